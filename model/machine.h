@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Description of a NUMA machine as the queueing model sees it. */
+
+#ifndef COSCHED_MODEL_MACHINE_H
+#define COSCHED_MODEL_MACHINE_H
+
+/* Concept
+ *
+ * A machine has CPU nodes (the cores behind one last-level cache), memory
+ * nodes (one memory controller station each) and links (one station each).
+ * Their numbers are independent: a UMA machine has one of each and no link, a
+ * modern AMD socket several CPU nodes per memory node.
+ *
+ * Each CPU belongs to one CPU node; CPU numbers are the operating system's
+ * and may have holes.  A route lists the links that a request crosses from a
+ * CPU node to a memory node; local accesses have an empty route.  LSet of a
+ * link (thesis eq. 3.7) is the set of CPU nodes whose routes cross it.
+ *
+ * Service times are mean times per request in microseconds, as measured by
+ * calibration.  Where nothing was measured, all are MACHINE_DEFAULT_SERVICE_US
+ * and only ratios (rho) have a meaning.
+ */
+
+#include <stddef.h>
+
+#include "model/status.h"
+
+/* One 64-byte line at about 10 GB/s: a controller's share as seen from one
+ * CPU node of a current server; only its order of magnitude matters. */
+#define MACHINE_DEFAULT_SERVICE_US 0.0064
+
+struct machine_route {
+    size_t links; /* number of links crossed */
+    size_t *link; /* [links] indices */
+};
+
+struct machine {
+    size_t cpus;      /* highest CPU number + 1 */
+    size_t cpu_nodes; /* >= 1 */
+    size_t mem_nodes; /* >= 1 */
+    size_t links;     /* >= 0 */
+    int *cpu_node;    /* [cpus] CPU -> CPU node, -1 for a hole */
+    int *home;        /* [cpu_nodes] nearest memory node */
+    double *controller_service_us; /* [mem_nodes] */
+    double *link_service_us;       /* [links] */
+    struct machine_route *route;   /* [cpu_nodes * mem_nodes], row-major */
+};
+
+/* A new machine without links: all CPUs are holes, routes empty, home of CPU
+ * node i is i * mem_nodes / cpu_nodes, default service times.  NULL when out
+ * of memory or a size is 0.  Free with machine_free(). */
+struct machine *machine_new(size_t cpus, size_t cpu_nodes, size_t mem_nodes);
+
+/* CPU_NODES nodes of CORES cores each, numbered in blocks, and MEM_NODES
+ * memory nodes.  NULL as above. */
+struct machine *machine_new_uniform(size_t cpu_nodes, size_t cores,
+                                    size_t mem_nodes);
+
+/* Give every pair of different memory nodes' sockets a direct link each way
+ * with mean service time SERVICE_US (a fully connected machine). */
+enum model_status machine_connect_all(struct machine *machine,
+                                      double service_us);
+
+/* Check sizes, ranges and positive finite service times. */
+enum model_status machine_check(const struct machine *machine);
+
+/* Number of CPUs (not holes) of CPU node NODE. */
+size_t machine_node_cpus(const struct machine *machine, size_t node);
+
+/* Takes NULL. */
+void machine_free(struct machine *machine);
+
+#endif /* COSCHED_MODEL_MACHINE_H */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the model knows of the section that a job is running. */
+
+#ifndef COSCHED_MODEL_WORKLOAD_H
+#define COSCHED_MODEL_WORKLOAD_H
+
+/* Concept
+ *
+ * A profile is per core and per unit of CPU time (time in which the core is
+ * not stalled on memory), so that it does not depend on the number of cores.
+ * Memory request rate (MRR) counts all requests that occupy a controller or
+ * link: reads, writes and prefetches.  Only read misses stall a core (thesis
+ * 3.3, NuPoCo 4.3.1).
+ *
+ * A profile from hardware counters has both.  One from throughput alone (the
+ * `progress` counters) cannot tell reads from other requests: then read rate
+ * equals MRR, and MRR is such that MRR x service time is the effective rho
+ * that explains the measured speedup (station_fit_rho()).
+ */
+
+#include <stddef.h>
+
+#include "model/status.h"
+
+enum section_kind {
+    SECTION_SERIAL,   /* one core, whatever is offered */
+    SECTION_PARALLEL, /* malleable */
+};
+
+/* Rates to one memory node, in requests per microsecond of CPU time. */
+struct workload_rate {
+    double mrr_per_us;  /* all requests, >= read_per_us */
+    double read_per_us; /* read misses, which stall */
+};
+
+struct workload {
+    size_t mem_nodes;           /* as the machine's */
+    struct workload_rate *rate; /* [mem_nodes] */
+    double sync_share; /* share of time in synchronisation at full DoP, 0..1 */
+    double llc_per_us; /* LLC accesses per us of CPU time; 0: unknown */
+};
+
+/* All rates 0 (compute-bound).  NULL when out of memory or MEM_NODES is 0. */
+struct workload *workload_new(size_t mem_nodes);
+
+/* A compute-bound or memory-bound section with effective RHO (>= 0, finite) at
+ * one controller of mean service time SERVICE_US, its requests spread evenly
+ * over MEM_NODES. */
+struct workload *workload_new_rho(size_t mem_nodes, double rho,
+                                  double service_us);
+
+enum model_status workload_check(const struct workload *workload);
+void workload_free(struct workload *workload);
+
+#endif /* COSCHED_MODEL_WORKLOAD_H */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The user's and the administrator's options: one table for parser, default,
+ * help text and manual. */
+
+#ifndef COSCHED_OPTIONS_H
+#define COSCHED_OPTIONS_H
+
+/* Concept
+ *
+ * Job options are the value of --coschedule: comma separated, each a
+ * key=value pair or a bare policy name ("nupoco" is "policy=nupoco").  The
+ * empty string and the text "(null)" (what Slurm passes for an option without
+ * value) mean all defaults.
+ *
+ * Node options are the entries cosched_KEY=VALUE of SchedulerParameters in
+ * slurm.conf.  Entries without that prefix belong to Slurm and are skipped.
+ *
+ * Parsing validates everything before it changes anything: on error the
+ * structure is untouched and the text names the entry as typed and what is
+ * allowed.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "protocol/errtext.h"
+
+#define OPTIONS_POLICY_MAX 32
+
+/* What a user may ask for.  "Unset" differs from any value. */
+struct job_options {
+    char policy[OPTIONS_POLICY_MAX]; /* "": the node's policy */
+    int ults;      /* threads per core, 1..64; 0: unset, runtime chooses */
+    int min_cores; /* 0: unset (1) */
+    int max_cores; /* 0: unset (no limit) */
+};
+
+/* What an administrator may set. */
+struct node_options {
+    char policy[OPTIONS_POLICY_MAX]; /* cosched_policy, default "nupoco" */
+    uint64_t epoch_ns;       /* cosched_epoch, 50ms; 10ms..10s */
+    uint64_t profile_ns;     /* cosched_profile, 150ms; 0..60s */
+    uint64_t min_section_ns; /* cosched_min_section, 100ms; 0..60s */
+    uint64_t attach_ns;      /* cosched_attach_timeout, 1s; 100ms..60s */
+    uint64_t slice_ns;       /* cosched_slice, 2s: turn when jobs > cores */
+    uint64_t lease_ns;       /* cosched_lease, 1s: agent counted as dead */
+};
+
+/* Set *OPTIONS to the defaults. */
+void job_options_init(struct job_options *options);
+void node_options_init(struct node_options *options);
+
+/* Parse the value of --coschedule.  TEXT may be NULL.  Returns 0, or -1 with
+ * errno EINVAL and ERR such as
+ *   "bogus: neither a policy (nupoco, greedy, equal) nor key=value (policy,
+ *    ults, min_cores, max_cores)".  *OPTIONS changes only on success. */
+int job_options_parse(struct job_options *options, const char *text,
+                      struct errtext *err);
+
+/* Parse the value of SchedulerParameters.  As above; starts from the defaults,
+ * so that an entry removed from slurm.conf returns to its default. */
+int node_options_parse(struct node_options *options, const char *text,
+                       struct errtext *err);
+
+/* Print one line per option (key, default, meaning) for --help. */
+void job_options_help(FILE *out);
+void node_options_help(FILE *out);
+
+/* Names of the policies, terminated by NULL.  model/policy.h has the
+ * descriptors; a test holds both lists equal. */
+extern const char *const options_policies[];
+
+/* Parse a duration: digits, optional fraction, unit ns, us, ms, s, m or h
+ * (required unless zero).  Returns 0, or -1 with errno EINVAL or ERANGE. */
+int duration_parse(const char *text, uint64_t *ns);
+
+#endif /* COSCHED_OPTIONS_H */

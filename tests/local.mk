@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+include tests/protocol/local.mk
+include tests/model/local.mk
+include tests/node_agent/local.mk
+include tests/spank_plugin/local.mk
+include tests/libgomp-coop/local.mk
+include tests/jobs/local.mk
+include tests/cluster/local.mk
