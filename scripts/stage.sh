@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+# Stages for ./demo and ./check: each prints one line with its time, keeps its
+# output in a log, and shows the end of that log when it fails.  To be sourced,
+# with $program, $top (source tree) and $build (build tree) set.
+
+stage_logs=$build/log
+stage_failed=()
+
+# stage NAME COMMAND...  Runs COMMAND; its status is the result.
+stage() {
+    local name=$1 log=$stage_logs/$1.log start=$SECONDS status ticker
+    shift
+    mkdir -p "$stage_logs"
+    printf '%s: %-22s ' "$program" "$name"
+    if [ -t 1 ]; then
+        while sleep 5; do
+            printf '\r%s: %-22s %d s ' "$program" "$name" $((SECONDS - start))
+        done &
+        ticker=$!
+    fi
+    "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    if [ -t 1 ]; then
+        kill "$ticker"
+        wait "$ticker" 2>/dev/null
+        printf '\r%s: %-22s ' "$program" "$name"
+    fi
+    if [ $status = 0 ]; then
+        echo "ok, $((SECONDS - start)) s"
+    else
+        echo "FAILED, $((SECONDS - start)) s; the log is $log and ends with"
+        tail -n "${STAGE_TAIL:-40}" "$log" | sed 's/^/    /'
+        stage_failed+=("$name")
+    fi
+    return $status
+}
+
+# Build systems made once: generate configure, configure a directory.
+stage_autoreconf() {
+    [ "$top/configure" -nt "$top/configure.ac" ] &&
+        [ -e "$top/Makefile.in" ] && [ -e "$top/build-aux/ltmain.sh" ] ||
+        (cd "$top" && autoreconf -i)
+}
+
+# stage_configure DIRECTORY ARGUMENTS...: configures unless done with the same.
+stage_configure() {
+    local dir=$1
+    shift
+    mkdir -p "$dir" && cd "$dir" || return
+    [ -e config.status ] && [ "$(cat .configured 2>/dev/null)" = "$*" ] &&
+        [ config.status -nt "$top/configure" ] && return
+    "$top/configure" "$@" && echo "$*" >.configured
+}
