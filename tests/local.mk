@@ -6,3 +6,4 @@ include tests/spank_plugin/local.mk
 include tests/libgomp-coop/local.mk
 include tests/jobs/local.mk
 include tests/cluster/local.mk
+include tests/chain/local.mk

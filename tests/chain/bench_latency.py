@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""How fast cores change hands.
+
+  grant   from the end (SIGKILL) of one job until a thread of the other runs on
+          a CPU that was the first one's
+  revoke  from the agent's decision inside a long static region of one job
+          (nothing to stop at) until no thread of it runs on the CPU
+
+Prints a table and writes bench/bench-latency.json below the build tree.  The
+reference is the requirement, 10 ms.
+"""
+
+import json
+import os
+import signal
+import statistics
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
+                                "tests", "support"))
+from coschedtest import (Agent, BUILD, Job, allowed_cpus, cpu_list, need,
+                         skip, threads, wait_for)
+
+ROUNDS = 20
+REFERENCE_MS = 10.0
+
+
+def runs_on(pids, cpus):
+    return any(state == "R" and cpu in cpus
+               for pid in pids for _, state, cpu in threads(pid))
+
+
+def cpus_of(agent, number):
+    job = agent.job(number)
+    return cpu_list(job["cpus"]) if job else set()
+
+
+def last_change(agent, number):
+    """CLOCK_MONOTONIC seconds of the newest change of NUMBER's allotment."""
+    reply = agent.call({"op": "trace"})
+    events = json.loads(reply["content"])["traceEvents"]
+    times = [event["ts"] for event in events if event.get("ph") == "C"
+             and event["name"] == f"cores of job {number}"]
+    return max(times) / 1e6
+
+
+def one_round(agent, long_job, number):
+    """Start a second job, then kill it; (revoke, grant) in ms."""
+    pids = long_job.programs()
+    with Job(agent, number, [f"{BUILD}/tests/chain/static_region",
+                             "60"]) as other:
+        wait_for("shared CPUs", lambda: agent.attached(number)
+                 and cpus_of(agent, number), every=0.001)
+        lost = cpus_of(agent, number)
+        while runs_on(pids, lost):
+            pass
+        gone = time.monotonic()
+        revoke = max(0.0, gone - last_change(agent, 1)) * 1e3
+        wait_for("the second job's threads",
+                 lambda: runs_on(other.programs(), lost), every=0.001)
+        victims = other.programs()
+        start = time.monotonic()
+        for pid in reversed(victims):
+            os.kill(pid, signal.SIGKILL)
+        while not runs_on(pids, lost):
+            if time.monotonic() - start > 10:
+                raise AssertionError("cores were not given back")
+        grant = (time.monotonic() - start) * 1e3
+        other.process.wait()
+    wait_for("all CPUs", lambda: cpus_of(agent, 1) >= lost)
+    return revoke, grant
+
+
+def main():
+    need("coschedd", "coschedctl", "tests/chain/static_region",
+         "libgomp-coop/lib-coop/libgomp.so.1")
+    if len(allowed_cpus()) < 2:
+        skip("one CPU cannot be shared in space")
+    with Agent() as agent, \
+            Job(agent, 1, [f"{BUILD}/tests/chain/static_region",
+                           "600"]) as long_job:
+        wait_for("attached job", lambda: agent.attached(1))
+        rounds = [one_round(agent, long_job, 100 + i) for i in range(ROUNDS)]
+    rows = []
+    for name, values in zip(("revoke", "grant"), zip(*rounds)):
+        values = sorted(values)
+        median = statistics.median(values)
+        worst = values[min(len(values) - 1, int(0.99 * len(values)))]
+        print(f"{name:8} median {median:8.2f} ms   p99 {worst:8.2f} ms   "
+              f"({len(values)} rounds)")
+        for kind, value in (("median", median), ("p99", worst)):
+            rows.append({"name": f"{name}_{kind}", "value": value,
+                         "unit": "ms", "reference": REFERENCE_MS,
+                         "ratio": value / REFERENCE_MS})
+    os.makedirs(f"{BUILD}/bench", exist_ok=True)
+    with open(f"{BUILD}/bench/bench-latency.json", "w",
+              encoding="ascii") as out:
+        json.dump(rows, out, indent=1)
+
+
+main()

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Two unmodified programs share the CPUs in space: at any sampled instant
+their CPU sets are disjoint, runnable threads are on their own job's CPUs, and
+both results are right."""
+
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
+                                "tests", "support"))
+from coschedtest import (Agent, BUILD, Job, allowed_cpus, cpu_list, need,
+                         skip, threads, wait_for)
+
+SETTLED_S = 0.02  # samples this soon after a change of allotments are left out
+SHARE_ON_OWN = 0.99
+
+
+def sample(agent, jobs):
+    """One sample of all runnable threads: (on own CPUs, elsewhere), or None
+    when the allotments changed meanwhile."""
+    before = allotments(agent)
+    seen = [(job.number, state, cpu) for job in jobs
+            for pid in job.programs() for _, state, cpu in threads(pid)]
+    if before is None or allotments(agent) != before:
+        return None
+    runnable = [(number, cpu) for number, state, cpu in seen if state == "R"]
+    own = sum(cpu in before.get(number, ()) for number, cpu in runnable)
+    return own, len(runnable) - own
+
+
+def allotments(agent):
+    """{job: CPUs} of the two jobs, each attached; checks disjointness."""
+    jobs = [job for job in agent.status()["jobs"] if job["attached"]]
+    sets = {job["job"]: frozenset(cpu_list(job["cpus"])) for job in jobs}
+    total = sum(map(len, sets.values()))
+    union = frozenset().union(*sets.values())
+    assert total == len(union), f"CPU sets overlap: {sets}"
+    return sets if len(sets) == 2 else None
+
+
+def main():
+    need("coschedd", "coschedctl", "jobs/ep", "jobs/cg",
+         "libgomp-coop/lib-coop/libgomp.so.1")
+    if len(allowed_cpus()) < 2:
+        skip("one CPU cannot be shared in space")
+    with Agent() as agent, \
+            Job(agent, 1, [f"{BUILD}/jobs/ep", "--class", "A"]) as ep, \
+            Job(agent, 2, [f"{BUILD}/jobs/cg", "--class", "A",
+                           "--repeat", "3"]) as cg:
+        wait_for("attached jobs", lambda: agent.attached(1)
+                 and agent.attached(2))
+        own = elsewhere = changes = 0
+        last, since = None, time.monotonic()
+        while ep.process.poll() is None and cg.process.poll() is None:
+            now = allotments(agent)
+            if now != last:
+                last, since, changes = now, time.monotonic(), changes + 1
+            if now is None or time.monotonic() - since < SETTLED_S:
+                continue
+            counts = sample(agent, (ep, cg))
+            if counts is None:
+                continue
+            own, elsewhere = own + counts[0], elsewhere + counts[1]
+            time.sleep(0.002)
+        assert ep.wait() == 0, ep.text()
+        assert cg.wait() == 0, cg.text()
+        assert "PASS" in ep.text() and "PASS" in cg.text()
+        assert own > 100, f"only {own} runnable threads sampled"
+        share = own / (own + elsewhere)
+        print(f"{own + elsewhere} samples of runnable threads, "
+              f"{100 * share:.2f} % on their own job's CPUs, "
+              f"{changes} changes of allotments")
+        assert share >= SHARE_ON_OWN, share
+
+
+main()
