@@ -1,1 +1,58 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Programs to share a node with, and the batch scripts that submit them.  They
+# stand for users' programs: built by JOBS_CC with GNU OpenMP and nothing of
+# ours, whatever compiles the rest, so automake's own rules do not serve.
+
+jobs_programs = %D%/ep %D%/stream %D%/cg %D%/rigid
+jobs_scripts = %D%/ep.sh %D%/stream.sh %D%/cg.sh
+
+# ep with its OpenMP runtime inside, which no LD_LIBRARY_PATH replaces; left out
+# where the compiler has no static libgomp.
+jobs_libgomp_a := $(filter /%,$(shell $(JOBS_CC) -print-file-name=libgomp.a))
+jobs_static = $(if $(jobs_libgomp_a),%D%/ep-static)
+
+jobsexecdir = $(pkglibexecdir)/jobs
+jobsexec_SCRIPTS = $(jobs_programs)
+jobsdatadir = $(pkgdatadir)/jobs
+jobsdata_SCRIPTS = $(jobs_scripts)
+noinst_DATA += $(jobs_static)
+
+jobs_sources = \
+	%D%/cg.c \
+	%D%/ep.c \
+	%D%/gauss.c %D%/gauss.h \
+	%D%/matrix.c %D%/matrix.h \
+	%D%/program.c %D%/program.h \
+	%D%/random.h \
+	%D%/rigid.c \
+	%D%/stream.c
+
+jobs_headers = $(filter %.h,$(jobs_sources))
+
+JOBS_COMPILE = $(JOBS_CC) $(WARN_CFLAGS) -D_GNU_SOURCE -O2 -g $(OPENMP_CFLAGS) \
+	-I$(top_srcdir)
+AM_V_JOBS = $(AM_V_JOBS_@AM_V@)
+AM_V_JOBS_ = $(AM_V_JOBS_@AM_DEFAULT_V@)
+AM_V_JOBS_0 = @echo "  JOBS_CC " $@;
+
+%D%/ep: %D%/ep.c %D%/gauss.c
+%D%/rigid: %D%/rigid.c %D%/gauss.c
+%D%/stream: %D%/stream.c
+%D%/cg: %D%/cg.c %D%/matrix.c
+$(jobs_programs): %D%/program.c $(jobs_headers)
+	@$(MKDIR_P) %D%
+	$(AM_V_JOBS)$(JOBS_COMPILE) $(filter %.c,$^) -o $@ -lm
+
+# Compiled and linked in two steps: the compiler's own -lgomp is the shared one.
+%D%/ep-static: %D%/ep.c %D%/gauss.c %D%/program.c $(jobs_headers)
+	@$(MKDIR_P) %D%
+	$(AM_V_JOBS)$(JOBS_COMPILE) -r -nostdlib $(filter %.c,$^) -o $@.o && \
+	    $(JOBS_CC) $@.o $(jobs_libgomp_a) -o $@ -pthread -ldl -lm
+
+$(jobs_scripts): %.sh: %.sh.in Makefile
+	@$(MKDIR_P) %D%
+	$(AM_V_GEN)$(SED) 's,@jobsexecdir[@],$(jobsexecdir),' $< >$@.tmp && \
+	    chmod +x $@.tmp && mv $@.tmp $@
+
+EXTRA_DIST += $(jobs_sources) $(jobs_scripts:=.in)
+CLEANFILES += $(jobs_programs) $(jobs_scripts) %D%/ep-static %D%/ep-static.o
