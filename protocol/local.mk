@@ -1,1 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Contracts between the programs.  PIC, because the SPANK plugin links it.
+
+noinst_LTLIBRARIES += %D%/libprotocol.la
+
+%C%_libprotocol_la_SOURCES = \
+	%D%/cpulist.c \
+	%D%/cpulist.h \
+	%D%/errtext.h \
+	%D%/layout.h \
+	%D%/message.c \
+	%D%/message.h \
+	%D%/options.c \
+	%D%/options.h
+%C%_libprotocol_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+%C%_libprotocol_la_LIBADD = $(JANSSON_LIBS)

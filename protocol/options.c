@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Parse --coschedule and SchedulerParameters by two tables. */
+
+#include "protocol/options.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+#define PREFIX "cosched_"
+#define ENTRY_MAX 128 /* an entry of the option with its zero */
+
+const char *const options_policies[] = {"nupoco", "greedy", "equal", NULL};
+
+enum option_type {
+    OPTION_POLICY,   /* char[OPTIONS_POLICY_MAX] */
+    OPTION_COUNT,    /* int, low..high */
+    OPTION_DURATION, /* uint64_t ns, low..high */
+};
+
+struct option {
+    const char *key;
+    enum option_type type;
+    size_t offset;
+    uint64_t low, high;
+    const char *initial; /* default as typed, NULL: unset */
+    const char *help;
+};
+
+#define JOB(key, type, low, high, help)                                        \
+    {#key, type, offsetof(struct job_options, key), low, high, NULL, help}
+#define NODE(key, field, type, low, high, initial, help)                       \
+    {key, type, offsetof(struct node_options, field), low, high, initial, help}
+
+static const struct option job_table[] = {
+    JOB(policy, OPTION_POLICY, 0, 0,
+        "allocation policy, used while all jobs of the node ask for it"),
+    JOB(ults, OPTION_COUNT, 1, 64,
+        "OpenMP threads per core where OMP_NUM_THREADS is unset"),
+    JOB(min_cores, OPTION_COUNT, 1, 1024, "never fewer cores in a region"),
+    JOB(max_cores, OPTION_COUNT, 1, 1024, "never more cores"),
+    {0},
+};
+
+static const struct option node_table[] = {
+    NODE("policy", policy, OPTION_POLICY, 0, 0, "nupoco", "allocation policy"),
+    NODE("epoch", epoch_ns, OPTION_DURATION, 10 * MS, 10 * SECOND, "50ms",
+         "period of the control loop"),
+    NODE("profile", profile_ns, OPTION_DURATION, 0, 60 * SECOND, "150ms",
+         "clean profiling of a new section"),
+    NODE("min_section", min_section_ns, OPTION_DURATION, 0, 60 * SECOND,
+         "100ms", "shorter sections are managed as one"),
+    NODE("attach_timeout", attach_ns, OPTION_DURATION, 100 * MS, 60 * SECOND,
+         "1s", "a job not attached by then is held to its share"),
+    NODE("slice", slice_ns, OPTION_DURATION, 100 * MS, 3600 * SECOND, "2s",
+         "length of a turn with more jobs than cores"),
+    NODE("lease", lease_ns, OPTION_DURATION, 200 * MS, 60 * SECOND, "1s",
+         "jobs take the agent for dead after this silence"),
+    {0},
+};
+
+int duration_parse(const char *text, uint64_t *ns)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6},
+                 {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+    const char *unit = text + strspn(text, "0123456789.");
+    double scale = 0;
+    char *end;
+
+    errno = EINVAL;
+    /* Only digits and one point reach strtod, which takes much more. */
+    if (unit == text || unit - text > 20)
+        return -1;
+    double value = strtod(text, &end);
+    if (end < unit && *end == '.')
+        return -1;
+    if (*unit == '\0' && value == 0)
+        scale = 1;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (strcmp(unit, units[i].unit) == 0)
+            scale = units[i].ns;
+    if (scale == 0 || text[0] == '.')
+        return -1;
+    if (!(value * scale < 9e18)) {
+        errno = ERANGE;
+        return -1;
+    }
+    *ns = (uint64_t)(value * scale + 0.5);
+    return 0;
+}
+
+/* "a, b, c": all policies (SIZE bytes of TEXT). */
+static const char *policy_names(char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (const char *const *p = options_policies; *p && used < size; p++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 used ? ", " : "", *p);
+    return text;
+}
+
+/* "a, b, c": the keys of TABLE. */
+static const char *key_names(const struct option *table, char *text,
+                             size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (; table->key && used < size; table++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 used ? ", " : "", table->key);
+    return text;
+}
+
+static bool policy_known(const char *name)
+{
+    for (const char *const *p = options_policies; *p; p++)
+        if (strcmp(*p, name) == 0)
+            return true;
+    return false;
+}
+
+static int set_policy(char *field, const char *prefix, const char *key,
+                      const char *value, struct errtext *err)
+{
+    char names[96];
+
+    if (!policy_known(value))
+        return errtext_set(err, EINVAL, "%s%s=%.60s: unknown policy, one of %s",
+                           prefix, key, value,
+                           policy_names(names, sizeof(names)));
+    snprintf(field, OPTIONS_POLICY_MAX, "%s", value);
+    return 0;
+}
+
+static int set_count(int *field, const struct option *option,
+                     const char *prefix, const char *value,
+                     struct errtext *err)
+{
+    char *end;
+    unsigned long number = strtoul(value, &end, 10);
+
+    if (!isdigit((unsigned char)value[0]) || *end || strlen(value) > 9 ||
+        number < option->low || number > option->high)
+        return errtext_set(err, EINVAL, "%s%s=%.60s: not a number from %" PRIu64
+                           " to %" PRIu64, prefix, option->key, value,
+                           option->low, option->high);
+    *field = (int)number;
+    return 0;
+}
+
+static int set_duration(uint64_t *field, const struct option *option,
+                        const char *prefix, const char *value,
+                        struct errtext *err)
+{
+    uint64_t ns;
+
+    if (duration_parse(value, &ns) < 0)
+        return errtext_set(err, EINVAL, "%s%s=%.60s: not a duration like 50ms "
+                           "(ns, us, ms, s, m, h)", prefix, option->key, value);
+    if (ns < option->low || ns > option->high)
+        return errtext_set(err, EINVAL, "%s%s=%.60s: not from %" PRIu64
+                           "ms to %" PRIu64 "ms", prefix, option->key, value,
+                           option->low / MS, option->high / MS);
+    *field = ns;
+    return 0;
+}
+
+/* Set OPTION in the structure at BASE to VALUE as typed after PREFIX. */
+static int set(void *base, const struct option *option, const char *prefix,
+               const char *value, struct errtext *err)
+{
+    void *field = (char *)base + option->offset;
+
+    switch (option->type) {
+    case OPTION_POLICY:
+        return set_policy(field, prefix, option->key, value, err);
+    case OPTION_COUNT:
+        return set_count(field, option, prefix, value, err);
+    case OPTION_DURATION:
+        return set_duration(field, option, prefix, value, err);
+    }
+    return errtext_set(err, EINVAL, "%s: bad table", option->key);
+}
+
+static const struct option *find(const struct option *table, const char *key)
+{
+    for (; table->key; table++)
+        if (strcmp(table->key, key) == 0)
+            return table;
+    return NULL;
+}
+
+/* Copy the entry at *REST up to the next comma into ENTRY and move behind it.
+ * Returns 1, 0 at the end, or -1 when it is too long. */
+static int next_entry(const char **rest, char *entry, struct errtext *err)
+{
+    size_t length = strcspn(*rest, ",");
+
+    if (**rest == '\0')
+        return 0;
+    if (length >= ENTRY_MAX)
+        return errtext_set(err, EINVAL, "%.60s...: longer than %d bytes", *rest,
+                           ENTRY_MAX - 1);
+    memcpy(entry, *rest, length);
+    entry[length] = '\0';
+    *rest += length + ((*rest)[length] == ',');
+    return 1;
+}
+
+void job_options_init(struct job_options *options)
+{
+    memset(options, 0, sizeof(*options));
+}
+
+/* One entry of --coschedule: a policy's name or key=value. */
+static int job_entry(struct job_options *options, char *entry, unsigned *seen,
+                     struct errtext *err)
+{
+    char policies[96], names[96];
+    char *equals = strchr(entry, '=');
+    const struct option *option;
+
+    if (equals) {
+        *equals = '\0';
+        option = find(job_table, entry);
+        *equals = '=';
+    } else {
+        option = policy_known(entry) ? &job_table[0] : NULL;
+    }
+    if (!option)
+        return errtext_set(err, EINVAL, "%.40s: neither a policy (%s) nor "
+                           "key=value (%s)", entry,
+                           policy_names(policies, sizeof(policies)),
+                           key_names(job_table, names, sizeof(names)));
+    if (*seen & 1u << (option - job_table))
+        return errtext_set(err, EINVAL, "%.40s: %s is given twice", entry,
+                           option->key);
+    *seen |= 1u << (option - job_table);
+    return set(options, option, "", equals ? equals + 1 : entry, err);
+}
+
+int job_options_parse(struct job_options *options, const char *text,
+                      struct errtext *err)
+{
+    struct job_options result;
+    char entry[ENTRY_MAX];
+    unsigned seen = 0;
+    int more = 0;
+
+    job_options_init(&result);
+    if (!text || strcmp(text, "(null)") == 0)
+        text = "";
+    while ((more = next_entry(&text, entry, err)) > 0)
+        if (job_entry(&result, entry, &seen, err) < 0)
+            return -1;
+    if (more < 0)
+        return -1;
+    if (result.max_cores && result.min_cores > result.max_cores)
+        return errtext_set(err, EINVAL, "min_cores=%d: greater than "
+                           "max_cores=%d", result.min_cores, result.max_cores);
+    *options = result;
+    return 0;
+}
+
+void node_options_init(struct node_options *options)
+{
+    memset(options, 0, sizeof(*options));
+    for (const struct option *o = node_table; o->key; o++)
+        set(options, o, PREFIX, o->initial, NULL);
+}
+
+int node_options_parse(struct node_options *options, const char *text,
+                       struct errtext *err)
+{
+    struct node_options result;
+    const size_t prefix = strlen(PREFIX);
+    char names[128], key[ENTRY_MAX];
+
+    node_options_init(&result);
+    for (const char *rest = text ? text : ""; *rest;) {
+        /* Slurm's own entries may be of any length. */
+        if (strncmp(rest, PREFIX, prefix) != 0) {
+            rest += strcspn(rest, ",");
+            rest += *rest == ',';
+            continue;
+        }
+        if (next_entry(&rest, key, err) < 0)
+            return -1;
+        char *value = strchr(key, '=');
+        if (value)
+            *value++ = '\0';
+        const struct option *option = find(node_table, key + prefix);
+        if (!option)
+            return errtext_set(err, EINVAL, "%.60s: unknown, after " PREFIX
+                               " comes one of %s", key,
+                               key_names(node_table, names, sizeof(names)));
+        if (!value)
+            return errtext_set(err, EINVAL, "%.60s: has no value", key);
+        if (set(&result, option, PREFIX, value, err) < 0)
+            return -1;
+    }
+    *options = result;
+    return 0;
+}
+
+static void help(FILE *out, const struct option *table, const char *prefix)
+{
+    for (; table->key; table++) {
+        int width = fprintf(out, "  %s%s=", prefix, table->key);
+        fprintf(out, "%*s %s", 24 - width, "", table->help);
+        if (table->initial)
+            fprintf(out, " (default %s)", table->initial);
+        fputc('\n', out);
+    }
+}
+
+void job_options_help(FILE *out)
+{
+    help(out, job_table, "");
+}
+
+void node_options_help(FILE *out)
+{
+    help(out, node_table, PREFIX);
+}
