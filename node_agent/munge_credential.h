@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Requests signed with munge: who wrote this text, proved by munged. */
+
+#ifndef COSCHED_MUNGE_CREDENTIAL_H
+#define COSCHED_MUNGE_CREDENTIAL_H
+
+/* Concept
+ *
+ * A credential is a text that starts with "MUNGE:" and carries a payload and
+ * the uid and gid of its writer, signed with the cluster's key and valid once.
+ * The only file that knows libmunge; without it both functions fail with
+ * ENOTSUP.
+ */
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "protocol/errtext.h"
+
+/* Sign SIZE bytes at PAYLOAD.  SOCKET: munged's socket, NULL for its default.
+ * Returns a malloc'ed text, or NULL with errno ENOTSUP, ENOMEM or EACCES (what
+ * munge says is in ERR). */
+char *munge_credential_encode(const char *payload, size_t size,
+                              const char *socket, struct errtext *err);
+
+/* Check the credential TEXT and take it apart: *PAYLOAD (malloc'ed, zero
+ * terminated; the caller frees it), its *SIZE, and the *UID of its writer.
+ * Returns 0, or -1 with errno ENOTSUP, ENOMEM or EACCES (forged, expired,
+ * replayed, munged absent). */
+int munge_credential_decode(const char *text, const char *socket,
+                            char **payload, size_t *size, uid_t *uid,
+                            struct errtext *err);
+
+#endif /* COSCHED_MUNGE_CREDENTIAL_H */
