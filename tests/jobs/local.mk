@@ -7,3 +7,6 @@ check_LTLIBRARIES += %D%/losing.la
 
 TESTS += %D%/test_programs.py
 EXTRA_DIST += %D%/test_programs.py
+
+TESTS += %D%/test_demo.py
+EXTRA_DIST += %D%/test_demo.py

@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Mixes of OpenMP jobs under Slurm, in turn, shared by the kernel, co-scheduled.
+
+Run by ./demo on a cluster that slurm_conf/cluster started.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import corechart
+import turnaround
+
+MIXES = (("ep", "cg"), ("stream", "cg"))
+MODES = {   # what sbatch is told, what the job's environment has beside
+    "batch": (["--exclusive"], {}),
+    "native": (["--partition=native", "--exclusive"], {}),
+    "passive": (["--partition=native", "--exclusive"],
+                {"OMP_WAIT_POLICY": "passive"}),
+    "coschedule": (["--coschedule"], {}),
+}
+STREAM_MB = 768     # megabytes, far beyond the caches of a node of today
+RUN_LIMIT = 150     # seconds after which a mix that hangs is cancelled
+
+
+class DemoError(Exception):
+    """What the user must know to set things right."""
+
+
+def capture(command, env=None, **more):
+    """The standard output of COMMAND, which must succeed."""
+    try:
+        done = subprocess.run(command, env=env, text=True, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True,
+                              **more)
+    except OSError as error:
+        raise DemoError(f"{command[0]}: {error.strerror}") from error
+    if done.returncode:
+        reason = (done.stderr or done.stdout).strip() or \
+            f"exit status {done.returncode}"
+        raise DemoError(f"{' '.join(command)}: {reason}")
+    return done.stdout
+
+
+class Progress:
+    """One line for each step: what runs, for how long, what came of it."""
+
+    def __init__(self, what):
+        self.what, self.start, self.shown = what, time.monotonic(), 0
+        print(f"demo: {what:24} ", end="", flush=True)
+
+    def tick(self):
+        seconds = int(time.monotonic() - self.start)
+        if sys.stdout.isatty() and seconds > self.shown:
+            self.shown = seconds
+            print(f"\rdemo: {self.what:24} {seconds} s ", end="", flush=True)
+
+    def done(self, result):
+        back = f"\rdemo: {self.what:24} " if self.shown else ""
+        print(f"{back}{result}", flush=True)
+
+
+class Cluster:
+    """The Slurm cluster whose files are below DIRECTORY."""
+
+    def __init__(self, directory, build):
+        env_file = os.path.join(directory, "env.sh")
+        if not os.path.exists(env_file):
+            raise DemoError(f"--cluster {directory}: no cluster: "
+                            "env.sh is missing")
+        lines = capture(["bash", "-c", '. "$1" && env -0', "-", env_file])
+        self.env = dict(entry.split("=", 1) for entry in lines.split("\0")
+                        if "=" in entry)
+        # The jobs decide about threads and waiting themselves.
+        for name in [n for n in self.env if n.startswith(("OMP_", "GOMP_"))]:
+            del self.env[name]
+        self.env["COSCHED_JOBS_DIR"] = os.path.join(build, "jobs")
+        self.build = build
+
+    def call(self, *command):
+        return capture(list(command), self.env)
+
+    def submit(self, arguments, more_env, script):
+        """Submit SCRIPT (a list, with its arguments); returns the job's id."""
+        out = capture(["sbatch", "--parsable", *arguments, *script],
+                      {**self.env, **more_env})
+        return out.strip().split(";")[0]
+
+    def queued(self, jobids):
+        """Those of JOBIDS that Slurm has not yet ended, cleaned up included."""
+        out = self.call("squeue", "--noheader", "--format=%A",
+                        "--states=all", f"--jobs={','.join(jobids)}",
+                        "--states=PD,R,CG,S,CF,ST")
+        return [j for j in out.split() if j in jobids]
+
+    def memory(self):
+        """Megabytes of the smallest node."""
+        out = self.call("sinfo", "--noheader", "--format=%m")
+        return min(int(m.rstrip("+")) for m in out.split())
+
+    def accounting(self, jobids):
+        """jobid -> (state, whole seconds from submission to end, comment)."""
+        out = capture(["sacct", "-X", "-n", "-P", "-j", ",".join(jobids), "-o",
+                       "jobid,state,submit,end,admincomment"],
+                      {**self.env, "SLURM_TIME_FORMAT": "%s"})
+        rows = {}
+        for line in out.splitlines():
+            jobid, state, submitted, ended, comment = line.split("|", 4)
+            took = int(ended) - int(submitted) \
+                if submitted.isdigit() and ended.isdigit() else None
+            rows[jobid] = (state, took, comment)
+        return rows
+
+
+def wait_for(what, condition, seconds, every=0.1):
+    """Wait until CONDITION() is true; False when SECONDS have passed."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        what.tick()
+        time.sleep(every)
+    return True
+
+
+def read_output(path):
+    """A job's output: (started, finished, verified, all other lines)."""
+    started = finished = 0.0
+    verified, notes = False, []
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        lines = []
+    for line in lines:
+        stamp = re.fullmatch(r"(started|finished) (\d+\.\d+)", line)
+        if stamp and stamp[1] == "started":
+            started = float(stamp[2])
+        elif stamp:
+            finished = float(stamp[2])
+        elif re.match(r"PASS \S+ class=", line):
+            verified = True
+        else:
+            notes.append(line)
+    return started, finished, verified, notes
+
+
+def choose_repeat(once, wanted):
+    """How often to compute what takes ONCE seconds to take about WANTED."""
+    return max(1, round(wanted / once))
+
+
+def calibrate(cluster, wanted):
+    """program -> arguments with which it takes WANTED seconds alone."""
+    with open("/proc/meminfo", encoding="ascii") as file:
+        kilobytes = dict(line.split()[:2] for line in file)["MemAvailable:"]
+    stream_mb = min(STREAM_MB, int(kilobytes) // 1000 // 6)
+    progress = Progress("sizes of the jobs")
+    chosen, texts = {}, []
+
+    def measure(program, arguments):
+        """Seconds of one computation: the better of two tries."""
+        tries = []
+        while len(tries) < 2 and sum(tries) < wanted:
+            out = cluster.call(os.path.join(cluster.build, "jobs", program),
+                               *arguments, "--min-time", "0.5", "--json")
+            result = json.loads(out)
+            tries.append(result["time_s"] / result["repeat"])
+            progress.tick()
+        return min(tries)
+
+    for program in dict.fromkeys(p for mix in MIXES for p in mix):
+        own = ["--mb", str(stream_mb)] if program == "stream" else []
+        for size in "AW":
+            once = measure(program, [*own, "--class", size])
+            if once < 1.5 * wanted:
+                break
+        repeat = choose_repeat(once, wanted)
+        chosen[program] = [*own, "--class", size, "--repeat", str(repeat)]
+        texts.append(f"{program} {size} x {repeat}")
+    progress.done(", ".join(texts))
+    return chosen
+
+
+class Demo:
+    def __init__(self, cluster, output, arguments):
+        self.cluster, self.output, self.arguments = cluster, output, arguments
+        self.logs = os.path.join(output, "jobs")
+        self.runs, self.notes, self.traces = [], [], {}
+        self.shared_memory = cluster.memory() // 4
+        os.makedirs(self.logs, exist_ok=True)
+
+    def start(self, mix, mode):
+        """Submit the jobs of MIX."""
+        options, env = MODES[mode]
+        if mode in ("native", "passive"):
+            options = [*options, f"--mem={self.shared_memory}"]
+        runs = []
+        for job in mix:
+            script = [os.path.join(self.cluster.build, "jobs", f"{job}.sh"),
+                      *self.arguments[job]]
+            run = turnaround.Run(" + ".join(mix), mode, job, time.time())
+            run.jobid = self.cluster.submit(
+                [*options, f"--output={self.logs}/%x-%j.out"], env, script)
+            runs.append(run)
+        return runs
+
+    def log(self, run):
+        return os.path.join(self.logs, f"{run.job}-{run.jobid}.out")
+
+    def finish(self, runs):
+        """Read what the jobs printed, and what Slurm recorded."""
+        recorded = self.cluster.accounting([r.jobid for r in runs])
+        for r in runs:
+            state, r.recorded_s, comment = \
+                recorded.get(r.jobid, ("UNKNOWN", None, ""))
+            r.started, r.finished, passed, notes = read_output(self.log(r))
+            r.verified = passed and state == "COMPLETED"
+            where = f"{r.mix}, {r.mode}, {r.job} (job {r.jobid})"
+            self.notes += [f"{where}: {line}" for line in notes]
+            if state != "COMPLETED":
+                self.notes.append(f"{where}: state {state}")
+            if comment:
+                self.notes.append(f"{where}: {comment}")
+
+    def run(self, mix, mode):
+        progress = Progress(f"{' + '.join(mix)}, {mode}")
+        runs = self.start(mix, mode)
+        self.runs += runs
+        jobids = [r.jobid for r in runs]
+        try:
+            if not wait_for(progress, lambda: not self.cluster.queued(jobids),
+                            RUN_LIMIT, 0.25):
+                self.notes.append(f"{runs[0].mix}, {mode}: cancelled after "
+                                  f"{RUN_LIMIT} s")
+        finally:
+            if self.cluster.queued(jobids):
+                self.cluster.call("scancel", *jobids)
+                wait_for(progress, lambda: not self.cluster.queued(jobids), 30)
+        # The end reaches the database a moment after the queue.
+        wait_for(progress, lambda: all(
+            took is not None
+            for _, took, _ in self.cluster.accounting(jobids).values()), 10)
+        self.finish(runs)
+        if mode == "coschedule":
+            self.save_trace(mix, runs)
+        progress.done(
+            ", ".join(f"{r.job} {r.turnaround:.1f} s" if r.finished
+                      else f"{r.job} did not finish" for r in runs) +
+            ("" if all(r.verified for r in runs) else ", WRONG"))
+
+    def save_trace(self, mix, runs):
+        path = os.path.join(self.output, f"{'-'.join(mix)}.trace.json")
+        try:
+            self.cluster.call(os.path.join(self.cluster.build, "coschedctl"),
+                              "trace", "-o", path)
+            segments = corechart.read_trace(path)
+        except (DemoError, corechart.TraceError) as error:
+            self.notes.append(f"{runs[0].mix}: no trace: {error}")
+            return
+        self.traces[runs[0].mix] = corechart.select(
+            segments, [r.jobid for r in runs])
+
+    def draw(self):
+        """Write the picture; returns its path."""
+        panels = []
+        for mix in dict.fromkeys(r.mix for r in self.runs):
+            bars = []
+            for mode in dict.fromkeys(r.mode for r in self.runs):
+                mine = turnaround.select(self.runs, mix, mode)
+                if turnaround.complete(mine):
+                    bars.append((mode, turnaround.makespan(mine)))
+            panels.append(corechart.Panel(
+                mix, self.traces.get(mix, []), bars,
+                {r.jobid: f"{r.job} (job {r.jobid})" for r in self.runs}))
+        path = os.path.join(self.output, "cores.svg")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(corechart.draw(panels, "Who had which core"))
+        return path
+
+    def report(self):
+        print()
+        print(turnaround.table(self.runs))
+        print()
+        print("turnaround: submission to end.  NTT: total turnaround / that of "
+              "native.  Hmean:\nharmonic mean of the speedups against having "
+              "the node alone without waiting.")
+        print()
+        for mix in dict.fromkeys(r.mix for r in self.runs):
+            print("\n".join(turnaround.verdict(self.runs, mix)))
+        if self.notes:
+            print("\n" + "\n".join(self.notes))
+
+
+def parse_arguments(argv):
+    parser = argparse.ArgumentParser(prog="demo.py", description=__doc__)
+    parser.add_argument("--cluster", required=True, metavar="DIR",
+                        help="directory of the cluster, with env.sh")
+    parser.add_argument("--build", required=True, metavar="DIR",
+                        help="build tree")
+    parser.add_argument("--output", default="demo-output", metavar="DIR",
+                        help="for pictures, traces and the jobs' output")
+    parser.add_argument("--json", metavar="FILE", help="results as JSON")
+    parser.add_argument("--seconds", type=float, default=8, metavar="S",
+                        help="run time of a job alone (default: 8)")
+    parser.add_argument("--modes", default=",".join(MODES), metavar="LIST",
+                        help="some of %(default)s")
+    arguments = parser.parse_args(argv)
+    arguments.modes = arguments.modes.split(",")
+    for mode in arguments.modes:
+        if mode not in MODES:
+            parser.error(f"--modes: {mode} is not one of {', '.join(MODES)}")
+    if not 0 < arguments.seconds <= 60:
+        parser.error(f"--seconds: {arguments.seconds:g} is not above 0 and at "
+                     "most 60")
+    return arguments
+
+
+def main(argv):
+    arguments = parse_arguments(argv)
+    output = os.path.abspath(arguments.output)
+    try:
+        cluster = Cluster(os.path.abspath(arguments.cluster),
+                          os.path.abspath(arguments.build))
+        demo = Demo(cluster, output, calibrate(cluster, arguments.seconds))
+        for mix in MIXES:
+            for mode in arguments.modes:
+                demo.run(mix, mode)
+        picture = demo.draw()
+        if arguments.json:
+            with open(arguments.json, "w", encoding="utf-8") as file:
+                json.dump(turnaround.records(demo.runs), file, indent=1)
+                file.write("\n")
+    except (DemoError, OSError) as error:
+        print(f"\ndemo: {error}", file=sys.stderr)
+        return 2
+    demo.report()
+    print(f"\npicture: {picture}\ntraces:  {output}/*.trace.json (open them in "
+          "a viewer for Chrome traces)")
+    traced = "coschedule" not in arguments.modes or \
+        len(demo.traces) == len(MIXES)
+    return 0 if traced and all(r.verified for r in demo.runs) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
