@@ -1,1 +1,69 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# The cooperative libgomp and, from the same source, the stock one to compare it
+# with.  Both are built by libgomp's own makefiles; build-libgomp says how.
+
+libgomp_coop_port = $(wildcard $(srcdir)/%D%/config/coop/*)
+libgomp_coop_libraries = %D%/lib-coop/libgomp.so.1 %D%/lib-stock/libgomp.so.1
+
+EXTRA_DIST += \
+	$(libgomp_coop_port) \
+	%D%/README.md \
+	%D%/build-libgomp \
+	%D%/conformance \
+	%D%/coop.mk \
+	tests/libgomp-coop/bench-standalone \
+	tests/libgomp-coop/bench_overhead.c \
+	tests/libgomp-coop/libgomp_conformance \
+	tests/libgomp-coop/libgomp_symbols
+
+if HAVE_GCC_SOURCE
+coschedlibgompdir = $(cosched_libgompdir)
+libgomp_coop_ready = $(if $(wildcard $(srcdir)/%D%/config/coop/sources.mk),%D%)
+coschedlibgomp_DATA = $(libgomp_coop_ready:=/lib-coop/libgomp.so.1)
+noinst_DATA += $(libgomp_coop_ready:=/lib-stock/libgomp.so.1)
+
+# The directory is a prerequisite because a file that goes away counts, too.
+%D%/settings: $(srcdir)/%D%/config/coop $(libgomp_coop_port) \
+	    $(srcdir)/%D%/build-libgomp $(srcdir)/%D%/coop.mk \
+	    $(top_srcdir)/protocol/layout.h Makefile
+	@MAKE='$(MAKE)' $(srcdir)/%D%/build-libgomp --source '$(GCC_SOURCE)' \
+	    --port $(srcdir)/%D%/config/coop --top $(top_srcdir) --build %D% \
+	    --cc '$(JOBS_CC)' $(if $(filter -Werror,$(WARN_CFLAGS)),--werror)
+
+$(libgomp_coop_libraries): | %D%/settings
+
+# The fake agent for libgomp's testsuite under changing allotments.
+check_PROGRAMS += tests/libgomp-coop/toggler
+tests_libgomp_coop_toggler_SOURCES = tests/libgomp-coop/toggler.c
+
+check_DATA = tests/libgomp-coop/bench_overhead
+tests/libgomp-coop/bench_overhead: tests/libgomp-coop/bench_overhead.c
+	@$(MKDIR_P) tests/libgomp-coop
+	$(AM_V_GEN)$(JOBS_CC) -std=gnu17 -O2 $(OPENMP_CFLAGS) \
+	    $(srcdir)/tests/libgomp-coop/bench_overhead.c -o $@
+CLEANFILES += tests/libgomp-coop/bench_overhead
+
+TESTS += \
+	tests/libgomp-coop/libgomp_symbols \
+	tests/libgomp-coop/libgomp_conformance
+
+# All suites and modes, with and without a fake agent: about an hour.
+conformance: $(libgomp_coop_libraries) tests/libgomp-coop/toggler
+	$(srcdir)/%D%/conformance --build %D% --suite all --mode all \
+	    --allotment all --json conformance.json
+
+bench-standalone: $(libgomp_coop_libraries) $(jobs_programs) \
+	    tests/libgomp-coop/bench_overhead
+	@$(MKDIR_P) bench
+	$(srcdir)/tests/libgomp-coop/bench-standalone --build %D% \
+	    --json bench/bench-standalone.json
+
+CLEANFILES += conformance.json bench/bench-standalone.json
+endif
+
+clean-local:
+	rm -rf $(addprefix %D%/,src src.new conf stock coop lib-stock lib-coop \
+	    conformance.work settings sources.sha256 build.log \
+	    .unpacked .configured .lock)
+
+.PHONY: conformance bench-standalone
