@@ -14,8 +14,10 @@ import subprocess
 import sys
 import time
 
-import corechart
-import turnaround
+sys.dont_write_bytecode = True      # leave the source tree as it is
+
+import corechart        # noqa: E402
+import turnaround       # noqa: E402
 
 MIXES = (("ep", "cg"), ("stream", "cg"))
 MODES = {   # what sbatch is told, what the job's environment has beside
@@ -94,10 +96,17 @@ class Cluster:
 
     def queued(self, jobids):
         """Those of JOBIDS that Slurm has not yet ended, cleaned up included."""
-        out = self.call("squeue", "--noheader", "--format=%A",
-                        "--states=all", f"--jobs={','.join(jobids)}",
-                        "--states=PD,R,CG,S,CF,ST")
+        out = self.call("squeue", "--noheader", "--format=%A")
         return [j for j in out.split() if j in jobids]
+
+    def share(self, partition):
+        """Make a PARTITION in which the kernel shares nodes, if there is none.
+
+        The configured ones give nodes to one job, or to co-scheduled jobs."""
+        known = self.call("sinfo", "--noheader", "--format=%R").split()
+        if partition not in known:
+            self.call("scontrol", "create", f"PartitionName={partition}",
+                      "Nodes=ALL", "OverSubscribe=FORCE:4", "State=UP")
 
     def memory(self):
         """Megabytes of the smallest node."""
@@ -196,12 +205,11 @@ class Demo:
         self.shared_memory = cluster.memory() // 4
         os.makedirs(self.logs, exist_ok=True)
 
-    def start(self, mix, mode):
-        """Submit the jobs of MIX."""
+    def start(self, mix, mode, runs):
+        """Submit the jobs of MIX and add them to RUNS."""
         options, env = MODES[mode]
         if mode in ("native", "passive"):
             options = [*options, f"--mem={self.shared_memory}"]
-        runs = []
         for job in mix:
             script = [os.path.join(self.cluster.build, "jobs", f"{job}.sh"),
                       *self.arguments[job]]
@@ -209,7 +217,6 @@ class Demo:
             run.jobid = self.cluster.submit(
                 [*options, f"--output={self.logs}/%x-%j.out"], env, script)
             runs.append(run)
-        return runs
 
     def log(self, run):
         return os.path.join(self.logs, f"{run.job}-{run.jobid}.out")
@@ -231,18 +238,22 @@ class Demo:
 
     def run(self, mix, mode):
         progress = Progress(f"{' + '.join(mix)}, {mode}")
-        runs = self.start(mix, mode)
-        self.runs += runs
-        jobids = [r.jobid for r in runs]
+        runs = []
+
+        def ended():
+            return not self.cluster.queued([r.jobid for r in runs])
+
         try:
-            if not wait_for(progress, lambda: not self.cluster.queued(jobids),
-                            RUN_LIMIT, 0.25):
+            self.start(mix, mode, runs)
+            if not wait_for(progress, ended, RUN_LIMIT, 0.25):
                 self.notes.append(f"{runs[0].mix}, {mode}: cancelled after "
                                   f"{RUN_LIMIT} s")
         finally:
-            if self.cluster.queued(jobids):
-                self.cluster.call("scancel", *jobids)
-                wait_for(progress, lambda: not self.cluster.queued(jobids), 30)
+            self.runs += runs
+            if runs and not ended():
+                self.cluster.call("scancel", *(r.jobid for r in runs))
+                wait_for(progress, ended, 30)
+        jobids = [r.jobid for r in runs]
         # The end reaches the database a moment after the queue.
         wait_for(progress, lambda: all(
             took is not None
@@ -307,8 +318,8 @@ def parse_arguments(argv):
     parser.add_argument("--output", default="demo-output", metavar="DIR",
                         help="for pictures, traces and the jobs' output")
     parser.add_argument("--json", metavar="FILE", help="results as JSON")
-    parser.add_argument("--seconds", type=float, default=8, metavar="S",
-                        help="run time of a job alone (default: 8)")
+    parser.add_argument("--seconds", type=float, default=7, metavar="S",
+                        help="run time of a job alone (default: %(default)s)")
     parser.add_argument("--modes", default=",".join(MODES), metavar="LIST",
                         help="some of %(default)s")
     arguments = parser.parse_args(argv)
@@ -322,23 +333,31 @@ def parse_arguments(argv):
     return arguments
 
 
+def save_results(path, runs):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(turnaround.records(runs), file, indent=1)
+        file.write("\n")
+
+
 def main(argv):
     arguments = parse_arguments(argv)
     output = os.path.abspath(arguments.output)
+    demo = None
     try:
         cluster = Cluster(os.path.abspath(arguments.cluster),
                           os.path.abspath(arguments.build))
+        cluster.share("native")
         demo = Demo(cluster, output, calibrate(cluster, arguments.seconds))
         for mix in MIXES:
             for mode in arguments.modes:
                 demo.run(mix, mode)
         picture = demo.draw()
         if arguments.json:
-            with open(arguments.json, "w", encoding="utf-8") as file:
-                json.dump(turnaround.records(demo.runs), file, indent=1)
-                file.write("\n")
+            save_results(arguments.json, demo.runs)
     except (DemoError, OSError) as error:
         print(f"\ndemo: {error}", file=sys.stderr)
+        if demo and demo.runs:
+            demo.report()
         return 2
     demo.report()
     print(f"\npicture: {picture}\ntraces:  {output}/*.trace.json (open them in "
