@@ -1,2 +1,71 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 include node_agent/client.mk
+
+if HAVE_LIBSYSTEMD
+# All of the agent but main(), for the tests to link.
+noinst_LTLIBRARIES += %D%/libagent.la
+
+%C%_libagent_la_SOURCES = \
+	%D%/agent.c \
+	%D%/agent.h \
+	%D%/allotment.c \
+	%D%/allotment.h \
+	%D%/clock.h \
+	%D%/counters/counters.c \
+	%D%/counters/counters.h \
+	%D%/counters/progress.c \
+	%D%/daemon.c \
+	%D%/daemon.h \
+	%D%/decisions.c \
+	%D%/decisions.h \
+	%D%/enforcer.c \
+	%D%/enforcer.h \
+	%D%/job.c \
+	%D%/job.h \
+	%D%/log.c \
+	%D%/log.h \
+	%D%/observer.c \
+	%D%/observer.h \
+	%D%/plan.c \
+	%D%/plan.h \
+	%D%/privilege.c \
+	%D%/privilege.h \
+	%D%/proc.c \
+	%D%/proc.h \
+	%D%/process.c \
+	%D%/process.h \
+	%D%/record.c \
+	%D%/record.h \
+	%D%/report.c \
+	%D%/report.h \
+	%D%/request.c \
+	%D%/scheduler.c \
+	%D%/scheduler.h \
+	%D%/section.c \
+	%D%/section.h \
+	%D%/server.c \
+	%D%/server.h \
+	%D%/settings.c \
+	%D%/settings.h \
+	%D%/slurm_link.c \
+	%D%/slurm_link.h \
+	%D%/state.c \
+	%D%/state.h \
+	%D%/status.c \
+	%D%/status.h \
+	%D%/topology.c \
+	%D%/topology.h \
+	%D%/trace.c \
+	%D%/trace.h \
+	%D%/warden.c \
+	%D%/warden.h
+%C%_libagent_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	$(JANSSON_CFLAGS) $(HWLOC_CFLAGS) $(LIBSYSTEMD_CFLAGS)
+%C%_libagent_la_LIBADD = model/libmodel.la node_agent/libclient.la \
+	$(JANSSON_LIBS) $(HWLOC_LIBS) $(LIBSYSTEMD_LIBS)
+
+sbin_PROGRAMS += coschedd
+coschedd_SOURCES = %D%/main.c
+coschedd_CPPFLAGS = $(%C%_libagent_la_CPPFLAGS)
+coschedd_LDADD = %D%/libagent.la
+endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The node agent: what holds its parts together. */
+
+#include "node_agent/agent.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "node_agent/clock.h"
+#include "node_agent/log.h"
+#include "node_agent/process.h"
+#include "protocol/cpulist.h"
+
+/* ---- epochs ------------------------------------------------------------- */
+
+static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct agent *a = arg;
+
+    scheduler_epoch(a->scheduler);
+    if (!a->jobs.count) /* nothing to do: a node without jobs sleeps */
+        return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    /* Relative to when it should have been, unless we fell behind. */
+    uint64_t epoch_us = a->options.epoch_ns / NS_PER_US;
+    uint64_t now_us = clock_ns() / NS_PER_US;
+    uint64_t next_us = usec + epoch_us;
+    if (next_us < now_us)
+        next_us = now_us + epoch_us;
+    sd_event_source_set_time(source, next_us);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static void start_epochs(struct agent *a)
+{
+    int enabled = SD_EVENT_OFF;
+
+    if (a->epoch_source)
+        sd_event_source_get_enabled(a->epoch_source, &enabled);
+    if (enabled != SD_EVENT_OFF)
+        return;
+    a->epoch_source = sd_event_source_disable_unref(a->epoch_source);
+    sd_event_add_time_relative(a->event, &a->epoch_source, CLOCK_MONOTONIC,
+                               a->options.epoch_ns / NS_PER_US, 1, on_epoch, a);
+}
+
+/* ---- state -------------------------------------------------------------- */
+
+static int on_save(sd_event_source *source, void *arg)
+{
+    struct agent *a = arg;
+    struct errtext err;
+
+    (void)source;
+    if (state_write(a->settings->state, &a->jobs, &a->pending, &err) < 0)
+        log_error("cannot keep the state: %s", err.text);
+    return 0;
+}
+
+void agent_touch(struct agent *a)
+{
+    /* One write for all that the present event changes. */
+    sd_event_source_set_enabled(a->save_source, SD_EVENT_ONESHOT);
+}
+
+/* ---- records ------------------------------------------------------------ */
+
+static void send_pending(struct agent *a)
+{
+    if (!a->slurm)
+        return;
+    for (struct pending *p = a->pending.first; p; p = p->next)
+        slurm_link_comment(a->slurm, p->job, p->text, true, p->end_s);
+}
+
+void agent_send_interim(struct agent *a, struct job *job)
+{
+    char text[RECORD_TEXT_MAX];
+
+    if (!a->slurm || job->interim_sent)
+        return;
+    if (!job->record.policy[0])
+        snprintf(job->record.policy, sizeof(job->record.policy), "%s",
+                 a->options.policy);
+    record_format(&job->record, "running", text);
+    job->interim_sent =
+        slurm_link_comment(a->slurm, job->id, text, false, 0) == 0;
+}
+
+static void send_final(struct agent *a, struct job *job)
+{
+    char text[RECORD_TEXT_MAX];
+    uint64_t end_s = (job->ended_wall_ns ? job->ended_wall_ns : clock_wall_ns()) /
+                     NS_PER_S;
+
+    if (!job->record.policy[0])
+        snprintf(job->record.policy, sizeof(job->record.policy), "%s",
+                 a->options.policy);
+    record_format(&job->record, "final", text);
+    log_info("job %u ended: %s", job->id, text);
+    if (!a->slurm)
+        return;
+    pending_add(&a->pending, job->id, end_s, text);
+    slurm_link_comment(a->slurm, job->id, text, true, end_s);
+}
+
+/* ---- what Slurm says ---------------------------------------------------- */
+
+static void on_config(void *arg, const char *scheduler_parameters)
+{
+    struct agent *a = arg;
+    struct node_options fresh;
+    struct errtext err;
+
+    if (settings_node_options(a->settings, scheduler_parameters, &fresh, &err) <
+        0) {
+        log_error("SchedulerParameters: %s; the old options stay", err.text);
+        return;
+    }
+    if (!memcmp(&fresh, &a->options, sizeof(fresh)))
+        return;
+    a->options = fresh;
+    log_notice("options from slurm.conf: policy %s, epoch %llu ms",
+               fresh.policy, (unsigned long long)(fresh.epoch_ns / NS_PER_MS));
+    for (struct job *j = a->jobs.first; j; j = j->next)
+        for (struct process *p = j->processes; p; p = p->next)
+            allotment_regrant(p->allotment, &j->granted, fresh.lease_ns,
+                              clock_ns());
+    scheduler_trigger(a->scheduler, "new options");
+}
+
+static void on_recorded(void *arg, uint32_t job, const char *error)
+{
+    struct agent *a = arg;
+
+    if (error) {
+        log_warn("record of job %u: %s", job, error);
+        return; /* kept; sent again when the helper or the agent restarts */
+    }
+    pending_remove(&a->pending, job);
+    agent_touch(a);
+}
+
+static void on_ready(void *arg)
+{
+    send_pending(arg);
+}
+
+static const struct slurm_link_handler slurm_handler = {
+    .config = on_config,
+    .recorded = on_recorded,
+    .ready = on_ready,
+};
+
+/* ---- jobs and processes ------------------------------------------------- */
+
+void agent_job_changed(struct agent *a, struct job *job, const char *why)
+{
+    uint64_t now_ns = clock_ns();
+
+    if (job_live(job) && !job->live_since_ns) {
+        job->live_since_ns = now_ns;
+        job->unattached_since_ns = 0;
+        job->ended_wall_ns = 0;
+    } else if (!job_live(job) && job->live_since_ns) {
+        /* The last look at what it had; observers skip what is not live. */
+        job->live_since_ns = 0;
+        job->ended_wall_ns = clock_wall_ns();
+        job->rigid = false;
+        job->section = NULL;
+        job->kind = SECTION_SERIAL;
+        job->unattached_since_ns = 0;
+        enforcer_unpark(a->enforcer, job); /* nothing stopped stays behind */
+        tracked_clear(job);
+    }
+    start_epochs(a);
+    scheduler_trigger(a->scheduler, why);
+    agent_touch(a);
+}
+
+/* Tasks that have ended but whose event is still to come: the hang-up of a
+ * dying process is seen first, and one decision is enough. */
+static void reap_tasks(struct job *job)
+{
+    struct task *next;
+
+    for (struct task *t = job->tasks; t; t = next) {
+        struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
+        next = t->next;
+        if (poll(&p, 1, 0) > 0) {
+            log_info("job %u: task %d ended", job->id, (int)t->pid);
+            job_remove_task(t);
+        }
+    }
+}
+
+void agent_detach(struct agent *a, struct process *process, const char *why)
+{
+    struct job *job = process->job;
+    char text[64];
+
+    /* Counts up to now: the page is still there. */
+    process_observe(process, clock_ns(), NULL);
+    job->sections_ended += process->view->used;
+    if (process->connection)
+        server_drop(process->connection);
+    log_info("job %u: process %d detached (%s)", job->id, (int)process->pid,
+             why);
+    snprintf(text, sizeof(text), "%s of process %d of job %u", why,
+             (int)process->pid, job->id);
+    process_detach(process);
+    reap_tasks(job);
+    agent_job_changed(a, job, text);
+}
+
+static int on_task_end(sd_event_source *source, int fd, uint32_t events,
+                       void *arg)
+{
+    struct task *task = arg;
+    struct job *job = task->job;
+    struct agent *a = job->agent;
+    char why[64];
+
+    (void)source;
+    (void)fd;
+    (void)events;
+    snprintf(why, sizeof(why), "the end of task %d of job %u", (int)task->pid,
+             job->id);
+    log_info("job %u: task %d ended", job->id, (int)task->pid);
+    job_remove_task(task);
+    agent_job_changed(a, job, why);
+    return 0;
+}
+
+static int on_process_end(sd_event_source *source, int fd, uint32_t events,
+                          void *arg)
+{
+    struct process *process = arg;
+
+    (void)source;
+    (void)fd;
+    (void)events;
+    agent_detach(process->job->agent, process, "the end");
+    return 0;
+}
+
+int agent_watch_task(struct agent *a, struct task *task)
+{
+    if (task->exit_source)
+        return 0;
+    int rc = sd_event_add_io(a->event, &task->exit_source, task->pidfd, EPOLLIN,
+                             on_task_end, task);
+    errno = rc < 0 ? -rc : 0;
+    return rc < 0 ? -1 : 0;
+}
+
+int agent_watch_process(struct agent *a, struct process *process)
+{
+    int rc = sd_event_add_io(a->event, &process->exit_source, process->pidfd,
+                             EPOLLIN, on_process_end, process);
+
+    errno = rc < 0 ? -rc : 0;
+    return rc < 0 ? -1 : 0;
+}
+
+void agent_end_job(struct agent *a, struct job *job)
+{
+    char why[64];
+
+    snprintf(why, sizeof(why), "the withdrawal of job %u", job->id);
+    while (job->processes)
+        agent_detach(a, job->processes, "withdrawal");
+    while (job->tasks)
+        job_remove_task(job->tasks);
+    agent_job_changed(a, job, why);
+    send_final(a, job);
+    job_remove(&a->jobs, job);
+    agent_touch(a);
+}
+
+/* ---- start and stop ----------------------------------------------------- */
+
+/* Take over what the state file knows: watch the living, finish the dead. */
+static int restore(struct agent *a, struct errtext *err)
+{
+    struct job *next;
+
+    if (state_read(a->settings->state, &a->jobs, &a->pending, err) < 0) {
+        if (errno != EBADMSG)
+            return -1;
+        log_warn("%s", err->text); /* start empty */
+    }
+    for (struct job *j = a->jobs.first; j; j = next) {
+        next = j->next;
+        j->agent = a;
+        cpuset_and(&j->granted, topology_cpus(a->topology));
+        for (struct task *t = j->tasks; t; t = t->next)
+            if (agent_watch_task(a, t) < 0)
+                return errtext_set(err, errno, "job %u: task %d: %s", j->id,
+                                   (int)t->pid, strerror(errno));
+        if (!job_live(j) || cpuset_empty(&j->granted)) {
+            agent_end_job(a, j);
+            continue;
+        }
+        log_info("job %u taken over from before the restart", j->id);
+        agent_job_changed(a, j, "the agent's restart");
+    }
+    return 0;
+}
+
+static int build_parts(struct agent *a, struct errtext *err)
+{
+    const struct settings *s = a->settings;
+    struct errtext why;
+
+    if (!(a->topology = topology_new(s->restrict_cpus ? &s->cpus : NULL, err)) ||
+        !(a->counters = counters_open("auto", topology_machine(a->topology),
+                                      topology_cpus(a->topology), &why, err)))
+        return -1;
+    log_info("counters: %s", why.text);
+    if (!(a->observer = observer_new(a->counters, a->topology)) ||
+        !(a->enforcer = enforcer_new(a->warden)) ||
+        !(a->trace = trace_new()) || !(a->decisions = decisions_new()))
+        return errtext_set(err, ENOMEM, "agent: out of memory");
+    a->scheduler = scheduler_new(&(struct scheduler_parts){
+        .event = a->event,
+        .jobs = &a->jobs,
+        .topology = a->topology,
+        .options = &a->options,
+        .observer = a->observer,
+        .enforcer = a->enforcer,
+        .trace = a->trace,
+        .decisions = a->decisions,
+    });
+    if (!a->scheduler ||
+        sd_event_add_defer(a->event, &a->save_source, on_save, a) < 0)
+        return errtext_set(err, ENOMEM, "agent: out of memory");
+    sd_event_source_set_priority(a->save_source, SD_EVENT_PRIORITY_IDLE);
+    return sd_event_source_set_enabled(a->save_source, SD_EVENT_OFF) < 0 ? -1
+                                                                         : 0;
+}
+
+struct agent *agent_new(const struct settings *settings, struct warden *warden,
+                        sd_event *event, struct errtext *err)
+{
+    struct agent *a = calloc(1, sizeof(*a));
+
+    if (!a) {
+        errtext_set(err, ENOMEM, "agent: out of memory");
+        return NULL;
+    }
+    a->settings = settings;
+    a->warden = warden;
+    a->event = sd_event_ref(event);
+    a->started_wall_ns = clock_wall_ns();
+    if (settings_node_options(settings, NULL, &a->options, err) < 0 ||
+        build_parts(a, err) < 0 ||
+        /* The socket first: it keeps a second agent away from the state. */
+        !(a->server = server_new(event, settings->socket, settings->auth,
+                                 settings->munge_socket[0]
+                                     ? settings->munge_socket
+                                     : NULL,
+                                 &request_handler, a, err)) ||
+        restore(a, err) < 0) {
+        agent_free(a);
+        return NULL;
+    }
+    if (settings->slurm &&
+        !(a->slurm = slurm_link_new(event, settings->helper, &slurm_handler,
+                                    a))) {
+        errtext_set(err, ENOMEM, "agent: out of memory");
+        agent_free(a);
+        return NULL;
+    }
+    return a;
+}
+
+void agent_free(struct agent *a)
+{
+    if (!a)
+        return;
+    int saved = errno;
+    if (a->save_source && a->server)
+        on_save(NULL, a);
+    server_free(a->server);
+    slurm_link_free(a->slurm);
+    scheduler_free(a->scheduler);
+    for (struct job *j = a->jobs.first; j; j = j->next)
+        while (j->processes)
+            process_detach(j->processes);
+    while (a->jobs.first)
+        job_remove(&a->jobs, a->jobs.first);
+    pending_clear(&a->pending);
+    sd_event_source_disable_unref(a->epoch_source);
+    sd_event_source_disable_unref(a->save_source);
+    decisions_free(a->decisions);
+    trace_free(a->trace);
+    enforcer_free(a->enforcer);
+    observer_free(a->observer);
+    counters_close(a->counters);
+    topology_free(a->topology);
+    sd_event_unref(a->event);
+    free(a);
+    errno = saved;
+}

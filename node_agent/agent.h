@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The node agent: what holds its parts together. */
+
+#ifndef COSCHED_AGENT_H
+#define COSCHED_AGENT_H
+
+/* Concept
+ *
+ * The agent owns the job table and all parts, and turns what arrives (requests,
+ * ends of processes, epochs, news from Slurm) into changes of the table, after
+ * which the scheduler is told.  Requests are in request.c.
+ */
+
+#include <systemd/sd-event.h>
+
+#include "node_agent/counters/counters.h"
+#include "node_agent/decisions.h"
+#include "node_agent/enforcer.h"
+#include "node_agent/job.h"
+#include "node_agent/observer.h"
+#include "node_agent/scheduler.h"
+#include "node_agent/server.h"
+#include "node_agent/settings.h"
+#include "node_agent/slurm_link.h"
+#include "node_agent/state.h"
+#include "node_agent/topology.h"
+#include "node_agent/trace.h"
+#include "node_agent/warden.h"
+
+struct agent {
+    const struct settings *settings;
+    struct node_options options;
+    sd_event *event;
+    struct job_table jobs;
+    struct pending_list pending; /* final records that Slurm has not got yet */
+    struct topology *topology;
+    struct counters *counters;
+    struct observer *observer;
+    struct warden *warden; /* the caller's */
+    struct enforcer *enforcer;
+    struct trace *trace;
+    struct decisions *decisions;
+    struct scheduler *scheduler;
+    struct slurm_link *slurm; /* NULL: --no-slurm */
+    struct server *server;
+    sd_event_source *epoch_source;
+    sd_event_source *save_source; /* writes the state at the loop's end */
+    uint64_t started_wall_ns;
+};
+
+/* Build all parts, read the state and listen.  NULL with errno and ERR. */
+struct agent *agent_new(const struct settings *settings, struct warden *warden,
+                        sd_event *event, struct errtext *err);
+
+/* Save the state and take all parts down.  Takes NULL. */
+void agent_free(struct agent *agent);
+
+/* The state has changed: it is written once the present event is handled. */
+void agent_touch(struct agent *agent);
+
+/* A job's task or process came to life or ended: keep its times, start the
+ * epochs, tell the scheduler WHY. */
+void agent_job_changed(struct agent *agent, struct job *job, const char *why);
+
+/* Watch a task or an attached process for its end. */
+int agent_watch_task(struct agent *agent, struct task *task);
+int agent_watch_process(struct agent *agent, struct process *process);
+
+/* The job is over: final record, then forget it. */
+void agent_end_job(struct agent *agent, struct job *job);
+
+/* Detach PROCESS and drop its connection. */
+void agent_detach(struct agent *agent, struct process *process,
+                  const char *why);
+
+/* Hand the interim summary of JOB to Slurm, once. */
+void agent_send_interim(struct agent *agent, struct job *job);
+
+/* The requests of the socket. */
+extern const struct server_handler request_handler;
+
+#endif /* COSCHED_AGENT_H */

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Writer of an allotment page (protocol/layout.h). */
+
+#include "node_agent/allotment.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "protocol/cpulist.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1 */
+#endif
+
+struct allotment {
+    int fd;
+    struct cosched_allotment *page;
+    struct cosched_cpuset cpus; /* copy of what is in effect */
+    bool parked;
+};
+
+struct allotment *allotment_new(const struct cosched_cpuset *granted,
+                                uint64_t lease_ns, const int *cpu_node,
+                                size_t cpus, size_t cpu_nodes,
+                                struct errtext *err)
+{
+    struct allotment *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return NULL;
+    a->page = MAP_FAILED;
+    /* The order matters: this mapping must exist before the seal forbids
+     * writable ones. */
+    if ((a->fd = memfd_create("cosched-allotment",
+                              MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0 ||
+        ftruncate(a->fd, sizeof(*a->page)) < 0 ||
+        (a->page = mmap(NULL, sizeof(*a->page), PROT_READ | PROT_WRITE,
+                        MAP_SHARED, a->fd, 0)) == MAP_FAILED ||
+        fcntl(a->fd, F_ADD_SEALS,
+              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE |
+                  F_SEAL_SEAL) < 0) {
+        errtext_set(err, errno, "allotment page: %s", strerror(errno));
+        allotment_free(a);
+        return NULL;
+    }
+    a->page->magic = COSCHED_ALLOTMENT_MAGIC;
+    a->page->version = COSCHED_LAYOUT_VERSION;
+    a->page->size = sizeof(*a->page);
+    a->page->lease_ns = lease_ns;
+    a->page->cpu_nodes = (uint32_t)cpu_nodes;
+    a->page->granted = *granted;
+    for (size_t c = 0; c < cpus && c < COSCHED_MAX_CPUS; c++)
+        a->page->cpu_node[c] = (uint16_t)(cpu_node[c] > 0 ? cpu_node[c] : 0);
+    return a;
+}
+
+int allotment_fd(const struct allotment *a)
+{
+    return a->fd;
+}
+
+static _Atomic uint32_t *generation(const struct allotment *a)
+{
+    return (_Atomic uint32_t *)&a->page->generation;
+}
+
+/* A CPU set is stored word by word with relaxed atomics: readers race with us
+ * by design and notice by the generation. */
+static void store_set(struct cosched_cpuset *to,
+                      const struct cosched_cpuset *from)
+{
+    for (size_t i = 0; i < sizeof(to->word) / sizeof(to->word[0]); i++)
+        __atomic_store_n(&to->word[i], from->word[i], __ATOMIC_RELAXED);
+}
+
+static void write_begin(struct allotment *a)
+{
+    uint32_t g = atomic_load_explicit(generation(a), memory_order_relaxed);
+
+    /* No store below may become visible before the odd generation. */
+    atomic_exchange_explicit(generation(a), g + 1, memory_order_seq_cst);
+    atomic_thread_fence(memory_order_release);
+}
+
+static void write_end(struct allotment *a)
+{
+    uint32_t g = atomic_load_explicit(generation(a), memory_order_relaxed);
+
+    atomic_store_explicit(generation(a), g + 1, memory_order_release);
+    syscall(SYS_futex, &a->page->generation, FUTEX_WAKE, INT_MAX, NULL, NULL,
+            0);
+}
+
+void allotment_write(struct allotment *a, const struct cosched_cpuset *cpus,
+                     bool parked, uint64_t now_ns)
+{
+    if (cpuset_equal(&a->cpus, cpus) && a->parked == parked)
+        return;
+    a->cpus = *cpus;
+    a->parked = parked;
+    write_begin(a);
+    store_set(&a->page->cpus, cpus);
+    __atomic_store_n(&a->page->flags, parked ? COSCHED_ALLOTMENT_PARKED : 0,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&a->page->changed_ns, now_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&a->page->heartbeat_ns, now_ns, __ATOMIC_RELAXED);
+    write_end(a);
+}
+
+void allotment_regrant(struct allotment *a,
+                       const struct cosched_cpuset *granted,
+                       uint64_t lease_ns, uint64_t now_ns)
+{
+    if (cpuset_equal(&a->page->granted, granted) &&
+        a->page->lease_ns == lease_ns)
+        return;
+    write_begin(a);
+    store_set(&a->page->granted, granted);
+    __atomic_store_n(&a->page->lease_ns, lease_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&a->page->heartbeat_ns, now_ns, __ATOMIC_RELAXED);
+    write_end(a);
+}
+
+void allotment_beat(struct allotment *a, uint64_t now_ns)
+{
+    __atomic_store_n(&a->page->heartbeat_ns, now_ns, __ATOMIC_RELAXED);
+}
+
+uint32_t allotment_generation(const struct allotment *a)
+{
+    return atomic_load_explicit(generation(a), memory_order_relaxed);
+}
+
+void allotment_free(struct allotment *a)
+{
+    if (!a)
+        return;
+    int saved = errno;
+    if (a->page != MAP_FAILED)
+        munmap(a->page, sizeof(*a->page));
+    if (a->fd >= 0)
+        close(a->fd);
+    free(a);
+    errno = saved;
+}

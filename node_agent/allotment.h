@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Writer of an allotment page (protocol/layout.h). */
+
+#ifndef COSCHED_ALLOTMENT_H
+#define COSCHED_ALLOTMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protocol/errtext.h"
+#include "protocol/layout.h"
+
+struct allotment;
+
+/* A new page in a memfd with an empty allotment.  The agent's mapping is
+ * the only writable one that will ever exist: the memfd is sealed against
+ * later writable mappings, write(2) and any change of size.  CPU_NODE maps CPU
+ * numbers 0..CPUS-1 to CPU nodes (negative: none, stored as 0).  NULL with the
+ * errno of the failing call. */
+struct allotment *allotment_new(const struct cosched_cpuset *granted,
+                                uint64_t lease_ns, const int *cpu_node,
+                                size_t cpus, size_t cpu_nodes,
+                                struct errtext *err);
+
+/* Descriptor to hand out; stays the allotment's. */
+int allotment_fd(const struct allotment *allotment);
+
+/* Put CPUS (empty: none, with PARKED set if PARKED) into effect at NOW_NS and
+ * wake all waiters.  Nothing happens when they are in effect already. */
+void allotment_write(struct allotment *allotment,
+                     const struct cosched_cpuset *cpus, bool parked,
+                     uint64_t now_ns);
+
+/* Change what Slurm granted and the lease.  Wakes waiters on a change. */
+void allotment_regrant(struct allotment *allotment,
+                       const struct cosched_cpuset *granted,
+                       uint64_t lease_ns, uint64_t now_ns);
+
+/* The agent lives at NOW_NS. */
+void allotment_beat(struct allotment *allotment, uint64_t now_ns);
+
+/* Generation (even) that a process has to report as applied. */
+uint32_t allotment_generation(const struct allotment *allotment);
+
+/* Takes NULL; keeps errno. */
+void allotment_free(struct allotment *allotment);
+
+#endif /* COSCHED_ALLOTMENT_H */

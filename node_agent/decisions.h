@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The last decisions and their reasons, for "explain". */
+
+#ifndef COSCHED_DECISIONS_H
+#define COSCHED_DECISIONS_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DECISIONS_KEPT 256
+#define DECISION_JOBS 32 /* shares kept per decision */
+#define DECISION_TEXT 512
+
+struct decision_share {
+    uint32_t job;
+    size_t cores;
+};
+
+struct decision {
+    uint64_t wall_ns;
+    char trigger[64]; /* what made it necessary */
+    char policy[32];
+    char text[DECISION_TEXT]; /* one sentence with its numbers */
+    struct decision_share share[DECISION_JOBS];
+    size_t shares;
+};
+
+struct decisions;
+
+/* NULL when out of memory. */
+struct decisions *decisions_new(void);
+
+/* Keep a copy of DECISION. */
+void decisions_add(struct decisions *decisions, const struct decision *decision);
+
+/* Decisions, oldest first, that concern JOB (0: all): a new JSON array. */
+json_t *decisions_json(const struct decisions *decisions, uint32_t job);
+
+/* Takes NULL. */
+void decisions_free(struct decisions *decisions);
+
+#endif /* COSCHED_DECISIONS_H */

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Makes processes stay on their job's CPUs, whether they cooperate or not. */
+
+#include "node_agent/enforcer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "node_agent/clock.h"
+#include "node_agent/proc.h"
+#include "node_agent/process.h"
+#include "protocol/cpulist.h"
+
+/* A process is held when it used this much CPU time since the last look, at
+ * most one look per window: a fifth of a CPU at 100 ticks a second. */
+#define BUSY_TICKS 2
+#define BUSY_WINDOW_NS (100 * NS_PER_MS)
+
+/* New threads and processes may appear during a pass; passes until none does. */
+#define MAX_PASSES 4
+
+struct enforcer {
+    struct warden *warden;
+    uint64_t next_scan_ns;
+};
+
+struct enforcer *enforcer_new(struct warden *warden)
+{
+    struct enforcer *e = calloc(1, sizeof(*e));
+
+    if (e)
+        e->warden = warden;
+    return e;
+}
+
+void enforcer_free(struct enforcer *e)
+{
+    free(e);
+}
+
+void tracked_clear(struct job *job)
+{
+    while (job->tracked) {
+        struct tracked *t = job->tracked;
+        job->tracked = t->next;
+        free(t);
+    }
+}
+
+static struct tracked *tracked_find(const struct job *job, pid_t pid)
+{
+    for (struct tracked *t = job->tracked; t; t = t->next)
+        if (t->pid == pid)
+            return t;
+    return NULL;
+}
+
+/* ---- whose process is it ------------------------------------------------ */
+
+struct scan {
+    struct proc_stat *stat; /* [count], sorted by pid */
+    struct job **owner;     /* [count] */
+    size_t count;
+};
+
+static int compare_pid(const void *a, const void *b)
+{
+    pid_t x = ((const struct proc_stat *)a)->pid;
+    pid_t y = ((const struct proc_stat *)b)->pid;
+
+    return (x > y) - (x < y);
+}
+
+static struct job *owner_of(const struct scan *scan, pid_t pid)
+{
+    struct proc_stat key = {.pid = pid};
+    struct proc_stat *s = bsearch(&key, scan->stat, scan->count, sizeof(key),
+                                  compare_pid);
+
+    return s ? scan->owner[s - scan->stat] : NULL;
+}
+
+/* The job that owned the dead leader of a group or session, or NULL. */
+static struct job *dead_leader(const struct job_table *jobs, pid_t pid)
+{
+    for (struct job *j = jobs->first; j; j = j->next) {
+        struct tracked *t = tracked_find(j, pid);
+        if (t && t->dead)
+            return j;
+    }
+    return NULL;
+}
+
+/* The job that the agent knows STAT to belong to, without looking around. */
+static struct job *known_owner(const struct job_table *jobs,
+                               const struct proc_stat *stat)
+{
+    for (struct job *j = jobs->first; j; j = j->next) {
+        for (struct task *t = j->tasks; t; t = t->next)
+            if (t->pid == stat->pid && t->start == stat->start)
+                return j;
+        for (struct process *p = j->processes; p; p = p->next)
+            if (p->pid == stat->pid && p->start == stat->start)
+                return j;
+        for (struct tracked *t = j->tracked; t; t = t->next)
+            if (t->pid == stat->pid && t->start == stat->start && !t->dead)
+                return j;
+    }
+    return NULL;
+}
+
+/* Give owners to all processes, to the closure of the relation. */
+static void find_owners(struct scan *scan, const struct job_table *jobs)
+{
+    bool found;
+
+    for (size_t i = 0; i < scan->count; i++)
+        scan->owner[i] = known_owner(jobs, &scan->stat[i]);
+    do {
+        found = false;
+        for (size_t i = 0; i < scan->count; i++) {
+            const struct proc_stat *s = &scan->stat[i];
+            struct job *j;
+            if (scan->owner[i] || s->pid == 1 || s->pid == getpid() ||
+                !strcmp(s->comm, "slurmstepd"))
+                continue;
+            if ((j = owner_of(scan, s->parent)) ||
+                (j = owner_of(scan, s->group)) ||
+                (j = owner_of(scan, s->session)) ||
+                (j = dead_leader(jobs, s->group)) ||
+                (j = dead_leader(jobs, s->session))) {
+                scan->owner[i] = j;
+                found = true;
+            }
+        }
+    } while (found);
+}
+
+static bool is_attached(const struct job *job, pid_t pid)
+{
+    for (const struct process *p = job->processes; p; p = p->next)
+        if (p->pid == pid && !p->bad)
+            return true;
+    return false;
+}
+
+static void look(struct tracked *t, const struct job *job,
+                 const struct proc_stat *stat, uint64_t now_ns)
+{
+    t->dead = false;
+    t->attached = is_attached(job, t->pid);
+    if (now_ns - t->look_ns < BUSY_WINDOW_NS)
+        return;
+    if (stat->ticks >= t->ticks + BUSY_TICKS)
+        t->held = true;
+    t->ticks = stat->ticks;
+    t->look_ns = now_ns;
+}
+
+/* True when a process seen for the first time has been busy all its life. */
+static bool busy_all_along(const struct proc_stat *stat)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_BOOTTIME, &ts);
+    uint64_t age_ns = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+    uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+    age_ns -= stat->start * tick_ns < age_ns ? stat->start * tick_ns : age_ns;
+    return age_ns >= BUSY_WINDOW_NS &&
+           stat->ticks * BUSY_WINDOW_NS >= BUSY_TICKS * age_ns;
+}
+
+static void track(struct job *job, const struct proc_stat *stat,
+                  uint64_t now_ns)
+{
+    struct tracked *t = tracked_find(job, stat->pid);
+
+    if (!t) {
+        if (!(t = calloc(1, sizeof(*t))))
+            return; /* seen again by the next scan */
+        t->pid = stat->pid;
+        t->next = job->tracked;
+        job->tracked = t;
+    }
+    if (t->start != stat->start) { /* new, or the pid was used again */
+        t->start = stat->start;
+        t->held = busy_all_along(stat);
+        t->stopped = false;
+        t->ticks = stat->ticks;
+        t->look_ns = now_ns;
+    }
+    look(t, job, stat, now_ns);
+}
+
+/* A dead leader matters while its group or session has members. */
+static bool still_leads(const struct scan *scan, pid_t pid)
+{
+    for (size_t i = 0; i < scan->count; i++)
+        if (scan->stat[i].group == pid || scan->stat[i].session == pid)
+            return true;
+    return false;
+}
+
+static void forget_dead(struct job *job, const struct scan *scan)
+{
+    for (struct tracked **p = &job->tracked; *p;) {
+        struct tracked *t = *p;
+        if (!t->dead || still_leads(scan, t->pid)) {
+            p = &t->next;
+            continue;
+        }
+        *p = t->next;
+        free(t);
+    }
+}
+
+void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
+                   uint64_t now_ns)
+{
+    struct scan scan = {0};
+    ssize_t n;
+
+    if (!jobs->first || (!force && now_ns < e->next_scan_ns))
+        return;
+    uint64_t begin_ns = clock_ns();
+    if ((n = proc_scan(&scan.stat)) <= 0)
+        return;
+    scan.count = (size_t)n;
+    qsort(scan.stat, scan.count, sizeof(*scan.stat), compare_pid);
+    if ((scan.owner = calloc(scan.count, sizeof(*scan.owner)))) {
+        find_owners(&scan, jobs);
+        for (struct job *j = jobs->first; j; j = j->next)
+            for (struct tracked *t = j->tracked; t; t = t->next)
+                t->dead = true;
+        for (size_t i = 0; i < scan.count; i++)
+            if (scan.owner[i])
+                track(scan.owner[i], &scan.stat[i], now_ns);
+        for (struct job *j = jobs->first; j; j = j->next)
+            forget_dead(j, &scan);
+    }
+    free(scan.owner);
+    free(scan.stat);
+    uint64_t cost_ns = clock_ns() - begin_ns;
+    e->next_scan_ns = now_ns + (uint64_t)((double)cost_ns / SCAN_SHARE);
+}
+
+/* ---- affinity ----------------------------------------------------------- */
+
+/* Put all threads of PID on CPUS: those whose mask differs, or with STRAYS
+ * those whose mask reaches beyond.  Returns the number of threads moved. */
+static size_t set_threads(pid_t pid, const struct cosched_cpuset *cpus,
+                          bool strays)
+{
+    size_t moved = 0;
+
+    for (int pass = 0; pass < MAX_PASSES; pass++) {
+        pid_t *tids;
+        ssize_t n = proc_threads(pid, &tids);
+        size_t before = moved;
+        for (ssize_t i = 0; i < n; i++) {
+            struct cosched_cpuset mask;
+            if (cpuset_get_affinity(tids[i], &mask) < 0)
+                continue;
+            if (strays ? cpuset_subset(&mask, cpus)
+                       : cpuset_equal(&mask, cpus))
+                continue;
+            if (cpuset_set_affinity(tids[i], cpus) == 0)
+                moved++;
+        }
+        free(tids);
+        /* A thread made during the pass has the mask of its maker. */
+        if (moved == before)
+            break;
+    }
+    return moved;
+}
+
+static int open_tracked(const struct tracked *t)
+{
+    struct proc_stat stat;
+    int fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+
+    /* The pid may have been used again; the pidfd pins what we look at. */
+    if (fd >= 0 && (proc_read(t->pid, &stat) < 0 || stat.start != t->start)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+void enforcer_hold(struct enforcer *e, struct job *job,
+                   const struct cosched_cpuset *cpus)
+{
+    for (struct tracked *t = job->tracked; t; t = t->next) {
+        if (t->dead || t->attached || !t->held)
+            continue;
+        int fd = open_tracked(t);
+        if (fd < 0)
+            continue;
+        if (e->warden)
+            warden_held(e->warden, t->pid, fd, &job->granted);
+        set_threads(t->pid, cpus, false);
+        close(fd);
+    }
+}
+
+size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus)
+{
+    size_t moved = 0;
+
+    for (struct process *p = job->processes; p; p = p->next)
+        if (!p->bad)
+            moved += set_threads(p->pid, cpus, true);
+    return moved;
+}
+
+/* ---- turns -------------------------------------------------------------- */
+
+static bool stop_one(struct enforcer *e, struct tracked *t)
+{
+    int fd = open_tracked(t);
+
+    if (fd < 0)
+        return false;
+    if (e->warden)
+        warden_stopped(e->warden, t->pid, fd);
+    t->stopped = syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0) == 0;
+    close(fd);
+    return t->stopped;
+}
+
+void enforcer_park(struct enforcer *e, struct job *job)
+{
+    struct job_table alone = {.first = job, .count = 1};
+
+    /* A process that forks while it is being stopped leaves a running child:
+     * look again until nothing new is found. */
+    for (int pass = 0; pass < MAX_PASSES; pass++) {
+        bool found = false;
+        for (struct tracked *t = job->tracked; t; t = t->next)
+            if (!t->dead && !t->stopped)
+                found |= stop_one(e, t);
+        if (pass > 0 && !found)
+            break;
+        struct job *next = job->next;
+        job->next = NULL;
+        enforcer_scan(e, &alone, true, clock_ns());
+        job->next = next;
+    }
+}
+
+void enforcer_unpark(struct enforcer *e, struct job *job)
+{
+    for (struct tracked *t = job->tracked; t; t = t->next) {
+        if (!t->stopped)
+            continue;
+        t->stopped = false;
+        int fd = t->dead ? -1 : open_tracked(t);
+        if (fd >= 0) {
+            syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
+            close(fd);
+        }
+        if (e->warden)
+            warden_continued(e->warden, t->pid);
+    }
+}

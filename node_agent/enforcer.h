@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Makes processes stay on their job's CPUs, whether they cooperate or not. */
+
+#ifndef COSCHED_ENFORCER_H
+#define COSCHED_ENFORCER_H
+
+/* Concept
+ *
+ * The processes of a job are its tasks, what attached, all descendants of
+ * these, and the members of process groups and sessions that one of them led
+ * (which finds what was orphaned).  slurmstepd is none of them.
+ *
+ *   attached processes  follow the allotment by themselves; a thread that is
+ *                       still elsewhere a few milliseconds later is moved.
+ *   others              are held: all threads get the job's CPUs, wider or
+ *                       narrower.  Only once they use CPU time, though: a shell
+ *                       that waits for a program runs nowhere, and programs
+ *                       count the CPUs of the mask they inherit.
+ *
+ * Looking at /proc costs about 10 us a process, so the periodic scan limits
+ * itself to SCAN_SHARE of one CPU; after a change of CPUs it is always done.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "node_agent/job.h"
+#include "node_agent/warden.h"
+
+#define SCAN_SHARE 0.02
+
+/* A process of a job. */
+struct tracked {
+    pid_t pid;
+    uint64_t start;
+    bool dead;      /* kept while its group or session has members */
+    bool attached;
+    bool held;
+    bool stopped;   /* by us */
+    uint64_t ticks; /* CPU time when last looked at */
+    uint64_t look_ns;
+    struct tracked *next;
+};
+
+struct enforcer;
+
+/* WARDEN may be NULL: nothing is undone then if the agent dies. */
+struct enforcer *enforcer_new(struct warden *warden);
+
+/* Find the processes of all jobs.  Unless FORCE, only when a scan is due. */
+void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,
+                   bool force, uint64_t now_ns);
+
+/* Hold those processes of JOB that are to be held to CPUS (not empty). */
+void enforcer_hold(struct enforcer *enforcer, struct job *job,
+                   const struct cosched_cpuset *cpus);
+
+/* Move threads of attached processes of JOB that are not within CPUS.  Returns
+ * the number of threads moved. */
+size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus);
+
+/* Stop or continue all processes of JOB. */
+void enforcer_park(struct enforcer *enforcer, struct job *job);
+void enforcer_unpark(struct enforcer *enforcer, struct job *job);
+
+/* Takes NULL. */
+void enforcer_free(struct enforcer *enforcer);
+
+/* Forget the tracked processes of JOB. */
+void tracked_clear(struct job *job);
+
+#endif /* COSCHED_ENFORCER_H */

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Co-scheduled jobs of this node. */
+
+#ifndef COSCHED_JOB_H
+#define COSCHED_JOB_H
+
+/* Concept
+ *
+ * A job is known from its announcement to its withdrawal.  It is live while one
+ * of its tasks (what slurmstepd started) or attached processes lives; only a
+ * live job has CPUs.  Jobs keep the order in which they were announced, which
+ * is the order of their turns.
+ *
+ * The structures are data: each field has one writer, named below.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+#include "model/workload.h"
+#include "node_agent/record.h"
+#include "node_agent/section.h"
+#include "protocol/layout.h"
+#include "protocol/message.h"
+#include "protocol/options.h"
+
+struct agent;
+struct process;
+struct tracked;
+
+/* A process that slurmstepd started for the job. */
+struct task {
+    struct job *job;
+    uint32_t step;
+    pid_t pid;
+    uint64_t start; /* start time in clock ticks: tells reused pids apart */
+    int pidfd;
+    sd_event_source *exit_source;
+    struct task *next;
+};
+
+struct job {
+    /* agent: from the announcement */
+    struct agent *agent;
+    uint32_t id;
+    uint32_t uid;
+    uint32_t restarts;
+    uint64_t memory_mb;
+    char name[MESSAGE_NAME_MAX];
+    char options_text[MESSAGE_OPTIONS_MAX];
+    struct job_options options;
+    struct cosched_cpuset granted;
+    uint64_t announced_wall_ns;
+
+    /* agent: what lives */
+    struct task *tasks;
+    struct process *processes; /* attached */
+    uint64_t live_since_ns;    /* 0: not live */
+    uint64_t ended_wall_ns;    /* last process gone; 0: never or live */
+    bool cooperative;          /* a process attached at some time */
+    bool interim_sent;         /* first summary handed to Slurm */
+
+    /* observer: what it does now */
+    enum section_kind kind;
+    bool rigid;              /* did not attach in time */
+    struct section *section; /* present parallel section; NULL: none */
+    struct section_list sections;
+    uint64_t unattached_since_ns; /* 0: not live, or attached */
+    size_t sections_ended; /* seen in processes that detached */
+
+    /* scheduler: what it has */
+    struct cosched_cpuset cpus;   /* in effect */
+    struct cosched_cpuset target; /* after the transition under way */
+    bool parked;                  /* waits for its turn */
+    bool profiling;               /* has its cores to be measured */
+    bool shrunk;                  /* lost CPUs in the transition under way */
+    uint64_t changed_ns;          /* last change of cpus */
+    char traced[32];              /* state last written to the trace */
+
+    /* enforcer: its processes as last seen in /proc */
+    struct tracked *tracked;
+
+    struct record record;
+    struct job *next;
+};
+
+struct job_table {
+    struct job *first;
+    size_t count;
+};
+
+#define JOB_LIMIT 4096 /* jobs known at a time */
+
+/* The job called ID, or NULL. */
+struct job *job_find(const struct job_table *table, uint32_t id);
+
+/* A new job at the end of the table.  NULL with errno ENOMEM or ENOSPC. */
+struct job *job_add(struct job_table *table, uint32_t id);
+
+/* True while one of its tasks or attached processes lives. */
+bool job_live(const struct job *job);
+
+/* Add a task.  NULL with errno ESRCH when PID does not exist (any more), or
+ * ENOMEM.  A task that is known already is returned. */
+struct task *job_add_task(struct job *job, uint32_t step, pid_t pid);
+
+/* Forget TASK (and close its pidfd and source). */
+void job_remove_task(struct task *task);
+
+/* Forget the job.  Its processes must be detached before. */
+void job_remove(struct job_table *table, struct job *job);
+
+
+#endif /* COSCHED_JOB_H */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* coschedd: start, serve, stop. */
+
+#include "config.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
+
+#include "node_agent/agent.h"
+#include "node_agent/daemon.h"
+#include "node_agent/log.h"
+#include "node_agent/privilege.h"
+#include "node_agent/settings.h"
+#include "node_agent/warden.h"
+
+/* Four descriptors per attached process and one per task and client. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* SIGTERM and SIGINT end the loop; SIGCHLD reports the helper's end. */
+static int watch_signals(sd_event *event, struct errtext *err)
+{
+    sigset_t set;
+    int rc;
+
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGCHLD);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+        return errtext_set(err, errno, "signals: %s", strerror(errno));
+    /* Without a handler the loop ends. */
+    if ((rc = sd_event_add_signal(event, NULL, SIGTERM, NULL, NULL)) < 0 ||
+        (rc = sd_event_add_signal(event, NULL, SIGINT, NULL, NULL)) < 0)
+        return errtext_set(err, -rc, "event loop: %s", strerror(-rc));
+    return 0;
+}
+
+static int write_pidfile(const char *path, struct errtext *err)
+{
+    if (!*path)
+        return 0;
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return errtext_set(err, errno, "--pidfile %s: %s", path,
+                           strerror(errno));
+    fprintf(file, "%d\n", (int)getpid());
+    if (fclose(file))
+        return errtext_set(err, errno, "--pidfile %s: %s", path,
+                           strerror(errno));
+    return 0;
+}
+
+static int serve(const struct settings *settings, struct warden *warden,
+                 struct errtext *err)
+{
+    sd_event *event = NULL;
+    struct agent *agent = NULL;
+    int rc = sd_event_new(&event);
+
+    if (rc < 0)
+        return errtext_set(err, -rc, "event loop: %s", strerror(-rc));
+    rc = -1;
+    if (watch_signals(event, err) == 0 && privilege_drop(err) == 0 &&
+        (agent = agent_new(settings, warden, event, err)) &&
+        write_pidfile(settings->pidfile, err) == 0) {
+        daemon_started();
+        sd_notify(0, "READY=1");
+        log_notice("coschedd %s serves node %s at %s", PACKAGE_VERSION,
+                   settings->node, settings->socket);
+        rc = sd_event_loop(event);
+        if (rc < 0)
+            rc = errtext_set(err, -rc, "event loop: %s", strerror(-rc));
+        sd_notify(0, "STOPPING=1");
+        log_notice("stopping");
+    }
+    agent_free(agent);
+    if (rc >= 0 && settings->pidfile[0])
+        unlink(settings->pidfile);
+    sd_event_unref(event);
+    return rc < 0 ? -1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct settings settings;
+    struct warden *warden = NULL;
+    struct errtext err = {""};
+
+    int rc = settings_parse(&settings, argc, argv, &err);
+    if (rc > 0)
+        return 0;
+    if (rc < 0) {
+        fprintf(stderr, "coschedd: error: %s\n", err.text);
+        return 2;
+    }
+    umask(022);
+    rc = settings.foreground ? 0 : daemon_fork(&err);
+    log_open(settings.log_level, !settings.foreground);
+    raise_descriptor_limit();
+    if (rc == 0 && (warden = warden_new(&err)))
+        rc = serve(&settings, warden, &err);
+    else
+        rc = -1;
+    if (rc < 0) {
+        log_error("%s", err.text);
+        daemon_failed(err.text);
+    }
+    /* Whatever is still stopped or held is set free by the warden. */
+    warden_free(warden);
+    return rc < 0 ? 1 : 0;
+}

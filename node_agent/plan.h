@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* A plan: which CPUs each live job should have now. */
+
+#ifndef COSCHED_PLAN_H
+#define COSCHED_PLAN_H
+
+/* Concept
+ *
+ * The plan is a function of what is known at one moment; making one changes
+ * nothing.  It wraps the policy (model/policy.h) in what the node knows and
+ * the model does not:
+ *
+ *   pool       the union of what Slurm granted to the live jobs; a job never
+ *              gets a CPU that Slurm did not give it
+ *   turns      more live jobs than cores: some are parked
+ *   profiling  one job at a time gets the DoP at which its section is to be
+ *              measured.  "The whole pool" of the papers is, here, the pool less
+ *              one core for each other job: to stop the others for 150 ms costs
+ *              more than the slightly disturbed profile, and the fit uses the
+ *              DoP that was really measured.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/policy.h"
+#include "node_agent/job.h"
+#include "node_agent/topology.h"
+
+struct plan_input {
+    const struct topology *topology;
+    const char *policy;  /* the node's */
+    struct job **jobs;   /* [count] live, in order of announcement */
+    size_t count;        /* >= 1 */
+    uint64_t slice;      /* number of the present turn */
+    uint64_t profile_ns; /* 0: no profiling */
+};
+
+struct plan_share {
+    struct cosched_cpuset cpus; /* empty when parked */
+    bool parked;
+    size_t profile_dop; /* > 0: measured at this DoP */
+};
+
+struct plan {
+    const struct policy *policy; /* that decided */
+    struct plan_share *share;    /* [count], the caller's */
+    bool turns;                  /* more jobs than cores */
+    char reason[POLICY_REASON_MAX + 64];
+};
+
+/* Make *PLAN (share set by the caller).  0, or -1 with errno ENOMEM, ENODEV (no
+ * CPU to give) or EINVAL (the policy refused) and ERR. */
+int plan_make(const struct plan_input *input, struct plan *plan,
+              struct errtext *err);
+
+/* The policy for these jobs: the one that all jobs which name one agree on, else
+ * the node's. */
+const struct policy *plan_policy(const struct plan_input *input);
+
+/* Smallest and largest number of cores for JOB in a pool of POOL cores. */
+void plan_limits(const struct job *job, const struct topology *topology,
+                 size_t pool, size_t *min, size_t *max);
+
+/* Take CPUs from jobs that Slurm did not give them to (owner[] after a policy
+ * that knows one pool only): each goes to the job with the fewest cores that
+ * may have it, and a job left without any gets one.  OWNER has CPUS entries. */
+void plan_repair(const struct cosched_cpuset *granted, size_t jobs, int *owner,
+                 size_t cpus);
+
+#endif /* COSCHED_PLAN_H */

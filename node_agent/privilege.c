@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Capabilities that the agent keeps as root. */
+
+#include "node_agent/privilege.h"
+
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const int kept[] = {CAP_SYS_NICE, CAP_KILL, CAP_SYS_PTRACE};
+
+int privilege_drop(struct errtext *err)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct has[2] = {{0}}, data[2] = {{0}};
+
+    if (geteuid() != 0)
+        return 0;
+    if (syscall(SYS_capget, &header, has) < 0)
+        return errtext_set(err, errno, "capabilities: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        /* A container may not have given us all of them. */
+        data[kept[i] / 32].permitted |=
+            has[kept[i] / 32].permitted & 1u << (kept[i] % 32);
+        data[kept[i] / 32].effective = data[kept[i] / 32].permitted;
+    }
+    /* The bounding set is left: the helper is run by exec and must be able to
+     * read what root can (Slurm's keys); exec as root would give it all that
+     * the bounding set has. */
+    if (syscall(SYS_capset, &header, data) < 0)
+        return errtext_set(err, errno, "capabilities: %s", strerror(errno));
+    return 0;
+}

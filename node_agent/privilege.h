@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Capabilities that the agent keeps as root. */
+
+#ifndef COSCHED_PRIVILEGE_H
+#define COSCHED_PRIVILEGE_H
+
+#include "protocol/errtext.h"
+
+/* Drop all capabilities of root but those that the agent needs, for good:
+ * CAP_SYS_NICE (affinity), CAP_KILL (turns) and CAP_SYS_PTRACE (/proc of
+ * others where it is hidden).  Nothing happens for other users.  -1 with errno
+ * and ERR. */
+int privilege_drop(struct errtext *err);
+
+#endif /* COSCHED_PRIVILEGE_H */

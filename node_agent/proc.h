@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Processes and threads as /proc shows them. */
+
+#ifndef COSCHED_PROC_H
+#define COSCHED_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What the agent needs of /proc/PID/stat. */
+struct proc_stat {
+    pid_t pid;
+    pid_t parent;
+    pid_t group;
+    pid_t session;
+    char state;     /* R, S, D, T, Z, ... */
+    char comm[16];  /* name, cut to 15 characters */
+    uint64_t ticks; /* CPU time used, in clock ticks */
+    uint64_t start; /* start time in clock ticks since boot */
+};
+
+/* Read one process.  0, or -1 with errno ESRCH (no such process, or a
+ * zombie). */
+int proc_read(pid_t pid, struct proc_stat *stat);
+
+/* Decode the text of a stat file.  0, or -1 with errno EINVAL.  The name may
+ * contain anything, spaces, parentheses and newlines included. */
+int proc_parse(const char *text, struct proc_stat *stat);
+
+/* All processes, in no order, zombies left out.  Returns their number and a
+ * malloc'ed array, or -1 with errno. */
+ssize_t proc_scan(struct proc_stat **stats);
+
+/* Thread ids of process PID, a malloc'ed array.  -1 with errno ESRCH. */
+ssize_t proc_threads(pid_t pid, pid_t **tids);
+
+#endif /* COSCHED_PROC_H */

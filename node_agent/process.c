@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* A process that attached: its two shared pages and what they say. */
+
+#include "node_agent/process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "node_agent/job.h"
+#include "node_agent/proc.h"
+
+struct process *process_attach(struct job *job, pid_t pid,
+                               const struct topology *topology,
+                               uint64_t lease_ns, struct errtext *err)
+{
+    const struct machine *machine = topology_machine(topology);
+    struct proc_stat stat;
+    struct process *p = calloc(1, sizeof(*p));
+
+    if (!p) {
+        errtext_set(err, ENOMEM, "attach: out of memory");
+        return NULL;
+    }
+    p->job = job;
+    p->pid = pid;
+    p->pidfd = -1;
+    if (proc_read(pid, &stat) < 0 ||
+        (p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0)) < 0) {
+        errtext_set(err, ESRCH, "pid %d: no such process", (int)pid);
+        goto fail;
+    }
+    p->start = stat.start;
+    if (!(p->view = calloc(1, sizeof(*p->view))) ||
+        !(p->previous = calloc(1, sizeof(*p->previous)))) {
+        errtext_set(err, ENOMEM, "attach: out of memory");
+        goto fail;
+    }
+    p->view->section = p->previous->section = COSCHED_SECTION_SERIAL;
+    if (!(p->allotment = allotment_new(&job->granted, lease_ns,
+                                       topology_cpu_nodes(topology),
+                                       machine->cpus, machine->cpu_nodes,
+                                       err)) ||
+        !(p->report = report_new(err)))
+        goto fail;
+    p->next = job->processes;
+    job->processes = p;
+    return p;
+fail:
+    process_detach(p);
+    return NULL;
+}
+
+static uint64_t total_entries(const struct report_view *view)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < view->used; i++)
+        sum += view->sections[i].entries;
+    return sum;
+}
+
+int process_observe(struct process *p, uint64_t now_ns, struct errtext *err)
+{
+    struct report_view *fresh = p->previous;
+
+    if (p->bad)
+        return 0;
+    if (report_read(p->report, p->pid, fresh, err) < 0) {
+        /* Freed of all trust: from now on held as if it had not attached. */
+        p->bad = true;
+        p->serial = false;
+        return -1;
+    }
+    p->previous = p->view;
+    p->view = fresh;
+    /* Serial since the agent first saw it so, with no region begun since: the
+     * process' own time stamp is not needed. */
+    bool serial = fresh->ready && fresh->section == COSCHED_SECTION_SERIAL;
+    if (serial && (!p->serial || total_entries(fresh) !=
+                                     total_entries(p->previous)))
+        p->serial_since_ns = now_ns;
+    p->serial = serial;
+    return 0;
+}
+
+uint64_t process_serial_ns(const struct process *p, uint64_t now_ns)
+{
+    return p->serial && !p->bad ? now_ns - p->serial_since_ns : 0;
+}
+
+const struct cosched_section *process_long_section(const struct process *p,
+                                                   uint64_t now_ns,
+                                                   uint64_t min_ns)
+{
+    const struct report_view *v = p->view;
+
+    if (p->bad || !v->ready || v->section == COSCHED_SECTION_SERIAL)
+        return NULL;
+    /* The entry that collects the overflow is no section of its own. */
+    if (v->section == COSCHED_SECTION_OVERFLOW)
+        return NULL;
+    const struct cosched_section *s = &v->sections[v->section];
+    if (now_ns > v->section_begin_ns && now_ns - v->section_begin_ns >= min_ns)
+        return s;
+    if (s->entries > 1 && s->time_ns / (s->entries - 1) >= min_ns)
+        return s;
+    return NULL;
+}
+
+static double forward(uint64_t now, uint64_t before)
+{
+    return now > before ? (double)(now - before) : 0.0;
+}
+
+void process_add_work(const struct process *p, bool all, uint64_t object_id,
+                      uint64_t offset, double work[COUNTERS_UNITS])
+{
+    static const struct cosched_section nothing;
+
+    if (p->bad)
+        return;
+    for (uint32_t i = 0; i < p->view->used; i++) {
+        const struct cosched_section *s = &p->view->sections[i];
+        const struct cosched_section *b =
+            i < p->previous->used ? &p->previous->sections[i] : &nothing;
+        if (!all && (s->object_id != object_id || s->offset != offset))
+            continue;
+        work[COUNTERS_ITERATIONS] += forward(s->iterations, b->iterations);
+        work[COUNTERS_BARRIERS] += forward(s->barriers, b->barriers);
+        work[COUNTERS_ULTS] += forward(s->ults, b->ults);
+        work[COUNTERS_ENTRIES] += forward(s->entries, b->entries);
+    }
+}
+
+bool process_acked(const struct process *p)
+{
+    return p->bad || !p->view->ready ||
+           report_applied(p->report) == allotment_generation(p->allotment);
+}
+
+void process_detach(struct process *p)
+{
+    int saved = errno;
+
+    for (struct process **q = &p->job->processes; *q; q = &(*q)->next)
+        if (*q == p) {
+            *q = p->next;
+            break;
+        }
+    sd_event_source_disable_unref(p->exit_source);
+    if (p->pidfd >= 0)
+        close(p->pidfd);
+    allotment_free(p->allotment);
+    report_free(p->report);
+    free(p->view);
+    free(p->previous);
+    free(p);
+    errno = saved;
+}

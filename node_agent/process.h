@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* A process that attached: its two shared pages and what they say. */
+
+#ifndef COSCHED_PROCESS_H
+#define COSCHED_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+#include "node_agent/allotment.h"
+#include "node_agent/counters/counters.h"
+#include "node_agent/report.h"
+#include "node_agent/topology.h"
+
+struct job;
+
+struct process {
+    struct job *job;
+    pid_t pid;
+    uint64_t start; /* start time in clock ticks */
+    int pidfd;
+    sd_event_source *exit_source;
+    void *connection; /* server's; its end is the process' detach */
+    struct allotment *allotment;
+    struct report *report;
+    struct report_view *view;     /* last good reading */
+    struct report_view *previous; /* the one before */
+    bool bad;          /* its page is no report: treated as silent */
+    bool must_ack;     /* a shrink waits for its applied generation */
+    bool serial;       /* in a serial section now */
+    uint64_t serial_since_ns;
+    struct process *next;
+};
+
+/* Attach process PID to JOB with pages for it.  NULL with errno ESRCH, ENOMEM or
+ * that of creating the pages. */
+struct process *process_attach(struct job *job, pid_t pid,
+                               const struct topology *topology,
+                               uint64_t lease_ns, struct errtext *err);
+
+/* Read the report.  0, or -1 with errno EPROTO and ERR the first time that it
+ * cannot be one (0 afterwards). */
+int process_observe(struct process *process, uint64_t now_ns,
+                    struct errtext *err);
+
+/* How long the process has been in its present serial section, 0 if it is in a
+ * parallel one. */
+uint64_t process_serial_ns(const struct process *process, uint64_t now_ns);
+
+/* The present parallel section's table entry when it lasts at least MIN_NS, by
+ * itself or on average; NULL in serial and in short sections. */
+const struct cosched_section *process_long_section(
+    const struct process *process, uint64_t now_ns, uint64_t min_ns);
+
+/* Work between the last two readings in the section called (OBJECT_ID, OFFSET),
+ * or with ALL in every section, added to WORK.  Clamped: never negative. */
+void process_add_work(const struct process *process, bool all,
+                      uint64_t object_id, uint64_t offset,
+                      double work[COUNTERS_UNITS]);
+
+/* True when nothing is to be waited for: the allotment is in effect, or the
+ * process has no runtime that could tell. */
+bool process_acked(const struct process *process);
+
+/* Unlink from its job and free.  Keeps errno. */
+void process_detach(struct process *process);
+
+#endif /* COSCHED_PROCESS_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Reader of a report page (protocol/layout.h), which a job writes. */
+
+#ifndef COSCHED_REPORT_H
+#define COSCHED_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "protocol/errtext.h"
+#include "protocol/layout.h"
+
+/* Concept
+ *
+ * A report page is hostile input: its process may write anything into it at
+ * any time.  report_read() copies it out once, word by word, and checks the
+ * copy; nobody else looks at the page.  Counters may still lie or run
+ * backwards; whoever takes differences must clamp them.
+ */
+
+struct report;
+
+/* A checked copy of a page. */
+struct report_view {
+    bool ready;      /* the process has filled it in; else all else is zero */
+    uint32_t mode;   /* enum cosched_mode, in range */
+    uint32_t team;
+    uint32_t section; /* < used, or COSCHED_SECTION_SERIAL */
+    uint32_t used;    /* <= COSCHED_MAX_SECTIONS */
+    uint32_t applied_generation;
+    uint32_t workers;
+    uint64_t section_begin_ns;
+    uint64_t extra_workers;
+    uint64_t steals;
+    struct cosched_section sections[COSCHED_MAX_SECTIONS]; /* [used] */
+};
+
+/* A new page, all zero, sealed against any change of size.  NULL with the errno
+ * of the failing call. */
+struct report *report_new(struct errtext *err);
+
+/* Descriptor to hand out; stays the report's. */
+int report_fd(const struct report *report);
+
+/* Copy and check.  0, or -1 with errno EPROTO and ERR naming the field when
+ * the page cannot be a report of process PID; *VIEW is then all zero. */
+int report_read(const struct report *report, pid_t pid,
+                struct report_view *view, struct errtext *err);
+
+/* Only the applied generation, for a busy wait. */
+uint32_t report_applied(const struct report *report);
+
+/* Takes NULL; keeps errno. */
+void report_free(struct report *report);
+
+#endif /* COSCHED_REPORT_H */

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What each request of the socket does. */
+
+#include <string.h>
+#include <unistd.h>
+
+#include "node_agent/agent.h"
+#include "node_agent/clock.h"
+#include "node_agent/log.h"
+#include "node_agent/process.h"
+#include "node_agent/status.h"
+#include "protocol/cpulist.h"
+
+static int no_such_job(uint32_t job, struct errtext *err)
+{
+    return errtext_set(err, ENOENT, "job %u: not known to this agent", job);
+}
+
+/* A later run of a requeued job begins with a clean sheet. */
+static void reset_run(struct agent *a, struct job *job, uint32_t restarts)
+{
+    while (job->processes)
+        agent_detach(a, job->processes, "requeue");
+    while (job->tasks)
+        job_remove_task(job->tasks);
+    agent_job_changed(a, job, "a requeue");
+    section_list_clear(&job->sections);
+    memset(&job->record, 0, sizeof(job->record));
+    job->sections_ended = 0;
+    job->restarts = restarts;
+    job->cooperative = false;
+    job->interim_sent = false;
+    job->announced_wall_ns = clock_wall_ns();
+}
+
+static void regrant(struct agent *a, struct job *job,
+                    const struct cosched_cpuset *granted)
+{
+    if (cpuset_equal(&job->granted, granted))
+        return;
+    job->granted = *granted;
+    for (struct process *p = job->processes; p; p = p->next)
+        allotment_regrant(p->allotment, granted, a->options.lease_ns,
+                          clock_ns());
+}
+
+/* Batch and step daemons all announce: the same job again is no news. */
+static int announce(struct agent *a, const struct message_request *request,
+                    struct reply *reply, struct errtext *err)
+{
+    struct job_options options;
+    struct cosched_cpuset granted;
+    char cpus[4096];
+
+    job_options_init(&options);
+    if (job_options_parse(&options, request->options, err) < 0 ||
+        topology_map_cores(a->topology, request->cores, &granted, err) < 0)
+        return -1;
+    struct job *job = job_find(&a->jobs, request->job);
+    if (job && job->restarts != request->restarts) {
+        reset_run(a, job, request->restarts);
+    } else if (!job) {
+        if (!(job = job_add(&a->jobs, request->job)))
+            return errtext_set(err, errno, "job %u: %s", request->job,
+                               strerror(errno));
+        job->agent = a;
+        job->restarts = request->restarts;
+        log_info("job %u announced: uid %u, CPUs %s", request->job,
+                 request->uid, cpulist_format(&granted, cpus, sizeof(cpus)));
+    }
+    job->uid = request->uid;
+    job->memory_mb = request->memory_mb;
+    job->options = options;
+    memcpy(job->name, request->name, sizeof(job->name));
+    memcpy(job->options_text, request->options, sizeof(job->options_text));
+    regrant(a, job, &granted);
+    agent_touch(a);
+    reply->body = json_pack(
+        "{s:s}", "cpus", cpulist_format(&job->granted, cpus, sizeof(cpus)));
+    return 0;
+}
+
+static int add_task(struct agent *a, const struct message_request *request,
+                    struct errtext *err)
+{
+    struct job *job = job_find(&a->jobs, request->job);
+    char why[64];
+
+    if (!job)
+        return no_such_job(request->job, err);
+    struct task *task = job_add_task(job, request->step, request->pid);
+    if (!task || agent_watch_task(a, task) < 0) {
+        int saved = errno;
+        if (task)
+            job_remove_task(task);
+        return errtext_set(err, saved, "pid %d: %s", (int)request->pid,
+                           strerror(saved));
+    }
+    snprintf(why, sizeof(why), "task %d of job %u", (int)request->pid, job->id);
+    agent_job_changed(a, job, why);
+    agent_send_interim(a, job);
+    return 0;
+}
+
+static int withdraw(struct agent *a, const struct message_request *request)
+{
+    struct job *job = job_find(&a->jobs, request->job);
+
+    /* The epilog runs for every job of the node: unknown ones are normal. */
+    if (job)
+        agent_end_job(a, job);
+    return 0;
+}
+
+static int attach(struct agent *a, struct connection *connection,
+                  const struct peer *peer,
+                  const struct message_request *request, struct reply *reply,
+                  struct errtext *err)
+{
+    struct job *job = job_find(&a->jobs, request->job);
+    char why[64];
+
+    if (!job)
+        return no_such_job(request->job, err);
+    if (peer->uid != job->uid)
+        return errtext_set(err, EPERM, "job %u: belongs to uid %u, not to %u",
+                           job->id, job->uid, peer->uid);
+    if (request->pid != peer->pid)
+        return errtext_set(err, EPERM, "pid %d: the sender is process %d",
+                           (int)request->pid, (int)peer->pid);
+    for (struct process *p = job->processes; p; p = p->next)
+        if (p->pid == peer->pid) {
+            /* Attached again (after exec, or having lost its connection). */
+            agent_detach(a, p, "a new attach");
+            break;
+        }
+    struct process *process = process_attach(job, peer->pid, a->topology,
+                                             a->options.lease_ns, err);
+    if (!process)
+        return -1;
+    if (agent_watch_process(a, process) < 0) {
+        int saved = errno;
+        process_detach(process);
+        return errtext_set(err, saved, "attach: %s", strerror(saved));
+    }
+    process->connection = connection;
+    server_own(connection, process);
+    job->cooperative = true;
+    job->record.attached = true;
+    allotment_write(process->allotment, &job->cpus, job->parked, clock_ns());
+    log_info("job %u: process %d attached", job->id, (int)peer->pid);
+    snprintf(why, sizeof(why), "the attach of process %d of job %u",
+             (int)peer->pid, job->id);
+    agent_job_changed(a, job, why);
+    reply->fds[0] = allotment_fd(process->allotment);
+    reply->fds[1] = report_fd(process->report);
+    reply->nfds = 2;
+    return 0;
+}
+
+static int trace(struct agent *a, const struct message_request *request,
+                 struct reply *reply, struct errtext *err)
+{
+    int fd = trace_write(a->trace, request->job, clock_ns(), err);
+
+    if (fd < 0)
+        return -1;
+    reply->fds[0] = fd;
+    reply->nfds = 1;
+    reply->close_fds = true;
+    return 0;
+}
+
+/* Replies that do not fit into a packet travel as a memfd; request_handler
+ * only builds them, so the limit is checked here. */
+static int body(struct reply *reply, json_t *object, struct errtext *err)
+{
+    if (!object)
+        return errtext_set(err, ENOMEM, "out of memory");
+    reply->body = object;
+    return 0;
+}
+
+static int on_request(void *arg, struct connection *connection,
+                      const struct peer *peer,
+                      const struct message_request *request,
+                      struct reply *reply, struct errtext *err)
+{
+    struct agent *a = arg;
+
+    if ((request->op == MESSAGE_STATUS || request->op == MESSAGE_EXPLAIN ||
+         request->op == MESSAGE_TRACE) &&
+        request->job && !job_find(&a->jobs, request->job))
+        return no_such_job(request->job, err);
+    switch (request->op) {
+    case MESSAGE_ANNOUNCE:
+        return announce(a, request, reply, err);
+    case MESSAGE_TASK:
+        return add_task(a, request, err);
+    case MESSAGE_WITHDRAW:
+        return withdraw(a, request);
+    case MESSAGE_ATTACH:
+        return attach(a, connection, peer, request, reply, err);
+    case MESSAGE_TRACE:
+        return trace(a, request, reply, err);
+    case MESSAGE_STATUS:
+        return body(reply, status_reply(a, request->job), err);
+    case MESSAGE_EXPLAIN:
+        return body(reply, status_explain(a, request->job), err);
+    case MESSAGE_CONFIG:
+        return body(reply, status_config(a), err);
+    case MESSAGE_PING:
+        return body(reply, status_ping(a), err);
+    case MESSAGE_OPS:
+        break;
+    }
+    return errtext_set(err, EOPNOTSUPP, "unknown request");
+}
+
+static void on_hangup(void *arg, void *owner)
+{
+    struct process *process = owner;
+
+    process->connection = NULL;
+    agent_detach(arg, process, "the hang-up");
+}
+
+const struct server_handler request_handler = {
+    .request = on_request,
+    .hangup = on_hangup,
+};

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Decides when CPUs change hands, and moves them. */
+
+#include "node_agent/scheduler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "node_agent/clock.h"
+#include "node_agent/log.h"
+#include "node_agent/plan.h"
+#include "node_agent/process.h"
+#include "protocol/cpulist.h"
+
+/* How long runtimes have to obey by themselves: a revoked worker leaves at its
+ * next scheduling point, about 30 us away; 5 ms are half of what a job may have
+ * to wait for cores that became free. */
+#define ACK_LIMIT_NS (5 * NS_PER_MS)
+#define ACK_POLL_US 200
+
+struct scheduler {
+    struct scheduler_parts p;
+    sd_event_source *ack_source; /* armed while a shrink waits */
+    sd_event_source *turn_source;
+    bool moving; /* between the phases */
+    uint64_t ack_deadline_ns;
+    uint64_t signature; /* of what the last plan was made from */
+    uint64_t turn_base_ns;
+    bool turns;
+    struct log_limit plan_errors;
+};
+
+struct scheduler *scheduler_new(const struct scheduler_parts *parts)
+{
+    struct scheduler *s = calloc(1, sizeof(*s));
+
+    if (s)
+        s->p = *parts;
+    return s;
+}
+
+void scheduler_free(struct scheduler *s)
+{
+    if (!s)
+        return;
+    sd_event_source_disable_unref(s->ack_source);
+    sd_event_source_disable_unref(s->turn_source);
+    free(s);
+}
+
+/* ---- putting allotments into effect ------------------------------------- */
+
+/* Put CPUS into effect for JOB: pages, held processes, trace. */
+static void apply(struct scheduler *s, struct job *job,
+                  const struct cosched_cpuset *cpus, bool parked,
+                  uint64_t now_ns)
+{
+    job->cpus = *cpus;
+    job->changed_ns = now_ns;
+    for (struct process *p = job->processes; p; p = p->next)
+        allotment_write(p->allotment, cpus, parked, now_ns);
+    if (!cpuset_empty(cpus) && (job->rigid || job->cooperative))
+        enforcer_hold(s->p.enforcer, job, cpus);
+    trace_allotment(s->p.trace, now_ns, job->id, cpus,
+                    topology_count_cores(s->p.topology, cpus));
+}
+
+/* First phase for one job: keep only what it has now and may have next. */
+static void shrink(struct scheduler *s, struct job *job, bool parked,
+                   uint64_t now_ns)
+{
+    struct cosched_cpuset keep = job->cpus;
+
+    cpuset_and(&keep, &job->target);
+    if (parked && !job->parked) {
+        job->parked = true;
+        apply(s, job, &keep, true, now_ns);
+        enforcer_park(s->p.enforcer, job);
+        return;
+    }
+    if (cpuset_equal(&keep, &job->cpus))
+        return;
+    apply(s, job, &keep, false, now_ns);
+    job->shrunk = true;
+    for (struct process *p = job->processes; p; p = p->next)
+        p->must_ack = true;
+}
+
+/* True when every process that lost CPUs has said so. */
+static bool all_acked(const struct scheduler *s)
+{
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
+        for (struct process *p = j->processes; p; p = p->next)
+            if (p->must_ack && !process_acked(p))
+                return false;
+    return true;
+}
+
+static void move_strays(struct job *job)
+{
+    const struct cosched_cpuset *cpus =
+        cpuset_empty(&job->cpus) ? &job->target : &job->cpus;
+
+    if (cpuset_empty(cpus))
+        return;
+    size_t moved = enforcer_move_strays(job, cpus);
+    if (moved)
+        log_debug("job %u: moved %zu threads that were elsewhere", job->id,
+                  moved);
+}
+
+/* Second phase: everybody who lost is out; now the others get theirs. */
+static void grow_all(struct scheduler *s)
+{
+    uint64_t now_ns = clock_ns();
+
+    for (struct job *j = s->p.jobs->first; j; j = j->next) {
+        if (j->shrunk)
+            move_strays(j);
+        j->shrunk = false;
+        for (struct process *p = j->processes; p; p = p->next)
+            p->must_ack = false;
+    }
+    for (struct job *j = s->p.jobs->first; j; j = j->next) {
+        bool parked = job_live(j) && cpuset_empty(&j->target) && j->parked;
+        if (!parked && (j->parked || !cpuset_equal(&j->cpus, &j->target))) {
+            apply(s, j, &j->target, false, now_ns);
+            if (j->parked)
+                enforcer_unpark(s->p.enforcer, j);
+            j->parked = false;
+        }
+    }
+    s->moving = false;
+    s->ack_source = sd_event_source_disable_unref(s->ack_source);
+    /* Measurements begin here, with the new CPUs. */
+    observer_update(s->p.observer, s->p.jobs, s->p.options, clock_ns());
+}
+
+static int on_ack_timer(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct scheduler *s = arg;
+
+    (void)usec;
+    if (all_acked(s) || clock_ns() >= s->ack_deadline_ns) {
+        grow_all(s);
+        return 0;
+    }
+    sd_event_source_set_time_relative(source, ACK_POLL_US);
+    sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    return 0;
+}
+
+static void move_cpus(struct scheduler *s, const bool *parked,
+                      struct job **jobs, size_t count)
+{
+    uint64_t now_ns = clock_ns();
+
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
+        if (!job_live(j)) {
+            cpuset_zero(&j->target);
+            if (!cpuset_empty(&j->cpus))
+                apply(s, j, &j->target, false, now_ns);
+            j->parked = false;
+        }
+    for (size_t i = 0; i < count; i++)
+        shrink(s, jobs[i], parked[i], now_ns);
+    if (all_acked(s)) {
+        grow_all(s);
+        return;
+    }
+    if (!s->moving)
+        s->ack_deadline_ns = now_ns + ACK_LIMIT_NS;
+    s->moving = true;
+    s->ack_source = sd_event_source_disable_unref(s->ack_source);
+    if (sd_event_add_time_relative(s->p.event, &s->ack_source, CLOCK_MONOTONIC,
+                                   ACK_POLL_US, 1, on_ack_timer, s) < 0)
+        grow_all(s); /* no timer: nobody would come back */
+}
+
+/* ---- deciding ----------------------------------------------------------- */
+
+static void hash(uint64_t *h, const void *data, size_t size)
+{
+    const unsigned char *byte = data;
+
+    for (size_t i = 0; i < size; i++)
+        *h = (*h ^ byte[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
+}
+
+/* All that a plan depends on. */
+static uint64_t signature_of(const struct scheduler *s, struct job **jobs,
+                             size_t count, uint64_t slice)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+    hash(&h, s->p.options->policy, strlen(s->p.options->policy));
+    hash(&h, &s->p.options->profile_ns, sizeof(uint64_t));
+    hash(&h, &slice, sizeof(slice));
+    for (size_t i = 0; i < count; i++) {
+        const struct job *j = jobs[i];
+        const struct section *section = j->section;
+        hash(&h, &j->id, sizeof(j->id));
+        hash(&h, &j->restarts, sizeof(j->restarts));
+        hash(&h, &j->kind, sizeof(j->kind));
+        hash(&h, &j->granted, sizeof(j->granted));
+        hash(&h, &j->options, sizeof(j->options));
+        hash(&h, &section, sizeof(section));
+        if (section) {
+            size_t wants = 0;
+            hash(&h, &section->state, sizeof(section->state));
+            hash(&h, &section->profile, sizeof(section->profile));
+            /* Whether the measurement under way is long enough. */
+            wants = section_wants(section, section->clean_dop,
+                                  s->p.options->profile_ns);
+            hash(&h, &wants, sizeof(wants));
+        }
+    }
+    return h;
+}
+
+static int on_turn(sd_event_source *source, uint64_t usec, void *arg)
+{
+    (void)source;
+    (void)usec;
+    scheduler_trigger(arg, "the next turn");
+    return 0;
+}
+
+/* While there are turns, wake up at the end of the present one. */
+static void arm_turns(struct scheduler *s, bool turns, uint64_t now_ns)
+{
+    s->turn_source = sd_event_source_disable_unref(s->turn_source);
+    if (turns && !s->turns)
+        s->turn_base_ns = now_ns;
+    s->turns = turns;
+    if (!turns)
+        return;
+    uint64_t slice_ns = s->p.options->slice_ns;
+    uint64_t left_ns = slice_ns - (now_ns - s->turn_base_ns) % slice_ns;
+    sd_event_add_time_relative(s->p.event, &s->turn_source, CLOCK_MONOTONIC,
+                               left_ns / NS_PER_US + 1, 1, on_turn, s);
+}
+
+static bool differs(struct job **jobs, const struct plan *plan, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!cpuset_equal(&jobs[i]->cpus, &plan->share[i].cpus) ||
+            jobs[i]->parked != plan->share[i].parked)
+            return true;
+    return false;
+}
+
+static void write_down(struct scheduler *s, struct job **jobs,
+                       const struct plan *plan, size_t count, const char *why)
+{
+    struct decision d = {.wall_ns = clock_wall_ns()};
+    size_t used = 0;
+
+    snprintf(d.trigger, sizeof(d.trigger), "%s", why);
+    snprintf(d.policy, sizeof(d.policy), "%s", plan->policy->name);
+    for (size_t i = 0; i < count; i++) {
+        const struct plan_share *share = &plan->share[i];
+        if (i < DECISION_JOBS) {
+            d.share[i].job = jobs[i]->id;
+            d.share[i].cores =
+                topology_count_cores(s->p.topology, &share->cpus);
+            d.shares = i + 1;
+        }
+        if (share->profile_dop && used < sizeof(d.text))
+            used += (size_t)snprintf(
+                d.text + used, sizeof(d.text) - used,
+                "job %u gets %zu cores for %llu ms to be measured; ",
+                jobs[i]->id, share->profile_dop,
+                (unsigned long long)(s->p.options->profile_ns / NS_PER_MS));
+        jobs[i]->record.decisions++;
+        snprintf(jobs[i]->record.policy, sizeof(jobs[i]->record.policy), "%s",
+                 plan->policy->name);
+    }
+    if (plan->turns && used < sizeof(d.text))
+        used += (size_t)snprintf(d.text + used, sizeof(d.text) - used,
+                                 "%zu jobs take turns of %llu ms; ", count,
+                                 (unsigned long long)(s->p.options->slice_ns /
+                                                      NS_PER_MS));
+    if (used < sizeof(d.text))
+        snprintf(d.text + used, sizeof(d.text) - used, "%s", plan->reason);
+    decisions_add(s->p.decisions, &d);
+    log_debug("decided because of %s: %s", why, d.text);
+}
+
+/* Record the plan in the jobs, then move the CPUs. */
+static void carry_out(struct scheduler *s, struct job **jobs,
+                      const struct plan *plan, size_t count)
+{
+    bool parked[count];
+
+    for (size_t i = 0; i < count; i++) {
+        struct job *j = jobs[i];
+        parked[i] = plan->share[i].parked;
+        j->target = plan->share[i].cpus;
+        j->profiling = plan->share[i].profile_dop > 0;
+        if (j->profiling && j->section)
+            section_grant(j->section, plan->share[i].profile_dop);
+    }
+    move_cpus(s, parked, jobs, count);
+}
+
+static void trace_states(struct scheduler *s, uint64_t now_ns)
+{
+    for (struct job *j = s->p.jobs->first; j; j = j->next) {
+        char text[sizeof(j->traced)];
+        const struct section *section = j->section;
+        if (!job_live(j))
+            snprintf(text, sizeof(text), "idle");
+        else if (j->rigid)
+            snprintf(text, sizeof(text), "rigid");
+        else if (j->kind == SECTION_SERIAL || !section)
+            snprintf(text, sizeof(text), "serial");
+        else if (section->folded)
+            snprintf(text, sizeof(text), "%s short",
+                     section_state_name(section->state));
+        else
+            snprintf(text, sizeof(text), "%s +%llx",
+                     section_state_name(section->state),
+                     (unsigned long long)section->offset);
+        if (!strcmp(text, j->traced))
+            continue;
+        memcpy(j->traced, text, sizeof(text));
+        trace_state(s->p.trace, now_ns, j->id, text);
+    }
+}
+
+/* Plan and move if anything changed since the last plan. */
+static void decide(struct scheduler *s, const char *why)
+{
+    uint64_t now_ns = clock_ns();
+    size_t room = s->p.jobs->count ? s->p.jobs->count : 1, count = 0;
+    struct job *jobs[room];
+    struct plan_share shares[room];
+
+    trace_states(s, now_ns);
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
+        if (job_live(j))
+            jobs[count++] = j;
+    uint64_t slice =
+        s->turns ? (now_ns - s->turn_base_ns) / s->p.options->slice_ns : 0;
+    uint64_t signature = signature_of(s, jobs, count, slice);
+    if (signature == s->signature)
+        return;
+    struct plan_input input = {.topology = s->p.topology,
+                               .policy = s->p.options->policy,
+                               .jobs = jobs,
+                               .count = count,
+                               .slice = slice,
+                               .profile_ns = s->p.options->profile_ns};
+    struct plan plan = {.share = shares};
+    struct errtext err = {""};
+    if (!count) {
+        arm_turns(s, false, now_ns);
+        move_cpus(s, NULL, NULL, 0);
+    } else if (plan_make(&input, &plan, &err) < 0) {
+        if (log_limit_allows(&s->plan_errors, 0, now_ns))
+            log_error("%s; allotments stay as they are", err.text);
+        return;
+    } else {
+        arm_turns(s, plan.turns, now_ns);
+        if (differs(jobs, &plan, count))
+            write_down(s, jobs, &plan, count, why);
+        carry_out(s, jobs, &plan, count);
+    }
+    /* Granting a measurement changed section states: sign what is now. */
+    s->signature = signature_of(s, jobs, count, slice);
+}
+
+void scheduler_trigger(struct scheduler *s, const char *why)
+{
+    observer_update(s->p.observer, s->p.jobs, s->p.options, clock_ns());
+    decide(s, why);
+}
+
+/* Hold what is not cooperative; new threads and processes included. */
+static void enforce(struct scheduler *s, uint64_t now_ns)
+{
+    bool held = false;
+
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
+        held |= job_live(j) && (j->rigid || j->cooperative);
+    if (!held || s->moving)
+        return;
+    enforcer_scan(s->p.enforcer, s->p.jobs, false, now_ns);
+    for (struct job *j = s->p.jobs->first; j; j = j->next) {
+        if (!job_live(j) || !(j->rigid || j->cooperative))
+            continue;
+        if (j->parked) {
+            enforcer_park(s->p.enforcer, j); /* what was started meanwhile */
+        } else if (!cpuset_empty(&j->cpus)) {
+            enforcer_hold(s->p.enforcer, j, &j->cpus);
+            move_strays(j);
+        }
+    }
+}
+
+void scheduler_epoch(struct scheduler *s)
+{
+    uint64_t now_ns = clock_ns();
+
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
+        for (struct process *p = j->processes; p; p = p->next)
+            allotment_beat(p->allotment, now_ns);
+    observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
+    decide(s, "a section that changed");
+    enforce(s, now_ns);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Decides when CPUs change hands, and moves them. */
+
+#ifndef COSCHED_SCHEDULER_H
+#define COSCHED_SCHEDULER_H
+
+/* Concept
+ *
+ * The scheduler looks at each epoch, and at once when told that something
+ * happened.  It plans anew only if something that a plan depends on has
+ * changed since the last one.
+ *
+ * CPU sets of jobs are disjoint at every instant, so CPUs move in two phases:
+ * first all who lose CPUs are shrunk to what they keep; when their runtimes
+ * have acknowledged, or a few milliseconds later after their threads were moved
+ * by force, the others grow.  The event loop runs on in between.
+ */
+
+#include <systemd/sd-event.h>
+
+#include "node_agent/decisions.h"
+#include "node_agent/enforcer.h"
+#include "node_agent/job.h"
+#include "node_agent/observer.h"
+#include "node_agent/topology.h"
+#include "node_agent/trace.h"
+#include "protocol/options.h"
+
+struct scheduler;
+
+/* Parts that the scheduler works with; all must outlive it. */
+struct scheduler_parts {
+    sd_event *event;
+    struct job_table *jobs;
+    const struct topology *topology;
+    const struct node_options *options;
+    struct observer *observer;
+    struct enforcer *enforcer;
+    struct trace *trace;
+    struct decisions *decisions;
+};
+
+struct scheduler *scheduler_new(const struct scheduler_parts *parts);
+
+/* Something happened: decide now.  WHY ends up in the decision log. */
+void scheduler_trigger(struct scheduler *scheduler, const char *why);
+
+/* An epoch has passed: heartbeat, observe, enforce, decide if needed. */
+void scheduler_epoch(struct scheduler *scheduler);
+
+/* Takes NULL. */
+void scheduler_free(struct scheduler *scheduler);
+
+#endif /* COSCHED_SCHEDULER_H */

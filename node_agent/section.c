@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Sections of a job: what is known of each, and how it gets known. */
+
+#include "node_agent/section.h"
+
+#include <stdlib.h>
+
+const char *section_state_name(enum section_state state)
+{
+    static const char *const names[] = {"unknown", "clean", "half", "known"};
+
+    return names[state];
+}
+
+static struct section *add(struct section_list *list)
+{
+    struct section *s = calloc(1, sizeof(*s));
+
+    if (s) {
+        s->next = list->first;
+        list->first = s;
+    }
+    return s;
+}
+
+struct section *section_folded(struct section_list *list)
+{
+    if (!list->folded && (list->folded = add(list)))
+        list->folded->folded = true;
+    return list->folded;
+}
+
+struct section *section_find(struct section_list *list, uint64_t object_id,
+                             uint64_t offset)
+{
+    for (struct section *s = list->first; s; s = s->next)
+        if (!s->folded && s->object_id == object_id && s->offset == offset)
+            return s;
+    if (list->count >= SECTION_LIMIT)
+        return section_folded(list);
+    struct section *s = add(list);
+    if (s) {
+        s->object_id = object_id;
+        s->offset = offset;
+        list->count++;
+    }
+    return s;
+}
+
+static bool measured(const struct section *s, size_t dop, uint64_t enough_ns)
+{
+    const struct measure_point *p = measure_find(&s->measure, dop);
+
+    return p && p->time_ns >= enough_ns;
+}
+
+size_t section_wants(const struct section *s, size_t most, uint64_t profile_ns)
+{
+    size_t half = (most + 1) / 2;
+
+    if (s->state == SECTION_KNOWN || profile_ns == 0 || half == most)
+        return 0;
+    if (s->state == SECTION_UNKNOWN)
+        return most;
+    /* The pool may have changed since the profiling began: what counts is one
+     * long enough measurement at some DoP, and another at a smaller one. */
+    if (s->state == SECTION_CLEAN)
+        return measured(s, s->clean_dop, profile_ns)
+                   ? (half < s->clean_dop ? half : most)
+                   : most;
+    return half < s->clean_dop ? half : most;
+}
+
+void section_grant(struct section *s, size_t dop)
+{
+    if (s->state == SECTION_KNOWN || !dop)
+        return;
+    if (s->state == SECTION_UNKNOWN || dop > s->clean_dop) {
+        s->state = SECTION_CLEAN;
+        s->clean_dop = dop;
+    } else if (dop < s->clean_dop) {
+        s->state = SECTION_HALF;
+        s->half_dop = dop;
+    }
+}
+
+static uint64_t measured_time(const struct measure *m)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < MEASURE_POINTS; i++)
+        sum += m->point[i].time_ns;
+    return sum;
+}
+
+bool section_advance(struct section *s, struct counters *counters,
+                     uint64_t profile_ns)
+{
+    uint64_t enough_ns = profile_ns ? profile_ns : 1;
+    uint64_t time_ns = measured_time(&s->measure);
+    double rho = 0;
+
+    /* A known profile stays: reacting to each small change of a measurement
+     * would move cores for nothing. */
+    if (s->profile)
+        return false;
+    /* A section that could not be fitted is tried again with twice the data. */
+    if (s->state == SECTION_KNOWN && time_ns < 2 * s->fit_time_ns)
+        return false;
+    struct workload *w =
+        counters_fit(counters, &s->measure, enough_ns, &rho, NULL);
+    if (!w && errno == EAGAIN)
+        return false;
+    enum section_state before = s->state;
+    s->fit_time_ns = time_ns;
+    s->state = SECTION_KNOWN;
+    s->profile = w;
+    s->rho = rho;
+    return w || before != SECTION_KNOWN;
+}
+
+void section_list_clear(struct section_list *list)
+{
+    while (list->first) {
+        struct section *s = list->first;
+        list->first = s->next;
+        workload_free(s->profile);
+        free(s);
+    }
+    list->folded = NULL;
+    list->count = 0;
+}

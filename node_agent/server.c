@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The agent's socket: connections, who is at the other end, garbage. */
+
+#include "node_agent/server.h"
+
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "node_agent/clock.h"
+#include "node_agent/log.h"
+#include "node_agent/munge_credential.h"
+
+/* Pause of accept() when the process is out of descriptors. */
+#define ACCEPT_PAUSE_US 100000
+
+static const char munge_prefix[] = "MUNGE:";
+
+struct connection {
+    struct server *server;
+    int fd;
+    struct ucred cred;
+    sd_event_source *source;
+    void *owner;
+    struct connection *next;
+};
+
+struct server {
+    sd_event *event;
+    int fd;
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    enum server_auth auth;
+    char *munge_socket;
+    const struct server_handler *handler;
+    void *arg;
+    sd_event_source *accept_source;
+    sd_event_source *resume_source;
+    struct connection *connections;
+    size_t count;
+    struct log_limit garbage;
+    struct log_limit crowd;
+    struct message_packet packet; /* too large for the stack */
+};
+
+static void connection_free(struct connection *c)
+{
+    for (struct connection **p = &c->server->connections; *p; p = &(*p)->next)
+        if (*p == c) {
+            *p = c->next;
+            c->server->count--;
+            break;
+        }
+    sd_event_source_disable_unref(c->source);
+    close(c->fd);
+    free(c);
+}
+
+static void connection_end(struct connection *c)
+{
+    struct server *s = c->server;
+    void *owner = c->owner;
+
+    connection_free(c);
+    if (owner)
+        s->handler->hangup(s->arg, owner);
+}
+
+void server_own(struct connection *c, void *owner)
+{
+    c->owner = owner;
+}
+
+void server_drop(struct connection *c)
+{
+    /* Freed when the loop sees the end: the caller may be answering on it. */
+    if (c) {
+        c->owner = NULL;
+        shutdown(c->fd, SHUT_RDWR);
+    }
+}
+
+static int send_reply(struct connection *c, struct reply *reply)
+{
+    json_t *body = reply->body ? json_incref(reply->body) : json_object();
+    int rc = -1;
+
+    json_object_set_new(body, "v", json_integer(MESSAGE_VERSION));
+    json_object_set_new(body, "ok", json_true());
+    char *text = json_dumps(body, JSON_COMPACT);
+    json_decref(body);
+    if (text)
+        rc = message_send(c->fd, text, strlen(text), reply->fds, reply->nfds,
+                          NULL);
+    free(text);
+    return rc;
+}
+
+static int send_error(struct connection *c, int errnum, const char *error)
+{
+    json_t *body = json_pack("{s:i, s:b, s:i, s:s}", "v", MESSAGE_VERSION,
+                             "ok", 0, "errnum", errnum, "error", error);
+    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    int rc = -1;
+
+    if (text)
+        rc = message_send(c->fd, text, strlen(text), NULL, 0, NULL);
+    free(text);
+    json_decref(body);
+    return rc;
+}
+
+/* Answer, log once per uid and minute, hang up. */
+static void refuse_garbage(struct connection *c, int errnum, const char *why)
+{
+    if (log_limit_allows(&c->server->garbage, c->cred.uid, clock_ns()))
+        log_warn("refused a packet from uid %u (pid %d): %s", c->cred.uid,
+                 (int)c->cred.pid, why);
+    send_error(c, errnum, why);
+    connection_end(c);
+}
+
+/* Decode the packet and find out who sent it. */
+static int read_request(struct connection *c, struct message_request *request,
+                        struct peer *peer, struct errtext *err)
+{
+    struct server *s = c->server;
+    struct message_packet *packet = &s->packet;
+    char *payload = NULL;
+    uid_t trusted = c->cred.uid;
+    bool proved = s->auth == SERVER_AUTH_PEER;
+
+    if (packet->nfds) {
+        message_packet_close(packet);
+        return errtext_set(err, EINVAL, "descriptors that nobody asked for");
+    }
+    if (!strncmp(packet->text, munge_prefix, sizeof(munge_prefix) - 1)) {
+        size_t size;
+        uid_t uid;
+        if (munge_credential_decode(packet->text, s->munge_socket, &payload,
+                                    &size, &uid, err) < 0)
+            return -1;
+        trusted = uid;
+        proved = true;
+        int rc = message_decode(payload, size, request, err);
+        free(payload);
+        if (rc < 0)
+            return -1;
+    } else if (message_decode(packet->text, packet->size, request, err) < 0) {
+        return -1;
+    }
+    peer->pid = c->cred.pid;
+    peer->uid = c->cred.uid;
+    peer->privileged = proved && (trusted == 0 || trusted == geteuid());
+    return 0;
+}
+
+static int answer(struct connection *c, const struct peer *peer,
+                  const struct message_request *request)
+{
+    struct server *s = c->server;
+    struct reply reply = {0};
+    struct errtext err = {""};
+    int rc;
+
+    if (message_op_privileged(request->op) && !peer->privileged) {
+        rc = errtext_set(&err, EPERM,
+                         "%s: only root and the agent's user may ask this%s",
+                         message_op_name(request->op),
+                         s->auth == SERVER_AUTH_MUNGE
+                             ? ", with a munge credential"
+                             : "");
+    } else {
+        rc = s->handler->request(s->arg, c, peer, request, &reply, &err);
+    }
+    if (rc < 0)
+        rc = send_error(c, errno, err.text[0] ? err.text : strerror(errno));
+    else
+        rc = send_reply(c, &reply);
+    json_decref(reply.body);
+    for (size_t i = 0; reply.close_fds && i < reply.nfds; i++)
+        close(reply.fds[i]);
+    return rc;
+}
+
+static int on_packet(sd_event_source *source, int fd, uint32_t events,
+                     void *arg)
+{
+    struct connection *c = arg;
+    struct message_request request;
+    struct peer peer;
+    struct errtext err = {""};
+
+    (void)source;
+    (void)events;
+    int rc = message_receive(fd, &c->server->packet, &err);
+    if (rc < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (rc < 0 && errno == EMSGSIZE) {
+        refuse_garbage(c, EMSGSIZE, err.text);
+    } else if (rc <= 0) {
+        connection_end(c);
+    } else if (read_request(c, &request, &peer, &err) < 0) {
+        refuse_garbage(c, errno, err.text[0] ? err.text : strerror(errno));
+    } else if (answer(c, &peer, &request) < 0) {
+        connection_end(c);
+    }
+    return 0;
+}
+
+static size_t count_of_uid(const struct server *s, uid_t uid)
+{
+    size_t n = 0;
+
+    for (const struct connection *c = s->connections; c; c = c->next)
+        n += c->cred.uid == uid;
+    return n;
+}
+
+static void add_connection(struct server *s, int fd)
+{
+    struct connection *c = calloc(1, sizeof(*c));
+    socklen_t size = sizeof(c->cred);
+
+    if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c->cred, &size) < 0) {
+        free(c);
+        close(fd);
+        return;
+    }
+    if (s->count >= SERVER_CONNECTIONS ||
+        (c->cred.uid && count_of_uid(s, c->cred.uid) >= SERVER_CONNECTIONS_UID)) {
+        if (log_limit_allows(&s->crowd, c->cred.uid, clock_ns()))
+            log_warn("too many connections: refused one from uid %u",
+                     c->cred.uid);
+        free(c);
+        close(fd);
+        return;
+    }
+    c->server = s;
+    c->fd = fd;
+    c->next = s->connections;
+    s->connections = c;
+    s->count++;
+    if (sd_event_add_io(s->event, &c->source, fd, EPOLLIN, on_packet, c) < 0)
+        connection_free(c);
+}
+
+static int on_resume(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct server *s = arg;
+
+    (void)source;
+    (void)usec;
+    sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
+    return 0;
+}
+
+static int on_accept(sd_event_source *source, int fd, uint32_t events,
+                     void *arg)
+{
+    struct server *s = arg;
+    int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    (void)events;
+    if (client >= 0) {
+        add_connection(s, client);
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+               errno == ENOMEM) {
+        /* The waiting connection stays readable: without a pause this would
+         * spin. */
+        log_warn("cannot accept connections for now: %s", strerror(errno));
+        sd_event_source_set_enabled(source, SD_EVENT_OFF);
+        s->resume_source = sd_event_source_disable_unref(s->resume_source);
+        sd_event_add_time_relative(s->event, &s->resume_source,
+                                   CLOCK_MONOTONIC, ACCEPT_PAUSE_US, 0,
+                                   on_resume, s);
+    }
+    return 0;
+}
+
+static int make_directory(const char *path, struct errtext *err)
+{
+    char copy[sizeof(((struct sockaddr_un *)0)->sun_path)];
+
+    snprintf(copy, sizeof(copy), "%s", path);
+    char *dir = dirname(copy);
+    if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+        return errtext_set(err, errno, "%s: %s", dir, strerror(errno));
+    return 0;
+}
+
+/* Remove a socket at ADDRESS that nobody listens on. */
+static int remove_stale(const struct sockaddr_un *address, struct errtext *err)
+{
+    struct stat st;
+
+    if (lstat(address->sun_path, &st) < 0)
+        return 0;
+    if (!S_ISSOCK(st.st_mode))
+        return errtext_set(err, EEXIST, "%s: exists and is no socket",
+                           address->sun_path);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return errtext_set(err, errno, "socket: %s", strerror(errno));
+    int rc = connect(fd, (const struct sockaddr *)address, sizeof(*address));
+    bool stale = rc < 0 && (errno == ECONNREFUSED || errno == ENOENT);
+    close(fd);
+    if (!stale)
+        return errtext_set(err, EADDRINUSE, "%s: another agent listens there",
+                           address->sun_path);
+    unlink(address->sun_path);
+    return 0;
+}
+
+static int listen_at(struct server *s, struct errtext *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    memcpy(address.sun_path, s->path, sizeof(s->path));
+    if (make_directory(s->path, err) < 0 || remove_stale(&address, err) < 0)
+        return -1;
+    s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (s->fd < 0 ||
+        bind(s->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        errtext_set(err, errno, "%s: %s", s->path, strerror(errno));
+        s->path[0] = '\0'; /* not ours to remove */
+        return -1;
+    }
+    if (chmod(s->path, 0666) < 0 || listen(s->fd, 512) < 0)
+        return errtext_set(err, errno, "%s: %s", s->path, strerror(errno));
+    return 0;
+}
+
+struct server *server_new(sd_event *event, const char *path,
+                          enum server_auth auth, const char *munge_socket,
+                          const struct server_handler *handler, void *arg,
+                          struct errtext *err)
+{
+    struct server *s = calloc(1, sizeof(*s));
+
+    if (!s) {
+        errtext_set(err, ENOMEM, "server: out of memory");
+        return NULL;
+    }
+    s->event = event;
+    s->fd = -1;
+    s->auth = auth;
+    s->handler = handler;
+    s->arg = arg;
+    if (strlen(path) >= sizeof(s->path)) {
+        errtext_set(err, ENAMETOOLONG, "%.100s...: too long for a socket", path);
+        goto fail;
+    }
+    if (munge_socket && !(s->munge_socket = strdup(munge_socket)))
+        goto fail;
+    strcpy(s->path, path);
+    if (listen_at(s, err) < 0)
+        goto fail;
+    int rc = sd_event_add_io(event, &s->accept_source, s->fd, EPOLLIN,
+                             on_accept, s);
+    if (rc < 0) {
+        errtext_set(err, -rc, "event loop: %s", strerror(-rc));
+        goto fail;
+    }
+    return s;
+fail:
+    server_free(s);
+    return NULL;
+}
+
+void server_free(struct server *s)
+{
+    if (!s)
+        return;
+    int saved = errno;
+    while (s->connections)
+        connection_free(s->connections);
+    sd_event_source_disable_unref(s->accept_source);
+    sd_event_source_disable_unref(s->resume_source);
+    if (s->fd >= 0) {
+        close(s->fd);
+        if (s->path[0])
+            unlink(s->path);
+    }
+    free(s->munge_socket);
+    free(s);
+    errno = saved;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* coschedd's command line. */
+
+#ifndef COSCHED_SETTINGS_H
+#define COSCHED_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "node_agent/server.h"
+#include "protocol/layout.h"
+#include "protocol/options.h"
+
+#define SETTINGS_PATH_MAX 512
+
+struct settings {
+    bool foreground;
+    char socket[SETTINGS_PATH_MAX];
+    char state[SETTINGS_PATH_MAX];
+    char helper[SETTINGS_PATH_MAX];
+    char pidfile[SETTINGS_PATH_MAX]; /* "": none */
+    char node[64];
+    char munge_socket[SETTINGS_PATH_MAX]; /* "": munge's default */
+    enum server_auth auth;
+    bool slurm; /* talk to Slurm through the helper */
+    int log_level;
+    bool restrict_cpus;
+    struct cosched_cpuset cpus; /* with restrict_cpus */
+    /* --policy and --set, as SchedulerParameters entries; they apply on top of
+     * what slurm.conf says. */
+    char overrides[1024];
+};
+
+/* Parse the command line.  0: go on; 1: --help or --version was printed;
+ * -1 with errno EINVAL and ERR. */
+int settings_parse(struct settings *settings, int argc, char **argv,
+                   struct errtext *err);
+
+/* The node's options for slurm.conf's SCHEDULER_PARAMETERS (may be NULL) with
+ * the command line's on top.  0, or -1 with ERR and *OPTIONS untouched. */
+int settings_node_options(const struct settings *settings,
+                          const char *scheduler_parameters,
+                          struct node_options *options, struct errtext *err);
+
+#endif /* COSCHED_SETTINGS_H */

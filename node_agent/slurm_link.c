@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The agent's line to Slurm: a helper process, the only one with libslurm. */
+
+#include "node_agent/slurm_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node_agent/clock.h"
+#include "node_agent/log.h"
+
+#define BACKOFF_MIN_US UINT64_C(1000000)
+#define BACKOFF_MAX_US (60 * BACKOFF_MIN_US)
+
+/* Longest line from the helper; SchedulerParameters are far below. */
+#define LINE_MAX_BYTES 65536
+
+extern char **environ;
+
+struct slurm_link {
+    sd_event *event;
+    char *program;
+    const struct slurm_link_handler *handler;
+    void *arg;
+    pid_t pid; /* 0: none */
+    int to;    /* helper's standard input, -1: none */
+    int from;  /* its standard output */
+    sd_event_source *read_source;
+    sd_event_source *child_source;
+    sd_event_source *restart_source;
+    uint64_t backoff_us;
+    uint64_t started_ns;
+    size_t used;
+    char line[LINE_MAX_BYTES];
+};
+
+static void helper_start(struct slurm_link *l);
+
+static int on_restart(sd_event_source *source, uint64_t usec, void *arg)
+{
+    (void)source;
+    (void)usec;
+    helper_start(arg);
+    return 0;
+}
+
+static void helper_restart_later(struct slurm_link *l)
+{
+    l->restart_source = sd_event_source_disable_unref(l->restart_source);
+    sd_event_add_time_relative(l->event, &l->restart_source, CLOCK_MONOTONIC,
+                               l->backoff_us, 0, on_restart, l);
+    l->backoff_us *= 2;
+    if (l->backoff_us > BACKOFF_MAX_US)
+        l->backoff_us = BACKOFF_MAX_US;
+}
+
+static void close_pipes(struct slurm_link *l)
+{
+    l->read_source = sd_event_source_disable_unref(l->read_source);
+    if (l->to >= 0)
+        close(l->to);
+    if (l->from >= 0)
+        close(l->from);
+    l->to = l->from = -1;
+    l->used = 0;
+}
+
+static int on_child(sd_event_source *source, const siginfo_t *info, void *arg)
+{
+    struct slurm_link *l = arg;
+
+    (void)source;
+    log_warn("%s ended (%s %d); starting it again in %llu s", l->program,
+             info->si_code == CLD_EXITED ? "exit status" : "signal",
+             info->si_status,
+             (unsigned long long)(l->backoff_us / BACKOFF_MIN_US));
+    l->child_source = sd_event_source_disable_unref(l->child_source);
+    l->pid = 0;
+    close_pipes(l);
+    if (clock_ns() - l->started_ns > 60 * NS_PER_S)
+        l->backoff_us = BACKOFF_MIN_US; /* it had worked for a while */
+    helper_restart_later(l);
+    return 0;
+}
+
+static void on_line(struct slurm_link *l, const char *line)
+{
+    json_error_t error;
+    const char *event, *text = NULL, *why = NULL;
+    json_int_t job = 0;
+    json_t *root = json_loads(line, 0, &error);
+
+    if (!root || json_unpack(root, "{s:s, s?s, s?I, s?s}", "event", &event,
+                             "scheduler_parameters", &text, "job", &job,
+                             "error", &why) < 0)
+        log_warn("%s wrote what is no event: %.80s", l->program, line);
+    else if (!strcmp(event, "config"))
+        l->handler->config(l->arg, text ? text : "");
+    else if (!strcmp(event, "recorded"))
+        l->handler->recorded(l->arg, (uint32_t)job, NULL);
+    else if (!strcmp(event, "failed"))
+        l->handler->recorded(l->arg, (uint32_t)job, why ? why : "no reason");
+    json_decref(root);
+}
+
+static int on_output(sd_event_source *source, int fd, uint32_t events,
+                     void *arg)
+{
+    struct slurm_link *l = arg;
+    char *newline;
+
+    (void)events;
+    ssize_t n = read(fd, l->line + l->used, sizeof(l->line) - 1 - l->used);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n <= 0) {
+        sd_event_source_set_enabled(source, SD_EVENT_OFF); /* it is ending */
+        return 0;
+    }
+    l->used += (size_t)n;
+    l->line[l->used] = '\0';
+    while ((newline = memchr(l->line, '\n', l->used))) {
+        *newline = '\0';
+        on_line(l, l->line);
+        l->used -= (size_t)(newline + 1 - l->line);
+        memmove(l->line, newline + 1, l->used);
+    }
+    if (l->used == sizeof(l->line) - 1) {
+        log_warn("%s wrote a line that is too long", l->program);
+        l->used = 0;
+    }
+    return 0;
+}
+
+static int spawn(struct slurm_link *l, int in, int out)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none;
+    char *argv[] = {l->program, NULL};
+
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigmask(&attr, &none); /* the loop blocks SIGCHLD */
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+    int rc = posix_spawn(&l->pid, l->program, &actions, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&actions);
+    return rc;
+}
+
+static void helper_start(struct slurm_link *l)
+{
+    int in[2], out[2];
+
+    if (pipe2(in, O_CLOEXEC) < 0) {
+        helper_restart_later(l);
+        return;
+    }
+    if (pipe2(out, O_CLOEXEC) < 0) {
+        close(in[0]);
+        close(in[1]);
+        helper_restart_later(l);
+        return;
+    }
+    int rc = spawn(l, in[0], out[1]);
+    close(in[0]);
+    close(out[1]);
+    l->to = in[1];
+    l->from = out[0];
+    if (rc) {
+        log_warn("%s: %s; no records and no slurm.conf for now", l->program,
+                 strerror(rc));
+        l->pid = 0;
+        close_pipes(l);
+        helper_restart_later(l);
+        return;
+    }
+    l->started_ns = clock_ns();
+    /* A helper that does not read must not stop the agent. */
+    fcntl(l->to, F_SETFL, O_NONBLOCK);
+    fcntl(l->from, F_SETFL, O_NONBLOCK);
+    sd_event_add_io(l->event, &l->read_source, l->from, EPOLLIN, on_output, l);
+    sd_event_add_child(l->event, &l->child_source, l->pid, WEXITED, on_child,
+                       l);
+    l->handler->ready(l->arg);
+}
+
+struct slurm_link *slurm_link_new(sd_event *event, const char *program,
+                                  const struct slurm_link_handler *handler,
+                                  void *arg)
+{
+    struct slurm_link *l = calloc(1, sizeof(*l));
+
+    if (!l || !(l->program = strdup(program))) {
+        free(l);
+        errno = ENOMEM;
+        return NULL;
+    }
+    l->event = event;
+    l->handler = handler;
+    l->arg = arg;
+    l->to = l->from = -1;
+    l->backoff_us = BACKOFF_MIN_US;
+    /* From the loop, so that the handler sees a complete agent. */
+    sd_event_add_time_relative(event, &l->restart_source, CLOCK_MONOTONIC, 0, 0,
+                               on_restart, l);
+    return l;
+}
+
+int slurm_link_comment(struct slurm_link *l, uint32_t job, const char *text,
+                       bool final, uint64_t end_s)
+{
+    json_t *root = json_pack("{s:s, s:I, s:s, s:b, s:I}", "cmd", "comment",
+                             "job", (json_int_t)job, "text", text, "final",
+                             (int)final, "end", (json_int_t)end_s);
+    char *line = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    int rc = -1;
+
+    json_decref(root);
+    if (line && l->to >= 0) {
+        size_t length = strlen(line);
+        line[length] = '\n'; /* over the zero: written with its length */
+        /* Below PIPE_BUF: all or nothing.  SIGPIPE is ignored by main. */
+        if (write(l->to, line, length + 1) == (ssize_t)length + 1)
+            rc = 0;
+    }
+    free(line);
+    return rc;
+}
+
+void slurm_link_free(struct slurm_link *l)
+{
+    if (!l)
+        return;
+    sd_event_source_disable_unref(l->child_source);
+    sd_event_source_disable_unref(l->restart_source);
+    close_pipes(l);
+    /* What it was doing is in our state, to be sent again. */
+    if (l->pid > 0)
+        kill(l->pid, SIGTERM);
+    if (l->pid > 0)
+        while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    free(l->program);
+    free(l);
+}

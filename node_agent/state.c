@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What survives a restart of the agent: jobs and records not yet delivered. */
+
+#include "node_agent/state.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "protocol/cpulist.h"
+
+/* ---- records on their way ----------------------------------------------- */
+
+int pending_add(struct pending_list *list, uint32_t job, uint64_t end_s,
+                const char *text)
+{
+    struct pending **end = &list->first;
+    struct pending *p = calloc(1, sizeof(*p));
+
+    if (!p)
+        return -1;
+    pending_remove(list, job);
+    if (list->count >= PENDING_LIMIT)
+        pending_remove(list, list->first->job);
+    p->job = job;
+    p->end_s = end_s;
+    snprintf(p->text, sizeof(p->text), "%s", text);
+    while (*end)
+        end = &(*end)->next;
+    *end = p;
+    list->count++;
+    return 0;
+}
+
+void pending_remove(struct pending_list *list, uint32_t job)
+{
+    for (struct pending **p = &list->first; *p; p = &(*p)->next)
+        if ((*p)->job == job) {
+            struct pending *gone = *p;
+            *p = gone->next;
+            free(gone);
+            list->count--;
+            return;
+        }
+}
+
+void pending_clear(struct pending_list *list)
+{
+    while (list->first)
+        pending_remove(list, list->first->job);
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+static json_t *tasks_json(const struct job *job)
+{
+    json_t *array = json_array();
+
+    for (const struct task *t = job->tasks; t; t = t->next)
+        json_array_append_new(
+            array, json_pack("{s:I, s:I, s:I}", "step", (json_int_t)t->step,
+                             "pid", (json_int_t)t->pid, "start",
+                             (json_int_t)t->start));
+    return array;
+}
+
+static json_t *record_json(const struct record *r)
+{
+    json_t *partners = json_array();
+
+    for (size_t i = 0; i < r->partners; i++)
+        json_array_append_new(partners,
+                              json_integer((json_int_t)r->partner[i]));
+    return json_pack("{s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:b, s:o}", "policy",
+                     r->policy, "live_ns", (json_int_t)r->live_ns, "core_s",
+                     r->core_s, "parallel_s", r->parallel_s, "final_cores",
+                     (json_int_t)r->final_cores, "sections",
+                     (json_int_t)r->sections, "decisions",
+                     (json_int_t)r->decisions, "attached", (int)r->attached,
+                     "partners", partners);
+}
+
+static json_t *job_json(const struct job *job)
+{
+    char granted[4096];
+
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, s:o, s:o}",
+        "job", (json_int_t)job->id, "uid", (json_int_t)job->uid, "restarts",
+        (json_int_t)job->restarts, "memory_mb", (json_int_t)job->memory_mb,
+        "name", job->name, "options", job->options_text, "granted",
+        cpulist_format(&job->granted, granted, sizeof(granted)),
+        "announced_ns", (json_int_t)job->announced_wall_ns, "ended_ns",
+        (json_int_t)job->ended_wall_ns, "cooperative", (int)job->cooperative,
+        "interim_sent", (int)job->interim_sent, "tasks", tasks_json(job),
+        "record", record_json(&job->record));
+}
+
+static json_t *state_json(const struct job_table *jobs,
+                          const struct pending_list *pending)
+{
+    json_t *job_array = json_array(), *pending_array = json_array();
+
+    for (const struct job *j = jobs->first; j; j = j->next)
+        json_array_append_new(job_array, job_json(j));
+    for (const struct pending *p = pending->first; p; p = p->next)
+        json_array_append_new(
+            pending_array, json_pack("{s:I, s:I, s:s}", "job",
+                                     (json_int_t)p->job, "end",
+                                     (json_int_t)p->end_s, "text", p->text));
+    return json_pack("{s:i, s:o, s:o}", "version", STATE_VERSION, "jobs",
+                     job_array, "pending", pending_array);
+}
+
+int state_write(const char *path, const struct job_table *jobs,
+                const struct pending_list *pending, struct errtext *err)
+{
+    char beside[4096];
+    json_t *root = state_json(jobs, pending);
+
+    if (!root)
+        return errtext_set(err, ENOMEM, "state: out of memory");
+    snprintf(beside, sizeof(beside), "%s.new", path);
+    /* Job names and uids of others are in it. */
+    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+                  0600);
+    int rc = fd < 0 ? -1 : json_dumpfd(root, fd, JSON_INDENT(1));
+    int saved = errno;
+    json_decref(root);
+    if (fd >= 0 && close(fd) < 0)
+        rc = -1;
+    if (rc < 0 || rename(beside, path) < 0)
+        return errtext_set(err, rc < 0 ? saved : errno, "%s: %s", path,
+                           strerror(rc < 0 ? saved : errno));
+    return 0;
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+static int read_tasks(struct job *job, json_t *array)
+{
+    json_t *entry;
+    size_t i;
+
+    json_array_foreach(array, i, entry)
+    {
+        json_int_t step, pid, start;
+        if (json_unpack(entry, "{s:I, s:I, s:I !}", "step", &step, "pid", &pid,
+                        "start", &start) < 0 ||
+            pid <= 0 || pid > INT32_MAX)
+            return -1;
+        struct task *t = job_add_task(job, (uint32_t)step, (pid_t)pid);
+        if (t && t->start != (uint64_t)start)
+            job_remove_task(t); /* another process has the pid now */
+    }
+    return 0;
+}
+
+static int read_record(struct record *r, json_t *object)
+{
+    const char *policy;
+    json_int_t live_ns, final_cores, sections, decisions;
+    json_t *partners, *entry;
+    int attached;
+    size_t i;
+
+    if (json_unpack(object, "{s:s, s:I, s:F, s:F, s:I, s:I, s:I, s:b, s:o !}",
+                    "policy", &policy, "live_ns", &live_ns, "core_s",
+                    &r->core_s, "parallel_s", &r->parallel_s, "final_cores",
+                    &final_cores, "sections", &sections, "decisions",
+                    &decisions, "attached", &attached, "partners",
+                    &partners) < 0 ||
+        !json_is_array(partners))
+        return -1;
+    snprintf(r->policy, sizeof(r->policy), "%s", policy);
+    r->live_ns = (uint64_t)live_ns;
+    r->final_cores = (size_t)final_cores;
+    r->sections = (size_t)sections;
+    r->decisions = (uint64_t)decisions;
+    r->attached = attached;
+    json_array_foreach(partners, i, entry)
+        record_add_partner(r, (uint32_t)json_integer_value(entry));
+    return 0;
+}
+
+static int read_job(struct job_table *jobs, json_t *object)
+{
+    json_int_t id, uid, restarts, memory_mb, announced, ended;
+    const char *name, *options, *granted;
+    int cooperative, interim_sent;
+    json_t *tasks, *record;
+
+    if (json_unpack(object,
+                    "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, "
+                    "s:o, s:o !}",
+                    "job", &id, "uid", &uid, "restarts", &restarts, "memory_mb",
+                    &memory_mb, "name", &name, "options", &options, "granted",
+                    &granted, "announced_ns", &announced, "ended_ns", &ended,
+                    "cooperative", &cooperative, "interim_sent", &interim_sent,
+                    "tasks", &tasks, "record", &record) < 0 ||
+        id <= 0 || id > UINT32_MAX || uid < 0 || uid > UINT32_MAX ||
+        job_find(jobs, (uint32_t)id))
+        return -1;
+    struct job *job = job_add(jobs, (uint32_t)id);
+    if (!job)
+        return -1;
+    job->uid = (uint32_t)uid;
+    job->restarts = (uint32_t)restarts;
+    job->memory_mb = (uint64_t)memory_mb;
+    job->announced_wall_ns = (uint64_t)announced;
+    job->ended_wall_ns = (uint64_t)ended;
+    job->cooperative = cooperative;
+    job->interim_sent = interim_sent;
+    snprintf(job->name, sizeof(job->name), "%s", name);
+    snprintf(job->options_text, sizeof(job->options_text), "%s", options);
+    if (job_options_parse(&job->options, options, NULL) < 0 ||
+        cpulist_parse(granted, &job->granted, NULL) < 0)
+        return -1;
+    if (read_record(&job->record, record) < 0)
+        return -1;
+    return read_tasks(job, tasks);
+}
+
+static int read_pending(struct pending_list *pending, json_t *object)
+{
+    json_int_t job, end;
+    const char *text;
+
+    if (json_unpack(object, "{s:I, s:I, s:s !}", "job", &job, "end", &end,
+                    "text", &text) < 0 ||
+        job <= 0 || job > UINT32_MAX || end < 0)
+        return -1;
+    return pending_add(pending, (uint32_t)job, (uint64_t)end, text);
+}
+
+static int read_all(json_t *root, struct job_table *jobs,
+                    struct pending_list *pending)
+{
+    json_t *job_array, *pending_array, *entry;
+    int version;
+    size_t i;
+
+    if (json_unpack(root, "{s:i, s:o, s:o !}", "version", &version, "jobs",
+                    &job_array, "pending", &pending_array) < 0 ||
+        version != STATE_VERSION)
+        return -1;
+    json_array_foreach(job_array, i, entry)
+        if (read_job(jobs, entry) < 0)
+            return -1;
+    json_array_foreach(pending_array, i, entry)
+        if (read_pending(pending, entry) < 0)
+            return -1;
+    return 0;
+}
+
+int state_read(const char *path, struct job_table *jobs,
+               struct pending_list *pending, struct errtext *err)
+{
+    char aside[4096];
+    json_error_t error = {.text = "not a state of this version"};
+
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0)
+        return errtext_set(err, errno, "%s: %s", path, strerror(errno));
+    json_t *root = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
+    close(fd);
+    int rc = root ? read_all(root, jobs, pending) : -1;
+    json_decref(root);
+    if (rc == 0)
+        return 0;
+    while (jobs->first)
+        job_remove(jobs, jobs->first);
+    pending_clear(pending);
+    snprintf(aside, sizeof(aside), "%s.bad", path);
+    rename(path, aside);
+    return errtext_set(err, EBADMSG, "%.80s: %.60s; set aside as .bad", path,
+                       error.text);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Replies that describe the agent (shapes: protocol/replies.md). */
+
+#include "config.h"
+
+#include "node_agent/status.h"
+
+#include <unistd.h>
+
+#include "node_agent/clock.h"
+#include "node_agent/process.h"
+#include "protocol/cpulist.h"
+
+static const char *job_state(const struct job *job)
+{
+    if (!job_live(job))
+        return job->ended_wall_ns ? "ended" : "announced";
+    if (job->parked)
+        return "parked";
+    if (job->rigid)
+        return "rigid";
+    if (!job->processes)
+        return "starting";
+    return job->kind == SECTION_SERIAL ? "serial" : "parallel";
+}
+
+/* What is known of the present section, or null. */
+static json_t *section_json(const struct job *job)
+{
+    const struct section *s = job->section;
+    char name[40];
+
+    if (!s)
+        return json_null();
+    snprintf(name, sizeof(name), "%016llx+%llx",
+             (unsigned long long)s->object_id, (unsigned long long)s->offset);
+    json_t *object = json_pack("{s:s, s:s}", "section",
+                               s->folded ? "short" : name, "state",
+                               section_state_name(s->state));
+    if (s->profile)
+        json_object_set_new(object, "rho", json_real(s->rho));
+    return object;
+}
+
+static size_t count_attached(const struct job *job)
+{
+    size_t n = 0;
+
+    for (const struct process *p = job->processes; p; p = p->next)
+        n++;
+    return n;
+}
+
+static json_t *job_json(const struct agent *a, const struct job *job)
+{
+    char cpus[4096], granted[4096];
+    double live_s = (double)job->record.live_ns * 1e-9;
+
+    return json_pack(
+        "{s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:f, s:I, s:f}", "job",
+        (json_int_t)job->id, "uid", (json_int_t)job->uid, "name", job->name,
+        "state", job_state(job), "cpus",
+        cpulist_format(&job->cpus, cpus, sizeof(cpus)), "granted",
+        cpulist_format(&job->granted, granted, sizeof(granted)), "cores",
+        (json_int_t)topology_count_cores(a->topology, &job->cpus), "attached",
+        (json_int_t)count_attached(job), "section", section_json(job),
+        "mean_cores", live_s > 0 ? job->record.core_s / live_s : 0.0,
+        "decisions", (json_int_t)job->record.decisions, "live_s", live_s);
+}
+
+json_t *status_reply(const struct agent *a, uint32_t job)
+{
+    char cpus[4096];
+    json_t *jobs = json_array();
+
+    for (const struct job *j = a->jobs.first; j; j = j->next)
+        if (!job || j->id == job)
+            json_array_append_new(jobs, job_json(a, j));
+    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "node", a->settings->node,
+                     "policy", a->options.policy, "counters",
+                     counters_name(a->counters), "cpus",
+                     cpulist_format(topology_cpus(a->topology), cpus,
+                                    sizeof(cpus)),
+                     "jobs", jobs);
+}
+
+json_t *status_explain(const struct agent *a, uint32_t job)
+{
+    return json_pack("{s:s, s:o}", "node", a->settings->node, "decisions",
+                     decisions_json(a->decisions, job));
+}
+
+json_t *status_config(const struct agent *a)
+{
+    const struct node_options *o = &a->options;
+
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "policy", o->policy,
+                     "epoch_ns", (json_int_t)o->epoch_ns, "profile_ns",
+                     (json_int_t)o->profile_ns, "min_section_ns",
+                     (json_int_t)o->min_section_ns, "attach_timeout_ns",
+                     (json_int_t)o->attach_ns, "slice_ns",
+                     (json_int_t)o->slice_ns, "lease_ns",
+                     (json_int_t)o->lease_ns);
+}
+
+json_t *status_ping(const struct agent *a)
+{
+    return json_pack("{s:s, s:I, s:s}", "version", PACKAGE_VERSION, "pid",
+                     (json_int_t)getpid(), "node", a->settings->node);
+}

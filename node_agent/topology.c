@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The node as hwloc sees it, in the words of the model and of Slurm. */
+
+#include "node_agent/topology.h"
+
+#include <hwloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/cpulist.h"
+
+struct topology {
+    hwloc_topology_t hwloc;
+    struct cosched_cpuset cpus;
+    struct machine *machine; /* of cores */
+    int *cpu_node;           /* [machine->cpus] of all CPUs */
+    int *first;              /* [machine->cpus] first CPU of a CPU's core */
+};
+
+/* Link between memory nodes when nothing was calibrated: as fast as a
+ * controller, so that only its being shared counts. */
+static const double default_link_us = MACHINE_DEFAULT_SERVICE_US;
+
+static int load(struct topology *t, struct errtext *err)
+{
+    if (hwloc_topology_init(&t->hwloc) < 0)
+        return errtext_set(err, ENOMEM, "hwloc: out of memory");
+    /* Only CPUs and what they share; no devices, which are slow to find. */
+    hwloc_topology_set_io_types_filter(t->hwloc, HWLOC_TYPE_FILTER_KEEP_NONE);
+    if (hwloc_topology_load(t->hwloc) < 0)
+        return errtext_set(err, errno, "hwloc cannot read the topology: %s",
+                           strerror(errno));
+    return 0;
+}
+
+static int find_cpus(struct topology *t, const struct cosched_cpuset *only,
+                     struct errtext *err)
+{
+    hwloc_obj_t pu = NULL;
+
+    while ((pu = hwloc_get_next_obj_by_type(t->hwloc, HWLOC_OBJ_PU, pu)))
+        if (pu->os_index < COSCHED_MAX_CPUS &&
+            (!only || cpuset_has(only, (int)pu->os_index)))
+            cpuset_add(&t->cpus, (int)pu->os_index);
+    if (cpuset_empty(&t->cpus)) {
+        char list[4096];
+        return errtext_set(err, EINVAL, "--cpus %.100s: none of them is online",
+                           only ? cpulist_format(only, list, sizeof(list))
+                                : "");
+    }
+    return 0;
+}
+
+/* What bounds the CPU node of PU. */
+static hwloc_obj_t node_object(hwloc_topology_t hwloc, hwloc_obj_t pu)
+{
+    hwloc_obj_t obj;
+
+    if ((obj = hwloc_get_ancestor_obj_by_type(hwloc, HWLOC_OBJ_L3CACHE, pu)) ||
+        (obj = hwloc_get_ancestor_obj_by_type(hwloc, HWLOC_OBJ_PACKAGE, pu)))
+        return obj;
+    /* NUMA nodes are memory children, beside the path from PU to machine. */
+    obj = NULL;
+    while ((obj = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_NUMANODE, obj)))
+        if (hwloc_bitmap_isset(obj->cpuset, pu->os_index))
+            return obj;
+    return hwloc_get_root_obj(hwloc);
+}
+
+/* Index of the first memory node local to PU, or 0. */
+static int home_of(hwloc_topology_t hwloc, hwloc_obj_t pu)
+{
+    hwloc_obj_t obj = NULL;
+
+    while ((obj = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_NUMANODE, obj)))
+        if (hwloc_bitmap_isset(obj->cpuset, pu->os_index))
+            return (int)obj->logical_index;
+    return 0;
+}
+
+/* Fill cpu_node[], first[] and HOMES[node]; returns the number of nodes. */
+static size_t map_cpus(struct topology *t, int *homes)
+{
+    hwloc_obj_t nodes[COSCHED_MAX_CPUS];
+    size_t count = 0;
+    hwloc_obj_t pu = NULL;
+
+    while ((pu = hwloc_get_next_obj_by_type(t->hwloc, HWLOC_OBJ_PU, pu))) {
+        int cpu = (int)pu->os_index;
+        size_t i = 0;
+        if (!cpuset_has(&t->cpus, cpu))
+            continue;
+        hwloc_obj_t obj = node_object(t->hwloc, pu);
+        while (i < count && nodes[i] != obj)
+            i++;
+        if (i == count) {
+            nodes[count++] = obj;
+            homes[i] = home_of(t->hwloc, pu);
+        }
+        t->cpu_node[cpu] = (int)i;
+        hwloc_obj_t core =
+            hwloc_get_ancestor_obj_by_type(t->hwloc, HWLOC_OBJ_CORE, pu);
+        t->first[cpu] = cpu;
+        if (core)
+            for (int c = -1; (c = cpuset_next(&t->cpus, c)) >= 0;)
+                if (hwloc_bitmap_isset(core->cpuset, (unsigned)c)) {
+                    t->first[cpu] = c;
+                    break;
+                }
+    }
+    return count;
+}
+
+static int build_machine(struct topology *t, struct errtext *err)
+{
+    size_t cpus = 0;
+    int homes[COSCHED_MAX_CPUS];
+
+    for (int c = -1; (c = cpuset_next(&t->cpus, c)) >= 0;)
+        cpus = (size_t)c + 1;
+    if (!(t->cpu_node = malloc(cpus * sizeof(int))) ||
+        !(t->first = malloc(cpus * sizeof(int))))
+        return errtext_set(err, ENOMEM, "topology: out of memory");
+    for (size_t c = 0; c < cpus; c++)
+        t->cpu_node[c] = t->first[c] = -1;
+    size_t nodes = map_cpus(t, homes);
+    int memory = hwloc_get_nbobjs_by_type(t->hwloc, HWLOC_OBJ_NUMANODE);
+    t->machine = machine_new(cpus, nodes, memory > 0 ? (size_t)memory : 1);
+    if (!t->machine)
+        return errtext_set(err, ENOMEM, "topology: out of memory");
+    for (size_t c = 0; c < cpus; c++)
+        if (t->first[c] == (int)c)
+            t->machine->cpu_node[c] = t->cpu_node[c];
+    for (size_t n = 0; n < nodes; n++)
+        t->machine->home[n] = homes[n];
+    if (t->machine->mem_nodes > 1 &&
+        machine_connect_all(t->machine, default_link_us) != MODEL_OK)
+        return errtext_set(err, ENOMEM, "topology: out of memory");
+    if (machine_check(t->machine) != MODEL_OK)
+        return errtext_set(err, EINVAL, "topology: hwloc describes a machine "
+                                        "that the model cannot take");
+    return 0;
+}
+
+struct topology *topology_new(const struct cosched_cpuset *only,
+                              struct errtext *err)
+{
+    struct topology *t = calloc(1, sizeof(*t));
+
+    if (!t) {
+        errtext_set(err, ENOMEM, "topology: out of memory");
+        return NULL;
+    }
+    if (load(t, err) < 0 || find_cpus(t, only, err) < 0 ||
+        build_machine(t, err) < 0) {
+        int saved = errno;
+        topology_free(t);
+        errno = saved;
+        return NULL;
+    }
+    return t;
+}
+
+const struct cosched_cpuset *topology_cpus(const struct topology *t)
+{
+    return &t->cpus;
+}
+
+const struct machine *topology_machine(const struct topology *t)
+{
+    return t->machine;
+}
+
+const int *topology_cpu_nodes(const struct topology *t)
+{
+    return t->cpu_node;
+}
+
+void topology_cores(const struct topology *t,
+                    const struct cosched_cpuset *cpus,
+                    struct cosched_cpuset *cores)
+{
+    struct cosched_cpuset in = *cpus;
+
+    cpuset_and(&in, &t->cpus);
+    cpuset_zero(cores);
+    for (int c = -1; (c = cpuset_next(&in, c)) >= 0;)
+        cpuset_add(cores, t->first[c]);
+}
+
+size_t topology_count_cores(const struct topology *t,
+                            const struct cosched_cpuset *cpus)
+{
+    struct cosched_cpuset cores;
+
+    topology_cores(t, cpus, &cores);
+    return (size_t)cpuset_count(&cores);
+}
+
+void topology_expand(const struct topology *t,
+                     const struct cosched_cpuset *cores,
+                     struct cosched_cpuset *cpus)
+{
+    struct cosched_cpuset in = *cores;
+
+    cpuset_zero(cpus);
+    for (int c = -1; (c = cpuset_next(&t->cpus, c)) >= 0;)
+        if (cpuset_has(&in, t->first[c]))
+            cpuset_add(cpus, c);
+}
+
+int topology_map_cores(const struct topology *t, const char *cores,
+                       struct cosched_cpuset *cpus, struct errtext *err)
+{
+    struct cosched_cpuset list, result;
+    int highest = -1;
+    int total = hwloc_get_nbobjs_by_type(t->hwloc, HWLOC_OBJ_CORE);
+
+    if (cpulist_parse(cores, &list, err) < 0)
+        return -1;
+    for (int c = -1; (c = cpuset_next(&list, c)) >= 0;)
+        highest = c;
+    hwloc_obj_type_t type = highest < total ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+    cpuset_zero(&result);
+    for (int i = -1; (i = cpuset_next(&list, i)) >= 0;) {
+        hwloc_obj_t obj = hwloc_get_obj_by_type(t->hwloc, type, (unsigned)i);
+        for (int c = -1; obj && (c = cpuset_next(&t->cpus, c)) >= 0;)
+            if (hwloc_bitmap_isset(obj->cpuset, (unsigned)c))
+                cpuset_add(&result, c);
+    }
+    if (cpuset_empty(&result))
+        return errtext_set(err, EINVAL,
+                           "cores \"%.100s\": none of them is on this node",
+                           cores);
+    *cpus = result;
+    return 0;
+}
+
+void topology_free(struct topology *t)
+{
+    if (!t)
+        return;
+    machine_free(t->machine);
+    free(t->cpu_node);
+    free(t->first);
+    if (t->hwloc)
+        hwloc_topology_destroy(t->hwloc);
+    free(t);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The node as hwloc sees it, in the words of the model and of Slurm. */
+
+#ifndef COSCHED_TOPOLOGY_H
+#define COSCHED_TOPOLOGY_H
+
+#include <stddef.h>
+
+#include "model/machine.h"
+#include "protocol/errtext.h"
+#include "protocol/layout.h"
+
+/* Concept
+ *
+ * The model and the policies allocate cores.  A core is named by its first
+ * CPU (hardware thread); topology_expand() adds its siblings, so that two
+ * jobs never share a core.  A CPU node is what lies behind one L3 cache; on
+ * machines that do not tell (many virtual ones) a package, else a NUMA node,
+ * else the machine.
+ *
+ * hwloc's environment works: HWLOC_XMLFILE and HWLOC_SYNTHETIC describe
+ * another machine, for tests.
+ */
+
+struct topology;
+
+/* Discover the machine, restricted to the CPUs in ONLY (NULL: all that the
+ * process may use).  NULL with errno EINVAL when ONLY has none of them. */
+struct topology *topology_new(const struct cosched_cpuset *only,
+                              struct errtext *err);
+
+/* All CPUs that may be given to jobs. */
+const struct cosched_cpuset *topology_cpus(const struct topology *topology);
+
+/* The machine for the model: CPUs that are no core's first are holes. */
+const struct machine *topology_machine(const struct topology *topology);
+
+/* CPU -> CPU node for all CPUs (-1: hole); [machine->cpus]. */
+const int *topology_cpu_nodes(const struct topology *topology);
+
+/* The cores of CPUS, each by its first CPU in the machine. */
+void topology_cores(const struct topology *topology,
+                    const struct cosched_cpuset *cpus,
+                    struct cosched_cpuset *cores);
+
+/* Number of cores of which CPUS has at least one CPU. */
+size_t topology_count_cores(const struct topology *topology,
+                            const struct cosched_cpuset *cpus);
+
+/* All CPUs of CORES (given by their first CPUs). */
+void topology_expand(const struct topology *topology,
+                     const struct cosched_cpuset *cores,
+                     struct cosched_cpuset *cpus);
+
+/* CPUs of Slurm's list of allocated cores ("0-3,8").  Slurm numbers cores in
+ * hwloc's logical order; where its configuration counts hardware threads as
+ * cores (an index reaches beyond the cores), threads are meant.  Entries
+ * beyond the machine are dropped.  -1 with errno EINVAL: syntax, or nothing
+ * left. */
+int topology_map_cores(const struct topology *topology, const char *cores,
+                       struct cosched_cpuset *cpus, struct errtext *err);
+
+/* Takes NULL. */
+void topology_free(struct topology *topology);
+
+#endif /* COSCHED_TOPOLOGY_H */

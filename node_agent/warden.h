@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* A process that undoes what the agent did to others, should the agent die. */
+
+#ifndef COSCHED_WARDEN_H
+#define COSCHED_WARDEN_H
+
+/* Concept
+ *
+ * The agent stops processes (a job that waits for its turn) and narrows their
+ * affinity (a job held to its share).  A killed agent could never undo that.
+ * The warden is forked before anything else happens, holds a pidfd of each such
+ * process, and does nothing until the socket to the agent ends, however that
+ * came about: then it continues what is stopped, gives back the full CPU set,
+ * and exits.  It is told before the agent acts, so there is no gap.
+ */
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "protocol/errtext.h"
+#include "protocol/layout.h"
+
+struct warden;
+
+/* Fork the warden.  Call it while the process has one thread and no descriptor
+ * worth keeping.  NULL with errno. */
+struct warden *warden_new(struct errtext *err);
+
+/* Process of the warden. */
+pid_t warden_pid(const struct warden *warden);
+
+/* PID (by PIDFD, which stays the caller's) is about to be stopped. */
+int warden_stopped(struct warden *warden, pid_t pid, int pidfd);
+
+/* PID was continued. */
+int warden_continued(struct warden *warden, pid_t pid);
+
+/* The affinity of PID is about to be narrowed within GRANTED. */
+int warden_held(struct warden *warden, pid_t pid, int pidfd,
+                const struct cosched_cpuset *granted);
+
+/* Let the warden do its work and wait for its end.  Takes NULL. */
+void warden_free(struct warden *warden);
+
+#endif /* COSCHED_WARDEN_H */
