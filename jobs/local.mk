@@ -54,7 +54,7 @@ $(jobs_scripts): %.sh: %.sh.in Makefile
 	$(AM_V_GEN)$(SED) 's,@jobsexecdir[@],$(jobsexecdir),' $< >$@.tmp && \
 	    chmod +x $@.tmp && mv $@.tmp $@
 
-EXTRA_DIST += $(jobs_sources) $(jobs_scripts:=.in)
+EXTRA_DIST += $(jobs_sources) $(jobs_scripts:=.in) %D%/README.md
 CLEANFILES += $(jobs_programs) $(jobs_scripts) %D%/ep-static %D%/ep-static.o
 
 # What runs the mixes of ./demo and shows the result.
