@@ -236,6 +236,11 @@ class Demo:
             if comment:
                 self.notes.append(f"{where}: {comment}")
 
+    def recorded(self, jobids):
+        """Has the accounting the end of all of JOBIDS?"""
+        rows = self.cluster.accounting(jobids)
+        return all(j in rows and rows[j][1] is not None for j in jobids)
+
     def run(self, mix, mode):
         progress = Progress(f"{' + '.join(mix)}, {mode}")
         runs = []
@@ -255,9 +260,7 @@ class Demo:
                 wait_for(progress, ended, 30)
         jobids = [r.jobid for r in runs]
         # The end reaches the database a moment after the queue.
-        wait_for(progress, lambda: all(
-            took is not None
-            for _, took, _ in self.cluster.accounting(jobids).values()), 10)
+        wait_for(progress, lambda: self.recorded(jobids), 15)
         self.finish(runs)
         if mode == "coschedule":
             self.save_trace(mix, runs)
