@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Counters without hardware: throughput at two DoPs, inverted by the model. */
+/* Counters without hardware: throughput at several DoPs, inverted by the model. */
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -43,34 +44,26 @@ static int progress_sample(void *state, struct counters_job *jobs, size_t count,
     return 0;
 }
 
-/* The two points with enough time whose DoPs are farthest apart. */
-static bool choose_points(const struct measure *m, uint64_t enough_ns,
-                          const struct measure_point **low,
-                          const struct measure_point **high)
+/* True when POINT was measured for long enough. */
+static bool usable(const struct measure_point *p, uint64_t enough_ns)
 {
-    *low = *high = NULL;
-    for (size_t i = 0; i < MEASURE_POINTS; i++) {
-        const struct measure_point *p = &m->point[i];
-        if (!p->dop || p->time_ns < enough_ns)
-            continue;
-        if (!*low || p->dop < (*low)->dop)
-            *low = p;
-        if (!*high || p->dop > (*high)->dop)
-            *high = p;
-    }
-    return *low && (*low)->dop < (*high)->dop;
+    return p->dop && p->time_ns >= enough_ns;
 }
 
-/* The unit that moved most often at both points, or COUNTERS_UNITS when none
- * moved often enough.  More steps mean a finer measurement. */
-static enum counters_unit choose_unit(const struct measure_point *a,
-                                      const struct measure_point *b)
+/* The unit that moved most often at each of the usable points, or
+ * COUNTERS_UNITS when none moved often enough.  More steps are a finer
+ * measurement. */
+static enum counters_unit choose_unit(const struct measure *m,
+                                      uint64_t enough_ns)
 {
     enum counters_unit best = COUNTERS_UNITS;
     double most = 0;
 
     for (enum counters_unit u = 0; u < COUNTERS_UNITS; u++) {
-        double least = a->work[u] < b->work[u] ? a->work[u] : b->work[u];
+        double least = INFINITY;
+        for (size_t i = 0; i < MEASURE_POINTS; i++)
+            if (usable(&m->point[i], enough_ns) && m->point[i].work[u] < least)
+                least = m->point[i].work[u];
         if (least >= ENOUGH_WORK && least > most) {
             most = least;
             best = u;
@@ -79,40 +72,49 @@ static enum counters_unit choose_unit(const struct measure_point *a,
     return best;
 }
 
-static double throughput(const struct measure_point *p, enum counters_unit u)
-{
-    return p->work[u] / ((double)p->time_ns * 1e-9);
-}
-
 static struct workload *progress_fit(void *state, const struct measure *measure,
                                      uint64_t enough_ns, double *rho,
                                      struct errtext *err)
 {
     const struct progress *p = state;
-    const struct measure_point *low, *high;
+    struct station_sample samples[MEASURE_POINTS];
+    struct station_fit fit;
+    size_t count = 0;
 
-    if (!choose_points(measure, enough_ns, &low, &high)) {
-        errtext_set(err, EAGAIN, "only one DoP was measured so far");
+    for (size_t i = 0; i < MEASURE_POINTS; i++)
+        count += usable(&measure->point[i], enough_ns);
+    if (count < 2) {
+        errtext_set(err, EAGAIN, "only %zu DoPs were measured so far", count);
         return NULL;
     }
-    enum counters_unit u = choose_unit(low, high);
+    enum counters_unit u = choose_unit(measure, enough_ns);
     if (u == COUNTERS_UNITS) {
         errtext_set(err, EAGAIN, "too little work was done so far");
         return NULL;
     }
-    enum model_status rc =
-        station_fit_rho(low->dop, throughput(low, u), high->dop,
-                        throughput(high, u), rho);
+    count = 0;
+    for (size_t i = 0; i < MEASURE_POINTS; i++) {
+        const struct measure_point *m = &measure->point[i];
+        double seconds = (double)m->time_ns * 1e-9;
+        if (usable(m, enough_ns))
+            samples[count++] = (struct station_sample){
+                .cores = m->dop,
+                .throughput = m->work[u] / seconds,
+                .weight = seconds,
+            };
+    }
+    enum model_status rc = station_fit_rho(samples, count, &fit);
     if (rc != MODEL_OK) {
-        errtext_set(err, EDOM, "throughputs %.4g at %zu and %.4g at %zu cores "
-                               "do not fit the model",
-                    throughput(low, u), low->dop, throughput(high, u),
-                    high->dop);
+        errtext_set(err, EDOM, "throughputs at %zu DoPs do not fit the model "
+                               "(%d)",
+                    count, (int)rc);
         return NULL;
     }
-    struct workload *w = workload_new_rho(p->mem_nodes, *rho, p->service_us);
+    *rho = fit.rho;
+    struct workload *w = workload_new_rho(p->mem_nodes, fit.rho, p->service_us);
     if (!w)
-        errtext_set(err, EDOM, "progress: no workload for rho %g", *rho);
+        errtext_set(err, EDOM, "no workload for an effective rho of %g",
+                    fit.rho);
     return w;
 }
 
@@ -123,7 +125,7 @@ static void progress_close(void *state)
 
 const struct counters_backend counters_progress = {
     .name = "progress",
-    .help = "progress: work reported by the jobs at two numbers of cores",
+    .help = "progress: work reported by the jobs at several numbers of cores",
     .open = progress_open,
     .sample = progress_sample,
     .fit = progress_fit,

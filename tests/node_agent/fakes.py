@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Jobs for the agent's tests, announced by the test itself."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
+                                "tests", "support"))
+from coschedtest import (Agent, BUILD, allowed_cpus, cpu_list, need,  # noqa: E402,F401
+                         skip, threads, wait_for)
+
+FAKE_JOB = os.path.join(BUILD, "tests", "node_agent", "fake_job")
+
+
+def announce(agent, job, uid=None, options="", cores=None, restarts=0):
+    """Announce a job that has all cores of the node unless CORES says else."""
+    return agent.call({
+        "op": "announce", "job": job, "uid": os.getuid() if uid is None else uid,
+        "name": f"job-{job}", "memory_mb": 0, "options": options,
+        "cores": cores or f"0-{os.cpu_count() - 1}", "restarts": restarts})
+
+
+class Program:
+    """A program that is the task of an announced job."""
+
+    def __init__(self, agent, job, command, announced=None, **announcement):
+        self.agent, self.job = agent, job
+        self.output = tempfile.TemporaryFile()
+        if not announced:
+            reply = announce(agent, job, **announcement)
+            assert reply["ok"], reply
+        self.process = subprocess.Popen(command, stdout=self.output,
+                                        stdin=subprocess.DEVNULL)
+        reply = agent.call({"op": "task", "job": job, "step": 0,
+                            "pid": self.process.pid})
+        assert reply["ok"], reply
+
+    def text(self):
+        return os.pread(self.output.fileno(), 1 << 20, 0).decode()
+
+    def cpus(self):
+        """CPUs that the agent says the job has."""
+        return cpu_list(self.agent.job(self.job)["cpus"])
+
+    def state(self):
+        """State letter of the process."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
+            return stat.read().rpartition(")")[2].split()[0]
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.kill()
+        text = self.text()
+        self.output.close()
+        if exception[0] is not None:
+            print(f"---- output of job {self.job} ----", text, sep="\n")
+        else:
+            assert "BAD" not in text, text
+
+
+def fake(agent, job, *arguments, **announcement):
+    """A cooperative job: fake_job.c."""
+    return Program(agent, job, [FAKE_JOB, agent.socket, str(job), *arguments],
+                   **announcement)
+
+
+def affinities(pid):
+    """The CPU sets of all threads of PID."""
+    sets = []
+    for tid, _, _ in threads(pid):
+        try:
+            sets.append(frozenset(os.sched_getaffinity(tid)))
+        except ProcessLookupError:
+            pass
+    return sets

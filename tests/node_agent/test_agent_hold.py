@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""A job that does not attach is held to its share by affinity: all threads,
+new threads and new processes.  What only waits is left alone, and a crash of the
+agent gives everything back."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fakes import (Agent, Program, affinities, allowed_cpus, fake, need, skip,
+                   wait_for)
+
+ALL = set(allowed_cpus())
+
+# A parent that waits, and a child with a busy thread, which starts another busy
+# thread for each line that comes in.
+BUSY = r"""
+import os, sys, threading
+def burn():
+    while True:
+        pass
+reader, writer = os.pipe()
+child = os.fork()
+if child:
+    print(child, flush=True)
+    os.waitpid(child, 0)
+    sys.exit()
+threading.Thread(target=burn, daemon=True).start()
+while not os.path.exists(sys.argv[1]):
+    threading.Event().wait(0.01)
+threading.Thread(target=burn, daemon=True).start()
+threading.Event().wait()
+"""
+
+
+def held(pid, cpus, count):
+    sets = affinities(pid)
+    return len(sets) >= count and all(s == cpus for s in sets)
+
+
+def main():
+    need("coschedd", "tests/node_agent/fake_job")
+    if len(ALL) < 2:
+        skip("one CPU cannot be shared in space")
+    with Agent("--set", "attach_timeout=200ms") as agent, \
+            fake(agent, 1) as other:
+        wait_for("attach", lambda: agent.attached(1))
+        go = os.path.join(agent.directory, "go")
+        with Program(agent, 2, [sys.executable, "-c", BUSY, go]) as rigid:
+            child = int(wait_for("child", rigid.text))
+            try:
+                check(agent, other, rigid, child, go)
+            finally:
+                os.kill(child, 9)
+
+
+def check(agent, other, rigid, child, go):
+    wait_for("share", lambda: len(rigid.cpus()) == len(ALL) // 2)
+    mine = rigid.cpus()
+    wait_for("hold of the busy child", lambda: held(child, mine, 2))
+    assert mine.isdisjoint(other.cpus()), (mine, other.cpus())
+    with open(go, "w", encoding="ascii"):
+        pass
+    wait_for("hold of a new thread", lambda: held(child, mine, 3))
+    assert os.sched_getaffinity(rigid.process.pid) == ALL, \
+        "a process that only waits was narrowed"
+
+    # The neighbour leaves: held threads get the freed CPUs as well.
+    other.kill()
+    wait_for("all CPUs", lambda: held(child, ALL, 3))
+
+    with fake(agent, 3):
+        wait_for("attach", lambda: agent.attached(3))
+        wait_for("share", lambda: held(child, rigid.cpus(), 3)
+                 and len(rigid.cpus()) < len(ALL))
+        agent.kill()
+        wait_for("release by the warden", lambda: held(child, ALL, 3))
+        agent.start()
+        wait_for("hold after the crash", lambda: held(child, rigid.cpus(), 3)
+                 and len(rigid.cpus()) < len(ALL))
+
+
+main()

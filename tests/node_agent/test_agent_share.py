@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Two cooperative jobs have disjoint CPUs, get back what the other leaves, and
+keep their CPUs apart over a crash of the agent."""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fakes import Agent, allowed_cpus, announce, fake, need, skip, wait_for
+
+ALL = set(allowed_cpus())
+
+
+def shares(agent, *jobs):
+    """The CPUs of each job, which must not overlap."""
+    sets = [job.cpus() for job in jobs]
+    assert sum(map(len, sets)) == len(set().union(*sets)), sets
+    return sets
+
+
+def attached(agent, *jobs):
+    return all(agent.attached(job.job) for job in jobs)
+
+
+def both_have(agent, one, two):
+    sets = shares(agent, one, two)
+    return all(sets) and set().union(*sets) == ALL
+
+
+def main():
+    need("coschedd", "tests/node_agent/fake_job")
+    if len(ALL) < 2:
+        skip("one CPU cannot be shared in space")
+    with Agent() as agent, fake(agent, 1) as one:
+        wait_for("attach", lambda: attached(agent, one))
+        wait_for("all CPUs for the only job", lambda: one.cpus() == ALL)
+        with fake(agent, 2) as two:
+            wait_for("second attach", lambda: attached(agent, two))
+            wait_for("shares", lambda: both_have(agent, one, two))
+            # What the agent says is what the process was told and obeyed.
+            wait_for("obedience", lambda: all(
+                os.sched_getaffinity(job.process.pid) == job.cpus()
+                for job in (one, two)))
+
+            agent.kill()
+            wait_for("news of the crash", lambda: "lost" in one.text())
+            agent.start()
+            wait_for("attach after the crash",
+                     lambda: attached(agent, one, two))
+            wait_for("shares", lambda: both_have(agent, one, two))
+        # The second job is dead, though nobody has withdrawn it.
+        wait_for("CPUs of a killed job", lambda: one.cpus() == ALL)
+        assert agent.job(2)["cpus"] == "", agent.job(2)
+
+        # A requeued job begins anew under its old number.
+        reply = announce(agent, 2, restarts=1)
+        assert reply["ok"], reply
+        with fake(agent, 2, "kind=serial", announced=True) as two:
+            wait_for("attach", lambda: attached(agent, two))
+            wait_for("one core for a serial section",
+                     lambda: len(two.cpus()) == 1
+                     and len(one.cpus()) == len(ALL) - 1)
+
+        assert agent.call({"op": "withdraw", "job": 2})["ok"]
+        assert agent.job(2) is None
+        assert agent.call({"op": "withdraw", "job": 77})["ok"], "unknown job"
+        trace = json.loads(agent.call({"op": "trace"})["content"])
+        names = {event["name"] for event in trace["traceEvents"]}
+        assert {"job 1", "cores of job 1", "cores of job 2"} <= names, names
+
+
+main()

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""More jobs than cores take turns: those without a turn are stopped, everybody
+gets one, and nobody stays stopped when the agent is killed."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fakes import Agent, allowed_cpus, fake, need, wait_for
+
+CPU = allowed_cpus()[0]
+JOBS = (1, 2, 3)
+
+
+def running(programs):
+    """The jobs that have CPUs, all others being stopped; None in between."""
+    have = [p.job for p in programs if p.cpus()]
+    stopped = [p.job for p in programs if p.state() == "T"]
+    return have if sorted(have + stopped) == list(JOBS) else None
+
+
+def main():
+    need("coschedd", "tests/node_agent/fake_job")
+    with Agent("--set", "slice=200ms", cpus=str(CPU)) as agent:
+        programs = []
+        try:
+            for job in JOBS:
+                programs.append(fake(agent, job))
+            seen = set()
+
+            def everybody():
+                now = running(programs)
+                if now:
+                    assert len(now) == 1, now
+                    seen.update(now)
+                return seen == set(JOBS)
+
+            wait_for("turn of each job", everybody)
+            wait_for("two stopped jobs", lambda: running(programs))
+            agent.kill()
+            wait_for("continuing by the warden", lambda: all(
+                p.state() != "T" for p in programs))
+            agent.start()
+            wait_for("turns after the crash", lambda: running(programs))
+
+            # Fewer jobs than cores again: no turns, nobody stopped.
+            programs[2].kill()
+            programs[1].kill()
+            wait_for("the last job's CPU", lambda: programs[0].cpus() == {CPU}
+                     and programs[0].state() != "T")
+        finally:
+            for program in programs:
+                program.__exit__(*sys.exc_info())
+
+
+main()
