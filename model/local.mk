@@ -1,1 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# The queueing model and the policies: pure, no I/O, no clock, no globals.
+
+noinst_LTLIBRARIES += %D%/libmodel.la
+
+%C%_libmodel_la_SOURCES = \
+	%D%/divide.c \
+	%D%/divide.h \
+	%D%/machine.c \
+	%D%/machine.h \
+	%D%/mva.c \
+	%D%/mva.h \
+	%D%/placement.c \
+	%D%/placement.h \
+	%D%/policy.c \
+	%D%/policy.h \
+	%D%/policy/equal.c \
+	%D%/policy/greedy.c \
+	%D%/policy/nupoco.c \
+	%D%/policy/shares.h \
+	%D%/station.c \
+	%D%/station.h \
+	%D%/status.h \
+	%D%/system.c \
+	%D%/system.h \
+	%D%/workload.c \
+	%D%/workload.h
+%C%_libmodel_la_LIBADD = -lm

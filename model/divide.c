@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Divide the pool's cores among jobs step by step, best step first. */
+
+#include "model/divide.h"
+
+#include <stdbool.h>
+
+size_t divide_pool(const struct policy_input *input)
+{
+    size_t count = 0;
+
+    for (size_t cpu = 0; cpu < input->machine->cpus; cpu++)
+        count += input->owner[cpu] != POLICY_NO_CPU;
+    return count;
+}
+
+/* True when every CPU of NODE is in the pool. */
+static bool node_whole(const struct policy_input *input, size_t node)
+{
+    bool some = false;
+
+    for (size_t cpu = 0; cpu < input->machine->cpus; cpu++)
+        if (input->machine->cpu_node[cpu] == (int)node) {
+            if (input->owner[cpu] == POLICY_NO_CPU)
+                return false;
+            some = true;
+        }
+    return some;
+}
+
+size_t divide_unit(const struct policy_input *input)
+{
+    size_t parallel = 0, whole = 0, smallest = 0;
+
+    for (size_t j = 0; j < input->job_count; j++)
+        parallel += input->jobs[j].kind == SECTION_PARALLEL;
+    size_t broken = parallel < input->job_count; /* by cores of serial jobs */
+    for (size_t i = 0; i < input->machine->cpu_nodes; i++)
+        if (node_whole(input, i)) {
+            size_t size = machine_node_cpus(input->machine, i);
+            smallest = whole && smallest < size ? smallest : size;
+            whole++;
+        }
+    return parallel && whole > 1 && whole >= parallel + broken ? smallest : 1;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Cores that job JOB gets in the next step, of REST that are left: up to the
+ * next multiple of UNIT. */
+static size_t step(const struct policy_input *input, const size_t *cores,
+                   size_t job, size_t unit, size_t rest)
+{
+    size_t room = input->jobs[job].max_cores - cores[job];
+    size_t want = unit - cores[job] % unit;
+
+    return least(least(want, room), rest);
+}
+
+/* The job that SCORE prefers for the next step, or job_count if none may. */
+static enum model_status best_job(const struct policy_input *input,
+                                  divide_score_f score, void *arg,
+                                  size_t *cores, size_t unit, size_t rest,
+                                  size_t *best)
+{
+    double best_score = 0;
+
+    *best = input->job_count;
+    for (size_t j = 0; j < input->job_count; j++) {
+        size_t more = step(input, cores, j, unit, rest);
+        double value;
+
+        if (more == 0)
+            continue;
+        cores[j] += more;
+        enum model_status status = score(arg, cores, j, &value);
+        cores[j] -= more;
+        if (status != MODEL_OK)
+            return status;
+        /* Rounding must not decide between equal jobs. */
+        if (*best == input->job_count || value > best_score + 1e-12) {
+            *best = j;
+            best_score = value;
+        }
+    }
+    return MODEL_OK;
+}
+
+/* Give each job its minimum, and each parallel one a whole unit if it may have
+ * it.  Returns the cores that are left. */
+static size_t start(const struct policy_input *input, size_t unit,
+                    size_t *cores)
+{
+    size_t rest = divide_pool(input);
+
+    for (size_t j = 0; j < input->job_count; j++) {
+        cores[j] = input->jobs[j].min_cores;
+        rest -= cores[j];
+    }
+    for (size_t j = 0; j < input->job_count; j++) {
+        size_t more = step(input, cores, j, unit, rest);
+        if (input->jobs[j].kind == SECTION_PARALLEL && cores[j] < unit) {
+            cores[j] += more;
+            rest -= more;
+        }
+    }
+    return rest;
+}
+
+enum model_status divide(const struct policy_input *input,
+                         divide_score_f score, void *arg, size_t *cores)
+{
+    size_t unit = divide_unit(input);
+    size_t rest = start(input, unit, cores);
+    while (rest) {
+        size_t best;
+        enum model_status status =
+            best_job(input, score, arg, cores, unit, rest, &best);
+        if (status != MODEL_OK)
+            return status;
+        if (best == input->job_count)
+            break;
+        size_t more = step(input, cores, best, unit, rest);
+        cores[best] += more;
+        rest -= more;
+    }
+    return MODEL_OK;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Description of a NUMA machine. */
+
+#include "model/machine.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct machine *machine_new(size_t cpus, size_t cpu_nodes, size_t mem_nodes)
+{
+    struct machine *m = calloc(1, sizeof(*m));
+
+    if (!m || !cpus || !cpu_nodes || !mem_nodes)
+        goto fail;
+    m->cpus = cpus;
+    m->cpu_nodes = cpu_nodes;
+    m->mem_nodes = mem_nodes;
+    m->cpu_node = calloc(cpus, sizeof(*m->cpu_node));
+    m->home = calloc(cpu_nodes, sizeof(*m->home));
+    m->controller_service_us =
+        calloc(mem_nodes, sizeof(*m->controller_service_us));
+    m->route = calloc(cpu_nodes * mem_nodes, sizeof(*m->route));
+    if (!m->cpu_node || !m->home || !m->controller_service_us || !m->route)
+        goto fail;
+    for (size_t cpu = 0; cpu < cpus; cpu++)
+        m->cpu_node[cpu] = -1;
+    for (size_t i = 0; i < cpu_nodes; i++)
+        m->home[i] = (int)(i * mem_nodes / cpu_nodes);
+    for (size_t j = 0; j < mem_nodes; j++)
+        m->controller_service_us[j] = MACHINE_DEFAULT_SERVICE_US;
+    return m;
+fail:
+    machine_free(m);
+    return NULL;
+}
+
+struct machine *machine_new_uniform(size_t cpu_nodes, size_t cores,
+                                    size_t mem_nodes)
+{
+    struct machine *m = machine_new(cpu_nodes * cores, cpu_nodes, mem_nodes);
+
+    for (size_t cpu = 0; m && cpu < m->cpus; cpu++)
+        m->cpu_node[cpu] = (int)(cpu / cores);
+    return m;
+}
+
+/* Set the route from NODE to MEMORY to the one LINK. */
+static bool route_one(struct machine *m, size_t node, size_t memory,
+                      size_t link)
+{
+    struct machine_route *route = &m->route[node * m->mem_nodes + memory];
+    size_t *list = malloc(sizeof(*list));
+
+    if (!list)
+        return false;
+    list[0] = link;
+    free(route->link);
+    route->link = list;
+    route->links = 1;
+    return true;
+}
+
+enum model_status machine_connect_all(struct machine *m, double service_us)
+{
+    size_t count = m->mem_nodes * (m->mem_nodes - 1);
+
+    if (!(service_us > 0) || !isfinite(service_us) || m->links)
+        return MODEL_EINVAL;
+    if (count == 0)
+        return MODEL_OK;
+    m->link_service_us = calloc(count, sizeof(*m->link_service_us));
+    if (!m->link_service_us)
+        return MODEL_ENOMEM;
+    m->links = count;
+    for (size_t link = 0; link < count; link++)
+        m->link_service_us[link] = service_us;
+    /* Link from memory node a to b: row a without its diagonal. */
+    for (size_t i = 0; i < m->cpu_nodes; i++)
+        for (size_t b = 0; b < m->mem_nodes; b++) {
+            size_t a = (size_t)m->home[i];
+            if (a != b && !route_one(m, i, b,
+                                     a * (m->mem_nodes - 1) + b - (b > a)))
+                return MODEL_ENOMEM;
+        }
+    return MODEL_OK;
+}
+
+static bool times_valid(const double *times, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!(times[i] > 0) || !isfinite(times[i]))
+            return false;
+    return true;
+}
+
+enum model_status machine_check(const struct machine *m)
+{
+    if (!m->cpus || !m->cpu_nodes || !m->mem_nodes ||
+        !times_valid(m->controller_service_us, m->mem_nodes) ||
+        !times_valid(m->link_service_us, m->links))
+        return MODEL_EINVAL;
+    for (size_t cpu = 0; cpu < m->cpus; cpu++)
+        if (m->cpu_node[cpu] < -1 || m->cpu_node[cpu] >= (int)m->cpu_nodes)
+            return MODEL_EINVAL;
+    for (size_t i = 0; i < m->cpu_nodes; i++)
+        if (m->home[i] < 0 || m->home[i] >= (int)m->mem_nodes)
+            return MODEL_EINVAL;
+    for (size_t r = 0; r < m->cpu_nodes * m->mem_nodes; r++)
+        for (size_t l = 0; l < m->route[r].links; l++)
+            if (m->route[r].link[l] >= m->links)
+                return MODEL_EINVAL;
+    return MODEL_OK;
+}
+
+size_t machine_node_cpus(const struct machine *m, size_t node)
+{
+    size_t count = 0;
+
+    for (size_t cpu = 0; cpu < m->cpus; cpu++)
+        count += m->cpu_node[cpu] == (int)node;
+    return count;
+}
+
+void machine_free(struct machine *m)
+{
+    if (!m)
+        return;
+    for (size_t r = 0; m->route && r < m->cpu_nodes * m->mem_nodes; r++)
+        free(m->route[r].link);
+    free(m->route);
+    free(m->link_service_us);
+    free(m->controller_service_us);
+    free(m->home);
+    free(m->cpu_node);
+    free(m);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Which CPUs a job gets, once it is decided how many. */
+
+#ifndef COSCHED_MODEL_PLACEMENT_H
+#define COSCHED_MODEL_PLACEMENT_H
+
+/* Concept
+ *
+ * Two wishes, in this order: a job keeps the CPUs it has (their caches are
+ * warm and moving threads costs), and a job's CPUs lie on as few CPU nodes as
+ * possible (jobs that share a last-level cache disturb each other).  A job that
+ * shrinks therefore gives up CPUs on the nodes where it has fewest; one that
+ * grows takes free CPUs first on nodes where it is already, then on the node
+ * with the most free ones.
+ */
+
+#include <stddef.h>
+
+#include "model/policy.h"
+
+/* Turn cores[job_count] into owner[machine->cpus].  The sum of CORES is at most
+ * the pool's size. */
+enum model_status placement(const struct policy_input *input,
+                            const size_t *cores, int *owner);
+
+/* Cores per CPU node and job (counts[node * job_count + job]) for a mix that is
+ * not placed yet: jobs in order, each packed on the pool's CPU nodes.  FREE is
+ * work space for cpu_nodes numbers. */
+void placement_sketch(const struct policy_input *input, const size_t *cores,
+                      size_t *free, size_t *counts);
+
+#endif /* COSCHED_MODEL_PLACEMENT_H */
