@@ -10,3 +10,12 @@ noinst_LTLIBRARIES += %D%/libclient.la
 	%D%/munge_credential.h
 %C%_libclient_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MUNGE_CFLAGS)
 %C%_libclient_la_LIBADD = protocol/libprotocol.la $(MUNGE_LIBS)
+
+bin_PROGRAMS += coschedctl
+coschedctl_SOURCES = \
+	%D%/coschedctl.c \
+	%D%/ctl.h \
+	%D%/ctl_query.c \
+	%D%/ctl_run.c
+coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+coschedctl_LDADD = %D%/libclient.la protocol/libprotocol.la $(JANSSON_LIBS)

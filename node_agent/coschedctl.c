@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* coschedctl: ask the agent of this node. */
+
+#include "config.h"
+
+#include <ctype.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node_agent/ctl.h"
+
+/* The agent answers between two epochs; seconds mean that it is stuck. */
+#define TIMEOUT_MS 5000
+
+enum { ARG_JOB = 1, ARG_OUTPUT = 2, ARG_JSON = 4 };
+
+static const struct command {
+    const char *name;
+    unsigned takes;
+    int (*run)(const struct ctl *ctl);
+    const char *help;
+} commands[] = {
+    {"status", ARG_JOB | ARG_JSON, ctl_status,
+     "jobs of this node, their CPUs, what they do"},
+    {"explain", ARG_JOB | ARG_JSON, ctl_explain,
+     "decisions, each with its reason"},
+    {"trace", ARG_JOB | ARG_OUTPUT, ctl_trace,
+     "cores over time (Chrome trace event JSON)"},
+    {"config", ARG_JSON, ctl_config, "settings in force"},
+    {"ping", ARG_JSON, ctl_ping, "is there an agent?"},
+    {0},
+};
+
+static const struct option long_options[] = {
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {"socket", required_argument, NULL, 's'},
+    {"json", no_argument, NULL, 'j'},
+    {"output", required_argument, NULL, 'o'},
+    {0},
+};
+
+int ctl_fail(int status, const char *format, ...)
+{
+    va_list ap;
+
+    fputs("coschedctl: ", stderr);
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    return status;
+}
+
+int ctl_parse_job(const char *text, uint32_t *job)
+{
+    char *end;
+
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || *end || errno || value == 0 ||
+        value > UINT32_MAX)
+        return ctl_fail(CTL_USAGE, "%s: not a job id", text);
+    *job = (uint32_t)value;
+    return 0;
+}
+
+int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply, int *fd)
+{
+    struct message_request request = {.op = op, .job = ctl->job};
+    struct errtext err = {""};
+    int fds[1] = {-1};
+    size_t nfds = 0;
+    struct client *client = client_open(ctl->socket, TIMEOUT_MS, &err);
+
+    if (!client)
+        return ctl_fail(CTL_NO_AGENT, "%s", err.text);
+    int rc = client_call(client, &request, reply, fds, fd ? 1 : 0, &nfds, &err);
+    client_close(client);
+    if (rc < 0)
+        return ctl_fail(CTL_REFUSED, "%s: %s", message_op_name(op), err.text);
+    json_object_del(*reply, "v");
+    json_object_del(*reply, "ok");
+    if (fd)
+        *fd = nfds ? fds[0] : -1;
+    return CTL_OK;
+}
+
+static void help(FILE *out)
+{
+    fputs("usage: coschedctl [--socket PATH] COMMAND [ARGUMENTS]\n\n", out);
+    for (const struct command *c = commands; c->name; c++) {
+        char usage[48];
+        snprintf(usage, sizeof(usage), "%s%s%s%s", c->name,
+                 c->takes & ARG_JOB ? " [JOB]" : "",
+                 c->takes & ARG_JSON ? " [--json]" : "",
+                 c->takes & ARG_OUTPUT ? " [--output FILE]" : "");
+        fprintf(out, "  %-30s %s\n", usage, c->help);
+    }
+    ctl_run_help(out);
+    fputs("\n"
+          "  --socket PATH  the agent's socket (default: $COSCHED_SOCKET, else\n"
+          "                 " COSCHED_RUNDIR "/coschedd.sock); %n is the node\n"
+          "  --help         print this text\n"
+          "  --version      print the version\n\n"
+          "Exit status: 0 done, 1 refused, 2 bad command line, 3 no agent.\n",
+          out);
+}
+
+/* Parse what stands behind the name of COMMAND and run it. */
+static int run_command(const struct command *command, struct ctl *ctl, int argc,
+                       char **argv)
+{
+    int option;
+
+    optind = 0; /* a second scan; + again stops at nothing of ours */
+    while ((option = getopt_long(argc, argv, "hjo:", long_options, NULL)) !=
+           -1) {
+        if (option == 'h') {
+            help(stdout);
+            return CTL_OK;
+        }
+        if (option == 's')
+            ctl->socket = optarg;
+        else if (option == 'j' && command->takes & ARG_JSON)
+            ctl->json = true;
+        else if (option == 'o' && command->takes & ARG_OUTPUT)
+            ctl->output = optarg;
+        else if (option == '?')
+            return CTL_USAGE;
+        else
+            return ctl_fail(CTL_USAGE, "%s: takes no such option", argv[0]);
+    }
+    if (optind < argc && command->takes & ARG_JOB) {
+        int rc = ctl_parse_job(argv[optind++], &ctl->job);
+        if (rc)
+            return rc;
+    }
+    if (optind < argc)
+        return ctl_fail(CTL_USAGE, "%s: %s: one argument too many", argv[0],
+                        argv[optind]);
+    return command->run(ctl);
+}
+
+int main(int argc, char **argv)
+{
+    struct ctl ctl = {0};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "+hV", long_options, NULL)) !=
+           -1) {
+        switch (option) {
+        case 'h':
+            help(stdout);
+            return CTL_OK;
+        case 'V':
+            puts("coschedctl " PACKAGE_VERSION);
+            return CTL_OK;
+        case 's':
+            ctl.socket = optarg;
+            break;
+        case '?':
+            return CTL_USAGE;
+        default:
+            return ctl_fail(CTL_USAGE, "options of a command stand behind it");
+        }
+    }
+    if (optind == argc) {
+        help(stderr);
+        return CTL_USAGE;
+    }
+    argc -= optind;
+    argv += optind;
+    if (strcmp(argv[0], "run") == 0)
+        return ctl_run(ctl.socket, argc, argv);
+    for (const struct command *c = commands; c->name; c++)
+        if (strcmp(c->name, argv[0]) == 0)
+            return run_command(c, &ctl, argc, argv);
+    return ctl_fail(CTL_USAGE, "%s: unknown command, see coschedctl --help",
+                    argv[0]);
+}

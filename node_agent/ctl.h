@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the commands of coschedctl share. */
+
+#ifndef COSCHED_CTL_H
+#define COSCHED_CTL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "node_agent/client.h"
+
+/* Exit status, as the manual page has it. */
+enum {
+    CTL_OK = 0,
+    CTL_REFUSED = 1,  /* the agent refused, or does not know the job */
+    CTL_USAGE = 2,    /* bad command line */
+    CTL_NO_AGENT = 3, /* nobody answers at the socket */
+};
+
+/* The command line before and behind the command's name. */
+struct ctl {
+    const char *socket; /* --socket, or NULL */
+    bool json;          /* --json */
+    const char *output; /* --output, or NULL */
+    uint32_t job;       /* JOB, or 0 */
+};
+
+/* Print "coschedctl: ..." to stderr and return STATUS. */
+__attribute__((format(printf, 2, 3))) int ctl_fail(int status,
+                                                   const char *format, ...);
+
+/* Ask the agent for OP about ctl->job.  Returns CTL_OK with a new reference in
+ * *REPLY and a descriptor in *FD (-1 if none came; FD may be NULL), else the
+ * exit status, its reason already printed. */
+int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply,
+            int *fd);
+
+/* Parse a job id as typed.  0, or the exit status with the reason printed. */
+int ctl_parse_job(const char *text, uint32_t *job);
+
+/* The commands.  Each returns the exit status. */
+int ctl_status(const struct ctl *ctl);
+int ctl_explain(const struct ctl *ctl);
+int ctl_trace(const struct ctl *ctl);
+int ctl_config(const struct ctl *ctl);
+int ctl_ping(const struct ctl *ctl);
+
+/* `run`, which parses its own arguments: ARGV[0] is "run". */
+int ctl_run(const char *socket, int argc, char **argv);
+void ctl_run_help(FILE *out);
+
+#endif /* COSCHED_CTL_H */

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* coschedctl: the commands that show what the agent knows. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "node_agent/ctl.h"
+
+static const char *text(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value ? value : "-";
+}
+
+static double number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+/* Print REPLY as JSON, drop it, and return the exit status. */
+static int print_json(json_t *reply)
+{
+    json_dumpf(reply, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(reply);
+    return CTL_OK;
+}
+
+/* "a1b2..+1234 known, rho 0.50" or "-". */
+static void describe_section(const json_t *section, char *out, size_t size)
+{
+    if (!json_is_object(section)) {
+        snprintf(out, size, "-");
+        return;
+    }
+    int n = snprintf(out, size, "%s %s", text(section, "section"),
+                     text(section, "state"));
+    if (json_object_get(section, "rho") && n >= 0 && (size_t)n < size)
+        snprintf(out + n, size - (size_t)n, ", rho %.2f",
+                 number(section, "rho"));
+}
+
+static void print_job(const json_t *job)
+{
+    char section[96];
+
+    describe_section(json_object_get(job, "section"), section,
+                     sizeof(section));
+    printf("%8.0f  %-12.12s %6.0f  %-9s %5.0f %6.2f  %-14s %8.0f  %s\n",
+           number(job, "job"), text(job, "name"), number(job, "uid"),
+           text(job, "state"), number(job, "cores"), number(job, "mean_cores"),
+           text(job, "cpus"), number(job, "attached"), section);
+}
+
+int ctl_status(const struct ctl *ctl)
+{
+    json_t *reply, *job;
+    size_t i;
+    int rc = ctl_ask(ctl, MESSAGE_STATUS, &reply, NULL);
+
+    if (rc)
+        return rc;
+    json_t *jobs = json_object_get(reply, "jobs");
+    if (ctl->job && json_array_size(jobs) == 0) {
+        json_decref(reply);
+        return ctl_fail(CTL_REFUSED, "%u: no such job on this node", ctl->job);
+    }
+    if (ctl->json)
+        return print_json(reply);
+    printf("node %s, CPUs %s, policy %s, counters %s\n", text(reply, "node"),
+           text(reply, "cpus"), text(reply, "policy"), text(reply, "counters"));
+    if (json_array_size(jobs))
+        printf("%8s  %-12s %6s  %-9s %5s %6s  %-14s %8s  %s\n", "JOB", "NAME",
+               "UID", "STATE", "CORES", "MEAN", "CPUS", "ATTACHED", "SECTION");
+    json_array_foreach(jobs, i, job)
+        print_job(job);
+    json_decref(reply);
+    return CTL_OK;
+}
+
+int ctl_explain(const struct ctl *ctl)
+{
+    json_t *reply, *decision;
+    size_t i;
+    int rc = ctl_ask(ctl, MESSAGE_EXPLAIN, &reply, NULL);
+
+    if (rc)
+        return rc;
+    if (ctl->json)
+        return print_json(reply);
+    json_array_foreach(json_object_get(reply, "decisions"), i, decision) {
+        double when = number(decision, "time");
+        time_t seconds = (time_t)when;
+        struct tm local;
+        char stamp[32];
+        strftime(stamp, sizeof(stamp), "%H:%M:%S",
+                 localtime_r(&seconds, &local));
+        printf("%s.%03d  %s: %s\n", stamp, (int)((when - (double)seconds) * 1e3),
+               text(decision, "trigger"), text(decision, "text"));
+    }
+    json_decref(reply);
+    return CTL_OK;
+}
+
+/* Copy the file behind descriptor FROM to OUT. */
+static int copy(int from, FILE *out)
+{
+    char buffer[65536];
+    ssize_t got;
+
+    if (lseek(from, 0, SEEK_SET) < 0)
+        return -1;
+    while ((got = read(from, buffer, sizeof(buffer))) > 0)
+        if (fwrite(buffer, 1, (size_t)got, out) != (size_t)got)
+            return -1;
+    return got < 0 ? -1 : 0;
+}
+
+int ctl_trace(const struct ctl *ctl)
+{
+    json_t *reply;
+    int fd;
+    int rc = ctl_ask(ctl, MESSAGE_TRACE, &reply, &fd);
+
+    if (rc)
+        return rc;
+    json_decref(reply);
+    if (fd < 0)
+        return ctl_fail(CTL_REFUSED, "trace: the agent sent none");
+    FILE *out = ctl->output ? fopen(ctl->output, "we") : stdout;
+    if (!out)
+        rc = ctl_fail(CTL_USAGE, "%s: %s", ctl->output, strerror(errno));
+    else if (copy(fd, out) < 0 || fflush(out) != 0)
+        rc = ctl_fail(CTL_REFUSED, "%s: %s",
+                      ctl->output ? ctl->output : "standard output",
+                      strerror(errno));
+    if (out && out != stdout)
+        fclose(out);
+    close(fd);
+    return rc;
+}
+
+/* Print the members of a flat REPLY, one a line. */
+static int print_members(const struct ctl *ctl, enum message_op op)
+{
+    json_t *reply, *value;
+    const char *key;
+    int rc = ctl_ask(ctl, op, &reply, NULL);
+
+    if (rc)
+        return rc;
+    if (ctl->json)
+        return print_json(reply);
+    json_object_foreach(reply, key, value) {
+        char *shown = json_dumps(value, JSON_ENCODE_ANY);
+        printf("%-20s %s\n", key,
+               json_is_string(value) ? json_string_value(value)
+                                     : (shown ? shown : "?"));
+        free(shown);
+    }
+    json_decref(reply);
+    return CTL_OK;
+}
+
+int ctl_config(const struct ctl *ctl)
+{
+    return print_members(ctl, MESSAGE_CONFIG);
+}
+
+int ctl_ping(const struct ctl *ctl)
+{
+    return print_members(ctl, MESSAGE_PING);
+}
