@@ -71,22 +71,21 @@ static _Atomic uint32_t *generation(const struct allotment *a)
     return (_Atomic uint32_t *)&a->page->generation;
 }
 
-/* A CPU set is stored word by word with relaxed atomics: readers race with us
- * by design and notice by the generation. */
+/* Readers race with us by design and notice by the generation.  What is stored
+ * between its two steps is stored with release, so that none of it can become
+ * visible before the odd generation. */
 static void store_set(struct cosched_cpuset *to,
                       const struct cosched_cpuset *from)
 {
     for (size_t i = 0; i < sizeof(to->word) / sizeof(to->word[0]); i++)
-        __atomic_store_n(&to->word[i], from->word[i], __ATOMIC_RELAXED);
+        __atomic_store_n(&to->word[i], from->word[i], __ATOMIC_RELEASE);
 }
 
 static void write_begin(struct allotment *a)
 {
     uint32_t g = atomic_load_explicit(generation(a), memory_order_relaxed);
 
-    /* No store below may become visible before the odd generation. */
-    atomic_exchange_explicit(generation(a), g + 1, memory_order_seq_cst);
-    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(generation(a), g + 1, memory_order_relaxed);
 }
 
 static void write_end(struct allotment *a)
@@ -108,9 +107,9 @@ void allotment_write(struct allotment *a, const struct cosched_cpuset *cpus,
     write_begin(a);
     store_set(&a->page->cpus, cpus);
     __atomic_store_n(&a->page->flags, parked ? COSCHED_ALLOTMENT_PARKED : 0,
-                     __ATOMIC_RELAXED);
-    __atomic_store_n(&a->page->changed_ns, now_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&a->page->heartbeat_ns, now_ns, __ATOMIC_RELAXED);
+                     __ATOMIC_RELEASE);
+    __atomic_store_n(&a->page->changed_ns, now_ns, __ATOMIC_RELEASE);
+    __atomic_store_n(&a->page->heartbeat_ns, now_ns, __ATOMIC_RELEASE);
     write_end(a);
 }
 
@@ -123,8 +122,8 @@ void allotment_regrant(struct allotment *a,
         return;
     write_begin(a);
     store_set(&a->page->granted, granted);
-    __atomic_store_n(&a->page->lease_ns, lease_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&a->page->heartbeat_ns, now_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&a->page->lease_ns, lease_ns, __ATOMIC_RELEASE);
+    __atomic_store_n(&a->page->heartbeat_ns, now_ns, __ATOMIC_RELEASE);
     write_end(a);
 }
 

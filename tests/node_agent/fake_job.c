@@ -114,8 +114,9 @@ static uint32_t read_allotment(const struct fake *f, struct cosched_cpuset *cpus
 
     do {
         before = __atomic_load_n(&f->allotment->generation, __ATOMIC_ACQUIRE);
-        *cpus = f->allotment->cpus;
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        for (size_t i = 0; i < COSCHED_MAX_CPUS / 64; i++)
+            cpus->word[i] = __atomic_load_n(&f->allotment->cpus.word[i],
+                                            __ATOMIC_ACQUIRE);
         after = __atomic_load_n(&f->allotment->generation, __ATOMIC_RELAXED);
     } while (before != after || before & 1);
     return before;

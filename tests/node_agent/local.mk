@@ -1,23 +1,73 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The agent: parts by themselves, and the daemon with jobs of the test's own.
 
-EXTRA_DIST += %D%/fakes.py
+agent_scripts = \
+	%D%/test_agent_hold.py \
+	%D%/test_agent_share.py \
+	%D%/test_agent_socket.py \
+	%D%/test_agent_turns.py
+EXTRA_DIST += %D%/fakes.py $(agent_scripts)
 
 if HAVE_LIBSYSTEMD
+TESTS += $(agent_scripts)
+
 check_PROGRAMS += %D%/fake_job
 %C%_fake_job_SOURCES = %D%/fake_job.c
 %C%_fake_job_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 %C%_fake_job_LDADD = protocol/libprotocol.la
 
-cosched_agent_tests = \
-	%D%/test_agent_hold.py \
-	%D%/test_agent_share.py \
-	%D%/test_agent_socket.py \
-	%D%/test_agent_turns.py
-TESTS += $(cosched_agent_tests)
+if HAVE_CMOCKA
+agent_units = \
+	%D%/test_allotment \
+	%D%/test_plan \
+	%D%/test_proc \
+	%D%/test_record \
+	%D%/test_report \
+	%D%/test_section \
+	%D%/test_state \
+	%D%/test_topology \
+	%D%/test_trace
+check_PROGRAMS += $(agent_units)
+TESTS += $(agent_units)
+THREAD_TESTS += %D%/test_allotment
+
+agent_unit_flags = $(node_agent_libagent_la_CPPFLAGS) $(CMOCKA_CFLAGS)
+agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
+
+%C%_test_allotment_SOURCES = %D%/test_allotment.c %D%/unit.h
+%C%_test_allotment_CPPFLAGS = $(agent_unit_flags)
+%C%_test_allotment_LDADD = $(agent_unit_libs)
+
+%C%_test_plan_SOURCES = %D%/test_plan.c %D%/unit.h
+%C%_test_plan_CPPFLAGS = $(agent_unit_flags)
+%C%_test_plan_LDADD = $(agent_unit_libs)
+
+%C%_test_proc_SOURCES = %D%/test_proc.c %D%/unit.h
+%C%_test_proc_CPPFLAGS = $(agent_unit_flags)
+%C%_test_proc_LDADD = $(agent_unit_libs)
+
+%C%_test_record_SOURCES = %D%/test_record.c %D%/unit.h
+%C%_test_record_CPPFLAGS = $(agent_unit_flags)
+%C%_test_record_LDADD = $(agent_unit_libs)
+
+%C%_test_report_SOURCES = %D%/test_report.c %D%/unit.h
+%C%_test_report_CPPFLAGS = $(agent_unit_flags)
+%C%_test_report_LDADD = $(agent_unit_libs)
+
+%C%_test_section_SOURCES = %D%/test_section.c %D%/unit.h
+%C%_test_section_CPPFLAGS = $(agent_unit_flags)
+%C%_test_section_LDADD = $(agent_unit_libs)
+
+%C%_test_state_SOURCES = %D%/test_state.c %D%/unit.h
+%C%_test_state_CPPFLAGS = $(agent_unit_flags)
+%C%_test_state_LDADD = $(agent_unit_libs)
+
+%C%_test_topology_SOURCES = %D%/test_topology.c %D%/unit.h
+%C%_test_topology_CPPFLAGS = $(agent_unit_flags)
+%C%_test_topology_LDADD = $(agent_unit_libs)
+
+%C%_test_trace_SOURCES = %D%/test_trace.c %D%/unit.h
+%C%_test_trace_CPPFLAGS = $(agent_unit_flags)
+%C%_test_trace_LDADD = $(agent_unit_libs)
 endif
-EXTRA_DIST += \
-	%D%/test_agent_hold.py \
-	%D%/test_agent_share.py \
-	%D%/test_agent_socket.py \
-	%D%/test_agent_turns.py
+endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The trace is valid JSON with the right spans, also after an overflow. */
+
+#include "tests/node_agent/unit.h"
+
+#include <jansson.h>
+
+#include "node_agent/trace.h"
+#include "protocol/cpulist.h"
+
+static json_t *written(const struct trace *t, uint32_t job, uint64_t now_ns)
+{
+    json_error_t error;
+    int fd = trace_write(t, job, now_ns, NULL);
+
+    assert_true(fd >= 0);
+    json_t *root = json_loadfd(fd, 0, &error);
+    close(fd);
+    if (!root)
+        fail_msg("line %d: %s", error.line, error.text);
+    return root;
+}
+
+/* Sum of the durations (us) of spans called NAME on thread TID of process PID,
+ * -1 if there is none. */
+static double duration(json_t *root, int pid, int tid, const char *name)
+{
+    double sum = -1;
+    size_t i;
+    json_t *e;
+
+    json_array_foreach(json_object_get(root, "traceEvents"), i, e)
+    {
+        const char *kind, *called;
+        int p, t = 0;
+        assert_int_equal(json_unpack(e, "{s:s, s:i, s:s, s?i}", "ph", &kind,
+                                     "pid", &p, "name", &called, "tid", &t),
+                         0);
+        if (strcmp(kind, "X") || p != pid || t != tid || strcmp(called, name))
+            continue;
+        double dur = json_number_value(json_object_get(e, "dur"));
+        assert_true(dur >= 0);
+        sum = (sum < 0 ? 0 : sum) + dur;
+    }
+    return sum;
+}
+
+static void test_spans(void **state)
+{
+    struct trace *t = trace_new();
+    struct cosched_cpuset both = {{3}}, one = {{1}}, two = {{2}}, none = {{0}};
+
+    (void)state;
+    trace_allotment(t, 1000, 7, &both, 2);
+    trace_state(t, 1000, 7, "clean +40");
+    trace_allotment(t, 5000, 7, &one, 1);
+    trace_allotment(t, 6000, 8, &two, 1);
+    trace_state(t, 6000, 7, "known +40");
+    trace_allotment(t, 9000, 7, &none, 0);
+    json_t *root = written(t, 0, 10000);
+    assert_true(duration(root, 1, 0, "job 7") == 8);
+    assert_true(duration(root, 1, 1, "job 7") == 4);
+    assert_true(duration(root, 1, 1, "job 8") == 4);
+    assert_true(duration(root, 2, 7, "clean +40") == 5);
+    assert_true(duration(root, 2, 7, "known +40") == 4);
+    json_decref(root);
+    root = written(t, 8, 10000);
+    assert_true(duration(root, 1, 0, "job 7") == -1);
+    assert_true(duration(root, 1, 1, "job 8") == 4);
+    json_decref(root);
+    trace_free(t);
+}
+
+static void test_overflow(void **state)
+{
+    struct trace *t = trace_new();
+
+    (void)state;
+    for (uint64_t i = 0; i < TRACE_EVENTS + 10; i++) {
+        struct cosched_cpuset cpus = {{1 + i % 2}};
+        trace_allotment(t, i * 1000, 1 + (uint32_t)(i % 2), &cpus, 1);
+    }
+    json_t *root = written(t, 0, (TRACE_EVENTS + 10) * UINT64_C(1000));
+    assert_true(json_array_size(json_object_get(root, "traceEvents")) >=
+                TRACE_EVENTS);
+    assert_true(duration(root, 1, 0, "job 1") > 0);
+    json_decref(root);
+    trace_free(t);
+}
+
+static void test_empty(void **state)
+{
+    struct trace *t = trace_new();
+
+    (void)state;
+    json_decref(written(t, 0, 5));
+    trace_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_empty),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
