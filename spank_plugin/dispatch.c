@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The plugin's map: which hook does what in which context. */
+
+#include "spank_plugin/plugin.h"
+
+SPANK_PLUGIN(cosched, 1)
+
+struct plugin plugin;
+
+int slurm_spank_init(spank_t spank, int ac, char **av)
+{
+    switch (spank_context()) {
+    case S_CTX_ALLOCATOR:
+    case S_CTX_LOCAL:
+    case S_CTX_REMOTE:
+        plugin_args(ac, av);
+        /* The static option table is not supported by sbatch and salloc. */
+        if (spank_option_register(spank, &plugin_option) != ESPANK_SUCCESS)
+            slurm_error("cosched: cannot register --coschedule");
+        return 0;
+    case S_CTX_JOB_SCRIPT:
+        plugin_args(ac, av);
+        return 0;
+    default: /* slurmd itself has nothing to do */
+        return 0;
+    }
+}
+
+int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
+{
+    (void)ac, (void)av;
+    switch (spank_context()) {
+    case S_CTX_ALLOCATOR:
+    case S_CTX_LOCAL:
+        return plugin_submit(spank);
+    default:
+        return 0;
+    }
+}
+
+int slurm_spank_task_init_privileged(spank_t spank, int ac, char **av)
+{
+    (void)ac, (void)av;
+    plugin_task(spank);
+    return 0;
+}
+
+int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
+{
+    (void)ac, (void)av;
+    plugin_epilog(spank);
+    return 0;
+}

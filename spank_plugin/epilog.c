@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Job script context: the end of a job on this node. */
+
+#include <stdlib.h>
+
+#include "node_agent/client.h"
+#include "spank_plugin/plugin.h"
+
+#define TIMEOUT_MS 500
+
+/* Runs for every job of the node, also for jobs that never had a prolog. */
+void plugin_epilog(spank_t spank)
+{
+    struct message_request request = {.op = MESSAGE_WITHDRAW};
+    struct errtext err;
+    char *value = NULL;
+
+    if (!getenv(PLUGIN_CONTROL_SCRIPT) &&
+        spank_option_getopt(spank, &plugin_option, &value) != ESPANK_SUCCESS)
+        return;
+    if (spank_get_item(spank, S_JOB_ID, &request.job) != ESPANK_SUCCESS)
+        return;
+    struct client *client = client_open(plugin.socket, TIMEOUT_MS, &err);
+    if (client) {
+        client_use_munge(client, plugin.munge[0] ? plugin.munge : NULL, NULL);
+        if (client_call(client, &request, NULL, NULL, 0, NULL, &err) < 0)
+            slurm_verbose("cosched: withdraw job %u: %s", request.job,
+                          err.text);
+    }
+    client_close(client);
+}

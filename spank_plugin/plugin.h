@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the contexts of the SPANK plugin share. */
+
+#ifndef COSCHED_SPANK_PLUGIN_H
+#define COSCHED_SPANK_PLUGIN_H
+
+/* Concept
+ *
+ * Slurm loads the plugin into sbatch, salloc and srun (allocator, local), into
+ * each slurmstepd (remote) and into the epilog's process (job_script).  One
+ * dispatcher (dispatch.c) sees all hooks; each context has a file.
+ *
+ *   allocator, local  validate the option where the user still sees the
+ *                     message; carry it in job control variables as well,
+ *                     because --export=NONE hides options from the node
+ *   remote            in the task's own process, still root: announce the
+ *                     job and the task, then set the task's environment
+ *   job_script        the epilog: withdraw the job
+ *
+ * On the node nothing ever fails: a hook that returns an error there drains
+ * the node or loses the job.  Without an agent the job runs as an ordinary
+ * shared job and says so in one line of its output.
+ */
+
+#include <limits.h>
+#include <slurm/spank.h>
+#include <stdbool.h>
+
+#include "protocol/message.h"
+
+/* Job control variable with the option's value; the node sees it as
+ * SLURM_SPANK_COSCHEDULE in a job's, SPANK_COSCHEDULE in the epilog's
+ * environment. */
+#define PLUGIN_CONTROL "COSCHEDULE"
+#define PLUGIN_CONTROL_JOB "SLURM_SPANK_" PLUGIN_CONTROL
+#define PLUGIN_CONTROL_SCRIPT "SPANK_" PLUGIN_CONTROL
+
+struct plugin {
+    char socket[PATH_MAX];  /* socket=, may hold %n; "": default */
+    char libgomp[PATH_MAX]; /* libgomp=, directory of the cooperative libgomp */
+    char munge[PATH_MAX];   /* munge=, munged's socket; "": default */
+    bool requested;         /* --coschedule was given */
+    char value[MESSAGE_OPTIONS_MAX]; /* its value, "" for none */
+};
+
+/* The process's only instance. */
+extern struct plugin plugin;
+
+/* The option, for registration and for the epilog's look-up. */
+extern struct spank_option plugin_option;
+
+/* Read the arguments of plugstack.conf.  What is not understood is reported in
+ * Slurm's log and skipped. */
+void plugin_args(int ac, char **av);
+
+/* Allocator and local: hand the option on.  0, or -1 after slurm_error(). */
+int plugin_submit(spank_t spank);
+
+/* Remote: see above.  Never fails. */
+void plugin_task(spank_t spank);
+
+/* Job script: see above.  Never fails. */
+void plugin_epilog(spank_t spank);
+
+#endif /* COSCHED_SPANK_PLUGIN_H */
