@@ -18,9 +18,8 @@ EXTRA_DIST += \
 
 if HAVE_GCC_SOURCE
 coschedlibgompdir = $(cosched_libgompdir)
-libgomp_coop_ready = $(if $(wildcard $(srcdir)/%D%/config/coop/sources.mk),%D%)
-coschedlibgomp_DATA = $(libgomp_coop_ready:=/lib-coop/libgomp.so.1)
-noinst_DATA += $(libgomp_coop_ready:=/lib-stock/libgomp.so.1)
+coschedlibgomp_DATA = %D%/lib-coop/libgomp.so.1
+noinst_DATA += %D%/lib-stock/libgomp.so.1
 
 # The directory is a prerequisite because a file that goes away counts, too.
 %D%/settings: $(srcdir)/%D%/config/coop $(libgomp_coop_port) \
@@ -47,7 +46,7 @@ TESTS += \
 	tests/libgomp-coop/libgomp_symbols \
 	tests/libgomp-coop/libgomp_conformance
 
-# All suites and modes, with and without a fake agent: about an hour.
+# All suites and modes, with and without a fake agent: about 20 minutes.
 conformance: $(libgomp_coop_libraries) tests/libgomp-coop/toggler
 	$(srcdir)/%D%/conformance --build %D% --suite all --mode all \
 	    --allotment all --json conformance.json
