@@ -99,20 +99,6 @@ class Cluster:
         out = self.call("squeue", "--noheader", "--format=%A")
         return [j for j in out.split() if j in jobids]
 
-    def share(self, partition):
-        """Make a PARTITION in which the kernel shares nodes, if there is none.
-
-        The configured ones give nodes to one job, or to co-scheduled jobs."""
-        known = self.call("sinfo", "--noheader", "--format=%R").split()
-        if partition not in known:
-            self.call("scontrol", "create", f"PartitionName={partition}",
-                      "Nodes=ALL", "OverSubscribe=FORCE:4", "State=UP")
-
-    def memory(self):
-        """Megabytes of the smallest node."""
-        out = self.call("sinfo", "--noheader", "--format=%m")
-        return min(int(m.rstrip("+")) for m in out.split())
-
     def accounting(self, jobids):
         """jobid -> (state, whole seconds from submission to end, comment)."""
         out = capture(["sacct", "-X", "-n", "-P", "-j", ",".join(jobids), "-o",
@@ -202,14 +188,11 @@ class Demo:
         self.cluster, self.output, self.arguments = cluster, output, arguments
         self.logs = os.path.join(output, "jobs")
         self.runs, self.notes, self.traces = [], [], {}
-        self.shared_memory = cluster.memory() // 4
         os.makedirs(self.logs, exist_ok=True)
 
     def start(self, mix, mode, runs):
         """Submit the jobs of MIX and add them to RUNS."""
         options, env = MODES[mode]
-        if mode in ("native", "passive"):
-            options = [*options, f"--mem={self.shared_memory}"]
         for job in mix:
             script = [os.path.join(self.cluster.build, "jobs", f"{job}.sh"),
                       *self.arguments[job]]
@@ -349,7 +332,6 @@ def main(argv):
     try:
         cluster = Cluster(os.path.abspath(arguments.cluster),
                           os.path.abspath(arguments.build))
-        cluster.share("native")
         demo = Demo(cluster, output, calibrate(cluster, arguments.seconds))
         for mix in MIXES:
             for mode in arguments.modes:
