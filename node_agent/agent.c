@@ -14,6 +14,10 @@
 #include "node_agent/process.h"
 #include "protocol/cpulist.h"
 
+/* The records of running jobs grow without any event; a crash may cost them
+ * this much. */
+#define SAVE_INTERVAL_NS (5 * NS_PER_S)
+
 /* ---- epochs ------------------------------------------------------------- */
 
 static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
@@ -21,6 +25,8 @@ static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
     struct agent *a = arg;
 
     scheduler_epoch(a->scheduler);
+    if (clock_ns() - a->saved_ns > SAVE_INTERVAL_NS)
+        agent_touch(a);
     if (!a->jobs.count) /* nothing to do: a node without jobs sleeps */
         return sd_event_source_set_enabled(source, SD_EVENT_OFF);
     /* Relative to when it should have been, unless we fell behind. */
@@ -54,6 +60,7 @@ static int on_save(sd_event_source *source, void *arg)
     struct errtext err;
 
     (void)source;
+    a->saved_ns = clock_ns();
     if (state_write(a->settings->state, &a->jobs, &a->pending, &err) < 0)
         log_error("cannot keep the state: %s", err.text);
     return 0;
@@ -100,10 +107,12 @@ static void send_final(struct agent *a, struct job *job)
                  a->options.policy);
     record_format(&job->record, "final", text);
     log_info("job %u ended: %s", job->id, text);
-    if (!a->slurm)
+    if (!a->settings->slurm)
         return;
+    /* Without a helper (yet) it is sent when one is ready. */
     pending_add(&a->pending, job->id, end_s, text);
-    slurm_link_comment(a->slurm, job->id, text, true, end_s);
+    if (a->slurm)
+        slurm_link_comment(a->slurm, job->id, text, true, end_s);
 }
 
 /* ---- what Slurm says ---------------------------------------------------- */
@@ -354,7 +363,6 @@ struct agent *agent_new(const struct settings *settings, struct warden *warden,
     a->settings = settings;
     a->warden = warden;
     a->event = sd_event_ref(event);
-    a->started_wall_ns = clock_wall_ns();
     if (settings_node_options(settings, NULL, &a->options, err) < 0 ||
         build_parts(a, err) < 0 ||
         /* The socket first: it keeps a second agent away from the state. */

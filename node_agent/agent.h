@@ -46,7 +46,7 @@ struct agent {
     struct server *server;
     sd_event_source *epoch_source;
     sd_event_source *save_source; /* writes the state at the loop's end */
-    uint64_t started_wall_ns;
+    uint64_t saved_ns;
 };
 
 /* Build all parts, read the state and listen.  NULL with errno and ERR. */

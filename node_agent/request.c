@@ -172,8 +172,6 @@ static int trace(struct agent *a, const struct message_request *request,
     return 0;
 }
 
-/* Replies that do not fit into a packet travel as a memfd; request_handler
- * only builds them, so the limit is checked here. */
 static int body(struct reply *reply, json_t *object, struct errtext *err)
 {
     if (!object)

@@ -157,6 +157,7 @@ static int set_option(struct settings *s, int value, const char *arg,
         s->slurm = false;
         return 0;
     case OPT_HELPER:
+        s->slurm = true; /* the last of --no-slurm and --helper counts */
         return set_text(s->helper, sizeof(s->helper), "helper", arg, err);
     case OPT_AUTH:
         return set_auth(s, arg, err);

@@ -6,6 +6,7 @@
 
 #include "node_agent/status.h"
 
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "node_agent/clock.h"
@@ -69,6 +70,27 @@ static json_t *job_json(const struct agent *a, const struct job *job)
         "decisions", (json_int_t)job->record.decisions, "live_s", live_s);
 }
 
+/* Remove elements of ARRAY, from its front or its end, until it fits into a
+ * packet beside a small rest.  Returns how many were removed. */
+static size_t fit(json_t *array, bool from_front)
+{
+    size_t limit = MESSAGE_MAX - 8192, size = 0, removed = 0;
+    json_t *entry;
+    size_t i;
+
+    json_array_foreach(array, i, entry)
+        size += json_dumpb(entry, NULL, 0, JSON_COMPACT) + 1;
+    while (size > limit) {
+        size_t victim = from_front ? 0 : json_array_size(array) - 1;
+        size -= json_dumpb(json_array_get(array, victim), NULL, 0,
+                           JSON_COMPACT) +
+                1;
+        json_array_remove(array, victim);
+        removed++;
+    }
+    return removed;
+}
+
 json_t *status_reply(const struct agent *a, uint32_t job)
 {
     char cpus[4096];
@@ -77,8 +99,9 @@ json_t *status_reply(const struct agent *a, uint32_t job)
     for (const struct job *j = a->jobs.first; j; j = j->next)
         if (!job || j->id == job)
             json_array_append_new(jobs, job_json(a, j));
-    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "node", a->settings->node,
-                     "policy", a->options.policy, "counters",
+    size_t omitted = fit(jobs, false);
+    return json_pack("{s:I, s:s, s:s, s:s, s:s, s:o}", "omitted",
+                     (json_int_t)omitted, "node", a->settings->node, "policy", a->options.policy, "counters",
                      counters_name(a->counters), "cpus",
                      cpulist_format(topology_cpus(a->topology), cpus,
                                     sizeof(cpus)),
@@ -87,8 +110,11 @@ json_t *status_reply(const struct agent *a, uint32_t job)
 
 json_t *status_explain(const struct agent *a, uint32_t job)
 {
+    json_t *decisions = decisions_json(a->decisions, job);
+
+    fit(decisions, true); /* the newest matter most */
     return json_pack("{s:s, s:o}", "node", a->settings->node, "decisions",
-                     decisions_json(a->decisions, job));
+                     decisions);
 }
 
 json_t *status_config(const struct agent *a)

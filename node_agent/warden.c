@@ -4,6 +4,7 @@
 
 #include "node_agent/warden.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -119,6 +120,19 @@ static bool receive(int fd, struct notice *notice, int *pidfd)
     return n == (ssize_t)sizeof(*notice);
 }
 
+/* Keep nothing of the agent but FD: an inherited end of a pipe would make its
+ * other end wait for us. */
+static int drop_descriptors(int fd)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    for (int std = 0; std <= STDERR_FILENO; std++)
+        dup2(null, std);
+    fd = dup2(fd, STDERR_FILENO + 1);
+    syscall(SYS_close_range, fd + 1, ~0U, 0);
+    return fd;
+}
+
 __attribute__((noreturn)) static void warden_main(int fd)
 {
     struct ward *first = NULL;
@@ -126,6 +140,7 @@ __attribute__((noreturn)) static void warden_main(int fd)
     int pidfd;
 
     prctl(PR_SET_NAME, "coschedd-warden");
+    fd = drop_descriptors(fd);
     privilege_drop(NULL);
     /* It must outlive a signal sent to the whole group or session. */
     setsid();

@@ -4,7 +4,9 @@
 agent_scripts = \
 	%D%/test_agent_hold.py \
 	%D%/test_agent_share.py \
+	%D%/test_agent_slurm.py \
 	%D%/test_agent_socket.py \
+	%D%/test_agent_start.py \
 	%D%/test_agent_turns.py
 EXTRA_DIST += %D%/fakes.py $(agent_scripts)
 

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Starting coschedd: its command line, and what becomes of a failed start."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fakes import BUILD, need, wait_for
+
+COSCHEDD = os.path.join(BUILD, "coschedd")
+
+REFUSED = [
+    (["--bogus"], "--bogus: no such option"),
+    (["--socket"], "--socket: needs an argument"),
+    (["extra"], "extra: unexpected argument"),
+    (["--policy", "fair"], "fair"),
+    (["--set", "epoch=1ns"], "cosched_epoch=1ns"),
+    (["--set", "epoch"], "--set epoch: not KEY=VALUE"),
+    (["--set", "colour=red"], "colour"),
+    (["--cpus", "1-"], "--cpus 1-"),
+    (["--auth", "trust"], "--auth trust: neither munge nor peer"),
+    (["--log-level", "loud"], "--log-level loud"),
+    (["--socket", "x" * 600], "--socket"),
+]
+
+
+def run(*arguments):
+    return subprocess.run([COSCHEDD, *arguments], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, check=False, timeout=60)
+
+
+def check_command_line():
+    for arguments, message in REFUSED:
+        done = run("--foreground", *arguments)
+        assert done.returncode == 2, (arguments, done)
+        assert done.stderr.startswith("coschedd: error: "), done
+        assert message in done.stderr, (arguments, done.stderr)
+    shown = run("--help")
+    assert shown.returncode == 0 and "--munge-socket" in shown.stdout
+    assert "cosched_epoch" in shown.stdout
+    assert run("--version").stdout.startswith("coschedd "), "version"
+
+
+def is_listening(path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+        return sock.connect_ex(path) == 0
+
+
+def common(folder):
+    return ["--no-slurm", "--auth", "peer", "--socket", f"{folder}/sock",
+            "--state", f"{folder}/state.json"]
+
+
+def check_daemon(folder):
+    # The parent returns once the daemon serves, and tells why it does not.
+    pidfile = f"{folder}/pid"
+    try:
+        done = run(*common(folder), "--pidfile", pidfile)
+        assert done.returncode == 0, done
+        assert is_listening(f"{folder}/sock")
+        second = run(*common(folder))
+        assert second.returncode == 1, second
+        assert "another agent listens" in second.stderr, second
+    finally:
+        with open(pidfile, encoding="ascii") as text:
+            os.kill(int(text.read()), signal.SIGTERM)
+    wait_for("end of the daemon", lambda: not os.path.exists(pidfile))
+    assert not os.path.exists(f"{folder}/sock")
+
+
+def check_failures(folder):
+    for name, arguments, message in (
+            ("socket", ["--socket", f"{folder}/no/where/sock"], "no/where"),
+            ("long", ["--socket", f"{folder}/{'x' * 120}"], "too long"),
+            ("file", ["--socket", f"{folder}/file"], "is no socket"),
+            ("pidfile", ["--pidfile", f"{folder}/no/pid"], "--pidfile"),
+            ("cpus", ["--cpus", "1000"], "--cpus 1000")):
+        with open(f"{folder}/file", "w", encoding="ascii"):
+            pass
+        for foreground in ([], ["--foreground"]):
+            done = run(*common(folder), *arguments, *foreground)
+            assert done.returncode == 1, (name, done)
+            assert message in done.stderr, (name, done.stderr)
+            assert os.path.exists(f"{folder}/file"), name
+    # A state that cannot be understood is set aside, and the agent starts.
+    with open(f"{folder}/state.json", "w", encoding="ascii") as state:
+        state.write("nonsense")
+    with subprocess.Popen([COSCHEDD, *common(folder), "--foreground"],
+                          stderr=subprocess.PIPE, text=True) as agent:
+        try:
+            wait_for("agent", lambda: is_listening(f"{folder}/sock"))
+            assert os.path.exists(f"{folder}/state.json.bad")
+        finally:
+            agent.terminate()
+        assert "set aside" in agent.stderr.read()
+
+
+def main():
+    need("coschedd")
+    with tempfile.TemporaryDirectory(prefix="cosched-test.") as folder:
+        check_command_line()
+        check_daemon(folder)
+        check_failures(folder)
+
+
+main()
