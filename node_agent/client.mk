@@ -19,3 +19,9 @@ coschedctl_SOURCES = \
 	%D%/ctl_run.c
 coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 coschedctl_LDADD = %D%/libclient.la protocol/libprotocol.la $(JANSSON_LIBS)
+
+# The only program with libslurm; on its own when that one fails.
+pkglibexec_PROGRAMS += coschedd-slurm
+coschedd_slurm_SOURCES = %D%/slurm_helper.c
+coschedd_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(JANSSON_CFLAGS)
+coschedd_slurm_LDADD = $(SLURM_LIBS) $(JANSSON_LIBS)
