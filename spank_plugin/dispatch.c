@@ -19,10 +19,7 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
         if (spank_option_register(spank, &plugin_option) != ESPANK_SUCCESS)
             slurm_error("cosched: cannot register --coschedule");
         return 0;
-    case S_CTX_JOB_SCRIPT:
-        plugin_args(ac, av);
-        return 0;
-    default: /* slurmd itself has nothing to do */
+    default: /* slurmd has nothing to do; job scripts do not come here */
         return 0;
     }
 }
@@ -48,7 +45,7 @@ int slurm_spank_task_init_privileged(spank_t spank, int ac, char **av)
 
 int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
 {
-    (void)ac, (void)av;
+    plugin_args(ac, av);
     plugin_epilog(spank);
     return 0;
 }

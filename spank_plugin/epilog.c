@@ -22,11 +22,12 @@ void plugin_epilog(spank_t spank)
     if (spank_get_item(spank, S_JOB_ID, &request.job) != ESPANK_SUCCESS)
         return;
     struct client *client = client_open(plugin.socket, TIMEOUT_MS, &err);
-    if (client) {
+    if (!client) {
+        slurm_info("cosched: withdraw job %u: %s", request.job, err.text);
+    } else {
         client_use_munge(client, plugin.munge[0] ? plugin.munge : NULL, NULL);
         if (client_call(client, &request, NULL, NULL, 0, NULL, &err) < 0)
-            slurm_verbose("cosched: withdraw job %u: %s", request.job,
-                          err.text);
+            slurm_info("cosched: withdraw job %u: %s", request.job, err.text);
     }
     client_close(client);
 }
