@@ -54,15 +54,20 @@ static void start_epochs(struct agent *a)
 
 /* ---- state -------------------------------------------------------------- */
 
-static int on_save(sd_event_source *source, void *arg)
+void agent_save(struct agent *a)
 {
-    struct agent *a = arg;
     struct errtext err;
 
-    (void)source;
     a->saved_ns = clock_ns();
-    if (state_write(a->settings->state, &a->jobs, &a->pending, &err) < 0)
+    if (state_write(a->settings->state, &a->jobs, &a->pending, &err) < 0 &&
+        log_limit_allows(&a->save_errors, 0, a->saved_ns))
         log_error("cannot keep the state: %s", err.text);
+}
+
+static int on_save(sd_event_source *source, void *arg)
+{
+    (void)source;
+    agent_save(arg);
     return 0;
 }
 
@@ -309,7 +314,9 @@ static int restore(struct agent *a, struct errtext *err)
             if (agent_watch_task(a, t) < 0)
                 return errtext_set(err, errno, "job %u: task %d: %s", j->id,
                                    (int)t->pid, strerror(errno));
-        if (!job_live(j) || cpuset_empty(&j->granted)) {
+        /* Announced a moment before the crash: its first task may come yet. */
+        bool expected = !job_live(j) && !j->record.live_ns && !j->ended_wall_ns;
+        if ((!job_live(j) && !expected) || cpuset_empty(&j->granted)) {
             agent_end_job(a, j);
             continue;
         }
@@ -391,7 +398,7 @@ void agent_free(struct agent *a)
         return;
     int saved = errno;
     if (a->save_source && a->server)
-        on_save(NULL, a);
+        agent_save(a);
     server_free(a->server);
     slurm_link_free(a->slurm);
     scheduler_free(a->scheduler);

@@ -18,6 +18,7 @@
 #include "node_agent/decisions.h"
 #include "node_agent/enforcer.h"
 #include "node_agent/job.h"
+#include "node_agent/log.h"
 #include "node_agent/observer.h"
 #include "node_agent/scheduler.h"
 #include "node_agent/server.h"
@@ -47,6 +48,7 @@ struct agent {
     sd_event_source *epoch_source;
     sd_event_source *save_source; /* writes the state at the loop's end */
     uint64_t saved_ns;
+    struct log_limit save_errors;
 };
 
 /* Build all parts, read the state and listen.  NULL with errno and ERR. */
@@ -58,6 +60,9 @@ void agent_free(struct agent *agent);
 
 /* The state has changed: it is written once the present event is handled. */
 void agent_touch(struct agent *agent);
+
+/* Write the state now: before an answer on which somebody relies. */
+void agent_save(struct agent *agent);
 
 /* A job's task or process came to life or ended: keep its times, start the
  * epochs, tell the scheduler WHY. */

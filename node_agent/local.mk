@@ -69,3 +69,12 @@ coschedd_SOURCES = %D%/main.c
 coschedd_CPPFLAGS = $(%C%_libagent_la_CPPFLAGS)
 coschedd_LDADD = %D%/libagent.la
 endif
+
+dist_man_MANS += docs/coschedd.8
+pkgdata_DATA += %D%/coschedd.service
+EXTRA_DIST += %D%/coschedd.service.in
+CLEANFILES += %D%/coschedd.service
+%D%/coschedd.service: %D%/coschedd.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(SED) -e 's,[@]sbindir[@],$(sbindir),g' \
+	  -e 's,[@]runstatedir[@],$(runstatedir),g' \
+	  $(srcdir)/%D%/coschedd.service.in >$@

@@ -75,7 +75,7 @@ static int announce(struct agent *a, const struct message_request *request,
     memcpy(job->name, request->name, sizeof(job->name));
     memcpy(job->options_text, request->options, sizeof(job->options_text));
     regrant(a, job, &granted);
-    agent_touch(a);
+    agent_save(a);
     reply->body = json_pack(
         "{s:s}", "cpus", cpulist_format(&job->granted, cpus, sizeof(cpus)));
     return 0;
@@ -100,6 +100,7 @@ static int add_task(struct agent *a, const struct message_request *request,
     snprintf(why, sizeof(why), "task %d of job %u", (int)request->pid, job->id);
     agent_job_changed(a, job, why);
     agent_send_interim(a, job);
+    agent_save(a);
     return 0;
 }
 

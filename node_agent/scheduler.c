@@ -273,7 +273,8 @@ static void write_down(struct scheduler *s, struct job **jobs,
                 "job %u gets %zu cores for %llu ms to be measured; ",
                 jobs[i]->id, share->profile_dop,
                 (unsigned long long)(s->p.options->profile_ns / NS_PER_MS));
-        jobs[i]->record.decisions++;
+        if (!cpuset_equal(&jobs[i]->cpus, &share->cpus))
+            jobs[i]->record.decisions++;
         snprintf(jobs[i]->record.policy, sizeof(jobs[i]->record.policy), "%s",
                  plan->policy->name);
     }

@@ -56,6 +56,7 @@ static int attach(struct fake *f, bool *refused)
     f->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (f->fd < 0)
         return -1;
+    packet.size = 0; /* nothing but an answer is a refusal */
     snprintf(request, sizeof(request),
              "{\"v\":1,\"op\":\"attach\",\"job\":%u,\"pid\":%d,\"threads\":4}",
              f->job, (int)getpid());

@@ -101,7 +101,7 @@ def check_config(agent):
 
 def check_records(agent):
     with fake(agent, 41):
-        wait_for("attach", lambda: agent.attached(41))
+        wait_for("section", lambda: "+40" in str(agent.job(41)["section"]))
         interim = wait_for("interim record",
                            lambda: agent.heard(job=41, final=False))
         assert interim[0]["text"].startswith("cosched/1 state=running ")
