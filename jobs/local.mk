@@ -56,9 +56,3 @@ $(jobs_scripts): %.sh: %.sh.in Makefile
 
 EXTRA_DIST += $(jobs_sources) $(jobs_scripts:=.in) %D%/README.md
 CLEANFILES += $(jobs_programs) $(jobs_scripts) %D%/ep-static %D%/ep-static.o
-
-# What runs the mixes of ./demo and shows the result.
-EXTRA_DIST += \
-	slurm_conf/corechart.py \
-	slurm_conf/demo.py \
-	slurm_conf/turnaround.py

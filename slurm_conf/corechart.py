@@ -127,10 +127,9 @@ def draw(panels, title="Cores over time"):
 
 def _panel(panel, y):
     """(elements, height) of a panel whose top is at Y."""
-    first = {}
-    for s in panel.segments:
-        first[s.job] = min(s.start, first.get(s.job, s.start))
-    jobs = sorted(first, key=lambda job: (first[job], len(job), job))
+    # In the order of submission, which every panel has in common.
+    jobs = sorted({s.job for s in panel.segments},
+                  key=lambda job: (len(job), job))
     colours = {job: COLOURS[i % len(COLOURS)] for i, job in enumerate(jobs)}
     right = WIDTH - MARGIN - (BARS if panel.bars else 0)
     parts = [_text(MARGIN, y + 18, panel.title, size=16, weight="bold")]

@@ -29,6 +29,7 @@ MODES = {   # what sbatch is told, what the job's environment has beside
 }
 STREAM_MB = 768     # megabytes, far beyond the caches of a node of today
 RUN_LIMIT = 150     # seconds after which a mix that hangs is cancelled
+SUMMARY_LIMIT = 20  # seconds to wait for the agent's last words on the jobs
 
 
 class DemoError(Exception):
@@ -208,7 +209,7 @@ class Demo:
         """Read what the jobs printed, and what Slurm recorded."""
         recorded = self.cluster.accounting([r.jobid for r in runs])
         for r in runs:
-            state, r.recorded_s, comment = \
+            state, r.recorded_s, _ = \
                 recorded.get(r.jobid, ("UNKNOWN", None, ""))
             r.started, r.finished, passed, notes = read_output(self.log(r))
             r.verified = passed and state == "COMPLETED"
@@ -216,8 +217,6 @@ class Demo:
             self.notes += [f"{where}: {line}" for line in notes]
             if state != "COMPLETED":
                 self.notes.append(f"{where}: state {state}")
-            if comment:
-                self.notes.append(f"{where}: {comment}")
 
     def recorded(self, jobids):
         """Has the accounting the end of all of JOBIDS?"""
@@ -263,6 +262,31 @@ class Demo:
             return
         self.traces[runs[0].mix] = corechart.select(
             segments, [r.jobid for r in runs])
+
+    def summaries(self):
+        """Note what the agent wrote into the records of co-scheduled jobs,
+        which it does some seconds after their end."""
+        ours = [r for r in self.runs if r.mode == "coschedule"]
+        if not ours:
+            return
+        comments = {}
+
+        def final():
+            rows = self.cluster.accounting([r.jobid for r in ours])
+            comments.update((j, row[2]) for j, row in rows.items())
+            return all("state=final" in comments.get(r.jobid, "")
+                       for r in ours)
+
+        progress = Progress("records of the jobs")
+        progress.done("ok" if wait_for(progress, final, SUMMARY_LIMIT, 0.5)
+                      else f"not complete after {SUMMARY_LIMIT} s")
+        for r in ours:
+            where = f"{r.mix}, {r.job} (job {r.jobid})"
+            comment = comments.get(r.jobid) or "no summary in its record"
+            self.notes.append(f"{where}: {comment}")
+            if "attached=0" in comment.split():
+                self.notes.append(f"{where}: ran without the cooperative "
+                                  "OpenMP library")
 
     def draw(self):
         """Write the picture; returns its path."""
@@ -336,6 +360,7 @@ def main(argv):
         for mix in MIXES:
             for mode in arguments.modes:
                 demo.run(mix, mode)
+        demo.summaries()
         picture = demo.draw()
         if arguments.json:
             save_results(arguments.json, demo.runs)
