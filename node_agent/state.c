@@ -124,12 +124,18 @@ int state_write(const char *path, const struct job_table *jobs,
     if (!root)
         return errtext_set(err, ENOMEM, "state: out of memory");
     snprintf(beside, sizeof(beside), "%s.new", path);
+    /* Dumped in memory first: jansson writes each token by itself. */
+    char *text = json_dumps(root, JSON_INDENT(1));
+    json_decref(root);
+    if (!text)
+        return errtext_set(err, ENOMEM, "state: out of memory");
     /* Job names and uids of others are in it. */
     int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
                   0600);
-    int rc = fd < 0 ? -1 : json_dumpfd(root, fd, JSON_INDENT(1));
+    size_t size = strlen(text);
+    int rc = fd < 0 || write(fd, text, size) != (ssize_t)size ? -1 : 0;
     int saved = errno;
-    json_decref(root);
+    free(text);
     if (fd >= 0 && close(fd) < 0)
         rc = -1;
     if (rc < 0 || rename(beside, path) < 0)

@@ -124,8 +124,7 @@ static void test_garbage(void **state)
         "{}",
         "{\"version\":2,\"jobs\":[],\"pending\":[]}",
         "{\"version\":1,\"jobs\":[{\"job\":1}],\"pending\":[]}",
-        "{\"version\":1,\"jobs\":[],\"pending\":[{\"job\":0,\"end\":1,"
-        "\"text\":\"\"}]}",
+        "{\"version\":1,\"jobs\":[],\"pending\":[{\"job\":0}]}",
         "{\"version\":1,\"jobs\":[],\"pending\":[],\"more\":1}",
     };
     struct fixture *f = *state;
