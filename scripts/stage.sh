@@ -39,7 +39,8 @@ stage() {
 # Build systems made once: generate configure, configure a directory.
 stage_autoreconf() {
     [ "$top/configure" -nt "$top/configure.ac" ] &&
-        [ -e "$top/Makefile.in" ] && [ -e "$top/build-aux/ltmain.sh" ] ||
+        [ -e "$top/Makefile.in" ] && [ -e "$top/build-aux/ltmain.sh" ] &&
+        [ -e "$top/build-aux/depcomp" ] ||
         (cd "$top" && autoreconf -i)
 }
 
