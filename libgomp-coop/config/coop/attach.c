@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Connection to the node agent (attach.h).  */
+
+#include "attach.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "libgomp.h"
+
+#include "allot.h"
+#include "section.h"
+#include "settings.h"
+
+#define REPLY_MS 1000  /* an agent that lives answers within an epoch */
+#define REPLY_MAX 4096 /* bytes; the reply to attach is short */
+#define DESCRIPTORS 2
+
+static int connection = -1;
+
+void
+coop_attach_close (void)
+{
+  if (connection >= 0)
+    close (connection);
+  connection = -1;
+}
+
+bool
+coop_attach_lost (void)
+{
+  struct pollfd p = { connection, POLLIN, 0 };
+  char byte;
+  if (connection < 0)
+    return true;
+  if (poll (&p, 1, 0) <= 0)
+    return false;
+  if (p.revents & (POLLHUP | POLLERR | POLLNVAL))
+    return true;
+  /* Nothing but the end is expected here.  */
+  ssize_t n = recv (connection, &byte, 1, MSG_DONTWAIT);
+  return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static int
+connect_agent (void)
+{
+  struct sockaddr_un a = { .sun_family = AF_UNIX };
+  struct timeval t = { REPLY_MS / 1000, REPLY_MS % 1000 * 1000 };
+  int fd = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0)
+    return -1;
+  memcpy (a.sun_path, coop_settings.socket, sizeof a.sun_path);
+  setsockopt (fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
+  setsockopt (fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
+  if (connect (fd, (struct sockaddr *) &a, sizeof a))
+    {
+      close (fd);
+      return -1;
+    }
+  return fd;
+}
+
+static int
+send_request (int fd)
+{
+  char text[160];
+  unsigned long threads = gomp_global_icv.nthreads_var;
+  int n = snprintf (text, sizeof text,
+		    "{\"v\":1,\"op\":\"attach\",\"job\":%lu,\"pid\":%ld,"
+		    "\"threads\":%lu}",
+		    coop_settings.job, (long) getpid (), threads);
+  return send (fd, text, (size_t) n, MSG_NOSIGNAL) == n ? 0 : -1;
+}
+
+/* Receives the reply into TEXT[SIZE] and its descriptors into FDS.  Returns
+   how many there are, or -1.  */
+static int
+receive_reply (int fd, char *text, size_t size, int fds[DESCRIPTORS])
+{
+  union
+  {
+    char bytes[CMSG_SPACE (sizeof (int) * DESCRIPTORS)];
+    struct cmsghdr align;
+  } control;
+  struct iovec io = { text, size - 1 };
+  struct msghdr m = { .msg_iov = &io,
+		      .msg_iovlen = 1,
+		      .msg_control = control.bytes,
+		      .msg_controllen = sizeof control.bytes };
+  int count = 0;
+
+  ssize_t n = recvmsg (fd, &m, MSG_CMSG_CLOEXEC);
+  if (n <= 0)
+    return -1;
+  text[n] = '\0';
+  for (struct cmsghdr *c = CMSG_FIRSTHDR (&m); c; c = CMSG_NXTHDR (&m, c))
+    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+      {
+	count = (int) ((c->cmsg_len - CMSG_LEN (0)) / sizeof (int));
+	memcpy (fds, CMSG_DATA (c), (size_t) count * sizeof (int));
+      }
+  return count;
+}
+
+enum coop_attach_result
+coop_attach (const struct cosched_allotment **page, char *text, size_t size)
+{
+  char reply[REPLY_MAX];
+  int fds[DESCRIPTORS] = { -1, -1 };
+  int fd = connect_agent (), count = -1;
+  bool good = false;
+
+  if (fd < 0)
+    return COOP_ATTACH_ABSENT;
+  if (send_request (fd) == 0)
+    count = receive_reply (fd, reply, sizeof reply, fds);
+  if (count < 0)
+    {
+      close (fd);
+      return COOP_ATTACH_ABSENT;
+    }
+  if (count != DESCRIPTORS)
+    snprintf (text, size, "%s", reply);
+  else if (!(*page = coop_allot_map (fds[0])))
+    snprintf (text, size, "no valid allotment page");
+  else if (coop_section_map (fds[1]))
+    {
+      snprintf (text, size, "no valid report page");
+      coop_allot_unmap (*page);
+    }
+  else
+    good = true;
+  for (int i = 0; i < count; i++)
+    close (fds[i]);
+  if (!good)
+    {
+      close (fd);
+      return COOP_ATTACH_REFUSED;
+    }
+  connection = fd;
+  return COOP_ATTACH_OK;
+}

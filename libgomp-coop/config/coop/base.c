@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Globals and the smallest tools (coop.h).  */
+
+#include "coop.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+__thread struct coop_tls coop_tls;
+struct coop_worker coop_workers[COOP_MAX_WORKERS];
+unsigned coop_nworkers;
+unsigned coop_nspares;
+int coop_crowded;
+bool coop_managed;
+
+uint64_t
+coop_now_ns (void)
+{
+  struct timespec t;
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+void
+coop_futex_sleep (int *word, int value)
+{
+  syscall (SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+void
+coop_futex_wake (int *word, int count)
+{
+  syscall (SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+void
+coop_lock_slow (int *lock)
+{
+  unsigned spins = 0;
+  while (__atomic_exchange_n (lock, 1, __ATOMIC_ACQUIRE))
+    while (coop_peek (lock))
+      {
+	coop_pause ();
+	if (++spins % 1024 == 0 || coop_peek (&coop_crowded))
+	  sched_yield ();
+      }
+}

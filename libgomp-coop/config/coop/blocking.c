@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Waiting of a managed process (blocking.h).  */
+
+#include "blocking.h"
+
+#include "libgomp.h"
+
+#include "dispatch.h"
+#include "ult.h"
+#include "worker.h"
+
+#define FOREIGN_SPINS 1000 /* a foreign thread owns no CPU */
+#define RELAX_TURNS 16	   /* pauses between two looks at the queues */
+
+int
+coop_spin (int *addr, int value)
+{
+  struct coop_worker *w = coop_tls_worker ();
+
+  if (__builtin_expect (w != NULL, 1))
+    return coop_worker_spin (w, addr, value) != COOP_SPIN_CHANGED;
+  if (coop_peek (&coop_crowded) == 0)
+    for (int i = 0; i < FOREIGN_SPINS; i++)
+      {
+	if (coop_load (addr) != value)
+	  return 0;
+	coop_pause ();
+      }
+  return 1;
+}
+
+void
+coop_block (int *addr, int value)
+{
+  coop_park (addr, value);
+  struct coop_ult *u = coop_tls_ult ();
+  if (__builtin_expect (u->root, 0) && gomp_thread ()->ts.level == 0)
+    coop_dispatch_return_home ();
+}
+
+void
+coop_relax (void)
+{
+  static __thread unsigned turns;
+  coop_pause ();
+  if (++turns % RELAX_TURNS == 0)
+    coop_dispatch_yield ();
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* The words of the runtime: tasks, workers, and what all modules share.
+
+   task (struct coop_ult)
+     One OpenMP thread.  Three kinds: a user-level task, which any worker can
+     run; a kernel thread that runs only while it holds a slot; a foreign
+     thread, created by the program itself, that the runtime does not manage.
+
+   worker (struct coop_worker)
+     The right to run on one CPU, or, with a negative cpu, on none.  Workers
+     come first (coop_workers[0..coop_nworkers)); worker 0 belongs to the
+     initial thread and keeps a CPU as long as the process has one.  Spares
+     follow at COOP_SPARE_FIRST; they run on any CPU of the allotment and only
+     when the watchdog wants them.  With user-level tasks a worker is a kernel
+     thread with a scheduler context of its own; in kernel-thread mode it is a
+     slot that one kernel thread holds at a time.
+
+   A program without an agent, in the mode auto, uses none of this: all hooks
+   are behind coop_managed and leave upstream's code as it is.  */
+
+#ifndef COOP_COOP_H
+#define COOP_COOP_H 1
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "protocol/layout.h"
+#include "thread.h"
+
+#pragma GCC visibility push(hidden)
+
+#define COOP_MAX_CPUS COSCHED_MAX_CPUS
+#define COOP_MAX_SPARES 256
+#define COOP_SPARE_FIRST COOP_MAX_CPUS
+#define COOP_MAX_WORKERS (COOP_MAX_CPUS + COOP_MAX_SPARES)
+
+/* Values of struct coop_worker.cpu besides CPU numbers.  */
+#define COOP_CPU_NONE (-1)	      /* may not run */
+#define COOP_CPU_ANY COOP_MAX_CPUS    /* spare: any CPU of the allotment */
+
+#define COOP_LINE 64 /* bytes in a cache line */
+
+enum coop_kind
+{
+  COOP_ULT,
+  COOP_KTHREAD,
+  COOP_FOREIGN
+};
+
+struct coop_ult
+{
+  void *sp;		      /* stack pointer while not running */
+  void *tp;		      /* thread pointer of its own, NULL: worker's */
+  struct coop_tls *tls;	      /* that of tp, NULL: worker's */
+  struct gomp_thread *thread; /* for a task without TLS of its own */
+  struct coop_ult *next;      /* in a queue or a bucket */
+  int *addr;		      /* word it is parked on */
+  unsigned home;	      /* worker whose queue and table it uses */
+  unsigned id;		      /* never reused; stands for the kernel's tid */
+  enum coop_kind kind;
+  bool root;	 /* the initial thread */
+  bool detached; /* nobody joins it */
+  int ready;	 /* KTHREAD, FOREIGN: futex, 1: may run */
+  int done;	 /* futex, 1: it has ended */
+  int finish;	 /* futex, 1: the donor may end */
+  struct coop_worker *slot; /* KTHREAD: held, NULL: none */
+  pid_t tid;		    /* KTHREAD */
+  int pinned;		    /* KTHREAD: CPU it was last bound to, */
+  unsigned pinned_at;	    /* at this count of changes */
+  void *(*fn) (void *);
+  void *arg;
+  char *stack; /* mapping of a task without donor, NULL: none */
+  size_t stack_size;
+  char *stack_top; /* where its first frame goes */
+  pthread_t pthread; /* donor or kernel thread */
+};
+
+struct coop_runq
+{
+  int lock;
+  unsigned length; /* read without the lock as a hint */
+  struct coop_ult *head, *tail;
+};
+
+struct coop_worker
+{
+  struct coop_runq queue __attribute__ ((aligned (COOP_LINE)));
+
+  /* Written by the monitor and by those who wake it.  */
+  int cpu __attribute__ ((aligned (COOP_LINE)));
+  unsigned index;
+  unsigned node;    /* CPU node of cpu */
+  int sleeping;	    /* futex, 1: asleep (thread) or free (slot) */
+  int straggling;   /* lost its CPU, but still runs */
+  bool started;	    /* has a kernel thread or may be used as a slot */
+  pid_t tid;	    /* kernel thread that runs here */
+  struct coop_ult *home_ready; /* worker 0: root that must continue here */
+
+  /* Written by the worker itself.  */
+  struct coop_ult *running __attribute__ ((aligned (COOP_LINE)));
+  unsigned long switches; /* tasks begun or continued */
+  void *sched_sp;	  /* its scheduler's context */
+  void *sched_tp;
+  struct coop_tls *sched_tls;
+  void *own_tp;		  /* what the kernel created the thread with */
+  int *post_unlock;	  /* duties of the context that runs next: */
+  struct coop_ult *post_dead;
+  struct coop_ult *post_home;
+  uint64_t idle_since_ns; /* 0: not idle */
+  unsigned long seen;	  /* watchdog: switches at a look, */
+  uint64_t seen_ns;	  /* the first one that saw this many */
+
+  /* Progress not yet credited to a section (section.c).  */
+  unsigned section __attribute__ ((aligned (COOP_LINE)));
+  uint64_t iterations;
+  uint64_t ults;
+  uint64_t steals;
+};
+
+extern struct coop_worker coop_workers[COOP_MAX_WORKERS];
+extern unsigned coop_nworkers; /* regular ones, only grows */
+extern unsigned coop_nspares;  /* spares that have been started, only grows */
+
+/* Kernel threads that share CPUs with others of ours: nobody spins then.  */
+extern int coop_crowded;
+
+/* This process lets the runtime manage its threads.  Known before main;
+   cleared if the runtime cannot start.  */
+extern bool coop_managed;
+
+#define coop_load(p) __atomic_load_n (p, __ATOMIC_ACQUIRE)
+#define coop_peek(p) __atomic_load_n (p, __ATOMIC_RELAXED)
+#define coop_store(p, v) __atomic_store_n (p, v, __ATOMIC_RELEASE)
+#define coop_fence() __atomic_thread_fence (__ATOMIC_SEQ_CST)
+
+extern uint64_t coop_now_ns (void); /* CLOCK_MONOTONIC */
+
+/* The kernel's futex, on words of this process only.  */
+extern void coop_futex_sleep (int *word, int value);
+extern void coop_futex_wake (int *word, int count);
+
+/* Spin lock for sections of a few instructions; yields the CPU when its holder
+   must have lost it.  */
+extern void coop_lock_slow (int *lock);
+
+static inline void
+coop_lock (int *lock)
+{
+  if (__atomic_exchange_n (lock, 1, __ATOMIC_ACQUIRE))
+    coop_lock_slow (lock);
+}
+
+static inline void
+coop_unlock (int *lock)
+{
+  coop_store (lock, 0);
+}
+
+/* May W run now, and has it nothing more urgent to do than its task?  */
+static inline bool
+coop_may_run (struct coop_worker *w)
+{
+  return coop_peek (&w->cpu) >= 0;
+}
+
+static inline bool
+coop_must_leave (struct coop_worker *w)
+{
+  return coop_peek (&w->cpu) < 0 || coop_peek (&w->home_ready) != NULL;
+}
+
+static inline bool
+coop_is_spare (const struct coop_worker *w)
+{
+  return w->index >= COOP_SPARE_FIRST;
+}
+
+#pragma GCC visibility pop
+
+#endif /* COOP_COOP_H */

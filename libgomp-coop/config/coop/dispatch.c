@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Dispatching of tasks on workers (dispatch.h).  */
+
+#include "dispatch.h"
+
+#include "kthread.h"
+#include "runq.h"
+#include "settings.h"
+#include "switch.h"
+#include "ult.h"
+#include "worker.h"
+
+/* Makes U the task that W runs.  */
+static void
+enter (struct coop_worker *w, struct coop_ult *u)
+{
+  w->running = u;
+  w->switches++;
+  if (u->tls)
+    u->tls->worker = w;
+  else
+    {
+      w->sched_tls->thread = u->thread;
+      w->sched_tls->ult = u;
+    }
+}
+
+/* Duties left over by the previous context of this worker.  */
+void
+coop_dispatch_begin (void)
+{
+  struct coop_worker *w = coop_tls_worker ();
+  struct coop_ult *dead = w->post_dead, *home = w->post_home;
+
+  if (w->post_unlock)
+    {
+      int *lock = w->post_unlock;
+      w->post_unlock = NULL;
+      coop_unlock (lock);
+    }
+  if (__builtin_expect (dead != NULL, 0))
+    {
+      w->post_dead = NULL;
+      coop_ult_reclaim (dead);
+    }
+  if (__builtin_expect (home != NULL, 0))
+    {
+      w->post_home = NULL;
+      coop_store (&coop_workers[0].home_ready, home);
+      coop_fence ();
+      coop_worker_wake (&coop_workers[0]);
+    }
+}
+
+static void
+switch_to (struct coop_worker *w, struct coop_ult *u, void **save)
+{
+  if (u)
+    {
+      enter (w, u);
+      coop_switch (save, u->sp, u->tp ? u->tp : w->sched_tp);
+    }
+  else
+    {
+      w->running = NULL;
+      w->switches++;
+      coop_switch (save, w->sched_sp, w->sched_tp);
+    }
+  coop_dispatch_begin ();
+}
+
+/* The task that W runs after the current one; NULL: its scheduler decides.  */
+static struct coop_ult *
+successor (struct coop_worker *w)
+{
+  if (coop_must_leave (w) || coop_is_spare (w))
+    return NULL;
+  return coop_runq_take (w);
+}
+
+/* Not inlined: the caller's worker is another one afterwards.  */
+__attribute__ ((noinline)) void
+coop_dispatch_block (struct coop_ult *u, int *lock)
+{
+  struct coop_worker *w = coop_tls_worker ();
+  struct coop_ult *next = successor (w);
+  w->post_unlock = lock;
+  switch_to (w, next, &u->sp);
+}
+
+static __attribute__ ((noinline)) void
+yield_ult (struct coop_ult *u)
+{
+  struct coop_worker *w = coop_tls_worker (), *home;
+  struct coop_ult *next = successor (w);
+
+  if (!next && !coop_must_leave (w))
+    {
+      next = coop_runq_steal (w);
+      if (!next)
+	return;
+    }
+  home = &coop_workers[coop_ult_settle (u)];
+  coop_runq_append_locked (home, u);
+  w->post_unlock = &home->queue.lock;
+  switch_to (w, next, &u->sp);
+}
+
+void
+coop_dispatch_yield (void)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  if (!u)
+    return;
+  if (u->kind == COOP_ULT)
+    yield_ult (u);
+  else if (u->kind == COOP_KTHREAD)
+    coop_kthread_yield (u);
+}
+
+void
+coop_dispatch_exit (struct coop_ult *u)
+{
+  struct coop_worker *w = coop_tls_worker ();
+  struct coop_ult *next = successor (w);
+  void *unused;
+  w->post_dead = u;
+  switch_to (w, next, &unused);
+  __builtin_unreachable ();
+}
+
+__attribute__ ((noinline)) void
+coop_dispatch_return_home (void)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  struct coop_worker *w = coop_tls_worker ();
+  if (!u || !u->root || u->kind != COOP_ULT || w == &coop_workers[0])
+    return;
+  struct coop_ult *next = successor (w);
+  w->post_home = u;
+  switch_to (w, next, &u->sp);
+}
+
+void
+coop_dispatch_ready (unsigned count)
+{
+  coop_fence ();
+  if (coop_mode == COSCHED_MODE_KTHREAD)
+    coop_kthread_fill ();
+  else
+    coop_worker_kick (count);
+}
+
+/* The next task for W's scheduler, or NULL.  */
+static struct coop_ult *
+find (struct coop_worker *w)
+{
+  struct coop_ult *u = coop_load (&w->home_ready);
+  if (__builtin_expect (u != NULL, 0))
+    {
+      coop_store (&w->home_ready, NULL);
+      coop_worker_kick (coop_peek (&w->queue.length));
+      return u;
+    }
+  if (!coop_is_spare (w) && (u = coop_runq_take (w)))
+    return u;
+  return coop_runq_steal (w);
+}
+
+void
+coop_dispatch_loop (struct coop_worker *w)
+{
+  for (;;)
+    {
+      if (!coop_may_run (w))
+	{
+	  /* What it leaves behind is for the others.  */
+	  coop_worker_kick (coop_runq_total ());
+	  coop_worker_sleep (w);
+	  continue;
+	}
+      struct coop_ult *u = find (w);
+      if (!u)
+	{
+	  coop_worker_idle (w);
+	  continue;
+	}
+      w->idle_since_ns = 0;
+      enter (w, u);
+      coop_switch (&w->sched_sp, u->sp, u->tp ? u->tp : w->sched_tp);
+      coop_dispatch_begin ();
+      w->sched_tls->ult = NULL;
+      w->sched_tls->thread = NULL;
+    }
+}

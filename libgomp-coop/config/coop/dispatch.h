@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Dispatching: which context a worker runs next.
+
+   A task that blocks, yields or ends switches straight to the next task of its
+   worker's queue; only when there is none, or when the worker must leave its
+   CPU, to the worker's scheduler context.  What remains to be done for the
+   context that was left (unlocking what protects its saved state, reclaiming
+   it, sending it home) is done by the one that runs next.  */
+
+#ifndef COOP_DISPATCH_H
+#define COOP_DISPATCH_H 1
+
+#include "coop.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Blocks the current task U, which is registered with whoever will make it
+   ready again; releases LOCK when its context is saved.  */
+extern void coop_dispatch_block (struct coop_ult *u, int *lock);
+
+/* Lets other ready tasks run first; also the place where a task leaves a
+   worker that may not run any longer.  */
+extern void coop_dispatch_yield (void);
+
+/* A scheduling point: yields if the worker has to leave its CPU.  */
+static inline void
+coop_dispatch_point (void)
+{
+  struct coop_worker *w = coop_tls_worker ();
+  if (w && __builtin_expect (coop_must_leave (w), 0))
+    coop_dispatch_yield ();
+}
+
+/* Ends the current task.  */
+extern void coop_dispatch_exit (struct coop_ult *u)
+    __attribute__ ((noreturn));
+
+/* If the initial thread runs elsewhere, continues it on its own kernel
+   thread.  */
+extern void coop_dispatch_return_home (void);
+
+/* Tells the workers that COUNT tasks have become ready which no worker that
+   is awake is about to take.  */
+extern void coop_dispatch_ready (unsigned count);
+
+/* First duty of a new context.  */
+extern void coop_dispatch_begin (void);
+
+/* Runs tasks on W for ever.  */
+extern void coop_dispatch_loop (struct coop_worker *w)
+    __attribute__ ((noreturn));
+
+#pragma GCC visibility pop
+
+#endif /* COOP_DISPATCH_H */

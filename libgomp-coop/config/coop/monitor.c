@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Monitor thread (monitor.h).  */
+
+#include "monitor.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "allot.h"
+#include "attach.h"
+#include "cpuset.h"
+#include "runq.h"
+#include "section.h"
+#include "settings.h"
+#include "watchdog.h"
+#include "worker.h"
+
+#define MS 1000000ull
+#define TICK_BUSY_NS (10 * MS) /* inside a region */
+#define TICK_CALM_NS (50 * MS) /* serial code: only the lease is watched */
+#define RETRY_NS (200 * MS)    /* agent absent */
+#define REFUSED_NS (1000 * MS) /* agent does not want us (yet) */
+#define FIRST_WAIT_NS (20 * MS)
+
+static struct
+{
+  const struct cosched_allotment *page; /* NULL: not attached */
+  struct cosched_cpuset granted;	/* empty: never attached */
+  uint32_t applied;			/* generation in effect */
+  bool applied_any;
+  uint64_t retry_at_ns;
+  bool told_absent, told_refused;
+} monitor;
+
+static int first_try_done; /* futex: the first region need not wait longer */
+
+static void
+apply (const struct cosched_cpuset *cpus, const uint16_t *node)
+{
+  coop_worker_pin_any ();
+  coop_worker_assign (cpus, node);
+  if (cpuset_first (cpus) >= 0)
+    coop_worker_pin_any ();
+}
+
+/* Without an agent the process has what it was granted.  */
+static void
+detach (const char *why)
+{
+  coop_say ("agent lost (%s), using all %u granted CPUs", why,
+	    cpuset_count (&monitor.granted));
+  coop_attach_close ();
+  coop_allot_unmap (monitor.page);
+  monitor.page = NULL;
+  monitor.applied_any = false;
+  monitor.retry_at_ns = 0;
+  apply (cpuset_first (&monitor.granted) >= 0 ? &monitor.granted
+					       : &coop_initial_cpus,
+	 NULL);
+}
+
+/* Reads the page and obeys it.  */
+static void
+obey (uint64_t now)
+{
+  struct cosched_allotment copy;
+
+  switch (coop_allot_read (monitor.page, &copy, now))
+    {
+    case COOP_ALLOT_BUSY:
+      return;
+    case COOP_ALLOT_EXPIRED:
+      detach ("lease expired");
+      return;
+    case COOP_ALLOT_INVALID:
+      detach ("invalid allotment page");
+      monitor.retry_at_ns = now + REFUSED_NS;
+      return;
+    case COOP_ALLOT_OK:
+      break;
+    }
+  monitor.granted = copy.granted;
+  if (monitor.applied_any && monitor.applied == copy.generation)
+    return;
+  apply (&copy.cpus, copy.cpu_node);
+  monitor.applied = copy.generation;
+  monitor.applied_any = true;
+  coop_section_applied (copy.generation);
+}
+
+static void
+try_attach (uint64_t now)
+{
+  char text[160];
+
+  switch (coop_attach (&monitor.page, text, sizeof text))
+    {
+    case COOP_ATTACH_OK:
+      monitor.told_absent = monitor.told_refused = false;
+      coop_say ("attached to %s as job %lu", coop_settings.socket,
+		coop_settings.job);
+      monitor.applied_any = false;
+      obey (coop_now_ns ());
+      return;
+    case COOP_ATTACH_ABSENT:
+      if (!monitor.told_absent)
+	coop_say ("no agent at %s", coop_settings.socket);
+      monitor.told_absent = true;
+      monitor.retry_at_ns = now + RETRY_NS;
+      return;
+    case COOP_ATTACH_REFUSED:
+      if (!monitor.told_refused)
+	coop_say ("refused by the agent at %s: %s", coop_settings.socket,
+		  text);
+      monitor.told_refused = true;
+      monitor.retry_at_ns = now + REFUSED_NS;
+      return;
+    }
+}
+
+static void
+wait_for_tick (uint64_t ns)
+{
+  static int never;
+  struct timespec t
+      = { (time_t) (ns / 1000000000), (long) (ns % 1000000000) };
+  if (!monitor.page)
+    syscall (SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
+  else if (coop_load (&monitor.page->generation) % 2)
+    {
+      /* Being written, which takes no time worth a futex.  */
+      t.tv_sec = 0;
+      t.tv_nsec = MS / 10;
+      nanosleep (&t, NULL);
+    }
+  else
+    coop_allot_wait (monitor.page, monitor.applied, ns);
+}
+
+static void *
+monitor_main (void *arg)
+{
+  (void) arg;
+  coop_worker_pin_any ();
+  for (;;)
+    {
+      uint64_t now = coop_now_ns ();
+      if (monitor.page && coop_attach_lost ())
+	detach ("hang-up");
+      if (monitor.page)
+	obey (now);
+      else if (*coop_settings.socket && now >= monitor.retry_at_ns)
+	try_attach (now);
+      if (!coop_load (&first_try_done))
+	{
+	  coop_store (&first_try_done, 1);
+	  coop_futex_wake (&first_try_done, 1);
+	}
+      bool busy = coop_watchdog_tick (now) || coop_section_active ();
+      coop_section_tick ();
+      wait_for_tick (busy ? TICK_BUSY_NS : TICK_CALM_NS);
+    }
+  return NULL;
+}
+
+int
+coop_monitor_start (void)
+{
+  sigset_t all, old;
+  pthread_t thread;
+
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &old);
+  int err = pthread_create (&thread, NULL, monitor_main, NULL);
+  pthread_sigmask (SIG_SETMASK, &old, NULL);
+  if (err)
+    return err;
+  pthread_detach (thread);
+  struct timespec t = { 0, FIRST_WAIT_NS };
+  if (*coop_settings.socket && !coop_load (&first_try_done))
+    syscall (SYS_futex, &first_try_done, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
+  return 0;
+}
+
+void
+coop_monitor_reset (void)
+{
+  coop_attach_close ();
+  coop_allot_unmap (monitor.page);
+  memset (&monitor, 0, sizeof monitor);
+  first_try_done = 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Monitor: the thread that listens to the agent and watches the workers.
+
+   It sleeps on the generation of the allotment page, puts what it finds there
+   into effect, and does at each tick what needs no hurry: is the agent alive
+   (hang-up, lease), do workers make progress (watchdog), what has been done
+   (report page).  While the agent is away the process uses all CPUs that it
+   was granted, and the monitor tries to attach again and again.  */
+
+#ifndef COOP_MONITOR_H
+#define COOP_MONITOR_H 1
+
+#include "coop.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Creates the monitor.  If there is an agent, waits up to 20 ms for its first
+   allotment.  Returns 0 or an error number.  */
+extern int coop_monitor_start (void);
+
+/* Forgets the monitor and its connection (child of a fork).  */
+extern void coop_monitor_reset (void);
+
+#pragma GCC visibility pop
+
+#endif /* COOP_MONITOR_H */

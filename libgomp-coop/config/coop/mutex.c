@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Upstream's mutex.c, waiting as wait.h says.  */
+
+#include "wait.h"
+#include "../linux/mutex.c"

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Run queues: ready tasks, one queue for each worker.
+
+   A worker takes from the head of its own queue; without work it steals half
+   of another's, from workers of its own CPU node first.  The queue of a worker
+   that may not run is emptied by the others.  */
+
+#ifndef COOP_RUNQ_H
+#define COOP_RUNQ_H 1
+
+#include "coop.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Appends the COUNT tasks from HEAD to TAIL to the queue of W.  */
+extern void coop_runq_append (struct coop_worker *w, struct coop_ult *head,
+			      struct coop_ult *tail, unsigned count);
+
+/* Appends U to the queue of W and returns with the queue locked; the caller
+   releases coop_runq_lock (W) once U's context is saved.  */
+extern void coop_runq_append_locked (struct coop_worker *w,
+				     struct coop_ult *u);
+
+/* The first task of W's own queue, or NULL.  */
+extern struct coop_ult *coop_runq_take (struct coop_worker *w);
+
+/* A task of another worker's queue, or NULL; more of them go to W's own.  */
+extern struct coop_ult *coop_runq_steal (struct coop_worker *w);
+
+/* Is there a task in any queue?  Tasks in all queues.  */
+extern bool coop_runq_any (void);
+extern unsigned coop_runq_total (void);
+
+/* Would worker W find something to steal from the victim that stands COUNT
+   places after it?  A cheap look for loops that spin.  */
+extern bool coop_runq_look (struct coop_worker *w, unsigned count);
+
+#pragma GCC visibility pop
+
+#endif /* COOP_RUNQ_H */

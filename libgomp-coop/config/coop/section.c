@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Sections and the report page (section.h).  */
+
+#include "section.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libgomp.h"
+
+#include "settings.h"
+#include "worker.h"
+
+#define CACHE 64 /* entries that map functions to sections */
+#define FNV_BASIS 0xcbf29ce484222325ull
+#define FNV_PRIME 0x100000001b3ull
+
+struct cosched_report *coop_report;
+
+/* Protects the table's growth; taken once per function and cache conflict.  */
+static int table_lock;
+static void (*functions[COSCHED_MAX_SECTIONS]) (void *);
+static struct
+{
+  void (*fn) (void *);
+  unsigned index;
+} cache[CACHE];
+
+/* The initial thread whose region is reported; others' regions at the same
+   time are not.  */
+static struct gomp_thread *owner;
+
+void
+coop_section_start (void)
+{
+  if (!*coop_settings.socket || coop_report)
+    return;
+  void *p = mmap (NULL, sizeof (struct cosched_report),
+		  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED)
+    return;
+  coop_report = p;
+  coop_report->section = COSCHED_SECTION_SERIAL;
+}
+
+int
+coop_section_map (int fd)
+{
+  struct stat st;
+  struct cosched_report saved;
+  int seals = fcntl (fd, F_GET_SEALS);
+
+  if (!coop_report || seals < 0 || !(seals & F_SEAL_SHRINK) || fstat (fd, &st)
+      || st.st_size < (off_t) sizeof saved)
+    return -1;
+  saved = *coop_report;
+  void *p = mmap (coop_report, sizeof saved, PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_FIXED, fd, 0);
+  if (p == MAP_FAILED)
+    return -1;
+  saved.magic = 0;
+  saved.version = COSCHED_LAYOUT_VERSION;
+  saved.size = sizeof saved;
+  saved.pid = (uint32_t) getpid ();
+  saved.mode = coop_mode;
+  saved.applied_generation = 0;
+  *coop_report = saved;
+  coop_store (&coop_report->magic, COSCHED_REPORT_MAGIC);
+  return 0;
+}
+
+void
+coop_section_reset (void)
+{
+  table_lock = 0;
+  owner = NULL;
+  memset (functions, 0, sizeof functions);
+  memset (cache, 0, sizeof cache);
+  if (coop_report)
+    munmap (coop_report, sizeof *coop_report);
+  coop_report = NULL;
+}
+
+/* ---- Names.  ---- */
+
+struct place
+{
+  uintptr_t address;
+  uint64_t object_id, offset;
+};
+
+/* The first 8 bytes of the build id among the notes from P to END, or 0.  */
+static uint64_t
+build_id (const char *p, const char *end)
+{
+  while (p + sizeof (ElfW (Nhdr)) <= end)
+    {
+      const ElfW (Nhdr) *note = (const void *) p;
+      const char *name = p + sizeof *note;
+      const char *data = name + ((note->n_namesz + 3) & ~3u);
+      if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4
+	  && !memcmp (name, "GNU", 4) && note->n_descsz >= 8
+	  && data + 8 <= end)
+	{
+	  uint64_t id = 0;
+	  for (int i = 0; i < 8; i++)
+	    id = id << 8 | (unsigned char) data[i];
+	  return id;
+	}
+      p = data + ((note->n_descsz + 3) & ~3u);
+    }
+  return 0;
+}
+
+static uint64_t
+hash_path (const char *path)
+{
+  char self[4096];
+  uint64_t h = FNV_BASIS;
+  if (!*path)
+    {
+      ssize_t n = readlink ("/proc/self/exe", self, sizeof self - 1);
+      self[n < 0 ? 0 : n] = '\0';
+      path = self;
+    }
+  for (; *path; path++)
+    h = (h ^ (unsigned char) *path) * FNV_PRIME;
+  return h;
+}
+
+static int
+look_at (struct dl_phdr_info *info, size_t size, void *arg)
+{
+  struct place *p = arg;
+  uint64_t id = 0;
+  bool inside = false;
+  (void) size;
+
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    {
+      const ElfW (Phdr) *h = &info->dlpi_phdr[i];
+      uintptr_t begin = info->dlpi_addr + h->p_vaddr;
+      if (h->p_type == PT_LOAD && p->address - begin < h->p_memsz)
+	inside = true;
+      else if (h->p_type == PT_NOTE && id == 0)
+	id = build_id ((const char *) begin,
+		       (const char *) begin + h->p_memsz);
+    }
+  if (!inside)
+    return 0;
+  p->object_id = id ? id : hash_path (info->dlpi_name);
+  p->offset = p->address - info->dlpi_addr;
+  return 1;
+}
+
+/* The section of FN, new if need be.  With table_lock held.  */
+static unsigned
+look_up (void (*fn) (void *))
+{
+  unsigned used = coop_report->sections_used;
+  struct place place = { (uintptr_t) fn, 0, 0 };
+
+  for (unsigned i = 0; i < used; i++)
+    if (functions[i] == fn)
+      return i;
+  if (used >= COSCHED_SECTION_OVERFLOW)
+    {
+      __atomic_store_n (&coop_report->sections_used, COSCHED_MAX_SECTIONS,
+			__ATOMIC_RELAXED);
+      return COSCHED_SECTION_OVERFLOW;
+    }
+  dl_iterate_phdr (look_at, &place);
+  functions[used] = fn;
+  coop_report->sections[used].object_id = place.object_id;
+  coop_report->sections[used].offset = place.offset;
+  coop_store (&coop_report->sections_used, used + 1);
+  return used;
+}
+
+static unsigned
+find (void (*fn) (void *))
+{
+  unsigned slot = ((uintptr_t) fn >> 4) % CACHE;
+  coop_lock (&table_lock);
+  if (cache[slot].fn != fn)
+    {
+      cache[slot].index = look_up (fn);
+      cache[slot].fn = fn;
+    }
+  unsigned index = cache[slot].index;
+  coop_unlock (&table_lock);
+  return index;
+}
+
+/* ---- Begin and end.  ---- */
+
+static void
+add (uint64_t *counter, uint64_t n)
+{
+  __atomic_fetch_add (counter, n, __ATOMIC_RELAXED);
+}
+
+void
+coop_section_begin (void (*fn) (void *), unsigned threads)
+{
+  struct gomp_thread *none = NULL;
+
+  if (!coop_report
+      || !__atomic_compare_exchange_n (&owner, &none, gomp_thread (), false,
+				       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    return;
+  unsigned index = find (fn);
+  coop_report->team = threads;
+  coop_report->section_begin_ns = coop_now_ns ();
+  add (&coop_report->sections[index].entries, 1);
+  coop_store (&coop_report->section, index);
+}
+
+void
+coop_section_end (void)
+{
+  if (!coop_report || coop_peek (&owner) != gomp_thread ())
+    return;
+  unsigned index = coop_report->section;
+  if (index < COSCHED_MAX_SECTIONS)
+    {
+      struct cosched_section *s = &coop_report->sections[index];
+      add (&s->time_ns, coop_now_ns () - coop_report->section_begin_ns);
+      add (&s->barriers, 1); /* the final one */
+    }
+  coop_store (&coop_report->section, COSCHED_SECTION_SERIAL);
+  __atomic_store_n (&owner, NULL, __ATOMIC_RELEASE);
+}
+
+bool
+coop_section_active (void)
+{
+  return coop_section_current () != COSCHED_SECTION_SERIAL;
+}
+
+unsigned
+coop_section_current (void)
+{
+  return coop_report ? coop_peek (&coop_report->section)
+		     : COSCHED_SECTION_SERIAL;
+}
+
+/* ---- Progress.  ---- */
+
+/* Hands W's counters over to the section they belong to.  */
+static void
+credit (struct coop_worker *w)
+{
+  uint64_t iterations = 0, ults = 0;
+  if (coop_peek (&w->iterations))
+    iterations = __atomic_exchange_n (&w->iterations, 0, __ATOMIC_RELAXED);
+  if (coop_peek (&w->ults))
+    ults = __atomic_exchange_n (&w->ults, 0, __ATOMIC_RELAXED);
+  unsigned index = coop_peek (&w->section);
+  if (index >= COSCHED_MAX_SECTIONS)
+    return;
+  if (iterations)
+    add (&coop_report->sections[index].iterations, iterations);
+  if (ults)
+    add (&coop_report->sections[index].ults, ults);
+}
+
+/* The worker that runs the caller, its counters being for the current section;
+   NULL: not in a section or not on a worker.  */
+static struct coop_worker *
+counting_worker (void)
+{
+  struct coop_worker *w = coop_tls_worker ();
+  if (!coop_report || !w)
+    return NULL;
+  unsigned index = coop_peek (&coop_report->section);
+  if (index == COSCHED_SECTION_SERIAL)
+    return NULL;
+  if (w->section != index)
+    {
+      credit (w);
+      __atomic_store_n (&w->section, index, __ATOMIC_RELAXED);
+    }
+  return w;
+}
+
+void
+coop_section_count_barrier (void)
+{
+  if (!coop_report || gomp_thread ()->ts.level != 1)
+    return;
+  unsigned index = coop_peek (&coop_report->section);
+  if (index < COSCHED_MAX_SECTIONS)
+    add (&coop_report->sections[index].barriers, 1);
+}
+
+void
+coop_section_count_ult (void)
+{
+  struct coop_worker *w = counting_worker ();
+  if (w && gomp_thread ()->ts.level == 1)
+    add (&w->ults, 1);
+}
+
+void
+coop_section_count_iterations (uint64_t count)
+{
+  struct coop_worker *w = counting_worker ();
+  if (w)
+    add (&w->iterations, count);
+}
+
+/* ---- For the monitor.  ---- */
+
+void
+coop_section_applied (uint32_t generation)
+{
+  if (!coop_report)
+    return;
+  coop_report->applied_ns = coop_now_ns ();
+  coop_report->workers = coop_worker_running ();
+  coop_store (&coop_report->applied_generation, generation);
+}
+
+void
+coop_section_extra_workers (unsigned count)
+{
+  if (coop_report)
+    add (&coop_report->extra_workers, count);
+}
+
+void
+coop_section_tick (void)
+{
+  uint64_t steals = 0;
+  if (!coop_report)
+    return;
+  for (unsigned i = 0; i < coop_nworkers; i++)
+    {
+      credit (&coop_workers[i]);
+      steals += coop_peek (&coop_workers[i].steals);
+    }
+  for (unsigned i = 0; i < coop_nspares; i++)
+    {
+      credit (&coop_workers[COOP_SPARE_FIRST + i]);
+      steals += coop_peek (&coop_workers[COOP_SPARE_FIRST + i].steals);
+    }
+  coop_report->steals = steals;
+  coop_report->workers = coop_worker_running ();
+}

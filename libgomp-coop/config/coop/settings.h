@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the environment asks for (docs/architecture.md).
+
+     COSCHED_SOCKET   path of the agent's socket; unset: no agent
+     COSCHED_JOB      job id, decimal
+     COSCHED_ULTS     tasks per CPU when OMP_NUM_THREADS is unset: 1..64, auto
+     COSCHED_MODE     auto, donor, ult, kthread
+     COSCHED_VERBOSE  1: a line to stderr when the agent is found or lost
+
+   In the mode auto a process without agent is not managed at all, one with an
+   agent uses donors, unless the program imports functions that act on kernel
+   threads; then it uses kernel threads.  */
+
+#ifndef COOP_SETTINGS_H
+#define COOP_SETTINGS_H 1
+
+#include "coop.h"
+
+#pragma GCC visibility push(hidden)
+
+#define COOP_SOCKET_MAX 108 /* bytes in struct sockaddr_un.sun_path */
+#define COOP_ULTS_MAX 64    /* largest COSCHED_ULTS */
+
+struct coop_settings
+{
+  char socket[COOP_SOCKET_MAX]; /* empty: no agent */
+  unsigned long job;
+  unsigned ults;   /* 0: auto */
+  bool mode_given; /* COSCHED_MODE is something else than auto */
+  bool verbose;
+};
+
+extern struct coop_settings coop_settings;
+
+/* How tasks are backed.  COSCHED_MODE_NONE: unmanaged.  */
+extern enum cosched_mode coop_mode;
+
+/* Reads the environment; sets coop_mode and coop_managed.  A bad value is
+   reported as libgomp does and ignored.  */
+extern void coop_settings_read (void);
+
+/* Tasks per CPU for a process that may use CPUS CPUs.  */
+extern unsigned coop_settings_ults (unsigned cpus);
+
+/* Prints a line to stderr if COSCHED_VERBOSE is set.  */
+extern void coop_say (const char *format, ...)
+    __attribute__ ((format (printf, 1, 2)));
+
+#pragma GCC visibility pop
+
+#endif /* COOP_SETTINGS_H */

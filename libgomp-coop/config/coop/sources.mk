@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1
+# Copyright (C) 2026 The coschedule developers
+# Sources of the port that replace no file of libgomp.
+
+COOP_SOURCES = \
+	allot.c \
+	attach.c \
+	base.c \
+	blocking.c \
+	dispatch.c \
+	donor.c \
+	kthread.c \
+	monitor.c \
+	needs.c \
+	park.c \
+	runq.c \
+	section.c \
+	settings.c \
+	start.c \
+	switch-x86_64.S \
+	ult.c \
+	watchdog.c \
+	worker.c

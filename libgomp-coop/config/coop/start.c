@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Start of the runtime (start.h).  */
+
+#include "start.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libgomp.h"
+
+#include "dispatch.h"
+#include "donor.h"
+#include "kthread.h"
+#include "monitor.h"
+#include "park.h"
+#include "section.h"
+#include "settings.h"
+#include "ult.h"
+#include "worker.h"
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool started;
+static struct coop_ult root;
+
+static void
+home_scheduler (void)
+{
+  coop_dispatch_begin ();
+  coop_dispatch_loop (&coop_workers[0]);
+}
+
+/* The initial thread becomes the root.  */
+static int
+adopt_root (void)
+{
+  struct coop_worker *w = &coop_workers[0];
+
+  memset (&root, 0, sizeof root);
+  root.root = true;
+  root.thread = coop_tls.thread;
+  if (coop_mode == COSCHED_MODE_KTHREAD)
+    {
+      root.kind = COOP_KTHREAD;
+      root.pinned = COOP_CPU_NONE;
+      coop_worker_adopt (w);
+      coop_kthread_adopt (&root, w);
+      return 0;
+    }
+  if (coop_donor_create_scheduler (w, home_scheduler))
+    return -1;
+  coop_donor_leave_rseq ();
+  root.kind = COOP_ULT;
+  root.tp = __builtin_thread_pointer ();
+  root.tls = &coop_tls;
+  w->running = &root;
+  coop_tls.worker = w;
+  coop_tls.ult = &root;
+  coop_worker_adopt (w);
+  return 0;
+}
+
+static void
+after_fork (void)
+{
+  struct gomp_thread *thread = coop_tls.thread;
+
+  pthread_mutex_init (&start_lock, NULL);
+  started = false;
+  coop_tls.ult = NULL;
+  coop_tls.worker = NULL;
+  coop_ult_live = 0;
+  coop_park_reset ();
+  coop_worker_reset ();
+  coop_monitor_reset ();
+  coop_section_reset ();
+  /* The threads of the parent's pool do not exist here.  */
+  if (thread && thread->ts.level == 0)
+    thread->thread_pool = NULL;
+  gomp_managed_threads = 1;
+}
+
+static void
+start (void)
+{
+  static bool registered;
+  bool initial = syscall (SYS_gettid) == getpid ();
+
+  coop_ult_live = 1;
+  if (coop_park_table (0))
+    goto fail;
+  coop_section_start ();
+  coop_worker_assign (&coop_initial_cpus, NULL);
+  if (coop_nworkers == 0)
+    goto fail;
+  if (initial && adopt_root ())
+    goto fail;
+  if (coop_monitor_start ())
+    coop_say ("the monitor thread cannot be created");
+  if (coop_mode != COSCHED_MODE_KTHREAD)
+    coop_donor_wrap_setxid ();
+  if (!registered)
+    pthread_atfork (NULL, NULL, after_fork);
+  registered = true;
+  return;
+
+fail:
+  coop_managed = false;
+  coop_mode = COSCHED_MODE_NONE;
+}
+
+void
+coop_start (void)
+{
+  if (__atomic_load_n (&started, __ATOMIC_ACQUIRE))
+    return;
+  pthread_mutex_lock (&start_lock);
+  if (!started)
+    {
+      start ();
+      __atomic_store_n (&started, true, __ATOMIC_RELEASE);
+    }
+  pthread_mutex_unlock (&start_lock);
+}

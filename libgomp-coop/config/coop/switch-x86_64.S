@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* coop_switch for x86-64 (System V ABI); see switch.h.  */
+
+	.text
+	.p2align 4
+	.globl	coop_switch
+	.hidden	coop_switch
+	.type	coop_switch, @function
+coop_switch:
+	.cfi_startproc
+	endbr64
+	pushq	%rbp
+	.cfi_adjust_cfa_offset 8
+	pushq	%rbx
+	.cfi_adjust_cfa_offset 8
+	pushq	%r12
+	.cfi_adjust_cfa_offset 8
+	pushq	%r13
+	.cfi_adjust_cfa_offset 8
+	pushq	%r14
+	.cfi_adjust_cfa_offset 8
+	pushq	%r15
+	.cfi_adjust_cfa_offset 8
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	/* The control parts of both floating-point units are callee-saved.  */
+	stmxcsr	(%rsp)
+	fnstcw	4(%rsp)
+	movq	%rsp, (%rdi)
+	movq	%rsi, %rsp
+	cmpb	$0, coop_switch_by_kernel(%rip)
+	jne	2f
+	wrfsbase %rdx
+1:	ldmxcsr	(%rsp)
+	fldcw	4(%rsp)
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq	%r15
+	.cfi_adjust_cfa_offset -8
+	popq	%r14
+	.cfi_adjust_cfa_offset -8
+	popq	%r13
+	.cfi_adjust_cfa_offset -8
+	popq	%r12
+	.cfi_adjust_cfa_offset -8
+	popq	%rbx
+	.cfi_adjust_cfa_offset -8
+	popq	%rbp
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_adjust_cfa_offset 56
+2:	movl	$158, %eax	/* SYS_arch_prctl */
+	movl	$0x1002, %edi	/* ARCH_SET_FS */
+	movq	%rdx, %rsi
+	syscall
+	jmp	1b
+	.cfi_endproc
+	.size	coop_switch, .-coop_switch
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Upstream's team.c, creating tasks where it creates threads, and telling
+   which section runs.  */
+
+#include "libgomp.h"
+#include "dispatch.h"
+#include "section.h"
+#include "start.h"
+#include "ult.h"
+
+#define pthread_create(handle, attr, fn, data)                                \
+  coop_ult_create (handle, attr, fn, data, (data)->ts.team_id,                \
+		   (data)->ts.team->nthreads)
+#define pthread_join(handle, result) coop_ult_join (handle)
+#define pthread_detach(handle) coop_ult_detach (handle)
+#define pthread_self() coop_ult_handle ()
+#define pthread_exit(result) coop_ult_exit ()
+#define gomp_team_start upstream_team_start
+#define gomp_team_end upstream_team_end
+static void upstream_team_start (void (*) (void *), void *, unsigned, unsigned,
+				 struct gomp_team *, struct gomp_taskgroup *);
+static void upstream_team_end (void);
+#include "../../team.c"
+#undef gomp_team_start
+#undef gomp_team_end
+
+void
+gomp_team_start (void (*fn) (void *), void *data, unsigned nthreads,
+		 unsigned flags, struct gomp_team *team,
+		 struct gomp_taskgroup *taskgroup)
+{
+  if (__builtin_expect (coop_managed, 0) && gomp_thread ()->ts.level == 0)
+    {
+      coop_ult_self ();
+      coop_section_begin (fn, nthreads);
+    }
+  upstream_team_start (fn, data, nthreads, flags, team, taskgroup);
+}
+
+void
+gomp_team_end (void)
+{
+  upstream_team_end ();
+  if (__builtin_expect (coop_managed, 0) && gomp_thread ()->ts.level == 0)
+    {
+      coop_section_end ();
+      coop_dispatch_return_home ();
+    }
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Life of a task (ult.h).  */
+
+#include "ult.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libgomp.h"
+
+#include "dispatch.h"
+#include "donor.h"
+#include "kthread.h"
+#include "park.h"
+#include "runq.h"
+#include "settings.h"
+#include "start.h"
+#include "worker.h"
+
+#undef pthread_setspecific
+
+#define GUARD 4096			 /* bytes below a plain task's stack */
+#define DEFAULT_STACK ((size_t) 8 << 20) /* where the attribute says nothing */
+#define FIRST_ID 0x40000000		 /* above all kernel tids */
+
+unsigned coop_ult_live;
+
+static unsigned next_id;
+static __thread struct gomp_thread foreign_thread;
+static __thread struct coop_ult foreign_ult;
+
+struct gomp_thread *
+coop_thread_foreign (void)
+{
+  coop_tls.thread = &foreign_thread;
+  return &foreign_thread;
+}
+
+void
+coop_thread_set (void *thread)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  coop_tls.thread = thread;
+  if (u)
+    u->thread = thread;
+}
+
+int
+coop_thread_set_destructor (void *thread)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  /* What libgomp frees at the end of a thread, only initial threads have.  */
+  if (u && u->kind == COOP_ULT && !u->root)
+    return 0;
+  return pthread_setspecific (gomp_thread_destructor, thread);
+}
+
+struct coop_ult *
+coop_ult_self (void)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  if (__builtin_expect (u != NULL, 1))
+    return u;
+  coop_start ();
+  u = coop_tls_ult ();
+  if (u)
+    return u;
+  foreign_ult.kind = COOP_FOREIGN;
+  foreign_ult.thread = coop_tls.thread;
+  coop_tls.ult = &foreign_ult;
+  return &foreign_ult;
+}
+
+unsigned
+coop_ult_settle (struct coop_ult *u)
+{
+  struct coop_worker *w
+      = u->kind == COOP_KTHREAD ? u->slot : coop_tls_worker ();
+  if (u->kind == COOP_ULT && u->root)
+    u->home = 0;
+  else if (w && !coop_is_spare (w))
+    u->home = w->index;
+  return u->home;
+}
+
+int
+coop_ult_id (void)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  if (u && u->kind == COOP_ULT)
+    return FIRST_ID + (int) u->id;
+  return (int) syscall (SYS_gettid);
+}
+
+/* A thread of an unmanaged process: as upstream's, but its data, which lie on
+   the stack, are forgotten before destructors of thread-local objects run.  */
+struct pthread_start
+{
+  void *(*fn) (void *);
+  void *arg;
+};
+
+static void *
+pthread_main (void *arg)
+{
+  struct pthread_start start = *(struct pthread_start *) arg;
+  free (arg);
+  void *result = start.fn (start.arg);
+  coop_tls.thread = NULL;
+  return result;
+}
+
+static int
+create_pthread (pthread_t *handle, const pthread_attr_t *attr,
+		void *(*fn) (void *), void *arg)
+{
+  struct pthread_start *start = malloc (sizeof *start);
+  if (!start)
+    return EAGAIN;
+  start->fn = fn;
+  start->arg = arg;
+  int err = pthread_create (handle, attr, pthread_main, start);
+  if (err)
+    free (start);
+  return err;
+}
+
+void
+coop_ult_main (void)
+{
+  coop_dispatch_begin ();
+  struct coop_ult *u = coop_tls_ult ();
+  u->fn (u->arg);
+  coop_ult_exit ();
+}
+
+/* A task on a stack of its own, with the thread-local storage of whatever
+   worker runs it.  */
+static int
+create_plain (struct coop_ult *u, const pthread_attr_t *attr)
+{
+  size_t size = 0;
+  if (pthread_attr_getstacksize (attr, &size) || size == 0)
+    size = DEFAULT_STACK;
+  size = ((size + GUARD - 1) & -(size_t) GUARD) + GUARD;
+  char *p = mmap (NULL, size, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1,
+		  0);
+  if (p == MAP_FAILED)
+    return EAGAIN;
+  mprotect (p, GUARD, PROT_NONE);
+  u->stack = p;
+  u->stack_size = size;
+  u->sp = coop_first_frame ((uintptr_t) p + size, coop_ult_main);
+  coop_runq_append (&coop_workers[u->home], u, u, 1);
+  coop_dispatch_ready (1);
+  return 0;
+}
+
+static int
+create_task (struct coop_ult *u, const pthread_attr_t *attr)
+{
+  if (coop_mode == COSCHED_MODE_KTHREAD)
+    return coop_kthread_create (u, attr);
+  if (coop_mode == COSCHED_MODE_ULT)
+    return create_plain (u, attr);
+  int err = coop_donor_create (u, attr);
+  /* Too many threads for the user's limit: better a program whose tasks share
+     thread-local storage than none, unless donors were demanded.  */
+  if (err && !coop_settings.mode_given)
+    err = create_plain (u, attr);
+  return err;
+}
+
+int
+coop_ult_create (pthread_t *handle, const pthread_attr_t *attr,
+		 void *(*fn) (void *), void *arg, unsigned id, unsigned team)
+{
+  if (!coop_managed)
+    return create_pthread (handle, attr, fn, arg);
+  struct coop_ult *u = calloc (1, sizeof *u);
+  if (!u)
+    return EAGAIN;
+  u->fn = fn;
+  u->arg = arg;
+  u->id = __atomic_add_fetch (&next_id, 1, __ATOMIC_RELAXED);
+  u->kind = coop_mode == COSCHED_MODE_KTHREAD ? COOP_KTHREAD : COOP_ULT;
+  u->home = coop_worker_choose (id, team);
+  u->pinned = COOP_CPU_NONE;
+  *handle = (pthread_t) u;
+  coop_worker_demand (__atomic_add_fetch (&coop_ult_live, 1,
+					  __ATOMIC_RELAXED));
+  int err = create_task (u, attr);
+  if (err)
+    {
+      __atomic_sub_fetch (&coop_ult_live, 1, __ATOMIC_RELAXED);
+      free (u);
+    }
+  return err;
+}
+
+pthread_t
+coop_ult_handle (void)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  return u ? (pthread_t) u : pthread_self ();
+}
+
+int
+coop_ult_detach (pthread_t handle)
+{
+  if (!coop_managed)
+    return pthread_detach (handle);
+  struct coop_ult *u = (struct coop_ult *) handle;
+  u->detached = true;
+  return 0;
+}
+
+int
+coop_ult_join (pthread_t handle)
+{
+  if (!coop_managed)
+    return pthread_join (handle, NULL);
+  struct coop_ult *u = (struct coop_ult *) handle;
+  while (!coop_load (&u->done))
+    coop_park (&u->done, 0);
+  if (!u->stack)
+    pthread_join (u->pthread, NULL);
+  free (u);
+  return 0;
+}
+
+void
+coop_ult_exit (void)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  if (!u)
+    {
+      coop_tls.thread = NULL;
+      pthread_exit (NULL);
+    }
+  __atomic_sub_fetch (&coop_ult_live, 1, __ATOMIC_RELAXED);
+  if (u->kind == COOP_KTHREAD)
+    coop_kthread_exit (u);
+  coop_dispatch_exit (u);
+}
+
+void
+coop_ult_reclaim (struct coop_ult *u)
+{
+  bool detached = u->detached;
+  if (u->stack)
+    munmap (u->stack, u->stack_size);
+  else
+    coop_donor_finish (u, detached);
+  if (!detached)
+    {
+      /* The joiner frees U as soon as it sees this.  */
+      coop_store (&u->done, 1);
+      coop_unpark (&u->done, INT_MAX);
+    }
+  else if (u->stack)
+    free (u);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Watchdog: programs that spin on variables of their own.
+
+   A task that waits in a loop of the program's own never reaches a scheduling
+   point; if the task it waits for is queued behind it, both wait for ever.
+   When tasks are queued and a worker has been busy with one task for too long,
+   the watchdog lets spares run, twice as many at each tick, until each task
+   that can run does: then the kernel's time slices resolve the wait.  Spares
+   stay on the CPUs of the allotment.  A task that just computes for long looks
+   the same; then the spares cost time slicing, but not correctness.
+
+   How many spares a section needed is remembered, so that its next run gets
+   them at the first tick.  */
+
+#ifndef COOP_WATCHDOG_H
+#define COOP_WATCHDOG_H 1
+
+#include "coop.h"
+
+#pragma GCC visibility push(hidden)
+
+/* One look at all workers.  Returns true if it should look again soon.  */
+extern bool coop_watchdog_tick (uint64_t now_ns);
+
+#pragma GCC visibility pop
+
+#endif /* COOP_WATCHDOG_H */

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Workers and the assignment of CPUs to them (worker.h).  */
+
+#include "worker.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libgomp.h"
+
+#include "cpuset.h"
+#include "dispatch.h"
+#include "donor.h"
+#include "park.h"
+#include "runq.h"
+#include "settings.h"
+
+/* Idle workers spin so long before they sleep: longer than the serial code
+   between two short regions, shorter than what a neighbour would notice.  */
+#define IDLE_SPIN_NS 1000000
+
+struct cosched_cpuset coop_initial_cpus;
+unsigned coop_worker_changes;
+
+/* Protects what the monitor, the first region and new threads change: the
+   CPUs of workers, their affinity, who has been started.  */
+static pthread_mutex_t assign_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cosched_cpuset allotted; /* last one that was not empty */
+static unsigned demand;		       /* tasks, at most */
+static unsigned started;	       /* workers with a kernel thread */
+static int nsleeping;
+
+void
+coop_worker_wake (struct coop_worker *w)
+{
+  if (w->started && coop_load (&w->sleeping)
+      && __atomic_exchange_n (&w->sleeping, 0, __ATOMIC_ACQ_REL))
+    coop_futex_wake (&w->sleeping, 1);
+}
+
+static bool
+wake_if_asleep (struct coop_worker *w)
+{
+  if (!coop_load (&w->sleeping) || !coop_may_run (w) || !w->started)
+    return false;
+  coop_worker_wake (w);
+  return true;
+}
+
+void
+coop_worker_kick (unsigned count)
+{
+  coop_fence ();
+  if (count == 0 || coop_load (&nsleeping) == 0)
+    return;
+  unsigned n = coop_peek (&coop_nworkers);
+  for (unsigned i = 0; i < n && count > 0; i++)
+    count -= wake_if_asleep (&coop_workers[i]);
+  n = coop_peek (&coop_nspares);
+  for (unsigned i = 0; i < n && count > 0; i++)
+    count -= wake_if_asleep (&coop_workers[COOP_SPARE_FIRST + i]);
+}
+
+void
+coop_worker_settled (struct coop_worker *w)
+{
+  if (__atomic_exchange_n (&w->straggling, 0, __ATOMIC_SEQ_CST))
+    __atomic_sub_fetch (&coop_crowded, 1, __ATOMIC_SEQ_CST);
+}
+
+void
+coop_worker_sleep (struct coop_worker *w)
+{
+  __atomic_add_fetch (&nsleeping, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n (&w->sleeping, 1, __ATOMIC_SEQ_CST);
+  coop_worker_settled (w);
+  coop_fence ();
+  if (coop_may_run (w) && (coop_load (&w->home_ready) || coop_runq_any ()))
+    coop_store (&w->sleeping, 0);
+  while (coop_load (&w->sleeping))
+    coop_futex_sleep (&w->sleeping, 1);
+  __atomic_sub_fetch (&nsleeping, 1, __ATOMIC_SEQ_CST);
+}
+
+enum coop_spin
+coop_worker_spin (struct coop_worker *w, const int *addr, int value)
+{
+  unsigned long limit = gomp_spin_count_var;
+
+  for (unsigned i = 0;; i++)
+    {
+      if (coop_load (addr) != value)
+	{
+	  w->idle_since_ns = 0;
+	  return COOP_SPIN_CHANGED;
+	}
+      if (i % 16 == 0
+	  && (coop_must_leave (w) || coop_peek (&w->queue.length)
+	      || coop_peek (&coop_crowded) || coop_runq_look (w, i / 16)))
+	return COOP_SPIN_WORK;
+      if (i >= limit)
+	return COOP_SPIN_TIMEOUT;
+      if (i % 256 == 255)
+	{
+	  uint64_t now = coop_now_ns ();
+	  if (w->idle_since_ns == 0)
+	    w->idle_since_ns = now;
+	  else if (now - w->idle_since_ns > IDLE_SPIN_NS)
+	    return COOP_SPIN_TIMEOUT;
+	}
+      coop_pause ();
+    }
+}
+
+void
+coop_worker_idle (struct coop_worker *w)
+{
+  enum coop_spin r
+      = coop_is_spare (w)
+	    ? COOP_SPIN_TIMEOUT
+	    : coop_worker_spin (w, (int *) &w->queue.length, 0);
+  if (r == COOP_SPIN_TIMEOUT || coop_peek (&coop_crowded))
+    coop_worker_sleep (w);
+}
+
+/* ---- Affinity.  All of these with assign_lock held.  ---- */
+
+static void
+pin_tid (pid_t tid, int cpu)
+{
+  struct cosched_cpuset one;
+  if (cpu < 0 || cpu >= COOP_MAX_CPUS)
+    {
+      if (cpuset_first (&allotted) >= 0)
+	cpuset_apply (tid, &allotted);
+      return;
+    }
+  memset (&one, 0, sizeof one);
+  cpuset_add (&one, cpu);
+  cpuset_apply (tid, &one);
+}
+
+void
+coop_worker_pin (struct coop_worker *w)
+{
+  pthread_mutex_lock (&assign_lock);
+  w->tid = (pid_t) syscall (SYS_gettid);
+  pin_tid (0, w->cpu);
+  pthread_mutex_unlock (&assign_lock);
+}
+
+void
+coop_worker_pin_any (void)
+{
+  pthread_mutex_lock (&assign_lock);
+  pin_tid (0, COOP_CPU_ANY);
+  pthread_mutex_unlock (&assign_lock);
+}
+
+/* ---- Kernel threads.  ---- */
+
+static void *
+worker_main (void *arg)
+{
+  struct coop_worker *w = arg;
+  coop_tls.worker = w;
+  w->sched_tls = &coop_tls;
+  w->sched_tp = w->own_tp = __builtin_thread_pointer ();
+  coop_donor_leave_rseq ();
+  coop_worker_pin (w);
+  coop_dispatch_loop (w);
+}
+
+/* With assign_lock held.  A worker that cannot be started stays asleep, and
+   what is queued for it is stolen.  */
+static bool
+start_thread (struct coop_worker *w)
+{
+  pthread_t thread;
+  if (coop_mode == COSCHED_MODE_KTHREAD)
+    {
+      w->started = true;
+      return true;
+    }
+  w->sleeping = 0;
+  w->started = true;
+  if (pthread_create (&thread, NULL, worker_main, w))
+    {
+      w->sleeping = 1;
+      w->started = false;
+      return false;
+    }
+  pthread_detach (thread);
+  return true;
+}
+
+static void
+start_wanted (void)
+{
+  for (unsigned i = 0; i < coop_nworkers && started < demand; i++)
+    {
+      struct coop_worker *w = &coop_workers[i];
+      if (!w->started && w->cpu >= 0)
+	{
+	  if (!start_thread (w))
+	    return;
+	  started++;
+	}
+    }
+}
+
+void
+coop_worker_adopt (struct coop_worker *w)
+{
+  pthread_mutex_lock (&assign_lock);
+  w->started = true;
+  w->sleeping = 0;
+  w->own_tp = __builtin_thread_pointer ();
+  started++;
+  pthread_mutex_unlock (&assign_lock);
+  coop_worker_pin (w);
+}
+
+void
+coop_worker_demand (unsigned tasks)
+{
+  if (tasks <= coop_peek (&demand))
+    return;
+  pthread_mutex_lock (&assign_lock);
+  if (tasks > demand)
+    {
+      __atomic_store_n (&demand, tasks, __ATOMIC_RELAXED);
+      start_wanted ();
+    }
+  pthread_mutex_unlock (&assign_lock);
+}
+
+void
+coop_worker_spares (unsigned count)
+{
+  if (count > COOP_MAX_SPARES)
+    count = COOP_MAX_SPARES;
+  pthread_mutex_lock (&assign_lock);
+  while (coop_nspares < count)
+    {
+      struct coop_worker *w = &coop_workers[COOP_SPARE_FIRST + coop_nspares];
+      w->index = COOP_SPARE_FIRST + coop_nspares;
+      w->cpu = COOP_CPU_NONE;
+      w->sleeping = 1;
+      if (!start_thread (w))
+	break;
+      __atomic_store_n (&coop_nspares, coop_nspares + 1, __ATOMIC_RELEASE);
+    }
+  for (unsigned i = 0; i < coop_nspares; i++)
+    {
+      struct coop_worker *w = &coop_workers[COOP_SPARE_FIRST + i];
+      int cpu = i < count ? COOP_CPU_ANY : COOP_CPU_NONE;
+      if (w->cpu == cpu)
+	continue;
+      __atomic_add_fetch (&coop_crowded, cpu == COOP_CPU_ANY ? 1 : -1,
+			  __ATOMIC_SEQ_CST);
+      __atomic_store_n (&w->cpu, cpu, __ATOMIC_SEQ_CST);
+    }
+  pthread_mutex_unlock (&assign_lock);
+}
+
+unsigned
+coop_worker_choose (unsigned id, unsigned team)
+{
+  unsigned n = coop_peek (&coop_nworkers), usable = 0, last = 0;
+  for (unsigned i = 0; i < n; i++)
+    usable += coop_may_run (&coop_workers[i]);
+  if (usable == 0)
+    return 0;
+  unsigned wanted = (unsigned) ((uint64_t) (id % team) * usable / team);
+  for (unsigned i = 0; i < n; i++)
+    if (coop_may_run (&coop_workers[i]))
+      {
+	last = i;
+	if (wanted-- == 0)
+	  break;
+      }
+  return last;
+}
+
+unsigned
+coop_worker_running (void)
+{
+  unsigned n = coop_peek (&coop_nworkers), running = 0;
+  for (unsigned i = 0; i < n; i++)
+    running += coop_workers[i].started && !coop_load (&coop_workers[i].sleeping);
+  n = coop_peek (&coop_nspares);
+  for (unsigned i = 0; i < n; i++)
+    running += !coop_load (&coop_workers[COOP_SPARE_FIRST + i].sleeping);
+  return running;
+}
+
+/* ---- Assignment.  ---- */
+
+static bool
+is_busy (struct coop_worker *w)
+{
+  return w->started && !coop_load (&w->sleeping);
+}
+
+/* Decides in CPU[0..n) who gets which of CPUS.  */
+static void
+distribute (const struct cosched_cpuset *cpus, int *cpu, unsigned n)
+{
+  struct cosched_cpuset left = *cpus;
+
+  for (unsigned i = 0; i < n; i++)
+    {
+      cpu[i] = COOP_CPU_NONE;
+      if (cpuset_has (&left, coop_workers[i].cpu))
+	{
+	  cpu[i] = coop_workers[i].cpu;
+	  cpuset_remove (&left, cpu[i]);
+	}
+    }
+  /* The initial thread stays on worker 0: it may take another's CPU.  */
+  if (cpu[0] < 0 && cpuset_first (&left) < 0)
+    for (unsigned i = n; i-- > 1 && cpu[0] < 0;)
+      if (cpu[i] >= 0)
+	{
+	  cpu[0] = cpu[i];
+	  cpu[i] = COOP_CPU_NONE;
+	}
+  /* Then those that run, as displaced ones or stragglers; then the others.  */
+  for (int pass = 0; pass < 3; pass++)
+    for (unsigned i = 0; i < n; i++)
+      {
+	int free = cpuset_first (&left);
+	if (free < 0)
+	  return;
+	if (cpu[i] >= 0 || (pass == 0 && i != 0)
+	    || (pass == 1 && !is_busy (&coop_workers[i])))
+	  continue;
+	cpu[i] = free;
+	cpuset_remove (&left, free);
+      }
+}
+
+/* W loses its CPU.  It or this sees that it has gone to sleep meanwhile.  */
+static void
+take_cpu (struct coop_worker *w)
+{
+  __atomic_store_n (&w->cpu, COOP_CPU_NONE, __ATOMIC_SEQ_CST);
+  if (!w->started)
+    return;
+  if (!__atomic_exchange_n (&w->straggling, 1, __ATOMIC_SEQ_CST))
+    __atomic_add_fetch (&coop_crowded, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n (&w->sleeping, __ATOMIC_SEQ_CST))
+    coop_worker_settled (w);
+  if (w->tid)
+    pin_tid (w->tid, COOP_CPU_NONE);
+}
+
+static void
+give_cpu (struct coop_worker *w, int cpu, const uint16_t *node)
+{
+  w->node = node ? node[cpu] : 0;
+  __atomic_store_n (&w->cpu, cpu, __ATOMIC_SEQ_CST);
+  if (!w->started)
+    return;
+  if (w->tid)
+    pin_tid (w->tid, cpu);
+  coop_worker_settled (w);
+  if (coop_mode != COSCHED_MODE_KTHREAD)
+    coop_worker_wake (w);
+}
+
+/* Has workers up to N, asleep and without CPUs.  */
+static unsigned
+grow (unsigned n)
+{
+  for (unsigned i = coop_nworkers; i < n; i++)
+    {
+      struct coop_worker *w = &coop_workers[i];
+      w->index = i;
+      w->cpu = COOP_CPU_NONE;
+      w->sleeping = 1;
+      if (coop_park_table (i))
+	return i;
+      __atomic_store_n (&coop_nworkers, i + 1, __ATOMIC_RELEASE);
+    }
+  return coop_nworkers;
+}
+
+void
+coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
+{
+  int cpu[COOP_MAX_CPUS];
+
+  pthread_mutex_lock (&assign_lock);
+  __atomic_add_fetch (&coop_worker_changes, 1, __ATOMIC_SEQ_CST);
+  unsigned n = grow (cpuset_count (cpus));
+  distribute (cpus, cpu, n);
+  if (cpuset_first (cpus) >= 0)
+    allotted = *cpus;
+  for (unsigned i = 0; i < n; i++)
+    if (cpu[i] < 0 && coop_workers[i].cpu >= 0)
+      take_cpu (&coop_workers[i]);
+    else if (cpu[i] < 0 && coop_workers[i].tid && cpuset_first (cpus) >= 0)
+      pin_tid (coop_workers[i].tid, COOP_CPU_NONE); /* straggler or asleep */
+  for (unsigned i = 0; i < coop_nspares; i++)
+    if (coop_workers[COOP_SPARE_FIRST + i].tid)
+      pin_tid (coop_workers[COOP_SPARE_FIRST + i].tid, COOP_CPU_ANY);
+  for (unsigned i = 0; i < n; i++)
+    if (cpu[i] >= 0 && cpu[i] != coop_workers[i].cpu)
+      give_cpu (&coop_workers[i], cpu[i], node);
+  start_wanted ();
+  pthread_mutex_unlock (&assign_lock);
+}
+
+void
+coop_worker_reset (void)
+{
+  pthread_mutex_init (&assign_lock, NULL);
+  memset (coop_workers, 0, sizeof coop_workers);
+  memset (&allotted, 0, sizeof allotted);
+  coop_nworkers = coop_nspares = started = demand = 0;
+  coop_crowded = nsleeping = 0;
+  if (cpuset_first (&coop_initial_cpus) >= 0)
+    cpuset_apply (0, &coop_initial_cpus);
+}

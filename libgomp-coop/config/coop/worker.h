@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Workers: kernel threads on the CPUs of the allotment.
+
+   coop_worker_assign gives each CPU of the allotment to one worker.  A worker
+   keeps its CPU as long as possible; worker 0 always has one.  A worker that
+   loses its CPU is moved at once onto the CPUs that remain, so that the other
+   job finds its CPU free; it runs on as a straggler until its task reaches a
+   scheduling point, then it sleeps.  While there are stragglers or spares
+   nobody spins, since the one waited for may need the CPU.
+
+   Kernel threads are created when there are tasks for them.  */
+
+#ifndef COOP_WORKER_H
+#define COOP_WORKER_H 1
+
+#include "coop.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Puts CPUS into effect; NODE is the CPU node of each CPU, or NULL.  No worker
+   may run afterwards if CPUS is empty.  */
+extern void coop_worker_assign (const struct cosched_cpuset *cpus,
+				const uint16_t *node);
+
+/* Kernel threads that run tasks or look for some.  */
+extern unsigned coop_worker_running (void);
+
+/* There are TASKS tasks: start workers that have a CPU and no thread yet.  */
+extern void coop_worker_demand (unsigned tasks);
+
+/* Index of the worker on which task ID of a team of TEAM should begin:
+   neighbours in the team are neighbours on the CPUs.  */
+extern unsigned coop_worker_choose (unsigned id, unsigned team);
+
+/* Wakes W if it sleeps.  */
+extern void coop_worker_wake (struct coop_worker *w);
+
+/* Wakes up to COUNT sleeping workers that may run.  */
+extern void coop_worker_kick (unsigned count);
+
+/* W sleeps until woken, unless there is work that it may do.  */
+extern void coop_worker_sleep (struct coop_worker *w);
+
+/* W has nothing to do: spins a while for work, then sleeps.  */
+extern void coop_worker_idle (struct coop_worker *w);
+
+/* Spins until *ADDR is not VALUE.  COOP_SPIN_CHANGED; COOP_SPIN_WORK: W has
+   something better to do, or its CPU is wanted; COOP_SPIN_TIMEOUT.  */
+enum coop_spin
+{
+  COOP_SPIN_CHANGED,
+  COOP_SPIN_WORK,
+  COOP_SPIN_TIMEOUT
+};
+extern enum coop_spin coop_worker_spin (struct coop_worker *w,
+					const int *addr, int value);
+
+/* W no longer runs anything: it is no straggler any more.  */
+extern void coop_worker_settled (struct coop_worker *w);
+
+/* Binds the calling kernel thread to W's CPU and notes it as W's.  */
+extern void coop_worker_pin (struct coop_worker *w);
+
+/* Binds the calling kernel thread to all CPUs of the allotment.  */
+extern void coop_worker_pin_any (void);
+
+/* Lets COUNT spares run; starts those that are missing.  */
+extern void coop_worker_spares (unsigned count);
+
+/* Forgets all kernel threads (child of a fork) and unbinds the caller.  */
+extern void coop_worker_reset (void);
+
+/* Times that the assignment has changed.  */
+extern unsigned coop_worker_changes;
+
+/* The calling kernel thread, initial in the process, is that of worker 0.  */
+extern void coop_worker_adopt (struct coop_worker *w);
+
+/* CPUs this process could use when it started.  */
+extern struct cosched_cpuset coop_initial_cpus;
+
+#pragma GCC visibility pop
+
+#endif /* COOP_WORKER_H */
