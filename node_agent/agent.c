@@ -179,7 +179,8 @@ void agent_job_changed(struct agent *a, struct job *job, const char *why)
         job->unattached_since_ns = 0;
         job->ended_wall_ns = 0;
     } else if (!job_live(job) && job->live_since_ns) {
-        /* The last look at what it had; observers skip what is not live. */
+        /* What it had until now still counts for its record. */
+        observer_update(a->observer, &a->jobs, &a->options, now_ns);
         job->live_since_ns = 0;
         job->ended_wall_ns = clock_wall_ns();
         job->rigid = false;
@@ -337,7 +338,7 @@ static int build_parts(struct agent *a, struct errtext *err)
         return -1;
     log_info("counters: %s", why.text);
     if (!(a->observer = observer_new(a->counters, a->topology)) ||
-        !(a->enforcer = enforcer_new(a->warden)) ||
+        !(a->enforcer = enforcer_new(a->warden, &a->options)) ||
         !(a->trace = trace_new()) || !(a->decisions = decisions_new()))
         return errtext_set(err, ENOMEM, "agent: out of memory");
     a->scheduler = scheduler_new(&(struct scheduler_parts){

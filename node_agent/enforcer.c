@@ -26,15 +26,19 @@
 
 struct enforcer {
     struct warden *warden;
+    const struct node_options *options;
     uint64_t next_scan_ns;
 };
 
-struct enforcer *enforcer_new(struct warden *warden)
+struct enforcer *enforcer_new(struct warden *warden,
+                              const struct node_options *options)
 {
     struct enforcer *e = calloc(1, sizeof(*e));
 
-    if (e)
+    if (e) {
         e->warden = warden;
+        e->options = options;
+    }
     return e;
 }
 
@@ -149,19 +153,6 @@ static bool is_attached(const struct job *job, pid_t pid)
     return false;
 }
 
-static void look(struct tracked *t, const struct job *job,
-                 const struct proc_stat *stat, uint64_t now_ns)
-{
-    t->dead = false;
-    t->attached = is_attached(job, t->pid);
-    if (now_ns - t->look_ns < BUSY_WINDOW_NS)
-        return;
-    if (stat->ticks >= t->ticks + BUSY_TICKS)
-        t->held = true;
-    t->ticks = stat->ticks;
-    t->look_ns = now_ns;
-}
-
 /* True when a process seen for the first time has been busy all its life. */
 static bool busy_all_along(const struct proc_stat *stat)
 {
@@ -175,8 +166,35 @@ static bool busy_all_along(const struct proc_stat *stat)
            stat->ticks * BUSY_WINDOW_NS >= BUSY_TICKS * age_ns;
 }
 
-static void track(struct job *job, const struct proc_stat *stat,
-                  uint64_t now_ns)
+/* Decide whether T is to be held from now on. */
+static void look(const struct enforcer *e, struct tracked *t,
+                 const struct job *job, const struct proc_stat *stat,
+                 uint64_t now_ns)
+{
+    t->dead = false;
+    t->attached = is_attached(job, t->pid);
+    if (t->attached)
+        t->unattached_since_ns = 0;
+    else if (!t->unattached_since_ns)
+        t->unattached_since_ns = now_ns;
+    if (t->attached ||
+        (!job->rigid &&
+         now_ns - t->unattached_since_ns < e->options->attach_ns))
+        return;
+    if (!t->look_ns) {
+        t->held = busy_all_along(stat);
+    } else {
+        if (now_ns - t->look_ns < BUSY_WINDOW_NS)
+            return;
+        if (stat->ticks >= t->ticks + BUSY_TICKS)
+            t->held = true;
+    }
+    t->ticks = stat->ticks;
+    t->look_ns = now_ns;
+}
+
+static void track(const struct enforcer *e, struct job *job,
+                  const struct proc_stat *stat, uint64_t now_ns)
 {
     struct tracked *t = tracked_find(job, stat->pid);
 
@@ -189,12 +207,10 @@ static void track(struct job *job, const struct proc_stat *stat,
     }
     if (t->start != stat->start) { /* new, or the pid was used again */
         t->start = stat->start;
-        t->held = busy_all_along(stat);
-        t->stopped = false;
-        t->ticks = stat->ticks;
-        t->look_ns = now_ns;
+        t->held = t->stopped = false;
+        t->look_ns = t->unattached_since_ns = 0;
     }
-    look(t, job, stat, now_ns);
+    look(e, t, job, stat, now_ns);
 }
 
 /* A dead leader matters while its group or session has members. */
@@ -239,7 +255,7 @@ void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
                 t->dead = true;
         for (size_t i = 0; i < scan.count; i++)
             if (scan.owner[i])
-                track(scan.owner[i], &scan.stat[i], now_ns);
+                track(e, scan.owner[i], &scan.stat[i], now_ns);
         for (struct job *j = jobs->first; j; j = j->next)
             forget_dead(j, &scan);
     }

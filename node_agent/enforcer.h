@@ -16,7 +16,9 @@
  *   others              are held: all threads get the job's CPUs, wider or
  *                       narrower.  Only once they use CPU time, though: a shell
  *                       that waits for a program runs nowhere, and programs
- *                       count the CPUs of the mask they inherit.
+ *                       count the CPUs of the mask they inherit.  In a job
+ *                       that cooperates, a process has the attach timeout to
+ *                       attach (again) before.
  *
  * Looking at /proc costs about 10 us a process, so the periodic scan limits
  * itself to SCAN_SHARE of one CPU; after a change of CPUs it is always done.
@@ -41,13 +43,16 @@ struct tracked {
     bool stopped;   /* by us */
     uint64_t ticks; /* CPU time when last looked at */
     uint64_t look_ns;
+    uint64_t unattached_since_ns; /* 0: attached */
     struct tracked *next;
 };
 
 struct enforcer;
 
-/* WARDEN may be NULL: nothing is undone then if the agent dies. */
-struct enforcer *enforcer_new(struct warden *warden);
+/* WARDEN may be NULL: nothing is undone then if the agent dies.  OPTIONS must
+ * outlive the enforcer. */
+struct enforcer *enforcer_new(struct warden *warden,
+                              const struct node_options *options);
 
 /* Find the processes of all jobs.  Unless FORCE, only when a scan is due. */
 void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,

@@ -180,12 +180,14 @@ void observer_update(struct observer *o, struct job_table *jobs,
 
     for (struct job *j = jobs->first; j; j = j->next) {
         struct section *before = j->section;
-        if (!job_live(j))
+        if (!j->live_since_ns)
             continue;
         add_to_record(o, jobs, j,
                       j->live_since_ns > o->last_ns && o->last_ns
                           ? now_ns - j->live_since_ns
                           : elapsed_ns);
+        if (!job_live(j)) /* ends with this look */
+            continue;
         observe_job(j, options, now_ns);
         if (room && before && before == j->section && !j->parked &&
             !cpuset_empty(&j->cpus) && j->changed_ns <= o->last_ns &&

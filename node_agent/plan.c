@@ -144,6 +144,9 @@ static void plan_profiling(struct work *w, struct plan *plan)
 
     if (!w->input->profile_ns || plan->turns)
         return;
+    /* Equal shares need no profile: measuring would only disturb. */
+    if (!strcmp(plan->policy->name, "equal"))
+        return;
     for (size_t j = 0; j < w->count; j++) {
         const struct job *job = w->input->jobs[w->index[j]];
         size_t d = wanted_dop(w, j);

@@ -100,12 +100,11 @@ json_t *status_reply(const struct agent *a, uint32_t job)
         if (!job || j->id == job)
             json_array_append_new(jobs, job_json(a, j));
     size_t omitted = fit(jobs, false);
-    return json_pack("{s:I, s:s, s:s, s:s, s:s, s:o}", "omitted",
-                     (json_int_t)omitted, "node", a->settings->node, "policy", a->options.policy, "counters",
-                     counters_name(a->counters), "cpus",
-                     cpulist_format(topology_cpus(a->topology), cpus,
-                                    sizeof(cpus)),
-                     "jobs", jobs);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:I, s:o}", "node", a->settings->node, "policy",
+        a->options.policy, "counters", counters_name(a->counters), "cpus",
+        cpulist_format(topology_cpus(a->topology), cpus, sizeof(cpus)),
+        "omitted", (json_int_t)omitted, "jobs", jobs);
 }
 
 json_t *status_explain(const struct agent *a, uint32_t job)

@@ -3,6 +3,7 @@
 
 agent_scripts = \
 	%D%/test_agent_hold.py \
+	%D%/test_agent_munge.py \
 	%D%/test_agent_share.py \
 	%D%/test_agent_slurm.py \
 	%D%/test_agent_socket.py \

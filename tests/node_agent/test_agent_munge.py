@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Privileged requests with --auth munge: only a credential of root or of the
+agent's user will do, and it is good for one time."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fakes import Agent, announce, need, skip, wait_for
+
+MUNGED = shutil.which("munged", path="/usr/sbin:/sbin:" + os.environ["PATH"])
+ANNOUNCE = {"v": 1, "op": "announce", "job": 5, "uid": os.getuid(),
+            "name": "x", "cores": f"0-{os.cpu_count() - 1}", "memory_mb": 0,
+            "options": "", "restarts": 0}
+
+
+class Munged:
+    """A munged of the test's own."""
+
+    def __init__(self, folder):
+        self.socket = os.path.join(folder, "munge.sock")
+        key = os.path.join(folder, "munge.key")
+        with open(key, "wb") as file:
+            file.write(os.urandom(128))
+        os.chmod(key, 0o600)
+        self.process = subprocess.Popen(
+            [MUNGED, "--foreground", "--force", "--key-file", key,
+             "--socket", self.socket,
+             "--pid-file", os.path.join(folder, "munge.pid"),
+             "--seed-file", os.path.join(folder, "munge.seed")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+
+    def works(self):
+        assert self.process.poll() is None, "munged ended"
+        return subprocess.run(["munge", "-S", self.socket, "-n"], check=False,
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode == 0
+
+    def credential(self, request, user=None):
+        """REQUEST signed by USER (default: who runs the test)."""
+        return subprocess.run(
+            ["munge", "-S", self.socket, "-s", json.dumps(request)],
+            check=True, stdout=subprocess.PIPE, user=user).stdout.strip()
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def send(agent, packet):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+        sock.settimeout(10)
+        sock.connect(agent.socket)
+        sock.send(packet)
+        return json.loads(sock.recv(1 << 17))
+
+
+def check(agent, munged):
+    reply = announce(agent, 5)
+    assert not reply["ok"] and "munge credential" in reply["error"], reply
+    if os.getuid() == 0:
+        reply = send(agent, munged.credential(ANNOUNCE, user=65534))
+        assert not reply["ok"] and "only root" in reply["error"], reply
+    assert agent.job(5) is None
+    signed = munged.credential(ANNOUNCE)
+    reply = send(agent, signed)
+    assert reply["ok"] and reply["cpus"], reply
+    reply = send(agent, signed)
+    assert not reply["ok"], "a replayed credential was taken"
+    reply = send(agent, signed[:-9] + b"AAAAAAAA:")
+    assert not reply["ok"], "a forged credential was taken"
+    withdraw = {"v": 1, "op": "withdraw", "job": 5}
+    assert send(agent, munged.credential(withdraw))["ok"]
+    assert agent.job(5) is None
+
+
+def main():
+    need("coschedd")
+    if not MUNGED or not shutil.which("munge"):
+        skip("munge is not installed")
+    agent = Agent()
+    os.chmod(agent.directory, 0o755)
+    munged = Munged(agent.directory)
+    agent.arguments += ["--auth", "munge", "--munge-socket", munged.socket]
+    try:
+        wait_for("munged", munged.works)
+        with agent:
+            check(agent, munged)
+    finally:
+        munged.stop()
+        shutil.rmtree(agent.directory, ignore_errors=True)
+
+
+main()
