@@ -28,6 +28,7 @@ struct scheduler {
     uint64_t signature; /* of what the last plan was made from */
     uint64_t turn_base_ns;
     bool turns;
+    char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
     struct log_limit plan_errors;
 };
 
@@ -207,13 +208,11 @@ static uint64_t signature_of(const struct scheduler *s, struct job **jobs,
         hash(&h, &j->options, sizeof(j->options));
         hash(&h, &section, sizeof(section));
         if (section) {
-            size_t wants = 0;
+            size_t points = section_points(section, s->p.options->profile_ns);
             hash(&h, &section->state, sizeof(section->state));
             hash(&h, &section->profile, sizeof(section->profile));
             /* Whether the measurement under way is long enough. */
-            wants = section_wants(section, section->clean_dop,
-                                  s->p.options->profile_ns);
-            hash(&h, &wants, sizeof(wants));
+            hash(&h, &points, sizeof(points));
         }
     }
     return h;
@@ -285,6 +284,7 @@ static void write_down(struct scheduler *s, struct job **jobs,
                                                       NS_PER_MS));
     if (used < sizeof(d.text))
         snprintf(d.text + used, sizeof(d.text) - used, "%s", plan->reason);
+    snprintf(s->reason, sizeof(s->reason), "%s", plan->reason);
     decisions_add(s->p.decisions, &d);
     log_debug("decided because of %s: %s", why, d.text);
 }
@@ -301,7 +301,8 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         j->target = plan->share[i].cpus;
         j->profiling = plan->share[i].profile_dop > 0;
         if (j->profiling && j->section)
-            section_grant(j->section, plan->share[i].profile_dop);
+            section_grant(j->section, plan->share[i].profile_dop,
+                          s->p.options->profile_ns);
     }
     move_cpus(s, parked, jobs, count);
 }
@@ -365,7 +366,8 @@ static void decide(struct scheduler *s, const char *why)
         return;
     } else {
         arm_turns(s, plan.turns, now_ns);
-        if (differs(jobs, &plan, count))
+        /* A new reason for the same shares is worth knowing, too. */
+        if (differs(jobs, &plan, count) || strcmp(plan.reason, s->reason))
             write_down(s, jobs, &plan, count, why);
         carry_out(s, jobs, &plan, count);
     }

@@ -48,11 +48,25 @@ struct section *section_find(struct section_list *list, uint64_t object_id,
     return s;
 }
 
-static bool measured(const struct section *s, size_t dop, uint64_t enough_ns)
+/* True when SECTION was measured long enough at more than DOP cores. */
+static bool measured_above(const struct section *s, size_t dop,
+                           uint64_t profile_ns)
 {
-    const struct measure_point *p = measure_find(&s->measure, dop);
+    for (size_t i = 0; i < MEASURE_POINTS; i++)
+        if (s->measure.point[i].dop > dop &&
+            s->measure.point[i].time_ns >= profile_ns)
+            return true;
+    return false;
+}
 
-    return p && p->time_ns >= enough_ns;
+size_t section_points(const struct section *s, uint64_t profile_ns)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < MEASURE_POINTS; i++)
+        n += s->measure.point[i].dop &&
+             s->measure.point[i].time_ns >= profile_ns;
+    return n;
 }
 
 size_t section_wants(const struct section *s, size_t most, uint64_t profile_ns)
@@ -61,28 +75,16 @@ size_t section_wants(const struct section *s, size_t most, uint64_t profile_ns)
 
     if (s->state == SECTION_KNOWN || profile_ns == 0 || half == most)
         return 0;
-    if (s->state == SECTION_UNKNOWN)
-        return most;
-    /* The pool may have changed since the profiling began: what counts is one
-     * long enough measurement at some DoP, and another at a smaller one. */
-    if (s->state == SECTION_CLEAN)
-        return measured(s, s->clean_dop, profile_ns)
-                   ? (half < s->clean_dop ? half : most)
-                   : most;
-    return half < s->clean_dop ? half : most;
+    /* The pool may have changed since the profiling began, so that what counts
+     * is one long enough measurement with more than half of what there is. */
+    return measured_above(s, half, profile_ns) ? half : most;
 }
 
-void section_grant(struct section *s, size_t dop)
+void section_grant(struct section *s, size_t dop, uint64_t profile_ns)
 {
-    if (s->state == SECTION_KNOWN || !dop)
-        return;
-    if (s->state == SECTION_UNKNOWN || dop > s->clean_dop) {
-        s->state = SECTION_CLEAN;
-        s->clean_dop = dop;
-    } else if (dop < s->clean_dop) {
-        s->state = SECTION_HALF;
-        s->half_dop = dop;
-    }
+    if (s->state != SECTION_KNOWN)
+        s->state =
+            measured_above(s, dop, profile_ns) ? SECTION_HALF : SECTION_CLEAN;
 }
 
 static uint64_t measured_time(const struct measure *m)

@@ -45,8 +45,6 @@ struct section {
     uint64_t offset;
     bool folded;
     enum section_state state;
-    size_t clean_dop; /* of the profiling, 0: none so far */
-    size_t half_dop;
     struct measure measure;
     struct workload *profile; /* NULL: not known */
     double rho;               /* effective load; only with profile */
@@ -75,8 +73,12 @@ struct section *section_folded(struct section_list *list);
 size_t section_wants(const struct section *section, size_t most,
                      uint64_t profile_ns);
 
-/* SECTION is given DOP cores to be measured: it becomes clean or half. */
-void section_grant(struct section *section, size_t dop);
+/* SECTION is given DOP cores to be measured: it becomes clean, or half when it
+ * was measured with more before. */
+void section_grant(struct section *section, size_t dop, uint64_t profile_ns);
+
+/* Number of DoPs at which SECTION was measured for at least PROFILE_NS. */
+size_t section_points(const struct section *section, uint64_t profile_ns);
 
 /* After a sample: move on if enough was measured.  Returns true when the state
  * or the profile changed. */

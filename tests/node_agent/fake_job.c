@@ -6,7 +6,8 @@
  *   uid=N       become this user first
  *   kind=serial|parallel (default)   what it reports to be doing
  *   hostile=1   fills its report page with garbage
- *   rate=X      iterations per second and core that it reports
+ *   rate=X      iterations per second on one core that it reports
+ *   rho=X       effective load of its memory, which bounds its speedup
  *   ignore=1    never obeys nor acknowledges
  * Prints "attached GENERATION", then "cpus LIST" whenever its allotment
  * changes, "lost" when the connection ends; attaches again every 20 ms. */
@@ -23,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "model/station.h"
 #include "protocol/cpulist.h"
 #include "protocol/layout.h"
 #include "protocol/message.h"
@@ -31,7 +33,7 @@ struct fake {
     const char *socket;
     unsigned job;
     bool serial, hostile, ignore;
-    double rate;
+    double rate, rho;
     int fd;
     const struct cosched_allotment *allotment;
     struct cosched_report *report;
@@ -147,7 +149,10 @@ static void serve(struct fake *f)
             cpuset_set_affinity(0, &cpus);
         __atomic_store_n(&f->report->applied_generation, generation,
                          __ATOMIC_RELEASE);
-        done += f->rate * cpuset_count(&cpus) * (double)(now - begin) * 1e-9;
+        size_t cores = (size_t)cpuset_count(&cpus);
+        if (cores)
+            done += f->rate * station_speedup(cores, f->rho) *
+                    (double)(now - begin) * 1e-9;
         begin = now;
         __atomic_store_n(&f->report->sections[0].iterations, (uint64_t)done,
                          __ATOMIC_RELAXED);
@@ -184,6 +189,8 @@ int main(int argc, char **argv)
             f.ignore = true;
         } else if (!strncmp(argv[i], "rate=", 5)) {
             f.rate = atof(value);
+        } else if (!strncmp(argv[i], "rho=", 4)) {
+            f.rho = atof(value);
         } else {
             return 2;
         }

@@ -4,6 +4,7 @@
 agent_scripts = \
 	%D%/test_agent_hold.py \
 	%D%/test_agent_munge.py \
+	%D%/test_agent_profile.py \
 	%D%/test_agent_share.py \
 	%D%/test_agent_slurm.py \
 	%D%/test_agent_socket.py \
@@ -17,7 +18,7 @@ TESTS += $(agent_scripts)
 check_PROGRAMS += %D%/fake_job
 %C%_fake_job_SOURCES = %D%/fake_job.c
 %C%_fake_job_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-%C%_fake_job_LDADD = protocol/libprotocol.la
+%C%_fake_job_LDADD = model/libmodel.la protocol/libprotocol.la
 
 if HAVE_CMOCKA
 agent_units = \

@@ -83,7 +83,7 @@ static void test_profiling(void **state)
     assert_int_equal(f->share[1].profile_dop, 7); /* one for the other job */
     assert_int_equal(cores(f, 1), 7);
     assert_int_equal(cores(f, 0), 1);
-    section_grant(section, 7);
+    section_grant(section, 7, 150 * MS);
     measure_add(&section->measure, 7, 150 * MS, (double[COUNTERS_UNITS]){0});
     make(f);
     assert_int_equal(f->share[1].profile_dop, 4);

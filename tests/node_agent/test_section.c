@@ -67,7 +67,7 @@ static int profile(struct fixture *f, size_t most, double rho, double noise)
 
     for (size_t dop; (dop = section_wants(f->section, most, PROFILE)) != 0;) {
         double error = 1 + noise * (2.0 * rand_r(&seed) / RAND_MAX - 1);
-        section_grant(f->section, dop);
+        section_grant(f->section, dop, PROFILE);
         epoch(f, dop, rho, 40000, error);
         if (++epochs > 100)
             break;
@@ -82,14 +82,14 @@ static void test_states(void **state)
 
     assert_int_equal(s->state, SECTION_UNKNOWN);
     assert_int_equal(section_wants(s, 16, PROFILE), 16);
-    section_grant(s, 16);
+    section_grant(s, 16, PROFILE);
     assert_int_equal(s->state, SECTION_CLEAN);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(section_wants(s, 16, PROFILE), 16);
         assert_false(epoch(f, 16, 0.1, 1e5, 1));
     }
     assert_int_equal(section_wants(s, 16, PROFILE), 8);
-    section_grant(s, 8);
+    section_grant(s, 8, PROFILE);
     assert_int_equal(s->state, SECTION_HALF);
     assert_false(epoch(f, 8, 0.1, 1e5, 1));
     assert_false(epoch(f, 8, 0.1, 1e5, 1));
@@ -126,6 +126,20 @@ static void test_noise(void **state)
     profile(f, 16, 0.3, 0.02);
     assert_true(f->section->rho > 0.2 && f->section->rho < 0.45);
     assert_true(light < 0.03);
+}
+
+/* The pool shrinks before the clean measurement is long enough. */
+static void test_smaller_pool(void **state)
+{
+    struct fixture *f = *state;
+
+    section_grant(f->section, 16, PROFILE);
+    epoch(f, 16, 0.1, 1e5, 1);
+    assert_int_equal(section_wants(f->section, 15, PROFILE), 15);
+    section_grant(f->section, 15, PROFILE);
+    assert_int_equal(f->section->state, SECTION_CLEAN);
+    assert_int_equal(profile(f, 15, 0.1, 0), 6);
+    assert_int_equal(f->section->state, SECTION_KNOWN);
 }
 
 /* DoPs that came about otherwise count as well. */
@@ -202,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_states),           T(test_rho),
         T(test_noise),            T(test_known_by_chance),
+        T(test_smaller_pool),
         T(test_nothing_to_learn), T(test_list_is_bounded),
         T(test_points),           T(test_backends),
     };
