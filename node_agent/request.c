@@ -149,6 +149,9 @@ static int attach(struct agent *a, struct connection *connection,
     server_own(connection, process);
     job->cooperative = true;
     job->record.attached = true;
+    /* The page may stay without CPUs until others have left them; the lease
+     * has to run all the same. */
+    allotment_beat(process->allotment, clock_ns());
     allotment_write(process->allotment, &job->cpus, job->parked, clock_ns());
     log_info("job %u: process %d attached", job->id, (int)peer->pid);
     snprintf(why, sizeof(why), "the attach of process %d of job %u",

@@ -85,7 +85,10 @@ static int attach(struct fake *f, bool *refused)
     close(packet.fds[0]);
     close(packet.fds[1]);
     if (f->allotment == MAP_FAILED || f->report == MAP_FAILED ||
-        f->allotment->magic != COSCHED_ALLOTMENT_MAGIC)
+        f->allotment->magic != COSCHED_ALLOTMENT_MAGIC ||
+        __atomic_load_n(&f->allotment->heartbeat_ns, __ATOMIC_RELAXED) +
+                f->allotment->lease_ns <
+            now_ns())
         printf("BAD: pages cannot be used\n");
     return 0;
 }
