@@ -19,8 +19,15 @@
 #define ACK_LIMIT_NS (5 * NS_PER_MS)
 #define ACK_POLL_US 200
 
+/* A runtime may wake a thread on its old CPU just after it has acknowledged:
+ * look again this often before the next epoch does. */
+#define RECHECKS 3
+#define RECHECK_US 3000
+
 struct scheduler {
     struct scheduler_parts p;
+    sd_event_source *recheck_source;
+    int rechecks; /* left */
     sd_event_source *ack_source; /* armed while a shrink waits */
     sd_event_source *turn_source;
     bool moving; /* between the phases */
@@ -47,6 +54,7 @@ void scheduler_free(struct scheduler *s)
         return;
     sd_event_source_disable_unref(s->ack_source);
     sd_event_source_disable_unref(s->turn_source);
+    sd_event_source_disable_unref(s->recheck_source);
     free(s);
 }
 
@@ -111,14 +119,39 @@ static void move_strays(struct job *job)
                   moved);
 }
 
+static int on_recheck(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct scheduler *s = arg;
+
+    (void)usec;
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
+        if (job_live(j) && !s->moving)
+            move_strays(j);
+    if (--s->rechecks > 0) {
+        sd_event_source_set_time_relative(source, RECHECK_US);
+        sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    }
+    return 0;
+}
+
+static void recheck_later(struct scheduler *s)
+{
+    s->rechecks = RECHECKS;
+    s->recheck_source = sd_event_source_disable_unref(s->recheck_source);
+    sd_event_add_time_relative(s->p.event, &s->recheck_source, CLOCK_MONOTONIC,
+                               RECHECK_US, 1, on_recheck, s);
+}
+
 /* Second phase: everybody who lost is out; now the others get theirs. */
 static void grow_all(struct scheduler *s)
 {
     uint64_t now_ns = clock_ns();
 
     for (struct job *j = s->p.jobs->first; j; j = j->next) {
-        if (j->shrunk)
+        if (j->shrunk) {
             move_strays(j);
+            recheck_later(s);
+        }
         j->shrunk = false;
         for (struct process *p = j->processes; p; p = p->next)
             p->must_ack = false;
