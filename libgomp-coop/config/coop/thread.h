@@ -3,9 +3,9 @@
 /* How libgomp's own files find the current thread: the hook of the port.
 
    libgomp.h includes "sem.h", hence this file, before it defines gomp_thread.
-   Without HAVE_TLS, which sem.h undefines, it takes the branch that asks pthread_getspecific for the
-   key gomp_tls_key; here that question is answered from coop_tls, which is
-   switched together with the task.  */
+   Without HAVE_TLS, which sem.h undefines, it takes the branch that asks
+   pthread_getspecific for the key gomp_tls_key; here that question is answered
+   from coop_tls, which is switched together with the task.  */
 
 #ifndef COOP_THREAD_H
 #define COOP_THREAD_H 1
