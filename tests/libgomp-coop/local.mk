@@ -1,1 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# The runtime against an agent in the test's own hands (fake_agent.py).
+
+runtime_tests = \
+	%D%/test_runtime_agent_dies.py \
+	%D%/test_runtime_attach.py \
+	%D%/test_runtime_garbage.py \
+	%D%/test_runtime_modes.py \
+	%D%/test_runtime_revoke.py
+
+EXTRA_DIST += %D%/fake_agent.py %D%/probe.c $(runtime_tests)
+
+if HAVE_GCC_SOURCE
+TESTS += $(runtime_tests)
+check_DATA += %D%/probe %D%/probe_kill
+endif
+
+# Ordinary OpenMP programs, whatever compiles the rest.
+probe_compile = $(AM_V_CC)$(MKDIR_P) %D% && $(JOBS_CC) -std=gnu17 -O2 \
+	-Wall -Wextra $(OPENMP_CFLAGS) -Wl,--build-id
+
+%D%/probe: %D%/probe.c
+	$(probe_compile) -o $@ $(srcdir)/%D%/probe.c
+
+# The same, but importing a function that only kernel threads do justice.
+%D%/probe_kill: %D%/probe.c
+	$(probe_compile) -DPROBE_KILL -o $@ $(srcdir)/%D%/probe.c
+
+CLEANFILES += %D%/probe %D%/probe_kill

@@ -135,6 +135,7 @@ coop_attach (const struct cosched_allotment **page, char *text, size_t size)
     {
       snprintf (text, size, "no valid report page");
       coop_allot_unmap (*page);
+      *page = NULL;
     }
   else
     good = true;

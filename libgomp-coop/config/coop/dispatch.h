@@ -23,12 +23,16 @@ extern void coop_dispatch_block (struct coop_ult *u, int *lock);
    worker that may not run any longer.  */
 extern void coop_dispatch_yield (void);
 
-/* A scheduling point: yields if the worker has to leave its CPU.  */
+/* A scheduling point: yields if the worker has to leave its CPU.  Tells the
+   watchdog that the task does not spin on a variable of the program.  */
 static inline void
 coop_dispatch_point (void)
 {
   struct coop_worker *w = coop_tls_worker ();
-  if (w && __builtin_expect (coop_must_leave (w), 0))
+  if (!w)
+    return;
+  __atomic_store_n (&w->switches, w->switches + 1, __ATOMIC_RELAXED);
+  if (__builtin_expect (coop_must_leave (w), 0))
     coop_dispatch_yield ();
 }
 

@@ -14,6 +14,7 @@
 #include "cpuset.h"
 #include "dispatch.h"
 #include "donor.h"
+#include "kthread.h"
 #include "park.h"
 #include "runq.h"
 #include "settings.h"
@@ -414,6 +415,8 @@ coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
       give_cpu (&coop_workers[i], cpu[i], node);
   start_wanted ();
   pthread_mutex_unlock (&assign_lock);
+  if (coop_mode == COSCHED_MODE_KTHREAD)
+    coop_kthread_fill ();
 }
 
 void

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* OpenMP programs for the runtime's tests; each checks its own result.
+ *
+ * usage: probe NAME
+ *
+ * Prints "ready" once its region runs, goes on until a line comes on stdin (or
+ * stdin ends), and prints PASS or FAIL. */
+
+#include <omp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile bool stopping;
+
+static int private_number;
+#pragma omp threadprivate(private_number)
+
+static void *read_stop(void *unused)
+{
+    char line[16];
+
+    (void)unused;
+    if (!fgets(line, sizeof line, stdin))
+        line[0] = '\0';
+    stopping = true;
+    return NULL;
+}
+
+static void ready(void)
+{
+    puts("ready");
+    fflush(stdout);
+}
+
+/* A computation whose result tells how many steps it made and that none was
+ * disturbed. */
+static uint64_t step(uint64_t x)
+{
+    return x * 6364136223846793005u + 1442695040888963407u;
+}
+
+static uint64_t steps(uint64_t x, uint64_t n)
+{
+    while (n-- > 0)
+        x = step(x);
+    return x;
+}
+
+/* Long static region: no scheduling point until it ends. */
+static bool run_static(void)
+{
+    int bad = 0;
+
+#pragma omp parallel reduction(+ : bad)
+    {
+        uint64_t seed = (uint64_t)omp_get_thread_num(), x = seed, n = 0;
+
+#pragma omp single nowait
+        ready();
+        while (!stopping) {
+            for (int i = 0; i < 1000; i++)
+                x = step(x);
+            n += 1000;
+        }
+        bad += steps(seed, n) != x;
+    }
+    return bad == 0;
+}
+
+/* Dynamic loop of chunks of some 20 us; each iteration exactly once. */
+static bool run_dynamic(void)
+{
+    enum { COUNT = 20000 };
+    static unsigned char seen[COUNT];
+    bool good = true, first = true;
+
+    while (!stopping && good) {
+        int done = 0;
+
+        memset(seen, 0, sizeof seen);
+#pragma omp parallel reduction(+ : done)
+        {
+#pragma omp single nowait
+            if (first) {
+                first = false;
+                ready();
+            }
+#pragma omp for schedule(dynamic, 1) nowait
+            for (int i = 0; i < COUNT; i++) {
+                uint64_t x = steps((uint64_t)i, 10000);
+
+                __asm volatile("" : : "r"(x));
+                seen[i]++;
+                done++;
+            }
+        }
+        good = done == COUNT && !memchr(seen, 0, COUNT) && !memchr(seen, 2, COUNT);
+    }
+    return good;
+}
+
+/* Thousands of barriers in one region; all threads see the same rounds. */
+static bool run_barriers(void)
+{
+    int bad = 0, round = 0, last = -1;
+
+#pragma omp parallel reduction(+ : bad)
+    {
+        int mine = 0;
+
+#pragma omp single nowait
+        ready();
+        for (bool go = true; go; mine++) {
+#pragma omp barrier
+#pragma omp master
+            {
+                round++;
+                if (stopping)
+                    last = round;
+            }
+#pragma omp barrier
+            bad += round != mine + 1;
+            go = last < 0;
+        }
+    }
+    return bad == 0;
+}
+
+/* Threadprivate variables keep their values from region to region. */
+static bool run_threadprivate(void)
+{
+    int bad = 0;
+
+#pragma omp parallel
+    private_number = 1000 + omp_get_thread_num();
+    ready();
+    while (!stopping && bad == 0) {
+#pragma omp parallel reduction(+ : bad)
+        {
+            bad += private_number != 1000 + omp_get_thread_num();
+#pragma omp barrier
+            bad += private_number != 1000 + omp_get_thread_num();
+        }
+    }
+    return bad == 0;
+}
+
+static int team_sum(void)
+{
+    int sum = 0;
+
+#pragma omp parallel reduction(+ : sum)
+    {
+#pragma omp barrier
+        sum += omp_get_thread_num();
+    }
+    return sum;
+}
+
+/* Parent and child both go on with parallel regions after a fork. */
+static bool run_fork(void)
+{
+    int threads = omp_get_max_threads(), expected = threads * (threads - 1) / 2;
+    bool good = team_sum() == expected;
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        for (int i = 0; i < 200; i++)
+            good &= team_sum() == expected;
+        _exit(good ? 0 : 1);
+    }
+    if (child < 0)
+        return false;
+    ready();
+    while (!stopping)
+        good &= team_sum() == expected;
+    return waitpid(child, &status, 0) == child && status == 0 && good;
+}
+
+/* Between regions: serial code that runs, and workers that do not. */
+static bool run_serial(void)
+{
+    bool good = team_sum() >= 0;
+    uint64_t x = 1, n = 0;
+
+    ready();
+    while (!stopping) {
+        x = steps(x, 1000);
+        n += 1000;
+    }
+    return good && steps(1, n) == x;
+}
+
+/* What the program is told about its team. */
+static bool run_team(void)
+{
+    int size = 0;
+
+#pragma omp parallel
+#pragma omp single
+    size = omp_get_num_threads();
+    printf("threads %d procs %d\n", size, omp_get_num_procs());
+    ready();
+    while (!stopping)
+        team_sum();
+    return size == omp_get_max_threads();
+}
+
+static const struct {
+    const char *name;
+    bool (*run)(void);
+} programs[] = {
+    {"static", run_static}, {"dynamic", run_dynamic}, {"barriers", run_barriers},
+    {"threadprivate", run_threadprivate}, {"fork", run_fork}, {"serial", run_serial},
+    {"team", run_team},
+};
+
+int main(int argc, char **argv)
+{
+    pthread_t reader;
+
+    for (size_t i = 0; argc == 2 && i < sizeof programs / sizeof *programs; i++) {
+        if (strcmp(argv[1], programs[i].name) == 0) {
+            bool good;
+
+            if (pthread_create(&reader, NULL, read_stop, NULL) != 0)
+                return 1;
+#ifdef PROBE_KILL
+            pthread_kill(reader, 0);
+#endif
+            good = programs[i].run();
+            pthread_join(reader, NULL);
+            puts(good ? "PASS" : "FAIL");
+            return good ? 0 : 1;
+        }
+    }
+    fprintf(stderr, "usage: probe NAME\n");
+    return 2;
+}

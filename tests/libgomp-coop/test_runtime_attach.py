@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""What a program says when it attaches, and what it reports of its work."""
+
+import subprocess
+
+from fake_agent import (BUILD, MODES, SERIAL, FakeAgent, Program, directory,
+                        needs_probe, two_cpus, wait_for)
+
+
+def symbols():
+    """{name: offset} of the outlined functions of the probe."""
+    text = subprocess.run(["nm", f"{BUILD}/tests/libgomp-coop/probe"],
+                          capture_output=True, text=True, check=True).stdout
+    return {fields[2]: int(fields[0], 16)
+            for fields in map(str.split, text.splitlines())
+            if len(fields) == 3 and "._omp_fn." in fields[2]}
+
+
+def build_id():
+    text = subprocess.run(["readelf", "-n",
+                           f"{BUILD}/tests/libgomp-coop/probe"],
+                          capture_output=True, text=True, check=True).stdout
+    return int(text.split("Build ID:")[1].split()[0][:16], 16)
+
+
+def check_report(path, cpus):
+    with FakeAgent(path, cpus) as agent, \
+            Program("dynamic", socket_path=path) as program:
+        client = agent.client()
+        program.wait_line("ready")
+        request = client.request
+        assert request == {"v": 1, "op": "attach", "job": 7,
+                           "pid": program.pid, "threads": request["threads"]}
+        header = wait_for("section", lambda: (
+            client.header_of_report()["section"] != SERIAL
+            and client.header_of_report()))
+        assert MODES[header["mode"]] == "donor", header
+        assert header["pid"] == program.pid
+        assert header["team"] == request["threads"]
+        section = client.section(0)
+        assert section["object_id"] == build_id()
+        offsets = symbols()
+        assert section["offset"] in offsets.values(), (section, offsets)
+        for counter in ("iterations", "entries"):
+            before = client.section(0)[counter]
+            wait_for(f"progress in {counter}",
+                     lambda: client.section(0)[counter] > before)
+        wait_for("finished threads", lambda: client.section(0)["ults"] > 0)
+        program.stop()
+
+
+def check_barriers(path, cpus):
+    with FakeAgent(path, cpus) as agent, \
+            Program("barriers", socket_path=path) as program:
+        client = agent.client()
+        program.wait_line("ready")
+        for _ in range(3):
+            before = client.section(0)["barriers"]
+            wait_for("counted barriers",
+                     lambda: client.section(0)["barriers"] > before + 100)
+        program.stop()
+
+
+def check_team(path, cpus):
+    """Threads per core: two CPUs fold evenly with 1, the user may say 3."""
+    for environment, per_cpu in (({}, None), ({"COSCHED_ULTS": "3"}, 3)):
+        with FakeAgent(path, cpus) as agent, \
+                Program("team", socket_path=path, **environment) as program:
+            agent.client()
+            line = program.process.stdout.readline().split()
+            size, procs = int(line[1]), int(line[3])
+            assert per_cpu is None or size == per_cpu * procs, line
+            assert size % procs == 0, line
+            program.stop()
+
+
+def main():
+    needs_probe()
+    cpus = two_cpus()
+    with directory() as path:
+        check_report(f"{path}/sock", cpus)
+        check_barriers(f"{path}/sock", cpus)
+        check_team(f"{path}/sock", cpus)
+
+
+main()
