@@ -45,6 +45,23 @@ static void regrant(struct agent *a, struct job *job,
                           clock_ns());
 }
 
+/* End jobs whose epilog never came: slurmd died, or the agent was away then.
+ * Their records would be lost, and the table would grow. */
+static void end_forgotten(struct agent *a, uint32_t except)
+{
+    uint64_t now_ns = clock_wall_ns();
+    struct job *next;
+
+    for (struct job *j = a->jobs.first; j; j = next) {
+        uint64_t since_ns =
+            j->ended_wall_ns ? j->ended_wall_ns : j->announced_wall_ns;
+        next = j->next;
+        if (j->id != except && !job_live(j) && now_ns > since_ns &&
+            now_ns - since_ns > a->options.forget_ns)
+            agent_end_job(a, j);
+    }
+}
+
 /* Batch and step daemons all announce: the same job again is no news. */
 static int announce(struct agent *a, const struct message_request *request,
                     struct reply *reply, struct errtext *err)
@@ -57,6 +74,7 @@ static int announce(struct agent *a, const struct message_request *request,
     if (job_options_parse(&options, request->options, err) < 0 ||
         topology_map_cores(a->topology, request->cores, &granted, err) < 0)
         return -1;
+    end_forgotten(a, request->job);
     struct job *job = job_find(&a->jobs, request->job);
     if (job && job->restarts != request->restarts) {
         reset_run(a, job, request->restarts);

@@ -120,13 +120,15 @@ json_t *status_config(const struct agent *a)
 {
     const struct node_options *o = &a->options;
 
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "policy", o->policy,
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "policy",
+                     o->policy,
                      "epoch_ns", (json_int_t)o->epoch_ns, "profile_ns",
                      (json_int_t)o->profile_ns, "min_section_ns",
                      (json_int_t)o->min_section_ns, "attach_timeout_ns",
                      (json_int_t)o->attach_ns, "slice_ns",
                      (json_int_t)o->slice_ns, "lease_ns",
-                     (json_int_t)o->lease_ns);
+                     (json_int_t)o->lease_ns, "forget_ns",
+                     (json_int_t)o->forget_ns);
 }
 
 json_t *status_ping(const struct agent *a)

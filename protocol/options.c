@@ -61,6 +61,8 @@ static const struct option node_table[] = {
          "length of a turn with more jobs than cores"),
     NODE("lease", lease_ns, OPTION_DURATION, 200 * MS, 60 * SECOND, "1s",
          "jobs take the agent for dead after this silence"),
+    NODE("forget", forget_ns, OPTION_DURATION, 100 * MS, 24 * 3600 * SECOND,
+         "1h", "a job is over when it was dead so long without an epilog"),
     {0},
 };
 

@@ -46,6 +46,7 @@ struct node_options {
     uint64_t attach_ns;      /* cosched_attach_timeout, 1s; 100ms..60s */
     uint64_t slice_ns;       /* cosched_slice, 2s: turn when jobs > cores */
     uint64_t lease_ns;       /* cosched_lease, 1s: agent counted as dead */
+    uint64_t forget_ns;      /* cosched_forget, 1h: an epilog counted as lost */
 };
 
 /* Set *OPTIONS to the defaults. */

@@ -2,6 +2,7 @@
 # The agent: parts by themselves, and the daemon with jobs of the test's own.
 
 agent_scripts = \
+	%D%/test_agent_forgotten.py \
 	%D%/test_agent_hold.py \
 	%D%/test_agent_munge.py \
 	%D%/test_agent_profile.py \
