@@ -36,6 +36,17 @@ static struct
    time are not.  */
 static struct gomp_thread *owner;
 
+/* What coop_report->section says: the truth is here, since a page may be mapped
+   in the moment in which a section begins.  */
+static unsigned current = COSCHED_SECTION_SERIAL;
+
+static void
+set_current (unsigned index)
+{
+  __atomic_store_n (&current, index, __ATOMIC_RELAXED);
+  coop_store (&coop_report->section, index);
+}
+
 void
 coop_section_start (void)
 {
@@ -80,6 +91,7 @@ coop_section_reset (void)
 {
   table_lock = 0;
   owner = NULL;
+  current = COSCHED_SECTION_SERIAL;
   memset (functions, 0, sizeof functions);
   memset (cache, 0, sizeof cache);
   if (coop_report)
@@ -219,7 +231,7 @@ coop_section_begin (void (*fn) (void *), unsigned threads)
   coop_report->team = threads;
   coop_report->section_begin_ns = coop_now_ns ();
   add (&coop_report->sections[index].entries, 1);
-  coop_store (&coop_report->section, index);
+  set_current (index);
 }
 
 void
@@ -227,14 +239,14 @@ coop_section_end (void)
 {
   if (!coop_report || coop_peek (&owner) != gomp_thread ())
     return;
-  unsigned index = coop_report->section;
+  unsigned index = coop_section_current ();
   if (index < COSCHED_MAX_SECTIONS)
     {
       struct cosched_section *s = &coop_report->sections[index];
       add (&s->time_ns, coop_now_ns () - coop_report->section_begin_ns);
       add (&s->barriers, 1); /* the final one */
     }
-  coop_store (&coop_report->section, COSCHED_SECTION_SERIAL);
+  set_current (COSCHED_SECTION_SERIAL);
   __atomic_store_n (&owner, NULL, __ATOMIC_RELEASE);
 }
 
@@ -247,8 +259,7 @@ coop_section_active (void)
 unsigned
 coop_section_current (void)
 {
-  return coop_report ? coop_peek (&coop_report->section)
-		     : COSCHED_SECTION_SERIAL;
+  return coop_peek (&current);
 }
 
 /* ---- Progress.  ---- */
@@ -279,7 +290,7 @@ counting_worker (void)
   struct coop_worker *w = coop_tls_worker ();
   if (!coop_report || !w)
     return NULL;
-  unsigned index = coop_peek (&coop_report->section);
+  unsigned index = coop_section_current ();
   if (index == COSCHED_SECTION_SERIAL)
     return NULL;
   if (w->section != index)
@@ -295,7 +306,7 @@ coop_section_count_barrier (void)
 {
   if (!coop_report || gomp_thread ()->ts.level != 1)
     return;
-  unsigned index = coop_peek (&coop_report->section);
+  unsigned index = coop_section_current ();
   if (index < COSCHED_MAX_SECTIONS)
     add (&coop_report->sections[index].barriers, 1);
 }
@@ -335,6 +346,23 @@ coop_section_extra_workers (unsigned count)
     add (&coop_report->extra_workers, count);
 }
 
+/* Repairs what a new page may have missed.  Loses no race with set_current:
+   if the section changes meanwhile, it is stored again.  */
+static void
+mirror_current (void)
+{
+  unsigned seen;
+  do
+    {
+      seen = coop_section_current ();
+      if (coop_peek (&coop_report->section) == seen)
+	return;
+      coop_store (&coop_report->section, seen);
+      coop_fence ();
+    }
+  while (coop_section_current () != seen);
+}
+
 void
 coop_section_tick (void)
 {
@@ -351,6 +379,7 @@ coop_section_tick (void)
       credit (&coop_workers[COOP_SPARE_FIRST + i]);
       steals += coop_peek (&coop_workers[COOP_SPARE_FIRST + i].steals);
     }
+  mirror_current ();
   coop_report->steals = steals;
   coop_report->workers = coop_worker_running ();
 }

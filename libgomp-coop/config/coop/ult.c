@@ -42,9 +42,14 @@ coop_thread_foreign (void)
 }
 
 void
-coop_thread_set (void *thread)
+coop_thread_set (void *data)
 {
   struct coop_ult *u = coop_tls_ult ();
+  struct gomp_thread *thread = data;
+  /* gomp_thread_start has its data on the stack here and fills in all but
+     these, which it reads when a team shrinks: in TLS they would be zero.  */
+  thread->fn = NULL;
+  thread->data = NULL;
   coop_tls.thread = thread;
   if (u)
     u->thread = thread;
@@ -253,17 +258,19 @@ coop_ult_exit (void)
 void
 coop_ult_reclaim (struct coop_ult *u)
 {
-  bool detached = u->detached;
-  if (u->stack)
+  bool detached = u->detached, plain = u->stack != NULL;
+
+  if (plain)
     munmap (u->stack, u->stack_size);
   else
-    coop_donor_finish (u, detached);
+    coop_donor_finish (u, detached); /* frees a detached U */
   if (!detached)
     {
       /* The joiner frees U as soon as it sees this.  */
-      coop_store (&u->done, 1);
-      coop_unpark (&u->done, INT_MAX);
+      int *done = &u->done;
+      coop_store (done, 1);
+      coop_unpark (done, INT_MAX);
     }
-  else if (u->stack)
+  else if (plain)
     free (u);
 }

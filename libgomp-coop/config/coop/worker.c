@@ -276,6 +276,9 @@ coop_worker_choose (unsigned id, unsigned team)
     usable += coop_may_run (&coop_workers[i]);
   if (usable == 0)
     return 0;
+  /* Not more workers than there are tasks: the others are not started.  */
+  if (usable > team)
+    usable = team;
   unsigned wanted = (unsigned) ((uint64_t) (id % team) * usable / team);
   for (unsigned i = 0; i < n; i++)
     if (coop_may_run (&coop_workers[i]))
