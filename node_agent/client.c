@@ -197,9 +197,15 @@ int client_call(struct client *client, const struct message_request *request,
 {
     if (nfds)
         *nfds = 0;
-    if (send_request(client, request, err) < 0 ||
-        receive_reply(client, err) < 0)
+    if (send_request(client, request, err) < 0)
         return -1;
+    if (receive_reply(client, err) < 0) {
+        /* What comes late must not be taken for the next call's reply. */
+        int saved = errno;
+        shutdown(client->fd, SHUT_RDWR);
+        errno = saved;
+        return -1;
+    }
     json_t *object = json_loadb(client->packet.text, client->packet.size,
                                 JSON_REJECT_DUPLICATES, NULL);
     int rc = 0;

@@ -41,7 +41,8 @@ int client_use_munge(struct client *client, const char *socket,
  * decoded reply, a new reference of the caller's, and up to MAX_FDS
  * descriptors go to FDS, the number to *NFDS (both may be NULL with MAX_FDS
  * 0).  -1 with the errno and text that the agent sent, or that of the
- * transport. */
+ * transport: ETIMEDOUT, ECONNRESET when the agent hung up.  After one of the
+ * latter two all later calls of this client fail, too. */
 int client_call(struct client *client, const struct message_request *request,
                 json_t **reply, int *fds, size_t max_fds, size_t *nfds,
                 struct errtext *err);

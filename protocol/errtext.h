@@ -17,6 +17,11 @@ struct errtext {
     char text[192];
 };
 
+/* Replace each byte of TEXT that is not part of a printable UTF-8 character by
+ * "?": what a job calls itself must not write into the log or to a terminal.
+ * Returns TEXT. */
+char *errtext_clean(char *text);
+
 /* Fill ERR (may be NULL; truncated if need be), keep errno as ERRNUM, and
  * return -1, so that failing is one line:
  *     return errtext_set(err, EINVAL, "cosched_epoch=%s: not a duration", s);
@@ -29,6 +34,7 @@ errtext_set(struct errtext *err, int errnum, const char *format, ...)
         va_start(ap, format);
         vsnprintf(err->text, sizeof(err->text), format, ap);
         va_end(ap);
+        errtext_clean(err->text);
     }
     errno = errnum;
     return -1;

@@ -6,6 +6,7 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 %C%_libprotocol_la_SOURCES = \
 	%D%/cpulist.c \
 	%D%/cpulist.h \
+	%D%/errtext.c \
 	%D%/errtext.h \
 	%D%/layout.h \
 	%D%/message.c \
@@ -14,3 +15,5 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 	%D%/options.h
 %C%_libprotocol_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 %C%_libprotocol_la_LIBADD = $(JANSSON_LIBS)
+
+EXTRA_DIST += %D%/replies.md

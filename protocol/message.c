@@ -219,21 +219,39 @@ int message_decode(const char *text, size_t size,
     return rc;
 }
 
-/* The value of KEY in REQUEST, a new reference, or NULL. */
+/* TEXT (SIZE bytes at most) as JSON: a job's name may be any bytes, and that is
+ * no reason to leave the job alone. */
+static json_t *encode_text(const char *text, size_t size)
+{
+    char copy[MESSAGE_CORES_MAX];
+
+    if (size > sizeof(copy) || !memchr(text, '\0', size))
+        return NULL;
+    return json_string(errtext_clean(strcpy(copy, text)));
+}
+
+/* The value of KEY in REQUEST, a new reference, or NULL where the agent would
+ * refuse it. */
 static json_t *encode_key(const struct key *key,
                           const struct message_request *request)
 {
     const char *field = (const char *)request + key->offset;
+    uint64_t number;
 
     switch (key->kind) {
     case KEY_TEXT:
-        return json_string(field);
+        return encode_text(field, key->size);
     case KEY_U64:
-        return json_integer((json_int_t) * (const uint64_t *)field);
+        number = *(const uint64_t *)field;
+        return number <= INT64_MAX ? json_integer((json_int_t)number) : NULL;
     case KEY_PID:
-        return json_integer(*(const pid_t *)field);
+        return *(const pid_t *)field > 0
+                   ? json_integer(*(const pid_t *)field)
+                   : NULL;
     default:
-        return json_integer(*(const uint32_t *)field);
+        number = *(const uint32_t *)field;
+        return number || key->kind == KEY_U32 ? json_integer((json_int_t)number)
+                                              : NULL;
     }
 }
 
@@ -250,16 +268,18 @@ char *message_encode(const struct message_request *request,
     if (request->job)
         present |= ops[request->op].optional & BIT(K_JOB);
     json_t *object = json_pack("{s:i, s:s}", "v", MESSAGE_VERSION, "op", op);
-    int failed = object == NULL;
-    for (unsigned k = 0; k < KEYS && !failed; k++)
-        if (present & BIT(k))
-            failed = json_object_set_new(object, keys[k].name,
-                                         encode_key(&keys[k], request));
-    char *text = failed ? NULL : json_dumps(object, JSON_COMPACT);
+    const char *bad = NULL;
+    for (unsigned k = 0; k < KEYS && object && !bad; k++)
+        if (present & BIT(k) &&
+            json_object_set_new(object, keys[k].name,
+                                encode_key(&keys[k], request)) < 0)
+            bad = keys[k].name;
+    char *text = bad ? NULL : json_dumps(object, JSON_COMPACT);
     json_decref(object);
-    if (!text)
-        errtext_set(err, failed ? EINVAL : ENOMEM,
-                    "cannot encode '%s': not UTF-8 or out of memory", op);
+    if (bad)
+        errtext_set(err, EINVAL, "key '%s': out of range for '%s'", bad, op);
+    else if (!text)
+        errtext_set(err, ENOMEM, "out of memory");
     return text;
 }
 

@@ -121,8 +121,9 @@ bool message_op_privileged(enum message_op op);
 int message_decode(const char *text, size_t size,
                    struct message_request *request, struct errtext *err);
 
-/* Encode REQUEST.  Returns a malloc'ed text, or NULL with errno EINVAL or
- * ENOMEM.  The caller frees it. */
+/* Encode REQUEST.  Bytes of its texts that are not printable UTF-8 are sent as
+ * "?".  Returns a malloc'ed text, or NULL with errno ENOMEM or EINVAL (a number
+ * that the agent would refuse; ERR names the key).  The caller frees it. */
 char *message_encode(const struct message_request *request,
                      struct errtext *err);
 

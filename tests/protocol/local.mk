@@ -1,1 +1,56 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# The contracts between the programs: bytes, messages, options.
+
+if HAVE_CMOCKA
+protocol_units = \
+	%D%/test_cpulist \
+	%D%/test_layout \
+	%D%/test_message \
+	%D%/test_options \
+	%D%/test_packet
+check_PROGRAMS += $(protocol_units)
+TESTS += $(protocol_units)
+
+protocol_unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
+protocol_unit_libs = protocol/libprotocol.la $(CMOCKA_LIBS)
+
+%C%_test_cpulist_SOURCES = %D%/test_cpulist.c %D%/unit.h
+%C%_test_cpulist_CPPFLAGS = $(protocol_unit_flags)
+%C%_test_cpulist_LDADD = $(protocol_unit_libs)
+
+%C%_test_layout_SOURCES = %D%/test_layout.c %D%/unit.h
+%C%_test_layout_CPPFLAGS = $(protocol_unit_flags)
+%C%_test_layout_LDADD = $(protocol_unit_libs)
+
+%C%_test_message_SOURCES = %D%/test_message.c %D%/unit.h
+%C%_test_message_CPPFLAGS = $(protocol_unit_flags)
+%C%_test_message_LDADD = $(protocol_unit_libs)
+
+%C%_test_options_SOURCES = %D%/test_options.c %D%/unit.h
+%C%_test_options_CPPFLAGS = $(protocol_unit_flags)
+%C%_test_options_LDADD = $(protocol_unit_libs)
+
+%C%_test_packet_SOURCES = %D%/test_packet.c %D%/unit.h
+%C%_test_packet_CPPFLAGS = $(protocol_unit_flags)
+%C%_test_packet_LDADD = $(protocol_unit_libs)
+endif
+
+# Not part of `make check`: needs clang, and finds what is rare only in time.
+FUZZ_CC = clang
+FUZZ_SECONDS = 60
+fuzz: $(srcdir)/%D%/fuzz_protocol.c
+	@$(MKDIR_P) %D%/corpus
+	$(FUZZ_CC) $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -g -O1 \
+	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	  $(srcdir)/%D%/fuzz_protocol.c $(srcdir)/protocol/*.c $(JANSSON_LIBS) \
+	  -o %D%/fuzz_protocol
+	%D%/fuzz_protocol -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
+	  -dict=$(srcdir)/%D%/fuzz.dict -artifact_prefix=%D%/ -print_final_stats=1 \
+	  %D%/corpus
+
+EXTRA_DIST += %D%/fuzz_protocol.c %D%/fuzz.dict
+CLEANFILES += %D%/fuzz_protocol
+clean-local: clean-fuzz
+clean-fuzz:
+	rm -rf %D%/corpus
+.PHONY: fuzz clean-fuzz

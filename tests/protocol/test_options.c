@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* --coschedule, SchedulerParameters, durations. */
+
+#include "tests/protocol/unit.h"
+
+#include "protocol/options.h"
+
+#define MS UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+
+static void test_duration_bad(void **state)
+{
+    static const struct {
+        const char *text;
+        int errnum;
+    } table[] = {
+        {"", EINVAL},      {"s", EINVAL},      {"5", EINVAL},
+        {"-5s", EINVAL},   {"+5s", EINVAL},    {" 5s", EINVAL},
+        {"5 s", EINVAL},   {"5s ", EINVAL},    {"5S", EINVAL},
+        {"5sec", EINVAL},  {"5d", EINVAL},     {"1.2.3s", EINVAL},
+        {".5s", EINVAL},   {".", EINVAL},      {".s", EINVAL},
+        {"1e3s", EINVAL},  {"0x10s", EINVAL},  {"infs", EINVAL},
+        {"nans", EINVAL},  {"5ss", EINVAL},    {"5,s", EINVAL},
+        {"99999999999h", ERANGE},
+        {"00000000000000000000001s", EINVAL}, /* absurdly long */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        uint64_t ns = 42;
+        errno = 0;
+        check(duration_parse(table[i].text, &ns) == -1, table[i].text);
+        check(errno == table[i].errnum, table[i].text);
+        check(ns == 42, table[i].text);
+    }
+}
+
+static void test_duration(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t ns;
+    } table[] = {
+        {"0", 0},          {"0.0", 0},          {"0s", 0},
+        {"1ns", 1},        {"7us", 7000},       {"50ms", 50 * MS},
+        {"0.25s", 250 * MS}, {"2s", 2 * SECOND}, {"1.5m", 90 * SECOND},
+        {"1h", 3600 * SECOND}, {"0.0000001ms", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        uint64_t ns = 42;
+        check(duration_parse(table[i].text, &ns) == 0, table[i].text);
+        check(ns == table[i].ns, table[i].text);
+    }
+}
+
+static void test_job_bad(void **state)
+{
+    /* Input, and what the text must name: the entry as typed, what is allowed. */
+    static const struct {
+        const char *text, *names, *allowed;
+    } table[] = {
+        {"bogus", "bogus", "nupoco, greedy, equal"},
+        {"bogus", "bogus", "policy, ults, min_cores, max_cores"},
+        {"Nupoco", "Nupoco", "nupoco"},
+        {"policy=", "policy=", "nupoco, greedy, equal"},
+        {"policy=bogus", "policy=bogus", "nupoco, greedy, equal"},
+        {"ults", "ults", "key=value"},
+        {"ults=", "ults=", "1 to 64"},
+        {"ults=0", "ults=0", "1 to 64"},
+        {"ults=65", "ults=65", "1 to 64"},
+        {"ults=-1", "ults=-1", "1 to 64"},
+        {"ults=+1", "ults=+1", "1 to 64"},
+        {"ults= 1", "ults= 1", "1 to 64"},
+        {"ults=1x", "ults=1x", "1 to 64"},
+        {"ults=0x4", "ults=0x4", "1 to 64"},
+        {"ults=18446744073709551617", "ults=18446744073709551617", "1 to 64"},
+        {"min_cores=0", "min_cores=0", "1 to 1024"},
+        {"max_cores=1025", "max_cores=1025", "1 to 1024"},
+        {"min_cores=4,max_cores=2", "min_cores=4", "max_cores=2"},
+        {"ults=2,ults=3", "ults=3", "twice"},
+        {"nupoco,greedy", "greedy", "twice"},
+        {"nupoco,policy=equal", "policy=equal", "twice"},
+        {",", "", "nupoco"},
+        {"nupoco,,ults=2", "", "nupoco"},
+        {"=", "=", "nupoco"},
+        {"=nupoco", "=nupoco", "nupoco"},
+        {"nupoco ", "nupoco ", "nupoco"},
+        {"cosched_policy=nupoco", "cosched_policy", "policy"},
+        {"a\nb", "a?b", "nupoco"}, /* one line */
+        {"\xff", "?", "nupoco"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        struct job_options options, before;
+        struct errtext err = {""};
+        memset(&options, 0x5a, sizeof(options));
+        before = options;
+        errno = 0;
+        check(job_options_parse(&options, table[i].text, &err) == -1,
+              table[i].text);
+        check(errno == EINVAL, table[i].text);
+        check(memcmp(&options, &before, sizeof(options)) == 0, table[i].text);
+        check(strstr(err.text, table[i].names), table[i].text);
+        check(strstr(err.text, table[i].allowed), table[i].text);
+        check(!strchr(err.text, '\n'), table[i].text);
+        check(job_options_parse(&options, table[i].text, NULL) == -1,
+              table[i].text);
+    }
+}
+
+static void test_job_long(void **state)
+{
+    struct job_options options;
+    struct errtext err;
+    char text[4096];
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    errno = 0;
+    assert_int_equal(job_options_parse(&options, text, &err), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_non_null(strstr(err.text, "longer than"));
+}
+
+static void test_job(void **state)
+{
+    static const struct {
+        const char *text;
+        struct job_options want;
+    } table[] = {
+        {NULL, {.ults = 0}},
+        {"", {.ults = 0}},
+        {"(null)", {.ults = 0}},
+        {"nupoco", {.policy = "nupoco"}},
+        {"policy=equal", {.policy = "equal"}},
+        {"greedy,ults=64", {.policy = "greedy", .ults = 64}},
+        {"ults=1,", {.ults = 1}},
+        {"min_cores=2,max_cores=2", {.min_cores = 2, .max_cores = 2}},
+        {"max_cores=1024,min_cores=1", {.min_cores = 1, .max_cores = 1024}},
+        {"min_cores=4", {.min_cores = 4}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        const char *text = table[i].text ? table[i].text : "NULL";
+        struct job_options got;
+        struct errtext err;
+        memset(&got, 0x5a, sizeof(got)); /* replaced as a whole */
+        check(job_options_parse(&got, table[i].text, &err) == 0, text);
+        check(strcmp(got.policy, table[i].want.policy) == 0, text);
+        check(got.ults == table[i].want.ults, text);
+        check(got.min_cores == table[i].want.min_cores, text);
+        check(got.max_cores == table[i].want.max_cores, text);
+    }
+}
+
+static void test_node_bad(void **state)
+{
+    static const struct {
+        const char *text, *names, *allowed;
+    } table[] = {
+        {"cosched_policy=bogus", "cosched_policy=bogus", "nupoco"},
+        {"cosched_policy=", "cosched_policy=", "nupoco"},
+        {"cosched_policy", "cosched_policy", "no value"},
+        {"cosched_bogus=1", "cosched_bogus", "epoch"},
+        {"cosched_=1", "cosched_", "epoch"},
+        {"cosched_epoch=50", "cosched_epoch=50", "ms"},
+        {"cosched_epoch=", "cosched_epoch=", "ms"},
+        {"cosched_epoch=9ms", "cosched_epoch=9ms", "10ms to 10000ms"},
+        {"cosched_epoch=11s", "cosched_epoch=11s", "10ms to 10000ms"},
+        {"cosched_profile=61s", "cosched_profile=61s", "0ms to 60000ms"},
+        {"cosched_attach_timeout=0", "cosched_attach_timeout=0", "100ms"},
+        {"cosched_slice=99ms", "cosched_slice=99ms", "100ms"},
+        {"cosched_lease=1ms", "cosched_lease=1ms", "200ms"},
+        {"cosched_forget=25h", "cosched_forget=25h", "100ms to 86400000ms"},
+        {"bf_interval=30,cosched_epoch=1x", "cosched_epoch=1x", "ms"},
+        /* The good one before the bad one has no effect either. */
+        {"cosched_epoch=20ms,cosched_slice=x", "cosched_slice=x", "ms"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        struct node_options options, before;
+        struct errtext err = {""};
+        memset(&options, 0x5a, sizeof(options));
+        before = options;
+        errno = 0;
+        check(node_options_parse(&options, table[i].text, &err) == -1,
+              table[i].text);
+        check(errno == EINVAL, table[i].text);
+        check(memcmp(&options, &before, sizeof(options)) == 0, table[i].text);
+        check(strstr(err.text, table[i].names), table[i].text);
+        check(strstr(err.text, table[i].allowed), table[i].text);
+    }
+}
+
+static void test_node_defaults(void **state)
+{
+    struct node_options o, parsed;
+
+    (void)state;
+    node_options_init(&o);
+    assert_string_equal(o.policy, "nupoco");
+    assert_true(o.epoch_ns == 50 * MS);
+    assert_true(o.profile_ns == 150 * MS);
+    assert_true(o.min_section_ns == 100 * MS);
+    assert_true(o.attach_ns == SECOND);
+    assert_true(o.slice_ns == 2 * SECOND);
+    assert_true(o.lease_ns == SECOND);
+    assert_true(o.forget_ns == 3600 * SECOND);
+    /* Slurm's own entries, however long, and similar names change nothing. */
+    char text[2048] = "bf_interval=30,defer,xcosched_epoch=1s,";
+    memset(text + strlen(text), 'y', 1000);
+    memset(&parsed, 0x5a, sizeof(parsed));
+    assert_int_equal(node_options_parse(&parsed, text, NULL), 0);
+    assert_memory_equal(&parsed, &o, sizeof(o));
+    memset(&parsed, 0x5a, sizeof(parsed));
+    assert_int_equal(node_options_parse(&parsed, NULL, NULL), 0);
+    assert_memory_equal(&parsed, &o, sizeof(o));
+    assert_int_equal(node_options_parse(&parsed, ",,", NULL), 0);
+    assert_memory_equal(&parsed, &o, sizeof(o));
+}
+
+static void test_node(void **state)
+{
+    struct node_options o;
+    struct errtext err;
+
+    (void)state;
+    assert_int_equal(
+        node_options_parse(&o,
+                           "bf_interval=30,cosched_policy=equal,"
+                           "cosched_epoch=10ms,cosched_profile=0,defer,"
+                           "cosched_min_section=1s,cosched_attach_timeout=60s,"
+                           "cosched_slice=1h,cosched_lease=200ms",
+                           &err),
+        0);
+    assert_string_equal(o.policy, "equal");
+    assert_true(o.epoch_ns == 10 * MS);
+    assert_true(o.profile_ns == 0);
+    assert_true(o.min_section_ns == SECOND);
+    assert_true(o.attach_ns == 60 * SECOND);
+    assert_true(o.slice_ns == 3600 * SECOND);
+    assert_true(o.lease_ns == 200 * MS);
+    /* An entry that is gone returns to its default. */
+    assert_int_equal(node_options_parse(&o, "cosched_policy=greedy", &err), 0);
+    assert_string_equal(o.policy, "greedy");
+    assert_true(o.epoch_ns == 50 * MS);
+}
+
+/* What HELP prints names each of KEYS with PREFIX at a line's begin. */
+static void compare_help(void (*help)(FILE *), const char *prefix,
+                         const char *const *keys)
+{
+    char *text, line[64];
+    size_t size, lines = 0, count = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    fputc('\n', out);
+    help(out);
+    fclose(out);
+    for (; keys[count]; count++) {
+        snprintf(line, sizeof(line), "\n  %s%s= ", prefix, keys[count]);
+        check(strstr(text, line), line);
+    }
+    for (const char *p = text; *p; p++)
+        lines += *p == '\n';
+    assert_int_equal(lines - 1, count);
+    free(text);
+}
+
+static void test_help(void **state)
+{
+    static const char *const job[] = {"policy", "ults", "min_cores",
+                                      "max_cores", NULL};
+    static const char *const node[] = {"policy",      "epoch",
+                                       "profile",     "min_section",
+                                       "attach_timeout", "slice",
+                                       "lease",       "forget", NULL};
+
+    (void)state;
+    compare_help(job_options_help, "", job);
+    compare_help(node_options_help, "cosched_", node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_duration_bad),
+        cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_job_bad),
+        cmocka_unit_test(test_job_long),
+        cmocka_unit_test(test_job),
+        cmocka_unit_test(test_node_bad),
+        cmocka_unit_test(test_node_defaults),
+        cmocka_unit_test(test_node),
+        cmocka_unit_test(test_help),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
