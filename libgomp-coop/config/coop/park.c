@@ -11,7 +11,9 @@
 #include "dispatch.h"
 #include "kthread.h"
 #include "runq.h"
+#include "settings.h"
 #include "ult.h"
+#include "worker.h"
 
 #define BUCKETS 128
 #define WORDS (COOP_MAX_CPUS / 64)
@@ -188,7 +190,23 @@ wake_foreign (struct coop_ult *u)
     }
 }
 
-/* Wakes waiters of one table.  Returns how many became ready.  */
+/* TAKEN tasks have been queued for W.  Returns how many of them W will not begin
+   with at once, so that others should look for them.  */
+static unsigned
+surplus (struct coop_worker *w, unsigned taken)
+{
+  if (coop_mode == COSCHED_MODE_KTHREAD || !coop_may_run (w))
+    return taken;
+  coop_fence ();
+  if (coop_load (&w->sleeping))
+    coop_worker_wake (w);
+  else if (coop_peek (&w->running))
+    return taken;
+  return w->started ? taken - 1 : taken;
+}
+
+/* Wakes waiters of one table.  Returns how many became ready that need another
+   worker.  */
 static unsigned
 unpark_table (unsigned table, unsigned h, int *addr, int *count)
 {
@@ -209,7 +227,7 @@ unpark_table (unsigned table, unsigned h, int *addr, int *count)
       return 0;
     }
   coop_runq_append (&coop_workers[table], first, last, taken);
-  return taken;
+  return surplus (&coop_workers[table], taken);
 }
 
 void

@@ -25,11 +25,16 @@ initial_affinity (pthread_t thread, size_t size, cpu_set_t *cpus)
   return 0;
 }
 
+/* env.c takes the default team size for gomp_available_cpus.  */
+static unsigned long cpus_at_start;
+
 #define pthread_getaffinity_np initial_affinity
+#define gomp_available_cpus cpus_at_start
 #define gomp_init_num_threads upstream_init_num_threads
 static void upstream_init_num_threads (void);
 #include "../linux/proc.c"
 #undef gomp_init_num_threads
+#undef gomp_available_cpus
 
 void
 gomp_init_num_threads (void)
@@ -41,6 +46,7 @@ gomp_init_num_threads (void)
 	     < 0)
     coop_managed = false; /* more CPUs than the page has room for */
   upstream_init_num_threads ();
-  unsigned cpus = (unsigned) gomp_global_icv.nthreads_var;
-  gomp_global_icv.nthreads_var *= coop_settings_ults (cpus);
+  cpus_at_start = gomp_global_icv.nthreads_var;
+  gomp_global_icv.nthreads_var
+      *= coop_settings_ults ((unsigned) cpus_at_start);
 }
