@@ -20,6 +20,10 @@ coschedctl_SOURCES = \
 coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 coschedctl_LDADD = %D%/libclient.la protocol/libprotocol.la $(JANSSON_LIBS)
 
+dist_man_MANS += docs/coschedctl.1
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = %D%/completions/coschedctl
+
 # The only program with libslurm; on its own when that one fails.
 pkglibexec_PROGRAMS += coschedd-slurm
 coschedd_slurm_SOURCES = %D%/slurm_helper.c

@@ -35,10 +35,13 @@ static const struct command {
     {0},
 };
 
+/* Options without a short form. */
+enum { OPTION_SOCKET = 256, OPTION_VERSION };
+
 static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {"socket", required_argument, NULL, 's'},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {"socket", required_argument, NULL, OPTION_SOCKET},
     {"json", no_argument, NULL, 'j'},
     {"output", required_argument, NULL, 'o'},
     {0},
@@ -54,6 +57,24 @@ int ctl_fail(int status, const char *format, ...)
     va_end(ap);
     fputc('\n', stderr);
     return status;
+}
+
+int ctl_bad_option(const char *command, int result, char *const *argv,
+                   const struct option *options)
+{
+    const char *before = command ? command : "", *colon = command ? ": " : "";
+
+    /* getopt tells an unknown long option by its text only, others by value. */
+    if (optopt == 0)
+        return ctl_fail(CTL_USAGE, "%s%s%s: unknown option", before, colon,
+                        argv[optind - 1]);
+    for (const struct option *o = options; o->name; o++)
+        if (o->val == optopt)
+            return ctl_fail(CTL_USAGE, "%s%s--%s: %s", before, colon, o->name,
+                            result == ':' ? "needs a value"
+                                          : "takes no value");
+    return ctl_fail(CTL_USAGE, "%s%s-%c: unknown option", before, colon,
+                    optopt);
 }
 
 int ctl_parse_job(const char *text, uint32_t *job)
@@ -82,7 +103,9 @@ int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply, int *fd)
     int rc = client_call(client, &request, reply, fds, fd ? 1 : 0, &nfds, &err);
     client_close(client);
     if (rc < 0)
-        return ctl_fail(CTL_REFUSED, "%s: %s", message_op_name(op), err.text);
+        return ctl_fail(errno == ETIMEDOUT || errno == ECONNRESET ? CTL_NO_AGENT
+                                                                  : CTL_FAILED,
+                        "%s: %s", message_op_name(op), err.text);
     json_object_del(*reply, "v");
     json_object_del(*reply, "ok");
     if (fd)
@@ -92,14 +115,14 @@ int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply, int *fd)
 
 static void help(FILE *out)
 {
-    fputs("usage: coschedctl [--socket PATH] COMMAND [ARGUMENTS]\n\n", out);
+    fputs("usage: coschedctl [--socket PATH] COMMAND [ARGUMENT]...\n\n", out);
     for (const struct command *c = commands; c->name; c++) {
         char usage[48];
         snprintf(usage, sizeof(usage), "%s%s%s%s", c->name,
                  c->takes & ARG_JOB ? " [JOB]" : "",
                  c->takes & ARG_JSON ? " [--json]" : "",
-                 c->takes & ARG_OUTPUT ? " [--output FILE]" : "");
-        fprintf(out, "  %-30s %s\n", usage, c->help);
+                 c->takes & ARG_OUTPUT ? " [-o, --output FILE]" : "");
+        fprintf(out, "  %-32s %s\n", usage, c->help);
     }
     ctl_run_help(out);
     fputs("\n"
@@ -107,7 +130,8 @@ static void help(FILE *out)
           "                 " COSCHED_RUNDIR "/coschedd.sock); %n is the node\n"
           "  --help         print this text\n"
           "  --version      print the version\n\n"
-          "Exit status: 0 done, 1 refused, 2 bad command line, 3 no agent.\n",
+          "Exit status: 0 done, 1 failed or refused by the agent, 2 bad command\n"
+          "line, 3 no agent; run: that of the program.\n",
           out);
 }
 
@@ -115,35 +139,39 @@ static void help(FILE *out)
 static int run_command(const struct command *command, struct ctl *ctl, int argc,
                        char **argv)
 {
-    int option;
+    int option, rc;
 
-    optind = 0; /* a second scan; + again stops at nothing of ours */
-    while ((option = getopt_long(argc, argv, "hjo:", long_options, NULL)) !=
+    optind = 0; /* a second scan, from the command's name */
+    while ((option = getopt_long(argc, argv, ":hjo:", long_options, NULL)) !=
            -1) {
         if (option == 'h') {
             help(stdout);
             return CTL_OK;
         }
-        if (option == 's')
+        if (option == OPTION_SOCKET)
             ctl->socket = optarg;
         else if (option == 'j' && command->takes & ARG_JSON)
             ctl->json = true;
         else if (option == 'o' && command->takes & ARG_OUTPUT)
             ctl->output = optarg;
-        else if (option == '?')
-            return CTL_USAGE;
+        else if (option == '?' || option == ':')
+            return ctl_bad_option(argv[0], option, argv, long_options);
         else
-            return ctl_fail(CTL_USAGE, "%s: takes no such option", argv[0]);
+            return ctl_fail(CTL_USAGE, "%s: takes no --%s", argv[0],
+                            option == 'j'   ? "json"
+                            : option == 'o' ? "output"
+                                            : "version");
     }
-    if (optind < argc && command->takes & ARG_JOB) {
-        int rc = ctl_parse_job(argv[optind++], &ctl->job);
-        if (rc)
-            return rc;
-    }
+    if (optind < argc && command->takes & ARG_JOB &&
+        (rc = ctl_parse_job(argv[optind++], &ctl->job)) != CTL_OK)
+        return rc;
     if (optind < argc)
         return ctl_fail(CTL_USAGE, "%s: %s: one argument too many", argv[0],
                         argv[optind]);
-    return command->run(ctl);
+    rc = command->run(ctl);
+    if (rc == CTL_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        rc = ctl_fail(CTL_FAILED, "standard output: %s", strerror(errno));
+    return rc;
 }
 
 int main(int argc, char **argv)
@@ -151,22 +179,25 @@ int main(int argc, char **argv)
     struct ctl ctl = {0};
     int option;
 
-    while ((option = getopt_long(argc, argv, "+hV", long_options, NULL)) !=
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "+:h", long_options, NULL)) !=
            -1) {
         switch (option) {
         case 'h':
             help(stdout);
             return CTL_OK;
-        case 'V':
+        case OPTION_VERSION:
             puts("coschedctl " PACKAGE_VERSION);
             return CTL_OK;
-        case 's':
+        case OPTION_SOCKET:
             ctl.socket = optarg;
             break;
         case '?':
-            return CTL_USAGE;
+        case ':':
+            return ctl_bad_option(NULL, option, argv, long_options);
         default:
-            return ctl_fail(CTL_USAGE, "options of a command stand behind it");
+            return ctl_fail(CTL_USAGE, "%s: stands behind the command",
+                            argv[optind - 1]);
         }
     }
     if (optind == argc) {

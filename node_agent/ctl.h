@@ -5,6 +5,7 @@
 #ifndef COSCHED_CTL_H
 #define COSCHED_CTL_H
 
+#include <getopt.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@
 /* Exit status, as the manual page has it. */
 enum {
     CTL_OK = 0,
-    CTL_REFUSED = 1,  /* the agent refused, or does not know the job */
+    CTL_FAILED = 1,   /* the agent refused, no such job, output failed */
     CTL_USAGE = 2,    /* bad command line */
     CTL_NO_AGENT = 3, /* nobody answers at the socket */
 };
@@ -30,6 +31,11 @@ struct ctl {
 /* Print "coschedctl: ..." to stderr and return STATUS. */
 __attribute__((format(printf, 2, 3))) int ctl_fail(int status,
                                                    const char *format, ...);
+
+/* Say what is wrong with the option for which getopt_long() returned RESULT
+ * ("?" or ":") in ARGV of COMMAND (NULL: before any).  Returns CTL_USAGE. */
+int ctl_bad_option(const char *command, int result, char *const *argv,
+                   const struct option *options);
 
 /* Ask the agent for OP about ctl->job.  Returns CTL_OK with a new reference in
  * *REPLY and a descriptor in *FD (-1 if none came; FD may be NULL), else the

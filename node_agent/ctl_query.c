@@ -4,6 +4,7 @@
 
 #include "config.h"
 
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +26,8 @@ static double number(const json_t *object, const char *key)
 /* Print REPLY as JSON, drop it, and return the exit status. */
 static int print_json(json_t *reply)
 {
-    json_dumpf(reply, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    /* 15 digits: times of day to 10 us, and 1.4 is not 1.3999999999999999. */
+    json_dumpf(reply, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     putchar('\n');
     json_decref(reply);
     return CTL_OK;
@@ -45,16 +47,31 @@ static void describe_section(const json_t *section, char *out, size_t size)
                  number(section, "rho"));
 }
 
+/* Name of the user UID, or its number. */
+static const char *user_name(double uid, char *out, size_t size)
+{
+    const struct passwd *user = getpwuid((uid_t)uid);
+
+    snprintf(out, size, "%.0f", uid);
+    if (user)
+        snprintf(out, size, "%s", user->pw_name);
+    return errtext_clean(out);
+}
+
 static void print_job(const json_t *job)
 {
-    char section[96];
+    char section[96], user[10], name[14];
 
     describe_section(json_object_get(job, "section"), section,
                      sizeof(section));
-    printf("%8.0f  %-12.12s %6.0f  %-9s %5.0f %6.2f  %-14s %8.0f  %s\n",
-           number(job, "job"), text(job, "name"), number(job, "uid"),
+    /* A job may call itself anything. */
+    snprintf(name, sizeof(name), "%s", text(job, "name"));
+    printf("%8.0f  %-13s %-9s %-9s %5.0f %6.2f %8.0f  %-11s %s\n",
+           number(job, "job"), errtext_clean(name),
+           user_name(number(job, "uid"), user, sizeof(user)),
            text(job, "state"), number(job, "cores"), number(job, "mean_cores"),
-           text(job, "cpus"), number(job, "attached"), section);
+           number(job, "attached"),
+           *text(job, "cpus") ? text(job, "cpus") : "-", section);
 }
 
 int ctl_status(const struct ctl *ctl)
@@ -68,17 +85,19 @@ int ctl_status(const struct ctl *ctl)
     json_t *jobs = json_object_get(reply, "jobs");
     if (ctl->job && json_array_size(jobs) == 0) {
         json_decref(reply);
-        return ctl_fail(CTL_REFUSED, "%u: no such job on this node", ctl->job);
+        return ctl_fail(CTL_FAILED, "%u: no such job on this node", ctl->job);
     }
     if (ctl->json)
         return print_json(reply);
     printf("node %s, CPUs %s, policy %s, counters %s\n", text(reply, "node"),
            text(reply, "cpus"), text(reply, "policy"), text(reply, "counters"));
     if (json_array_size(jobs))
-        printf("%8s  %-12s %6s  %-9s %5s %6s  %-14s %8s  %s\n", "JOB", "NAME",
-               "UID", "STATE", "CORES", "MEAN", "CPUS", "ATTACHED", "SECTION");
+        printf("%8s  %-13s %-9s %-9s %5s %6s %8s  %-11s %s\n", "JOB", "NAME",
+               "USER", "STATE", "CORES", "MEAN", "ATTACHED", "CPUS", "SECTION");
     json_array_foreach(jobs, i, job)
         print_job(job);
+    if (number(reply, "omitted") > 0)
+        printf("and %.0f more; name a job\n", number(reply, "omitted"));
     json_decref(reply);
     return CTL_OK;
 }
@@ -131,12 +150,12 @@ int ctl_trace(const struct ctl *ctl)
         return rc;
     json_decref(reply);
     if (fd < 0)
-        return ctl_fail(CTL_REFUSED, "trace: the agent sent none");
+        return ctl_fail(CTL_FAILED, "trace: the agent sent none");
     FILE *out = ctl->output ? fopen(ctl->output, "we") : stdout;
     if (!out)
-        rc = ctl_fail(CTL_USAGE, "%s: %s", ctl->output, strerror(errno));
+        rc = ctl_fail(CTL_FAILED, "%s: %s", ctl->output, strerror(errno));
     else if (copy(fd, out) < 0 || fflush(out) != 0)
-        rc = ctl_fail(CTL_REFUSED, "%s: %s",
+        rc = ctl_fail(CTL_FAILED, "%s: %s",
                       ctl->output ? ctl->output : "standard output",
                       strerror(errno));
     if (out && out != stdout)

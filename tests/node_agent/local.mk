@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The agent: parts by themselves, and the daemon with jobs of the test's own.
 
+include tests/node_agent/client.mk
+
 agent_scripts = \
 	%D%/test_agent_forgotten.py \
 	%D%/test_agent_hold.py \

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""coschedctl against an agent of the test's own that says what it is told."""
+
+import array
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+
+BUILD = os.environ["abs_top_builddir"]
+COSCHEDCTL = os.path.join(BUILD, "coschedctl")
+
+JOB = {"job": 12, "uid": os.getuid(), "name": "ep", "state": "parallel",
+       "cpus": "0", "granted": "0-1", "cores": 1, "mean_cores": 1.4,
+       "live_s": 3.5, "attached": 1, "decisions": 3,
+       "section": {"section": "a1b2c3d4e5f60708+1234", "state": "known",
+                   "rho": 0.5}}
+STATUS = {"node": "n1", "policy": "nupoco", "counters": "progress",
+          "cpus": "0-1", "omitted": 0, "jobs": [JOB]}
+
+
+class FakeAgent(threading.Thread):
+    """Answers by op from `replies` and keeps what it was asked in `asked`.
+
+    A reply is the object without v and ok, an (errnum, text) refusal, bytes to
+    send as they are, or None to hang up."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.directory = tempfile.TemporaryDirectory(prefix="cosched-test.")
+        self.path = os.path.join(self.directory.name, "sock")
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        self.replies = {}
+        self.asked = []
+        self.descriptors = []
+
+    def run(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            with connection:
+                while self.serve(connection):
+                    pass
+
+    def serve(self, connection):
+        text = connection.recv(1 << 17)
+        if not text:
+            return False
+        request = json.loads(text)
+        self.asked.append(request)
+        reply = self.replies.get(request["op"], {})
+        if callable(reply):
+            reply = reply(request)
+        if reply is None:
+            return False
+        if isinstance(reply, tuple):
+            reply = {"v": 1, "ok": False, "errnum": reply[0],
+                     "error": reply[1]}
+        elif not isinstance(reply, bytes):
+            reply = {"v": 1, "ok": True, **reply}
+        if not isinstance(reply, bytes):
+            reply = json.dumps(reply).encode()
+        control = []
+        if self.descriptors:
+            control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                        array.array("i", self.descriptors))]
+        connection.sendmsg([reply], control)
+        return True
+
+    def ops(self):
+        return [request["op"] for request in self.asked]
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *exception):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.join()
+        self.directory.cleanup()
+
+
+def ctl(agent, *arguments, status=0, stderr="", **options):
+    """Run coschedctl; its output.  STDERR: what standard error must have."""
+    environment = {**os.environ, **options.pop("env", {})}
+    environment.pop("LD_LIBRARY_PATH", None)
+    path = agent if isinstance(agent, str) else agent.path
+    done = subprocess.run([COSCHEDCTL, "--socket", path, *arguments],
+                          stdout=options.pop("stdout", subprocess.PIPE),
+                          stderr=subprocess.PIPE, text=True, env=environment,
+                          timeout=60, check=False, **options)
+    where = f"{arguments}: {done.stdout!r} {done.stderr!r}"
+    assert done.returncode == status, f"status {done.returncode}: {where}"
+    if stderr:
+        assert stderr in done.stderr, where
+        for line in done.stderr.splitlines():
+            assert line.startswith("coschedctl: "), where
+    else:
+        assert done.stderr == "", where
+    return done.stdout
+
+
+def check_command_line(agent):
+    for arguments, stderr in [
+            (["--bogus", "status"], "coschedctl: --bogus: unknown option"),
+            (["--json", "status"], "--json: stands behind the command"),
+            (["-x"], "-x: unknown option"),
+            (["dance"], "dance: unknown command"),
+            (["status", "--bogus"], "status: --bogus: unknown option"),
+            (["status", "-x"], "status: -x: unknown option"),
+            (["status", "--json=1"], "status: --json: takes no value"),
+            (["status", "--version"], "status: takes no --version"),
+            (["status", "--socket"], "status: --socket: needs a value"),
+            (["status", "--output", "x"], "status: takes no --output"),
+            (["trace", "--json"], "trace: takes no --json"),
+            (["status", "x"], "x: not a job id"),
+            (["status", "0"], "0: not a job id"),
+            (["status", "1x"], "1x: not a job id"),
+            (["status", ""], ": not a job id"),
+            (["status", "4294967296"], "4294967296: not a job id"),
+            (["status", "1", "2"], "status: 2: one argument too many"),
+            (["ping", "1"], "ping: 1: one argument too many"),
+            (["run"], "run: no program given"),
+            (["run", "--cpus"], "run: --cpus: needs a value"),
+            (["run", "--cpus", "3-1", "true"], "run: --cpus 3-1: not a CPU"),
+            (["run", "--job", "0", "true"], "0: not a job id"),
+            (["run", "--options", "bogus", "true"], "run: --options bogus: "),
+            (["run", "--options", "x" * 600, "true"], "run: --options "),
+            (["run", "--bogus", "true"], "run: --bogus: unknown option")]:
+        assert ctl(agent, *arguments, status=2, stderr=stderr) == ""
+    assert "usage: " in subprocess.run([COSCHEDCTL], capture_output=True,
+                                       text=True, check=False).stderr
+    assert agent.asked == [], "asked before the command line was understood"
+    long = "/" + "x" * 200
+    ctl(long, "ping", status=3, stderr="socket path too long")
+    ctl("/nowhere/sock", "status", status=3,
+        stderr="no agent at /nowhere/sock: No such file")
+
+
+def check_bad_replies(agent):
+    for reply, status, stderr in [
+            ((2, "job 99: not known to this agent"), 1,
+             "status: job 99: not known to this agent"),
+            ((1, "no\n\x1b[2Jway"), 1, "status: no??[2Jway"),
+            ((0, "odd"), 1, "status: odd"),
+            (b"garbage", 1, "status: the agent's reply is not JSON"),
+            (b"[]", 1, "status: the agent's reply is not JSON"),
+            (b"{}", 1, "status: refused without a reason"),
+            (b'{"v":1,"ok":1}', 1, "status: refused without a reason"),
+            (b'{"v":1,"ok":true,"ok":true}', 1, "not JSON"),
+            (None, 3, "status: the agent hung up")]:
+        agent.replies["status"] = reply
+        assert ctl(agent, "status", "99", status=status, stderr=stderr) == ""
+    assert agent.asked[-1] == {"v": 1, "op": "status", "job": 99}
+    # Strange shapes are shown as far as they go.
+    for reply in ({}, {"jobs": 1}, {"jobs": [1, None, {}]},
+                  {"node": 1, "jobs": [{"job": "x", "section": []}]}):
+        agent.replies["status"] = reply
+        ctl(agent, "status")
+        agent.replies["explain"] = {"decisions": reply.get("jobs")}
+        ctl(agent, "explain")
+
+
+def check_status(agent):
+    agent.replies["status"] = STATUS
+    assert json.loads(ctl(agent, "status", "--json")) == STATUS
+    head, columns, job = ctl(agent, "status").splitlines()
+    assert head == "node n1, CPUs 0-1, policy nupoco, counters progress", head
+    assert columns.split() == ["JOB", "NAME", "USER", "STATE", "CORES", "MEAN",
+                               "ATTACHED", "CPUS", "SECTION"], columns
+    fields = job.split(None, 8)
+    assert fields[:2] + fields[3:] == [
+        "12", "ep", "parallel", "1", "1.40", "1", "0",
+        "a1b2c3d4e5f60708+1234 known, rho 0.50"], job
+    # What a job calls itself does not reach the terminal as it is.
+    agent.replies["status"] = {**STATUS, "omitted": 7, "jobs": [
+        {**JOB, "name": "a\x1b[31m\nb", "cpus": "", "section": None}]}
+    lines = ctl(agent, "status", "12").splitlines()
+    assert "a?[31m?b" in lines[2] and lines[2].split()[-2:] == ["-", "-"], lines
+    assert lines[3] == "and 7 more; name a job", lines
+    agent.replies["status"] = {**STATUS, "jobs": []}
+    ctl(agent, "status", "5", status=1, stderr="5: no such job on this node")
+    with open("/dev/full", "w", encoding="ascii") as full:
+        ctl(agent, "status", status=1, stderr="standard output: No space",
+            stdout=full)
+
+
+def check_others(agent):
+    decision = {"time": 1e9 + 0.25, "trigger": "job 13 ended",
+                "policy": "nupoco", "text": "job 12 gets both cores",
+                "shares": [{"job": 12, "cores": 2}]}
+    agent.replies["explain"] = {"node": "n1", "decisions": [decision]}
+    assert ctl(agent, "explain", env={"TZ": "UTC"}) == \
+        "01:46:40.250  job 13 ended: job 12 gets both cores\n"
+    assert json.loads(ctl(agent, "explain", "12", "--json"))["decisions"] == \
+        [decision]
+    assert agent.asked[-1] == {"v": 1, "op": "explain", "job": 12}
+    agent.replies["config"] = {"policy": "equal", "epoch_ns": 50000000}
+    assert [line.split() for line in ctl(agent, "config").splitlines()] == \
+        [["policy", "equal"], ["epoch_ns", "50000000"]]
+    agent.replies["ping"] = {"version": "1", "pid": 7, "node": "n1"}
+    assert json.loads(ctl(agent, "ping", "--json")) == agent.replies["ping"]
+
+
+def check_trace(agent):
+    text = json.dumps({"traceEvents": ["x" * 200000]})
+    target = os.path.join(agent.directory.name, "trace.json")
+    ctl(agent, "trace", status=1, stderr="trace: the agent sent none")
+    with tempfile.TemporaryFile("w+") as page:
+        page.write(text)
+        page.flush()
+        # One descriptor more than expected is closed, not misunderstood.
+        agent.descriptors = [page.fileno(), page.fileno()]
+        assert ctl(agent, "trace") == text
+        assert ctl(agent, "trace", "12", "-o", target) == ""
+        assert agent.asked[-1] == {"v": 1, "op": "trace", "job": 12}
+        with open(target, encoding="ascii") as written:
+            assert written.read() == text
+        ctl(agent, "trace", "--output", "/nowhere/x", status=1,
+            stderr="/nowhere/x: No such file")
+        ctl(agent, "trace", "-o", "/dev/full", status=1,
+            stderr="/dev/full: No space")
+    agent.descriptors = []
+
+
+def check_run(agent):
+    show = ("import os; print(os.getpid(), os.environ['COSCHED_SOCKET'], "
+            "os.environ['COSCHED_JOB'], os.environ['LD_LIBRARY_PATH'])")
+    agent.asked.clear()
+    out = ctl(agent, "run", "--job", "7", "--cpus", "0-1", "--options",
+              "greedy,ults=2", "--libgomp", "/some/where", "--",
+              sys.executable, "-c", show).split()
+    assert out[1:] == [agent.path, "7", "/some/where"], out
+    announce, task, withdraw = agent.asked
+    assert announce == {
+        "v": 1, "op": "announce", "job": 7, "uid": os.getuid(),
+        "name": os.path.basename(sys.executable), "cores": "0-1",
+        "memory_mb": 0, "options": "greedy,ults=2", "restarts": 0}, announce
+    assert task == {"v": 1, "op": "task", "job": 7, "step": 0,
+                    "pid": int(out[0])}, task
+    assert withdraw == {"v": 1, "op": "withdraw", "job": 7}, withdraw
+
+    # The program's status is ours, and the job is withdrawn in any case.
+    for program, status, stderr in [
+            (["sh", "-c", "exit 5"], 5, ""),
+            (["sh", "-c", "kill -9 $$"], 128 + 9, ""),
+            (["/nowhere/x"], 127, "run: /nowhere/x: No such file"),
+            (["/"], 126, "run: /: Permission denied")]:
+        ctl(agent, "run", "--", *program, status=status, stderr=stderr)
+        assert agent.ops()[-3:] == ["announce", "task", "withdraw"]
+
+
+def check_run_refused(agent):
+    plain = ["run", "--", "sh", "-c", "echo ${COSCHED_JOB-none}"]
+    agent.asked.clear()
+    agent.replies["announce"] = (22, "cores \"9\": none of them is on this node")
+    out = ctl(agent, *plain, stderr="none of them is on this node; the program "
+              "runs without co-scheduling")
+    assert out == "none\n" and agent.ops() == ["announce"], out
+    assert ctl("/nowhere/sock", *plain, stderr="no agent at") == "none\n"
+    agent.replies["announce"] = {}
+    agent.replies["task"] = (3, "pid 1: No such process")
+    ctl(agent, "run", "true", stderr="run: task: pid 1: No such process")
+    assert agent.ops()[-1] == "withdraw"
+    del agent.replies["task"]
+
+
+def check_run_ended(agent):
+    """SIGTERM ends the program first, and the job is withdrawn."""
+    running = threading.Event()
+    agent.asked.clear()
+    agent.replies["attach"] = lambda request: (running.set(), {})[1]
+    program = ("import json, socket, sys, time; "
+               "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); "
+               "s.connect(sys.argv[1]); "
+               "s.send(json.dumps({'v': 1, 'op': 'attach'}).encode()); "
+               "s.recv(100); s.close(); time.sleep(600)")
+    with subprocess.Popen([COSCHEDCTL, "--socket", agent.path, "run", "--",
+                           sys.executable, "-c", program, agent.path]) as run:
+        try:
+            assert running.wait(30), "the program did not start"
+            run.send_signal(signal.SIGTERM)
+            assert run.wait(30) == 128 + signal.SIGTERM
+        finally:
+            run.kill()
+    assert agent.ops() == ["announce", "task", "attach", "withdraw"]
+
+
+def main():
+    with FakeAgent() as agent:
+        check_command_line(agent)
+        check_bad_replies(agent)
+        check_status(agent)
+        check_others(agent)
+        check_trace(agent)
+        check_run(agent)
+        check_run_refused(agent)
+        check_run_ended(agent)
+
+
+main()
