@@ -7,6 +7,15 @@
 -- --exclusive sets) means "all CPUs of the node, whatever their number", and
 -- FORCE lets other such jobs in.  Memory stays a consumed resource, so it must
 -- be stated or defaulted, else the first job would take all of it.
+--
+-- A site with a job_submit.lua of its own loads this file from it and calls
+-- its functions first:
+--     dofile("/etc/slurm/cosched_submit.lua")
+--     local cosched_submit = slurm_job_submit
+--     function slurm_job_submit(job, partitions, uid)
+--         local rc = cosched_submit(job, partitions, uid)
+--         if rc ~= slurm.SUCCESS then return rc end
+--         ...
 
 -- Site rules ---------------------------------------------------------------
 local site = {
@@ -16,10 +25,15 @@ local site = {
 }
 -- ---------------------------------------------------------------------------
 
+-- How the option arrives: name of the plugin and of its option.
 local OPTION = "_SLURM_SPANK_OPTION_cosched_coschedule="
+local INHERITED = "SLURM_SPANK_" .. OPTION:sub(1, -2)
 
--- Numbers of slurm_errno.h that 22.05 does not export to lua.
+-- Numbers of slurm_errno.h and slurm.h that 22.05 does not export to lua.
 local ESLURM_INVALID_PARTITION_NAME = 2000
+local ESLURM_INVALID_NODE_COUNT = 2006
+local ESLURM_INVALID_TASK_MEMORY = 2044
+local ESLURM_NOT_SUPPORTED = 2036
 local NO_VAL = 4294967294
 local NO_VAL64 = 18446744073709551614
 
@@ -35,7 +49,7 @@ end
 
 -- True when the comma separated LIST has the shared partition.
 local function names_shared(list)
-    for name in (list or ""):gmatch("[^,]+") do
+    for name in list:gmatch("[^,]+") do
         if name == site.partition then
             return true
         end
@@ -43,72 +57,129 @@ local function names_shared(list)
     return false
 end
 
-local function refuse(text)
-    slurm.log_user("%s", text)
-    return ESLURM_INVALID_PARTITION_NAME
+-- Would a job that asks for the partitions LIST (nil: none) get there?
+local function enters_shared(list, partitions)
+    if list and list ~= "" then
+        return names_shared(list)
+    end
+    local shared = partitions and partitions[site.partition]
+    return shared ~= nil and shared.flag_default == 1
+end
+
+-- Tell the user why; returns ERRNUM, of which Slurm prints the text as well.
+local function refuse(errnum, format, ...)
+    slurm.log_user("%s", string.format(format, ...))
+    return errnum
+end
+
+-- A job inside a job got the option without anybody having typed it.
+local function how_to_leave_out(job)
+    local environment = job.script and job.environment
+    local inside = environment and environment.SLURM_JOB_ID
+    if inside and environment[INHERITED] then
+        return string.format(" (inside job %s it is inherited: unset %s)",
+                             inside, INHERITED)
+    end
+    return ""
+end
+
+-- Memory, so that others fit beside the job.
+local function shape_memory(job, partitions)
+    local shared = partitions and partitions[site.partition]
+    local memory = job.min_mem_per_node
+    if job.min_mem_per_cpu ~= nil then
+        return slurm.SUCCESS
+    elseif memory == 0 then
+        return refuse(ESLURM_INVALID_TASK_MEMORY,
+                      "--mem=0: all memory of a node leaves none for the " ..
+                      "jobs that share it; say how much the job needs")
+    elseif memory ~= nil and memory ~= NO_VAL64 then
+        return slurm.SUCCESS
+    elseif site.default_mem_mb then
+        job.min_mem_per_node = site.default_mem_mb
+        return slurm.SUCCESS
+    end
+    local default = shared and shared.def_mem_per_node
+    if shared and (default == nil or default == 0 or default == NO_VAL64) and
+        shared.def_mem_per_cpu == nil then
+        return refuse(ESLURM_INVALID_TASK_MEMORY,
+                      "--coschedule: say how much memory the job needs " ..
+                      "(--mem); partition %s has no default", site.partition)
+    end
+    return slurm.SUCCESS
 end
 
 -- Shape a co-scheduled job.
-local function shape(job)
+local function shape(job, partitions)
     if job.partition and job.partition ~= site.partition then
-        return refuse(string.format(
-            "--coschedule: jobs that share a node run in partition %s, not " ..
-            "in %s; leave --partition out", site.partition, job.partition))
+        return refuse(ESLURM_INVALID_PARTITION_NAME,
+                      "--coschedule: jobs that share a node run in partition " ..
+                      "%s, not in %s; leave --partition or --coschedule out%s",
+                      site.partition, job.partition, how_to_leave_out(job))
     end
     local nodes = job.min_nodes
     if nodes and nodes ~= NO_VAL and nodes > site.max_nodes then
-        return refuse(string.format(
-            "--coschedule: %d nodes asked, at most %d possible", nodes,
-            site.max_nodes))
+        return refuse(ESLURM_INVALID_NODE_COUNT,
+                      "--coschedule: %d nodes asked, at most %d possible",
+                      nodes, site.max_nodes)
     end
     if job.het_job_offset and job.het_job_offset ~= NO_VAL then
-        return refuse("--coschedule: not possible for heterogeneous jobs")
+        return refuse(ESLURM_NOT_SUPPORTED,
+                      "--coschedule: not possible for heterogeneous jobs")
+    end
+    local result = shape_memory(job, partitions)
+    if result ~= slurm.SUCCESS then
+        return result
     end
     job.partition = site.partition
     job.shared = 0
     job.min_nodes = 1
     job.max_nodes = site.max_nodes
-    local memory = job.min_mem_per_node
-    if site.default_mem_mb and job.min_mem_per_cpu == nil and
-        (memory == nil or memory == NO_VAL64) then
-        job.min_mem_per_node = site.default_mem_mb
-    end
     return slurm.SUCCESS
 end
 
-local function submit(job)
+local function submit(job, partitions)
     if requested(job) then
-        return shape(job)
+        return shape(job, partitions)
     end
-    if names_shared(job.partition) then
-        return refuse(string.format(
-            "partition %s is for jobs that share a node: add --coschedule, " ..
-            "or choose another partition", site.partition))
+    if enters_shared(job.partition, partitions) then
+        return refuse(ESLURM_INVALID_PARTITION_NAME,
+                      "partition %s is for jobs that share a node: add " ..
+                      "--coschedule, or choose another partition",
+                      site.partition)
     end
     return slurm.SUCCESS
 end
 
--- A run-time error would let the job in unchanged (Slurm fails open): refuse.
-function slurm_job_submit(job, part_list, uid)
-    local ok, result = pcall(submit, job)
+-- A run-time error would let the job in unchanged, since Slurm fails open.  So
+-- that none gets onto a shared node unshaped, refuse those it may concern.
+function slurm_job_submit(job, partitions, uid)
+    local ok, result = pcall(submit, job, partitions)
     if ok then
         return result
     end
     slurm.log_error("cosched: job_submit.lua: %s", tostring(result))
-    slurm.log_user("%s", "co-scheduling: job_submit.lua failed, tell your " ..
-                   "administrator: " .. tostring(result))
-    return slurm.ERROR
+    local sure, concerned = pcall(function()
+        return requested(job) or enters_shared(job.partition, partitions)
+    end)
+    if sure and not concerned then
+        return slurm.SUCCESS
+    end
+    return refuse(slurm.ERROR,
+                  "--coschedule: not possible at the moment, job_submit.lua " ..
+                  "failed: %s; tell your administrator, or submit without " ..
+                  "--coschedule", tostring(result))
 end
 
 -- Moving a job into or out of the shared partition would leave it unshaped.
-function slurm_job_modify(job, record, part_list, uid)
+function slurm_job_modify(job, record, partitions, uid)
     if not job.partition or uid == 0 then
         return slurm.SUCCESS
     end
-    if names_shared(job.partition) ~= names_shared(record.partition) then
-        slurm.log_user("partition %s is for jobs that share a node, which is " ..
-                       "decided at submission", site.partition)
-        return ESLURM_INVALID_PARTITION_NAME
+    if names_shared(job.partition) ~= names_shared(record.partition or "") then
+        return refuse(ESLURM_INVALID_PARTITION_NAME,
+                      "partition %s is for jobs that share a node, which is " ..
+                      "decided at submission", site.partition)
     end
     return slurm.SUCCESS
 end

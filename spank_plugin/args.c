@@ -24,29 +24,47 @@ struct spank_option plugin_option = {
     .cb = take_option,
 };
 
+void plugin_accept(const char *value)
+{
+    struct job_options options;
+
+    plugin.requested = true;
+    plugin.value[0] = '\0';
+    if (value && strcmp(value, "(null)") != 0 &&
+        strlen(value) < sizeof(plugin.value) &&
+        job_options_parse(&options, value, NULL) == 0)
+        strcpy(plugin.value, value);
+}
+
 /* Slurm calls this twice in a step's daemon, and for "#SBATCH" lines; the last
  * value counts, as with Slurm's own options. */
 static int take_option(int val, const char *value, int remote)
 {
     struct job_options options;
     struct errtext err;
+    int rc = 0;
 
     (void)val;
-    if (!value || strcmp(value, "(null)") == 0)
-        value = "";
-    if (strlen(value) >= sizeof(plugin.value) ||
-        job_options_parse(&options, value, &err) < 0) {
-        if (remote) /* checked at submission; a job is never lost here */
-            return 0;
-        if (strlen(value) >= sizeof(plugin.value))
-            snprintf(err.text, sizeof(err.text), "longer than %zu bytes",
-                     sizeof(plugin.value) - 1);
+    if (!remote && value && strlen(value) >= sizeof(plugin.value))
+        rc = errtext_set(&err, EINVAL, "longer than %zu bytes",
+                         sizeof(plugin.value) - 1);
+    else if (!remote)
+        rc = job_options_parse(&options, value, &err);
+    if (rc < 0)
         slurm_error("cosched: --coschedule=%.80s: %s", value, err.text);
-        return -1;
-    }
-    plugin.requested = true;
-    strcpy(plugin.value, value);
-    return 0;
+    else
+        plugin_accept(value);
+    return rc;
+}
+
+/* Where what is wrong with plugstack.conf is told: in the logs of the daemons.
+ * Users of other jobs see it only when they ask with -v. */
+static void complain(const char *arg, const char *what)
+{
+    if (spank_context() == S_CTX_ALLOCATOR || spank_context() == S_CTX_LOCAL)
+        slurm_verbose("cosched: plugstack.conf: %.80s: %s", arg, what);
+    else
+        slurm_error("cosched: plugstack.conf: %.80s: %s", arg, what);
 }
 
 void plugin_args(int ac, char **av)
@@ -72,11 +90,9 @@ void plugin_args(int ac, char **av)
             if (strlen(av[i] + length) < args[k].size)
                 strcpy(args[k].field, av[i] + length);
             else
-                slurm_error("cosched: plugstack.conf: %.40s...: too long",
-                            av[i]);
+                complain(av[i], "too long");
         }
         if (!known)
-            slurm_error("cosched: plugstack.conf: %.80s: unknown, one of "
-                        "socket=, libgomp=, munge=", av[i]);
+            complain(av[i], "unknown, none of socket=, libgomp=, munge=");
     }
 }

@@ -19,7 +19,10 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
         if (spank_option_register(spank, &plugin_option) != ESPANK_SUCCESS)
             slurm_error("cosched: cannot register --coschedule");
         return 0;
-    default: /* slurmd has nothing to do; job scripts do not come here */
+    case S_CTX_SLURMD:
+        plugin_args(ac, av); /* once, for its log */
+        return 0;
+    default: /* job scripts do not come here */
         return 0;
     }
 }
@@ -30,7 +33,8 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
     switch (spank_context()) {
     case S_CTX_ALLOCATOR:
     case S_CTX_LOCAL:
-        return plugin_submit(spank);
+        plugin_submit(spank);
+        return 0;
     default:
         return 0;
     }

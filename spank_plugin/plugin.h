@@ -54,8 +54,13 @@ extern struct spank_option plugin_option;
  * Slurm's log and skipped. */
 void plugin_args(int ac, char **av);
 
-/* Allocator and local: hand the option on.  0, or -1 after slurm_error(). */
-int plugin_submit(spank_t spank);
+/* The option was given with VALUE (NULL, "" or Slurm's "(null)": none).  For the
+ * node: a value that is not understood, which a submission host with another
+ * version let pass, counts as none, since the job shares its node already. */
+void plugin_accept(const char *value);
+
+/* Allocator and local: hand the option on. */
+void plugin_submit(spank_t spank);
 
 /* Remote: see above.  Never fails. */
 void plugin_task(spank_t spank);

@@ -2,12 +2,19 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Allocator and local context: sbatch, salloc, srun. */
 
+#include <stdlib.h>
+
 #include "spank_plugin/plugin.h"
 
-int plugin_submit(spank_t spank)
+void plugin_submit(spank_t spank)
 {
-    if (!plugin.requested)
-        return 0;
+    if (!plugin.requested) {
+        /* Submitted from within a co-scheduled job, whose environment says
+         * that it is one. */
+        if (spank_context() == S_CTX_ALLOCATOR)
+            unsetenv(PLUGIN_CONTROL_JOB);
+        return;
+    }
     /* A job may already run when srun starts a step in it: then the job has
      * the variable and Slurm refuses to set it again. */
     spank_err_t rc =
@@ -15,5 +22,4 @@ int plugin_submit(spank_t spank)
     if (rc != ESPANK_SUCCESS)
         slurm_verbose("cosched: job control variable %s: %s", PLUGIN_CONTROL,
                       spank_strerror(rc));
-    return 0;
 }

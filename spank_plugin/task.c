@@ -2,6 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Remote context: a task of a co-scheduled job, just before it starts. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@
 /* Set in the job's environment when the warning is out, to the job's id. */
 #define WARNED "COSCHED_WARNED"
 
+#define LIBRARY_PATH "LD_LIBRARY_PATH"
+
 /* Copy the job's environment variable NAME; "" when unset or too long. */
 static const char *job_getenv(spank_t spank, const char *name, char *buffer,
                               size_t size)
@@ -25,22 +28,29 @@ static const char *job_getenv(spank_t spank, const char *name, char *buffer,
     return buffer;
 }
 
+/* The job's id as text in BUFFER. */
+static const char *job_id(spank_t spank, char *buffer, size_t size)
+{
+    uint32_t job = 0;
+
+    spank_get_item(spank, S_JOB_ID, &job);
+    snprintf(buffer, size, "%u", job);
+    return buffer;
+}
+
 /* Was the option given?  With --export=NONE the option's callback is not
  * called here, but the job control variable arrives. */
 static bool requested(spank_t spank)
 {
     char value[MESSAGE_OPTIONS_MAX];
-    struct job_options options;
 
     if (plugin.requested)
         return true;
-    if (spank_getenv(spank, PLUGIN_CONTROL_JOB, value, sizeof(value)) !=
-        ESPANK_SUCCESS)
-        return false;
-    if (job_options_parse(&options, value, NULL) == 0 &&
-        strcmp(value, "(null)") != 0)
-        strcpy(plugin.value, value);
-    return true;
+    spank_err_t rc =
+        spank_getenv(spank, PLUGIN_CONTROL_JOB, value, sizeof(value));
+    if (rc == ESPANK_SUCCESS)
+        plugin_accept(value);
+    return rc == ESPANK_SUCCESS || rc == ESPANK_NOSPACE;
 }
 
 /* Fill the announcement from what Slurm says of the job. */
@@ -93,83 +103,126 @@ static int admit(spank_t spank, const char *socket, struct errtext *err)
     return rc;
 }
 
-/* Put our libgomp in front of the user's libraries, once. */
-static void prepend_library_path(spank_t spank)
+/* Does the search path PATH begin with DIRECTORY? */
+static bool begins_with(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    return strncmp(path, directory, length) == 0 &&
+           (path[length] == ':' || path[length] == '\0');
+}
+
+/* Put our libgomp in front of the user's libraries, once: a step inherits what
+ * its batch script got. */
+static int prepend_library_path(spank_t spank, struct errtext *err)
 {
     char old[32768], path[sizeof(plugin.libgomp) + sizeof(old) + 1];
-    size_t length = strlen(plugin.libgomp);
 
-    spank_err_t rc =
-        spank_getenv(spank, "LD_LIBRARY_PATH", old, sizeof(old));
-    if (rc == ESPANK_NOSPACE) {
-        slurm_error("cosched: LD_LIBRARY_PATH is too long, left as it is");
-        return;
-    }
+    spank_err_t rc = spank_getenv(spank, LIBRARY_PATH, old, sizeof(old));
+    if (rc == ESPANK_NOSPACE)
+        return errtext_set(err, ENAMETOOLONG, LIBRARY_PATH ": too long");
     if (rc != ESPANK_SUCCESS)
         old[0] = '\0';
-    if (strncmp(old, plugin.libgomp, length) == 0 &&
-        (old[length] == ':' || old[length] == '\0'))
-        return;
+    if (begins_with(old, plugin.libgomp))
+        return 0;
     snprintf(path, sizeof(path), "%s%s%s", plugin.libgomp, old[0] ? ":" : "",
              old);
-    spank_setenv(spank, "LD_LIBRARY_PATH", path, 1);
+    spank_setenv(spank, LIBRARY_PATH, path, 1);
+    return 0;
 }
 
 /* The environment of docs/architecture.md. */
-static void set_environment(spank_t spank, const char *socket)
+static int set_environment(spank_t spank, const char *socket,
+                           struct errtext *err)
 {
+    char library[sizeof(plugin.libgomp) + sizeof("/libgomp.so.1")];
     struct job_options options;
     char number[16];
-    uint32_t job = 0;
 
-    spank_get_item(spank, S_JOB_ID, &job);
-    snprintf(number, sizeof(number), "%u", job);
     spank_setenv(spank, "COSCHED_SOCKET", socket, 1);
-    spank_setenv(spank, "COSCHED_JOB", number, 1);
+    spank_setenv(spank, "COSCHED_JOB", job_id(spank, number, sizeof(number)),
+                 1);
     if (job_options_parse(&options, plugin.value, NULL) == 0 && options.ults) {
         snprintf(number, sizeof(number), "%d", options.ults);
         spank_setenv(spank, "COSCHED_ULTS", number, 1);
     }
-    if (access(plugin.libgomp, X_OK) == 0)
-        prepend_library_path(spank);
-    else
-        slurm_error("cosched: %s: %s; OpenMP programs of this job cannot "
-                    "change their number of threads", plugin.libgomp,
-                    strerror(errno));
+    snprintf(library, sizeof(library), "%s/libgomp.so.1", plugin.libgomp);
+    if (access(library, R_OK) < 0)
+        return errtext_set(err, errno, "%.130s: %s", library, strerror(errno));
+    return prepend_library_path(spank, err);
 }
 
 /* One line in the job's output, not one per task or step. */
-static void warn(spank_t spank, const struct errtext *err)
+static void warn(spank_t spank, const struct errtext *err, const char *effect)
 {
     char id[16], warned[16];
-    uint32_t job = 0, task = 0;
+    uint32_t task = 0;
 
-    spank_get_item(spank, S_JOB_ID, &job);
+    job_id(spank, id, sizeof(id));
     spank_get_item(spank, S_TASK_ID, &task);
-    snprintf(id, sizeof(id), "%u", job);
     if (task == 0 &&
         strcmp(job_getenv(spank, WARNED, warned, sizeof(warned)), id) != 0)
-        slurm_error("cosched: %s; the job runs without co-scheduling",
-                    err->text);
+        slurm_error("cosched: %s; %s", err->text, effect);
     spank_setenv(spank, WARNED, id, 1);
+}
+
+/* Whose environment has this task, as far as co-scheduling is concerned? */
+enum origin {
+    NOBODY,    /* nothing of ours in it */
+    THIS_JOB,  /* a step of an admitted job */
+    OTHER_JOB, /* submitted from within a co-scheduled job */
+};
+
+static enum origin origin(spank_t spank)
+{
+    char job[16], id[16];
+
+    if (spank_getenv(spank, "COSCHED_JOB", job, sizeof(job)) ==
+        ESPANK_ENV_NOEXIST)
+        return NOBODY;
+    job_getenv(spank, "COSCHED_JOB", job, sizeof(job));
+    return strcmp(job, job_id(spank, id, sizeof(id))) == 0 ? THIS_JOB
+                                                           : OTHER_JOB;
+}
+
+/* Take out what would lead programs of this job to the agent. */
+static void disinherit(spank_t spank)
+{
+    char path[32768];
+
+    spank_unsetenv(spank, "COSCHED_JOB");
+    spank_unsetenv(spank, "COSCHED_SOCKET");
+    if (spank_getenv(spank, LIBRARY_PATH, path, sizeof(path)) !=
+            ESPANK_SUCCESS ||
+        !begins_with(path, plugin.libgomp))
+        return;
+    const char *rest = path + strlen(plugin.libgomp);
+    if (*rest)
+        spank_setenv(spank, LIBRARY_PATH, rest + 1, 1);
+    else
+        spank_unsetenv(spank, LIBRARY_PATH);
 }
 
 void plugin_task(spank_t spank)
 {
-    char node[256], socket[108];
+    char socket[108]; /* sun_path of a Unix socket's address */
     struct errtext err = {""};
 
-    if (!requested(spank))
-        return;
-    /* For %n; this is the task's own process, so nobody else sees it. */
-    if (*job_getenv(spank, "SLURMD_NODENAME", node, sizeof(node)))
-        setenv("SLURMD_NODENAME", node, 1);
-    unsetenv("COSCHED_SOCKET");
-    if (client_socket_path(plugin.socket, socket, sizeof(socket), &err) < 0 ||
-        admit(spank, socket, &err) < 0) {
-        spank_unsetenv(spank, "COSCHED_SOCKET");
-        warn(spank, &err);
+    if (!requested(spank)) {
+        if (origin(spank) == OTHER_JOB)
+            disinherit(spank);
         return;
     }
-    set_environment(spank, socket);
+    /* %n is taken from this process's environment, which slurmd made.  The
+     * job's has the same variable, but by the user's word only. */
+    if (client_socket_path(plugin.socket, socket, sizeof(socket), &err) < 0 ||
+        admit(spank, socket, &err) < 0) {
+        /* A step of an admitted job attaches when the agent is back. */
+        if (origin(spank) != THIS_JOB)
+            disinherit(spank);
+        warn(spank, &err, "the job runs without co-scheduling");
+    } else if (set_environment(spank, socket, &err) < 0) {
+        warn(spank, &err, "OpenMP programs of the job cannot change their "
+                          "number of threads");
+    }
 }
