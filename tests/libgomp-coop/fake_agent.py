@@ -75,8 +75,9 @@ class Client:
         self.cpus = list(self.granted)
         self.allotment = Page("allotment", ALLOTMENT_SIZE)
         self.report = Page("report", REPORT_SIZE)
-        # libffi keeps this exported buffer alive for the futex address.
+        # Stored as a whole, which struct.pack_into does not promise.
         self.word = ctypes.c_uint32.from_buffer(self.allotment.map, 12)
+        self.beat = ctypes.c_uint64.from_buffer(self.allotment.map, 16)
         self.header()
         self.allot(self.granted)
         if spoil:
@@ -89,7 +90,7 @@ class Client:
         self.allotment.map[192:320] = cpu_bits(self.granted)
 
     def heartbeat(self):
-        struct.pack_into("<Q", self.allotment.map, 16, time.monotonic_ns())
+        self.beat.value = time.monotonic_ns()
 
     def allot(self, cpus, flags=0):
         """Publish CPUS as the allotment; returns (generation, time in ns)."""
@@ -123,7 +124,7 @@ class Client:
 
     def close(self):
         self.connection.close()
-        self.word = None
+        self.word = self.beat = None
         self.allotment.close()
         self.report.close()
 

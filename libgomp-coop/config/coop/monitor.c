@@ -40,15 +40,6 @@ static struct
 
 static int first_try_done; /* futex: the first region need not wait longer */
 
-static void
-apply (const struct cosched_cpuset *cpus, const uint16_t *node)
-{
-  coop_worker_pin_any ();
-  coop_worker_assign (cpus, node);
-  if (cpuset_first (cpus) >= 0)
-    coop_worker_pin_any ();
-}
-
 /* Without an agent the process has what it was granted.  */
 static void
 detach (const char *why)
@@ -60,9 +51,11 @@ detach (const char *why)
   monitor.page = NULL;
   monitor.applied_any = false;
   monitor.retry_at_ns = 0;
-  apply (cpuset_first (&monitor.granted) >= 0 ? &monitor.granted
-					       : &coop_initial_cpus,
-	 NULL);
+  coop_worker_assign (cpuset_first (&monitor.granted) >= 0
+			  ? &monitor.granted
+			  : &coop_initial_cpus,
+		      NULL);
+  coop_worker_pin_any ();
 }
 
 /* Reads the page and obeys it.  */
@@ -88,10 +81,12 @@ obey (uint64_t now)
   monitor.granted = copy.granted;
   if (monitor.applied_any && monitor.applied == copy.generation)
     return;
-  apply (&copy.cpus, copy.cpu_node);
+  coop_worker_assign (&copy.cpus, copy.cpu_node);
   monitor.applied = copy.generation;
   monitor.applied_any = true;
   coop_section_applied (copy.generation);
+  /* Last: this thread may have to wait for its turn where it goes.  */
+  coop_worker_pin_any ();
 }
 
 static void
