@@ -6,9 +6,12 @@ slurm_conf_data = \
 	%D%/plugstack.conf \
 	%D%/slurm.conf.fragment
 pkgdata_DATA += $(slurm_conf_data)
+bin_SCRIPTS += %D%/coschedreport
+dist_man_MANS += docs/coschedreport.1
 
 EXTRA_DIST += $(slurm_conf_data) \
 	%D%/cluster \
 	%D%/corechart.py \
+	%D%/coschedreport \
 	%D%/demo.py \
 	%D%/turnaround.py
