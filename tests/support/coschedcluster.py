@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""A throw-away Slurm cluster of the test's own (slurm_conf/cluster)."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from coschedtest import BUILD, SOURCE, need, skip, wait_for
+
+SCRIPT = os.path.join(SOURCE, "slurm_conf", "cluster")
+PROGRAMS = ("slurmctld", "slurmd", "slurmdbd", "munged", "mariadbd", "sbatch")
+
+
+def need_cluster():
+    """Skip where no cluster can run."""
+    if os.geteuid() != 0:
+        skip("must be root to run jobs of several users")
+    path = os.environ["PATH"] + ":/usr/sbin:/sbin"
+    for program in PROGRAMS:
+        if not shutil.which(program, path=path):
+            skip(f"{program} is not installed")
+    need("coschedd", "coschedctl", "coschedd-slurm", ".libs/spank_cosched.so",
+         "jobs/ep", "jobs/cg", "libgomp-coop/lib-coop/libgomp.so.1")
+
+
+class Cluster:
+    """Started on entry, stopped and removed on exit, also after a failure."""
+
+    def __enter__(self):
+        # Short: paths of Unix sockets are.
+        self.directory = tempfile.mkdtemp(prefix="cs.", dir="/tmp")
+        os.chmod(self.directory, 0o755)
+        self.root = os.path.join(self.directory, "c")
+        self.env = {**os.environ, "COSCHED_JOBS_DIR": f"{BUILD}/jobs"}
+        self.env.pop("COSCHED_SOCKET", None)
+        try:
+            self.call(SCRIPT, "start", self.root, "--build", BUILD)
+        except Exception:
+            self.__exit__(True)
+            raise
+        lines = self.call("bash", "-c", f". {self.root}/env.sh && env -0")
+        self.env.update(entry.split("=", 1) for entry in lines.split("\0")
+                        if "=" in entry)
+        self.output = os.path.join(self.directory, "out")
+        os.mkdir(self.output)
+        os.chmod(self.output, 0o777)
+        return self
+
+    def __exit__(self, *exception):
+        subprocess.run([SCRIPT, "stop", self.root], check=False,
+                       stdin=subprocess.DEVNULL, capture_output=True)
+        if exception[0] is not None:
+            for name in ("coschedd-n1.log", "slurmctld.log", "slurmd-n1.log"):
+                path = os.path.join(self.root, "log", name)
+                if os.path.exists(path):
+                    with open(path, encoding="utf-8", errors="replace") as log:
+                        print(f"---- {name} ----", log.read()[-3000:], sep="\n")
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def run(self, *command, **more):
+        """The completed process of COMMAND, whatever its status."""
+        return subprocess.run(command, env=self.env, text=True, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True,
+                              cwd=getattr(self, "output", "/"), **more)
+
+    def call(self, *command):
+        """The output of COMMAND, which must succeed."""
+        done = self.run(*command)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        return done.stdout
+
+    def sbatch(self, *arguments):
+        """Submit; the job's number."""
+        return int(self.call("sbatch", "--parsable", *arguments).split(";")[0])
+
+    def text(self, job):
+        """The output of a batch job so far."""
+        try:
+            with open(f"{self.output}/slurm-{job}.out", encoding="utf-8",
+                      errors="replace") as out:
+                return out.read()
+        except FileNotFoundError:
+            return ""
+
+    def log(self):
+        with open(f"{self.root}/log/coschedd-n1.log", encoding="utf-8",
+                  errors="replace") as log:
+            return log.read()
+
+    def status(self):
+        """{job: its entry in the agent's status}."""
+        reply = json.loads(self.call("coschedctl", "status", "--json"))
+        return {job["job"]: job for job in reply["jobs"]}
+
+    def state(self, job):
+        return self.call("sacct", "-X", "-n", "-P", "-j", str(job), "-o",
+                         "state").strip()
+
+    def comment(self, job):
+        return self.call("sacct", "-X", "-n", "-P", "-j", str(job), "-o",
+                         "admincomment").strip()
+
+    def wait_end(self, *jobs):
+        """Wait until Slurm has ended JOBS."""
+        def ended():
+            queued = self.call("squeue", "-h", "-o", "%A").split()
+            return not any(str(job) in queued for job in jobs)
+        wait_for(f"end of jobs {jobs}", ended, 120, 0.1)
+
+    def wait_final(self, job):
+        """Wait for the final record of JOB and return it."""
+        wait_for(f"record of job {job}",
+                 lambda: "state=final" in self.comment(job), 60, 0.5)
+        return self.comment(job)
+
+    def agent(self, action):
+        self.call(SCRIPT, "agent", self.root, action, "n1")
+
+    def crash_agent(self):
+        """End the agent by SIGKILL and wait until it is gone."""
+        with open(f"{self.root}/run/coschedd-n1.pid", encoding="ascii") as file:
+            pid = int(file.read())
+        os.kill(pid, signal.SIGKILL)
+
+        def gone():
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as cmdline:
+                    return not cmdline.read()
+            except OSError:
+                return True
+        wait_for("end of the agent", gone)
