@@ -8,9 +8,9 @@
 /* Concept
  *
  * The cores of different jobs meet at one server with different request
- * rates.  The papers replace the rates by their average (NuPoCo 4.2.1), which
- * makes a job that hardly asks suffer, and one that asks much suffer less, than
- * they do.  Mean value analysis keeps the classes apart:
+ * rates.  The papers replace the rates by their average (NuPoCo 4.2.1).  Cores
+ * that hardly ask then count as moderate askers, and the queue gets too long
+ * for all.  Mean value analysis keeps the classes apart:
  *
  *   average      the papers' method: one class with the mean rate
  *   exact        recurrence over all population vectors; cost is the product

@@ -1,1 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# The model by itself: golden numbers, laws, the policies' rules.
+
+if HAVE_CMOCKA
+model_units = \
+	%D%/test_machine \
+	%D%/test_mva \
+	%D%/test_station \
+	%D%/test_system
+check_PROGRAMS += $(model_units)
+TESTS += $(model_units)
+
+model_unit_flags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
+
+%C%_test_machine_SOURCES = %D%/test_machine.c %D%/near.h
+%C%_test_machine_CPPFLAGS = $(model_unit_flags)
+%C%_test_machine_LDADD = $(model_unit_libs)
+
+%C%_test_mva_SOURCES = %D%/test_mva.c %D%/near.h
+%C%_test_mva_CPPFLAGS = $(model_unit_flags)
+%C%_test_mva_LDADD = $(model_unit_libs)
+
+%C%_test_station_SOURCES = %D%/test_station.c %D%/near.h
+%C%_test_station_CPPFLAGS = $(model_unit_flags)
+%C%_test_station_LDADD = $(model_unit_libs)
+
+%C%_test_system_SOURCES = %D%/test_system.c %D%/near.h
+%C%_test_system_CPPFLAGS = $(model_unit_flags)
+%C%_test_system_LDADD = $(model_unit_libs)
+endif
