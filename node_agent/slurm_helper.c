@@ -12,9 +12,10 @@
  *            slurmctld one answer without data per interval
  *   interim  a running job's AdminComment, by slurm_update_job()
  *   final    an ended job's AdminComment, by sacctmgr: slurmctld takes no more
- *            updates then.  Not before RECORD_DELAY_S after the end, because
+ *            updates then.  Not before DELAY_S after the end, because
  *            slurmctld's own record, written by a thread that runs every few
- *            seconds, would win; read back, and tried again until it is there.
+ *            seconds, would win; read back, and tried again until it is there
+ *            and the accounting knows that the job has ended.
  *
  * The end of standard input is the end of the agent, and of this process:
  * records that are not written yet are in the agent's state file.
@@ -38,9 +39,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RECORD_DELAY_S 6
-#define RECORD_TRIES 8 /* 6 s, then pauses of 4, 8, ... 256 s */
-#define INTERVAL_S 2   /* between two looks at the configuration */
+#define DELAY_S 6    /* from a job's end to its record */
+#define TRIES 8      /* pauses of 2, 4, ... 128 delays: 25 minutes in all */
+#define INTERVAL_S 2 /* between two looks at the configuration */
 #define LINE_MAX_SIZE 65536
 #define COMMENT_MAX 1000
 
@@ -57,6 +58,8 @@ struct record {
 
 static struct record *records;
 static long interval_s = INTERVAL_S;
+static long delay_s = DELAY_S;
+static char cluster[128]; /* "cluster=NAME", or "" as long as not known */
 
 /* Print one event, packed as json_pack() does. */
 static void emit(const char *format, ...)
@@ -83,10 +86,13 @@ static void watch_config(void)
 {
     static time_t last_update;
     static char *known;
-    static bool absent;
+    static bool absent, settled;
     slurm_conf_t *conf = NULL;
 
-    if (slurm_load_ctl_conf(last_update ? last_update + 1 : 0, &conf) != 0) {
+    /* Times are in seconds: a change in the same second as the last one looks
+     * like no change.  So what is new is loaded once more, an interval later,
+     * and only then newer times count; no two clocks are compared. */
+    if (slurm_load_ctl_conf(last_update + settled, &conf) != 0) {
         bool away = errno != SLURM_NO_CHANGE_IN_DATA;
         if (away && !absent)
             emit("{s:s, s:s}", "event", "absent", "error",
@@ -95,6 +101,9 @@ static void watch_config(void)
         return;
     }
     absent = false;
+    if (conf->cluster_name)
+        snprintf(cluster, sizeof(cluster), "cluster=%s", conf->cluster_name);
+    settled = conf->last_update == last_update;
     last_update = conf->last_update;
     const char *now = conf->sched_params ? conf->sched_params : "";
     if (!known || strcmp(known, now) != 0) {
@@ -161,7 +170,27 @@ static int run(char *const *argv, char *out, size_t size)
     return status == 0 ? 0 : -1;
 }
 
-/* Write the record of an ended job and read it back. */
+/* True when sacct's line END|ADMINCOMMENT in OUT is that of a job that has ended
+ * with RECORD; otherwise OUT becomes the reason. */
+static bool shows(const struct record *record, char *out, size_t size)
+{
+    char *comment = strchr(out, '|');
+
+    if (comment)
+        *comment++ = '\0';
+    else if (!out[0])
+        snprintf(out, size, "sacct does not know the job");
+    if (comment && strcmp(out, "Unknown") == 0)
+        snprintf(out, size, "the job's end is not in the accounting yet");
+    else if (comment && strncmp(comment, record->text, strlen(record->text)))
+        snprintf(out, size, "sacct does not show the record");
+    else if (comment)
+        return true;
+    return false;
+}
+
+/* Write the record of an ended job and read it back.  0, or -1 with the reason
+ * in OUT. */
 static int write_final(const struct record *record, char *out, size_t size)
 {
     char where[32], set[COMMENT_MAX + 32], job[16];
@@ -169,42 +198,45 @@ static int write_final(const struct record *record, char *out, size_t size)
     snprintf(where, sizeof(where), "jobid=%u", record->job);
     snprintf(set, sizeof(set), "admincomment=\"%s\"", record->text);
     snprintf(job, sizeof(job), "%u", record->job);
-    char *const modify[] = {"sacctmgr", "-i", "modify", "job", "where", where,
-                            "set", set, NULL};
-    char *const show[] = {"sacct", "-n", "-X", "-P", "-D", "-j", job, "-o",
-                          "admincomment", NULL};
-    if (run(modify, out, size) < 0 || run(show, out, size) < 0)
-        return -1;
-    if (strstr(out, record->text))
-        return 0;
-    snprintf(out, size, "sacct does not show the record");
-    return -1;
+    /* Other clusters of the same accounting have jobs of that number, too. */
+    char *const modify[] = {"sacctmgr", "-i", "modify", "job", "set", set,
+                            "where", where, *cluster ? cluster : NULL, NULL};
+    char *const show[] = {"sacct", "-n", "-X", "-P", "-j", job, "-o",
+                          "end,admincomment", NULL};
+    return run(modify, out, size) == 0 && run(show, out, size) == 0 &&
+                   shows(record, out, size)
+               ? 0
+               : -1;
 }
 
-/* Write the records whose time has come; returns when the next one is due. */
+/* Try to write RECORD.  True when nothing is left to do. */
+static bool try_record(struct record *record, time_t now)
+{
+    char why[4096];
+
+    if (write_final(record, why, sizeof(why)) == 0) {
+        emit("{s:s, s:I}", "event", "recorded", "job",
+             (json_int_t)record->job);
+        return true;
+    }
+    if (++record->tries < TRIES) {
+        record->due = now + (delay_s << record->tries);
+        return false;
+    }
+    const char *reason = why + strspn(why, " \n");
+    emit("{s:s, s:I, s:s%}", "event", "failed", "job", (json_int_t)record->job,
+         "error", reason, strcspn(reason, "\n"));
+    return true;
+}
+
+/* Write the records whose time has come; returns when to look again. */
 static time_t write_due(time_t now)
 {
     time_t next = now + interval_s;
 
     for (struct record **p = &records; *p;) {
         struct record *r = *p;
-        char out[4096];
-        bool done = false;
-        if (r->due <= now) {
-            done = true;
-            if (write_final(r, out, sizeof(out)) == 0) {
-                emit("{s:s, s:I}", "event", "recorded", "job",
-                     (json_int_t)r->job);
-            } else if (++r->tries == RECORD_TRIES) {
-                out[strcspn(out, "\n")] = '\0';
-                emit("{s:s, s:I, s:s}", "event", "failed", "job",
-                     (json_int_t)r->job, "error", out);
-            } else {
-                r->due = now + (2L << r->tries);
-                done = false;
-            }
-        }
-        if (done) {
+        if (r->due <= now && try_record(r, now)) {
             *p = r->next;
             free(r);
             continue;
@@ -216,17 +248,24 @@ static time_t write_due(time_t now)
     return next;
 }
 
+/* The agent may send a record again; the last one counts. */
 static void add_record(uint32_t job, const char *text, time_t due)
 {
-    struct record *r = calloc(1, sizeof(*r));
+    struct record *r = records;
 
-    if (!r)
-        return;
+    while (r && r->job != job)
+        r = r->next;
+    if (!r) {
+        r = calloc(1, sizeof(*r));
+        if (!r)
+            return;
+        r->next = records;
+        records = r;
+    }
     r->job = job;
     r->due = due;
+    r->tries = 0;
     snprintf(r->text, sizeof(r->text), "%s", text);
-    r->next = records;
-    records = r;
 }
 
 /* ---- the agent's lines ------------------------------------------------------- */
@@ -248,7 +287,7 @@ static void command(const char *line)
         strlen(text) > COMMENT_MAX || strpbrk(text, "\"\n|"))
         fprintf(stderr, "coschedd-slurm: refused: %.200s\n", line);
     else if (final)
-        add_record((uint32_t)job, text, (time_t)end + RECORD_DELAY_S + 1);
+        add_record((uint32_t)job, text, (time_t)end + delay_s + 1);
     else
         write_interim((uint32_t)job, text);
     json_decref(object);
@@ -279,33 +318,60 @@ static bool read_commands(void)
 
 static int usage(FILE *out, int status)
 {
-    fputs("usage: coschedd-slurm [--interval SECONDS]\n\n"
-          "Started by coschedd; speaks lines of JSON on standard input and "
-          "output.\n", out);
+    fprintf(out,
+            "usage: coschedd-slurm [--interval SECONDS] [--delay SECONDS]\n\n"
+            "Started by coschedd; speaks lines of JSON on standard input and "
+            "output.\n\n"
+            "  --interval SECONDS  between two looks at slurm.conf (%d)\n"
+            "  --delay SECONDS     from a job's end to its record (%d)\n",
+            INTERVAL_S, DELAY_S);
     return status;
+}
+
+/* Parse "--NAME SECONDS" at ARGV into *SECONDS if it is there and at least
+ * LEAST. */
+static bool option(char **argv, const char *name, long least, long *seconds)
+{
+    char *end;
+
+    if (strcmp(argv[0], name) != 0 || !argv[1])
+        return false;
+    long value = strtol(argv[1], &end, 10);
+    if (end == argv[1] || *end || value < least || value > 3600)
+        return false;
+    *seconds = value;
+    return true;
 }
 
 int main(int argc, char **argv)
 {
     struct pollfd input = {.fd = 0, .events = POLLIN};
-    time_t next = 0;
+    struct timespec seed;
+    time_t look = 0;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return usage(stdout, 0);
-    if (argc == 3 && strcmp(argv[1], "--interval") == 0)
-        interval_s = strtol(argv[2], NULL, 10);
-    else if (argc > 1)
-        return usage(stderr, 2);
-    if (interval_s < 1)
-        interval_s = INTERVAL_S;
+    for (argv++; *argv; argv += 2)
+        if (!option(argv, "--interval", 1, &interval_s) &&
+            !option(argv, "--delay", 0, &delay_s)) {
+            fprintf(stderr, "coschedd-slurm: %s: unknown, or not a number of "
+                    "seconds\n", argv[0]);
+            return usage(stderr, 2);
+        }
+    clock_gettime(CLOCK_REALTIME, &seed);
+    srandom((unsigned)(seed.tv_nsec ^ getpid()));
     signal(SIGPIPE, SIG_DFL);
     slurm_init(NULL);
     for (;;) {
         time_t now = time(NULL);
-        if (now >= next) {
+        /* The second test: the clock was set back. */
+        if (now >= look || look - now > interval_s) {
             watch_config();
-            next = write_due(now);
+            look = now + interval_s;
         }
+        time_t next = write_due(now);
+        if (next > look)
+            next = look;
         /* Nodes that started together must not ask together. */
         int jitter_ms = (int)(random() % 250);
         int wait_ms = (int)(next - now) * 1000 + jitter_ms;

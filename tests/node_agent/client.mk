@@ -3,6 +3,14 @@
 
 client_scripts = \
 	%D%/test_ctl.py \
-	%D%/test_ctl_docs.py
+	%D%/test_ctl_docs.py \
+	%D%/test_slurm_helper.py
 EXTRA_DIST += $(client_scripts)
 TESTS += $(client_scripts)
+
+check_LTLIBRARIES += %D%/fake_slurm.la
+%C%_fake_slurm_la_SOURCES = %D%/fake_slurm.c
+%C%_fake_slurm_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
+# Never with a sanitizer: it is loaded into shells, too.
+%C%_fake_slurm_la_CFLAGS = $(WARN_CFLAGS)
+%C%_fake_slurm_la_LDFLAGS = -module -avoid-version -rpath /nowhere

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What coschedd-slurm uses of libslurm, told by files below $FAKE_SLURM: put in
+ * front of it by LD_PRELOAD.
+ *
+ *   config   two lines: time of the last change, SchedulerParameters; without
+ *            it slurmctld is away
+ *   asked    written: one line per look at the configuration, its argument
+ *   updates  written: one line per update of a job, "JOB COMMENT"
+ *   refuse   if there, updates are refused
+ */
+
+#include <errno.h>
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FILE *file(const char *name, const char *mode)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/%s", getenv("FAKE_SLURM"), name);
+    return fopen(path, mode);
+}
+
+static void note(const char *name, const char *format, ...)
+{
+    FILE *out = file(name, "a");
+    va_list ap;
+
+    va_start(ap, format);
+    if (out) {
+        vfprintf(out, format, ap);
+        fclose(out);
+    }
+    va_end(ap);
+}
+
+void slurm_init(const char *conf)
+{
+    (void)conf;
+}
+
+int slurm_load_ctl_conf(time_t update_time, slurm_conf_t **conf)
+{
+    static char parameters[65536];
+    long long last_update;
+    FILE *in = file("config", "r");
+
+    note("asked", "%lld\n", (long long)update_time);
+    if (!in) {
+        errno = SLURM_COMMUNICATIONS_CONNECTION_ERROR;
+        return SLURM_ERROR;
+    }
+    parameters[0] = '\0';
+    int got = fscanf(in, "%lld\n%65535[^\n]", &last_update, parameters);
+    fclose(in);
+    if (got < 1 || update_time > last_update) {
+        errno = SLURM_NO_CHANGE_IN_DATA;
+        return SLURM_ERROR;
+    }
+    *conf = calloc(1, sizeof(**conf));
+    if (!*conf)
+        return SLURM_ERROR;
+    (*conf)->last_update = last_update;
+    (*conf)->cluster_name = "fake";
+    (*conf)->sched_params = got == 2 ? parameters : NULL;
+    return SLURM_SUCCESS;
+}
+
+void slurm_free_ctl_conf(slurm_conf_t *conf)
+{
+    free(conf);
+}
+
+void slurm_init_job_desc_msg(job_desc_msg_t *job)
+{
+    memset(job, 0, sizeof(*job));
+}
+
+int slurm_update_job(job_desc_msg_t *job)
+{
+    FILE *refuse = file("refuse", "r");
+
+    if (refuse) {
+        fclose(refuse);
+        errno = ESLURM_ALREADY_DONE;
+        return SLURM_ERROR;
+    }
+    note("updates", "%u %s\n", job->job_id, job->admin_comment);
+    return SLURM_SUCCESS;
+}
+
+char *slurm_strerror(int number)
+{
+    static char text[32];
+
+    snprintf(text, sizeof(text), "fake error %d", number);
+    return text;
+}
