@@ -49,8 +49,11 @@ class FakeAgent(threading.Thread):
             except OSError:
                 return
             with connection:
-                while self.serve(connection):
-                    pass
+                try:
+                    while self.serve(connection):
+                        pass
+                except ConnectionError:
+                    pass # a client may be killed while it waits
 
     def serve(self, connection):
         text = connection.recv(1 << 17)
