@@ -14,7 +14,8 @@
  *
  *   average      the papers' method: one class with the mean rate
  *   exact        recurrence over all population vectors; cost is the product
- *                of (count + 1), limited to MVA_EXACT_STATES
+ *                of (count + 1), limited to MVA_EXACT_STATES; classes of the
+ *                same rate count as one
  *   approximate  Bard-Schweitzer fixed point: an arriving customer sees the
  *                present queue less its own share of it
  *

@@ -5,6 +5,7 @@ if HAVE_CMOCKA
 model_units = \
 	%D%/test_machine \
 	%D%/test_mva \
+	%D%/test_policy \
 	%D%/test_station \
 	%D%/test_system
 check_PROGRAMS += $(model_units)
@@ -21,6 +22,10 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_mva_CPPFLAGS = $(model_unit_flags)
 %C%_test_mva_LDADD = $(model_unit_libs)
 
+%C%_test_policy_SOURCES = %D%/test_policy.c %D%/near.h
+%C%_test_policy_CPPFLAGS = $(model_unit_flags)
+%C%_test_policy_LDADD = $(model_unit_libs) protocol/libprotocol.la
+
 %C%_test_station_SOURCES = %D%/test_station.c %D%/near.h
 %C%_test_station_CPPFLAGS = $(model_unit_flags)
 %C%_test_station_LDADD = $(model_unit_libs)
@@ -29,3 +34,14 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_system_CPPFLAGS = $(model_unit_flags)
 %C%_test_system_LDADD = $(model_unit_libs)
 endif
+
+EXTRA_PROGRAMS += %D%/bench_model
+CLEANFILES += %D%/bench_model$(EXEEXT) bench/bench-model.json
+%C%_bench_model_SOURCES = %D%/bench_model.c
+%C%_bench_model_LDADD = model/libmodel.la
+
+bench-model: %D%/bench_model$(EXEEXT)
+	$(AM_V_at)$(MKDIR_P) bench
+	$(AM_V_at)%D%/bench_model$(EXEEXT) bench/bench-model.json
+
+.PHONY: bench-model

@@ -211,6 +211,45 @@ static void test_symmetry(void **state)
     machine_free(m);
 }
 
+/* The order in which memory nodes are numbered does not matter: stations that
+ * are alike are solved once, those that only look alike are not. */
+static void test_order_of_memories(void **state)
+{
+    struct dice dice = {5};
+
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        struct machine *m[] = {machine_new_uniform(3, 4, 4),
+                               machine_new_uniform(3, 4, 4)};
+        struct workload *w[] = {workload_new(4), workload_new(4)};
+        const size_t cores[] = {4, 2, 1};
+        struct system_result result[2];
+        double speed[2];
+        for (size_t k = 0; k < 4; k++) {
+            /* Few values, so that neighbours often agree in some of them. */
+            double us = 0.01 * (double)dice_range(&dice, 1, 2);
+            double rate = 20 * (double)dice_range(&dice, 0, 2);
+            m[0]->controller_service_us[k] = us;
+            m[1]->controller_service_us[3 - k] = us;
+            w[0]->rate[k] = (struct workload_rate){rate + 1, rate};
+            w[1]->rate[3 - k] = w[0]->rate[k];
+        }
+        for (size_t i = 0; i < 2; i++) {
+            const struct workload *profile[] = {w[i]};
+            struct system_input in = {.machine = m[i], .jobs = 1,
+                                      .profile = profile, .cores = cores,
+                                      .method = MVA_AUTOMATIC};
+            result[i] = solved(&in, &speed[i]);
+        }
+        assert_near(speed[0], speed[1], 1e-9);
+        assert_near(result[0].memory, result[1].memory, 1e-9);
+        for (size_t i = 0; i < 2; i++) {
+            workload_free(w[i]);
+            machine_free(m[i]);
+        }
+    }
+}
+
 /* A slow link stalls the cores that use it, a fast one hardly. */
 static void test_links_cost(void **state)
 {
@@ -291,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_symmetry),
+        cmocka_unit_test(test_order_of_memories),
         cmocka_unit_test(test_links_cost),
         cmocka_unit_test(test_writes),
         cmocka_unit_test(test_weight),

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The rules of model/policy.h, for golden and for random mixes. */
+
+#include "tests/model/near.h"
+
+#include "model/divide.h"
+#include "model/policy.h"
+#include "protocol/options.h"
+
+#define MAX_CPUS 64
+#define MAX_JOBS 8
+
+/* A mix with all that it points to. */
+struct mix {
+    struct machine *machine;
+    struct workload *profile[MAX_JOBS];
+    struct policy_job jobs[MAX_JOBS];
+    int owner[MAX_CPUS];
+    struct policy_input input;
+};
+
+static void mix_free(struct mix *mix)
+{
+    for (size_t j = 0; j < MAX_JOBS; j++)
+        workload_free(mix->profile[j]);
+    machine_free(mix->machine);
+}
+
+/* COUNT parallel jobs of rho 0 without bounds on NODES nodes of CORES cores,
+ * everything in the pool and nobody's. */
+static void mix_init(struct mix *mix, size_t nodes, size_t cores, size_t count)
+{
+    memset(mix, 0, sizeof(*mix));
+    mix->machine = machine_new_uniform(nodes, cores, nodes);
+    for (size_t cpu = 0; cpu < MAX_CPUS; cpu++)
+        mix->owner[cpu] = cpu < nodes * cores ? POLICY_NOBODY : POLICY_NO_CPU;
+    for (size_t j = 0; j < count; j++) {
+        mix->profile[j] = workload_new(nodes);
+        mix->jobs[j] = (struct policy_job){(uint32_t)(100 + j),
+                                           SECTION_PARALLEL, mix->profile[j],
+                                           1, MAX_CPUS, 1};
+    }
+    mix->input = (struct policy_input){mix->machine, mix->jobs, count,
+                                       mix->owner};
+}
+
+static void set_rho(struct mix *mix, size_t job, double rho)
+{
+    for (size_t m = 0; m < mix->machine->mem_nodes; m++)
+        mix->profile[job]->rate[m].mrr_per_us =
+            mix->profile[job]->rate[m].read_per_us =
+                rho / MACHINE_DEFAULT_SERVICE_US /
+                (double)mix->machine->mem_nodes;
+}
+
+static size_t count_of(const struct mix *mix, const int *owner, int job)
+{
+    size_t count = 0;
+
+    for (size_t cpu = 0; cpu < mix->machine->cpus; cpu++)
+        count += owner[cpu] == job;
+    return count;
+}
+
+static struct policy_decision decided(const char *name, struct mix *mix,
+                                      int *owner)
+{
+    struct policy_decision out = {.owner = owner};
+
+    assert_int_equal(policy_decide(policy_find(name), &mix->input, &out),
+                     MODEL_OK);
+    return out;
+}
+
+/* ---- what is refused ---- */
+
+static void bad_jobs(struct mix *m) { m->input.job_count = 0; }
+static void bad_owner(struct mix *m) { m->owner[0] = 2; }
+static void bad_owner_low(struct mix *m) { m->owner[0] = -3; }
+static void bad_hole(struct mix *m) { m->machine->cpu_node[3] = -1; }
+static void bad_min(struct mix *m) { m->jobs[0].min_cores = 0; }
+static void bad_max(struct mix *m)
+{
+    m->jobs[0].min_cores = 3;
+    m->jobs[0].max_cores = 2;
+}
+static void bad_weight(struct mix *m) { m->jobs[1].weight = 0; }
+static void bad_weight_nan(struct mix *m) { m->jobs[1].weight = NAN; }
+static void bad_weight_inf(struct mix *m) { m->jobs[1].weight = INFINITY; }
+static void bad_rate(struct mix *m) { m->profile[1]->rate[0].mrr_per_us = -1; }
+static void bad_nodes(struct mix *m) { m->profile[1]->mem_nodes = 1; }
+static void bad_machine(struct mix *m) { m->machine->home[0] = 9; }
+static void bad_pool(struct mix *m)
+{
+    for (size_t cpu = 1; cpu < MAX_CPUS; cpu++)
+        m->owner[cpu] = POLICY_NO_CPU;
+}
+
+static void test_bad_input(void **state)
+{
+    static const struct {
+        const char *what;
+        void (*break_it)(struct mix *);
+    } bad[] = {
+        {"no jobs", bad_jobs},
+        {"owner out of range", bad_owner},
+        {"owner below -2", bad_owner_low},
+        {"a hole in the pool", bad_hole},
+        {"min_cores 0", bad_min},
+        {"max_cores below min_cores", bad_max},
+        {"weight 0", bad_weight},
+        {"weight NaN", bad_weight_nan},
+        {"weight infinite", bad_weight_inf},
+        {"negative rate", bad_rate},
+        {"profile of another machine", bad_nodes},
+        {"bad machine", bad_machine},
+        {"fewer CPUs than jobs", bad_pool},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        for (const struct policy *const *p = policies; *p; p++) {
+            struct mix mix;
+            int owner[MAX_CPUS] = {77};
+            struct policy_decision out = {.owner = owner};
+            mix_init(&mix, 2, 4, 2);
+            bad[i].break_it(&mix);
+            if (policy_decide(*p, &mix.input, &out) != MODEL_EINVAL)
+                fail_msg("%s: %s is accepted", (*p)->name, bad[i].what);
+            assert_int_equal(owner[0], 77);
+            mix_free(&mix);
+        }
+}
+
+/* ---- golden ---- */
+
+/* Thesis 4.2.2: A never asks, B has rho 0.5; 11 and 5 of 16 cores. */
+static void test_golden_pair(void **state)
+{
+    static const char *const names[] = {"nupoco", "greedy"};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) { /* whoever comes first */
+        struct mix mix;
+        int owner[MAX_CPUS];
+        mix_init(&mix, 1, 16, 2);
+        set_rho(&mix, i % 2, 0.5);
+        struct policy_decision out = decided(names[i / 2], &mix, owner);
+        assert_int_equal(count_of(&mix, owner, i % 2), 5);
+        assert_int_equal(count_of(&mix, owner, !(i % 2)), 11);
+        assert_near(out.system_util, 1.7719, 1e-3);
+        assert_non_null(strstr(out.reason, i % 2 ? "job 101: 5 cores"
+                                                 : "job 100: 5 cores"));
+        assert_non_null(strstr(out.reason, "system utilisation 1.77"));
+        mix_free(&mix);
+    }
+}
+
+static void test_unknown_profile(void **state)
+{
+    struct mix mix;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    mix_init(&mix, 1, 16, 2);
+    set_rho(&mix, 0, 0.5);
+    mix.jobs[1].profile = NULL;
+    struct policy_decision out = decided("nupoco", &mix, owner);
+    assert_int_equal(count_of(&mix, owner, 0), 8);
+    assert_int_equal(count_of(&mix, owner, 1), 8);
+    assert_non_null(strstr(out.reason, "profile of job 101 is unknown"));
+    /* A serial one needs no profile. */
+    mix.jobs[1].kind = SECTION_SERIAL;
+    out = decided("nupoco", &mix, owner);
+    assert_int_equal(count_of(&mix, owner, 0), 15);
+    assert_int_equal(count_of(&mix, owner, 1), 1);
+    assert_non_null(strstr(out.reason, "job 101: 1 core (serial)"));
+    mix_free(&mix);
+}
+
+static void test_weights(void **state)
+{
+    struct mix mix;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    mix_init(&mix, 1, 16, 2);
+    mix.jobs[0].weight = 3;
+    decided("equal", &mix, owner);
+    assert_int_equal(count_of(&mix, owner, 0), 12);
+    set_rho(&mix, 0, 0.5);
+    set_rho(&mix, 1, 0.5);
+    decided("greedy", &mix, owner);
+    assert_true(count_of(&mix, owner, 0) > count_of(&mix, owner, 1));
+    mix_free(&mix);
+}
+
+/* As many whole CPU nodes as jobs: nobody gets a part of one. */
+static void test_unit_is_a_node(void **state)
+{
+    (void)state;
+    for (const struct policy *const *p = policies; *p; p++)
+        for (size_t jobs = 1; jobs <= 4; jobs++) {
+            struct mix mix;
+            int owner[MAX_CPUS];
+            mix_init(&mix, 4, 4, jobs);
+            for (size_t j = 0; j < jobs; j++)
+                set_rho(&mix, j, 0.2 * (double)j);
+            decided((*p)->name, &mix, owner);
+            for (size_t cpu = 0; cpu < 16; cpu++)
+                assert_int_equal(owner[cpu], owner[cpu / 4 * 4]);
+            mix_free(&mix);
+        }
+}
+
+/* Five jobs on four nodes share them core by core. */
+static void test_unit_is_a_core(void **state)
+{
+    struct mix mix;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    mix_init(&mix, 4, 4, 5);
+    assert_int_equal(divide_unit(&mix.input), 1);
+    decided("equal", &mix, owner);
+    for (int j = 0; j < 5; j++)
+        assert_in_range(count_of(&mix, owner, j), 3, 4);
+    mix_free(&mix);
+}
+
+/* Minima that do not fit together are all one core. */
+static void test_minima_too_large(void **state)
+{
+    struct mix mix;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    mix_init(&mix, 1, 8, 3);
+    for (size_t j = 0; j < 3; j++)
+        mix.jobs[j].min_cores = 3;
+    decided("equal", &mix, owner);
+    for (int j = 0; j < 3; j++)
+        assert_in_range(count_of(&mix, owner, j), 2, 3);
+    mix_free(&mix);
+}
+
+/* A reason that does not fit is cut, not overrun. */
+static void test_long_reason(void **state)
+{
+    struct machine *m = machine_new_uniform(1, 64, 1);
+    struct policy_job jobs[40];
+    int before[64], after[64];
+
+    (void)state;
+    for (size_t j = 0; j < 40; j++)
+        jobs[j] = (struct policy_job){4000000000u + (uint32_t)j,
+                                      SECTION_PARALLEL, NULL, 1, 64, 1};
+    for (size_t cpu = 0; cpu < 64; cpu++)
+        before[cpu] = POLICY_NOBODY;
+    struct policy_input input = {m, jobs, 40, before};
+    for (const struct policy *const *p = policies; *p; p++) {
+        struct policy_decision out = {.owner = after};
+        assert_int_equal(policy_decide(*p, &input, &out), MODEL_OK);
+        assert_int_equal(strlen(out.reason), POLICY_REASON_MAX - 1);
+    }
+    machine_free(m);
+}
+
+/* ---- rules, for random mixes ---- */
+
+static void random_jobs(struct mix *mix, struct dice *dice)
+{
+    for (size_t j = 0; j < mix->input.job_count; j++) {
+        struct policy_job *job = &mix->jobs[j];
+        set_rho(mix, j, dice_range(dice, 0, 3) ? dice_unit(dice) : 0);
+        job->kind = dice_range(dice, 0, 4) ? SECTION_PARALLEL : SECTION_SERIAL;
+        if (dice_range(dice, 0, 3) == 0)
+            job->min_cores = dice_range(dice, 1, 6);
+        if (dice_range(dice, 0, 3) == 0)
+            job->max_cores = job->min_cores + dice_range(dice, 0, 8);
+        if (dice_range(dice, 0, 3) == 0)
+            job->weight = 0.25 + 4 * dice_unit(dice);
+        if (dice_range(dice, 0, 9) == 0)
+            job->profile = NULL;
+    }
+}
+
+/* Holes, a pool of a part of the machine, owners from an earlier decision. */
+static void random_mix(struct mix *mix, struct dice *dice)
+{
+    size_t nodes = dice_range(dice, 1, 4), cores = dice_range(dice, 2, 8);
+    size_t jobs = dice_range(dice, 1, 6);
+    size_t pool = 0;
+
+    mix_init(mix, nodes, cores, jobs);
+    random_jobs(mix, dice);
+    for (size_t cpu = 0; cpu < nodes * cores; cpu++) {
+        if (cpu && dice_range(dice, 0, 9) == 0) {
+            mix->machine->cpu_node[cpu] = -1;
+            mix->owner[cpu] = POLICY_NO_CPU;
+        } else if (cpu && dice_range(dice, 0, 9) == 0) {
+            mix->owner[cpu] = POLICY_NO_CPU;
+        } else {
+            mix->owner[cpu] = (int)dice_range(dice, 0, jobs) - 1;
+            pool++;
+        }
+    }
+    if (pool < jobs)
+        mix->input.job_count = pool;
+    for (size_t cpu = 0; cpu < nodes * cores; cpu++)
+        if (mix->owner[cpu] >= (int)mix->input.job_count)
+            mix->owner[cpu] = POLICY_NOBODY;
+}
+
+/* Smallest and largest number of cores that JOB may have. */
+static void bounds(const struct mix *mix, size_t job, size_t *low, size_t *high)
+{
+    size_t pool = divide_pool(&mix->input), sum = 0;
+
+    for (size_t j = 0; j < mix->input.job_count; j++) {
+        size_t min = mix->jobs[j].kind == SECTION_SERIAL
+                         ? 1
+                         : mix->jobs[j].min_cores;
+        sum += min < pool ? min : pool;
+    }
+    *low = *high = 1;
+    if (mix->jobs[job].kind == SECTION_SERIAL)
+        return;
+    *high = mix->jobs[job].max_cores < pool ? mix->jobs[job].max_cores : pool;
+    if (sum <= pool)
+        *low = mix->jobs[job].min_cores < pool ? mix->jobs[job].min_cores
+                                               : pool;
+}
+
+static void check_counts(const struct mix *mix, const int *owner)
+{
+    bool all_full = true;
+
+    for (size_t j = 0; j < mix->input.job_count; j++) {
+        size_t low, high, count = count_of(mix, owner, (int)j);
+        bounds(mix, j, &low, &high);
+        assert_in_range(count, low, high);
+        all_full &= count == high;
+    }
+    if (count_of(mix, owner, POLICY_NOBODY))
+        assert_true(all_full);
+}
+
+/* Only what the counts demand changes hands. */
+static void check_kept(const struct mix *mix, const int *owner)
+{
+    for (size_t cpu = 0; cpu < mix->machine->cpus; cpu++) {
+        assert_int_equal(owner[cpu] == POLICY_NO_CPU,
+                         mix->owner[cpu] == POLICY_NO_CPU);
+        assert_in_range(owner[cpu] + 2, 0, mix->input.job_count + 1);
+    }
+    for (size_t j = 0; j < mix->input.job_count; j++) {
+        size_t had = count_of(mix, mix->owner, (int)j), kept = 0;
+        size_t has = count_of(mix, owner, (int)j);
+        for (size_t cpu = 0; cpu < mix->machine->cpus; cpu++)
+            kept += owner[cpu] == (int)j && mix->owner[cpu] == (int)j;
+        assert_int_equal(kept, had < has ? had : has);
+    }
+}
+
+static void test_rules(void **state)
+{
+    struct dice dice = {1234567};
+
+    (void)state;
+    for (int round = 0; round < 1500; round++) {
+        struct mix mix;
+        int owner[MAX_CPUS], again[MAX_CPUS], settled[MAX_CPUS];
+        random_mix(&mix, &dice);
+        const struct policy *policy = policies[dice_range(&dice, 0, 2)];
+        struct policy_decision out = decided(policy->name, &mix, owner);
+        struct policy_decision same = decided(policy->name, &mix, again);
+        size_t size = mix.machine->cpus * sizeof(int);
+        check_counts(&mix, owner);
+        check_kept(&mix, owner);
+        assert_memory_equal(owner, again, size);
+        assert_string_equal(out.reason, same.reason);
+        assert_true(out.reason[0] && !strchr(out.reason, '\n'));
+        /* The same mix again moves nothing. */
+        memcpy(mix.owner, owner, size);
+        decided(policy->name, &mix, settled);
+        assert_memory_equal(owner, settled, size);
+        mix_free(&mix);
+    }
+}
+
+/* From nothing each job's CPUs lie on as few nodes as they fit on, where whole
+ * nodes are given. */
+static void test_packed(void **state)
+{
+    struct dice dice = {99};
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        struct mix mix;
+        int owner[MAX_CPUS];
+        size_t nodes = dice_range(&dice, 2, 8), jobs = dice_range(&dice, 1, 4);
+        mix_init(&mix, nodes, 4, jobs < nodes ? jobs : nodes);
+        for (size_t j = 0; j < mix.input.job_count; j++)
+            set_rho(&mix, j, dice_unit(&dice));
+        decided("nupoco", &mix, owner);
+        for (size_t j = 0; j < mix.input.job_count; j++) {
+            size_t used = 0;
+            for (size_t i = 0; i < nodes; i++) {
+                size_t here = 0;
+                for (size_t c = 0; c < 4; c++)
+                    here += owner[i * 4 + c] == (int)j;
+                used += here != 0;
+            }
+            assert_int_equal(used, (count_of(&mix, owner, (int)j) + 3) / 4);
+        }
+        mix_free(&mix);
+    }
+}
+
+/* ---- lists and turns ---- */
+
+static void test_names(void **state)
+{
+    size_t i = 0;
+
+    (void)state;
+    for (; policies[i]; i++) {
+        assert_string_equal(policies[i]->name, options_policies[i]);
+        assert_ptr_equal(policy_find(policies[i]->name), policies[i]);
+        assert_true(policies[i]->help[0] != '\0');
+    }
+    assert_null(options_policies[i]);
+    assert_null(policy_find("bogus"));
+    assert_null(policy_find(""));
+    assert_null(policy_find("nupoco "));
+}
+
+static void test_turns(void **state)
+{
+    (void)state;
+    for (size_t jobs = 1; jobs <= 20; jobs++)
+        for (size_t cores = 0; cores <= jobs + 1; cores++) {
+            size_t ran[20] = {0};
+            for (uint64_t slice = 0; slice < jobs; slice++) {
+                bool runs[21];
+                size_t now = 0;
+                runs[jobs] = true; /* not to be touched */
+                /* Also where the slice's number is at its end. */
+                turns_select(jobs, cores,
+                             UINT64_MAX / jobs * jobs - jobs + slice, runs);
+                for (size_t j = 0; j < jobs; j++) {
+                    now += runs[j];
+                    ran[j] += runs[j];
+                }
+                assert_int_equal(now, cores < jobs ? cores : jobs);
+                assert_true(runs[jobs]);
+            }
+            for (size_t j = 0; j < jobs; j++)
+                assert_int_equal(ran[j], cores < jobs ? cores : jobs);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_golden_pair),
+        cmocka_unit_test(test_unknown_profile),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_unit_is_a_node),
+        cmocka_unit_test(test_unit_is_a_core),
+        cmocka_unit_test(test_minima_too_large),
+        cmocka_unit_test(test_long_reason),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_turns),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
