@@ -190,8 +190,8 @@ wake_foreign (struct coop_ult *u)
     }
 }
 
-/* TAKEN tasks have been queued for W.  Returns how many of them W will not begin
-   with at once, so that others should look for them.  */
+/* TAKEN tasks have been queued for W.  Returns how many of them W will not
+   begin with at once, so that others should look for them.  */
 static unsigned
 surplus (struct coop_worker *w, unsigned taken)
 {

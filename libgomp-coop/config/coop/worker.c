@@ -79,7 +79,9 @@ coop_worker_sleep (struct coop_worker *w)
   __atomic_store_n (&w->sleeping, 1, __ATOMIC_SEQ_CST);
   coop_worker_settled (w);
   coop_fence ();
-  if (coop_may_run (w) && (coop_load (&w->home_ready) || coop_runq_any ()))
+  if (!coop_may_run (w))
+    coop_worker_kick (coop_runq_total ()); /* queued for W meanwhile */
+  else if (coop_load (&w->home_ready) || coop_runq_any ())
     coop_store (&w->sleeping, 0);
   while (coop_load (&w->sleeping))
     coop_futex_sleep (&w->sleeping, 1);
@@ -290,25 +292,25 @@ coop_worker_choose (unsigned id, unsigned team)
   return last;
 }
 
-unsigned
-coop_worker_running (void)
-{
-  unsigned n = coop_peek (&coop_nworkers), running = 0;
-  for (unsigned i = 0; i < n; i++)
-    running += coop_workers[i].started && !coop_load (&coop_workers[i].sleeping);
-  n = coop_peek (&coop_nspares);
-  for (unsigned i = 0; i < n; i++)
-    running += !coop_load (&coop_workers[COOP_SPARE_FIRST + i].sleeping);
-  return running;
-}
-
-/* ---- Assignment.  ---- */
-
 static bool
 is_busy (struct coop_worker *w)
 {
   return w->started && !coop_load (&w->sleeping);
 }
+
+unsigned
+coop_worker_running (void)
+{
+  unsigned n = coop_peek (&coop_nworkers), running = 0;
+  for (unsigned i = 0; i < n; i++)
+    running += is_busy (&coop_workers[i]);
+  n = coop_peek (&coop_nspares);
+  for (unsigned i = 0; i < n; i++)
+    running += is_busy (&coop_workers[COOP_SPARE_FIRST + i]);
+  return running;
+}
+
+/* ---- Assignment.  ---- */
 
 /* Decides in CPU[0..n) who gets which of CPUS.  */
 static void
