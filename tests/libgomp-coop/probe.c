@@ -7,6 +7,7 @@
  * Prints "ready" once its region runs, goes on until a line comes on stdin (or
  * stdin ends), and prints PASS or FAIL. */
 
+#include <errno.h>
 #include <omp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -186,6 +187,28 @@ static bool run_fork(void)
     return waitpid(child, &status, 0) == child && status == 0 && good;
 }
 
+/* glibc changes user ids in all threads by a signal to each and counts them in
+ * their control blocks; errno is each thread's own. */
+static bool run_ids(void)
+{
+    int bad = 0;
+
+    ready();
+    for (int round = 0; !stopping && bad == 0; round++) {
+#pragma omp parallel reduction(+ : bad)
+        {
+            int me = omp_get_thread_num();
+
+            if (me == round % omp_get_num_threads())
+                bad += setgid(getgid()) != 0;
+            errno = me;
+#pragma omp barrier
+            bad += errno != me;
+        }
+    }
+    return bad == 0;
+}
+
 /* Between regions: serial code that runs, and workers that do not. */
 static bool run_serial(void)
 {
@@ -220,8 +243,8 @@ static const struct {
     bool (*run)(void);
 } programs[] = {
     {"static", run_static}, {"dynamic", run_dynamic}, {"barriers", run_barriers},
-    {"threadprivate", run_threadprivate}, {"fork", run_fork}, {"serial", run_serial},
-    {"team", run_team},
+    {"threadprivate", run_threadprivate}, {"fork", run_fork}, {"ids", run_ids},
+    {"serial", run_serial}, {"team", run_team},
 };
 
 int main(int argc, char **argv)

@@ -91,7 +91,7 @@ def main():
         path = f"{path}/sock"
         check_choice(path, cpus)
         for mode in ("donor", "kthread"):
-            for name in ("threadprivate", "barriers", "dynamic", "fork"):
+            for name in ("threadprivate", "barriers", "dynamic", "fork", "ids"):
                 check_under_change(path, cpus, name, mode)
         check_serial(path, cpus)
         check_child(path, cpus)
