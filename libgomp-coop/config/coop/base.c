@@ -4,7 +4,7 @@
 
 #include "coop.h"
 
-#include <limits.h>
+#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -26,16 +26,21 @@ coop_now_ns (void)
   return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
+/* Programs may expect errno to survive a barrier, as with upstream's.  */
 void
 coop_futex_sleep (int *word, int value)
 {
+  int saved = errno;
   syscall (SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+  errno = saved;
 }
 
 void
 coop_futex_wake (int *word, int count)
 {
+  int saved = errno;
   syscall (SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+  errno = saved;
 }
 
 void
