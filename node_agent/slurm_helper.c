@@ -15,7 +15,9 @@
  *            updates then.  Not before DELAY_S after the end, because
  *            slurmctld's own record, written by a thread that runs every few
  *            seconds, would win; read back, and tried again until it is there
- *            and the accounting knows that the job has ended.
+ *            and the accounting knows that the job has ended.  Once more when
+ *            slurmctld has forgotten the job: one that restarts before sends
+ *            its own record again.
  *
  * The end of standard input is the end of the agent, and of this process:
  * records that are not written yet are in the agent's state file.
@@ -51,15 +53,18 @@ extern char **environ;
 struct record {
     struct record *next;
     uint32_t job;
+    time_t end; /* of the job */
     time_t due;
     int tries;
+    bool told; /* the agent knows that it was written */
     char text[COMMENT_MAX + 1];
 };
 
 static struct record *records;
 static long interval_s = INTERVAL_S;
 static long delay_s = DELAY_S;
-static char cluster[128]; /* "cluster=NAME", or "" as long as not known */
+static long job_age_s = 300; /* how long slurmctld keeps an ended job */
+static char cluster[128];    /* "cluster=NAME", or "" as long as not known */
 
 /* Print one event, packed as json_pack() does. */
 static void emit(const char *format, ...)
@@ -103,6 +108,7 @@ static void watch_config(void)
     absent = false;
     if (conf->cluster_name)
         snprintf(cluster, sizeof(cluster), "cluster=%s", conf->cluster_name);
+    job_age_s = conf->min_job_age;
     settled = conf->last_update == last_update;
     last_update = conf->last_update;
     const char *now = conf->sched_params ? conf->sched_params : "";
@@ -170,54 +176,62 @@ static int run(char *const *argv, char *out, size_t size)
     return status == 0 ? 0 : -1;
 }
 
-/* True when sacct's line END|ADMINCOMMENT in OUT is that of a job that has ended
- * with RECORD; otherwise OUT becomes the reason. */
-static bool shows(const struct record *record, char *out, size_t size)
+/* True when sacct shows that the job has ended, with RECORD; otherwise OUT is
+ * the reason. */
+static bool shown(const struct record *record, char *out, size_t size)
 {
-    char *comment = strchr(out, '|');
+    char job[16];
 
-    if (comment)
-        *comment++ = '\0';
-    else if (!out[0])
+    snprintf(job, sizeof(job), "%u", record->job);
+    char *const show[] = {"sacct", "-n", "-X", "-P", "-j", job, "-o",
+                          "end,admincomment", NULL};
+    if (run(show, out, size) < 0)
+        return false;
+    char *comment = strchr(out, '|');
+    if (!comment) {
         snprintf(out, size, "sacct does not know the job");
-    if (comment && strcmp(out, "Unknown") == 0)
+        return false;
+    }
+    *comment++ = '\0';
+    if (strcmp(out, "Unknown") == 0) {
         snprintf(out, size, "the job's end is not in the accounting yet");
-    else if (comment && strncmp(comment, record->text, strlen(record->text)))
+        return false;
+    }
+    if (strncmp(comment, record->text, strlen(record->text)) != 0) {
         snprintf(out, size, "sacct does not show the record");
-    else if (comment)
-        return true;
-    return false;
+        return false;
+    }
+    return true;
 }
 
-/* Write the record of an ended job and read it back.  0, or -1 with the reason
- * in OUT. */
-static int write_final(const struct record *record, char *out, size_t size)
+/* Write the record of an ended job and read it back. */
+static bool write_final(const struct record *record, char *out, size_t size)
 {
-    char where[32], set[COMMENT_MAX + 32], job[16];
+    char where[32], set[COMMENT_MAX + 32];
 
     snprintf(where, sizeof(where), "jobid=%u", record->job);
     snprintf(set, sizeof(set), "admincomment=\"%s\"", record->text);
-    snprintf(job, sizeof(job), "%u", record->job);
     /* Other clusters of the same accounting have jobs of that number, too. */
     char *const modify[] = {"sacctmgr", "-i", "modify", "job", "set", set,
                             "where", where, *cluster ? cluster : NULL, NULL};
-    char *const show[] = {"sacct", "-n", "-X", "-P", "-j", job, "-o",
-                          "end,admincomment", NULL};
-    return run(modify, out, size) == 0 && run(show, out, size) == 0 &&
-                   shows(record, out, size)
-               ? 0
-               : -1;
+    return run(modify, out, size) == 0 && shown(record, out, size);
 }
 
-/* Try to write RECORD.  True when nothing is left to do. */
+/* Do for RECORD what is due.  True when nothing is left to do. */
 static bool try_record(struct record *record, time_t now)
 {
     char why[4096];
 
-    if (write_final(record, why, sizeof(why)) == 0) {
+    if ((record->told && shown(record, why, sizeof(why))) ||
+        write_final(record, why, sizeof(why))) {
+        if (record->told)
+            return true;
         emit("{s:s, s:I}", "event", "recorded", "job",
              (json_int_t)record->job);
-        return true;
+        record->told = true;
+        record->tries = 0;
+        record->due = record->end + job_age_s + 10 * delay_s;
+        return false;
     }
     if (++record->tries < TRIES) {
         record->due = now + (delay_s << record->tries);
@@ -249,7 +263,7 @@ static time_t write_due(time_t now)
 }
 
 /* The agent may send a record again; the last one counts. */
-static void add_record(uint32_t job, const char *text, time_t due)
+static void add_record(uint32_t job, const char *text, time_t end)
 {
     struct record *r = records;
 
@@ -263,8 +277,10 @@ static void add_record(uint32_t job, const char *text, time_t due)
         records = r;
     }
     r->job = job;
-    r->due = due;
+    r->end = end;
+    r->due = end + delay_s + 1;
     r->tries = 0;
+    r->told = false;
     snprintf(r->text, sizeof(r->text), "%s", text);
 }
 
@@ -287,7 +303,7 @@ static void command(const char *line)
         strlen(text) > COMMENT_MAX || strpbrk(text, "\"\n|"))
         fprintf(stderr, "coschedd-slurm: refused: %.200s\n", line);
     else if (final)
-        add_record((uint32_t)job, text, (time_t)end + delay_s + 1);
+        add_record((uint32_t)job, text, (time_t)end);
     else
         write_interim((uint32_t)job, text);
     json_decref(object);
@@ -372,6 +388,8 @@ int main(int argc, char **argv)
         time_t next = write_due(now);
         if (next > look)
             next = look;
+        if (next < now)
+            next = now;
         /* Nodes that started together must not ask together. */
         int jitter_ms = (int)(random() % 250);
         int wait_ms = (int)(next - now) * 1000 + jitter_ms;

@@ -5,6 +5,7 @@
  *
  *   config   two lines: time of the last change, SchedulerParameters; without
  *            it slurmctld is away
+ *   age      MinJobAge, 300 without it
  *   asked    written: one line per look at the configuration, its argument
  *   updates  written: one line per update of a job, "JOB COMMENT"
  *   refuse   if there, updates are refused
@@ -66,6 +67,12 @@ int slurm_load_ctl_conf(time_t update_time, slurm_conf_t **conf)
     if (!*conf)
         return SLURM_ERROR;
     (*conf)->last_update = last_update;
+    (*conf)->min_job_age = 300;
+    FILE *age = file("age", "r");
+    if (age && fscanf(age, "%u", &(*conf)->min_job_age) != 1)
+        abort();
+    if (age)
+        fclose(age);
     (*conf)->cluster_name = "fake";
     (*conf)->sched_params = got == 2 ? parameters : NULL;
     return SLURM_SUCCESS;

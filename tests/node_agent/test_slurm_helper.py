@@ -298,6 +298,38 @@ def check_delay():
         assert helper.event() is None
 
 
+def check_overwritten():
+    """slurmctld sends its own record again when it restarts: looked for once
+    more when it has forgotten the job."""
+    with Helper("--interval", "1", "--delay", "0") as helper:
+        assert helper.event() == config("")
+        helper.write("sacct.says", f"2026-01-01T00:00:00|{GOOD['text']}\n")
+        helper.tell({**GOOD, "end": time.time() - 100})
+        assert helper.event() == {"event": "recorded", "job": 5}
+        helper.looks(3)
+        assert len(helper.lines("sacct.asked")) == 1, "MinJobAge is not over"
+        helper.write("age", "100")
+        helper.write("config", "200\nnew\n")
+        assert helper.event() == config("new")
+        # A job whose record is lost in the meantime, then one that keeps it.
+        helper.tell({**GOOD, "end": time.time() - 98})
+        assert helper.event() == {"event": "recorded", "job": 5}
+        helper.write("sacct.says", "2026-01-01T00:00:00|cosched/1 "
+                                   "state=running\n")
+        helper.wait_until("second writing", lambda:
+                          len(helper.lines("sacctmgr.asked")) > 2)
+        helper.write("sacct.says", f"2026-01-01T00:00:00|{GOOD['text']}\n")
+        helper.tell({**GOOD, "job": 6, "end": time.time() - 200})
+        assert helper.event() == {"event": "recorded", "job": 6}
+        helper.looks(3)
+        assert len([line for line in helper.lines("sacctmgr.asked")
+                    if "jobid=6" in line]) == 1
+        assert len([line for line in helper.lines("sacct.asked")
+                    if "-j 6 " in line]) == 2
+        assert helper.end() == 0
+        assert helper.event() is None, "recorded is said once"
+
+
 def main():
     if not os.path.exists(FAKE):
         print("SKIP: fake_slurm.so was not built")
@@ -309,6 +341,7 @@ def main():
     check_final()
     check_final_fails()
     check_delay()
+    check_overwritten()
 
 
 main()
