@@ -18,6 +18,7 @@
 #include "section.h"
 #include "settings.h"
 #include "ult.h"
+#include "watchdog.h"
 #include "worker.h"
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,6 +76,7 @@ after_fork (void)
   coop_worker_reset ();
   coop_monitor_reset ();
   coop_section_reset ();
+  coop_watchdog_reset ();
   /* The threads of the parent's pool do not exist here.  */
   if (thread && thread->ts.level == 0)
     thread->thread_pool = NULL;

@@ -13,6 +13,11 @@
    Shorter in sections where spares were needed before.  */
 #define PATIENCE_NS 60000000ull
 #define PATIENCE_KNOWN_NS 5000000ull
+
+/* After so long without a tick the whole process was stopped: that its tasks
+   made no progress then means nothing.  */
+#define STOPPED_NS 200000000ull
+
 #define CALM_TICKS 20 /* without queued tasks, until idle spares retire */
 
 static unsigned spares;			     /* that may run now */
@@ -34,10 +39,21 @@ is_stalled (struct coop_worker *w, uint64_t now, uint64_t patience)
   return now - w->seen_ns >= patience;
 }
 
+
 static unsigned
 count_stalled (uint64_t now, uint64_t patience)
 {
+  static uint64_t last;
   unsigned stalled = 0;
+
+  if (now - last > STOPPED_NS)
+    {
+      for (unsigned i = 0; i < coop_nworkers; i++)
+	coop_workers[i].seen_ns = 0;
+      for (unsigned i = 0; i < coop_nspares; i++)
+	coop_workers[COOP_SPARE_FIRST + i].seen_ns = 0;
+    }
+  last = now;
   for (unsigned i = 0; i < coop_nworkers; i++)
     stalled += is_stalled (&coop_workers[i], now, patience);
   for (unsigned i = 0; i < coop_nspares; i++)
@@ -98,4 +114,10 @@ coop_watchdog_tick (uint64_t now)
 	needed[section] = (uint16_t) spares;
     }
   return true;
+}
+
+void
+coop_watchdog_reset (void)
+{
+  spares = calm = 0;
 }

@@ -23,6 +23,9 @@
 /* One look at all workers.  Returns true if it should look again soon.  */
 extern bool coop_watchdog_tick (uint64_t now_ns);
 
+/* Forgets the spares (child of a fork).  */
+extern void coop_watchdog_reset (void);
+
 #pragma GCC visibility pop
 
 #endif /* COOP_WATCHDOG_H */
