@@ -14,3 +14,11 @@ check_LTLIBRARIES += %D%/fake_slurm.la
 # Never with a sanitizer: it is loaded into shells, too.
 %C%_fake_slurm_la_CFLAGS = $(WARN_CFLAGS)
 %C%_fake_slurm_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+
+if HAVE_CMOCKA
+check_PROGRAMS += %D%/test_client
+TESTS += %D%/test_client
+%C%_test_client_SOURCES = %D%/test_client.c %D%/unit.h
+%C%_test_client_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
+%C%_test_client_LDADD = node_agent/libclient.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
+endif

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import Agent, announce, need, skip, wait_for
+from fakes import Agent, BUILD, announce, need, skip, wait_for
 
 MUNGED = shutil.which("munged", path="/usr/sbin:/sbin:" + os.environ["PATH"])
 ANNOUNCE = {"v": 1, "op": "announce", "job": 5, "uid": os.getuid(),
@@ -81,8 +81,23 @@ def check(agent, munged):
     assert agent.job(5) is None
 
 
+def check_run(agent, munged):
+    """`coschedctl run` signs its requests when the agent asks for that."""
+    command = [os.path.join(BUILD, "coschedctl"), "--socket", agent.socket,
+               "run", "--job", "6", "--munge"]
+    show = ["--", "sh", "-c", "echo job=$COSCHED_JOB"]
+    run = subprocess.run([*command, munged.socket, *show], check=True,
+                         capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("job=6\n", ""), run
+    run = subprocess.run([*command, "/nowhere/munge", *show], check=True,
+                         capture_output=True, text=True)
+    assert run.stdout == "job=\n", run
+    assert "/nowhere/munge" in run.stderr, run
+    assert "the program runs without co-scheduling" in run.stderr, run
+
+
 def main():
-    need("coschedd")
+    need("coschedd", "coschedctl")
     if not MUNGED or not shutil.which("munge"):
         skip("munge is not installed")
     agent = Agent()
@@ -93,6 +108,7 @@ def main():
         wait_for("munged", munged.works)
         with agent:
             check(agent, munged)
+            check_run(agent, munged)
     finally:
         munged.stop()
         shutil.rmtree(agent.directory, ignore_errors=True)
