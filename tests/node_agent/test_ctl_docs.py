@@ -34,7 +34,29 @@ def same(what, got, want):
                          f"unknown {sorted(got - want)}")
 
 
+def complete(*words):
+    """What bash offers for the last of WORDS."""
+    script = ("source node_agent/completions/coschedctl; COMP_WORDS=(\"$@\"); "
+              "COMP_CWORD=$(($# - 1)); _coschedctl; "
+              "printf '%s\\n' \"${COMPREPLY[@]}\"")
+    return set(subprocess.run(
+        ["bash", "-c", script, "bash", "coschedctl", *words], cwd=SOURCE,
+        check=True, capture_output=True, text=True,
+        env={"PATH": "/usr/bin:/bin"}).stdout.split())
+
+
+def check_completion():
+    assert complete("st") == {"status"}
+    assert complete("--socket", "/x", "p") == {"ping"}
+    assert complete("status", "--") == {"--json", "--help"}
+    assert complete("trace", "--o") == {"--output"}
+    assert complete("run", "--c") == {"--cpus"}
+    assert complete("run", "--options", "g") == {"greedy"}
+    assert complete("dance", "") == set()
+
+
 def main():
+    check_completion()
     run = subprocess.run([COSCHEDCTL, "--help"], capture_output=True, text=True,
                          check=True)
     usage = run.stdout

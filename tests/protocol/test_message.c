@@ -355,6 +355,54 @@ static void test_operations(void **state)
     }
 }
 
+/* ---- every allocation fails once ---- */
+
+static long allocations_left, allocated;
+
+static void *failing_malloc(size_t size)
+{
+    if (allocations_left-- <= 0)
+        return NULL;
+    allocated++;
+    return malloc(size);
+}
+
+static void counting_free(void *memory)
+{
+    allocated -= memory != NULL;
+    free(memory);
+}
+
+static void test_no_memory(void **state)
+{
+    static const char text[] =
+        "{" ANNOUNCE_BUT_NAME ",\"name\":\"a name that is not short\"}";
+    struct message_request request = {.op = MESSAGE_PING};
+    long failures = 0;
+    int rc = -1;
+
+    (void)state;
+    json_set_alloc_funcs(failing_malloc, counting_free);
+    for (; rc < 0; failures++) {
+        allocations_left = failures;
+        rc = message_decode(text, strlen(text), &request, NULL);
+        assert_true(rc == 0 || request.op == MESSAGE_PING);
+        assert_int_equal(allocated, 0);
+    }
+    assert_true(failures > 10);
+    char *encoded = NULL;
+    for (failures = 0; !encoded; failures++) {
+        allocations_left = failures;
+        errno = 0;
+        encoded = message_encode(&request, NULL);
+        assert_int_equal(allocated, encoded != NULL);
+        assert_true(encoded || errno == EINVAL || errno == ENOMEM);
+    }
+    assert_true(failures > 10);
+    free(encoded);
+    json_set_alloc_funcs(malloc, free);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_strange_names),
         cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
