@@ -26,3 +26,5 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/workload.c \
 	%D%/workload.h
 %C%_libmodel_la_LIBADD = -lm
+
+EXTRA_DIST += docs/model/README.md

@@ -187,6 +187,51 @@ static void test_approximate_is_close(void **state)
     assert_true(sum / asks < sum_average / asks / 2);
 }
 
+/* The table of docs/model/README.md. */
+static void test_table_of_errors(void **state)
+{
+    static const struct mix mixes[] = {
+        {{{11, 0}, {5, 0.5}}, 2, 1},
+        {{{8, 0.02}, {8, 0.5}}, 2, 1},
+        {{{8, 0.01}, {8, 1}}, 2, 1},
+        {{{4, 0.1}, {12, 0.05}}, 2, 1},
+        {{{15, 0.05}, {1, 2}}, 2, 1},
+        {{{1, 1}, {1, 0.25}}, 2, 1},
+        {{{6, 0.01}, {5, 0.1}, {5, 0.5}}, 3, 1},
+    };
+
+    (void)state;
+    print_message("cores x rho           utilisation: exact  approximate  "
+                  "average   worst class: approximate  average\n");
+    for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++) {
+        const struct mix *mix = &mixes[i];
+        struct mva_result r[3][4];
+        double worst[3] = {0};
+        char name[64] = "";
+        static const enum mva_method methods[] = {MVA_EXACT, MVA_APPROXIMATE,
+                                                  MVA_AVERAGE};
+        for (size_t m = 0; m < 3; m++)
+            solve(methods[m], mix->classes, mix->count, mix->service, r[m]);
+        for (size_t k = 0; k < mix->count; k++) {
+            size_t used = strlen(name);
+            snprintf(name + used, sizeof(name) - used, "%s%zux%g",
+                     k ? " " : "", mix->classes[k].count,
+                     mix->classes[k].lambda);
+            for (size_t m = 1; m < 3 && r[0][k].throughput > 0; m++)
+                worst[m] = fmax(worst[m], fabs(r[m][k].throughput /
+                                                   r[0][k].throughput - 1));
+        }
+        print_message("%-22s             %.3f  %11.3f  %7.3f %24.1f%% %7.1f%%\n",
+                      name, utilisation(mix, r[0]), utilisation(mix, r[1]),
+                      utilisation(mix, r[2]), 100 * worst[1], 100 * worst[2]);
+        assert_near(utilisation(mix, r[1]), utilisation(mix, r[0]), 0.1);
+        assert_true(worst[1] < 0.30);
+        /* The average is good where rates are close, and only there. */
+        if (i == 1 || i == 2 || i == 6)
+            assert_true(worst[2] > 5 * worst[1]);
+    }
+}
+
 static void test_permutation_and_units(void **state)
 {
     struct dice dice = {4711};
@@ -276,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_alike_classes_are_one),
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_approximate_is_close),
+        cmocka_unit_test(test_table_of_errors),
         cmocka_unit_test(test_permutation_and_units),
         cmocka_unit_test(test_average_is_wrong),
         cmocka_unit_test(test_automatic),
