@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # On a throw-away Slurm cluster; skipped where there is no Slurm or no root.
 
+cluster_tests = \
+	%D%/test_cluster.py \
+	%D%/test_environment.py \
+	%D%/test_sharing.py \
+	%D%/test_submit.py
+
 if HAVE_GCC_SOURCE
-TESTS += %D%/test_cluster.py
+TESTS += $(cluster_tests)
 endif
-EXTRA_DIST += tests/support/coschedcluster.py %D%/test_cluster.py
+# Needs no cluster.
+TESTS += %D%/test_report.py
+
+EXTRA_DIST += tests/support/coschedcluster.py $(cluster_tests) \
+	%D%/test_report.py

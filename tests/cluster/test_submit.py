@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""How jobs get to the shared partition, and who is kept out: what each refusal
+says, the shape of what is let in, memory, and a broken job_submit.lua."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
+                                "tests", "support"))
+from coschedtest import wait_for
+from coschedcluster import Cluster, need_cluster
+
+# What is typed after the command, and what the message must say.
+REFUSED = (
+    (["--coschedule=bogus"], ["--coschedule=bogus", "nupoco, greedy, equal",
+                              "policy, ults, min_cores, max_cores"]),
+    (["--coschedule=policy=bogus"], ["policy=bogus", "nupoco, greedy, equal"]),
+    (["--coschedule=ults=65"], ["ults=65", "1 to 64"]),
+    (["--coschedule=equal,policy=greedy"], ["policy is given twice"]),
+    (["--coschedule=min_cores=3,max_cores=2"], ["min_cores=3", "max_cores=2"]),
+    (["--partition=cosched"], ["partition cosched", "add --coschedule"]),
+    (["--partition=normal,cosched"], ["partition cosched", "add --coschedule"]),
+    (["--coschedule", "--partition=normal"],
+     ["run in partition cosched, not in normal", "leave --partition"]),
+    (["--coschedule", "--nodes=2"], ["2 nodes asked, at most 1"]),
+    (["--coschedule", "--mem=0"], ["--mem=0", "say how much"]),
+)
+COMMANDS = (("sbatch", ["--wrap=true"]), ("srun", ["true"]),
+            ("salloc", ["true"]))
+
+
+def refused(c, command, *words):
+    """COMMAND must fail without submitting anything, and say WORDS."""
+    done = c.run(*command, timeout=60)
+    assert done.returncode != 0, (command, done.stdout)
+    for word in words:
+        assert word in done.stderr, (command, word, done.stderr)
+    assert c.call("squeue", "-h") == "", command
+
+
+def check_refusals(c):
+    for options, words in REFUSED:
+        for command, what in COMMANDS:
+            refused(c, [command, *options, *what], *words)
+    script = os.path.join(c.output, "bogus.sh")
+    with open(script, "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\n#SBATCH --coschedule=bogus\ntrue\n")
+    refused(c, ["sbatch", script], "--coschedule=bogus", "nupoco")
+    refused(c, ["sbatch", "--coschedule", "-N1", ":", "-N1", "--wrap=true"],
+            "heterogeneous")
+
+
+def shown(c, job):
+    """{key: value} of scontrol show job."""
+    words = c.call("scontrol", "-o", "show", "job", str(job)).split()
+    return dict(word.split("=", 1) for word in words if "=" in word)
+
+
+def partition(c, **settings):
+    c.call("scontrol", "update", "partition=cosched",
+           *(f"{k}={v}" for k, v in settings.items()))
+
+
+def check_shape(c):
+    """All CPUs of one node, shared, whatever the user asked beside."""
+    default = c.call("scontrol", "-o", "show", "partition", "cosched")
+    default = default.split("DefMemPerNode=")[1].split()[0]
+    for options in ([], ["--exclusive"], ["--oversubscribe"], ["-n1", "-c1"],
+                    ["--partition=cosched"]):
+        job = shown(c, c.sbatch("--hold", "--coschedule=equal", *options,
+                                "--wrap=true"))
+        assert job["Partition"] == "cosched", (options, job)
+        assert job["MinMemoryNode"] == f"{default}M", (options, job)
+        c.call("scontrol", "release", job["JobId"])
+        c.wait_end(job["JobId"])
+        job = shown(c, job["JobId"])
+        assert job["NumCPUs"] == str(os.cpu_count()), (options, job)
+        assert job["OverSubscribe"] == "YES", (options, job)
+        assert job["NumNodes"] == "1", (options, job)
+
+
+def running(c, *jobs):
+    states = c.call("squeue", "-h", "-o", "%A %t").split()
+    pairs = dict(zip(states[::2], states[1::2]))
+    return all(pairs.get(str(job)) == "R" for job in jobs)
+
+
+def check_memory(c):
+    """Memory is a resource: two jobs share a node where it suffices."""
+    total = int(c.call("sinfo", "-hN", "-n", "n1", "-o", "%m").split()[0])
+    jobs = [c.sbatch("--coschedule", "--wrap=sleep 300") for _ in range(2)]
+    wait_for("two jobs on one node", lambda: running(c, *jobs), 60, 0.1)
+    jobs.append(c.sbatch("--coschedule", f"--mem={total * 7 // 10}",
+                         "--wrap=sleep 300"))
+    wait_for("a job that waits for memory", lambda: shown(c, jobs[2])[
+        "Reason"] == "Resources", 60, 0.1)
+    c.call("scancel", str(jobs[0]), str(jobs[1]))
+    wait_for("its start", lambda: running(c, jobs[2]), 60, 0.1)
+    c.call("scancel", str(jobs[2]))
+    c.wait_end(*jobs)
+
+    partition(c, DefMemPerNode=0)    # none, by Slurm's reckoning
+    refused(c, ["sbatch", "--coschedule", "--wrap=true"], "--mem",
+            "partition cosched has no default")
+    c.wait_end(c.sbatch("--coschedule", "--mem=100", "--wrap=true"))
+    partition(c, DefMemPerNode=100)
+
+
+def check_default_partition(c):
+    """A job that names no partition is kept out as well."""
+    partition(c, Default="YES")
+    refused(c, ["sbatch", "--wrap=true"], "add --coschedule")
+    partition(c, Default="NO")
+    c.call("scontrol", "update", "partition=normal", "Default=YES")
+
+
+def check_modify(c):
+    """Its owner does not move a job across the border afterwards."""
+    owner = {"user": 65534, "group": 65534, "extra_groups": []}
+    jobs = []
+    for options, came_to, to in (([], "normal", "cosched"),
+                                 (["--coschedule"], "cosched", "normal")):
+        done = c.run("sbatch", "--parsable", "--hold", *options, "--wrap=true",
+                     **owner)
+        assert done.returncode == 0, done.stderr
+        jobs.append(done.stdout.strip())
+        done = c.run("scontrol", "update", f"jobid={jobs[-1]}",
+                     f"partition={to}", **owner)
+        assert done.returncode != 0, (options, to)
+        assert shown(c, jobs[-1])["Partition"] == came_to, options
+    c.call("scancel", *jobs)
+    c.wait_end(*jobs)
+
+
+def check_broken_lua(c):
+    """A run-time error keeps co-scheduled jobs out and lets others be."""
+    path = f"{c.root}/etc/job_submit.lua"
+    with open(path, encoding="utf-8") as file:
+        good = file.read()
+    bad = good.replace("local nodes = job.min_nodes",
+                       "local nodes = job.min_nodes.broken")
+    assert bad != good
+    replace(path, bad)
+    refused(c, ["sbatch", "--coschedule", "--wrap=true"],
+            "job_submit.lua failed", "administrator")
+    refused(c, ["sbatch", "--partition=cosched", "--wrap=true"],
+            "add --coschedule")
+    c.wait_end(c.sbatch("--wrap=true"))
+    replace(path, good)
+    c.wait_end(c.sbatch("--coschedule", "--wrap=true"))
+
+
+def replace(path, text):
+    """Slurm looks at the time of the last change, in whole seconds."""
+    before = os.stat(path).st_mtime
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.utime(path, (before + 2, before + 2))
+
+
+def main():
+    need_cluster()
+    with Cluster() as c:
+        check_refusals(c)
+        check_shape(c)
+        check_memory(c)
+        check_default_partition(c)
+        check_modify(c)
+        check_broken_lua(c)
+
+
+main()
