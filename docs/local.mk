@@ -1,1 +1,3 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+
+EXTRA_DIST += docs/admin-guide.md docs/architecture.md docs/images/demo.svg
