@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -125,7 +126,8 @@ class Report(unittest.TestCase):
                               capture_output=True, stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr,
-                         "coschedreport: sacct: No such file or directory\n")
+                         "coschedreport: sacct: not found in PATH; it is a "
+                         "part of Slurm (Debian: slurm-client)\n")
 
     def test_records_out_of_order(self):
         for comment, word in (
@@ -161,7 +163,7 @@ class Report(unittest.TestCase):
         self.assertIn("ask again", job["notes"][0])
         row = self.text([SHORT], "46").splitlines()[1].split()
         self.assertEqual(row[:3], ["46", "-", "COMPLETED"])
-        self.assertEqual(row[6:], ["<1", "s", "<1", "s", "-", "-", "-", "42"])
+        self.assertEqual(row[6:], ["<1", "s", "<1", "s", "-", "-", "-", "-", "42"])
 
         job, = self.jobs([SHORT_FINAL], "46")
         self.assertIsNone(job["final_cores"])
@@ -193,13 +195,15 @@ class Report(unittest.TestCase):
             "submit": 1795242461, "start": 1795242463, "end": 1795242468,
             "wait_s": 2, "run_s": 5, "turnaround_s": 7, "record": "final",
             "policy": "nupoco", "mean_cores": 1.51, "final_cores": 1,
-            "sections": 1, "parallel_s": 6.63, "core_s": 10.0,
+            "sections": 1, "parallel_s": 6.63, "parallel_share": 1.0,
+            "core_s": 10.0,
             "partners": [43, 44], "decisions": 5, "attached": True,
             "notes": []})
         self.assertNotIn("makespan", self.text([EP], "42"))
         asked = self.asked()
         self.assertTrue(asked.startswith("%s "), asked)
         self.assertIn("-j 42", asked)
+        self.assertNotIn("-u", asked.split())
 
     def test_mix(self):
         out = json.loads(self.text([EP, CG], "--json", "42,43"))
@@ -210,7 +214,8 @@ class Report(unittest.TestCase):
         text = self.text([EP, CG], "42", "43")
         self.assertIn("makespan of the 2 jobs: 9 s, total turnaround 15 s",
                       text)
-        self.assertEqual(text.splitlines()[2].split()[-2:], ["4", "nobody"])
+        self.assertEqual(text.splitlines()[2].split()[-3:],
+                         ["4", "19%", "nobody"])
 
     def test_cancelled_and_held(self):
         job, = self.jobs([CANCELLED], "44")
@@ -228,6 +233,7 @@ class Report(unittest.TestCase):
         self.assertNotIn("plain", text)
         self.assertNotIn("makespan", text)
         self.assertNotIn("-j", self.asked())
+        self.assertIn(f"-u {os.getuid()} -S midnight", self.asked())
         self.assertIn("no co-scheduled job", self.text([PLAIN]))
         self.assertEqual(self.jobs([PLAIN]), [])
 
@@ -243,15 +249,21 @@ class Report(unittest.TestCase):
         self.assertEqual([r["attached"] for r in rows], ["1", "0", ""])
         self.assertEqual(rows[2]["turnaround_s"], "")
 
-    def test_manual_names_every_option(self):
-        usage = self.run_with([], "--help").stdout
-        with open(os.path.join(SOURCE, "docs", "coschedreport.1"),
-                  encoding="utf-8") as page:
-            manual = page.read().replace("\\-", "-")
-        options = [w.strip(",[]") for w in usage.split() if w.startswith("-")]
-        self.assertIn("--csv", options)
-        for option in options:
-            self.assertIn(option, manual)
+    def test_parallel_share(self):
+        for old, new, share in (("parallel_s=6.63", "parallel_s=0.00", 0.0),
+                                ("parallel_s=6.63", "parallel_s=3.31", 0.5),
+                                ("parallel_s=6.63", "parallel_s=9.00", 1.0),
+                                ("parallel_s=6.63 ", "", None)):
+            job, = self.jobs([EP.replace(old, new)], "42")
+            self.assertEqual(job["parallel_share"], share, new)
+
+    def test_version(self):
+        with open(os.path.join(SOURCE, "configure.ac"),
+                  encoding="utf-8") as file:
+            version = re.search(r"AC_INIT\(\[coschedule\], \[([^]]+)\]",
+                                file.read())[1]
+        self.assertEqual(self.run_with([], "--version").stdout,
+                         f"coschedreport {version}\n")
 
 
 if __name__ == "__main__":

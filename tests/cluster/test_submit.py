@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
-from coschedtest import wait_for
+from coschedtest import allowed_cpus, wait_for
 from coschedcluster import Cluster, need_cluster
 
 # What is typed after the command, and what the message must say.
@@ -76,7 +76,7 @@ def check_shape(c):
         c.call("scontrol", "release", job["JobId"])
         c.wait_end(job["JobId"])
         job = shown(c, job["JobId"])
-        assert job["NumCPUs"] == str(os.cpu_count()), (options, job)
+        assert job["NumCPUs"] == str(len(allowed_cpus())), (options, job)
         assert job["OverSubscribe"] == "YES", (options, job)
         assert job["NumNodes"] == "1", (options, job)
 
