@@ -8,6 +8,7 @@ slurm_conf_data = \
 pkgdata_DATA += $(slurm_conf_data)
 bin_SCRIPTS += %D%/coschedreport
 dist_man_MANS += docs/coschedreport.1
+dist_bashcompletion_DATA += %D%/completions/coschedreport
 
 EXTRA_DIST += $(slurm_conf_data) \
 	%D%/cluster \

@@ -10,8 +10,8 @@ cluster_tests = \
 if HAVE_GCC_SOURCE
 TESTS += $(cluster_tests)
 endif
-# Needs no cluster.
-TESTS += %D%/test_report.py
+# These need no cluster.
+TESTS += %D%/test_report.py scripts/check-manpages
 
 EXTRA_DIST += tests/support/coschedcluster.py $(cluster_tests) \
-	%D%/test_report.py
+	%D%/test_report.py scripts/check-manpages

@@ -16,6 +16,7 @@ import unittest
 SOURCE = os.environ.get("abs_top_srcdir") or os.path.dirname(os.path.dirname(
     os.path.dirname(os.path.abspath(__file__))))
 REPORT = os.path.join(SOURCE, "slurm_conf", "coschedreport")
+COMPLETION = os.path.join(SOURCE, "slurm_conf", "completions", "coschedreport")
 
 FINAL = ("cosched/1 state=final policy=nupoco mean_cores=1.51 final_cores=1 "
          "sections=1 parallel_s=6.63 core_s=10.00 partners=43,44 decisions=5 "
@@ -264,6 +265,20 @@ class Report(unittest.TestCase):
                                 file.read())[1]
         self.assertEqual(self.run_with([], "--version").stdout,
                          f"coschedreport {version}\n")
+
+    def test_completion(self):
+        def complete(word):
+            script = ('. "$1"; COMP_WORDS=(coschedreport "$2"); COMP_CWORD=1; '
+                      '_coschedreport; printf "%s\\n" "${COMPREPLY[@]}"')
+            return subprocess.run(
+                ["bash", "-c", script, "bash", COMPLETION, word], text=True,
+                env={"PATH": self.folder + ":" + os.environ["PATH"]},
+                check=True, capture_output=True).stdout.split()
+        with open(self.path("rows"), "w", encoding="ascii") as file:
+            file.write("42\n37_1\n43\n")
+        self.assertEqual(complete("4"), ["42", "43"])
+        self.assertEqual(complete("37"), ["37_1"])
+        self.assertEqual(complete("--j"), ["--json"])
 
 
 if __name__ == "__main__":
