@@ -2,8 +2,17 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What the port needs to know about the processor, one file for each.
 
-   arch-CPU.h    access to coop_tls that the compiler can neither cache nor
-		 move over a context switch; coop_pause; the first frame
+   arch-CPU.h    COOP_TLS_LOAD (field, result): result = coop_tls.field, by a
+		 volatile asm: after a switch the same function runs with
+		 another thread pointer, so the compiler must neither keep
+		 &coop_tls nor move the access over the switch
+		 coop_set_thread_pointer (tp)
+		 coop_switch_needs_kernel (): must coop_switch_by_kernel be set?
+		 coop_pause ()
+		 coop_first_frame (top, entry): builds below TOP what
+		 coop_switch expects on the stack of a context that will begin
+		 with ENTRY, which never returns; returns its stack pointer
+		 COOP_FRAME_WORDS, COOP_FRAME_PC: layout of such a frame
    switch-CPU.S  coop_switch (switch.h)  */
 
 #ifndef COOP_ARCH_H
@@ -11,8 +20,34 @@
 
 #if defined __x86_64__ && defined __LP64__
 #include "arch-x86_64.h"
+#elif defined __aarch64__ && defined __LP64__
+#include "arch-aarch64.h"
 #else
 #error "libgomp-coop: no context switch for this processor"
 #endif
+
+static inline struct gomp_thread *
+coop_tls_thread (void)
+{
+  struct gomp_thread *thread;
+  COOP_TLS_LOAD (thread, thread);
+  return thread;
+}
+
+static inline struct coop_ult *
+coop_tls_ult (void)
+{
+  struct coop_ult *ult;
+  COOP_TLS_LOAD (ult, ult);
+  return ult;
+}
+
+static inline struct coop_worker *
+coop_tls_worker (void)
+{
+  struct coop_worker *worker;
+  COOP_TLS_LOAD (worker, worker);
+  return worker;
+}
 
 #endif /* COOP_ARCH_H */

@@ -163,15 +163,6 @@ struct kernel_sigaction
 
 static struct kernel_sigaction glibc_setxid;
 
-static void
-set_thread_pointer (void *tp)
-{
-  if (coop_switch_by_kernel)
-    syscall (SYS_arch_prctl, 0x1002 /* ARCH_SET_FS */, tp);
-  else
-    __asm volatile ("wrfsbase %0" : : "r"(tp) : "memory");
-}
-
 /* glibc counts this thread off in the control block it finds by the thread
    pointer.  On a worker that must be the worker's, not the task's.  */
 static __attribute__ ((noinline)) void
@@ -181,9 +172,9 @@ handle_setxid (int signo, siginfo_t *info, void *context)
   struct coop_worker *w = coop_tls_worker ();
   if (w && w->own_tp && w->own_tp != tp && w->tid == syscall (SYS_gettid))
     {
-      set_thread_pointer (w->own_tp);
+      coop_set_thread_pointer (w->own_tp);
       glibc_setxid.handler (signo, info, context);
-      set_thread_pointer (tp);
+      coop_set_thread_pointer (tp);
     }
   else
     glibc_setxid.handler (signo, info, context);

@@ -17,6 +17,7 @@ COOP_SOURCES = \
 	section.c \
 	settings.c \
 	start.c \
+	switch-aarch64.S \
 	switch-x86_64.S \
 	ult.c \
 	watchdog.c \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
 /* Copyright (C) 2026 The coschedule developers */
-/* coop_switch for x86-64 (System V ABI); see switch.h.  */
+/* coop_switch for x86-64 (System V ABI); see switch.h.  Empty elsewhere.  */
+
+#if defined __x86_64__ && defined __LP64__
 
 	.text
 	.p2align 4
@@ -57,5 +59,7 @@ coop_switch:
 	jmp	1b
 	.cfi_endproc
 	.size	coop_switch, .-coop_switch
+
+#endif
 
 	.section .note.GNU-stack, "", @progbits
