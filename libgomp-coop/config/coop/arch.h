@@ -50,4 +50,12 @@ coop_tls_worker (void)
   return worker;
 }
 
+static inline long
+coop_tls_owner (void)
+{
+  long owner;
+  COOP_TLS_LOAD (owner, owner);
+  return owner;
+}
+
 #endif /* COOP_ARCH_H */

@@ -8,12 +8,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "dispatch.h"
 #include "runq.h"
+#include "settings.h"
 #include "switch.h"
 #include "ult.h"
 #include "worker.h"
@@ -22,23 +22,31 @@
    may still get (those of glibc) have their frames here.  */
 #define GAP 16384
 
-#define SIGSETXID_NR 33	 /* glibc's, below the first real-time signal */
 #define RSEQ_SIGNATURE 0x53053053
-#define RSEQ_AREA_MIN 32 /* bytes; smallest length the kernel takes */
+#define RSEQ_AREA_UNIT 32 /* bytes; areas are a multiple of it */
+#define RSEQ_AREA_MAX 256
 #define RSEQ_UNREGISTER 1
+#define RSEQ_CPU_ID 4 /* offset in the area: negative when not registered */
 
 /* Only in glibc 2.35 and later.  */
 extern const ptrdiff_t __rseq_offset __attribute__ ((weak));
 extern const unsigned int __rseq_size __attribute__ ((weak));
 
-void
+bool
 coop_donor_leave_rseq (void)
 {
   if (!&__rseq_size || !&__rseq_offset || __rseq_size == 0)
-    return;
+    return true;
   char *area = (char *) __builtin_thread_pointer () + __rseq_offset;
-  unsigned size = __rseq_size < RSEQ_AREA_MIN ? RSEQ_AREA_MIN : __rseq_size;
-  syscall (SYS_rseq, area, size, RSEQ_UNREGISTER, RSEQ_SIGNATURE);
+  int32_t cpu;
+  /* Later releases of glibc say how much of the area is in use; the kernel
+     wants the length it was registered with.  */
+  unsigned size = (__rseq_size + RSEQ_AREA_UNIT - 1) & -RSEQ_AREA_UNIT;
+  while (syscall (SYS_rseq, area, size, RSEQ_UNREGISTER, RSEQ_SIGNATURE)
+	 && size < RSEQ_AREA_MAX)
+    size += RSEQ_AREA_UNIT;
+  memcpy (&cpu, area + RSEQ_CPU_ID, sizeof cpu);
+  return cpu < 0;
 }
 
 /* Where the task's first frame goes: below the caller's, that is.  */
@@ -55,10 +63,12 @@ donor_main (void *arg)
   struct coop_ult *u = arg;
 
   coop_donor_leave_rseq ();
+  coop_tls.owner = syscall (SYS_gettid);
   coop_tls.ult = u;
   u->tls = &coop_tls;
   u->tp = __builtin_thread_pointer ();
-  u->sp = coop_first_frame (below_here (), coop_ult_main);
+  u->stack_top = (char *) below_here ();
+  u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
   coop_runq_append (&coop_workers[u->home], u, u, 1);
   coop_dispatch_ready (1);
   while (!coop_load (&u->finish))
@@ -88,6 +98,7 @@ scheduler_main (void *arg)
   int never = 0;
 
   coop_donor_leave_rseq ();
+  coop_tls.owner = syscall (SYS_gettid);
   coop_tls.worker = w;
   w->sched_tls = &coop_tls;
   w->sched_tp = __builtin_thread_pointer ();
@@ -113,17 +124,72 @@ create_masked (pthread_t *thread, const pthread_attr_t *attr,
   return err;
 }
 
+static size_t
+stack_size_of (const pthread_attr_t *attr)
+{
+  size_t size;
+  return pthread_attr_getstacksize (attr, &size) ? 0 : size;
+}
+
+/* Donors whose tasks have ended, for tasks with stacks of the same size.  */
+static struct coop_ult *pool;
+static int pool_lock;
+
+static struct coop_ult *
+take_from_pool (size_t stack_size)
+{
+  struct coop_ult *u;
+
+  if (!coop_peek (&pool))
+    return NULL;
+  coop_lock (&pool_lock);
+  struct coop_ult **link = &pool;
+  while ((u = *link) && u->stack_size != stack_size)
+    link = &u->next;
+  if (u)
+    *link = u->next;
+  coop_unlock (&pool_lock);
+  return u;
+}
+
+struct coop_ult *
+coop_donor_reuse (const pthread_attr_t *attr)
+{
+  struct coop_ult *u = take_from_pool (stack_size_of (attr));
+  if (!u)
+    return NULL;
+  struct coop_ult old = *u;
+  memset (u, 0, sizeof *u);
+  u->tp = old.tp;
+  u->tls = old.tls;
+  u->stack_top = old.stack_top;
+  u->stack_size = old.stack_size;
+  u->pthread = old.pthread;
+  return u;
+}
+
 int
 coop_donor_create (struct coop_ult *u, const pthread_attr_t *given)
 {
+  static unsigned turn;
   pthread_attr_t attr;
-  size_t size = 0;
   int err;
 
+  if (u->tp)
+    {
+      u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
+      coop_runq_append (&coop_workers[u->home], u, u, 1);
+      coop_dispatch_ready (1);
+      return 0;
+    }
+  if (__builtin_expect (coop_settings.test & COOP_TEST_NO_DONORS, 0)
+      && __atomic_add_fetch (&turn, 1, __ATOMIC_RELAXED) % 2)
+    return EAGAIN;
   if ((err = pthread_attr_init (&attr)))
     return err;
-  if (pthread_attr_getstacksize (given, &size) == 0 && size)
-    pthread_attr_setstacksize (&attr, size + 2 * GAP);
+  u->stack_size = stack_size_of (given);
+  if (u->stack_size)
+    pthread_attr_setstacksize (&attr, u->stack_size + 2 * GAP);
   err = create_masked (&u->pthread, &attr, donor_main, u);
   pthread_attr_destroy (&attr);
   return err;
@@ -143,52 +209,33 @@ coop_donor_create_scheduler (struct coop_worker *w, void (*entry) (void))
   return 0;
 }
 
-void
-coop_donor_finish (struct coop_ult *u, bool detached)
+static void
+finish (struct coop_ult *u)
 {
-  if (detached)
-    pthread_detach (u->pthread);
   coop_store (&u->finish, 1);
   coop_futex_wake (&u->finish, 1);
 }
 
-/* The kernel's struct sigaction: glibc refuses to hand out this signal.  */
-struct kernel_sigaction
+void
+coop_donor_return (struct coop_ult *u, bool detached)
 {
-  void (*handler) (int, siginfo_t *, void *);
-  unsigned long flags;
-  void (*restorer) (void);
-  uint64_t mask;
-};
-
-static struct kernel_sigaction glibc_setxid;
-
-/* glibc counts this thread off in the control block it finds by the thread
-   pointer.  On a worker that must be the worker's, not the task's.  */
-static __attribute__ ((noinline)) void
-handle_setxid (int signo, siginfo_t *info, void *context)
-{
-  void *tp = __builtin_thread_pointer ();
-  struct coop_worker *w = coop_tls_worker ();
-  if (w && w->own_tp && w->own_tp != tp && w->tid == syscall (SYS_gettid))
+  if (detached && !coop_settings_fresh_storage ())
     {
-      coop_set_thread_pointer (w->own_tp);
-      glibc_setxid.handler (signo, info, context);
-      coop_set_thread_pointer (tp);
+      u->tls->thread = NULL;
+      coop_lock (&pool_lock);
+      u->next = pool;
+      coop_store (&pool, u);
+      coop_unlock (&pool_lock);
+      return;
     }
-  else
-    glibc_setxid.handler (signo, info, context);
+  if (detached)
+    pthread_detach (u->pthread);
+  finish (u);
 }
 
 void
-coop_donor_wrap_setxid (void)
+coop_donor_reset (void)
 {
-  struct kernel_sigaction action;
-  if (syscall (SYS_rt_sigaction, SIGSETXID_NR, NULL, &action, 8)
-      || !(action.flags & SA_SIGINFO) || !action.handler
-      || action.handler == handle_setxid)
-    return;
-  glibc_setxid = action;
-  action.handler = handle_setxid;
-  syscall (SYS_rt_sigaction, SIGSETXID_NR, &action, NULL, 8);
+  pool = NULL;
+  pool_lock = 0;
 }

@@ -8,10 +8,14 @@
    frame below its own, and sleeps until the task has ended.  Then it returns
    as an ordinary pthread, so that destructors of thread-local objects run.
 
+   Donors are created when tasks need them.  One whose task is joined ends with
+   it; one whose task was detached, as those of nested teams are, is kept for
+   the next task if the program has nothing that would show the difference
+   (needs.h).
+
    What the kernel keeps by kernel thread must not be reached through the
-   borrowed block: restartable sequences are unregistered, and the signal by
-   which glibc has all threads change their user ids (SIGSETXID) is handled
-   with the kernel thread's own thread pointer.  */
+   borrowed block: restartable sequences are unregistered here, setxid.h is
+   about user ids.  */
 
 #ifndef COOP_DONOR_H
 #define COOP_DONOR_H 1
@@ -20,8 +24,12 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Creates the donor of U with the stack size of ATTR; the donor makes U ready.
-   Returns 0 or an error number.  */
+/* A task, all zero, with the donor of one that has ended; NULL: there is
+   none with the stack size of ATTR.  */
+extern struct coop_ult *coop_donor_reuse (const pthread_attr_t *attr);
+
+/* Creates the donor of U, if it has none, with the stack size of ATTR, and
+   makes U ready.  Returns 0 or an error number.  */
 extern int coop_donor_create (struct coop_ult *u, const pthread_attr_t *attr);
 
 /* Creates a donor for the scheduler of worker W, whose own stack and storage
@@ -30,16 +38,17 @@ extern int coop_donor_create (struct coop_ult *u, const pthread_attr_t *attr);
 extern int coop_donor_create_scheduler (struct coop_worker *w,
 					void (*entry) (void));
 
-/* The task U has ended: lets its donor end.  A DETACHED donor frees U.  */
-extern void coop_donor_finish (struct coop_ult *u, bool detached);
+/* The task U has ended: keeps its donor or lets it end.  If U is DETACHED it
+   belongs to the donor from now on.  */
+extern void coop_donor_return (struct coop_ult *u, bool detached);
 
-/* Has the current kernel thread leave restartable sequences: the area of a
+/* Has the calling kernel thread leave restartable sequences: the area of a
    borrowed control block would go stale.  Its users fall back when they read
-   an invalid CPU number.  */
-extern void coop_donor_leave_rseq (void);
+   an invalid CPU number.  False: it cannot be left.  */
+extern bool coop_donor_leave_rseq (void);
 
-/* Installs the handler round glibc's for SIGSETXID, once.  */
-extern void coop_donor_wrap_setxid (void);
+/* Forgets the donors that are kept (child of a fork).  */
+extern void coop_donor_reset (void);
 
 #pragma GCC visibility pop
 

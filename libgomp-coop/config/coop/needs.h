@@ -1,20 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
 /* Copyright (C) 2026 The coschedule developers */
-/* Does the program need kernel threads of its own?
+/* What the program needs of its threads, as far as its imports tell.
 
    Donors give a task everything that glibc keeps by thread, but not what the
    kernel does: the owner of a priority-inheriting mutex, the receiver of
-   pthread_kill, affinity, scheduling policy, hardware counters.  A program that
-   imports the functions for these is better off with kernel threads.  */
+   pthread_kill or of a timer, affinity, scheduling policy, hardware counters.
+   A program that imports the functions for these is better off with kernel
+   threads.
+
+   Only the program itself and those of its libraries count that contain
+   parallel regions (they import GOMP_*): other libraries bring many of these
+   functions into the process without using them on the program's threads.  */
 
 #ifndef COOP_NEEDS_H
 #define COOP_NEEDS_H 1
 
+#include <stdbool.h>
+
 #pragma GCC visibility push(hidden)
 
-/* The name of the first such function that the main program imports, of the
-   first such library that is loaded, or NULL.  */
-extern const char *coop_needs_kernel_threads (void);
+struct coop_needs
+{
+  /* What only kernel threads can give: the name of a function, system call or
+     library; NULL: nothing.  */
+  const char *kernel_threads;
+  /* Why the initial thread should stay on its kernel thread, or NULL.  */
+  const char *home;
+  /* There may be threadprivate variables: tasks must not share storage.  */
+  bool own_storage;
+  /* The storage of a task that has ended must not be given to another: there
+     are thread-local variables, keys or locales that would show it.  */
+  bool fresh_storage;
+};
+
+/* Fills in NEEDS from the modules that are loaded now.  */
+extern void coop_needs_look (struct coop_needs *needs);
+
+/* Modules loaded so far, a number that changes with each dlopen.  */
+extern unsigned long long coop_needs_modules (void);
 
 #pragma GCC visibility pop
 

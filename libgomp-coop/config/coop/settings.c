@@ -9,20 +9,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "libgomp.h"
 
-#include "needs.h"
+#include "host.h"
 #include "switch.h"
 
 #define AUTO_ULTS_MAX 20     /* beyond, a barrier costs more than it saves */
 #define IDLE_PERCENT_MAX 5   /* of the core time, waiting at a barrier */
-#define HWCAP2_FSGSBASE_BIT 2 /* x86-64: user code may write FS */
 
 struct coop_settings coop_settings;
 enum cosched_mode coop_mode;
 unsigned char coop_switch_by_kernel;
+struct coop_needs coop_needs;
+
+static unsigned long long modules_seen; /* when coop_needs was found out */
 
 static void
 complain (const char *name, const char *value)
@@ -72,6 +73,57 @@ read_mode (void)
   return COSCHED_MODE_NONE;
 }
 
+/* What is forced upon the runtime by its tests, words separated by commas.  */
+static unsigned
+read_test (void)
+{
+  static const struct
+  {
+    const char *word;
+    unsigned flag;
+  } words[] = {
+    { "by_kernel", COOP_TEST_BY_KERNEL },
+    { "no_donors", COOP_TEST_NO_DONORS },
+    { "no_glibc", COOP_TEST_NO_GLIBC },
+    { "no_rseq", COOP_TEST_NO_RSEQ },
+    { "no_setxid", COOP_TEST_NO_SETXID },
+  };
+  const char *text = getenv ("COSCHED_TEST");
+  unsigned flags = 0;
+  while (text && *text)
+    {
+      size_t length = strcspn (text, ","), i = 0;
+      while (i < sizeof words / sizeof *words
+	     && (strlen (words[i].word) != length
+		 || strncmp (words[i].word, text, length)))
+	i++;
+      if (i == sizeof words / sizeof *words)
+	{
+	  complain ("COSCHED_TEST", text);
+	  return flags;
+	}
+      flags |= words[i].flag;
+      text += length + (text[length] == ',');
+    }
+  return flags;
+}
+
+/* Should the initial thread stay on its kernel thread?  */
+static bool
+read_stay_home (void)
+{
+  const char *text = getenv ("COSCHED_STAY_HOME");
+  if (text && (!strcmp (text, "0") || !strcmp (text, "1")))
+    return *text == '1';
+  if (text && *text && strcmp (text, "auto"))
+    complain ("COSCHED_STAY_HOME", text);
+  if (coop_needs.home)
+    coop_say ("the initial thread stays on its kernel thread: the program "
+	      "uses %s",
+	      coop_needs.home);
+  return coop_needs.home != NULL;
+}
+
 static void
 read_socket (void)
 {
@@ -97,19 +149,65 @@ coop_settings_read (void)
 	= (unsigned) read_number ("COSCHED_ULTS", 1, COOP_ULTS_MAX, 0);
   text = getenv ("COSCHED_VERBOSE");
   coop_settings.verbose = text && !strcmp (text, "1");
+  coop_settings.test = read_test ();
+  coop_switch_by_kernel = coop_switch_needs_kernel ()
+			  || coop_settings.test & COOP_TEST_BY_KERNEL;
   coop_mode = read_mode ();
   coop_settings.mode_given = coop_mode != COSCHED_MODE_NONE;
-#ifdef __x86_64__
-  coop_switch_by_kernel = !(getauxval (AT_HWCAP2) & HWCAP2_FSGSBASE_BIT);
-#endif
   if (!coop_settings.mode_given && *coop_settings.socket)
-    {
-      const char *reason = coop_needs_kernel_threads ();
-      coop_mode = reason ? COSCHED_MODE_KTHREAD : COSCHED_MODE_DONOR;
-      if (reason)
-	coop_say ("kernel-thread mode: the program uses %s", reason);
-    }
+    coop_mode = COSCHED_MODE_DONOR;
   coop_managed = coop_mode != COSCHED_MODE_NONE;
+  if (coop_managed)
+    {
+      coop_settings_look ();
+      coop_settings.stay_home = read_stay_home ();
+    }
+}
+
+void
+coop_settings_look (void)
+{
+  coop_needs_look (&coop_needs);
+  modules_seen = coop_needs_modules ();
+  if (coop_mode == COSCHED_MODE_KTHREAD)
+    return;
+  const char *lacks = coop_host_lacks ();
+  if (lacks)
+    coop_settings_need_kernel_threads (lacks);
+  else if (coop_needs.kernel_threads && !coop_settings.mode_given)
+    {
+      coop_mode = COSCHED_MODE_KTHREAD;
+      coop_say ("kernel-thread mode: the program uses %s",
+		coop_needs.kernel_threads);
+    }
+}
+
+void
+coop_settings_need_kernel_threads (const char *reason)
+{
+  coop_mode = COSCHED_MODE_KTHREAD;
+  coop_say ("kernel-thread mode: %s", reason);
+}
+
+bool
+coop_settings_stale (void)
+{
+  return coop_needs_modules () != modules_seen;
+}
+
+bool
+coop_settings_fresh_storage (void)
+{
+  struct coop_needs now;
+  unsigned long long modules = coop_needs_modules ();
+  if (modules != coop_peek (&modules_seen))
+    {
+      /* What needs.h says else counts only at the start.  */
+      coop_needs_look (&now);
+      coop_store (&coop_needs.fresh_storage, now.fresh_storage);
+      coop_store (&modules_seen, modules);
+    }
+  return coop_peek (&coop_needs.fresh_storage);
 }
 
 /* Is no more than IDLE_PERCENT_MAX lost when TASKS equal tasks are dealt out

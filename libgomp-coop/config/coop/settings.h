@@ -16,6 +16,7 @@
 #define COOP_SETTINGS_H 1
 
 #include "coop.h"
+#include "needs.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -27,8 +28,20 @@ struct coop_settings
   char socket[COOP_SOCKET_MAX]; /* empty: no agent */
   unsigned long job;
   unsigned ults;   /* 0: auto */
+  unsigned test;   /* of enum coop_test */
   bool mode_given; /* COSCHED_MODE is something else than auto */
+  bool stay_home;  /* the initial thread, on its kernel thread */
   bool verbose;
+};
+
+/* What COSCHED_TEST, a variable for the runtime's own tests, forces.  */
+enum coop_test
+{
+  COOP_TEST_BY_KERNEL = 1, /* the kernel sets the thread pointer */
+  COOP_TEST_NO_DONORS = 2, /* every second donor cannot be created */
+  COOP_TEST_NO_GLIBC = 4,  /* the host lacks what donors need */
+  COOP_TEST_NO_RSEQ = 8,
+  COOP_TEST_NO_SETXID = 16
 };
 
 extern struct coop_settings coop_settings;
@@ -39,6 +52,23 @@ extern enum cosched_mode coop_mode;
 /* Reads the environment; sets coop_mode and coop_managed.  A bad value is
    reported as libgomp does and ignored.  */
 extern void coop_settings_read (void);
+
+/* What the program needs, as of the last look.  */
+extern struct coop_needs coop_needs;
+
+/* Looks at the modules that are loaded now; may choose kernel-thread mode.
+   Too late once the runtime has started.  */
+extern void coop_settings_look (void);
+
+/* Chooses kernel-thread mode for REASON.  */
+extern void coop_settings_need_kernel_threads (const char *reason);
+
+/* Have modules been loaded since the last look?  */
+extern bool coop_settings_stale (void);
+
+/* May a task that begins tell that another had its storage before?  Looks
+   again when modules have been loaded.  */
+extern bool coop_settings_fresh_storage (void);
 
 /* Tasks per CPU for a process that may use CPUS CPUs.  */
 extern unsigned coop_settings_ults (unsigned cpus);

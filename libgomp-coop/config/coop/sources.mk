@@ -9,6 +9,7 @@ COOP_SOURCES = \
 	blocking.c \
 	dispatch.c \
 	donor.c \
+	host.c \
 	kthread.c \
 	monitor.c \
 	needs.c \
@@ -16,6 +17,7 @@ COOP_SOURCES = \
 	runq.c \
 	section.c \
 	settings.c \
+	setxid.c \
 	start.c \
 	switch-aarch64.S \
 	switch-x86_64.S \

@@ -12,6 +12,7 @@
 
 #include "dispatch.h"
 #include "donor.h"
+#include "host.h"
 #include "kthread.h"
 #include "monitor.h"
 #include "park.h"
@@ -49,16 +50,33 @@ adopt_root (void)
       coop_kthread_adopt (&root, w);
       return 0;
     }
-  if (coop_donor_create_scheduler (w, home_scheduler))
-    return -1;
-  coop_donor_leave_rseq ();
   root.kind = COOP_ULT;
   root.tp = __builtin_thread_pointer ();
   root.tls = &coop_tls;
   w->running = &root;
+  coop_tls.owner = syscall (SYS_gettid);
   coop_tls.worker = w;
   coop_tls.ult = &root;
   coop_worker_adopt (w);
+  return 0;
+}
+
+/* What donors rely on can be seen when there is one.  A program loaded since
+   main began may need something else.  */
+static int
+settle_mode (bool initial)
+{
+  const char *lacks;
+
+  if (coop_settings_stale ())
+    coop_settings_look ();
+  if (coop_mode == COSCHED_MODE_KTHREAD)
+    return 0;
+  if (initial && coop_donor_create_scheduler (&coop_workers[0], home_scheduler))
+    return -1;
+  lacks = coop_host_lacks_at_start ();
+  if (lacks)
+    coop_settings_need_kernel_threads (lacks);
   return 0;
 }
 
@@ -71,7 +89,9 @@ after_fork (void)
   started = false;
   coop_tls.ult = NULL;
   coop_tls.worker = NULL;
+  coop_tls.owner = 0;
   coop_ult_live = 0;
+  coop_donor_reset ();
   coop_park_reset ();
   coop_worker_reset ();
   coop_monitor_reset ();
@@ -90,7 +110,7 @@ start (void)
   bool initial = syscall (SYS_gettid) == getpid ();
 
   coop_ult_live = 1;
-  if (coop_park_table (0))
+  if (coop_park_table (0) || settle_mode (initial))
     goto fail;
   coop_section_start ();
   coop_worker_assign (&coop_initial_cpus, NULL);
@@ -100,8 +120,6 @@ start (void)
     goto fail;
   if (coop_monitor_start ())
     coop_say ("the monitor thread cannot be created");
-  if (coop_mode != COSCHED_MODE_KTHREAD)
-    coop_donor_wrap_setxid ();
   if (!registered)
     pthread_atfork (NULL, NULL, after_fork);
   registered = true;

@@ -28,6 +28,7 @@ struct coop_tls
   struct gomp_thread *thread; /* libgomp's data of the current thread */
   struct coop_ult *ult;	      /* task, NULL: unknown to the runtime so far */
   struct coop_worker *worker; /* that runs the task, NULL: none */
+  long owner; /* kernel thread whose control block this is, 0: not ours */
 };
 
 extern __thread struct coop_tls coop_tls

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -140,6 +141,8 @@ coop_ult_main (void)
 {
   coop_dispatch_begin ();
   struct coop_ult *u = coop_tls_ult ();
+  if (u->tp)
+    errno = 0; /* its donor may have had a task before */
   u->fn (u->arg);
   coop_ult_exit ();
 }
@@ -167,6 +170,21 @@ create_plain (struct coop_ult *u, const pthread_attr_t *attr)
   return 0;
 }
 
+/* May a task share its worker's storage when there is no donor for it?  Not if
+   that could silently be wrong, nor if donors were asked for.  */
+static bool
+may_share_storage (int err)
+{
+  static bool told;
+  if (coop_settings.mode_given || coop_needs.own_storage)
+    return false;
+  if (!__atomic_exchange_n (&told, true, __ATOMIC_RELAXED))
+    gomp_error ("cosched: not every thread can have storage of its own (%s): "
+		"some share errno and the like",
+		strerror (err));
+  return true;
+}
+
 static int
 create_task (struct coop_ult *u, const pthread_attr_t *attr)
 {
@@ -175,11 +193,18 @@ create_task (struct coop_ult *u, const pthread_attr_t *attr)
   if (coop_mode == COSCHED_MODE_ULT)
     return create_plain (u, attr);
   int err = coop_donor_create (u, attr);
-  /* Too many threads for the user's limit: better a program whose tasks share
-     thread-local storage than none, unless donors were demanded.  */
-  if (err && !coop_settings.mode_given)
+  if (err && may_share_storage (err))
     err = create_plain (u, attr);
   return err;
+}
+
+static struct coop_ult *
+allocate (const pthread_attr_t *attr)
+{
+  struct coop_ult *u = NULL;
+  if (coop_mode == COSCHED_MODE_DONOR)
+    u = coop_donor_reuse (attr);
+  return u ? u : calloc (1, sizeof *u);
 }
 
 int
@@ -188,7 +213,7 @@ coop_ult_create (pthread_t *handle, const pthread_attr_t *attr,
 {
   if (!coop_managed)
     return create_pthread (handle, attr, fn, arg);
-  struct coop_ult *u = calloc (1, sizeof *u);
+  struct coop_ult *u = allocate (attr);
   if (!u)
     return EAGAIN;
   u->fn = fn;
@@ -263,7 +288,7 @@ coop_ult_reclaim (struct coop_ult *u)
   if (plain)
     munmap (u->stack, u->stack_size);
   else
-    coop_donor_finish (u, detached); /* frees a detached U */
+    coop_donor_return (u, detached);
   if (!detached)
     {
       /* The joiner frees U as soon as it sees this.  */

@@ -170,6 +170,7 @@ worker_main (void *arg)
 {
   struct coop_worker *w = arg;
   coop_tls.worker = w;
+  coop_tls.owner = syscall (SYS_gettid);
   w->sched_tls = &coop_tls;
   w->sched_tp = w->own_tp = __builtin_thread_pointer ();
   coop_donor_leave_rseq ();

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Changes of user and group ids, which glibc makes in all threads by a signal.
+
+   The kernel has ids by kernel thread.  glibc has the caller change its own and
+   sends SIGSETXID to all others it knows; each counts itself off in the thread
+   control block it runs with.  A task runs with a borrowed one.  So the handler
+   here calls glibc's with the kernel thread's own block; and as the owner of
+   the caller's block is the one thread that glibc does not signal, it has the
+   owner of the interrupted block copy the new ids.  */
+
+#ifndef COOP_SETXID_H
+#define COOP_SETXID_H 1
+
+#include <stdbool.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Installs the handler round glibc's.  False: glibc's is not as expected.  Call
+   it when a second thread has been created, which is when glibc installs its
+   own.  */
+extern bool coop_setxid_wrap (void);
+
+#pragma GCC visibility pop
+
+#endif /* COOP_SETXID_H */
