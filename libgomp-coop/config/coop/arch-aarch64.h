@@ -43,6 +43,22 @@ coop_pause (void)
   __asm volatile ("yield" : : : "memory");
 }
 
+/* See arch.h.  */
+static inline long
+coop_syscall (long number, long a, long b, long c, long d)
+{
+  register long x8 __asm ("x8") = number;
+  register long x0 __asm ("x0") = a;
+  register long x1 __asm ("x1") = b;
+  register long x2 __asm ("x2") = c;
+  register long x3 __asm ("x3") = d;
+  __asm volatile ("svc 0"
+		  : "+r"(x0)
+		  : "r"(x8), "r"(x1), "r"(x2), "r"(x3)
+		  : "memory");
+  return x0;
+}
+
 /* Words that coop_switch keeps on the stack of a context, and the places of
    those that matter elsewhere.  */
 #define COOP_FRAME_WORDS 22

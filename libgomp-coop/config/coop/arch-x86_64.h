@@ -48,6 +48,19 @@ coop_pause (void)
   __builtin_ia32_pause ();
 }
 
+/* See arch.h.  */
+static inline long
+coop_syscall (long number, long a, long b, long c, long d)
+{
+  register long r10 __asm ("r10") = d;
+  long result = number;
+  __asm volatile ("syscall"
+		  : "+a"(result)
+		  : "D"(a), "S"(b), "d"(c), "r"(r10)
+		  : "rcx", "r11", "memory");
+  return result;
+}
+
 /* Words that coop_switch keeps on the stack of a context, and the place where
    it continues.  */
 #define COOP_FRAME_WORDS 8

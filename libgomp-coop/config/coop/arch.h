@@ -9,6 +9,9 @@
 		 coop_set_thread_pointer (tp)
 		 coop_switch_needs_kernel (): must coop_switch_by_kernel be set?
 		 coop_pause ()
+		 coop_syscall (number, a, b, c, d): returns what the kernel
+		 does and leaves errno alone, for code on a parked donor, whose
+		 errno a task is using elsewhere
 		 coop_first_frame (top, entry): builds below TOP what
 		 coop_switch expects on the stack of a context that will begin
 		 with ENTRY, which never returns; returns its stack pointer

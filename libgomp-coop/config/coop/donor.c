@@ -5,6 +5,7 @@
 #include "donor.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,7 @@ donor_main (void *arg)
   coop_runq_append (&coop_workers[u->home], u, u, 1);
   coop_dispatch_ready (1);
   while (!coop_load (&u->finish))
-    coop_futex_sleep (&u->finish, 0);
+    coop_syscall (SYS_futex, (long) &u->finish, FUTEX_WAIT_PRIVATE, 0, 0);
   coop_tls.ult = NULL;
   coop_tls.thread = NULL;
   coop_tls.worker = NULL;
@@ -106,7 +107,7 @@ scheduler_main (void *arg)
   coop_store (&start->ready, 1);
   coop_futex_wake (&start->ready, 1);
   for (;;)
-    coop_futex_sleep (&never, 0);
+    coop_syscall (SYS_futex, (long) &never, FUTEX_WAIT_PRIVATE, 0, 0);
   return NULL;
 }
 

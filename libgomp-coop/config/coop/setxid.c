@@ -5,9 +5,8 @@
 #include "coop.h"
 #include "setxid.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <sched.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -47,21 +46,29 @@ static struct
   struct ids ids;
 } request;
 
-/* All by system calls: glibc's functions would tell all threads again.  */
+/* Not by glibc's functions, which would tell all threads again.  Nor may errno
+   be touched: on a parked donor it belongs to the task that runs elsewhere.  */
+static long
+call (long number, const void *a, const void *b, const void *c)
+{
+  return coop_syscall (number, (long) a, (long) b, (long) c, 0);
+}
+
 static void
 read_ids (struct ids *ids)
 {
-  syscall (SYS_getresuid, &ids->user[0], &ids->user[1], &ids->user[2]);
-  syscall (SYS_getresgid, &ids->group[0], &ids->group[1], &ids->group[2]);
-  ids->ngroups = syscall (SYS_getgroups, NGROUPS_MAX, ids->groups);
+  call (SYS_getresuid, &ids->user[0], &ids->user[1], &ids->user[2]);
+  call (SYS_getresgid, &ids->group[0], &ids->group[1], &ids->group[2]);
+  ids->ngroups = coop_syscall (SYS_getgroups, NGROUPS_MAX,
+			       (long) ids->groups, 0, 0);
 }
 
 static void
 write_groups (const struct ids *ids)
 {
   if (ids->ngroups >= 0)
-    syscall (SYS_setgroups, ids->ngroups, ids->groups);
-  syscall (SYS_setresgid, ids->group[0], ids->group[1], ids->group[2]);
+    coop_syscall (SYS_setgroups, ids->ngroups, (long) ids->groups, 0, 0);
+  coop_syscall (SYS_setresgid, ids->group[0], ids->group[1], ids->group[2], 0);
 }
 
 /* Groups need the privilege that the user may lose, or get back.  */
@@ -69,7 +76,7 @@ static void
 write_ids (const struct ids *ids)
 {
   write_groups (ids);
-  syscall (SYS_setresuid, ids->user[0], ids->user[1], ids->user[2]);
+  coop_syscall (SYS_setresuid, ids->user[0], ids->user[1], ids->user[2], 0);
   write_groups (ids);
 }
 
@@ -81,7 +88,7 @@ serve (pid_t tid)
     return;
   write_ids (&request.ids);
   coop_store (&request.target, 0);
-  coop_futex_wake (&request.target, 1);
+  coop_syscall (SYS_futex, (long) &request.target, FUTEX_WAKE_PRIVATE, 1, 0);
 }
 
 /* Has thread OWNER take over the ids of the calling thread TID.  Both may be
@@ -94,7 +101,7 @@ copy_ids (pid_t tid, pid_t owner)
   while (__atomic_exchange_n (&request.lock, 1, __ATOMIC_ACQUIRE))
     {
       serve (tid);
-      sched_yield ();
+      coop_syscall (SYS_sched_yield, 0, 0, 0, 0);
     }
   read_ids (&request.ids);
   coop_store (&request.target, owner);
@@ -103,22 +110,25 @@ copy_ids (pid_t tid, pid_t owner)
   info.si_code = SI_QUEUE;
   info.si_pid = getpid ();
   info.si_value.sival_ptr = &request;
-  if (syscall (SYS_rt_tgsigqueueinfo, getpid (), owner, SIGSETXID_NR, &info))
+  if (coop_syscall (SYS_rt_tgsigqueueinfo, info.si_pid, owner, SIGSETXID_NR,
+		    (long) &info))
     coop_store (&request.target, 0); /* has ended */
   while (coop_load (&request.target))
-    coop_futex_sleep (&request.target, owner);
+    coop_syscall (SYS_futex, (long) &request.target, FUTEX_WAIT_PRIVATE, owner,
+		  0);
   coop_store (&request.lock, 0);
 }
 
 static __attribute__ ((noinline)) void
 handle_setxid (int signo, siginfo_t *info, void *context)
 {
-  pid_t tid = (pid_t) syscall (SYS_gettid);
+  pid_t tid = (pid_t) coop_syscall (SYS_gettid, 0, 0, 0, 0);
   pid_t owner = (pid_t) coop_tls_owner ();
   void *borrowed = __builtin_thread_pointer ();
   struct coop_worker *w = coop_tls_worker ();
-  int saved = errno;
 
+  /* It will change: the compiler must not look it up again later.  */
+  __asm volatile ("" : "+r"(borrowed));
   if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == &request)
     serve (tid);
   else if (owner && owner != tid && w && w->own_tp)
@@ -130,7 +140,6 @@ handle_setxid (int signo, siginfo_t *info, void *context)
     }
   else
     glibc_setxid.handler (signo, info, context);
-  errno = saved;
 }
 
 bool
