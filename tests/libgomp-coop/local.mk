@@ -6,7 +6,8 @@ runtime_tests = \
 	%D%/test_runtime_attach.py \
 	%D%/test_runtime_garbage.py \
 	%D%/test_runtime_modes.py \
-	%D%/test_runtime_revoke.py
+	%D%/test_runtime_revoke.py \
+	%D%/test_tls.py
 
 EXTRA_DIST += %D%/fake_agent.py %D%/probe.c $(runtime_tests)
 
@@ -27,3 +28,26 @@ probe_compile = $(AM_V_CC)$(MKDIR_P) %D% && $(JOBS_CC) -std=gnu17 -O2 \
 	$(probe_compile) -DPROBE_KILL -o $@ $(srcdir)/%D%/probe.c
 
 CLEANFILES += %D%/probe %D%/probe_kill
+
+# What belongs to a thread (test_tls.py); C++ only where there is a compiler.
+tls_programs = %D%/test_tls %D%/test_tls_module.so %D%/test_tls_cxx
+tls_cxx = $(subst gcc,g++,$(JOBS_CC))
+
+%D%/test_tls: %D%/test_tls.c
+	$(probe_compile) -o $@ $(srcdir)/%D%/test_tls.c -ldl
+
+%D%/test_tls_module.so: %D%/test_tls_module.c
+	$(probe_compile) -fPIC -shared -o $@ $(srcdir)/%D%/test_tls_module.c
+
+%D%/test_tls_cxx: %D%/test_tls_cxx.cc
+	$(AM_V_GEN)$(MKDIR_P) %D%; \
+	if command -v $(firstword $(tls_cxx)) >/dev/null; then \
+	    $(tls_cxx) -std=gnu++17 -O2 -Wall -Wextra $(OPENMP_CFLAGS) -o $@ \
+		$(srcdir)/%D%/test_tls_cxx.cc; \
+	fi
+
+if HAVE_GCC_SOURCE
+check_DATA += $(tls_programs)
+endif
+EXTRA_DIST += %D%/test_tls.c %D%/test_tls_module.c %D%/test_tls_cxx.cc
+CLEANFILES += $(tls_programs)
