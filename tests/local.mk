@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 include tests/protocol/local.mk
 include tests/model/local.mk
+include tests/simulator/local.mk
 include tests/node_agent/local.mk
 include tests/spank_plugin/local.mk
 include tests/libgomp-coop/local.mk

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The simulators against what is known of queues by other means.
+
+if HAVE_CMOCKA
+simulator_units = \
+	%D%/test_draw \
+	%D%/test_memsys
+check_PROGRAMS += $(simulator_units)
+TESTS += $(simulator_units)
+
+simulator_unit_flags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+simulator_unit_libs = simulator/libmemsys.la model/libmodel.la $(CMOCKA_LIBS)
+
+%C%_test_draw_SOURCES = %D%/test_draw.c
+%C%_test_draw_CPPFLAGS = $(simulator_unit_flags)
+%C%_test_draw_LDADD = $(simulator_unit_libs)
+
+%C%_test_memsys_SOURCES = %D%/test_memsys.c
+%C%_test_memsys_CPPFLAGS = $(simulator_unit_flags)
+%C%_test_memsys_LDADD = $(simulator_unit_libs)
+endif
