@@ -35,19 +35,20 @@ coop_switch:
 	stp	x27, x28, [sp, #80]
 	.cfi_offset x27, -96
 	.cfi_offset x28, -88
-	/* Of the vector registers the low halves of these are callee-saved.  */
+	/* Of the vector registers (64 onward for DWARF) the low halves of these
+	   are callee-saved.  */
 	stp	d8, d9, [sp, #96]
-	.cfi_offset v8, -80
-	.cfi_offset v9, -72
+	.cfi_offset 72, -80
+	.cfi_offset 73, -72
 	stp	d10, d11, [sp, #112]
-	.cfi_offset v10, -64
-	.cfi_offset v11, -56
+	.cfi_offset 74, -64
+	.cfi_offset 75, -56
 	stp	d12, d13, [sp, #128]
-	.cfi_offset v12, -48
-	.cfi_offset v13, -40
+	.cfi_offset 76, -48
+	.cfi_offset 77, -40
 	stp	d14, d15, [sp, #144]
-	.cfi_offset v14, -32
-	.cfi_offset v15, -24
+	.cfi_offset 78, -32
+	.cfi_offset 79, -24
 	mrs	x9, fpcr
 	stp	x9, x30, [sp, #160]
 	mov	x10, sp

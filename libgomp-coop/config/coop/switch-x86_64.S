@@ -14,18 +14,25 @@ coop_switch:
 	endbr64
 	pushq	%rbp
 	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %rbp, 0
 	pushq	%rbx
 	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %rbx, 0
 	pushq	%r12
 	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %r12, 0
 	pushq	%r13
 	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %r13, 0
 	pushq	%r14
 	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %r14, 0
 	pushq	%r15
 	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %r15, 0
 	subq	$8, %rsp
 	.cfi_adjust_cfa_offset 8
+	.cfi_remember_state
 	/* The control parts of both floating-point units are callee-saved.  */
 	stmxcsr	(%rsp)
 	fnstcw	4(%rsp)
@@ -40,18 +47,24 @@ coop_switch:
 	.cfi_adjust_cfa_offset -8
 	popq	%r15
 	.cfi_adjust_cfa_offset -8
+	.cfi_restore %r15
 	popq	%r14
 	.cfi_adjust_cfa_offset -8
+	.cfi_restore %r14
 	popq	%r13
 	.cfi_adjust_cfa_offset -8
+	.cfi_restore %r13
 	popq	%r12
 	.cfi_adjust_cfa_offset -8
+	.cfi_restore %r12
 	popq	%rbx
 	.cfi_adjust_cfa_offset -8
+	.cfi_restore %rbx
 	popq	%rbp
 	.cfi_adjust_cfa_offset -8
+	.cfi_restore %rbp
 	ret
-	.cfi_adjust_cfa_offset 56
+	.cfi_restore_state
 2:	movl	$158, %eax	/* SYS_arch_prctl */
 	movl	$0x1002, %edi	/* ARCH_SET_FS */
 	movq	%rdx, %rsi
