@@ -4,6 +4,8 @@
 include tests/libgomp-coop/port.mk
 
 runtime_tests = \
+	%D%/test_donor.py \
+	%D%/test_needs.py \
 	%D%/test_runtime_agent_dies.py \
 	%D%/test_runtime_attach.py \
 	%D%/test_runtime_garbage.py \
@@ -31,8 +33,12 @@ probe_compile = $(AM_V_CC)$(MKDIR_P) %D% && $(JOBS_CC) -std=gnu17 -O2 \
 
 CLEANFILES += %D%/probe %D%/probe_kill
 
+%D%/test_donor: %D%/test_donor.c
+	$(probe_compile) -o $@ $(srcdir)/%D%/test_donor.c
+
 # What belongs to a thread (test_tls.py); C++ only where there is a compiler.
-tls_programs = %D%/test_tls %D%/test_tls_module.so %D%/test_tls_cxx
+tls_programs = %D%/test_donor %D%/test_tls %D%/test_tls_module.so \
+	%D%/test_tls_cxx
 tls_cxx = $(subst gcc,g++,$(JOBS_CC))
 
 %D%/test_tls: %D%/test_tls.c
@@ -51,5 +57,6 @@ tls_cxx = $(subst gcc,g++,$(JOBS_CC))
 if HAVE_GCC_SOURCE
 check_DATA += $(tls_programs)
 endif
-EXTRA_DIST += %D%/test_tls.c %D%/test_tls_module.c %D%/test_tls_cxx.cc
+EXTRA_DIST += %D%/test_donor.c %D%/test_tls.c %D%/test_tls_module.c \
+	%D%/test_tls_cxx.cc
 CLEANFILES += $(tls_programs)

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "switch.h"
@@ -37,11 +38,10 @@ struct ids
 
 static struct kernel_sigaction glibc_setxid;
 
-/* One copy at a time: the thread TARGET, a futex, takes over IDS and then
-   stores 0.  */
+/* The thread TARGET, a futex, takes over IDS and then stores 0.  glibc has only
+   one caller at a time, and only the caller asks.  */
 static struct
 {
-  int lock;
   int target;
   struct ids ids;
 } request;
@@ -91,18 +91,12 @@ serve (pid_t tid)
   coop_syscall (SYS_futex, (long) &request.target, FUTEX_WAKE_PRIVATE, 1, 0);
 }
 
-/* Has thread OWNER take over the ids of the calling thread TID.  Both may be
-   in the handler at once: who waits, serves.  */
+/* Has thread OWNER take over the ids of the calling thread.  */
 static void
-copy_ids (pid_t tid, pid_t owner)
+copy_ids (pid_t owner)
 {
   siginfo_t info;
 
-  while (__atomic_exchange_n (&request.lock, 1, __ATOMIC_ACQUIRE))
-    {
-      serve (tid);
-      coop_syscall (SYS_sched_yield, 0, 0, 0, 0);
-    }
   read_ids (&request.ids);
   coop_store (&request.target, owner);
   memset (&info, 0, sizeof info);
@@ -116,7 +110,20 @@ copy_ids (pid_t tid, pid_t owner)
   while (coop_load (&request.target))
     coop_syscall (SYS_futex, (long) &request.target, FUTEX_WAIT_PRIVATE, owner,
 		  0);
-  coop_store (&request.lock, 0);
+}
+
+/* Did thread TID interrupt itself, by tgkill (pid, TID, SIGSETXID)?  Then its
+   task is the caller, whose control block glibc has passed over.  */
+static bool
+is_caller (const ucontext_t *context, pid_t tid)
+{
+#ifdef __x86_64__
+  const greg_t *r = context->uc_mcontext.gregs;
+  return (pid_t) r[REG_RSI] == tid && (int) r[REG_RDX] == SIGSETXID_NR;
+#elif defined __aarch64__
+  const unsigned long long *r = context->uc_mcontext.regs;
+  return (pid_t) r[1] == tid && (int) r[2] == SIGSETXID_NR;
+#endif
 }
 
 static __attribute__ ((noinline)) void
@@ -136,7 +143,8 @@ handle_setxid (int signo, siginfo_t *info, void *context)
       coop_set_thread_pointer (w->own_tp);
       glibc_setxid.handler (signo, info, context);
       coop_set_thread_pointer (borrowed);
-      copy_ids (tid, owner);
+      if (is_caller (context, tid))
+	copy_ids (owner);
     }
   else
     glibc_setxid.handler (signo, info, context);

@@ -5,9 +5,10 @@
    The kernel has ids by kernel thread.  glibc has the caller change its own and
    sends SIGSETXID to all others it knows; each counts itself off in the thread
    control block it runs with.  A task runs with a borrowed one.  So the handler
-   here calls glibc's with the kernel thread's own block; and as the owner of
-   the caller's block is the one thread that glibc does not signal, it has the
-   owner of the interrupted block copy the new ids.  */
+   here calls glibc's with the kernel thread's own block.  And as the owner of
+   the caller's block is the one thread that glibc does not signal, while it
+   does signal the one that the caller runs on, that one has the owner copy the
+   new ids before the caller goes on.  */
 
 #ifndef COOP_SETXID_H
 #define COOP_SETXID_H 1
