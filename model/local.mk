@@ -10,6 +10,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/machine.h \
 	%D%/mva.c \
 	%D%/mva.h \
+	%D%/network.c \
+	%D%/network.h \
 	%D%/placement.c \
 	%D%/placement.h \
 	%D%/policy.c \

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/network.h"
 #include "model/station.h"
 
 #define ROUNDS 10000
@@ -157,6 +158,34 @@ static enum model_status solve_average(const struct merged *m, double service,
     return status;
 }
 
+/* The station is a network with one server. */
+static enum model_status solve_linearizer(const struct merged *m,
+                                          double service,
+                                          struct mva_result *result)
+{
+    size_t count[MVA_MAX_CLASSES];
+    double table[5][MVA_MAX_CLASSES], share[MVA_MAX_CLASSES];
+    struct network network = {m->count, 1,        count,    table[0],
+                              table[1], table[2], table[3]};
+    struct network_result solved = {.share = share, .response = table[4]};
+
+    if (!m->count)
+        return MODEL_OK;
+    for (size_t k = 0; k < m->count; k++) {
+        count[k] = m->classes[k].count;
+        table[0][k] = m->classes[k].lambda;
+        table[1][k] = table[3][k] = service;
+        table[2][k] = 0;
+    }
+    enum model_status status =
+        network_solve(NETWORK_LINEARIZER, &network, &solved);
+    for (size_t k = 0; k < m->count && status == MODEL_OK; k++)
+        result[k] = (struct mva_result){
+            table[4][k],
+            (double)count[k] * share[k] * m->classes[k].lambda};
+    return status;
+}
+
 static bool valid(const struct mva_class *classes, size_t count, double service)
 {
     if (count > MVA_MAX_CLASSES || !(service > 0) || !isfinite(service))
@@ -187,6 +216,9 @@ enum model_status mva_solve(enum mva_method method,
         if (!states(&merged))
             return MODEL_EINVAL;
         solve_exact(&merged, service, results);
+        break;
+    case MVA_LINEARIZER:
+        status = solve_linearizer(&merged, service, results);
         break;
     case MVA_APPROXIMATE:
         status = solve_approximate(&merged, service, results);

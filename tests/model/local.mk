@@ -5,6 +5,7 @@ if HAVE_CMOCKA
 model_units = \
 	%D%/test_machine \
 	%D%/test_mva \
+	%D%/test_network \
 	%D%/test_policy \
 	%D%/test_station \
 	%D%/test_system
@@ -21,6 +22,10 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_mva_SOURCES = %D%/test_mva.c %D%/near.h
 %C%_test_mva_CPPFLAGS = $(model_unit_flags)
 %C%_test_mva_LDADD = $(model_unit_libs)
+
+%C%_test_network_SOURCES = %D%/test_network.c %D%/near.h
+%C%_test_network_CPPFLAGS = $(model_unit_flags)
+%C%_test_network_LDADD = $(model_unit_libs)
 
 %C%_test_policy_SOURCES = %D%/test_policy.c %D%/near.h
 %C%_test_policy_CPPFLAGS = $(model_unit_flags)

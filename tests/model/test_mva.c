@@ -23,6 +23,7 @@ static void test_bad_input(void **state)
         {MVA_AUTOMATIC, {2, NAN}, 1, 1},
         {MVA_AUTOMATIC, {2, INFINITY}, 1, 1},
         {MVA_AUTOMATIC, {2, 1}, MVA_MAX_CLASSES + 1, 1},
+        {MVA_LINEARIZER, {2, -1}, 1, 1},
         {MVA_EXACT, {MVA_EXACT_STATES, 1}, 1, 1},
         {MVA_EXACT, {SIZE_MAX, 1}, 1, 1},
         {(enum mva_method)99, {2, 1}, 1, 1},
@@ -55,12 +56,13 @@ static void solve(enum mva_method method, const struct mva_class *classes,
 static void test_no_customers(void **state)
 {
     static const enum mva_method methods[] = {MVA_AUTOMATIC, MVA_EXACT,
-                                              MVA_APPROXIMATE, MVA_AVERAGE};
+                                              MVA_APPROXIMATE, MVA_AVERAGE,
+                                              MVA_LINEARIZER};
     const struct mva_class all[] = {{9, 0}, {3, 0.5}, {0, 7}, {0, 0}};
     struct mva_result with[4], alone;
 
     (void)state;
-    for (size_t m = 0; m < 4; m++) {
+    for (size_t m = 0; m < 5; m++) {
         solve(methods[m], all, 4, 2, with);
         solve(methods[m], &all[1], 1, 2, &alone);
         assert_near(with[1].response, alone.response, 1e-9);
@@ -157,20 +159,25 @@ static void test_approximate_is_close(void **state)
 {
     struct dice dice = {77};
     double worst = 0, worst_average = 0, sum = 0, sum_average = 0, asks = 0;
+    double worst_linearizer = 0, sum_linearizer = 0;
 
     (void)state;
     for (int round = 0; round < 2000; round++) {
         struct mix mix = random_mix(&dice);
-        struct mva_result exact[4], near_by[4], average[4];
+        struct mva_result exact[4], near_by[4], average[4], linear[4];
         solve(MVA_EXACT, mix.classes, mix.count, mix.service, exact);
         solve(MVA_APPROXIMATE, mix.classes, mix.count, mix.service, near_by);
         solve(MVA_AVERAGE, mix.classes, mix.count, mix.service, average);
+        solve(MVA_LINEARIZER, mix.classes, mix.count, mix.service, linear);
         assert_true(utilisation(&mix, exact) <= 1 + 1e-12);
         for (size_t k = 0; k < mix.count; k++) {
             if (exact[k].throughput == 0)
                 continue;
             double e = fabs(near_by[k].throughput / exact[k].throughput - 1);
             double a = fabs(average[k].throughput / exact[k].throughput - 1);
+            double l = fabs(linear[k].throughput / exact[k].throughput - 1);
+            worst_linearizer = fmax(worst_linearizer, l);
+            sum_linearizer += l;
             worst = fmax(worst, e);
             worst_average = fmax(worst_average, a);
             sum += e;
@@ -179,11 +186,15 @@ static void test_approximate_is_close(void **state)
         }
     }
     print_message("throughput of a class against exact: approximate mean "
-                  "%.4f worst %.4f, average mean %.4f worst %.4f\n",
-                  sum / asks, worst, sum_average / asks, worst_average);
+                  "%.4f worst %.4f, linearizer mean %.4f worst %.4f, "
+                  "average mean %.4f worst %.4f\n",
+                  sum / asks, worst, sum_linearizer / asks, worst_linearizer,
+                  sum_average / asks, worst_average);
     assert_true(asks > 1000);
     assert_true(worst < 0.25);
     assert_true(sum / asks < 0.02);
+    assert_true(sum_linearizer < sum / 5);
+    assert_true(worst_linearizer < 0.05);
     assert_true(sum / asks < sum_average / asks / 2);
 }
 
@@ -239,7 +250,7 @@ static void test_permutation_and_units(void **state)
     (void)state;
     for (int round = 0; round < 300; round++) {
         struct mix mix = random_mix(&dice);
-        enum mva_method method = (enum mva_method)dice_range(&dice, 0, 3);
+        enum mva_method method = (enum mva_method)dice_range(&dice, 0, 4);
         struct mva_class turned[4], scaled[4];
         struct mva_result r[4], t[4], s[4];
         size_t n = mix.count;
@@ -305,10 +316,13 @@ static void test_extremes_converge(void **state)
             for (size_t n = 1; n <= 100000; n *= 10) {
                 struct mva_class classes[] = {{n, lambda[i]}, {n, lambda[j]}};
                 struct mva_result r[2];
-                solve(MVA_APPROXIMATE, classes, 2, 1, r);
-                assert_true(r[0].response >= 1 - 1e-9);
-                assert_true(r[0].response <= 2.0 * (double)n + 1e-6);
-                assert_true(r[0].throughput + r[1].throughput <= 1.01);
+                for (int m = 0; m < 2; m++) {
+                    solve(m ? MVA_LINEARIZER : MVA_APPROXIMATE, classes, 2, 1,
+                          r);
+                    assert_true(r[0].response >= 1 - 1e-9);
+                    assert_true(r[0].response <= 2.0 * (double)n + 1e-6);
+                    assert_true(r[0].throughput + r[1].throughput <= 1.01);
+                }
             }
 }
 
