@@ -10,7 +10,9 @@ EXTRA_DIST += \
 	%D%/README.md \
 	%D%/build-libgomp \
 	%D%/conformance \
+	%D%/PORTING.md \
 	%D%/coop.mk \
+	%D%/hooks-check \
 	tests/libgomp-coop/bench-standalone \
 	tests/libgomp-coop/bench_overhead.c \
 	tests/libgomp-coop/libgomp_conformance \
@@ -24,6 +26,7 @@ noinst_DATA += %D%/lib-stock/libgomp.so.1
 # The directory is a prerequisite because a file that goes away counts, too.
 %D%/settings: $(srcdir)/%D%/config/coop $(libgomp_coop_port) \
 	    $(srcdir)/%D%/build-libgomp $(srcdir)/%D%/coop.mk \
+	    $(srcdir)/%D%/hooks-check \
 	    $(top_srcdir)/protocol/layout.h Makefile
 	@MAKE='$(MAKE)' $(srcdir)/%D%/build-libgomp --source '$(GCC_SOURCE)' \
 	    --port $(srcdir)/%D%/config/coop --top $(top_srcdir) --build %D% \
@@ -63,6 +66,6 @@ endif
 clean-local:
 	rm -rf $(addprefix %D%/,src src.new conf stock coop lib-stock lib-coop \
 	    conformance.work settings sources.sha256 build.log \
-	    .unpacked .configured .lock)
+	    .unpacked .configured .hooks .lock)
 
 .PHONY: conformance bench-standalone

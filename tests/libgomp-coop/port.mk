@@ -20,3 +20,9 @@ tests_libgomp_coop_test_switch_LDADD = -lm -lpthread
 else
 EXTRA_DIST += $(switch_sources)
 endif
+
+# Hooks in GCC's sources; which of them configure takes.
+EXTRA_DIST += tests/libgomp-coop/test_porting
+if HAVE_GCC_SOURCE
+TESTS += tests/libgomp-coop/test_porting
+endif
