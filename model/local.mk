@@ -4,6 +4,8 @@
 noinst_LTLIBRARIES += %D%/libmodel.la
 
 %C%_libmodel_la_SOURCES = \
+	%D%/closed.c \
+	%D%/closed.h \
 	%D%/divide.c \
 	%D%/divide.h \
 	%D%/machine.c \

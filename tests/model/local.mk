@@ -3,6 +3,7 @@
 
 if HAVE_CMOCKA
 model_units = \
+	%D%/test_closed \
 	%D%/test_machine \
 	%D%/test_mva \
 	%D%/test_network \
@@ -14,6 +15,10 @@ TESTS += $(model_units)
 
 model_unit_flags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
+
+%C%_test_closed_SOURCES = %D%/test_closed.c %D%/near.h
+%C%_test_closed_CPPFLAGS = $(model_unit_flags)
+%C%_test_closed_LDADD = $(model_unit_libs)
 
 %C%_test_machine_SOURCES = %D%/test_machine.c %D%/near.h
 %C%_test_machine_CPPFLAGS = $(model_unit_flags)

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The memory of a whole machine as one closed network. */
+
+#include "model/closed.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The network's tables, and who is what in it: class = CPU node * jobs + job,
+ * station = memory node, or mem_nodes + link. */
+struct tables {
+    const struct system_input *in;
+    size_t classes, stations;
+    size_t *count;
+    double *visits, *service, *posted; /* [classes * stations] */
+    double *share, *response, *utilisation;
+};
+
+static void visit(struct tables *t, size_t class, size_t station,
+                  const struct workload_rate *rate)
+{
+    size_t e = class * t->stations + station;
+
+    t->visits[e] += rate->read_per_us;
+    /* Rounding may leave a little less than nothing. */
+    if (rate->mrr_per_us > rate->read_per_us)
+        t->posted[e] += rate->mrr_per_us - rate->read_per_us;
+}
+
+static void fill(struct tables *t)
+{
+    const struct machine *machine = t->in->machine;
+
+    for (size_t c = 0; c < t->classes; c++) {
+        size_t node = c / t->in->jobs;
+        const struct workload *w = t->in->profile[c % t->in->jobs];
+
+        t->count[c] = t->in->cores[c];
+        for (size_t s = 0; s < t->stations; s++)
+            t->service[c * t->stations + s] =
+                s < machine->mem_nodes
+                    ? machine->controller_service_us[s]
+                    : machine->link_service_us[s - machine->mem_nodes];
+        for (size_t m = 0; m < machine->mem_nodes; m++) {
+            const struct machine_route *route =
+                &machine->route[node * machine->mem_nodes + m];
+
+            visit(t, c, m, &w->rate[m]);
+            for (size_t l = 0; l < route->links; l++)
+                visit(t, c, machine->mem_nodes + route->link[l], &w->rate[m]);
+        }
+    }
+}
+
+static bool setup(struct tables *t, const struct system_input *in)
+{
+    *t = (struct tables){.in = in};
+    t->classes = in->machine->cpu_nodes * in->jobs;
+    t->stations = in->machine->mem_nodes + in->machine->links;
+    size_t entries = t->classes * t->stations;
+    t->count = calloc(t->classes, sizeof(*t->count));
+    t->visits = calloc(4 * entries + t->classes + t->stations,
+                       sizeof(*t->visits));
+    if (!t->count || !t->visits)
+        return false;
+    t->service = t->visits + entries;
+    t->posted = t->service + entries;
+    t->response = t->posted + entries;
+    t->share = t->response + entries;
+    t->utilisation = t->share + t->classes;
+    return true;
+}
+
+/* Mean time of a read from CPU node I to memory node M, over the jobs by how
+ * often they read there. */
+static double read_response(const struct tables *t, size_t i, size_t m)
+{
+    const struct machine *machine = t->in->machine;
+    const struct machine_route *route = &machine->route[i * machine->mem_nodes + m];
+    double reads = 0, sum = 0, lone = machine->controller_service_us[m];
+
+    for (size_t l = 0; l < route->links; l++)
+        lone += machine->link_service_us[route->link[l]];
+    for (size_t j = 0; j < t->in->jobs; j++) {
+        size_t c = i * t->in->jobs + j;
+        const double *response = &t->response[c * t->stations];
+        double rate = (double)t->count[c] * t->share[c] *
+                      t->in->profile[j]->rate[m].read_per_us;
+        double time = response[m];
+
+        for (size_t l = 0; l < route->links; l++)
+            time += response[machine->mem_nodes + route->link[l]];
+        reads += rate;
+        sum += rate * time;
+    }
+    return reads > 0 ? sum / reads : lone;
+}
+
+static void report(const struct tables *t, const struct closed_result *result)
+{
+    const struct machine *machine = t->in->machine;
+
+    if (result->job_speed) {
+        memset(result->job_speed, 0, t->in->jobs * sizeof(double));
+        for (size_t c = 0; c < t->classes; c++)
+            result->job_speed[c % t->in->jobs] +=
+                (double)t->count[c] * t->share[c];
+    }
+    if (result->utilisation)
+        memcpy(result->utilisation, t->utilisation,
+               t->stations * sizeof(double));
+    for (size_t i = 0; i < machine->cpu_nodes && result->response_us; i++)
+        for (size_t m = 0; m < machine->mem_nodes; m++)
+            result->response_us[i * machine->mem_nodes + m] =
+                read_response(t, i, m);
+}
+
+enum model_status closed_solve(enum network_method method,
+                               const struct system_input *in,
+                               const struct closed_result *result)
+{
+    struct tables t;
+    enum model_status status = MODEL_ENOMEM;
+
+    if (in->jobs < 1)
+        return MODEL_EINVAL;
+    for (size_t j = 0; j < in->jobs; j++)
+        if (in->profile[j]->mem_nodes != in->machine->mem_nodes)
+            return MODEL_EINVAL;
+    if (setup(&t, in)) {
+        struct network network = {t.classes, t.stations, t.count, t.visits,
+                                  t.service, t.posted,   t.service};
+        struct network_result solved = {t.share, t.response, t.utilisation};
+
+        fill(&t);
+        status = network_solve(method, &network, &solved);
+        if (status == MODEL_OK)
+            report(&t, result);
+    }
+    free(t.count);
+    free(t.visits);
+    return status;
+}
