@@ -5,6 +5,7 @@ include tests/libgomp-coop/port.mk
 
 runtime_tests = \
 	%D%/test_donor.py \
+	%D%/test_home.py \
 	%D%/test_needs.py \
 	%D%/test_runtime_agent_dies.py \
 	%D%/test_runtime_attach.py \
@@ -36,6 +37,20 @@ CLEANFILES += %D%/probe %D%/probe_kill
 %D%/test_donor: %D%/test_donor.c
 	$(probe_compile) -o $@ $(srcdir)/%D%/test_donor.c
 
+# Programs with and without MPI; the MPI is our own.
+home_programs = %D%/test_home %D%/test_home_mpi %D%/libtest_home_mpi.so
+
+%D%/test_home: %D%/test_home.c
+	$(probe_compile) -o $@ $(srcdir)/%D%/test_home.c
+
+%D%/libtest_home_mpi.so: %D%/test_home.c
+	$(probe_compile) -DHOME_LIBRARY -fPIC -shared -o $@ \
+	    $(srcdir)/%D%/test_home.c
+
+%D%/test_home_mpi: %D%/test_home.c %D%/libtest_home_mpi.so
+	$(probe_compile) -DHOME_MPI -o $@ $(srcdir)/%D%/test_home.c \
+	    %D%/libtest_home_mpi.so
+
 # What belongs to a thread (test_tls.py); C++ only where there is a compiler.
 tls_programs = %D%/test_donor %D%/test_tls %D%/test_tls_module.so \
 	%D%/test_tls_cxx
@@ -55,8 +70,8 @@ tls_cxx = $(subst gcc,g++,$(JOBS_CC))
 	fi
 
 if HAVE_GCC_SOURCE
-check_DATA += $(tls_programs)
+check_DATA += $(home_programs) $(tls_programs)
 endif
-EXTRA_DIST += %D%/test_donor.c %D%/test_tls.c %D%/test_tls_module.c \
+EXTRA_DIST += %D%/test_donor.c %D%/test_home.c %D%/test_tls.c %D%/test_tls_module.c \
 	%D%/test_tls_cxx.cc
-CLEANFILES += $(tls_programs)
+CLEANFILES += $(home_programs) $(tls_programs)

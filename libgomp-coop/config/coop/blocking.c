@@ -4,9 +4,12 @@
 
 #include "blocking.h"
 
+#include <sched.h>
+
 #include "libgomp.h"
 
 #include "dispatch.h"
+#include "home.h"
 #include "ult.h"
 #include "worker.h"
 
@@ -20,6 +23,8 @@ coop_spin (int *addr, int value)
 
   if (__builtin_expect (w != NULL, 1))
     return coop_worker_spin (w, addr, value) != COOP_SPIN_CHANGED;
+  if (coop_home_is_here ())
+    return coop_home_spin (addr, value);
   if (coop_peek (&coop_crowded) == 0)
     for (int i = 0; i < FOREIGN_SPINS; i++)
       {
@@ -33,6 +38,13 @@ coop_spin (int *addr, int value)
 void
 coop_block (int *addr, int value)
 {
+  if (__builtin_expect (coop_home_tid != 0, 0) && coop_home_is_here ())
+    {
+      coop_store (&coop_home_asleep, 1);
+      coop_park (addr, value);
+      coop_store (&coop_home_asleep, 0);
+      return;
+    }
   coop_park (addr, value);
   struct coop_ult *u = coop_tls_ult ();
   if (__builtin_expect (u->root, 0) && gomp_thread ()->ts.level == 0)
@@ -44,6 +56,8 @@ coop_relax (void)
 {
   static __thread unsigned turns;
   coop_pause ();
-  if (++turns % RELAX_TURNS == 0)
+  if (__builtin_expect (coop_home_tid != 0, 0) && coop_home_is_here ())
+    sched_yield (); /* what it waits for may need worker 0 */
+  else if (++turns % RELAX_TURNS == 0)
     coop_dispatch_yield ();
 }

@@ -301,6 +301,17 @@ counting_worker (void)
   return w;
 }
 
+/* For a thread without worker, as the initial one at home: the section itself,
+   or NULL.  */
+static struct cosched_section *
+counting_section (void)
+{
+  unsigned index = coop_section_current ();
+  if (!coop_report || index >= COSCHED_MAX_SECTIONS)
+    return NULL;
+  return &coop_report->sections[index];
+}
+
 void
 coop_section_count_barrier (void)
 {
@@ -315,16 +326,24 @@ void
 coop_section_count_ult (void)
 {
   struct coop_worker *w = counting_worker ();
-  if (w && gomp_thread ()->ts.level == 1)
+  struct cosched_section *s;
+  if (gomp_thread ()->ts.level != 1)
+    return;
+  if (w)
     add (&w->ults, 1);
+  else if ((s = counting_section ()))
+    add (&s->ults, 1);
 }
 
 void
 coop_section_count_iterations (uint64_t count)
 {
   struct coop_worker *w = counting_worker ();
+  struct cosched_section *s;
   if (w)
     add (&w->iterations, count);
+  else if ((s = counting_section ()))
+    add (&s->iterations, count);
 }
 
 /* ---- For the monitor.  ---- */

@@ -9,6 +9,7 @@ COOP_SOURCES = \
 	blocking.c \
 	dispatch.c \
 	donor.c \
+	home.c \
 	host.c \
 	kthread.c \
 	monitor.c \

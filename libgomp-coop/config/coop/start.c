@@ -12,6 +12,7 @@
 
 #include "dispatch.h"
 #include "donor.h"
+#include "home.h"
 #include "host.h"
 #include "kthread.h"
 #include "monitor.h"
@@ -61,6 +62,21 @@ adopt_root (void)
   return 0;
 }
 
+static void *
+end_at_once (void *unused)
+{
+  return unused;
+}
+
+/* glibc prepares for more threads than one when the second is created.  */
+static void
+create_second_thread (void)
+{
+  pthread_t thread;
+  if (pthread_create (&thread, NULL, end_at_once, NULL) == 0)
+    pthread_join (thread, NULL);
+}
+
 /* What donors rely on can be seen when there is one.  A program loaded since
    main began may need something else.  */
 static int
@@ -72,7 +88,10 @@ settle_mode (bool initial)
     coop_settings_look ();
   if (coop_mode == COSCHED_MODE_KTHREAD)
     return 0;
-  if (initial && coop_donor_create_scheduler (&coop_workers[0], home_scheduler))
+  if (coop_settings.stay_home)
+    create_second_thread ();
+  else if (initial
+	   && coop_donor_create_scheduler (&coop_workers[0], home_scheduler))
     return -1;
   lacks = coop_host_lacks_at_start ();
   if (lacks)
@@ -92,6 +111,7 @@ after_fork (void)
   coop_tls.owner = 0;
   coop_ult_live = 0;
   coop_donor_reset ();
+  coop_home_reset ();
   coop_park_reset ();
   coop_worker_reset ();
   coop_monitor_reset ();
@@ -116,7 +136,9 @@ start (void)
   coop_worker_assign (&coop_initial_cpus, NULL);
   if (coop_nworkers == 0)
     goto fail;
-  if (initial && adopt_root ())
+  if (initial && coop_settings.stay_home && coop_mode != COSCHED_MODE_KTHREAD)
+    coop_home_begin ();
+  else if (initial && adopt_root ())
     goto fail;
   if (coop_monitor_start ())
     coop_say ("the monitor thread cannot be created");

@@ -14,6 +14,7 @@
 #include "cpuset.h"
 #include "dispatch.h"
 #include "donor.h"
+#include "home.h"
 #include "kthread.h"
 #include "park.h"
 #include "runq.h"
@@ -102,7 +103,8 @@ coop_worker_spin (struct coop_worker *w, const int *addr, int value)
 	}
       if (i % 16 == 0
 	  && (coop_must_leave (w) || coop_peek (&w->queue.length)
-	      || coop_peek (&coop_crowded) || coop_runq_look (w, i / 16)))
+	      || coop_peek (&coop_crowded) || coop_home_wants (w)
+	      || coop_runq_look (w, i / 16)))
 	return COOP_SPIN_WORK;
       if (i >= limit)
 	return COOP_SPIN_TIMEOUT;
@@ -125,7 +127,8 @@ coop_worker_idle (struct coop_worker *w)
       = coop_is_spare (w)
 	    ? COOP_SPIN_TIMEOUT
 	    : coop_worker_spin (w, (int *) &w->queue.length, 0);
-  if (r == COOP_SPIN_TIMEOUT || coop_peek (&coop_crowded))
+  if (r == COOP_SPIN_TIMEOUT || coop_peek (&coop_crowded)
+      || coop_home_wants (w))
     coop_worker_sleep (w);
 }
 
@@ -160,6 +163,14 @@ coop_worker_pin_any (void)
 {
   pthread_mutex_lock (&assign_lock);
   pin_tid (0, COOP_CPU_ANY);
+  pthread_mutex_unlock (&assign_lock);
+}
+
+void
+coop_worker_pin_home (void)
+{
+  pthread_mutex_lock (&assign_lock);
+  pin_tid (coop_home_tid, coop_workers[0].cpu);
   pthread_mutex_unlock (&assign_lock);
 }
 
@@ -419,6 +430,8 @@ coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
   for (unsigned i = 0; i < n; i++)
     if (cpu[i] >= 0 && cpu[i] != coop_workers[i].cpu)
       give_cpu (&coop_workers[i], cpu[i], node);
+  if (coop_home_tid)
+    pin_tid (coop_home_tid, coop_workers[0].cpu);
   start_wanted ();
   pthread_mutex_unlock (&assign_lock);
   if (coop_mode == COSCHED_MODE_KTHREAD)

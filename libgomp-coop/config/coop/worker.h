@@ -65,6 +65,9 @@ extern void coop_worker_pin (struct coop_worker *w);
 /* Binds the calling kernel thread to all CPUs of the allotment.  */
 extern void coop_worker_pin_any (void);
 
+/* Binds the initial thread, which is at home (home.h), to worker 0's CPU.  */
+extern void coop_worker_pin_home (void);
+
 /* Lets COUNT spares run; starts those that are missing.  */
 extern void coop_worker_spares (unsigned count);
 
