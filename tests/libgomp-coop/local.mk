@@ -5,6 +5,7 @@ include tests/libgomp-coop/port.mk
 
 runtime_tests = \
 	%D%/test_donor.py \
+	%D%/test_foreign.py \
 	%D%/test_home.py \
 	%D%/test_needs.py \
 	%D%/test_runtime_agent_dies.py \
@@ -37,6 +38,9 @@ CLEANFILES += %D%/probe %D%/probe_kill
 %D%/test_donor: %D%/test_donor.c
 	$(probe_compile) -o $@ $(srcdir)/%D%/test_donor.c
 
+%D%/test_foreign: %D%/test_foreign.c
+	$(probe_compile) -o $@ $(srcdir)/%D%/test_foreign.c
+
 # Programs with and without MPI; the MPI is our own.
 home_programs = %D%/test_home %D%/test_home_mpi %D%/libtest_home_mpi.so
 
@@ -52,8 +56,8 @@ home_programs = %D%/test_home %D%/test_home_mpi %D%/libtest_home_mpi.so
 	    %D%/libtest_home_mpi.so
 
 # What belongs to a thread (test_tls.py); C++ only where there is a compiler.
-tls_programs = %D%/test_donor %D%/test_tls %D%/test_tls_module.so \
-	%D%/test_tls_cxx
+tls_programs = %D%/test_donor %D%/test_foreign %D%/test_tls \
+	%D%/test_tls_module.so %D%/test_tls_cxx
 tls_cxx = $(subst gcc,g++,$(JOBS_CC))
 
 %D%/test_tls: %D%/test_tls.c
@@ -72,6 +76,6 @@ tls_cxx = $(subst gcc,g++,$(JOBS_CC))
 if HAVE_GCC_SOURCE
 check_DATA += $(home_programs) $(tls_programs)
 endif
-EXTRA_DIST += %D%/test_donor.c %D%/test_home.c %D%/test_tls.c %D%/test_tls_module.c \
-	%D%/test_tls_cxx.cc
+EXTRA_DIST += %D%/test_donor.c %D%/test_foreign.c %D%/test_home.c \
+	%D%/test_tls.c %D%/test_tls_module.c %D%/test_tls_cxx.cc
 CLEANFILES += $(home_programs) $(tls_programs)

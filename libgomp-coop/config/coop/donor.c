@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "dispatch.h"
+#include "foreign.h"
 #include "runq.h"
 #include "settings.h"
 #include "switch.h"
@@ -65,6 +66,7 @@ donor_main (void *arg)
 
   coop_donor_leave_rseq ();
   coop_tls.owner = syscall (SYS_gettid);
+  coop_foreign_except_me ();
   coop_tls.ult = u;
   u->tls = &coop_tls;
   u->tp = __builtin_thread_pointer ();
@@ -78,6 +80,7 @@ donor_main (void *arg)
   coop_tls.thread = NULL;
   coop_tls.worker = NULL;
   coop_worker_pin_any ();
+  coop_foreign_include_me ();
   if (u->detached)
     free (u);
   return NULL;
@@ -100,6 +103,7 @@ scheduler_main (void *arg)
 
   coop_donor_leave_rseq ();
   coop_tls.owner = syscall (SYS_gettid);
+  coop_foreign_except_me ();
   coop_tls.worker = w;
   w->sched_tls = &coop_tls;
   w->sched_tp = __builtin_thread_pointer ();

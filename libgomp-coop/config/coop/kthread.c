@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "foreign.h"
 #include "park.h"
 #include "runq.h"
 #include "ult.h"
@@ -150,6 +151,7 @@ coop_kthread_exit (struct coop_ult *u)
   coop_tls.ult = NULL;
   coop_tls.thread = NULL;
   coop_tls.worker = NULL;
+  coop_foreign_include_me ();
   if (detached)
     pthread_detach (pthread_self ());
   else
@@ -168,6 +170,7 @@ kthread_main (void *arg)
 {
   struct coop_ult *u = arg;
   u->tid = (pid_t) syscall (SYS_gettid);
+  coop_foreign_except_me ();
   coop_tls.ult = u;
   u->next = NULL;
   coop_runq_append (&coop_workers[u->home], u, u, 1);

@@ -14,6 +14,7 @@
 #include "allot.h"
 #include "attach.h"
 #include "cpuset.h"
+#include "foreign.h"
 #include "runq.h"
 #include "section.h"
 #include "settings.h"
@@ -55,6 +56,7 @@ detach (const char *why)
 			  ? &monitor.granted
 			  : &coop_initial_cpus,
 		      NULL);
+  coop_foreign_follow ();
   coop_worker_pin_any ();
 }
 
@@ -84,6 +86,7 @@ obey (uint64_t now)
   coop_worker_assign (&copy.cpus, copy.cpu_node);
   monitor.applied = copy.generation;
   monitor.applied_any = true;
+  coop_foreign_follow ();
   coop_section_applied (copy.generation);
   /* Last: this thread may have to wait for its turn where it goes.  */
   coop_worker_pin_any ();
@@ -167,6 +170,7 @@ static void *
 monitor_main (void *arg)
 {
   (void) arg;
+  coop_foreign_except_me ();
   ask_for_short_slice ();
   coop_worker_pin_any ();
   for (;;)
@@ -183,6 +187,7 @@ monitor_main (void *arg)
 	  coop_store (&first_try_done, 1);
 	  coop_futex_wake (&first_try_done, 1);
 	}
+      coop_foreign_tick ();
       bool busy = coop_watchdog_tick (now) || coop_section_active ();
       coop_section_tick ();
       wait_for_tick (busy ? TICK_BUSY_NS : TICK_CALM_NS);

@@ -9,6 +9,7 @@
 #include "libgomp.h"
 #include <string.h>
 #include "cpuset.h"
+#include "inherit.h"
 #include "settings.h"
 #include "worker.h"
 
@@ -45,6 +46,8 @@ gomp_init_num_threads (void)
 			    (cpu_set_t *) &coop_initial_cpus)
 	     < 0)
     coop_managed = false; /* more CPUs than the page has room for */
+  if (coop_managed)
+    coop_inherit_cpus (&coop_initial_cpus);
   upstream_init_num_threads ();
   cpus_at_start = gomp_global_icv.nthreads_var;
   gomp_global_icv.nthreads_var

@@ -9,8 +9,10 @@ COOP_SOURCES = \
 	blocking.c \
 	dispatch.c \
 	donor.c \
+	foreign.c \
 	home.c \
 	host.c \
+	inherit.c \
 	kthread.c \
 	monitor.c \
 	needs.c \

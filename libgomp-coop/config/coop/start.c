@@ -12,6 +12,7 @@
 
 #include "dispatch.h"
 #include "donor.h"
+#include "foreign.h"
 #include "home.h"
 #include "host.h"
 #include "kthread.h"
@@ -112,6 +113,7 @@ after_fork (void)
   coop_ult_live = 0;
   coop_donor_reset ();
   coop_home_reset ();
+  coop_foreign_reset ();
   coop_park_reset ();
   coop_worker_reset ();
   coop_monitor_reset ();
@@ -136,6 +138,8 @@ start (void)
   coop_worker_assign (&coop_initial_cpus, NULL);
   if (coop_nworkers == 0)
     goto fail;
+  if (initial)
+    coop_foreign_except_me ();
   if (initial && coop_settings.stay_home && coop_mode != COSCHED_MODE_KTHREAD)
     coop_home_begin ();
   else if (initial && adopt_root ())

@@ -14,6 +14,7 @@
 #include "cpuset.h"
 #include "dispatch.h"
 #include "donor.h"
+#include "foreign.h"
 #include "home.h"
 #include "kthread.h"
 #include "park.h"
@@ -166,6 +167,15 @@ coop_worker_pin_any (void)
   pthread_mutex_unlock (&assign_lock);
 }
 
+bool
+coop_worker_allotted (struct cosched_cpuset *cpus)
+{
+  pthread_mutex_lock (&assign_lock);
+  *cpus = allotted;
+  pthread_mutex_unlock (&assign_lock);
+  return cpuset_first (cpus) >= 0;
+}
+
 void
 coop_worker_pin_home (void)
 {
@@ -182,6 +192,7 @@ worker_main (void *arg)
   struct coop_worker *w = arg;
   coop_tls.worker = w;
   coop_tls.owner = syscall (SYS_gettid);
+  coop_foreign_except_me ();
   w->sched_tls = &coop_tls;
   w->sched_tp = w->own_tp = __builtin_thread_pointer ();
   coop_donor_leave_rseq ();

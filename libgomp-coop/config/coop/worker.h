@@ -65,6 +65,9 @@ extern void coop_worker_pin (struct coop_worker *w);
 /* Binds the calling kernel thread to all CPUs of the allotment.  */
 extern void coop_worker_pin_any (void);
 
+/* The last allotment that was not empty; false: there has been none.  */
+extern bool coop_worker_allotted (struct cosched_cpuset *cpus);
+
 /* Binds the initial thread, which is at home (home.h), to worker 0's CPU.  */
 extern void coop_worker_pin_home (void);
 
