@@ -26,3 +26,18 @@ EXTRA_DIST += tests/libgomp-coop/test_porting
 if HAVE_GCC_SOURCE
 TESTS += tests/libgomp-coop/test_porting
 endif
+
+# Stacks, and the tools that look at them.
+stack_tests = tests/libgomp-coop/test_stack.py
+EXTRA_DIST += $(stack_tests) tests/libgomp-coop/test_stack.c
+if HAVE_GCC_SOURCE
+TESTS += $(stack_tests)
+check_DATA += tests/libgomp-coop/test_stack
+endif
+
+stack_compile = $(AM_V_CC)$(MKDIR_P) tests/libgomp-coop && $(JOBS_CC) \
+	-std=gnu17 -O1 -g -Wall -Wextra $(OPENMP_CFLAGS)
+
+tests/libgomp-coop/test_stack: tests/libgomp-coop/test_stack.c
+	$(stack_compile) -o $@ $(srcdir)/tests/libgomp-coop/test_stack.c
+CLEANFILES += tests/libgomp-coop/test_stack

@@ -56,13 +56,15 @@ enum coop_kind
 
 struct coop_ult
 {
-  void *sp;		      /* stack pointer while not running */
+  void *sp;		      /* stack pointer while not running, else NULL */
   void *tp;		      /* thread pointer of its own, NULL: worker's */
   struct coop_tls *tls;	      /* that of tp, NULL: worker's */
   struct gomp_thread *thread; /* for a task without TLS of its own */
   struct coop_ult *next;      /* in a queue or a bucket */
   int *addr;		      /* word it is parked on */
   unsigned home;	      /* worker whose queue and table it uses */
+  int trimming;		      /* futex, 1: its stack is being trimmed */
+  unsigned long runs;	      /* times begun or continued */
   unsigned id;		      /* never reused; stands for the kernel's tid */
   enum coop_kind kind;
   bool root;	 /* the initial thread */
@@ -79,6 +81,9 @@ struct coop_ult
   char *stack; /* mapping of a task without donor, NULL: none */
   size_t stack_size;
   char *stack_top; /* where its first frame goes */
+  void *alternate; /* KTHREAD: stack for signals, see overflow.h */
+  unsigned listed; /* place in the list of stacks and one */
+  struct coop_fiber *fiber; /* for debugging tools, mostly NULL */
   pthread_t pthread; /* donor or kernel thread */
 };
 

@@ -4,9 +4,11 @@
 
 #include "dispatch.h"
 
+#include "fiber.h"
 #include "kthread.h"
 #include "runq.h"
 #include "settings.h"
+#include "stack.h"
 #include "switch.h"
 #include "ult.h"
 #include "worker.h"
@@ -33,6 +35,8 @@ coop_dispatch_begin (void)
   struct coop_worker *w = coop_tls_worker ();
   struct coop_ult *dead = w->post_dead, *home = w->post_home;
 
+  if (__builtin_expect (coop_fibers, 0))
+    coop_fiber_arrive (w);
   if (w->post_unlock)
     {
       int *lock = w->post_unlock;
@@ -56,10 +60,12 @@ coop_dispatch_begin (void)
 static void
 switch_to (struct coop_worker *w, struct coop_ult *u, void **save)
 {
+  if (__builtin_expect (coop_fibers, 0))
+    coop_fiber_leave (w);
   if (u)
     {
       enter (w, u);
-      coop_switch (save, u->sp, u->tp ? u->tp : w->sched_tp);
+      coop_switch (save, coop_stack_enter (u), u->tp ? u->tp : w->sched_tp);
     }
   else
     {
@@ -187,8 +193,10 @@ coop_dispatch_loop (struct coop_worker *w)
 	  continue;
 	}
       w->idle_since_ns = 0;
+      if (__builtin_expect (coop_fibers, 0))
+	coop_fiber_leave (w);
       enter (w, u);
-      coop_switch (&w->sched_sp, u->sp, u->tp ? u->tp : w->sched_tp);
+      coop_switch (&w->sched_sp, coop_stack_enter (u), u->tp ? u->tp : w->sched_tp);
       coop_dispatch_begin ();
       w->sched_tls->ult = NULL;
       w->sched_tls->thread = NULL;

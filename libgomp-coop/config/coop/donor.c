@@ -13,9 +13,11 @@
 #include <unistd.h>
 
 #include "dispatch.h"
+#include "fiber.h"
 #include "foreign.h"
 #include "runq.h"
 #include "settings.h"
+#include "stack.h"
 #include "switch.h"
 #include "ult.h"
 #include "worker.h"
@@ -72,10 +74,14 @@ donor_main (void *arg)
   u->tp = __builtin_thread_pointer ();
   u->stack_top = (char *) below_here ();
   u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
+  coop_fiber_create (u);
+  coop_stack_add (u);
   coop_runq_append (&coop_workers[u->home], u, u, 1);
   coop_dispatch_ready (1);
   while (!coop_load (&u->finish))
     coop_syscall (SYS_futex, (long) &u->finish, FUTEX_WAIT_PRIVATE, 0, 0);
+  coop_stack_remove (u);
+  coop_fiber_destroy (u);
   coop_tls.ult = NULL;
   coop_tls.thread = NULL;
   coop_tls.worker = NULL;
@@ -163,6 +169,7 @@ coop_donor_reuse (const pthread_attr_t *attr)
   struct coop_ult *u = take_from_pool (stack_size_of (attr));
   if (!u)
     return NULL;
+  coop_stack_lock ();
   struct coop_ult old = *u;
   memset (u, 0, sizeof *u);
   u->tp = old.tp;
@@ -170,6 +177,10 @@ coop_donor_reuse (const pthread_attr_t *attr)
   u->stack_top = old.stack_top;
   u->stack_size = old.stack_size;
   u->pthread = old.pthread;
+  u->runs = old.runs;
+  u->listed = old.listed;
+  u->fiber = old.fiber;
+  coop_stack_unlock ();
   return u;
 }
 
@@ -195,6 +206,7 @@ coop_donor_create (struct coop_ult *u, const pthread_attr_t *given)
   u->stack_size = stack_size_of (given);
   if (u->stack_size)
     pthread_attr_setstacksize (&attr, u->stack_size + 2 * GAP);
+  pthread_attr_setguardsize (&attr, COOP_STACK_GUARD);
   err = create_masked (&u->pthread, &attr, donor_main, u);
   pthread_attr_destroy (&attr);
   return err;
@@ -227,6 +239,7 @@ coop_donor_return (struct coop_ult *u, bool detached)
   if (detached && !coop_settings_fresh_storage ())
     {
       u->tls->thread = NULL;
+      coop_store (&u->sp, u->stack_top); /* nothing of it is needed */
       coop_lock (&pool_lock);
       u->next = pool;
       coop_store (&pool, u);

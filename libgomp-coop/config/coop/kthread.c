@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "overflow.h"
 #include "park.h"
 #include "runq.h"
 #include "ult.h"
@@ -148,6 +149,7 @@ coop_kthread_exit (struct coop_ult *u)
 {
   struct coop_worker *w = u->slot;
   bool detached = u->detached;
+  coop_overflow_leave (u->alternate);
   coop_tls.ult = NULL;
   coop_tls.thread = NULL;
   coop_tls.worker = NULL;
@@ -172,6 +174,7 @@ kthread_main (void *arg)
   u->tid = (pid_t) syscall (SYS_gettid);
   coop_foreign_except_me ();
   coop_tls.ult = u;
+  u->alternate = coop_overflow_watch ();
   u->next = NULL;
   coop_runq_append (&coop_workers[u->home], u, u, 1);
   coop_kthread_fill ();

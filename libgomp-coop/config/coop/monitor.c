@@ -18,6 +18,7 @@
 #include "runq.h"
 #include "section.h"
 #include "settings.h"
+#include "stack.h"
 #include "watchdog.h"
 #include "worker.h"
 
@@ -190,6 +191,7 @@ monitor_main (void *arg)
       coop_foreign_tick ();
       bool busy = coop_watchdog_tick (now) || coop_section_active ();
       coop_section_tick ();
+      coop_stack_tick (now);
       wait_for_tick (busy ? TICK_BUSY_NS : TICK_CALM_NS);
     }
   return NULL;

@@ -9,6 +9,7 @@ COOP_SOURCES = \
 	blocking.c \
 	dispatch.c \
 	donor.c \
+	fiber.c \
 	foreign.c \
 	home.c \
 	host.c \
@@ -16,11 +17,13 @@ COOP_SOURCES = \
 	kthread.c \
 	monitor.c \
 	needs.c \
+	overflow.c \
 	park.c \
 	runq.c \
 	section.c \
 	settings.c \
 	setxid.c \
+	stack.c \
 	start.c \
 	switch-aarch64.S \
 	switch-x86_64.S \

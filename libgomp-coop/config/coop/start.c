@@ -12,14 +12,17 @@
 
 #include "dispatch.h"
 #include "donor.h"
+#include "fiber.h"
 #include "foreign.h"
 #include "home.h"
 #include "host.h"
 #include "kthread.h"
 #include "monitor.h"
+#include "overflow.h"
 #include "park.h"
 #include "section.h"
 #include "settings.h"
+#include "stack.h"
 #include "ult.h"
 #include "watchdog.h"
 #include "worker.h"
@@ -60,6 +63,7 @@ adopt_root (void)
   coop_tls.worker = w;
   coop_tls.ult = &root;
   coop_worker_adopt (w);
+  coop_stack_add (&root);
   return 0;
 }
 
@@ -117,6 +121,7 @@ after_fork (void)
   coop_park_reset ();
   coop_worker_reset ();
   coop_monitor_reset ();
+  coop_stack_reset ();
   coop_section_reset ();
   coop_watchdog_reset ();
   /* The threads of the parent's pool do not exist here.  */
@@ -131,6 +136,7 @@ start (void)
   static bool registered;
   bool initial = syscall (SYS_gettid) == getpid ();
 
+  coop_fiber_start ();
   coop_ult_live = 1;
   if (coop_park_table (0) || settle_mode (initial))
     goto fail;
@@ -144,6 +150,7 @@ start (void)
     coop_home_begin ();
   else if (initial && adopt_root ())
     goto fail;
+  coop_overflow_start ();
   if (coop_monitor_start ())
     coop_say ("the monitor thread cannot be created");
   if (!registered)

@@ -16,16 +16,18 @@
 
 #include "dispatch.h"
 #include "donor.h"
+#include "fiber.h"
 #include "kthread.h"
 #include "park.h"
 #include "runq.h"
 #include "settings.h"
+#include "stack.h"
 #include "start.h"
 #include "worker.h"
 
 #undef pthread_setspecific
 
-#define GUARD 4096			 /* bytes below a plain task's stack */
+#define PAGE ((size_t) 65536) /* no processor has larger ones */
 #define DEFAULT_STACK ((size_t) 8 << 20) /* where the attribute says nothing */
 #define FIRST_ID 0x40000000		 /* above all kernel tids */
 
@@ -155,16 +157,18 @@ create_plain (struct coop_ult *u, const pthread_attr_t *attr)
   size_t size = 0;
   if (pthread_attr_getstacksize (attr, &size) || size == 0)
     size = DEFAULT_STACK;
-  size = ((size + GUARD - 1) & -(size_t) GUARD) + GUARD;
+  size = ((size + PAGE - 1) & -PAGE) + COOP_STACK_GUARD;
   char *p = mmap (NULL, size, PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1,
 		  0);
   if (p == MAP_FAILED)
     return EAGAIN;
-  mprotect (p, GUARD, PROT_NONE);
+  mprotect (p, COOP_STACK_GUARD, PROT_NONE);
   u->stack = p;
   u->stack_size = size;
   u->sp = coop_first_frame ((uintptr_t) p + size, coop_ult_main);
+  coop_fiber_create (u);
+  coop_stack_add (u);
   coop_runq_append (&coop_workers[u->home], u, u, 1);
   coop_dispatch_ready (1);
   return 0;
@@ -286,7 +290,11 @@ coop_ult_reclaim (struct coop_ult *u)
   bool detached = u->detached, plain = u->stack != NULL;
 
   if (plain)
-    munmap (u->stack, u->stack_size);
+    {
+      coop_stack_remove (u);
+      coop_fiber_destroy (u);
+      munmap (u->stack, u->stack_size);
+    }
   else
     coop_donor_return (u, detached);
   if (!detached)

@@ -17,6 +17,7 @@
 #include "foreign.h"
 #include "home.h"
 #include "kthread.h"
+#include "overflow.h"
 #include "park.h"
 #include "runq.h"
 #include "settings.h"
@@ -196,6 +197,7 @@ worker_main (void *arg)
   w->sched_tls = &coop_tls;
   w->sched_tp = w->own_tp = __builtin_thread_pointer ();
   coop_donor_leave_rseq ();
+  coop_overflow_watch ();
   coop_worker_pin (w);
   coop_dispatch_loop (w);
 }

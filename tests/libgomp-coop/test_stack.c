@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Programs for test_stack.py and others that look at stacks.
+ *
+ * usage: test_stack NAME
+ *
+ *   deep       each thread goes down 4 MiB, then serial code until stdin ends
+ *   overflow   one thread recurses without end
+ *   frame      one thread has an array that is too large for its stack
+ *   initial    the initial thread recurses without end
+ *   null       a thread writes to address 0
+ *   own        as null, with a handler of the program's own that exits with 42
+ *   sent       sends itself SIGSEGV, with such a handler
+ *   small      a region with barriers
+ *   tasks      tasks, nested regions, barriers; prints a sum */
+
+#include <omp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEEP = 4 << 20, TOO_LARGE = 700 << 10 };
+
+static volatile int sink;
+
+static __attribute__((noinline)) int recurse(int n)
+{
+    volatile char here[512];
+
+    here[0] = (char)n;
+    if (n == sink)
+        return here[0];
+    return recurse(n - 1) + here[0];
+}
+
+static __attribute__((noinline)) void touch(size_t size)
+{
+    volatile char *array = __builtin_alloca(size);
+
+    for (size_t i = 0; i < size; i += 1024)
+        array[size - 1 - i] = 1;
+}
+
+static void handle(int signo)
+{
+    static const char text[] = "own handler\n";
+
+    (void)signo;
+    if (write(STDOUT_FILENO, text, sizeof text - 1) > 0)
+        _exit(42);
+}
+
+static void wait_for_stdin(void)
+{
+    char line[16];
+
+    puts("ready");
+    fflush(stdout);
+    if (fgets(line, sizeof line, stdin))
+        return;
+}
+
+static int deep(void)
+{
+    int sum = 0;
+
+#pragma omp parallel
+    touch(DEEP);
+    wait_for_stdin();
+    /* All that was kept is there, and what was not can be used again. */
+#pragma omp parallel reduction(+ : sum)
+    {
+        touch(DEEP);
+        sum++;
+    }
+    return sum;
+}
+
+static int tasks(void)
+{
+    int sum = 0;
+
+#pragma omp parallel reduction(+ : sum)
+    {
+        for (int i = 0; i < 20; i++) {
+#pragma omp barrier
+            sum += i;
+        }
+#pragma omp single
+        for (int i = 0; i < 50; i++)
+#pragma omp task shared(sum)
+        {
+            int inner = 0;
+
+#pragma omp parallel num_threads(2) reduction(+ : inner)
+            inner += i;
+#pragma omp atomic
+            sum += inner;
+        }
+    }
+    return sum;
+}
+
+/* In the last thread of a team, which is no initial thread. */
+static void in_thread(const char *name)
+{
+#pragma omp parallel num_threads(4)
+    if (omp_get_thread_num() == 3) {
+        if (!strcmp(name, "overflow"))
+            sink = recurse(1 << 30);
+        else if (!strcmp(name, "frame"))
+            touch(TOO_LARGE);
+        else
+            *(volatile char *)(uintptr_t)sink = 1;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    int sum = 1;
+
+    sink = 0;
+    if (!strcmp(name, "own") || !strcmp(name, "sent"))
+        signal(SIGSEGV, handle);
+    if (!strcmp(name, "deep"))
+        sum = deep();
+    else if (!strcmp(name, "tasks"))
+        sum = tasks();
+    else if (!strcmp(name, "small") || !strcmp(name, "initial")
+             || !strcmp(name, "sent"))
+#pragma omp parallel reduction(+ : sum)
+    {
+#pragma omp barrier
+        sum++;
+    }
+    else
+        in_thread(name);
+    if (!strcmp(name, "initial"))
+        sink = recurse(1 << 30);
+    if (!strcmp(name, "sent"))
+        kill(getpid(), SIGSEGV);
+    printf("sum %d\n", sum);
+    return 0;
+}
