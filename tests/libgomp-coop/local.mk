@@ -38,6 +38,13 @@ CLEANFILES += %D%/probe %D%/probe_kill
 %D%/test_donor: %D%/test_donor.c
 	$(probe_compile) -o $@ $(srcdir)/%D%/test_donor.c
 
+# Printed by benchmarks: what many threads cost.
+%D%/bench_donors: %D%/bench_donors.c
+	$(probe_compile) -o $@ $(srcdir)/%D%/bench_donors.c
+
+EXTRA_DIST += %D%/bench_donors.c
+CLEANFILES += %D%/bench_donors
+
 %D%/test_foreign: %D%/test_foreign.c
 	$(probe_compile) -o $@ $(srcdir)/%D%/test_foreign.c
 
