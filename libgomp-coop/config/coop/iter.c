@@ -5,6 +5,7 @@
 
 #include "libgomp.h"
 #include "dispatch.h"
+#include "looprun.h"
 #include "section.h"
 
 #define gomp_iter_static_next upstream_iter_static_next
@@ -51,6 +52,33 @@ count (long start, long end)
 
 WRAP (static_next, int, 0, true)
 WRAP (dynamic_next_locked, bool, true, false)
-WRAP (dynamic_next, bool, true, true)
 WRAP (guided_next_locked, bool, true, false)
-WRAP (guided_next, bool, true, true)
+
+/* The schedule of a prepared loop is dynamic, even if that of the program is
+   guided (looprun.h).  */
+#define WRAP_LOOP(name, prepared)                                             \
+  bool gomp_iter_##name (long *start, long *end)                              \
+  {                                                                           \
+    struct gomp_work_share *ws = gomp_thread ()->ts.work_share;               \
+    uint64_t from, to;                                                        \
+    if (!__builtin_expect (coop_managed, 0))                                  \
+      return upstream_iter_##name (start, end);                               \
+    if (!(prepared))                                                          \
+      {                                                                       \
+	coop_dispatch_point ();                                               \
+	if (!upstream_iter_##name (start, end))                               \
+	  return false;                                                       \
+      }                                                                       \
+    else if (!coop_loop_claim (&from, &to))                                   \
+      return false;                                                           \
+    else                                                                      \
+      {                                                                       \
+	*start = (long) from;                                                 \
+	*end = (long) to;                                                     \
+      }                                                                       \
+    count (*start, *end);                                                     \
+    return true;                                                              \
+  }
+
+WRAP_LOOP (dynamic_next, coop_loop_prepared (ws))
+WRAP_LOOP (guided_next, ws->sched == GFS_DYNAMIC)

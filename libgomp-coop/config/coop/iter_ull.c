@@ -4,6 +4,7 @@
 
 #include "libgomp.h"
 #include "dispatch.h"
+#include "looprun.h"
 #include "section.h"
 
 #define gomp_iter_ull_static_next upstream_iter_ull_static_next
@@ -30,7 +31,7 @@ static void
 count (ULL start, ULL end)
 {
   struct gomp_work_share *ws = gomp_thread ()->ts.work_share;
-  bool up = (ws->mode & 2) != 0;
+  bool up = (ws->mode & 2) == 0;
   ULL n = up ? end - start : start - end;
   ULL step = up ? ws->incr_ull : -ws->incr_ull;
   coop_section_count_iterations (step > 1 ? (n + step - 1) / step : n);
@@ -52,6 +53,33 @@ count (ULL start, ULL end)
 
 WRAP (static_next, int, 0, true)
 WRAP (dynamic_next_locked, bool, true, false)
-WRAP (dynamic_next, bool, true, true)
 WRAP (guided_next_locked, bool, true, false)
-WRAP (guided_next, bool, true, true)
+
+/* The schedule of a prepared loop is dynamic, even if that of the program is
+   guided (looprun.h).  */
+#define WRAP_LOOP(name, prepared)                                             \
+  bool gomp_iter_ull_##name (ULL *start, ULL *end)                            \
+  {                                                                           \
+    struct gomp_work_share *ws = gomp_thread ()->ts.work_share;               \
+    uint64_t from, to;                                                        \
+    if (!__builtin_expect (coop_managed, 0))                                  \
+      return upstream_iter_ull_##name (start, end);                           \
+    if (!(prepared))                                                          \
+      {                                                                       \
+	coop_dispatch_point ();                                               \
+	if (!upstream_iter_ull_##name (start, end))                           \
+	  return false;                                                       \
+      }                                                                       \
+    else if (!coop_loop_claim (&from, &to))                                   \
+      return false;                                                           \
+    else                                                                      \
+      {                                                                       \
+	*start = (ULL) from;                                                  \
+	*end = (ULL) to;                                                      \
+      }                                                                       \
+    count (*start, *end);                                                     \
+    return true;                                                              \
+  }
+
+WRAP_LOOP (dynamic_next, coop_loop_prepared (ws))
+WRAP_LOOP (guided_next, ws->sched == GFS_DYNAMIC)

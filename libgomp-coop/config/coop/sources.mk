@@ -9,12 +9,14 @@ COOP_SOURCES = \
 	blocking.c \
 	dispatch.c \
 	donor.c \
+	dynloop.c \
 	fiber.c \
 	foreign.c \
 	home.c \
 	host.c \
 	inherit.c \
 	kthread.c \
+	looprun.c \
 	monitor.c \
 	needs.c \
 	overflow.c \
