@@ -8,6 +8,7 @@ libgomp_coop_libraries = %D%/lib-coop/libgomp.so.1 %D%/lib-stock/libgomp.so.1
 EXTRA_DIST += \
 	$(libgomp_coop_port) \
 	%D%/README.md \
+	%D%/THREADS.md \
 	%D%/build-libgomp \
 	%D%/conformance \
 	%D%/PORTING.md \

@@ -12,7 +12,9 @@
 
 #include "worker.h"
 
-#define LOOK_TURNS 16 /* pauses between two looks at worker 0 */
+#define LOOK_TURNS 16	/* pauses between two looks at worker 0, */
+#define CLOCK_TURNS 256 /* and at the clock */
+#define SPIN_NS 1000000 /* as idle workers do */
 
 pid_t coop_home_tid;
 int coop_home_asleep;
@@ -41,6 +43,7 @@ coop_home_spin (const int *addr, int value)
 {
   const struct coop_worker *w = &coop_workers[0];
   unsigned long limit = gomp_spin_count_var;
+  uint64_t end = 0;
 
   for (unsigned long i = 0; i < limit; i++)
     {
@@ -50,6 +53,14 @@ coop_home_spin (const int *addr, int value)
 	  && (coop_peek (&coop_crowded)
 	      || (w->started && !coop_peek (&w->sleeping))))
 	return 1;
+      if (i % CLOCK_TURNS == CLOCK_TURNS - 1)
+	{
+	  uint64_t now = coop_now_ns ();
+	  if (end == 0)
+	    end = now + SPIN_NS;
+	  else if (now > end)
+	    return 1;
+	}
       coop_pause ();
     }
   return 1;

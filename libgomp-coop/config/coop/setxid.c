@@ -22,9 +22,7 @@ struct kernel_sigaction
 {
   void (*handler) (int, siginfo_t *, void *);
   unsigned long flags;
-#ifdef __x86_64__
   void (*restorer) (void);
-#endif
   uint64_t mask;
 };
 
