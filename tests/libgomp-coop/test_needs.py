@@ -71,6 +71,57 @@ void library(void)
 }
 """
 
+# What kernel threads are for: a contended mutex with priority inheritance and
+# signals from each thread to the next.
+USE = r"""
+#define _GNU_SOURCE
+#include <omp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+static _Thread_local volatile int signals;
+static void count(int number)
+{
+    signals += number == SIGUSR1;
+}
+int main(void)
+{
+    static pthread_t ids[64];
+    pthread_mutexattr_t attr;
+    pthread_mutex_t mutex;
+    int sum = 0, got = 0, n = 5;
+
+    signal(SIGUSR1, count);
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&mutex, &attr);
+#pragma omp parallel num_threads(n) reduction(+ : got)
+    {
+        int me = omp_get_thread_num();
+
+        ids[me] = pthread_self();
+        for (int i = 0; i < 200; i++) {
+            pthread_mutex_lock(&mutex);
+            sum++;
+            if (i % 20 == 0)
+                usleep(100);
+            pthread_mutex_unlock(&mutex);
+        }
+#pragma omp barrier
+        pthread_kill(ids[(me + 1) % n], SIGUSR1);
+        while (!signals)
+            usleep(100);
+        got += signals;
+    }
+    puts("ready");
+    fflush(stdout);
+    getchar();
+    puts(sum == 200 * n && got == n ? "PASS" : "FAIL");
+    return sum != 200 * n || got != n;
+}
+"""
+
 KERNEL = {  # what is called -> what the runtime says
     "pthread_mutexattr_setprotocol(&ma, PTHREAD_PRIO_INHERIT)":
         "pthread_mutexattr_setprotocol",
@@ -160,6 +211,10 @@ def check_program(bench):
         bench.expect(call, "donor", program)
 
 
+def check_use(bench):
+    bench.expect("use", "kthread", bench.compile("p", USE, "-fopenmp"))
+
+
 def check_links(bench):
     for options in LINKS:
         for call, mode in (("pthread_kill(0, 0)", "kthread"),
@@ -224,6 +279,7 @@ def main():
     with directory() as path:
         bench = Bench(path, two_cpus())
         check_program(bench)
+        check_use(bench)
         check_links(bench)
         check_libraries(bench)
         check_numa(bench)

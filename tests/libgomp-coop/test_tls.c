@@ -196,7 +196,7 @@ static bool check_stdio(int me, int round)
 
 static bool check_mutexes(int me, int round)
 {
-    static pthread_mutex_t recursive, checking;
+    static pthread_mutex_t recursive, checking, robust;
     static int owner;
     bool good;
 
@@ -210,24 +210,30 @@ static bool check_mutexes(int me, int round)
             pthread_mutex_init(&recursive, &attr);
             pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
             pthread_mutex_init(&checking, &attr);
+            pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+            pthread_mutex_init(&robust, &attr);
         }
         owner = round % omp_get_num_threads();
     }
     if (me == owner) {
         pthread_mutex_lock(&recursive);
         pthread_mutex_lock(&checking);
+        pthread_mutex_lock(&robust);
     }
     mix();
     if (me == owner)
         good = pthread_mutex_lock(&recursive) == 0 && pthread_mutex_unlock(&recursive) == 0 &&
-               pthread_mutex_lock(&checking) == EDEADLK;
+               pthread_mutex_lock(&checking) == EDEADLK &&
+               pthread_mutex_lock(&robust) == EDEADLK;
     else
         good = pthread_mutex_trylock(&recursive) == EBUSY &&
                pthread_mutex_unlock(&recursive) == EPERM &&
-               pthread_mutex_unlock(&checking) == EPERM;
+               pthread_mutex_unlock(&checking) == EPERM &&
+               pthread_mutex_trylock(&robust) == EBUSY;
     mix();
     if (me == owner)
-        good &= pthread_mutex_unlock(&recursive) == 0 && pthread_mutex_unlock(&checking) == 0;
+        good &= pthread_mutex_unlock(&recursive) == 0 && pthread_mutex_unlock(&checking) == 0 &&
+                pthread_mutex_unlock(&robust) == 0;
     return good;
 }
 
