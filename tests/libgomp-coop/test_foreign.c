@@ -107,8 +107,16 @@ static int run_children(const char *self)
     snprintf(command, sizeof command, "'%s' procs", self);
     good &= system(command) == 0;
 #pragma omp parallel num_threads(TEAM) reduction(& : good)
-    if (omp_get_thread_num() == TEAM - 1)
+    if (omp_get_thread_num() == TEAM - 1) {
         good &= system(command) == 0;
+        child = fork();
+        if (child == 0) {
+            say_procs("fork");
+            omp_set_max_active_levels(2);
+            _exit(team_sum() != TEAM * (TEAM - 1) / 2);
+        }
+        good &= waitpid(child, &status, 0) == child && status == 0;
+    }
     puts(good ? "PASS" : "FAIL");
     return !good;
 }
