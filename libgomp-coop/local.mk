@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	%D%/conformance \
 	%D%/PORTING.md \
 	%D%/coop.mk \
+	%D%/gdb/coschedule.py \
 	%D%/hooks-check \
 	tests/libgomp-coop/bench-standalone \
 	tests/libgomp-coop/bench_overhead.c \
@@ -21,7 +22,7 @@ EXTRA_DIST += \
 
 if HAVE_GCC_SOURCE
 coschedlibgompdir = $(cosched_libgompdir)
-coschedlibgomp_DATA = %D%/lib-coop/libgomp.so.1
+coschedlibgomp_DATA = %D%/lib-coop/libgomp.so.1 %D%/gdb/coschedule.py
 noinst_DATA += %D%/lib-stock/libgomp.so.1
 
 # The directory is a prerequisite because a file that goes away counts, too.

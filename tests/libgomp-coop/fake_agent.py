@@ -26,7 +26,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
-from coschedtest import BUILD, LIBGOMP_COOP, allowed_cpus, need, skip, wait_for
+from coschedtest import (BUILD, LIBGOMP_COOP, SOURCE, allowed_cpus, need, skip,
+                         wait_for)
 
 ALLOTMENT_MAGIC = 0x31416F43
 REPORT_MAGIC = 0x31526F43

@@ -28,7 +28,10 @@ TESTS += tests/libgomp-coop/test_porting
 endif
 
 # Stacks, and the tools that look at them.
-stack_tests = tests/libgomp-coop/test_stack.py
+stack_tests = \
+	tests/libgomp-coop/test_gdb.py \
+	tests/libgomp-coop/test_sanitizers.py \
+	tests/libgomp-coop/test_stack.py
 EXTRA_DIST += $(stack_tests) tests/libgomp-coop/test_stack.c
 if HAVE_GCC_SOURCE
 TESTS += $(stack_tests)

@@ -11,6 +11,8 @@
  *   null       a thread writes to address 0
  *   own        as null, with a handler of the program's own that exits with 42
  *   sent       sends itself SIGSEGV, with such a handler
+ *   bad        a thread writes behind an array on its stack
+ *   gdb        threads 1 and later suspended in wait_here, thread 0 stops
  *   small      a region with barriers
  *   tasks      tasks, nested regions, barriers; prints a sum */
 
@@ -105,6 +107,51 @@ static int tasks(void)
     return sum;
 }
 
+static __attribute__((noinline)) void write_at(volatile char *p, int n)
+{
+    p[n] = 1;
+}
+
+static __attribute__((noinline)) void bad(void)
+{
+    volatile char array[16];
+
+    array[0] = 0;
+    write_at(array, 16 + sink);
+    sink = array[0];
+}
+
+static int waiting;
+
+/* Each thread has a number of its own here. */
+static __attribute__((noinline)) void wait_here(int mine)
+{
+    volatile int number = 100 + mine;
+
+#pragma omp atomic
+    waiting++;
+#pragma omp barrier
+    sink = number;
+}
+
+static void stop_in_region(void)
+{
+#pragma omp parallel
+    {
+        int me = omp_get_thread_num(), there = 0;
+
+        if (me == 0) {
+            while (there < omp_get_num_threads() - 1) {
+#pragma omp taskyield
+#pragma omp atomic read
+                there = waiting;
+            }
+            wait_for_stdin();
+        }
+        wait_here(me);
+    }
+}
+
 /* In the last thread of a team, which is no initial thread. */
 static void in_thread(const char *name)
 {
@@ -114,6 +161,8 @@ static void in_thread(const char *name)
             sink = recurse(1 << 30);
         else if (!strcmp(name, "frame"))
             touch(TOO_LARGE);
+        else if (!strcmp(name, "bad"))
+            bad();
         else
             *(volatile char *)(uintptr_t)sink = 1;
     }
@@ -131,6 +180,8 @@ int main(int argc, char **argv)
         sum = deep();
     else if (!strcmp(name, "tasks"))
         sum = tasks();
+    else if (!strcmp(name, "gdb"))
+        stop_in_region();
     else if (!strcmp(name, "small") || !strcmp(name, "initial")
              || !strcmp(name, "sent"))
 #pragma omp parallel reduction(+ : sum)

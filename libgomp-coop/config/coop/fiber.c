@@ -57,7 +57,10 @@ coop_fiber_start (void)
 	|| (__tsan_get_current_fiber && __tsan_switch_to_fiber
 	    && __tsan_create_fiber && __tsan_destroy_fiber);
   if (coop_fiber_valgrind ())
-    coop_switch_by_kernel = 1;
+    {
+      coop_switch_by_kernel = 1;
+      coop_crowded++; /* one thread at a time: nobody should spin */
+    }
 }
 
 bool
