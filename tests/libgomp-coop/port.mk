@@ -30,6 +30,7 @@ endif
 # Stacks, and the tools that look at them.
 stack_tests = \
 	tests/libgomp-coop/test_gdb.py \
+	tests/libgomp-coop/test_limits.py \
 	tests/libgomp-coop/test_sanitizers.py \
 	tests/libgomp-coop/test_stack.py
 EXTRA_DIST += $(stack_tests) tests/libgomp-coop/test_stack.c

@@ -136,19 +136,39 @@ coop_worker_idle (struct coop_worker *w)
 
 /* ---- Affinity.  All of these with assign_lock held.  ---- */
 
+static bool cpus_missing; /* some of the allotment cannot be used */
+
+/* The allotment names CPUs that this process cannot use: they do not exist, or
+   its cpuset has shrunk.  Workers share what is left, so nobody may spin.  */
+static void
+note_missing (int cpu)
+{
+  if (cpus_missing)
+    return;
+  cpus_missing = true;
+  __atomic_add_fetch (&coop_crowded, 1, __ATOMIC_SEQ_CST);
+  coop_say ("CPU %d is allotted, but cannot be used; sharing the others", cpu);
+}
+
 static void
 pin_tid (pid_t tid, int cpu)
 {
   struct cosched_cpuset one;
-  if (cpu < 0 || cpu >= COOP_MAX_CPUS)
+  if (cpu >= 0 && cpu < COOP_MAX_CPUS)
     {
-      if (cpuset_first (&allotted) >= 0)
-	cpuset_apply (tid, &allotted);
-      return;
+      memset (&one, 0, sizeof one);
+      cpuset_add (&one, cpu);
+      if (cpuset_apply (tid, &one) == 0 || errno != EINVAL)
+	return;
+      note_missing (cpu);
     }
-  memset (&one, 0, sizeof one);
-  cpuset_add (&one, cpu);
-  cpuset_apply (tid, &one);
+  /* The kernel takes those of the set that can be used, if there are any.  */
+  if (cpuset_first (&allotted) >= 0 && cpuset_apply (tid, &allotted)
+      && errno == EINVAL)
+    {
+      note_missing (cpuset_first (&allotted));
+      cpuset_apply (tid, &coop_initial_cpus);
+    }
 }
 
 void
@@ -459,6 +479,7 @@ coop_worker_reset (void)
   memset (&allotted, 0, sizeof allotted);
   coop_nworkers = coop_nspares = started = demand = 0;
   coop_crowded = nsleeping = 0;
+  cpus_missing = false;
   if (cpuset_first (&coop_initial_cpus) >= 0)
     cpuset_apply (0, &coop_initial_cpus);
 }
