@@ -5,10 +5,12 @@
 whose OpenMP libraries import, what donors cannot give; and no others."""
 
 import os
+import shutil
 import subprocess
 
 from fake_agent import (BUILD, MODES, FakeAgent, Program, directory,
                         needs_probe, two_cpus)
+from coschedtest import SOURCE
 
 PROGRAM = r"""
 #define _GNU_SOURCE
@@ -261,6 +263,51 @@ def check_numa(bench):
     bench.expect("libnuma", "donor", program)
 
 
+# The port's own modules, without the rest, for another C library.
+UNIT = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include "coop.h"
+#include "host.h"
+#include "needs.h"
+#include "settings.h"
+struct coop_settings coop_settings;
+bool coop_donor_leave_rseq(void) { return true; }
+bool coop_setxid_wrap(void) { return true; }
+int main(int argc, char **argv)
+{
+    struct coop_needs needs;
+    const char *lacks = coop_host_lacks();
+
+    if (argc > 9)
+        pthread_kill(pthread_self(), argv == 0);
+    coop_needs_look(&needs);
+    printf("%s, %s\n", needs.kernel_threads ? needs.kernel_threads : "",
+           lacks ? lacks : "nothing");
+    return 0;
+}
+"""
+
+
+def check_libc(bench):
+    """Imports are seen, and donors not relied on, with musl as well."""
+    port = os.path.join(SOURCE, "libgomp-coop/config/coop")
+    for compiler, lacks in (("gcc", "nothing"), ("musl-gcc", "the C library")):
+        if not shutil.which(compiler):
+            print(f"{compiler}: not here")
+            continue
+        bench.cc, saved = [compiler], bench.cc
+        program = bench.compile("unit", UNIT, "-Wall", "-Wextra", "-Werror",
+                                f"-I{SOURCE}", f"-I{port}",
+                                f"{port}/needs.c", f"{port}/host.c")
+        bench.cc = saved
+        said = subprocess.run([program], capture_output=True, text=True).stdout
+        assert said.startswith(f"pthread_kill, {lacks}"), (compiler, said)
+        print(f"{compiler}: {said.strip()}")
+
+
 def check_host(bench):
     """Without what donors rely on; whatever was asked for."""
     program = bench.compile("p", PROGRAM % ("", ""), "-fopenmp")
@@ -284,6 +331,7 @@ def main():
         check_libraries(bench)
         check_numa(bench)
         check_host(bench)
+        check_libc(bench)
 
 
 main()
