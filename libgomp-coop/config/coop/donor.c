@@ -43,6 +43,10 @@ coop_donor_leave_rseq (void)
     return true;
   char *area = (char *) __builtin_thread_pointer () + __rseq_offset;
   int32_t cpu;
+  /* A thread whose creator has left does not enter, with glibc.  */
+  memcpy (&cpu, area + RSEQ_CPU_ID, sizeof cpu);
+  if (cpu < 0)
+    return true;
   /* Later releases of glibc say how much of the area is in use; the kernel
      wants the length it was registered with.  */
   unsigned size = (__rseq_size + RSEQ_AREA_UNIT - 1) & -RSEQ_AREA_UNIT;
