@@ -5,6 +5,8 @@
 libgomp_coop_port = $(wildcard $(srcdir)/%D%/config/coop/*)
 libgomp_coop_libraries = %D%/lib-coop/libgomp.so.1 %D%/lib-stock/libgomp.so.1
 
+dist_man_MANS += docs/libgomp-coop.7
+
 EXTRA_DIST += \
 	$(libgomp_coop_port) \
 	%D%/README.md \

@@ -24,7 +24,8 @@ AC_DEFUN([X_AC_GCC_SOURCE], [
     done
     AS_IF([test "$GCC_SOURCE" != no &&
            test "$x_ac_gcc_newest" -lt "${x_ac_gcc_version:-0}"],
-      [x_ac_gcc_source_text="no ($GCC_SOURCE is older than $JOBS_CC: install gcc-$x_ac_gcc_version-source)"
+      [x_ac_gcc_source_text="no ($GCC_SOURCE is older than $JOBS_CC,"
+       x_ac_gcc_source_text="$x_ac_gcc_source_text install gcc-$x_ac_gcc_version-source)"
        GCC_SOURCE=no])
   ], [test "$GCC_SOURCE" != no], [
     AS_IF([test -d "$GCC_SOURCE/libgomp" || test -f "$GCC_SOURCE" ||
