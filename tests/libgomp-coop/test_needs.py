@@ -15,6 +15,7 @@ from coschedtest import SOURCE
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -43,6 +44,7 @@ int main(int argc, char **argv)
     puts(total ? "ready" : "none");
     fflush(stdout);
     getchar();
+    printf("team %%d of %%d\n", omp_get_max_threads(), omp_get_num_procs());
     puts("PASS");
     return (int)sizeof param - (int)sizeof param + (argv == 0);
 }
@@ -193,21 +195,24 @@ class Bench:
                         **environment) as running:
             running.wait_line("ready")
             mode = MODES[agent.client().header_of_report()["mode"]]
-            _, said = running.stop()
-        return mode, said
+            out, said = running.stop()
+        return mode, said, out
 
     def expect(self, what, expected, program, reason="", **environment):
-        mode, said = self.run(program, **environment)
+        mode, said, out = self.run(program, **environment)
         assert mode == expected, (what, mode, said)
         assert ("kernel-thread mode" in said) == (expected == "kthread"), said
         assert reason in said, (what, reason, said)
         print(f"{what}: {mode}", flush=True)
+        return out
 
 
 def check_program(bench):
     for call, reason in KERNEL.items():
         program = bench.compile("p", PROGRAM % (call, ""), "-fopenmp")
-        bench.expect(call, "kthread", program, f"uses {reason}")
+        out = bench.expect(call, "kthread", program, f"uses {reason}")
+        cpus = len(os.sched_getaffinity(0))
+        assert f"team {cpus} of {cpus}" in out, out  # one thread per CPU
     for call in HARMLESS:
         program = bench.compile("p", PROGRAM % (call, ""), "-fopenmp")
         bench.expect(call, "donor", program)
@@ -317,7 +322,7 @@ def check_host(bench):
         bench.expect(word, "kthread", program, reason, COSCHED_TEST=word)
         bench.expect(word, "kthread", program, reason, COSCHED_TEST=word,
                      COSCHED_MODE="donor")
-    _, said = bench.run(program, COSCHED_TEST="nonsense")
+    _, said, _ = bench.run(program, COSCHED_TEST="nonsense")
     assert "COSCHED_TEST: nonsense" in said, said
 
 

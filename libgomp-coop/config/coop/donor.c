@@ -23,8 +23,9 @@
 #include "worker.h"
 
 /* Bytes between the donor's frames and the task's: signals that a parked donor
-   may still get (those of glibc) have their frames here.  */
-#define GAP 16384
+   may still get (those of glibc) have their frames here, each up to 12 KB with
+   all registers that there are.  */
+#define GAP 32768
 
 #define RSEQ_SIGNATURE 0x53053053
 #define RSEQ_AREA_UNIT 32 /* bytes; areas are a multiple of it */

@@ -17,6 +17,7 @@
 
 #define TIDS (1u << 22) /* the kernel's PID_MAX_LIMIT */
 #define MAX_FOREIGN 4096
+#define LOOK_NS 50000000ull /* nested teams come and go more often */
 #define TASKS "/proc/self/task"
 
 /* One bit for each thread id; only the pages in use take memory.  */
@@ -118,13 +119,17 @@ look_again (const struct cosched_cpuset *allotted)
 }
 
 void
-coop_foreign_tick (void)
+coop_foreign_tick (uint64_t now)
 {
+  static uint64_t next;
   struct cosched_cpuset allotted;
   struct stat st;
   unsigned mine = coop_peek (&own_count);
 
   /* The directory has a link for each thread and two of its own.  */
+  if (now < next)
+    return;
+  next = now + LOOK_NS;
   if (stat (TASKS, &st)
       || (st.st_nlink == seen_threads && mine == seen_own)
       || !coop_worker_allotted (&allotted))

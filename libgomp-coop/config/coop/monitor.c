@@ -188,7 +188,7 @@ monitor_main (void *arg)
 	  coop_store (&first_try_done, 1);
 	  coop_futex_wake (&first_try_done, 1);
 	}
-      coop_foreign_tick ();
+      coop_foreign_tick (now);
       bool busy = coop_watchdog_tick (now) || coop_section_active ();
       coop_section_tick ();
       coop_stack_tick (now);
