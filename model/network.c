@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 100000
-#define TOLERANCE 1e-9
+#define ROUNDS 20000
+#define TOLERANCE 1e-8
 #define LINEARIZER_ROUNDS 4 /* three do (Chandy and Neuse) */
-#define POSTED_LOAD 0.999   /* posted requests alone never fill a station more */
+#define POSTED_LOAD 0.98 /* posted requests never fill a station more: their
+                            buffers hold some fifty then */
 
 /* Work space.  Populations are numbered 0 (full) and c + 1 (one customer of
  * class c less). */
@@ -28,7 +29,10 @@ struct solver {
                          there now are served */
     double *load;     /* [stations] utilisation by posted requests */
     double *own;      /* [stations] their load times their service time */
-    double *stretch;  /* [stations] >= 1: how much full buffers slow down */
+    bool posting;     /* there are posted requests */
+    double damping;   /* weight of a round's new shares, 0..1 */
+    double *slower;   /* [stations] how much posted requests stretch the wait
+                         for those that stall, >= 1 */
     double *response; /* [entries] per visit */
 };
 
@@ -42,10 +46,12 @@ static void sum_stations(struct solver *s, size_t less)
 {
     const double *fraction = s->fraction + less * s->entries;
     const double *share = s->share + less * s->classes;
+    double *reads = s->slower; /* load by requests that stall, first */
 
     memset(s->seen, 0, s->stations * sizeof(*s->seen));
     memset(s->load, 0, s->stations * sizeof(*s->load));
     memset(s->own, 0, s->stations * sizeof(*s->own));
+    memset(reads, 0, s->stations * sizeof(*reads));
     for (size_t k = 0; k < s->classes; k++) {
         double n = customers(s, less, k);
 
@@ -56,10 +62,19 @@ static void sum_stations(struct solver *s, size_t less)
             s->seen[i] += n * fraction[e] * s->net->service[e];
             s->load[i] += load;
             s->own[i] += load * s->net->posted_service[e];
+            reads[i] +=
+                n * share[k] * s->net->visits[e] * s->net->service[e];
         }
     }
-    for (size_t i = 0; i < s->stations; i++)
-        s->stretch[i] = fmax(1, s->stretch[i] * s->load[i] / POSTED_LOAD);
+    /* The stream of posted requests takes its load off the server.  Both loads
+     * together are 1 at most, which holds the first rounds, where shares are
+     * far too high, near the solution. */
+    for (size_t i = 0; i < s->stations; i++) {
+        double free = 1 - fmin(s->load[i], POSTED_LOAD);
+        s->slower[i] = reads[i] > 0
+                           ? fmin(1 / free, 1 + s->load[i] / reads[i])
+                           : 1 / free;
+    }
 }
 
 /* Time that a request of class K spends at station I in population LESS. */
@@ -67,7 +82,6 @@ static double respond(const struct solver *s, size_t less, size_t k, size_t i)
 {
     size_t e = k * s->stations + i;
     double service = s->net->service[e];
-    double load = fmin(s->load[i], POSTED_LOAD);
     double seen = s->seen[i] - s->fraction[less * s->entries + e] * service;
 
     if (s->change) {
@@ -77,42 +91,45 @@ static double respond(const struct solver *s, size_t less, size_t k, size_t i)
             seen -= s->change[k * s->entries + f] * s->net->service[f];
         }
     }
-    /* Posted requests wait behind those that stall and the other way round;
-     * the stream of posted ones takes its load off the server. */
-    return service + (fmax(0, seen) + s->own[i]) / (1 - load);
+    /* Behind both kinds, of which each waits behind the other. */
+    return service + (fmax(0, seen) + s->own[i]) * s->slower[i];
 }
 
-/* One round for class K in population LESS; the change of its share. */
+/* One round for class K in population LESS; how far it is from settled. */
 static double improve(struct solver *s, size_t less, size_t k)
 {
     double *fraction = s->fraction + less * s->entries + k * s->stations;
     double *share = s->share + less * s->classes + k;
-    double total = 1, stretch = 1;
+    double total = 1, wanted = 1;
 
     for (size_t i = 0; i < s->stations; i++) {
         size_t e = k * s->stations + i;
         s->response[e] = respond(s, less, k, i);
         total += s->net->visits[e] * s->response[e];
-        if (s->net->posted[e] > 0)
-            stretch = fmax(stretch, s->stretch[i]);
+        /* Full buffers: no faster than the station takes them. */
+        if (s->net->posted[e] > 0 && s->load[i] > 0)
+            wanted = fmin(wanted, *share * POSTED_LOAD / s->load[i]);
     }
-    total = fmax(total, stretch);
-    double change = fabs(1 / total - *share) / *share;
-    *share = 1 / total;
+    wanted = fmin(wanted, 1 / total);
+    double change = fabs(wanted / *share - 1);
+    *share = s->damping < 1 ? *share * pow(wanted / *share, s->damping)
+                            : wanted;
     for (size_t i = 0; i < s->stations; i++) {
         size_t e = k * s->stations + i;
-        double queue = s->net->visits[e] * s->response[e] / total;
+        double queue = s->net->visits[e] * s->response[e] * *share;
         change = fmax(change, fabs(queue - fraction[i]));
         fraction[i] = queue;
     }
     return change;
 }
 
-/* The fixed point for population LESS. */
+/* The fixed point for population LESS.  Rounds are damped as soon as they
+ * lead away, as happens where posted requests nearly fill a station. */
 static enum model_status settle(struct solver *s, size_t less)
 {
-    for (size_t i = 0; i < s->stations; i++)
-        s->stretch[i] = 1;
+    double last = INFINITY;
+
+    s->damping = 1;
     for (int round = 0; round < ROUNDS; round++) {
         double change = 0;
 
@@ -121,6 +138,10 @@ static enum model_status settle(struct solver *s, size_t less)
             change = fmax(change, improve(s, less, k));
         if (change < TOLERANCE)
             return MODEL_OK;
+        if (s->posting)
+            s->damping = change > last ? fmax(0.5 * s->damping, 0.01)
+                                       : fmin(1.05 * s->damping, 1);
+        last = change;
     }
     return MODEL_ENOCONV;
 }
@@ -198,14 +219,16 @@ static bool setup(struct solver *s, enum network_method method,
     s->seen = s->share + populations * s->classes;
     s->load = s->seen + s->stations;
     s->own = s->load + s->stations;
-    s->stretch = s->own + s->stations;
-    s->response = s->stretch + s->stations;
+    s->slower = s->own + s->stations;
+    s->response = s->slower + s->stations;
     if (linearizer) {
         s->change = s->response + s->entries;
         s->known = s->change + s->classes * s->entries;
     }
     for (size_t i = 0; i < populations * s->classes; i++)
         s->share[i] = 1;
+    for (size_t e = 0; e < s->entries; e++)
+        s->posting = s->posting || net->posted[e] > 0;
     return true;
 }
 

@@ -63,8 +63,8 @@ struct network_result {
 
 /* Solve NETWORK into the caller's arrays of RESULT (each may be NULL).
  * MODEL_EINVAL for negative or not finite values, MODEL_ENOMEM,
- * MODEL_ENOCONV if the fixed point does not settle to 1e-9 within 100000
- * rounds. */
+ * MODEL_ENOCONV if the fixed point does not settle to 1e-8 within 20000
+ * rounds, as may happen where posted requests fill several stations. */
 enum model_status network_solve(enum network_method method,
                                 const struct network *network,
                                 const struct network_result *result);

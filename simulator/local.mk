@@ -13,3 +13,35 @@ noinst_LTLIBRARIES += %D%/libmemsys.la
 	%D%/random.c \
 	%D%/random.h
 %C%_libmemsys_la_LIBADD = model/libmodel.la -lm
+
+# The model held to simulation: `make validate-model`.  What is committed under
+# docs/model/ is a copy of its results.
+validation = docs/model/validation
+
+EXTRA_PROGRAMS += %D%/validate/validate_model
+CLEANFILES += %D%/validate/validate_model$(EXEEXT) $(validation).json \
+	$(validation).md $(validation)-speed.svg docs/model/nupoco-figures.svg
+EXTRA_DIST += %D%/validate/report.py %D%/validate/svg.py
+
+%C%_validate_validate_model_SOURCES = \
+	%D%/validate/figures.c \
+	%D%/validate/figures.h \
+	%D%/validate/loops.c \
+	%D%/validate/loops.h \
+	%D%/validate/mixes.c \
+	%D%/validate/mixes.h \
+	%D%/validate/truth.c \
+	%D%/validate/truth.h \
+	%D%/validate/validate.c \
+	%D%/validate/worlds.c \
+	%D%/validate/worlds.h
+%C%_validate_validate_model_CFLAGS = $(AM_CFLAGS) -pthread
+%C%_validate_validate_model_LDADD = %D%/libmemsys.la model/libmodel.la
+
+validate-model: %D%/validate/validate_model$(EXEEXT)
+	$(AM_V_at)$(MKDIR_P) docs/model
+	$(AM_V_at)%D%/validate/validate_model$(EXEEXT) $(validation).json
+	$(AM_V_at)$(srcdir)/%D%/validate/report.py \
+	  $(validation).json docs/model
+
+.PHONY: validate-model

@@ -230,9 +230,9 @@ static void test_posted(void **state)
     t.visits[S] = 0;
     t.posted[0] = 10; /* load 20 of one: a twentieth of the pace */
     s = solve(NETWORK_SCHWEITZER, &t);
-    assert_near(s.share[0], 0.05, 1e-4);
+    assert_near(s.share[0], 0.05, 0.002);
     assert_near(s.share[1], 1, 0);
-    assert_near(s.utilisation[0], 1, 0.01);
+    assert_near(s.utilisation[0], 1, 0.03);
 }
 
 static void test_bad_input(void **state)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Ask the model for a loop's speedups, given its counters. */
+
+#ifndef COSCHED_VALIDATE_PREDICT_H
+#define COSCHED_VALIDATE_PREDICT_H
+
+#include "simulator/validate/speedups.h"
+
+/* Fill the predictions of C, whose truth and profiles are known. */
+void predict_speedups(const struct world *world, struct speedup_case *c);
+
+#endif /* COSCHED_VALIDATE_PREDICT_H */

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Turn validate_model's results into a page and pictures.
+
+usage: report.py RESULTS.json DIRECTORY
+"""
+
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import svg  # noqa: E402
+
+INTRO = """# The model held to simulation
+
+Written by `make validate-model` (simulator/validate/). The simulator follows each request through
+outgoing queues, links and controllers (simulator/memsys.h) and shares no formula with the model;
+its own proof is tests/simulator/. The machines are in simulator/validate/worlds.c, the loops, which
+are parameterised like those of thesis table 3.1, in loops.c. MAPE is the mean absolute percentage
+error against simulation (thesis 3.16). The simulation's 95 % confidence interval is in the last
+column of each table: what is below it means nothing.
+"""
+
+SPEED_TEXT = """## Speeds of jobs, alone and in mixes
+
+The model is told the loops' request rates and the machine, and predicts how fast each job computes
+(cores' worth of computing). *Alone* is each of the {loops} loops at each degree of parallelism;
+*mixes* are {mixes} seeded random ones of two to four loops per machine, half of them with whole CPU
+nodes to each job and half with all jobs on all nodes. Service times are exponential and the same for
+reads, writes and prefetches.
+"""
+
+SPEED_AFTER = """
+*Multi-class MVA* is `closed_solve()`: all controllers and links are one closed network with the
+cores as customers. *Stations one by one* is `system_solve()`: thesis 3.6 to 3.8 with the classes
+kept apart, or with their average rate as in the papers. It is right while no controller is busy for
+more than half of the time and far too low beyond, for three reasons that the closed network lacks: a
+core that waits for one memory node still counts as asking the others; a CPU node asks the
+controllers as if all its cores were computing; and the same wait counts at the controller and again
+in the outgoing queue. Averaging the rates is a small error beside these.
+
+![Mean error of jobs' speeds](validation-speed.svg)
+"""
+
+VARIANT_TEXT = """## Where the assumptions do not hold
+
+The same mixes, all machines, with other memories; the model is told only the mean service times.
+*By kind*: writes and prefetches are served faster than reads (equation 3.13). *Deterministic*:
+service times do not vary. *Hyper-exponential*: squared coefficient of variation 4. *Window 1*: a
+last-level cache has but one request per memory node under way, which is what the thesis' outgoing
+queue says when taken literally; hardware has tens of miss registers.
+"""
+
+METHOD_SHORT = {
+    "multi-class MVA (Linearizer)": "MVA, Linearizer",
+    "multi-class MVA (Schweitzer)": "MVA, Schweitzer",
+    "stations one by one, multi-class": "one by one",
+    "stations one by one, average MRR (papers)": "papers' average",
+}
+
+
+def table(head, rows):
+    out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    out += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(out) + "\n"
+
+
+def unique(rows, key):
+    return list(dict.fromkeys(r[key] for r in rows))
+
+
+def percent(row):
+    return f"{row['mape']:.2f} ({row['worst']:.0f})"
+
+
+def speed_rows(rows, keys):
+    """Table lines of ROWS grouped by KEYS, methods across."""
+    groups = {}
+    for r in rows:
+        groups.setdefault(tuple(r[k] for k in keys), []).append(r)
+    return [list(k) + [str(g[0]["jobs"])] + [percent(r) for r in g] +
+            [f"{g[0]['noise']:.2f}"] for k, g in groups.items()]
+
+
+def speed_page(rows):
+    methods = [METHOD_SHORT[m] for m in unique(rows, "method")]
+    plain = [r for r in rows if r["memory"] == "exponential"]
+    jobs = {r["set"]: r["jobs"] for r in plain if r["machine"] == "all"}
+    out = [SPEED_TEXT.format(loops=24, mixes=24)]
+    out.append("MAPE in percent (worst case):\n")
+    out.append(table(["jobs", "machine", "cases"] + methods + ["simulation +-"],
+                     speed_rows(plain, ["set", "machine"])))
+    out.append(f"{jobs['alone']} predictions alone, {jobs['mixes']} in mixes. "
+               "Mean error of the whole machine's NuUtil (4.7) over the mixes: " +
+               ", ".join(f"{METHOD_SHORT[r['method']]} "
+                         f"{r['utilisation_mape']:.2f} %" for r in plain
+                         if r["set"] == "mixes" and r["machine"] == "all") +
+               ".\n")
+    out.append(SPEED_AFTER)
+    out.append(VARIANT_TEXT)
+    other = [r for r in rows if r["set"] == "mixes" and r["machine"] == "all"]
+    out.append(table(["memory", "cases"] + methods + ["simulation +-"],
+                     speed_rows(other, ["memory"])))
+    return out
+
+
+def speed_plot(rows, path):
+    methods = unique(rows, "method")
+    panels, captions = [], []
+    for which, name in enumerate(("alone", "mixes")):
+        shown = [r for r in rows if r["set"] == name and
+                 r["memory"] == "exponential"]
+        machines = unique(shown, "machine")
+        high = max(r["mape"] for r in rows if r["memory"] == "exponential")
+        panel = svg.Panel(f"loops {name}" if which == 0 else "mixes of 2 to 4",
+                          (0, len(machines)), (0, high * 1.05), "",
+                          "MAPE, percent")
+        bars = []
+        for r in shown:
+            m, k = machines.index(r["machine"]), methods.index(r["method"])
+            bars.append((m + 0.1 + 0.2 * k, 0.18, r["mape"], k))
+        panel.bars(bars)
+        panels.append(panel)
+        captions += [(which, i + 0.5, m.rsplit("-", 1)[0] if "-" in m else m)
+                     for i, m in enumerate(machines)]
+    svg.picture(path, panels, 1,
+                [(METHOD_SHORT[m], k, "line") for k, m in enumerate(methods)],
+                (520, 150), captions)
+
+
+def figure_plot(results, path):
+    four = [r for r in results if r["table"] == "figure4"]
+    five = [r for r in results if r["table"] == "figure5"]
+
+    def curve(rows, x, y):
+        return [(r[x], r[y]) for r in rows]
+
+    speed = svg.Panel("Figure 4: speedup of B", (0, 16), (0, 4), "cores")
+    speed.line(curve(four, "cores", "speedup"), 0)
+    speed.dots(curve(four, "cores", "sim_speedup"), 0)
+    share = svg.Panel("Figure 4: utilisation by B", (0, 16), (0, 1.4), "cores")
+    for k, name in enumerate(("mct", "cpu", "system")):
+        share.line(curve(four, "cores", name), k)
+    share.dots(curve(four, "cores", "sim_mct"), 0)
+    share.dots(curve(four, "cores", "sim_cpu"), 1)
+    panels = [speed, share, svg.Panel("Figure 4: utilisation by A", (0, 16),
+                                      (0, 1.4), "cores")]
+    panels[2].line([(n, 0) for n in range(1, 17)], 0)
+    panels[2].line([(n, 1) for n in range(1, 17)], 1)
+    panels[2].line([(n, n / 16) for n in range(1, 17)], 2)
+    for work in unique(five, "a"):
+        rows = [r for r in five if r["a"] == work]
+        panel = svg.Panel(f"Figure 5: A = {work:g}, B = {rows[0]['b']:g}",
+                          (0, 16), (0, 2.2 * rows[0]["batch"]),
+                          "cores of B (A has the rest)", "time")
+        panel.line(curve(rows, "cores_b", "end_a"), 1)
+        panel.line(curve(rows, "cores_b", "end_b"), 0)
+        panel.line(curve(rows, "cores_b", "freed"), 2)
+        panel.line(curve(rows, "cores_b", "fixed"), 2, dash=True)
+        panel.line([(1, rows[0]["batch"]), (15, rows[0]["batch"])], 3)
+        panels.append(panel)
+    svg.picture(path, panels, 3,
+                [("controller; end of B", 0, "line"),
+                 ("cores; end of A", 1, "line"),
+                 ("system; both done, freed cores used", 2, "line"),
+                 ("both done, freed cores lost", 2, "dash"),
+                 ("simulated", 0, "dots"), ("batch", 3, "line")])
+
+
+def figure_page(results):
+    four = [r for r in results if r["table"] == "figure4"]
+    error = max(abs(r["speedup"] / r["sim_speedup"] - 1) for r in four) * 100
+    out = ["## NuPoCo's example\n",
+           "Figures 4 and 5 of the paper (thesis 4.2 and 4.3) from "
+           "`model/station.h`: sixteen cores, one controller, A never asks, B "
+           f"has rho 0.5. Simulated speedups of B differ by {error:.2f} % at "
+           "most.\n",
+           "![NuPoCo figures 4 and 5](nupoco-figures.svg)\n"]
+    rows = []
+    five = [r for r in results if r["table"] == "figure5"]
+    for work in unique(five, "a"):
+        part = [r for r in five if r["a"] == work]
+        best = min(part, key=lambda r: r["freed"])
+        fixed = min(part, key=lambda r: r["fixed"])
+        rows.append([f"{work:g} : {best['b']:g}",
+                     f"{16 - best['cores_b']}:{best['cores_b']}",
+                     f"{best['freed'] / best['batch']:.3f}",
+                     f"{16 - fixed['cores_b']}:{fixed['cores_b']}",
+                     f"{fixed['fixed'] / fixed['batch']:.3f}"])
+    out.append(table(["work A : B", "best split, freed cores used",
+                      "time / batch", "best split, freed cores lost",
+                      "time / batch"], rows))
+    return out
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__.strip())
+    with open(sys.argv[1], encoding="utf-8") as file:
+        results = json.load(file)
+    folder = sys.argv[2]
+    speeds = [r for r in results if r["table"] == "speed"]
+    page = [INTRO] + speed_page(speeds) + figure_page(results)
+    with open(os.path.join(folder, "validation.md"), "w",
+              encoding="utf-8") as file:
+        file.write("\n".join(page))
+    speed_plot(speeds, os.path.join(folder, "validation-speed.svg"))
+    figure_plot(results, os.path.join(folder, "nupoco-figures.svg"))
+
+
+if __name__ == "__main__":
+    main()
