@@ -46,9 +46,10 @@ def check_overflow(mode):
         status, out, err = run("frame", mode, OMP_STACKSIZE="256K")
         assert status == -signal.SIGSEGV, (mode, status, out, err)
         assert "OMP_STACKSIZE is 256K" in err, (mode, err)
-    status, out, err = run("initial", mode)
-    assert status == -signal.SIGSEGV, (mode, status, out, err)
-    assert "initial thread" in err and "ulimit -s" in err, (mode, err)
+    for home in "01":
+        status, out, err = run("initial", mode, COSCHED_STAY_HOME=home)
+        assert status == -signal.SIGSEGV, (mode, status, out, err)
+        assert "initial thread" in err and "ulimit -s" in err, (mode, err)
 
 
 def check_other_faults(mode):

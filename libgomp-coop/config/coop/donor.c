@@ -80,7 +80,6 @@ donor_main (void *arg)
   u->stack_top = (char *) below_here ();
   u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
   coop_fiber_create (u);
-  coop_stack_add (u);
   coop_runq_append (&coop_workers[u->home], u, u, 1);
   coop_dispatch_ready (1);
   while (!coop_load (&u->finish))
@@ -212,7 +211,11 @@ coop_donor_create (struct coop_ult *u, const pthread_attr_t *given)
   if (u->stack_size)
     pthread_attr_setstacksize (&attr, u->stack_size + 2 * GAP);
   pthread_attr_setguardsize (&attr, COOP_STACK_GUARD);
+  /* Here, where one does it for many: they would wait for each other.  */
+  coop_stack_add (u);
   err = create_masked (&u->pthread, &attr, donor_main, u);
+  if (err)
+    coop_stack_remove (u);
   pthread_attr_destroy (&attr);
   return err;
 }

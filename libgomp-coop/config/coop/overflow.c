@@ -150,12 +150,20 @@ examine (const struct area *a, void *arg)
   return true;
 }
 
+/* A task, or at home on its kernel thread (home.h).  */
+static bool
+is_initial (const struct coop_ult *u)
+{
+  return u->root
+	 || (u->kind == COOP_FOREIGN && syscall (SYS_gettid) == getpid ());
+}
+
 static bool
 is_overflow (struct coop_ult *u, const void *address)
 {
   struct question q = { .address = (uintptr_t) address };
 
-  if (u->root)
+  if (is_initial (u))
     {
       extern char **environ;
       q.inside = (uintptr_t) getauxval (AT_RANDOM); /* high on that stack */
@@ -175,7 +183,7 @@ tell (struct coop_ult *u)
 {
   struct text t = { .n = 0 };
 
-  if (u->root)
+  if (is_initial (u))
     {
       struct rlimit limit;
       put (&t, "\nlibgomp: Stack overflow in the program's initial thread");
@@ -208,7 +216,7 @@ handle_fault (int signo, siginfo_t *info, void *context)
   struct coop_ult *u = coop_tls_ult ();
   (void) context;
 
-  if (info->si_code > 0 && u && u->kind != COOP_FOREIGN
+  if (info->si_code > 0 && u && (u->kind != COOP_FOREIGN || is_initial (u))
       && is_overflow (u, info->si_addr))
     {
       tell (u);
