@@ -88,6 +88,8 @@ dynloop_begin (struct dynloop *l, const struct dynloop_request *q,
     }
   if (l->regions > 1)
     memcpy (l->region_of, nodes->region_of, sizeof l->region_of);
+  if (l->regions > 1)
+    n--;
   for (unsigned i = 0, before = 0; i < l->regions; i++)
     {
       struct dynloop_region *r = &l->region[i];
@@ -98,6 +100,7 @@ dynloop_begin (struct dynloop *l, const struct dynloop_request *q,
       r->end = done;
       r->size = first_size;
       r->divisor = divisor (q, workers, nodes->total);
+      r->last = i == 0 && l->regions > 1;
     }
 }
 
@@ -163,6 +166,12 @@ find (struct dynloop *l, unsigned home, unsigned *from, uint64_t *first,
       if (most == 0)
 	break;
       size = take (l, &l->region[*from], first, measured);
+    }
+  if (size == 0 && peek (&l->region[0].last)
+      && __atomic_exchange_n (&l->region[0].last, 0, __ATOMIC_RELAXED))
+    {
+      *first = l->units - 1;
+      size = 1;
     }
   return size;
 }

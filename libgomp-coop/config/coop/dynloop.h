@@ -23,7 +23,10 @@
    chunk is shorter than DYNLOOP_GUIDED_NS.
 
    With one region, a task gets its iterations in ascending order: that is what
-   monotonic schedules need.  No part of this file knows libgomp.  */
+   monotonic schedules need.  With several, the last unit of the loop belongs to
+   none and is handed out when they are empty: GCC's code for lastprivate takes
+   the last chunk of each thread for the one that may be the last of the loop.
+   No part of this file knows libgomp.  */
 
 #ifndef COOP_DYNLOOP_H
 #define COOP_DYNLOOP_H 1
@@ -69,6 +72,7 @@ struct dynloop_region
   uint64_t end;
   uint64_t size;     /* units that a claim takes, at most */
   unsigned divisor;  /* and not more than what remains divided by this */
+  int last;	     /* region 0: the loop's last unit is apart and unclaimed */
 } __attribute__ ((aligned (DYNLOOP_LINE)));
 
 struct dynloop

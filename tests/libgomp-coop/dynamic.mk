@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Dynamic loops; included by local.mk.
+
+EXTRA_DIST += tests/libgomp-coop/test_dynamic.py \
+	tests/libgomp-coop/test_dynamic.c \
+	tests/libgomp-coop/bench_dynamic.c
+
+# By themselves: no libgomp needed.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/libgomp-coop/test_dynamic_claims
+TESTS += tests/libgomp-coop/test_dynamic_claims
+THREAD_TESTS += tests/libgomp-coop/test_dynamic_claims
+endif
+tests_libgomp_coop_test_dynamic_claims_SOURCES = \
+	tests/libgomp-coop/test_dynamic_claims.c \
+	libgomp-coop/config/coop/dynloop.c \
+	libgomp-coop/config/coop/dynloop.h
+tests_libgomp_coop_test_dynamic_claims_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_libgomp_coop_test_dynamic_claims_LDADD = $(CMOCKA_LIBS) -lpthread
+
+if HAVE_GCC_SOURCE
+TESTS += tests/libgomp-coop/test_dynamic.py
+check_DATA += tests/libgomp-coop/test_dynamic tests/libgomp-coop/bench_dynamic
+endif
+
+tests/libgomp-coop/test_dynamic: tests/libgomp-coop/test_dynamic.c
+	$(probe_compile) -o $@ $(srcdir)/tests/libgomp-coop/test_dynamic.c
+
+tests/libgomp-coop/bench_dynamic: tests/libgomp-coop/bench_dynamic.c
+	$(probe_compile) -o $@ $(srcdir)/tests/libgomp-coop/bench_dynamic.c -lm
+
+CLEANFILES += tests/libgomp-coop/test_dynamic tests/libgomp-coop/bench_dynamic
