@@ -17,7 +17,10 @@ EXTRA_DIST += \
 	%D%/coop.mk \
 	%D%/gdb/coschedule.py \
 	%D%/hooks-check \
+	tests/libgomp-coop/bench-runtime \
 	tests/libgomp-coop/bench-standalone \
+	tests/libgomp-coop/bench_constructs.c \
+	tests/libgomp-coop/bench_moves.c \
 	tests/libgomp-coop/bench_overhead.c \
 	tests/libgomp-coop/libgomp_conformance \
 	tests/libgomp-coop/libgomp_symbols
@@ -49,6 +52,14 @@ tests/libgomp-coop/bench_overhead: tests/libgomp-coop/bench_overhead.c
 	    $(srcdir)/tests/libgomp-coop/bench_overhead.c -o $@
 CLEANFILES += tests/libgomp-coop/bench_overhead
 
+runtime_benches = tests/libgomp-coop/bench_constructs \
+	tests/libgomp-coop/bench_moves
+$(runtime_benches): %: %.c
+	@$(MKDIR_P) tests/libgomp-coop
+	$(AM_V_GEN)$(JOBS_CC) -std=gnu17 -O2 -Wall -Wextra $(OPENMP_CFLAGS) \
+	    $< -o $@
+CLEANFILES += $(runtime_benches)
+
 TESTS += \
 	tests/libgomp-coop/libgomp_symbols \
 	tests/libgomp-coop/libgomp_conformance
@@ -64,7 +75,16 @@ bench-standalone: $(libgomp_coop_libraries) $(jobs_programs) \
 	$(srcdir)/tests/libgomp-coop/bench-standalone --build %D% \
 	    --json bench/bench-standalone.json
 
-CLEANFILES += conformance.json bench/bench-standalone.json
+# About two minutes; a part of it with BENCH_OPTIONS="--quick --only barrier".
+bench-runtime: $(libgomp_coop_libraries) $(runtime_benches) \
+	    tests/libgomp-coop/toggler tests/libgomp-coop/bench_donors \
+	    tests/libgomp-coop/probe
+	@$(MKDIR_P) bench
+	$(srcdir)/tests/libgomp-coop/bench-runtime $(BENCH_OPTIONS) \
+	    --json bench/bench-runtime.json
+
+CLEANFILES += conformance.json bench/bench-standalone.json \
+	bench/bench-runtime.json
 endif
 
 clean-local:
@@ -72,4 +92,4 @@ clean-local:
 	    conformance.work settings sources.sha256 build.log \
 	    .unpacked .configured .hooks .lock)
 
-.PHONY: conformance bench-standalone
+.PHONY: bench-runtime bench-standalone conformance

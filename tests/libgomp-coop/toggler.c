@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
 /* Fake agent: gives each process that attaches a new random allotment every
- * few milliseconds, to disturb the runtime library as much as an agent can.
+ * few milliseconds, to disturb the runtime library as much as an agent can; with
+ * --fixed it only renews the lease, as an agent with a single job.
  *
  * Speaks just enough of protocol/message.h to answer "attach", and writes the
  * allotment page as protocol/layout.h demands.  On SIGTERM it prints one line,
@@ -42,6 +43,7 @@ struct toggler {
     int listener;
     struct client clients[CLIENTS_MAX];
     struct cosched_cpuset granted; /* CPUs this program itself may use */
+    int fixed;                     /* the allotment stays what was granted */
     unsigned long attached;
     unsigned long toggles;
     unsigned long followed;
@@ -187,6 +189,10 @@ static void toggle(struct toggler *t)
 
         if (!t->clients[i].allotment)
             continue;
+        if (t->fixed) {
+            __atomic_store_n(&t->clients[i].allotment->heartbeat_ns, now_ns(), __ATOMIC_RELAXED);
+            continue;
+        }
         random_subset(&t->granted, &cpus);
         publish(t->clients[i].allotment, &cpus);
         t->toggles++;
@@ -264,6 +270,7 @@ int main(int argc, char **argv)
 {
     static const struct option options[] = {{"socket", required_argument, NULL, 's'},
                                             {"period-us", required_argument, NULL, 'p'},
+                                            {"fixed", no_argument, NULL, 'f'},
                                             {"seed", required_argument, NULL, 'r'},
                                             {NULL, 0, NULL, 0}};
     static struct toggler t;
@@ -275,12 +282,13 @@ int main(int argc, char **argv)
         switch (option) {
         case 's': socket_path = optarg; break;
         case 'p': period_us = strtoul(optarg, NULL, 10); break;
+        case 'f': t.fixed = 1; break;
         case 'r': srandom((unsigned int)strtoul(optarg, NULL, 10)); break;
         default: return 2;
         }
     }
     if (!socket_path || !period_us) {
-        fprintf(stderr, "usage: toggler --socket PATH [--period-us N] [--seed N]\n");
+        fprintf(stderr, "usage: toggler --socket PATH [--period-us N] [--seed N] [--fixed]\n");
         return 2;
     }
     for (int i = 0; i < CLIENTS_MAX; i++)
