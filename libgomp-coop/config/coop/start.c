@@ -138,6 +138,7 @@ start (void)
 
   coop_fiber_start ();
   coop_ult_live = 1;
+  pthread_sigmask (SIG_SETMASK, NULL, &coop_worker_signals);
   if (coop_park_table (0) || settle_mode (initial))
     goto fail;
   coop_section_start ();

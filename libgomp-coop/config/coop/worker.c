@@ -5,6 +5,7 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #define IDLE_SPIN_NS 1000000
 
 struct cosched_cpuset coop_initial_cpus;
+sigset_t coop_worker_signals;
 unsigned coop_worker_changes;
 
 /* Protects what the monitor, the first region and new threads change: the
@@ -218,6 +220,8 @@ worker_main (void *arg)
   w->sched_tp = w->own_tp = __builtin_thread_pointer ();
   coop_donor_leave_rseq ();
   coop_overflow_watch ();
+  /* The monitor, which may have started this thread, blocks all.  */
+  pthread_sigmask (SIG_SETMASK, &coop_worker_signals, NULL);
   coop_worker_pin (w);
   coop_dispatch_loop (w);
 }

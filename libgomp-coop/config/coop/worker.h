@@ -16,6 +16,8 @@
 
 #include "coop.h"
 
+#include <signal.h>
+
 #pragma GCC visibility push(hidden)
 
 /* Puts CPUS into effect; NODE is the CPU node of each CPU, or NULL.  No worker
@@ -82,6 +84,10 @@ extern unsigned coop_worker_changes;
 
 /* The calling kernel thread, initial in the process, is that of worker 0.  */
 extern void coop_worker_adopt (struct coop_worker *w);
+
+/* Signals blocked in workers: those of the thread that starts the runtime, as
+   threads of its team would have them.  */
+extern sigset_t coop_worker_signals;
 
 /* CPUs this process could use when it started.  */
 extern struct cosched_cpuset coop_initial_cpus;
