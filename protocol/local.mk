@@ -16,4 +16,17 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 %C%_libprotocol_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 %C%_libprotocol_la_LIBADD = $(JANSSON_LIBS)
 
-EXTRA_DIST += %D%/replies.md
+# Files that describe machines and loops; not for the plugin.
+noinst_LTLIBRARIES += %D%/libdescribe.la
+
+%C%_libdescribe_la_SOURCES = \
+	%D%/json_reader.c \
+	%D%/json_reader.h \
+	%D%/machine_json.c \
+	%D%/machine_json.h
+%C%_libdescribe_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+%C%_libdescribe_la_LIBADD = %D%/libprotocol.la model/libmodel.la \
+	$(JANSSON_LIBS)
+
+pkgdata_DATA += %D%/machine.schema.json
+EXTRA_DIST += %D%/replies.md %D%/machine.schema.json

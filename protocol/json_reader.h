@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Strict reading of JSON that people write. */
+
+#ifndef COSCHED_JSON_READER_H
+#define COSCHED_JSON_READER_H
+
+/* Concept
+ *
+ * A description written by hand deserves an answer that names the place.  A
+ * reader knows the file as the user typed it and the path to where it is
+ * ("links[2]"), and each refusal is one line:
+ *
+ *     box.json: links[2].service_us: -3 is not a positive number
+ *
+ * Unknown members are refused, because a mistyped optional one would change
+ * the result without a word; so are members that are given twice.  The parser
+ * gives a line for what is no JSON; for a value the path stands for it.
+ *
+ * All functions return 0, or -1 with errno EINVAL and the error text set.
+ * Values are borrowed from the document.
+ */
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "protocol/errtext.h"
+
+#define JSON_READER_PATH 96
+#define JSON_READER_BYTES (4 << 20) /* nothing sensible is larger */
+
+struct json_reader {
+    const char *file;    /* as typed; a name such as "standard input" */
+    struct errtext *err; /* may be NULL */
+    char path[JSON_READER_PATH];
+};
+
+/* What a number may be. */
+enum json_range {
+    JSON_POSITIVE,     /* > 0 */
+    JSON_NOT_NEGATIVE, /* >= 0 */
+    JSON_SHARE,        /* 0..1 */
+    JSON_ANY,          /* finite */
+};
+
+/* Parse SIZE bytes at TEXT.  A new reference, or NULL. */
+json_t *json_reader_parse(struct json_reader *reader, const char *text,
+                          size_t size);
+
+/* Read and parse FILE; "-" is standard input.  A new reference, or NULL with
+ * errno as from open(2) and read(2), EFBIG beyond JSON_READER_BYTES, or
+ * EINVAL.  Sets reader->file. */
+json_t *json_reader_load(struct json_reader *reader, const char *file);
+
+/* Refuse member KEY (NULL: the value at the path itself). */
+__attribute__((format(printf, 3, 4))) int
+json_reader_fail(struct json_reader *reader, const char *key,
+                 const char *format, ...);
+
+/* Go into member KEY of the present object, or its element INDEX if KEY is an
+ * array.  The result is for json_reader_leave(). */
+size_t json_reader_enter(struct json_reader *reader, const char *key);
+size_t json_reader_enter_element(struct json_reader *reader, const char *key,
+                                 size_t index);
+void json_reader_leave(struct json_reader *reader, size_t mark);
+
+/* VALUE must be an object with no members but KNOWN (NULL ends the list). */
+int json_reader_object(struct json_reader *reader, const json_t *value,
+                       const char *const *known);
+
+/* Member KEY of OBJECT must be a number in RANGE.  *VALUE stays as it is where
+ * the member is absent, which is an error unless OPTIONAL. */
+int json_reader_number(struct json_reader *reader, const json_t *object,
+                       const char *key, bool optional, enum json_range range,
+                       double *value);
+
+/* The same for a whole number LOW..HIGH. */
+int json_reader_count(struct json_reader *reader, const json_t *object,
+                      const char *key, bool optional, size_t low, size_t high,
+                      size_t *value);
+
+/* The same for a string that is not empty; *VALUE is borrowed. */
+int json_reader_string(struct json_reader *reader, const json_t *object,
+                       const char *key, bool optional, const char **value);
+
+/* Member KEY must be an array of LOW..HIGH elements; *VALUE as above. */
+int json_reader_array(struct json_reader *reader, const json_t *object,
+                      const char *key, bool optional, size_t low, size_t high,
+                      const json_t **value);
+
+/* Element INDEX of ARRAY, which is member KEY, must be a number in RANGE. */
+int json_reader_element(struct json_reader *reader, const json_t *array,
+                        const char *key, size_t index, enum json_range range,
+                        double *value);
+
+#endif /* COSCHED_JSON_READER_H */

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Machine descriptions as files. */
+
+#include "protocol/machine_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/cpulist.h"
+
+static int no_memory(struct json_reader *reader)
+{
+    return errtext_set(reader->err, ENOMEM, "%s: out of memory", reader->file);
+}
+
+/* The CPUs of node NODE into the machine of D; *TAKEN grows. */
+static int read_cpus(struct json_reader *reader, const json_t *object,
+                     struct machine *m, size_t node,
+                     struct cosched_cpuset *taken)
+{
+    struct cosched_cpuset set;
+    struct errtext why;
+    const char *list;
+
+    if (json_reader_string(reader, object, "cpus", false, &list) < 0)
+        return -1;
+    if (cpulist_parse(list, &set, &why) < 0)
+        return json_reader_fail(reader, "cpus", "%s", why.text);
+    if (cpuset_empty(&set))
+        return json_reader_fail(reader, "cpus", "has no CPU");
+    for (int cpu = -1; (cpu = cpuset_next(&set, cpu)) >= 0;) {
+        if (cpuset_has(taken, cpu))
+            return json_reader_fail(reader, "cpus",
+                                    "CPU %d is in cpu_nodes[%d], too", cpu,
+                                    m->cpu_node[cpu]);
+        m->cpu_node[cpu] = (int)node;
+        if ((size_t)cpu >= m->cpus)
+            m->cpus = (size_t)cpu + 1;
+    }
+    cpuset_or(taken, &set);
+    return 0;
+}
+
+static int read_cpu_nodes(struct json_reader *reader, const json_t *nodes,
+                          struct machine *m)
+{
+    static const char *const known[] = {"cpus", "memory", NULL};
+    struct cosched_cpuset taken = {0};
+    int rc = 0;
+
+    m->cpus = 0; /* as many as are named; there is room for all */
+    for (size_t i = 0; rc == 0 && i < m->cpu_nodes; i++) {
+        const json_t *node = json_array_get(nodes, i);
+        size_t mark = json_reader_enter_element(reader, "cpu_nodes", i);
+        size_t home = (size_t)m->home[i];
+        rc = json_reader_object(reader, node, known);
+        if (rc == 0)
+            rc = read_cpus(reader, node, m, i, &taken);
+        if (rc == 0)
+            rc = json_reader_count(reader, node, "memory",
+                                   m->mem_nodes == 1, 0, m->mem_nodes - 1,
+                                   &home);
+        m->home[i] = (int)home;
+        json_reader_leave(reader, mark);
+    }
+    return rc;
+}
+
+/* Mean service time: a number, or one for each kind of request (eq. 3.13). */
+static int read_service(struct json_reader *reader, const json_t *object,
+                        struct machine_service *service)
+{
+    static const char *const known[] = {"prefetch", "read", "write", NULL};
+    const json_t *value = json_object_get(object, "service_us");
+    double time;
+
+    if (!json_is_object(value)) {
+        if (json_reader_number(reader, object, "service_us", false,
+                               JSON_POSITIVE, &time) < 0)
+            return -1;
+        *service = (struct machine_service){time, time, time};
+        return 0;
+    }
+    size_t mark = json_reader_enter(reader, "service_us");
+    int rc = json_reader_object(reader, value, known);
+    if (rc == 0)
+        rc = json_reader_number(reader, value, "read", false, JSON_POSITIVE,
+                                &service->read_us);
+    if (rc == 0)
+        rc = json_reader_number(reader, value, "write", false, JSON_POSITIVE,
+                                &service->write_us);
+    if (rc == 0)
+        rc = json_reader_number(reader, value, "prefetch", false,
+                                JSON_POSITIVE, &service->prefetch_us);
+    json_reader_leave(reader, mark);
+    return rc;
+}
+
+static int read_mem_nodes(struct json_reader *reader, const json_t *nodes,
+                          struct machine_description *d)
+{
+    static const char *const known[] = {"service_us", NULL};
+    int rc = 0;
+
+    for (size_t j = 0; rc == 0 && j < d->machine->mem_nodes; j++) {
+        const json_t *node = json_array_get(nodes, j);
+        size_t mark = json_reader_enter_element(reader, "mem_nodes", j);
+        rc = json_reader_object(reader, node, known);
+        if (rc == 0)
+            rc = read_service(reader, node, &d->controller_service[j]);
+        d->machine->controller_service_us[j] = d->controller_service[j].read_us;
+        json_reader_leave(reader, mark);
+    }
+    return rc;
+}
+
+static int read_link(struct json_reader *reader, const json_t *object,
+                     struct machine_description *d, size_t index)
+{
+    static const char *const known[] = {"from", "to", "one_way", "service_us",
+                                        NULL};
+    const json_t *one_way = json_object_get(object, "one_way");
+    struct machine_link *link = &d->link[index];
+    size_t last = d->machine->mem_nodes - 1;
+
+    if (json_reader_object(reader, object, known) < 0 ||
+        json_reader_count(reader, object, "from", false, 0, last,
+                          &link->from) < 0 ||
+        json_reader_count(reader, object, "to", false, 0, last, &link->to) <
+            0 ||
+        read_service(reader, object, &d->link_service[index]) < 0)
+        return -1;
+    if (link->from == link->to)
+        return json_reader_fail(reader, "to", "is the same memory node %zu as "
+                                "from", link->to);
+    if (one_way && !json_is_boolean(one_way))
+        return json_reader_fail(reader, "one_way", "must be true or false");
+    link->one_way = json_is_true(one_way);
+    d->machine->link_service_us[index] = d->link_service[index].read_us;
+    return 0;
+}
+
+static int read_links(struct json_reader *reader, const json_t *links,
+                      struct machine_description *d)
+{
+    size_t count = json_array_size(links);
+    int rc = 0;
+
+    if (count == 0)
+        return 0;
+    d->link = calloc(count, sizeof(*d->link));
+    d->link_service = calloc(count, sizeof(*d->link_service));
+    d->machine->link_service_us =
+        calloc(count, sizeof(*d->machine->link_service_us));
+    if (!d->link || !d->link_service || !d->machine->link_service_us)
+        return no_memory(reader);
+    d->machine->links = count;
+    for (size_t l = 0; rc == 0 && l < count; l++) {
+        size_t mark = json_reader_enter_element(reader, "links", l);
+        rc = read_link(reader, json_array_get(links, l), d, l);
+        json_reader_leave(reader, mark);
+    }
+    return rc;
+}
+
+/* Where LINK leads from memory node AT, or -1. */
+static int across(const struct machine_link *link, size_t at)
+{
+    if (link->from == at)
+        return (int)link->to;
+    return link->to == at && !link->one_way ? (int)link->from : -1;
+}
+
+/* Breadth first from memory node HOME: the link by which each node is reached
+ * first and the node before it, -1 where it is not. */
+static void search(const struct machine_description *d, size_t home, int *by,
+                   int *before)
+{
+    size_t nodes = d->machine->mem_nodes, head = 0, tail = 0;
+    size_t queue[MACHINE_JSON_MAX_NODES];
+
+    for (size_t j = 0; j < nodes; j++)
+        by[j] = before[j] = -1;
+    queue[tail++] = home;
+    before[home] = (int)home;
+    while (head < tail) {
+        size_t at = queue[head++];
+        for (size_t l = 0; l < d->machine->links; l++) {
+            int next = across(&d->link[l], at);
+            if (next < 0 || before[next] >= 0)
+                continue;
+            by[next] = (int)l;
+            before[next] = (int)at;
+            queue[tail++] = (size_t)next;
+        }
+    }
+}
+
+/* Set the ROUTE to memory node TO that search() found. */
+static int follow(struct machine_route *route, size_t to, const int *by,
+                  const int *before)
+{
+    size_t hops = 0;
+
+    for (size_t at = to; by[at] >= 0; at = (size_t)before[at])
+        hops++;
+    if (hops == 0)
+        return 0;
+    route->link = calloc(hops, sizeof(*route->link));
+    if (!route->link)
+        return -1;
+    route->links = hops;
+    for (size_t at = to; by[at] >= 0; at = (size_t)before[at])
+        route->link[--hops] = (size_t)by[at];
+    return 0;
+}
+
+/* Routes with the fewest links wherever none was given.  Machines without any
+ * link are taken to be connected by something that never limits. */
+static int find_routes(struct json_reader *reader,
+                       struct machine_description *d)
+{
+    struct machine *m = d->machine;
+    int by[MACHINE_JSON_MAX_NODES], before[MACHINE_JSON_MAX_NODES];
+
+    for (size_t i = 0; m->links && i < m->cpu_nodes; i++) {
+        search(d, (size_t)m->home[i], by, before);
+        for (size_t j = 0; j < m->mem_nodes; j++) {
+            struct machine_route *route = &m->route[i * m->mem_nodes + j];
+            if (route->links)
+                continue;
+            if (before[j] < 0)
+                return json_reader_fail(reader, "links", "no way from "
+                                        "cpu_nodes[%zu] to mem_nodes[%zu]",
+                                        i, j);
+            if (follow(route, j, by, before) < 0)
+                return no_memory(reader);
+        }
+    }
+    return 0;
+}
+
+/* Check that LINKS lead from memory node AT to TO, and store them. */
+static int read_path(struct json_reader *reader, const json_t *links,
+                     const struct machine_description *d, size_t at, size_t to,
+                     struct machine_route *route)
+{
+    size_t count = json_array_size(links), last = d->machine->links - 1;
+
+    route->link = calloc(count, sizeof(*route->link));
+    if (!route->link)
+        return no_memory(reader);
+    route->links = count;
+    for (size_t h = 0; h < count; h++) {
+        double number = -1;
+        if (json_reader_element(reader, links, "links", h, JSON_NOT_NEGATIVE,
+                                &number) < 0)
+            return -1;
+        if (!json_is_integer(json_array_get(links, h)) || number > (double)last)
+            return json_reader_fail(reader, "links", "%g is not a link from 0 "
+                                    "to %zu", number, last);
+        route->link[h] = (size_t)number;
+        int next = across(&d->link[route->link[h]], at);
+        if (next < 0)
+            return json_reader_fail(reader, "links", "link %zu does not lead "
+                                    "away from mem_nodes[%zu]",
+                                    route->link[h], at);
+        at = (size_t)next;
+    }
+    if (at != to)
+        return json_reader_fail(reader, "links", "end at mem_nodes[%zu]", at);
+    return 0;
+}
+
+static int read_route(struct json_reader *reader, const json_t *object,
+                      const struct machine_description *d)
+{
+    static const char *const known[] = {"cpu_node", "memory", "links", NULL};
+    const struct machine *m = d->machine;
+    const json_t *links;
+    size_t node, memory;
+
+    if (json_reader_object(reader, object, known) < 0 ||
+        json_reader_count(reader, object, "cpu_node", false, 0,
+                          m->cpu_nodes - 1, &node) < 0 ||
+        json_reader_count(reader, object, "memory", false, 0, m->mem_nodes - 1,
+                          &memory) < 0 ||
+        json_reader_array(reader, object, "links", false, 1,
+                          MACHINE_JSON_MAX_NODES, &links) < 0)
+        return -1;
+    struct machine_route *route = &m->route[node * m->mem_nodes + memory];
+    if (route->links)
+        return json_reader_fail(reader, NULL, "a second route from "
+                                "cpu_nodes[%zu] to mem_nodes[%zu]", node,
+                                memory);
+    return read_path(reader, links, d, (size_t)m->home[node], memory, route);
+}
+
+static int read_routes(struct json_reader *reader, const json_t *routes,
+                       const struct machine_description *d)
+{
+    int rc = 0;
+
+    if (json_array_size(routes) > 0 && !d->machine->links)
+        return json_reader_fail(reader, "routes", "there are no links");
+    for (size_t r = 0; rc == 0 && r < json_array_size(routes); r++) {
+        size_t mark = json_reader_enter_element(reader, "routes", r);
+        rc = read_route(reader, json_array_get(routes, r), d);
+        json_reader_leave(reader, mark);
+    }
+    return rc;
+}
+
+/* All members of VALUE into D, which has nothing yet. */
+static int read_all(struct json_reader *reader, const json_t *value,
+                    struct machine_description *d)
+{
+    static const char *const known[] = {"name", "source", "cpu_nodes",
+                                        "mem_nodes", "links", "routes", NULL};
+    const json_t *cpu_nodes, *mem_nodes, *links = NULL, *routes = NULL;
+    const char *name = NULL, *source = NULL;
+
+    if (json_reader_object(reader, value, known) < 0 ||
+        json_reader_string(reader, value, "name", false, &name) < 0 ||
+        json_reader_string(reader, value, "source", true, &source) < 0 ||
+        json_reader_array(reader, value, "mem_nodes", false, 1,
+                          MACHINE_JSON_MAX_NODES, &mem_nodes) < 0 ||
+        json_reader_array(reader, value, "cpu_nodes", false, 1,
+                          MACHINE_JSON_MAX_NODES, &cpu_nodes) < 0 ||
+        json_reader_array(reader, value, "links", true, 0,
+                          MACHINE_JSON_MAX_LINKS, &links) < 0 ||
+        json_reader_array(reader, value, "routes", true, 0,
+                          MACHINE_JSON_MAX_NODES * MACHINE_JSON_MAX_NODES,
+                          &routes) < 0)
+        return -1;
+    d->name = strdup(name);
+    d->source = source ? strdup(source) : NULL;
+    d->machine = machine_new(COSCHED_MAX_CPUS, json_array_size(cpu_nodes),
+                             json_array_size(mem_nodes));
+    d->controller_service = calloc(json_array_size(mem_nodes),
+                                   sizeof(*d->controller_service));
+    if (!d->name || (source && !d->source) || !d->machine ||
+        !d->controller_service)
+        return no_memory(reader);
+    if (read_mem_nodes(reader, mem_nodes, d) < 0 ||
+        read_cpu_nodes(reader, cpu_nodes, d->machine) < 0 ||
+        read_links(reader, links, d) < 0 ||
+        read_routes(reader, routes, d) < 0 || find_routes(reader, d) < 0)
+        return -1;
+    /* What is read above is all that the model asks for. */
+    return machine_check(d->machine) == MODEL_OK
+               ? 0
+               : json_reader_fail(reader, NULL, "is no machine");
+}
+
+struct machine_description *machine_json_read(struct json_reader *reader,
+                                              const json_t *value)
+{
+    struct machine_description *d = calloc(1, sizeof(*d));
+
+    if (!d)
+        no_memory(reader);
+    else if (read_all(reader, value, d) == 0)
+        return d;
+    int saved = errno;
+    machine_description_free(d);
+    errno = saved;
+    return NULL;
+}
+
+struct machine_description *machine_json_load(const char *file,
+                                              struct errtext *err)
+{
+    struct json_reader reader = {.err = err};
+    json_t *root = json_reader_load(&reader, file);
+    struct machine_description *d =
+        root ? machine_json_read(&reader, root) : NULL;
+    int saved = errno;
+
+    json_decref(root);
+    errno = saved;
+    return d;
+}
+
+static json_t *write_service(const struct machine_service *s)
+{
+    if (s->read_us == s->write_us && s->read_us == s->prefetch_us)
+        return json_real(s->read_us);
+    return json_pack("{s:f, s:f, s:f}", "read", s->read_us, "write",
+                     s->write_us, "prefetch", s->prefetch_us);
+}
+
+static json_t *write_cpu_nodes(const struct machine *m)
+{
+    json_t *nodes = json_array();
+    char list[4096];
+
+    for (size_t i = 0; i < m->cpu_nodes; i++) {
+        struct cosched_cpuset set = {0};
+        for (size_t cpu = 0; cpu < m->cpus; cpu++)
+            if (m->cpu_node[cpu] == (int)i)
+                cpuset_add(&set, (int)cpu);
+        json_array_append_new(
+            nodes, json_pack("{s:s, s:i}", "cpus",
+                             cpulist_format(&set, list, sizeof(list)),
+                             "memory", m->home[i]));
+    }
+    return nodes;
+}
+
+static json_t *write_links(const struct machine_description *d)
+{
+    json_t *links = json_array();
+
+    for (size_t l = 0; l < d->machine->links; l++) {
+        json_t *link = json_pack(
+            "{s:I, s:I, s:o}", "from", (json_int_t)d->link[l].from, "to",
+            (json_int_t)d->link[l].to, "service_us",
+            write_service(&d->link_service[l]));
+        if (d->link[l].one_way)
+            json_object_set_new(link, "one_way", json_true());
+        json_array_append_new(links, link);
+    }
+    return links;
+}
+
+static json_t *write_routes(const struct machine *m)
+{
+    json_t *routes = json_array();
+
+    for (size_t r = 0; r < m->cpu_nodes * m->mem_nodes; r++) {
+        const struct machine_route *route = &m->route[r];
+        json_t *links = json_array();
+        for (size_t l = 0; l < route->links; l++)
+            json_array_append_new(links,
+                                  json_integer((json_int_t)route->link[l]));
+        if (route->links)
+            json_array_append_new(
+                routes, json_pack("{s:I, s:I, s:O}", "cpu_node",
+                                  (json_int_t)(r / m->mem_nodes), "memory",
+                                  (json_int_t)(r % m->mem_nodes), "links",
+                                  links));
+        json_decref(links);
+    }
+    return routes;
+}
+
+json_t *machine_json_write(const struct machine_description *d)
+{
+    json_t *memory = json_array();
+
+    for (size_t j = 0; j < d->machine->mem_nodes; j++)
+        json_array_append_new(
+            memory, json_pack("{s:o}", "service_us",
+                              write_service(&d->controller_service[j])));
+    return json_pack("{s:s, s:s*, s:o, s:o, s:o, s:o}", "name", d->name,
+                     "source", d->source, "cpu_nodes",
+                     write_cpu_nodes(d->machine), "mem_nodes", memory, "links",
+                     write_links(d), "routes", write_routes(d->machine));
+}
+
+double machine_service_mix(const struct machine_service *s, double reads,
+                           double writes, double prefetches)
+{
+    double all = reads + writes + prefetches;
+
+    return all > 0 ? (reads * s->read_us + writes * s->write_us +
+                      prefetches * s->prefetch_us) / all
+                   : s->read_us;
+}
+
+void machine_description_free(struct machine_description *d)
+{
+    if (!d)
+        return;
+    machine_free(d->machine);
+    free(d->link_service);
+    free(d->link);
+    free(d->controller_service);
+    free(d->source);
+    free(d->name);
+    free(d);
+}
