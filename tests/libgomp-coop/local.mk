@@ -56,7 +56,8 @@ home_programs = %D%/test_home %D%/test_home_mpi %D%/libtest_home_mpi.so
 	$(probe_compile) -o $@ $(srcdir)/%D%/test_home.c
 
 %D%/libtest_home_mpi.so: %D%/test_home.c
-	$(probe_compile) -DHOME_LIBRARY -fPIC -shared -o $@ \
+	$(probe_compile) -DHOME_LIBRARY -fPIC -shared \
+	    -Wl,-soname,libtest_home_mpi.so -o $@ \
 	    $(srcdir)/%D%/test_home.c
 
 %D%/test_home_mpi: %D%/test_home.c %D%/libtest_home_mpi.so

@@ -31,7 +31,9 @@ def change(agent, program, cpus):
 
 def check(path, cpus, *arguments, program="test_tls", **environment):
     print(program, *arguments, *environment.values(), flush=True)
-    with FakeAgent(path, cpus) as agent, \
+    # It begins on one CPU: the monitor starts the second worker.
+    with FakeAgent(path, cpus,
+                   spoil=lambda client: client.allot(cpus[:1])) as agent, \
             Program(*arguments, program=program, socket_path=path,
                     OMP_NUM_THREADS="7", **environment) as running:
         change(agent, running, cpus)
