@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Dynamic loops; included by local.mk.
+# Dynamic loops, and tasks that wait unseen; included by local.mk.
 
 EXTRA_DIST += tests/libgomp-coop/test_dynamic.py \
 	tests/libgomp-coop/test_dynamic.c \
-	tests/libgomp-coop/bench_dynamic.c
+	tests/libgomp-coop/bench_dynamic.c \
+	tests/libgomp-coop/test_spin.py \
+	tests/libgomp-coop/test_spin.c
 
 # By themselves: no libgomp needed.
 if HAVE_CMOCKA
@@ -19,8 +21,10 @@ tests_libgomp_coop_test_dynamic_claims_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS
 tests_libgomp_coop_test_dynamic_claims_LDADD = $(CMOCKA_LIBS) -lpthread
 
 if HAVE_GCC_SOURCE
-TESTS += tests/libgomp-coop/test_dynamic.py
-check_DATA += tests/libgomp-coop/test_dynamic tests/libgomp-coop/bench_dynamic
+TESTS += tests/libgomp-coop/test_dynamic.py tests/libgomp-coop/test_spin.py
+check_DATA += tests/libgomp-coop/test_dynamic \
+	tests/libgomp-coop/bench_dynamic \
+	tests/libgomp-coop/test_spin
 endif
 
 tests/libgomp-coop/test_dynamic: tests/libgomp-coop/test_dynamic.c
@@ -29,4 +33,8 @@ tests/libgomp-coop/test_dynamic: tests/libgomp-coop/test_dynamic.c
 tests/libgomp-coop/bench_dynamic: tests/libgomp-coop/bench_dynamic.c
 	$(probe_compile) -o $@ $(srcdir)/tests/libgomp-coop/bench_dynamic.c -lm
 
-CLEANFILES += tests/libgomp-coop/test_dynamic tests/libgomp-coop/bench_dynamic
+tests/libgomp-coop/test_spin: tests/libgomp-coop/test_spin.c
+	$(probe_compile) -o $@ $(srcdir)/tests/libgomp-coop/test_spin.c
+
+CLEANFILES += tests/libgomp-coop/test_dynamic \
+	tests/libgomp-coop/bench_dynamic tests/libgomp-coop/test_spin

@@ -4,6 +4,11 @@
 
 #include "watchdog.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "dispatch.h"
 #include "runq.h"
 #include "section.h"
@@ -14,51 +19,111 @@
 #define PATIENCE_NS 60000000ull
 #define PATIENCE_KNOWN_NS 5000000ull
 
+/* After so many times the patience a task is suspected even though others make
+   progress.  */
+#define PATIENCE_ALONE 8
+
+/* A system call that lasts longer counts as one that blocks.  */
+#define BLOCKED_NS 5000000ull
+
 /* After so long without a tick the whole process was stopped: that its tasks
    made no progress then means nothing.  */
 #define STOPPED_NS 200000000ull
 
-#define CALM_TICKS 20 /* without queued tasks, until idle spares retire */
+#define CALM_TICKS 3 /* without queued tasks, until idle spares retire */
 
 static unsigned spares;			     /* that may run now */
 static unsigned calm;			     /* ticks */
+static unsigned streak;			     /* ticks with more blocked ones */
+static uint64_t progress_ns;		     /* a suspect went on, last */
 static uint16_t needed[COSCHED_MAX_SECTIONS]; /* spares, by section */
 
-/* Has W been busy with one task for PATIENCE ns?  */
-static bool
-is_stalled (struct coop_worker *w, uint64_t now, uint64_t patience)
+/* What the last looks at each worker have shown.  */
+static struct
 {
+  unsigned looks; /* since its task began */
+  bool suspect;	  /* for longer than the patience */
+  bool blocked;	  /* in a system call */
+} seen[COOP_MAX_WORKERS];
+
+/* Totals of one tick.  */
+struct tally
+{
+  unsigned suspects; /* that compute, for all one can see */
+  unsigned lonely;   /* of these, for very long */
+  unsigned wanted;   /* workers with a CPU */
+  unsigned active;   /* workers and spares that are not blocked */
+};
+
+/* Does the kernel thread TID sleep?  */
+static bool
+is_asleep (pid_t tid)
+{
+  char path[48], text[128], *state;
+  snprintf (path, sizeof path, "/proc/self/task/%ld/stat", (long) tid);
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  ssize_t n = read (fd, text, sizeof text - 1);
+  close (fd);
+  text[n < 0 ? 0 : n] = '\0';
+  state = strrchr (text, ')');
+  return state && (state[2] == 'S' || state[2] == 'D');
+}
+
+/* The longer a task has been running, the less often /proc is asked.  */
+static void
+look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
+	 struct tally *t)
+{
+  unsigned i = w->index;
   unsigned long switches = coop_peek (&w->switches);
+
   if (coop_peek (&w->running) == NULL || switches != w->seen
       || w->seen_ns == 0)
     {
+      if (seen[i].suspect)
+	progress_ns = now;
+      seen[i].suspect = seen[i].blocked = false;
+      seen[i].looks = 0;
       w->seen = switches;
       w->seen_ns = now;
-      return false;
+      return;
     }
-  return now - w->seen_ns >= patience;
+  uint64_t since = now - w->seen_ns;
+  unsigned looks = seen[i].looks++;
+  if (since >= BLOCKED_NS && w->tid && (looks & (looks - 1)) == 0)
+    seen[i].blocked = is_asleep (w->tid);
+  if (seen[i].blocked || since < patience)
+    return;
+  seen[i].suspect = true;
+  t->suspects++;
+  t->lonely += since >= patience * PATIENCE_ALONE;
 }
 
-
-static unsigned
-count_stalled (uint64_t now, uint64_t patience)
+static struct tally
+look_at_all (uint64_t now, uint64_t patience)
 {
   static uint64_t last;
-  unsigned stalled = 0;
+  struct tally t = { 0, 0, 0, 0 };
+  unsigned n = coop_nworkers + coop_nspares;
+  bool stopped = now - last > STOPPED_NS;
 
-  if (now - last > STOPPED_NS)
-    {
-      for (unsigned i = 0; i < coop_nworkers; i++)
-	coop_workers[i].seen_ns = 0;
-      for (unsigned i = 0; i < coop_nspares; i++)
-	coop_workers[COOP_SPARE_FIRST + i].seen_ns = 0;
-    }
   last = now;
-  for (unsigned i = 0; i < coop_nworkers; i++)
-    stalled += is_stalled (&coop_workers[i], now, patience);
-  for (unsigned i = 0; i < coop_nspares; i++)
-    stalled += is_stalled (&coop_workers[COOP_SPARE_FIRST + i], now, patience);
-  return stalled;
+  for (unsigned i = 0; i < n; i++)
+    {
+      bool regular = i < coop_nworkers;
+      struct coop_worker *w
+	  = &coop_workers[regular ? i : COOP_SPARE_FIRST + i - coop_nworkers];
+      if (stopped)
+	w->seen_ns = 0;
+      look_at (w, now, patience, &t);
+      if (!coop_may_run (w))
+	continue;
+      t.wanted += regular;
+      t.active += !seen[w->index].blocked;
+    }
+  return t;
 }
 
 /* Retires spares that sleep, from the last one down.  */
@@ -76,9 +141,8 @@ retire (void)
 }
 
 static void
-add (unsigned queued, unsigned known)
+add (unsigned more, unsigned queued, unsigned section)
 {
-  unsigned more = spares > known ? spares : known > 0 ? known : 1;
   if (more > queued)
     more = queued;
   if (spares + more > COOP_MAX_SPARES)
@@ -89,6 +153,29 @@ add (unsigned queued, unsigned known)
   coop_worker_spares (spares);
   coop_section_extra_workers (more);
   coop_dispatch_ready (more);
+  if (section < COSCHED_MAX_SECTIONS && needed[section] < spares)
+    needed[section] = (uint16_t) spares;
+}
+
+/* How many spares more T asks for.  Each tick without progress doubles them,
+   as does each tick in which those added last are blocked, too.  */
+static unsigned
+ask (const struct tally *t, unsigned known, uint64_t now, uint64_t patience)
+{
+  unsigned more = 0;
+
+  if (t->active < t->wanted)
+    {
+      more = (t->wanted - t->active) << streak;
+      streak += streak < 8;
+    }
+  else
+    streak = 0;
+  if (t->suspects && now - progress_ns >= patience)
+    more += spares > 0 ? spares : 1;
+  else if (t->lonely && more == 0)
+    more = 1;
+  return more > 0 && spares + more < known ? known - spares : more;
 }
 
 bool
@@ -97,27 +184,25 @@ coop_watchdog_tick (uint64_t now)
   unsigned section = coop_section_current ();
   unsigned known = section < COSCHED_MAX_SECTIONS ? needed[section] : 0;
   unsigned queued = coop_runq_total ();
-  unsigned stalled
-      = count_stalled (now, known ? PATIENCE_KNOWN_NS : PATIENCE_NS);
+  uint64_t patience = known ? PATIENCE_KNOWN_NS : PATIENCE_NS;
 
   if (queued == 0)
     {
+      streak = 0;
       if (spares && ++calm >= CALM_TICKS)
 	retire ();
       return spares > 0;
     }
   calm = 0;
-  if (stalled)
-    {
-      add (queued, known);
-      if (section < COSCHED_MAX_SECTIONS && needed[section] < spares)
-	needed[section] = (uint16_t) spares;
-    }
+  struct tally t = look_at_all (now, patience);
+  add (ask (&t, known, now, patience), queued, section);
   return true;
 }
 
 void
 coop_watchdog_reset (void)
 {
-  spares = calm = 0;
+  spares = calm = streak = 0;
+  progress_ns = 0;
+  memset (seen, 0, sizeof seen);
 }

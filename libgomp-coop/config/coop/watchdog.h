@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
 /* Copyright (C) 2026 The coschedule developers */
-/* Watchdog: programs that spin on variables of their own.
+/* Watchdog: tasks that keep a worker although others wait for one.
 
    A task that waits in a loop of the program's own never reaches a scheduling
    point; if the task it waits for is queued behind it, both wait for ever.
-   When tasks are queued and a worker has been busy with one task for too long,
-   the watchdog lets spares run, twice as many at each tick, until each task
-   that can run does: then the kernel's time slices resolve the wait.  Spares
-   stay on the CPUs of the allotment.  A task that just computes for long looks
-   the same; then the spares cost time slicing, but not correctness.
+   When tasks are queued, a worker has been busy with one task for too long and
+   no such worker has gone on for a while, the watchdog lets spares run, twice
+   as many at each tick, until each task that can run does: then the kernel's
+   time slices resolve the wait.  Spares stay on the CPUs of the allotment.  A
+   task that just computes for long looks the same; then the spares cost time
+   slicing, but not correctness, and no more of them come once it ends.
 
-   How many spares a section needed is remembered, so that its next run gets
-   them at the first tick.  */
+   A task that blocks in the kernel leaves its worker's CPU idle.  /proc tells:
+   after a tick there is a spare for each worker that sleeps so.
+
+   Spares retire soon after the queues are empty.  How many a section needed is
+   remembered, so that its next run gets them at the first tick.  */
 
 #ifndef COOP_WATCHDOG_H
 #define COOP_WATCHDOG_H 1

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Threads that wait for each other in ways the runtime does not see.
+ *
+ * usage: test_spin pipeline ROUNDS | regions ROUNDS | pipe ROUNDS | sleep MS
+ *
+ *   pipeline  each thread spins until its right neighbour has done the round
+ *   regions   the same, a region for each round
+ *   pipe      odd threads read from a pipe what even ones write later
+ *   sleep     one thread sleeps, the others compute
+ * Prints PASS and how many milliseconds it took. */
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { THREADS_MAX = 4096 };
+
+static struct {
+    int round;
+    char line[60];
+} done[THREADS_MAX];
+
+static int wrong;
+
+static void spin_until(int thread, int round)
+{
+    while (__atomic_load_n(&done[thread].round, __ATOMIC_ACQUIRE) < round) {
+    }
+}
+
+/* Round ROUND of the current thread, after its right neighbour's, which begins
+ * later; the last thread waits for the first one's round before. */
+static void step(int round)
+{
+    int me = omp_get_thread_num(), team = omp_get_num_threads();
+
+    spin_until((me + 1) % team, me == team - 1 ? round - 1 : round);
+    if (done[me].round != round - 1)
+        wrong = 1;
+    __atomic_store_n(&done[me].round, round, __ATOMIC_RELEASE);
+}
+
+static void pipeline(int rounds)
+{
+#pragma omp parallel
+    for (int i = 1; i <= rounds; i++)
+        step(i);
+}
+
+static void regions(int rounds)
+{
+    for (int i = 1; i <= rounds; i++) {
+#pragma omp parallel
+        step(i);
+    }
+}
+
+/* The first half of the team reads, so it begins first. */
+static void pipes(int rounds)
+{
+    static int fd[THREADS_MAX][2];
+    int half = omp_get_max_threads() / 2;
+
+    for (int i = 0; i < half; i++)
+        if (pipe(fd[i]))
+            exit(1);
+    for (int r = 0; r < rounds; r++) {
+#pragma omp parallel num_threads(2 * half)
+        {
+            int me = omp_get_thread_num();
+            char c = 0;
+            if (me < half ? read(fd[me][0], &c, 1) != 1
+                          : write(fd[me - half][1], "x", 1) != 1)
+                wrong = 1;
+        }
+    }
+}
+
+/* How long the others were kept waiting by one that sleeps. */
+static double sleeper(int ms)
+{
+    double begin = omp_get_wtime(), last = begin;
+
+#pragma omp parallel
+    {
+        if (omp_get_thread_num() == 0)
+            usleep((useconds_t) ms * 1000);
+        else {
+#pragma omp critical
+            if (omp_get_wtime() > last)
+                last = omp_get_wtime();
+        }
+    }
+    return last - begin;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    int n = atoi(argv[2]);
+    double begin = omp_get_wtime(), took = -1;
+
+    if (strcmp(argv[1], "pipeline") == 0)
+        pipeline(n);
+    else if (strcmp(argv[1], "regions") == 0)
+        regions(n);
+    else if (strcmp(argv[1], "pipe") == 0)
+        pipes(n);
+    else
+        took = sleeper(n);
+    if (took < 0)
+        took = omp_get_wtime() - begin;
+    printf("%s %.1f\n", wrong ? "FAIL" : "PASS", took * 1e3);
+    return wrong;
+}

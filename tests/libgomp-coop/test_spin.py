@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Tasks that spin on each other's flags, or block in the kernel until a task
+behind them in the queue has run: all end, with all CPUs, with one, and while
+CPUs are taken and given; the runtime says that it used more workers."""
+
+import subprocess
+
+from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus
+
+
+def run(path, cpus, mode, team, arguments, sets):
+    with FakeAgent(path, cpus) as agent, \
+            Program(*arguments, program="test_spin", socket_path=path,
+                    COSCHED_MODE=mode, OMP_NUM_THREADS=str(team)) as program:
+        client = agent.client()
+        changes = 0
+        while program.process.poll() is None:
+            if changes < len(sets) or len(sets) > 1:
+                client.allot(sets[changes % len(sets)])
+                changes += 1
+            try:
+                program.process.wait(0.003)
+            except subprocess.TimeoutExpired:
+                continue
+        extra = client.header_of_report()["extra_workers"]
+        out, err = program.process.communicate()
+        assert program.process.returncode == 0 and out.startswith("PASS"), (
+            mode, team, arguments, sets, out, err)
+        assert extra > 0, (mode, team, arguments, sets)
+        print(f"{mode}, {team} tasks, {' '.join(arguments)}, "
+              f"{len(sets)} allotments: {out.split()[1]} ms, "
+              f"{extra} more workers")
+
+
+def main():
+    needs_probe()
+    cpus = two_cpus()
+    with directory() as path:
+        for mode in ("donor", "ult"):
+            for team, arguments in ((8, ["pipeline", "2"]),
+                                    (8, ["regions", "3"]),
+                                    (40, ["pipeline", "1"]),
+                                    (40, ["pipe", "3"])):
+                for sets in ([cpus], [cpus[:1]], [cpus, cpus[:1], cpus[1:]]):
+                    run(f"{path}/sock", cpus, mode, team, arguments, sets)
+
+
+main()
