@@ -66,13 +66,14 @@ static void sum_stations(struct solver *s, size_t less)
                 n * share[k] * s->net->visits[e] * s->net->service[e];
         }
     }
-    /* The stream of posted requests takes its load off the server.  Both loads
-     * together are 1 at most, which holds the first rounds, where shares are
-     * far too high, near the solution. */
+    /* The stream of posted requests takes its load off the server.  As both
+     * loads together are 1 at most, 1 / free is no more than 1 + load / reads;
+     * twice that holds the first rounds, where shares are far too high, near
+     * the solution and leaves room for the approximation's own error. */
     for (size_t i = 0; i < s->stations; i++) {
         double free = 1 - fmin(s->load[i], POSTED_LOAD);
         s->slower[i] = reads[i] > 0
-                           ? fmin(1 / free, 1 + s->load[i] / reads[i])
+                           ? fmin(1 / free, 2 + 2 * s->load[i] / reads[i])
                            : 1 / free;
     }
 }

@@ -20,7 +20,8 @@ validation = docs/model/validation
 
 EXTRA_PROGRAMS += %D%/validate/validate_model
 CLEANFILES += %D%/validate/validate_model$(EXEEXT) $(validation).json \
-	$(validation).md $(validation)-speed.svg docs/model/nupoco-figures.svg
+	$(validation).md $(validation)-speed.svg \
+	$(validation)-loopperf.svg docs/model/nupoco-figures.svg
 EXTRA_DIST += %D%/validate/report.py %D%/validate/svg.py
 
 %C%_validate_validate_model_SOURCES = \
@@ -30,6 +31,10 @@ EXTRA_DIST += %D%/validate/report.py %D%/validate/svg.py
 	%D%/validate/loops.h \
 	%D%/validate/mixes.c \
 	%D%/validate/mixes.h \
+	%D%/validate/predict.c \
+	%D%/validate/predict.h \
+	%D%/validate/speedups.c \
+	%D%/validate/speedups.h \
 	%D%/validate/truth.c \
 	%D%/validate/truth.h \
 	%D%/validate/validate.c \

@@ -82,26 +82,38 @@ static double speed(struct subject *s, size_t dop, const struct demand *d,
     return status == MODEL_OK ? result : -1;
 }
 
-/* Computing that a profile's run had to do, core us: where its speed takes as
- * long as was measured (3.11).  Less computing means a higher rate of requests
- * and less speed; bisection of what both sides imply. */
+/* Does a loop that has CPU_US of computing to do take no longer than PROFILE's
+ * run?  Less computing means a higher rate of requests and less speed. */
+static bool fits(struct subject *s, const struct speedup_profile *p,
+                 const struct demand *d, double cpu_us)
+{
+    return speed(s, p->dop, d, cpu_us) * p->total_us >= cpu_us;
+}
+
+/* Computing that a profile's run had to do, core us: where it takes as long as
+ * was measured (3.11).  Like the papers' iteration (3.12) this begins at the
+ * total time and goes down to the first solution; then it halves the interval.
+ * Negative if there is none: stalls alone are said to take longer. */
 static double computing(struct subject *s, const struct speedup_profile *p,
                         const struct demand *d)
 {
-    double low = 1e-4, high = 1, most = p->cpu_us + p->stall_us;
+    double most = p->cpu_us + p->stall_us, high = most, low = 0.95 * most;
 
-    for (int round = 0; round < 50; round++) {
-        double middle = sqrt(low * high);
-        double v = speed(s, p->dop, d, middle * most);
-
-        if (v < 0)
+    while (!fits(s, p, d, low)) {
+        high = low;
+        low *= 0.95;
+        if (low < 1e-3 * most)
             return -1;
-        if (v * p->total_us > middle * most)
+    }
+    while (high - low > 1e-9 * most) {
+        double middle = (low + high) / 2;
+
+        if (fits(s, p, d, middle))
             low = middle;
         else
             high = middle;
     }
-    return sqrt(low * high) * most;
+    return low;
 }
 
 /* LoopPerf-S and -T (thesis 3.14, 3.15, 3.4.2) with one solver of the

@@ -13,7 +13,7 @@ def ticks(low, high, count=5):
     span = (high - low) / count
     unit = 10 ** math.floor(math.log10(span))
     step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= span)
-    first = -(-low // step)
+    first = math.ceil(low / step)
     out = []
     while first * step <= high * (1 + 1e-9):
         out.append(round(first * step, 10))

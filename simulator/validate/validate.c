@@ -8,11 +8,13 @@
 
 #include "simulator/validate/figures.h"
 #include "simulator/validate/mixes.h"
+#include "simulator/validate/speedups.h"
 #include "simulator/validate/truth.h"
 #include "simulator/validate/worlds.h"
 
 /* Errors that the product promises, in percent. */
 #define TARGET_MVA 2.0
+#define TARGET_LOOPPERF_T 5.0
 
 static const struct truth_variant variants[] = {
     {"exponential", MEMSYS_EXPONENTIAL, TRUTH_WINDOW, false},
@@ -95,16 +97,100 @@ static void validate_speeds(struct output *out, const struct world *worlds,
     }
 }
 
+/* The loops as they are simulated. */
+static void write_loops(struct output *out)
+{
+    for (size_t i = 0; i < LOOPS; i++) {
+        const struct loop_traits *l = &loops[i];
+
+        fprintf(out->json,
+                "%s\n  {\"table\": \"loop\", \"loop\": \"%s.%s\", "
+                "\"scaling\": %.2f, \"assumed\": %s, "
+                "\"rate_per_us\": %g, \"growth\": %.2f, \"write\": %.2f, "
+                "\"prefetch\": [%.2f, %.2f]}",
+                out->first ? "" : ",", l->app, l->name, l->scaling,
+                l->assumed ? "true" : "false", l->rate_per_us, l->growth,
+                l->write, l->prefetch[0], l->prefetch[1]);
+        out->first = false;
+    }
+}
+
+static void write_curve(struct output *out, const struct world *worlds,
+                        const struct speedup_case *c)
+{
+    const struct world *world = &worlds[c->world];
+
+    for (size_t s = 0; s < world->steps; s++) {
+        fprintf(out->json,
+                ",\n  {\"table\": \"speedup\", \"machine\": \"%s\", "
+                "\"loop\": \"%s.%s\", \"nodes\": %zu, "
+                "\"simulated\": %.4f",
+                world->name, loops[c->loop].app, loops[c->loop].name,
+                world->dop[s], c->truth[s]);
+        for (size_t k = 0; k < SPEEDUP_METHODS; k++)
+            if (c->known[k])
+                fprintf(out->json, ", \"%s\": %.4f", speedup_method_names[k],
+                        c->predicted[k][s]);
+        fprintf(out->json, "}");
+    }
+}
+
+static void write_looperrors(struct output *out, const char *machine,
+                             const struct speedup_errors *e)
+{
+    printf("%-18s %5zu", machine, e->loops);
+    for (size_t k = 0; k < SPEEDUP_METHODS; k++) {
+        fprintf(out->json,
+                ",\n  {\"table\": \"loopperf\", \"machine\": \"%s\", "
+                "\"method\": \"%s\", \"loops\": %zu, "
+                "\"unknown\": %zu, \"mape\": %.3f, \"worst\": %.3f, "
+                "\"noise\": %.3f}",
+                machine, speedup_method_names[k], e->loops, e->unknown[k],
+                e->mape[k], e->worst[k], e->noise);
+        printf("  %6.2f", e->mape[k]);
+    }
+    printf("   (simulation +-%.2f)\n", e->noise);
+}
+
+static void validate_speedups(struct output *out, const struct world *worlds,
+                              struct speedup_case *cases)
+{
+    size_t count = speedups_run(worlds, cases);
+
+    printf("\nMean error of loops' speedups in percent, by method:\n");
+    for (size_t k = 0; k < SPEEDUP_METHODS; k++)
+        printf("  %zu: %s\n", k + 1, speedup_method_names[k]);
+    for (size_t i = 0; i < count; i++) {
+        if (cases[i].failed) {
+            fprintf(stderr, "validate_model: speedup %zu failed\n", i);
+            out->missed = true;
+        } else {
+            write_curve(out, worlds, &cases[i]);
+        }
+    }
+    for (size_t w = 0; w <= WORLDS; w++) {
+        struct speedup_errors e = speedups_errors(worlds, cases, count, w);
+
+        if (e.loops > 0)
+            write_looperrors(out, w < WORLDS ? worlds[w].name : "all", &e);
+        if (w == WORLDS && (e.unknown[SPEEDUP_CLOSED_T] > 0 ||
+                            !(e.mape[SPEEDUP_CLOSED_T] <= TARGET_LOOPPERF_T)))
+            out->missed = true;
+    }
+}
+
 static int validate(const char *path)
 {
     struct world worlds[WORLDS];
     struct output out = {.json = fopen(path, "w"), .first = true};
     struct mix *mix = calloc(MIXES_ALONE, sizeof(*mix));
-    bool ready = mix != NULL;
+    struct speedup_case *cases = calloc(SPEEDUP_CASES, sizeof(*cases));
+    bool ready = mix && cases;
 
     if (!out.json) {
         fprintf(stderr, "validate_model: %s: cannot write\n", path);
         free(mix);
+        free(cases);
         return EXIT_FAILURE;
     }
     for (size_t w = 0; w < WORLDS; w++) {
@@ -113,7 +199,9 @@ static int validate(const char *path)
     }
     fprintf(out.json, "[");
     if (ready) {
+        write_loops(&out);
         validate_speeds(&out, worlds, mix);
+        validate_speedups(&out, worlds, cases);
         if (!figures_write(out.json, out.first))
             out.missed = true;
     }
@@ -121,6 +209,7 @@ static int validate(const char *path)
     for (size_t w = 0; w < WORLDS; w++)
         machine_free(worlds[w].machine);
     free(mix);
+    free(cases);
     if (fclose(out.json) != 0 || !ready || out.missed) {
         fprintf(stderr, "validate_model: %s\n",
                 !ready       ? "out of memory"

@@ -235,6 +235,32 @@ static void test_posted(void **state)
     assert_near(s.utilisation[0], 1, 0.03);
 }
 
+/* Readers that also post, up to four times as much, whatever the load: a
+ * solution is found and no server does more than it can. */
+static void test_posted_and_read(void **state)
+{
+    struct dice dice = {8};
+
+    (void)state;
+    for (int round = 0; round < 500; round++) {
+        struct tables t = random_tables(&dice);
+        double much = pow(1000, dice_unit(&dice)) / 30;
+        for (size_t e = 0; e < K * S; e++) {
+            t.visits[e] *= much;
+            t.posted[e] = t.visits[e] * 4 * dice_unit(&dice);
+        }
+        struct solved s = solve((enum network_method)(round % 2), &t);
+        for (size_t i = 0; i < S; i++) {
+            double load = 0;
+            for (size_t k = 0; k < K; k++)
+                load += (double)t.count[k] * s.share[k] *
+                        (t.visits[k * S + i] + t.posted[k * S + i]) *
+                        t.service[k * S + i];
+            assert_true(load <= 1.06); /* an approximation */
+        }
+    }
+}
+
 static void test_bad_input(void **state)
 {
     struct tables good = {.count = {1, 1}};
@@ -282,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_permutation_and_units),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_posted),
+        cmocka_unit_test(test_posted_and_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
