@@ -5,6 +5,7 @@
  * usage: test_stack NAME
  *
  *   deep       each thread goes down 4 MiB, then serial code until stdin ends
+ *   hold       each goes down 4 MiB, then waits with 1 MiB of it in use
  *   overflow   one thread recurses without end
  *   frame      one thread has an array that is too large for its stack
  *   initial    the initial thread recurses without end
@@ -78,6 +79,35 @@ static int deep(void)
     {
         touch(DEEP);
         sum++;
+    }
+    return sum;
+}
+
+/* Thread 0 waits for the user, the others in a barrier for thread 0. */
+static __attribute__((noinline)) int hold_at(int me, size_t size)
+{
+    volatile unsigned char *array = __builtin_alloca(size);
+    int good = 1;
+
+    for (size_t i = 0; i < size; i++)
+        array[i] = (unsigned char)(i * 7 + (size_t)me);
+#pragma omp barrier
+    if (me == 0)
+        wait_for_stdin();
+#pragma omp barrier
+    for (size_t i = 0; i < size; i++)
+        good &= array[i] == (unsigned char)(i * 7 + (size_t)me);
+    return good;
+}
+
+static int hold(void)
+{
+    int sum = 0;
+
+#pragma omp parallel reduction(+ : sum)
+    {
+        touch(DEEP);
+        sum += hold_at(omp_get_thread_num(), 1 << 20);
     }
     return sum;
 }
@@ -178,6 +208,8 @@ int main(int argc, char **argv)
         signal(SIGSEGV, handle);
     if (!strcmp(name, "deep"))
         sum = deep();
+    else if (!strcmp(name, "hold"))
+        sum = hold();
     else if (!strcmp(name, "tasks"))
         sum = tasks();
     else if (!strcmp(name, "gdb"))
