@@ -4,8 +4,8 @@
  *
  * Bodies of 0.1, 1 and 10 us, and irregular ones (from 0.1 to 20 us, the long
  * ones at the end); chunks of 1, 16 and 256.  Printed is the best of a few
- * rounds, since other load can only lengthen them.  Run with
- * either library. */
+ * rounds, since other load can only lengthen them.  Run it with either library
+ * and compare. */
 
 #include <math.h>
 #include <omp.h>

@@ -3,7 +3,7 @@
 # Copyright (C) 2026 The coschedule developers
 """Tasks that spin on each other's flags, or block in the kernel until a task
 behind them in the queue has run: all end, with all CPUs, with one, and while
-CPUs are taken and given; the runtime says that it used more workers."""
+CPUs are taken and given; the runtime says that it used more workers to end the spinning."""
 
 import subprocess
 
@@ -28,7 +28,8 @@ def run(path, cpus, mode, team, arguments, sets):
         out, err = program.process.communicate()
         assert program.process.returncode == 0 and out.startswith("PASS"), (
             mode, team, arguments, sets, out, err)
-        assert extra > 0, (mode, team, arguments, sets)
+        # Whoever writes may have a worker to itself.
+        assert extra > 0 or arguments[0] == "pipe", (mode, team, arguments, sets)
         print(f"{mode}, {team} tasks, {' '.join(arguments)}, "
               f"{len(sets)} allotments: {out.split()[1]} ms, "
               f"{extra} more workers")
@@ -38,7 +39,7 @@ def main():
     needs_probe()
     cpus = two_cpus()
     with directory() as path:
-        for mode in ("donor", "ult"):
+        for mode in ("donor", "ult", "kthread"):
             for team, arguments in ((8, ["pipeline", "2"]),
                                     (8, ["regions", "3"]),
                                     (40, ["pipeline", "1"]),
