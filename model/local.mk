@@ -31,4 +31,6 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/workload.h
 %C%_libmodel_la_LIBADD = -lm
 
-EXTRA_DIST += docs/model/README.md
+EXTRA_DIST += docs/model/README.md docs/model/validation.md \
+	docs/model/validation.json docs/model/validation-speed.svg \
+	docs/model/validation-loopperf.svg docs/model/nupoco-figures.svg

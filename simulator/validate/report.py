@@ -74,8 +74,8 @@ take longer than it did. MAPE in percent (worst case), all numbers of CPU nodes 
 
 LOOPPERF_AFTER = """
 The thesis reports 8 % for LoopPerf-T and 14 % for -S on its Opteron, 7 % on its Intel machine,
-against real runs. -S errs where the mix changes with the nodes: it thinks prefetches as frequent as on one.
-Lines: predicted; dots: simulated.
+against real runs. -S errs where the mix changes with the nodes: it thinks prefetches as frequent as
+on one. Lines: predicted; dots: simulated.
 
 ![Speedups of the loops on the Opteron](validation-loopperf.svg)
 """
