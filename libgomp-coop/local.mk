@@ -23,7 +23,10 @@ EXTRA_DIST += \
 	tests/libgomp-coop/bench_moves.c \
 	tests/libgomp-coop/bench_overhead.c \
 	tests/libgomp-coop/libgomp_conformance \
-	tests/libgomp-coop/libgomp_symbols
+	tests/libgomp-coop/libgomp_symbols \
+	tests/libgomp-coop/stress/program.py \
+	tests/libgomp-coop/stress/stress \
+	tests/libgomp-coop/stress/test_stress
 
 if HAVE_GCC_SOURCE
 coschedlibgompdir = $(cosched_libgompdir)
@@ -62,7 +65,8 @@ CLEANFILES += $(runtime_benches)
 
 TESTS += \
 	tests/libgomp-coop/libgomp_symbols \
-	tests/libgomp-coop/libgomp_conformance
+	tests/libgomp-coop/libgomp_conformance \
+	tests/libgomp-coop/stress/test_stress
 
 # All suites and modes, with and without a fake agent: about 20 minutes.
 conformance: $(libgomp_coop_libraries) tests/libgomp-coop/toggler
@@ -83,13 +87,19 @@ bench-runtime: $(libgomp_coop_libraries) $(runtime_benches) \
 	$(srcdir)/tests/libgomp-coop/bench-runtime $(BENCH_OPTIONS) \
 	    --json bench/bench-runtime.json
 
+# Random programs, disturbed: other ones each time, for ten minutes, unless
+# STRESS_OPTIONS says else.
+stress: $(libgomp_coop_libraries) tests/libgomp-coop/toggler
+	$(srcdir)/tests/libgomp-coop/stress/stress --cc '$(JOBS_CC)' \
+	    $(if $(STRESS_OPTIONS),$(STRESS_OPTIONS),--seconds 600)
+
 CLEANFILES += conformance.json bench/bench-standalone.json \
 	bench/bench-runtime.json
 endif
 
 clean-local:
 	rm -rf $(addprefix %D%/,src src.new conf stock coop lib-stock lib-coop \
-	    conformance.work settings sources.sha256 build.log \
+	    conformance.work stress.work settings sources.sha256 build.log \
 	    .unpacked .configured .hooks .lock)
 
-.PHONY: bench-runtime bench-standalone conformance
+.PHONY: bench-runtime bench-standalone conformance stress
