@@ -4,12 +4,10 @@
 
 #include "coop.h"
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 __thread struct coop_tls coop_tls;
 struct coop_worker coop_workers[COOP_MAX_WORKERS];
@@ -26,21 +24,19 @@ coop_now_ns (void)
   return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
-/* Programs may expect errno to survive a barrier, as with upstream's.  */
+/* Errno is left alone, not put back: programs may expect it to survive a
+   barrier, and on the thread of a donor it is another's once its task is
+   ready.  */
 void
 coop_futex_sleep (int *word, int value)
 {
-  int saved = errno;
-  syscall (SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
-  errno = saved;
+  coop_syscall (SYS_futex, (long) word, FUTEX_WAIT_PRIVATE, value, 0);
 }
 
 void
 coop_futex_wake (int *word, int count)
 {
-  int saved = errno;
-  syscall (SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
-  errno = saved;
+  coop_syscall (SYS_futex, (long) word, FUTEX_WAKE_PRIVATE, count, 0);
 }
 
 void
