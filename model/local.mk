@@ -4,6 +4,8 @@
 noinst_LTLIBRARIES += %D%/libmodel.la
 
 %C%_libmodel_la_SOURCES = \
+	%D%/alike.c \
+	%D%/alike.h \
 	%D%/closed.c \
 	%D%/closed.h \
 	%D%/divide.c \
@@ -22,6 +24,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/greedy.c \
 	%D%/policy/nupoco.c \
 	%D%/policy/shares.h \
+	%D%/quadrature.c \
+	%D%/quadrature.h \
 	%D%/station.c \
 	%D%/station.h \
 	%D%/status.h \

@@ -30,7 +30,7 @@
 #include "model/status.h"
 
 #define MVA_EXACT_STATES 4096
-#define MVA_MAX_CLASSES 64
+#define MVA_MAX_CLASSES 256
 
 enum mva_method {
     MVA_AUTOMATIC,

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "model/divide.h"
-#include "model/mva.h"
 #include "model/placement.h"
 #include "model/policy/shares.h"
+#include "model/system.h"
 
 const struct policy *const policies[] = {
     &policy_nupoco,
@@ -47,7 +47,7 @@ static enum model_status check_input(const struct policy_input *input)
 {
     const struct machine *machine = input->machine;
 
-    if (input->job_count < 1 || input->job_count > MVA_MAX_CLASSES ||
+    if (input->job_count < 1 || input->job_count > SYSTEM_MAX_JOBS ||
         machine_check(machine) != MODEL_OK)
         return MODEL_EINVAL;
     for (size_t cpu = 0; cpu < machine->cpus; cpu++)

@@ -10,239 +10,385 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A station's customers and solution.  Neighbours are often alike (interleaved
- * memory, equal links): then the last solution is the next one, too. */
-struct station_memo {
-    struct mva_class classes[MVA_MAX_CLASSES];
-    struct mva_result results[MVA_MAX_CLASSES];
-    size_t count;
-    double service;
-    enum mva_method method;
+#include "model/alike.h"
+#include "model/quadrature.h"
+
+/* Rules for up to 1, 2, 4, ... 256 customers. */
+#define RULES 9
+
+/* Neighbouring CPU nodes of the same kind with the same cores of each job. */
+struct run {
+    size_t node, length;
+    size_t jobs, first; /* those with cores here are job[first ..] */
 };
 
-/* Work space of one solution; rates are per us, times in us. */
-struct solution {
-    const struct system_input *in;
-    double *rate;     /* [cpu_nodes * mem_nodes] requests of a whole CPU node */
-    double *response; /* [cpu_nodes * mem_nodes] controller and links (3.8) */
-    double *share;    /* [cpu_nodes * jobs] computing share of a core (4.5) */
-    struct mva_class classes[MVA_MAX_CLASSES]; /* of the next station */
-    size_t count;
-    struct station_memo memo; /* the last station that was solved */
+/* Rates are per us, times in us. */
+struct system_workspace {
+    struct alike alike;
+    size_t max_jobs;
+    struct system_input in;
+    struct quadrature *rule; /* [RULES], those that may be needed */
+    struct run *run;         /* [cpu_nodes] */
+    size_t runs;
+    size_t *run_of;          /* [cpu_nodes] */
+    size_t *job;             /* [cpu_nodes * max_jobs] */
+    double *rate;     /* [runs * groups] requests of one CPU node to a memory */
+    double *response; /* [runs * groups] of a controller (3.6) */
+    double *link;     /* [links * cpu_nodes] response of a link (3.7) */
+    double *share;    /* [max_jobs] time, then computing share, of a core */
+    double *speed;    /* [max_jobs] */
+    struct mva_class *classes; /* of a station */
+    struct mva_result *results;
+    double *times;    /* responses of a station */
 };
 
-static size_t cores_of(const struct solution *s, size_t node, size_t job)
+static size_t rules_for(size_t customers)
 {
-    return s->in->cores[node * s->in->jobs + job];
+    size_t r = 0;
+
+    while (r < RULES - 1 && (size_t)1 << r < customers)
+        r++;
+    return r;
 }
 
-/* Solve the station of s->classes into s->memo.results. */
-static enum model_status solve_station(struct solution *s,
-                                       enum mva_method method, double service)
+static size_t largest(const struct alike *alike)
 {
-    struct station_memo *memo = &s->memo;
-    bool same = memo->count == s->count && memo->service == service &&
-                memo->method == method;
+    size_t most = alike->machine->cpu_nodes;
 
-    for (size_t k = 0; k < s->count && same; k++)
-        same = memo->classes[k].count == s->classes[k].count &&
-               memo->classes[k].lambda == s->classes[k].lambda;
-    if (same)
-        return MODEL_OK;
-    memo->count = s->count;
-    memo->service = service;
-    memo->method = method;
-    memcpy(memo->classes, s->classes, s->count * sizeof(*s->classes));
-    return mva_solve(method, memo->classes, memo->count, service,
-                     memo->results);
+    for (size_t i = 0; i < alike->machine->cpu_nodes; i++)
+        most = alike->size[i] > most ? alike->size[i] : most;
+    return most;
 }
 
-/* Requests that CPU node I makes to memory node M per unit of CPU time. */
-static void node_rates(struct solution *s)
+static bool allocate(struct system_workspace *ws)
 {
-    const struct machine *machine = s->in->machine;
+    const struct machine *machine = ws->alike.machine;
+    size_t nodes = machine->cpu_nodes, pairs = nodes * machine->mem_nodes;
+    size_t classes = nodes > ws->max_jobs ? nodes : ws->max_jobs;
+    size_t links = machine->links * nodes;
 
-    for (size_t i = 0; i < machine->cpu_nodes; i++)
-        for (size_t j = 0; j < s->in->jobs; j++) {
-            double cores = (double)cores_of(s, i, j);
-            if (cores == 0)
-                continue;
-            for (size_t m = 0; m < machine->mem_nodes; m++)
-                s->rate[i * machine->mem_nodes + m] +=
-                    cores * s->in->profile[j]->rate[m].mrr_per_us;
-        }
+    ws->run = calloc(nodes, sizeof(*ws->run));
+    ws->run_of = calloc(nodes + nodes * ws->max_jobs, sizeof(*ws->run_of));
+    ws->rate = calloc(2 * pairs + links + 2 * ws->max_jobs + classes,
+                      sizeof(*ws->rate));
+    ws->classes = calloc(classes, sizeof(*ws->classes));
+    ws->results = calloc(classes, sizeof(*ws->results));
+    ws->rule = calloc(rules_for(largest(&ws->alike)) + 1, sizeof(*ws->rule));
+    if (!ws->run || !ws->run_of || !ws->rate || !ws->classes || !ws->results ||
+        !ws->rule)
+        return false;
+    ws->job = ws->run_of + nodes;
+    ws->response = ws->rate + pairs;
+    ws->link = ws->response + pairs;
+    ws->share = ws->link + links;
+    ws->speed = ws->share + ws->max_jobs;
+    ws->times = ws->speed + ws->max_jobs;
+    return true;
 }
 
-/* Solve a station whose customers are CPU nodes. */
-static enum model_status solve_nodes(struct solution *s, double service_us)
+struct system_workspace *system_workspace_new(const struct machine *machine,
+                                              size_t jobs)
 {
-    enum mva_method method = s->in->method;
+    struct system_workspace *ws;
 
-    /* Tens of different customers at one station are beyond the exact one. */
-    if (method == MVA_EXACT)
-        method = MVA_AUTOMATIC;
-    return solve_station(s, method, service_us);
-}
-
-/* Response times of all controllers (3.6) into s->response. */
-static enum model_status solve_controllers(struct solution *s)
-{
-    const struct machine *machine = s->in->machine;
-
-    s->count = machine->cpu_nodes;
-    for (size_t m = 0; m < machine->mem_nodes; m++) {
-        for (size_t i = 0; i < machine->cpu_nodes; i++)
-            s->classes[i] = (struct mva_class){
-                1, s->rate[i * machine->mem_nodes + m]};
-        enum model_status status =
-            solve_nodes(s, machine->controller_service_us[m]);
-        if (status != MODEL_OK)
-            return status;
-        for (size_t i = 0; i < machine->cpu_nodes; i++)
-            s->response[i * machine->mem_nodes + m] =
-                s->memo.results[i].response;
+    if (jobs < 1 || jobs > SYSTEM_MAX_JOBS ||
+        machine->cpu_nodes > SYSTEM_MAX_NODES || !(ws = calloc(1, sizeof(*ws))))
+        return NULL;
+    ws->max_jobs = jobs;
+    if (!alike_init(&ws->alike, machine) || !allocate(ws)) {
+        system_workspace_free(ws);
+        return NULL;
     }
-    return MODEL_OK;
+    for (size_t r = 0; r <= rules_for(largest(&ws->alike)); r++)
+        quadrature_init(&ws->rule[r], (size_t)1 << r);
+    return ws;
 }
 
-/* Sort the routes (index CPU node * mem_nodes + memory node) by the links that
- * they cross: those of link l are users[first[l] .. first[l + 1] - 1]. */
-static void sort_routes(const struct machine *machine, size_t *first,
-                        size_t *users)
+void system_workspace_free(struct system_workspace *ws)
 {
-    size_t pairs = machine->cpu_nodes * machine->mem_nodes;
-
-    memset(first, 0, (machine->links + 1) * sizeof(*first));
-    for (size_t r = 0; r < pairs; r++)
-        for (size_t l = 0; l < machine->route[r].links; l++)
-            first[machine->route[r].link[l] + 1]++;
-    for (size_t l = 0; l < machine->links; l++)
-        first[l + 1] += first[l];
-    /* Fill from each list's begin, which moves it to the next one's; then
-     * move them back. */
-    for (size_t r = 0; r < pairs; r++)
-        for (size_t l = 0; l < machine->route[r].links; l++)
-            users[first[machine->route[r].link[l]]++] = r;
-    for (size_t l = machine->links; l > 0; l--)
-        first[l] = first[l - 1];
-    first[0] = 0;
+    if (!ws)
+        return;
+    alike_free(&ws->alike);
+    free(ws->rule);
+    free(ws->run);
+    free(ws->run_of);
+    free(ws->rate);
+    free(ws->classes);
+    free(ws->results);
+    free(ws);
 }
 
-/* Solve one link for the COUNT routes at USERS, sorted by CPU node, and add
- * its response time to theirs. */
-static enum model_status solve_link(struct solution *s, size_t link,
-                                    const size_t *users, size_t count)
+static bool valid(const struct system_input *in)
 {
-    const struct machine *machine = s->in->machine;
-    size_t class[MVA_MAX_CLASSES]; /* CPU node -> class; only of USERS */
-
-    s->count = 0;
-    for (size_t u = 0; u < count; u++) {
-        size_t node = users[u] / machine->mem_nodes;
-        if (u == 0 || users[u - 1] / machine->mem_nodes != node) {
-            class[node] = s->count;
-            s->classes[s->count++] = (struct mva_class){1, 0};
-        }
-        s->classes[class[node]].lambda += s->rate[users[u]];
-    }
-    enum model_status status = solve_nodes(s, machine->link_service_us[link]);
-    for (size_t u = 0; u < count && status == MODEL_OK; u++)
-        s->response[users[u]] +=
-            s->memo.results[class[users[u] / machine->mem_nodes]].response;
-    return status;
-}
-
-/* Add the response times of all links (3.7) to s->response. */
-static enum model_status solve_links(struct solution *s)
-{
-    const struct machine *machine = s->in->machine;
-    size_t crossings = 0;
-    enum model_status status = MODEL_OK;
-
-    if (!machine->links)
-        return MODEL_OK;
-    for (size_t r = 0; r < machine->cpu_nodes * machine->mem_nodes; r++)
-        crossings += machine->route[r].links;
-    size_t *first = malloc((machine->links + 1 + crossings) * sizeof(*first));
-    if (!first)
-        return MODEL_ENOMEM;
-    size_t *users = first + machine->links + 1;
-    sort_routes(machine, first, users);
-    for (size_t l = 0; l < machine->links && status == MODEL_OK; l++)
-        if (first[l + 1] > first[l])
-            status = solve_link(s, l, users + first[l], first[l + 1] - first[l]);
-    free(first);
-    return status;
-}
-
-/* Computing share of each job's cores on CPU node I: all its outgoing queues,
- * then eq. 4.2 and 4.5. */
-static enum model_status solve_node(struct solution *s, size_t i)
-{
-    const struct machine *machine = s->in->machine;
-    double *share = &s->share[i * s->in->jobs];
-    size_t job[MVA_MAX_CLASSES]; /* class -> job; those with cores here */
-
-    s->count = 0;
-    for (size_t j = 0; j < s->in->jobs; j++) {
-        share[j] = 1; /* total time per unit of CPU time, so far */
-        if (cores_of(s, i, j))
-            job[s->count++] = j;
-    }
-    for (size_t m = 0; m < machine->mem_nodes; m++) {
-        for (size_t k = 0; k < s->count; k++)
-            s->classes[k] = (struct mva_class){
-                cores_of(s, i, job[k]),
-                s->in->profile[job[k]]->rate[m].read_per_us};
-        enum model_status status =
-            solve_station(s, s->in->method,
-                          s->response[i * machine->mem_nodes + m]);
-        if (status != MODEL_OK)
-            return status;
-        for (size_t k = 0; k < s->count; k++)
-            share[job[k]] += s->classes[k].lambda * s->memo.results[k].response;
-    }
-    for (size_t j = 0; j < s->in->jobs; j++)
-        share[j] = 1 / share[j];
-    return MODEL_OK;
-}
-
-/* Eq. 4.6 and 4.7 from the computing shares. */
-static void sum_up(const struct solution *s, struct system_result *result,
-                   double *job_speed)
-{
-    const struct machine *machine = s->in->machine;
-
-    *result = (struct system_result){0};
-    memset(job_speed, 0, s->in->jobs * sizeof(*job_speed));
-    for (size_t i = 0; i < machine->cpu_nodes; i++) {
-        double size = (double)machine_node_cpus(machine, i);
-        for (size_t j = 0; j < s->in->jobs; j++) {
-            double speed = (double)cores_of(s, i, j) *
-                           s->share[i * s->in->jobs + j];
-            if (size > 0)
-                result->cpu += speed / size *
-                               (s->in->weight ? s->in->weight[j] : 1);
-            job_speed[j] += speed;
-        }
-    }
-    for (size_t m = 0; m < machine->mem_nodes; m++) {
-        double requests = 0;
-        for (size_t j = 0; j < s->in->jobs; j++)
-            requests += job_speed[j] * s->in->profile[j]->rate[m].mrr_per_us;
-        result->memory += fmin(1, requests * machine->controller_service_us[m]);
-    }
-    result->utilisation = result->cpu + result->memory;
-}
-
-static enum model_status check(const struct system_input *in)
-{
-    if (in->jobs < 1 || in->jobs > MVA_MAX_CLASSES ||
-        in->machine->cpu_nodes > MVA_MAX_CLASSES)
-        return MODEL_EINVAL;
+    if (in->jobs < 1 || in->jobs > SYSTEM_MAX_JOBS ||
+        in->machine->cpu_nodes > SYSTEM_MAX_NODES)
+        return false;
     for (size_t j = 0; j < in->jobs; j++)
         if (in->profile[j]->mem_nodes != in->machine->mem_nodes)
-            return MODEL_EINVAL;
+            return false;
+    return true;
+}
+
+enum model_status system_prepare(struct system_workspace *ws,
+                                 const struct system_input *in)
+{
+    if (!valid(in) || in->machine != ws->alike.machine ||
+        in->jobs > ws->max_jobs)
+        return MODEL_EINVAL;
+    ws->in = *in;
+    alike_find(&ws->alike, in->profile, in->jobs);
+    return MODEL_OK;
+}
+
+static size_t cores_of(const struct system_workspace *ws, size_t node,
+                       size_t job)
+{
+    return ws->in.cores[node * ws->in.jobs + job];
+}
+
+/* True when CPU node I continues RUN. */
+static bool continues(const struct system_workspace *ws, const struct run *run,
+                      size_t i)
+{
+    size_t jobs = ws->in.jobs;
+
+    return ws->alike.kind[i] == ws->alike.kind[run->node] &&
+           memcmp(&ws->in.cores[i * jobs], &ws->in.cores[run->node * jobs],
+                  jobs * sizeof(*ws->in.cores)) == 0;
+}
+
+/* Requests that a CPU node of run R makes to each group's memory node per unit
+ * of CPU time. */
+static void run_rates(struct system_workspace *ws, size_t r)
+{
+    const struct run *run = &ws->run[r];
+    double *rate = &ws->rate[r * ws->alike.groups];
+
+    for (size_t g = 0; g < ws->alike.groups; g++) {
+        rate[g] = 0;
+        for (size_t k = 0; k < run->jobs; k++) {
+            size_t j = ws->job[run->first + k];
+            rate[g] += (double)cores_of(ws, run->node, j) *
+                       ws->in.profile[j]->rate[ws->alike.member[g]].mrr_per_us;
+        }
+    }
+}
+
+static void find_runs(struct system_workspace *ws)
+{
+    size_t used = 0;
+
+    ws->runs = 0;
+    for (size_t i = 0; i < ws->in.machine->cpu_nodes; i++) {
+        if (!ws->runs || !continues(ws, &ws->run[ws->runs - 1], i)) {
+            struct run *run = &ws->run[ws->runs++];
+
+            *run = (struct run){.node = i, .first = used};
+            for (size_t j = 0; j < ws->in.jobs; j++)
+                if (cores_of(ws, i, j))
+                    ws->job[used++] = j;
+            run->jobs = used - run->first;
+            run_rates(ws, ws->runs - 1);
+        }
+        ws->run[ws->runs - 1].length++;
+        ws->run_of[i] = ws->runs - 1;
+    }
+}
+
+/* Solve COUNT of ws->classes into ws->times. */
+static enum model_status solve_station(struct system_workspace *ws,
+                                       size_t count, enum mva_method method,
+                                       double service)
+{
+    size_t customers = 0;
+
+    for (size_t k = 0; k < count; k++)
+        if (ws->classes[k].lambda > 0)
+            customers += ws->classes[k].count;
+    if ((method == MVA_AUTOMATIC || method == MVA_EXACT) &&
+        customers <= QUADRATURE_MAX_CUSTOMERS && isfinite(service)) {
+        quadrature_solve(&ws->rule[rules_for(customers)], ws->classes, count,
+                         service, ws->times);
+        return MODEL_OK;
+    }
+    enum model_status status =
+        mva_solve(method, ws->classes, count, service, ws->results);
+    for (size_t k = 0; k < count && status == MODEL_OK; k++)
+        ws->times[k] = ws->results[k].response;
+    return status;
+}
+
+/* Response times of all controllers (3.6); customers are CPU nodes. */
+static enum model_status solve_controllers(struct system_workspace *ws)
+{
+    const struct alike *alike = &ws->alike;
+
+    for (size_t g = 0; g < alike->groups; g++) {
+        for (size_t r = 0; r < ws->runs; r++)
+            ws->classes[r] = (struct mva_class){
+                ws->run[r].length, ws->rate[r * alike->groups + g]};
+        enum model_status status = solve_station(
+            ws, ws->runs, ws->in.method,
+            ws->in.machine->controller_service_us[alike->member[g]]);
+        if (status != MODEL_OK)
+            return status;
+        for (size_t r = 0; r < ws->runs; r++)
+            ws->response[r * alike->groups + g] = ws->times[r];
+    }
+    return MODEL_OK;
+}
+
+/* Response times of the links that several CPU nodes use (3.7). */
+static enum model_status solve_links(struct system_workspace *ws)
+{
+    const struct alike *alike = &ws->alike;
+    size_t nodes = ws->in.machine->cpu_nodes;
+    size_t memories = ws->in.machine->mem_nodes;
+
+    for (size_t k = 0; k < alike->links; k++) {
+        size_t l = alike->link_at[k], count = 0, last = SIZE_MAX;
+        size_t begin = alike->first[l], end = alike->first[l + 1];
+
+        for (size_t u = begin; u < end; u++) { /* sorted by CPU node */
+            size_t node = alike->user[u] / memories;
+            size_t group = alike->group[alike->user[u] % memories];
+            if (node != last)
+                ws->classes[count++] = (struct mva_class){1, 0};
+            last = node;
+            ws->classes[count - 1].lambda +=
+                ws->rate[ws->run_of[node] * alike->groups + group];
+        }
+        enum model_status status =
+            solve_station(ws, count, ws->in.method,
+                          ws->in.machine->link_service_us[l]);
+        if (status != MODEL_OK)
+            return status;
+        last = SIZE_MAX;
+        count = 0;
+        for (size_t u = begin; u < end; u++) {
+            size_t node = alike->user[u] / memories;
+            if (node != last)
+                ws->link[k * nodes + node] = ws->times[count++];
+            last = node;
+        }
+    }
+    return MODEL_OK;
+}
+
+/* What controller and links answer to a CPU node of run R on PATH (3.8). */
+static double path_time(const struct system_workspace *ws, size_t r,
+                        const struct alike_path *path)
+{
+    const struct alike *alike = &ws->alike;
+    size_t node = ws->run[r].node, nodes = ws->in.machine->cpu_nodes;
+    double time =
+        ws->response[r * alike->groups + path->group] + path->fixed;
+
+    if (alike->links) {
+        const struct machine_route *route =
+            &ws->in.machine
+                 ->route[node * ws->in.machine->mem_nodes + path->first];
+        for (size_t l = 0; l < route->links; l++) {
+            size_t k = alike->link[route->link[l]];
+            if (k != ALIKE_FIXED)
+                time += ws->link[k * nodes + node];
+        }
+    }
+    return time;
+}
+
+/* Computing share of the cores of run R: all outgoing queues of one of its CPU
+ * nodes, then eq. 4.2 and 4.5. */
+static enum model_status solve_run(struct system_workspace *ws, size_t r)
+{
+    const struct alike *alike = &ws->alike;
+    const struct run *run = &ws->run[r];
+    const size_t *job = &ws->job[run->first];
+    const struct alike_path *path =
+        &alike->path[run->node * ws->in.machine->mem_nodes];
+
+    for (size_t k = 0; k < run->jobs; k++)
+        ws->share[k] = 1; /* total time per unit of CPU time, so far */
+    for (size_t p = 0; p < alike->paths[run->node]; p++) {
+        size_t m = alike->member[path[p].group];
+
+        for (size_t k = 0; k < run->jobs; k++)
+            ws->classes[k] = (struct mva_class){
+                cores_of(ws, run->node, job[k]),
+                ws->in.profile[job[k]]->rate[m].read_per_us};
+        enum model_status status = solve_station(
+            ws, run->jobs, ws->in.method, path_time(ws, r, &path[p]));
+        if (status != MODEL_OK)
+            return status;
+        for (size_t k = 0; k < run->jobs; k++)
+            ws->share[k] += (double)path[p].count * ws->classes[k].lambda *
+                            ws->times[k];
+    }
+    for (size_t k = 0; k < run->jobs; k++)
+        ws->share[k] = 1 / ws->share[k];
+    return MODEL_OK;
+}
+
+/* Add the computing of run R to the sums of eq. 4.6. */
+static void add_run(struct system_workspace *ws, size_t r,
+                    struct system_result *result)
+{
+    const struct run *run = &ws->run[r];
+    double size = (double)ws->alike.size[run->node];
+
+    for (size_t k = 0; k < run->jobs; k++) {
+        size_t j = ws->job[run->first + k];
+        double speed = (double)(run->length * cores_of(ws, run->node, j)) *
+                       ws->share[k];
+
+        if (size > 0)
+            result->cpu += speed / size *
+                           (ws->in.weight ? ws->in.weight[j] : 1);
+        ws->speed[j] += speed;
+    }
+}
+
+/* Eq. 4.7: utilisation of the controllers by the requests really made. */
+static void add_memory(const struct system_workspace *ws,
+                       struct system_result *result)
+{
+    const struct alike *alike = &ws->alike;
+
+    for (size_t g = 0; g < alike->groups; g++) {
+        size_t m = alike->member[g];
+        double requests = 0;
+
+        for (size_t j = 0; j < ws->in.jobs; j++)
+            requests += ws->speed[j] * ws->in.profile[j]->rate[m].mrr_per_us;
+        result->memory +=
+            (double)alike->members[g] *
+            fmin(1, requests * ws->in.machine->controller_service_us[m]);
+    }
+}
+
+enum model_status system_predict(struct system_workspace *ws,
+                                 const size_t *cores,
+                                 struct system_result *result,
+                                 double *job_speed)
+{
+    ws->in.cores = cores;
+    find_runs(ws);
+    enum model_status status = solve_controllers(ws);
+    if (status == MODEL_OK)
+        status = solve_links(ws);
+    *result = (struct system_result){0};
+    memset(ws->speed, 0, ws->in.jobs * sizeof(*ws->speed));
+    for (size_t r = 0; r < ws->runs && status == MODEL_OK; r++) {
+        status = solve_run(ws, r);
+        if (status == MODEL_OK)
+            add_run(ws, r, result);
+    }
+    if (status != MODEL_OK)
+        return status;
+    add_memory(ws, result);
+    result->utilisation = result->cpu + result->memory;
+    if (job_speed)
+        memcpy(job_speed, ws->speed, ws->in.jobs * sizeof(*job_speed));
     return MODEL_OK;
 }
 
@@ -250,32 +396,15 @@ enum model_status system_solve(const struct system_input *in,
                                struct system_result *result,
                                double *job_speed)
 {
-    const struct machine *machine = in->machine;
-    size_t pairs = machine->cpu_nodes * machine->mem_nodes;
-    double speed[MVA_MAX_CLASSES];
-    struct solution s;
-    enum model_status status = check(in);
+    struct system_workspace *ws;
 
-    if (status != MODEL_OK)
-        return status;
-    /* One block: rates, responses, shares. */
-    double *block = calloc(2 * pairs + machine->cpu_nodes * in->jobs,
-                           sizeof(*block));
-    if (!block)
+    if (!valid(in))
+        return MODEL_EINVAL;
+    if (!(ws = system_workspace_new(in->machine, in->jobs)))
         return MODEL_ENOMEM;
-    s.in = in;
-    s.rate = block;
-    s.response = block + pairs;
-    s.share = block + 2 * pairs;
-    s.memo.count = SIZE_MAX; /* nothing solved yet */
-    node_rates(&s);
-    status = solve_controllers(&s);
+    enum model_status status = system_prepare(ws, in);
     if (status == MODEL_OK)
-        status = solve_links(&s);
-    for (size_t i = 0; i < machine->cpu_nodes && status == MODEL_OK; i++)
-        status = solve_node(&s, i);
-    if (status == MODEL_OK)
-        sum_up(&s, result, job_speed ? job_speed : speed);
-    free(block);
+        status = system_predict(ws, in->cores, result, job_speed);
+    system_workspace_free(ws);
     return status;
 }

@@ -21,6 +21,14 @@
  * those each controller's utilisation by the utilisation law, which for one
  * CPU node is the same number as eq. 4.4.
  *
+ * Method "automatic" is exact (model/quadrature.h) for stations of up to
+ * QUADRATURE_MAX_CUSTOMERS, and that of mva_solve() beyond.
+ *
+ * A decision predicts many divisions of the same cores among the same jobs.
+ * A workspace holds all that it needs and what they have in common
+ * (model/alike.h); CPU nodes that hold the same cores of the same jobs side by
+ * side are solved once.
+ *
  * System utilisation (4.6, 4.7) is the sum over CPU nodes of the computing
  * share of their cores plus the sum over controllers of their utilisation.
  */
@@ -31,9 +39,12 @@
 #include "model/mva.h"
 #include "model/workload.h"
 
+#define SYSTEM_MAX_JOBS 64
+#define SYSTEM_MAX_NODES MVA_MAX_CLASSES /* CPU nodes */
+
 struct system_input {
     const struct machine *machine;
-    size_t jobs;                           /* 1..MVA_MAX_CLASSES */
+    size_t jobs;                           /* 1..SYSTEM_MAX_JOBS */
     const struct workload *const *profile; /* [jobs], each not NULL */
     const double *weight; /* [jobs] of the jobs' computing share, NULL: all 1 */
     const size_t *cores;  /* [cpu_nodes * jobs]: cores of job j on CPU node i
@@ -54,5 +65,29 @@ struct system_result {
 enum model_status system_solve(const struct system_input *input,
                                struct system_result *result,
                                double *job_speed);
+
+struct system_workspace;
+
+/* Work space for up to JOBS jobs on MACHINE, which must outlive it and not
+ * change.  NULL when out of memory or beyond the limits above.  Free with
+ * system_workspace_free(). */
+struct system_workspace *system_workspace_new(const struct machine *machine,
+                                              size_t jobs);
+
+/* Takes NULL. */
+void system_workspace_free(struct system_workspace *workspace);
+
+/* Take INPUT, whose machine is the workspace's, for the predictions that
+ * follow; its profiles and weights must outlive them and not change, its cores
+ * are not used.  Allocates nothing.  MODEL_EINVAL as of system_solve(). */
+enum model_status system_prepare(struct system_workspace *workspace,
+                                 const struct system_input *input);
+
+/* system_solve() with CORES for what was prepared.  Allocates nothing unless
+ * the method is MVA_LINEARIZER. */
+enum model_status system_predict(struct system_workspace *workspace,
+                                 const size_t *cores,
+                                 struct system_result *result,
+                                 double *job_speed);
 
 #endif /* COSCHED_MODEL_SYSTEM_H */

@@ -18,6 +18,7 @@ struct prediction {
     size_t *free;                    /* [cpu_nodes] */
     size_t *counts;                  /* [cpu_nodes * job_count] */
     struct workload *compute;        /* for serial jobs without a profile */
+    struct system_workspace *system;
 };
 
 static void prediction_free(struct prediction *p)
@@ -27,6 +28,7 @@ static void prediction_free(struct prediction *p)
     free(p->free);
     free(p->counts);
     workload_free(p->compute);
+    system_workspace_free(p->system);
 }
 
 static enum model_status prediction_init(struct prediction *p,

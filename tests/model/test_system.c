@@ -111,21 +111,22 @@ static void test_one_node_is_the_station(void **state)
 
 static void test_bad_input(void **state)
 {
-    struct machine *m = smp(), *wide = machine_new_uniform(65, 1, 1);
+    struct machine *m = smp();
+    struct machine *wide = machine_new_uniform(SYSTEM_MAX_NODES + 1, 1, 1);
     struct workload *one = workload_new(1), *two = workload_new(2);
-    const struct workload *profile[MVA_MAX_CLASSES + 1];
-    size_t cores[MVA_MAX_CLASSES + 1] = {0};
+    const struct workload *profile[SYSTEM_MAX_JOBS + 1];
+    size_t cores[SYSTEM_MAX_JOBS + 1] = {0};
     struct system_result result;
     struct system_input in = {.machine = m, .jobs = 1, .profile = profile,
                               .cores = cores, .method = MVA_AUTOMATIC};
 
     (void)state;
-    for (size_t j = 0; j <= MVA_MAX_CLASSES; j++)
+    for (size_t j = 0; j <= SYSTEM_MAX_JOBS; j++)
         profile[j] = one;
     assert_int_equal(system_solve(&in, &result, NULL), MODEL_OK);
     in.jobs = 0;
     assert_int_equal(system_solve(&in, &result, NULL), MODEL_EINVAL);
-    in.jobs = MVA_MAX_CLASSES + 1;
+    in.jobs = SYSTEM_MAX_JOBS + 1;
     assert_int_equal(system_solve(&in, &result, NULL), MODEL_EINVAL);
     in.jobs = 2;
     profile[1] = two;
