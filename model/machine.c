@@ -95,11 +95,24 @@ static bool times_valid(const double *times, size_t count)
     return true;
 }
 
+static bool services_valid(const struct machine_service *service, size_t count)
+{
+    for (size_t i = 0; service && i < count; i++) {
+        double times[] = {service[i].read_us, service[i].write_us,
+                          service[i].prefetch_us};
+        if (!times_valid(times, 3))
+            return false;
+    }
+    return true;
+}
+
 enum model_status machine_check(const struct machine *m)
 {
     if (!m->cpus || !m->cpu_nodes || !m->mem_nodes ||
         !times_valid(m->controller_service_us, m->mem_nodes) ||
-        !times_valid(m->link_service_us, m->links))
+        !times_valid(m->link_service_us, m->links) ||
+        !services_valid(m->controller_service, m->mem_nodes) ||
+        !services_valid(m->link_service, m->links))
         return MODEL_EINVAL;
     for (size_t cpu = 0; cpu < m->cpus; cpu++)
         if (m->cpu_node[cpu] < -1 || m->cpu_node[cpu] >= (int)m->cpu_nodes)
@@ -112,6 +125,37 @@ enum model_status machine_check(const struct machine *m)
             if (m->route[r].link[l] >= m->links)
                 return MODEL_EINVAL;
     return MODEL_OK;
+}
+
+double machine_service_mix(const struct machine_service *service, double reads,
+                           double writes, double prefetches)
+{
+    double sum = reads + writes + prefetches;
+
+    if (!(sum > 0))
+        return service->read_us;
+    return service->read_us * (reads / sum) +
+           service->write_us * (writes / sum) +
+           service->prefetch_us * (prefetches / sum);
+}
+
+struct machine_service machine_controller_service(const struct machine *m,
+                                                  size_t memory)
+{
+    double plain = m->controller_service_us[memory];
+
+    return m->controller_service
+               ? m->controller_service[memory]
+               : (struct machine_service){plain, plain, plain};
+}
+
+struct machine_service machine_link_service(const struct machine *m,
+                                            size_t link)
+{
+    double plain = m->link_service_us[link];
+
+    return m->link_service ? m->link_service[link]
+                           : (struct machine_service){plain, plain, plain};
 }
 
 size_t machine_node_cpus(const struct machine *m, size_t node)
@@ -130,6 +174,8 @@ void machine_free(struct machine *m)
     for (size_t r = 0; m->route && r < m->cpu_nodes * m->mem_nodes; r++)
         free(m->route[r].link);
     free(m->route);
+    free(m->link_service);
+    free(m->controller_service);
     free(m->link_service_us);
     free(m->controller_service_us);
     free(m->home);

@@ -20,6 +20,11 @@
  * Service times are mean times per request in microseconds, as measured by
  * calibration.  Where nothing was measured, all are MACHINE_DEFAULT_SERVICE_US
  * and only ratios (rho) have a meaning.
+ *
+ * Reads, writes and prefetches may differ (thesis eq. 3.13): then the tables
+ * controller_service and link_service say so, and the plain times are those of
+ * a read, for callers that do not know the mix.  Without these tables the
+ * plain time is that of all kinds.
  */
 
 #include <stddef.h>
@@ -29,6 +34,13 @@
 /* One 64-byte line at about 10 GB/s: a controller's share as seen from one
  * CPU node of a current server; only its order of magnitude matters. */
 #define MACHINE_DEFAULT_SERVICE_US 0.0064
+
+/* Mean service times by kind of request: beta, gamma and alpha of eq. 3.13. */
+struct machine_service {
+    double read_us;
+    double write_us;
+    double prefetch_us;
+};
 
 struct machine_route {
     size_t links; /* number of links crossed */
@@ -44,8 +56,22 @@ struct machine {
     int *home;        /* [cpu_nodes] nearest memory node */
     double *controller_service_us; /* [mem_nodes] */
     double *link_service_us;       /* [links] */
+    struct machine_service *controller_service; /* [mem_nodes] or NULL */
+    struct machine_service *link_service;       /* [links] or NULL */
     struct machine_route *route;   /* [cpu_nodes * mem_nodes], row-major */
 };
+
+/* Eq. 3.13: the mean service time of a mix of so many READS, WRITES and
+ * PREFETCHES (any unit, none negative); that of a read where there are none. */
+double machine_service_mix(const struct machine_service *service, double reads,
+                           double writes, double prefetches);
+
+/* Service times by kind of the controller of MEMORY and of LINK: from the
+ * tables, or three times the plain time where there are none. */
+struct machine_service machine_controller_service(
+    const struct machine *machine, size_t memory);
+struct machine_service machine_link_service(const struct machine *machine,
+                                            size_t link);
 
 /* A new machine without links: all CPUs are holes, routes empty, home of CPU
  * node i is i * mem_nodes / cpu_nodes, default service times.  NULL when out
@@ -62,7 +88,7 @@ struct machine *machine_new_uniform(size_t cpu_nodes, size_t cores,
 enum model_status machine_connect_all(struct machine *machine,
                                       double service_us);
 
-/* Check sizes, ranges and positive finite service times. */
+/* Check sizes, ranges and positive finite service times, tables included. */
 enum model_status machine_check(const struct machine *machine);
 
 /* Number of CPUs (not holes) of CPU node NODE. */

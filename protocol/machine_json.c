@@ -108,8 +108,10 @@ static int read_mem_nodes(struct json_reader *reader, const json_t *nodes,
         size_t mark = json_reader_enter_element(reader, "mem_nodes", j);
         rc = json_reader_object(reader, node, known);
         if (rc == 0)
-            rc = read_service(reader, node, &d->controller_service[j]);
-        d->machine->controller_service_us[j] = d->controller_service[j].read_us;
+            rc = read_service(reader, node,
+                              &d->machine->controller_service[j]);
+        d->machine->controller_service_us[j] =
+            d->machine->controller_service[j].read_us;
         json_reader_leave(reader, mark);
     }
     return rc;
@@ -129,7 +131,7 @@ static int read_link(struct json_reader *reader, const json_t *object,
                           &link->from) < 0 ||
         json_reader_count(reader, object, "to", false, 0, last, &link->to) <
             0 ||
-        read_service(reader, object, &d->link_service[index]) < 0)
+        read_service(reader, object, &d->machine->link_service[index]) < 0)
         return -1;
     if (link->from == link->to)
         return json_reader_fail(reader, "to", "is the same memory node %zu as "
@@ -137,7 +139,7 @@ static int read_link(struct json_reader *reader, const json_t *object,
     if (one_way && !json_is_boolean(one_way))
         return json_reader_fail(reader, "one_way", "must be true or false");
     link->one_way = json_is_true(one_way);
-    d->machine->link_service_us[index] = d->link_service[index].read_us;
+    d->machine->link_service_us[index] = d->machine->link_service[index].read_us;
     return 0;
 }
 
@@ -150,10 +152,11 @@ static int read_links(struct json_reader *reader, const json_t *links,
     if (count == 0)
         return 0;
     d->link = calloc(count, sizeof(*d->link));
-    d->link_service = calloc(count, sizeof(*d->link_service));
+    d->machine->link_service =
+        calloc(count, sizeof(*d->machine->link_service));
     d->machine->link_service_us =
         calloc(count, sizeof(*d->machine->link_service_us));
-    if (!d->link || !d->link_service || !d->machine->link_service_us)
+    if (!d->link || !d->machine->link_service || !d->machine->link_service_us)
         return no_memory(reader);
     d->machine->links = count;
     for (size_t l = 0; rc == 0 && l < count; l++) {
@@ -338,10 +341,11 @@ static int read_all(struct json_reader *reader, const json_t *value,
     d->source = source ? strdup(source) : NULL;
     d->machine = machine_new(COSCHED_MAX_CPUS, json_array_size(cpu_nodes),
                              json_array_size(mem_nodes));
-    d->controller_service = calloc(json_array_size(mem_nodes),
-                                   sizeof(*d->controller_service));
-    if (!d->name || (source && !d->source) || !d->machine ||
-        !d->controller_service)
+    if (!d->name || (source && !d->source) || !d->machine)
+        return no_memory(reader);
+    d->machine->controller_service =
+        calloc(d->machine->mem_nodes, sizeof(*d->machine->controller_service));
+    if (!d->machine->controller_service)
         return no_memory(reader);
     if (read_mem_nodes(reader, mem_nodes, d) < 0 ||
         read_cpu_nodes(reader, cpu_nodes, d->machine) < 0 ||
@@ -417,7 +421,7 @@ static json_t *write_links(const struct machine_description *d)
         json_t *link = json_pack(
             "{s:I, s:I, s:o}", "from", (json_int_t)d->link[l].from, "to",
             (json_int_t)d->link[l].to, "service_us",
-            write_service(&d->link_service[l]));
+            write_service(&d->machine->link_service[l]));
         if (d->link[l].one_way)
             json_object_set_new(link, "one_way", json_true());
         json_array_append_new(links, link);
@@ -453,21 +457,11 @@ json_t *machine_json_write(const struct machine_description *d)
     for (size_t j = 0; j < d->machine->mem_nodes; j++)
         json_array_append_new(
             memory, json_pack("{s:o}", "service_us",
-                              write_service(&d->controller_service[j])));
+                              write_service(&d->machine->controller_service[j])));
     return json_pack("{s:s, s:s*, s:o, s:o, s:o, s:o}", "name", d->name,
                      "source", d->source, "cpu_nodes",
                      write_cpu_nodes(d->machine), "mem_nodes", memory, "links",
                      write_links(d), "routes", write_routes(d->machine));
-}
-
-double machine_service_mix(const struct machine_service *s, double reads,
-                           double writes, double prefetches)
-{
-    double all = reads + writes + prefetches;
-
-    return all > 0 ? (reads * s->read_us + writes * s->write_us +
-                      prefetches * s->prefetch_us) / all
-                   : s->read_us;
 }
 
 void machine_description_free(struct machine_description *d)
@@ -475,9 +469,7 @@ void machine_description_free(struct machine_description *d)
     if (!d)
         return;
     machine_free(d->machine);
-    free(d->link_service);
     free(d->link);
-    free(d->controller_service);
     free(d->source);
     free(d->name);
     free(d);

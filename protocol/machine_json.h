@@ -23,7 +23,6 @@
  * A link joins two memory nodes and is one station for both directions (thesis
  * 3.3.1), unless it is "one_way".  Routes that are not given are those with the
  * fewest links, of several the one whose first link comes first in the file.
- * struct machine has one time per server, that of a read.
  */
 
 #include "model/machine.h"
@@ -37,26 +36,12 @@ struct machine_link {
     bool one_way;
 };
 
-/* Mean service times by kind of request: beta, gamma and alpha of eq. 3.13. */
-struct machine_service {
-    double read_us;
-    double write_us;
-    double prefetch_us;
-};
-
 struct machine_description {
     char *name;
     char *source; /* or NULL */
-    struct machine *machine;
-    struct machine_service *controller_service; /* [machine->mem_nodes] */
-    struct machine_link *link;                  /* [machine->links] */
-    struct machine_service *link_service;       /* [machine->links] */
+    struct machine *machine;   /* with both tables of service times by kind */
+    struct machine_link *link; /* [machine->links] */
 };
-
-/* Eq. 3.13: the mean service time of a mix of so many READS, WRITES and
- * PREFETCHES (any unit, none negative); that of a read where there are none. */
-double machine_service_mix(const struct machine_service *service, double reads,
-                           double writes, double prefetches);
 
 /* Make a description of VALUE, which is at the path of READER.  NULL with errno
  * EINVAL or ENOMEM and the text set.  Release it with
