@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* How long a loop's threads really computed. */
+
+#ifndef COSCHED_MODEL_CPUTIME_H
+#define COSCHED_MODEL_CPUTIME_H
+
+/* Concept
+ *
+ * A thread's time is its CPU time plus the stalls of its read misses (thesis
+ * 3.11), and the stalls depend on the request rates, which are per CPU time:
+ *
+ *     c = f(c),   f(c) = T - sum_ij misses_ij LRT_ij(c) / cores
+ *
+ * T is total_us less the synchronisation.  The sum is a thread's mean stall:
+ * counters count all threads of a CPU node, which stall at the same time.
+ *
+ * f grows with c, as rarer requests wait less.  So the papers' iteration (3.12)
+ * from c = T, or above, falls towards the greatest fixed point, and if it ever
+ * reaches 0 there is none: then the machine is said to be too slow for what the
+ * run did in its time.  Five rounds, as in the papers, are within 1 % where
+ * stalls are below a third of the time and far off where they are most of it.
+ *
+ * Here each round steps to the root of the secant through the last two rounds,
+ * or of f, whichever goes further.  Stalls are convex in c, hence f concave,
+ * hence the secant's root is not below the fixed point either.  Convergence is
+ * not a small step but a proof: the result c is accepted when
+ *
+ *     f(c) <= c   and   f((1 - CPUTIME_TOLERANCE) c) >= (1 - CPUTIME_TOLERANCE) c
+ *
+ * between which the continuous f has a fixed point.
+ */
+
+#include "model/hierarchy.h"
+
+#define CPUTIME_TOLERANCE 1e-9
+#define CPUTIME_ROUNDS 500
+#define CPUTIME_PAPER_ROUNDS 5
+
+struct cputime {
+    double cpu_us;   /* of a thread, over the run */
+    double stall_us; /* of a thread, likewise: f's T less cpu_us */
+    int rounds;      /* that it took */
+};
+
+/* Find the CPU time of LOOP, which ran on MACHINE.  MODEL_EINVAL when the loop
+ * or machine is bad or their nodes differ; MODEL_ENODATA when no CPU time
+ * explains the run; MODEL_ENOCONV after CPUTIME_ROUNDS; and what
+ * hierarchy_solve() says. */
+enum model_status cputime_solve(const struct machine *machine,
+                                enum hierarchy_method method,
+                                const struct loop *loop,
+                                struct cputime *result);
+
+/* The papers' iteration itself, ROUNDS times without a criterion (3.12).
+ * MODEL_ENODATA if it falls to 0. */
+enum model_status cputime_iterate(const struct machine *machine,
+                                  enum hierarchy_method method,
+                                  const struct loop *loop, int rounds,
+                                  struct cputime *result);
+
+/* From counted cycles instead: T times useful / (useful + stalled).
+ * MODEL_ENODATA where the loop has none. */
+enum model_status cputime_measured(const struct loop *loop,
+                                   struct cputime *result);
+
+#endif /* COSCHED_MODEL_CPUTIME_H */

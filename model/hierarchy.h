@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Response times of controllers, links and LLC misses for one loop. */
+
+#ifndef COSCHED_MODEL_HIERARCHY_H
+#define COSCHED_MODEL_HIERARCHY_H
+
+/* Concept
+ *
+ * What a loop waits for memory on cores[i] cores of CPU node i (thesis 3.3.1):
+ *
+ *   MRT_M   response of each controller; customers are the CPU nodes that ask
+ *           it, with the mean of their rates (3.6)
+ *   MRT_L   response of each link; customers are the CPU nodes whose routes
+ *           cross it, with the mean of their rates across it (3.7, LSet)
+ *   TRT     MRT_M plus the MRT_L of all links of the route (3.8)
+ *   LRT     response of a read miss; customers are the cores of one CPU node,
+ *           service time is TRT
+ *
+ * Service times are those of the mix of kinds at each server (3.13).  All rates
+ * are per us of CPU time of one core, so what a core asks does not depend on
+ * how many there are.
+ *
+ * HIERARCHY_CLOSED solves controllers and links as one network instead, whose
+ * customers are the cores (model/network.h); TRT is then the mean time of a
+ * read with all its waiting, and LRT the same.  It is as many times nearer to
+ * simulation as memory is busy (docs/model/validation.md), and some ten times
+ * slower.
+ */
+
+#include <stddef.h>
+
+#include "model/loop.h"
+#include "model/machine.h"
+#include "model/status.h"
+
+enum hierarchy_method {
+    HIERARCHY_STATIONS, /* the papers */
+    HIERARCHY_CLOSED,
+};
+
+struct hierarchy_input {
+    const struct machine *machine;
+    enum hierarchy_method method;
+    const size_t *cores; /* [cpu_nodes] degree of parallelism; need not fit the
+                            machine: hyper-threads are cores here */
+    const struct loop_requests *rate; /* [cpu_nodes * mem_nodes] of each core,
+                                         per us of CPU time (3.9 / cores) */
+    const double *misses; /* [cpu_nodes * mem_nodes] read misses of each core
+                             per us of CPU time (3.10), at most the rate */
+    const double *controller_us; /* [mem_nodes] fixed service times instead of
+                                    3.13 (Best-F), or NULL */
+    const double *link_us;       /* [links] likewise, or NULL */
+};
+
+/* Mean times in us; the caller's arrays, each may be NULL.  Where nobody asks,
+ * times are those of a lone request. */
+struct hierarchy_result {
+    double *controller_us; /* [mem_nodes] MRT_M */
+    double *link_us;       /* [links] MRT_L */
+    double *total_us;      /* [cpu_nodes * mem_nodes] TRT */
+    double *miss_us;       /* [cpu_nodes * mem_nodes] LRT */
+    double *stall;         /* [cpu_nodes] stall of a core per us of CPU time:
+                              sum over memory nodes of misses times LRT */
+};
+
+/* Solve INPUT.  MODEL_EINVAL for values out of range, MODEL_ENOMEM, or what
+ * network_solve() says (HIERARCHY_CLOSED only). */
+enum model_status hierarchy_solve(const struct hierarchy_input *input,
+                                  const struct hierarchy_result *result);
+
+#endif /* COSCHED_MODEL_HIERARCHY_H */
