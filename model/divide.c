@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "model/policy/workspace.h"
+
 size_t divide_pool(const struct policy_input *input)
 {
     size_t count = 0;
@@ -15,18 +17,23 @@ size_t divide_pool(const struct policy_input *input)
     return count;
 }
 
-/* True when every CPU of NODE is in the pool. */
-static bool node_whole(const struct policy_input *input, size_t node)
+/* True when every CPU of NODE, which has SIZE, is in the pool. */
+static bool node_whole(const struct policy_input *input, size_t node,
+                       size_t *size)
 {
-    bool some = false;
+    size_t pooled = 0;
 
+    if (input->workspace) {
+        *size = input->workspace->size[node];
+        return *size && input->workspace->pool[node] == *size;
+    }
+    *size = 0;
     for (size_t cpu = 0; cpu < input->machine->cpus; cpu++)
         if (input->machine->cpu_node[cpu] == (int)node) {
-            if (input->owner[cpu] == POLICY_NO_CPU)
-                return false;
-            some = true;
+            pooled += input->owner[cpu] != POLICY_NO_CPU;
+            ++*size;
         }
-    return some;
+    return *size && pooled == *size;
 }
 
 size_t divide_unit(const struct policy_input *input)
@@ -36,12 +43,13 @@ size_t divide_unit(const struct policy_input *input)
     for (size_t j = 0; j < input->job_count; j++)
         parallel += input->jobs[j].kind == SECTION_PARALLEL;
     size_t broken = parallel < input->job_count; /* by cores of serial jobs */
-    for (size_t i = 0; i < input->machine->cpu_nodes; i++)
-        if (node_whole(input, i)) {
-            size_t size = machine_node_cpus(input->machine, i);
+    for (size_t i = 0; i < input->machine->cpu_nodes; i++) {
+        size_t size;
+        if (node_whole(input, i, &size)) {
             smallest = whole && smallest < size ? smallest : size;
             whole++;
         }
+    }
     return parallel && whole > 1 && whole >= parallel + broken ? smallest : 1;
 }
 

@@ -24,6 +24,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/greedy.c \
 	%D%/policy/nupoco.c \
 	%D%/policy/shares.h \
+	%D%/policy/workspace.c \
+	%D%/policy/workspace.h \
 	%D%/quadrature.c \
 	%D%/quadrature.h \
 	%D%/station.c \

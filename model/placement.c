@@ -4,19 +4,19 @@
 
 #include "model/placement.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "model/policy/workspace.h"
 
 struct placing {
     const struct policy_input *in;
+    struct policy_workspace *ws;
     int *owner;
-    size_t *have; /* [cpu_nodes * job_count] CPUs per node and job */
-    size_t *free; /* [cpu_nodes] CPUs of the pool that nobody has */
 };
 
 static size_t *have(struct placing *p, size_t node, size_t job)
 {
-    return &p->have[node * p->in->job_count + job];
+    return &p->ws->have[node * p->in->job_count + job];
 }
 
 static size_t total(struct placing *p, size_t job)
@@ -32,111 +32,114 @@ static void take_stock(struct placing *p)
 {
     const struct machine *machine = p->in->machine;
 
+    memset(p->ws->free, 0, machine->cpu_nodes * sizeof(*p->ws->free));
+    memset(p->ws->have, 0,
+           machine->cpu_nodes * p->in->job_count * sizeof(*p->ws->have));
     for (size_t cpu = 0; cpu < machine->cpus; cpu++) {
         p->owner[cpu] = p->in->owner[cpu];
         if (p->owner[cpu] >= 0)
             ++*have(p, (size_t)machine->cpu_node[cpu], (size_t)p->owner[cpu]);
         else if (p->owner[cpu] == POLICY_NOBODY)
-            p->free[machine->cpu_node[cpu]]++;
+            p->ws->free[machine->cpu_node[cpu]]++;
     }
 }
 
-/* Hand one CPU of NODE from owner FROM to owner TO; the highest one leaves a
- * job, the lowest one joins, so that sets stay contiguous. */
-static void move(struct placing *p, size_t node, int from, int to)
+/* Hand COUNT CPUs of NODE from owner FROM to owner TO; the highest ones leave a
+ * job, the lowest ones join, so that sets stay contiguous. */
+static void move(struct placing *p, size_t node, int from, int to, size_t count)
 {
-    const struct machine *machine = p->in->machine;
-    size_t found = machine->cpus;
+    const size_t *cpu = &p->ws->cpu[p->ws->first[node]];
+    size_t size = p->ws->size[node], moved = 0;
 
-    for (size_t cpu = 0; cpu < machine->cpus; cpu++)
-        if (machine->cpu_node[cpu] == (int)node && p->owner[cpu] == from) {
-            found = cpu;
-            if (to >= 0)
-                break;
+    for (size_t k = 0; k < size && moved < count; k++) {
+        size_t next = cpu[to >= 0 ? k : size - 1 - k];
+        if (p->owner[next] == from) {
+            p->owner[next] = to;
+            moved++;
         }
-    if (found == machine->cpus)
-        return;
-    p->owner[found] = to;
-    if (from >= 0)
-        --*have(p, node, (size_t)from);
-    else
-        p->free[node]--;
-    if (to >= 0)
-        ++*have(p, node, (size_t)to);
-    else
-        p->free[node]++;
+    }
+    if (to >= 0) {
+        p->ws->free[node] -= moved;
+        *have(p, node, (size_t)to) += moved;
+    } else {
+        p->ws->free[node] += moved;
+        *have(p, node, (size_t)from) -= moved;
+    }
 }
 
 /* Give up CPUs of JOB until it has CORES, on its smallest nodes first. */
 static void shrink(struct placing *p, size_t job, size_t cores)
 {
-    for (size_t now = total(p, job); now > cores; now--) {
-        size_t smallest = p->in->machine->cpu_nodes;
-        for (size_t i = 0; i < p->in->machine->cpu_nodes; i++)
-            if (*have(p, i, job) && (smallest == p->in->machine->cpu_nodes ||
-                                     *have(p, i, job) <
-                                         *have(p, smallest, job)))
+    size_t nodes = p->in->machine->cpu_nodes;
+
+    for (size_t now = total(p, job); now > cores;) {
+        size_t smallest = nodes;
+        for (size_t i = 0; i < nodes; i++)
+            if (*have(p, i, job) &&
+                (smallest == nodes ||
+                 *have(p, i, job) < *have(p, smallest, job)))
                 smallest = i;
-        move(p, smallest, (int)job, POLICY_NOBODY);
+        size_t count = *have(p, smallest, job);
+        if (count > now - cores)
+            count = now - cores;
+        move(p, smallest, (int)job, POLICY_NOBODY, count);
+        now -= count;
     }
 }
 
 /* Take free CPUs for JOB until it has CORES. */
 static void grow(struct placing *p, size_t job, size_t cores)
 {
-    for (size_t now = total(p, job); now < cores; now++) {
-        size_t best = p->in->machine->cpu_nodes;
-        for (size_t i = 0; i < p->in->machine->cpu_nodes; i++) {
-            if (!p->free[i])
+    const size_t *free = p->ws->free;
+    size_t nodes = p->in->machine->cpu_nodes;
+
+    for (size_t now = total(p, job); now < cores;) {
+        size_t best = nodes;
+        for (size_t i = 0; i < nodes; i++) {
+            if (!free[i])
                 continue;
-            if (best == p->in->machine->cpu_nodes ||
-                *have(p, i, job) > *have(p, best, job) ||
+            if (best == nodes || *have(p, i, job) > *have(p, best, job) ||
                 (*have(p, i, job) == *have(p, best, job) &&
-                 p->free[i] > p->free[best]))
+                 free[i] > free[best]))
                 best = i;
         }
-        if (best == p->in->machine->cpu_nodes)
+        if (best == nodes)
             return;
-        move(p, best, POLICY_NOBODY, (int)job);
+        size_t count = free[best] < cores - now ? free[best] : cores - now;
+        move(p, best, POLICY_NOBODY, (int)job, count);
+        now += count;
     }
 }
 
-enum model_status placement(const struct policy_input *in, const size_t *cores,
-                            int *owner)
+void placement(const struct policy_input *in, const size_t *cores, int *owner)
 {
-    size_t nodes = in->machine->cpu_nodes;
-    size_t *block = calloc(nodes * in->job_count + nodes, sizeof(*block));
-    struct placing p = {.in = in, .owner = owner, .have = block};
+    struct placing p = {.in = in, .ws = in->workspace, .owner = owner};
 
-    if (!block)
-        return MODEL_ENOMEM;
-    p.free = block + nodes * in->job_count;
     take_stock(&p);
     for (size_t j = 0; j < in->job_count; j++)
         shrink(&p, j, cores[j]);
     for (size_t j = 0; j < in->job_count; j++)
         grow(&p, j, cores[j]);
-    free(block);
-    return MODEL_OK;
 }
 
 void placement_sketch(const struct policy_input *in, const size_t *cores,
-                      size_t *free, size_t *counts)
+                      size_t *counts)
 {
-    const struct machine *machine = in->machine;
-    size_t node = 0;
+    const size_t *pool = in->workspace->pool;
+    size_t nodes = in->machine->cpu_nodes, node = 0, used = 0;
 
-    memset(free, 0, machine->cpu_nodes * sizeof(*free));
-    memset(counts, 0, machine->cpu_nodes * in->job_count * sizeof(*counts));
-    for (size_t cpu = 0; cpu < machine->cpus; cpu++)
-        if (in->owner[cpu] != POLICY_NO_CPU)
-            free[machine->cpu_node[cpu]]++;
+    memset(counts, 0, nodes * in->job_count * sizeof(*counts));
     for (size_t j = 0; j < in->job_count; j++)
-        for (size_t rest = cores[j]; rest && node < machine->cpu_nodes;) {
-            size_t n = rest < free[node] ? rest : free[node];
+        for (size_t rest = cores[j]; rest && node < nodes;) {
+            size_t left = pool[node] - used;
+            size_t n = rest < left ? rest : left;
+
             counts[node * in->job_count + j] += n;
-            free[node] -= n;
+            used += n;
             rest -= n;
-            node += free[node] == 0;
+            if (used == pool[node]) {
+                node++;
+                used = 0;
+            }
         }
 }

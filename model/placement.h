@@ -20,14 +20,14 @@
 #include "model/policy.h"
 
 /* Turn cores[job_count] into owner[machine->cpus].  The sum of CORES is at most
- * the pool's size. */
-enum model_status placement(const struct policy_input *input,
-                            const size_t *cores, int *owner);
+ * the pool's size.  INPUT has a workspace with its pool counted, here and
+ * below. */
+void placement(const struct policy_input *input, const size_t *cores,
+               int *owner);
 
 /* Cores per CPU node and job (counts[node * job_count + job]) for a mix that is
- * not placed yet: jobs in order, each packed on the pool's CPU nodes.  FREE is
- * work space for cpu_nodes numbers. */
+ * not placed yet: jobs in order, each packed on the pool's CPU nodes. */
 void placement_sketch(const struct policy_input *input, const size_t *cores,
-                      size_t *free, size_t *counts);
+                      size_t *counts);
 
 #endif /* COSCHED_MODEL_PLACEMENT_H */

@@ -5,13 +5,12 @@
 #include "model/policy.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/divide.h"
 #include "model/placement.h"
 #include "model/policy/shares.h"
-#include "model/system.h"
+#include "model/policy/workspace.h"
 
 const struct policy *const policies[] = {
     &policy_nupoco,
@@ -79,32 +78,48 @@ static void fit_bounds(struct policy_job *jobs, size_t count, size_t pool)
         jobs[j].min_cores = 1;
 }
 
+/* Count the pool and copy the jobs into the workspace; decide and place. */
+static enum model_status decide_in(struct policy_workspace *ws,
+                                   const struct policy *policy,
+                                   const struct policy_input *input,
+                                   struct policy_decision *out)
+{
+    const struct machine *machine = input->machine;
+    struct policy_input fitted = *input;
+
+    memset(ws->pool, 0, machine->cpu_nodes * sizeof(*ws->pool));
+    for (size_t cpu = 0; cpu < machine->cpus; cpu++)
+        if (input->owner[cpu] != POLICY_NO_CPU)
+            ws->pool[machine->cpu_node[cpu]]++;
+    memcpy(ws->jobs, input->jobs, input->job_count * sizeof(*ws->jobs));
+    fit_bounds(ws->jobs, input->job_count, divide_pool(input));
+    fitted.jobs = ws->jobs;
+    fitted.workspace = ws;
+    out->system_util = 0;
+    out->reason[0] = '\0';
+    enum model_status status = policy->decide(&fitted, ws->cores, out);
+    if (status == MODEL_OK)
+        placement(&fitted, ws->cores, out->owner);
+    return status;
+}
+
 enum model_status policy_decide(const struct policy *policy,
                                 const struct policy_input *input,
                                 struct policy_decision *out)
 {
+    struct policy_workspace *ws = input->workspace;
     enum model_status status = check_input(input);
 
     if (status != MODEL_OK)
         return status;
-    struct policy_job *jobs = calloc(input->job_count, sizeof(*jobs));
-    size_t *cores = calloc(input->job_count, sizeof(*cores));
-    if (!jobs || !cores) {
-        free(jobs);
-        free(cores);
+    if (ws)
+        return ws->machine == input->machine && ws->max_jobs >= input->job_count
+                   ? decide_in(ws, policy, input, out)
+                   : MODEL_EINVAL;
+    if (!(ws = policy_workspace_new(input->machine, input->job_count)))
         return MODEL_ENOMEM;
-    }
-    memcpy(jobs, input->jobs, input->job_count * sizeof(*jobs));
-    fit_bounds(jobs, input->job_count, divide_pool(input));
-    struct policy_input fitted = *input;
-    fitted.jobs = jobs;
-    out->system_util = 0;
-    out->reason[0] = '\0';
-    status = policy->decide(&fitted, cores, out);
-    if (status == MODEL_OK)
-        status = placement(&fitted, cores, out->owner);
-    free(jobs);
-    free(cores);
+    status = decide_in(ws, policy, input, out);
+    policy_workspace_free(ws);
     return status;
 }
 

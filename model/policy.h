@@ -49,12 +49,15 @@ struct policy_job {
     double weight;                  /* > 0, 1 is normal */
 };
 
+struct policy_workspace;
+
 struct policy_input {
     const struct machine *machine;
     const struct policy_job *jobs; /* [job_count] */
     size_t job_count;              /* >= 1 */
     const int *owner; /* [machine->cpus] present owners: index into jobs,
                          POLICY_NOBODY or POLICY_NO_CPU */
+    struct policy_workspace *workspace; /* NULL: a new one per decision */
 };
 
 struct policy_decision {
@@ -66,7 +69,8 @@ struct policy_decision {
 struct policy {
     const char *name; /* as in slurm.conf */
     const char *help; /* one line */
-    /* Choose cores (or CPU nodes) per job: cores[job_count], whose sum is at
+    /* Called by policy_decide(), with a workspace.
+     * Choose cores (or CPU nodes) per job: cores[job_count], whose sum is at
      * most the pool's size, obeying minima and maxima, and the reason. */
     enum model_status (*decide)(const struct policy_input *input,
                                 size_t *cores, struct policy_decision *out);
@@ -78,8 +82,18 @@ extern const struct policy *const policies[];
 /* The policy called NAME, or NULL. */
 const struct policy *policy_find(const char *name);
 
+/* Work space for decisions on up to JOBS (>= 1) jobs on MACHINE, which must
+ * outlive it and not change: with it a decision allocates nothing.  NULL when
+ * out of memory or MACHINE is bad. */
+struct policy_workspace *policy_workspace_new(const struct machine *machine,
+                                              size_t jobs);
+
+/* Takes NULL. */
+void policy_workspace_free(struct policy_workspace *workspace);
+
 /* Decide with POLICY and place the result.  MODEL_EINVAL for bad input (no
- * CPU per job, owners out of range, bad machine or profile). */
+ * CPU per job, owners out of range, bad machine or profile, a workspace of
+ * another machine or for fewer jobs). */
 enum model_status policy_decide(const struct policy *policy,
                                 const struct policy_input *input,
                                 struct policy_decision *out);

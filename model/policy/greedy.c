@@ -3,71 +3,41 @@
 /* Policy "greedy": number of cores by predicted system utilisation. */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "model/divide.h"
 #include "model/placement.h"
 #include "model/policy/shares.h"
-#include "model/system.h"
+#include "model/policy/workspace.h"
 
-/* What one prediction needs, allocated once per decision. */
-struct prediction {
-    const struct policy_input *input;
-    const struct workload **profile; /* [job_count] */
-    double *weight;                  /* [job_count] */
-    size_t *free;                    /* [cpu_nodes] */
-    size_t *counts;                  /* [cpu_nodes * job_count] */
-    struct workload *compute;        /* for serial jobs without a profile */
-    struct system_workspace *system;
-};
-
-static void prediction_free(struct prediction *p)
+static enum model_status prepare(const struct policy_input *input)
 {
-    free(p->profile);
-    free(p->weight);
-    free(p->free);
-    free(p->counts);
-    workload_free(p->compute);
-    system_workspace_free(p->system);
-}
-
-static enum model_status prediction_init(struct prediction *p,
-                                         const struct policy_input *input)
-{
-    size_t nodes = input->machine->cpu_nodes;
-
-    p->input = input;
-    p->profile = calloc(input->job_count, sizeof(*p->profile));
-    p->weight = calloc(input->job_count, sizeof(*p->weight));
-    p->free = calloc(nodes, sizeof(*p->free));
-    p->counts = calloc(nodes * input->job_count, sizeof(*p->counts));
-    p->compute = workload_new(input->machine->mem_nodes);
-    if (!p->profile || !p->weight || !p->free || !p->counts || !p->compute) {
-        prediction_free(p);
-        return MODEL_ENOMEM;
-    }
-    for (size_t j = 0; j < input->job_count; j++) {
-        p->profile[j] = input->jobs[j].profile ? input->jobs[j].profile
-                                               : p->compute;
-        p->weight[j] = input->jobs[j].weight;
-    }
-    return MODEL_OK;
-}
-
-static enum model_status predict(struct prediction *p, const size_t *cores,
-                                 struct system_result *result)
-{
+    struct policy_workspace *ws = input->workspace;
     struct system_input system = {
-        .machine = p->input->machine,
-        .jobs = p->input->job_count,
-        .profile = p->profile,
-        .weight = p->weight,
-        .cores = p->counts,
+        .machine = input->machine,
+        .jobs = input->job_count,
+        .profile = ws->profile,
+        .weight = ws->weight,
         .method = MVA_AUTOMATIC,
     };
 
-    placement_sketch(p->input, cores, p->free, p->counts);
-    return system_solve(&system, result, NULL);
+    if (!ws->system)
+        return MODEL_EINVAL;
+    for (size_t j = 0; j < input->job_count; j++) {
+        ws->profile[j] = input->jobs[j].profile ? input->jobs[j].profile
+                                                : ws->compute;
+        ws->weight[j] = input->jobs[j].weight;
+    }
+    return system_prepare(ws->system, &system);
+}
+
+static enum model_status predict(const struct policy_input *input,
+                                 const size_t *cores,
+                                 struct system_result *result)
+{
+    struct policy_workspace *ws = input->workspace;
+
+    placement_sketch(input, cores, ws->have);
+    return system_predict(ws->system, ws->have, result, NULL);
 }
 
 static enum model_status score_utilisation(void *arg, const size_t *cores,
@@ -81,11 +51,11 @@ static enum model_status score_utilisation(void *arg, const size_t *cores,
     return status;
 }
 
-static void explain(struct prediction *p, const size_t *cores,
+static void explain(const struct policy_input *input, const size_t *cores,
                     const struct system_result *result,
                     struct policy_decision *out)
 {
-    size_t used = policy_describe(p->input, cores, out->reason,
+    size_t used = policy_describe(input, cores, out->reason,
                                   sizeof(out->reason));
 
     snprintf(out->reason + used, sizeof(out->reason) - used,
@@ -107,7 +77,6 @@ enum model_status greedy_dop(const struct policy_input *input, size_t *cores,
                              struct policy_decision *out)
 {
     const struct policy_job *job = unknown(input);
-    struct prediction p = {0};
     struct system_result result;
     enum model_status status;
 
@@ -122,15 +91,14 @@ enum model_status greedy_dop(const struct policy_input *input, size_t *cores,
         }
         return status;
     }
-    status = prediction_init(&p, input);
-    if (status != MODEL_OK)
-        return status;
-    status = divide(input, score_utilisation, &p, cores);
+    status = prepare(input);
     if (status == MODEL_OK)
-        status = predict(&p, cores, &result);
+        status = divide(input, score_utilisation, (void *)(uintptr_t)input,
+                        cores);
     if (status == MODEL_OK)
-        explain(&p, cores, &result, out);
-    prediction_free(&p);
+        status = predict(input, cores, &result);
+    if (status == MODEL_OK)
+        explain(input, cores, &result, out);
     return status;
 }
 

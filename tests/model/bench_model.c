@@ -51,7 +51,7 @@ static double decide_ms(size_t cores, size_t nodes, size_t count)
         jobs[j] = (struct policy_job){(uint32_t)j + 1, SECTION_PARALLEL,
                                       profile[j], 1, cores, 1};
     }
-    struct policy_input input = {machine, jobs, count, before};
+    struct policy_input input = {machine, jobs, count, before, NULL};
     for (size_t i = 0; i < ROUNDS && !failed; i++) {
         struct policy_decision out = {.owner = after};
         double begin = now_ms();

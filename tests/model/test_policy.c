@@ -42,7 +42,7 @@ static void mix_init(struct mix *mix, size_t nodes, size_t cores, size_t count)
                                            1, MAX_CPUS, 1};
     }
     mix->input = (struct policy_input){mix->machine, mix->jobs, count,
-                                       mix->owner};
+                                       mix->owner, NULL};
 }
 
 static void set_rho(struct mix *mix, size_t job, double rho)
@@ -258,7 +258,7 @@ static void test_long_reason(void **state)
                                       SECTION_PARALLEL, NULL, 1, 64, 1};
     for (size_t cpu = 0; cpu < 64; cpu++)
         before[cpu] = POLICY_NOBODY;
-    struct policy_input input = {m, jobs, 40, before};
+    struct policy_input input = {m, jobs, 40, before, NULL};
     for (const struct policy *const *p = policies; *p; p++) {
         struct policy_decision out = {.owner = after};
         assert_int_equal(policy_decide(*p, &input, &out), MODEL_OK);

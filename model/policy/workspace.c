@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What a decision works with. */
+
+#include "model/policy/workspace.h"
+
+#include <stdlib.h>
+
+static bool allocate(struct policy_workspace *ws)
+{
+    size_t nodes = ws->machine->cpu_nodes, jobs = ws->max_jobs;
+
+    ws->size = calloc(4 * nodes + ws->machine->cpus + nodes * jobs + jobs,
+                      sizeof(*ws->size));
+    ws->jobs = calloc(jobs, sizeof(*ws->jobs));
+    ws->profile = calloc(jobs, sizeof(*ws->profile));
+    ws->weight = calloc(jobs, sizeof(*ws->weight));
+    ws->compute = workload_new(ws->machine->mem_nodes);
+    if (!ws->size || !ws->jobs || !ws->profile || !ws->weight || !ws->compute)
+        return false;
+    ws->first = ws->size + nodes;
+    ws->pool = ws->first + nodes;
+    ws->free = ws->pool + nodes;
+    ws->cpu = ws->free + nodes;
+    ws->have = ws->cpu + ws->machine->cpus;
+    ws->cores = ws->have + nodes * jobs;
+    if (jobs > SYSTEM_MAX_JOBS || nodes > SYSTEM_MAX_NODES)
+        return true;
+    ws->system = system_workspace_new(ws->machine, jobs);
+    return ws->system != NULL;
+}
+
+static void sort_cpus(struct policy_workspace *ws)
+{
+    const struct machine *machine = ws->machine;
+    size_t used = 0;
+
+    for (size_t cpu = 0; cpu < machine->cpus; cpu++)
+        if (machine->cpu_node[cpu] >= 0)
+            ws->size[machine->cpu_node[cpu]]++;
+    for (size_t i = 0; i < machine->cpu_nodes; i++) {
+        ws->first[i] = used;
+        used += ws->size[i];
+        ws->size[i] = 0;
+    }
+    for (size_t cpu = 0; cpu < machine->cpus; cpu++) {
+        int node = machine->cpu_node[cpu];
+        if (node >= 0)
+            ws->cpu[ws->first[node] + ws->size[node]++] = cpu;
+    }
+}
+
+struct policy_workspace *policy_workspace_new(const struct machine *machine,
+                                              size_t jobs)
+{
+    struct policy_workspace *ws;
+
+    if (!jobs || machine_check(machine) != MODEL_OK ||
+        !(ws = calloc(1, sizeof(*ws))))
+        return NULL;
+    ws->machine = machine;
+    ws->max_jobs = jobs;
+    if (!allocate(ws)) {
+        policy_workspace_free(ws);
+        return NULL;
+    }
+    sort_cpus(ws);
+    return ws;
+}
+
+void policy_workspace_free(struct policy_workspace *ws)
+{
+    if (!ws)
+        return;
+    system_workspace_free(ws->system);
+    workload_free(ws->compute);
+    free(ws->weight);
+    free(ws->profile);
+    free(ws->jobs);
+    free(ws->size);
+    free(ws);
+}

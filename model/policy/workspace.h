@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What a decision works with, for the policies and the placement. */
+
+#ifndef COSCHED_MODEL_POLICY_WORKSPACE_H
+#define COSCHED_MODEL_POLICY_WORKSPACE_H
+
+/* Concept
+ *
+ * policy_decide() counts the pool and copies the jobs once; everybody after it
+ * reads them here.  All arrays are for max_jobs jobs on the machine, so that a
+ * decision allocates nothing.
+ */
+
+#include "model/policy.h"
+#include "model/system.h"
+
+struct policy_workspace {
+    const struct machine *machine;
+    size_t max_jobs;
+    size_t *size;  /* [cpu_nodes] CPUs */
+    size_t *first; /* [cpu_nodes] begin of a CPU node's in CPU */
+    size_t *cpu;   /* [cpus] by CPU node, ascending */
+    size_t *pool;  /* [cpu_nodes] CPUs in the pool */
+    size_t *free;  /* [cpu_nodes] of these, nobody's (while placing) */
+    size_t *have;  /* [cpu_nodes * max_jobs] CPUs per node and job */
+    size_t *cores; /* [max_jobs] */
+    struct policy_job *jobs; /* [max_jobs] with bounds that fit */
+    const struct workload **profile; /* [max_jobs] */
+    double *weight;                  /* [max_jobs] */
+    struct workload *compute; /* for serial jobs without a profile */
+    struct system_workspace *system; /* NULL: the machine is beyond its limits */
+};
+
+#endif /* COSCHED_MODEL_POLICY_WORKSPACE_H */
