@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* How long a decision takes, against the papers' implementation. */
+/* How long predictions and decisions take, and how that grows. */
 
 /* Usage: bench_model FILE.  Prints a table and writes FILE, a JSON list of
- * {name, value, unit, reference, ratio}.  The reference is the 1.8 ms that
- * NuPoCo's DoP decision takes on 64 cores of 8 nodes (papers/README.md). */
+ * {name, value, unit, reference, ratio}.  A decision's reference is the 1.8 ms
+ * that NuPoCo's takes on 64 cores of 8 nodes (papers/README.md); a
+ * prediction's is one that prepares everything anew, system_solve(). */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,18 +13,33 @@
 #include <time.h>
 
 #include "model/policy.h"
+#include "model/system.h"
 
-#define REFERENCE_MS 1.8
-#define ROUNDS 25
+#define REFERENCE_US 1800.0
+#define BATCHES 25
+#define BATCH_US 400.0 /* long enough for the clock, short enough to wait */
 #define MAX_CPUS 1024
-#define MAX_JOBS 64
+#define MAX_NODES 256
 
-static double now_ms(void)
+struct bench {
+    struct machine *machine;
+    struct workload *profile[SYSTEM_MAX_JOBS];
+    struct policy_job jobs[SYSTEM_MAX_JOBS];
+    double weight[SYSTEM_MAX_JOBS];
+    int before[MAX_CPUS], after[MAX_CPUS];
+    size_t cores[MAX_NODES * SYSTEM_MAX_JOBS];
+    size_t count;
+    struct system_workspace *system;
+    struct system_input input;
+    struct policy_workspace *workspace;
+};
+
+static double now_us(void)
 {
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
 static int compare(const void *a, const void *b)
@@ -33,66 +49,134 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median time of one decision of "nupoco", in ms; negative on failure. */
-static double decide_ms(size_t cores, size_t nodes, size_t count)
+/* NODES CPU nodes of CORES cores as in the papers' machines, a memory node and
+ * direct links to all others each; COUNT jobs of rho 0 to 0.7. */
+static void init(struct bench *b, size_t nodes, size_t cores, size_t count)
 {
-    struct machine *machine = machine_new_uniform(nodes, cores / nodes, nodes);
-    struct workload *profile[MAX_JOBS];
-    struct policy_job jobs[MAX_JOBS];
-    int before[MAX_CPUS], after[MAX_CPUS];
-    double times[ROUNDS];
-    bool failed = machine_connect_all(machine, 0.002) != MODEL_OK;
-
-    for (size_t cpu = 0; cpu < cores; cpu++)
-        before[cpu] = POLICY_NOBODY;
+    *b = (struct bench){.count = count};
+    b->machine = machine_new_uniform(nodes, cores, nodes);
+    if (!b->machine || machine_connect_all(b->machine, 0.002) != MODEL_OK)
+        abort();
+    for (size_t cpu = 0; cpu < nodes * cores; cpu++)
+        b->before[cpu] = POLICY_NOBODY;
     for (size_t j = 0; j < count; j++) {
-        profile[j] = workload_new_rho(nodes, 0.7 * (double)j / (double)count,
-                                      MACHINE_DEFAULT_SERVICE_US);
-        jobs[j] = (struct policy_job){(uint32_t)j + 1, SECTION_PARALLEL,
-                                      profile[j], 1, cores, 1};
+        b->profile[j] = workload_new_rho(nodes, 0.7 * (double)j / (double)count,
+                                         MACHINE_DEFAULT_SERVICE_US);
+        b->weight[j] = 1;
+        b->jobs[j] = (struct policy_job){(uint32_t)j + 1, SECTION_PARALLEL,
+                                         b->profile[j], 1, nodes * cores, 1};
     }
-    struct policy_input input = {machine, jobs, count, before, NULL};
-    for (size_t i = 0; i < ROUNDS && !failed; i++) {
-        struct policy_decision out = {.owner = after};
-        double begin = now_ms();
-        failed = policy_decide(policy_find("nupoco"), &input, &out) != MODEL_OK;
-        times[i] = now_ms() - begin;
-    }
-    for (size_t j = 0; j < count; j++)
-        workload_free(profile[j]);
-    machine_free(machine);
-    if (failed)
+    for (size_t i = 0; i < nodes; i++)
+        b->cores[i * count + i * count / nodes] = cores;
+    b->system = system_workspace_new(b->machine, count);
+    b->workspace = policy_workspace_new(b->machine, count);
+    b->input = (struct system_input){
+        b->machine, count, (const struct workload *const *)b->profile,
+        b->weight,  b->cores, MVA_AUTOMATIC};
+    if (!b->system || !b->workspace ||
+        system_prepare(b->system, &b->input) != MODEL_OK)
+        abort();
+}
+
+static void release(struct bench *b)
+{
+    for (size_t j = 0; j < b->count; j++)
+        workload_free(b->profile[j]);
+    policy_workspace_free(b->workspace);
+    system_workspace_free(b->system);
+    machine_free(b->machine);
+}
+
+static bool predict(struct bench *b)
+{
+    struct system_result result;
+
+    return system_predict(b->system, b->cores, &result, NULL) == MODEL_OK;
+}
+
+static bool solve(struct bench *b)
+{
+    struct system_result result;
+
+    return system_solve(&b->input, &result, NULL) == MODEL_OK;
+}
+
+static bool decide(struct bench *b)
+{
+    struct policy_input input = {b->machine, b->jobs, b->count, b->before,
+                                 b->workspace};
+    struct policy_decision out = {.owner = b->after};
+
+    return policy_decide(policy_find("nupoco"), &input, &out) == MODEL_OK;
+}
+
+/* Median over batches of the time of one call; negative on failure. */
+static double measure(bool (*call)(struct bench *), struct bench *b)
+{
+    double times[BATCHES], begin = now_us();
+    size_t calls = 1;
+
+    if (!call(b))
         return -1;
-    qsort(times, ROUNDS, sizeof(times[0]), compare);
-    return times[ROUNDS / 2];
+    double first = now_us() - begin;
+    if (first < BATCH_US)
+        calls = (size_t)(BATCH_US / first) + 1;
+    for (size_t i = 0; i < BATCHES; i++) {
+        begin = now_us();
+        for (size_t k = 0; k < calls; k++)
+            call(b);
+        times[i] = (now_us() - begin) / (double)calls;
+    }
+    qsort(times, BATCHES, sizeof(times[0]), compare);
+    return times[BATCHES / 2];
+}
+
+/* One line of the table and of FILE.  GROWTH is against the line before. */
+static void print(FILE *file, const char *what, const size_t *size, double us,
+                  double reference, double growth)
+{
+    char name[80];
+
+    snprintf(name, sizeof(name), "%s, %zu nodes x %zu cores x %zu jobs", what,
+             size[0], size[1], size[2]);
+    printf("%-48s %12.3f %12.3f %8.4f", name, us, reference, us / reference);
+    if (growth > 0)
+        printf(" %8.1f", growth);
+    printf("\n");
+    fprintf(file, "%s{\"name\": \"%s\", \"value\": %.6f, \"unit\": \"us\", "
+            "\"reference\": %.6f, \"ratio\": %.6f}",
+            ftell(file) ? ",\n " : "[", name, us, reference, us / reference);
 }
 
 int main(int argc, char **argv)
 {
-    static const size_t sizes[][3] = {{16, 1, 2}, {64, 8, 4}, {256, 32, 16}};
+    static const size_t sizes[][3] = {{1, 16, 2},   {8, 8, 4},    {16, 16, 8},
+                                      {32, 16, 16}, {64, 16, 32}, {128, 8, 64}};
+    static struct bench b;
     FILE *file = argc == 2 ? fopen(argv[1], "w") : NULL;
+    double last[2] = {0};
     int rc = EXIT_SUCCESS;
 
     if (!file) {
         fprintf(stderr, "usage: bench_model FILE\n");
         return EXIT_FAILURE;
     }
-    printf("%-28s %10s %10s %8s\n", "decision (nupoco)", "ms", "papers ms",
-           "ratio");
+    printf("%-48s %12s %12s %8s %8s\n", "", "us", "reference", "ratio",
+           "growth");
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        char name[64];
-        double ms = decide_ms(sizes[i][0], sizes[i][1], sizes[i][2]);
-        if (ms < 0) {
-            fprintf(stderr, "bench_model: the decision failed\n");
+        init(&b, sizes[i][0], sizes[i][1], sizes[i][2]);
+        double one = measure(predict, &b), anew = measure(solve, &b);
+        double all = measure(decide, &b);
+        if (one < 0 || anew < 0 || all < 0) {
+            fprintf(stderr, "bench_model: the model failed\n");
             rc = EXIT_FAILURE;
         }
-        snprintf(name, sizeof(name), "%zu cores, %zu nodes, %zu jobs",
-                 sizes[i][0], sizes[i][1], sizes[i][2]);
-        printf("%-28s %10.4f %10.1f %8.4f\n", name, ms, REFERENCE_MS,
-               ms / REFERENCE_MS);
-        fprintf(file, "%s{\"name\": \"decision, %s\", \"value\": %.6f, "
-                "\"unit\": \"ms\", \"reference\": %.1f, \"ratio\": %.6f}",
-                i ? ",\n " : "[", name, ms, REFERENCE_MS, ms / REFERENCE_MS);
+        print(file, "NuUtil", sizes[i], one, anew, i ? one / last[0] : 0);
+        print(file, "decision", sizes[i], all, REFERENCE_US,
+              i ? all / last[1] : 0);
+        last[0] = one;
+        last[1] = all;
+        release(&b);
     }
     fprintf(file, "]\n");
     if (fclose(file) != 0) {
