@@ -217,11 +217,12 @@ class Program:
     }}""")
 
     def block_doacross(self):
+        schedule = self.pick("static", "dynamic", "static, 2")
         return self.function(f"""
     static u64 cell@[301];
     int count = {self.pick(5, 60, 300)};
 
-#pragma omp parallel for{self.maybe_team()} ordered(1) schedule({self.pick("static", "dynamic", "static, 2")})
+#pragma omp parallel for{self.maybe_team()} ordered(1) schedule({schedule})
     for (int i = 1; i <= count; i++) {{
         u64 x = work((u64)i, {self.length()});
 #pragma omp ordered depend(sink : i - 1)
