@@ -27,7 +27,7 @@ struct system_workspace {
     struct alike alike;
     size_t max_jobs;
     struct system_input in;
-    struct quadrature *rule; /* [RULES], those that may be needed */
+    struct quadrature rule[RULES]; /* points 0: not needed so far */
     struct run *run;         /* [cpu_nodes] */
     size_t runs;
     size_t *run_of;          /* [cpu_nodes] */
@@ -42,22 +42,17 @@ struct system_workspace {
     double *times;    /* responses of a station */
 };
 
-static size_t rules_for(size_t customers)
+/* The smallest rule for CUSTOMERS. */
+static const struct quadrature *rule_for(struct system_workspace *ws,
+                                         size_t customers)
 {
     size_t r = 0;
 
-    while (r < RULES - 1 && (size_t)1 << r < customers)
+    while ((size_t)1 << r < customers)
         r++;
-    return r;
-}
-
-static size_t largest(const struct alike *alike)
-{
-    size_t most = alike->machine->cpu_nodes;
-
-    for (size_t i = 0; i < alike->machine->cpu_nodes; i++)
-        most = alike->size[i] > most ? alike->size[i] : most;
-    return most;
+    if (!ws->rule[r].points)
+        quadrature_init(&ws->rule[r], (size_t)1 << r);
+    return &ws->rule[r];
 }
 
 static bool allocate(struct system_workspace *ws)
@@ -73,9 +68,7 @@ static bool allocate(struct system_workspace *ws)
                       sizeof(*ws->rate));
     ws->classes = calloc(classes, sizeof(*ws->classes));
     ws->results = calloc(classes, sizeof(*ws->results));
-    ws->rule = calloc(rules_for(largest(&ws->alike)) + 1, sizeof(*ws->rule));
-    if (!ws->run || !ws->run_of || !ws->rate || !ws->classes || !ws->results ||
-        !ws->rule)
+    if (!ws->run || !ws->run_of || !ws->rate || !ws->classes || !ws->results)
         return false;
     ws->job = ws->run_of + nodes;
     ws->response = ws->rate + pairs;
@@ -99,8 +92,6 @@ struct system_workspace *system_workspace_new(const struct machine *machine,
         system_workspace_free(ws);
         return NULL;
     }
-    for (size_t r = 0; r <= rules_for(largest(&ws->alike)); r++)
-        quadrature_init(&ws->rule[r], (size_t)1 << r);
     return ws;
 }
 
@@ -109,7 +100,6 @@ void system_workspace_free(struct system_workspace *ws)
     if (!ws)
         return;
     alike_free(&ws->alike);
-    free(ws->rule);
     free(ws->run);
     free(ws->run_of);
     free(ws->rate);
@@ -207,8 +197,8 @@ static enum model_status solve_station(struct system_workspace *ws,
             customers += ws->classes[k].count;
     if ((method == MVA_AUTOMATIC || method == MVA_EXACT) &&
         customers <= QUADRATURE_MAX_CUSTOMERS && isfinite(service)) {
-        quadrature_solve(&ws->rule[rules_for(customers)], ws->classes, count,
-                         service, ws->times);
+        quadrature_solve(rule_for(ws, customers), ws->classes, count, service,
+                         ws->times);
         return MODEL_OK;
     }
     enum model_status status =

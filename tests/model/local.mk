@@ -4,10 +4,14 @@
 if HAVE_CMOCKA
 model_units = \
 	%D%/test_closed \
+	%D%/test_cputime \
+	%D%/test_hierarchy \
+	%D%/test_loop \
 	%D%/test_machine \
 	%D%/test_mva \
 	%D%/test_network \
 	%D%/test_policy \
+	%D%/test_predict \
 	%D%/test_station \
 	%D%/test_system
 check_PROGRAMS += $(model_units)
@@ -19,6 +23,18 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_closed_SOURCES = %D%/test_closed.c %D%/near.h
 %C%_test_closed_CPPFLAGS = $(model_unit_flags)
 %C%_test_closed_LDADD = $(model_unit_libs)
+
+%C%_test_cputime_SOURCES = %D%/test_cputime.c %D%/near.h
+%C%_test_cputime_CPPFLAGS = $(model_unit_flags)
+%C%_test_cputime_LDADD = $(model_unit_libs)
+
+%C%_test_hierarchy_SOURCES = %D%/test_hierarchy.c %D%/near.h
+%C%_test_hierarchy_CPPFLAGS = $(model_unit_flags)
+%C%_test_hierarchy_LDADD = $(model_unit_libs)
+
+%C%_test_loop_SOURCES = %D%/test_loop.c %D%/near.h
+%C%_test_loop_CPPFLAGS = $(model_unit_flags)
+%C%_test_loop_LDADD = $(model_unit_libs)
 
 %C%_test_machine_SOURCES = %D%/test_machine.c %D%/near.h
 %C%_test_machine_CPPFLAGS = $(model_unit_flags)
@@ -35,6 +51,10 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_policy_SOURCES = %D%/test_policy.c %D%/near.h
 %C%_test_policy_CPPFLAGS = $(model_unit_flags)
 %C%_test_policy_LDADD = $(model_unit_libs) protocol/libprotocol.la
+
+%C%_test_predict_SOURCES = %D%/test_predict.c %D%/near.h
+%C%_test_predict_CPPFLAGS = $(model_unit_flags)
+%C%_test_predict_LDADD = $(model_unit_libs)
 
 %C%_test_station_SOURCES = %D%/test_station.c %D%/near.h
 %C%_test_station_CPPFLAGS = $(model_unit_flags)
