@@ -419,6 +419,130 @@ static void test_packed(void **state)
     }
 }
 
+/* ---- work space ---- */
+
+/* The linker sends the model's allocations here (local.mk). */
+static size_t allocations;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    allocations++;
+    return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    allocations++;
+    return __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    allocations++;
+    return __real_realloc(old, size);
+}
+
+/* A work space that has served other mixes decides the same, without
+ * allocating. */
+static void test_workspace(void **state)
+{
+    struct dice dice = {4321};
+
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct mix mix;
+        int kept[MAX_CPUS], fresh[MAX_CPUS];
+        random_mix(&mix, &dice);
+        struct policy_workspace *ws =
+            policy_workspace_new(mix.machine, MAX_JOBS);
+        assert_non_null(ws);
+        for (const struct policy *const *p = policies; *p; p++) {
+            size_t before = allocations;
+            mix.input.workspace = ws;
+            struct policy_decision a = decided((*p)->name, &mix, kept);
+            assert_int_equal(allocations, before);
+            mix.input.workspace = NULL;
+            struct policy_decision b = decided((*p)->name, &mix, fresh);
+            assert_true(allocations > before);
+            assert_memory_equal(kept, fresh, mix.machine->cpus * sizeof(int));
+            assert_string_equal(a.reason, b.reason);
+            /* The next one finds other jobs. */
+            mix.input.job_count = mix.input.job_count / 2 + 1;
+            for (size_t cpu = 0; cpu < mix.machine->cpus; cpu++)
+                if (mix.owner[cpu] >= (int)mix.input.job_count)
+                    mix.owner[cpu] = POLICY_NOBODY;
+        }
+        policy_workspace_free(ws);
+        mix_free(&mix);
+    }
+}
+
+static void test_workspace_refused(void **state)
+{
+    struct mix mix, other;
+    int owner[MAX_CPUS];
+    struct policy_decision out = {.owner = owner};
+
+    (void)state;
+    mix_init(&mix, 2, 4, 3);
+    mix_init(&other, 2, 4, 3);
+    assert_null(policy_workspace_new(mix.machine, 0));
+    struct policy_workspace *few = policy_workspace_new(mix.machine, 2);
+    mix.input.workspace = other.input.workspace = few;
+    assert_int_equal(policy_decide(policies[0], &mix.input, &out),
+                     MODEL_EINVAL);
+    mix.input.job_count = other.input.job_count = 2;
+    assert_int_equal(policy_decide(policies[0], &mix.input, &out), MODEL_OK);
+    assert_int_equal(policy_decide(policies[0], &other.input, &out),
+                     MODEL_EINVAL);
+    policy_workspace_free(few);
+    other.machine->home[0] = 9;
+    assert_null(policy_workspace_new(other.machine, 2));
+    mix_free(&mix);
+    mix_free(&other);
+}
+
+/* 1024 CPUs on 256 CPU nodes, 64 jobs. */
+static void test_large(void **state)
+{
+    struct machine *m = machine_new_uniform(256, 4, 8);
+    struct workload *profile[64];
+    struct policy_job jobs[64];
+    static int before[1024], after[1024];
+    struct policy_input input = {m, jobs, 64, before, NULL};
+    size_t count[64] = {0};
+
+    (void)state;
+    assert_int_equal(machine_connect_all(m, 0.002), MODEL_OK);
+    for (size_t j = 0; j < 64; j++) {
+        /* Minima leave little to divide, so that this takes no time. */
+        profile[j] = workload_new_rho(8, 0.01 * (double)j, 0.0064);
+        jobs[j] = (struct policy_job){(uint32_t)j, SECTION_PARALLEL,
+                                      profile[j], 15, 20, 1};
+    }
+    for (size_t cpu = 0; cpu < 1024; cpu++)
+        before[cpu] = POLICY_NOBODY;
+    struct policy_decision out = {.owner = after};
+    assert_int_equal(policy_decide(policy_find("nupoco"), &input, &out),
+                     MODEL_OK);
+    for (size_t cpu = 0; cpu < 1024; cpu++) {
+        assert_in_range(after[cpu], 0, 63);
+        count[after[cpu]]++;
+    }
+    for (size_t j = 0; j < 64; j++) {
+        assert_in_range(count[j], 15, 20);
+        workload_free(profile[j]);
+    }
+    machine_free(m);
+}
+
 /* ---- lists and turns ---- */
 
 static void test_names(void **state)
@@ -475,6 +599,9 @@ int main(void)
         cmocka_unit_test(test_long_reason),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_workspace_refused),
+        cmocka_unit_test(test_large),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_turns),
     };

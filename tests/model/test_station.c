@@ -136,6 +136,41 @@ static void test_monotone(void **state)
         }
 }
 
+/* Towards rho 0 nobody waits, towards infinity the server never rests; neither
+ * end is lost to rounding, for up to 10000 customers. */
+static void test_limits(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= 10000; n *= 10) {
+        double customers = (double)n;
+        struct station low = solved(n, 1e-9, 1), high = solved(n, 1e6, 1);
+        /* Two of them seldom meet: U = N rho - N (N - 1) rho^2 ... (3.3) */
+        assert_near(low.utilisation / (customers * 1e-9), 1, 2e-9 * customers);
+        assert_near((low.response - 1) / 1e-9, customers - 1,
+                    2e-6 * customers + 1e-6);
+        assert_near(high.utilisation, 1, 1.1e-6);
+        assert_near(high.response, customers, 1.1e-6);
+        if (n > 1) /* computing takes nearly no time */
+            assert_near(customers - high.queue, 1e-6, 1e-9 * customers);
+    }
+}
+
+/* Throughput never falls with a customer more, over the whole range. */
+static void test_throughput_grows(void **state)
+{
+    (void)state;
+    for (double rho = 1e-9; rho < 1.1e6; rho *= 31) {
+        double last = 0;
+        for (size_t n = 1; n <= 10000; n += 1 + n / 7) {
+            struct station s = solved(n, rho, 1);
+            assert_true(s.throughput >= last * (1 - 1e-14));
+            assert_true(s.utilisation >= 0 && s.utilisation <= 1);
+            last = s.throughput;
+        }
+        assert_true(last <= 1 + 1e-12);
+    }
+}
+
 static void test_units(void **state)
 {
     (void)state;
@@ -272,6 +307,8 @@ int main(void)
         cmocka_unit_test(test_closed_form),
         cmocka_unit_test(test_laws),
         cmocka_unit_test(test_monotone),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_throughput_grows),
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_fit_refuses),
         cmocka_unit_test(test_fit_exact),
