@@ -8,8 +8,14 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/alike.h \
 	%D%/closed.c \
 	%D%/closed.h \
+	%D%/cputime.c \
+	%D%/cputime.h \
 	%D%/divide.c \
 	%D%/divide.h \
+	%D%/hierarchy.c \
+	%D%/hierarchy.h \
+	%D%/loop.c \
+	%D%/loop.h \
 	%D%/machine.c \
 	%D%/machine.h \
 	%D%/mva.c \

@@ -51,7 +51,7 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_policy_SOURCES = %D%/test_policy.c %D%/near.h
 %C%_test_policy_CPPFLAGS = $(model_unit_flags)
 # Counts allocations.
-%C%_test_policy_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+%C%_test_policy_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_test_policy_LDADD = $(model_unit_libs) protocol/libprotocol.la
 
 %C%_test_predict_SOURCES = %D%/test_predict.c %D%/near.h

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* How long a loop's threads really computed. */
+
+#include "model/cputime.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* The function f and what it needs. */
+struct subject {
+    const struct loop *loop;
+    double total_us;            /* T: without synchronisation */
+    struct loop_requests *rate; /* [pairs] per core and us */
+    double *misses;             /* [pairs] likewise */
+    double *stall;              /* [cpu_nodes] per us of CPU time */
+    struct hierarchy_input input;
+};
+
+static enum model_status setup(struct subject *s,
+                               const struct machine *machine,
+                               enum hierarchy_method method,
+                               const struct loop *loop)
+{
+    size_t pairs = loop->cpu_nodes * loop->mem_nodes;
+
+    *s = (struct subject){.loop = loop};
+    if (loop_check(loop, NULL) != MODEL_OK ||
+        machine_check(machine) != MODEL_OK ||
+        loop->cpu_nodes != machine->cpu_nodes ||
+        loop->mem_nodes != machine->mem_nodes)
+        return MODEL_EINVAL;
+    s->total_us = loop->total_us * (1 - loop->sync_share);
+    s->rate = calloc(pairs, sizeof(*s->rate));
+    s->misses = calloc(pairs + loop->cpu_nodes, sizeof(*s->misses));
+    if (!s->rate || !s->misses)
+        return MODEL_ENOMEM;
+    s->stall = s->misses + pairs;
+    s->input = (struct hierarchy_input){.machine = machine,
+                                        .method = method,
+                                        .cores = loop->cores,
+                                        .rate = s->rate,
+                                        .misses = s->misses};
+    return MODEL_OK;
+}
+
+static void release(struct subject *s)
+{
+    free(s->rate);
+    free(s->misses);
+}
+
+/* *F = T less a thread's mean stall, if threads computed for CPU_US. */
+static enum model_status evaluate(struct subject *s, double cpu_us, double *f)
+{
+    const struct loop *loop = s->loop;
+    struct hierarchy_result result = {.stall = s->stall};
+    double stall = 0;
+
+    for (size_t i = 0; i < loop->cpu_nodes; i++) {
+        double time = (double)loop->cores[i] * cpu_us;
+        for (size_t j = 0; loop->cores[i] && j < loop->mem_nodes; j++) {
+            size_t p = i * loop->mem_nodes + j;
+            s->rate[p] = (struct loop_requests){
+                loop->requests[p].read / time, loop->requests[p].write / time,
+                loop->requests[p].prefetch / time};
+            s->misses[p] = loop->read_misses[p] / time;
+        }
+    }
+    enum model_status status = hierarchy_solve(&s->input, &result);
+    for (size_t i = 0; status == MODEL_OK && i < loop->cpu_nodes; i++)
+        stall += (double)loop->cores[i] * s->stall[i];
+    *f = s->total_us - stall / (double)loop_cores(loop) * cpu_us;
+    return status;
+}
+
+/* The next lower place: where the secant through C, G and the point before
+ * meets 0, or C + G = f(C) if that is lower; 0 or less if it meets 0 nowhere
+ * below. */
+static double step(double before_c, double before_g, double c, double g)
+{
+    double slope = (before_g - g) / (before_c - c);
+
+    /* g = f - c falls to the right of the greatest root, so a slope that does
+     * not fall means that g passed its top without reaching 0. */
+    if (!(slope < 0))
+        return 0;
+    return fmin(c + g, c - g / slope);
+}
+
+static void report(const struct subject *s, double cpu_us, int rounds,
+                   struct cputime *result)
+{
+    *result = (struct cputime){cpu_us, s->total_us - cpu_us, rounds};
+}
+
+static enum model_status settle(struct subject *s, struct cputime *result)
+{
+    double before_c = INFINITY, before_g = 0, c = s->total_us, f;
+
+    for (int round = 1; round <= CPUTIME_ROUNDS; round++) {
+        double below = c * (1 - CPUTIME_TOLERANCE), g;
+        enum model_status status = evaluate(s, c, &f);
+
+        if (status != MODEL_OK)
+            return status;
+        g = f - c;
+        if (g >= 0) { /* rounding: c is at the root */
+            report(s, c, round, result);
+            return MODEL_OK;
+        }
+        /* Only where it can be true: it costs another evaluation. */
+        if (-g < 1e-3 * c) {
+            status = evaluate(s, below, &f);
+            if (status != MODEL_OK)
+                return status;
+            if (f >= below) {
+                report(s, c, round, result);
+                return MODEL_OK;
+            }
+        }
+        double next = isinf(before_c) ? c + g
+                                      : step(before_c, before_g, c, g);
+        if (!(next > 0))
+            return MODEL_ENODATA;
+        before_c = c;
+        before_g = g;
+        c = next;
+    }
+    return MODEL_ENOCONV;
+}
+
+enum model_status cputime_solve(const struct machine *machine,
+                                enum hierarchy_method method,
+                                const struct loop *loop,
+                                struct cputime *result)
+{
+    struct subject s;
+    enum model_status status = setup(&s, machine, method, loop);
+
+    if (status == MODEL_OK)
+        status = settle(&s, result);
+    release(&s);
+    return status;
+}
+
+enum model_status cputime_iterate(const struct machine *machine,
+                                  enum hierarchy_method method,
+                                  const struct loop *loop, int rounds,
+                                  struct cputime *result)
+{
+    struct subject s;
+    enum model_status status = setup(&s, machine, method, loop);
+    double c = s.total_us;
+
+    for (int round = 0; status == MODEL_OK && round < rounds; round++) {
+        double f;
+        status = evaluate(&s, c, &f);
+        if (status == MODEL_OK && !(f > 0))
+            status = MODEL_ENODATA;
+        c = f;
+    }
+    if (status == MODEL_OK)
+        report(&s, c, rounds, result);
+    release(&s);
+    return status;
+}
+
+enum model_status cputime_measured(const struct loop *loop,
+                                   struct cputime *result)
+{
+    double useful = 0, stalled = 0, total_us;
+
+    if (loop_check(loop, NULL) != MODEL_OK)
+        return MODEL_EINVAL;
+    for (size_t i = 0; i < loop->cpu_nodes; i++) {
+        useful += loop->useful_cycles[i];
+        stalled += loop->stalled_cycles[i];
+    }
+    if (!(useful > 0))
+        return MODEL_ENODATA;
+    total_us = loop->total_us * (1 - loop->sync_share);
+    *result = (struct cputime){
+        .cpu_us = total_us * (useful / (useful + stalled)),
+        .stall_us = total_us * (stalled / (useful + stalled))};
+    return MODEL_OK;
+}
