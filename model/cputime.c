@@ -19,10 +19,10 @@ struct subject {
 };
 
 static enum model_status setup(struct subject *s,
-                               const struct machine *machine,
-                               enum hierarchy_method method,
-                               const struct loop *loop)
+                               const struct cputime_input *in)
 {
+    const struct machine *machine = in->machine;
+    const struct loop *loop = in->loop;
     size_t pairs = loop->cpu_nodes * loop->mem_nodes;
 
     *s = (struct subject){.loop = loop};
@@ -38,10 +38,12 @@ static enum model_status setup(struct subject *s,
         return MODEL_ENOMEM;
     s->stall = s->misses + pairs;
     s->input = (struct hierarchy_input){.machine = machine,
-                                        .method = method,
+                                        .method = in->method,
                                         .cores = loop->cores,
                                         .rate = s->rate,
-                                        .misses = s->misses};
+                                        .misses = s->misses,
+                                        .controller_us = in->controller_us,
+                                        .link_us = in->link_us};
     return MODEL_OK;
 }
 
@@ -131,13 +133,11 @@ static enum model_status settle(struct subject *s, struct cputime *result)
     return MODEL_ENOCONV;
 }
 
-enum model_status cputime_solve(const struct machine *machine,
-                                enum hierarchy_method method,
-                                const struct loop *loop,
+enum model_status cputime_solve(const struct cputime_input *input,
                                 struct cputime *result)
 {
     struct subject s;
-    enum model_status status = setup(&s, machine, method, loop);
+    enum model_status status = setup(&s, input);
 
     if (status == MODEL_OK)
         status = settle(&s, result);
@@ -145,13 +145,11 @@ enum model_status cputime_solve(const struct machine *machine,
     return status;
 }
 
-enum model_status cputime_iterate(const struct machine *machine,
-                                  enum hierarchy_method method,
-                                  const struct loop *loop, int rounds,
-                                  struct cputime *result)
+enum model_status cputime_iterate(const struct cputime_input *input,
+                                  int rounds, struct cputime *result)
 {
     struct subject s;
-    enum model_status status = setup(&s, machine, method, loop);
+    enum model_status status = setup(&s, input);
     double c = s.total_us;
 
     for (int round = 0; status == MODEL_OK && round < rounds; round++) {

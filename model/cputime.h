@@ -48,21 +48,24 @@ struct cputime {
     int rounds;      /* that it took */
 };
 
-/* Find the CPU time of LOOP, which ran on MACHINE.  MODEL_EINVAL when the loop
- * or machine is bad or their nodes differ; MODEL_ENODATA when no CPU time
- * explains the run; MODEL_ENOCONV after CPUTIME_ROUNDS; and what
- * hierarchy_solve() says. */
-enum model_status cputime_solve(const struct machine *machine,
-                                enum hierarchy_method method,
-                                const struct loop *loop,
+struct cputime_input {
+    const struct machine *machine;
+    enum hierarchy_method method;
+    const struct loop *loop;     /* which ran on the machine */
+    const double *controller_us; /* as of hierarchy_input, or NULL */
+    const double *link_us;
+};
+
+/* Find the CPU time of INPUT's loop.  MODEL_EINVAL when the loop or machine is
+ * bad or their nodes differ; MODEL_ENODATA when no CPU time explains the run;
+ * MODEL_ENOCONV after CPUTIME_ROUNDS; and what hierarchy_solve() says. */
+enum model_status cputime_solve(const struct cputime_input *input,
                                 struct cputime *result);
 
 /* The papers' iteration itself, ROUNDS times without a criterion (3.12).
  * MODEL_ENODATA if it falls to 0. */
-enum model_status cputime_iterate(const struct machine *machine,
-                                  enum hierarchy_method method,
-                                  const struct loop *loop, int rounds,
-                                  struct cputime *result);
+enum model_status cputime_iterate(const struct cputime_input *input,
+                                  int rounds, struct cputime *result);
 
 /* From counted cycles instead: T times useful / (useful + stalled).
  * MODEL_ENODATA where the loop has none. */

@@ -16,6 +16,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/hierarchy.h \
 	%D%/loop.c \
 	%D%/loop.h \
+	%D%/loopperf.c \
+	%D%/loopperf.h \
 	%D%/machine.c \
 	%D%/machine.h \
 	%D%/mva.c \

@@ -53,6 +53,7 @@ struct loopperf_smt {
     double yield;   /* 1..threads */
 };
 
+/* What was learnt, and work space: not for two threads at once. */
 struct loopperf;
 
 /* Predicted for one unit of work; times are wall times of each thread. */
@@ -71,7 +72,7 @@ enum model_status loopperf_learn(const struct loopperf_input *input,
 
 /* Predict the time on CORES [cpu_nodes], at least one in all, each running
  * SMT->threads threads (NULL: one).  MODEL_EINVAL, MODEL_ENOMEM, MODEL_ENOCONV. */
-enum model_status loopperf_predict(const struct loopperf *loop,
+enum model_status loopperf_predict(struct loopperf *loop,
                                    const size_t *cores,
                                    const struct loopperf_smt *smt,
                                    struct loopperf_time *time);
@@ -79,11 +80,11 @@ enum model_status loopperf_predict(const struct loopperf *loop,
 /* Speedup (3.14) of the first 1..COUNT CPU nodes, all their cores, over the
  * first one: SPEEDUP[COUNT]; SPEEDUP[0] is 1.  COUNT is at most the machine's
  * CPU nodes. */
-enum model_status loopperf_curve(const struct loopperf *loop, size_t count,
+enum model_status loopperf_curve(struct loopperf *loop, size_t count,
                                  double *speedup);
 
 /* The same for 1..COUNT cores, filling one CPU node after the other. */
-enum model_status loopperf_core_curve(const struct loopperf *loop, size_t count,
+enum model_status loopperf_core_curve(struct loopperf *loop, size_t count,
                                       double *speedup);
 
 /* Takes NULL. */

@@ -7,6 +7,7 @@ model_units = \
 	%D%/test_cputime \
 	%D%/test_hierarchy \
 	%D%/test_loop \
+	%D%/test_loopperf \
 	%D%/test_machine \
 	%D%/test_mva \
 	%D%/test_network \
@@ -35,6 +36,10 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_loop_SOURCES = %D%/test_loop.c %D%/near.h
 %C%_test_loop_CPPFLAGS = $(model_unit_flags)
 %C%_test_loop_LDADD = $(model_unit_libs)
+
+%C%_test_loopperf_SOURCES = %D%/test_loopperf.c %D%/near.h
+%C%_test_loopperf_CPPFLAGS = $(model_unit_flags)
+%C%_test_loopperf_LDADD = $(model_unit_libs)
 
 %C%_test_machine_SOURCES = %D%/test_machine.c %D%/near.h
 %C%_test_machine_CPPFLAGS = $(model_unit_flags)

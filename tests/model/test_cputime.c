@@ -42,6 +42,23 @@ struct world {
     struct loop *loop;
 };
 
+static enum model_status solve(const struct world *w,
+                               enum hierarchy_method method, struct cputime *c)
+{
+    struct cputime_input in = {w->machine, method, w->loop, NULL, NULL};
+
+    return cputime_solve(&in, c);
+}
+
+static enum model_status iterate(const struct world *w,
+                                 enum hierarchy_method method, int rounds,
+                                 struct cputime *c)
+{
+    struct cputime_input in = {w->machine, method, w->loop, NULL, NULL};
+
+    return cputime_iterate(&in, rounds, c);
+}
+
 static void setup(struct world *w)
 {
     w->machine = machine_new_uniform(NODES, 8, NODES);
@@ -67,9 +84,7 @@ static void test_comes_back(void **state)
     setup(&w);
     for (double rate = 0.001; rate < 300; rate *= 2) {
         double stall = run_of(w.machine, HIERARCHY_STATIONS, rate, w.loop);
-        assert_int_equal(
-            cputime_solve(w.machine, HIERARCHY_STATIONS, w.loop, &c),
-            MODEL_OK);
+        assert_int_equal(solve(&w, HIERARCHY_STATIONS, &c), MODEL_OK);
         if (stall < 0.5)
             assert_near(c.cpu_us / CPU_US, 1, 1e-6);
         else /* the greater one */
@@ -77,8 +92,7 @@ static void test_comes_back(void **state)
         assert_near(c.cpu_us + c.stall_us, w.loop->total_us, 1e-9);
 
         run_of(w.machine, HIERARCHY_CLOSED, rate, w.loop);
-        assert_int_equal(cputime_solve(w.machine, HIERARCHY_CLOSED, w.loop, &c),
-                         MODEL_OK);
+        assert_int_equal(solve(&w, HIERARCHY_CLOSED, &c), MODEL_OK);
         /* Where memory alone sets the pace, computing hardly shows. */
         assert_near(c.cpu_us / CPU_US, 1, 1e-5);
         assert_true(c.rounds < 30);
@@ -97,15 +111,12 @@ static void test_criterion(void **state)
     setup(&w);
     for (double rate = 1; rate < 300; rate *= 1.3) {
         run_of(w.machine, HIERARCHY_STATIONS, rate, w.loop);
-        assert_int_equal(
-            cputime_solve(w.machine, HIERARCHY_STATIONS, w.loop, &c),
-            MODEL_OK);
-        assert_int_equal(cputime_iterate(w.machine, HIERARCHY_STATIONS, w.loop,
-                                         20000, &many),
+        assert_int_equal(solve(&w, HIERARCHY_STATIONS, &c), MODEL_OK);
+        assert_int_equal(iterate(&w, HIERARCHY_STATIONS, 20000, &many),
                          MODEL_OK);
         assert_near(c.cpu_us / many.cpu_us, 1, 2 * CPUTIME_TOLERANCE);
-        assert_int_equal(cputime_iterate(w.machine, HIERARCHY_STATIONS, w.loop,
-                                         CPUTIME_PAPER_ROUNDS, &five),
+        assert_int_equal(iterate(&w, HIERARCHY_STATIONS, CPUTIME_PAPER_ROUNDS,
+                                 &five),
                          MODEL_OK);
         assert_true(five.cpu_us >= many.cpu_us * (1 - 1e-12));
         if (many.stall_us < w.loop->total_us / 4)
@@ -113,9 +124,8 @@ static void test_criterion(void **state)
     }
     /* Five rounds where stalls are most of the time: a third off and more. */
     run_of(w.machine, HIERARCHY_CLOSED, 60, w.loop);
-    assert_int_equal(cputime_iterate(w.machine, HIERARCHY_CLOSED, w.loop,
-                                     CPUTIME_PAPER_ROUNDS, &five),
-                     MODEL_OK);
+    assert_int_equal(
+        iterate(&w, HIERARCHY_CLOSED, CPUTIME_PAPER_ROUNDS, &five), MODEL_OK);
     assert_true(five.cpu_us > 1.3 * CPU_US);
     teardown(&w);
 }
@@ -132,9 +142,9 @@ static void test_no_data(void **state)
          method++) {
         run_of(w.machine, method, 100, w.loop);
         w.loop->total_us *= 0.1;
-        assert_int_equal(cputime_solve(w.machine, method, w.loop, &c),
+        assert_int_equal(solve(&w, method, &c),
                          MODEL_ENODATA);
-        assert_int_equal(cputime_iterate(w.machine, method, w.loop, 1000, &c),
+        assert_int_equal(iterate(&w, method, 1000, &c),
                          MODEL_ENODATA);
     }
     teardown(&w);
@@ -151,7 +161,7 @@ static void test_sync(void **state)
     w.loop->cores[2] = 3;
     w.loop->total_us = 200;
     w.loop->sync_share = 0.25;
-    assert_int_equal(cputime_solve(w.machine, HIERARCHY_STATIONS, w.loop, &c),
+    assert_int_equal(solve(&w, HIERARCHY_STATIONS, &c),
                      MODEL_OK);
     assert_near(c.cpu_us, 150, 1e-9);
     assert_near(c.stall_us, 0, 1e-9);
@@ -184,20 +194,22 @@ static void test_bad(void **state)
     (void)state;
     struct world w;
     struct cputime c;
-    struct loop *other = loop_new(NODES, NODES - 1);
 
     setup(&w);
-    assert_int_equal(cputime_solve(w.machine, HIERARCHY_STATIONS, w.loop, &c),
+    assert_int_equal(solve(&w, HIERARCHY_STATIONS, &c),
                      MODEL_EINVAL); /* no cores */
-    assert_non_null(other);
-    other->cores[0] = 1;
-    other->total_us = 1;
-    assert_int_equal(cputime_solve(w.machine, HIERARCHY_STATIONS, other, &c),
-                     MODEL_EINVAL);
-    loop_free(other);
+    loop_free(w.loop);
+    w.loop = loop_new(NODES, NODES - 1);
+    assert_non_null(w.loop);
+    w.loop->cores[0] = 1;
+    w.loop->total_us = 1;
+    assert_int_equal(solve(&w, HIERARCHY_STATIONS, &c), MODEL_EINVAL);
+    loop_free(w.loop);
+    w.loop = loop_new(NODES, NODES);
+    assert_non_null(w.loop);
     run_of(w.machine, HIERARCHY_STATIONS, 1, w.loop);
     w.machine->controller_service_us[0] = NAN;
-    assert_int_equal(cputime_solve(w.machine, HIERARCHY_STATIONS, w.loop, &c),
+    assert_int_equal(solve(&w, HIERARCHY_STATIONS, &c),
                      MODEL_EINVAL);
     teardown(&w);
 }

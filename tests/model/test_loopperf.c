@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* LoopPerf: speedups from one or two runs. */
+
+#include "tests/model/near.h"
+
+#include <stdlib.h>
+
+#include "model/loopperf.h"
+#include "model/station.h"
+
+#define NODES 4
+#define PAIRS (NODES * NODES)
+#define CORES 8
+#define WORK_US 32000.0 /* of computing, all cores together */
+
+/* Four CPU nodes and their memories, reads slower than the rest. */
+static struct machine *new_machine(void)
+{
+    struct machine *m = machine_new_uniform(NODES, CORES, NODES);
+
+    assert_non_null(m);
+    assert_int_equal(machine_connect_all(m, 0.003), MODEL_OK);
+    m->controller_service = calloc(NODES, sizeof(*m->controller_service));
+    assert_non_null(m->controller_service);
+    for (size_t j = 0; j < NODES; j++)
+        m->controller_service[j] =
+            (struct machine_service){m->controller_service_us[j], 0.004, 0.003};
+    return m;
+}
+
+/* What a loop asks on NODES CPU nodes: in all RATE, growing or falling to
+ * GROWTH times as much on all nodes, and prefetches getting fewer. */
+struct traits {
+    double rate, growth;
+};
+
+static struct loop_requests traits_at(const struct traits *t, size_t nodes)
+{
+    double x = (double)(nodes - 1) / (NODES - 1);
+    double r = t->rate * (1 + (t->growth - 1) * x) / NODES;
+    double prefetch = 0.4 - 0.2 * x * (t->growth != 1);
+
+    return (struct loop_requests){(0.7 - prefetch) * r, 0.3 * r, prefetch * r};
+}
+
+/* The run of such a loop on the first ACTIVE CPU nodes: WORK units of WORK_US,
+ * as long as the hierarchy says. */
+static struct loop *new_run(const struct machine *machine,
+                            enum hierarchy_method method,
+                            const struct traits *traits, size_t active,
+                            double work)
+{
+    struct loop *loop = loop_new(NODES, NODES);
+    struct loop_requests rate[PAIRS], r = traits_at(traits, active);
+    double misses[PAIRS], stall[NODES], all = 0, cores;
+    struct hierarchy_result out = {.stall = stall};
+
+    assert_non_null(loop);
+    struct hierarchy_input in = {machine, method, loop->cores, rate, misses,
+                                 NULL, NULL};
+    for (size_t i = 0; i < active; i++)
+        loop->cores[i] = CORES;
+    cores = (double)loop_cores(loop);
+    for (size_t p = 0; p < PAIRS; p++) {
+        double time = (double)loop->cores[p / NODES] * work * WORK_US / cores;
+        rate[p] = r;
+        misses[p] = r.read;
+        loop->requests[p] = (struct loop_requests){
+            r.read * time, r.write * time, r.prefetch * time};
+        loop->read_misses[p] = r.read * time;
+    }
+    assert_int_equal(hierarchy_solve(&in, &out), MODEL_OK);
+    for (size_t i = 0; i < active; i++)
+        all += stall[i] / (double)active;
+    loop->work = work;
+    loop->total_us = work * WORK_US / cores * (1 + all);
+    return loop;
+}
+
+static struct loopperf *learnt(const struct loopperf_input *in)
+{
+    struct loopperf *p;
+
+    assert_int_equal(loopperf_learn(in, &p), MODEL_OK);
+    return p;
+}
+
+/* Nothing but computing: as many times as fast as there are cores. */
+static void test_linear(void **state)
+{
+    (void)state;
+    struct machine *machine = new_machine();
+    struct loop *run =
+        new_run(machine, HIERARCHY_STATIONS, &(struct traits){0, 1}, 1, 1);
+    struct loopperf *p =
+        learnt(&(struct loopperf_input){.machine = machine, .first = run});
+    double nodes[NODES], cores[NODES * CORES];
+
+    assert_int_equal(loopperf_curve(p, NODES, nodes), MODEL_OK);
+    for (size_t n = 0; n < NODES; n++)
+        assert_near(nodes[n], (double)(n + 1), 1e-9);
+    assert_int_equal(loopperf_core_curve(p, NODES * CORES, cores), MODEL_OK);
+    for (size_t n = 0; n < NODES * CORES; n++)
+        assert_near(cores[n], (double)(n + 1), 1e-9);
+    assert_int_equal(loopperf_curve(p, NODES + 1, cores), MODEL_EINVAL);
+    loopperf_free(p);
+    loop_free(run);
+    machine_free(machine);
+}
+
+/* 3.14 and 3.15 written out: one CPU node, one memory node, C cores. */
+static void test_equations(void **state)
+{
+    (void)state;
+    struct machine *machine = machine_new_uniform(1, CORES, 1);
+    struct loop *run = loop_new(1, 1);
+    double speedup[CORES], rho = 0.05;
+
+    assert_true(machine && run);
+    run->cores[0] = 1;
+    run->requests[0].read = run->read_misses[0] =
+        1000 * rho / MACHINE_DEFAULT_SERVICE_US;
+    run->total_us = 1000 * (1 + rho);
+    struct loopperf *p =
+        learnt(&(struct loopperf_input){.machine = machine, .first = run});
+    assert_int_equal(loopperf_core_curve(p, CORES, speedup), MODEL_OK);
+    /* Then it is NuPoCo's 4.1. */
+    for (size_t n = 1; n <= CORES; n++)
+        assert_near(speedup[n - 1], station_speedup(n, rho), 1e-6);
+    loopperf_free(p);
+    loop_free(run);
+    machine_free(machine);
+}
+
+/* Where rates do not change, one profile tells all; both ways of solving. */
+static void test_single(void **state)
+{
+    (void)state;
+    struct machine *machine = new_machine();
+    double rates[] = {2, 10, 25, 50};
+
+    for (enum hierarchy_method method = 0; method <= HIERARCHY_CLOSED; method++)
+        for (size_t k = 0; k < (method ? 4 : 2); k++) {
+            struct traits traits = {rates[k], 1};
+            struct loop *run = new_run(machine, method, &traits, 1, 1);
+            struct loopperf *p = learnt(&(struct loopperf_input){
+                .machine = machine, .method = method, .first = run});
+            double speedup[NODES];
+
+            assert_int_equal(loopperf_curve(p, NODES, speedup), MODEL_OK);
+            for (size_t n = 1; n < NODES; n++) {
+                struct loop *more =
+                    new_run(machine, method, &traits, n + 1, 1);
+                assert_near(speedup[n], run->total_us / more->total_us, 1e-5);
+                assert_true(speedup[n] > speedup[n - 1]);
+                assert_true(speedup[n] <= (double)(n + 1) * (1 + 1e-9));
+                loop_free(more);
+            }
+            loopperf_free(p);
+            loop_free(run);
+        }
+    machine_free(machine);
+}
+
+/* Where they do, two profiles tell what one cannot; whatever each run's
+ * amount of work. */
+static void test_twice(void **state)
+{
+    (void)state;
+    struct machine *machine = new_machine();
+    struct traits traits = {20, 1.5};
+
+    for (enum hierarchy_method method = 0; method <= HIERARCHY_CLOSED;
+         method++) {
+        struct loop *one = new_run(machine, method, &traits, 1, 3);
+        struct loop *all = new_run(machine, method, &traits, NODES, 0.5);
+        struct loopperf_input in = {.machine = machine, .method = method,
+                                    .first = one};
+        struct loopperf *single = learnt(&in);
+        in.second = all;
+        struct loopperf *twice = learnt(&in);
+        double s[NODES], t[NODES];
+
+        assert_int_equal(loopperf_curve(single, NODES, s), MODEL_OK);
+        assert_int_equal(loopperf_curve(twice, NODES, t), MODEL_OK);
+        for (size_t n = 1; n < NODES; n++) {
+            struct loop *more = new_run(machine, method, &traits, n + 1, 1);
+            double truth = one->total_us / 3 / more->total_us;
+            if (n + 1 == NODES) /* between, the line bends with the product */
+                assert_near(t[n] / truth, 1, 1e-5);
+            assert_near(t[n] / truth, 1, 0.03);
+            assert_true(s[n] > 1.02 * truth);
+            loop_free(more);
+        }
+        loopperf_free(single);
+        loopperf_free(twice);
+        loop_free(one);
+        loop_free(all);
+    }
+    machine_free(machine);
+}
+
+static void test_sync(void **state)
+{
+    (void)state;
+    struct machine *machine = new_machine();
+    struct loop *run =
+        new_run(machine, HIERARCHY_STATIONS, &(struct traits){2, 1}, 1, 1);
+    struct loopperf_time without, with;
+    size_t cores[NODES] = {CORES, CORES, 0, 0};
+    struct loopperf_input in = {.machine = machine, .first = run};
+    struct loopperf *p = learnt(&in);
+
+    assert_int_equal(loopperf_predict(p, cores, NULL, &without), MODEL_OK);
+    assert_near(without.sync_us, 0, 0);
+    loopperf_free(p);
+    run->total_us /= 1 - 0.1;
+    run->sync_share = 0.1;
+    p = learnt(&in);
+    assert_int_equal(loopperf_predict(p, cores, NULL, &with), MODEL_OK);
+    assert_near(with.cpu_us / without.cpu_us, 1, 1e-6);
+    assert_near(with.stall_us / without.stall_us, 1, 1e-6);
+    assert_near(with.sync_us / with.total_us, 0.2, 1e-9); /* twice the cores */
+    loopperf_free(p);
+    loop_free(run);
+    machine_free(machine);
+}
+
+/* Hyper-threads hide stalls: worth more the more there are, even where they
+ * add nothing to computing; never more than their number. */
+static void test_hyper_threads(void **state)
+{
+    (void)state;
+    struct machine *machine = new_machine();
+    size_t cores[NODES] = {2, 0, 0, 0};
+    double before = 1;
+
+    for (double rate = 0; rate < 60; rate += 20) {
+        struct loop *run = new_run(machine, HIERARCHY_CLOSED,
+                                   &(struct traits){rate, 1}, 1, 1);
+        struct loopperf *p = learnt(&(struct loopperf_input){
+            .machine = machine, .method = HIERARCHY_CLOSED, .first = run});
+        struct loopperf_time one, same, two, fast;
+
+        assert_int_equal(loopperf_predict(p, cores, NULL, &one), MODEL_OK);
+        assert_int_equal(loopperf_predict(
+            p, cores, &(struct loopperf_smt){1, 1}, &same), MODEL_OK);
+        assert_near(one.total_us, same.total_us, 0);
+        /* {2, 1}: two threads share the core's pace. */
+        assert_int_equal(loopperf_predict(
+            p, cores, &(struct loopperf_smt){2, 1}, &two), MODEL_OK);
+        assert_int_equal(loopperf_predict(
+            p, cores, &(struct loopperf_smt){2, 1.3}, &fast), MODEL_OK);
+        double gain = one.total_us / two.total_us;
+        assert_true(rate == 0 ? fabs(gain - 1) < 1e-9 : gain > before);
+        assert_true(one.total_us / fast.total_us > gain);
+        assert_true(one.total_us / fast.total_us < 2);
+        before = gain;
+
+        struct loopperf_smt bad[] = {{0, 1}, {2, 0.9}, {2, 2.1}, {2, NAN}};
+        for (size_t b = 0; b < 4; b++)
+            assert_int_equal(loopperf_predict(p, cores, &bad[b], &two),
+                             MODEL_EINVAL);
+        loopperf_free(p);
+        loop_free(run);
+    }
+    machine_free(machine);
+}
+
+/* Loops that were made with other service times than the machine's: Best-F
+ * finds how many times longer. */
+static void test_best_fixed(void **state)
+{
+    (void)state;
+    struct machine *truth = machine_new_uniform(NODES, CORES, NODES);
+    struct machine *machine = machine_new_uniform(NODES, CORES, NODES);
+    struct traits traits[2] = {{5, 1}, {12, 1}};
+    double speedup[2][NODES];
+    struct loop *run[2];
+    struct loopperf_case cases[2];
+    struct loopperf_best best;
+    struct loopperf_grid grid = {0.5, 4, 4}, link = {1, 2, 3}; /* 0.5 1 2 4 */
+
+    assert_true(truth && machine);
+    for (size_t j = 0; j < NODES; j++)
+        truth->controller_service_us[j] *= 2;
+    for (size_t k = 0; k < 2; k++) {
+        run[k] = new_run(truth, HIERARCHY_STATIONS, &traits[k], 1, 1);
+        for (size_t n = 0; n < NODES; n++) {
+            struct loop *more =
+                new_run(truth, HIERARCHY_STATIONS, &traits[k], n + 1, 1);
+            speedup[k][n] = run[k]->total_us / more->total_us;
+            loop_free(more);
+        }
+        cases[k] = (struct loopperf_case){run[k], speedup[k], NODES};
+    }
+    assert_int_equal(loopperf_best_fixed(machine, HIERARCHY_STATIONS, cases, 2,
+                                         &grid, &link, &best),
+                     MODEL_OK);
+    assert_near(best.controller_scale, 2, 1e-9);
+    assert_near(best.mape, 0, 1e-4);
+    assert_true(best.tried >= 3 && best.tried <= 4); /* no links to scale */
+
+    grid.low = 0;
+    assert_int_equal(loopperf_best_fixed(machine, HIERARCHY_STATIONS, cases, 2,
+                                         &grid, &link, &best),
+                     MODEL_EINVAL);
+    grid = (struct loopperf_grid){100, 200, 3}; /* slower than the runs */
+    assert_int_equal(loopperf_best_fixed(machine, HIERARCHY_STATIONS, cases, 2,
+                                         &grid, &link, &best),
+                     MODEL_ENODATA);
+    grid = (struct loopperf_grid){1, 2, 2};
+    cases[0].nodes = cases[1].nodes = 1;
+    assert_int_equal(loopperf_best_fixed(machine, HIERARCHY_STATIONS, cases, 2,
+                                         &grid, &link, &best),
+                     MODEL_ENODATA);
+    speedup[1][0] = -1;
+    assert_int_equal(loopperf_best_fixed(machine, HIERARCHY_STATIONS, cases, 2,
+                                         &grid, &link, &best),
+                     MODEL_EINVAL);
+    loop_free(run[0]);
+    loop_free(run[1]);
+    machine_free(truth);
+    machine_free(machine);
+}
+
+static void test_bad(void **state)
+{
+    (void)state;
+    struct machine *machine = new_machine();
+    struct traits traits = {5, 1};
+    struct loop *one = new_run(machine, HIERARCHY_STATIONS, &traits, 1, 1);
+    struct loop *same = new_run(machine, HIERARCHY_STATIONS, &traits, 1, 1);
+    struct loopperf_input in = {.machine = machine, .first = one,
+                                .second = same};
+    struct loopperf *p = NULL;
+    struct loopperf_time time;
+    size_t none[NODES] = {0};
+
+    assert_int_equal(loopperf_learn(&in, &p), MODEL_EINVAL); /* no line */
+    assert_null(p);
+    in.second = NULL;
+    in.controller_scale = 1; /* but no link_scale */
+    assert_int_equal(loopperf_learn(&in, &p), MODEL_EINVAL);
+    in.controller_scale = 0;
+    one->total_us /= 100; /* faster than its own computing and stalls */
+    assert_int_equal(loopperf_learn(&in, &p), MODEL_ENODATA);
+    one->total_us = NAN;
+    assert_int_equal(loopperf_learn(&in, &p), MODEL_EINVAL);
+    in.first = same;
+    p = learnt(&in);
+    assert_int_equal(loopperf_predict(p, none, NULL, &time), MODEL_EINVAL);
+    loopperf_free(p);
+    loopperf_free(NULL);
+    loop_free(one);
+    loop_free(same);
+    machine_free(machine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_linear),        cmocka_unit_test(test_equations),
+        cmocka_unit_test(test_single),        cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_sync),          cmocka_unit_test(test_hyper_threads),
+        cmocka_unit_test(test_best_fixed),    cmocka_unit_test(test_bad),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
