@@ -1,26 +1,76 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
 /* Copyright (C) 2026 The coschedule developers */
-/* Upstream's barriers, counted for the report page.  */
+/* Upstream's barriers over batches of tasks (batch.h), and counted for the
+   report page.  */
 
 #include "wait.h"
+#include "batch.h"
+#include "section.h"
 
+#define gomp_barrier_wait_end upstream_barrier_wait_end
+#define gomp_barrier_wait upstream_barrier_wait
+#define gomp_barrier_wait_last upstream_barrier_wait_last
 #define gomp_team_barrier_wait upstream_team_barrier_wait
 #define gomp_team_barrier_wait_end upstream_team_barrier_wait_end
 #define gomp_team_barrier_wait_final upstream_team_barrier_wait_final
 #define gomp_team_barrier_wait_cancel upstream_team_barrier_wait_cancel
 #define gomp_team_barrier_wait_cancel_end upstream_team_barrier_wait_cancel_end
+void upstream_barrier_wait_end (gomp_barrier_t *, gomp_barrier_state_t);
 void upstream_team_barrier_wait_end (gomp_barrier_t *, gomp_barrier_state_t);
-void upstream_team_barrier_wait_final (gomp_barrier_t *);
 bool upstream_team_barrier_wait_cancel_end (gomp_barrier_t *,
 					    gomp_barrier_state_t);
+
+/* In upstream's text below, all wake-ups are for a barrier's generation.  */
+static inline void
+wake_generation (int *addr, int count)
+{
+  if (__builtin_expect (coop_managed, 0))
+    coop_batch_wake ((gomp_barrier_t *) ((char *) addr
+					 - offsetof (gomp_barrier_t,
+						     generation)),
+		     count);
+  else
+    stock_futex_wake (addr, count);
+}
+#define futex_wake(addr, count) wake_generation (addr, count)
 #include "../linux/bar.c"
+#undef gomp_barrier_wait_end
+#undef gomp_barrier_wait
+#undef gomp_barrier_wait_last
 #undef gomp_team_barrier_wait
 #undef gomp_team_barrier_wait_end
 #undef gomp_team_barrier_wait_final
 #undef gomp_team_barrier_wait_cancel
 #undef gomp_team_barrier_wait_cancel_end
 
-#include "section.h"
+/* ---- Barriers that are no team's: docks, and begin and end of nested
+   teams.  ---- */
+
+void
+gomp_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
+{
+  if (!__builtin_expect (coop_managed, 0)
+      || !gomp_barrier_last_thread (state))
+    upstream_barrier_wait_end (bar, state);
+  else
+    coop_batch_undock (bar);
+}
+
+void
+gomp_barrier_wait (gomp_barrier_t *bar)
+{
+  gomp_barrier_wait_end (bar, upstream_barrier_wait_start (bar));
+}
+
+void
+gomp_barrier_wait_last (gomp_barrier_t *bar)
+{
+  gomp_barrier_state_t state = upstream_barrier_wait_start (bar);
+  if (gomp_barrier_last_thread (state))
+    gomp_barrier_wait_end (bar, state);
+}
+
+/* ---- Barriers of teams.  ---- */
 
 static inline void
 note_barrier (gomp_barrier_state_t state)
@@ -33,24 +83,35 @@ void
 gomp_team_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
 {
   note_barrier (state);
+  /* A task that has waited in a batch finds the barrier completed.  */
+  if (!gomp_barrier_last_thread (state)
+      && coop_load (&bar->generation) == (state & -BAR_INCR) + BAR_INCR)
+    return;
   upstream_team_barrier_wait_end (bar, state);
 }
 
 void
 gomp_team_barrier_wait (gomp_barrier_t *bar)
 {
-  gomp_barrier_state_t state = gomp_barrier_wait_start (bar);
-  note_barrier (state);
-  upstream_team_barrier_wait_end (bar, state);
+  gomp_team_barrier_wait_end (bar, gomp_barrier_wait_start (bar));
 }
 
 /* The last barrier of a region counts as the end of the section does.  */
 void
 gomp_team_barrier_wait_final (gomp_barrier_t *bar)
 {
-  if (__builtin_expect (coop_managed, 0))
-    coop_section_count_ult ();
-  upstream_team_barrier_wait_final (bar);
+  if (!__builtin_expect (coop_managed, 0))
+    {
+      upstream_team_barrier_wait_final (bar);
+      return;
+    }
+  coop_section_count_ult ();
+  gomp_barrier_state_t state = coop_batch_arrive_final (bar);
+  if (coop_batch_was_docked ())
+    return;
+  if (gomp_barrier_last_thread (state))
+    bar->awaited_final = bar->total;
+  upstream_team_barrier_wait_end (bar, state);
 }
 
 bool
@@ -64,7 +125,6 @@ gomp_team_barrier_wait_cancel_end (gomp_barrier_t *bar,
 bool
 gomp_team_barrier_wait_cancel (gomp_barrier_t *bar)
 {
-  gomp_barrier_state_t state = gomp_barrier_wait_cancel_start (bar);
-  note_barrier (state);
-  return upstream_team_barrier_wait_cancel_end (bar, state);
+  return gomp_team_barrier_wait_cancel_end (
+      bar, gomp_barrier_wait_cancel_start (bar));
 }

@@ -8,6 +8,7 @@
 
 #include "libgomp.h"
 
+#include "batch.h"
 #include "dispatch.h"
 #include "home.h"
 #include "ult.h"
@@ -21,6 +22,10 @@ coop_spin (int *addr, int value)
 {
   struct coop_worker *w = coop_tls_worker ();
 
+  if (coop_load (addr) != value)
+    return 0;
+  if (w && __builtin_expect (w->batch.count != 0, 0))
+    coop_batch_flush (w);
   if (__builtin_expect (w != NULL, 1))
     return coop_worker_spin (w, addr, value) != COOP_SPIN_CHANGED;
   if (coop_home_is_here ())

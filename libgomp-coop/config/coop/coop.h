@@ -60,8 +60,11 @@ struct coop_ult
   void *tp;		      /* thread pointer of its own, NULL: worker's */
   struct coop_tls *tls;	      /* that of tp, NULL: worker's */
   struct gomp_thread *thread; /* for a task without TLS of its own */
-  struct coop_ult *next;      /* in a queue or a bucket */
+  struct coop_ult *next;      /* in a queue, a bucket or a batch */
   int *addr;		      /* word it is parked on */
+  /* First task of a batch (batch.h): its last, its size, the next batch.  */
+  struct coop_ult *batch_tail, *batch_next;
+  unsigned batch_count;
   unsigned home;	      /* worker whose queue and table it uses */
   int trimming;		      /* futex, 1: its stack is being trimmed */
   unsigned long runs;	      /* times begun or continued */
@@ -69,6 +72,8 @@ struct coop_ult
   enum coop_kind kind;
   bool root;	 /* the initial thread */
   bool detached; /* nobody joins it */
+  bool elected;	 /* to act as the last one at the barrier it waits for */
+  bool docked;	 /* waits beyond the barrier, in the dock */
   int ready;	 /* KTHREAD, FOREIGN: futex, 1: may run */
   int done;	 /* futex, 1: it has ended */
   int finish;	 /* futex, 1: the donor may end */
@@ -94,6 +99,15 @@ struct coop_runq
   struct coop_ult *head, *tail;
 };
 
+/* Tasks that have arrived at a barrier and are not counted yet (batch.h).  */
+struct coop_batch
+{
+  struct coop_barrier *bar;
+  unsigned *awaited; /* the counter of BAR that is meant */
+  struct coop_ult *head, *tail;
+  unsigned count;
+};
+
 struct coop_worker
 {
   struct coop_runq queue __attribute__ ((aligned (COOP_LINE)));
@@ -115,6 +129,7 @@ struct coop_worker
   void *sched_tp;
   struct coop_tls *sched_tls;
   void *own_tp;		  /* what the kernel created the thread with */
+  struct coop_batch batch;
   int *post_unlock;	  /* duties of the context that runs next: */
   struct coop_ult *post_dead;
   struct coop_ult *post_home;

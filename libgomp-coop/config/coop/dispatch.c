@@ -4,6 +4,7 @@
 
 #include "dispatch.h"
 
+#include "batch.h"
 #include "fiber.h"
 #include "kthread.h"
 #include "runq.h"
@@ -76,13 +77,29 @@ switch_to (struct coop_worker *w, struct coop_ult *u, void **save)
   coop_dispatch_begin ();
 }
 
-/* The task that W runs after the current one; NULL: its scheduler decides.  */
-static struct coop_ult *
-successor (struct coop_worker *w)
+struct coop_ult *
+coop_dispatch_next (struct coop_worker *w)
 {
   if (coop_must_leave (w) || coop_is_spare (w))
     return NULL;
   return coop_runq_take (w);
+}
+
+void
+coop_dispatch_switch (struct coop_ult *u, struct coop_ult *next, int *lock)
+{
+  struct coop_worker *w = coop_tls_worker ();
+  w->post_unlock = lock;
+  switch_to (w, next, &u->sp);
+}
+
+/* As coop_dispatch_next, for a task that does not arrive at a barrier.  */
+static struct coop_ult *
+successor (struct coop_worker *w)
+{
+  if (w->batch.count)
+    coop_batch_flush (w);
+  return coop_dispatch_next (w);
 }
 
 /* Not inlined: the caller's worker is another one afterwards.  */
@@ -148,6 +165,21 @@ coop_dispatch_return_home (void)
   switch_to (w, next, &u->sp);
 }
 
+unsigned
+coop_dispatch_hand (struct coop_worker *w, struct coop_ult *head,
+		    struct coop_ult *tail, unsigned count)
+{
+  coop_runq_append (w, head, tail, count);
+  if (coop_mode == COSCHED_MODE_KTHREAD || !coop_may_run (w))
+    return count;
+  coop_fence ();
+  if (coop_load (&w->sleeping))
+    coop_worker_wake (w);
+  else if (coop_peek (&w->running))
+    return count;
+  return w->started ? count - 1 : count;
+}
+
 void
 coop_dispatch_ready (unsigned count)
 {
@@ -158,9 +190,9 @@ coop_dispatch_ready (unsigned count)
     coop_worker_kick (count);
 }
 
-/* The next task for W's scheduler, or NULL.  */
+/* The next task that W's scheduler has of its own, or NULL.  */
 static struct coop_ult *
-find (struct coop_worker *w)
+find_own (struct coop_worker *w)
 {
   struct coop_ult *u = coop_load (&w->home_ready);
   if (__builtin_expect (u != NULL, 0))
@@ -169,9 +201,7 @@ find (struct coop_worker *w)
       coop_worker_kick (coop_peek (&w->queue.length));
       return u;
     }
-  if (!coop_is_spare (w) && (u = coop_runq_take (w)))
-    return u;
-  return coop_runq_steal (w);
+  return coop_is_spare (w) ? NULL : coop_runq_take (w);
 }
 
 void
@@ -179,6 +209,8 @@ coop_dispatch_loop (struct coop_worker *w)
 {
   for (;;)
     {
+      if (w->batch.count)
+	coop_batch_flush (w);
       if (!coop_may_run (w))
 	{
 	  /* What it leaves behind is for the others.  */
@@ -186,11 +218,14 @@ coop_dispatch_loop (struct coop_worker *w)
 	  coop_worker_sleep (w);
 	  continue;
 	}
-      struct coop_ult *u = find (w);
+      struct coop_ult *u = find_own (w);
       if (!u)
 	{
 	  coop_worker_idle (w);
-	  continue;
+	  if (coop_may_run (w) && !(u = find_own (w)))
+	    u = coop_runq_steal (w);
+	  if (!u)
+	    continue;
 	}
       w->idle_since_ns = 0;
       if (__builtin_expect (coop_fibers, 0))

@@ -44,6 +44,22 @@ extern void coop_dispatch_exit (struct coop_ult *u)
    thread.  */
 extern void coop_dispatch_return_home (void);
 
+/* The task that W should run after the current one; NULL: its scheduler
+   decides.  The caller has to run it.  */
+extern struct coop_ult *coop_dispatch_next (struct coop_worker *w);
+
+/* Switches from the current task U, whose context is saved, to NEXT, or to the
+   scheduler if NULL; then releases LOCK, unless NULL.  */
+extern void coop_dispatch_switch (struct coop_ult *u, struct coop_ult *next,
+				  int *lock);
+
+/* Appends the COUNT tasks from HEAD to TAIL to the queue of W and wakes W if
+   it sleeps.  Returns how many of them W will not begin with at once, so that
+   others should look for them (coop_dispatch_ready).  */
+extern unsigned coop_dispatch_hand (struct coop_worker *w,
+				    struct coop_ult *head,
+				    struct coop_ult *tail, unsigned count);
+
 /* Tells the workers that COUNT tasks have become ready which no worker that
    is awake is about to take.  */
 extern void coop_dispatch_ready (unsigned count);

@@ -17,6 +17,7 @@
 
 #define BUCKETS 128
 #define WORDS (COOP_MAX_CPUS / 64)
+#define ALL (INT_MAX / 2) /* a count of this or more means all waiters */
 #define FOREIGN_TABLE COOP_MAX_CPUS /* one for all foreign threads */
 
 struct bucket
@@ -145,11 +146,12 @@ unlink_waiters (struct bucket *b, int *addr, int *count,
 
   *taken = 0;
   *last = NULL;
-  if (*count == INT_MAX && b->uniform == addr)
+  if (*count >= ALL && b->uniform == addr)
     {
       first = b->head;
       *last = b->tail;
       *taken = b->count;
+      *count -= (int) b->count;
       b->head = b->tail = NULL;
       b->count = 0;
       return first;
@@ -190,21 +192,6 @@ wake_foreign (struct coop_ult *u)
     }
 }
 
-/* TAKEN tasks have been queued for W.  Returns how many of them W will not
-   begin with at once, so that others should look for them.  */
-static unsigned
-surplus (struct coop_worker *w, unsigned taken)
-{
-  if (coop_mode == COSCHED_MODE_KTHREAD || !coop_may_run (w))
-    return taken;
-  coop_fence ();
-  if (coop_load (&w->sleeping))
-    coop_worker_wake (w);
-  else if (coop_peek (&w->running))
-    return taken;
-  return w->started ? taken - 1 : taken;
-}
-
 /* Wakes waiters of one table.  Returns how many became ready that need another
    worker.  */
 static unsigned
@@ -226,20 +213,20 @@ unpark_table (unsigned table, unsigned h, int *addr, int *count)
       wake_foreign (first);
       return 0;
     }
-  coop_runq_append (&coop_workers[table], first, last, taken);
-  return surplus (&coop_workers[table], taken);
+  return coop_dispatch_hand (&coop_workers[table], first, last, taken);
 }
 
-void
+unsigned
 coop_unpark (int *addr, int count)
 {
+  const int wanted = count;
   static unsigned turn;
   unsigned h = hash (addr), ready = 0, start = 0, words;
 
   coop_fence ();
   words = (coop_peek (&coop_nworkers) + 63) / 64;
   /* Single wake-ups begin at another table each time: no waiter starves.  */
-  if (count != INT_MAX && words)
+  if (count < ALL && words)
     start = __atomic_fetch_add (&turn, 1, __ATOMIC_RELAXED) % (words * 64);
   for (unsigned i = 0; i <= words && count > 0 && words; i++)
     {
@@ -257,4 +244,5 @@ coop_unpark (int *addr, int count)
     unpark_table (FOREIGN_TABLE, h, addr, &count);
   if (ready)
     coop_dispatch_ready (ready);
+  return (unsigned) (wanted - count);
 }

@@ -29,8 +29,8 @@ extern void coop_park_reset (void);
 /* Waits until *ADDR is not VALUE or somebody wakes ADDR; may return early.  */
 extern void coop_park (int *addr, int value);
 
-/* Makes up to COUNT waiters for ADDR ready.  */
-extern void coop_unpark (int *addr, int count);
+/* Makes up to COUNT waiters for ADDR ready.  Returns how many there were.  */
+extern unsigned coop_unpark (int *addr, int count);
 
 #pragma GCC visibility pop
 

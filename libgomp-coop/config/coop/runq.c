@@ -27,6 +27,19 @@ coop_runq_append (struct coop_worker *w, struct coop_ult *head,
 }
 
 void
+coop_runq_prepend (struct coop_worker *w, struct coop_ult *u)
+{
+  struct coop_runq *q = &w->queue;
+  coop_lock (&q->lock);
+  u->next = q->head;
+  q->head = u;
+  if (!q->tail)
+    q->tail = u;
+  __atomic_store_n (&q->length, q->length + 1, __ATOMIC_RELAXED);
+  coop_unlock (&q->lock);
+}
+
+void
 coop_runq_append_locked (struct coop_worker *w, struct coop_ult *u)
 {
   coop_lock (&w->queue.lock);

@@ -17,6 +17,9 @@
 extern void coop_runq_append (struct coop_worker *w, struct coop_ult *head,
 			      struct coop_ult *tail, unsigned count);
 
+/* Puts U before all others in the queue of W.  */
+extern void coop_runq_prepend (struct coop_worker *w, struct coop_ult *u);
+
 /* Appends U to the queue of W and returns with the queue locked; the caller
    releases coop_runq_lock (W) once U's context is saved.  */
 extern void coop_runq_append_locked (struct coop_worker *w,

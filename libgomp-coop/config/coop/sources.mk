@@ -6,6 +6,7 @@ COOP_SOURCES = \
 	allot.c \
 	attach.c \
 	base.c \
+	batch.c \
 	blocking.c \
 	dispatch.c \
 	donor.c \
@@ -16,6 +17,7 @@ COOP_SOURCES = \
 	host.c \
 	inherit.c \
 	kthread.c \
+	launch.c \
 	looprun.c \
 	monitor.c \
 	needs.c \

@@ -4,7 +4,9 @@
    which section runs.  */
 
 #include "libgomp.h"
+#include "batch.h"
 #include "dispatch.h"
+#include "launch.h"
 #include "section.h"
 #include "start.h"
 #include "ult.h"
@@ -16,11 +18,23 @@
 #define pthread_detach(handle) coop_ult_detach (handle)
 #define pthread_self() coop_ult_handle ()
 #define pthread_exit(result) coop_ult_exit ()
+#define gomp_simple_barrier_wait(dock) coop_launch_dock (dock)
+#define gomp_finish_task(task) finish_task (task)
 #define gomp_team_start upstream_team_start
 #define gomp_team_end upstream_team_end
 static void upstream_team_start (void (*) (void *), void *, unsigned, unsigned,
 				 struct gomp_team *, struct gomp_taskgroup *);
 static void upstream_team_end (void);
+
+/* The task of a thread that has been in the dock has no table of dependences,
+   and may no longer exist.  */
+static inline void
+finish_task (struct gomp_task *task)
+{
+  if (!coop_batch_was_docked ())
+    (gomp_finish_task) (task);
+}
+
 #include "../../team.c"
 #undef gomp_team_start
 #undef gomp_team_end
@@ -35,7 +49,14 @@ gomp_team_start (void (*fn) (void *), void *data, unsigned nthreads,
       coop_ult_self ();
       coop_section_begin (fn, nthreads);
     }
-  upstream_team_start (fn, data, nthreads, flags, team, taskgroup);
+  if (!__builtin_expect (coop_managed, 0) || nthreads == 1
+      || gomp_thread ()->ts.level != 0)
+    upstream_team_start (fn, data, nthreads, flags, team, taskgroup);
+  else if (!coop_launch_start (fn, data, nthreads, flags, team, taskgroup))
+    {
+      upstream_team_start (fn, data, nthreads, flags, team, taskgroup);
+      coop_launch_note (flags);
+    }
 }
 
 void

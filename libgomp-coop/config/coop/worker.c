@@ -23,6 +23,11 @@
 #include "runq.h"
 #include "settings.h"
 
+/* Pauses before an idle worker looks into others' queues: about a microsecond.
+   Whoever runs through a queue of short tasks is done sooner, and finds them in
+   its cache the next time.  */
+#define STEAL_PAUSES 64
+
 /* Idle workers spin so long before they sleep: longer than the serial code
    between two short regions, shorter than what a neighbour would notice.  */
 #define IDLE_SPIN_NS 1000000
@@ -108,7 +113,7 @@ coop_worker_spin (struct coop_worker *w, const int *addr, int value)
       if (i % 16 == 0
 	  && (coop_must_leave (w) || coop_peek (&w->queue.length)
 	      || coop_peek (&coop_crowded) || coop_home_wants (w)
-	      || coop_runq_look (w, i / 16)))
+	      || (i >= STEAL_PAUSES && coop_runq_look (w, i / 16))))
 	return COOP_SPIN_WORK;
       if (i >= limit)
 	return COOP_SPIN_TIMEOUT;

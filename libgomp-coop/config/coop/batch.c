@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Batches of tasks at a barrier (batch.h).  */
+
+#include "batch.h"
+
+#include <limits.h>
+
+#include "dispatch.h"
+#include "park.h"
+#include "runq.h"
+#include "worker.h"
+
+static struct gomp_team *
+team_of (struct coop_barrier *b)
+{
+  return (struct gomp_team *) ((char *) b
+			       - offsetof (struct gomp_team, barrier));
+}
+
+/* The list for tasks that arrive, or arrived, in generation GEN.  Tasks of the
+   one before are long released: without them GEN could not be.  */
+static struct coop_ult **
+slot (struct coop_barrier *b, unsigned gen)
+{
+  return &b->batches[gen / BAR_INCR % 2];
+}
+
+/* ---- The barrier's lists.  With its lock held.  ---- */
+
+static void
+push (struct coop_ult **list, struct coop_ult *head, struct coop_ult *tail,
+      unsigned count)
+{
+  head->batch_tail = tail;
+  head->batch_count = count;
+  head->batch_next = *list;
+  *list = head;
+}
+
+/* Takes the first task of the first batch, or NULL.  */
+static struct coop_ult *
+take_one (struct coop_ult **list)
+{
+  struct coop_ult *u = *list;
+  if (!u)
+    return NULL;
+  *list = u->batch_next;
+  if (u->batch_count > 1)
+    push (list, u->next, u->batch_tail, u->batch_count - 1);
+  u->docked = false;
+  return u;
+}
+
+/* ---- Release.  ---- */
+
+static void
+make_ready (struct coop_ult *batch)
+{
+  unsigned others = 0;
+  while (batch)
+    {
+      struct coop_ult *next = batch->batch_next;
+      others += coop_dispatch_hand (&coop_workers[batch->home], batch,
+				    batch->batch_tail, batch->batch_count);
+      batch = next;
+    }
+  if (others)
+    coop_dispatch_ready (others);
+}
+
+static struct coop_ult *
+take_all (struct coop_barrier *b, unsigned gen)
+{
+  struct coop_ult **list = slot (b, gen);
+  coop_lock (&b->lock);
+  struct coop_ult *batches = *list;
+  *list = NULL;
+  coop_unlock (&b->lock);
+  return batches;
+}
+
+void
+coop_batch_undock (gomp_barrier_t *bar)
+{
+  struct coop_barrier *b = coop_barrier (bar);
+  unsigned gen = coop_load (&b->generation);
+  struct coop_ult *batches = coop_peek (&b->batched) ? take_all (b, gen) : NULL;
+  b->awaited = b->total;
+  coop_store (&b->generation, gen + BAR_INCR);
+  make_ready (batches);
+  coop_unpark ((int *) &b->generation, INT_MAX);
+}
+
+/* All tasks of BATCHES arrive at the dock of their pool.  */
+static void
+dock (struct coop_ult *batches)
+{
+  gomp_barrier_t *bar = &batches->thread->thread_pool->threads_dock.bar;
+  struct coop_barrier *b = coop_barrier (bar);
+  unsigned count = 0;
+
+  coop_lock (&b->lock);
+  /* Cannot change before the tasks have been counted.  */
+  unsigned gen = coop_load (&b->generation);
+  while (batches)
+    {
+      struct coop_ult *next = batches->batch_next;
+      count += batches->batch_count;
+      push (slot (b, gen), batches, batches->batch_tail, batches->batch_count);
+      batches = next;
+    }
+  coop_store (&b->batched, 1);
+  bool last = __atomic_sub_fetch (&b->awaited, count, __ATOMIC_ACQ_REL) == 0;
+  coop_unlock (&b->lock);
+  if (last)
+    coop_batch_undock (bar);
+}
+
+static void
+release (struct coop_ult *batches)
+{
+  if (!batches)
+    return;
+  if (batches->docked)
+    dock (batches);
+  else
+    make_ready (batches);
+}
+
+void
+coop_batch_wake (gomp_barrier_t *bar, int count)
+{
+  struct coop_barrier *b = coop_barrier (bar);
+  unsigned gen = coop_load (&b->generation);
+  if (coop_load (&b->batched))
+    release (take_all (b, gen - BAR_INCR));
+  int woken = (int) coop_unpark ((int *) &b->generation, count);
+  if (count == INT_MAX || woken >= count || !coop_load (&b->batched))
+    return;
+  /* For explicit tasks.  */
+  for (; woken < count; woken++)
+    {
+      coop_lock (&b->lock);
+      struct coop_ult *u = take_one (slot (b, gen));
+      coop_unlock (&b->lock);
+      if (!u)
+	return;
+      if (coop_dispatch_hand (&coop_workers[u->home], u, u, 1))
+	coop_dispatch_ready (1);
+    }
+}
+
+/* ---- Arrival.  ---- */
+
+/* Nothing but waiting is left to do at the end of the region, and no task
+   needs a thread.  Called by a scheduler in the place of the last thread.  */
+static void
+complete_final (struct coop_barrier *b, unsigned gen)
+{
+  struct coop_ult *batches = take_all (b, gen);
+  b->awaited_final = b->total;
+  b->awaited = b->total;
+  team_of (b)->work_share_cancelled = 0;
+  release (batches);
+  coop_store (&b->generation, gen + BAR_INCR);
+  coop_unpark ((int *) &b->generation, INT_MAX);
+}
+
+void
+coop_batch_flush (struct coop_worker *w)
+{
+  struct coop_batch batch = w->batch;
+  struct coop_barrier *b = batch.bar;
+  struct coop_ult *leader = batch.head;
+
+  w->batch.count = 0;
+  coop_lock (&b->lock);
+  unsigned gen = coop_load (&b->generation);
+  coop_store (&b->batched, 1);
+  /* Nobody takes the leader before it is known whether it is elected.  */
+  if (batch.count > 1)
+    push (slot (b, gen), leader->next, batch.tail, batch.count - 1);
+  bool last = __atomic_sub_fetch (batch.awaited, batch.count, __ATOMIC_ACQ_REL)
+	      == 0;
+  bool simple = last && batch.awaited == &b->awaited_final
+		&& gen % BAR_INCR == 0 && team_of (b)->task_count == 0;
+  if (!last || simple)
+    push (slot (b, gen), leader, leader, 1);
+  coop_unlock (&b->lock);
+  if (simple)
+    complete_final (b, gen);
+  else if (last)
+    {
+      leader->elected = true;
+      leader->docked = false;
+      if (coop_dispatch_hand (w, leader, leader, 1))
+	coop_dispatch_ready (1);
+    }
+}
+
+static void
+join (struct coop_worker *w, struct coop_barrier *b, unsigned *awaited,
+      struct coop_ult *u)
+{
+  struct coop_batch *batch = &w->batch;
+  u->next = NULL;
+  u->home = w->index;
+  if (batch->count++ == 0)
+    {
+      batch->bar = b;
+      batch->awaited = awaited;
+      batch->head = u;
+    }
+  else
+    batch->tail->next = u;
+  batch->tail = u;
+}
+
+static bool
+is_member (struct coop_ult *u, struct gomp_team *team)
+{
+  return u && u->thread && u->thread->ts.team == team;
+}
+
+static bool
+may_batch (struct coop_ult *u, struct coop_worker *w, struct gomp_team *team,
+	   bool docking)
+{
+  return u && u->kind == COOP_ULT && !(u->root && docking) && w && !coop_is_spare (w)
+	 && coop_peek (&team->task_count) == 0 && !gomp_cancel_var;
+}
+
+/* W has no other task of the team: U counts the batch, and itself, and waits
+   with it while W runs NEXT or looks for other work.  Returns true if it is
+   the last one.  */
+static bool
+wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
+		 struct coop_ult *next)
+{
+  struct coop_batch batch = w->batch;
+  struct coop_barrier *b = batch.bar;
+
+  w->batch.count = 0;
+  coop_lock (&b->lock);
+  coop_store (&b->batched, 1);
+  push (slot (b, state), batch.head, batch.tail, batch.count);
+  if (__atomic_sub_fetch (batch.awaited, batch.count + 1, __ATOMIC_ACQ_REL)
+      == 0)
+    {
+      coop_unlock (&b->lock);
+      u->docked = false;
+      if (next)
+	coop_runq_prepend (w, next);
+      return true;
+    }
+  u->next = NULL;
+  u->home = w->index;
+  batch.tail->next = u;
+  batch.head->batch_tail = u;
+  batch.head->batch_count++;
+  coop_dispatch_switch (u, next, &b->lock);
+  return false;
+}
+
+/* Not inlined: the caller's worker may be another one afterwards.  */
+static __attribute__ ((noinline)) unsigned
+arrive (gomp_barrier_t *bar, unsigned *awaited, bool docking)
+{
+  struct coop_barrier *b = coop_barrier (bar);
+  struct gomp_team *team = team_of (b);
+  struct coop_ult *u = coop_tls_ult (), *next = NULL;
+  struct coop_worker *w = coop_tls_worker ();
+  unsigned state = coop_load (&b->generation) & (-BAR_INCR | BAR_CANCELLED);
+
+  if (w && w->batch.count
+      && (w->batch.bar != b || w->batch.awaited != awaited))
+    coop_batch_flush (w);
+  if (may_batch (u, w, team, docking))
+    next = coop_dispatch_next (w);
+  bool more = is_member (next, team);
+  if (more || (w && w->batch.count && may_batch (u, w, team, docking)))
+    {
+      u->docked = docking;
+      if (more)
+	{
+	  join (w, b, awaited, u);
+	  coop_dispatch_switch (u, next, NULL);
+	}
+      else if (wait_with_batch (w, u, state, next))
+	return state | BAR_WAS_LAST;
+      if (!u->elected)
+	return state;
+      u->elected = false;
+      return state | BAR_WAS_LAST;
+    }
+  if (next)
+    coop_runq_prepend (w, next);
+  if (w && w->batch.count)
+    coop_batch_flush (w);
+  if (__atomic_sub_fetch (awaited, 1, __ATOMIC_ACQ_REL) == 0)
+    state |= BAR_WAS_LAST;
+  return state;
+}
+
+gomp_barrier_state_t
+coop_batch_arrive (gomp_barrier_t *bar)
+{
+  return arrive (bar, &coop_barrier (bar)->awaited, false);
+}
+
+gomp_barrier_state_t
+coop_batch_arrive_final (gomp_barrier_t *bar)
+{
+  struct gomp_thread *thr = gomp_thread ();
+  /* A thread with a table of dependences has to free it in the region.  */
+  bool docking = thr->ts.level == 1 && thr->task->depend_hash == NULL;
+  if (thr->ts.level == 1 && !docking)
+    {
+      struct coop_worker *w = coop_tls_worker ();
+      if (w && w->batch.count)
+	coop_batch_flush (w);
+      return gomp_barrier_wait_final_start (bar);
+    }
+  return arrive (bar, &coop_barrier (bar)->awaited_final, docking);
+}
+
+bool
+coop_batch_was_docked (void)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  return u && u->docked;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Launching a region on a known team (launch.h).  */
+
+#include "launch.h"
+
+#include <stdlib.h>
+
+#include "batch.h"
+
+struct coop_launch
+{
+  /* What the noted team is good for.  */
+  struct gomp_team *team; /* NULL: none noted */
+  unsigned nthreads;
+  unsigned bind; /* flags that say where threads are bound */
+  unsigned place, partition_off, partition_len; /* of the initial thread */
+  unsigned team_partition_off, team_partition_len; /* in the region */
+
+  /* The region to come, if armed: written by the initial thread before it
+     opens the dock, read by the others when they leave it.  */
+  bool armed;
+  void (*fn) (void *);
+  void *data;
+  struct gomp_team_state ts;
+  struct gomp_task *parent;
+  struct gomp_task_icv icv;
+  struct gomp_taskgroup *taskgroup;
+  unsigned num_teams, team_num;
+};
+
+#define BIND_FLAGS 7
+
+static struct coop_launch **
+launch_of (struct gomp_thread_pool *pool)
+{
+  return &coop_barrier (&pool->threads_dock.bar)->launch;
+}
+
+void
+coop_launch_free (struct coop_launch *launch)
+{
+  free (launch);
+}
+
+void
+coop_launch_note (unsigned flags)
+{
+  struct gomp_thread *thr = gomp_thread ();
+  struct gomp_team *team = thr->ts.team;
+  struct coop_launch **where = launch_of (thr->thread_pool), *l = *where;
+
+  if (!l)
+    l = *where = calloc (1, sizeof *l);
+  if (!l)
+    return;
+  l->team = team;
+  l->nthreads = team->nthreads;
+  l->bind = flags & BIND_FLAGS;
+  l->place = thr->place;
+  l->partition_off = team->prev_ts.place_partition_off;
+  l->partition_len = team->prev_ts.place_partition_len;
+  l->team_partition_off = thr->ts.place_partition_off;
+  l->team_partition_len = thr->ts.place_partition_len;
+}
+
+/* Would upstream give each thread what it has?  */
+static bool
+is_known (const struct coop_launch *l, const struct gomp_thread *thr,
+	  unsigned nthreads, unsigned flags, const struct gomp_team *team)
+{
+  return l && l->team == team && l->nthreads == nthreads
+	 && thr->thread_pool->threads_used == nthreads
+	 && l->bind == (flags & BIND_FLAGS) && l->place == thr->place
+	 && l->partition_off == thr->ts.place_partition_off
+	 && l->partition_len == thr->ts.place_partition_len
+	 && !gomp_display_affinity_var;
+}
+
+/* The variables that implicit tasks of a team on level 1 have, where its
+   parent has ICV.  */
+static struct gomp_task_icv
+team_icv (const struct gomp_task_icv *icv, unsigned flags)
+{
+  struct gomp_task_icv result = *icv;
+  if (gomp_nthreads_var_list && gomp_nthreads_var_list_len > 1)
+    result.nthreads_var = gomp_nthreads_var_list[1];
+  if (icv->bind_var != omp_proc_bind_false
+      && (flags & BIND_FLAGS) != omp_proc_bind_false)
+    result.bind_var = (char) (flags & BIND_FLAGS);
+  if (gomp_bind_var_list && gomp_bind_var_list_len > 1)
+    result.bind_var = gomp_bind_var_list[1];
+  return result;
+}
+
+bool
+coop_launch_start (void (*fn) (void *), void *data, unsigned nthreads,
+		   unsigned flags, struct gomp_team *team,
+		   struct gomp_taskgroup *taskgroup)
+{
+  struct gomp_thread *thr = gomp_thread ();
+  struct gomp_thread_pool *pool = thr->thread_pool;
+
+  if (!pool || pool->threads_used != nthreads)
+    return false;
+  struct coop_launch *l = *launch_of (pool);
+  if (!is_known (l, thr, nthreads, flags, team))
+    return false;
+
+  team->prev_ts = thr->ts;
+  thr->ts.team = team;
+  thr->ts.team_id = 0;
+  thr->ts.level++;
+  thr->ts.active_level++;
+  thr->ts.work_share = &team->work_shares[0];
+  thr->ts.last_work_share = NULL;
+  thr->ts.single_count = 0;
+  thr->ts.static_trip = 0;
+  thr->ts.place_partition_off = l->team_partition_off;
+  thr->ts.place_partition_len = l->team_partition_len;
+
+  l->fn = fn;
+  l->data = data;
+  l->ts = thr->ts;
+  l->parent = thr->task;
+  l->icv = team_icv (thr->task ? &thr->task->icv : &gomp_global_icv, flags);
+  l->taskgroup = taskgroup;
+  l->num_teams = thr->num_teams;
+  l->team_num = thr->team_num;
+  l->armed = true;
+
+  thr->task = &team->implicit_task[0];
+  gomp_init_task (thr->task, l->parent, &l->icv);
+  thr->task->taskgroup = taskgroup;
+  gomp_simple_barrier_wait (&pool->threads_dock);
+  return true;
+}
+
+/* THR, not the initial thread, has left the dock.  Its place and its part of
+   the places are still those of the last region.  */
+static void
+take_part (struct gomp_thread *thr, const struct coop_launch *l)
+{
+  struct gomp_team *team = l->team;
+  unsigned id = thr->ts.team_id;
+  unsigned partition_off = thr->ts.place_partition_off;
+  unsigned partition_len = thr->ts.place_partition_len;
+
+  thr->ts = l->ts;
+  thr->ts.team_id = id;
+  thr->ts.place_partition_off = partition_off;
+  thr->ts.place_partition_len = partition_len;
+  thr->task = &team->implicit_task[id];
+  gomp_init_task (thr->task, l->parent, (struct gomp_task_icv *) &l->icv);
+  thr->task->taskgroup = l->taskgroup;
+  thr->num_teams = l->num_teams;
+  thr->team_num = l->team_num;
+  thr->fn = l->fn;
+  thr->data = l->data;
+}
+
+void
+coop_launch_dock (gomp_simple_barrier_t *dock)
+{
+  struct gomp_thread *thr = gomp_thread ();
+  struct coop_ult *u;
+
+  if (!coop_managed)
+    {
+      gomp_simple_barrier_wait (dock);
+      return;
+    }
+  struct coop_launch *l = coop_barrier (&dock->bar)->launch;
+  if (thr->thread_pool->threads[0] == thr)
+    {
+      /* The initial thread has told each one what to do.  */
+      if (l)
+	{
+	  l->armed = false;
+	  l->team = NULL;
+	}
+      gomp_simple_barrier_wait (dock);
+      return;
+    }
+  u = coop_tls_ult ();
+  if (u && u->docked)
+    u->docked = false;
+  else
+    gomp_simple_barrier_wait (dock);
+  l = coop_load (&coop_barrier (&dock->bar)->launch);
+  if (l && l->armed)
+    take_part (thr, l);
+}
