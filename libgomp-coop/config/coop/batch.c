@@ -276,10 +276,11 @@ arrive (gomp_barrier_t *bar, unsigned *awaited, bool docking)
   if (w && w->batch.count
       && (w->batch.bar != b || w->batch.awaited != awaited))
     coop_batch_flush (w);
-  if (may_batch (u, w, team, docking))
+  bool batching = may_batch (u, w, team, docking);
+  if (batching)
     next = coop_dispatch_next (w);
   bool more = is_member (next, team);
-  if (more || (w && w->batch.count && may_batch (u, w, team, docking)))
+  if (more || (batching && w->batch.count))
     {
       u->docked = docking;
       if (more)

@@ -4,6 +4,8 @@
 
 #include "dispatch.h"
 
+#include <sched.h>
+
 #include "batch.h"
 #include "fiber.h"
 #include "kthread.h"
@@ -225,7 +227,11 @@ coop_dispatch_loop (struct coop_worker *w)
 	  if (coop_may_run (w) && !(u = find_own (w)))
 	    u = coop_runq_steal (w);
 	  if (!u)
-	    continue;
+	    {
+	      if (coop_peek (&coop_crowded))
+		sched_yield ();
+	      continue;
+	    }
 	}
       w->idle_since_ns = 0;
       if (__builtin_expect (coop_fibers, 0))

@@ -36,14 +36,19 @@ coop_switch:
 	/* The control parts of both floating-point units are callee-saved.  */
 	stmxcsr	(%rsp)
 	fnstcw	4(%rsp)
+	movl	(%rsp), %r8d
+	movzwl	4(%rsp), %r9d
 	movq	%rsp, (%rdi)
 	movq	%rsi, %rsp
 	cmpb	$0, coop_switch_by_kernel(%rip)
 	jne	2f
 	wrfsbase %rdx
-1:	ldmxcsr	(%rsp)
-	fldcw	4(%rsp)
-	addq	$8, %rsp
+	/* Loading them is slow, and most often they are the same.  */
+1:	cmpl	(%rsp), %r8d
+	jne	3f
+	cmpw	4(%rsp), %r9w
+	jne	3f
+4:	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	popq	%r15
 	.cfi_adjust_cfa_offset -8
@@ -70,6 +75,9 @@ coop_switch:
 	movq	%rdx, %rsi
 	syscall
 	jmp	1b
+3:	ldmxcsr	(%rsp)
+	fldcw	4(%rsp)
+	jmp	4b
 	.cfi_endproc
 	.size	coop_switch, .-coop_switch
 
