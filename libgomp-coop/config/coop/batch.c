@@ -133,9 +133,11 @@ coop_batch_wake (gomp_barrier_t *bar, int count)
 {
   struct coop_barrier *b = coop_barrier (bar);
   unsigned gen = coop_load (&b->generation);
+  /* Contains a fence: a batch is on the list now, or its worker will see the
+     new generation (coop_batch_hold).  */
+  int woken = (int) coop_unpark ((int *) &b->generation, count);
   if (coop_load (&b->batched))
     release (take_all (b, gen - BAR_INCR));
-  int woken = (int) coop_unpark ((int *) &b->generation, count);
   if (count == INT_MAX || woken >= count || !coop_load (&b->batched))
     return;
   /* For explicit tasks.  */
@@ -231,6 +233,72 @@ may_batch (struct coop_ult *u, struct coop_worker *w, struct gomp_team *team,
 	 && coop_peek (&team->task_count) == 0 && !gomp_cancel_var;
 }
 
+/* Puts BATCH, which arrived in STATE and is counted, on its barrier's list;
+   returns false if the barrier is completed already.  */
+static bool
+publish (struct coop_batch *batch, unsigned state)
+{
+  struct coop_barrier *b = batch->bar;
+  bool waiting;
+
+  coop_lock (&b->lock);
+  coop_store (&b->batched, 1);
+  coop_fence (); /* see coop_batch_wake */
+  waiting = !((coop_load (&b->generation) ^ state) & -BAR_INCR);
+  if (waiting)
+    push (slot (b, state), batch->head, batch->tail, batch->count);
+  coop_unlock (&b->lock);
+  return waiting;
+}
+
+/* As wait_with_batch, when W has no other task at all.  */
+static bool
+hold (struct coop_worker *w, struct coop_ult *u, unsigned state,
+      struct coop_batch *batch)
+{
+  if (__atomic_sub_fetch (batch->awaited, batch->count + 1, __ATOMIC_ACQ_REL)
+      == 0)
+    {
+      publish (batch, state);
+      return true;
+    }
+  u->next = NULL;
+  u->home = w->index;
+  batch->tail->next = u;
+  batch->tail = u;
+  batch->count++;
+  w->held = *batch;
+  w->held_state = state;
+  coop_dispatch_switch (u, NULL, NULL);
+  return false;
+}
+
+void
+coop_batch_hold (struct coop_worker *w)
+{
+  struct coop_batch batch = w->held;
+  struct coop_barrier *b = batch.bar;
+  unsigned state = w->held_state;
+
+  w->held.count = 0;
+  coop_worker_spin (w, (int *) &b->generation, (int) state);
+  unsigned gen = coop_load (&b->generation);
+  if (!((gen ^ state) & -BAR_INCR))
+    {
+      if (gen & BAR_TASK_PENDING)
+	{
+	  /* One task to execute explicit ones.  */
+	  struct coop_ult *u = batch.head;
+	  batch.head = u->next;
+	  batch.count--;
+	  coop_runq_append (w, u, u, 1);
+	}
+      if (batch.count == 0 || publish (&batch, state))
+	return;
+    }
+  coop_runq_append (w, batch.head, batch.tail, batch.count);
+}
+
 /* W has no other task of the team: U counts the batch, and itself, and waits
    with it while W runs NEXT or looks for other work.  Returns true if it is
    the last one.  */
@@ -242,6 +310,8 @@ wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
   struct coop_barrier *b = batch.bar;
 
   w->batch.count = 0;
+  if (!next && batch.awaited == &b->awaited)
+    return hold (w, u, state, &batch);
   coop_lock (&b->lock);
   coop_store (&b->batched, 1);
   push (slot (b, state), batch.head, batch.tail, batch.count);

@@ -7,13 +7,17 @@
    arrives while its worker has another task of the team to run joins the
    worker's batch, a private list, and the worker switches to the other one.
    The last one there counts for all, so that the counter is touched once by
-   each worker, and pushes the batch onto the barrier's list; whoever completes
-   the barrier appends each batch to the run queue of its worker at once.
+   each worker.  Batches are on a list of the barrier; whoever completes it
+   appends each to the run queue of its worker at once.
 
    A worker whose batch is not counted yet runs a task that has not arrived
    either, so nobody waits for the count; before anything else (it looks for
    other work, a task blocks) it counts.  If this completes the barrier, one
    task of the batch is elected to do what libgomp has the last thread do.
+
+   A worker without other work keeps its batch to itself and watches the
+   barrier: then completing it is one store, as with one task per worker.  Only
+   a worker that turns to something else puts its batch on the list.
 
    At the end of a region the tasks of a pool's threads would wake up from the
    barrier just to wait in the pool's dock.  Their batches are moved from one to
@@ -40,6 +44,10 @@ extern gomp_barrier_state_t coop_batch_arrive_final (gomp_barrier_t *bar);
 
 /* Counts the tasks in W's batch, which has some.  */
 extern void coop_batch_flush (struct coop_worker *w);
+
+/* W's scheduler waits for the barrier of the batch it holds, if it has nothing
+   better to do; else the batch goes where others find it.  */
+extern void coop_batch_hold (struct coop_worker *w);
 
 /* Wakes up to COUNT tasks that wait for BAR; releases its batches if its
    generation is over.  */

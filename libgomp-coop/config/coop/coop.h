@@ -73,6 +73,7 @@ struct coop_ult
   bool root;	 /* the initial thread */
   bool detached; /* nobody joins it */
   bool elected;	 /* to act as the last one at the barrier it waits for */
+  bool pooled;	 /* has been in a pool's dock before */
   bool docked;	 /* waits beyond the barrier, in the dock */
   int ready;	 /* KTHREAD, FOREIGN: futex, 1: may run */
   int done;	 /* futex, 1: it has ended */
@@ -130,6 +131,8 @@ struct coop_worker
   struct coop_tls *sched_tls;
   void *own_tp;		  /* what the kernel created the thread with */
   struct coop_batch batch;
+  struct coop_batch held; /* counted; only in the scheduler's context */
+  unsigned held_state;
   int *post_unlock;	  /* duties of the context that runs next: */
   struct coop_ult *post_dead;
   struct coop_ult *post_home;

@@ -213,6 +213,8 @@ coop_dispatch_loop (struct coop_worker *w)
     {
       if (w->batch.count)
 	coop_batch_flush (w);
+      if (w->held.count)
+	coop_batch_hold (w);
       if (!coop_may_run (w))
 	{
 	  /* What it leaves behind is for the others.  */

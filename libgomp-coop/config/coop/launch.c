@@ -4,9 +4,12 @@
 
 #include "launch.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "batch.h"
+#include "blocking.h"
+#include "park.h"
 
 struct coop_launch
 {
@@ -16,6 +19,8 @@ struct coop_launch
   unsigned bind; /* flags that say where threads are bound */
   unsigned place, partition_off, partition_len; /* of the initial thread */
   unsigned team_partition_off, team_partition_len; /* in the region */
+
+  int leaving; /* threads let go that have not looked here for the last time */
 
   /* The region to come, if armed: written by the initial thread before it
      opens the dock, read by the others when they leave it.  */
@@ -74,7 +79,7 @@ is_known (const struct coop_launch *l, const struct gomp_thread *thr,
 	 && l->bind == (flags & BIND_FLAGS) && l->place == thr->place
 	 && l->partition_off == thr->ts.place_partition_off
 	 && l->partition_len == thr->ts.place_partition_len
-	 && !gomp_display_affinity_var;
+	 && coop_load (&l->leaving) == 0 && !gomp_display_affinity_var;
 }
 
 /* The variables that implicit tasks of a team on level 1 have, where its
@@ -159,6 +164,32 @@ take_part (struct gomp_thread *thr, const struct coop_launch *l)
   thr->data = l->data;
 }
 
+/* The initial thread of POOL has told each thread what to do, or, for those it
+   does not need any longer, nothing.  */
+static void
+open_dock (struct gomp_thread_pool *pool, struct coop_launch *l)
+{
+  int leaving;
+
+  if (l)
+    {
+      while ((leaving = coop_load (&l->leaving)))
+	coop_block (&l->leaving, leaving);
+      l->armed = false;
+      l->team = NULL;
+      l->leaving = (int) (pool->threads_dock.bar.total - pool->threads_used);
+    }
+  gomp_simple_barrier_wait (&pool->threads_dock);
+}
+
+/* The caller was told nothing, and ends.  */
+static void
+leave (struct coop_launch *l)
+{
+  if (__atomic_sub_fetch (&l->leaving, 1, __ATOMIC_ACQ_REL) == 0)
+    coop_unpark (&l->leaving, INT_MAX);
+}
+
 void
 coop_launch_dock (gomp_simple_barrier_t *dock)
 {
@@ -173,21 +204,18 @@ coop_launch_dock (gomp_simple_barrier_t *dock)
   struct coop_launch *l = coop_barrier (&dock->bar)->launch;
   if (thr->thread_pool->threads[0] == thr)
     {
-      /* The initial thread has told each one what to do.  */
-      if (l)
-	{
-	  l->armed = false;
-	  l->team = NULL;
-	}
-      gomp_simple_barrier_wait (dock);
+      open_dock (thr->thread_pool, l);
       return;
     }
   u = coop_tls_ult ();
-  if (u && u->docked)
+  if (u->docked)
     u->docked = false;
   else
     gomp_simple_barrier_wait (dock);
   l = coop_load (&coop_barrier (&dock->bar)->launch);
   if (l && l->armed)
     take_part (thr, l);
+  else if (l && !thr->fn && u->pooled)
+    leave (l);
+  u->pooled = true; /* one that begins has its function from elsewhere */
 }
