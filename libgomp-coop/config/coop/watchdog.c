@@ -31,9 +31,10 @@
 #define STOPPED_NS 200000000ull
 
 #define CALM_TICKS 3 /* without queued tasks, until idle spares retire */
+#define QUIET_TICKS 10 /* with none that is suspect or blocked, likewise */
 
 static unsigned spares;			     /* that may run now */
-static unsigned calm;			     /* ticks */
+static unsigned calm, quiet;		     /* ticks */
 static unsigned streak;			     /* ticks with more blocked ones */
 static uint64_t progress_ns;		     /* a suspect went on, last */
 static uint16_t needed[COSCHED_MAX_SECTIONS]; /* spares, by section */
@@ -52,7 +53,8 @@ struct tally
   unsigned suspects; /* that compute, for all one can see */
   unsigned lonely;   /* of these, for very long */
   unsigned wanted;   /* workers with a CPU */
-  unsigned active;   /* workers and spares that are not blocked */
+  unsigned active;   /* workers and spares that are not blocked, */
+  unsigned blocked;  /* and that are */
 };
 
 /* Does the kernel thread TID sleep?  */
@@ -105,7 +107,7 @@ static struct tally
 look_at_all (uint64_t now, uint64_t patience)
 {
   static uint64_t last;
-  struct tally t = { 0, 0, 0, 0 };
+  struct tally t = { 0 };
   unsigned n = coop_nworkers + coop_nspares;
   bool stopped = now - last > STOPPED_NS;
 
@@ -122,8 +124,22 @@ look_at_all (uint64_t now, uint64_t patience)
 	continue;
       t.wanted += regular;
       t.active += !seen[w->index].blocked;
+      t.blocked += seen[w->index].blocked;
     }
   return t;
+}
+
+/* Nobody has been suspect or blocked for a while, but tasks are queued, as they
+   are most of the time where regions follow each other: it was a false alarm,
+   for example because other processes had the CPUs.  Next time be patient.  */
+static void
+dismiss (unsigned section)
+{
+  coop_worker_spares (0);
+  coop_dispatch_ready (coop_runq_total ());
+  if (section < COSCHED_MAX_SECTIONS)
+    needed[section] = 0;
+  spares = quiet = 0;
 }
 
 /* Retires spares that sleep, from the last one down.  */
@@ -195,6 +211,9 @@ coop_watchdog_tick (uint64_t now)
     }
   calm = 0;
   struct tally t = look_at_all (now, patience);
+  quiet = spares && t.suspects + t.blocked == 0 ? quiet + 1 : 0;
+  if (quiet >= QUIET_TICKS)
+    dismiss (section);
   add (ask (&t, known, now, patience), queued, section);
   return true;
 }
