@@ -14,12 +14,16 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/divide.h \
 	%D%/hierarchy.c \
 	%D%/hierarchy.h \
+	%D%/kstest.c \
+	%D%/kstest.h \
 	%D%/loop.c \
 	%D%/loop.h \
 	%D%/loopperf.c \
 	%D%/loopperf.h \
 	%D%/machine.c \
 	%D%/machine.h \
+	%D%/moca.c \
+	%D%/moca.h \
 	%D%/mva.c \
 	%D%/mva.h \
 	%D%/network.c \

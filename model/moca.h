@@ -54,8 +54,8 @@ struct moca_result {
     double bw_util;         /* 0..1 */
     double *response_us;    /* [mem_nodes] r(m): the caller's, not NULL */
     double *controller_util; /* [mem_nodes] U(m): the caller's, or NULL */
-    double *core_util;       /* [cpu_nodes * jobs] U(c) of such a core: the
-                                caller's, or NULL */
+    double *core_util;       /* [cpu_nodes * jobs] U(c) of such a core, 0 where
+                                there is none: the caller's, or NULL */
 };
 
 /* Judge INPUT.  MODEL_EINVAL when there are no jobs, more cores than

@@ -6,9 +6,11 @@ model_units = \
 	%D%/test_closed \
 	%D%/test_cputime \
 	%D%/test_hierarchy \
+	%D%/test_kstest \
 	%D%/test_loop \
 	%D%/test_loopperf \
 	%D%/test_machine \
+	%D%/test_moca \
 	%D%/test_mva \
 	%D%/test_network \
 	%D%/test_policy \
@@ -33,6 +35,10 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_hierarchy_CPPFLAGS = $(model_unit_flags)
 %C%_test_hierarchy_LDADD = $(model_unit_libs)
 
+%C%_test_kstest_SOURCES = %D%/test_kstest.c %D%/near.h
+%C%_test_kstest_CPPFLAGS = $(model_unit_flags)
+%C%_test_kstest_LDADD = $(model_unit_libs)
+
 %C%_test_loop_SOURCES = %D%/test_loop.c %D%/near.h
 %C%_test_loop_CPPFLAGS = $(model_unit_flags)
 %C%_test_loop_LDADD = $(model_unit_libs)
@@ -44,6 +50,10 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_machine_SOURCES = %D%/test_machine.c %D%/near.h
 %C%_test_machine_CPPFLAGS = $(model_unit_flags)
 %C%_test_machine_LDADD = $(model_unit_libs)
+
+%C%_test_moca_SOURCES = %D%/test_moca.c %D%/near.h
+%C%_test_moca_CPPFLAGS = $(model_unit_flags)
+%C%_test_moca_LDADD = $(model_unit_libs)
 
 %C%_test_mva_SOURCES = %D%/test_mva.c %D%/near.h
 %C%_test_mva_CPPFLAGS = $(model_unit_flags)

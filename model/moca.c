@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* How well an allocation uses cores and memory. */
+
+#include "model/moca.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "model/station.h"
+
+double moca_sync_time(double sync, size_t cores, size_t all)
+{
+    return sync * (double)cores / (double)all;
+}
+
+double moca_link_delay(const struct machine *machine, size_t cpu_node,
+                       size_t mem_node)
+{
+    const struct machine_route *route =
+        &machine->route[cpu_node * machine->mem_nodes + mem_node];
+    double delay = 0;
+
+    for (size_t l = 0; l < route->links; l++)
+        delay += machine->link_service_us[route->link[l]];
+    return delay;
+}
+
+static bool valid(const struct moca_input *in)
+{
+    size_t cores = 0;
+
+    if (in->jobs < 1 || in->all_cores < 1 || in->form > MOCA_CONSISTENT)
+        return false;
+    for (size_t j = 0; j < in->jobs; j++)
+        if (in->profile[j]->mem_nodes != in->machine->mem_nodes ||
+            workload_check(in->profile[j]) != MODEL_OK)
+            return false;
+    for (size_t c = 0; c < in->machine->cpu_nodes * in->jobs; c++)
+        cores += in->cores[c];
+    return cores <= in->all_cores;
+}
+
+/* The controller of M: all CPU nodes are customers with the mean rate of all
+ * (figure 4.16). */
+static enum model_status solve_controller(const struct moca_input *in, size_t m,
+                                          struct station *station)
+{
+    double rate = 0;
+
+    for (size_t j = 0; j < in->jobs; j++) {
+        double cores = 0;
+        for (size_t i = 0; i < in->machine->cpu_nodes; i++)
+            cores += (double)in->cores[i * in->jobs + j];
+        rate += cores * in->profile[j]->rate[m].mrr_per_us;
+    }
+    return station_solve(in->machine->cpu_nodes,
+                         rate / (double)in->machine->cpu_nodes,
+                         1 / in->machine->controller_service_us[m], station);
+}
+
+/* Memory time (4.12) of a core of JOB on CPU node I. */
+static double memory_time(const struct moca_input *in, size_t i, size_t job,
+                          const double *response_us)
+{
+    double time = 0;
+
+    for (size_t m = 0; m < in->machine->mem_nodes; m++) {
+        double llc = in->profile[job]->rate[m].read_per_us;
+        if (llc > 0)
+            time += llc * (response_us[m] + moca_link_delay(in->machine, i, m));
+    }
+    return time;
+}
+
+/* U(c), 4.10, of a core of JOB, which has CORES in all, on CPU node I. */
+static double core_util(const struct moca_input *in, size_t i, size_t job,
+                        size_t cores, const double *response_us)
+{
+    double sync = moca_sync_time(in->profile[job]->sync_share, cores,
+                                 in->all_cores);
+    double memory = memory_time(in, i, job, response_us);
+
+    return in->form == MOCA_CONSISTENT ? (1 - sync) / (1 + memory)
+                                       : fmax(0, 1 - sync - memory);
+}
+
+/* Cores that JOB has on all CPU nodes. */
+static size_t job_cores(const struct moca_input *in, size_t job)
+{
+    size_t cores = 0;
+
+    for (size_t i = 0; i < in->machine->cpu_nodes; i++)
+        cores += in->cores[i * in->jobs + job];
+    return cores;
+}
+
+enum model_status moca_evaluate(const struct moca_input *in,
+                                struct moca_result *result)
+{
+    double computing = 0, busy = 0;
+
+    if (!valid(in))
+        return MODEL_EINVAL;
+    for (size_t m = 0; m < in->machine->mem_nodes; m++) {
+        struct station station;
+        enum model_status status = solve_controller(in, m, &station);
+        if (status != MODEL_OK)
+            return status;
+        result->response_us[m] = station.response;
+        busy += station.utilisation;
+        if (result->controller_util)
+            result->controller_util[m] = station.utilisation;
+    }
+    for (size_t j = 0; j < in->jobs; j++) {
+        size_t cores = job_cores(in, j);
+        for (size_t i = 0; i < in->machine->cpu_nodes; i++) {
+            size_t here = in->cores[i * in->jobs + j];
+            double util = here ? core_util(in, i, j, cores,
+                                           result->response_us)
+                               : 0;
+            computing += (double)here * util;
+            if (result->core_util)
+                result->core_util[i * in->jobs + j] = util;
+        }
+    }
+    result->cpu_util = computing / (double)in->all_cores;
+    result->bw_util = busy / (double)in->machine->mem_nodes;
+    return MODEL_OK;
+}
