@@ -25,6 +25,7 @@ EXTRA_DIST += \
 	tests/libgomp-coop/libgomp_conformance \
 	tests/libgomp-coop/libgomp_symbols \
 	tests/libgomp-coop/stress/program.py \
+	tests/libgomp-coop/stress/threads.py \
 	tests/libgomp-coop/stress/stress \
 	tests/libgomp-coop/stress/test_stress
 

@@ -10,11 +10,15 @@ program print the same, whatever the library and the number of CPUs.
 
 import random
 
+from threads import ThreadBlocks
+
 HEAD = """\
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fenv.h>
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +64,7 @@ int main(void)
 TEAMS = (1, 2, 2, 3, 4, 5, 8, 16)
 
 
-class Program:
+class Program(ThreadBlocks):
     """The source of program number SEED.
 
     shared_storage: all threads may share errno and threadprivate variables, as
@@ -218,11 +222,13 @@ class Program:
 
     def block_doacross(self):
         schedule = self.pick("static", "dynamic", "static, 2")
+        # With more threads than cores, stock only spins and takes minutes.
+        team = self.pick("", "", " num_threads(2)", " num_threads(3)")
         return self.function(f"""
     static u64 cell@[301];
     int count = {self.pick(5, 60, 300)};
 
-#pragma omp parallel for{self.maybe_team()} ordered(1) schedule({schedule})
+#pragma omp parallel for{team} ordered(1) schedule({schedule})
     for (int i = 1; i <= count; i++) {{
         u64 x = work((u64)i, {self.length()});
 #pragma omp ordered depend(sink : i - 1)
@@ -452,34 +458,6 @@ static u64 tree@(int depth, u64 x)
     }}
     sum += (u64)found;""")
 
-    def block_threadprivate(self):
-        n = self.team()
-        return self.function(f"""
-    u64 start = sum;
-
-    private@ = start;
-#pragma omp parallel num_threads({n}) copyin(private@)
-    private@ += work((u64)omp_get_thread_num(), {self.length()});
-    for (int i = 0; i < {self.pick(1, 10)}; i++) {{
-#pragma omp parallel num_threads({n}) reduction(+ : sum)
-        {{
-            private@ = mix(private@);
-#pragma omp barrier
-            sum += private@ ^ (u64)omp_get_thread_num();
-        }}
-    }}""", "static u64 private@;\n#pragma omp threadprivate(private@)\n\n")
-
-    def block_errno(self):
-        n = self.team()
-        return self.function(f"""
-#pragma omp parallel num_threads({n}) reduction(+ : sum)
-    for (int i = 0; i < {self.pick(2, 50)}; i++) {{
-        errno = omp_get_thread_num() + i;
-        {self.pick("", "work((u64)i, 3000);")}
-#pragma omp barrier
-        sum += (u64)errno;
-    }}""")
-
     def block_declared(self):
         return self.function(f"""
     struct pair@ p = {{sum, 0}};
@@ -500,68 +478,3 @@ struct pair@ {
         initializer(omp_priv = {0, 0})
 
 """)
-
-    def block_spin(self):
-        """A pipeline whose stages spin on flags without yielding."""
-        n, steps = self.pick(2, 2, 3), self.pick(2, 6)
-        return self.function(f"""
-    int done[{n}] = {{0}};
-    u64 value[{steps}] = {{0}};
-
-#pragma omp parallel num_threads({n})
-    {{
-        int me = omp_get_thread_num();
-
-        for (int i = 0; i < {steps}; i++) {{
-            while (me > 0 && __atomic_load_n(&done[me - 1], __ATOMIC_ACQUIRE) <= i)
-                ;
-            value[i] = work(value[i] + (u64)me, {self.length()});
-            __atomic_store_n(&done[me], i + 1, __ATOMIC_RELEASE);
-        }}
-    }}
-    for (int i = 0; i < {steps}; i++)
-        sum = mix(sum + value[i]);""")
-
-    def block_initial_threads(self):
-        """Several initial threads with teams of their own."""
-        count = self.pick(1, 2, 3)
-        return self.function(f"""
-    pthread_t thread[{count}];
-
-    for (int i = 0; i < {count}; i++)
-        if (pthread_create(&thread[i], NULL, initial@, (void *)(intptr_t)i) != 0)
-            abort();
-    for (int i = 0; i < {count}; i++) {{
-        void *result;
-
-        pthread_join(thread[i], &result);
-        sum += (u64)(uintptr_t)result;
-    }}""", f"""\
-static void *initial@(void *number)
-{{
-    u64 sum = (u64)(intptr_t)number;
-
-    for (int k = 0; k < {self.pick(1, 10)}; k++) {{
-#pragma omp parallel for{self.maybe_team()}{self.schedule()} reduction(+ : sum)
-        for (int i = 0; i < {self.count()}; i++)
-            sum += work((u64)i, {self.length()});
-    }}
-    return (void *)(uintptr_t)sum;
-}}
-
-""")
-
-    def block_teamsize(self):
-        """What is asked for once holds for all following regions."""
-        n = self.team()
-        return self.function(f"""
-    int before = omp_get_max_threads();
-
-    omp_set_num_threads({n});
-    for (int i = 0; i < {self.pick(2, 20)}; i++) {{
-#pragma omp parallel reduction(+ : sum)
-        sum += (u64)omp_get_num_threads() + (omp_get_max_threads() == {n});
-    }}
-    omp_set_num_threads(before);
-    sum += omp_get_max_threads() == before;{self.pick('''
-    omp_pause_resource_all(omp_pause_soft);''', "")}""")
