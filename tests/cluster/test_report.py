@@ -24,30 +24,33 @@ FINAL = ("cosched/1 state=final policy=nupoco mean_cores=1.51 final_cores=1 "
 ZEROS = ("policy=nupoco mean_cores=0.00 final_cores=0 sections=0 "
          "parallel_s=0.00 core_s=0.00 partners=42 decisions=1 attached=0")
 
-# job|raw|user|state|submit|start|end|partition|name|admincomment, as recorded
-# but for the separator, which is a control character.
-EP = f"42|42|ann|COMPLETED|1795242461|1795242463|1795242468|cosched|ep|{FINAL}"
-CG = ("43|43|ann|FAILED|1795242462|1795242462|1795242470|cosched|cg|cosched/1 "
+# job|raw|user|state|submit|start|end|partition|nodes|name|comment, as
+# recorded but for the separator, which is a control character.
+EP = f"42|42|ann|COMPLETED|1795242461|1795242463|1795242468|cosched|n1|ep|{FINAL}"
+CG = ("43|43|ann|FAILED|1795242462|1795242462|1795242470|cosched|n1|cg|cosched/1 "
       "state=final policy=nupoco mean_cores=1.00 final_cores=2 sections=4 "
       "parallel_s=1.69 core_s=8.71 partners=- decisions=1 attached=1")
 CANCELLED = ("44|44|ann|CANCELLED by 0|1795242461|1795242461|1795242464|cosched"
-             "|sl|cosched/1 state=final policy=nupoco mean_cores=0.48 "
+             "|n1|sl|cosched/1 state=final policy=nupoco mean_cores=0.48 "
              "final_cores=1 sections=0 parallel_s=0.00 core_s=1.58 "
              "partners=43,42 decisions=3 attached=0")
-PENDING = "45|45|ann|PENDING|1795242464|Unknown|Unknown|normal|plain|"
-NEVER = "45|45|ann|CANCELLED by 0|1795242464|None|1795242480|normal|plain|"
-RUNNING = ("42|42|ann|RUNNING|1795242461|1795242461|Unknown|cosched|ep|"
+PENDING = "45|45|ann|PENDING|1795242464|Unknown|Unknown|normal|None assigned|plain|"
+NEVER = ("45|45|ann|CANCELLED by 0|1795242464|None|1795242480|normal|None assigned|"
+         "plain|")
+# The same within the second of its submission.
+NEVER_SOON = NEVER.replace("None|1795242480", "1795242464|1795242464")
+RUNNING = ("42|42|ann|RUNNING|1795242461|1795242461|Unknown|cosched|n1|ep|"
            "cosched/1 state=running policy=nupoco mean_cores=1.20 "
            "final_cores=1 sections=1 parallel_s=1.00 core_s=1.20 partners=- "
            "decisions=2 attached=1")
 # Shorter than the agent's first look, and just ended.
-SHORT = ("46|46|ann|COMPLETED|1795242464|1795242464|1795242464||allocation|"
+SHORT = ("46|46|ann|COMPLETED|1795242464|1795242464|1795242464||n1|allocation|"
          f"cosched/1 state=running {ZEROS}")
 SHORT_FINAL = ("46|46|ann|COMPLETED|1795242464|1795242464|1795242464|cosched|"
-               f"short|cosched/1 state=final {ZEROS}")
-PLAIN = "47|47|ann|COMPLETED|1795242464|1795242464|1795242474|normal|plain|"
+               f"n1|short|cosched/1 state=final {ZEROS}")
+PLAIN = "47|47|ann|COMPLETED|1795242464|1795242464|1795242474|normal|n1|plain|"
 ARRAY = [f"37_{i}|{raw}|ann|COMPLETED|1795242399|1795242400|1795242405|cosched|"
-         f"wrap|{FINAL}" for i, raw in ((1, 38), (2, 39), (3, 37))]
+         f"n1|wrap|{FINAL}" for i, raw in ((1, 38), (2, 39), (3, 37))]
 
 SACCT = """#!/bin/sh
 echo "$SLURM_TIME_FORMAT $*" >"$(dirname "$0")/asked"
@@ -73,7 +76,7 @@ class Report(unittest.TestCase):
     def run_with(self, rows, *arguments):
         """The completed process of coschedreport when sacct prints ROWS."""
         with open(self.path("rows"), "w", encoding="utf-8") as file:
-            file.writelines(row.replace("|", "\x1f", 9) + "\n" for row in rows)
+            file.writelines(row.replace("|", "\x1f", 10) + "\n" for row in rows)
         env = {**os.environ, "TZ": "UTC",
                "PATH": self.folder + ":" + os.environ["PATH"]}
         return subprocess.run([REPORT, *arguments], env=env, text=True,
@@ -181,7 +184,8 @@ class Report(unittest.TestCase):
 
     def test_not_started(self):
         for row, note in ((PENDING, "has not started"),
-                          (NEVER, "ended before it started")):
+                          (NEVER, "ended before it started"),
+                          (NEVER_SOON, "ended before it started")):
             job, = self.jobs([row], "45")
             self.assertIsNone(job["start"])
             self.assertIsNone(job["wait_s"])

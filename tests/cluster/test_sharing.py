@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
 from coschedtest import (Agent, BUILD, allowed_cpus, cpu_list, skip, threads,
                          wait_for)
-from coschedcluster import Cluster, need_cluster
+from coschedcluster import Cluster, need_cluster, programs
 
 EP, CG, RIGID = (f"{BUILD}/jobs/{name}" for name in ("ep", "cg", "rigid"))
 SAMPLES = 200       # of all threads of both jobs, at least
@@ -29,25 +29,6 @@ class AgentView(Agent):
 
     def entries(self):
         return {job["job"]: job for job in self.status()["jobs"]}
-
-
-def programs(name):
-    """{job: [pid]} of the processes NAME of Slurm jobs."""
-    found = {}
-    for path in glob.glob("/proc/[0-9]*/comm"):
-        pid = int(path.split("/")[2])
-        try:
-            with open(path, encoding="ascii", errors="replace") as comm:
-                if comm.read().strip() != name:
-                    continue
-            with open(f"/proc/{pid}/environ", "rb") as environ:
-                entries = environ.read().split(b"\0")
-        except OSError:
-            continue
-        for entry in entries:
-            if entry.startswith(b"COSCHED_JOB="):
-                found.setdefault(int(entry[12:]), []).append(pid)
-    return found
 
 
 def may_run_on(pid):

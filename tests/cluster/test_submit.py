@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
 from coschedtest import allowed_cpus, wait_for
-from coschedcluster import Cluster, need_cluster
+from coschedcluster import Cluster, NOBODY, need_cluster
 
 # What is typed after the command, and what the message must say.
 REFUSED = (
@@ -118,16 +118,16 @@ def check_default_partition(c):
 
 def check_modify(c):
     """Its owner does not move a job across the border afterwards."""
-    owner = {"user": 65534, "group": 65534, "extra_groups": []}
+    c.open_to_all()
     jobs = []
     for options, came_to, to in (([], "normal", "cosched"),
                                  (["--coschedule"], "cosched", "normal")):
         done = c.run("sbatch", "--parsable", "--hold", *options, "--wrap=true",
-                     **owner)
+                     **NOBODY)
         assert done.returncode == 0, done.stderr
         jobs.append(done.stdout.strip())
         done = c.run("scontrol", "update", f"jobid={jobs[-1]}",
-                     f"partition={to}", **owner)
+                     f"partition={to}", **NOBODY)
         assert done.returncode != 0, (options, to)
         assert shown(c, jobs[-1])["Partition"] == came_to, options
     c.call("scancel", *jobs)

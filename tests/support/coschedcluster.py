@@ -2,6 +2,7 @@
 # Copyright (C) 2026 The coschedule developers
 """A throw-away Slurm cluster of the test's own (slurm_conf/cluster)."""
 
+import glob
 import json
 import os
 import shutil
@@ -9,9 +10,11 @@ import signal
 import subprocess
 import tempfile
 
-from coschedtest import BUILD, SOURCE, need, skip, wait_for
+from coschedtest import BUILD, LIBGOMP_COOP, SOURCE, need, skip, wait_for
 
 SCRIPT = os.path.join(SOURCE, "slurm_conf", "cluster")
+# An ordinary user, for run().
+NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 PROGRAMS = ("slurmctld", "slurmd", "slurmdbd", "munged", "mariadbd", "sbatch")
 
 
@@ -25,6 +28,25 @@ def need_cluster():
             skip(f"{program} is not installed")
     need("coschedd", "coschedctl", "coschedd-slurm", ".libs/spank_cosched.so",
          "jobs/ep", "jobs/cg", "libgomp-coop/lib-coop/libgomp.so.1")
+
+
+def programs(name):
+    """{job: [pid]} of the processes NAME of Slurm jobs."""
+    found = {}
+    for path in glob.glob("/proc/[0-9]*/comm"):
+        pid = int(path.split("/")[2])
+        try:
+            with open(path, encoding="ascii", errors="replace") as comm:
+                if comm.read().strip() != name:
+                    continue
+            with open(f"/proc/{pid}/environ", "rb") as environ:
+                entries = environ.read().split(b"\0")
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.startswith(b"COSCHED_JOB="):
+                found.setdefault(int(entry[12:]), []).append(pid)
+    return found
 
 
 class Cluster:
@@ -61,6 +83,25 @@ class Cluster:
                         print(f"---- {name} ----", log.read()[-3000:], sep="\n")
         shutil.rmtree(self.directory, ignore_errors=True)
 
+    def open_to_all(self):
+        """Let other users find plugin and libgomp: the build tree may be in a
+        directory that only its owner enters."""
+        parts = os.path.join(self.directory, "parts")
+        plugin = f"{BUILD}/.libs/spank_cosched.so"
+        shutil.copytree(LIBGOMP_COOP, f"{parts}/libgomp")
+        shutil.copy(plugin, parts)
+        path = f"{self.root}/etc/plugstack.conf"
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(plugin, f"{parts}/spank_cosched.so")
+                       .replace(LIBGOMP_COOP, f"{parts}/libgomp"))
+
+    @staticmethod
+    def program(name):
+        """Path of one of our jobs' programs."""
+        return os.path.join(BUILD, "jobs", name)
+
     def run(self, *command, **more):
         """The completed process of COMMAND, whatever its status."""
         return subprocess.run(command, env=self.env, text=True, check=False,
@@ -95,6 +136,11 @@ class Cluster:
         """{job: its entry in the agent's status}."""
         reply = json.loads(self.call("coschedctl", "status", "--json"))
         return {job["job"]: job for job in reply["jobs"]}
+
+    def attached(self, job):
+        """The agent's entry of JOB when a process of it has attached."""
+        entry = self.status().get(job, {})
+        return entry if entry.get("attached") else None
 
     def state(self, job):
         return self.call("sacct", "-X", "-n", "-P", "-j", str(job), "-o",

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""The life of jobs: of an ordinary user, requeued, cut off at their time limit,
+cancelled before they run, and begun without an agent; and what coschedreport
+says of them."""
+
+import json
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
+                                "tests", "support"))
+from coschedtest import SOURCE, wait_for
+from coschedcluster import Cluster, NOBODY, need_cluster
+
+REPORT = os.path.join(SOURCE, "slurm_conf", "coschedreport")
+USERS_JOB = """#!/bin/sh
+id -u
+exec ./ep --class W --min-time 2
+"""
+REQUEUED_JOB = """#!/bin/sh
+echo "restarts=$SLURM_RESTART_COUNT"
+test -n "$SLURM_RESTART_COUNT" || sleep 300
+"""
+LATE_JOB = """#!/bin/sh
+echo begun
+until test -e %s; do sleep 0.1; done
+echo done
+"""
+
+
+def report(c, *jobs, **owner):
+    """coschedreport's entries, by job."""
+    # A copy: other users may have no access to the sources.
+    done = c.run(os.path.join(c.output, "coschedreport"), "--json",
+                 *map(str, jobs), **owner)
+    assert done.returncode == 0, done.stderr
+    return {int(job["job"]): job for job in json.loads(done.stdout)["jobs"]}
+
+
+def submit(c, name, text, *options, **owner):
+    path = os.path.join(c.output, name)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+    done = c.run("sbatch", "--parsable", *options, path, **owner)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+def is_running(c, job):
+    return c.call("squeue", "-h", "-j", str(job), "-o", "%t").strip() == "R"
+
+
+def start_timeout(c):
+    """A job whose time is over now; Slurm looks at that twice a minute."""
+    job = c.sbatch("--coschedule", "--time=1", "--wrap=sleep 300")
+    wait_for("job with a limit", lambda: job in c.status(), 60, 0.1)
+    wait_for("its state", lambda: is_running(c, job), 20, 0.1)
+    c.call("scontrol", "update", f"jobid={job}", "EndTime=now")
+    return job
+
+
+def check_user(c):
+    """A job of a user who owns nothing of the installation."""
+    shutil.copy(c.program("ep"), c.output)
+    job = submit(c, "user.sh", USERS_JOB, "--coschedule", **NOBODY)
+    entry = wait_for("attached job", lambda: c.attached(job), 60)
+    assert entry["uid"] == NOBODY["user"], entry
+    c.wait_end(job)
+    wait_for("output", lambda: "PASS" in c.text(job))
+    assert c.text(job).splitlines()[0] == str(NOBODY["user"]), c.text(job)
+    assert "error" not in c.text(job), c.text(job)
+    return job
+
+
+def check_requeue(c):
+    """The second run of a job is a new job to the agent."""
+    job = submit(c, "requeued.sh", REQUEUED_JOB, "--coschedule", "--requeue")
+    wait_for("first run", lambda: job in c.status() and is_running(c, job),
+             60, 0.1)
+    c.call("scontrol", "requeue", str(job))
+    wait_for("end of the first run", lambda: f"job {job} ended:" in c.log())
+    wait_for("second place in the queue", lambda: "PD" in c.call(
+        "squeue", "-h", "-j", str(job), "-o", "%t"), 30, 0.1)
+    c.call("scontrol", "update", f"jobid={job}", "StartTime=now")
+    c.wait_end(job)
+    wait_for("output", lambda: "restarts=1\n" in c.text(job))
+    assert c.log().count(f"job {job} announced") == 2, c.log()
+    return job
+
+
+def check_late_agent(c):
+    """An agent that comes when the job runs lets it be, and so does the
+    epilog, which withdraws a job that was never announced."""
+    go = os.path.join(c.output, "go")
+    c.agent("stop")
+    job = submit(c, "late.sh", LATE_JOB % go, "--coschedule")
+    wait_for("begin of the job", lambda: "begun" in c.text(job), 60)
+    c.agent("start")
+    before = c.log()
+    with open(go, "w", encoding="ascii"):
+        pass
+    c.wait_end(job)
+    wait_for("output", lambda: "done" in c.text(job))
+    assert c.text(job).count("without co-scheduling") == 1, c.text(job)
+    wait_for("a node in service", lambda: c.call(
+        "sinfo", "-hN", "-n", "n1", "-o", "%t").split()[0] in ("idle", "mix", "alloc"),
+        30, 0.1)
+    assert f"job {job} " not in c.log()[len(before):], c.log()
+    return job
+
+
+def check_never_ran(c):
+    """The agent never hears of a job that is cancelled in the queue."""
+    job = c.sbatch("--hold", "--coschedule", "--wrap=true")
+    c.call("scancel", str(job))
+    c.wait_end(job)
+    wait_for("its end in the accounting",
+             lambda: c.state(job).startswith("CANCELLED"), 30, 0.2)
+    return job
+
+
+def check_report(c, users, requeued, timeout, late, never):
+    for job, state in ((users, "COMPLETED"), (requeued, "COMPLETED"),
+                       (timeout, "TIMEOUT")):
+        c.wait_final(job)
+        assert c.state(job) == state, (job, c.state(job))
+        entry = report(c, job)[job]
+        assert (entry["record"], entry["state"]) == ("final", state), entry
+        assert entry["end"] >= entry["start"] >= entry["submit"], entry
+    jobs = report(c, users, late, never)
+    assert jobs[users]["attached"] and jobs[users]["mean_cores"] >= 1, jobs
+    assert 0 < jobs[users]["parallel_share"] <= 1, jobs
+    assert jobs[late]["record"] is None and jobs[late]["notes"], jobs
+    assert jobs[never]["start"] is None, jobs
+    assert jobs[never]["notes"] == ["ended before it started"], jobs
+    # Without numbers: one's own, and only those that were co-scheduled.
+    assert set(report(c, **NOBODY)) == {users}
+    assert set(report(c)) == {requeued, timeout}
+    print(c.call(REPORT, *map(str, (users, requeued, timeout, late, never))))
+
+
+def main():
+    need_cluster()
+    with Cluster() as c:
+        c.open_to_all()
+        shutil.copy(REPORT, c.output)
+        timeout = start_timeout(c)
+        users = check_user(c)
+        requeued = check_requeue(c)
+        late = check_late_agent(c)
+        never = check_never_ran(c)
+        c.wait_end(timeout)
+        check_report(c, users, requeued, timeout, late, never)
+
+
+main()
