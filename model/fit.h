@@ -68,8 +68,9 @@ struct fit_service {
 enum model_status fit_service(const struct fit_run *runs, size_t count,
                               struct fit_service *fit);
 
-#define FIT_MAX_SPAN 10.0    /* greatest high / low of an interval of rho */
-#define FIT_NEGLIGIBLE 0.01  /* rho below is compute-bound for any purpose */
+#define FIT_MAX_SPAN 10.0 /* greatest high / low of an interval of rho */
+#define FIT_COMPUTE_BOUND 0.95 /* part of linear speedup, on the most cores
+                                  measured, that is as good as all of it */
 
 struct fit_rho_input {
     const struct station_sample *samples;
@@ -91,8 +92,8 @@ struct fit_rho {
  * which holds for curves bent as these are where a linearised error would not.
  * MODEL_EINVAL for values out of range; MODEL_ENODATA with fewer than two
  * different numbers of cores, with fewer than three samples of unknown noise,
- * or when the interval is wider than FIT_MAX_SPAN and not negligible as a whole
- * (*FIT is filled all the same, for the explanation). */
+ * or when the interval is wider than FIT_MAX_SPAN, unless all of it is
+ * FIT_COMPUTE_BOUND (*FIT is filled all the same, for the explanation). */
 enum model_status fit_rho(const struct fit_rho_input *input,
                           struct fit_rho *fit);
 

@@ -49,6 +49,14 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/workload.h
 %C%_libmodel_la_LIBADD = -lm
 
+# Apart from the rest, so that the agent needs no GSL.
+if HAVE_GSL
+noinst_LTLIBRARIES += %D%/libmodelfit.la
+%C%_libmodelfit_la_SOURCES = %D%/fit.c %D%/fit.h
+%C%_libmodelfit_la_CPPFLAGS = $(AM_CPPFLAGS) $(GSL_CFLAGS)
+%C%_libmodelfit_la_LIBADD = %D%/libmodel.la $(GSL_LIBS)
+endif
+
 EXTRA_DIST += docs/model/README.md docs/model/validation.md \
 	docs/model/validation.json docs/model/validation-speed.svg \
 	docs/model/validation-loopperf.svg docs/model/nupoco-figures.svg

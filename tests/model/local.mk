@@ -80,6 +80,14 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_system_SOURCES = %D%/test_system.c %D%/near.h
 %C%_test_system_CPPFLAGS = $(model_unit_flags)
 %C%_test_system_LDADD = $(model_unit_libs)
+
+if HAVE_GSL
+check_PROGRAMS += %D%/test_fit
+TESTS += %D%/test_fit
+%C%_test_fit_SOURCES = %D%/test_fit.c %D%/near.h
+%C%_test_fit_CPPFLAGS = $(model_unit_flags)
+%C%_test_fit_LDADD = model/libmodelfit.la $(model_unit_libs)
+endif
 endif
 
 EXTRA_PROGRAMS += %D%/bench_model
