@@ -22,6 +22,8 @@ noinst_LTLIBRARIES += %D%/libdescribe.la
 %C%_libdescribe_la_SOURCES = \
 	%D%/json_reader.c \
 	%D%/json_reader.h \
+	%D%/loop_json.c \
+	%D%/loop_json.h \
 	%D%/machine_json.c \
 	%D%/machine_json.h
 %C%_libdescribe_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the subcommands of coschedmodel share. */
+
+#ifndef COSCHED_MODEL_COMMAND_H
+#define COSCHED_MODEL_COMMAND_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "model/mva.h"
+#include "protocol/json_reader.h"
+#include "protocol/machine_json.h"
+
+/* Exit status, as the manual page has it. */
+enum {
+    EXIT_DONE = 0,
+    EXIT_REFUSED = 1, /* bad input, the data cannot tell, output failed */
+    EXIT_USAGE = 2,   /* bad command line */
+};
+
+/* The command line behind the command's name. */
+struct arguments {
+    const char *file;    /* input, "-" if none was named */
+    bool table;          /* --table */
+    const char *plot;    /* --plot, or NULL */
+    const char *rho;     /* --rho, or NULL */
+    const char *cores;   /* --cores, or NULL */
+    const char *method;  /* --method, or NULL */
+    const char *machine; /* --machine, or NULL */
+    bool sweep;          /* --sweep */
+    const char *action;  /* of `machine`: show, check or draw */
+};
+
+/* A command reads arguments->file and prints; it returns the exit status, the
+ * reason for a failure already printed. */
+int command_station(const struct arguments *arguments);
+int command_speedup(const struct arguments *arguments);
+int command_utilisation(const struct arguments *arguments);
+int command_fit(const struct arguments *arguments);
+int command_ks(const struct arguments *arguments);
+int command_machine(const struct arguments *arguments);
+
+/* Print "coschedmodel: ..." to stderr and return STATUS. */
+__attribute__((format(printf, 2, 3))) int fail(int status, const char *format,
+                                               ...);
+
+/* fail() with what a function of model/ answered about FILE. */
+int fail_model(const char *file, enum model_status status);
+
+/* Load the JSON that ARGUMENTS name.  A new reference, or NULL with the reason
+ * printed.  READER is ready to check it; its text is *ERR. */
+json_t *load_input(const struct arguments *arguments,
+                   struct json_reader *reader, struct errtext *err);
+
+/* The machine that member "machine" of OBJECT or --machine names (a file, or
+ * the name of a shipped description), or that the member is.  NULL with the
+ * reason printed. */
+struct machine_description *load_machine(const struct arguments *arguments,
+                                         struct json_reader *reader,
+                                         const json_t *object);
+
+/* Load the description NAME: a file, or the name of a shipped one. */
+struct machine_description *find_machine(const char *name,
+                                         struct errtext *err);
+
+/* ---- progress ------------------------------------------------------------ */
+
+/* Say on stderr, when it is a terminal and WHAT has run for 2 s or more, how
+ * far it is: DONE of ALL.  Ends the line when DONE is ALL. */
+void progress(const char *what, size_t done, size_t all);
+
+#endif /* COSCHED_MODEL_COMMAND_H */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the commands read, and how far they are. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "coschedmodel/command.h"
+
+int fail_model(const char *file, enum model_status status)
+{
+    static const char *const texts[] = {
+        "", "a value is out of range", "out of memory",
+        "the data cannot tell", "no convergence",
+    };
+
+    return fail(EXIT_REFUSED, "%s: %s", file, texts[-status]);
+}
+
+json_t *load_input(const struct arguments *arguments,
+                   struct json_reader *reader, struct errtext *err)
+{
+    json_t *root;
+
+    *reader = (struct json_reader){.err = err};
+    root = json_reader_load(reader, arguments->file);
+    if (!root)
+        fail(EXIT_REFUSED, "%s", err->text);
+    else if (arguments->file[0] == '-')
+        reader->file = "standard input";
+    return root;
+}
+
+struct machine_description *find_machine(const char *name, struct errtext *err)
+{
+    const char *directory = getenv("COSCHED_MACHINES");
+    char path[4096];
+    struct machine_description *d = machine_json_load(name, err);
+
+    if (d || errno != ENOENT || strchr(name, '/'))
+        return d;
+    snprintf(path, sizeof(path), "%s/%s.json",
+             directory ? directory : COSCHED_MACHINESDIR, name);
+    if (access(path, F_OK) == 0)
+        return machine_json_load(path, err);
+    errtext_set(err, ENOENT, "%s: neither a file nor a machine of %s", name,
+                directory ? directory : COSCHED_MACHINESDIR);
+    return NULL;
+}
+
+struct machine_description *load_machine(const struct arguments *arguments,
+                                         struct json_reader *reader,
+                                         const json_t *object)
+{
+    const json_t *value = json_object_get(object, "machine");
+    struct machine_description *d = NULL;
+
+    if (arguments->machine) {
+        d = find_machine(arguments->machine, reader->err);
+    } else if (json_is_object(value)) {
+        size_t mark = json_reader_enter(reader, "machine");
+        d = machine_json_read(reader, value);
+        json_reader_leave(reader, mark);
+    } else if (!value) {
+        json_reader_fail(reader, "machine", "is missing, and there is no "
+                         "--machine");
+    } else if (!json_is_string(value)) {
+        json_reader_fail(reader, "machine", "must be a name or an object");
+    } else {
+        d = find_machine(json_string_value(value), reader->err);
+    }
+    if (!d)
+        fail(EXIT_REFUSED, "%s", reader->err->text);
+    return d;
+}
+
+void progress(const char *what, size_t done, size_t all)
+{
+    static struct timespec begin, last;
+    static bool shown;
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (done == 0)
+        begin = now;
+    if (shown && done == all)
+        fputc('\n', stderr);
+    if (done == 0 || done == all)
+        shown = false;
+    else if (now.tv_sec - begin.tv_sec >= 2 && now.tv_sec != last.tv_sec &&
+             isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\rcoschedmodel: %s: %zu of %zu", what, done, all);
+        last = now;
+        shown = true;
+    }
+}

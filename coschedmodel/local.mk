@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# coschedmodel: the model as a filter for people and tests.
+
+bin_PROGRAMS += coschedmodel/coschedmodel
+%C%_coschedmodel_SOURCES = \
+	%D%/canvas.c \
+	%D%/canvas.h \
+	%D%/canvas_png.c \
+	%D%/canvas_svg.c \
+	%D%/chart.c \
+	%D%/chart.h \
+	%D%/command.h \
+	%D%/fit.c \
+	%D%/input.c \
+	%D%/ks.c \
+	%D%/machine.c \
+	%D%/main.c \
+	%D%/method.c \
+	%D%/method.h \
+	%D%/mix.c \
+	%D%/mix.h \
+	%D%/report.c \
+	%D%/report.h \
+	%D%/speedup.c \
+	%D%/station.c \
+	%D%/utilisation.c
+%C%_coschedmodel_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	$(CAIRO_CFLAGS) $(GSL_CFLAGS) \
+	-DCOSCHED_MACHINESDIR='"$(pkgdatadir)/machines"'
+%C%_coschedmodel_LDADD = protocol/libdescribe.la $(CAIRO_LIBS)
+if HAVE_GSL
+%C%_coschedmodel_LDADD += model/libmodelfit.la
+endif

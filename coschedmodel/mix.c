@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* A mix of jobs on a machine, as the utilisation command reads it. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coschedmodel/method.h"
+#include "coschedmodel/mix.h"
+
+size_t mix_cpus(const struct mix *mix)
+{
+    const struct machine *m = mix->description->machine;
+    size_t cpus = 0;
+
+    for (size_t i = 0; i < m->cpu_nodes; i++)
+        cpus += machine_node_cpus(m, i);
+    return cpus;
+}
+
+/* Cores of CPU node NODE that no job has. */
+static size_t unused(const struct mix *mix, size_t node)
+{
+    size_t all = machine_node_cpus(mix->description->machine, node);
+
+    for (size_t j = 0; j < mix->jobs; j++)
+        all -= mix->cores[node * mix->jobs + j];
+    return all;
+}
+
+size_t mix_pack(struct mix *mix, size_t job, size_t count)
+{
+    size_t cpu_nodes = mix->description->machine->cpu_nodes, got = 0;
+
+    for (size_t i = 0; i < cpu_nodes; i++)
+        mix->cores[i * mix->jobs + job] = 0;
+    for (size_t i = 0; i < cpu_nodes && got < count; i++) {
+        size_t take = unused(mix, i);
+        if (take > count - got)
+            take = count - got;
+        mix->cores[i * mix->jobs + job] = take;
+        got += take;
+    }
+    return got;
+}
+
+/* "rates": one object for each memory node. */
+static int read_rates(struct json_reader *reader, const json_t *object,
+                      struct workload *profile)
+{
+    static const char *const known[] = {"mrr_per_us", "read_per_us", NULL};
+    const json_t *list;
+    int rc = json_reader_array(reader, object, "rates", false,
+                               profile->mem_nodes, profile->mem_nodes, &list);
+
+    for (size_t m = 0; rc == 0 && m < profile->mem_nodes; m++) {
+        struct workload_rate *rate = &profile->rate[m];
+        const json_t *value = json_array_get(list, m);
+        size_t mark = json_reader_enter_element(reader, "rates", m);
+        rc = json_reader_object(reader, value, known);
+        if (rc == 0)
+            rc = json_reader_number(reader, value, "mrr_per_us", false,
+                                    JSON_NOT_NEGATIVE, &rate->mrr_per_us);
+        rate->read_per_us = rate->mrr_per_us;
+        if (rc == 0)
+            rc = json_reader_number(reader, value, "read_per_us", true,
+                                    JSON_NOT_NEGATIVE, &rate->read_per_us);
+        if (rc == 0 && rate->read_per_us > rate->mrr_per_us)
+            rc = json_reader_fail(reader, "read_per_us",
+                                  "%g is more than mrr_per_us",
+                                  rate->read_per_us);
+        json_reader_leave(reader, mark);
+    }
+    return rc;
+}
+
+static int read_profile(struct json_reader *reader, const json_t *object,
+                        struct mix *mix, size_t job)
+{
+    const struct machine *m = mix->description->machine;
+    double rho = 0;
+
+    if (json_object_get(object, "rho")) {
+        if (json_object_get(object, "rates"))
+            return json_reader_fail(reader, "rho", "stands instead of rates");
+        if (json_reader_number(reader, object, "rho", false, JSON_NOT_NEGATIVE,
+                               &rho) < 0)
+            return -1;
+        mix->profile[job] = workload_new_rho(m->mem_nodes, rho,
+                                             m->controller_service_us[0]);
+    } else {
+        mix->profile[job] = workload_new(m->mem_nodes);
+    }
+    if (!mix->profile[job])
+        return errtext_set(reader->err, ENOMEM, "out of memory");
+    if (!json_object_get(object, "rho") &&
+        read_rates(reader, object, mix->profile[job]) < 0)
+        return -1;
+    return json_reader_number(reader, object, "sync_share", true, JSON_SHARE,
+                              &mix->profile[job]->sync_share);
+}
+
+/* "cores": how many, or how many of each CPU node. */
+static int read_cores(struct json_reader *reader, const json_t *object,
+                      struct mix *mix, size_t job)
+{
+    size_t cpu_nodes = mix->description->machine->cpu_nodes, count = 0;
+    const json_t *list = json_object_get(object, "cores");
+    double number;
+
+    if (!json_is_array(list)) {
+        if (json_reader_count(reader, object, "cores", false, 0, mix_cpus(mix),
+                              &count) < 0)
+            return -1;
+        if (mix_pack(mix, job, count) < count)
+            return json_reader_fail(reader, "cores",
+                                    "there are not %zu cores left", count);
+        return 0;
+    }
+    if (json_reader_array(reader, object, "cores", false, cpu_nodes, cpu_nodes,
+                          &list) < 0)
+        return -1;
+    for (size_t i = 0; i < cpu_nodes; i++) {
+        if (json_reader_element(reader, list, "cores", i, JSON_NOT_NEGATIVE,
+                                &number) < 0)
+            return -1;
+        if (!json_is_integer(json_array_get(list, i)) ||
+            number > (double)unused(mix, i))
+            return json_reader_fail(reader, "cores", "[%zu]: %g is not a whole "
+                                    "number up to the %zu cores left", i,
+                                    number, unused(mix, i));
+        mix->cores[i * mix->jobs + job] = (size_t)number;
+    }
+    return 0;
+}
+
+static int read_job(struct json_reader *reader, const json_t *object,
+                    struct mix *mix, size_t job, bool sweep)
+{
+    static const char *const known[] = {"name", "rho", "rates", "sync_share",
+                                        "weight", "work", "cores", NULL};
+
+    mix->name[job] = "";
+    mix->weight[job] = 1;
+    if (json_reader_object(reader, object, known) < 0 ||
+        json_reader_string(reader, object, "name", false, &mix->name[job]) <
+            0 ||
+        json_reader_number(reader, object, "weight", true, JSON_POSITIVE,
+                           &mix->weight[job]) < 0 ||
+        json_reader_number(reader, object, "work", true, JSON_POSITIVE,
+                           &mix->work[job]) < 0 ||
+        read_profile(reader, object, mix, job) < 0)
+        return -1;
+    if (sweep && json_object_get(object, "cores"))
+        return json_reader_fail(reader, "cores", "--sweep tries all of them");
+    return sweep ? 0 : read_cores(reader, object, mix, job);
+}
+
+int mix_read(struct mix *mix, const struct arguments *arguments,
+             struct json_reader *reader, const json_t *input)
+{
+    static const char *const known[] = {"machine", "method", "jobs", NULL};
+    const json_t *list;
+    size_t most = arguments->sweep ? 2 : MVA_MAX_CLASSES;
+
+    memset(mix, 0, sizeof(*mix));
+    if (json_reader_object(reader, input, known) < 0 ||
+        json_reader_array(reader, input, "jobs", false,
+                          arguments->sweep ? 2 : 1, most, &list) < 0)
+        return fail(EXIT_REFUSED, "%s", reader->err->text);
+    int status = method_choose(arguments, reader, input, &mix->method);
+    if (status != EXIT_DONE)
+        return status;
+    mix->description = load_machine(arguments, reader, input);
+    if (!mix->description)
+        return EXIT_REFUSED;
+    mix->jobs = json_array_size(list);
+    mix->name = calloc(mix->jobs, sizeof(*mix->name));
+    mix->profile = calloc(mix->jobs, sizeof(*mix->profile));
+    mix->weight = calloc(mix->jobs, sizeof(*mix->weight));
+    mix->work = calloc(mix->jobs, sizeof(*mix->work));
+    mix->cores = calloc(mix->description->machine->cpu_nodes * mix->jobs,
+                        sizeof(*mix->cores));
+    if (!mix->name || !mix->profile || !mix->weight || !mix->work ||
+        !mix->cores)
+        return fail(EXIT_REFUSED, "out of memory");
+    for (size_t j = 0; j < mix->jobs; j++) {
+        size_t mark = json_reader_enter_element(reader, "jobs", j);
+        if (read_job(reader, json_array_get(list, j), mix, j,
+                     arguments->sweep) < 0)
+            return fail(EXIT_REFUSED, "%s", reader->err->text);
+        json_reader_leave(reader, mark);
+    }
+    return EXIT_DONE;
+}
+
+void mix_release(struct mix *mix)
+{
+    for (size_t j = 0; mix->profile && j < mix->jobs; j++)
+        workload_free(mix->profile[j]);
+    free(mix->cores);
+    free(mix->work);
+    free(mix->weight);
+    free(mix->profile);
+    free(mix->name);
+    machine_description_free(mix->description);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* coschedmodel speedup: LoopPerf-S and -T from profiles. */
+
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coschedmodel/report.h"
+#include "model/loopperf.h"
+#include "protocol/loop_json.h"
+
+#define MAX_LOOPS 1024
+
+/* Where the prediction of one loop comes from and goes to. */
+struct prediction {
+    const struct machine_description *description;
+    enum hierarchy_method method;
+    const char *name;
+    const double *measured; /* [count], or NULL */
+    json_t *rows;
+};
+
+/* The curve of the loop learnt from PROFILE[1] or PROFILE[2]. */
+static enum model_status predict(const struct prediction *p,
+                                 struct loop *const profile[2])
+{
+    const struct machine *machine = p->description->machine;
+    const struct loopperf_input input = {
+        .machine = machine, .method = p->method, .first = profile[0],
+        .second = profile[1],
+    };
+    struct loopperf *learnt = NULL;
+    double *speedup = calloc(machine->cpu_nodes, sizeof(*speedup));
+    enum model_status status =
+        speedup ? loopperf_learn(&input, &learnt) : MODEL_ENOMEM;
+
+    if (status == MODEL_OK)
+        status = loopperf_curve(learnt, machine->cpu_nodes, speedup);
+    for (size_t i = 0; status == MODEL_OK && i < machine->cpu_nodes; i++) {
+        json_t *row = json_pack("{s:s, s:I, s:f}", "loop", p->name,
+                                "cpu_nodes", (json_int_t)(i + 1), "speedup",
+                                speedup[i]);
+        if (p->measured) {
+            json_object_set_new(row, "measured", json_real(p->measured[i]));
+            json_object_set_new(row, "error_percent",
+                                json_real(100 * (speedup[i] / p->measured[i] -
+                                                 1)));
+        }
+        json_array_append_new(p->rows, row);
+    }
+    loopperf_free(learnt);
+    free(speedup);
+    return status;
+}
+
+/* Predict from PROFILES, an array of one or two; the exit status. */
+static int from_profiles(struct json_reader *reader, struct prediction *p,
+                         const json_t *profiles)
+{
+    const struct machine *m = p->description->machine;
+    struct loop *profile[2] = {NULL, NULL};
+    enum model_status status = MODEL_OK;
+    int rc = EXIT_DONE;
+
+    for (size_t i = 0; rc == EXIT_DONE && i < json_array_size(profiles); i++) {
+        size_t mark = json_reader_enter_element(reader, "profiles", i);
+        profile[i] = loop_json_read(reader, json_array_get(profiles, i),
+                                    m->cpu_nodes, m->mem_nodes);
+        if (!profile[i])
+            rc = fail(EXIT_REFUSED, "%s", reader->err->text);
+        json_reader_leave(reader, mark);
+    }
+    if (rc == EXIT_DONE)
+        status = predict(p, profile);
+    if (status == MODEL_ENODATA)
+        rc = fail(EXIT_REFUSED, "%s: %s.profiles[0]: the machine is too slow "
+                  "for what the run did in its time", reader->file,
+                  reader->path);
+    else if (status == MODEL_EINVAL && profile[1] &&
+             loop_active_nodes(profile[0]) == loop_active_nodes(profile[1]))
+        rc = fail(EXIT_REFUSED, "%s: %s.profiles[1]: is on as many CPU nodes "
+                  "as profiles[0]", reader->file, reader->path);
+    else if (status != MODEL_OK)
+        rc = fail_model(p->name, status);
+    loop_free(profile[0]);
+    loop_free(profile[1]);
+    return rc;
+}
+
+/* "measured": speedups on 1, 2, ... CPU nodes, into VALUES. */
+static int read_measured(struct json_reader *reader, const json_t *object,
+                         struct prediction *p, double *values)
+{
+    size_t count = p->description->machine->cpu_nodes;
+    const json_t *list = NULL;
+    int rc = json_reader_array(reader, object, "measured", true, count, count,
+                               &list);
+
+    for (size_t i = 0; list && rc == 0 && i < count; i++)
+        rc = json_reader_element(reader, list, "measured", i, JSON_POSITIVE,
+                                 &values[i]);
+    p->measured = list ? values : NULL;
+    return rc;
+}
+
+static int one_loop(struct json_reader *reader, struct prediction *p,
+                    const json_t *object)
+{
+    static const char *const known[] = {"name", "profiles", "measured", NULL};
+    double measured[MACHINE_JSON_MAX_NODES];
+    const json_t *profiles;
+
+    if (json_reader_object(reader, object, known) < 0 ||
+        json_reader_string(reader, object, "name", false, &p->name) < 0 ||
+        json_reader_array(reader, object, "profiles", false, 1, 2, &profiles) <
+            0 ||
+        read_measured(reader, object, p, measured) < 0)
+        return fail(EXIT_REFUSED, "%s", reader->err->text);
+    return from_profiles(reader, p, profiles);
+}
+
+static int method_of(const struct arguments *arguments,
+                     enum hierarchy_method *method)
+{
+    const char *name = arguments->method;
+
+    *method = HIERARCHY_CLOSED;
+    if (!name || strcmp(name, "closed") == 0)
+        return EXIT_DONE;
+    *method = HIERARCHY_STATIONS;
+    if (strcmp(name, "stations") == 0)
+        return EXIT_DONE;
+    return fail(EXIT_USAGE, "--method=%s: unknown method, one of stations, "
+                "closed", name);
+}
+
+/* Mean absolute percentage error (3.16) of ROWS beyond the first CPU node, which
+ * is right by definition; NaN where nothing was measured. */
+static double mape(const json_t *rows)
+{
+    double sum = 0, count = 0;
+    json_t *row;
+    size_t i;
+
+    json_array_foreach((json_t *)rows, i, row) {
+        const json_t *error = json_object_get(row, "error_percent");
+        if (!error ||
+            json_integer_value(json_object_get(row, "cpu_nodes")) == 1)
+            continue;
+        sum += fabs(json_number_value(error));
+        count++;
+    }
+    return sum / count;
+}
+
+static int show(const struct arguments *arguments, json_t *rows)
+{
+    static const char *const columns[] = {"loop", "cpu_nodes", "speedup",
+                                          "measured", "error_percent", NULL};
+    static const char *const y[] = {"speedup", "measured", NULL};
+    double error = mape(rows);
+    struct report report = {
+        .result = json_pack("{s:O}", "points", rows), .rows = "points",
+        .columns = columns, .title = "Predicted speedup",
+        .x = "cpu_nodes", .x_label = "CPU nodes",
+        .y_label = "speedup over one CPU node", .y = y, .group = "loop",
+    };
+
+    if (!isnan(error))
+        json_object_set_new(report.result, "mape_percent", json_real(error));
+    int rc = report_show(&report, arguments);
+    json_decref(report.result);
+    return rc;
+}
+
+/* All loops of INPUT. */
+static int all_loops(const struct arguments *arguments,
+                     struct json_reader *reader, const json_t *input,
+                     struct prediction *p)
+{
+    const json_t *loops;
+    int rc = EXIT_DONE;
+
+    if (json_reader_array(reader, input, "loops", false, 1, MAX_LOOPS,
+                          &loops) < 0)
+        return fail(EXIT_REFUSED, "%s", reader->err->text);
+    size_t count = json_array_size(loops);
+    progress("speedup", 0, count);
+    for (size_t i = 0; rc == EXIT_DONE && i < count; i++) {
+        size_t mark = json_reader_enter_element(reader, "loops", i);
+        rc = one_loop(reader, p, json_array_get(loops, i));
+        json_reader_leave(reader, mark);
+        progress("speedup", i + 1, count);
+    }
+    return rc == EXIT_DONE ? show(arguments, p->rows) : rc;
+}
+
+int command_speedup(const struct arguments *arguments)
+{
+    static const char *const known[] = {"machine", "loops", NULL};
+    struct errtext err = {""};
+    struct json_reader reader;
+    struct machine_description *description = NULL;
+    struct prediction p = {0};
+    int rc = method_of(arguments, &p.method);
+    json_t *input = rc == EXIT_DONE ? load_input(arguments, &reader, &err)
+                                    : NULL;
+
+    if (!input)
+        return rc == EXIT_DONE ? EXIT_REFUSED : rc;
+    if (json_reader_object(&reader, input, known) < 0)
+        rc = fail(EXIT_REFUSED, "%s", err.text);
+    else if (!(description = load_machine(arguments, &reader, input)))
+        rc = EXIT_REFUSED;
+    p.description = description;
+    p.rows = json_array();
+    if (rc == EXIT_DONE)
+        rc = all_loops(arguments, &reader, input, &p);
+    json_decref(p.rows);
+    machine_description_free(description);
+    json_decref(input);
+    return rc;
+}

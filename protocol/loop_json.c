@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Loop profiles as files. */
+
+#include "protocol/loop_json.h"
+
+#include <string.h>
+
+#define MAX_CORES 65536 /* of a CPU node */
+
+static int read_cores(struct json_reader *reader, const json_t *object,
+                      struct loop *loop)
+{
+    const json_t *list;
+    double number;
+    int rc = json_reader_array(reader, object, "cores", false, loop->cpu_nodes,
+                               loop->cpu_nodes, &list);
+
+    for (size_t i = 0; rc == 0 && i < loop->cpu_nodes; i++) {
+        rc = json_reader_element(reader, list, "cores", i, JSON_NOT_NEGATIVE,
+                                 &number);
+        if (rc == 0 && (!json_is_integer(json_array_get(list, i)) ||
+                        number > MAX_CORES))
+            rc = json_reader_fail(reader, "cores", "[%zu]: %g is not a whole "
+                                  "number up to %d", i, number, MAX_CORES);
+        if (rc == 0)
+            loop->cores[i] = (size_t)number;
+    }
+    return rc;
+}
+
+/* Member KEY: one number for each CPU node. */
+static int read_vector(struct json_reader *reader, const json_t *object,
+                       const char *key, const struct loop *loop, double *out)
+{
+    const json_t *list = NULL;
+    int rc = json_reader_array(reader, object, key, true, loop->cpu_nodes,
+                               loop->cpu_nodes, &list);
+
+    for (size_t i = 0; list && rc == 0 && i < loop->cpu_nodes; i++)
+        rc = json_reader_element(reader, list, key, i, JSON_NOT_NEGATIVE,
+                                 &out[i]);
+    return rc;
+}
+
+/* One element of a table, VALUE, into row-major place AT. */
+typedef int (*element_f)(struct json_reader *reader, const json_t *row,
+                         size_t column, struct loop *loop, size_t at);
+
+static int read_requests(struct json_reader *reader, const json_t *row,
+                         size_t column, struct loop *loop, size_t at)
+{
+    static const char *const known[] = {"read", "write", "prefetch", NULL};
+    const json_t *value = json_array_get(row, column);
+    struct loop_requests *r = &loop->requests[at];
+
+    if (json_reader_object(reader, value, known) < 0 ||
+        json_reader_number(reader, value, "read", false, JSON_NOT_NEGATIVE,
+                           &r->read) < 0 ||
+        json_reader_number(reader, value, "write", true, JSON_NOT_NEGATIVE,
+                           &r->write) < 0)
+        return -1;
+    return json_reader_number(reader, value, "prefetch", true,
+                              JSON_NOT_NEGATIVE, &r->prefetch);
+}
+
+static int read_misses(struct json_reader *reader, const json_t *row,
+                       size_t column, struct loop *loop, size_t at)
+{
+    double *out = &loop->read_misses[at];
+    const json_t *value = json_array_get(row, column);
+
+    if (!json_is_number(value) || !(json_number_value(value) >= 0))
+        return json_reader_fail(reader, NULL, "is not a number from 0");
+    *out = json_number_value(value);
+    return 0;
+}
+
+/* Row NODE of table KEY. */
+static int read_row(struct json_reader *reader, const json_t *row, size_t node,
+                    struct loop *loop, element_f element)
+{
+    size_t size = json_array_size(row);
+    int rc = 0;
+
+    if (json_is_null(row) && loop->cores[node] == 0)
+        return 0;
+    if (!json_is_array(row) || size != loop->mem_nodes)
+        return json_reader_fail(reader, NULL, "must be an array of %zu, one "
+                                "for each memory node", loop->mem_nodes);
+    for (size_t j = 0; rc == 0 && j < loop->mem_nodes; j++) {
+        size_t mark = strlen(reader->path);
+        snprintf(reader->path + mark, sizeof(reader->path) - mark, "[%zu]", j);
+        rc = element(reader, row, j, loop, node * loop->mem_nodes + j);
+        if (rc == 0)
+            json_reader_leave(reader, mark);
+    }
+    return rc;
+}
+
+static int read_table(struct json_reader *reader, const json_t *object,
+                      const char *key, bool optional, struct loop *loop,
+                      element_f element)
+{
+    const json_t *table = NULL;
+    int rc = json_reader_array(reader, object, key, optional, loop->cpu_nodes,
+                               loop->cpu_nodes, &table);
+
+    for (size_t i = 0; table && rc == 0 && i < loop->cpu_nodes; i++) {
+        size_t mark = json_reader_enter_element(reader, key, i);
+        rc = read_row(reader, json_array_get(table, i), i, loop, element);
+        json_reader_leave(reader, mark);
+    }
+    return rc;
+}
+
+/* Say which field loop_check() does not like. */
+static int refuse(struct json_reader *reader, const struct loop_problem *why)
+{
+    const char *name = loop_field_name(why->field), *text = "is out of range";
+    char place[96];
+
+    if (why->field == LOOP_READ_MISSES)
+        text = "more misses than requests";
+    else if (why->field == LOOP_CORES)
+        text = "no cores, or requests where there are none";
+    switch (loop_field_indices(why->field)) {
+    case 0:
+        snprintf(place, sizeof(place), "%s", name);
+        break;
+    case 1:
+        snprintf(place, sizeof(place), "%s[%zu]", name, why->cpu_node);
+        break;
+    default:
+        snprintf(place, sizeof(place), "%s[%zu][%zu]", name, why->cpu_node,
+                 why->mem_node);
+    }
+    return json_reader_fail(reader, place, "%s", text);
+}
+
+static int read_all(struct json_reader *reader, const json_t *value,
+                    struct loop *loop)
+{
+    static const char *const known[] = {
+        "cores", "total_us", "work", "sync_share", "requests", "read_misses",
+        "llc_accesses", "useful_cycles", "stalled_cycles", NULL};
+    struct loop_problem problem;
+
+    if (json_reader_object(reader, value, known) < 0 ||
+        read_cores(reader, value, loop) < 0 ||
+        json_reader_number(reader, value, "total_us", false, JSON_POSITIVE,
+                           &loop->total_us) < 0 ||
+        json_reader_number(reader, value, "work", true, JSON_POSITIVE,
+                           &loop->work) < 0 ||
+        json_reader_number(reader, value, "sync_share", true, JSON_SHARE,
+                           &loop->sync_share) < 0 ||
+        read_table(reader, value, "requests", false, loop, read_requests) < 0)
+        return -1;
+    for (size_t r = 0; r < loop->cpu_nodes * loop->mem_nodes; r++)
+        loop->read_misses[r] = loop->requests[r].read;
+    if (read_table(reader, value, "read_misses", true, loop, read_misses) < 0 ||
+        read_vector(reader, value, "llc_accesses", loop, loop->llc_accesses) <
+            0 ||
+        read_vector(reader, value, "useful_cycles", loop,
+                    loop->useful_cycles) < 0 ||
+        read_vector(reader, value, "stalled_cycles", loop,
+                    loop->stalled_cycles) < 0)
+        return -1;
+    return loop_check(loop, &problem) == MODEL_OK ? 0
+                                                  : refuse(reader, &problem);
+}
+
+struct loop *loop_json_read(struct json_reader *reader, const json_t *value,
+                            size_t cpu_nodes, size_t mem_nodes)
+{
+    struct loop *loop = loop_new(cpu_nodes, mem_nodes);
+
+    if (!loop)
+        errtext_set(reader->err, ENOMEM, "%s: out of memory", reader->file);
+    else if (read_all(reader, value, loop) == 0)
+        return loop;
+    int saved = errno;
+    loop_free(loop);
+    errno = saved;
+    return NULL;
+}
+
+static json_t *write_vector(const double *values, size_t count)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_real(values[i]));
+    return list;
+}
+
+json_t *loop_json_write(const struct loop *loop)
+{
+    json_t *cores = json_array(), *requests = json_array(),
+           *misses = json_array();
+
+    for (size_t i = 0; i < loop->cpu_nodes; i++) {
+        size_t at = i * loop->mem_nodes;
+        json_t *row = json_array();
+        for (size_t j = 0; j < loop->mem_nodes; j++) {
+            const struct loop_requests *r = &loop->requests[at + j];
+            json_array_append_new(
+                row, json_pack("{s:f, s:f, s:f}", "read", r->read, "write",
+                               r->write, "prefetch", r->prefetch));
+        }
+        json_array_append_new(requests, row);
+        json_array_append_new(misses, write_vector(&loop->read_misses[at],
+                                                   loop->mem_nodes));
+        json_array_append_new(cores, json_integer((json_int_t)loop->cores[i]));
+    }
+    return json_pack("{s:o, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "cores",
+                     cores, "total_us", loop->total_us, "work", loop->work,
+                     "sync_share", loop->sync_share, "requests", requests,
+                     "read_misses", misses, "llc_accesses",
+                     write_vector(loop->llc_accesses, loop->cpu_nodes),
+                     "useful_cycles",
+                     write_vector(loop->useful_cycles, loop->cpu_nodes),
+                     "stalled_cycles",
+                     write_vector(loop->stalled_cycles, loop->cpu_nodes));
+}
