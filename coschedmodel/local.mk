@@ -31,3 +31,6 @@ bin_PROGRAMS += coschedmodel/coschedmodel
 if HAVE_GSL
 %C%_coschedmodel_LDADD += model/libmodelfit.la
 endif
+
+dist_man_MANS += docs/coschedmodel.1
+dist_bashcompletion_DATA += %D%/completions/coschedmodel

@@ -2,6 +2,7 @@
 include tests/protocol/local.mk
 include tests/model/local.mk
 include tests/simulator/local.mk
+include tests/coschedmodel/local.mk
 include tests/node_agent/local.mk
 include tests/spank_plugin/local.mk
 include tests/libgomp-coop/local.mk

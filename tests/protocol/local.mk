@@ -42,15 +42,29 @@ fuzz: $(srcdir)/%D%/fuzz_protocol.c
 	@$(MKDIR_P) %D%/corpus
 	$(FUZZ_CC) $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -g -O1 \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	  $(srcdir)/%D%/fuzz_protocol.c $(srcdir)/protocol/*.c $(JANSSON_LIBS) \
+	  $(srcdir)/%D%/fuzz_protocol.c $(srcdir)/protocol/*.c \
+	  $(srcdir)/model/machine.c $(srcdir)/model/loop.c $(JANSSON_LIBS) -lm \
 	  -o %D%/fuzz_protocol
 	%D%/fuzz_protocol -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
 	  -dict=$(srcdir)/%D%/fuzz.dict -artifact_prefix=%D%/ -print_final_stats=1 \
 	  %D%/corpus
 
-EXTRA_DIST += %D%/fuzz_protocol.c %D%/fuzz.dict
-CLEANFILES += %D%/fuzz_protocol
+# The readers of descriptions; the shipped machines are where it begins.
+fuzz-describe: $(srcdir)/%D%/fuzz_describe.c
+	@$(MKDIR_P) %D%/corpus-describe
+	$(FUZZ_CC) $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -g -O1 \
+	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	  $(srcdir)/%D%/fuzz_describe.c $(srcdir)/protocol/*.c \
+	  $(srcdir)/model/machine.c $(srcdir)/model/loop.c $(JANSSON_LIBS) -lm \
+	  -o %D%/fuzz_describe
+	%D%/fuzz_describe -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
+	  -dict=$(srcdir)/%D%/describe.dict -artifact_prefix=%D%/ \
+	  -print_final_stats=1 %D%/corpus-describe $(srcdir)/machines
+
+EXTRA_DIST += %D%/fuzz_protocol.c %D%/fuzz.dict \
+	%D%/fuzz_describe.c %D%/describe.dict
+CLEANFILES += %D%/fuzz_protocol %D%/fuzz_describe
 clean-local: clean-fuzz
 clean-fuzz:
-	rm -rf %D%/corpus
-.PHONY: fuzz clean-fuzz
+	rm -rf %D%/corpus %D%/corpus-describe
+.PHONY: fuzz fuzz-describe clean-fuzz

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""coschedmodel answers the papers' numbers and what golden/ has.
+
+With REGENERATE=1 it writes golden/ instead of comparing.
+"""
+
+import json
+import math
+import os
+import subprocess
+import tempfile
+import xml.etree.ElementTree as xml
+
+SOURCE = os.environ["abs_top_srcdir"]
+PROGRAM = os.path.join(os.environ["abs_top_builddir"], "coschedmodel",
+                       "coschedmodel")
+GOLDEN = os.path.join(SOURCE, "tests", "coschedmodel", "golden")
+SIXTEEN = {"name": "sixteen cores", "cpu_nodes": [{"cpus": "0-15"}],
+           "mem_nodes": [{"service_us": 0.01}]}
+
+
+def run(*words, value=None):
+    return subprocess.run(
+        [PROGRAM, *words], input=json.dumps(value), capture_output=True,
+        text=True, check=True,
+        env={**os.environ, "COSCHED_MACHINES": os.path.join(SOURCE, "machines")}
+    ).stdout
+
+
+def ask(*words, value=None):
+    return json.loads(run(*words, value=value))
+
+
+def near(got, want, tolerance):
+    assert abs(got - want) <= tolerance, (got, want)
+
+
+def check_station():
+    points = ask("station", "--rho", "0.5", "--cores", "16")["points"]
+    for n, want in enumerate([1 / 3, 0.6, 15 / 19]):
+        near(points[n]["utilisation"], want, 1e-9)
+    for n, want in enumerate([1, 1.80, 2.37, 2.71, 2.89]):
+        near(points[n]["speedup"], want, 0.005)
+    for point in points[7:]:
+        near(point["speedup"], 3.00, 0.005)
+    same = ask("station", value={"lambda": 0.01, "mu": 0.02, "cores": 3})
+    near(same["points"][2]["utilisation"], 15 / 19, 1e-9)
+    assert math.isclose(same["points"][2]["response"],
+                        points[2]["response"] * 50)
+    exact = ask("station", value={"mu": 1, "method": "exact", "classes": [
+        {"count": 8, "lambda": 0.5}, {"count": 8, "lambda": 0}]})
+    near(exact["utilisation"], points[7]["utilisation"], 1e-9)
+    near(exact["classes"][1]["computing"], 8, 1e-12)
+
+
+def mix(work):
+    return {"machine": SIXTEEN, "jobs": [
+        {"name": "A", "rho": 0, "work": work},
+        {"name": "B", "rho": 0.5, "work": 100}]}
+
+
+def check_two_jobs():
+    """Thesis 4.2.2: 16 cores, one controller, A never asks."""
+    sweep = ask("utilisation", "--sweep", value=mix(400))
+    assert sweep["best"] == {"cpu": 15, "utilisation": 11, "makespan": 11}
+    near(sweep["points"][10]["of_batch"], 0.61, 0.005)
+    assert len(sweep["points"]) == 15
+    longer = ask("utilisation", "--sweep", value=mix(800))
+    assert longer["best"]["makespan"] == 14, longer["best"]
+    fixed = mix(400)
+    for job, cores in zip(fixed["jobs"], (11, [5])):
+        job["cores"] = cores
+    one = ask("utilisation", value=fixed)
+    near(one["utilisation"], sweep["points"][10]["utilisation"], 1e-12)
+    near(one["jobs"][1]["speedup"], 2.89, 0.005)
+
+
+def profile(nodes, total_us, reads):
+    """A run on the first NODES of eight, interleaved over all memory."""
+    row = [{"read": reads / nodes / 8, "write": reads / nodes / 32}] * 8
+    return {"cores": [8] * nodes + [0] * (8 - nodes), "total_us": total_us,
+            "requests": [row] * nodes + [None] * (8 - nodes)}
+
+
+def check_speedup():
+    loops = [{"name": "computes", "profiles": [profile(1, 1e6, 1)]},
+             {"name": "S", "profiles": [profile(1, 1e5, 8e6)]},
+             {"name": "T", "profiles": [profile(1, 1e5, 8e6),
+                                        profile(8, 5e4, 2e7)],
+              "measured": [1, 2, 3, 4, 5, 6, 7, 8]}]
+    for method in "closed", "stations":
+        answer = ask("speedup", "--machine", "amd-opteron-6380-8x8",
+                     "--method", method, value={"loops": loops})
+        points = answer["points"]
+        assert len(points) == 24
+        for n in range(8):
+            near(points[n]["speedup"], n + 1, 1e-4)
+            assert points[8 + n]["speedup"] <= n + 1 + 1e-9
+        assert points[8]["speedup"] == points[16]["speedup"] == 1
+        # More requests per work on eight nodes than on one.
+        assert points[23]["speedup"] < points[15]["speedup"]
+        errors = [abs(p["error_percent"]) for p in points[17:]]
+        near(answer["mape_percent"], sum(errors) / 7, 1e-9)
+
+
+def check_fit_and_ks():
+    curve = ask("station", "--rho", "0.3", "--cores", "12")["points"]
+    if "built without GSL" not in subprocess.run(
+            [PROGRAM, "fit"], input="{}", capture_output=True, text=True,
+            check=False).stderr:
+        fit = ask("fit", value={"samples": [
+            {"cores": p["cores"], "throughput": 40 * p["speedup"]}
+            for p in curve]})
+        near(fit["rho"], 0.3, 1e-4)
+        near(fit["unit_rate"], 40, 1e-3)
+        assert fit["low"] <= fit["rho"] <= fit["high"]
+        times = ask("fit", value={"runs": [
+            {"reads": 100, "busy_us": 1}, {"prefetches": 50, "busy_us": 0.2},
+            {"reads": 20, "writes": 20, "busy_us": 0.3}]})
+        near(times["read_us"], 0.01, 1e-9)
+        near(times["write_us"], 0.005, 1e-9)
+        near(times["prefetch_us"], 0.004, 1e-9)
+    apart = ask("ks", value={"a": list(range(20)), "b": list(range(20, 40))})
+    assert apart["d"] == 1 and not apart["passed"]
+    equal = ask("ks", value={"a": [1, 2, 3], "b": [3, 2, 1]})
+    assert equal["d"] == 0 and equal["passed"]
+    assert not ask("ks", value={"counts": [0, 30] * 40})["passed"]
+
+
+def check_machines():
+    """What `machine show` prints is a description of the same machine."""
+    names = sorted(n[:-5] for n in os.listdir(os.path.join(SOURCE, "machines"))
+                   if n.endswith(".json"))
+    assert len(names) == 5
+    with tempfile.TemporaryDirectory() as directory:
+        for name in names:
+            assert run("machine", "check", name) == ""
+            shown = run("machine", "show", name)
+            copy = os.path.join(directory, "copy.json")
+            with open(copy, "w", encoding="utf-8") as out:
+                out.write(shown)
+            assert run("machine", "show", copy) == shown
+            picture = os.path.join(directory, "a.svg")
+            run("machine", "draw", "--plot", picture, name)
+            texts = [e.text for e in xml.parse(picture).iter() if e.text]
+            nodes = len(json.loads(shown)["mem_nodes"])
+            assert sum(t.startswith("memory ") for t in texts) == nodes
+    hops = [len(r["links"]) for r in
+            json.loads(run("machine", "show", "amd-opteron-6380-8x8"))["routes"]]
+    assert max(hops) == 2 and len(hops) == 56 and hops.count(1) == 32
+
+
+def check_plots():
+    with tempfile.TemporaryDirectory() as directory:
+        svg = os.path.join(directory, "curve.svg")
+        run("station", "--rho", "0.1,0.5", "--cores", "9", "--plot", svg)
+        shapes = [e.tag.split("}")[1] for e in xml.parse(svg).iter()]
+        assert shapes.count("circle") == 18
+        png = os.path.join(directory, "curve.png")
+        drawn = subprocess.run(
+            [PROGRAM, "station", "--rho", "1", "--cores", "2", "--plot", png],
+            capture_output=True, text=True, check=False)
+        if drawn.returncode:
+            assert "built without cairo: name a .svg file" in drawn.stderr
+        else:
+            with open(png, "rb") as picture:
+                assert picture.read(8) == b"\x89PNG\r\n\x1a\n"
+
+
+def check_files():
+    """Tables and JSON, to the byte."""
+    cases = {
+        "station.table": ("station", "--rho", "0.5", "--cores", "8", "--table"),
+        "station.json": ("station", "--rho", "0.25", "--cores", "2"),
+        "uma.json": ("machine", "show", "uma-1x8"),
+        "sweep.table": ("utilisation", "--sweep", "--table"),
+    }
+    for name, words in cases.items():
+        got = run(*words, value=mix(400))
+        path = os.path.join(GOLDEN, name)
+        if os.environ.get("REGENERATE"):
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(got)
+        with open(path, encoding="utf-8") as want:
+            assert got == want.read(), f"{name} differs:\n{got}"
+
+
+def main():
+    check_station()
+    check_two_jobs()
+    check_speedup()
+    check_fit_and_ks()
+    check_machines()
+    check_plots()
+    check_files()
+
+
+main()
