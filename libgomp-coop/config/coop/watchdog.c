@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dispatch.h"
@@ -14,8 +15,10 @@
 #include "section.h"
 #include "worker.h"
 
-/* A task may keep a worker so long while others wait before it is suspected.
-   Shorter in sections where spares were needed before.  */
+/* A task may use a worker so long while others wait before it is suspected.
+   Shorter in sections where spares were needed before.  Counted is CPU time: on
+   a busy machine, in a process that was stopped, or among many spares, a task
+   may make no progress because its worker does not run.  */
 #define PATIENCE_NS 60000000ull
 #define PATIENCE_KNOWN_NS 5000000ull
 
@@ -43,6 +46,7 @@ static uint16_t needed[COSCHED_MAX_SECTIONS]; /* spares, by section */
 static struct
 {
   unsigned looks; /* since its task began */
+  uint64_t used;  /* CPU time of the worker then, in ns */
   bool suspect;	  /* for longer than the patience */
   bool blocked;	  /* in a system call */
 } seen[COOP_MAX_WORKERS];
@@ -73,6 +77,16 @@ is_asleep (pid_t tid)
   return state && (state[2] == 'S' || state[2] == 'D');
 }
 
+/* CPU time of the kernel thread TID in ns, by the clock that Linux has for it.  */
+static uint64_t
+used_by (pid_t tid)
+{
+  struct timespec t;
+  if (tid == 0 || clock_gettime (~(clockid_t) tid * 8 + 6, &t))
+    return 0;
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
 /* The longer a task has been running, the less often /proc is asked.  */
 static void
 look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
@@ -90,6 +104,7 @@ look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
       seen[i].looks = 0;
       w->seen = switches;
       w->seen_ns = now;
+      seen[i].used = used_by (w->tid);
       return;
     }
   uint64_t since = now - w->seen_ns;
@@ -98,9 +113,12 @@ look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
     seen[i].blocked = is_asleep (w->tid);
   if (seen[i].blocked || since < patience)
     return;
+  uint64_t used = used_by (w->tid) - seen[i].used;
+  if (used < patience)
+    return;
   seen[i].suspect = true;
   t->suspects++;
-  t->lonely += since >= patience * PATIENCE_ALONE;
+  t->lonely += used >= patience * PATIENCE_ALONE;
 }
 
 static struct tally
