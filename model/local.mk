@@ -57,7 +57,7 @@ noinst_LTLIBRARIES += %D%/libmodelfit.la
 %C%_libmodelfit_la_LIBADD = %D%/libmodel.la $(GSL_LIBS)
 endif
 
-EXTRA_DIST += docs/model/README.md docs/model/loopperf.md \
+EXTRA_DIST += docs/model.md docs/model/loopperf.md \
 	docs/model/validation.md \
 	docs/model/validation.json docs/model/validation-speed.svg \
 	docs/model/validation-loopperf.svg docs/model/nupoco-figures.svg

@@ -154,7 +154,7 @@ static double utilisation(const struct mix *mix, const struct mva_result *r)
     return sum * mix->service;
 }
 
-/* The bounds that docs/model/README.md states. */
+/* The bounds that docs/model.md states. */
 static void test_approximate_is_close(void **state)
 {
     struct dice dice = {77};
@@ -198,7 +198,7 @@ static void test_approximate_is_close(void **state)
     assert_true(sum / asks < sum_average / asks / 2);
 }
 
-/* The table of docs/model/README.md. */
+/* The table of docs/model.md. */
 static void test_table_of_errors(void **state)
 {
     static const struct mix mixes[] = {
