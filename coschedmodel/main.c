@@ -123,10 +123,11 @@ static int command_help(const struct command *c)
     if (c->takes & TAKES_MACHINE)
         puts("  --machine NAME  this machine: a file, or a shipped description");
     if (c->takes & TAKES_METHOD)
-        printf("  --method NAME   %s\n",
+        printf("  --method NAME   %s%s\n",
                c->run == command_speedup
                    ? "stations (the papers), closed"
-                   : "automatic, exact, approximate, average, linearizer");
+                   : "automatic, exact, approximate, average, linearizer",
+               c->run == command_utilisation ? ", closed" : "");
     if (c->takes & TAKES_SWEEP)
         puts("  --sweep         two jobs: all ways to divide the cores");
     puts("  --help          print this text");

@@ -8,7 +8,7 @@
 
 int method_choose(const struct arguments *arguments,
                   struct json_reader *reader, const json_t *object,
-                  enum mva_method *method)
+                  enum mva_method *method, bool *closed)
 {
     static const char *const names[] = {
         [MVA_AUTOMATIC] = "automatic", [MVA_EXACT] = "exact",
@@ -23,6 +23,10 @@ int method_choose(const struct arguments *arguments,
         return fail(EXIT_REFUSED, "%s", reader->err->text);
     if (!name)
         return EXIT_DONE;
+    if (closed && strcmp(name, "closed") == 0) {
+        *closed = true;
+        return EXIT_DONE;
+    }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(names[i], name) == 0) {
             *method = (enum mva_method)i;
@@ -30,6 +34,7 @@ int method_choose(const struct arguments *arguments,
         }
     return fail(arguments->method ? EXIT_USAGE : EXIT_REFUSED,
                 "%s%s: unknown method, one of automatic, exact, approximate, "
-                "average, linearizer",
-                arguments->method ? "--method=" : "method: ", name);
+                "average, linearizer%s",
+                arguments->method ? "--method=" : "method: ", name,
+                closed ? ", closed" : "");
 }

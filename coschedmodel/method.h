@@ -8,9 +8,10 @@
 #include "coschedmodel/command.h"
 
 /* The method that --method or member "method" of OBJECT names; automatic if
- * neither does.  Returns the exit status, the reason of a failure printed. */
+ * neither does.  *CLOSED (NULL: refused) is set for "closed".  Returns the exit
+ * status, the reason of a failure printed. */
 int method_choose(const struct arguments *arguments,
                   struct json_reader *reader, const json_t *object,
-                  enum mva_method *method);
+                  enum mva_method *method, bool *closed);
 
 #endif /* COSCHED_MODEL_METHOD_H */

@@ -170,9 +170,12 @@ int mix_read(struct mix *mix, const struct arguments *arguments,
         json_reader_array(reader, input, "jobs", false,
                           arguments->sweep ? 2 : 1, most, &list) < 0)
         return fail(EXIT_REFUSED, "%s", reader->err->text);
-    int status = method_choose(arguments, reader, input, &mix->method);
+    int status =
+        method_choose(arguments, reader, input, &mix->method, &mix->closed);
     if (status != EXIT_DONE)
         return status;
+    if (mix->closed && arguments->sweep)
+        return fail(EXIT_USAGE, "--sweep: not with method closed");
     mix->description = load_machine(arguments, reader, input);
     if (!mix->description)
         return EXIT_REFUSED;

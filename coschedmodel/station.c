@@ -166,7 +166,7 @@ static int many_classes(const struct arguments *arguments,
                           &list) < 0 ||
         read_classes(reader, list, classes) < 0)
         return fail(EXIT_REFUSED, "%s", reader->err->text);
-    int rc = method_choose(arguments, reader, input, &method);
+    int rc = method_choose(arguments, reader, input, &method, NULL);
     if (rc != EXIT_DONE)
         return rc;
     size_t count = json_array_size(list);

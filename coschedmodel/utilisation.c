@@ -10,12 +10,11 @@
 
 #include "coschedmodel/mix.h"
 #include "coschedmodel/report.h"
+#include "model/closed.h"
 
-/* Solve MIX as its cores are now; SPEED[jobs]. */
-static enum model_status solve(const struct mix *mix,
-                               struct system_result *result, double *speed)
+static struct system_input as_input(const struct mix *mix)
 {
-    const struct system_input input = {
+    return (struct system_input){
         .machine = mix->description->machine,
         .jobs = mix->jobs,
         .profile = (const struct workload *const *)mix->profile,
@@ -23,8 +22,24 @@ static enum model_status solve(const struct mix *mix,
         .cores = mix->cores,
         .method = mix->method,
     };
+}
+
+/* Solve MIX as its cores are now; SPEED[jobs]. */
+static enum model_status solve(const struct mix *mix,
+                               struct system_result *result, double *speed)
+{
+    const struct system_input input = as_input(mix);
 
     return system_solve(&input, result, speed);
+}
+
+/* Cores of each job. */
+static void count_cores(const struct mix *mix, size_t *cores)
+{
+    memset(cores, 0, mix->jobs * sizeof(*cores));
+    for (size_t i = 0; i < mix->description->machine->cpu_nodes; i++)
+        for (size_t j = 0; j < mix->jobs; j++)
+            cores[j] += mix->cores[i * mix->jobs + j];
 }
 
 /* Speed of JOB alone on COUNT cores. */
@@ -52,11 +67,9 @@ static int show_one(const struct arguments *arguments, struct mix *mix,
     enum model_status status = solve(mix, &system, speed);
     struct report report = {.rows = "jobs", .columns = columns};
     json_t *rows = json_array();
-    size_t cores[MVA_MAX_CLASSES] = {0};
+    size_t cores[MVA_MAX_CLASSES];
 
-    for (size_t i = 0; i < mix->description->machine->cpu_nodes; i++)
-        for (size_t j = 0; j < mix->jobs; j++)
-            cores[j] += mix->cores[i * mix->jobs + j];
+    count_cores(mix, cores);
     for (size_t j = 0; status == MODEL_OK && j < mix->jobs; j++) {
         status = alone(mix, j, 1, &one);
         json_array_append_new(
@@ -76,6 +89,51 @@ static int show_one(const struct arguments *arguments, struct mix *mix,
                system.utilisation, system.cpu, system.memory);
     int rc = report_show(&report, arguments);
     json_decref(report.result);
+    return rc;
+}
+
+static json_t *numbers(const double *values, size_t count)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_real(values[i]));
+    return list;
+}
+
+/* All stations together: the jobs' speeds, and how busy each server is. */
+static int show_closed(const struct arguments *arguments,
+                       const struct mix *mix, const char *file)
+{
+    static const char *const columns[] = {"name", "cores", "speed", NULL};
+    const struct machine *m = mix->description->machine;
+    const struct system_input input = as_input(mix);
+    struct report report = {.rows = "jobs", .columns = columns};
+    double speed[MVA_MAX_CLASSES];
+    size_t cores[MVA_MAX_CLASSES];
+    double *busy = calloc(m->mem_nodes + m->links, sizeof(*busy));
+    const struct closed_result result = {.job_speed = speed,
+                                         .utilisation = busy};
+    enum model_status status =
+        busy ? closed_solve(NETWORK_LINEARIZER, &input, &result) : MODEL_ENOMEM;
+
+    if (status != MODEL_OK) {
+        free(busy);
+        return fail_model(file, status);
+    }
+    count_cores(mix, cores);
+    json_t *rows = json_array();
+    for (size_t j = 0; j < mix->jobs; j++)
+        json_array_append_new(
+            rows, json_pack("{s:s, s:I, s:f}", "name", mix->name[j], "cores",
+                            (json_int_t)cores[j], "speed", speed[j]));
+    report.result =
+        json_pack("{s:o, s:o, s:o}", "controllers", numbers(busy, m->mem_nodes),
+                  "links", numbers(busy + m->mem_nodes, m->links), "jobs",
+                  rows);
+    int rc = report_show(&report, arguments);
+    json_decref(report.result);
+    free(busy);
     return rc;
 }
 
@@ -220,6 +278,7 @@ int command_utilisation(const struct arguments *arguments)
     int status = mix_read(&mix, arguments, &reader, input);
     if (status == EXIT_DONE)
         status = arguments->sweep ? sweep(arguments, &mix, reader.file)
+                 : mix.closed     ? show_closed(arguments, &mix, reader.file)
                                   : show_one(arguments, &mix, reader.file);
     mix_release(&mix);
     json_decref(input);

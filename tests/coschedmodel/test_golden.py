@@ -77,6 +77,24 @@ def check_two_jobs():
     near(one["jobs"][1]["speedup"], 2.89, 0.005)
 
 
+def check_closed():
+    """All stations together: on one controller it is the station again."""
+    one = mix(400)
+    for job, cores in zip(one["jobs"], (11, 5)):
+        job["cores"] = cores
+    answer = ask("utilisation", "--method", "closed", value=one)
+    near(answer["controllers"][0], 0.9633, 0.01)
+    near(answer["jobs"][0]["speed"], 11, 1e-9)
+    assert answer["links"] == []
+    spread = {"jobs": [{"name": "A", "rho": 0.3, "cores": [8] + [0] * 7}]}
+    answer = ask("utilisation", "--method", "closed", "--machine",
+                 "amd-opteron-6380-8x8", value=spread)
+    assert len(answer["controllers"]) == 8 and len(answer["links"]) == 16
+    # Node 0 reaches even nodes and its twin by one link, the rest by two.
+    assert sum(u > 1e-6 for u in answer["links"]) >= 4
+    assert all(0 <= u <= 1 for u in answer["links"] + answer["controllers"])
+
+
 def profile(nodes, total_us, reads):
     """A run on the first NODES of eight, interleaved over all memory."""
     row = [{"read": reads / nodes / 8, "write": reads / nodes / 32}] * 8
@@ -190,6 +208,7 @@ def check_files():
 def main():
     check_station()
     check_two_jobs()
+    check_closed()
     check_speedup()
     check_fit_and_ks()
     check_machines()
