@@ -17,7 +17,7 @@ runtime_tests = \
 	%D%/test_runtime_revoke.py \
 	%D%/test_tls.py
 
-EXTRA_DIST += %D%/fake_agent.py %D%/probe.c $(runtime_tests)
+EXTRA_DIST += %D%/fake_agent.py %D%/driven.h %D%/probe.c $(runtime_tests)
 
 if HAVE_GCC_SOURCE
 TESTS += $(runtime_tests)

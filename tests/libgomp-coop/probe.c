@@ -19,27 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile bool stopping;
+#include "driven.h"
 
 static int private_number;
 #pragma omp threadprivate(private_number)
-
-static void *read_stop(void *unused)
-{
-    char line[16];
-
-    (void)unused;
-    if (!fgets(line, sizeof line, stdin))
-        line[0] = '\0';
-    stopping = true;
-    return NULL;
-}
-
-static void ready(void)
-{
-    puts("ready");
-    fflush(stdout);
-}
 
 /* A computation whose result tells how many steps it made and that none was
  * disturbed. */

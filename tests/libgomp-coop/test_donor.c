@@ -20,26 +20,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "driven.h"
+
 enum { OTHER_ID = 54321, MANY = 1 << 22 };
-
-static volatile bool stopping;
-
-static void *read_stop(void *unused)
-{
-    char line[16];
-
-    (void)unused;
-    if (!fgets(line, sizeof line, stdin))
-        line[0] = '\0';
-    stopping = true;
-    return NULL;
-}
-
-static void ready(void)
-{
-    puts("ready");
-    fflush(stdout);
-}
 
 /* Calls VISIT with each kernel thread of the process. */
 static void each_thread(void (*visit)(int tid, void *arg), void *arg)

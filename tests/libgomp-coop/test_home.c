@@ -31,25 +31,9 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 
 #else
 
-static volatile bool stopping;
+#include "driven.h"
+
 static int away;
-
-static void *read_stop(void *unused)
-{
-    char line[16];
-
-    (void)unused;
-    if (!fgets(line, sizeof line, stdin))
-        line[0] = '\0';
-    stopping = true;
-    return NULL;
-}
-
-static void ready(void)
-{
-    puts("ready");
-    fflush(stdout);
-}
 
 static void look(int me)
 {

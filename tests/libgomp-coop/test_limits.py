@@ -76,7 +76,9 @@ def main():
             # As many as the page has room for; one that exists, far apart.
             play(path, "dynamic", mode, everything,
                  [everything, here, everything[::17] + here])
-            play(path, "barriers", mode, everything, [here])
+            # Again while the team exists: its kernel threads may only come
+            # into being after the first allotment has been replaced.
+            play(path, "barriers", mode, everything, [here, everything])
             shrink(path, mode, here)
 
 

@@ -24,25 +24,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-static volatile bool stopping;
+#include "driven.h"
+
 static const char *module_path;
-
-static void *read_stop(void *unused)
-{
-    char line[16];
-
-    (void)unused;
-    if (!fgets(line, sizeof line, stdin))
-        line[0] = '\0';
-    stopping = true;
-    return NULL;
-}
-
-static void ready(void)
-{
-    puts("ready");
-    fflush(stdout);
-}
 
 /* All threads meet; returns false, to all, when it is time to stop. */
 static bool again(void)
