@@ -49,6 +49,7 @@ coop_barrier (gomp_barrier_t *bar)
   return (struct coop_barrier *) bar;
 }
 
+/* Batch.h and launch.h include libgomp.h, which includes this file.  */
 extern gomp_barrier_state_t coop_batch_arrive (gomp_barrier_t *bar);
 extern void coop_launch_free (struct coop_launch *launch);
 

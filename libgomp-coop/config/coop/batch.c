@@ -201,22 +201,26 @@ coop_batch_flush (struct coop_worker *w)
     }
 }
 
+/* U, a task of W, is the last of BATCH.  */
+static void
+add (struct coop_batch *batch, struct coop_ult *u, struct coop_worker *w)
+{
+  u->next = NULL;
+  u->home = w->index;
+  if (batch->count++ == 0)
+    batch->head = u;
+  else
+    batch->tail->next = u;
+  batch->tail = u;
+}
+
 static void
 join (struct coop_worker *w, struct coop_barrier *b, unsigned *awaited,
       struct coop_ult *u)
 {
-  struct coop_batch *batch = &w->batch;
-  u->next = NULL;
-  u->home = w->index;
-  if (batch->count++ == 0)
-    {
-      batch->bar = b;
-      batch->awaited = awaited;
-      batch->head = u;
-    }
-  else
-    batch->tail->next = u;
-  batch->tail = u;
+  w->batch.bar = b;
+  w->batch.awaited = awaited;
+  add (&w->batch, u, w);
 }
 
 static bool
@@ -262,11 +266,7 @@ hold (struct coop_worker *w, struct coop_ult *u, unsigned state,
       publish (batch, state);
       return true;
     }
-  u->next = NULL;
-  u->home = w->index;
-  batch->tail->next = u;
-  batch->tail = u;
-  batch->count++;
+  add (batch, u, w);
   w->held = *batch;
   w->held_state = state;
   coop_dispatch_switch (u, NULL, NULL);
@@ -299,6 +299,17 @@ coop_batch_hold (struct coop_worker *w)
   coop_runq_append (w, batch.head, batch.tail, batch.count);
 }
 
+/* Gives W back the task NEXT that it took, if any.  Workers may have looked for
+   it in vain meanwhile and gone to sleep.  */
+static void
+put_back (struct coop_worker *w, struct coop_ult *next)
+{
+  if (!next)
+    return;
+  coop_runq_prepend (w, next);
+  coop_dispatch_ready (1);
+}
+
 /* W has no other task of the team: U counts the batch, and itself, and waits
    with it while W runs NEXT or looks for other work.  Returns true if it is
    the last one.  */
@@ -320,8 +331,7 @@ wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
     {
       coop_unlock (&b->lock);
       u->docked = false;
-      if (next)
-	coop_runq_prepend (w, next);
+      put_back (w, next);
       return true;
     }
   u->next = NULL;
@@ -365,8 +375,7 @@ arrive (gomp_barrier_t *bar, unsigned *awaited, bool docking)
       u->elected = false;
       return state | BAR_WAS_LAST;
     }
-  if (next)
-    coop_runq_prepend (w, next);
+  put_back (w, next);
   if (w && w->batch.count)
     coop_batch_flush (w);
   if (__atomic_sub_fetch (awaited, 1, __ATOMIC_ACQ_REL) == 0)

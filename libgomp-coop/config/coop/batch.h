@@ -37,9 +37,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* As gomp_barrier_wait_start and gomp_barrier_wait_final_start, for a barrier
-   in a team; may return after the barrier has completed.  */
-extern gomp_barrier_state_t coop_batch_arrive (gomp_barrier_t *bar);
+/* As gomp_barrier_wait_final_start, for a barrier in a team; may return after
+   the barrier has completed.  Coop_batch_arrive, declared in bar.h, is the same
+   for gomp_barrier_wait_start.  */
 extern gomp_barrier_state_t coop_batch_arrive_final (gomp_barrier_t *bar);
 
 /* Counts the tasks in W's batch, which has some.  */

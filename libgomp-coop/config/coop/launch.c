@@ -75,7 +75,6 @@ is_known (const struct coop_launch *l, const struct gomp_thread *thr,
 	  unsigned nthreads, unsigned flags, const struct gomp_team *team)
 {
   return l && l->team == team && l->nthreads == nthreads
-	 && thr->thread_pool->threads_used == nthreads
 	 && l->bind == (flags & BIND_FLAGS) && l->place == thr->place
 	 && l->partition_off == thr->ts.place_partition_off
 	 && l->partition_len == thr->ts.place_partition_len

@@ -32,8 +32,6 @@ extern void coop_launch_note (unsigned flags);
 /* In place of gomp_simple_barrier_wait on a pool's dock, in team.c.  */
 extern void coop_launch_dock (gomp_simple_barrier_t *dock);
 
-extern void coop_launch_free (struct coop_launch *launch);
-
 #pragma GCC visibility pop
 
 #endif /* COOP_LAUNCH_H */
