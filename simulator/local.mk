@@ -14,6 +14,8 @@ noinst_LTLIBRARIES += %D%/libmemsys.la
 	%D%/random.h
 %C%_libmemsys_la_LIBADD = model/libmodel.la -lm
 
+EXTRA_DIST += %D%/scenario.h
+
 # The model held to simulation: `make validate-model`.  What is committed under
 # docs/model/ is a copy of its results.
 validation = docs/model/validation
