@@ -14,7 +14,7 @@ noinst_LTLIBRARIES += %D%/libmemsys.la
 	%D%/random.h
 %C%_libmemsys_la_LIBADD = model/libmodel.la -lm
 
-EXTRA_DIST += %D%/scenario.h
+EXTRA_DIST += %D%/scenario.h %D%/timeshare.h
 
 # The model held to simulation: `make validate-model`.  What is committed under
 # docs/model/ is a copy of its results.

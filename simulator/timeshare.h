@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the kernel's time sharing makes of OpenMP programs on the same cores. */
+
+#ifndef COSCHED_SIMULATOR_TIMESHARE_H
+#define COSCHED_SIMULATOR_TIMESHARE_H
+
+/* Concept
+ *
+ * Several jobs have more threads together than there are cores.  Each core has
+ * a run queue; a thread runs for a slice, then the next one.  What a job gets
+ * is not its part of the cores: its threads meet at barriers, and those that
+ * are there first wait for the one whose core has just turned to another job.
+ *
+ * This is a fluid model of the steady state while each job is in one section.
+ * No time passes here; the caller asks again when a section begins or ends.
+ * For job j with T threads on C cores:
+ *
+ *   r       part of time in which a thread of j is runnable: it computes, is
+ *           stalled on memory (which is running, to the kernel) or spins
+ *   k       1 + sum of r over the other threads on its core, the mean over
+ *           cores; k_max the same on the fullest core
+ *   q       for how long it loses the core when it does, per competitor: a
+ *           slice, or less where competitors wait by sleeping sooner
+ *   g       core time that a thread needs between two barriers, with its
+ *           stalls, and for what each switch costs
+ *   N(g)    how often the unluckiest of T threads, whose slices begin at
+ *           random, loses the core in g:
+ *             floor(g/q) + 1 - (1 - frac(g/q))^T  >=  g/q
+ *   W       time from barrier to barrier:
+ *             g (1 + imbalance) + N(g (1 + imbalance)) (k_max - 1) q + wake
+ *
+ * and its speed is the work between two barriers over W.  A thread that waits
+ * at the barrier spins for spin_s of its core's time and then sleeps, so
+ *
+ *   r = (k g + min(W - k g, k spin_s)) / W
+ *
+ * which closes the fixed point.  Workers of a job in a serial section wait in
+ * the same way, from its beginning on.
+ *
+ * Assumptions, each of which has its line in docs/evaluation.md:
+ *   - all threads have equal priority and may run on any core; the balancer
+ *     keeps the queues' lengths equal up to one thread;
+ *   - a queue that is longer by one moves on after balance_s, so that longer
+ *     stretches between barriers suffer only from the mean;
+ *   - slices of different cores are not aligned (no gang scheduling);
+ *   - who wakes from sleep gets its core at once, if it has had less than its
+ *     part: true of CFS and EEVDF for all but long stretches of computing;
+ *   - a switch costs switch_s and the refill of the core's own caches,
+ *     refill_s times the part of the LLC accesses among what the job does;
+ *     the LLC itself is shared by all jobs, in parts as they are runnable;
+ *   - memory is as busy as the cores that compute make it (callback).
+ *
+ * The same serves for a rigid job whose threads are more than its cores: one
+ * job on its own.
+ */
+
+#include <stddef.h>
+
+#include "model/status.h"
+#include "simulator/scenario.h"
+
+struct timeshare_params {
+    double slice_s;     /* of a thread, with one competitor */
+    double min_slice_s; /* with many: slice_s * 2 / threads, not less */
+    double spin_s;      /* of core time before a waiting thread sleeps;
+                           INFINITY: active, 0: passive */
+    double wake_s;      /* from the last arrival at a barrier until all sleepers
+                           run again, for one thread; more threads: times
+                           1 + log2(threads) */
+    double barrier_s;   /* the same where all spin */
+    double switch_s;    /* direct cost of a switch */
+    double refill_s;    /* of the core's own caches, see above */
+    double balance_s;   /* until a longer queue has moved */
+};
+
+enum timeshare_wait {
+    TIMESHARE_DEFAULT, /* stock libgomp without OMP_WAIT_POLICY */
+    TIMESHARE_ACTIVE,
+    TIMESHARE_PASSIVE,
+};
+
+/* Linux' defaults for so many CORES (>= 1) and stock libgomp under WAIT. */
+struct timeshare_params timeshare_params(enum timeshare_wait wait,
+                                         size_t cores);
+
+/* "default", "active", "passive". */
+const char *timeshare_wait_name(enum timeshare_wait wait);
+
+struct timeshare_job {
+    const struct scenario_section *section;
+    size_t threads; /* of its team, >= 1; one runs in a serial section */
+};
+
+struct timeshare_rate {
+    double speed;     /* cores' worth of computing (of scenario work) */
+    double computing; /* cores on which its threads compute or are stalled */
+    double spinning;  /* cores that wait actively */
+    double runnable;  /* r of a thread of the team */
+    double llc_share; /* part of the LLC */
+    double barrier_s; /* W; 0 for a serial section */
+};
+
+/* What memory does to them: while job j computes on RUNNING[j] cores, spread
+ * evenly over all that there are, and has LLC_SHARE[j], fill SHARE[j] with the
+ * part of that time in which it is not stalled (0 < share <= 1).  Called a few
+ * times by each timeshare_solve(). */
+typedef enum model_status (*timeshare_memory_f)(void *arg,
+                                                const double *running,
+                                                const double *llc_share,
+                                                double *share);
+
+struct timeshare_input {
+    const struct timeshare_params *params;
+    size_t cores;                     /* >= 1, for all jobs */
+    const struct timeshare_job *jobs; /* [count] */
+    size_t count;                     /* 1..SCENARIO_MAX_JOBS */
+    timeshare_memory_f memory;        /* NULL: nobody is ever stalled */
+    void *arg;
+};
+
+/* Solve INPUT into RATE[count].  MODEL_EINVAL for values out of range, or what
+ * the callback returns.  Allocates nothing. */
+enum model_status timeshare_solve(const struct timeshare_input *input,
+                                  struct timeshare_rate *rate);
+
+#endif /* COSCHED_SIMULATOR_TIMESHARE_H */
