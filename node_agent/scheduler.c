@@ -19,6 +19,11 @@
 #define ACK_LIMIT_NS (5 * NS_PER_MS)
 #define ACK_POLL_US 200
 
+/* One runtime in fifty is late, because the kernel lets a busy thread end its
+ * time slice before the thread that is to obey.  A CPU has to be free within a
+ * millisecond: its threads are then moved from here, which needs no answer. */
+#define FORCE_NS (NS_PER_MS / 2)
+
 /* A runtime may wake a thread on its old CPU just after it has acknowledged:
  * look again this often before the next epoch does. */
 #define RECHECKS 3
@@ -31,6 +36,7 @@ struct scheduler {
     sd_event_source *ack_source; /* armed while a shrink waits */
     sd_event_source *turn_source;
     bool moving; /* between the phases */
+    bool forced; /* threads of the late were moved in this transition */
     uint64_t ack_deadline_ns;
     uint64_t signature; /* of what the last plan was made from */
     uint64_t turn_base_ns;
@@ -96,13 +102,20 @@ static void shrink(struct scheduler *s, struct job *job, bool parked,
         p->must_ack = true;
 }
 
-/* True when every process that lost CPUs has said so. */
+/* True when every process of JOB that lost CPUs has said so. */
+static bool job_acked(const struct job *job)
+{
+    for (const struct process *p = job->processes; p; p = p->next)
+        if (p->must_ack && !process_acked(p))
+            return false;
+    return true;
+}
+
 static bool all_acked(const struct scheduler *s)
 {
     for (struct job *j = s->p.jobs->first; j; j = j->next)
-        for (struct process *p = j->processes; p; p = p->next)
-            if (p->must_ack && !process_acked(p))
-                return false;
+        if (!job_acked(j))
+            return false;
     return true;
 }
 
@@ -174,11 +187,18 @@ static void grow_all(struct scheduler *s)
 static int on_ack_timer(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct scheduler *s = arg;
+    uint64_t now_ns = clock_ns();
 
     (void)usec;
-    if (all_acked(s) || clock_ns() >= s->ack_deadline_ns) {
+    if (all_acked(s) || now_ns >= s->ack_deadline_ns) {
         grow_all(s);
         return 0;
+    }
+    if (!s->forced && now_ns + ACK_LIMIT_NS - FORCE_NS >= s->ack_deadline_ns) {
+        s->forced = true;
+        for (struct job *j = s->p.jobs->first; j; j = j->next)
+            if (!job_acked(j))
+                move_strays(j);
     }
     sd_event_source_set_time_relative(source, ACK_POLL_US);
     sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -203,8 +223,10 @@ static void move_cpus(struct scheduler *s, const bool *parked,
         grow_all(s);
         return;
     }
-    if (!s->moving)
+    if (!s->moving) {
         s->ack_deadline_ns = now_ns + ACK_LIMIT_NS;
+        s->forced = false;
+    }
     s->moving = true;
     s->ack_source = sd_event_source_disable_unref(s->ack_source);
     if (sd_event_add_time_relative(s->p.event, &s->ack_source, CLOCK_MONOTONIC,

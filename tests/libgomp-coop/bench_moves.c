@@ -43,7 +43,9 @@ static void *read_stop(void *unused)
     return NULL;
 }
 
-/* About a microsecond of work, of which is told. */
+/* About a microsecond of work, of which is told: with a time that was taken
+ * on that CPU, for a thread may be moved at any instruction, and wait long in
+ * another CPU's queue before the next one. */
 static void work(void)
 {
     double x = 1.0;
@@ -53,7 +55,7 @@ static void work(void)
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
     now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-    if (cpu >= 0 && cpu < CPUS_MAX) {
+    if (cpu >= 0 && cpu < CPUS_MAX && sched_getcpu() == cpu) {
         uint64_t last = __atomic_exchange_n(&slots[cpu].last, now, __ATOMIC_RELAXED);
 
         if (now > last && now - last > PAUSE_NS)
