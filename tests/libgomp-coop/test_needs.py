@@ -10,7 +10,7 @@ import subprocess
 
 from fake_agent import (BUILD, MODES, FakeAgent, Program, directory,
                         needs_probe, two_cpus)
-from coschedtest import SOURCE
+from coschedtest import SOURCE, allowed_cpus
 
 PROGRAM = r"""
 #define _GNU_SOURCE
@@ -326,6 +326,28 @@ def check_host(bench):
     assert "COSCHED_TEST: nonsense" in said, said
 
 
+def check_realtime(bench):
+    """Started with a real-time policy: as with stock libgomp."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK,
+                              os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except PermissionError:
+        return
+    program = bench.compile("p", PROGRAM % ("", ""), "-fopenmp")
+    for mode in ("", "donor", "kthread"):
+        sock = os.path.join(bench.path, "sock")
+        with FakeAgent(sock, bench.cpus) as agent, \
+                Program("--rr", "1", program, program=shutil.which("chrt"),
+                        socket_path=sock, COSCHED_MODE=mode) as running:
+            running.wait_line("ready")
+            out, said = running.stop()
+        assert not agent.clients, mode
+        assert "real-time scheduling policy: not co-scheduled" in said, said
+        cpus = len(allowed_cpus())
+        assert f"team {cpus} of {cpus}" in out, out
+
+
 def main():
     needs_probe()
     with directory() as path:
@@ -337,6 +359,7 @@ def main():
         check_numa(bench)
         check_host(bench)
         check_libc(bench)
+        check_realtime(bench)
 
 
 main()

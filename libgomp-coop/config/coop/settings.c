@@ -5,6 +5,7 @@
 #include "settings.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,17 @@ read_socket (void)
     strcpy (coop_settings.socket, text);
 }
 
+/* Threads of equal real-time priority never make room for one another, so a
+   task that waits for one whose kernel thread has the same CPU, be it for a
+   millisecond, waits forever.  */
+static bool
+is_realtime (void)
+{
+  int policy = sched_getscheduler (0);
+  return policy >= 0 && policy != SCHED_OTHER && policy != SCHED_BATCH
+	 && policy != SCHED_IDLE;
+}
+
 void
 coop_settings_read (void)
 {
@@ -156,6 +168,11 @@ coop_settings_read (void)
   coop_settings.mode_given = coop_mode != COSCHED_MODE_NONE;
   if (!coop_settings.mode_given && *coop_settings.socket)
     coop_mode = COSCHED_MODE_DONOR;
+  if (coop_mode != COSCHED_MODE_NONE && is_realtime ())
+    {
+      coop_say ("real-time scheduling policy: not co-scheduled");
+      coop_mode = COSCHED_MODE_NONE;
+    }
   coop_managed = coop_mode != COSCHED_MODE_NONE;
   if (coop_managed)
     {
