@@ -330,13 +330,17 @@ static int restore(struct agent *a, struct errtext *err)
 static int build_parts(struct agent *a, struct errtext *err)
 {
     const struct settings *s = a->settings;
-    struct errtext why;
+    char why[1024];
 
-    if (!(a->topology = topology_new(s->restrict_cpus ? &s->cpus : NULL, err)) ||
-        !(a->counters = counters_open("auto", topology_machine(a->topology),
-                                      topology_cpus(a->topology), &why, err)))
+    if (!(a->topology = topology_new(s->restrict_cpus ? &s->cpus : NULL, err)))
         return -1;
-    log_info("counters: %s", why.text);
+    counters_setup_init(&a->setup, topology_machine(a->topology),
+                        topology_cpus(a->topology));
+    a->setup.cpu_node = topology_cpu_nodes(a->topology);
+    if (!(a->counters = counters_open("auto", &a->setup, why, sizeof(why),
+                                      err)))
+        return -1;
+    log_info("counters: %s", why);
     if (!(a->observer = observer_new(a->counters, a->topology)) ||
         !(a->enforcer = enforcer_new(a->warden, &a->options)) ||
         !(a->trace = trace_new()) || !(a->decisions = decisions_new()))

@@ -36,6 +36,7 @@ struct agent {
     struct job_table jobs;
     struct pending_list pending; /* final records that Slurm has not got yet */
     struct topology *topology;
+    struct counters_setup setup; /* for the counters */
     struct counters *counters;
     struct observer *observer;
     struct warden *warden; /* the caller's */

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+include node_agent/node.mk
 include node_agent/client.mk
 
 if HAVE_LIBSYSTEMD
@@ -11,9 +12,6 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/allotment.c \
 	%D%/allotment.h \
 	%D%/clock.h \
-	%D%/counters/counters.c \
-	%D%/counters/counters.h \
-	%D%/counters/progress.c \
 	%D%/daemon.c \
 	%D%/daemon.h \
 	%D%/decisions.c \
@@ -53,15 +51,13 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/state.h \
 	%D%/status.c \
 	%D%/status.h \
-	%D%/topology.c \
-	%D%/topology.h \
 	%D%/trace.c \
 	%D%/trace.h \
 	%D%/warden.c \
 	%D%/warden.h
 %C%_libagent_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	$(JANSSON_CFLAGS) $(HWLOC_CFLAGS) $(LIBSYSTEMD_CFLAGS)
-%C%_libagent_la_LIBADD = model/libmodel.la node_agent/libclient.la \
+%C%_libagent_la_LIBADD = %D%/libnode.la node_agent/libclient.la \
 	$(JANSSON_LIBS) $(HWLOC_LIBS) $(LIBSYSTEMD_LIBS)
 
 sbin_PROGRAMS += coschedd

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node_agent/counters/attribute.h"
+#include "node_agent/enforcer.h"
 #include "node_agent/log.h"
 #include "node_agent/process.h"
 #include "protocol/cpulist.h"
@@ -14,11 +16,21 @@
 /* Shorter intervals than this measure the clock, not the job. */
 #define MIN_INTERVAL_NS (2 * UINT64_C(1000000))
 
+/* A job in the interval that ends now. */
+struct look {
+    struct job *job;
+    struct section *section; /* that it was in all the time; NULL: several */
+    size_t dop;
+    double work[COUNTERS_UNITS];
+};
+
 struct observer {
     struct counters *counters;
     const struct topology *topology;
     uint64_t last_ns;
-    struct counters_job *sample; /* [room] */
+    uint64_t assigned; /* hash of what the counters were told */
+    struct look *look;           /* [room] */
+    struct attribute_job *share; /* [room] likewise */
     size_t room;
 };
 
@@ -38,7 +50,8 @@ void observer_free(struct observer *o)
 {
     if (!o)
         return;
-    free(o->sample);
+    free(o->look);
+    free(o->share);
     free(o);
 }
 
@@ -130,52 +143,154 @@ static void add_to_record(struct observer *o, const struct job_table *jobs,
             record_add_partner(&job->record, other->id);
 }
 
-/* The work of JOB since the last look, in the section it was in before. */
-static void fill_sample(const struct observer *o, const struct job *job,
-                        struct section *section, struct counters_job *sample)
-{
-    memset(sample, 0, sizeof(*sample));
-    sample->id = job->id;
-    sample->cpus = job->cpus;
-    sample->dop = topology_count_cores(o->topology, &job->cpus);
-    sample->measure = &section->measure;
-    for (const struct process *p = job->processes; p; p = p->next)
-        process_add_work(p, section->folded, section->object_id,
-                         section->offset, sample->work);
-}
-
 static bool make_room(struct observer *o, size_t count)
 {
     if (count <= o->room)
         return true;
-    struct counters_job *bigger = realloc(o->sample, count * sizeof(*bigger));
-    if (!bigger)
+    struct look *look = realloc(o->look, count * sizeof(*look));
+    if (!look)
         return false;
-    o->sample = bigger;
+    o->look = look;
+    struct attribute_job *share = realloc(o->share, count * sizeof(*share));
+    if (!share)
+        return false;
+    o->share = share;
     o->room = count;
     return true;
 }
 
-static void advance_sections(struct observer *o, struct job_table *jobs,
-                             const struct node_options *options)
+/* JOB had its CPUs for the whole interval, and if BEFORE is its section now,
+ * did work in that one alone. */
+static void add_look(struct observer *o, size_t i, struct job *job,
+                     struct section *before)
 {
-    for (struct job *j = jobs->first; j; j = j->next) {
-        struct section *s = j->section;
-        if (!s || !section_advance(s, o->counters, options->profile_ns))
-            continue;
-        if (s->profile)
-            log_info("job %u: section %016llx+%llx%s known: effective rho %.3f",
-                     j->id, (unsigned long long)s->object_id,
-                     (unsigned long long)s->offset,
-                     s->folded ? " (short ones)" : "", s->rho);
+    struct look *look = &o->look[i];
+
+    *look = (struct look){.job = job,
+                          .section = before == job->section ? before : NULL,
+                          .dop = topology_count_cores(o->topology, &job->cpus)};
+    o->share[i] = (struct attribute_job){.id = job->id, .cpus = job->cpus};
+    for (const struct process *p = job->processes; p && look->section;
+         p = p->next)
+        process_add_work(p, before->folded, before->object_id, before->offset,
+                         look->work);
+}
+
+static void advance_section(const struct observer *o, const struct job *job,
+                            const struct node_options *options)
+{
+    struct section *s = job->section;
+
+    if (!s || !section_advance(s, o->counters, options->profile_ns) ||
+        !s->profile)
+        return;
+    log_info("job %u: section %016llx+%llx%s known from %s: effective rho %.3f",
+             job->id, (unsigned long long)s->object_id,
+             (unsigned long long)s->offset, s->folded ? " (short ones)" : "",
+             s->fit.from, s->fit.rho);
+}
+
+/* Count what happened in ELAPSED_NS, and give each of COUNT jobs its part. */
+static void measure(struct observer *o, const struct node_options *options,
+                    size_t count, uint64_t elapsed_ns)
+{
+    const struct sample *sample;
+    struct errtext err = {""};
+
+    if (counters_sample(o->counters, elapsed_ns, &sample, &err) < 0)
+        log_warn("counters: %s", err.text);
+    if (elapsed_ns < MIN_INTERVAL_NS || !count ||
+        attribute(counters_setup(o->counters), sample, o->share, count) < 0)
+        count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct look *look = &o->look[i];
+        struct attribute_job *share = &o->share[i];
+        if (share->energy_j > 0)
+            look->job->energy_j += share->energy_j;
+        if (look->section) {
+            measure_add(&look->section->measure, look->dop, elapsed_ns,
+                        look->work);
+            if (share->loop)
+                measure_add_loop(&look->section->measure, look->dop,
+                                 share->loop);
+            advance_section(o, look->job, options);
+        }
+        loop_free(share->loop);
+        share->loop = NULL;
     }
 }
+
+/* ---- who has which CPUs ------------------------------------------------- */
+
+static void hash(uint64_t *h, const void *data, size_t size)
+{
+    const unsigned char *byte = data;
+
+    for (size_t i = 0; i < size; i++)
+        *h = (*h ^ byte[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
+}
+
+static size_t add_pid(int32_t *pids, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] == pid)
+            return count;
+    pids[count] = pid;
+    return count + 1;
+}
+
+/* All processes of JOB that are known, in PIDS if not NULL; at most so many as
+ * are returned. */
+static size_t collect_pids(const struct job *job, int32_t *pids)
+{
+    size_t count = 0;
+
+    for (const struct task *t = job->tasks; t; t = t->next)
+        count = pids ? add_pid(pids, count, t->pid) : count + 1;
+    for (const struct process *p = job->processes; p; p = p->next)
+        count = pids ? add_pid(pids, count, p->pid) : count + 1;
+    for (const struct tracked *t = job->tracked; t; t = t->next)
+        if (!t->dead)
+            count = pids ? add_pid(pids, count, t->pid) : count + 1;
+    return count;
+}
+
+/* Tell the counters who has what, if that has changed. */
+static void assign(struct observer *o, const struct job_table *jobs)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    struct counters_job list[jobs->count ? jobs->count : 1];
+    size_t count = 0, room = 0;
+    struct errtext err = {""};
+
+    for (const struct job *j = jobs->first; j; j = j->next)
+        room += collect_pids(j, NULL);
+    int32_t *pids = malloc((room ? room : 1) * sizeof(*pids)), *next = pids;
+    for (const struct job *j = jobs->first; pids && j; j = j->next) {
+        if (!job_live(j))
+            continue;
+        size_t n = collect_pids(j, next);
+        list[count++] = (struct counters_job){
+            .id = j->id, .cpus = j->cpus, .pids = next, .count = n};
+        hash(&h, &j->id, sizeof(j->id));
+        hash(&h, &j->cpus, sizeof(j->cpus));
+        hash(&h, next, n * sizeof(*next));
+        next += n;
+    }
+    if (pids && h != o->assigned &&
+        counters_assign(o->counters, list, count, &err) < 0)
+        log_warn("counters: %s", err.text);
+    o->assigned = h;
+    free(pids);
+}
+
+/* ---- all together ------------------------------------------------------- */
 
 void observer_update(struct observer *o, struct job_table *jobs,
                      const struct node_options *options, uint64_t now_ns)
 {
     uint64_t elapsed_ns = o->last_ns ? now_ns - o->last_ns : 0;
-    size_t samples = 0;
+    size_t count = 0;
     bool room = make_room(o, jobs->count);
 
     for (struct job *j = jobs->first; j; j = j->next) {
@@ -189,13 +304,11 @@ void observer_update(struct observer *o, struct job_table *jobs,
         if (!job_live(j)) /* ends with this look */
             continue;
         observe_job(j, options, now_ns);
-        if (room && before && before == j->section && !j->parked &&
-            !cpuset_empty(&j->cpus) && j->changed_ns <= o->last_ns &&
-            elapsed_ns >= MIN_INTERVAL_NS)
-            fill_sample(o, j, before, &o->sample[samples++]);
+        if (room && !j->parked && !cpuset_empty(&j->cpus) &&
+            j->changed_ns <= o->last_ns)
+            add_look(o, count++, j, before);
     }
     o->last_ns = now_ns;
-    if (samples &&
-        counters_sample(o->counters, o->sample, samples, elapsed_ns, NULL) == 0)
-        advance_sections(o, jobs, options);
+    measure(o, options, count, elapsed_ns);
+    assign(o, jobs);
 }

@@ -96,12 +96,12 @@ static uint64_t measured_time(const struct measure *m)
     return sum;
 }
 
-bool section_advance(struct section *s, struct counters *counters,
+bool section_advance(struct section *s, const struct counters *counters,
                      uint64_t profile_ns)
 {
     uint64_t enough_ns = profile_ns ? profile_ns : 1;
     uint64_t time_ns = measured_time(&s->measure);
-    double rho = 0;
+    struct counters_fit fit;
 
     /* A known profile stays: reacting to each small change of a measurement
      * would move cores for nothing. */
@@ -111,14 +111,14 @@ bool section_advance(struct section *s, struct counters *counters,
     if (s->state == SECTION_KNOWN && time_ns < 2 * s->fit_time_ns)
         return false;
     struct workload *w =
-        counters_fit(counters, &s->measure, enough_ns, &rho, NULL);
+        counters_profile(counters, &s->measure, enough_ns, &fit, NULL);
     if (!w && errno == EAGAIN)
         return false;
     enum section_state before = s->state;
     s->fit_time_ns = time_ns;
     s->state = SECTION_KNOWN;
     s->profile = w;
-    s->rho = rho;
+    s->fit = fit;
     return w || before != SECTION_KNOWN;
 }
 
@@ -128,6 +128,7 @@ void section_list_clear(struct section_list *list)
         struct section *s = list->first;
         list->first = s->next;
         workload_free(s->profile);
+        measure_clear(&s->measure);
         free(s);
     }
     list->folded = NULL;

@@ -11,10 +11,10 @@
  *
  * A parallel section that is met for the first time is profiled: `clean`, as
  * much of the pool as can be had, then `half` of that, each for the same
- * time.  Two throughputs at two DoPs give its profile, and it is `known`.
- * Whatever else was measured at different DoPs counts as well, so that a
- * section whose DoP changed for another reason may become known without
- * having been profiled.
+ * time.  Two throughputs at two DoPs give its profile, and it is `known`; where
+ * hardware counters explain the throughput, `clean` is enough.  Whatever else
+ * was measured at different DoPs counts as well, so that a section whose DoP
+ * changed for another reason may become known without having been profiled.
  *
  * All parallel regions of a job that are too short to be scheduled one by one
  * (cosched_min_section) share one pseudo-section, the folded one.
@@ -47,7 +47,7 @@ struct section {
     enum section_state state;
     struct measure measure;
     struct workload *profile; /* NULL: not known */
-    double rho;               /* effective load; only with profile */
+    struct counters_fit fit;  /* of the profile; only with it */
     uint64_t fit_time_ns; /* measured time when the last fit was tried */
     struct section *next;
 };
@@ -82,8 +82,8 @@ size_t section_points(const struct section *section, uint64_t profile_ns);
 
 /* After a sample: move on if enough was measured.  Returns true when the state
  * or the profile changed. */
-bool section_advance(struct section *section, struct counters *counters,
-                     uint64_t profile_ns);
+bool section_advance(struct section *section,
+                     const struct counters *counters, uint64_t profile_ns);
 
 /* Free all sections; the list is empty then. */
 void section_list_clear(struct section_list *list);

@@ -40,7 +40,7 @@ static json_t *section_json(const struct job *job)
                                s->folded ? "short" : name, "state",
                                section_state_name(s->state));
     if (s->profile)
-        json_object_set_new(object, "rho", json_real(s->rho));
+        json_object_set_new(object, "rho", json_real(s->fit.rho));
     return object;
 }
 

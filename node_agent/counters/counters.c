@@ -1,16 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Counters: choice of the backend, and measurements per DoP. */
+/* Counters: choice of the backends, samples, and profiles of what they saw. */
+
+#include "config.h"
 
 #include "node_agent/counters/counters.h"
 
-#include <stdbool.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-struct counters {
+#include "node_agent/counters/attribute.h"
+
+#define MAX_OPEN 4     /* the chosen one and supplements */
+#define MOVE_ROUNDS 5  /* loads after which a value that stands still is dead */
+#define NAMES_MAX 128
+
+struct open_backend {
     const struct counters_backend *backend;
     void *state;
+};
+
+struct counters {
+    struct counters_setup setup;
+    char argument[256]; /* of the chosen one */
+    struct open_backend open[MAX_OPEN];
+    size_t count;
+    void *progress; /* state of the fit from work */
+    char names[NAMES_MAX];
+    struct sample *sample, *more;
 };
 
 const struct counters_backend *const counters_backends[] = {
@@ -18,97 +38,416 @@ const struct counters_backend *const counters_backends[] = {
     NULL,
 };
 
-static void append(struct errtext *text, const char *more)
+/* ---- words -------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *help;
+} metrics[COUNTERS_METRICS] = {
+    [COUNTERS_CYCLES] = {"cycles", "cycles of each CPU"},
+    [COUNTERS_STALLED] = {"stalled", "of them, waiting for memory"},
+    [COUNTERS_INSTRUCTIONS] = {"instructions", "instructions of each CPU"},
+    [COUNTERS_LLC_ACCESSES] = {"llc-accesses", "last-level cache accesses"},
+    [COUNTERS_READ_MISSES] = {"read-misses", "reads that missed that cache"},
+    [COUNTERS_LOCALITY] = {"locality", "misses to near and far memory"},
+    [COUNTERS_MEMORY_READS] = {"memory-reads", "lines read at controllers"},
+    [COUNTERS_MEMORY_WRITES] = {"memory-writes", "lines written there"},
+    [COUNTERS_PREFETCHES] = {"prefetches", "prefetches apart from reads"},
+    [COUNTERS_TRAFFIC] = {"traffic", "from each CPU node to each memory"},
+    [COUNTERS_JOB_TRAFFIC] = {"job-traffic", "memory traffic of each job"},
+    [COUNTERS_JOB_LLC] = {"job-llc", "last-level cache held by each job"},
+    [COUNTERS_ENERGY] = {"energy", "energy of each package"},
+    [COUNTERS_WORK] = {"work", "work that the jobs report"},
+};
+
+const char *counters_metric_name(enum counters_metric metric)
 {
-    if (!text)
+    return metrics[metric].name;
+}
+
+const char *counters_metric_help(enum counters_metric metric)
+{
+    return metrics[metric].help;
+}
+
+/* Reasons, one after the other, as far as there is room. */
+struct reason {
+    char *text;
+    size_t size, used;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct reason *r,
+                                                      const char *format, ...)
+{
+    va_list ap;
+
+    if (!r->text || r->used + 3 >= r->size)
         return;
-    size_t used = strlen(text->text);
-    snprintf(text->text + used, sizeof(text->text) - used, "%s%s",
-             used ? "; " : "", more);
+    if (r->used)
+        r->used += (size_t)snprintf(r->text + r->used, r->size - r->used, "; ");
+    va_start(ap, format);
+    int n = vsnprintf(r->text + r->used, r->size - r->used, format, ap);
+    va_end(ap);
+    r->used += n > 0 ? (size_t)n : 0;
+    if (r->used >= r->size)
+        r->used = r->size - 1;
 }
 
-struct counters *counters_open(const char *name, const struct machine *machine,
-                               const struct cosched_cpuset *cpus,
-                               struct errtext *reason, struct errtext *err)
-{
-    struct counters *c = calloc(1, sizeof(*c));
-    bool known = !strcmp(name, "auto");
+/* ---- setup -------------------------------------------------------------- */
 
-    if (!c)
-        return NULL;
-    if (reason)
-        reason->text[0] = '\0';
-    for (size_t i = 0; counters_backends[i]; i++) {
-        const struct counters_backend *b = counters_backends[i];
-        struct errtext why = {""};
-        if (strcmp(name, "auto") && strcmp(name, b->name))
-            continue;
-        known = true;
-        if (b->open(machine, cpus, &c->state, &why) == 0) {
-            c->backend = b;
-            append(reason, b->help);
-            return c;
-        }
-        append(reason, why.text);
+void counters_setup_init(struct counters_setup *setup,
+                         const struct machine *machine,
+                         const struct cosched_cpuset *cpus)
+{
+    *setup = (struct counters_setup){
+        .machine = machine,
+        .cpu_node = machine->cpu_node,
+        .packages = 1,
+        .cpus = cpus,
+        .events = COSCHED_EVENTSDIR,
+        .libexec = COSCHED_LIBEXECDIR,
+        .sysfs = "/sys",
+        .procfs = "/proc",
+        .argument = "",
+    };
+}
+
+#define LOAD_BYTES (16 << 20) /* more than most caches' share of one core */
+#define LOAD_PASSES 3
+
+void counters_load(const struct counters_setup *setup)
+{
+    volatile char *memory = malloc(LOAD_BYTES);
+    struct timespec t;
+
+    (void)setup;
+    for (int pass = 0; memory && pass < LOAD_PASSES; pass++)
+        for (size_t i = 0; i < LOAD_BYTES; i += SAMPLE_LINE_BYTES)
+            memory[i] = (char)(memory[i] + pass);
+    free((void *)memory);
+    /* Energy counters step each millisecond. */
+    t = (struct timespec){.tv_nsec = 2000000};
+    nanosleep(&t, NULL);
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static struct sample *new_sample(const struct counters_setup *setup)
+{
+    return sample_new(setup->machine->cpus, setup->machine->cpu_nodes,
+                      setup->machine->mem_nodes, setup->packages);
+}
+
+/* True when any of COUNT doubles at VALUES is known and not 0. */
+static bool any_moved(const void *values, size_t count)
+{
+    const double *v = values;
+
+    for (size_t i = 0; i < count; i++)
+        if (v[i] > 0)
+            return true;
+    return false;
+}
+
+static bool moved(const struct sample *s)
+{
+    size_t pairs = s->cpu_nodes * s->mem_nodes;
+
+    return any_moved(s->cpu, s->cpus * sizeof(*s->cpu) / sizeof(double)) ||
+           any_moved(s->memory,
+                     s->mem_nodes * sizeof(*s->memory) / sizeof(double)) ||
+           any_moved(s->traffic, pairs * sizeof(*s->traffic) / sizeof(double)) ||
+           any_moved(s->energy_j, s->packages) ||
+           any_moved(s->group, s->groups * s->cpu_nodes *
+                                   sizeof(*s->group) / sizeof(double));
+}
+
+/* Do the values of an open backend move when something happens? */
+static bool moves(struct counters *c, const struct counters_backend *b,
+                  void *state)
+{
+    if (!b->sample || b->flags & COUNTERS_STILL)
+        return true;
+    for (int i = 0; i < MOVE_ROUNDS; i++) {
+        if (c->setup.load)
+            c->setup.load(&c->setup);
+        else
+            counters_load(&c->setup);
+        sample_clear(c->more);
+        c->more->time_ns = 1;
+        b->sample(state, c->more, NULL);
+        if (moved(c->more))
+            return true;
     }
-    free(c);
-    if (!known)
-        errtext_set(err, EINVAL, "counters %s: no such backend", name);
-    else
-        errtext_set(err, ENOTSUP, "counters %s: none works here", name);
-    return NULL;
+    return false;
 }
 
-const char *counters_name(const struct counters *c)
+/* Open B; CHECK: only if its values move. */
+static int open_one(struct counters *c, const struct counters_backend *b,
+                    bool check, struct errtext *err)
 {
-    return c->backend->name;
+    struct open_backend *o = &c->open[c->count];
+
+    if (c->count == MAX_OPEN)
+        return errtext_set(err, ENOSPC, "%s: too many at a time", b->name);
+    err->text[0] = '\0';
+    if (b->open(&c->setup, &o->state, err) < 0) {
+        if (!err->text[0])
+            errtext_set(err, errno, "%s: %s", b->name, strerror(errno));
+        return -1;
+    }
+    if (check && !moves(c, b, o->state)) {
+        b->close(o->state);
+        return errtext_set(err, ENOTSUP,
+                           "%s: opens, but its values do not move under load",
+                           b->name);
+    }
+    o->backend = b;
+    c->count++;
+    size_t used = strlen(c->names);
+    snprintf(c->names + used, sizeof(c->names) - used, "%s%s",
+             used ? " + " : "", b->name);
+    return 0;
 }
 
-int counters_sample(struct counters *c, struct counters_job *jobs, size_t count,
-                    uint64_t elapsed_ns, struct errtext *err)
+static int open_auto(struct counters *c, struct reason *reason,
+                     struct errtext *err)
 {
-    return c->backend->sample(c->state, jobs, count, elapsed_ns, err);
+    struct errtext why;
+
+    for (size_t i = 0; c->setup.backends[i]; i++) {
+        const struct counters_backend *b = c->setup.backends[i];
+        if (!(b->flags & COUNTERS_AUTO))
+            continue;
+        if (open_one(c, b, true, &why) == 0) {
+            say(reason, "chose %s: %s", b->name, b->help);
+            return 0;
+        }
+        say(reason, "not %s", why.text);
+    }
+    return errtext_set(err, ENOTSUP, "counters auto: none works here");
 }
 
-struct workload *counters_fit(struct counters *c, const struct measure *measure,
-                              uint64_t enough_ns, double *rho,
-                              struct errtext *err)
+/* NAME of NAME:ARGUMENT, whose argument goes into the setup. */
+static int open_named(struct counters *c, const char *specification,
+                      struct reason *reason, struct errtext *err)
 {
-    return c->backend->fit(c->state, measure, enough_ns, rho, err);
+    const char *colon = strchr(specification, ':');
+    size_t length = colon ? (size_t)(colon - specification)
+                          : strlen(specification);
+    struct errtext why;
+
+    if (colon && snprintf(c->argument, sizeof(c->argument), "%s", colon + 1) >=
+                     (int)sizeof(c->argument))
+        return errtext_set(err, EINVAL, "counters %.40s...: too long",
+                           specification);
+    c->setup.argument = c->argument;
+    for (size_t i = 0; c->setup.backends[i]; i++) {
+        const struct counters_backend *b = c->setup.backends[i];
+        if (strlen(b->name) != length ||
+            strncmp(b->name, specification, length))
+            continue;
+        if (open_one(c, b, false, &why) < 0)
+            return errtext_set(err, errno, "counters %.60s: %.120s",
+                               specification, why.text);
+        say(reason, "asked for %s: %s", b->name, b->help);
+        return 0;
+    }
+    return errtext_set(err, EINVAL, "counters %.100s: no such backend",
+                       specification);
+}
+
+static void open_supplements(struct counters *c, struct reason *reason)
+{
+    struct errtext why;
+
+    if (c->open[0].backend->flags & COUNTERS_COMPLETE)
+        return;
+    c->setup.argument = "";
+    for (size_t i = 0; c->setup.backends[i]; i++) {
+        const struct counters_backend *b = c->setup.backends[i];
+        if (!(b->flags & COUNTERS_SUPPLEMENT) || b == c->open[0].backend)
+            continue;
+        if (open_one(c, b, true, &why) == 0)
+            say(reason, "with %s: %s", b->name, b->help);
+        else
+            say(reason, "without %s", why.text);
+    }
+}
+
+struct counters *counters_open(const char *specification,
+                               const struct counters_setup *setup,
+                               char *reason, size_t reason_size,
+                               struct errtext *err)
+{
+    struct reason r = {reason, reason_size, 0};
+    struct counters *c = calloc(1, sizeof(*c));
+
+    if (reason_size)
+        reason[0] = '\0';
+    if (!c) {
+        errtext_set(err, ENOMEM, "counters: out of memory");
+        return NULL;
+    }
+    c->setup = *setup;
+    if (!c->setup.backends)
+        c->setup.backends = counters_backends;
+    if (!(c->sample = new_sample(setup)) || !(c->more = new_sample(setup)) ||
+        counters_progress.open(&c->setup, &c->progress, err) < 0) {
+        counters_close(c);
+        errtext_set(err, ENOMEM, "counters: out of memory");
+        return NULL;
+    }
+    int rc = !strcmp(specification, "auto")
+                 ? open_auto(c, &r, err)
+                 : open_named(c, specification, &r, err);
+    if (rc < 0) {
+        int saved = errno;
+        counters_close(c);
+        errno = saved;
+        return NULL;
+    }
+    open_supplements(c, &r);
+    return c;
 }
 
 void counters_close(struct counters *c)
 {
     if (!c)
         return;
-    c->backend->close(c->state);
+    while (c->count > 0) {
+        struct open_backend *o = &c->open[--c->count];
+        o->backend->close(o->state);
+    }
+    if (c->progress)
+        counters_progress.close(c->progress);
+    sample_free(c->sample);
+    sample_free(c->more);
     free(c);
 }
 
-const struct measure_point *measure_find(const struct measure *m, size_t dop)
+/* ---- what there is ------------------------------------------------------ */
+
+const char *counters_name(const struct counters *c)
 {
-    for (size_t i = 0; i < MEASURE_POINTS; i++)
-        if (m->point[i].dop == dop && dop)
-            return &m->point[i];
-    return NULL;
+    return c->open[0].backend->name;
 }
 
-void measure_add(struct measure *m, size_t dop, uint64_t time_ns,
-                 const double work[COUNTERS_UNITS])
+const char *counters_names(const struct counters *c)
 {
-    struct measure_point *p = (struct measure_point *)measure_find(m, dop);
+    return c->names;
+}
 
-    if (!dop)
-        return;
-    if (!p) {
-        p = &m->point[0];
-        for (size_t i = 1; i < MEASURE_POINTS; i++)
-            if (m->point[i].time_ns < p->time_ns)
-                p = &m->point[i];
-        memset(p, 0, sizeof(*p));
-        p->dop = dop;
+const struct counters_setup *counters_setup(const struct counters *c)
+{
+    return &c->setup;
+}
+
+void counters_describe(const struct counters *c,
+                       struct counters_ability *ability)
+{
+    struct counters_ability one[COUNTERS_METRICS];
+
+    memset(ability, 0, COUNTERS_METRICS * sizeof(*ability));
+    for (size_t i = 0; i < c->count; i++) {
+        memset(one, 0, sizeof(one));
+        c->open[i].backend->describe(c->open[i].state, one);
+        for (size_t m = 0; m < COUNTERS_METRICS; m++)
+            if (!ability[m].can && (one[m].can || !ability[m].why[0]))
+                ability[m] = one[m];
     }
-    p->time_ns += time_ns;
-    for (size_t u = 0; u < COUNTERS_UNITS; u++)
-        p->work[u] += work[u];
+    counters_progress.describe(c->progress, one);
+    ability[COUNTERS_WORK] = one[COUNTERS_WORK];
+}
+
+size_t counters_points(const struct counters *c)
+{
+    struct counters_ability a[COUNTERS_METRICS];
+
+    counters_describe(c, a);
+    if (a[COUNTERS_CYCLES].can && a[COUNTERS_STALLED].can)
+        return 1;
+    /* Times of requests are needed to turn numbers of them into stalls. */
+    return c->setup.calibrated &&
+                   (a[COUNTERS_READ_MISSES].can || a[COUNTERS_JOB_TRAFFIC].can)
+               ? 1
+               : 2;
+}
+
+/* ---- counting ----------------------------------------------------------- */
+
+int counters_assign(struct counters *c, const struct counters_job *jobs,
+                    size_t count, struct errtext *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < c->count; i++) {
+        const struct open_backend *o = &c->open[i];
+        if (o->backend->assign &&
+            o->backend->assign(o->state, jobs, count, rc ? NULL : err) < 0)
+            rc = -1;
+    }
+    return rc;
+}
+
+int counters_sample(struct counters *c, uint64_t elapsed_ns,
+                    const struct sample **sample, struct errtext *err)
+{
+    int rc = 0;
+
+    sample_set_groups(c->sample, NULL, 0);
+    sample_clear(c->sample);
+    c->sample->time_ns = elapsed_ns;
+    for (size_t i = 0; i < c->count; i++) {
+        struct open_backend *o = &c->open[i];
+        struct sample *s = i ? c->more : c->sample;
+        if (!o->backend->sample)
+            continue;
+        if (i) {
+            sample_set_groups(s, NULL, 0);
+            sample_clear(s);
+            s->time_ns = elapsed_ns;
+        }
+        if (o->backend->sample(o->state, s, rc ? NULL : err) < 0)
+            rc = -1;
+        if (i)
+            sample_fill(c->sample, s);
+    }
+    *sample = c->sample;
+    return rc;
+}
+
+/* ---- profiles ----------------------------------------------------------- */
+
+/* The loop counted for longest. */
+static const struct loop *best_loop(const struct measure *m, uint64_t enough_ns)
+{
+    const struct loop *best = NULL;
+
+    for (size_t i = 0; i < MEASURE_POINTS; i++) {
+        const struct loop *l = m->point[i].loop;
+        if (l && l->total_us * 1e3 >= (double)enough_ns &&
+            (!best || l->total_us > best->total_us))
+            best = l;
+    }
+    return best;
+}
+
+struct workload *counters_profile(const struct counters *c,
+                                  const struct measure *measure,
+                                  uint64_t enough_ns, struct counters_fit *fit,
+                                  struct errtext *err)
+{
+    const struct loop *loop = best_loop(measure, enough_ns);
+
+    *fit = (struct counters_fit){.from = "counters", .points = 1};
+    if (loop) {
+        struct workload *w = attribute_profile(
+            c->setup.machine, c->setup.calibrated, loop, &fit->rho);
+        if (w) {
+            fit->low = fit->high = fit->rho;
+            return w;
+        }
+    }
+    *fit = (struct counters_fit){.from = "work"};
+    return counters_progress.fit(c->progress, measure, enough_ns, fit, err);
 }

@@ -1,111 +1,208 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Counters: where the profile of a section comes from. */
+/* Counters: what the node's hardware can tell about its jobs, and how. */
 
 #ifndef COSCHED_COUNTERS_H
 #define COSCHED_COUNTERS_H
 
 /* Concept
  *
- * A backend turns what happened in the time between two samples into a
- * measurement of the section that each job was running, and measurements into
- * the model's workload.  Hardware backends count events on the CPUs that a
- * job had; `progress` needs no hardware: it uses the work that the
- * cooperative runtime reports, at two or more DoPs.
+ * A backend (one file, one descriptor) counts on the node and knows nothing of
+ * sections or profiles:
  *
- * The scheduler calls counters_sample() at each epoch and right before it
- * changes an allotment, so that within an interval every job had one CPU set.
- * Backends neither print nor keep pointers into what they were given.
+ *     open ──> assign (each change of allotments) ──> sample ──> ... ──> close
+ *
+ * sample() delivers the increments since the sample before, or since open().
+ * The agent samples at each epoch and right before it changes an allotment, so
+ * that in each interval every core had one job; attribute.h then says what each
+ * job did.  Profiles come of that (counters_profile()): one DoP is enough where
+ * LLC misses or traffic per job are counted, else the reported work at two or
+ * more DoPs decides (`progress`).
+ *
+ * What goes wrong while running is the backend's to survive: a CPU goes offline
+ * or comes back, permission is withdrawn, another tool takes the counters.  The
+ * values concerned are NAN from then on and sample() returns -1 with the reason
+ * once, 0 in later calls (also when they are back).  It never blocks, prints,
+ * exits or keeps pointers into what it was given but the setup.
+ *
+ * Several backends may be open at a time: the first one chosen, and supplements
+ * (energy; traffic by job) that fill in what it leaves NAN.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "model/machine.h"
 #include "model/workload.h"
+#include "node_agent/counters/measure.h"
+#include "node_agent/counters/sample.h"
 #include "protocol/errtext.h"
 #include "protocol/layout.h"
 
-/* Work that a cooperative runtime reports, coarsest last. */
-enum counters_unit {
-    COUNTERS_ITERATIONS,
-    COUNTERS_BARRIERS,
-    COUNTERS_ULTS,
-    COUNTERS_ENTRIES,
-    COUNTERS_UNITS, /* number of units */
+/* What a backend may or may not measure. */
+enum counters_metric {
+    COUNTERS_CYCLES,        /* per CPU */
+    COUNTERS_STALLED,
+    COUNTERS_INSTRUCTIONS,
+    COUNTERS_LLC_ACCESSES,
+    COUNTERS_READ_MISSES,
+    COUNTERS_LOCALITY,      /* misses local and remote */
+    COUNTERS_MEMORY_READS,  /* per memory node */
+    COUNTERS_MEMORY_WRITES,
+    COUNTERS_PREFETCHES,
+    COUNTERS_TRAFFIC,       /* per CPU node and memory node */
+    COUNTERS_JOB_TRAFFIC,   /* per job */
+    COUNTERS_JOB_LLC,
+    COUNTERS_ENERGY,        /* per package */
+    COUNTERS_WORK,          /* from the jobs' own reports */
+    COUNTERS_METRICS,       /* number of metrics */
 };
 
-#define MEASURE_POINTS 8 /* DoPs remembered per section */
-
-/* What was measured of one section, per DoP. */
-struct measure_point {
-    size_t dop;       /* cores; 0: unused */
-    uint64_t time_ns; /* wall time at this DoP */
-    double work[COUNTERS_UNITS];
+struct counters_ability {
+    bool can;
+    bool shared;   /* of a whole socket or memory node: all jobs together */
+    char why[160]; /* the event that gives it, or why not */
 };
 
-struct measure {
-    struct measure_point point[MEASURE_POINTS];
-};
-
-/* One job in the interval that ends with a sample. */
+/* A job and the CPUs that it has from now on. */
 struct counters_job {
     uint32_t id;
-    struct cosched_cpuset cpus; /* that it had */
-    size_t dop;                 /* cores among them, > 0 */
-    double work[COUNTERS_UNITS]; /* done in its section, from its reports */
-    struct measure *measure;     /* of its section, updated by the sample */
+    struct cosched_cpuset cpus;
+    const int32_t *pids; /* [count] of its processes, for backends that tag */
+    size_t count;        /* tasks; may be 0 */
 };
 
-struct counters;
+struct counters_backend;
+
+/* The node.  All pointers outlive the counters. */
+struct counters_setup {
+    const struct machine *machine; /* the model's */
+    bool calibrated;       /* its service times were measured */
+    const int *cpu_node;   /* [machine->cpus] of all CPUs, -1: hole */
+    const int *package;    /* [machine->cpus] likewise; NULL: all are in 0 */
+    size_t packages;       /* >= 1 */
+    const struct cosched_cpuset *cpus; /* to count on */
+    const char *cpu_model; /* "family-model-stepping" for event sets: "6-85-7";
+                              NULL: unknown */
+    const char *events;    /* directory of event sets */
+    const char *libexec;   /* directory of helper programs */
+    const char *sysfs;     /* "/sys" */
+    const char *procfs;    /* "/proc" */
+    const char *argument;  /* what follows "NAME:" in the specification, "" */
+    const struct counters_backend *const *backends; /* NULL: counters_backends;
+                              others for tests */
+    void (*load)(const struct counters_setup *setup); /* make values move; NULL:
+                              counters_load() */
+};
+
+enum {
+    COUNTERS_AUTO = 1,       /* `auto` may choose it */
+    COUNTERS_SUPPLEMENT = 2, /* fills in what the chosen one lacks */
+    COUNTERS_COMPLETE = 4,   /* not to be mixed with others */
+    COUNTERS_STILL = 8,      /* need not move to be good: has no values */
+};
+
+/* A profile and how sure it is. */
+struct counters_fit {
+    double rho;       /* effective load of the busiest station */
+    double low, high; /* its confidence interval; equal to rho: not known */
+    size_t points;    /* DoPs that it is from */
+    const char *from; /* "counters" or "work" */
+};
 
 struct counters_backend {
-    const char *name; /* as in status */
+    const char *name; /* as in --counters */
     const char *help; /* one line */
-    /* Start counting on CPUS of MACHINE.  *STATE is the backend's own.  -1 with
-     * errno ENOTSUP and the reason when it cannot work on this node. */
-    int (*open)(const struct machine *machine,
-                const struct cosched_cpuset *cpus, void **state,
+    unsigned flags;
+    /* Start counting on SETUP->cpus.  *STATE is the backend's own.  -1 with
+     * errno ENOTSUP (not here), EACCES/EPERM (not permitted), EBUSY (another
+     * tool has the counters), EINVAL (argument) or another, and the reason. */
+    int (*open)(const struct counters_setup *setup, void **state,
                 struct errtext *err);
-    /* Add what happened in the last ELAPSED_NS to the jobs' measures. */
-    int (*sample)(void *state, struct counters_job *jobs, size_t count,
-                  uint64_t elapsed_ns, struct errtext *err);
-    /* A workload from MEASURE, using points of at least ENOUGH_NS.  NULL with
-     * errno EAGAIN when there is not enough data, EDOM when the data cannot be
-     * explained.  *RHO is the effective load of the busiest station. */
-    struct workload *(*fit)(void *state, const struct measure *measure,
-                            uint64_t enough_ns, double *rho,
+    /* The jobs have other CPUs or processes from now on.  May be NULL. */
+    int (*assign)(void *state, const struct counters_job *jobs, size_t count,
+                  struct errtext *err);
+    /* Set what was counted in *SAMPLE, which comes with all values NAN and its
+     * time set.  May be NULL: nothing is.  -1: as above; what was set counts. */
+    int (*sample)(void *state, struct sample *sample, struct errtext *err);
+    /* Fill ABILITY[COUNTERS_METRICS], which comes with nothing possible and no
+     * reasons. */
+    void (*describe)(const void *state, struct counters_ability *ability);
+    /* A workload from MEASURE in a way of its own, using points of at least
+     * ENOUGH_NS; NULL where there is none (counters).  NULL with errno EAGAIN
+     * when there is not enough data, EDOM when the data cannot be explained. */
+    struct workload *(*fit)(const void *state, const struct measure *measure,
+                            uint64_t enough_ns, struct counters_fit *fit,
                             struct errtext *err);
     void (*close)(void *state);
 };
 
-/* All backends, best first, terminated by NULL. */
+/* All backends in order of precision, terminated by NULL. */
 extern const struct counters_backend *const counters_backends[];
 extern const struct counters_backend counters_progress;
 
-/* Open the backend called NAME, or the first that works for "auto"; REASON (may
- * be NULL) says which and why others were passed over.  NULL with errno EINVAL
- * (no such backend) or ENOTSUP. */
-struct counters *counters_open(const char *name, const struct machine *machine,
-                               const struct cosched_cpuset *cpus,
-                               struct errtext *reason, struct errtext *err);
+struct counters;
+
+/* Open what SPECIFICATION says: "auto", or a backend's NAME or NAME:ARGUMENT.
+ * `auto` takes the first that opens and whose values move under a load of a few
+ * milliseconds.  Supplements are added in both cases.  `progress` always takes
+ * part with its fit.  REASON (may be NULL, REASON_SIZE bytes) says what was
+ * chosen and why others were passed over.  NULL with errno EINVAL (no such
+ * backend), that of the backend's open(), or ENOTSUP when none works. */
+struct counters *counters_open(const char *specification,
+                               const struct counters_setup *setup,
+                               char *reason, size_t reason_size,
+                               struct errtext *err);
+
+/* Name of the chosen backend, e.g. "perf"; with all that are open: "perf +
+ * powercap". */
 const char *counters_name(const struct counters *counters);
-int counters_sample(struct counters *counters, struct counters_job *jobs,
-                    size_t count, uint64_t elapsed_ns, struct errtext *err);
-struct workload *counters_fit(struct counters *counters,
-                              const struct measure *measure,
-                              uint64_t enough_ns, double *rho,
-                              struct errtext *err);
+const char *counters_names(const struct counters *counters);
+
+/* The setup that it was opened with. */
+const struct counters_setup *counters_setup(const struct counters *counters);
+
+/* What the open backends together can measure; ABILITY[COUNTERS_METRICS]. */
+void counters_describe(const struct counters *counters,
+                       struct counters_ability *ability);
+
+/* DoPs that a profile needs: 1 while hardware counts for it, else 2. */
+size_t counters_points(const struct counters *counters);
+
+/* Jobs' CPUs and processes from now on. */
+int counters_assign(struct counters *counters, const struct counters_job *jobs,
+                    size_t count, struct errtext *err);
+
+/* What happened in the last ELAPSED_NS: the sample, which is the counters' and
+ * valid until the next call.  -1 is no failure but news: *ERR says once what
+ * can no longer be measured; the sample counts all the same. */
+int counters_sample(struct counters *counters, uint64_t elapsed_ns,
+                    const struct sample **sample, struct errtext *err);
+
+/* A profile from MEASURE: from its loop profiles of at least ENOUGH_NS, else
+ * from its work.  Errors as of the backends' fit(). */
+struct workload *counters_profile(const struct counters *counters,
+                                  const struct measure *measure,
+                                  uint64_t enough_ns, struct counters_fit *fit,
+                                  struct errtext *err);
+
 /* Takes NULL. */
 void counters_close(struct counters *counters);
 
-/* The point of MEASURE for DOP, or NULL. */
-const struct measure_point *measure_find(const struct measure *measure,
-                                         size_t dop);
+/* "cycles", "stalled", ... as in coschedctl counters; and one line of what it
+ * is. */
+const char *counters_metric_name(enum counters_metric metric);
+const char *counters_metric_help(enum counters_metric metric);
 
-/* Add TIME_NS and WORK at DOP.  When all points are taken, the one with the
- * least time makes room. */
-void measure_add(struct measure *measure, size_t dop, uint64_t time_ns,
-                 const double work[COUNTERS_UNITS]);
+/* Keep memory and core busy for a few milliseconds of CPU time, on one CPU of
+ * SETUP where the caller may run there. */
+void counters_load(const struct counters_setup *setup);
+
+/* The setup for MACHINE with all CPUs of CPUS in one package, and everything
+ * else as on the node itself. */
+void counters_setup_init(struct counters_setup *setup,
+                         const struct machine *machine,
+                         const struct cosched_cpuset *cpus);
 
 #endif /* COSCHED_COUNTERS_H */

@@ -19,29 +19,30 @@ struct progress {
     double service_us; /* of one controller */
 };
 
-static int progress_open(const struct machine *machine,
-                         const struct cosched_cpuset *cpus, void **state,
+static int progress_open(const struct counters_setup *setup, void **state,
                          struct errtext *err)
 {
     struct progress *p = calloc(1, sizeof(*p));
 
-    (void)cpus;
     if (!p)
         return errtext_set(err, ENOMEM, "progress: out of memory");
-    p->mem_nodes = machine->mem_nodes;
-    p->service_us = machine->controller_service_us[0];
+    p->mem_nodes = setup->machine->mem_nodes;
+    p->service_us = setup->machine->controller_service_us[0];
     *state = p;
     return 0;
 }
 
-static int progress_sample(void *state, struct counters_job *jobs, size_t count,
-                           uint64_t elapsed_ns, struct errtext *err)
+static void progress_describe(const void *state,
+                              struct counters_ability *ability)
 {
     (void)state;
-    (void)err;
-    for (size_t i = 0; i < count; i++)
-        measure_add(jobs[i].measure, jobs[i].dop, elapsed_ns, jobs[i].work);
-    return 0;
+    ability[COUNTERS_WORK] = (struct counters_ability){
+        .can = true,
+        .why = "reports of cooperative jobs, at two or more DoPs"};
+    for (size_t i = 0; i < COUNTERS_METRICS; i++)
+        if (i != COUNTERS_WORK)
+            snprintf(ability[i].why, sizeof(ability[i].why),
+                     "no hardware is counted");
 }
 
 /* True when POINT was measured for long enough. */
@@ -72,8 +73,10 @@ static enum counters_unit choose_unit(const struct measure *m,
     return best;
 }
 
-static struct workload *progress_fit(void *state, const struct measure *measure,
-                                     uint64_t enough_ns, double *rho,
+static struct workload *progress_fit(const void *state,
+                                     const struct measure *measure,
+                                     uint64_t enough_ns,
+                                     struct counters_fit *result,
                                      struct errtext *err)
 {
     const struct progress *p = state;
@@ -110,7 +113,8 @@ static struct workload *progress_fit(void *state, const struct measure *measure,
                     count, (int)rc);
         return NULL;
     }
-    *rho = fit.rho;
+    result->rho = result->low = result->high = fit.rho;
+    result->points = count;
     struct workload *w = workload_new_rho(p->mem_nodes, fit.rho, p->service_us);
     if (!w)
         errtext_set(err, EDOM, "no workload for an effective rho of %g",
@@ -125,9 +129,10 @@ static void progress_close(void *state)
 
 const struct counters_backend counters_progress = {
     .name = "progress",
-    .help = "progress: work reported by the jobs at several numbers of cores",
+    .help = "work reported by the jobs at several numbers of cores",
+    .flags = COUNTERS_AUTO | COUNTERS_STILL,
     .open = progress_open,
-    .sample = progress_sample,
+    .describe = progress_describe,
     .fit = progress_fit,
     .close = progress_close,
 };

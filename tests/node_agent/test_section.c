@@ -16,6 +16,8 @@
 
 struct fixture {
     struct machine *machine;
+    struct cosched_cpuset cpus;
+    struct counters_setup setup;
     struct counters *counters;
     struct section_list list;
     struct section *section;
@@ -24,10 +26,11 @@ struct fixture {
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    struct cosched_cpuset cpus = {{0xffff}};
 
     f->machine = machine_new_uniform(2, 8, 1);
-    f->counters = counters_open("auto", f->machine, &cpus, NULL, NULL);
+    f->cpus.word[0] = 0xffff;
+    counters_setup_init(&f->setup, f->machine, &f->cpus);
+    f->counters = counters_open("progress", &f->setup, NULL, 0, NULL);
     f->section = section_find(&f->list, 1, 0x40);
     *state = f;
     return !f->machine || !f->counters || !f->section;
@@ -49,13 +52,13 @@ static int teardown(void **state)
 static bool epoch(struct fixture *f, size_t dop, double rho, double rate,
                   double error)
 {
-    struct counters_job job = {.id = 1, .dop = dop};
+    double work[COUNTERS_UNITS] = {
+        [COUNTERS_ITERATIONS] =
+            rate * 0.05 * station_speedup(dop, rho) * error,
+        [COUNTERS_BARRIERS] = 1,
+    };
 
-    job.measure = &f->section->measure;
-    job.work[COUNTERS_ITERATIONS] =
-        rate * 0.05 * station_speedup(dop, rho) * error;
-    job.work[COUNTERS_BARRIERS] = 1;
-    assert_int_equal(counters_sample(f->counters, &job, 1, EPOCH, NULL), 0);
+    measure_add(&f->section->measure, dop, EPOCH, work);
     return section_advance(f->section, f->counters, PROFILE);
 }
 
@@ -109,7 +112,7 @@ static void test_rho(void **state)
         f->section = section_find(&f->list, 2, i);
         assert_int_equal(profile(f, 16, rhos[i], 0), 6);
         assert_non_null(f->section->profile);
-        assert_true(fabs(f->section->rho - rhos[i]) <= 0.02 * rhos[i] + 1e-3);
+        assert_true(fabs(f->section->fit.rho - rhos[i]) <= 0.02 * rhos[i] + 1e-3);
     }
 }
 
@@ -121,10 +124,10 @@ static void test_noise(void **state)
 
     f->section = section_find(&f->list, 3, 1);
     profile(f, 16, 0.002, 0.02);
-    double light = f->section->rho;
+    double light = f->section->fit.rho;
     f->section = section_find(&f->list, 3, 2);
     profile(f, 16, 0.3, 0.02);
-    assert_true(f->section->rho > 0.2 && f->section->rho < 0.45);
+    assert_true(f->section->fit.rho > 0.2 && f->section->fit.rho < 0.45);
     assert_true(light < 0.03);
 }
 
@@ -200,10 +203,9 @@ static void test_points(void **state)
 static void test_backends(void **state)
 {
     struct fixture *f = *state;
-    struct cosched_cpuset cpus = {{1}};
-    struct errtext err = {""}, why = {""};
+    struct errtext err = {""};
 
-    assert_null(counters_open("abacus", f->machine, &cpus, &why, &err));
+    assert_null(counters_open("abacus", &f->setup, NULL, 0, &err));
     assert_int_equal(errno, EINVAL);
     assert_non_null(strstr(err.text, "abacus"));
     assert_string_equal(counters_name(f->counters), "progress");

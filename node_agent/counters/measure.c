@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What was measured of one section, per number of cores. */
+
+#include "node_agent/counters/measure.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+const struct measure_point *measure_find(const struct measure *m, size_t dop)
+{
+    for (size_t i = 0; i < MEASURE_POINTS; i++)
+        if (m->point[i].dop == dop && dop)
+            return &m->point[i];
+    return NULL;
+}
+
+void measure_add(struct measure *m, size_t dop, uint64_t time_ns,
+                 const double work[COUNTERS_UNITS])
+{
+    struct measure_point *p = (struct measure_point *)measure_find(m, dop);
+
+    if (!dop)
+        return;
+    if (!p) {
+        p = &m->point[0];
+        for (size_t i = 1; i < MEASURE_POINTS; i++)
+            if (m->point[i].time_ns < p->time_ns)
+                p = &m->point[i];
+        loop_free(p->loop);
+        memset(p, 0, sizeof(*p));
+        p->dop = dop;
+    }
+    p->time_ns += time_ns;
+    for (size_t u = 0; u < COUNTERS_UNITS; u++)
+        p->work[u] += work[u];
+}
+
+static bool same_cores(const struct loop *a, const struct loop *b)
+{
+    return a->cpu_nodes == b->cpu_nodes && a->mem_nodes == b->mem_nodes &&
+           !memcmp(a->cores, b->cores, a->cpu_nodes * sizeof(*a->cores));
+}
+
+/* A value that was not known in one of two intervals is not known. */
+static void add_known(double *to, double more)
+{
+    *to = *to > 0 && more > 0 ? *to + more : 0;
+}
+
+static void add(struct loop *to, const struct loop *more)
+{
+    size_t pairs = to->cpu_nodes * to->mem_nodes;
+
+    to->total_us += more->total_us;
+    for (size_t i = 0; i < pairs; i++) {
+        to->requests[i].read += more->requests[i].read;
+        to->requests[i].write += more->requests[i].write;
+        to->requests[i].prefetch += more->requests[i].prefetch;
+        to->read_misses[i] += more->read_misses[i];
+    }
+    for (size_t n = 0; n < to->cpu_nodes; n++) {
+        add_known(&to->llc_accesses[n], more->llc_accesses[n]);
+        add_known(&to->useful_cycles[n], more->useful_cycles[n]);
+        if (to->useful_cycles[n] > 0)
+            to->stalled_cycles[n] += more->stalled_cycles[n];
+        else
+            to->stalled_cycles[n] = 0;
+    }
+}
+
+static struct loop *copy(const struct loop *from)
+{
+    struct loop *l = loop_new(from->cpu_nodes, from->mem_nodes);
+    size_t nodes = from->cpu_nodes, pairs = nodes * from->mem_nodes;
+
+    if (!l)
+        return NULL;
+    l->total_us = from->total_us;
+    l->work = from->work;
+    l->sync_share = from->sync_share;
+    memcpy(l->cores, from->cores, nodes * sizeof(*l->cores));
+    memcpy(l->requests, from->requests, pairs * sizeof(*l->requests));
+    memcpy(l->read_misses, from->read_misses, pairs * sizeof(*l->read_misses));
+    memcpy(l->llc_accesses, from->llc_accesses, nodes * sizeof(double));
+    memcpy(l->useful_cycles, from->useful_cycles, nodes * sizeof(double));
+    memcpy(l->stalled_cycles, from->stalled_cycles, nodes * sizeof(double));
+    return l;
+}
+
+void measure_add_loop(struct measure *m, size_t dop, const struct loop *loop)
+{
+    struct measure_point *p = (struct measure_point *)measure_find(m, dop);
+
+    if (!p)
+        return;
+    if (p->loop && same_cores(p->loop, loop)) {
+        add(p->loop, loop);
+        return;
+    }
+    loop_free(p->loop);
+    p->loop = copy(loop);
+}
+
+void measure_clear(struct measure *m)
+{
+    for (size_t i = 0; i < MEASURE_POINTS; i++)
+        loop_free(m->point[i].loop);
+    memset(m, 0, sizeof(*m));
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What was measured of one section, per number of cores. */
+
+#ifndef COSCHED_MEASURE_H
+#define COSCHED_MEASURE_H
+
+/* Concept
+ *
+ * Two things are collected side by side, at each DoP: the work that the job's
+ * runtime reports, and, where there are hardware counters, the loop profile of
+ * model/loop.h.  The counters never replace the reports: the work tells how
+ * fast the section got on, the counters why.
+ *
+ * A loop profile is of one distribution of the cores over the CPU nodes.  When
+ * a section comes back with another, its profile starts again.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/loop.h"
+
+/* Work that a cooperative runtime reports, coarsest last. */
+enum counters_unit {
+    COUNTERS_ITERATIONS,
+    COUNTERS_BARRIERS,
+    COUNTERS_ULTS,
+    COUNTERS_ENTRIES,
+    COUNTERS_UNITS, /* number of units */
+};
+
+#define MEASURE_POINTS 8 /* DoPs remembered per section */
+
+struct measure_point {
+    size_t dop;       /* cores; 0: unused */
+    uint64_t time_ns; /* wall time at this DoP */
+    double work[COUNTERS_UNITS];
+    struct loop *loop; /* counted in loop->total_us of it; NULL: nothing */
+};
+
+struct measure {
+    struct measure_point point[MEASURE_POINTS];
+};
+
+/* The point of MEASURE for DOP, or NULL. */
+const struct measure_point *measure_find(const struct measure *measure,
+                                         size_t dop);
+
+/* Add TIME_NS and WORK at DOP.  When all points are taken, the one with the
+ * least time makes room. */
+void measure_add(struct measure *measure, size_t dop, uint64_t time_ns,
+                 const double work[COUNTERS_UNITS]);
+
+/* Add what was counted, LOOP, at DOP, for which measure_add() was called
+ * before (else nothing happens).  LOOP stays the caller's; without memory the
+ * addition is dropped. */
+void measure_add_loop(struct measure *measure, size_t dop,
+                      const struct loop *loop);
+
+/* Release the profiles; all points are unused then. */
+void measure_clear(struct measure *measure);
+
+#endif /* COSCHED_MEASURE_H */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* From a counted loop to the model's workload. */
+
+#include <errno.h>
+#include <math.h>
+
+#include "model/cputime.h"
+#include "node_agent/counters/attribute.h"
+
+/* Largest effective rho that stalled cycles can tell: beyond it one core fills
+ * a controller ten thousand times over. */
+#define RHO_MAX 1e4
+
+/* Share of a core's time that it computes when CORES of load RHO each meet at
+ * one station: (1/lambda) / (1/lambda + R_n) by the recurrence of 4.2.1. */
+static double computing_share(size_t cores, double rho)
+{
+    double queue = 0, response = 0;
+
+    for (size_t n = 1; n <= cores; n++) {
+        response = rho * (1 + queue); /* in units of 1 / lambda */
+        queue = (double)n * response / (1 + response);
+    }
+    return 1 / (1 + response);
+}
+
+/* The rho at which CORES compute for SHARE of their time. */
+static double rho_of_share(size_t cores, double share)
+{
+    double low = 0, high = RHO_MAX;
+
+    if (share >= 1)
+        return 0;
+    for (int i = 0; i < 100; i++) {
+        double middle = (low + high) / 2;
+        if (computing_share(cores, middle) > share)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Load that W puts on MEMORY, with the mix of LOOP's requests. */
+static double load_of(const struct machine *machine, const struct loop *loop,
+                      const struct workload *w, size_t memory)
+{
+    struct loop_requests mix = loop_requests_to(loop, memory);
+    struct machine_service service =
+        machine_controller_service(machine, memory);
+
+    return w->rate[memory].mrr_per_us *
+           machine_service_mix(&service, mix.read, mix.write, mix.prefetch);
+}
+
+static struct workload *rates(const struct loop *loop, double cpu_us)
+{
+    struct workload *w = workload_new(loop->mem_nodes);
+    double time = cpu_us * (double)loop_cores(loop);
+
+    if (!w)
+        return NULL;
+    for (size_t m = 0; m < loop->mem_nodes; m++) {
+        struct loop_requests r = loop_requests_to(loop, m);
+        w->rate[m].mrr_per_us = (r.read + r.write + r.prefetch) / time;
+        w->rate[m].read_per_us = loop_misses_to(loop, m) / time;
+    }
+    for (size_t n = 0; n < loop->cpu_nodes; n++) {
+        if (loop->cores[n] && !(loop->llc_accesses[n] > 0)) {
+            w->llc_per_us = 0;
+            break;
+        }
+        w->llc_per_us += loop->llc_accesses[n] / time;
+    }
+    return w;
+}
+
+/* Without measured service times only loads mean anything: give the rates the
+ * load that the stalled cycles show, and keep their proportions. */
+static void scale_to_load(const struct machine *machine,
+                          const struct loop *loop, double share,
+                          struct workload *w)
+{
+    double rho = rho_of_share(loop_cores(loop), share), sum = 0;
+
+    for (size_t m = 0; m < w->mem_nodes; m++)
+        sum += load_of(machine, loop, w, m);
+    for (size_t m = 0; m < w->mem_nodes; m++) {
+        if (sum > 0) {
+            w->rate[m].mrr_per_us *= rho / sum;
+            w->rate[m].read_per_us *= rho / sum;
+        } else { /* cycles alone were counted */
+            w->rate[m].mrr_per_us = w->rate[m].read_per_us =
+                rho / machine->controller_service_us[m] /
+                (double)w->mem_nodes;
+        }
+    }
+}
+
+struct workload *attribute_profile(const struct machine *machine,
+                                   bool calibrated, const struct loop *loop,
+                                   double *rho)
+{
+    struct cputime_input input = {.machine = machine,
+                                  .method = HIERARCHY_CLOSED,
+                                  .loop = loop};
+    struct cputime cpu, measured;
+    bool stalls = cputime_measured(loop, &measured) == MODEL_OK;
+    bool solved = calibrated && cputime_solve(&input, &cpu) == MODEL_OK;
+
+    if (!solved && !stalls) {
+        errno = ENODATA;
+        return NULL;
+    }
+    struct workload *w = rates(loop, solved ? cpu.cpu_us : measured.cpu_us);
+    if (!w) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (!calibrated)
+        scale_to_load(machine, loop, measured.cpu_us / loop->total_us, w);
+    *rho = 0;
+    for (size_t m = 0; m < w->mem_nodes; m++)
+        *rho = fmax(*rho, load_of(machine, loop, w, m));
+    if (workload_check(w) != MODEL_OK) {
+        workload_free(w);
+        errno = ENODATA;
+        return NULL;
+    }
+    return w;
+}

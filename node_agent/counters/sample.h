@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What was counted on the node between two looks. */
+
+#ifndef COSCHED_SAMPLE_H
+#define COSCHED_SAMPLE_H
+
+/* Concept
+ *
+ * A sample is about the machine, not about jobs: increments since the sample
+ * before, as doubles, NAN where nothing was measured.  A value that is not
+ * measured is never 0.  attribute.h makes the jobs' loop profiles of it.
+ *
+ *   cpu      per CPU (hardware thread): only that CPU's job can have caused it
+ *   memory   per memory node, as its controller saw it: of all jobs together,
+ *            and of whatever else runs on the node
+ *   traffic  the same by the CPU node from which the requests came, where the
+ *            hardware can tell (AMD's northbridge, thesis table 3.1)
+ *   group    per job and CPU node, where the hardware counts by a tag of the
+ *            running task (resctrl)
+ *   energy   per package
+ *
+ * All memory numbers are requests of one 64-byte line.
+ *
+ * Counters of limited width wrap around and events may take turns on too few
+ * counters: the backend mends both (sample_wrap(), sample_scale()) and says in
+ * `coverage` for what part of the interval its most absent event was counted.
+ */
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protocol/layout.h"
+
+#define SAMPLE_LINE_BYTES 64
+
+struct sample_cpu {
+    double cycles;        /* not halted */
+    double stalled;       /* of them, waiting for memory */
+    double instructions;
+    double llc_accesses;
+    double read_misses;   /* LLC misses of reads, which stall */
+    double local_misses;  /* of them, from the nearest memory node */
+    double remote_misses; /* of them, from another */
+};
+
+/* Requests of one memory node, or of one CPU node to one memory node. */
+struct sample_memory {
+    double reads;
+    double writes;
+    double prefetches; /* NAN: in the reads */
+};
+
+/* What one job's tasks did on one CPU node. */
+struct sample_group {
+    double local;     /* requests to the nearest memory node */
+    double total;     /* to all */
+    double llc_bytes; /* it holds of the LLC now; no increment */
+};
+
+struct sample {
+    size_t cpus;      /* highest CPU number + 1 */
+    size_t cpu_nodes;
+    size_t mem_nodes;
+    size_t packages;
+    uint64_t time_ns;             /* length of the interval */
+    struct sample_cpu *cpu;       /* [cpus] */
+    struct sample_memory *memory; /* [mem_nodes] */
+    struct sample_memory *traffic; /* [cpu_nodes * mem_nodes] */
+    double *energy_j;             /* [packages] */
+    size_t groups;
+    uint32_t *group_job;          /* [groups] job ids */
+    struct sample_group *group;   /* [groups * cpu_nodes] */
+    double coverage;              /* 1: no event had to be extrapolated */
+};
+
+/* All values NAN, no groups.  NULL when out of memory or CPUS, CPU_NODES or
+ * MEM_NODES is 0. */
+struct sample *sample_new(size_t cpus, size_t cpu_nodes, size_t mem_nodes,
+                          size_t packages);
+
+/* All values NAN again, groups as they are, length 0, coverage 1. */
+void sample_clear(struct sample *sample);
+
+/* Make room for COUNT groups of the jobs JOB, all values NAN.  -1 with errno
+ * ENOMEM. */
+int sample_set_groups(struct sample *sample, const uint32_t *job,
+                      size_t count);
+
+/* Take from MORE each value that SAMPLE lacks, and all groups where it has
+ * none.  Both are of one machine. */
+int sample_fill(struct sample *sample, const struct sample *more);
+
+/* Takes NULL. */
+void sample_free(struct sample *sample);
+
+/* Increment of a counter of BITS (1..64) bits that read BEFORE and reads NOW,
+ * and has wrapped around at most once. */
+double sample_wrap(uint64_t before, uint64_t now, unsigned bits);
+
+/* COUNT increments seen while its event was counted for RUNNING of ENABLED (any
+ * one unit), extrapolated.  NAN when it never was; *COVERAGE falls to the part
+ * if that is less. */
+double sample_scale(double count, double enabled, double running,
+                    double *coverage);
+
+/* A + B where NAN counts as nothing; NAN when both are. */
+double sample_add(double a, double b);
+
+#endif /* COSCHED_SAMPLE_H */

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What is known of the node's hardware: topology and counters.  Without the
+# agent's event loop, so that coschedctl can look for itself.
+
+noinst_LTLIBRARIES += %D%/libnode.la
+
+%C%_libnode_la_SOURCES = \
+	%D%/counters/attribute.c \
+	%D%/counters/attribute.h \
+	%D%/counters/counters.c \
+	%D%/counters/counters.h \
+	%D%/counters/measure.c \
+	%D%/counters/measure.h \
+	%D%/counters/profile.c \
+	%D%/counters/progress.c \
+	%D%/counters/sample.c \
+	%D%/counters/sample.h \
+	%D%/topology.c \
+	%D%/topology.h
+%C%_libnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
+%C%_libnode_la_LIBADD = model/libmodel.la protocol/libprotocol.la \
+	$(JANSSON_LIBS) $(HWLOC_LIBS)
