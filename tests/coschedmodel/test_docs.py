@@ -4,51 +4,23 @@
 """coschedmodel's help texts, manual page and completion name the same commands
 and options, and the schema the same members as the reader."""
 
+import functools
 import json
 import os
 import re
-import subprocess
+import sys
 
-SOURCE = os.environ["abs_top_srcdir"]
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
+                                "tests", "support"))
+import programdocs
+from programdocs import SOURCE, commands, options, read, same
+
 PROGRAM = os.path.join(os.environ["abs_top_builddir"], "coschedmodel",
                        "coschedmodel")
 
-
-def read(path):
-    with open(os.path.join(SOURCE, path), encoding="utf-8") as text:
-        return text.read()
-
-
-def options(text):
-    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
-
-
-def usage(*words):
-    return subprocess.run([PROGRAM, *words, "--help"], check=True,
-                          capture_output=True, text=True).stdout
-
-
-def section(page, name):
-    found = re.search(rf"^\.SH {name}\n(.*?)(?=^\.SH |\Z)", page, re.M | re.S)
-    assert found, f"no section {name}"
-    return found[1].replace("\\-", "-")
-
-
-def same(what, got, want):
-    assert got == want, (f"{what}: missing {sorted(want - got)}, "
-                         f"unknown {sorted(got - want)}")
-
-
-def complete(*words):
-    script = ("source coschedmodel/completions/coschedmodel; "
-              "COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _coschedmodel; "
-              "printf '%s\\n' \"${COMPREPLY[@]}\"")
-    return set(subprocess.run(
-        ["bash", "-c", script, "bash", "coschedmodel", *words], cwd=SOURCE,
-        check=True, capture_output=True, text=True,
-        env={"PATH": "/usr/bin:/bin",
-             "COSCHED_MACHINES": os.path.join(SOURCE, "machines")},
-    ).stdout.split())
+complete = functools.partial(
+    programdocs.complete, "coschedmodel/completions/coschedmodel",
+    "coschedmodel", COSCHED_MACHINES=os.path.join(SOURCE, "machines"))
 
 
 def check_schema():
@@ -74,26 +46,19 @@ def check_schema():
 
 
 def main():
-    commands = set(re.findall(r"^  ([a-z]+) ", usage(), re.M))
-    assert {"station", "machine"} <= commands
-    every = options(usage())
-    for command in sorted(commands):
-        own = options(usage(command))
+    usage = programdocs.usage(PROGRAM)
+    known = commands(usage)
+    assert {"station", "machine"} <= known
+    every = options(usage)
+    for command in sorted(known):
+        own = options(programdocs.usage(PROGRAM, command))
         assert {"--help"} < own or command in ("fit", "ks"), (command, own)
         every |= own
-        offered = complete(command, "--")
-        same(f"completion of {command}", offered, own)
-
-    page = read("docs/coschedmodel.1")
-    entries = re.findall(r"^\.TP\n(.*)$", section(page, "OPTIONS"), re.M)
-    same("options in docs/coschedmodel.1", options("\n".join(entries)), every)
-    entries = re.findall(r"^\.TP\n\.B (\w+)$", section(page, "COMMANDS"), re.M)
-    same("commands in docs/coschedmodel.1", set(entries), commands)
-    for status in "012":
-        assert f"\n.B {status}\n" in section(page, "EXIT STATUS"), status
+        same(f"completion of {command}", complete(command, "--"), own)
+    programdocs.check_page("docs/coschedmodel.1", known, every, "012")
 
     same("completion of commands", complete(""),
-         commands | {"--help", "--version"})
+         known | {"--help", "--version"})
     assert complete("machine", "d") == {"draw"}
     assert complete("speedup", "--method", "st") == {"stations"}
     assert "uma-1x8" in complete("utilisation", "--machine", "uma")

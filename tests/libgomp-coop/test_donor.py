@@ -5,6 +5,7 @@
 happens when there are not enough donors, their reuse, and a C library that
 does not know restartable sequences."""
 
+import contextlib
 import os
 import re
 import resource
@@ -104,6 +105,59 @@ def check_limits(path, cpus):
     assert status == 1 and REFUSED in err, (status, out, err)
 
 
+@contextlib.contextmanager
+def pids_cgroup(limit):
+    """A control group of at most LIMIT threads; None where none can be made."""
+    with open("/proc/self/cgroup", encoding="ascii") as file:
+        groups = [line.rstrip("\n").split(":", 2) for line in file]
+    tops = [f"/sys/fs/cgroup/pids{g[2]}" for g in groups if g[1] == "pids"]
+    tops += [f"/sys/fs/cgroup{g[2]}" for g in groups if g[0] == "0"]
+    for top in tops:
+        group = os.path.join(top, f"coop-test-{os.getpid()}")
+        with contextlib.suppress(OSError):
+            os.mkdir(group)
+            try:
+                with open(f"{group}/pids.max", "w", encoding="ascii") as file:
+                    file.write(str(limit))
+            except OSError:
+                os.rmdir(group)
+                raise
+            break
+    else:
+        yield None
+        return
+    try:
+        yield group
+    finally:
+        wait_for("empty control group", lambda: not remains(group))
+
+
+def remains(group):
+    """Remove GROUP; its processes are over, but may not be gone."""
+    try:
+        os.rmdir(group)
+    except OSError:
+        return True
+    return False
+
+
+def check_cgroup(path, cpus):
+    """A limit on the threads of the job's control group, as Slurm sets."""
+    with pids_cgroup(30) as group:
+        if group is None:
+            print("control group: no pids controller that can be used here")
+            return
+
+        def enter():
+            with open(f"{group}/cgroup.procs", "w", encoding="ascii") as file:
+                file.write(str(os.getpid()))
+
+        status, out, err = run(path, cpus, "mixed", prepare=enter,
+                               OMP_NUM_THREADS="60")
+        assert status == 0 and "PASS" in out, (status, out, err)
+        assert err.count(TOLD) == 1, err
+
+
 def check_reuse(path, cpus):
     """Fifty nested teams need no more kernel threads than the first did."""
     status, out, err = run(path, cpus, "nested")
@@ -144,6 +198,7 @@ def main():
         check_mixed(path, cpus)
         check_refused(path, cpus)
         check_limits(path, cpus)
+        check_cgroup(path, cpus)
         check_reuse(path, cpus)
         check_old_glibc(path, cpus)
 
