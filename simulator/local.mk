@@ -14,7 +14,20 @@ noinst_LTLIBRARIES += %D%/libmemsys.la
 	%D%/random.h
 %C%_libmemsys_la_LIBADD = model/libmodel.la -lm
 
-EXTRA_DIST += %D%/scenario.h %D%/timeshare.h
+# What runs on a virtual node, and what the kernel's scheduler makes of it.
+noinst_LTLIBRARIES += %D%/libscenario.la
+
+%C%_libscenario_la_SOURCES = \
+	%D%/json_line.c \
+	%D%/json_line.h \
+	%D%/scenario.c \
+	%D%/scenario.h \
+	%D%/scenario_json.c \
+	%D%/timeshare.c \
+	%D%/timeshare.h
+%C%_libscenario_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+%C%_libscenario_la_LIBADD = protocol/libdescribe.la model/libmodel.la \
+	$(JANSSON_LIBS) -lm
 
 # The model held to simulation: `make validate-model`.  What is committed under
 # docs/model/ is a copy of its results.

@@ -18,15 +18,20 @@
  *
  *   r       part of time in which a thread of j is runnable: it computes, is
  *           stalled on memory (which is running, to the kernel) or spins
- *   k       1 + sum of r over the other threads on its core, the mean over
- *           cores; k_max the same on the fullest core
+ *   k       how much slower it is for the other threads on its core, each
+ *           there with its r: 1 / mean of 1 / (1 + runnable ones), for the
+ *           mean over its threads; k_max the same on the fullest core
  *   q       for how long it loses the core when it does, per competitor: a
  *           slice, or less where competitors wait by sleeping sooner
  *   g       core time that a thread needs between two barriers, with its
  *           stalls, and for what each switch costs
- *   N(g)    how often the unluckiest of T threads, whose slices begin at
- *           random, loses the core in g:
- *             floor(g/q) + 1 - (1 - frac(g/q))^T  >=  g/q
+ *   a       min(1, spin_s / q): part of the threads that spin through the
+ *           loss of another one and so keep phases of their own; those who
+ *           sleep meanwhile come back with it and lose their cores together
+ *           with it the next time, which makes a gang of them
+ *   N(g)    how often the unluckiest of P = 1 + (T - 1) a threads, whose slices
+ *           begin at random, loses the core in g:
+ *             floor(g/q) + 1 - (1 - frac(g/q))^P  >=  g/q
  *   W       time from barrier to barrier:
  *             g (1 + imbalance) + N(g (1 + imbalance)) (k_max - 1) q + wake
  *
@@ -42,13 +47,14 @@
  *   - all threads have equal priority and may run on any core; the balancer
  *     keeps the queues' lengths equal up to one thread;
  *   - a queue that is longer by one moves on after balance_s, so that longer
- *     stretches between barriers suffer only from the mean;
+ *     stretches between barriers suffer only from the mean; a core that has
+ *     nothing to do pulls at once;
  *   - slices of different cores are not aligned (no gang scheduling);
  *   - who wakes from sleep gets its core at once, if it has had less than its
  *     part: true of CFS and EEVDF for all but long stretches of computing;
- *   - a switch costs switch_s and the refill of the core's own caches,
- *     refill_s times the part of the LLC accesses among what the job does;
- *     the LLC itself is shared by all jobs, in parts as they are runnable;
+ *   - a switch costs switch_s and the refill of the core's own caches, at most
+ *     refill_s, which who has 50 LLC accesses per us or more pays in full; of
+ *     the LLC itself each job has a part as of the accesses;
  *   - memory is as busy as the cores that compute make it (callback).
  *
  * The same serves for a rigid job whose threads are more than its cores: one

@@ -4,7 +4,9 @@
 if HAVE_CMOCKA
 simulator_units = \
 	%D%/test_draw \
-	%D%/test_memsys
+	%D%/test_memsys \
+	%D%/test_scenario \
+	%D%/test_timeshare
 check_PROGRAMS += $(simulator_units)
 TESTS += $(simulator_units)
 
@@ -18,4 +20,12 @@ simulator_unit_libs = simulator/libmemsys.la model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_memsys_SOURCES = %D%/test_memsys.c
 %C%_test_memsys_CPPFLAGS = $(simulator_unit_flags)
 %C%_test_memsys_LDADD = $(simulator_unit_libs)
+
+%C%_test_scenario_SOURCES = %D%/test_scenario.c
+%C%_test_scenario_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
+%C%_test_scenario_LDADD = simulator/libscenario.la $(simulator_unit_libs)
+
+%C%_test_timeshare_SOURCES = %D%/test_timeshare.c
+%C%_test_timeshare_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
+%C%_test_timeshare_LDADD = simulator/libscenario.la $(simulator_unit_libs)
 endif

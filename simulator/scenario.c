@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What a simulated node is given to run. */
+
+#include "simulator/scenario.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void job_release(struct scenario_job *job)
+{
+    for (size_t i = 0; job->section && i < job->sections; i++) {
+        free(job->section[i].name);
+        free(job->section[i].object);
+    }
+    free(job->section);
+    free(job->phase);
+    free(job->name);
+    free(job->program);
+}
+
+static void scenario_release(struct scenario *scenario)
+{
+    for (size_t i = 0; scenario->job && i < scenario->jobs; i++)
+        job_release(&scenario->job[i]);
+    for (size_t i = 0; scenario->figure && i < scenario->figures; i++)
+        free(scenario->figure[i].policy);
+    free(scenario->job);
+    free(scenario->figure);
+    free(scenario->name);
+    free(scenario->source);
+}
+
+void scenario_set_free(struct scenario_set *set)
+{
+    int saved = errno;
+
+    if (!set)
+        return;
+    for (size_t i = 0; set->scenario && i < set->scenarios; i++)
+        scenario_release(&set->scenario[i]);
+    free(set->scenario);
+    free(set->file);
+    free(set);
+    errno = saved;
+}
+
+const struct scenario *scenario_find(const struct scenario_set *set,
+                                     const char *name)
+{
+    for (size_t i = 0; i < set->scenarios; i++)
+        if (strcmp(set->scenario[i].name, name) == 0)
+            return &set->scenario[i];
+    return NULL;
+}
+
+size_t scenario_steps(const struct scenario_job *job)
+{
+    size_t steps = 0;
+
+    for (size_t i = 0; i < job->phases; i++)
+        steps += job->phase[i].repeat * job->phase[i].count;
+    return steps;
+}
+
+const struct scenario_section *
+scenario_step(const struct scenario_job *job, size_t step)
+{
+    const struct scenario_phase *phase = job->phase;
+
+    while (step >= phase->repeat * phase->count) {
+        step -= phase->repeat * phase->count;
+        phase++;
+    }
+    return &job->section[phase->first + step % phase->count];
+}
+
+double scenario_work_s(const struct scenario_job *job)
+{
+    double work = 0;
+
+    for (size_t i = 0; i < job->phases; i++) {
+        const struct scenario_phase *phase = &job->phase[i];
+        for (size_t j = 0; j < phase->count; j++)
+            work += (double)phase->repeat *
+                    job->section[phase->first + j].work_s;
+    }
+    return work;
+}
+
+double scenario_llc_factor(const struct scenario_section *section,
+                           double llc_share)
+{
+    double requests = section->read_per_us + section->write_per_us +
+                      section->prefetch_per_us;
+    double factor = 1 + section->llc_loss * (1 - llc_share);
+
+    /* An access that misses is still one access. */
+    return requests > 0 ? fmin(factor, section->llc_per_us / requests) : 1;
+}
+
+void scenario_profile(const struct scenario_section *section,
+                      const double *spread, double llc_share,
+                      struct workload *workload)
+{
+    double factor = scenario_llc_factor(section, llc_share);
+    double read = section->read_per_us * factor;
+    double all = read + (section->write_per_us + section->prefetch_per_us) *
+                            factor;
+
+    workload->sync_share = section->sync_share;
+    workload->llc_per_us = section->llc_per_us;
+    for (size_t m = 0; m < workload->mem_nodes; m++)
+        workload->rate[m] = (struct workload_rate){all * spread[m],
+                                                   read * spread[m]};
+}

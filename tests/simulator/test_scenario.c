@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Scenario files: what they mean, and that each refusal names the place. */
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "simulator/json_line.h"
+#include "simulator/scenario.h"
+
+#define PHASES "\"phases\": [{\"sections\": [{\"work_s\": 1}]}]"
+
+struct directory {
+    char path[64];
+    char scenario[96], library[96];
+};
+
+static int make_directory(void **state)
+{
+    struct directory *d = calloc(1, sizeof(*d));
+
+    snprintf(d->path, sizeof(d->path), "/tmp/test_scenario.XXXXXX");
+    assert_non_null(mkdtemp(d->path));
+    snprintf(d->scenario, sizeof(d->scenario), "%s/mix.json", d->path);
+    snprintf(d->library, sizeof(d->library), "%s/library.json", d->path);
+    *state = d;
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    struct directory *d = *state;
+
+    unlink(d->scenario);
+    unlink(d->library);
+    assert_int_equal(rmdir(d->path), 0);
+    free(d);
+    return 0;
+}
+
+static void put(const char *file, const char *text)
+{
+    FILE *stream = fopen(file, "w");
+
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static struct scenario_set *read_text(const char *text, struct errtext *err)
+{
+    struct json_reader reader = {.file = "mix.json", .err = err};
+    json_t *root = json_reader_parse(&reader, text, strlen(text));
+    struct scenario_set *set = NULL;
+
+    if (root)
+        set = scenario_read(&reader, root, NULL);
+    json_decref(root);
+    return set;
+}
+
+/* A job "a" whose only section has these members, too. */
+#define SECTION(members)                                                      \
+    "{\"jobs\": [{\"name\": \"a\", \"phases\": [{\"sections\": "              \
+    "[{\"work_s\": 1, " members "}]}]}]}"
+#define AT "mix.json: jobs[0].phases[0].sections[0]."
+#define JOB(members)                                                          \
+    "{\"jobs\": [{\"name\": \"a\", " PHASES ", " members "}]}"
+
+static const struct {
+    const char *text, *error;
+} refused[] = {
+    {"[]", "mix.json: must be an object"},
+    {"{}", "mix.json: jobs: is missing"},
+    {"{\"jobs\": []}", "mix.json: jobs: has 0 elements, must have 1 to 64"},
+    {"{\"job\": []}", "mix.json: job: unknown key"},
+    {"{\"jobs\": [{}]}", "mix.json: jobs[0].program: is missing"},
+    {"{\"jobs\": [{\"program\": \"BT\"}]}",
+     "mix.json: jobs[0].program: there is no program \"BT\" here, and no "
+     "library is named"},
+    {"{\"jobs\": [{" PHASES "}]}", "mix.json: jobs[0].name: is missing"},
+    {JOB("\"program\": \"BT\""),
+     "mix.json: jobs[0].program: is not for a job with phases of its own"},
+    {JOB("\"thread\": 4"), "mix.json: jobs[0].thread: unknown key"},
+    {JOB("\"threads\": 0"),
+     "mix.json: jobs[0].threads: 0 is not a whole number from 1 to 65536"},
+    {JOB("\"threads\": 2.5"),
+     "mix.json: jobs[0].threads: 2.5 is not a whole number from 1 to 65536"},
+    {JOB("\"arrival_s\": -1"),
+     "mix.json: jobs[0].arrival_s: -1 is not a number from 0"},
+    {JOB("\"scale\": 0"), "mix.json: jobs[0].scale: 0 is not a positive "
+                          "number"},
+    {JOB("\"weight\": \"high\""),
+     "mix.json: jobs[0].weight: \"high\" is not a positive number"},
+    {JOB("\"malleable\": 1"),
+     "mix.json: jobs[0].malleable: must be true or false"},
+    {JOB("\"min_cores\": 8, \"max_cores\": 4"),
+     "mix.json: jobs[0].max_cores: 4 is less than min_cores, 8"},
+    {"{\"jobs\": [{\"name\": \"a\", " PHASES "}, {\"name\": \"a\", " PHASES
+     "}]}", "mix.json: jobs[1].name: \"a\" is taken by another job"},
+    {"{\"jobs\": [{\"name\": \"a\", \"phases\": []}]}",
+     "mix.json: jobs[0].phases: has 0 elements, must have 1 to 256"},
+    {"{\"jobs\": [{\"name\": \"a\", \"phases\": [{\"repeat\": 0, "
+     "\"sections\": []}]}]}",
+     "mix.json: jobs[0].phases[0].repeat: 0 is not a whole number from 1 to "
+     "10000000"},
+    {"{\"jobs\": [{\"name\": \"a\", \"phases\": [{\"sections\": [{}]}]}]}",
+     "mix.json: jobs[0].phases[0].sections[0].work_s: is missing"},
+    {SECTION("\"kind\": \"vector\""),
+     AT "kind: \"vector\" is none of serial, parallel"},
+    {SECTION("\"placement\": \"far\""),
+     AT "placement: \"far\" is none of first-touch, interleaved, local"},
+    {SECTION("\"read_per_us\": -3"), AT "read_per_us: -3 is not a number "
+                                        "from 0"},
+    {SECTION("\"read_per_us\": 3, \"write_per_us\": 2, \"llc_per_us\": 4"),
+     AT "llc_per_us: 4 is less than the 5 requests that miss"},
+    {SECTION("\"sync_share\": 1.5"), AT "sync_share: 1.5 is not a number from "
+                                        "0 to 1"},
+    {SECTION("\"sync_share\": 1"), AT "sync_share: must be less than 1"},
+    {SECTION("\"barriers\": 0"),
+     AT "barriers: 0 is not a whole number from 1 to 1000000000"},
+    {SECTION("\"kind\": \"serial\", \"imbalance\": 0.1"),
+     AT "imbalance: is for parallel sections only"},
+    {SECTION("\"offset\": -1"),
+     AT "offset: -1 is not a whole number from 0 to 9223372036854775807"},
+    {"{\"paper\": {\"nupoco\": {\"nt\": 1}}, \"jobs\": [{\"name\": \"a\", "
+     PHASES "}]}", "mix.json: paper.nupoco.nt: unknown key"},
+    {"{\"paper\": 3, \"jobs\": [{\"name\": \"a\", " PHASES "}]}",
+     "mix.json: paper: must be an object"},
+    {"{\"scenarios\": []}",
+     "mix.json: scenarios: has 0 elements, must have 1 to 4096"},
+    {"{\"scenarios\": [{\"jobs\": [{\"name\": \"a\", " PHASES "}]}]}",
+     "mix.json: scenarios[0].name: is missing"},
+    {"{\"jobs\": [], \"scenarios\": []}",
+     "mix.json: jobs: is not for a file with scenarios"},
+    {"{\"scenarios\": [{\"name\": \"x\", \"jobs\": [{\"name\": \"a\", " PHASES
+     "}]}, {\"name\": \"x\", \"jobs\": [{\"name\": \"a\", " PHASES "}]}]}",
+     "mix.json: scenarios[1].name: \"x\" is taken by another scenario"},
+    {"{\"programs\": [{\"name\": \"BT\", \"phases\": [{\"sections\": "
+     "[{\"work_s\": \"long\"}]}]}], \"jobs\": [{\"program\": \"BT\"}]}",
+     "mix.json: programs[0].phases[0].sections[0].work_s: \"long\" is not a "
+     "positive number"},
+};
+
+static void test_refusals_name_the_place(void **state)
+{
+    struct errtext err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+        errno = 0;
+        assert_null(read_text(refused[i].text, &err));
+        assert_int_equal(errno, EINVAL);
+        assert_string_equal(err.text, refused[i].error);
+    }
+}
+
+static const char library_text[] =
+    "{\"name\": \"two programs\",\n"
+    " \"programs\": [\n"
+    "  {\"name\": \"EP\", \"phases\": [{\"sections\": [{\"work_s\": 8}]}]},\n"
+    "  {\"name\": \"FT\", \"source\": \"a table\", \"phases\": [\n"
+    "   {\"sections\": [{\"name\": \"init\", \"kind\": \"serial\",\n"
+    "                   \"work_s\": 4}]},\n"
+    "   {\"repeat\": 3, \"sections\": [\n"
+    "    {\"name\": \"cffts1\", \"work_s\": 60, \"read_per_us\": 20,\n"
+    "     \"write_per_us\": 6, \"prefetch_per_us\": 4, \"llc_per_us\": 60,\n"
+    "     \"placement\": \"local\", \"llc_loss\": 0.5, \"imbalance\": 0.02,\n"
+    "     \"sync_share\": 0.01, \"barriers\": 4, \"object\": \"ft.D\",\n"
+    "     \"offset\": 4096},\n"
+    "    {\"work_s\": 30}]}]}]}\n";
+
+static void test_library(void **state)
+{
+    const struct directory *d = *state;
+    struct errtext err;
+
+    put(d->library, library_text);
+    put(d->scenario,
+        "{\"library\": \"library.json\", \"scenarios\": [\n"
+        " {\"name\": \"one\", \"jobs\": [{\"program\": \"EP\"}]},\n"
+        " {\"name\": \"two\", \"source\": \"somewhere\",\n"
+        "  \"paper\": {\"nupoco\": {\"ntt\": 0.9}},\n"
+        "  \"jobs\": [{\"program\": \"FT\", \"scale\": 0.5},\n"
+        "   {\"program\": \"FT\", \"arrival_s\": 3, \"malleable\": false,\n"
+        "    \"threads\": 16, \"min_cores\": 2, \"max_cores\": 32,\n"
+        "    \"weight\": 2, \"memory_node\": 1}]}]}\n");
+    struct scenario_set *set = scenario_load(d->scenario, NULL, &err);
+    assert_non_null(set);
+    assert_string_equal(set->file, d->scenario);
+    assert_int_equal(set->scenarios, 2);
+    assert_null(scenario_find(set, "three"));
+    const struct scenario *two = scenario_find(set, "two");
+    assert_ptr_equal(two, &set->scenario[1]);
+    assert_string_equal(two->source, "somewhere");
+    assert_int_equal(two->figures, 1);
+    assert_string_equal(two->figure[0].policy, "nupoco");
+    assert_float_equal(two->figure[0].ntt, 0.9, 1e-12);
+    assert_true(isnan(two->figure[0].hmean));
+
+    const struct scenario_job *a = &two->job[0], *b = &two->job[1];
+    assert_string_equal(a->name, "FT");
+    assert_string_equal(b->name, "FT.2");
+    assert_string_equal(b->program, "FT");
+    assert_true(a->malleable && !b->malleable);
+    assert_int_equal(a->threads, SCENARIO_ALL);
+    assert_int_equal(a->max_cores, SCENARIO_ALL);
+    assert_int_equal(a->min_cores, 1);
+    assert_int_equal(a->memory_node, SCENARIO_NO_NODE);
+    assert_int_equal(b->threads, 16);
+    assert_int_equal(b->min_cores, 2);
+    assert_int_equal(b->max_cores, 32);
+    assert_int_equal(b->memory_node, 1);
+    assert_float_equal(b->arrival_s, 3, 0);
+    assert_float_equal(b->weight, 2, 0);
+    assert_float_equal(scenario_work_s(a), (4 + 3 * 90) / 2.0, 1e-9);
+    assert_float_equal(scenario_work_s(b), 4 + 3 * 90, 1e-9);
+    scenario_set_free(set);
+}
+
+static void test_sections_in_order(void **state)
+{
+    const struct directory *d = *state;
+    const char *expected[] = {"init", "cffts1", "section3", "cffts1",
+                              "section3", "cffts1", "section3"};
+    struct errtext err;
+
+    put(d->library, library_text);
+    put(d->scenario, "{\"jobs\": [{\"program\": \"FT\"}]}");
+    struct scenario_set *set = scenario_load(d->scenario, d->library, &err);
+    assert_non_null(set);
+    assert_string_equal(set->scenario[0].name, "scenario");
+    const struct scenario_job *job = &set->scenario[0].job[0];
+    assert_int_equal(scenario_steps(job), 7);
+    for (size_t i = 0; i < 7; i++)
+        assert_string_equal(scenario_step(job, i)->name, expected[i]);
+
+    const struct scenario_section *init = &job->section[0],
+                                  *fft = &job->section[1],
+                                  *rest = &job->section[2];
+    assert_int_equal(init->kind, SECTION_SERIAL);
+    assert_int_equal(init->barriers, 0);
+    assert_int_equal(fft->kind, SECTION_PARALLEL);
+    assert_int_equal(fft->placement, SCENARIO_LOCAL);
+    assert_int_equal(fft->barriers, 4);
+    assert_string_equal(fft->object, "ft.D");
+    assert_int_equal(fft->offset, 4096);
+    assert_int_equal(rest->placement, SCENARIO_INTERLEAVED);
+    assert_string_equal(rest->object, "FT");
+    assert_int_equal(rest->barriers, 1);
+    assert_true(rest->offset != init->offset);
+    scenario_set_free(set);
+}
+
+static void test_profile(void **state)
+{
+    const struct scenario_section s = {
+        .kind = SECTION_PARALLEL, .work_s = 1, .read_per_us = 20,
+        .write_per_us = 6, .prefetch_per_us = 4, .llc_per_us = 36,
+        .llc_loss = 0.5, .sync_share = 0.1};
+    const double spread[2] = {0.25, 0.75};
+    struct workload *w = workload_new(2);
+
+    (void)state;
+    assert_float_equal(scenario_llc_factor(&s, 1), 1, 1e-12);
+    assert_float_equal(scenario_llc_factor(&s, 0.8), 1.1, 1e-12);
+    /* No more misses than accesses. */
+    assert_float_equal(scenario_llc_factor(&s, 0), 1.2, 1e-12);
+    scenario_profile(&s, spread, 0.8, w);
+    assert_float_equal(w->rate[0].read_per_us, 5.5, 1e-9);
+    assert_float_equal(w->rate[1].read_per_us, 16.5, 1e-9);
+    assert_float_equal(w->rate[1].mrr_per_us, 24.75, 1e-9);
+    assert_float_equal(w->sync_share, 0.1, 1e-12);
+    assert_float_equal(w->llc_per_us, 36, 1e-12);
+    assert_int_equal(workload_check(w), MODEL_OK);
+    workload_free(w);
+}
+
+static void expect_refusal(const char *file, const char *library, int errnum,
+                           const char *format, const char *name)
+{
+    struct errtext err;
+    char expected[256];
+
+    errno = 0;
+    assert_null(scenario_load(file, library, &err));
+    assert_int_equal(errno, errnum);
+    snprintf(expected, sizeof(expected), format, name);
+    assert_string_equal(err.text, expected);
+}
+
+static void test_files_are_refused_with_their_line(void **state)
+{
+    const struct directory *d = *state;
+    struct errtext err;
+    char expected[256];
+
+    expect_refusal(d->scenario, NULL, ENOENT,
+                   "%s: No such file or directory", d->scenario);
+    put(d->scenario, "{\"jobs\":\n [}");
+    expect_refusal(d->scenario, NULL, EINVAL,
+                   "%s:2: unexpected token near '}'", d->scenario);
+    put(d->scenario, "{\"jobs\": [\n"
+                     " {\"name\": \"a, {\\\"\", " PHASES "},\n"
+                     " {\"name\": \"b\",\n"
+                     "  " PHASES ",\n"
+                     "  \"threads\": -1}]}\n");
+    expect_refusal(d->scenario, NULL, EINVAL,
+                   "%s:5: jobs[1].threads: -1 is not a whole number from 1 to "
+                   "65536", d->scenario);
+    put(d->scenario, "\n{\"jobs\": [\n {},\n {}]}");
+    expect_refusal(d->scenario, NULL, EINVAL,
+                   "%s:3: jobs[0].program: is missing", d->scenario);
+    put(d->scenario, "{\"library\": \"library.json\",\n"
+                     " \"jobs\": [{\"program\": \"EP\"}]}");
+    put(d->library, "{\"programs\": [\n {\"name\": \"EP\",\n  \"phases\": 3}]}");
+    expect_refusal(d->scenario, NULL, EINVAL,
+                   "%s:3: programs[0].phases: must be an array", d->library);
+    put(d->library, "{\"programs\": [\n {\"name\": \"CG\"}]}");
+    errno = 0;
+    assert_null(scenario_load(d->scenario, d->library, &err));
+    assert_int_equal(errno, EINVAL);
+    snprintf(expected, sizeof(expected),
+             "%s:2: jobs[0].program: there is no program \"EP\" in %s",
+             d->scenario, d->library);
+    assert_string_equal(err.text, expected);
+}
+
+static void test_line_of_a_path(void **state)
+{
+    static const char text[] = "{\n"
+                               " \"a\": [1, [2,\n"
+                               "  3], {\"b\": \"]\\\"}\",\n"
+                               "   \"c.d\": 4}],\n"
+                               " \"e\": 5}\n";
+    static const struct {
+        const char *path;
+        size_t line;
+    } paths[] = {
+        {"", 1},       {"a", 2},          {"a[0]", 2}, {"a[1][1]", 3},
+        {"a[2].b", 3}, {"a[2].c.d", 4},   {"e", 5},    {"f", 1},
+        {"a[9]", 2},   {"a[2].nobody", 3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+        assert_int_equal(json_line_find(text, strlen(text), paths[i].path),
+                         paths[i].line);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refusals_name_the_place),
+        cmocka_unit_test_setup_teardown(test_library, make_directory,
+                                        remove_directory),
+        cmocka_unit_test_setup_teardown(test_sections_in_order,
+                                        make_directory, remove_directory),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test_setup_teardown(test_files_are_refused_with_their_line,
+                                        make_directory, remove_directory),
+        cmocka_unit_test(test_line_of_a_path),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
