@@ -20,6 +20,7 @@
  *     {"name": "NPB class D on ...", "source": "where the numbers are from",
  *      "programs": [
  *       {"name": "FT", "source": "thesis table A.4",
+ *        "sleeps": false, "malleable": true,
  *        "phases": [
  *         {"sections": [{"name": "init", "kind": "serial", "work_s": 4}]},
  *         {"repeat": 25, "sections": [
@@ -109,6 +110,8 @@ struct scenario_job {
     double arrival_s; /* >= 0 */
     bool malleable;   /* follows its allotment at once; else its threads share
                          what CPUs they are given */
+    bool sleeps;      /* its threads block at once when they wait, whatever
+                         OpenMP's policy is (a JVM) */
     size_t threads;   /* of the OpenMP team, SCENARIO_ALL or >= 1 */
     size_t min_cores; /* >= 1 */
     size_t max_cores; /* SCENARIO_ALL or >= min_cores */

@@ -208,6 +208,16 @@ static int read_phases(struct json_reader *reader, const json_t *value,
     return 0;
 }
 
+/* What a program is by nature, which a job may say otherwise. */
+static int read_nature(struct json_reader *reader, const json_t *value,
+                       struct scenario_job *job)
+{
+    return read_bool(reader, value, "malleable", &job->malleable) < 0 ||
+                   read_bool(reader, value, "sleeps", &job->sleeps) < 0
+               ? -1
+               : 0;
+}
+
 /* Where a program may be found: READER is the file's. */
 struct library {
     struct json_reader reader;
@@ -219,7 +229,8 @@ struct library {
 static int use_program(struct library *library, const char *program,
                        struct scenario_job *job)
 {
-    static const char *const known[] = {"name", "source", "phases", NULL};
+    static const char *const known[] = {"name", "source", "sleeps",
+                                        "malleable", "phases", NULL};
     struct json_reader *reader = &library->reader;
 
     for (size_t i = 0; i < json_array_size(library->programs); i++) {
@@ -232,6 +243,8 @@ static int use_program(struct library *library, const char *program,
             return -1;
         if (strcmp(name, program) == 0) {
             int rc = read_phases(reader, value, program, job);
+            if (rc == 0)
+                rc = read_nature(reader, value, job);
             if (rc == 0)
                 json_reader_leave(reader, mark);
             return rc;
@@ -298,7 +311,7 @@ static int read_job_numbers(struct json_reader *reader, const json_t *value,
                            JSON_NOT_NEGATIVE, &job->arrival_s) < 0 ||
         json_reader_number(reader, value, "scale", true, JSON_POSITIVE,
                            &scale) < 0 ||
-        read_bool(reader, value, "malleable", &job->malleable) < 0 ||
+        read_nature(reader, value, job) < 0 ||
         json_reader_count(reader, value, "threads", true, 1, MAX_THREADS,
                           &job->threads) < 0 ||
         json_reader_count(reader, value, "min_cores", true, 1, MAX_THREADS,
@@ -324,7 +337,7 @@ static int read_job(struct json_reader *reader, const json_t *value,
 {
     static const char *const known[] = {
         "name", "program", "phases", "arrival_s", "scale", "malleable",
-        "threads", "min_cores", "max_cores", "memory_node", "weight", NULL};
+        "sleeps", "threads", "min_cores", "max_cores", "memory_node", "weight", NULL};
     struct scenario_job *job = &scenario->job[scenario->jobs++];
     const char *name = NULL, *program = NULL;
     bool own = json_object_get(value, "phases") != NULL;

@@ -91,6 +91,7 @@ static double queue_slowdown(const struct queue *queue)
 /* What changes from round to round, of one job. */
 struct job_state {
     bool serial;
+    double spin_s; /* as of the parameters, 0 if it sleeps */
     double threads;
     double density;  /* threads per core */
     double work_s;   /* from barrier to barrier, of one thread */
@@ -231,8 +232,8 @@ static void step_serial(struct solver *s, size_t self, struct job_state *next)
                                 turn_cost(params, section) / next->loss_s;
     next->period_s = next->need_s * next->k;
     /* The workers, who wait from the section's beginning on. */
-    next->r = fmin(1, params->spin_s * next->k / next->period_s);
-    next->run_s = params->spin_s;
+    next->r = fmin(1, next->spin_s * next->k / next->period_s);
+    next->run_s = next->spin_s;
 }
 
 /* After how long a queue of job SELF that is longer by one has moved on: at
@@ -240,7 +241,7 @@ static void step_serial(struct solver *s, size_t self, struct job_state *next)
 static double balance_of(const struct solver *s, size_t self)
 {
     const struct timeshare_params *params = s->input->params;
-    double others = 0, idle = fmin(params->balance_s, params->spin_s);
+    double others = 0, idle = fmin(params->balance_s, s->job[self].spin_s);
 
     for (size_t i = 0; i < s->input->count; i++)
         if (i != self && s->job[i].density >= 1 - 1e-9)
@@ -253,9 +254,9 @@ static double balance_of(const struct solver *s, size_t self)
  * core for LOSS: those who sleep meanwhile all come back with the last one, and
  * then have had less than their part, so that they lose their cores together
  * the next time. */
-static double misaligned(const struct timeshare_params *params, double loss)
+static double misaligned(double spin_s, double loss)
 {
-    return clamp(params->spin_s / loss, 0, 1);
+    return clamp(spin_s / loss, 0, 1);
 }
 
 /* What threads do that have reached the barrier: they wait UNEVEN for those with
@@ -263,7 +264,7 @@ static double misaligned(const struct timeshare_params *params, double loss)
 static void end_of_period(const struct timeshare_params *params, double lost,
                           double apart, double uneven, struct job_state *next)
 {
-    double most = next->k * params->spin_s;
+    double most = next->k * next->spin_s;
     double wait = fmax(0, next->period_s - next->k * next->need_s);
     double spin = fmin(fmin(wait, uneven), most), sleeps = 1;
 
@@ -276,11 +277,11 @@ static void end_of_period(const struct timeshare_params *params, double lost,
                        sleeps * (params->wake_s - params->barrier_s)) *
                       (1 + log2(next->threads));
     next->r = clamp((next->k * next->need_s + spin) / next->period_s, 0, 1);
-    if (params->spin_s == INFINITY)
+    if (next->spin_s == INFINITY)
         next->r = 1; /* at the barrier itself, too */
     next->run_s = INFINITY;
     if (sleeps > 1e-9 && next->r < 1)
-        next->run_s = next->need_s / sleeps + params->spin_s;
+        next->run_s = next->need_s / sleeps + next->spin_s;
 }
 
 static void step_parallel(struct solver *s, size_t self,
@@ -296,12 +297,12 @@ static void step_parallel(struct solver *s, size_t self,
     meet(s, self, false, &queue);
     next->k = queue_slowdown(&queue);
     next->loss_s = loss_of(s, self, next->k);
-    apart = misaligned(params, next->loss_s);
+    apart = misaligned(next->spin_s, next->loss_s);
     next->need_s = next->work_s / next->share;
     /* Who sleeps out a loss of the last one has spun before. */
     cost = turn_cost(params, section);
     if (apart < 1)
-        cost += (1 - apart) * params->spin_s *
+        cost += (1 - apart) * next->spin_s *
                 fmin(1, next->loss_s / next->need_s);
     if (next->k > 1 + 1e-9)
         next->need_s *= 1 + (1 - 1 / next->k) * cost / next->loss_s;
@@ -351,6 +352,8 @@ static void job_begin(const struct timeshare_input *input, size_t i,
     const struct scenario_section *section = in->section;
 
     *job = (struct job_state){.serial = section->kind == SECTION_SERIAL,
+                              .spin_s = in->sleeps ? 0
+                                                   : input->params->spin_s,
                               .threads = (double)in->threads,
                               .share = 1,
                               .r = 1,

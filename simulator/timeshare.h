@@ -61,6 +61,7 @@
  * job on its own.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "model/status.h"
@@ -96,6 +97,7 @@ const char *timeshare_wait_name(enum timeshare_wait wait);
 struct timeshare_job {
     const struct scenario_section *section;
     size_t threads; /* of its team, >= 1; one runs in a serial section */
+    bool sleeps;    /* passive, whatever the parameters say */
 };
 
 struct timeshare_rate {

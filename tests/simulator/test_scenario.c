@@ -168,7 +168,7 @@ static void test_refusals_name_the_place(void **state)
 static const char library_text[] =
     "{\"name\": \"two programs\",\n"
     " \"programs\": [\n"
-    "  {\"name\": \"EP\", \"phases\": [{\"sections\": [{\"work_s\": 8}]}]},\n"
+    "  {\"name\": \"EP\", \"sleeps\": true, \"phases\": [{\"sections\": [{\"work_s\": 8}]}]},\n"
     "  {\"name\": \"FT\", \"source\": \"a table\", \"phases\": [\n"
     "   {\"sections\": [{\"name\": \"init\", \"kind\": \"serial\",\n"
     "                   \"work_s\": 4}]},\n"
@@ -202,6 +202,8 @@ static void test_library(void **state)
     assert_null(scenario_find(set, "three"));
     const struct scenario *two = scenario_find(set, "two");
     assert_ptr_equal(two, &set->scenario[1]);
+    assert_true(set->scenario[0].job[0].sleeps);
+    assert_true(set->scenario[0].job[0].malleable);
     assert_string_equal(two->source, "somewhere");
     assert_int_equal(two->figures, 1);
     assert_string_equal(two->figure[0].policy, "nupoco");
@@ -212,7 +214,7 @@ static void test_library(void **state)
     assert_string_equal(a->name, "FT");
     assert_string_equal(b->name, "FT.2");
     assert_string_equal(b->program, "FT");
-    assert_true(a->malleable && !b->malleable);
+    assert_true(a->malleable && !b->malleable && !a->sleeps);
     assert_int_equal(a->threads, SCENARIO_ALL);
     assert_int_equal(a->max_cores, SCENARIO_ALL);
     assert_int_equal(a->min_cores, 1);

@@ -42,7 +42,7 @@ static void world_make(struct world *w, enum timeshare_wait wait,
     *w = (struct world){.params = timeshare_params(wait, CORES)};
     for (size_t i = 0; i < count; i++) {
         w->section[i] = sections[i];
-        w->job[i] = (struct timeshare_job){&w->section[i], CORES};
+        w->job[i] = (struct timeshare_job){&w->section[i], CORES, false};
     }
     w->input = (struct timeshare_input){.params = &w->params, .cores = CORES,
                                         .jobs = w->job, .count = count};
@@ -166,6 +166,20 @@ static void test_workers_of_a_serial_section(void **state)
                 0.95 * CORES);
 }
 
+/* A JVM's threads sleep whatever OpenMP's are told. */
+static void test_who_sleeps(void **state)
+{
+    struct scenario_section sections[] = {parallel(10), serial(10)};
+    struct world w;
+
+    (void)state;
+    world_make(&w, TIMESHARE_ACTIVE, sections, 2);
+    w.job[1].sleeps = true;
+    assert_int_equal(timeshare_solve(&w.input, w.rate), MODEL_OK);
+    assert_true(w.rate[0].speed > 0.9 * CORES);
+    assert_true(w.rate[1].spinning < 0.01);
+}
+
 /* The serial section itself has to share its core. */
 static void test_serial_section_shares_its_core(void **state)
 {
@@ -287,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_spinning_takes_a_turn_for_each_barrier),
         cmocka_unit_test(test_passive_beats_spinning_where_barriers_are_dense),
         cmocka_unit_test(test_workers_of_a_serial_section),
+        cmocka_unit_test(test_who_sleeps),
         cmocka_unit_test(test_serial_section_shares_its_core),
         cmocka_unit_test(test_no_more_than_the_cores),
         cmocka_unit_test(test_rigid_team_on_fewer_cores),
