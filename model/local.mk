@@ -4,6 +4,8 @@
 noinst_LTLIBRARIES += %D%/libmodel.la
 
 %C%_libmodel_la_SOURCES = \
+	%D%/adaptive.c \
+	%D%/adaptive.h \
 	%D%/alike.c \
 	%D%/alike.h \
 	%D%/closed.c \

@@ -122,6 +122,23 @@ void placement(const struct policy_input *in, const size_t *cores, int *owner)
         grow(&p, j, cores[j]);
 }
 
+void placement_layout(const struct policy_input *in, const size_t *layout,
+                      int *owner)
+{
+    struct placing p = {.in = in, .ws = in->workspace, .owner = owner};
+    size_t jobs = in->job_count;
+
+    take_stock(&p);
+    for (size_t c = 0; c < in->machine->cpu_nodes * jobs; c++)
+        if (p.ws->have[c] > layout[c])
+            move(&p, c / jobs, (int)(c % jobs), POLICY_NOBODY,
+                 p.ws->have[c] - layout[c]);
+    for (size_t c = 0; c < in->machine->cpu_nodes * jobs; c++)
+        if (p.ws->have[c] < layout[c])
+            move(&p, c / jobs, POLICY_NOBODY, (int)(c % jobs),
+                 layout[c] - p.ws->have[c]);
+}
+
 void placement_sketch(const struct policy_input *in, const size_t *cores,
                       size_t *counts)
 {

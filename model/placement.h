@@ -25,6 +25,12 @@
 void placement(const struct policy_input *input, const size_t *cores,
                int *owner);
 
+/* Turn LAYOUT, cores of job j on CPU node i at i * job_count + j, of which no
+ * CPU node has more than its part of the pool, into owner[machine->cpus] with
+ * the fewest moves.  LAYOUT is not the workspace's `have`. */
+void placement_layout(const struct policy_input *input, const size_t *layout,
+                      int *owner);
+
 /* Cores per CPU node and job (counts[node * job_count + job]) for a mix that is
  * not placed yet: jobs in order, each packed on the pool's CPU nodes. */
 void placement_sketch(const struct policy_input *input, const size_t *cores,

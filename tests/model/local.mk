@@ -3,6 +3,7 @@
 
 if HAVE_CMOCKA
 model_units = \
+	%D%/test_adaptive \
 	%D%/test_closed \
 	%D%/test_cputime \
 	%D%/test_hierarchy \
@@ -13,6 +14,7 @@ model_units = \
 	%D%/test_moca \
 	%D%/test_mva \
 	%D%/test_network \
+	%D%/test_placement \
 	%D%/test_policy \
 	%D%/test_predict \
 	%D%/test_station \
@@ -22,6 +24,10 @@ TESTS += $(model_units)
 
 model_unit_flags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
+
+%C%_test_adaptive_SOURCES = %D%/test_adaptive.c %D%/near.h
+%C%_test_adaptive_CPPFLAGS = $(model_unit_flags)
+%C%_test_adaptive_LDADD = $(model_unit_libs)
 
 %C%_test_closed_SOURCES = %D%/test_closed.c %D%/near.h
 %C%_test_closed_CPPFLAGS = $(model_unit_flags)
@@ -62,6 +68,10 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_network_SOURCES = %D%/test_network.c %D%/near.h
 %C%_test_network_CPPFLAGS = $(model_unit_flags)
 %C%_test_network_LDADD = $(model_unit_libs)
+
+%C%_test_placement_SOURCES = %D%/test_placement.c %D%/near.h
+%C%_test_placement_CPPFLAGS = $(model_unit_flags)
+%C%_test_placement_LDADD = $(model_unit_libs)
 
 %C%_test_policy_SOURCES = %D%/test_policy.c %D%/near.h
 %C%_test_policy_CPPFLAGS = $(model_unit_flags)
