@@ -34,10 +34,22 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/placement.h \
 	%D%/policy.c \
 	%D%/policy.h \
+	%D%/policy/batch.c \
+	%D%/policy/bounds.c \
+	%D%/policy/describe.c \
 	%D%/policy/equal.c \
+	%D%/policy/fairness.c \
 	%D%/policy/greedy.c \
+	%D%/policy/hysteresis.c \
+	%D%/policy/native.c \
 	%D%/policy/nupoco.c \
+	%D%/policy/options.c \
+	%D%/policy/predict.c \
+	%D%/policy/predict.h \
+	%D%/policy/rules.h \
 	%D%/policy/shares.h \
+	%D%/policy/state.c \
+	%D%/policy/state.h \
 	%D%/policy/workspace.c \
 	%D%/policy/workspace.h \
 	%D%/quadrature.c \

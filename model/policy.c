@@ -5,17 +5,22 @@
 #include "model/policy.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/divide.h"
 #include "model/placement.h"
+#include "model/policy/rules.h"
 #include "model/policy/shares.h"
+#include "model/policy/state.h"
 #include "model/policy/workspace.h"
 
 const struct policy *const policies[] = {
     &policy_nupoco,
     &policy_greedy,
     &policy_equal,
+    &policy_batch,
+    &policy_native,
     NULL,
 };
 
@@ -25,6 +30,23 @@ const struct policy *policy_find(const char *name)
         if (strcmp((*p)->name, name) == 0)
             return *p;
     return NULL;
+}
+
+void policy_facts_init(struct policy_facts *facts)
+{
+    *facts = (struct policy_facts){
+        .cpu_share = NAN, .remaining = NAN, .alone_speed = NAN};
+}
+
+static bool facts_good(const struct policy_facts *facts)
+{
+    for (size_t i = 0; i < facts->point_count; i++)
+        if (!facts->points[i].cores || !(facts->points[i].throughput > 0) ||
+            !isfinite(facts->points[i].throughput) ||
+            !(facts->points[i].weight > 0))
+            return false;
+    return !(facts->cpu_share < 0 || facts->cpu_share > 1 ||
+             facts->remaining < 0 || facts->alone_speed < 0);
 }
 
 static enum model_status check_jobs(const struct policy_input *input)
@@ -38,15 +60,21 @@ static enum model_status check_jobs(const struct policy_input *input)
             (workload_check(job->profile) != MODEL_OK ||
              job->profile->mem_nodes != input->machine->mem_nodes))
             return MODEL_EINVAL;
+        if (job->facts && !facts_good(job->facts))
+            return MODEL_EINVAL;
+        for (size_t i = 0; i < j; i++)
+            if (input->jobs[i].id == job->id)
+                return MODEL_EINVAL;
     }
     return MODEL_OK;
 }
 
-static enum model_status check_input(const struct policy_input *input)
+static enum model_status check_input(const struct policy *policy,
+                                     const struct policy_input *input)
 {
     const struct machine *machine = input->machine;
 
-    if (input->job_count < 1 || input->job_count > SYSTEM_MAX_JOBS ||
+    if (input->job_count < 1 || input->job_count > POLICY_MAX_JOBS ||
         machine_check(machine) != MODEL_OK)
         return MODEL_EINVAL;
     for (size_t cpu = 0; cpu < machine->cpus; cpu++)
@@ -54,52 +82,147 @@ static enum model_status check_input(const struct policy_input *input)
             input->owner[cpu] >= (int)input->job_count ||
             (machine->cpu_node[cpu] < 0 && input->owner[cpu] != POLICY_NO_CPU))
             return MODEL_EINVAL;
-    if (divide_pool(input) < input->job_count)
+    if (divide_pool(input) < input->job_count ||
+        (input->state && (input->state->policy != policy ||
+                          input->state->machine != machine)))
         return MODEL_EINVAL;
     return check_jobs(input);
 }
 
-/* Bounds that hold for this pool: serial sections have one core, nobody more
- * than the pool, and minima that do not fit together are all one. */
-static void fit_bounds(struct policy_job *jobs, size_t count, size_t pool)
-{
-    size_t sum = 0;
+/* What the rules did to a proposal, for the reason. */
+struct ruling {
+    size_t fair_cores, fair_job;
+    double gain; /* that hysteresis passed over */
+};
 
-    for (size_t j = 0; j < count; j++) {
-        if (jobs[j].kind == SECTION_SERIAL)
-            jobs[j].min_cores = jobs[j].max_cores = 1;
-        if (jobs[j].max_cores > pool)
-            jobs[j].max_cores = pool;
-        if (jobs[j].min_cores > jobs[j].max_cores)
-            jobs[j].min_cores = jobs[j].max_cores;
-        sum += jobs[j].min_cores;
-    }
-    for (size_t j = 0; j < count && sum > pool; j++)
-        jobs[j].min_cores = 1;
-}
-
-/* Count the pool and copy the jobs into the workspace; decide and place. */
-static enum model_status decide_in(struct policy_workspace *ws,
-                                   const struct policy *policy,
-                                   const struct policy_input *input,
-                                   struct policy_decision *out)
+static void count_pool(struct policy_workspace *ws,
+                       const struct policy_input *input)
 {
     const struct machine *machine = input->machine;
-    struct policy_input fitted = *input;
 
     memset(ws->pool, 0, machine->cpu_nodes * sizeof(*ws->pool));
     for (size_t cpu = 0; cpu < machine->cpus; cpu++)
         if (input->owner[cpu] != POLICY_NO_CPU)
             ws->pool[machine->cpu_node[cpu]]++;
+}
+
+/* Owners from the proposal. */
+static void place(const struct policy_input *input,
+                  const struct policy_proposal *proposal,
+                  struct policy_decision *out)
+{
+    const struct machine *machine = input->machine;
+
+    if (proposal->mode == POLICY_NATIVE)
+        for (size_t cpu = 0; cpu < machine->cpus; cpu++)
+            out->owner[cpu] = input->owner[cpu] == POLICY_NO_CPU
+                                  ? POLICY_NO_CPU
+                                  : POLICY_NOBODY;
+    else if (proposal->placed)
+        placement_layout(input, proposal->layout, out->owner);
+    else
+        placement(input, proposal->cores, out->owner);
+    out->moved = 0;
+    for (size_t cpu = 0; cpu < machine->cpus; cpu++)
+        out->moved += out->owner[cpu] != input->owner[cpu];
+}
+
+static void append(char *text, const char *more)
+{
+    size_t used = strlen(text);
+
+    snprintf(text + used, POLICY_REASON_MAX - used, "%s", more);
+}
+
+static void explain(const struct policy *policy,
+                    const struct policy_input *input,
+                    const struct policy_proposal *proposal,
+                    const struct ruling *ruling, struct policy_decision *out)
+{
+    char clause[POLICY_REASON_MAX] = "";
+
+    if (proposal->mode != POLICY_NATIVE) {
+        policy_describe(input, proposal->cores, out->reason,
+                        sizeof(out->reason));
+        append(out->reason, "; ");
+    }
+    policy->explain(input, proposal, clause, sizeof(clause));
+    append(out->reason, clause);
+    if (ruling->fair_cores) {
+        snprintf(clause, sizeof(clause),
+                 "; %zu core%s moved to job %u for its fair share",
+                 ruling->fair_cores, ruling->fair_cores == 1 ? "" : "s",
+                 input->jobs[ruling->fair_job].id);
+        append(out->reason, clause);
+    }
+    if (out->kept) {
+        snprintf(clause, sizeof(clause),
+                 "; kept, another division promises %.1f %% only",
+                 100 * ruling->gain);
+        append(out->reason, clause);
+    }
+}
+
+/* Decide, apply the rules and place; INPUT has all that is optional. */
+static enum model_status decide_fitted(const struct policy *policy,
+                                       const struct policy_input *input,
+                                       struct policy_decision *out)
+{
+    struct policy_workspace *ws = input->workspace;
+    struct policy_proposal proposal = {.cores = ws->cores,
+                                       .layout = ws->layout};
+    struct ruling ruling = {0};
+    enum model_status status =
+        policy->decide(input, input->state ? input->state->own : NULL,
+                       &proposal);
+
+    out->kept = false;
+    if (status == MODEL_OK && proposal.mode == POLICY_SPACE &&
+        !proposal.own_rules) {
+        status = fairness_apply(input, &proposal, &ruling.fair_cores,
+                                &ruling.fair_job);
+        if (status == MODEL_OK)
+            out->kept =
+                hysteresis_apply(policy, input, &proposal, &ruling.gain);
+    }
+    if (status != MODEL_OK)
+        return status;
+    out->mode = proposal.mode;
+    out->rotates = proposal.rotates;
+    out->passive = proposal.passive;
+    out->system_util = proposal.system_util;
+    out->reason[0] = '\0';
+    place(input, &proposal, out);
+    explain(policy, input, &proposal, &ruling, out);
+    if (input->state)
+        state_remember(input->state, input, out);
+    return MODEL_OK;
+}
+
+/* Fill in the options, the bounds and a policy's memory. */
+static enum model_status decide_in(struct policy_workspace *ws,
+                                   const struct policy *policy,
+                                   const struct policy_input *input,
+                                   struct policy_decision *out)
+{
+    struct policy_input fitted = *input;
+    double defaults[POLICY_OPTIONS_MAX];
+
+    count_pool(ws, input);
     memcpy(ws->jobs, input->jobs, input->job_count * sizeof(*ws->jobs));
-    fit_bounds(ws->jobs, input->job_count, divide_pool(input));
+    bounds_fit(ws->jobs, input->job_count, divide_pool(input));
     fitted.jobs = ws->jobs;
     fitted.workspace = ws;
-    out->system_util = 0;
-    out->reason[0] = '\0';
-    enum model_status status = policy->decide(&fitted, ws->cores, out);
-    if (status == MODEL_OK)
-        placement(&fitted, ws->cores, out->owner);
+    if (!input->options) {
+        policy_options_init(policy, defaults);
+        fitted.options = defaults;
+    }
+    if (input->state || !policy->init)
+        return decide_fitted(policy, &fitted, out);
+    if (!(fitted.state = policy_state_new(policy, input->machine)))
+        return MODEL_ENOMEM;
+    enum model_status status = decide_fitted(policy, &fitted, out);
+    policy_state_free(fitted.state);
     return status;
 }
 
@@ -108,7 +231,7 @@ enum model_status policy_decide(const struct policy *policy,
                                 struct policy_decision *out)
 {
     struct policy_workspace *ws = input->workspace;
-    enum model_status status = check_input(input);
+    enum model_status status = check_input(policy, input);
 
     if (status != MODEL_OK)
         return status;

@@ -7,12 +7,22 @@
 
 /* Concept
  *
- * A policy is a pure function from the machine, the pool and the jobs' present
- * sections to an owner for each CPU of the pool.  Agent and simulator call the
- * same code.  Same input, same output.
+ * A policy is a pure function from the machine, the pool, the jobs' present
+ * sections and what it remembers to an owner for each CPU of the pool.  Agent
+ * and simulator call the same code.  Same memory, input and options (a seed is
+ * an option), same output.
  *
- * Rules that hold for every policy (checked by policy_decide(), which all
- * callers use):
+ * A decision has one of three modes:
+ *
+ *   space    each CPU has one owner at most; every job has at least one CPU
+ *   turns    as space, but a job without any CPU waits, parked, until a later
+ *            decision; ask again when a job begins or ends and, if `rotates`,
+ *            with the next `slice` number when a slice of time is over
+ *   native   nobody owns a CPU: every job may use the whole pool and the
+ *            kernel shares the time
+ *
+ * Rules that hold for every policy (policy_decide(), which all callers use,
+ * sees to them; one file each in model/policy/):
  *   - each CPU of the pool has one owner, or none when every job is at its
  *     maximum; no CPU outside the pool has one;
  *   - each job has at least min_cores (>= 1) if the pool is large enough for
@@ -22,7 +32,11 @@
  *   - unit of allocation: a CPU node where the pool has at least as many
  *     whole CPU nodes as there are parallel jobs, else a core;
  *   - CPUs that a job has now stay with it where the counts allow it, and
- *     CPUs of one job are packed on as few CPU nodes as possible.
+ *     CPUs of one job are packed on as few CPU nodes as possible;
+ *   - fairness: of K jobs none is predicted to be slower than 1/K of its
+ *     speed alone by more than a margin (option "fairness");
+ *   - hysteresis: while the situation is the same, another division must be
+ *     predicted to be better by a margin (option "hysteresis").
  *
  * There must be at least as many CPUs in the pool as jobs; with more jobs the
  * caller lets them take turns (turns_select()).
@@ -33,54 +47,174 @@
 #include <stdint.h>
 
 #include "model/machine.h"
+#include "model/station.h"
 #include "model/status.h"
+#include "model/system.h"
 #include "model/workload.h"
 
 #define POLICY_REASON_MAX 256
 #define POLICY_NOBODY (-1)   /* owner[]: in the pool, nobody's */
 #define POLICY_NO_CPU (-2)   /* owner[]: not in the pool */
+#define POLICY_MAX_JOBS SYSTEM_MAX_JOBS
+
+enum policy_mode {
+    POLICY_SPACE,
+    POLICY_TURNS,
+    POLICY_NATIVE,
+};
+
+/* ---- what goes in ------------------------------------------------------ */
+
+/* What was measured of a job, beside its profile.  Unknown numbers are NAN,
+ * unknown arrays NULL; policy_facts_init() sets all so. */
+struct policy_facts {
+    /* Throughput of the present section at several numbers of cores, in any
+     * one unit; points with different cores. */
+    const struct station_sample *points; /* [point_count] */
+    size_t point_count;
+    /* Share of time in which its cores compute: 0..1, since the last
+     * decision, on the cores that it has. */
+    double cpu_share;
+    /* Work that is left, in core-seconds: of computing, as profiles count it,
+     * so that a job of predicted speed S needs remaining / S seconds. */
+    double remaining;
+    /* Cores' worth of computing when it has the pool to itself, measured. */
+    double alone_speed;
+    /* LLC accesses and misses per us of its cores on each CPU node, since the
+     * last decision; an entry is NAN where it is not known. */
+    const double *llc_access; /* [cpu_nodes] */
+    const double *llc_miss;   /* [cpu_nodes] */
+};
+
+/* Nothing is known. */
+void policy_facts_init(struct policy_facts *facts);
 
 struct policy_job {
-    uint32_t id;                    /* for the reason's text only */
+    uint32_t id;                    /* tells jobs apart, and for the reason */
     enum section_kind kind;         /* present section */
-    const struct workload *profile; /* NULL: not known yet */
+    const struct workload *profile; /* NULL: not known yet; its rates say where
+                                       its memory lies */
     size_t min_cores;               /* >= 1 */
     size_t max_cores;               /* >= min_cores */
     double weight;                  /* > 0, 1 is normal */
+    uint64_t section;               /* another number: another section */
+    const struct policy_facts *facts; /* NULL: none */
 };
 
 struct policy_workspace;
+struct policy_state;
 
 struct policy_input {
     const struct machine *machine;
-    const struct policy_job *jobs; /* [job_count] */
-    size_t job_count;              /* >= 1 */
+    const struct policy_job *jobs; /* [job_count] in order of arrival, each
+                                      with its own id */
+    size_t job_count;              /* >= 1, <= POLICY_MAX_JOBS */
     const int *owner; /* [machine->cpus] present owners: index into jobs,
                          POLICY_NOBODY or POLICY_NO_CPU */
     struct policy_workspace *workspace; /* NULL: a new one per decision */
+    const double *options;      /* [policy_option_count()], NULL: defaults */
+    struct policy_state *state; /* NULL: remembers nothing */
+    uint64_t slice;             /* number of the present turn */
 };
 
+/* ---- what comes out ---------------------------------------------------- */
+
 struct policy_decision {
-    int *owner; /* [machine->cpus], the caller's array; filled on success */
-    double system_util;             /* predicted NuUtil (thesis 4.7) */
+    int *owner; /* [machine->cpus], the caller's array; filled on success.  In
+                   native mode nobody owns a CPU of the pool. */
+    enum policy_mode mode;
+    bool rotates; /* turns: others run in the next slice */
+    bool passive; /* native: threads that wait should sleep, not spin */
+    bool kept;    /* hysteresis held the division that there was */
+    size_t moved; /* CPUs that get another owner (nobody included) */
+    double system_util;             /* predicted NuUtil (thesis 4.7), or 0 */
     char reason[POLICY_REASON_MAX]; /* one sentence with its numbers */
+};
+
+/* ---- policies ---------------------------------------------------------- */
+
+/* An option of a policy; its value is a number. */
+struct policy_option {
+    const char *name; /* as typed: NAME:VALUE */
+    const char *help; /* one line */
+    double initial, low, high;
+    const char *words; /* "a|b|c": words for 0, 1, 2, or NULL */
+};
+
+/* Options that every policy has, before its own.  Index into
+ * policy_input.options. */
+enum {
+    POLICY_FAIRNESS,   /* margin of the fairness bound; 1: no bound */
+    POLICY_HYSTERESIS, /* gain that a new division must promise; 0: none */
+    POLICY_OWN,        /* the policy's own options begin here */
+};
+
+#define POLICY_OPTIONS_MAX 16 /* of a policy, common ones included */
+
+/* What a policy's decide() fills. */
+struct policy_proposal {
+    enum policy_mode mode; /* POLICY_SPACE at first */
+    size_t *cores; /* [job_count], the sum at most the pool's size.  Space:
+                      within minima and maxima.  Turns: 0 for who waits. */
+    bool placed;   /* LAYOUT says on which CPU nodes */
+    size_t *layout; /* [cpu_nodes * job_count] cores of job j on CPU node i at
+                       i * job_count + j: its sums are CORES, and no CPU node
+                       has more than the pool has there */
+    bool rotates, passive; /* as in the decision */
+    bool own_rules; /* neither fairness nor hysteresis is to change it */
+    double system_util;
+    double figure[6]; /* the policy's, from decide() to explain() */
 };
 
 struct policy {
     const char *name; /* as in slurm.conf */
     const char *help; /* one line */
-    /* Called by policy_decide(), with a workspace.
-     * Choose cores (or CPU nodes) per job: cores[job_count], whose sum is at
-     * most the pool's size, obeying minima and maxima, and the reason. */
-    enum model_status (*decide)(const struct policy_input *input,
-                                size_t *cores, struct policy_decision *out);
+    const struct policy_option *options; /* ended by a NULL name; NULL: none */
+    bool profiles; /* decides better once sections have been measured */
+
+    /* Memory between decisions, for one node of MACHINE and up to
+     * POLICY_MAX_JOBS jobs; NULL when out of memory.  Both NULL: none. */
+    void *(*init)(const struct machine *machine);
+    void (*free)(void *memory);
+
+    /* Decide.  Called by policy_decide() with options, a workspace whose pool
+     * is counted, and jobs whose bounds fit the pool.  MEMORY is init()'s. */
+    enum model_status (*decide)(const struct policy_input *input, void *memory,
+                                struct policy_proposal *proposal);
+
+    /* What the policy maximises, for COUNTS like a proposal's layout (NULL, or
+     * NAN as the answer: no hysteresis).  Called after decide(). */
+    double (*value)(const struct policy_input *input, void *memory,
+                    const size_t *counts);
+
+    /* The numbers that decided, as a clause of the reason without a full
+     * stop: "predicted system utilisation 1.77".  At most SIZE bytes. */
+    void (*explain)(const struct policy_input *input,
+                    const struct policy_proposal *proposal, char *text,
+                    size_t size);
 };
 
-/* All policies, terminated by NULL: nupoco, greedy, equal. */
+/* All policies, terminated by NULL. */
 extern const struct policy *const policies[];
 
 /* The policy called NAME, or NULL. */
 const struct policy *policy_find(const char *name);
+
+/* Number of options of POLICY, the common ones included, and one of them. */
+size_t policy_option_count(const struct policy *policy);
+const struct policy_option *policy_option(const struct policy *policy,
+                                          size_t index);
+
+/* Set VALUES[POLICY_OPTIONS_MAX] to the defaults. */
+void policy_options_init(const struct policy *policy, double *values);
+
+/* Apply "NAME:VALUE;NAME:VALUE" to VALUES.  MODEL_EINVAL and *BAD (the entry
+ * that is wrong; its end is the next ';' or the end of TEXT) for an unknown
+ * name, or a value that is no number or word or is out of range; VALUES are
+ * then as before. */
+enum model_status policy_options_parse(const struct policy *policy,
+                                       const char *text, double *values,
+                                       const char **bad);
 
 /* Work space for decisions on up to JOBS (>= 1) jobs on MACHINE, which must
  * outlive it and not change: with it a decision allocates nothing.  NULL when
@@ -91,9 +225,18 @@ struct policy_workspace *policy_workspace_new(const struct machine *machine,
 /* Takes NULL. */
 void policy_workspace_free(struct policy_workspace *workspace);
 
+/* What POLICY remembers of a node that is MACHINE, which must outlive it and
+ * not change: nothing so far.  NULL when out of memory. */
+struct policy_state *policy_state_new(const struct policy *policy,
+                                      const struct machine *machine);
+
+/* Takes NULL. */
+void policy_state_free(struct policy_state *state);
+
 /* Decide with POLICY and place the result.  MODEL_EINVAL for bad input (no
- * CPU per job, owners out of range, bad machine or profile, a workspace of
- * another machine or for fewer jobs). */
+ * CPU per job, owners out of range, bad machine or profile, two jobs of one
+ * id, a workspace of another machine or for fewer jobs, the state of another
+ * policy or machine). */
 enum model_status policy_decide(const struct policy *policy,
                                 const struct policy_input *input,
                                 struct policy_decision *out);

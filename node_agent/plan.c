@@ -21,6 +21,7 @@ struct work {
     int *owner;              /* [machine->cpus] */
     bool *runs;              /* [input->count] */
     struct cosched_cpuset *granted; /* [count] */
+    enum policy_mode mode;          /* of the decision */
 };
 
 const struct policy *plan_policy(const struct plan_input *in)
@@ -112,6 +113,9 @@ static void select_jobs(struct work *w, struct plan *plan)
             .kind = job->kind,
             .profile = job->section ? job->section->profile : NULL,
             .weight = 1,
+            .section = job->section
+                           ? job->section->object_id ^ job->section->offset
+                           : 0,
         };
         plan_limits(job, in->topology, w->pool, &w->jobs[w->count].min_cores,
                     &w->jobs[w->count].max_cores);
@@ -144,8 +148,7 @@ static void plan_profiling(struct work *w, struct plan *plan)
 
     if (!w->input->profile_ns || plan->turns)
         return;
-    /* Equal shares need no profile: measuring would only disturb. */
-    if (!strcmp(plan->policy->name, "equal"))
+    if (!plan->policy->profiles) /* measuring would only disturb */
         return;
     for (size_t j = 0; j < w->count; j++) {
         const struct job *job = w->input->jobs[w->index[j]];
@@ -221,12 +224,34 @@ void plan_repair(const struct cosched_cpuset *granted, size_t jobs, int *owner,
     }
 }
 
+/* As plan_repair() where jobs without a CPU wait for their turn: who runs has
+ * as many CPUs as the policy gave it, from what it was granted. */
+static void repair_turns(struct work *w)
+{
+    size_t cpus = w->machine->cpus;
+
+    for (size_t j = 0; j < w->count; j++) {
+        size_t cores = count_owned(w->owner, cpus, j);
+        for (size_t c = 0; c < cpus; c++)
+            if (w->owner[c] == (int)j && !cpuset_has(&w->granted[j], (int)c))
+                w->owner[c] = POLICY_NOBODY;
+        size_t now = count_owned(w->owner, cpus, j);
+        for (int c = -1; (c = cpuset_next(&w->granted[j], c)) >= 0;)
+            if (now < cores && (size_t)c < cpus &&
+                w->owner[c] == POLICY_NOBODY) {
+                w->owner[c] = (int)j;
+                now++;
+            }
+    }
+}
+
 static int decide(struct work *w, struct plan *plan, struct errtext *err)
 {
     struct policy_input input = {.machine = w->machine,
                                  .jobs = w->jobs,
                                  .job_count = w->count,
-                                 .owner = w->before};
+                                 .owner = w->before,
+                                 .slice = w->input->slice};
     struct policy_decision decision = {.owner = w->owner};
     enum model_status rc = policy_decide(plan->policy, &input, &decision);
 
@@ -235,8 +260,30 @@ static int decide(struct work *w, struct plan *plan, struct errtext *err)
                            "policy %s: cannot decide (%d)", plan->policy->name,
                            (int)rc);
     snprintf(plan->reason, sizeof(plan->reason), "%s", decision.reason);
-    plan_repair(w->granted, w->count, w->owner, w->machine->cpus);
+    w->mode = decision.mode;
+    plan->turns |= decision.mode == POLICY_TURNS && decision.rotates;
+    plan->native = decision.mode == POLICY_NATIVE;
+    if (w->mode == POLICY_SPACE)
+        plan_repair(w->granted, w->count, w->owner, w->machine->cpus);
+    else if (w->mode == POLICY_TURNS)
+        repair_turns(w);
     return 0;
+}
+
+/* What job J may use when the kernel shares the time: all that it was granted
+ * of the pool, its maximum at most, those that it has now first. */
+static void native_cores(const struct work *w, size_t j,
+                         struct cosched_cpuset *cores)
+{
+    size_t left = w->jobs[j].max_cores;
+
+    for (int had = 1; had >= 0; had--)
+        for (int c = -1; (c = cpuset_next(&w->granted[j], c)) >= 0;)
+            if (left && w->owner[c] != POLICY_NO_CPU &&
+                (w->before[c] == (int)j) == had) {
+                cpuset_add(cores, c);
+                left--;
+            }
 }
 
 static void fill_shares(const struct work *w, struct plan *plan)
@@ -244,9 +291,12 @@ static void fill_shares(const struct work *w, struct plan *plan)
     for (size_t j = 0; j < w->count; j++) {
         struct cosched_cpuset cores = {{0}};
         struct plan_share *share = &plan->share[w->index[j]];
+        if (w->mode == POLICY_NATIVE)
+            native_cores(w, j, &cores);
         for (size_t c = 0; c < w->machine->cpus; c++)
             if (w->owner[c] == (int)j)
                 cpuset_add(&cores, (int)c);
+        share->parked = cpuset_empty(&cores);
         topology_expand(w->input->topology, &cores, &share->cpus);
         cpuset_and(&share->cpus, &w->input->jobs[w->index[j]]->granted);
     }

@@ -13,7 +13,10 @@
  *
  *   pool       the union of what Slurm granted to the live jobs; a job never
  *              gets a CPU that Slurm did not give it
- *   turns      more live jobs than cores: some are parked
+ *   turns      more live jobs than cores: some are parked; so are those whom
+ *              the policy lets wait
+ *   native     the policy leaves it to the kernel: each job has all that it
+ *              was granted, and shares overlap
  *   profiling  one job at a time gets the DoP at which its section is to be
  *              measured.  "The whole pool" of the papers is, here, the pool less
  *              one core for each other job: to stop the others for 150 ms costs
@@ -47,7 +50,8 @@ struct plan_share {
 struct plan {
     const struct policy *policy; /* that decided */
     struct plan_share *share;    /* [count], the caller's */
-    bool turns;                  /* more jobs than cores */
+    bool turns;  /* jobs take turns; others run in the next slice */
+    bool native; /* shares overlap: the kernel shares the time */
     char reason[POLICY_REASON_MAX + 64];
 };
 

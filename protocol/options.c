@@ -14,8 +14,10 @@
 #define SECOND UINT64_C(1000000000)
 #define PREFIX "cosched_"
 #define ENTRY_MAX 128 /* an entry of the option with its zero */
+#define NAMES_MAX 160 /* a list of policies or keys */
 
-const char *const options_policies[] = {"nupoco", "greedy", "equal", NULL};
+const char *const options_policies[] = {"nupoco", "greedy", "equal",
+                                         "batch",  "native", NULL};
 
 enum option_type {
     OPTION_POLICY,   /* char[OPTIONS_POLICY_MAX] */
@@ -135,7 +137,7 @@ static bool policy_known(const char *name)
 static int set_policy(char *field, const char *prefix, const char *key,
                       const char *value, struct errtext *err)
 {
-    char names[96];
+    char names[NAMES_MAX];
 
     if (!policy_known(value))
         return errtext_set(err, EINVAL, "%s%s=%.60s: unknown policy, one of %s",
@@ -229,7 +231,7 @@ void job_options_init(struct job_options *options)
 static int job_entry(struct job_options *options, char *entry, unsigned *seen,
                      struct errtext *err)
 {
-    char policies[96], names[96];
+    char policies[NAMES_MAX], names[NAMES_MAX];
     char *equals = strchr(entry, '=');
     const struct option *option;
 
@@ -287,7 +289,7 @@ int node_options_parse(struct node_options *options, const char *text,
 {
     struct node_options result;
     const size_t prefix = strlen(PREFIX);
-    char names[128], key[ENTRY_MAX];
+    char names[NAMES_MAX], key[ENTRY_MAX];
 
     node_options_init(&result);
     for (const char *rest = text ? text : ""; *rest;) {

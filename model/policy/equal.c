@@ -17,40 +17,34 @@ static enum model_status below_share(void *arg, const size_t *cores, size_t job,
     return MODEL_OK;
 }
 
-size_t policy_describe(const struct policy_input *input, const size_t *cores,
-                       char *text, size_t size)
+enum model_status equal_shares(const struct policy_input *input, size_t *cores)
 {
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (size_t j = 0; j < input->job_count && used < size; j++) {
-        int n = snprintf(text + used, size - used, "%sjob %u: %zu core%s%s",
-                         j ? ", " : "", input->jobs[j].id, cores[j],
-                         cores[j] == 1 ? "" : "s",
-                         input->jobs[j].kind == SECTION_SERIAL ? " (serial)"
-                                                               : "");
-        used += (size_t)n;
-    }
-    return used < size ? used : size - 1;
+    return divide(input, below_share, (void *)(uintptr_t)input, cores);
 }
 
-enum model_status equal_shares(const struct policy_input *input, size_t *cores,
-                               struct policy_decision *out)
+static enum model_status decide(const struct policy_input *input, void *memory,
+                                struct policy_proposal *proposal)
 {
-    enum model_status status =
-        divide(input, below_share, (void *)(uintptr_t)input, cores);
+    (void)memory;
+    proposal->own_rules = true; /* equal is what it says */
+    return equal_shares(input, proposal->cores);
+}
 
-    if (status == MODEL_OK) {
-        size_t used = policy_describe(input, cores, out->reason,
-                                      sizeof(out->reason));
-        snprintf(out->reason + used, sizeof(out->reason) - used,
-                 "; equal shares");
-    }
-    return status;
+static void explain(const struct policy_input *input,
+                    const struct policy_proposal *proposal, char *text,
+                    size_t size)
+{
+    bool weighted = false;
+
+    (void)proposal;
+    for (size_t j = 1; j < input->job_count; j++)
+        weighted |= input->jobs[j].weight != input->jobs[0].weight;
+    snprintf(text, size, weighted ? "equal shares by weight" : "equal shares");
 }
 
 const struct policy policy_equal = {
     .name = "equal",
     .help = "the same number of cores for all jobs",
-    .decide = equal_shares,
+    .decide = decide,
+    .explain = explain,
 };

@@ -11,5 +11,8 @@
 const struct policy policy_nupoco = {
     .name = "nupoco",
     .help = "greedy by predicted system utilisation, then placement by LLC use",
+    .profiles = true,
     .decide = greedy_dop,
+    .value = greedy_value,
+    .explain = greedy_explain,
 };

@@ -7,20 +7,25 @@
 
 #include "model/policy.h"
 
-/* The `decide` of the greedy policies: number of cores by predicted system
- * utilisation (thesis algorithm 2).  While a parallel job's profile is unknown
- * there is nothing to predict: the shares are equal and the reason names it. */
-enum model_status greedy_dop(const struct policy_input *input, size_t *cores,
-                             struct policy_decision *out);
+/* Equal shares in proportion to the jobs' weights. */
+enum model_status equal_shares(const struct policy_input *input, size_t *cores);
 
-/* The `decide` of policy "equal", in proportion to the jobs' weights. */
-enum model_status equal_shares(const struct policy_input *input, size_t *cores,
-                               struct policy_decision *out);
+/* Greedy number of cores by predicted system utilisation (thesis algorithm
+ * 2), into PROPOSAL.  While a parallel job's profile is unknown there is
+ * nothing to predict: the shares are equal. */
+enum model_status greedy_dop(const struct policy_input *input, void *memory,
+                             struct policy_proposal *proposal);
 
-/* "job 12: 11 cores, job 13: 5 cores" into TEXT; returns its length. */
-size_t policy_describe(const struct policy_input *input, const size_t *cores,
-                       char *text, size_t size);
+/* System utilisation of COUNTS; NAN while a profile is unknown. */
+double greedy_value(const struct policy_input *input, void *memory,
+                    const size_t *counts);
 
-extern const struct policy policy_nupoco, policy_greedy, policy_equal;
+/* The utilisations that greedy_dop() left, or whose profile is unknown. */
+void greedy_explain(const struct policy_input *input,
+                    const struct policy_proposal *proposal, char *text,
+                    size_t size);
+
+extern const struct policy policy_nupoco, policy_greedy, policy_equal,
+    policy_batch, policy_native;
 
 #endif /* COSCHED_MODEL_SHARES_H */

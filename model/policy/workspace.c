@@ -10,11 +10,12 @@ static bool allocate(struct policy_workspace *ws)
 {
     size_t nodes = ws->machine->cpu_nodes, jobs = ws->max_jobs;
 
-    ws->size = calloc(4 * nodes + ws->machine->cpus + nodes * jobs + jobs,
+    ws->size = calloc(4 * nodes + ws->machine->cpus + 2 * nodes * jobs +
+                          2 * jobs,
                       sizeof(*ws->size));
     ws->jobs = calloc(jobs, sizeof(*ws->jobs));
     ws->profile = calloc(jobs, sizeof(*ws->profile));
-    ws->weight = calloc(jobs, sizeof(*ws->weight));
+    ws->weight = calloc(3 * jobs, sizeof(*ws->weight));
     ws->compute = workload_new(ws->machine->mem_nodes);
     if (!ws->size || !ws->jobs || !ws->profile || !ws->weight || !ws->compute)
         return false;
@@ -23,7 +24,11 @@ static bool allocate(struct policy_workspace *ws)
     ws->free = ws->pool + nodes;
     ws->cpu = ws->free + nodes;
     ws->have = ws->cpu + ws->machine->cpus;
-    ws->cores = ws->have + nodes * jobs;
+    ws->layout = ws->have + nodes * jobs;
+    ws->cores = ws->layout + nodes * jobs;
+    ws->trial = ws->cores + jobs;
+    ws->speed = ws->weight + jobs;
+    ws->alone = ws->speed + jobs;
     if (jobs > SYSTEM_MAX_JOBS || nodes > SYSTEM_MAX_NODES)
         return true;
     ws->system = system_workspace_new(ws->machine, jobs);

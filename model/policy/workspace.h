@@ -24,10 +24,14 @@ struct policy_workspace {
     size_t *pool;  /* [cpu_nodes] CPUs in the pool */
     size_t *free;  /* [cpu_nodes] of these, nobody's (while placing) */
     size_t *have;  /* [cpu_nodes * max_jobs] CPUs per node and job */
-    size_t *cores; /* [max_jobs] */
+    size_t *layout; /* [cpu_nodes * max_jobs] of the proposal */
+    size_t *cores;  /* [max_jobs] of the proposal */
+    size_t *trial;  /* [max_jobs] for who tries others */
     struct policy_job *jobs; /* [max_jobs] with bounds that fit */
     const struct workload **profile; /* [max_jobs] */
     double *weight;                  /* [max_jobs] */
+    double *speed;                   /* [max_jobs] predicted */
+    double *alone;                   /* [max_jobs] predicted */
     struct workload *compute; /* for serial jobs without a profile */
     struct system_workspace *system; /* NULL: the machine is beyond its limits */
 };

@@ -63,8 +63,12 @@ static void init(struct bench *b, size_t nodes, size_t cores, size_t count)
         b->profile[j] = workload_new_rho(nodes, 0.7 * (double)j / (double)count,
                                          MACHINE_DEFAULT_SERVICE_US);
         b->weight[j] = 1;
-        b->jobs[j] = (struct policy_job){(uint32_t)j + 1, SECTION_PARALLEL,
-                                         b->profile[j], 1, nodes * cores, 1};
+        b->jobs[j] = (struct policy_job){.id = (uint32_t)j + 1,
+                                         .kind = SECTION_PARALLEL,
+                                         .profile = b->profile[j],
+                                         .min_cores = 1,
+                                         .max_cores = nodes * cores,
+                                         .weight = 1};
     }
     for (size_t i = 0; i < nodes; i++)
         b->cores[i * count + i * count / nodes] = cores;
@@ -103,8 +107,11 @@ static bool solve(struct bench *b)
 
 static bool decide(struct bench *b)
 {
-    struct policy_input input = {b->machine, b->jobs, b->count, b->before,
-                                 b->workspace};
+    struct policy_input input = {.machine = b->machine,
+                                 .jobs = b->jobs,
+                                 .job_count = b->count,
+                                 .owner = b->before,
+                                 .workspace = b->workspace};
     struct policy_decision out = {.owner = b->after};
 
     return policy_decide(policy_find("nupoco"), &input, &out) == MODEL_OK;

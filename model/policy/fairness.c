@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Common rule: nobody is much slower than its share of its speed alone. */
+
+#include <math.h>
+#include <string.h>
+
+#include "model/divide.h"
+#include "model/policy/predict.h"
+#include "model/policy/rules.h"
+#include "model/policy/workspace.h"
+
+struct balance {
+    const struct policy_input *in;
+    struct policy_workspace *ws;
+    size_t *cores;
+    double *bound; /* ws->alone, scaled */
+    size_t unit;
+};
+
+/* Turn the speeds alone into the least that is fair. */
+static void scale_bounds(struct balance *b)
+{
+    double margin = b->in->options[POLICY_FAIRNESS], weights = 0;
+    size_t count = b->in->job_count;
+
+    for (size_t j = 0; j < count; j++)
+        weights += b->in->jobs[j].weight;
+    for (size_t j = 0; j < count; j++) {
+        double equal = 1 / (double)count;
+        double share = b->in->jobs[j].weight / weights;
+        b->bound[j] *= (1 - margin) * (share < equal ? share : equal);
+    }
+}
+
+/* How far job J is above its bound: 1 just at it. */
+static double above(const struct balance *b, size_t j)
+{
+    return b->bound[j] > 0 ? b->ws->speed[j] / b->bound[j] : INFINITY;
+}
+
+static size_t worst_off(const struct balance *b)
+{
+    size_t worst = b->in->job_count;
+
+    for (size_t j = 0; j < b->in->job_count; j++)
+        if (b->in->jobs[j].kind == SECTION_PARALLEL &&
+            b->cores[j] < b->in->jobs[j].max_cores &&
+            (worst == b->in->job_count || above(b, j) < above(b, worst)))
+            worst = j;
+    return worst;
+}
+
+/* The job that is furthest above its bound and can spare a unit. */
+static size_t best_off(const struct balance *b, size_t not)
+{
+    size_t best = b->in->job_count;
+
+    for (size_t j = 0; j < b->in->job_count; j++)
+        if (j != not && b->cores[j] >= b->in->jobs[j].min_cores + b->unit &&
+            (best == b->in->job_count || above(b, j) > above(b, best)))
+            best = j;
+    return best;
+}
+
+/* Move a unit if that lifts the worst off without pushing another one as far
+ * down.  *DONE when there is nothing more to do. */
+static enum model_status step(struct balance *b, size_t *moved, size_t *job,
+                              bool *done)
+{
+    size_t none = b->in->job_count;
+    size_t worst = worst_off(b);
+
+    *done = true;
+    if (worst == none || above(b, worst) >= 1)
+        return MODEL_OK;
+    double before = above(b, worst);
+    size_t giver = best_off(b, worst);
+    if (giver == none)
+        return MODEL_OK;
+    size_t room = b->in->jobs[worst].max_cores - b->cores[worst];
+    size_t unit = b->unit < room ? b->unit : room;
+    b->cores[giver] -= unit;
+    b->cores[worst] += unit;
+    enum model_status status =
+        predict_cores(b->in, b->cores, NULL, b->ws->speed);
+    if (status != MODEL_OK)
+        return status;
+    if (above(b, worst) <= before || above(b, giver) <= before) {
+        b->cores[giver] += unit;
+        b->cores[worst] -= unit;
+        return MODEL_OK;
+    }
+    *moved += unit;
+    *job = worst;
+    *done = false;
+    return MODEL_OK;
+}
+
+enum model_status fairness_apply(const struct policy_input *input,
+                                 struct policy_proposal *proposal,
+                                 size_t *moved, size_t *job)
+{
+    struct policy_workspace *ws = input->workspace;
+    struct balance b = {
+        .in = input,
+        .ws = ws,
+        .cores = proposal->cores,
+        .bound = ws->alone,
+        .unit = divide_unit(input),
+    };
+    bool done = false;
+
+    *moved = 0;
+    if (input->options[POLICY_FAIRNESS] >= 1 || input->job_count < 2)
+        return MODEL_OK;
+    enum model_status status = predict_begin(input);
+    if (status != MODEL_OK) /* nothing to compare */
+        return status == MODEL_ENODATA || !ws->system ? MODEL_OK : status;
+    status = predict_alone(input, b.bound);
+    if (status == MODEL_OK)
+        status = proposal->placed
+                     ? predict_counts(input, proposal->layout, NULL, ws->speed)
+                     : predict_cores(input, proposal->cores, NULL, ws->speed);
+    scale_bounds(&b);
+    while (status == MODEL_OK && !done)
+        status = step(&b, moved, job, &done);
+    if (*moved)
+        proposal->placed = false;
+    return status;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The rules that all policies have in common. */
+
+#ifndef COSCHED_MODEL_POLICY_RULES_H
+#define COSCHED_MODEL_POLICY_RULES_H
+
+#include "model/policy.h"
+
+/* Make the bounds of JOBS[COUNT] fit a pool of POOL cores: serial sections
+ * have one core, nobody more than the pool, and minima that do not fit
+ * together are all one. */
+void bounds_fit(struct policy_job *jobs, size_t count, size_t pool);
+
+/* Fairness.  Of K jobs, each should have at least 1/K, less the margin, of the
+ * speed that it is predicted to have alone; a weight below the mean lowers
+ * that share in proportion.  Units of allocation move from the job with most
+ * to spare to the one that is furthest below, while that helps.  Nothing
+ * happens while a profile is unknown.  *MOVED receives the cores that changed
+ * hands, *JOB who got the last of them. */
+enum model_status fairness_apply(const struct policy_input *input,
+                                 struct policy_proposal *proposal,
+                                 size_t *moved, size_t *job);
+
+/* Hysteresis.  When the situation is that of the last decision and POLICY's
+ * value of PROPOSAL exceeds that of the present division by less than the
+ * option says, PROPOSAL becomes the present division.  *GAIN receives what
+ * would have been gained; true when it was held. */
+bool hysteresis_apply(const struct policy *policy,
+                      const struct policy_input *input,
+                      struct policy_proposal *proposal, double *gain);
+
+/* "job 12: 11 cores, job 13: 5 cores", or when there are many "16 jobs: 3 to 12
+ * cores", into TEXT; returns its length. */
+size_t policy_describe(const struct policy_input *input, const size_t *cores,
+                       char *text, size_t size);
+
+#endif /* COSCHED_MODEL_POLICY_RULES_H */

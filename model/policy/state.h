@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What a policy remembers of a node between decisions. */
+
+#ifndef COSCHED_MODEL_POLICY_STATE_H
+#define COSCHED_MODEL_POLICY_STATE_H
+
+/* Concept
+ *
+ * Beside the policy's own memory: the situation in which it decided last, so
+ * that hysteresis can tell a change from noise.  A situation is who the jobs
+ * are, in which sections, within which bounds, with which weights, whether
+ * their profiles are known, and the pool; rates and throughputs are not part of
+ * it.  The order of the jobs does not matter.
+ */
+
+#include "model/policy.h"
+
+struct state_job {
+    uint32_t id;
+    enum section_kind kind;
+    bool known;
+    size_t min_cores, max_cores;
+    double weight;
+    uint64_t section;
+};
+
+struct policy_state {
+    const struct policy *policy;
+    const struct machine *machine;
+    void *own; /* the policy's */
+    /* The last decision; jobs 0: none. */
+    size_t jobs;
+    struct state_job job[POLICY_MAX_JOBS];
+    double options[POLICY_OPTIONS_MAX];
+    enum policy_mode mode;
+    uint32_t *owner; /* [machine->cpus] id of the job, or STATE_NOBODY */
+};
+
+#define STATE_NOBODY UINT32_MAX
+#define STATE_NO_CPU (UINT32_MAX - 1)
+
+/* True when INPUT is the situation of the last decision in STATE and the
+ * present owners are those that it chose. */
+bool state_same(const struct policy_state *state,
+                const struct policy_input *input);
+
+/* Remember INPUT and its decision. */
+void state_remember(struct policy_state *state,
+                    const struct policy_input *input,
+                    const struct policy_decision *decision);
+
+#endif /* COSCHED_MODEL_POLICY_STATE_H */
