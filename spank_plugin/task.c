@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "node_agent/client.h"
+#include "protocol/cpulist.h"
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
@@ -18,6 +19,7 @@
 #define WARNED "COSCHED_WARNED"
 
 #define LIBRARY_PATH "LD_LIBRARY_PATH"
+#define CPUS_PER_TASK "SLURM_CPUS_PER_TASK"
 
 /* Copy the job's environment variable NAME; "" when unset or too long. */
 static const char *job_getenv(spank_t spank, const char *name, char *buffer,
@@ -79,20 +81,30 @@ static void describe(spank_t spank, struct message_request *request)
     strcpy(request->options, plugin.value);
 }
 
-/* Announce the job and this process as a task of it. */
-static int admit(spank_t spank, const char *socket, struct errtext *err)
+/* Announce the job and this process as a task of it.  *CPUS is the number of
+ * CPUs that Slurm gave the job here. */
+static int admit(spank_t spank, const char *socket, size_t *cpus,
+                 struct errtext *err)
 {
     static struct message_request request; /* too large for some stacks */
     struct client *client = client_open(socket, TIMEOUT_MS, err);
+    struct cosched_cpuset granted;
+    json_t *reply = NULL;
     uint32_t step = 0;
     int rc;
+
+    *cpus = 0;
 
     if (!client)
         return -1;
     client_use_munge(client, plugin.munge[0] ? plugin.munge : NULL, NULL);
     describe(spank, &request);
-    rc = client_call(client, &request, NULL, NULL, 0, NULL, err);
+    rc = client_call(client, &request, &reply, NULL, 0, NULL, err);
     if (rc == 0) {
+        const char *list = json_string_value(json_object_get(reply, "cpus"));
+        if (list && cpulist_parse(list, &granted, NULL) == 0)
+            *cpus = (size_t)cpuset_count(&granted);
+        json_decref(reply);
         spank_get_item(spank, S_JOB_STEPID, &step);
         request.op = MESSAGE_TASK;
         request.step = step;
@@ -131,14 +143,38 @@ static int prepend_library_path(spank_t spank, struct errtext *err)
     return 0;
 }
 
+/* Job scripts say OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK, or 1 where that is
+ * unset, as Slurm leaves it unless --cpus-per-task is given: a job that has the
+ * whole node to share would run with one thread.  So each task learns how many
+ * CPUs it may use.  What a step inherited from its batch script is divided
+ * among the step's tasks. */
+static void set_cpus_per_task(spank_t spank, size_t cpus)
+{
+    char text[24], whole[24];
+    uint32_t tasks = 1;
+
+    if (!cpus)
+        return;
+    snprintf(whole, sizeof(whole), "%zu", cpus);
+    job_getenv(spank, CPUS_PER_TASK, text, sizeof(text));
+    if (text[0] && strcmp(text, whole) != 0)
+        return;
+    if (spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) !=
+            ESPANK_SUCCESS || tasks < 1)
+        tasks = 1;
+    snprintf(text, sizeof(text), "%zu", cpus > tasks ? cpus / tasks : 1);
+    spank_setenv(spank, CPUS_PER_TASK, text, 1);
+}
+
 /* The environment of docs/architecture.md. */
-static int set_environment(spank_t spank, const char *socket,
+static int set_environment(spank_t spank, const char *socket, size_t cpus,
                            struct errtext *err)
 {
     char library[sizeof(plugin.libgomp) + sizeof("/libgomp.so.1")];
     struct job_options options;
     char number[16];
 
+    set_cpus_per_task(spank, cpus);
     spank_setenv(spank, "COSCHED_SOCKET", socket, 1);
     spank_setenv(spank, "COSCHED_JOB", job_id(spank, number, sizeof(number)),
                  1);
@@ -207,6 +243,7 @@ void plugin_task(spank_t spank)
 {
     char socket[108]; /* sun_path of a Unix socket's address */
     struct errtext err = {""};
+    size_t cpus;
 
     if (!requested(spank)) {
         if (origin(spank) == OTHER_JOB)
@@ -216,12 +253,12 @@ void plugin_task(spank_t spank)
     /* %n is taken from this process's environment, which slurmd made.  The
      * job's has the same variable, but by the user's word only. */
     if (client_socket_path(plugin.socket, socket, sizeof(socket), &err) < 0 ||
-        admit(spank, socket, &err) < 0) {
+        admit(spank, socket, &cpus, &err) < 0) {
         /* A step of an admitted job attaches when the agent is back. */
         if (origin(spank) != THIS_JOB)
             disinherit(spank);
         warn(spank, &err, "the job runs without co-scheduling");
-    } else if (set_environment(spank, socket, &err) < 0) {
+    } else if (set_environment(spank, socket, cpus, &err) < 0) {
         warn(spank, &err, "OpenMP programs of the job cannot change their "
                           "number of threads");
     }

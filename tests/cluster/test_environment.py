@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
-from coschedtest import LIBGOMP_COOP, skip, wait_for
+from coschedtest import LIBGOMP_COOP, allowed_cpus, skip, wait_for
 from coschedcluster import Cluster, need_cluster
 
 NAMES = ("COSCHED_JOB", "COSCHED_SOCKET", "COSCHED_ULTS", "LD_LIBRARY_PATH")
@@ -78,6 +78,22 @@ def check_variants(c, show):
     job = c.sbatch("--coschedule", show)
     del c.env["LD_LIBRARY_PATH"]
     check_ours(c, job, finished(c, job), library=f"{LIBGOMP_COOP}:/opt/x")
+
+
+def check_threads(c):
+    """Scripts that make OMP_NUM_THREADS of --cpus-per-task, or 1 without it."""
+    cpus = len(allowed_cpus())
+    for options, step, threads in (
+            ([], "", cpus), ([], "srun ", cpus), ([], "srun -n1 ", cpus),
+            (["--cpus-per-task=1"], "", 1)):
+        script = write_script(c, "threads.sh", f"""#!/bin/bash
+export OMP_NUM_THREADS=${{SLURM_CPUS_PER_TASK:-1}}
+{step}{c.program('ep')} --class S
+echo end
+""")
+        job = c.sbatch("--coschedule", *options, script)
+        text = finished(c, job)
+        assert f"threads={threads} " in text, (options, step, text)
 
 
 def check_interactive(c):
@@ -181,6 +197,7 @@ def main():
             c.env.pop(name, None)
         show = write_script(c, "show.sh", SCRIPT)
         check_variants(c, show)
+        check_threads(c)
         check_interactive(c)
         check_node_name(c, show)
         check_nested(c, show)

@@ -114,6 +114,10 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
     case S_TASK_ID:
         *(int *)to = (int)host.task;
         break;
+    case S_JOB_LOCAL_TASK_COUNT:
+        *(uint32_t *)to = host.tasks;
+        rc = host.tasks ? ESPANK_SUCCESS : ESPANK_NOT_AVAIL;
+        break;
     case S_JOB_ALLOC_MEM:
         *(uint64_t *)to = 500;
         break;
@@ -220,11 +224,13 @@ int client_call(struct client *client, const struct message_request *request,
                 json_t **reply, int *fds, size_t max_fds, size_t *nfds,
                 struct errtext *err)
 {
-    (void)client, (void)reply, (void)fds, (void)max_fds, (void)nfds;
+    (void)client, (void)fds, (void)max_fds, (void)nfds;
     assert_in_range(host.calls_made, 0, HOST_CALLS - 1);
     host.calls[host.calls_made++] = *request;
     if (host.agent_errno)
         return errtext_set(err, host.agent_errno, "the agent refused");
+    if (reply)
+        *reply = host.reply ? json_loads(host.reply, 0, NULL) : NULL;
     return 0;
 }
 

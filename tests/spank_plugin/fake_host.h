@@ -37,6 +37,8 @@ struct host {
     bool broken;       /* every function of SPANK fails */
     const char *cores; /* S_JOB_ALLOC_CORES, NULL: not available */
     uint32_t job, step, task;
+    uint32_t tasks;    /* S_JOB_LOCAL_TASK_COUNT, 0: not available */
+    const char *reply; /* the agent's answer in JSON, NULL: none */
     bool option_used;    /* answer of spank_option_getopt() */
     int agent_errno;     /* 0: the agent answers, else each call fails so */
     int open_errno;      /* 0: there is an agent */

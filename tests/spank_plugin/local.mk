@@ -15,5 +15,5 @@ TESTS += %D%/test_plugin
 	$(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 # The client library is not linked: the test's host has those functions.
 %C%_test_plugin_LDADD = spank_plugin/libplugin.la protocol/libprotocol.la \
-	$(CMOCKA_LIBS)
+	$(JANSSON_LIBS) $(CMOCKA_LIBS)
 endif

@@ -249,6 +249,43 @@ static void task__announces_job_and_task(void **state)
     assert_int_equal(host.error_lines, 0);
 }
 
+/* The CPUs that a task may use, for scripts that make it OMP_NUM_THREADS. */
+static void task__knows_its_cpus(void **state)
+{
+    static const struct {
+        const char *reply, *before;
+        uint32_t tasks;
+        const char *after; /* NULL: unset */
+    } table[] = {
+        {"{\"cpus\": \"0-3\"}", NULL, 1, "4"},
+        {"{\"cpus\": \"0-3\"}", NULL, 0, "4"},
+        {"{\"cpus\": \"0-3\"}", NULL, 2, "2"},
+        {"{\"cpus\": \"0-3\"}", NULL, 9, "1"},
+        {"{\"cpus\": \"0-3\"}", "4", 2, "2"}, /* inherited from the script */
+        {"{\"cpus\": \"0-3\"}", "3", 2, "3"}, /* --cpus-per-task */
+        {"{\"cpus\": \"x\"}", NULL, 1, NULL},
+        {"{\"cpus\": 4}", NULL, 1, NULL},
+        {"{}", "2", 1, "2"},
+        {NULL, NULL, 1, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        host_reset(NULL);
+        host.reply = table[i].reply;
+        host.tasks = table[i].tasks;
+        if (table[i].before)
+            host_setenv("SLURM_CPUS_PER_TASK", table[i].before);
+        start_task("");
+        const char *cpus = host_getenv("SLURM_CPUS_PER_TASK");
+        if (table[i].after)
+            assert_string_equal(cpus, table[i].after);
+        else
+            assert_null(cpus);
+        assert_int_equal(host.error_lines, 0);
+    }
+}
+
 static void task__sets_the_environment(void **state)
 {
     (void)state;
@@ -452,6 +489,7 @@ int main(void)
         TEST(task__other_jobs_are_left_alone),
         TEST(task__other_job_inside_of_ours),
         TEST(task__announces_job_and_task),
+        TEST(task__knows_its_cpus),
         TEST(task__sets_the_environment),
         TEST(task__prepends_once),
         TEST(task__export_none),
