@@ -337,7 +337,10 @@ static int build_parts(struct agent *a, struct errtext *err)
     counters_setup_init(&a->setup, topology_machine(a->topology),
                         topology_cpus(a->topology));
     a->setup.cpu_node = topology_cpu_nodes(a->topology);
-    if (!(a->counters = counters_open("auto", &a->setup, why, sizeof(why),
+    a->setup.package = topology_packages(a->topology, &a->setup.packages);
+    a->setup.cpu_model = counters_cpu_model(a->setup.procfs, a->cpu_model,
+                                            sizeof(a->cpu_model));
+    if (!(a->counters = counters_open(s->counters, &a->setup, why, sizeof(why),
                                       err)))
         return -1;
     log_info("counters: %s", why);

@@ -37,6 +37,7 @@ struct agent {
     struct pending_list pending; /* final records that Slurm has not got yet */
     struct topology *topology;
     struct counters_setup setup; /* for the counters */
+    char cpu_model[32];
     struct counters *counters;
     struct observer *observer;
     struct warden *warden; /* the caller's */

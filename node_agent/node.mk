@@ -11,10 +11,17 @@ noinst_LTLIBRARIES += %D%/libnode.la
 	%D%/counters/counters.h \
 	%D%/counters/measure.c \
 	%D%/counters/measure.h \
+	%D%/counters/perf.c \
+	%D%/counters/perf.h \
+	%D%/counters/perf_private.h \
+	%D%/counters/perf_sysfs.c \
+	%D%/counters/perf_sysfs.h \
+	%D%/counters/perf_uncore.c \
 	%D%/counters/profile.c \
 	%D%/counters/progress.c \
 	%D%/counters/sample.c \
 	%D%/counters/sample.h \
+	%D%/counters/setup.c \
 	%D%/topology.c \
 	%D%/topology.h
 %C%_libnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)

@@ -10,7 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const int kept[] = {CAP_SYS_NICE, CAP_KILL, CAP_SYS_PTRACE};
+/* Older headers do not know it (Linux 5.8). */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
+static const int kept[] = {CAP_SYS_NICE, CAP_KILL, CAP_SYS_PTRACE,
+                           CAP_PERFMON};
 
 int privilege_drop(struct errtext *err)
 {

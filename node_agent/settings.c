@@ -28,6 +28,7 @@ enum {
     OPT_LOG_LEVEL,
     OPT_PIDFILE,
     OPT_CPUS,
+    OPT_COUNTERS,
 };
 
 /* One table for parser and help. */
@@ -51,6 +52,8 @@ static const struct {
      "error, warning, notice, info or debug"},
     {"pidfile", OPT_PIDFILE, "PATH", "write the process id to PATH"},
     {"cpus", OPT_CPUS, "LIST", "use only these CPUs of the node"},
+    {"counters", OPT_COUNTERS, "NAME", "what to count with: auto (default) or "
+                                       "as coschedctl counters has it"},
     {"help", 'h', NULL, "this text"},
     {"version", 'V', NULL, "version"},
 };
@@ -168,6 +171,8 @@ static int set_option(struct settings *s, int value, const char *arg,
         return set_log_level(s, arg, err);
     case OPT_PIDFILE:
         return set_text(s->pidfile, sizeof(s->pidfile), "pidfile", arg, err);
+    case OPT_COUNTERS:
+        return set_text(s->counters, sizeof(s->counters), "counters", arg, err);
     default: /* OPT_CPUS */
         return set_cpus(s, arg, err);
     }
@@ -186,6 +191,7 @@ static void set_defaults(struct settings *s)
         snprintf(s->node, sizeof(s->node), "%s", name);
     else if (gethostname(s->node, sizeof(s->node) - 1) == 0)
         s->node[strcspn(s->node, ".")] = '\0';
+    snprintf(s->counters, sizeof(s->counters), "auto");
     s->slurm = true;
     s->log_level = LOG_INFO;
 #ifdef HAVE_MUNGE

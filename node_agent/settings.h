@@ -23,6 +23,7 @@ struct settings {
     char munge_socket[SETTINGS_PATH_MAX]; /* "": munge's default */
     enum server_auth auth;
     bool slurm; /* talk to Slurm through the helper */
+    char counters[SETTINGS_PATH_MAX]; /* as counters_open() takes it */
     int log_level;
     bool restrict_cpus;
     struct cosched_cpuset cpus; /* with restrict_cpus */

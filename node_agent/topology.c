@@ -16,6 +16,8 @@ struct topology {
     struct machine *machine; /* of cores */
     int *cpu_node;           /* [machine->cpus] of all CPUs */
     int *first;              /* [machine->cpus] first CPU of a CPU's core */
+    int *package;            /* [machine->cpus] */
+    size_t packages;
 };
 
 /* Link between memory nodes when nothing was calibrated: as fast as a
@@ -112,6 +114,23 @@ static size_t map_cpus(struct topology *t, int *homes)
     return count;
 }
 
+static void map_packages(struct topology *t, size_t cpus)
+{
+    hwloc_obj_t pu = NULL;
+    int count = hwloc_get_nbobjs_by_type(t->hwloc, HWLOC_OBJ_PACKAGE);
+
+    t->packages = count > 0 ? (size_t)count : 1;
+    for (size_t c = 0; c < cpus; c++)
+        t->package[c] = -1;
+    while ((pu = hwloc_get_next_obj_by_type(t->hwloc, HWLOC_OBJ_PU, pu))) {
+        hwloc_obj_t package =
+            hwloc_get_ancestor_obj_by_type(t->hwloc, HWLOC_OBJ_PACKAGE, pu);
+        if (cpuset_has(&t->cpus, (int)pu->os_index))
+            t->package[pu->os_index] =
+                package ? (int)package->logical_index : 0;
+    }
+}
+
 static int build_machine(struct topology *t, struct errtext *err)
 {
     size_t cpus = 0;
@@ -120,11 +139,13 @@ static int build_machine(struct topology *t, struct errtext *err)
     for (int c = -1; (c = cpuset_next(&t->cpus, c)) >= 0;)
         cpus = (size_t)c + 1;
     if (!(t->cpu_node = malloc(cpus * sizeof(int))) ||
-        !(t->first = malloc(cpus * sizeof(int))))
+        !(t->first = malloc(cpus * sizeof(int))) ||
+        !(t->package = malloc(cpus * sizeof(int))))
         return errtext_set(err, ENOMEM, "topology: out of memory");
     for (size_t c = 0; c < cpus; c++)
         t->cpu_node[c] = t->first[c] = -1;
     size_t nodes = map_cpus(t, homes);
+    map_packages(t, cpus);
     int memory = hwloc_get_nbobjs_by_type(t->hwloc, HWLOC_OBJ_NUMANODE);
     t->machine = machine_new(cpus, nodes, memory > 0 ? (size_t)memory : 1);
     if (!t->machine)
@@ -175,6 +196,13 @@ const struct machine *topology_machine(const struct topology *t)
 const int *topology_cpu_nodes(const struct topology *t)
 {
     return t->cpu_node;
+}
+
+const int *topology_packages(const struct topology *t, size_t *count)
+{
+    if (count)
+        *count = t->packages;
+    return t->package;
 }
 
 void topology_cores(const struct topology *t,
@@ -244,6 +272,7 @@ void topology_free(struct topology *t)
     machine_free(t->machine);
     free(t->cpu_node);
     free(t->first);
+    free(t->package);
     if (t->hwloc)
         hwloc_topology_destroy(t->hwloc);
     free(t);

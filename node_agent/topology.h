@@ -39,6 +39,10 @@ const struct machine *topology_machine(const struct topology *topology);
 /* CPU -> CPU node for all CPUs (-1: hole); [machine->cpus]. */
 const int *topology_cpu_nodes(const struct topology *topology);
 
+/* CPU -> package, numbered from 0, for all CPUs (-1: hole); [machine->cpus].
+ * *COUNT, if not NULL, is their number. */
+const int *topology_packages(const struct topology *topology, size_t *count);
+
 /* The cores of CPUS, each by its first CPU in the machine. */
 void topology_cores(const struct topology *topology,
                     const struct cosched_cpuset *cpus,

@@ -2,15 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Counters: choice of the backends, samples, and profiles of what they saw. */
 
-#include "config.h"
-
 #include "node_agent/counters/counters.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "node_agent/counters/attribute.h"
 
@@ -34,6 +31,7 @@ struct counters {
 };
 
 const struct counters_backend *const counters_backends[] = {
+    &counters_perf,
     &counters_progress,
     NULL,
 };
@@ -90,43 +88,6 @@ __attribute__((format(printf, 2, 3))) static void say(struct reason *r,
     r->used += n > 0 ? (size_t)n : 0;
     if (r->used >= r->size)
         r->used = r->size - 1;
-}
-
-/* ---- setup -------------------------------------------------------------- */
-
-void counters_setup_init(struct counters_setup *setup,
-                         const struct machine *machine,
-                         const struct cosched_cpuset *cpus)
-{
-    *setup = (struct counters_setup){
-        .machine = machine,
-        .cpu_node = machine->cpu_node,
-        .packages = 1,
-        .cpus = cpus,
-        .events = COSCHED_EVENTSDIR,
-        .libexec = COSCHED_LIBEXECDIR,
-        .sysfs = "/sys",
-        .procfs = "/proc",
-        .argument = "",
-    };
-}
-
-#define LOAD_BYTES (16 << 20) /* more than most caches' share of one core */
-#define LOAD_PASSES 3
-
-void counters_load(const struct counters_setup *setup)
-{
-    volatile char *memory = malloc(LOAD_BYTES);
-    struct timespec t;
-
-    (void)setup;
-    for (int pass = 0; memory && pass < LOAD_PASSES; pass++)
-        for (size_t i = 0; i < LOAD_BYTES; i += SAMPLE_LINE_BYTES)
-            memory[i] = (char)(memory[i] + pass);
-    free((void *)memory);
-    /* Energy counters step each millisecond. */
-    t = (struct timespec){.tv_nsec = 2000000};
-    nanosleep(&t, NULL);
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -247,8 +208,7 @@ static int open_named(struct counters *c, const char *specification,
             strncmp(b->name, specification, length))
             continue;
         if (open_one(c, b, false, &why) < 0)
-            return errtext_set(err, errno, "counters %.60s: %.120s",
-                               specification, why.text);
+            return errtext_set(err, errno, "counters %.180s", why.text);
         say(reason, "asked for %s: %s", b->name, b->help);
         return 0;
     }

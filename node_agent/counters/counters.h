@@ -140,6 +140,7 @@ struct counters_backend {
 
 /* All backends in order of precision, terminated by NULL. */
 extern const struct counters_backend *const counters_backends[];
+extern const struct counters_backend counters_perf;
 extern const struct counters_backend counters_progress;
 
 struct counters;
@@ -194,6 +195,10 @@ void counters_close(struct counters *counters);
  * is. */
 const char *counters_metric_name(enum counters_metric metric);
 const char *counters_metric_help(enum counters_metric metric);
+
+/* "family-model-stepping" of this machine's CPUs as PROCFS has it, in TEXT.  NULL
+ * where it does not tell (no x86). */
+const char *counters_cpu_model(const char *procfs, char *text, size_t size);
 
 /* Keep memory and core busy for a few milliseconds of CPU time, on one CPU of
  * SETUP where the caller may run there. */

@@ -26,6 +26,10 @@ check_PROGRAMS += %D%/fake_job
 if HAVE_CMOCKA
 agent_units = \
 	%D%/test_allotment \
+	%D%/test_attribute \
+	%D%/test_counters \
+	%D%/test_perf \
+	%D%/test_perf_sysfs \
 	%D%/test_plan \
 	%D%/test_proc \
 	%D%/test_record \
@@ -44,6 +48,22 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_allotment_SOURCES = %D%/test_allotment.c %D%/unit.h
 %C%_test_allotment_CPPFLAGS = $(agent_unit_flags)
 %C%_test_allotment_LDADD = $(agent_unit_libs)
+
+%C%_test_attribute_SOURCES = %D%/test_attribute.c %D%/unit.h
+%C%_test_attribute_CPPFLAGS = $(agent_unit_flags)
+%C%_test_attribute_LDADD = $(agent_unit_libs)
+
+%C%_test_counters_SOURCES = %D%/test_counters.c %D%/unit.h %D%/tree.h
+%C%_test_counters_CPPFLAGS = $(agent_unit_flags)
+%C%_test_counters_LDADD = $(agent_unit_libs)
+
+%C%_test_perf_SOURCES = %D%/test_perf.c %D%/unit.h %D%/tree.h
+%C%_test_perf_CPPFLAGS = $(agent_unit_flags)
+%C%_test_perf_LDADD = $(agent_unit_libs)
+
+%C%_test_perf_sysfs_SOURCES = %D%/test_perf_sysfs.c %D%/unit.h %D%/tree.h
+%C%_test_perf_sysfs_CPPFLAGS = $(agent_unit_flags)
+%C%_test_perf_sysfs_LDADD = $(agent_unit_libs)
 
 %C%_test_plan_SOURCES = %D%/test_plan.c %D%/unit.h
 %C%_test_plan_CPPFLAGS = $(agent_unit_flags)

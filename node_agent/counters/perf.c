@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Counters through perf_event_open(2): core events per CPU. */
+
+#include "node_agent/counters/perf.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "node_agent/counters/perf_private.h"
+#include "node_agent/counters/perf_sysfs.h"
+#include "protocol/cpulist.h"
+
+/* A CPU that could not be counted is tried again after so many samples: about
+ * once a second at the usual epoch. */
+#define RETRY_SAMPLES 20
+
+#define RAW(event, umask, cmask)                                               \
+    ((uint64_t)(event) | (uint64_t)(umask) << 8 | (uint64_t)(cmask) << 24)
+#define CACHE(cache, op, result)                                               \
+    ((uint64_t)PERF_COUNT_HW_CACHE_##cache |                                   \
+     (uint64_t)PERF_COUNT_HW_CACHE_OP_##op << 8 |                              \
+     (uint64_t)PERF_COUNT_HW_CACHE_RESULT_##result << 16)
+
+/* CPU models, "family-model" with '|' between; of AMD whole families. */
+#define SKYLAKE_ON "|6-85|6-106|6-108|6-143|6-207|6-173|6-174|"
+#define HASWELL_ON "|6-63|6-79|6-86|"
+#define ZEN2_ON "|23|25|26|" /* Zen 1 has no such event and counts nothing */
+
+/* In order of preference for each role.  Raw codes are those of the vendors'
+ * event lists. */
+static const struct encoding {
+    enum perf_role role;
+    const char *models; /* NULL: all */
+    uint32_t type;
+    uint64_t config;
+    const char *name;
+} encodings[] = {
+    {PERF_CYCLES, NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES,
+     "cycles"},
+    {PERF_INSTRUCTIONS, NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS,
+     "instructions"},
+    {PERF_STALLED, SKYLAKE_ON, PERF_TYPE_RAW, RAW(0xa3, 0x06, 6),
+     "CYCLE_ACTIVITY.STALLS_L3_MISS"},
+    {PERF_STALLED, HASWELL_ON, PERF_TYPE_RAW, RAW(0xa3, 0x05, 5),
+     "CYCLE_ACTIVITY.STALLS_L2_PENDING"},
+    {PERF_STALLED, NULL, PERF_TYPE_HARDWARE,
+     PERF_COUNT_HW_STALLED_CYCLES_BACKEND, "stalled-cycles-backend"},
+    {PERF_MISSES, ZEN2_ON, PERF_TYPE_RAW, RAW(0x43, 0x48, 0),
+     "ls_dmnd_fills_from_sys (near and far memory)"},
+    {PERF_MISSES, NULL, PERF_TYPE_HW_CACHE, CACHE(LL, READ, MISS),
+     "LLC-load-misses"},
+    {PERF_MISSES, NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES,
+     "cache-misses"},
+    {PERF_REMOTE, ZEN2_ON, PERF_TYPE_RAW, RAW(0x43, 0x40, 0),
+     "ls_dmnd_fills_from_sys (far memory)"},
+    {PERF_REMOTE, NULL, PERF_TYPE_HW_CACHE, CACHE(NODE, READ, MISS),
+     "node-load-misses"},
+    {PERF_LLC, NULL, PERF_TYPE_HW_CACHE, CACHE(LL, READ, ACCESS), "LLC-loads"},
+    {PERF_LLC, NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES,
+     "cache-references"},
+};
+
+#define ENCODINGS (sizeof(encodings) / sizeof(encodings[0]))
+
+/* ---- the kernel --------------------------------------------------------- */
+
+static int kernel_open(void *arg, struct perf_event_attr *attr, int cpu,
+                       int group)
+{
+    (void)arg;
+    return (int)syscall(SYS_perf_event_open, attr, -1, cpu, group,
+                        PERF_FLAG_FD_CLOEXEC);
+}
+
+static ssize_t kernel_read(void *arg, int fd, void *data, size_t size)
+{
+    (void)arg;
+    return read(fd, data, size);
+}
+
+static void kernel_close(void *arg, int fd)
+{
+    (void)arg;
+    close(fd);
+}
+
+const struct perf_source perf_kernel = {kernel_open, kernel_read, kernel_close,
+                                        NULL};
+
+int perf_open_event(const struct perf *p, uint32_t type,
+                    const uint64_t config[3], bool group, int cpu, int leader)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .type = type,
+        .config = config[0],
+        .config1 = config[1],
+        .config2 = config[2],
+        .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+                       PERF_FORMAT_TOTAL_TIME_RUNNING |
+                       (group ? PERF_FORMAT_GROUP : 0),
+    };
+
+    return p->source->open(p->source->arg, &attr, cpu, leader);
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* True when LIST has SETUP's CPU model, or its family. */
+static bool for_model(const char *list, const char *model)
+{
+    char word[32];
+    int family, number;
+
+    if (!list)
+        return true;
+    if (!model || sscanf(model, "%d-%d", &family, &number) != 2)
+        return false;
+    snprintf(word, sizeof(word), "|%d-%d|", family, number);
+    if (strstr(list, word))
+        return true;
+    snprintf(word, sizeof(word), "|%d|", family);
+    return strstr(list, word) != NULL;
+}
+
+static int open_encoding(const struct perf *p, size_t encoding, int cpu,
+                         int leader)
+{
+    const struct encoding *e = &encodings[encoding];
+    uint64_t config[3] = {e->config, 0, 0};
+
+    return perf_open_event(p, e->type, config, true, cpu, leader);
+}
+
+static void close_cpu(const struct perf *p, struct perf_cpu *c)
+{
+    for (size_t g = 0; g < c->groups; g++)
+        for (size_t i = c->group[g].count; i-- > 0;)
+            p->source->close(p->source->arg, c->group[g].fd[i]);
+    c->groups = 0;
+}
+
+/* Add one event to the CPU's last group, or to a new one where that is full. */
+static int add_event(const struct perf *p, struct perf_cpu *c, int cpu,
+                     enum perf_role role, size_t encoding)
+{
+    struct perf_group *g = c->groups ? &c->group[c->groups - 1] : NULL;
+    int fd = g ? open_encoding(p, encoding, cpu, g->fd[0]) : -1;
+
+    if (fd < 0 && c->groups < PERF_ROLES) {
+        fd = open_encoding(p, encoding, cpu, -1);
+        if (fd < 0)
+            return -1;
+        g = &c->group[c->groups++];
+        memset(g, 0, sizeof(*g));
+    }
+    if (fd < 0)
+        return -1;
+    g->fd[g->count] = fd;
+    g->role[g->count++] = role;
+    return 0;
+}
+
+static void start_group(const struct perf *p, struct perf_group *g)
+{
+    uint64_t data[3 + PERF_ROLES];
+    size_t size = (3 + g->count) * sizeof(*data);
+
+    if (p->source->read(p->source->arg, g->fd[0], data, size) !=
+        (ssize_t)size)
+        return;
+    g->enabled = data[1];
+    g->running = data[2];
+    memcpy(g->value, data + 3, g->count * sizeof(*data));
+}
+
+/* Open the chosen encodings on CPU. */
+static int open_cpu(struct perf *p, int cpu)
+{
+    struct perf_cpu *c = &p->cpu[cpu];
+
+    c->groups = 0;
+    for (enum perf_role r = 0; r < PERF_ROLES; r++)
+        if (p->encoding[r] != PERF_NONE &&
+            add_event(p, c, cpu, r, p->encoding[r]) < 0) {
+            int saved = errno;
+            close_cpu(p, c);
+            errno = saved;
+            return -1;
+        }
+    for (size_t g = 0; g < c->groups; g++)
+        start_group(p, &c->group[g]);
+    return 0;
+}
+
+/* Find the encoding of each role on a CPU that counts.  Returns the errno of
+ * the first event where none opens, 0 when any does. */
+static int choose(struct perf *p, int cpu)
+{
+    bool any = false;
+    int first = 0;
+
+    for (enum perf_role r = 0; r < PERF_ROLES; r++)
+        p->encoding[r] = PERF_NONE;
+    for (size_t e = 0; e < ENCODINGS; e++) {
+        enum perf_role r = encodings[e].role;
+        if (p->encoding[r] != PERF_NONE ||
+            !for_model(encodings[e].models, p->setup->cpu_model))
+            continue;
+        int fd = open_encoding(p, e, cpu, -1);
+        if (fd < 0) {
+            first = first ? first : errno;
+            continue;
+        }
+        p->source->close(p->source->arg, fd);
+        p->encoding[r] = e;
+        any = true;
+    }
+    return any ? 0 : first ? first : ENOENT;
+}
+
+static int refuse(const struct perf *p, int errnum, struct errtext *err)
+{
+    char level[32] = "?";
+    char file[64];
+
+    snprintf(file, sizeof(file), "sys/kernel/perf_event_paranoid");
+    perf_sysfs_line(p->setup->procfs, file, level, sizeof(level));
+    switch (errnum) {
+    case EACCES:
+    case EPERM:
+        return errtext_set(err, EACCES,
+                           "perf: not permitted (perf_event_paranoid is %s; "
+                           "needs root, CAP_PERFMON or 0)",
+                           level);
+    case ENOENT:
+    case EOPNOTSUPP:
+    case ENODEV:
+    case EINVAL:
+        return errtext_set(err, ENOTSUP,
+                           "perf: the kernel knows no hardware counters of "
+                           "this CPU (a virtual machine without them?)");
+    case ENOSYS:
+        return errtext_set(err, ENOTSUP, "perf: this kernel has no perf "
+                                         "events");
+    case EMFILE:
+        return errtext_set(err, errnum, "perf: too many open files; raise the "
+                                        "limit of descriptors");
+    default:
+        return errtext_set(err, errnum, "perf: %s", strerror(errnum));
+    }
+}
+
+int perf_open(const struct perf_source *source,
+              const struct counters_setup *setup, void **state,
+              struct errtext *err)
+{
+    struct perf *p = calloc(1, sizeof(*p));
+    int first = cpuset_next(setup->cpus, -1), problem;
+
+    if (!p || !(p->cpu = calloc(setup->machine->cpus, sizeof(*p->cpu)))) {
+        perf_close(p);
+        return errtext_set(err, ENOMEM, "perf: out of memory");
+    }
+    p->source = source;
+    p->setup = setup;
+    problem = choose(p, first);
+    for (int c = first; !problem && c >= 0; c = cpuset_next(setup->cpus, c))
+        if ((size_t)c < setup->machine->cpus && open_cpu(p, c) < 0 &&
+            errno != ENODEV && errno != ENXIO) /* offline: tried again */
+            problem = errno;
+    perf_uncore_open(p);
+    if (problem && (problem == EMFILE || !p->uncores)) {
+        refuse(p, problem, err);
+        int saved = errno;
+        perf_close(p);
+        errno = saved;
+        return -1;
+    }
+    if (problem) /* controllers alone are something */
+        for (enum perf_role r = 0; r < PERF_ROLES; r++)
+            p->encoding[r] = PERF_NONE;
+    *state = p;
+    return 0;
+}
+
+void perf_close(void *state)
+{
+    struct perf *p = state;
+
+    if (!p)
+        return;
+    for (size_t c = 0; p->cpu && c < p->setup->machine->cpus; c++)
+        close_cpu(p, &p->cpu[c]);
+    if (p->source)
+        perf_uncore_close(p);
+    free(p->cpu);
+    free(p);
+}
+
+/* ---- sampling ----------------------------------------------------------- */
+
+static double *value_of(struct sample_cpu *cpu, enum perf_role role)
+{
+    switch (role) {
+    case PERF_CYCLES:
+        return &cpu->cycles;
+    case PERF_INSTRUCTIONS:
+        return &cpu->instructions;
+    case PERF_STALLED:
+        return &cpu->stalled;
+    case PERF_MISSES:
+        return &cpu->read_misses;
+    case PERF_REMOTE:
+        return &cpu->remote_misses;
+    default:
+        return &cpu->llc_accesses;
+    }
+}
+
+enum outcome { COUNTED, STARVED, GONE };
+
+/* Read group G into CPU. */
+static enum outcome read_group(const struct perf *p, struct perf_group *g,
+                               struct sample_cpu *cpu, double *coverage)
+{
+    uint64_t data[3 + PERF_ROLES];
+    size_t size = (3 + g->count) * sizeof(*data);
+
+    if (p->source->read(p->source->arg, g->fd[0], data, size) !=
+            (ssize_t)size ||
+        data[0] != g->count)
+        return GONE;
+    double enabled = sample_wrap(g->enabled, data[1], 64);
+    double running = sample_wrap(g->running, data[2], 64);
+    for (size_t i = 0; i < g->count && running > 0; i++)
+        *value_of(cpu, g->role[i]) = sample_scale(
+            sample_wrap(g->value[i], data[3 + i], 64), enabled, running,
+            coverage);
+    g->enabled = data[1];
+    g->running = data[2];
+    memcpy(g->value, data + 3, g->count * sizeof(*data));
+    /* The kernel stops the time of events on a CPU that went offline, and does
+     * not start them again with it. */
+    if (!(enabled > 0))
+        return GONE;
+    return running > 0 ? COUNTED : STARVED;
+}
+
+static int read_cpu(struct perf *p, int cpu, struct sample *sample,
+                    struct errtext *err)
+{
+    struct perf_cpu *c = &p->cpu[cpu];
+    enum outcome worst = COUNTED;
+
+    if (!c->groups) {
+        if (p->samples % RETRY_SAMPLES == 0 && open_cpu(p, cpu) == 0)
+            c->outcome = COUNTED; /* from the next sample on */
+        return 0;
+    }
+    for (size_t g = 0; g < c->groups; g++) {
+        enum outcome o = read_group(p, &c->group[g], &sample->cpu[cpu],
+                                    &sample->coverage);
+        worst = o > worst ? o : worst;
+    }
+    enum outcome before = c->outcome;
+    c->outcome = worst;
+    if (worst == GONE)
+        close_cpu(p, c);
+    if (worst <= before)
+        return 0;
+    return worst == GONE
+               ? errtext_set(err, ENODEV,
+                             "perf: CPU %d went offline; it is not counted "
+                             "until it is back",
+                             cpu)
+               : errtext_set(err, EBUSY,
+                             "perf: the counters of CPU %d are taken by "
+                             "another tool",
+                             cpu);
+}
+
+int perf_sample(void *state, struct sample *sample, struct errtext *err)
+{
+    struct perf *p = state;
+    int rc = 0;
+
+    p->samples++;
+    for (int c = -1; (c = cpuset_next(p->setup->cpus, c)) >= 0;)
+        if ((size_t)c < sample->cpus &&
+            p->encoding[PERF_CYCLES] != PERF_NONE &&
+            read_cpu(p, c, sample, rc ? NULL : err) < 0)
+            rc = -1;
+    if (perf_uncore_sample(p, sample, rc ? NULL : err) < 0)
+        rc = -1;
+    return rc;
+}
+
+void perf_describe(const void *state, struct counters_ability *ability)
+{
+    static const enum counters_metric metric[PERF_ROLES] = {
+        [PERF_CYCLES] = COUNTERS_CYCLES,
+        [PERF_INSTRUCTIONS] = COUNTERS_INSTRUCTIONS,
+        [PERF_STALLED] = COUNTERS_STALLED,
+        [PERF_MISSES] = COUNTERS_READ_MISSES,
+        [PERF_REMOTE] = COUNTERS_LOCALITY,
+        [PERF_LLC] = COUNTERS_LLC_ACCESSES,
+    };
+    const struct perf *p = state;
+
+    for (enum perf_role r = 0; r < PERF_ROLES; r++) {
+        struct counters_ability *a = &ability[metric[r]];
+        a->can = p->encoding[r] != PERF_NONE;
+        snprintf(a->why, sizeof(a->why), "%s",
+                 a->can ? encodings[p->encoding[r]].name
+                        : "no event of this CPU that the kernel opens");
+    }
+    snprintf(ability[COUNTERS_PREFETCHES].why,
+             sizeof(ability[COUNTERS_PREFETCHES].why),
+             "controllers count them as reads");
+    snprintf(ability[COUNTERS_TRAFFIC].why,
+             sizeof(ability[COUNTERS_TRAFFIC].why),
+             "the kernel describes no such event");
+    snprintf(ability[COUNTERS_JOB_TRAFFIC].why,
+             sizeof(ability[COUNTERS_JOB_TRAFFIC].why), "see resctrl");
+    snprintf(ability[COUNTERS_JOB_LLC].why,
+             sizeof(ability[COUNTERS_JOB_LLC].why), "see resctrl");
+    perf_uncore_describe(p, ability);
+}
+
+static int open_kernel(const struct counters_setup *setup, void **state,
+                       struct errtext *err)
+{
+    return perf_open(&perf_kernel, setup, state, err);
+}
+
+const struct counters_backend counters_perf = {
+    .name = "perf",
+    .help = "the kernel's perf events: cores, memory controllers, energy",
+    .flags = COUNTERS_AUTO,
+    .open = open_kernel,
+    .sample = perf_sample,
+    .describe = perf_describe,
+    .close = perf_close,
+};

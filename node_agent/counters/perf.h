@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Counters through perf_event_open(2). */
+
+#ifndef COSCHED_PERF_H
+#define COSCHED_PERF_H
+
+/* Concept
+ *
+ * Core events are opened per CPU as one group, so that one system call per CPU
+ * and sample reads all of them; what does not fit into the group's counters
+ * begins another, and the kernel lets the two take turns.  For each metric the
+ * first encoding that opens is taken: raw ones that are right for the CPU's
+ * model, then the kernel's generic ones.
+ *
+ * Memory controllers and energy come from uncore PMUs whose events the kernel
+ * describes in sysfs (uncore_imc*, power): of all jobs together.  Where a
+ * package has several memory nodes (sub-NUMA clustering), its controllers are
+ * taken to belong to them in the order of their numbers.
+ *
+ * The kernel decides who may count on whole CPUs: root, CAP_PERFMON, or anybody
+ * where perf_event_paranoid is 0 or less.
+ *
+ * All system calls go through a perf_source, so that tests can be the kernel.
+ */
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "node_agent/counters/counters.h"
+
+struct perf_source {
+    /* As perf_event_open(2) on CPU for all tasks, GROUP -1 for a new one. */
+    int (*open)(void *arg, struct perf_event_attr *attr, int cpu, int group);
+    /* As read(2). */
+    ssize_t (*read)(void *arg, int fd, void *data, size_t size);
+    void (*close)(void *arg, int fd);
+    void *arg;
+};
+
+extern const struct perf_source perf_kernel;
+
+/* As counters_backend.open() with SOURCE, which must outlive the state. */
+int perf_open(const struct perf_source *source,
+              const struct counters_setup *setup, void **state,
+              struct errtext *err);
+
+/* The other functions of the backend, for tests with a source of their own. */
+int perf_sample(void *state, struct sample *sample, struct errtext *err);
+void perf_describe(const void *state, struct counters_ability *ability);
+void perf_close(void *state);
+
+#endif /* COSCHED_PERF_H */
