@@ -53,20 +53,33 @@ static size_t count_attached(const struct job *job)
     return n;
 }
 
+static json_t *partners_json(const struct record *record)
+{
+    json_t *array = json_array();
+    size_t count = record->partners < RECORD_PARTNERS ? record->partners
+                                                      : RECORD_PARTNERS;
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_integer(record->partner[i]));
+    return array;
+}
+
 static json_t *job_json(const struct agent *a, const struct job *job)
 {
     char cpus[4096], granted[4096];
     double live_s = (double)job->record.live_ns * 1e-9;
 
     return json_pack(
-        "{s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:f, s:I, s:f}", "job",
+        "{s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:f, s:I, s:f}",
+        "job",
         (json_int_t)job->id, "uid", (json_int_t)job->uid, "name", job->name,
         "state", job_state(job), "cpus",
         cpulist_format(&job->cpus, cpus, sizeof(cpus)), "granted",
         cpulist_format(&job->granted, granted, sizeof(granted)), "cores",
         (json_int_t)topology_count_cores(a->topology, &job->cpus), "attached",
         (json_int_t)count_attached(job), "section", section_json(job),
-        "mean_cores", live_s > 0 ? job->record.core_s / live_s : 0.0,
+        "partners", partners_json(&job->record), "mean_cores",
+        live_s > 0 ? job->record.core_s / live_s : 0.0,
         "decisions", (json_int_t)job->record.decisions, "live_s", live_s);
 }
 

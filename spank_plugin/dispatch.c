@@ -47,6 +47,13 @@ int slurm_spank_task_init_privileged(spank_t spank, int ac, char **av)
     return 0;
 }
 
+int slurm_spank_task_exit(spank_t spank, int ac, char **av)
+{
+    (void)ac, (void)av;
+    plugin_summary(spank);
+    return 0;
+}
+
 int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
 {
     plugin_args(ac, av);

@@ -9,6 +9,7 @@ noinst_LTLIBRARIES += %D%/libplugin.la
 	%D%/epilog.c \
 	%D%/plugin.h \
 	%D%/submit.c \
+	%D%/summary.c \
 	%D%/task.c
 %C%_libplugin_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(JANSSON_CFLAGS)
 # Never with a sanitizer: it is loaded into a foreign process.

@@ -62,8 +62,15 @@ void plugin_accept(const char *value);
 /* Allocator and local: hand the option on. */
 void plugin_submit(spank_t spank);
 
+/* Remote: was the option given? */
+bool plugin_is_ours(spank_t spank);
+
 /* Remote: see above.  Never fails. */
 void plugin_task(spank_t spank);
+
+/* Remote, at a task's end: with COSCHED_REPORT=1 in the job's environment, one
+ * line in the batch script's output.  Never fails. */
+void plugin_summary(spank_t spank);
 
 /* Job script: see above.  Never fails. */
 void plugin_epilog(spank_t spank);

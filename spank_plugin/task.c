@@ -40,9 +40,9 @@ static const char *job_id(spank_t spank, char *buffer, size_t size)
     return buffer;
 }
 
-/* Was the option given?  With --export=NONE the option's callback is not
- * called here, but the job control variable arrives. */
-static bool requested(spank_t spank)
+/* With --export=NONE the option's callback is not called here, but the job
+ * control variable arrives. */
+bool plugin_is_ours(spank_t spank)
 {
     char value[MESSAGE_OPTIONS_MAX];
 
@@ -245,7 +245,7 @@ void plugin_task(spank_t spank)
     struct errtext err = {""};
     size_t cpus;
 
-    if (!requested(spank)) {
+    if (!plugin_is_ours(spank)) {
         if (origin(spank) == OTHER_JOB)
             disinherit(spank);
         return;

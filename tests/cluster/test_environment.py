@@ -96,6 +96,18 @@ echo end
         assert f"threads={threads} " in text, (options, step, text)
 
 
+def check_summary(c, show):
+    """The last line of a job's output, for those who ask for it."""
+    c.env["COSCHED_REPORT"] = "1"
+    job = c.sbatch("--coschedule", show)
+    del c.env["COSCHED_REPORT"]
+    text = finished(c, job)
+    wait_for(f"summary of job {job}",
+             lambda: f"coschedule: job {job}: " in c.text(job), 20)
+    assert c.text(job).count("coschedule: ") == 1, text
+    assert "cores (mean), alone; coschedreport" in c.text(job), text
+
+
 def check_interactive(c):
     """srun by itself, and a step of salloc."""
     show = SHOW % "step"
@@ -198,6 +210,7 @@ def main():
         show = write_script(c, "show.sh", SCRIPT)
         check_variants(c, show)
         check_threads(c)
+        check_summary(c, show)
         check_interactive(c)
         check_node_name(c, show)
         check_nested(c, show)

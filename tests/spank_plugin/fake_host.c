@@ -187,6 +187,7 @@ spank_err_t spank_job_control_setenv(spank_t sp, const char *name,
     }
 
 LOG(slurm_error, host.errors, 1)
+LOG(slurm_spank_log, host.said, 0)
 LOG(slurm_info, host.rest, 0)
 LOG(slurm_verbose, host.rest, 0)
 

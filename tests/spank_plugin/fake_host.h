@@ -48,6 +48,7 @@ struct host {
     char control[MESSAGE_OPTIONS_MAX + 32]; /* last job control variable */
     struct spank_option *option;            /* registered */
     char errors[1024], rest[1024]; /* slurm_error(); info and below */
+    char said[512];                /* slurm_spank_log() */
     unsigned error_lines;
 
     struct message_request calls[HOST_CALLS]; /* that reached the agent */

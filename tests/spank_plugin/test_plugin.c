@@ -13,6 +13,7 @@
 int slurm_spank_init(spank_t spank, int ac, char **av);
 int slurm_spank_init_post_opt(spank_t spank, int ac, char **av);
 int slurm_spank_task_init_privileged(spank_t spank, int ac, char **av);
+int slurm_spank_task_exit(spank_t spank, int ac, char **av);
 int slurm_spank_job_epilog(spank_t spank, int ac, char **av);
 
 /* A directory with something named libgomp.so.1, made in group_setup(). */
@@ -286,6 +287,47 @@ static void task__knows_its_cpus(void **state)
     }
 }
 
+/* One line for batch scripts of ours that ask for it. */
+static void task_exit__summary(void **state)
+{
+    const char *reply = "{\"jobs\": [{\"live_s\": 34.21, \"mean_cores\": 1.5,"
+                        " \"partners\": [17, 18]}]}";
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        bool ours = i & 1, asked = i & 2, batch = i & 4;
+        host_reset(NULL);
+        host.reply = reply;
+        host.step = batch ? 0xfffffffb : 0;
+        if (asked)
+            host_setenv("COSCHED_REPORT", "1");
+        start_task(ours ? "" : NULL);
+        host.calls_made = 0;
+        assert_int_equal(slurm_spank_task_exit(NULL, 0, NULL), 0);
+        if (!ours || !asked || !batch) {
+            assert_int_equal(host.calls_made, 0);
+            assert_string_equal(host.said, "");
+            continue;
+        }
+        assert_int_equal(host.calls[0].op, MESSAGE_STATUS);
+        assert_int_equal(host.calls[0].job, 7);
+        assert_string_equal(host.said,
+                            "coschedule: job 7: 34.2 s on 1.50 cores (mean), "
+                            "with job 17, 18; coschedreport 7 tells more");
+    }
+    host.said[0] = '\0';
+    host.agent_errno = EPROTO;
+    assert_int_equal(slurm_spank_task_exit(NULL, 0, NULL), 0);
+    assert_non_null(strstr(host.said, "no summary: the agent refused"));
+    host.said[0] = '\0';
+    host.agent_errno = 0;
+    host.reply = "{\"jobs\": []}";
+    assert_int_equal(slurm_spank_task_exit(NULL, 0, NULL), 0);
+    assert_string_equal(host.said, "");
+    assert_int_equal(host.error_lines, 0);
+    assert_int_equal(host.opened, host.closed);
+}
+
 static void task__sets_the_environment(void **state)
 {
     (void)state;
@@ -490,6 +532,7 @@ int main(void)
         TEST(task__other_job_inside_of_ours),
         TEST(task__announces_job_and_task),
         TEST(task__knows_its_cpus),
+        TEST(task_exit__summary),
         TEST(task__sets_the_environment),
         TEST(task__prepends_once),
         TEST(task__export_none),
