@@ -36,8 +36,12 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy.h \
 	%D%/policy/batch.c \
 	%D%/policy/bounds.c \
+	%D%/policy/chromosome.c \
+	%D%/policy/chromosome.h \
 	%D%/policy/describe.c \
 	%D%/policy/equal.c \
+	%D%/policy/evolution.c \
+	%D%/policy/evolution.h \
 	%D%/policy/fairness.c \
 	%D%/policy/greedy.c \
 	%D%/policy/hysteresis.c \

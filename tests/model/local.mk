@@ -6,6 +6,7 @@ model_units = \
 	%D%/test_adaptive \
 	%D%/test_closed \
 	%D%/test_cputime \
+	%D%/test_evolution \
 	%D%/test_hierarchy \
 	%D%/test_kstest \
 	%D%/test_loop \
@@ -36,6 +37,10 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_cputime_SOURCES = %D%/test_cputime.c %D%/near.h
 %C%_test_cputime_CPPFLAGS = $(model_unit_flags)
 %C%_test_cputime_LDADD = $(model_unit_libs)
+
+%C%_test_evolution_SOURCES = %D%/test_evolution.c %D%/near.h
+%C%_test_evolution_CPPFLAGS = $(model_unit_flags)
+%C%_test_evolution_LDADD = $(model_unit_libs)
 
 %C%_test_hierarchy_SOURCES = %D%/test_hierarchy.c %D%/near.h
 %C%_test_hierarchy_CPPFLAGS = $(model_unit_flags)

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* MOCA's chromosomes: an allocation, a gene for each core, and its worth. */
+
+#ifndef COSCHED_MODEL_POLICY_CHROMOSOME_H
+#define COSCHED_MODEL_POLICY_CHROMOSOME_H
+
+/* Concept
+ *
+ * A gene is a core and holds the job that runs there (thesis figure 4.13);
+ * genes are sorted by CPU node.  The worth is that of model/moca.h: cpu_util
+ * and bw_util, to the last few bits.
+ *
+ * An evolution judges hundreds of chromosomes that differ little.  In MOCA's
+ * model the controllers' answer depends only on how many cores each job has in
+ * all, not on which: that part is remembered by these numbers, and what is
+ * left is one addition per core.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/machine.h"
+#include "model/moca.h"
+#include "model/status.h"
+#include "model/workload.h"
+
+#define GENE_NOBODY 255
+#define CHROMOSOME_MAX_JOBS 64
+
+/* What is to be divided; nothing may change while it is in use. */
+struct chromosome_space {
+    const struct machine *machine;
+    size_t jobs;        /* 1..CHROMOSOME_MAX_JOBS */
+    const size_t *pool; /* [cpu_nodes] cores to divide */
+    const struct workload *const *profile; /* [jobs] */
+    const double *weight; /* [jobs] of a job's computing in cpu_util */
+    const size_t *min, *max; /* [jobs] cores; the sum of MIN fits the pool */
+    enum moca_form form;
+};
+
+struct chromosome {
+    uint8_t *gene; /* [chromosome_genes()] */
+    double cpu;    /* cpu_util, weighted */
+    double bw;     /* bw_util */
+};
+
+struct chromosome_judge;
+
+/* A judge for spaces on MACHINE, which must outlive it and not change.  NULL
+ * when out of memory. */
+struct chromosome_judge *chromosome_judge_new(const struct machine *machine);
+
+/* Takes NULL. */
+void chromosome_judge_free(struct chromosome_judge *judge);
+
+/* Take SPACE for what follows.  MODEL_EINVAL for too many jobs, no core, or
+ * bad profiles.  Allocates nothing. */
+enum model_status chromosome_judge_set(struct chromosome_judge *judge,
+                                       const struct chromosome_space *space);
+
+/* Number of genes: all cores of the pool. */
+size_t chromosome_genes(const struct chromosome_judge *judge);
+
+/* Change as few genes as possible so that all jobs are within their bounds and
+ * nobody has a core only where all jobs are at their maximum.  The genes come
+ * from those who have most above their minimum; RANDOM, a number per call,
+ * says where to begin. */
+void chromosome_repair(struct chromosome_judge *judge, uint8_t *gene,
+                       size_t random);
+
+/* Fill in CHROMOSOME's worth; its genes are within bounds. */
+enum model_status chromosome_evaluate(struct chromosome_judge *judge,
+                                      struct chromosome *chromosome);
+
+/* Cores per CPU node and job, layout[i * jobs + j], to genes and back. */
+void chromosome_from_layout(const struct chromosome_judge *judge,
+                            const size_t *layout, uint8_t *gene);
+void chromosome_to_layout(const struct chromosome_judge *judge,
+                          const uint8_t *gene, size_t *layout);
+
+#endif /* COSCHED_MODEL_POLICY_CHROMOSOME_H */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* MOCA's evolution of core allocations. */
+
+#ifndef COSCHED_MODEL_POLICY_EVOLUTION_H
+#define COSCHED_MODEL_POLICY_EVOLUTION_H
+
+/* Concept
+ *
+ * Thesis 4.5.1, figure 4.13.  Of four allocations, at first random ones, two
+ * random ones are crossed into two new ones, whose cores then change their job
+ * with a small probability.  Of all six, the next generation is
+ *
+ *   Set1   those with cpu_util and bw_util above their thresholds, by cpu_util
+ *   Set2   the others, by cpu_util + bw_util, as far as Set1 has fewer than four
+ *
+ * Where the papers are silent: crossover cuts both parents at one random core
+ * (cores are sorted by CPU node, so that whole CPU nodes are inherited
+ * together); a new allocation as good as one that is there is dropped, since
+ * four copies of one cannot evolve; allocations outside the jobs' bounds are
+ * repaired (chromosome_repair()).
+ *
+ * The best is never dropped: with the same seed, more generations are at least
+ * as good.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/policy/chromosome.h"
+
+#define EVOLUTION_POPULATION 4
+#define EVOLUTION_GENERATIONS 50
+
+struct evolution_input {
+    const struct chromosome_space *space;
+    const size_t *start;  /* [cpu_nodes * jobs] one of the first four, or NULL */
+    size_t generations;
+    double mutation;      /* probability per core, 0..1 */
+    double cpu_threshold; /* of cpu_util */
+    double bw_threshold;  /* of bw_util */
+    uint64_t seed;
+};
+
+struct evolution_result {
+    size_t *layout; /* [cpu_nodes * jobs] the best, the caller's */
+    double cpu, bw; /* its worth */
+    bool reached;   /* both thresholds are exceeded */
+    size_t judged;  /* allocations */
+};
+
+struct evolution;
+
+/* Room for evolutions on MACHINE, which must outlive it and not change.  NULL
+ * when out of memory. */
+struct evolution *evolution_new(const struct machine *machine);
+
+/* Takes NULL. */
+void evolution_free(struct evolution *evolution);
+
+/* Evolve.  MODEL_EINVAL as of chromosome_judge_set().  Allocates nothing. */
+enum model_status evolution_run(struct evolution *evolution,
+                                const struct evolution_input *input,
+                                struct evolution_result *result);
+
+#endif /* COSCHED_MODEL_POLICY_EVOLUTION_H */
