@@ -65,3 +65,38 @@ validate-model: %D%/validate/validate_model$(EXEEXT)
 	  $(validation).json docs/model
 
 .PHONY: validate-model
+
+# What to run, for those who have the package only.
+scenariosdir = $(pkgdatadir)/scenarios
+dist_scenarios_DATA = \
+	%D%/scenarios/big.json \
+	%D%/scenarios/case-study.json \
+	%D%/scenarios/moca.json \
+	%D%/scenarios/nupoco.json \
+	%D%/scenarios/thesis.json
+workloadsdir = $(pkgdatadir)/workloads
+dist_workloads_DATA = \
+	%D%/workloads/amd-opteron-6380.json \
+	%D%/workloads/intel-e7-8870v3.json
+EXTRA_DIST += %D%/workloads/programs.json %D%/scenarios/make_scenarios.py
+
+# Programs of the papers, fitted to their published scalings: the libraries in
+# the tree are what `make fit-workloads` puts into simulator/workloads/.
+EXTRA_PROGRAMS += %D%/workloads/fit_workloads
+CLEANFILES += %D%/workloads/fit_workloads$(EXEEXT)
+%C%_workloads_fit_workloads_SOURCES = %D%/workloads/fit_workloads.c
+%C%_workloads_fit_workloads_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+%C%_workloads_fit_workloads_LDADD = protocol/libdescribe.la \
+	model/libmodel.la $(JANSSON_LIBS) -lm
+
+workloads_opteron = $(srcdir)/machines/amd-opteron-6380-8x8.json
+workloads_xeon = $(srcdir)/machines/intel-e7-8870v3-4x18.json
+fit-workloads: %D%/workloads/fit_workloads$(EXEEXT)
+	$(AM_V_at)$(MKDIR_P) %D%/workloads
+	%D%/workloads/fit_workloads$(EXEEXT) \
+	  $(srcdir)/%D%/workloads/programs.json $(workloads_opteron) \
+	  $(workloads_opteron) 1 1 >%D%/workloads/amd-opteron-6380.json
+	%D%/workloads/fit_workloads$(EXEEXT) \
+	  $(srcdir)/%D%/workloads/programs.json $(workloads_opteron) \
+	  $(workloads_xeon) 3 0.9 >%D%/workloads/intel-e7-8870v3.json
+.PHONY: fit-workloads

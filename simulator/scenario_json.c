@@ -128,7 +128,7 @@ static int read_section(struct json_reader *reader, const json_t *value,
     static const char *const known[] = {
         "name", "kind", "work_s", "read_per_us", "write_per_us",
         "prefetch_per_us", "placement", "llc_per_us", "llc_loss", "imbalance",
-        "sync_share", "barriers", "object", "offset", NULL};
+        "sync_share", "barriers", "object", "offset", "source", NULL};
     static const char *const kinds[] = {"serial", "parallel"};
     static const char *const placements[] = {"first-touch", "interleaved",
                                              "local"};

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The simulators against what is known of queues by other means.
 
+simulator_scripts = %D%/test_mixes.py
+TESTS += $(simulator_scripts)
+EXTRA_DIST += $(simulator_scripts)
+
 if HAVE_CMOCKA
 simulator_units = \
 	%D%/test_draw \

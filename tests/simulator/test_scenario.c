@@ -360,6 +360,86 @@ static void test_line_of_a_path(void **state)
                          paths[i].line);
 }
 
+/* The tree's own files, with the libraries of both machines. */
+static void test_shipped_files(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t scenarios, most_jobs;
+    } files[] = {{"nupoco", 10, 3}, {"thesis", 18, 3}, {"moca", 35, 3},
+                 {"case-study", 1, 3}, {"big", 1, 16}};
+    static const char *const libraries[] = {NULL, "amd-opteron-6380",
+                                            "intel-e7-8870v3"};
+    const char *top = getenv("abs_top_srcdir");
+    char file[512], library[512];
+    struct errtext err;
+
+    (void)state;
+    if (!top)
+        skip();
+    for (size_t i = 0; i < 15; i++) {
+        size_t most = 0;
+        snprintf(file, sizeof(file), "%s/simulator/scenarios/%s.json", top,
+                 files[i % 5].name);
+        snprintf(library, sizeof(library), "%s/simulator/workloads/%s.json",
+                 top, i / 5 ? libraries[i / 5] : "");
+        struct scenario_set *set =
+            scenario_load(file, i / 5 ? library : NULL, &err);
+        if (!set)
+            fail_msg("%s", err.text);
+        assert_int_equal(set->scenarios, files[i % 5].scenarios);
+        for (size_t s = 0; s < set->scenarios; s++)
+            if (set->scenario[s].jobs > most)
+                most = set->scenario[s].jobs;
+        assert_int_equal(most, files[i % 5].most_jobs);
+        scenario_set_free(set);
+    }
+}
+
+/* Each member that the schema has is known here: a value of the wrong type is
+ * refused for its type, and not for its name. */
+static void expect_known(const json_t *schema, const char *definition,
+                         const char *format)
+{
+    const json_t *properties = json_object_get(
+        json_object_get(json_object_get(schema, "$defs"), definition),
+        "properties");
+    const char *key;
+    json_t *unused;
+    size_t count = 0;
+
+    json_object_foreach((json_t *)properties, key, unused) {
+        struct errtext err = {""};
+        char text[512];
+        snprintf(text, sizeof(text), format, key);
+        struct scenario_set *set = read_text(text, &err);
+        assert_null(strstr(err.text, "unknown key"));
+        assert_null(strstr(err.text, "expected near"));
+        scenario_set_free(set);
+        count++;
+    }
+    assert_true(count >= 10);
+}
+
+static void test_schema(void **state)
+{
+    const char *top = getenv("abs_top_srcdir");
+    char file[512];
+    json_error_t error;
+
+    (void)state;
+    if (!top)
+        skip();
+    snprintf(file, sizeof(file), "%s/docs/scenario.schema.json", top);
+    json_t *schema = json_load_file(file, 0, &error);
+    assert_non_null(schema);
+    expect_known(schema, "section",
+                 "{\"jobs\": [{\"name\": \"a\", \"phases\": [{\"sections\": "
+                 "[{\"%s\": {}}]}]}]}");
+    expect_known(schema, "job", "{\"jobs\": [{\"%s\": {}}]}");
+    json_decref(schema);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +452,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_files_are_refused_with_their_line,
                                         make_directory, remove_directory),
         cmocka_unit_test(test_line_of_a_path),
+        cmocka_unit_test(test_shipped_files),
+        cmocka_unit_test(test_schema),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
