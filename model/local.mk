@@ -63,6 +63,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/status.h \
 	%D%/system.c \
 	%D%/system.h \
+	%D%/throughput.c \
+	%D%/throughput.h \
 	%D%/workload.c \
 	%D%/workload.h
 %C%_libmodel_la_LIBADD = -lm

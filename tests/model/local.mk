@@ -19,7 +19,8 @@ model_units = \
 	%D%/test_policy \
 	%D%/test_predict \
 	%D%/test_station \
-	%D%/test_system
+	%D%/test_system \
+	%D%/test_throughput
 check_PROGRAMS += $(model_units)
 TESTS += $(model_units)
 
@@ -95,6 +96,10 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_system_SOURCES = %D%/test_system.c %D%/near.h
 %C%_test_system_CPPFLAGS = $(model_unit_flags)
 %C%_test_system_LDADD = $(model_unit_libs)
+
+%C%_test_throughput_SOURCES = %D%/test_throughput.c %D%/near.h
+%C%_test_throughput_CPPFLAGS = $(model_unit_flags)
+%C%_test_throughput_LDADD = $(model_unit_libs)
 
 if HAVE_GSL
 check_PROGRAMS += %D%/test_fit

@@ -9,6 +9,7 @@ if HAVE_CMOCKA
 simulator_units = \
 	%D%/test_draw \
 	%D%/test_memsys \
+	%D%/test_progress \
 	%D%/test_scenario \
 	%D%/test_timeshare
 check_PROGRAMS += $(simulator_units)
@@ -24,6 +25,10 @@ simulator_unit_libs = simulator/libmemsys.la model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_memsys_SOURCES = %D%/test_memsys.c
 %C%_test_memsys_CPPFLAGS = $(simulator_unit_flags)
 %C%_test_memsys_LDADD = $(simulator_unit_libs)
+
+%C%_test_progress_SOURCES = %D%/test_progress.c
+%C%_test_progress_CPPFLAGS = $(simulator_unit_flags)
+%C%_test_progress_LDADD = $(simulator_unit_libs)
 
 %C%_test_scenario_SOURCES = %D%/test_scenario.c
 %C%_test_scenario_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
