@@ -11,6 +11,7 @@
 #include "node_agent/clock.h"
 #include "node_agent/enforcer.h"
 #include "node_agent/proc.h"
+#include "node_agent/process.h"
 
 struct job *job_find(const struct job_table *table, uint32_t id)
 {
@@ -44,6 +45,35 @@ struct job *job_add(struct job_table *table, uint32_t id)
 bool job_live(const struct job *job)
 {
     return job->tasks || job->processes;
+}
+
+/* Is process PID stopped?  -1: there is none. */
+static int is_stopped(pid_t pid)
+{
+    struct proc_stat stat;
+
+    if (proc_read(pid, &stat) < 0)
+        return -1;
+    return stat.state == 'T' || stat.state == 't';
+}
+
+bool job_stopped(const struct job *job)
+{
+    bool any = false;
+
+    for (const struct task *t = job->tasks; t; t = t->next) {
+        int stopped = is_stopped(t->pid);
+        if (!stopped)
+            return false;
+        any |= stopped > 0;
+    }
+    for (const struct process *p = job->processes; p; p = p->next) {
+        int stopped = is_stopped(p->pid);
+        if (!stopped)
+            return false;
+        any |= stopped > 0;
+    }
+    return any;
 }
 
 struct task *job_add_task(struct job *job, uint32_t step, pid_t pid)

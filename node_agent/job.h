@@ -76,6 +76,7 @@ struct job {
     struct cosched_cpuset cpus;   /* in effect */
     struct cosched_cpuset target; /* after the transition under way */
     bool parked;                  /* waits for its turn */
+    bool suspended;               /* stopped, but not by us */
     bool profiling;               /* has its cores to be measured */
     bool shrunk;                  /* lost CPUs in the transition under way */
     uint64_t changed_ns;          /* last change of cpus */
@@ -103,6 +104,10 @@ struct job *job_add(struct job_table *table, uint32_t id);
 
 /* True while one of its tasks or attached processes lives. */
 bool job_live(const struct job *job);
+
+/* True when all of its processes that the agent was told of are stopped, by
+ * whomever: `scontrol suspend`, say. */
+bool job_stopped(const struct job *job);
 
 /* Add a task.  NULL with errno ESRCH when PID does not exist (any more), or
  * ENOMEM.  A task that is known already is returned. */

@@ -29,8 +29,12 @@
 #define RECHECKS 3
 #define RECHECK_US 3000
 
+/* Epochs between two looks for jobs that somebody has stopped. */
+#define SUSPEND_EPOCHS 4
+
 struct scheduler {
     struct scheduler_parts p;
+    unsigned epochs; /* counts up to SUSPEND_EPOCHS */
     sd_event_source *recheck_source;
     int rechecks; /* left */
     sd_event_source *ack_source; /* armed while a shrink waits */
@@ -211,10 +215,10 @@ static void move_cpus(struct scheduler *s, const bool *parked,
     uint64_t now_ns = clock_ns();
 
     for (struct job *j = s->p.jobs->first; j; j = j->next)
-        if (!job_live(j)) {
+        if (!job_live(j) || j->suspended) {
             cpuset_zero(&j->target);
             if (!cpuset_empty(&j->cpus))
-                apply(s, j, &j->target, false, now_ns);
+                apply(s, j, &j->target, j->suspended, now_ns);
             j->parked = false;
         }
     for (size_t i = 0; i < count; i++)
@@ -369,6 +373,8 @@ static void trace_states(struct scheduler *s, uint64_t now_ns)
         const struct section *section = j->section;
         if (!job_live(j))
             snprintf(text, sizeof(text), "idle");
+        else if (j->suspended)
+            snprintf(text, sizeof(text), "suspended");
         else if (j->rigid)
             snprintf(text, sizeof(text), "rigid");
         else if (j->kind == SECTION_SERIAL || !section)
@@ -397,7 +403,7 @@ static void decide(struct scheduler *s, const char *why)
 
     trace_states(s, now_ns);
     for (struct job *j = s->p.jobs->first; j; j = j->next)
-        if (job_live(j))
+        if (job_live(j) && !j->suspended)
             jobs[count++] = j;
     uint64_t slice =
         s->turns ? (now_ns - s->turn_base_ns) / s->p.options->slice_ns : 0;
@@ -458,6 +464,18 @@ static void enforce(struct scheduler *s, uint64_t now_ns)
     }
 }
 
+/* Cores of a job that Slurm, or its user, has stopped are for the others.  One
+ * that is stopped for its turn cannot be told from one that both have. */
+static void look_for_suspended(struct scheduler *s)
+{
+    if (++s->epochs < SUSPEND_EPOCHS)
+        return;
+    s->epochs = 0;
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
+        if (!j->parked && !s->moving)
+            j->suspended = job_stopped(j);
+}
+
 void scheduler_epoch(struct scheduler *s)
 {
     uint64_t now_ns = clock_ns();
@@ -466,6 +484,7 @@ void scheduler_epoch(struct scheduler *s)
         for (struct process *p = j->processes; p; p = p->next)
             allotment_beat(p->allotment, now_ns);
     observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
+    look_for_suspended(s);
     decide(s, "a section that changed");
     enforce(s, now_ns);
 }

@@ -17,6 +17,8 @@ static const char *job_state(const struct job *job)
 {
     if (!job_live(job))
         return job->ended_wall_ns ? "ended" : "announced";
+    if (job->suspended)
+        return "suspended";
     if (job->parked)
         return "parked";
     if (job->rigid)

@@ -118,6 +118,29 @@ def check_rigid(c, view):
     c.wait_end(held)
 
 
+def check_suspend(c, view):
+    """The CPUs of a job that Slurm suspends are the other's until it resumes."""
+    jobs = [c.sbatch("--coschedule", "--wrap", f"{program} --class W "
+                     "--min-time 60") for program in (EP, CG)]
+    everything = set(allowed_cpus())
+
+    def shares():
+        return [cpu_list(view.entries().get(job, {}).get("cpus", ""))
+                for job in jobs]
+
+    wait_for("both jobs' CPUs", lambda: all(shares()), 60)
+    c.call("scontrol", "suspend", str(jobs[0]))
+    wait_for("all CPUs for the other", lambda: shares() == [set(), everything])
+    assert view.entries()[jobs[0]]["state"] == "suspended"
+    c.call("scontrol", "resume", str(jobs[0]))
+    wait_for("CPUs for both", lambda: all(shares()))
+    # The one that goes on first has to come back from its stop.
+    c.call("scontrol", "suspend", str(jobs[1]))
+    wait_for("all CPUs for the first", lambda: shares() == [everything, set()])
+    c.call("scancel", *map(str, jobs))
+    c.wait_end(*jobs)
+
+
 def check_turns(c, view):
     """More jobs than cores: they take turns, and all finish."""
     count = len(allowed_cpus()) + 1
@@ -141,6 +164,7 @@ def main():
         view = AgentView(c)
         check_disjoint(c, view)
         check_rigid(c, view)
+        check_suspend(c, view)
         # The partition takes 4 jobs per node.
         if len(allowed_cpus()) < 4:
             check_turns(c, view)
