@@ -172,26 +172,8 @@ static const struct slurm_link_handler slurm_handler = {
 
 void agent_job_changed(struct agent *a, struct job *job, const char *why)
 {
-    uint64_t now_ns = clock_ns();
-
-    if (job_live(job) && !job->live_since_ns) {
-        job->live_since_ns = now_ns;
-        job->unattached_since_ns = 0;
-        job->ended_wall_ns = 0;
-    } else if (!job_live(job) && job->live_since_ns) {
-        /* What it had until now still counts for its record. */
-        observer_update(a->observer, &a->jobs, &a->options, now_ns);
-        job->live_since_ns = 0;
-        job->ended_wall_ns = clock_wall_ns();
-        job->rigid = false;
-        job->section = NULL;
-        job->kind = SECTION_SERIAL;
-        job->unattached_since_ns = 0;
-        enforcer_unpark(a->enforcer, job); /* nothing stopped stays behind */
-        tracked_clear(job);
-    }
     start_epochs(a);
-    scheduler_trigger(a->scheduler, why);
+    scheduler_job_changed(a->scheduler, job, why);
     agent_touch(a);
 }
 
@@ -346,10 +328,11 @@ static int build_parts(struct agent *a, struct errtext *err)
     log_info("counters: %s", why);
     if (!(a->observer = observer_new(a->counters, a->topology)) ||
         !(a->enforcer = enforcer_new(a->warden, &a->options)) ||
+        !(a->host = host_event_new(a->event)) ||
         !(a->trace = trace_new()) || !(a->decisions = decisions_new()))
         return errtext_set(err, ENOMEM, "agent: out of memory");
     a->scheduler = scheduler_new(&(struct scheduler_parts){
-        .event = a->event,
+        .host = a->host,
         .jobs = &a->jobs,
         .topology = a->topology,
         .options = &a->options,
@@ -424,6 +407,7 @@ void agent_free(struct agent *a)
     observer_free(a->observer);
     counters_close(a->counters);
     topology_free(a->topology);
+    host_event_free(a->host);
     sd_event_unref(a->event);
     free(a);
     errno = saved;

@@ -17,6 +17,7 @@
 #include "node_agent/counters/counters.h"
 #include "node_agent/decisions.h"
 #include "node_agent/enforcer.h"
+#include "node_agent/host_event.h"
 #include "node_agent/job.h"
 #include "node_agent/log.h"
 #include "node_agent/observer.h"
@@ -33,6 +34,7 @@ struct agent {
     const struct settings *settings;
     struct node_options options;
     sd_event *event;
+    struct host *host; /* on the event loop */
     struct job_table jobs;
     struct pending_list pending; /* final records that Slurm has not got yet */
     struct topology *topology;

@@ -4,13 +4,12 @@
 
 #include "node_agent/job.h"
 
+#include <errno.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "node_agent/clock.h"
 #include "node_agent/enforcer.h"
-#include "node_agent/proc.h"
+#include "node_agent/host.h"
 #include "node_agent/process.h"
 
 struct job *job_find(const struct job_table *table, uint32_t id)
@@ -47,28 +46,18 @@ bool job_live(const struct job *job)
     return job->tasks || job->processes;
 }
 
-/* Is process PID stopped?  -1: there is none. */
-static int is_stopped(pid_t pid)
-{
-    struct proc_stat stat;
-
-    if (proc_read(pid, &stat) < 0)
-        return -1;
-    return stat.state == 'T' || stat.state == 't';
-}
-
 bool job_stopped(const struct job *job)
 {
     bool any = false;
 
     for (const struct task *t = job->tasks; t; t = t->next) {
-        int stopped = is_stopped(t->pid);
+        int stopped = host_process_stopped(t->pid);
         if (!stopped)
             return false;
         any |= stopped > 0;
     }
     for (const struct process *p = job->processes; p; p = p->next) {
-        int stopped = is_stopped(p->pid);
+        int stopped = host_process_stopped(p->pid);
         if (!stopped)
             return false;
         any |= stopped > 0;
@@ -78,27 +67,27 @@ bool job_stopped(const struct job *job)
 
 struct task *job_add_task(struct job *job, uint32_t step, pid_t pid)
 {
-    struct proc_stat stat;
+    uint64_t start;
+    int handle = host_process_hold(pid, &start);
     struct task *t;
 
-    if (proc_read(pid, &stat) < 0)
+    if (handle < 0)
         return NULL;
     for (t = job->tasks; t; t = t->next)
-        if (t->pid == pid && t->start == stat.start)
+        if (t->pid == pid && t->start == start) {
+            host_process_release(handle, NULL);
             return t;
-    if (!(t = calloc(1, sizeof(*t))))
+        }
+    if (!(t = calloc(1, sizeof(*t)))) {
+        host_process_release(handle, NULL);
+        errno = ENOMEM;
         return NULL;
+    }
     t->job = job;
     t->step = step;
     t->pid = pid;
-    t->start = stat.start;
-    t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (t->pidfd < 0) {
-        int saved = errno;
-        free(t);
-        errno = saved;
-        return NULL;
-    }
+    t->start = start;
+    t->pidfd = handle;
     t->next = job->tasks;
     job->tasks = t;
     return t;
@@ -111,8 +100,7 @@ void job_remove_task(struct task *task)
             *p = task->next;
             break;
         }
-    sd_event_source_disable_unref(task->exit_source);
-    close(task->pidfd);
+    host_process_release(task->pidfd, task->exit_source);
     free(task);
 }
 

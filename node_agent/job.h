@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <systemd/sd-event.h>
 
 #include "model/workload.h"
 #include "node_agent/record.h"
@@ -29,6 +28,7 @@
 
 struct agent;
 struct process;
+struct sd_event_source;
 struct tracked;
 
 /* A process that slurmstepd started for the job. */
@@ -38,7 +38,7 @@ struct task {
     pid_t pid;
     uint64_t start; /* start time in clock ticks: tells reused pids apart */
     int pidfd;
-    sd_event_source *exit_source;
+    struct sd_event_source *exit_source;
     struct task *next;
 };
 

@@ -9,38 +9,16 @@ noinst_LTLIBRARIES += %D%/libagent.la
 %C%_libagent_la_SOURCES = \
 	%D%/agent.c \
 	%D%/agent.h \
-	%D%/allotment.c \
-	%D%/allotment.h \
-	%D%/clock.h \
 	%D%/daemon.c \
 	%D%/daemon.h \
-	%D%/decisions.c \
-	%D%/decisions.h \
 	%D%/enforcer.c \
-	%D%/enforcer.h \
-	%D%/job.c \
-	%D%/job.h \
-	%D%/log.c \
-	%D%/log.h \
-	%D%/observer.c \
-	%D%/observer.h \
-	%D%/plan.c \
-	%D%/plan.h \
+	%D%/host_event.c \
+	%D%/host_event.h \
 	%D%/privilege.c \
 	%D%/privilege.h \
 	%D%/proc.c \
 	%D%/proc.h \
-	%D%/process.c \
-	%D%/process.h \
-	%D%/record.c \
-	%D%/record.h \
-	%D%/report.c \
-	%D%/report.h \
 	%D%/request.c \
-	%D%/scheduler.c \
-	%D%/scheduler.h \
-	%D%/section.c \
-	%D%/section.h \
 	%D%/server.c \
 	%D%/server.h \
 	%D%/settings.c \
@@ -51,13 +29,11 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/state.h \
 	%D%/status.c \
 	%D%/status.h \
-	%D%/trace.c \
-	%D%/trace.h \
 	%D%/warden.c \
 	%D%/warden.h
 %C%_libagent_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	$(JANSSON_CFLAGS) $(HWLOC_CFLAGS) $(LIBSYSTEMD_CFLAGS)
-%C%_libagent_la_LIBADD = %D%/libnode.la node_agent/libclient.la \
+%C%_libagent_la_LIBADD = %D%/libcore.la %D%/libnode.la node_agent/libclient.la \
 	$(JANSSON_LIBS) $(HWLOC_LIBS) $(LIBSYSTEMD_LIBS)
 
 sbin_PROGRAMS += coschedd

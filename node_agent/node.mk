@@ -27,3 +27,38 @@ noinst_LTLIBRARIES += %D%/libnode.la
 %C%_libnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 %C%_libnode_la_LIBADD = model/libmodel.la protocol/libprotocol.la \
 	$(JANSSON_LIBS) $(HWLOC_LIBS)
+
+# What observes, decides and moves CPUs.  It asks its world through host.h and
+# enforcer.h, so that the simulator runs the same code in a world of its own.
+noinst_LTLIBRARIES += %D%/libcore.la
+
+%C%_libcore_la_SOURCES = \
+	%D%/allotment.c \
+	%D%/allotment.h \
+	%D%/clock.h \
+	%D%/decisions.c \
+	%D%/decisions.h \
+	%D%/enforcer.h \
+	%D%/host.h \
+	%D%/job.c \
+	%D%/job.h \
+	%D%/log.c \
+	%D%/log.h \
+	%D%/observer.c \
+	%D%/observer.h \
+	%D%/plan.c \
+	%D%/plan.h \
+	%D%/process.c \
+	%D%/process.h \
+	%D%/record.c \
+	%D%/record.h \
+	%D%/report.c \
+	%D%/report.h \
+	%D%/scheduler.c \
+	%D%/scheduler.h \
+	%D%/section.c \
+	%D%/section.h \
+	%D%/trace.c \
+	%D%/trace.h
+%C%_libcore_la_CPPFLAGS = $(%C%_libnode_la_CPPFLAGS)
+%C%_libcore_la_LIBADD = %D%/libnode.la

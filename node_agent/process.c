@@ -6,18 +6,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "node_agent/host.h"
 #include "node_agent/job.h"
-#include "node_agent/proc.h"
 
 struct process *process_attach(struct job *job, pid_t pid,
                                const struct topology *topology,
                                uint64_t lease_ns, struct errtext *err)
 {
     const struct machine *machine = topology_machine(topology);
-    struct proc_stat stat;
     struct process *p = calloc(1, sizeof(*p));
 
     if (!p) {
@@ -27,12 +24,10 @@ struct process *process_attach(struct job *job, pid_t pid,
     p->job = job;
     p->pid = pid;
     p->pidfd = -1;
-    if (proc_read(pid, &stat) < 0 ||
-        (p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0)) < 0) {
+    if ((p->pidfd = host_process_hold(pid, &p->start)) < 0) {
         errtext_set(err, ESRCH, "pid %d: no such process", (int)pid);
         goto fail;
     }
-    p->start = stat.start;
     if (!(p->view = calloc(1, sizeof(*p->view))) ||
         !(p->previous = calloc(1, sizeof(*p->previous)))) {
         errtext_set(err, ENOMEM, "attach: out of memory");
@@ -150,9 +145,7 @@ void process_detach(struct process *p)
             *q = p->next;
             break;
         }
-    sd_event_source_disable_unref(p->exit_source);
-    if (p->pidfd >= 0)
-        close(p->pidfd);
+    host_process_release(p->pidfd, p->exit_source);
     allotment_free(p->allotment);
     report_free(p->report);
     free(p->view);

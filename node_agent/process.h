@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <systemd/sd-event.h>
 
 #include "node_agent/allotment.h"
 #include "node_agent/counters/counters.h"
@@ -16,13 +15,14 @@
 #include "node_agent/topology.h"
 
 struct job;
+struct sd_event_source;
 
 struct process {
     struct job *job;
     pid_t pid;
     uint64_t start; /* start time in clock ticks */
     int pidfd;
-    sd_event_source *exit_source;
+    struct sd_event_source *exit_source;
     void *connection; /* server's; its end is the process' detach */
     struct allotment *allotment;
     struct report *report;

@@ -17,7 +17,7 @@
  * next scheduling point, about 30 us away; 5 ms are half of what a job may have
  * to wait for cores that became free. */
 #define ACK_LIMIT_NS (5 * NS_PER_MS)
-#define ACK_POLL_US 200
+#define ACK_POLL_NS (200 * NS_PER_US)
 
 /* One runtime in fifty is late, because the kernel lets a busy thread end its
  * time slice before the thread that is to obey.  A CPU has to be free within a
@@ -27,7 +27,7 @@
 /* A runtime may wake a thread on its old CPU just after it has acknowledged:
  * look again this often before the next epoch does. */
 #define RECHECKS 3
-#define RECHECK_US 3000
+#define RECHECK_NS (3 * NS_PER_MS)
 
 /* Epochs between two looks for jobs that somebody has stopped. */
 #define SUSPEND_EPOCHS 4
@@ -35,10 +35,10 @@
 struct scheduler {
     struct scheduler_parts p;
     unsigned epochs; /* counts up to SUSPEND_EPOCHS */
-    sd_event_source *recheck_source;
+    struct host_timer *recheck_timer;
     int rechecks; /* left */
-    sd_event_source *ack_source; /* armed while a shrink waits */
-    sd_event_source *turn_source;
+    struct host_timer *ack_timer; /* runs while a shrink waits */
+    struct host_timer *turn_timer;
     bool moving; /* between the phases */
     bool forced; /* threads of the late were moved in this transition */
     uint64_t ack_deadline_ns;
@@ -62,9 +62,9 @@ void scheduler_free(struct scheduler *s)
 {
     if (!s)
         return;
-    sd_event_source_disable_unref(s->ack_source);
-    sd_event_source_disable_unref(s->turn_source);
-    sd_event_source_disable_unref(s->recheck_source);
+    host_timer_stop(&s->ack_timer);
+    host_timer_stop(&s->turn_timer);
+    host_timer_stop(&s->recheck_timer);
     free(s);
 }
 
@@ -136,33 +136,28 @@ static void move_strays(struct job *job)
                   moved);
 }
 
-static int on_recheck(sd_event_source *source, uint64_t usec, void *arg)
+static void on_recheck(void *arg)
 {
     struct scheduler *s = arg;
 
-    (void)usec;
     for (struct job *j = s->p.jobs->first; j; j = j->next)
         if (job_live(j) && !s->moving)
             move_strays(j);
-    if (--s->rechecks > 0) {
-        sd_event_source_set_time_relative(source, RECHECK_US);
-        sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-    }
-    return 0;
+    if (--s->rechecks > 0)
+        host_timer_start(s->p.host, &s->recheck_timer, RECHECK_NS, on_recheck,
+                         s);
 }
 
 static void recheck_later(struct scheduler *s)
 {
     s->rechecks = RECHECKS;
-    s->recheck_source = sd_event_source_disable_unref(s->recheck_source);
-    sd_event_add_time_relative(s->p.event, &s->recheck_source, CLOCK_MONOTONIC,
-                               RECHECK_US, 1, on_recheck, s);
+    host_timer_start(s->p.host, &s->recheck_timer, RECHECK_NS, on_recheck, s);
 }
 
 /* Second phase: everybody who lost is out; now the others get theirs. */
 static void grow_all(struct scheduler *s)
 {
-    uint64_t now_ns = clock_ns();
+    uint64_t now_ns = host_now_ns(s->p.host);
 
     for (struct job *j = s->p.jobs->first; j; j = j->next) {
         if (j->shrunk) {
@@ -183,20 +178,19 @@ static void grow_all(struct scheduler *s)
         }
     }
     s->moving = false;
-    s->ack_source = sd_event_source_disable_unref(s->ack_source);
+    host_timer_stop(&s->ack_timer);
     /* Measurements begin here, with the new CPUs. */
-    observer_update(s->p.observer, s->p.jobs, s->p.options, clock_ns());
+    observer_update(s->p.observer, s->p.jobs, s->p.options, host_now_ns(s->p.host));
 }
 
-static int on_ack_timer(sd_event_source *source, uint64_t usec, void *arg)
+static void on_ack_timer(void *arg)
 {
     struct scheduler *s = arg;
-    uint64_t now_ns = clock_ns();
+    uint64_t now_ns = host_now_ns(s->p.host);
 
-    (void)usec;
     if (all_acked(s) || now_ns >= s->ack_deadline_ns) {
         grow_all(s);
-        return 0;
+        return;
     }
     if (!s->forced && now_ns + ACK_LIMIT_NS - FORCE_NS >= s->ack_deadline_ns) {
         s->forced = true;
@@ -204,15 +198,15 @@ static int on_ack_timer(sd_event_source *source, uint64_t usec, void *arg)
             if (!job_acked(j))
                 move_strays(j);
     }
-    sd_event_source_set_time_relative(source, ACK_POLL_US);
-    sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-    return 0;
+    if (host_timer_start(s->p.host, &s->ack_timer, ACK_POLL_NS, on_ack_timer,
+                         s) < 0)
+        grow_all(s); /* nobody would come back */
 }
 
 static void move_cpus(struct scheduler *s, const bool *parked,
                       struct job **jobs, size_t count)
 {
-    uint64_t now_ns = clock_ns();
+    uint64_t now_ns = host_now_ns(s->p.host);
 
     for (struct job *j = s->p.jobs->first; j; j = j->next)
         if (!job_live(j) || j->suspended) {
@@ -232,10 +226,9 @@ static void move_cpus(struct scheduler *s, const bool *parked,
         s->forced = false;
     }
     s->moving = true;
-    s->ack_source = sd_event_source_disable_unref(s->ack_source);
-    if (sd_event_add_time_relative(s->p.event, &s->ack_source, CLOCK_MONOTONIC,
-                                   ACK_POLL_US, 1, on_ack_timer, s) < 0)
-        grow_all(s); /* no timer: nobody would come back */
+    if (host_timer_start(s->p.host, &s->ack_timer, ACK_POLL_NS, on_ack_timer,
+                         s) < 0)
+        grow_all(s); /* nobody would come back */
 }
 
 /* ---- deciding ----------------------------------------------------------- */
@@ -277,27 +270,25 @@ static uint64_t signature_of(const struct scheduler *s, struct job **jobs,
     return h;
 }
 
-static int on_turn(sd_event_source *source, uint64_t usec, void *arg)
+static void on_turn(void *arg)
 {
-    (void)source;
-    (void)usec;
     scheduler_trigger(arg, "the next turn");
-    return 0;
 }
 
 /* While there are turns, wake up at the end of the present one. */
 static void arm_turns(struct scheduler *s, bool turns, uint64_t now_ns)
 {
-    s->turn_source = sd_event_source_disable_unref(s->turn_source);
     if (turns && !s->turns)
         s->turn_base_ns = now_ns;
     s->turns = turns;
-    if (!turns)
+    if (!turns) {
+        host_timer_stop(&s->turn_timer);
         return;
+    }
     uint64_t slice_ns = s->p.options->slice_ns;
     uint64_t left_ns = slice_ns - (now_ns - s->turn_base_ns) % slice_ns;
-    sd_event_add_time_relative(s->p.event, &s->turn_source, CLOCK_MONOTONIC,
-                               left_ns / NS_PER_US + 1, 1, on_turn, s);
+    host_timer_start(s->p.host, &s->turn_timer, left_ns + NS_PER_US, on_turn,
+                     s);
 }
 
 static bool differs(struct job **jobs, const struct plan *plan, size_t count)
@@ -312,7 +303,7 @@ static bool differs(struct job **jobs, const struct plan *plan, size_t count)
 static void write_down(struct scheduler *s, struct job **jobs,
                        const struct plan *plan, size_t count, const char *why)
 {
-    struct decision d = {.wall_ns = clock_wall_ns()};
+    struct decision d = {.wall_ns = host_wall_ns(s->p.host)};
     size_t used = 0;
 
     snprintf(d.trigger, sizeof(d.trigger), "%s", why);
@@ -396,7 +387,7 @@ static void trace_states(struct scheduler *s, uint64_t now_ns)
 /* Plan and move if anything changed since the last plan. */
 static void decide(struct scheduler *s, const char *why)
 {
-    uint64_t now_ns = clock_ns();
+    uint64_t now_ns = host_now_ns(s->p.host);
     size_t room = s->p.jobs->count ? s->p.jobs->count : 1, count = 0;
     struct job *jobs[room];
     struct plan_share shares[room];
@@ -438,8 +429,32 @@ static void decide(struct scheduler *s, const char *why)
 
 void scheduler_trigger(struct scheduler *s, const char *why)
 {
-    observer_update(s->p.observer, s->p.jobs, s->p.options, clock_ns());
+    observer_update(s->p.observer, s->p.jobs, s->p.options, host_now_ns(s->p.host));
     decide(s, why);
+}
+
+void scheduler_job_changed(struct scheduler *s, struct job *job,
+                           const char *why)
+{
+    uint64_t now_ns = host_now_ns(s->p.host);
+
+    if (job_live(job) && !job->live_since_ns) {
+        job->live_since_ns = now_ns;
+        job->unattached_since_ns = 0;
+        job->ended_wall_ns = 0;
+    } else if (!job_live(job) && job->live_since_ns) {
+        /* What it had until now still counts for its record. */
+        observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
+        job->live_since_ns = 0;
+        job->ended_wall_ns = host_wall_ns(s->p.host);
+        job->rigid = false;
+        job->section = NULL;
+        job->kind = SECTION_SERIAL;
+        job->unattached_since_ns = 0;
+        enforcer_unpark(s->p.enforcer, job); /* nothing stopped stays behind */
+        tracked_clear(job);
+    }
+    scheduler_trigger(s, why);
 }
 
 /* Hold what is not cooperative; new threads and processes included. */
@@ -478,7 +493,7 @@ static void look_for_suspended(struct scheduler *s)
 
 void scheduler_epoch(struct scheduler *s)
 {
-    uint64_t now_ns = clock_ns();
+    uint64_t now_ns = host_now_ns(s->p.host);
 
     for (struct job *j = s->p.jobs->first; j; j = j->next)
         for (struct process *p = j->processes; p; p = p->next)

@@ -17,10 +17,9 @@
  * by force, the others grow.  The event loop runs on in between.
  */
 
-#include <systemd/sd-event.h>
-
 #include "node_agent/decisions.h"
 #include "node_agent/enforcer.h"
+#include "node_agent/host.h"
 #include "node_agent/job.h"
 #include "node_agent/observer.h"
 #include "node_agent/topology.h"
@@ -31,7 +30,7 @@ struct scheduler;
 
 /* Parts that the scheduler works with; all must outlive it. */
 struct scheduler_parts {
-    sd_event *event;
+    struct host *host;
     struct job_table *jobs;
     const struct topology *topology;
     const struct node_options *options;
@@ -45,6 +44,11 @@ struct scheduler *scheduler_new(const struct scheduler_parts *parts);
 
 /* Something happened: decide now.  WHY ends up in the decision log. */
 void scheduler_trigger(struct scheduler *scheduler, const char *why);
+
+/* A task or process of JOB came to life or ended: keep its times, then decide
+ * because of WHY. */
+void scheduler_job_changed(struct scheduler *scheduler, struct job *job,
+                           const char *why);
 
 /* An epoch has passed: heartbeat, observe, enforce, decide if needed. */
 void scheduler_epoch(struct scheduler *scheduler);
