@@ -18,6 +18,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/hierarchy.h \
 	%D%/kstest.c \
 	%D%/kstest.h \
+	%D%/layout.c \
+	%D%/layout.h \
 	%D%/loop.c \
 	%D%/loop.h \
 	%D%/loopperf.c \

@@ -4,139 +4,104 @@
 
 #include "model/placement.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "model/layout.h"
 #include "model/policy/workspace.h"
 
-struct placing {
-    const struct policy_input *in;
-    struct policy_workspace *ws;
-    int *owner;
-};
-
-static size_t *have(struct placing *p, size_t node, size_t job)
+static void take_stock(const struct policy_input *in, size_t *have)
 {
-    return &p->ws->have[node * p->in->job_count + job];
+    const struct machine *machine = in->machine;
+
+    memset(have, 0, machine->cpu_nodes * in->job_count * sizeof(*have));
+    for (size_t cpu = 0; cpu < machine->cpus; cpu++)
+        if (in->owner[cpu] >= 0)
+            have[(size_t)machine->cpu_node[cpu] * in->job_count +
+                 (size_t)in->owner[cpu]]++;
 }
 
-static size_t total(struct placing *p, size_t job)
+/* What was measured of the last-level caches, NULL when nothing was. */
+static const double *noise(const struct policy_input *in)
 {
-    size_t sum = 0;
+    double *sum = in->workspace->noise;
+    bool known = false;
 
-    for (size_t i = 0; i < p->in->machine->cpu_nodes; i++)
-        sum += *have(p, i, job);
-    return sum;
-}
-
-static void take_stock(struct placing *p)
-{
-    const struct machine *machine = p->in->machine;
-
-    memset(p->ws->free, 0, machine->cpu_nodes * sizeof(*p->ws->free));
-    memset(p->ws->have, 0,
-           machine->cpu_nodes * p->in->job_count * sizeof(*p->ws->have));
-    for (size_t cpu = 0; cpu < machine->cpus; cpu++) {
-        p->owner[cpu] = p->in->owner[cpu];
-        if (p->owner[cpu] >= 0)
-            ++*have(p, (size_t)machine->cpu_node[cpu], (size_t)p->owner[cpu]);
-        else if (p->owner[cpu] == POLICY_NOBODY)
-            p->ws->free[machine->cpu_node[cpu]]++;
+    memset(sum, 0, in->machine->cpu_nodes * sizeof(*sum));
+    for (size_t j = 0; j < in->job_count; j++) {
+        const struct policy_facts *facts = in->jobs[j].facts;
+        if (!facts || !facts->llc_access)
+            continue;
+        for (size_t i = 0; i < in->machine->cpu_nodes; i++)
+            if (!isnan(facts->llc_access[i])) {
+                sum[i] += facts->llc_access[i];
+                known = true;
+            }
     }
+    return known ? sum : NULL;
+}
+
+void placement_counts(const struct policy_input *in, const size_t *cores,
+                      size_t *layout)
+{
+    struct policy_workspace *ws = in->workspace;
+    struct layout_input wish = {
+        .cpu_nodes = in->machine->cpu_nodes,
+        .jobs = in->job_count,
+        .pool = ws->pool,
+        .have = ws->have,
+        .cores = cores,
+        .distance = ws->distance,
+        .noise = noise(in),
+    };
+
+    take_stock(in, ws->have);
+    for (size_t j = 0; j < in->job_count; j++)
+        layout_distance(in->machine, ws->delay, in->jobs[j].profile,
+                        in->job_count, &ws->distance[j]);
+    layout_make(&wish, ws->room, layout);
 }
 
 /* Hand COUNT CPUs of NODE from owner FROM to owner TO; the highest ones leave a
  * job, the lowest ones join, so that sets stay contiguous. */
-static void move(struct placing *p, size_t node, int from, int to, size_t count)
+static void hand_over(const struct policy_workspace *ws, int *owner,
+                      size_t node, int from, int to, size_t count)
 {
-    const size_t *cpu = &p->ws->cpu[p->ws->first[node]];
-    size_t size = p->ws->size[node], moved = 0;
+    const size_t *cpu = &ws->cpu[ws->first[node]];
+    size_t size = ws->size[node];
 
-    for (size_t k = 0; k < size && moved < count; k++) {
+    for (size_t k = 0; k < size && count; k++) {
         size_t next = cpu[to >= 0 ? k : size - 1 - k];
-        if (p->owner[next] == from) {
-            p->owner[next] = to;
-            moved++;
+        if (owner[next] == from) {
+            owner[next] = to;
+            count--;
         }
     }
-    if (to >= 0) {
-        p->ws->free[node] -= moved;
-        *have(p, node, (size_t)to) += moved;
-    } else {
-        p->ws->free[node] += moved;
-        *have(p, node, (size_t)from) -= moved;
-    }
-}
-
-/* Give up CPUs of JOB until it has CORES, on its smallest nodes first. */
-static void shrink(struct placing *p, size_t job, size_t cores)
-{
-    size_t nodes = p->in->machine->cpu_nodes;
-
-    for (size_t now = total(p, job); now > cores;) {
-        size_t smallest = nodes;
-        for (size_t i = 0; i < nodes; i++)
-            if (*have(p, i, job) &&
-                (smallest == nodes ||
-                 *have(p, i, job) < *have(p, smallest, job)))
-                smallest = i;
-        size_t count = *have(p, smallest, job);
-        if (count > now - cores)
-            count = now - cores;
-        move(p, smallest, (int)job, POLICY_NOBODY, count);
-        now -= count;
-    }
-}
-
-/* Take free CPUs for JOB until it has CORES. */
-static void grow(struct placing *p, size_t job, size_t cores)
-{
-    const size_t *free = p->ws->free;
-    size_t nodes = p->in->machine->cpu_nodes;
-
-    for (size_t now = total(p, job); now < cores;) {
-        size_t best = nodes;
-        for (size_t i = 0; i < nodes; i++) {
-            if (!free[i])
-                continue;
-            if (best == nodes || *have(p, i, job) > *have(p, best, job) ||
-                (*have(p, i, job) == *have(p, best, job) &&
-                 free[i] > free[best]))
-                best = i;
-        }
-        if (best == nodes)
-            return;
-        size_t count = free[best] < cores - now ? free[best] : cores - now;
-        move(p, best, POLICY_NOBODY, (int)job, count);
-        now += count;
-    }
-}
-
-void placement(const struct policy_input *in, const size_t *cores, int *owner)
-{
-    struct placing p = {.in = in, .ws = in->workspace, .owner = owner};
-
-    take_stock(&p);
-    for (size_t j = 0; j < in->job_count; j++)
-        shrink(&p, j, cores[j]);
-    for (size_t j = 0; j < in->job_count; j++)
-        grow(&p, j, cores[j]);
 }
 
 void placement_layout(const struct policy_input *in, const size_t *layout,
                       int *owner)
 {
-    struct placing p = {.in = in, .ws = in->workspace, .owner = owner};
-    size_t jobs = in->job_count;
+    struct policy_workspace *ws = in->workspace;
+    size_t jobs = in->job_count, cells = in->machine->cpu_nodes * jobs;
 
-    take_stock(&p);
-    for (size_t c = 0; c < in->machine->cpu_nodes * jobs; c++)
-        if (p.ws->have[c] > layout[c])
-            move(&p, c / jobs, (int)(c % jobs), POLICY_NOBODY,
-                 p.ws->have[c] - layout[c]);
-    for (size_t c = 0; c < in->machine->cpu_nodes * jobs; c++)
-        if (p.ws->have[c] < layout[c])
-            move(&p, c / jobs, POLICY_NOBODY, (int)(c % jobs),
-                 layout[c] - p.ws->have[c]);
+    take_stock(in, ws->have);
+    memcpy(owner, in->owner, in->machine->cpus * sizeof(*owner));
+    for (size_t c = 0; c < cells; c++)
+        if (ws->have[c] > layout[c])
+            hand_over(ws, owner, c / jobs, (int)(c % jobs), POLICY_NOBODY,
+                      ws->have[c] - layout[c]);
+    for (size_t c = 0; c < cells; c++)
+        if (ws->have[c] < layout[c])
+            hand_over(ws, owner, c / jobs, POLICY_NOBODY, (int)(c % jobs),
+                      layout[c] - ws->have[c]);
+}
+
+void placement(const struct policy_input *in, const size_t *cores, int *owner)
+{
+    placement_counts(in, cores, in->workspace->layout);
+    placement_layout(in, in->workspace->layout, owner);
 }
 
 void placement_sketch(const struct policy_input *in, const size_t *cores,

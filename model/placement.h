@@ -7,12 +7,11 @@
 
 /* Concept
  *
- * Two wishes, in this order: a job keeps the CPUs it has (their caches are
- * warm and moving threads costs), and a job's CPUs lie on as few CPU nodes as
- * possible (jobs that share a last-level cache disturb each other).  A job that
- * shrinks therefore gives up CPUs on the nodes where it has fewest; one that
- * grows takes free CPUs first on nodes where it is already, then on the node
- * with the most free ones.
+ * On which CPU nodes a job's cores lie is model/layout.h's matter: few moves,
+ * whole CPU nodes, near the job's memory (the rates of its profile, by first
+ * touch, and the routes of the machine), away from busy last-level caches
+ * (policy_facts).  Here the policies' jobs and CPUs are translated to that and
+ * back.
  */
 
 #include <stddef.h>
@@ -21,13 +20,17 @@
 
 /* Turn cores[job_count] into owner[machine->cpus].  The sum of CORES is at most
  * the pool's size.  INPUT has a workspace with its pool counted, here and
- * below. */
+ * below; its `have` is used, and here its `layout`. */
 void placement(const struct policy_input *input, const size_t *cores,
                int *owner);
 
-/* Turn LAYOUT, cores of job j on CPU node i at i * job_count + j, of which no
- * CPU node has more than its part of the pool, into owner[machine->cpus] with
- * the fewest moves.  LAYOUT is not the workspace's `have`. */
+/* The first half of placement(): LAYOUT[cpu_nodes * job_count], cores of job j
+ * on CPU node i at i * job_count + j.  LAYOUT is not the workspace's `have`. */
+void placement_counts(const struct policy_input *input, const size_t *cores,
+                      size_t *layout);
+
+/* The second half: turn LAYOUT, of which no CPU node has more than its part of
+ * the pool, into owner[machine->cpus] with the fewest moves. */
 void placement_layout(const struct policy_input *input, const size_t *layout,
                       int *owner);
 

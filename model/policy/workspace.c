@@ -10,19 +10,25 @@ static bool allocate(struct policy_workspace *ws)
 {
     size_t nodes = ws->machine->cpu_nodes, jobs = ws->max_jobs;
 
-    ws->size = calloc(4 * nodes + ws->machine->cpus + 2 * nodes * jobs +
+    ws->size = calloc(3 * nodes + ws->machine->cpus + 2 * nodes * jobs +
                           2 * jobs,
                       sizeof(*ws->size));
     ws->jobs = calloc(jobs, sizeof(*ws->jobs));
     ws->profile = calloc(jobs, sizeof(*ws->profile));
     ws->weight = calloc(3 * jobs, sizeof(*ws->weight));
     ws->compute = workload_new(ws->machine->mem_nodes);
-    if (!ws->size || !ws->jobs || !ws->profile || !ws->weight || !ws->compute)
+    ws->delay = calloc(nodes * (ws->machine->mem_nodes + jobs + 1),
+                       sizeof(*ws->delay));
+    ws->room = layout_room_new(nodes, jobs);
+    if (!ws->size || !ws->jobs || !ws->profile || !ws->weight ||
+        !ws->compute || !ws->delay || !ws->room)
         return false;
+    layout_delays(ws->machine, ws->delay);
+    ws->distance = ws->delay + nodes * ws->machine->mem_nodes;
+    ws->noise = ws->distance + nodes * jobs;
     ws->first = ws->size + nodes;
     ws->pool = ws->first + nodes;
-    ws->free = ws->pool + nodes;
-    ws->cpu = ws->free + nodes;
+    ws->cpu = ws->pool + nodes;
     ws->have = ws->cpu + ws->machine->cpus;
     ws->layout = ws->have + nodes * jobs;
     ws->cores = ws->layout + nodes * jobs;
@@ -79,6 +85,8 @@ void policy_workspace_free(struct policy_workspace *ws)
         return;
     system_workspace_free(ws->system);
     workload_free(ws->compute);
+    layout_room_free(ws->room);
+    free(ws->delay);
     free(ws->weight);
     free(ws->profile);
     free(ws->jobs);

@@ -12,6 +12,7 @@
  * decision allocates nothing.
  */
 
+#include "model/layout.h"
 #include "model/policy.h"
 #include "model/system.h"
 
@@ -22,7 +23,6 @@ struct policy_workspace {
     size_t *first; /* [cpu_nodes] begin of a CPU node's in CPU */
     size_t *cpu;   /* [cpus] by CPU node, ascending */
     size_t *pool;  /* [cpu_nodes] CPUs in the pool */
-    size_t *free;  /* [cpu_nodes] of these, nobody's (while placing) */
     size_t *have;  /* [cpu_nodes * max_jobs] CPUs per node and job */
     size_t *layout; /* [cpu_nodes * max_jobs] of the proposal */
     size_t *cores;  /* [max_jobs] of the proposal */
@@ -32,6 +32,10 @@ struct policy_workspace {
     double *weight;                  /* [max_jobs] */
     double *speed;                   /* [max_jobs] predicted */
     double *alone;                   /* [max_jobs] predicted */
+    double *delay;    /* [cpu_nodes * mem_nodes] of routes, us */
+    double *distance; /* [cpu_nodes * max_jobs] from a job's memory */
+    double *noise;    /* [cpu_nodes] LLC accesses, as far as known */
+    struct layout_room *room; /* for placing */
     struct workload *compute; /* for serial jobs without a profile */
     struct system_workspace *system; /* NULL: the machine is beyond its limits */
 };

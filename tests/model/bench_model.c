@@ -4,7 +4,8 @@
 
 /* Usage: bench_model FILE.  Prints a table and writes FILE, a JSON list of
  * {name, value, unit, reference, ratio}.  A decision's reference is the 1.8 ms
- * that NuPoCo's takes on 64 cores of 8 nodes (papers/README.md); an
+ * that NuPoCo's takes on 64 cores of 8 nodes (papers/README.md), a
+ * placement's the 1.5 ms of its algorithm 3, an
  * evolution's the 17.3 ms of MOCA's 200 generations on 16 cores of 4 nodes; a
  * prediction's is one that prepares everything anew, system_solve(). */
 
@@ -13,11 +14,14 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "model/placement.h"
 #include "model/policy.h"
 #include "model/policy/evolution.h"
+#include "model/policy/workspace.h"
 #include "model/system.h"
 
 #define REFERENCE_US 1800.0
+#define PLACEMENT_REFERENCE_US 1500.0
 #define MOCA_REFERENCE_US 17300.0
 #define MOCA_GENERATIONS 200
 #define BATCHES 25
@@ -162,6 +166,35 @@ static bool evolve(struct bench *b)
     return evolution_run(b->evolution, &input, &result) == MODEL_OK;
 }
 
+/* Equal shares go from CPUs that lie in turn to where their memory is. */
+static bool place(struct bench *b)
+{
+    struct policy_input input = {.machine = b->machine,
+                                 .jobs = b->jobs,
+                                 .job_count = b->count,
+                                 .owner = b->before,
+                                 .workspace = b->workspace};
+    size_t cores[SYSTEM_MAX_JOBS], share = b->machine->cpus / b->count;
+
+    for (size_t j = 0; j < b->count; j++)
+        cores[j] = j % 2 ? share + share / 2 : share - share / 2;
+    placement(&input, cores, b->after);
+    return true;
+}
+
+/* Every third CPU is nobody's; each job's memory is on one memory node. */
+static void init_placement(struct bench *b)
+{
+    size_t nodes = b->machine->cpu_nodes;
+
+    for (size_t i = 0; i < nodes; i++)
+        b->workspace->pool[i] = machine_node_cpus(b->machine, i);
+    for (size_t cpu = 0; cpu < b->machine->cpus; cpu++)
+        b->before[cpu] = cpu % 3 ? (int)(cpu % b->count) : POLICY_NOBODY;
+    for (size_t j = 0; j < b->count; j++)
+        b->profile[j]->rate[j * 7 % nodes].mrr_per_us += 10;
+}
+
 /* Median over batches of the time of one call; negative on failure. */
 static double measure(bool (*call)(struct bench *), struct bench *b)
 {
@@ -222,6 +255,14 @@ int main(int argc, char **argv)
     print(file, "MOCA 200 generations", (size_t[]){4, 4, 2}, evolution,
           MOCA_REFERENCE_US, 0);
     release(&b);
+    for (size_t i = 0; i < 2; i++) {
+        static const size_t size[][3] = {{8, 8, 4}, {32, 8, 16}};
+        init(&b, size[i][0], size[i][1], size[i][2]);
+        init_placement(&b);
+        print(file, "placement", size[i], measure(place, &b),
+              PLACEMENT_REFERENCE_US, 0);
+        release(&b);
+    }
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         init(&b, sizes[i][0], sizes[i][1], sizes[i][2]);
         double one = measure(predict, &b), anew = measure(solve, &b);

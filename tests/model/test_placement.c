@@ -76,6 +76,22 @@ static void assert_owners(const struct world *w, const char *expected)
             fail_msg("%s: CPU %zu is job %d's", expected, cpu, w->owner[cpu]);
 }
 
+/* As policy_decide() does. */
+static void count_pool(struct world *w)
+{
+    memset(w->in.workspace->pool, 0,
+           w->machine->cpu_nodes * sizeof(*w->in.workspace->pool));
+    for (size_t cpu = 0; cpu < w->machine->cpus; cpu++)
+        if (w->before[cpu] != POLICY_NO_CPU)
+            w->in.workspace->pool[w->machine->cpu_node[cpu]]++;
+}
+
+static void place_cores(struct world *w, const size_t *cores)
+{
+    count_pool(w);
+    placement(&w->in, cores, w->owner);
+}
+
 /* ---- a given layout ---- */
 
 static void lay_out(const char *before, const size_t *layout,
@@ -103,10 +119,337 @@ static void test_layout(void **state)
     lay_out("abab bbbb", (size_t[]){0, 0, 0, 0}, ".... ....");
 }
 
+/* ---- known best answers ---- */
+
+/* All memory of job J on memory node HOME. */
+static void set_home(struct world *w, size_t j, size_t home)
+{
+    for (size_t m = 0; m < w->machine->mem_nodes; m++)
+        w->profile[j]->rate[m] = (struct workload_rate){0, 0};
+    w->profile[j]->rate[home] = (struct workload_rate){10, 5};
+}
+
+/* The text's owners; a letter for each job's memory node ('0'.., '-': none). */
+static void place(struct world *w, const char *before, const char *homes,
+                  const size_t *cores, const char *expected)
+{
+    parse(before, w->before);
+    for (size_t j = 0; j < w->in.job_count; j++)
+        if (homes[j] != '-')
+            set_home(w, j, (size_t)(homes[j] - '0'));
+    place_cores(w, cores);
+    assert_owners(w, expected);
+}
+
+struct example {
+    const char *what, *before, *homes;
+    size_t cores[4];
+    const char *expected;
+};
+
+/* Four CPU nodes of four cores, each with its memory node. */
+static void test_examples(void **state)
+{
+    static const struct example examples[] = {
+        {"from nothing, in order", ".... .... .... ....", "----",
+         {4, 4, 4, 4}, "aaaa bbbb cccc dddd"},
+        {"crossed homes", ".... .... .... ....", "1032",
+         {4, 4, 4, 4}, "bbbb aaaa dddd cccc"},
+        {"everybody's home is elsewhere in a ring", ".... .... .... ....",
+         "1230", {4, 4, 4, 4}, "dddd aaaa bbbb cccc"},
+        {"two want the same home: one gets it", ".... .... .... ....", "22--",
+         {4, 4, 4, 4}, "bbbb cccc aaaa dddd"},
+        {"crossed already: nobody moves for that", "aaaa bbbb cccc dddd",
+         "1032", {4, 4, 4, 4}, "aaaa bbbb cccc dddd"},
+        {"grows towards home", "aaaa bbbb .... ....", "32--", {8, 8},
+         "aaaa bbbb bbbb aaaa"},
+        {"home is full: grows elsewhere", "aaaa bbbb .... ....", "10--",
+         {8, 8}, "aaaa bbbb aaaa bbbb"},
+        {"shrinks away from what is far", "aaaa aaaa aaaa ....", "1---", {4},
+         ".... aaaa .... ...."},
+        {"leaves where it has least, although that is home",
+         "aa.. aaaa .... ....", "0---", {4}, ".... aaaa .... ...."},
+        {"leaves what another one's home is", "aaaa aaaa bbbb ....", "-0--",
+         {4, 8, 0, 0}, "bbbb aaaa bbbb ...."},
+        {"stays together although home is elsewhere", "aa.. .... .... ....",
+         "3---", {4}, "aaaa .... .... ...."},
+        {"whole CPU nodes before home", "bbb. .... .... ....", "-0--",
+         {4, 3}, "bbb. aaaa .... ...."},
+        {"one core goes where it breaks nothing", "aaa. .... .... ....",
+         "----", {3, 1}, "aaab .... .... ...."},
+        {"a large one before a small one", ".... --.. .... ....", "----",
+         {2, 4, 4, 4}, "bbbb --aa cccc dddd"},
+        {"outside the pool stays so", "---- ---- .... ....", "0---",
+         {4, 4}, "---- ---- aaaa bbbb"},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof(examples) / sizeof(examples[0]); k++) {
+        const struct example *e = &examples[k];
+        struct world w;
+        print_message("           %s\n", e->what);
+        size_t jobs = 4;
+        while (jobs > 1 && !e->cores[jobs - 1])
+            jobs--;
+        setup(&w, 4, 4, jobs);
+        for (size_t cpu = 0; cpu < MAX_CPUS; cpu++)
+            w.before[cpu] = POLICY_NO_CPU;
+        place(&w, e->before, e->homes, e->cores, e->expected);
+        teardown(&w);
+    }
+}
+
+/* A ring of four: the opposite CPU node is two links away. */
+static void test_distance(void **state)
+{
+    struct world w;
+    struct machine *m;
+
+    (void)state;
+    setup(&w, 4, 2, 2);
+    policy_workspace_free(w.in.workspace);
+    m = w.machine;
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < 4; k++) {
+            struct machine_route *route = &m->route[i * 4 + k];
+            if ((i + 2) % 4 != k)
+                continue;
+            free(route->link);
+            route->links = 2;
+            route->link = calloc(2, sizeof(*route->link));
+            assert_non_null(route->link);
+            route->link[0] = m->route[i * 4 + (i + 1) % 4].link[0];
+            route->link[1] = m->route[(i + 1) % 4 * 4 + k].link[0];
+        }
+    w.in.workspace = policy_workspace_new(m, 2);
+    assert_non_null(w.in.workspace);
+    /* Two more cores: next to its memory, not opposite. */
+    place(&w, "aa bb .. ..", "02", (size_t[]){4, 2}, "aa bb .. aa");
+    place(&w, "aa .. .. bb", "02", (size_t[]){4, 2}, "aa aa .. bb");
+    place(&w, ".. aa bb ..", "22", (size_t[]){2, 4}, ".. aa bb bb");
+    teardown(&w);
+}
+
+/* More of its requests go there: that one gets the better place. */
+static void test_who_asks_more(void **state)
+{
+    struct world w;
+
+    (void)state;
+    setup(&w, 2, 4, 2);
+    set_home(&w, 0, 0);
+    set_home(&w, 1, 0);
+    for (size_t k = 0; k < 2; k++) {
+        w.profile[k]->rate[0].mrr_per_us = 100;
+        w.profile[1 - k]->rate[0].mrr_per_us = 10;
+        place_cores(&w, (size_t[]){4, 4});
+        assert_int_equal(w.owner[0], k);
+        assert_int_equal(w.owner[4], 1 - k);
+    }
+    teardown(&w);
+}
+
+/* Where nothing else decides, away from the cache that is used most. */
+static void test_noise(void **state)
+{
+    double access[4] = {5, 9, NAN, 2};
+    struct policy_facts facts;
+    struct world w;
+
+    (void)state;
+    setup(&w, 4, 4, 3);
+    policy_facts_init(&facts);
+    facts.llc_access = access;
+    w.jobs[0].facts = &facts;
+    place(&w, "aa.. aa.. bbbb aa..", "---", (size_t[]){6, 4, 2},
+          "aa.. aa.. bbbb aacc");
+    access[3] = 7;
+    place(&w, "aa.. aa.. bbbb aa..", "---", (size_t[]){6, 4, 2},
+          "aacc aa.. bbbb aa..");
+    /* Leaving, from there. */
+    place(&w, "aa.. aa.. bbbb aa..", "---", (size_t[]){4, 4, 0},
+          "aa.. .... bbbb aa..");
+    teardown(&w);
+}
+
+/* ---- laws ---- */
+
+static void shuffle(struct world *w, struct dice *dice)
+{
+    size_t jobs = w->in.job_count, pool = 0, sum = 0;
+
+    for (size_t cpu = 0; cpu < w->machine->cpus; cpu++) {
+        size_t k = dice_range(dice, 0, jobs + 3);
+        bool run = cpu && dice_range(dice, 0, 2); /* as its neighbour */
+        w->before[cpu] = run         ? w->before[cpu - 1]
+                         : k < jobs  ? (int)k
+                         : k == jobs ? POLICY_NO_CPU
+                                     : POLICY_NOBODY;
+        pool += w->before[cpu] != POLICY_NO_CPU;
+    }
+    for (size_t j = 0; j < jobs; j++) {
+        w->cores[j] = dice_range(dice, 0, pool - sum);
+        sum += w->cores[j];
+        for (size_t m = 0; m < w->machine->mem_nodes; m++) {
+            double rate = (double)dice_range(dice, 0, 3);
+            w->profile[j]->rate[m] = (struct workload_rate){rate, rate};
+        }
+    }
+}
+
+static size_t count_of(const int *owner, size_t cpus, int job)
+{
+    size_t n = 0;
+
+    for (size_t cpu = 0; cpu < cpus; cpu++)
+        n += owner[cpu] == job;
+    return n;
+}
+
+/* Each has what it wants, the pool is the pool, and only as many CPUs join as
+ * jobs grow by. */
+static void test_laws(void **state)
+{
+    struct dice dice = {23};
+
+    (void)state;
+    for (size_t round = 0; round < 3000; round++) {
+        struct world w;
+        size_t joined = 0, growth = 0;
+        setup(&w, dice_range(&dice, 1, 6), dice_range(&dice, 1, 8),
+              dice_range(&dice, 1, 5));
+        size_t cpus = w.machine->cpus;
+        shuffle(&w, &dice);
+        place_cores(&w, w.cores);
+        for (size_t j = 0; j < w.in.job_count; j++) {
+            size_t had = count_of(w.before, cpus, (int)j);
+            assert_int_equal(count_of(w.owner, cpus, (int)j), w.cores[j]);
+            growth += w.cores[j] > had ? w.cores[j] - had : 0;
+        }
+        for (size_t cpu = 0; cpu < cpus; cpu++) {
+            assert_int_equal(w.owner[cpu] == POLICY_NO_CPU,
+                             w.before[cpu] == POLICY_NO_CPU);
+            joined += w.owner[cpu] >= 0 && w.owner[cpu] != w.before[cpu];
+        }
+        assert_int_equal(joined, growth);
+        /* Placing what is placed changes nothing. */
+        memcpy(w.before, w.owner, sizeof(w.before));
+        place_cores(&w, w.cores);
+        assert_memory_equal(w.owner, w.before, cpus * sizeof(w.owner[0]));
+        teardown(&w);
+    }
+}
+
+/* ---- all layouts ---- */
+
+struct worth {
+    size_t moves, parts;
+    double distance;
+};
+
+static struct worth worth_of(const struct world *w, const size_t *have,
+                             const size_t *layout)
+{
+    const struct policy_workspace *ws = w->in.workspace;
+    struct worth worth = {0};
+
+    for (size_t c = 0; c < w->machine->cpu_nodes * w->in.job_count; c++) {
+        worth.moves += layout[c] > have[c] ? layout[c] - have[c] : 0;
+        worth.parts += layout[c] > 0;
+        worth.distance += (double)layout[c] * ws->distance[c];
+    }
+    return worth;
+}
+
+static bool better(const struct worth *a, const struct worth *b)
+{
+    if (a->moves != b->moves)
+        return a->moves < b->moves;
+    if (a->parts != b->parts)
+        return a->parts < b->parts;
+    return a->distance < b->distance - 1e-12;
+}
+
+struct search {
+    const struct world *w;
+    size_t have[MAX_NODES * MAX_JOBS], layout[MAX_NODES * MAX_JOBS];
+    size_t free[MAX_NODES];
+    struct worth best;
+};
+
+/* Fill CELL and those after it in all ways; REST cores of its job are left. */
+static void search(struct search *s, size_t job, size_t node, size_t rest)
+{
+    size_t nodes = s->w->machine->cpu_nodes, jobs = s->w->in.job_count;
+
+    if (job == jobs) {
+        struct worth worth = worth_of(s->w, s->have, s->layout);
+        if (better(&worth, &s->best))
+            s->best = worth;
+        return;
+    }
+    if (node == nodes) {
+        if (!rest)
+            search(s, job + 1, 0, job + 1 < jobs ? s->w->cores[job + 1] : 0);
+        return;
+    }
+    for (size_t k = 0; k <= rest && k <= s->free[node]; k++) {
+        s->layout[node * jobs + job] = k;
+        s->free[node] -= k;
+        search(s, job, node + 1, rest - k);
+        s->free[node] += k;
+    }
+    s->layout[node * jobs + job] = 0;
+}
+
+/* Tiny machines: never more moves than the best of all layouts, nearly always
+ * as few parts and as near. */
+static void test_exhaustive(void **state)
+{
+    struct dice dice = {29};
+    size_t rounds = 4000, parts = 0, best_parts = 0, missed = 0, far = 0;
+
+    (void)state;
+    for (size_t round = 0; round < rounds; round++) {
+        struct world w;
+        struct search s = {.w = &w, .best = {SIZE_MAX, 0, 0}};
+        setup(&w, dice_range(&dice, 2, 3), dice_range(&dice, 1, 4),
+              dice_range(&dice, 2, 3));
+        shuffle(&w, &dice);
+        count_pool(&w);
+        placement_counts(&w.in, w.cores, w.layout);
+        for (size_t cpu = 0; cpu < w.machine->cpus; cpu++) {
+            size_t node = (size_t)w.machine->cpu_node[cpu];
+            s.free[node] += w.before[cpu] != POLICY_NO_CPU;
+            if (w.before[cpu] >= 0)
+                s.have[node * w.in.job_count + (size_t)w.before[cpu]]++;
+        }
+        struct worth mine = worth_of(&w, s.have, w.layout);
+        search(&s, 0, 0, w.cores[0]);
+        assert_int_equal(mine.moves, s.best.moves);
+        assert_false(better(&mine, &s.best));
+        parts += mine.parts;
+        best_parts += s.best.parts;
+        missed += mine.parts != s.best.parts;
+        far += mine.parts == s.best.parts &&
+               mine.distance > s.best.distance + 1e-12;
+        teardown(&w);
+    }
+    assert_true(parts < best_parts + best_parts / 500);
+    assert_true(missed < rounds / 200);
+    assert_true(far < rounds / 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_distance),
+        cmocka_unit_test(test_who_asks_more),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_laws),
+        cmocka_unit_test(test_exhaustive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
