@@ -24,9 +24,12 @@ noinst_LTLIBRARIES += %D%/libscenario.la
 	%D%/scenario.h \
 	%D%/scenario_json.c \
 	%D%/timeshare.c \
-	%D%/timeshare.h
+	%D%/timeshare.h \
+	%D%/timeslices.c \
+	%D%/timeslices.h
 %C%_libscenario_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-%C%_libscenario_la_LIBADD = protocol/libdescribe.la model/libmodel.la \
+%C%_libscenario_la_LIBADD = %D%/libmemsys.la protocol/libdescribe.la \
+	model/libmodel.la \
 	$(JANSSON_LIBS) -lm
 
 # The model held to simulation: `make validate-model`.  What is committed under

@@ -11,6 +11,7 @@
 #define INNER_ROUNDS 200
 #define TOLERANCE 1e-6
 #define QUEUE_MOST 64 /* threads on a core that are told apart */
+#define SLICES_VARY 0.25 /* by so much are the shortest and longest off */
 #define REFILL_PER_US 50.0 /* LLC accesses of what uses its own caches well */
 
 struct timeshare_params timeshare_params(enum timeshare_wait wait,
@@ -208,13 +209,32 @@ static double turn_cost(const struct timeshare_params *params,
            params->refill_s * fmin(1, section->llc_per_us / REFILL_PER_US);
 }
 
-/* How often the unluckiest of THREADS loses its core in NEED of its time when
- * it has it for SLICE at a time. */
-static double losses(double need, double slice, double threads)
-{
-    double x = need / slice, whole = floor(x);
+/* Of how the unluckiest thread of a job gets from one barrier to the next. */
+struct losses {
+    double count;  /* how often it loses its core, in need_s of its time */
+    double events; /* 0..1: probability that somebody waits for one */
+    double each_s; /* for how long, per competitor */
+};
 
-    return whole + 1 - pow(1 - (x - whole), threads);
+/* THREADS in all, of which PHASES have their slices on their own, beside others
+ * that make them K times slower: see timeshare.h. */
+static struct losses losses_of(double need, double slice, double k,
+                               double threads, double phases)
+{
+    double varies = SLICES_VARY * (1 - 1 / threads) / sqrt(1 + need / slice);
+    double x = need / (slice * (1 - varies)), whole = floor(x);
+    double begins = 1 - pow(1 - (x - whole), phases);
+    double all_on = pow(k, 1 - phases); /* when the last one arrives */
+    struct losses lost = {.each_s = slice * (1 + varies)};
+    /* Chain of two states at a barrier: all have their cores, or some have not
+     * and come back when what is left of their losses is over. */
+    double off = fmax(1, (phases - 1) * (1 - 1 / k));
+    double waits = begins > 0 ? begins / (1 - (1 - all_on) * (1 - begins)) : 0;
+    double bad = waits * (1 - all_on);
+
+    lost.count = whole + (1 - bad) * begins + bad * off / (off + 1);
+    lost.events = whole > 0 ? 1 : waits;
+    return lost;
 }
 
 static void step_serial(struct solver *s, size_t self, struct job_state *next)
@@ -256,22 +276,24 @@ static double balance_of(const struct solver *s, size_t self)
  * the next time. */
 static double misaligned(double spin_s, double loss)
 {
-    return clamp(spin_s / loss, 0, 1);
+    return clamp(2 * spin_s / loss - 1, 0, 1);
 }
 
 /* What threads do that have reached the barrier: they wait UNEVEN for those with
  * more work, and for those that have LOST their cores in between. */
-static void end_of_period(const struct timeshare_params *params, double lost,
-                          double apart, double uneven, struct job_state *next)
+static void end_of_period(const struct timeshare_params *params,
+                          const struct losses *lost, double uneven,
+                          struct job_state *next)
 {
     double most = next->k * next->spin_s;
     double wait = fmax(0, next->period_s - next->k * next->need_s);
     double spin = fmin(fmin(wait, uneven), most), sleeps = 1;
 
     if (most > 0) {
-        spin += fmin(fmax(0, wait - uneven), lost > 0 ? lost * most : 0);
-        sleeps = clamp(wait / most - 1, 0, 1) + (1 - apart) * lost;
-        sleeps = fmin(1, sleeps);
+        spin += fmin(fmax(0, wait - uneven), lost->count * most);
+        sleeps = fmax(clamp(uneven / most - 1, 0, 1),
+                      lost->events *
+                          clamp(2 * lost->each_s / next->spin_s - 1, 0, 1));
     }
     next->period_s += (params->barrier_s +
                        sleeps * (params->wake_s - params->barrier_s)) *
@@ -280,7 +302,7 @@ static void end_of_period(const struct timeshare_params *params, double lost,
     if (next->spin_s == INFINITY)
         next->r = 1; /* at the barrier itself, too */
     next->run_s = INFINITY;
-    if (sleeps > 1e-9 && next->r < 1)
+    if (sleeps > 1e-9 && next->spin_s < INFINITY)
         next->run_s = next->need_s / sleeps + next->spin_s;
 }
 
@@ -289,7 +311,8 @@ static void step_parallel(struct solver *s, size_t self,
 {
     const struct timeshare_params *params = s->input->params;
     const struct scenario_section *section = s->input->jobs[self].section;
-    double fullest, need, apart, cost, lost;
+    struct losses lost = {0};
+    double fullest, need, apart, cost;
     struct queue queue;
 
     meet(s, self, true, &queue);
@@ -310,11 +333,11 @@ static void step_parallel(struct solver *s, size_t self,
                             fmin(1, balance_of(s, self) /
                                         (next->k * next->need_s));
     need = next->need_s * (1 + section->imbalance);
-    lost = 0;
     if (fullest > 1 + 1e-9)
-        lost = losses(need, next->loss_s, 1 + (next->threads - 1) * apart);
-    next->period_s = need + lost * (fullest - 1) * next->loss_s;
-    end_of_period(params, lost, apart, next->k * (need - next->need_s), next);
+        lost = losses_of(need, next->loss_s, fullest, next->threads,
+                         1 + (next->threads - 1) * apart);
+    next->period_s = need + lost.count * (fullest - 1) * lost.each_s;
+    end_of_period(params, &lost, next->k * (need - next->need_s), next);
 }
 
 /* One round; the greatest relative change of a job's period or r. */
@@ -358,13 +381,14 @@ static void job_begin(const struct timeshare_input *input, size_t i,
                               .share = 1,
                               .r = 1,
                               .k = 1,
-                              .run_s = INFINITY,
                               .period_s = 1};
     job->density = job->threads / (double)input->cores;
     job->work_s = section->work_s;
     if (!job->serial)
         job->work_s /= (double)section->barriers * job->threads *
                        (1 - section->sync_share * fmin(1, job->density));
+    /* Of two steady states, that in which the jobs wait for each other. */
+    job->run_s = job->work_s + job->spin_s;
 }
 
 /* Fill RATE from the present state. */

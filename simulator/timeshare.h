@@ -14,6 +14,9 @@
  *
  * This is a fluid model of the steady state while each job is in one section.
  * No time passes here; the caller asks again when a section begins or ends.
+ * timeslices.h simulates the same slice by slice; test_timeshare holds the two
+ * together.
+ *
  * For job j with T threads on C cores:
  *
  *   r       part of time in which a thread of j is runnable: it computes, is
@@ -25,15 +28,19 @@
  *           slice, or less where competitors wait by sleeping sooner
  *   g       core time that a thread needs between two barriers, with its
  *           stalls, and for what each switch costs
- *   a       min(1, spin_s / q): part of the threads that spin through the
- *           loss of another one and so keep phases of their own; those who
- *           sleep meanwhile come back with it and lose their cores together
- *           with it the next time, which makes a gang of them
- *   N(g)    how often the unluckiest of P = 1 + (T - 1) a threads, whose slices
- *           begin at random, loses the core in g:
- *             floor(g/q) + 1 - (1 - frac(g/q))^P  >=  g/q
+ *   a       2 spin_s / q - 1, within 0..1: part of the threads that spin
+ *           through the loss of another one and so keep phases of their own;
+ *           those who sleep meanwhile come back with it and lose their cores
+ *           together with it the next time, which makes a gang of them
+ *   N       how often the unluckiest of P = 1 + (T - 1) a threads, whose slices
+ *           are independent, loses its core in g: whole slices in g, and for
+ *           the rest of g a chain of two states at each barrier. If all have
+ *           their cores, one loses it with probability
+ *             l = 1 - (1 - frac(g/q))^P,
+ *           and when it is back each other one is there with probability 1/k;
+ *           if not all are, the next barrier waits for them, too
  *   W       time from barrier to barrier:
- *             g (1 + imbalance) + N(g (1 + imbalance)) (k_max - 1) q + wake
+ *             g (1 + imbalance) + N (k_max - 1) q + wake
  *
  * and its speed is the work between two barriers over W.  A thread that waits
  * at the barrier spins for spin_s of its core's time and then sleeps, so
@@ -49,7 +56,10 @@
  *   - a queue that is longer by one moves on after balance_s, so that longer
  *     stretches between barriers suffer only from the mean; a core that has
  *     nothing to do pulls at once;
- *   - slices of different cores are not aligned (no gang scheduling);
+ *   - slices of different cores are not aligned (no gang scheduling) and vary
+ *     by a quarter, which matters to the unluckiest thread;
+ *   - where jobs with frequent barriers may either run undisturbed or wait for
+ *     each other's waiting threads all the time, they do the latter;
  *   - who wakes from sleep gets its core at once, if it has had less than its
  *     part: true of CFS and EEVDF for all but long stretches of computing;
  *   - a switch costs switch_s and the refill of the core's own caches, at most
