@@ -13,12 +13,12 @@
  *
  * Each job has one thread on each core, where it stays.  A core runs the
  * thread that has had least (virtual run time, as Linux does) until that has
- * had a slice (uniform in 0.75..1.25 slice_s) while another one was ready.  A thread computes its part, then
- * spins for at most spin_s of its core's time and sleeps, until the last one of
- * its job arrives.  Who wakes has its run time set to no less than a slice
- * before the least one on its core, and takes the core if it has had less than
- * the thread there by a third of a slice.  Each switch costs switch_s, waking
- * wake_s.
+ * had a slice (uniform in 0.75..1.25 slice_s) while another one was ready.  A
+ * thread computes its part, then spins for at most spin_s of its core's time
+ * and sleeps, until the last one of its job arrives.  Who wakes has its run
+ * time set to no less than a slice before the least one on its core, and takes
+ * the core if it has had less than the thread there by a third of a slice.
+ * Each switch costs switch_s, waking wake_s.
  */
 
 #include <stddef.h>
