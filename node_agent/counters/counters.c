@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "node_agent/counters/attribute.h"
+#include "node_agent/counters/likwid.h"
 
 #define MAX_OPEN 4     /* the chosen one and supplements */
 #define MOVE_ROUNDS 5  /* loads after which a value that stands still is dead */
@@ -31,6 +32,7 @@ struct counters {
 };
 
 const struct counters_backend *const counters_backends[] = {
+    &counters_likwid,
     &counters_perf,
     &counters_progress,
     NULL,
