@@ -326,7 +326,8 @@ static int build_parts(struct agent *a, struct errtext *err)
                                       err)))
         return -1;
     log_info("counters: %s", why);
-    if (!(a->observer = observer_new(a->counters, a->topology)) ||
+    if (!(a->recorder = recorder_new()) ||
+        !(a->observer = observer_new(a->counters, a->topology, a->recorder)) ||
         !(a->enforcer = enforcer_new(a->warden, &a->options)) ||
         !(a->host = host_event_new(a->event)) ||
         !(a->trace = trace_new()) || !(a->decisions = decisions_new()))
@@ -340,6 +341,7 @@ static int build_parts(struct agent *a, struct errtext *err)
         .enforcer = a->enforcer,
         .trace = a->trace,
         .decisions = a->decisions,
+        .recorder = a->recorder,
     });
     if (!a->scheduler ||
         sd_event_add_defer(a->event, &a->save_source, on_save, a) < 0)
@@ -405,6 +407,7 @@ void agent_free(struct agent *a)
     trace_free(a->trace);
     enforcer_free(a->enforcer);
     observer_free(a->observer);
+    recorder_free(a->recorder);
     counters_close(a->counters);
     topology_free(a->topology);
     host_event_free(a->host);

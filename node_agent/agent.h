@@ -41,6 +41,7 @@ struct agent {
     struct counters_setup setup; /* for the counters */
     char cpu_model[32];
     struct counters *counters;
+    struct recorder *recorder;
     struct observer *observer;
     struct warden *warden; /* the caller's */
     struct enforcer *enforcer;

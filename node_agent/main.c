@@ -16,6 +16,7 @@
 
 #include "node_agent/agent.h"
 #include "node_agent/daemon.h"
+#include "node_agent/journal.h"
 #include "node_agent/log.h"
 #include "node_agent/privilege.h"
 #include "node_agent/settings.h"
@@ -101,6 +102,27 @@ static int serve(const struct settings *settings, struct warden *warden,
     return rc < 0 ? -1 : 0;
 }
 
+/* --replay: what the recorded node would decide now. */
+static int replay(const struct settings *settings)
+{
+    struct journal_result result;
+    struct errtext err = {""};
+    bool all = settings->log_level == LOG_DEBUG;
+
+    log_open(all ? LOG_DEBUG : LOG_WARNING, false);
+    int rc = journal_replay(
+        settings->replay, settings->policy_given ? settings->policy : NULL,
+        all, stdout, &result, &err);
+
+    if (rc < 0) {
+        fprintf(stderr, "coschedd: error: %s\n", err.text);
+        return 2;
+    }
+    printf("%zu intervals, %zu decisions, %zu of them differ\n",
+           result.samples, result.decisions, result.different);
+    return result.different ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
     static struct settings settings;
@@ -114,6 +136,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "coschedd: error: %s\n", err.text);
         return 2;
     }
+    if (settings.replay[0])
+        return replay(&settings);
     umask(022);
     rc = settings.foreground ? 0 : daemon_fork(&err);
     log_open(settings.log_level, !settings.foreground);

@@ -17,16 +17,27 @@ noinst_LTLIBRARIES += %D%/libnode.la
 	%D%/counters/perf_sysfs.c \
 	%D%/counters/perf_sysfs.h \
 	%D%/counters/perf_uncore.c \
+	%D%/counters/probe.c \
+	%D%/counters/probe.h \
 	%D%/counters/profile.c \
 	%D%/counters/progress.c \
+	%D%/counters/recorder.c \
+	%D%/counters/recording.c \
+	%D%/counters/recording.h \
+	%D%/counters/replay.c \
 	%D%/counters/sample.c \
 	%D%/counters/sample.h \
+	%D%/counters/sample_json.c \
+	%D%/counters/sample_json.h \
 	%D%/counters/setup.c \
+	%D%/journal_machine.c \
+	%D%/journal_machine.h \
 	%D%/topology.c \
 	%D%/topology.h
 %C%_libnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
+%C%_libnode_la_CFLAGS = $(AM_CFLAGS) -pthread
 %C%_libnode_la_LIBADD = model/libmodel.la protocol/libprotocol.la \
-	$(JANSSON_LIBS) $(HWLOC_LIBS)
+	$(JANSSON_LIBS) $(HWLOC_LIBS) -lpthread
 
 # What observes, decides and moves CPUs.  It asks its world through host.h and
 # enforcer.h, so that the simulator runs the same code in a world of its own.
@@ -42,6 +53,9 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/host.h \
 	%D%/job.c \
 	%D%/job.h \
+	%D%/journal.c \
+	%D%/journal.h \
+	%D%/journal_replay.c \
 	%D%/log.c \
 	%D%/log.h \
 	%D%/observer.c \

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_agent/counters/attribute.h"
 #include "node_agent/enforcer.h"
+#include "node_agent/journal.h"
 #include "node_agent/log.h"
 #include "node_agent/process.h"
 #include "protocol/cpulist.h"
@@ -16,32 +16,27 @@
 /* Shorter intervals than this measure the clock, not the job. */
 #define MIN_INTERVAL_NS (2 * UINT64_C(1000000))
 
-/* A job in the interval that ends now. */
-struct look {
-    struct job *job;
-    struct section *section; /* that it was in all the time; NULL: several */
-    size_t dop;
-    double work[COUNTERS_UNITS];
-};
-
 struct observer {
     struct counters *counters;
     const struct topology *topology;
+    struct recorder *recorder;
     uint64_t last_ns;
     uint64_t assigned; /* hash of what the counters were told */
-    struct look *look;           /* [room] */
+    struct observer_look *look;  /* [room] */
     struct attribute_job *share; /* [room] likewise */
     size_t room;
 };
 
 struct observer *observer_new(struct counters *counters,
-                              const struct topology *topology)
+                              const struct topology *topology,
+                              struct recorder *recorder)
 {
     struct observer *o = calloc(1, sizeof(*o));
 
     if (o) {
         o->counters = counters;
         o->topology = topology;
+        o->recorder = recorder;
     }
     return o;
 }
@@ -147,7 +142,7 @@ static bool make_room(struct observer *o, size_t count)
 {
     if (count <= o->room)
         return true;
-    struct look *look = realloc(o->look, count * sizeof(*look));
+    struct observer_look *look = realloc(o->look, count * sizeof(*look));
     if (!look)
         return false;
     o->look = look;
@@ -164,11 +159,13 @@ static bool make_room(struct observer *o, size_t count)
 static void add_look(struct observer *o, size_t i, struct job *job,
                      struct section *before)
 {
-    struct look *look = &o->look[i];
+    struct observer_look *look = &o->look[i];
 
-    *look = (struct look){.job = job,
-                          .section = before == job->section ? before : NULL,
-                          .dop = topology_count_cores(o->topology, &job->cpus)};
+    *look = (struct observer_look){.job = job,
+                                    .section = before == job->section ? before
+                                                                      : NULL,
+                                    .dop = topology_count_cores(o->topology,
+                                                                &job->cpus)};
     o->share[i] = (struct attribute_job){.id = job->id, .cpus = job->cpus};
     for (const struct process *p = job->processes; p && look->section;
          p = p->next)
@@ -176,21 +173,48 @@ static void add_look(struct observer *o, size_t i, struct job *job,
                          look->work);
 }
 
-static void advance_section(const struct observer *o, const struct job *job,
-                            const struct node_options *options)
+static void advance_section(const struct counters *counters,
+                            const struct observer_look *look,
+                            uint64_t profile_ns)
 {
-    struct section *s = job->section;
+    struct section *s = look->section;
 
-    if (!s || !section_advance(s, o->counters, options->profile_ns) ||
-        !s->profile)
+    if (!section_advance(s, counters, profile_ns) || !s->profile)
         return;
     log_info("job %u: section %016llx+%llx%s known from %s: effective rho %.3f",
-             job->id, (unsigned long long)s->object_id,
+             look->job->id, (unsigned long long)s->object_id,
              (unsigned long long)s->offset, s->folded ? " (short ones)" : "",
              s->fit.from, s->fit.rho);
 }
 
-/* Count what happened in ELAPSED_NS, and give each of COUNT jobs its part. */
+void observer_learn(const struct counters *counters,
+                    const struct sample *sample,
+                    const struct observer_look *looks,
+                    struct attribute_job *shares, size_t count,
+                    uint64_t profile_ns)
+{
+    if (!count ||
+        attribute(counters_setup(counters), sample, shares, count) < 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const struct observer_look *look = &looks[i];
+        struct attribute_job *share = &shares[i];
+        if (share->energy_j > 0)
+            look->job->energy_j += share->energy_j;
+        if (look->section) {
+            measure_add(&look->section->measure, look->dop, sample->time_ns,
+                        look->work);
+            if (share->loop)
+                measure_add_loop(&look->section->measure, look->dop,
+                                 share->loop);
+            advance_section(counters, look, profile_ns);
+        }
+        loop_free(share->loop);
+        share->loop = NULL;
+    }
+}
+
+/* Count what happened in ELAPSED_NS to COUNT jobs. */
 static void measure(struct observer *o, const struct node_options *options,
                     size_t count, uint64_t elapsed_ns)
 {
@@ -199,25 +223,11 @@ static void measure(struct observer *o, const struct node_options *options,
 
     if (counters_sample(o->counters, elapsed_ns, &sample, &err) < 0)
         log_warn("counters: %s", err.text);
-    if (elapsed_ns < MIN_INTERVAL_NS || !count ||
-        attribute(counters_setup(o->counters), sample, o->share, count) < 0)
-        count = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct look *look = &o->look[i];
-        struct attribute_job *share = &o->share[i];
-        if (share->energy_j > 0)
-            look->job->energy_j += share->energy_j;
-        if (look->section) {
-            measure_add(&look->section->measure, look->dop, elapsed_ns,
-                        look->work);
-            if (share->loop)
-                measure_add_loop(&look->section->measure, look->dop,
-                                 share->loop);
-            advance_section(o, look->job, options);
-        }
-        loop_free(share->loop);
-        share->loop = NULL;
-    }
+    if (!count || elapsed_ns < MIN_INTERVAL_NS)
+        return;
+    journal_sample(o->recorder, sample, o->look, count, options);
+    observer_learn(o->counters, sample, o->look, o->share, count,
+                   options->profile_ns);
 }
 
 /* ---- who has which CPUs ------------------------------------------------- */

@@ -8,16 +8,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "node_agent/counters/attribute.h"
 #include "node_agent/counters/counters.h"
+#include "node_agent/counters/recording.h"
 #include "node_agent/job.h"
 #include "node_agent/topology.h"
 #include "protocol/options.h"
 
 struct observer;
 
-/* COUNTERS and TOPOLOGY must outlive the observer. */
+/* A job in an interval in which its CPUs were the same. */
+struct observer_look {
+    struct job *job;
+    struct section *section; /* that it was in all the time; NULL: none, or
+                                several */
+    size_t dop;              /* cores */
+    double work[COUNTERS_UNITS]; /* done in that section */
+};
+
+/* Counters, topology and recorder must outlive the observer. */
 struct observer *observer_new(struct counters *counters,
-                              const struct topology *topology);
+                              const struct topology *topology,
+                              struct recorder *recorder);
+
+/* Give each of COUNT jobs its part of SAMPLE and let sections get known that
+ * were measured for PROFILE_NS.  SHARES has ids and CPUs of the same jobs.  Used
+ * by observer_update(), and by itself to replay a recording. */
+void observer_learn(const struct counters *counters,
+                    const struct sample *sample,
+                    const struct observer_look *looks,
+                    struct attribute_job *shares, size_t count,
+                    uint64_t profile_ns);
 
 /* Read all report pages and bring each live job's kind, section, profile and
  * record up to NOW_NS.  Call it at each epoch and before allotments change, so

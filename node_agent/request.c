@@ -7,6 +7,7 @@
 
 #include "node_agent/agent.h"
 #include "node_agent/clock.h"
+#include "node_agent/journal.h"
 #include "node_agent/log.h"
 #include "node_agent/process.h"
 #include "node_agent/status.h"
@@ -202,6 +203,29 @@ static int body(struct reply *reply, json_t *object, struct errtext *err)
     return 0;
 }
 
+/* Start or stop recording. */
+static int record(struct agent *a, const struct message_request *request,
+                  struct reply *reply, struct errtext *err)
+{
+    if (!*request->dir && !recorder_active(a->recorder))
+        return errtext_set(err, ENOENT, "nothing is being recorded");
+    if (!*request->dir) {
+        recorder_stop(a->recorder);
+        log_notice("recording into %s ended", recorder_dir(a->recorder));
+    } else {
+        if (request->dir[0] != '/')
+            return errtext_set(err, EINVAL, "%.150s: not an absolute path",
+                               request->dir);
+        if (journal_start(a->recorder, request->dir, a->topology, a->counters,
+                          &a->options, &a->jobs, err) < 0)
+            return -1;
+        log_notice("recording into %s", request->dir);
+        scheduler_trigger(a->scheduler, "the start of a recording");
+    }
+    return body(reply, json_pack("{s:s}", "dir", recorder_dir(a->recorder)),
+                err);
+}
+
 static int on_request(void *arg, struct connection *connection,
                       const struct peer *peer,
                       const struct message_request *request,
@@ -232,6 +256,10 @@ static int on_request(void *arg, struct connection *connection,
         return body(reply, status_config(a), err);
     case MESSAGE_PING:
         return body(reply, status_ping(a), err);
+    case MESSAGE_COUNTERS:
+        return body(reply, status_counters(a), err);
+    case MESSAGE_RECORD:
+        return record(a, request, reply, err);
     case MESSAGE_OPS:
         break;
     }

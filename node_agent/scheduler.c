@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "node_agent/clock.h"
+#include "node_agent/journal.h"
 #include "node_agent/log.h"
 #include "node_agent/plan.h"
 #include "node_agent/process.h"
@@ -421,6 +422,7 @@ static void decide(struct scheduler *s, const char *why)
         /* A new reason for the same shares is worth knowing, too. */
         if (differs(jobs, &plan, count) || strcmp(plan.reason, s->reason))
             write_down(s, jobs, &plan, count, why);
+        journal_decision(s->p.recorder, &input, &plan, why);
         carry_out(s, jobs, &plan, count);
     }
     /* Granting a measurement changed section states: sign what is now. */

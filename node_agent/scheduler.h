@@ -38,6 +38,7 @@ struct scheduler_parts {
     struct enforcer *enforcer;
     struct trace *trace;
     struct decisions *decisions;
+    struct recorder *recorder;
 };
 
 struct scheduler *scheduler_new(const struct scheduler_parts *parts);

@@ -29,6 +29,7 @@ enum {
     OPT_PIDFILE,
     OPT_CPUS,
     OPT_COUNTERS,
+    OPT_REPLAY,
 };
 
 /* One table for parser and help. */
@@ -54,6 +55,8 @@ static const struct {
     {"cpus", OPT_CPUS, "LIST", "use only these CPUs of the node"},
     {"counters", OPT_COUNTERS, "NAME", "what to count with: auto (default) or "
                                        "as coschedctl counters has it"},
+    {"replay", OPT_REPLAY, "DIR", "decide again what was recorded in DIR, compare, "
+                                  "and exit"},
     {"help", 'h', NULL, "this text"},
     {"version", 'V', NULL, "version"},
 };
@@ -152,7 +155,11 @@ static int set_option(struct settings *s, int value, const char *arg,
         return set_text(s->state, sizeof(s->state), "state", arg, err);
     case OPT_NODE:
         return set_text(s->node, sizeof(s->node), "node", arg, err);
+    case OPT_REPLAY:
+        return set_text(s->replay, sizeof(s->replay), "replay", arg, err);
     case OPT_POLICY:
+        s->policy_given = true;
+        snprintf(s->policy, sizeof(s->policy), "%s", arg);
         return override(s, "policy=", arg, err);
     case OPT_SET:
         return override(s, "", arg, err);

@@ -24,6 +24,9 @@ struct settings {
     enum server_auth auth;
     bool slurm; /* talk to Slurm through the helper */
     char counters[SETTINGS_PATH_MAX]; /* as counters_open() takes it */
+    char replay[SETTINGS_PATH_MAX];   /* "": serve; else a recording */
+    bool policy_given;                /* --policy, for --replay */
+    char policy[64];
     int log_level;
     bool restrict_cpus;
     struct cosched_cpuset cpus; /* with restrict_cpus */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "node_agent/clock.h"
+#include "node_agent/counters/probe.h"
 #include "node_agent/process.h"
 #include "protocol/cpulist.h"
 
@@ -150,4 +151,17 @@ json_t *status_ping(const struct agent *a)
 {
     return json_pack("{s:s, s:I, s:s}", "version", PACKAGE_VERSION, "pid",
                      (json_int_t)getpid(), "node", a->settings->node);
+}
+
+json_t *status_counters(const struct agent *a)
+{
+    json_t *metrics = counters_metrics_json(a->counters);
+    json_t *recording = recorder_active(a->recorder)
+                            ? json_string(recorder_dir(a->recorder))
+                            : json_null();
+
+    return json_pack("{s:s, s:b, s:o, s:o}", "counters",
+                     counters_names(a->counters), "calibrated",
+                     (int)a->setup.calibrated, "recording", recording,
+                     "metrics", metrics);
 }

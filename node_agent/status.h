@@ -15,5 +15,6 @@ json_t *status_reply(const struct agent *agent, uint32_t job);
 json_t *status_explain(const struct agent *agent, uint32_t job);
 json_t *status_config(const struct agent *agent);
 json_t *status_ping(const struct agent *agent);
+json_t *status_counters(const struct agent *agent);
 
 #endif /* COSCHED_STATUS_H */

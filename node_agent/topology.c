@@ -5,6 +5,7 @@
 #include "node_agent/topology.h"
 
 #include <hwloc.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -263,6 +264,45 @@ int topology_map_cores(const struct topology *t, const char *cores,
                            cores);
     *cpus = result;
     return 0;
+}
+
+int topology_set_machine(struct topology *t, struct machine *machine,
+                         struct errtext *err)
+{
+    bool same = machine->cpus == t->machine->cpus &&
+                machine->cpu_nodes == t->machine->cpu_nodes &&
+                machine->mem_nodes == t->machine->mem_nodes &&
+                !memcmp(machine->cpu_node, t->machine->cpu_node,
+                        machine->cpus * sizeof(*machine->cpu_node));
+
+    if (!same || machine_check(machine) != MODEL_OK)
+        return errtext_set(err, EINVAL, "the machine described is not this "
+                                        "one");
+    machine_free(t->machine);
+    t->machine = machine;
+    return 0;
+}
+
+int topology_export(const struct topology *t, const char *path,
+                    struct errtext *err)
+{
+    char *text;
+    int length;
+
+    if (hwloc_topology_export_xmlbuffer(t->hwloc, &text, &length, 0) < 0)
+        return errtext_set(err, errno, "%.120s: %s", path, strerror(errno));
+    FILE *file = fopen(path, "wxe"); /* over nothing that is there */
+    bool written = file && fwrite(text, 1, (size_t)length - 1, file) ==
+                               (size_t)length - 1;
+    int saved = errno;
+    if (file && fclose(file) != 0 && written) {
+        saved = errno;
+        written = false;
+    }
+    hwloc_free_xmlbuffer(t->hwloc, text);
+    return written ? 0
+                   : errtext_set(err, saved, "%.120s: %s", path,
+                                 strerror(saved));
 }
 
 void topology_free(struct topology *t)

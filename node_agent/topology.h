@@ -65,6 +65,17 @@ void topology_expand(const struct topology *topology,
 int topology_map_cores(const struct topology *topology, const char *cores,
                        struct cosched_cpuset *cpus, struct errtext *err);
 
+/* Let the model have MACHINE instead, which becomes the topology's: another
+ * description of the same CPUs and nodes, e.g. a calibrated one.  -1 with errno
+ * EINVAL and ERR, MACHINE untouched, when it is of other ones. */
+int topology_set_machine(struct topology *topology, struct machine *machine,
+                         struct errtext *err);
+
+/* Write the machine as hwloc's XML into the new file PATH, which
+ * HWLOC_XMLFILE takes.  -1 with errno and ERR. */
+int topology_export(const struct topology *topology, const char *path,
+                    struct errtext *err);
+
 /* Takes NULL. */
 void topology_free(struct topology *topology);
 

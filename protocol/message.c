@@ -43,6 +43,7 @@ enum key_index {
     K_STEP,
     K_PID,
     K_THREADS,
+    K_DIR,
     KEYS,
 };
 
@@ -57,6 +58,7 @@ static const struct key keys[KEYS] = {
     [K_STEP] = KEY("step", KEY_U32, step),
     [K_PID] = KEY("pid", KEY_PID, pid),
     [K_THREADS] = KEY("threads", KEY_POSITIVE, threads),
+    [K_DIR] = KEY("dir", KEY_TEXT, dir),
 };
 
 #define BIT(k) (1u << (k))
@@ -82,6 +84,8 @@ static const struct {
     [MESSAGE_TRACE] = {"trace", false, 0, BIT(K_JOB)},
     [MESSAGE_CONFIG] = {"config", false, 0, 0},
     [MESSAGE_PING] = {"ping", false, 0, 0},
+    [MESSAGE_COUNTERS] = {"counters", false, 0, 0},
+    [MESSAGE_RECORD] = {"record", true, BIT(K_DIR), 0},
 };
 
 const char *message_op_name(enum message_op op)

@@ -28,6 +28,8 @@
  *   trace     anyone     job?                                     1 descriptor
  *   config    anyone                                              options
  *   ping      anyone                                              version, pid
+ *   counters  anyone                                              backends
+ *   record    privileged dir                                      dir
  *
  *   job         integer > 0, Slurm job id
  *   uid         integer >= 0, owner of the job
@@ -39,6 +41,7 @@
  *   step        integer, Slurm step id (batch: 4294967291)
  *   pid         integer > 0; must belong to the sender for attach
  *   threads     integer > 0, largest team so far or expected
+ *   dir         string, absolute path of a directory to record into; "": stop
  *
  * "attach" descriptors: [0] allotment page, [1] report page (layout.h).  The
  * connection stays open while the process lives; hang-up means detach.  The
@@ -71,6 +74,7 @@
 #define MESSAGE_NAME_MAX 256    /* job name with its terminating zero */
 #define MESSAGE_CORES_MAX 4096  /* core list, likewise */
 #define MESSAGE_OPTIONS_MAX 512 /* options, likewise */
+#define MESSAGE_DIR_MAX 1024    /* directory, likewise */
 
 enum message_op {
     MESSAGE_ANNOUNCE,
@@ -82,6 +86,8 @@ enum message_op {
     MESSAGE_TRACE,
     MESSAGE_CONFIG,
     MESSAGE_PING,
+    MESSAGE_COUNTERS,
+    MESSAGE_RECORD,
     MESSAGE_OPS, /* number of operations */
 };
 
@@ -98,6 +104,7 @@ struct message_request {
     char name[MESSAGE_NAME_MAX];
     char cores[MESSAGE_CORES_MAX];
     char options[MESSAGE_OPTIONS_MAX];
+    char dir[MESSAGE_DIR_MAX];
 };
 
 /* A received packet.  The receiver owns the descriptors. */

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "node_agent/counters/attribute.h"
-#include "node_agent/counters/likwid.h"
 
 #define MAX_OPEN 4     /* the chosen one and supplements */
 #define MOVE_ROUNDS 5  /* loads after which a value that stands still is dead */
@@ -32,9 +31,9 @@ struct counters {
 };
 
 const struct counters_backend *const counters_backends[] = {
-    &counters_likwid,
     &counters_perf,
     &counters_progress,
+    &counters_replay,
     NULL,
 };
 

@@ -142,6 +142,7 @@ struct counters_backend {
 extern const struct counters_backend *const counters_backends[];
 extern const struct counters_backend counters_perf;
 extern const struct counters_backend counters_progress;
+extern const struct counters_backend counters_replay;
 
 struct counters;
 

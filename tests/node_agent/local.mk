@@ -2,7 +2,6 @@
 # The agent: parts by themselves, and the daemon with jobs of the test's own.
 
 include tests/node_agent/client.mk
-include tests/node_agent/likwid.mk
 
 agent_scripts = \
 	%D%/test_agent_forgotten.py \
@@ -13,7 +12,8 @@ agent_scripts = \
 	%D%/test_agent_slurm.py \
 	%D%/test_agent_socket.py \
 	%D%/test_agent_start.py \
-	%D%/test_agent_turns.py
+	%D%/test_agent_turns.py \
+	%D%/test_replay.py
 EXTRA_DIST += %D%/fakes.py $(agent_scripts)
 
 if HAVE_LIBSYSTEMD
@@ -34,6 +34,7 @@ agent_units = \
 	%D%/test_plan \
 	%D%/test_proc \
 	%D%/test_record \
+	%D%/test_recording \
 	%D%/test_report \
 	%D%/test_section \
 	%D%/test_state \
@@ -77,6 +78,10 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_record_SOURCES = %D%/test_record.c %D%/unit.h
 %C%_test_record_CPPFLAGS = $(agent_unit_flags)
 %C%_test_record_LDADD = $(agent_unit_libs)
+
+%C%_test_recording_SOURCES = %D%/test_recording.c %D%/unit.h %D%/tree.h
+%C%_test_recording_CPPFLAGS = $(agent_unit_flags)
+%C%_test_recording_LDADD = $(agent_unit_libs)
 
 %C%_test_report_SOURCES = %D%/test_report.c %D%/unit.h
 %C%_test_report_CPPFLAGS = $(agent_unit_flags)

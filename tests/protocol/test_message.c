@@ -295,6 +295,9 @@ static void test_round_trip(void **state)
         {.op = MESSAGE_TRACE, .job = 7},
         {.op = MESSAGE_CONFIG},
         {.op = MESSAGE_PING},
+        {.op = MESSAGE_COUNTERS},
+        {.op = MESSAGE_RECORD, .dir = "/var/tmp/r\xc3\xa4"},
+        {.op = MESSAGE_RECORD},
     };
 
     (void)state;
@@ -349,7 +352,7 @@ static void test_operations(void **state)
     assert_false(message_op_privileged(MESSAGE_OPS));
     for (int op = 0; op < MESSAGE_OPS; op++) {
         bool want = op == MESSAGE_ANNOUNCE || op == MESSAGE_TASK ||
-                    op == MESSAGE_WITHDRAW;
+                    op == MESSAGE_WITHDRAW || op == MESSAGE_RECORD;
         check(message_op_name(op), "name");
         check(message_op_privileged(op) == want, message_op_name(op));
     }

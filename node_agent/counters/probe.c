@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Looking at backends from outside: what they can, and whether values move. */
+
+#include "node_agent/counters/probe.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "node_agent/counters/sample_json.h"
+#include "protocol/cpulist.h"
+
+/* Larger than a core's share of any last-level cache. */
+#define THREAD_BYTES (64 << 20)
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+static json_t *abilities_json(const struct counters_ability *ability)
+{
+    json_t *object = json_object();
+
+    for (size_t m = 0; m < COUNTERS_METRICS; m++)
+        json_object_set_new(
+            object, counters_metric_name(m),
+            json_pack("{s:b, s:b, s:s}", "can", (int)ability[m].can, "shared",
+                      (int)ability[m].shared, "why", ability[m].why));
+    return object;
+}
+
+json_t *counters_metrics_json(const struct counters *counters)
+{
+    struct counters_ability ability[COUNTERS_METRICS];
+
+    counters_describe(counters, ability);
+    return abilities_json(ability);
+}
+
+/* ---- one backend -------------------------------------------------------- */
+
+/* Is there a number other than 0 anywhere in VALUE? */
+static bool any_value(json_t *value)
+{
+    const char *key;
+    json_t *element;
+    size_t i;
+
+    if (json_is_number(value))
+        return json_number_value(value) != 0;
+    json_array_foreach(value, i, element)
+        if (any_value(element))
+            return true;
+    json_object_foreach(value, key, element)
+        if (any_value(element))
+            return true;
+    return false;
+}
+
+/* Has anything been counted?  Time and coverage are no counts. */
+static bool any_count(const json_t *sample)
+{
+    static const char *const counts[] = {"cpu", "memory", "traffic", "energy",
+                                         "groups"};
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        if (any_value(json_object_get(sample, counts[i])))
+            return true;
+    return false;
+}
+
+static void look(const struct counters_setup *setup,
+                 const struct counters_backend *b, void *state, size_t rounds,
+                 json_t *object)
+{
+    struct sample *s =
+        sample_new(setup->machine->cpus, setup->machine->cpu_nodes,
+                   setup->machine->mem_nodes, setup->packages);
+    struct errtext err = {""};
+
+    if (!s)
+        return;
+    b->sample(state, s, &err); /* what came before is not the load's */
+    uint64_t begin_ns = now_ns();
+    for (size_t i = 0; i < rounds; i++) {
+        if (setup->load)
+            setup->load(setup);
+        else
+            counters_load(setup);
+    }
+    sample_set_groups(s, NULL, 0);
+    sample_clear(s);
+    s->time_ns = now_ns() - begin_ns;
+    if (b->sample(state, s, &err) < 0)
+        json_object_set_new(object, "error", json_string(err.text));
+    json_t *sample = sample_json_write(s);
+    json_object_set_new(object, "moves", json_boolean(any_count(sample)));
+    json_object_set_new(object, "sample", sample);
+    sample_free(s);
+}
+
+json_t *probe_backend(const struct counters_setup *setup,
+                      const struct counters_backend *b, size_t rounds)
+{
+    json_t *object =
+        json_pack("{s:s, s:s, s:b, s:n, s:n, s:n, s:n}", "name", b->name,
+                  "help", b->help, "opens", 0, "moves", "error", "metrics",
+                  "sample");
+    struct counters_ability ability[COUNTERS_METRICS];
+    struct errtext err = {""};
+    void *state = NULL;
+
+    if (!object)
+        return NULL;
+    if (b->open(setup, &state, &err) < 0) {
+        json_object_set_new(object, "error",
+                            json_string(err.text[0] ? err.text
+                                                    : strerror(errno)));
+        return object;
+    }
+    json_object_set_new(object, "opens", json_true());
+    memset(ability, 0, sizeof(ability));
+    b->describe(state, ability);
+    json_object_set_new(object, "metrics", abilities_json(ability));
+    if (rounds && b->sample && !(b->flags & COUNTERS_STILL))
+        look(setup, b, state, rounds, object);
+    b->close(state);
+    return object;
+}
+
+/* ---- a load ------------------------------------------------------------- */
+
+struct reader {
+    pthread_t thread;
+    int cpu;
+    uint64_t until_ns;
+    double lines;
+    bool runs;
+};
+
+static void *read_lines(void *arg)
+{
+    struct reader *r = arg;
+    struct cosched_cpuset cpu = {{0}};
+    volatile char *memory;
+    char sum = 0;
+
+    cpuset_add(&cpu, r->cpu);
+    if (cpuset_set_affinity(0, &cpu) < 0 || !(memory = malloc(THREAD_BYTES)))
+        return NULL;
+    /* Touched by this thread, so that it lies near. */
+    memset((void *)memory, 1, THREAD_BYTES);
+    do {
+        for (size_t i = 0; i < THREAD_BYTES; i += SAMPLE_LINE_BYTES)
+            sum = (char)(sum + memory[i]);
+        r->lines += THREAD_BYTES / SAMPLE_LINE_BYTES;
+    } while (now_ns() < r->until_ns);
+    memory[0] = sum;
+    free((void *)memory);
+    return NULL;
+}
+
+void probe_load(const struct counters_setup *setup, unsigned ms,
+                size_t *threads, double *lines)
+{
+    size_t count = (size_t)cpuset_count(setup->cpus), i = 0;
+    struct reader *readers = calloc(count ? count : 1, sizeof(*readers));
+
+    *threads = 0;
+    *lines = 0;
+    for (int c = -1; readers && (c = cpuset_next(setup->cpus, c)) >= 0; i++) {
+        readers[i].cpu = c;
+        readers[i].until_ns = now_ns() + ms * UINT64_C(1000000);
+        readers[i].runs = pthread_create(&readers[i].thread, NULL, read_lines,
+                                         &readers[i]) == 0;
+    }
+    for (i = 0; readers && i < count; i++) {
+        if (!readers[i].runs)
+            continue;
+        pthread_join(readers[i].thread, NULL);
+        *threads += readers[i].lines > 0;
+        *lines += readers[i].lines;
+    }
+    free(readers);
+}

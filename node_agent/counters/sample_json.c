@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Samples as JSON, for recordings and reports. */
+
+#include "node_agent/counters/sample_json.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define CPU_VALUES (sizeof(struct sample_cpu) / sizeof(double))
+#define MEMORY_VALUES (sizeof(struct sample_memory) / sizeof(double))
+#define GROUP_VALUES (sizeof(struct sample_group) / sizeof(double))
+
+/* ---- writing ------------------------------------------------------------ */
+
+static bool any_known(const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(values[i]))
+            return true;
+    return false;
+}
+
+static json_t *row(const double *values, size_t count)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, isfinite(values[i])
+                                         ? json_real(values[i])
+                                         : json_null());
+    return array;
+}
+
+static json_t *rows(const double *values, size_t count, size_t width)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, row(values + i * width, width));
+    return array;
+}
+
+static void write_cpus(const struct sample *s, json_t *object)
+{
+    json_t *cpus = json_object();
+    char name[24];
+
+    for (size_t c = 0; c < s->cpus; c++) {
+        const double *values = &s->cpu[c].cycles;
+        snprintf(name, sizeof(name), "%zu", c);
+        if (any_known(values, CPU_VALUES))
+            json_object_set_new(cpus, name, row(values, CPU_VALUES));
+    }
+    if (json_object_size(cpus))
+        json_object_set(object, "cpu", cpus);
+    json_decref(cpus);
+}
+
+static void write_groups(const struct sample *s, json_t *object)
+{
+    json_t *groups = json_object();
+    char name[24];
+
+    for (size_t g = 0; g < s->groups; g++) {
+        snprintf(name, sizeof(name), "%u", s->group_job[g]);
+        json_object_set_new(groups, name,
+                            rows(&s->group[g * s->cpu_nodes].local,
+                                 s->cpu_nodes, GROUP_VALUES));
+    }
+    if (json_object_size(groups))
+        json_object_set(object, "groups", groups);
+    json_decref(groups);
+}
+
+json_t *sample_json_write(const struct sample *s)
+{
+    json_t *object = json_pack("{s:I, s:f}", "ns", (json_int_t)s->time_ns,
+                               "coverage", s->coverage);
+    size_t pairs = s->cpu_nodes * s->mem_nodes;
+    const double *memory = &s->memory[0].reads, *traffic = &s->traffic[0].reads;
+
+    write_cpus(s, object);
+    if (any_known(memory, s->mem_nodes * MEMORY_VALUES))
+        json_object_set_new(object, "memory",
+                            rows(memory, s->mem_nodes, MEMORY_VALUES));
+    if (any_known(traffic, pairs * MEMORY_VALUES)) {
+        json_t *table = json_array();
+        for (size_t n = 0; n < s->cpu_nodes; n++)
+            json_array_append_new(
+                table, rows(traffic + n * s->mem_nodes * MEMORY_VALUES,
+                            s->mem_nodes, MEMORY_VALUES));
+        json_object_set_new(object, "traffic", table);
+    }
+    if (any_known(s->energy_j, s->packages))
+        json_object_set_new(object, "energy", row(s->energy_j, s->packages));
+    write_groups(s, object);
+    return object;
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+static int bad(struct errtext *err, const char *member)
+{
+    return errtext_set(err, EINVAL, "%s: does not fit this machine", member);
+}
+
+static int read_row(const json_t *array, double *values, size_t count)
+{
+    if (!json_is_array(array) || json_array_size(array) != count)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *v = json_array_get(array, i);
+        if (!json_is_null(v) && !json_is_number(v))
+            return -1;
+        values[i] = json_is_null(v) ? NAN : json_number_value(v);
+        /* Nothing that is counted is negative, nor huge beyond all counters. */
+        if (values[i] < 0 || values[i] > 0x1p64)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_rows(const json_t *array, double *values, size_t count,
+                     size_t width)
+{
+    if (!json_is_array(array) || json_array_size(array) != count)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (read_row(json_array_get(array, i), values + i * width, width) < 0)
+            return -1;
+    return 0;
+}
+
+/* The number that NAME is, below LIMIT; LIMIT when it is none. */
+static size_t index_of(const char *name, size_t limit)
+{
+    char *end;
+    unsigned long n = strtoul(name, &end, 10);
+
+    return end == name || *end || n >= limit ? limit : n;
+}
+
+static int read_cpus(json_t *object, struct sample *s, struct errtext *err)
+{
+    const char *name;
+    json_t *value;
+
+    if (object && !json_is_object(object))
+        return bad(err, "cpu");
+    json_object_foreach(object, name, value) {
+        size_t c = index_of(name, s->cpus);
+        if (c == s->cpus || read_row(value, &s->cpu[c].cycles, CPU_VALUES) < 0)
+            return bad(err, "cpu");
+    }
+    return 0;
+}
+
+static int read_groups(json_t *object, struct sample *s, struct errtext *err)
+{
+    size_t count = json_object_size(object), g = 0;
+    uint32_t ids[count + 1];
+    const char *name;
+    json_t *value;
+
+    if (object && (!json_is_object(object) || count > 4096))
+        return bad(err, "groups");
+    json_object_foreach(object, name, value) {
+        size_t id = index_of(name, UINT32_MAX);
+        if (id == UINT32_MAX)
+            return bad(err, "groups");
+        ids[g++] = (uint32_t)id;
+    }
+    if (sample_set_groups(s, ids, count) < 0)
+        return errtext_set(err, ENOMEM, "groups: out of memory");
+    g = 0;
+    json_object_foreach(object, name, value)
+        if (read_rows(value, &s->group[g++ * s->cpu_nodes].local, s->cpu_nodes,
+                      GROUP_VALUES) < 0)
+            return bad(err, "groups");
+    return 0;
+}
+
+int sample_json_read(const json_t *object, struct sample *s,
+                     struct errtext *err)
+{
+    json_t *ns = json_object_get(object, "ns");
+    json_t *coverage = json_object_get(object, "coverage");
+    json_t *memory = json_object_get(object, "memory");
+    json_t *traffic = json_object_get(object, "traffic");
+    json_t *energy = json_object_get(object, "energy");
+
+    sample_clear(s);
+    if (!json_is_integer(ns) || json_integer_value(ns) < 0)
+        return bad(err, "ns");
+    s->time_ns = (uint64_t)json_integer_value(ns);
+    s->coverage = json_is_number(coverage) ? json_number_value(coverage) : 1;
+    if (memory && read_rows(memory, &s->memory[0].reads, s->mem_nodes,
+                            MEMORY_VALUES) < 0)
+        return bad(err, "memory");
+    if (traffic && (!json_is_array(traffic) ||
+                    json_array_size(traffic) != s->cpu_nodes))
+        return bad(err, "traffic");
+    for (size_t n = 0; traffic && n < s->cpu_nodes; n++)
+        if (read_rows(json_array_get(traffic, n),
+                      &s->traffic[n * s->mem_nodes].reads, s->mem_nodes,
+                      MEMORY_VALUES) < 0)
+            return bad(err, "traffic");
+    if (energy && read_row(energy, s->energy_j, s->packages) < 0)
+        return bad(err, "energy");
+    if (read_cpus(json_object_get(object, "cpu"), s, err) < 0)
+        return -1;
+    return read_groups(json_object_get(object, "groups"), s, err);
+}

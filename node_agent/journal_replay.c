@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Deciding again what was decided in a recording. */
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node_agent/counters/sample_json.h"
+#include "node_agent/journal.h"
+#include "node_agent/journal_machine.h"
+#include "node_agent/observer.h"
+#include "protocol/cpulist.h"
+
+#define MAX_JOBS JOB_LIMIT
+
+struct replay {
+    struct recording *recording;
+    struct topology *topology;
+    struct cosched_cpuset cpus;
+    struct counters_setup setup;
+    struct counters *counters;
+    struct sample *sample;
+    struct job_table jobs;
+    const char *policy; /* instead of the recorded ones, or NULL */
+    bool all;
+    FILE *out;
+    struct journal_result *result;
+};
+
+/* ---- the machine -------------------------------------------------------- */
+
+static int load_machine(struct replay *r, const char *dir, struct errtext *err)
+{
+    const json_t *begin = recording_begin(r->recording);
+    const json_t *object = json_object_get(begin, "machine");
+    const char *cpus = json_string_value(json_object_get(begin, "cpus"));
+    char path[PATH_MAX];
+    struct errtext why;
+
+    snprintf(path, sizeof(path), "%s/" RECORDING_TOPOLOGY, dir);
+    if (!cpus || cpulist_parse(cpus, &r->cpus, NULL) < 0)
+        return recording_refuse(r->recording, err, "cpus: not a list of CPUs");
+    /* hwloc would take this machine where it cannot read the file. */
+    if (access(path, R_OK) < 0)
+        return errtext_set(err, errno, "%.150s: %s", path, strerror(errno));
+    unsetenv("HWLOC_SYNTHETIC");
+    if (setenv("HWLOC_XMLFILE", path, 1) < 0 ||
+        !(r->topology = topology_new(&r->cpus, &why)))
+        return errtext_set(err, errno, "%.80s: %.100s", path, why.text);
+    struct machine *machine = journal_machine_read(object, &why);
+    if (!machine || topology_set_machine(r->topology, machine, &why) < 0) {
+        machine_free(machine);
+        return recording_refuse(r->recording, err, "%.100s", why.text);
+    }
+    return 0;
+}
+
+static int open_counters(struct replay *r, struct errtext *err)
+{
+    const json_t *begin = recording_begin(r->recording);
+
+    counters_setup_init(&r->setup, topology_machine(r->topology),
+                        topology_cpus(r->topology));
+    r->setup.cpu_node = topology_cpu_nodes(r->topology);
+    r->setup.package = topology_packages(r->topology, &r->setup.packages);
+    r->setup.calibrated = json_is_true(json_object_get(begin, "calibrated"));
+    /* For its profiles; what was counted comes from the lines. */
+    r->counters = counters_open("progress", &r->setup, NULL, 0, err);
+    r->sample = sample_new(r->setup.machine->cpus, r->setup.machine->cpu_nodes,
+                           r->setup.machine->mem_nodes, r->setup.packages);
+    if (r->counters && !r->sample)
+        errtext_set(err, ENOMEM, "replay: out of memory");
+    return r->counters && r->sample ? 0 : -1;
+}
+
+/* ---- lines -------------------------------------------------------------- */
+
+static const char *text(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+
+    return value ? value : "";
+}
+
+static uint64_t number(const json_t *object, const char *key)
+{
+    json_int_t n = json_integer_value(json_object_get(object, key));
+
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+/* The job of ENTRY, with its section and the CPUs that are KEY. */
+static struct job *find_job(struct replay *r, const json_t *entry,
+                            const char *key, struct errtext *err)
+{
+    uint64_t id = number(entry, "job");
+    const char *section = text(entry, "section");
+    unsigned long long object_id, offset;
+    struct job *job = job_find(&r->jobs, (uint32_t)id);
+
+    if (!id || id > UINT32_MAX ||
+        (!job && !(job = job_add(&r->jobs, (uint32_t)id)))) {
+        recording_refuse(r->recording, err, "job: not a job id");
+        return NULL;
+    }
+    if (job->restarts != number(entry, "run"))
+        section_list_clear(&job->sections);
+    job->restarts = (uint32_t)number(entry, "run");
+    if (cpulist_parse(text(entry, key), &job->cpus, NULL) < 0) {
+        recording_refuse(r->recording, err, "%s: not a list of CPUs", key);
+        return NULL;
+    }
+    job->section = NULL;
+    if (!strcmp(section, "short"))
+        job->section = section_folded(&job->sections);
+    else if (sscanf(section, "%16llx+%16llx", &object_id, &offset) == 2)
+        job->section = section_find(&job->sections, object_id, offset);
+    return job;
+}
+
+static int on_sample(struct replay *r, const json_t *line, struct errtext *err)
+{
+    const json_t *jobs = json_object_get(line, "jobs");
+    size_t count = json_array_size(jobs);
+    struct errtext why;
+
+    if (count > MAX_JOBS)
+        return recording_refuse(r->recording, err, "jobs: too many");
+    if (sample_json_read(line, r->sample, &why) < 0)
+        return recording_refuse(r->recording, err, "%.100s", why.text);
+    struct observer_look *looks = calloc(count + 1, sizeof(*looks));
+    struct attribute_job *shares = calloc(count + 1, sizeof(*shares));
+    int rc = looks && shares ? 0
+                             : errtext_set(err, ENOMEM, "replay: no memory");
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        const json_t *entry = json_array_get(jobs, i);
+        const json_t *work = json_object_get(entry, "work");
+        struct job *job = find_job(r, entry, "cpus", err);
+        if (!job) {
+            rc = -1;
+            break;
+        }
+        looks[i] = (struct observer_look){.job = job,
+                                          .section = job->section,
+                                          .dop = number(entry, "cores")};
+        shares[i] = (struct attribute_job){.id = job->id, .cpus = job->cpus};
+        for (size_t u = 0; u < COUNTERS_UNITS; u++)
+            looks[i].work[u] = json_number_value(json_array_get(work, u));
+    }
+    if (rc == 0)
+        observer_learn(r->counters, r->sample, looks, shares, count,
+                       number(line, "profile_ns"));
+    r->result->samples += rc == 0;
+    free(looks);
+    free(shares);
+    return rc;
+}
+
+/* ---- decisions ---------------------------------------------------------- */
+
+/* The jobs of a decision as they were before it, and what they got. */
+static int read_jobs(struct replay *r, const json_t *entries,
+                     struct job **jobs, struct plan_share *got,
+                     struct errtext *err)
+{
+    for (size_t i = 0; i < json_array_size(entries); i++) {
+        const json_t *e = json_array_get(entries, i);
+        struct job *job = find_job(r, e, "had", err);
+        if (!job)
+            return -1;
+        jobs[i] = job;
+        job->kind = !strcmp(text(e, "kind"), "serial") ? SECTION_SERIAL
+                                                       : SECTION_PARALLEL;
+        job->profiling = json_is_true(json_object_get(e, "profiling"));
+        if (job_options_parse(&job->options, text(e, "options"), NULL) < 0 ||
+            cpulist_parse(text(e, "granted"), &job->granted, NULL) < 0 ||
+            cpulist_parse(text(e, "gets"), &got[i].cpus, NULL) < 0)
+            return recording_refuse(r->recording, err,
+                                    "job %u: options or CPUs are none",
+                                    job->id);
+        got[i].parked = json_is_true(json_object_get(e, "parked"));
+        got[i].profile_dop = number(e, "measured_at");
+    }
+    return 0;
+}
+
+static bool same(const struct plan_share *a, const struct plan_share *b,
+                 size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!cpuset_equal(&a[i].cpus, &b[i].cpus) ||
+            a[i].parked != b[i].parked || a[i].profile_dop != b[i].profile_dop)
+            return false;
+    return true;
+}
+
+static void print_decision(const struct replay *r, const json_t *line,
+                           struct job *const *jobs,
+                           const struct plan_share *then,
+                           const struct plan_share *now, size_t count,
+                           const char *reason, bool different)
+{
+    char before[4096], after[4096];
+
+    if (!r->out || !(different || r->all))
+        return;
+    fprintf(r->out, "%zu %s: %s\n", r->result->decisions,
+            different ? "differs" : "same", text(line, "trigger"));
+    for (size_t i = 0; i < count; i++) {
+        bool changed = !same(&then[i], &now[i], 1);
+        cpulist_format(&then[i].cpus, before, sizeof(before));
+        cpulist_format(&now[i].cpus, after, sizeof(after));
+        fprintf(r->out, "  job %u: CPUs %s%s%s\n", jobs[i]->id,
+                *before ? before : "none", changed ? ", now " : "",
+                changed ? (*after ? after : "none") : "");
+    }
+    if (different)
+        fprintf(r->out, "  then: %s\n", text(line, "reason"));
+    fprintf(r->out, "  now: %s\n", reason);
+}
+
+static int on_decision(struct replay *r, const json_t *line,
+                       struct errtext *err)
+{
+    const json_t *entries = json_object_get(line, "jobs");
+    size_t count = json_array_size(entries);
+    struct errtext why = {""};
+
+    if (!count || count > MAX_JOBS)
+        return recording_refuse(r->recording, err, "jobs: none or too many");
+    struct job **jobs = calloc(count, sizeof(*jobs));
+    struct plan_share *then = calloc(count, sizeof(*then));
+    struct plan_share *now = calloc(count, sizeof(*now));
+    int rc = jobs && then && now
+                 ? read_jobs(r, entries, jobs, then, err)
+                 : errtext_set(err, ENOMEM, "replay: out of memory");
+    if (rc == 0) {
+        struct plan_input input = {
+            .topology = r->topology,
+            .policy = r->policy ? r->policy : text(line, "node_policy"),
+            .jobs = jobs,
+            .count = count,
+            .slice = number(line, "slice"),
+            .profile_ns = number(line, "profile_ns"),
+        };
+        struct plan plan = {.share = now};
+        int made = plan_make(&input, &plan, &why);
+        bool different = made < 0 || !same(then, now, count);
+        r->result->decisions++;
+        r->result->different += different;
+        print_decision(r, line, jobs, then, now, count,
+                       made < 0 ? why.text : plan.reason, different);
+        /* What was measured next was measured of the recorded shares. */
+        for (size_t i = 0; i < count; i++)
+            if (then[i].profile_dop && jobs[i]->section)
+                section_grant(jobs[i]->section, then[i].profile_dop,
+                              input.profile_ns);
+    }
+    free(jobs);
+    free(then);
+    free(now);
+    return rc;
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+static int run(struct replay *r, struct errtext *err)
+{
+    const char *type;
+    json_t *line;
+    int rc;
+
+    while ((rc = recording_next(r->recording, &line, &type, err)) > 0) {
+        rc = 0;
+        if (!strcmp(type, "sample"))
+            rc = on_sample(r, line, err);
+        else if (!strcmp(type, "decision"))
+            rc = on_decision(r, line, err);
+        json_decref(line);
+        if (rc < 0)
+            return -1;
+    }
+    return rc;
+}
+
+int journal_replay(const char *dir, const char *policy, bool all, FILE *out,
+                   struct journal_result *result, struct errtext *err)
+{
+    struct replay r = {
+        .policy = policy, .all = all, .out = out, .result = result};
+    int rc = -1;
+
+    *result = (struct journal_result){0};
+    if (policy && !policy_find(policy))
+        return errtext_set(err, EINVAL, "policy %s: no such policy", policy);
+    r.recording = recording_open(dir, err);
+    if (r.recording && load_machine(&r, dir, err) == 0 &&
+        open_counters(&r, err) == 0)
+        rc = run(&r, err);
+    int saved = errno;
+    while (r.jobs.first)
+        job_remove(&r.jobs, r.jobs.first);
+    sample_free(r.sample);
+    counters_close(r.counters);
+    topology_free(r.topology);
+    recording_close(r.recording);
+    errno = saved;
+    return rc;
+}
