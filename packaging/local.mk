@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Packages for Debian and for RPM distributions, from the archive of `make dist`.
+
+EXTRA_DIST += \
+	%D%/coschedule.spec.in \
+	%D%/debian/changelog.in \
+	%D%/debian/control \
+	%D%/debian/copyright \
+	%D%/debian/coschedule-agent.install \
+	%D%/debian/coschedule-libgomp.install \
+	%D%/debian/coschedule-slurm.install \
+	%D%/debian/coschedule-tools.install \
+	%D%/debian/rules \
+	%D%/debian/source/format \
+	%D%/make-deb \
+	%D%/make-rpm \
+	%D%/rpmlintrc
+
+# What is made is left in packages/deb and packages/rpm.
+deb: dist
+	$(srcdir)/%D%/make-deb $(distdir).tar.xz packages/deb
+
+rpm: dist
+	$(srcdir)/%D%/make-rpm $(distdir).tar.xz packages/rpm $(RPMBUILD_OPTIONS)
+
+.PHONY: deb rpm
+
+clean-local: clean-packages
+clean-packages:
+	rm -rf packages
