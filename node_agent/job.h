@@ -70,7 +70,6 @@ struct job {
     struct section_list sections;
     uint64_t unattached_since_ns; /* 0: not live, or attached */
     size_t sections_ended; /* seen in processes that detached */
-    double energy_j;       /* estimated share of the packages' energy */
 
     /* scheduler: what it has */
     struct cosched_cpuset cpus;   /* in effect */

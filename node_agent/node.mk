@@ -9,6 +9,8 @@ noinst_LTLIBRARIES += %D%/libnode.la
 	%D%/counters/attribute.h \
 	%D%/counters/counters.c \
 	%D%/counters/counters.h \
+	%D%/counters/energy.c \
+	%D%/counters/energy.h \
 	%D%/counters/measure.c \
 	%D%/counters/measure.h \
 	%D%/counters/perf.c \
@@ -25,6 +27,10 @@ noinst_LTLIBRARIES += %D%/libnode.la
 	%D%/counters/recording.c \
 	%D%/counters/recording.h \
 	%D%/counters/replay.c \
+	%D%/counters/resctrl.c \
+	%D%/counters/resctrl.h \
+	%D%/counters/resctrl_private.h \
+	%D%/counters/resctrl_setup.c \
 	%D%/counters/sample.c \
 	%D%/counters/sample.h \
 	%D%/counters/sample_json.c \

@@ -200,7 +200,7 @@ void observer_learn(const struct counters *counters,
         const struct observer_look *look = &looks[i];
         struct attribute_job *share = &shares[i];
         if (share->energy_j > 0)
-            look->job->energy_j += share->energy_j;
+            look->job->record.energy_j += share->energy_j;
         if (look->section) {
             measure_add(&look->section->measure, look->dop, sample->time_ns,
                         look->work);

@@ -41,4 +41,8 @@ void record_format(const struct record *r, const char *state,
              r->final_cores, r->sections, r->parallel_s, r->core_s,
              r->partners ? partners : "-", (unsigned long long)r->decisions,
              r->attached);
+    size_t length = strlen(text);
+    if (r->energy_j > 0)
+        snprintf(text + length, RECORD_TEXT_MAX - length, " energy_j=%.1f",
+                 r->energy_j);
 }

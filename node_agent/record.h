@@ -21,6 +21,8 @@ struct record {
     size_t sections;      /* parallel sections seen */
     uint64_t decisions;   /* that changed its CPUs */
     bool attached;        /* a process attached at some time */
+    double energy_j;      /* estimated share of the packages' energy; 0: not
+                             measured */
     uint32_t partner[RECORD_PARTNERS]; /* jobs it shared the node with */
     size_t partners;
 };

@@ -74,9 +74,10 @@ static json_t *record_json(const struct record *r)
     for (size_t i = 0; i < r->partners; i++)
         json_array_append_new(partners,
                               json_integer((json_int_t)r->partner[i]));
-    return json_pack("{s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:b, s:o}", "policy",
-                     r->policy, "live_ns", (json_int_t)r->live_ns, "core_s",
-                     r->core_s, "parallel_s", r->parallel_s, "final_cores",
+    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:b, s:o}",
+                     "policy", r->policy, "live_ns", (json_int_t)r->live_ns,
+                     "core_s", r->core_s, "parallel_s", r->parallel_s,
+                     "energy_j", r->energy_j, "final_cores",
                      (json_int_t)r->final_cores, "sections",
                      (json_int_t)r->sections, "decisions",
                      (json_int_t)r->decisions, "attached", (int)r->attached,
@@ -173,12 +174,14 @@ static int read_record(struct record *r, json_t *object)
     int attached;
     size_t i;
 
-    if (json_unpack(object, "{s:s, s:I, s:F, s:F, s:I, s:I, s:I, s:b, s:o !}",
+    /* Agents before the one that counts energy wrote none. */
+    if (json_unpack(object,
+                    "{s:s, s:I, s:F, s:F, s?F, s:I, s:I, s:I, s:b, s:o !}",
                     "policy", &policy, "live_ns", &live_ns, "core_s",
-                    &r->core_s, "parallel_s", &r->parallel_s, "final_cores",
-                    &final_cores, "sections", &sections, "decisions",
-                    &decisions, "attached", &attached, "partners",
-                    &partners) < 0 ||
+                    &r->core_s, "parallel_s", &r->parallel_s, "energy_j",
+                    &r->energy_j, "final_cores", &final_cores, "sections",
+                    &sections, "decisions", &decisions, "attached", &attached,
+                    "partners", &partners) < 0 ||
         !json_is_array(partners))
         return -1;
     snprintf(r->policy, sizeof(r->policy), "%s", policy);

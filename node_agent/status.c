@@ -72,7 +72,7 @@ static json_t *job_json(const struct agent *a, const struct job *job)
     char cpus[4096], granted[4096];
     double live_s = (double)job->record.live_ns * 1e-9;
 
-    return json_pack(
+    json_t *object = json_pack(
         "{s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:f, s:I, s:f}",
         "job",
         (json_int_t)job->id, "uid", (json_int_t)job->uid, "name", job->name,
@@ -84,6 +84,10 @@ static json_t *job_json(const struct agent *a, const struct job *job)
         "partners", partners_json(&job->record), "mean_cores",
         live_s > 0 ? job->record.core_s / live_s : 0.0,
         "decisions", (json_int_t)job->record.decisions, "live_s", live_s);
+    if (object && job->record.energy_j > 0)
+        json_object_set_new(object, "energy_j",
+                            json_real(job->record.energy_j));
+    return object;
 }
 
 /* Remove elements of ARRAY, from its front or its end, until it fits into a

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "node_agent/counters/attribute.h"
+#include "node_agent/counters/energy.h"
+#include "node_agent/counters/resctrl.h"
 
 #define MAX_OPEN 4     /* the chosen one and supplements */
 #define MOVE_ROUNDS 5  /* loads after which a value that stands still is dead */
@@ -32,6 +34,8 @@ struct counters {
 
 const struct counters_backend *const counters_backends[] = {
     &counters_perf,
+    &counters_resctrl,
+    &counters_powercap,
     &counters_progress,
     &counters_replay,
     NULL,

@@ -246,6 +246,25 @@ class Report(unittest.TestCase):
         self.assertIn("11-21 ", self.text(
             [EP, CG.replace("1795242470", "1795342470")], "42", "43"))
 
+    def test_energy(self):
+        """Columns that are there only where something was measured."""
+        with_energy = EP + " energy_j=250.5"
+        job, other = self.jobs([with_energy, CG], "42", "43")
+        self.assertEqual((job["energy_j"], job["energy_delay_js"]),
+                         (250.5, 1252.5))
+        self.assertIsNone(other["energy_j"])
+        out = self.text([with_energy, CG], "42", "43")
+        self.assertEqual(out.splitlines()[0].split()[-2:], ["ENERGY*", "EDP*"])
+        self.assertEqual(out.splitlines()[1].split()[-4:],
+                         ["250", "J", "1.25e+03", "Js"])
+        self.assertEqual(out.splitlines()[2].split()[-2:], ["-", "-"])
+        self.assertIn("* estimated", out)
+        job, = self.jobs([CG], "43")
+        self.assertNotIn("energy_j", job)
+        self.assertNotIn("ENERGY", self.text([CG], "43"))
+        header = self.text([with_energy], "--csv", "42").splitlines()[0]
+        self.assertTrue(header.endswith(",energy_j,energy_delay_js"), header)
+
     def test_csv(self):
         rows = list(csv.DictReader(io.StringIO(
             self.text([EP, SHORT_FINAL, PENDING], "--csv", "42", "46", "45"))))

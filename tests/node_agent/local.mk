@@ -29,6 +29,7 @@ agent_units = \
 	%D%/test_allotment \
 	%D%/test_attribute \
 	%D%/test_counters \
+	%D%/test_energy \
 	%D%/test_perf \
 	%D%/test_perf_sysfs \
 	%D%/test_plan \
@@ -36,6 +37,7 @@ agent_units = \
 	%D%/test_record \
 	%D%/test_recording \
 	%D%/test_report \
+	%D%/test_resctrl \
 	%D%/test_section \
 	%D%/test_state \
 	%D%/test_topology \
@@ -58,6 +60,10 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_counters_SOURCES = %D%/test_counters.c %D%/unit.h %D%/tree.h
 %C%_test_counters_CPPFLAGS = $(agent_unit_flags)
 %C%_test_counters_LDADD = $(agent_unit_libs)
+
+%C%_test_energy_SOURCES = %D%/test_energy.c %D%/unit.h %D%/tree.h
+%C%_test_energy_CPPFLAGS = $(agent_unit_flags)
+%C%_test_energy_LDADD = $(agent_unit_libs)
 
 %C%_test_perf_SOURCES = %D%/test_perf.c %D%/unit.h %D%/tree.h
 %C%_test_perf_CPPFLAGS = $(agent_unit_flags)
@@ -86,6 +92,10 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_report_SOURCES = %D%/test_report.c %D%/unit.h
 %C%_test_report_CPPFLAGS = $(agent_unit_flags)
 %C%_test_report_LDADD = $(agent_unit_libs)
+
+%C%_test_resctrl_SOURCES = %D%/test_resctrl.c %D%/unit.h %D%/tree.h
+%C%_test_resctrl_CPPFLAGS = $(agent_unit_flags)
+%C%_test_resctrl_LDADD = $(agent_unit_libs)
 
 %C%_test_section_SOURCES = %D%/test_section.c %D%/unit.h
 %C%_test_section_CPPFLAGS = $(agent_unit_flags)

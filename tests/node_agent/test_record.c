@@ -27,6 +27,9 @@ static void test_format(void **state)
         text, "cosched/1 state=final policy=nupoco mean_cores=1.33 "
               "final_cores=2 sections=3 parallel_s=12.41 core_s=20.00 "
               "partners=17,18 decisions=5 attached=1");
+    r.energy_j = 1234.56;
+    record_format(&r, "final", text);
+    assert_non_null(strstr(text, " attached=1 energy_j=1234.6"));
 }
 
 static void test_limits(void **state)
@@ -40,7 +43,7 @@ static void test_limits(void **state)
     assert_non_null(strstr(text, "partners=- "));
     for (uint32_t i = 0; i < 100; i++)
         record_add_partner(&r, UINT32_MAX - i);
-    r.core_s = r.parallel_s = 1e12;
+    r.core_s = r.parallel_s = r.energy_j = 1e12;
     record_format(&r, "final", text);
     assert_true(strlen(text) < 1000);
     assert_non_null(strstr(text, "attached=0"));

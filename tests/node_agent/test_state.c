@@ -61,6 +61,7 @@ static struct job *sample_job(struct fixture *f)
     job->granted.word[0] = 0xf0f;
     job->cooperative = true;
     job->record.core_s = 12.5;
+    job->record.energy_j = 250.25;
     job->record.decisions = 7;
     record_add_partner(&job->record, 18);
     return job;
@@ -91,6 +92,7 @@ static void test_round_trip(void **state)
     assert_int_equal(job->granted.word[0], 0xf0f);
     assert_true(job->cooperative);
     assert_true(job->record.core_s == 12.5);
+    assert_true(job->record.energy_j == 250.25);
     assert_int_equal(job->record.decisions, 7);
     assert_int_equal(job->record.partner[0], 18);
     assert_non_null(job->tasks);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Memory traffic and cache of each job, from the kernel's resctrl. */
+
+#ifndef COSCHED_RESCTRL_H
+#define COSCHED_RESCTRL_H
+
+/* Concept
+ *
+ * Intel's RDT and AMD's PQoS tag each request with a number (RMID) that follows
+ * the CPU or the task; the L3 caches count by it, and the kernel shows that as a
+ * file system (Documentation/arch/x86/resctrl.rst), here below ROOT:
+ *
+ *     info/L3_MON/mon_features      llc_occupancy, mbm_total_bytes, ...
+ *     info/L3_MON/num_rmids
+ *     mon_groups/NAME/cpus_list     CPUs that are tagged for the group
+ *     mon_groups/NAME/mon_data/mon_L3_ID/mbm_local_bytes
+ *                                   so far; or "Unavailable", "Error"
+ *
+ * Each job gets a monitoring group with the CPUs that it has, which is exact
+ * because a core belongs to one job at a time, and holds for processes that
+ * nobody has announced.  What other tasks do on these CPUs counts as the job's.
+ *
+ * Groups are named "coschedd.PID.START.JOB" after the agent and its start time,
+ * so that an agent recognises those that a crashed one left behind and removes
+ * them, but none of an agent that lives.  Groups of other tools are left alone;
+ * where such a group has CPUs, this backend stays closed, for the kernel would
+ * take the CPUs out of it.  Control groups (cache or bandwidth allocation of
+ * other tools) may exist as long as they are given tasks; with CPUs of their
+ * own they do not let these be monitored here, which is reported.
+ *
+ * An L3 cache is a domain, ID the kernel's cache id.  Where several CPU nodes
+ * of the machine description lie behind one cache, a job's bytes are spread
+ * over its CPUs there.  Bytes become requests of SAMPLE_LINE_BYTES.
+ *
+ * The agent does not mount resctrl: that is the administrator's to decide (one
+ * mount serves all tools).  Allocation (CAT, MBA) is not used: no policy asks
+ * for it.
+ */
+
+#include "node_agent/counters/counters.h"
+
+/* How directories are made and removed; for tests, which play the kernel. */
+struct resctrl_source {
+    int (*make)(void *arg, const char *path); /* as mkdir(2), 0755 */
+    int (*remove)(void *arg, const char *path); /* as rmdir(2) */
+    void *arg;
+};
+
+/* Open as the backend does, with SOURCE, which outlives *STATE.  ROOT is
+ * setup->argument, or SYSFS/fs/resctrl when that is "". */
+int resctrl_open(const struct counters_setup *setup,
+                 const struct resctrl_source *source, void **state,
+                 struct errtext *err);
+
+/* Traffic and cache per job; chosen by itself or beside others. */
+extern const struct counters_backend counters_resctrl;
+
+#endif /* COSCHED_RESCTRL_H */
