@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 include node_agent/node.mk
+include node_agent/likwid.mk
 include node_agent/client.mk
 
 if HAVE_LIBSYSTEMD

@@ -9,6 +9,7 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 	%D%/errtext.c \
 	%D%/errtext.h \
 	%D%/layout.h \
+	%D%/likwid_message.h \
 	%D%/message.c \
 	%D%/message.h \
 	%D%/options.c \

@@ -11,6 +11,7 @@
 
 #include "node_agent/counters/attribute.h"
 #include "node_agent/counters/energy.h"
+#include "node_agent/counters/likwid.h"
 #include "node_agent/counters/resctrl.h"
 
 #define MAX_OPEN 4     /* the chosen one and supplements */
@@ -33,6 +34,7 @@ struct counters {
 };
 
 const struct counters_backend *const counters_backends[] = {
+    &counters_likwid,
     &counters_perf,
     &counters_resctrl,
     &counters_powercap,

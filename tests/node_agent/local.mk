@@ -2,6 +2,7 @@
 # The agent: parts by themselves, and the daemon with jobs of the test's own.
 
 include tests/node_agent/client.mk
+include tests/node_agent/likwid.mk
 
 agent_scripts = \
 	%D%/test_agent_forgotten.py \

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Counters by LIKWID: event sets, and the backend over a library of the test's.
+
+likwid_series = \
+	%D%/series/haswellEP.series \
+	%D%/series/haswellEX.series \
+	%D%/series/icelakeX.series \
+	%D%/series/interlagos.series \
+	%D%/series/sapphirerapids.series \
+	%D%/series/skylakeX.series \
+	%D%/series/zen2.series \
+	%D%/series/zen3.series \
+	%D%/series/zen4.series
+EXTRA_DIST += $(likwid_series)
+
+if HAVE_CMOCKA
+likwid_units = \
+	%D%/test_events \
+	%D%/test_events_formula \
+	%D%/test_likwid_values
+check_PROGRAMS += $(likwid_units)
+TESTS += $(likwid_units)
+
+likwid_unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
+likwid_unit_libs = node_agent/libnode.la $(CMOCKA_LIBS)
+
+%C%_test_events_SOURCES = %D%/test_events.c %D%/unit.h
+%C%_test_events_CPPFLAGS = $(likwid_unit_flags)
+%C%_test_events_LDADD = $(likwid_unit_libs)
+
+%C%_test_events_formula_SOURCES = %D%/test_events_formula.c %D%/unit.h
+%C%_test_events_formula_CPPFLAGS = $(likwid_unit_flags)
+%C%_test_events_formula_LDADD = $(likwid_unit_libs)
+
+%C%_test_likwid_values_SOURCES = %D%/test_likwid_values.c %D%/unit.h
+%C%_test_likwid_values_CPPFLAGS = $(likwid_unit_flags)
+%C%_test_likwid_values_LDADD = $(likwid_unit_libs)
+
+if HAVE_LIKWID
+check_LTLIBRARIES += %D%/fake_likwid.la
+%C%_fake_likwid_la_SOURCES = %D%/fake_likwid.c
+# Never with a sanitizer: whoever it is loaded into brings his own.
+%C%_fake_likwid_la_CFLAGS = $(WARN_CFLAGS)
+%C%_fake_likwid_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+
+likwid_stage = %D%/test_likwid_stage.c %D%/test_likwid_stage.h %D%/unit.h
+check_PROGRAMS += %D%/test_likwid %D%/test_likwid_lost
+TESTS += %D%/test_likwid %D%/test_likwid_lost
+%C%_test_likwid_lost_SOURCES = %D%/test_likwid_lost.c $(likwid_stage)
+%C%_test_likwid_lost_CPPFLAGS = $(likwid_unit_flags)
+%C%_test_likwid_lost_LDADD = $(likwid_unit_libs)
+%C%_test_likwid_SOURCES = %D%/test_likwid.c $(likwid_stage)
+%C%_test_likwid_CPPFLAGS = $(likwid_unit_flags)
+%C%_test_likwid_LDADD = $(likwid_unit_libs)
+endif
+endif
