@@ -15,10 +15,13 @@ bin_PROGRAMS += coschedctl
 coschedctl_SOURCES = \
 	%D%/coschedctl.c \
 	%D%/ctl.h \
+	%D%/ctl_counters.c \
+	%D%/ctl_counters.h \
 	%D%/ctl_query.c \
-	%D%/ctl_run.c
+	%D%/ctl_run.c \
+	%D%/ctl_selftest.c
 coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-coschedctl_LDADD = %D%/libclient.la protocol/libprotocol.la $(JANSSON_LIBS)
+coschedctl_LDADD = %D%/libnode.la %D%/libclient.la protocol/libprotocol.la $(JANSSON_LIBS)
 
 dist_man_MANS += docs/coschedctl.1
 bashcompletiondir = $(datadir)/bash-completion/completions

@@ -13,10 +13,7 @@
 
 #include "node_agent/ctl.h"
 
-/* The agent answers between two epochs; seconds mean that it is stuck. */
-#define TIMEOUT_MS 5000
-
-enum { ARG_JOB = 1, ARG_OUTPUT = 2, ARG_JSON = 4 };
+enum { ARG_JOB = 1, ARG_OUTPUT = 2, ARG_JSON = 4, ARG_DIR = 8 };
 
 static const struct command {
     const char *name;
@@ -32,6 +29,12 @@ static const struct command {
      "cores over time (Chrome trace event JSON)"},
     {"config", ARG_JSON, ctl_config, "settings in force"},
     {"ping", ARG_JSON, ctl_ping, "is there an agent?"},
+    {"counters", ARG_JSON, ctl_counters,
+     "what can be counted here, and why not more"},
+    {"record", ARG_DIR, ctl_record,
+     "let the agent record what happens on this node"},
+    {"selftest", ARG_OUTPUT, ctl_selftest,
+     "try the counters under load; a report to send"},
     {0},
 };
 
@@ -44,6 +47,7 @@ static const struct option long_options[] = {
     {"socket", required_argument, NULL, OPTION_SOCKET},
     {"json", no_argument, NULL, 'j'},
     {"output", required_argument, NULL, 'o'},
+    {"stop", no_argument, NULL, 's'},
     {0},
 };
 
@@ -96,11 +100,16 @@ int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply, int *fd)
     struct errtext err = {""};
     int fds[1] = {-1};
     size_t nfds = 0;
-    struct client *client = client_open(ctl->socket, TIMEOUT_MS, &err);
+    struct client *client = client_open(ctl->socket, CTL_TIMEOUT_MS, &err);
 
     if (!client)
         return ctl_fail(CTL_NO_AGENT, "%s", err.text);
+    if (ctl->dir)
+        snprintf(request.dir, sizeof(request.dir), "%s", ctl->dir);
     int rc = client_call(client, &request, reply, fds, fd ? 1 : 0, &nfds, &err);
+    if (rc < 0 && errno == EPERM && message_op_privileged(op) &&
+        client_use_munge(client, NULL, NULL) == 0)
+        rc = client_call(client, &request, reply, NULL, 0, NULL, &err);
     client_close(client);
     if (rc < 0)
         return ctl_fail(errno == ETIMEDOUT || errno == ECONNRESET ? CTL_NO_AGENT
@@ -121,7 +130,9 @@ static void help(FILE *out)
         snprintf(usage, sizeof(usage), "%s%s%s%s", c->name,
                  c->takes & ARG_JOB ? " [JOB]" : "",
                  c->takes & ARG_JSON ? " [--json]" : "",
-                 c->takes & ARG_OUTPUT ? " [-o, --output FILE]" : "");
+                 c->takes & ARG_DIR      ? " DIR | --stop"
+                 : c->takes & ARG_OUTPUT ? " [-o, --output FILE]"
+                                         : "");
         fprintf(out, "  %-32s %s\n", usage, c->help);
     }
     ctl_run_help(out);
@@ -154,17 +165,22 @@ static int run_command(const struct command *command, struct ctl *ctl, int argc,
             ctl->json = true;
         else if (option == 'o' && command->takes & ARG_OUTPUT)
             ctl->output = optarg;
+        else if (option == 's' && command->takes & ARG_DIR)
+            ctl->stop = true;
         else if (option == '?' || option == ':')
             return ctl_bad_option(argv[0], option, argv, long_options);
         else
             return ctl_fail(CTL_USAGE, "%s: takes no --%s", argv[0],
                             option == 'j'   ? "json"
                             : option == 'o' ? "output"
+                            : option == 's' ? "stop"
                                             : "version");
     }
     if (optind < argc && command->takes & ARG_JOB &&
         (rc = ctl_parse_job(argv[optind++], &ctl->job)) != CTL_OK)
         return rc;
+    if (optind < argc && command->takes & ARG_DIR)
+        ctl->dir = argv[optind++];
     if (optind < argc)
         return ctl_fail(CTL_USAGE, "%s: %s: one argument too many", argv[0],
                         argv[optind]);

@@ -26,7 +26,12 @@ struct ctl {
     bool json;          /* --json */
     const char *output; /* --output, or NULL */
     uint32_t job;       /* JOB, or 0 */
+    const char *dir;    /* DIR, or NULL */
+    bool stop;          /* --stop */
 };
+
+/* The agent answers between two epochs; seconds mean that it is stuck. */
+#define CTL_TIMEOUT_MS 5000
 
 /* Print "coschedctl: ..." to stderr and return STATUS. */
 __attribute__((format(printf, 2, 3))) int ctl_fail(int status,
@@ -37,7 +42,8 @@ __attribute__((format(printf, 2, 3))) int ctl_fail(int status,
 int ctl_bad_option(const char *command, int result, char *const *argv,
                    const struct option *options);
 
-/* Ask the agent for OP about ctl->job.  Returns CTL_OK with a new reference in
+/* Ask the agent for OP about ctl->job or ctl->dir, with a munge credential where
+ * it wants one.  Returns CTL_OK with a new reference in
  * *REPLY and a descriptor in *FD (-1 if none came; FD may be NULL), else the
  * exit status, its reason already printed. */
 int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply,
@@ -46,12 +52,18 @@ int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply,
 /* Parse a job id as typed.  0, or the exit status with the reason printed. */
 int ctl_parse_job(const char *text, uint32_t *job);
 
+/* Print REPLY as JSON, drop it, and return CTL_OK. */
+int ctl_print_json(json_t *reply);
+
 /* The commands.  Each returns the exit status. */
 int ctl_status(const struct ctl *ctl);
 int ctl_explain(const struct ctl *ctl);
 int ctl_trace(const struct ctl *ctl);
 int ctl_config(const struct ctl *ctl);
 int ctl_ping(const struct ctl *ctl);
+int ctl_counters(const struct ctl *ctl);
+int ctl_record(const struct ctl *ctl);
+int ctl_selftest(const struct ctl *ctl);
 
 /* `run`, which parses its own arguments: ARGV[0] is "run". */
 int ctl_run(const char *socket, int argc, char **argv);

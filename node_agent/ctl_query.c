@@ -23,8 +23,7 @@ static double number(const json_t *object, const char *key)
     return json_number_value(json_object_get(object, key));
 }
 
-/* Print REPLY as JSON, drop it, and return the exit status. */
-static int print_json(json_t *reply)
+int ctl_print_json(json_t *reply)
 {
     /* 15 digits: times of day to 10 us, and 1.4 is not 1.3999999999999999. */
     json_dumpf(reply, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
@@ -88,7 +87,7 @@ int ctl_status(const struct ctl *ctl)
         return ctl_fail(CTL_FAILED, "%u: no such job on this node", ctl->job);
     }
     if (ctl->json)
-        return print_json(reply);
+        return ctl_print_json(reply);
     printf("node %s, CPUs %s, policy %s, counters %s\n", text(reply, "node"),
            text(reply, "cpus"), text(reply, "policy"), text(reply, "counters"));
     if (json_array_size(jobs))
@@ -111,7 +110,7 @@ int ctl_explain(const struct ctl *ctl)
     if (rc)
         return rc;
     if (ctl->json)
-        return print_json(reply);
+        return ctl_print_json(reply);
     json_array_foreach(json_object_get(reply, "decisions"), i, decision) {
         double when = number(decision, "time");
         time_t seconds = (time_t)when;
@@ -174,7 +173,7 @@ static int print_members(const struct ctl *ctl, enum message_op op)
     if (rc)
         return rc;
     if (ctl->json)
-        return print_json(reply);
+        return ctl_print_json(reply);
     json_object_foreach(reply, key, value) {
         char *shown = json_dumps(value, JSON_ENCODE_ANY);
         printf("%-20s %s\n", key,

@@ -101,6 +101,8 @@ enum {
     COUNTERS_SUPPLEMENT = 2, /* fills in what the chosen one lacks */
     COUNTERS_COMPLETE = 4,   /* not to be mixed with others */
     COUNTERS_STILL = 8,      /* need not move to be good: has no values */
+    COUNTERS_EXCLUSIVE = 16, /* programs registers itself: a second user of
+                                counters, of any backend, would disturb it */
 };
 
 /* A profile and how sure it is. */

@@ -401,7 +401,7 @@ static void likwid_describe(const void *state, struct counters_ability *ability)
 const struct counters_backend counters_likwid = {
     .name = "likwid",
     .help = "core, memory controller and energy counters through LIKWID",
-    .flags = COUNTERS_AUTO,
+    .flags = COUNTERS_AUTO | COUNTERS_EXCLUSIVE,
     .open = likwid_open,
     .sample = likwid_sample,
     .describe = likwid_describe,

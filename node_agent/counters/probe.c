@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "node_agent/counters/sample_json.h"
 #include "protocol/cpulist.h"
@@ -86,6 +87,12 @@ static void look(const struct counters_setup *setup,
 
     if (!s)
         return;
+    /* What counts by job counts this process, wherever it runs. */
+    int32_t self = getpid();
+    struct counters_job job = {
+        .id = 1, .cpus = *setup->cpus, .pids = &self, .count = 1};
+    if (b->assign)
+        b->assign(state, &job, 1, &err);
     b->sample(state, s, &err); /* what came before is not the load's */
     uint64_t begin_ns = now_ns();
     for (size_t i = 0; i < rounds; i++) {
@@ -100,7 +107,9 @@ static void look(const struct counters_setup *setup,
     if (b->sample(state, s, &err) < 0)
         json_object_set_new(object, "error", json_string(err.text));
     json_t *sample = sample_json_write(s);
-    json_object_set_new(object, "moves", json_boolean(any_count(sample)));
+    bool any = any_count(sample);
+    if (any || !(b->flags & COUNTERS_STILL))
+        json_object_set_new(object, "moves", json_boolean(any));
     json_object_set_new(object, "sample", sample);
     sample_free(s);
 }
@@ -128,7 +137,7 @@ json_t *probe_backend(const struct counters_setup *setup,
     memset(ability, 0, sizeof(ability));
     b->describe(state, ability);
     json_object_set_new(object, "metrics", abilities_json(ability));
-    if (rounds && b->sample && !(b->flags & COUNTERS_STILL))
+    if (rounds && b->sample)
         look(setup, b, state, rounds, object);
     b->close(state);
     return object;

@@ -17,7 +17,7 @@ json_t *counters_metrics_json(const struct counters *counters);
 /* Open BACKEND by itself, look, and close it:
  *     {"name", "help", "opens": BOOL, "moves": BOOL or null, "error": TEXT or
  *      null, "metrics": as above or null, "sample": sample_json.h or null}
- * `moves` is null where there is nothing to move.  The sample is of the time in
+ * `moves` is null where nothing has to.  The sample is of the time in
  * which SETUP's load ran, ROUNDS times; 0: it is not run. */
 json_t *probe_backend(const struct counters_setup *setup,
                       const struct counters_backend *backend, size_t rounds);

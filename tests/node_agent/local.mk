@@ -14,6 +14,7 @@ agent_scripts = \
 	%D%/test_agent_socket.py \
 	%D%/test_agent_start.py \
 	%D%/test_agent_turns.py \
+	%D%/test_ctl_counters.py \
 	%D%/test_replay.py
 EXTRA_DIST += %D%/fakes.py $(agent_scripts)
 

@@ -27,6 +27,10 @@ def check_completion():
     assert complete("status", "--") == {"--json", "--help"}
     assert complete("trace", "--o") == {"--output"}
     assert complete("run", "--c") == {"--cpus"}
+    assert complete("record", "--s") == {"--stop"}
+    assert "docs" in complete("record", "do")
+    assert complete("cou") == {"counters"}
+    assert complete("selftest", "--o") == {"--output"}
     assert complete("run", "--options", "g") == {"greedy"}
     assert complete("dance", "") == set()
 

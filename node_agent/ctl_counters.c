@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* coschedctl: what can be counted on this node, and recording it. */
+
+#include "node_agent/ctl_counters.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- looking ------------------------------------------------------------ */
+
+int ctl_node_open(struct ctl_node *node, const struct ctl *ctl)
+{
+    struct errtext err = {""};
+    struct message_request request = {.op = MESSAGE_COUNTERS};
+
+    *node = (struct ctl_node){0};
+    node->topology = topology_new(NULL, &err);
+    if (!node->topology)
+        return ctl_fail(CTL_FAILED, "%s", err.text);
+    counters_setup_init(&node->setup, topology_machine(node->topology),
+                        topology_cpus(node->topology));
+    node->setup.cpu_node = topology_cpu_nodes(node->topology);
+    node->setup.package =
+        topology_packages(node->topology, &node->setup.packages);
+    node->setup.cpu_model = counters_cpu_model(
+        node->setup.procfs, node->cpu_model, sizeof(node->cpu_model));
+    /* Without an agent there is more to see, not less. */
+    struct client *client = client_open(ctl->socket, CTL_TIMEOUT_MS, NULL);
+    if (client)
+        client_call(client, &request, &node->agent, NULL, 0, NULL, NULL);
+    client_close(client);
+    return CTL_OK;
+}
+
+void ctl_node_close(struct ctl_node *node)
+{
+    json_decref(node->agent);
+    topology_free(node->topology);
+}
+
+/* "perf" is in "perf + powercap", "per" is not. */
+static bool listed(const char *names, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *p = names; (p = strstr(p, name)); p += length)
+        if ((p == names || p[-1] == ' ') && (!p[length] || p[length] == ' '))
+            return true;
+    return false;
+}
+
+/* What stands against opening B beside the agent, or NULL. */
+static const char *conflict(const struct ctl_node *node,
+                            const struct counters_backend *b)
+{
+    const char *names =
+        json_string_value(json_object_get(node->agent, "counters"));
+
+    if (!names || !b->sample)
+        return NULL;
+    if (listed(names, b->name))
+        return "the agent counts with it";
+    if (b->flags & COUNTERS_EXCLUSIVE && !listed(names, "progress"))
+        return "not tried: it would disturb the agent's counters";
+    return NULL;
+}
+
+json_t *ctl_node_probe(const struct ctl_node *node,
+                       const struct counters_backend *b)
+{
+    const char *why = conflict(node, b);
+
+    if (b->flags & COUNTERS_COMPLETE) /* counts no machine */
+        return NULL;
+    json_t *one = why ? json_pack("{s:s, s:s, s:b, s:n, s:s, s:n, s:n}", "name",
+                                  b->name, "help", b->help, "opens", 0, "moves",
+                                  "error", why, "metrics", "sample")
+                      : probe_backend(&node->setup, b, 1);
+    if (one)
+        json_object_set_new(one, "auto",
+                            json_boolean(b->flags & COUNTERS_AUTO));
+    return one;
+}
+
+/* The first that `auto` would take. */
+static const char *automatic(const json_t *backends)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(backends, i, one)
+        if (json_is_true(json_object_get(one, "auto")) &&
+            json_is_true(json_object_get(one, "opens")) &&
+            !json_is_false(json_object_get(one, "moves")))
+            return json_string_value(json_object_get(one, "name"));
+    return "none";
+}
+
+/* ---- counters ----------------------------------------------------------- */
+
+static const char *text(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value ? value : "";
+}
+
+static void print_metrics(const json_t *metrics)
+{
+    const char *name;
+    json_t *one;
+
+    json_object_foreach((json_t *)metrics, name, one)
+        printf("  %-14s %-7s %s\n", name,
+               !json_is_true(json_object_get(one, "can"))     ? "no"
+               : json_is_true(json_object_get(one, "shared")) ? "shared"
+                                                              : "yes",
+               text(one, "why"));
+}
+
+const char *ctl_probe_error(const json_t *one)
+{
+    const char *name = text(one, "name"), *error = text(one, "error");
+    size_t length = strlen(name);
+
+    return !strncmp(error, name, length) && !strncmp(error + length, ": ", 2)
+               ? error + length + 2
+               : error;
+}
+
+static void print_backend(const json_t *one)
+{
+    const json_t *moves = json_object_get(one, "moves");
+    const json_t *metrics = json_object_get(one, "metrics");
+
+    if (!json_is_true(json_object_get(one, "opens")))
+        printf("%s: no: %s\n", text(one, "name"), ctl_probe_error(one));
+    else
+        printf("%s: %s: %s\n", text(one, "name"),
+               json_is_false(moves) ? "opens, but its values do not move"
+                                    : "works",
+               text(one, "help"));
+    if (json_is_object(metrics))
+        print_metrics(metrics);
+}
+
+int ctl_counters(const struct ctl *ctl)
+{
+    struct ctl_node node;
+    json_t *one;
+    size_t i;
+    int rc = ctl_node_open(&node, ctl);
+
+    if (rc)
+        return rc;
+    json_t *backends = json_array();
+    for (i = 0; counters_backends[i]; i++)
+        if ((one = ctl_node_probe(&node, counters_backends[i])))
+            json_array_append_new(backends, one);
+    if (ctl->json) {
+        json_t *all = json_pack("{s:O?, s:s, s:O}", "agent", node.agent, "auto",
+                                automatic(backends), "backends", backends);
+        rc = ctl_print_json(all);
+    } else {
+        if (node.agent) {
+            printf("The agent counts with %s%s; all that it can measure:\n",
+                   text(node.agent, "counters"),
+                   json_is_true(json_object_get(node.agent, "calibrated"))
+                       ? ""
+                       : " (not calibrated)");
+            print_metrics(json_object_get(node.agent, "metrics"));
+        } else {
+            puts("There is no agent.");
+        }
+        printf("\nOf this node's backends, `auto` would now choose %s%s:\n",
+               automatic(backends),
+               geteuid() ? " for you (root may be able to do more)" : "");
+        json_array_foreach(backends, i, one)
+            print_backend(one);
+    }
+    json_decref(backends);
+    ctl_node_close(&node);
+    return rc;
+}
+
+/* ---- record ------------------------------------------------------------- */
+
+int ctl_record(const struct ctl *ctl)
+{
+    struct ctl absolute = *ctl;
+    char cwd[MESSAGE_DIR_MAX], dir[2 * MESSAGE_DIR_MAX] = "";
+    json_t *reply;
+
+    if (!ctl->dir == !ctl->stop)
+        return ctl_fail(CTL_USAGE, "record: needs a directory or --stop");
+    if (ctl->dir && ctl->dir[0] == '/')
+        snprintf(dir, sizeof(dir), "%s", ctl->dir);
+    else if (ctl->dir && !getcwd(cwd, sizeof(cwd)))
+        return ctl_fail(CTL_FAILED, "%s: %s", ctl->dir, strerror(errno));
+    else if (ctl->dir)
+        snprintf(dir, sizeof(dir), "%s/%s", cwd, ctl->dir);
+    if (strlen(dir) >= MESSAGE_DIR_MAX)
+        return ctl_fail(CTL_USAGE, "%s: longer than %d bytes", ctl->dir,
+                        MESSAGE_DIR_MAX - 1);
+    absolute.dir = dir;
+    int rc = ctl_ask(&absolute, MESSAGE_RECORD, &reply, NULL);
+    if (rc)
+        return rc;
+    printf(ctl->stop ? "The recording is in %s.\n" : "Recording into %s.\n",
+           text(reply, "dir"));
+    json_decref(reply);
+    return CTL_OK;
+}
