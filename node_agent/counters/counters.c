@@ -223,16 +223,22 @@ static int open_named(struct counters *c, const char *specification,
                        specification);
 }
 
-static void open_supplements(struct counters *c, struct reason *reason)
+/* AUTOMATIC: what open_auto() did not take has said why already. */
+static void open_supplements(struct counters *c, bool automatic,
+                             struct reason *reason)
 {
     struct errtext why;
+    bool passed = automatic;
 
     if (c->open[0].backend->flags & COUNTERS_COMPLETE)
         return;
     c->setup.argument = "";
     for (size_t i = 0; c->setup.backends[i]; i++) {
         const struct counters_backend *b = c->setup.backends[i];
-        if (!(b->flags & COUNTERS_SUPPLEMENT) || b == c->open[0].backend)
+        if (b == c->open[0].backend)
+            passed = false;
+        if (!(b->flags & COUNTERS_SUPPLEMENT) || b == c->open[0].backend ||
+            (passed && b->flags & COUNTERS_AUTO))
             continue;
         if (open_one(c, b, true, &why) == 0)
             say(reason, "with %s: %s", b->name, b->help);
@@ -264,16 +270,16 @@ struct counters *counters_open(const char *specification,
         errtext_set(err, ENOMEM, "counters: out of memory");
         return NULL;
     }
-    int rc = !strcmp(specification, "auto")
-                 ? open_auto(c, &r, err)
-                 : open_named(c, specification, &r, err);
+    bool automatic = !strcmp(specification, "auto");
+    int rc = automatic ? open_auto(c, &r, err)
+                       : open_named(c, specification, &r, err);
     if (rc < 0) {
         int saved = errno;
         counters_close(c);
         errno = saved;
         return NULL;
     }
-    open_supplements(c, &r);
+    open_supplements(c, automatic, &r);
     return c;
 }
 
