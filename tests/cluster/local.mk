@@ -16,3 +16,9 @@ TESTS += %D%/test_report.py scripts/check-manpages
 
 EXTRA_DIST += tests/support/coschedcluster.py $(cluster_tests) \
 	%D%/test_report.py scripts/check-manpages
+
+# Some minutes.
+EXTRA_DIST += %D%/bench_slurm.py
+bench-slurm: all
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/bench_slurm.py
+.PHONY: bench-slurm
