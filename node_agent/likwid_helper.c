@@ -33,7 +33,8 @@ static struct {
     int cpu[COSCHED_MAX_CPUS];
     int sets;
     int group[LIKWID_SETS]; /* LIKWID's number of it */
-    int events[LIKWID_SETS];
+    int events[LIKWID_SETS]; /* that were asked for */
+    int event[LIKWID_SETS][LIKWID_EVENTS]; /* LIKWID's numbers of them */
     int first[LIKWID_SETS]; /* column of its first event */
     int columns;
     uint64_t missing[LIKWID_SETS];
@@ -175,7 +176,8 @@ static void collect(int set, uint64_t now)
     for (int c = 0; c < open_sets.cpus; c++)
         for (int e = 0; e < open_sets.events[set]; e++)
             open_sets.count[c * open_sets.columns + open_sets.first[set] + e] +=
-                perfmon_getLastResult(open_sets.group[set], e, c);
+                perfmon_getLastResult(open_sets.group[set],
+                                      open_sets.event[set][e], c);
     open_sets.running_ns[set] += now - open_sets.since_ns;
     open_sets.since_ns = now;
 }
@@ -193,27 +195,55 @@ static void restart_counts(uint64_t now)
     open_sets.answered_ns = now;
 }
 
+/* Add an event of SET, TEXT "EVENT:COUNTER...".  LIKWID has events of its own
+ * among ours (the fixed counters that were not asked for), so ours are found by
+ * their counters. */
+static bool add_event(int set, const char *text)
+{
+    int group = open_sets.group[set], e = open_sets.events[set];
+    const char *counter = strchr(text, ':');
+    size_t length = counter ? strcspn(++counter, ":,") : 0;
+    int number = perfmon_getNumberOfEvents(group);
+
+    if (!length || e == LIKWID_EVENTS)
+        return false;
+    for (int i = 0; i < number; i++) {
+        const char *name = perfmon_getCounterName(group, i);
+        /* With the options, where there are any. */
+        if (!name || strcspn(name, ":") != length ||
+            strncmp(name, counter, length))
+            continue;
+        open_sets.event[set][e] = i;
+        if (isnan(perfmon_getResult(group, i, 0)))
+            open_sets.missing[set] |= UINT64_C(1) << e;
+        open_sets.events[set]++;
+        return true;
+    }
+    open_sets.missing[set] |= UINT64_C(1) << e;
+    open_sets.events[set]++;
+    return true;
+}
+
 static bool add_sets(const struct likwid_open *o, uint32_t serial)
 {
-    for (uint32_t s = 0; s < o->sets; s++) {
+    for (int s = 0; s < (int)o->sets; s++) {
         int group = perfmon_addEventSet(o->set[s]);
         if (group < 0)
             return send_failed(serial, ENOTSUP,
-                               "event set %u: none of its events can be "
+                               "event set %d: none of its events can be "
                                "counted (%d)",
                                s + 1, group);
-        int events = perfmon_getNumberOfEvents(group);
-        if (events < 1 || events > LIKWID_EVENTS)
-            return send_failed(serial, EINVAL, "event set %u: %d events",
-                               s + 1, events);
         open_sets.group[s] = group;
-        open_sets.events[s] = events;
         open_sets.first[s] = open_sets.columns;
-        open_sets.columns += events;
         open_sets.sets++;
-        for (int e = 0; e < events; e++)
-            if (isnan(perfmon_getResult(group, e, 0)))
-                open_sets.missing[s] |= UINT64_C(1) << e;
+        for (const char *at = o->set[s]; at; at = strchr(at, ',')) {
+            at += *at == ',';
+            if (!add_event(s, at))
+                return send_failed(serial, EINVAL,
+                                   "event set %d: \"%.40s\" is no event",
+                                   s + 1, at);
+        }
+        open_sets.columns += open_sets.events[s];
     }
     return true;
 }

@@ -174,6 +174,9 @@ bool likwid_values_can(const struct likwid_values *v,
 
 static double mended(double count, double interval_ns)
 {
+    /* Some versions of LIKWID subtract in unsigned 64 bits. */
+    if (count >= 0x1p63)
+        count -= 0x1p64;
     if (count < 0 && count > -COUNTER_RANGE)
         count += COUNTER_RANGE;
     return count >= 0 && count <= MAX_PER_NS * interval_ns ? count : NAN;

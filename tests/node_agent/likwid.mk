@@ -43,9 +43,23 @@ check_LTLIBRARIES += %D%/fake_likwid.la
 %C%_fake_likwid_la_CFLAGS = $(WARN_CFLAGS)
 %C%_fake_likwid_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
+check_LTLIBRARIES += %D%/fake_likwid_msr.la
+%C%_fake_likwid_msr_la_SOURCES = %D%/fake_likwid_msr.c
+%C%_fake_likwid_msr_la_CFLAGS = $(WARN_CFLAGS)
+%C%_fake_likwid_msr_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+%C%_fake_likwid_msr_la_LIBADD = -ldl
+
 likwid_stage = %D%/test_likwid_stage.c %D%/test_likwid_stage.h %D%/unit.h
-check_PROGRAMS += %D%/test_likwid %D%/test_likwid_lost
-TESTS += %D%/test_likwid %D%/test_likwid_lost
+likwid_helper_units = \
+	%D%/test_likwid \
+	%D%/test_likwid_lost \
+	%D%/test_likwid_real
+check_PROGRAMS += $(likwid_helper_units)
+TESTS += $(likwid_helper_units)
+
+%C%_test_likwid_real_SOURCES = %D%/test_likwid_real.c $(likwid_stage)
+%C%_test_likwid_real_CPPFLAGS = $(likwid_unit_flags)
+%C%_test_likwid_real_LDADD = $(likwid_unit_libs)
 %C%_test_likwid_lost_SOURCES = %D%/test_likwid_lost.c $(likwid_stage)
 %C%_test_likwid_lost_CPPFLAGS = $(likwid_unit_flags)
 %C%_test_likwid_lost_LDADD = $(likwid_unit_libs)
