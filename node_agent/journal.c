@@ -129,11 +129,12 @@ void journal_sample(struct recorder *recorder, const struct sample *sample,
         for (size_t u = 0; u < COUNTERS_UNITS; u++)
             json_array_append_new(work, json_real(look->work[u]));
         json_array_append_new(
-            jobs, json_pack("{s:I, s:I, s:o, s:I, s:o, s:o}", "job",
+            jobs, json_pack("{s:I, s:I, s:o, s:I, s:b, s:o, s:o}", "job",
                             (json_int_t)look->job->id, "run",
                             (json_int_t)look->job->restarts, "cpus",
                             cpus_json(&look->job->cpus), "cores",
-                            (json_int_t)look->dop, "section",
+                            (json_int_t)look->dop, "profiling",
+                            (int)look->job->profiling, "section",
                             section_json(look->section), "work", work));
     }
     json_object_set_new(line, "jobs", jobs);

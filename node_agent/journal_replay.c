@@ -91,7 +91,8 @@ static uint64_t number(const json_t *object, const char *key)
     return n > 0 ? (uint64_t)n : 0;
 }
 
-/* The job of ENTRY, with its section and the CPUs that are KEY. */
+/* The job of ENTRY, with its section, whether it is being measured, and the CPUs
+ * that are KEY. */
 static struct job *find_job(struct replay *r, const json_t *entry,
                             const char *key, struct errtext *err)
 {
@@ -112,6 +113,7 @@ static struct job *find_job(struct replay *r, const json_t *entry,
         recording_refuse(r->recording, err, "%s: not a list of CPUs", key);
         return NULL;
     }
+    job->profiling = json_is_true(json_object_get(entry, "profiling"));
     job->section = NULL;
     if (!strcmp(section, "short"))
         job->section = section_folded(&job->sections);
@@ -173,7 +175,6 @@ static int read_jobs(struct replay *r, const json_t *entries,
         jobs[i] = job;
         job->kind = !strcmp(text(e, "kind"), "serial") ? SECTION_SERIAL
                                                        : SECTION_PARALLEL;
-        job->profiling = json_is_true(json_object_get(e, "profiling"));
         if (job_options_parse(&job->options, text(e, "options"), NULL) < 0 ||
             cpulist_parse(text(e, "granted"), &job->granted, NULL) < 0 ||
             cpulist_parse(text(e, "gets"), &got[i].cpus, NULL) < 0)
