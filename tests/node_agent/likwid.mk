@@ -13,6 +13,9 @@ likwid_series = \
 	%D%/series/zen4.series
 EXTRA_DIST += $(likwid_series)
 
+EXTRA_DIST += %D%/test_events_names.py %D%/likwid_names.txt
+TESTS += %D%/test_events_names.py
+
 if HAVE_CMOCKA
 likwid_units = \
 	%D%/test_events \
