@@ -45,6 +45,7 @@ int recording_next(struct recording *r, json_t **line, const char **type,
     *type = json_string_value(json_object_get(*line, "type"));
     if (!*type) {
         json_decref(*line);
+        *line = NULL;
         return recording_refuse(r, err, "has no type");
     }
     return 1;

@@ -6,6 +6,8 @@ with counters that the test itself wrote; and recordings that are none."""
 
 import json
 import os
+import random
+import re
 import shutil
 import subprocess
 import sys
@@ -155,6 +157,19 @@ def refuse(directory, text):
     assert result.stderr.count("\n") == 1, result.stderr
 
 
+def mutate(path, good, directory):
+    """Whatever stands there, the answer is one of three."""
+    dice = random.Random(6)
+    values = ("null", "-1", "1e300", '"x"', "[]", "{}", "18446744073709551616")
+    numbers = [m.span() for m in re.finditer(r"(?<=[:,\[])[0-9.]+", good)]
+    for _ in range(40):
+        begin, end = dice.choice(numbers)
+        with open(path, "w", encoding="ascii") as f:
+            f.write(good[:begin] + dice.choice(values) + good[end:])
+        result = replay(directory)
+        assert result.returncode in (0, 1, 2), result
+
+
 def check_bad(work, recorded):
     directory = os.path.join(work, "bad")
     refuse(directory, "No such file")
@@ -179,6 +194,7 @@ def check_bad(work, recorded):
         with open(path, "w", encoding="ascii") as f:
             f.write(text)
         refuse(directory, error)
+    mutate(path, good, directory)
     # Cut off in the middle of a line: good up to there.
     with open(path, "w", encoding="ascii") as f:
         f.write(good[:len(good) * 2 // 3])
