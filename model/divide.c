@@ -119,22 +119,31 @@ static size_t start(const struct policy_input *input, size_t unit,
     return rest;
 }
 
-enum model_status divide(const struct policy_input *input,
-                         divide_score_f score, void *arg, size_t *cores)
+enum model_status divide_from(const struct policy_input *input,
+                              divide_begin_f begin, divide_score_f score,
+                              void *arg, size_t *cores)
 {
     size_t unit = divide_unit(input);
     size_t rest = start(input, unit, cores);
-    while (rest) {
-        size_t best;
-        enum model_status status =
-            best_job(input, score, arg, cores, unit, rest, &best);
-        if (status != MODEL_OK)
-            return status;
-        if (best == input->job_count)
+    enum model_status status = MODEL_OK;
+
+    while (rest && status == MODEL_OK) {
+        size_t best = input->job_count;
+        if (begin)
+            status = begin(arg, cores);
+        if (status == MODEL_OK)
+            status = best_job(input, score, arg, cores, unit, rest, &best);
+        if (status != MODEL_OK || best == input->job_count)
             break;
         size_t more = step(input, cores, best, unit, rest);
         cores[best] += more;
         rest -= more;
     }
-    return MODEL_OK;
+    return status;
+}
+
+enum model_status divide(const struct policy_input *input,
+                         divide_score_f score, void *arg, size_t *cores)
+{
+    return divide_from(input, NULL, score, arg, cores);
 }

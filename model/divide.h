@@ -34,4 +34,13 @@ typedef enum model_status (*divide_score_f)(void *arg, const size_t *cores,
 enum model_status divide(const struct policy_input *input,
                          divide_score_f score, void *arg, size_t *cores);
 
+/* Called before each step with the division so far. */
+typedef enum model_status (*divide_begin_f)(void *arg, const size_t *cores);
+
+/* divide() for scores that depend on the division before the step: BEGIN sees
+ * it once, where SCORE is asked for each job. */
+enum model_status divide_from(const struct policy_input *input,
+                              divide_begin_f begin, divide_score_f score,
+                              void *arg, size_t *cores);
+
 #endif /* COSCHED_MODEL_DIVIDE_H */

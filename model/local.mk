@@ -36,10 +36,13 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/placement.h \
 	%D%/policy.c \
 	%D%/policy.h \
+	%D%/policy/amdahl.c \
 	%D%/policy/batch.c \
+	%D%/policy/best_simple.c \
 	%D%/policy/bounds.c \
 	%D%/policy/chromosome.c \
 	%D%/policy/chromosome.h \
+	%D%/policy/corun.c \
 	%D%/policy/describe.c \
 	%D%/policy/equal.c \
 	%D%/policy/evolution.c \
@@ -50,9 +53,12 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/native.c \
 	%D%/policy/nupoco.c \
 	%D%/policy/options.c \
+	%D%/policy/outlook.c \
+	%D%/policy/outlook.h \
 	%D%/policy/predict.c \
 	%D%/policy/predict.h \
 	%D%/policy/rules.h \
+	%D%/policy/scalability.c \
 	%D%/policy/shares.h \
 	%D%/policy/state.c \
 	%D%/policy/state.h \

@@ -21,6 +21,10 @@ const struct policy *const policies[] = {
     &policy_equal,
     &policy_batch,
     &policy_native,
+    &policy_scalability,
+    &policy_amdahl,
+    &policy_best_simple,
+    &policy_corun,
     NULL,
 };
 

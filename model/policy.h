@@ -161,7 +161,7 @@ struct policy_proposal {
                        i * job_count + j: its sums are CORES, and no CPU node
                        has more than the pool has there */
     bool rotates, passive; /* as in the decision */
-    bool own_rules; /* neither fairness nor hysteresis is to change it */
+    bool own_rules; /* neither fairness nor hysteresis may change it */
     double system_util;
     double figure[6]; /* the policy's, from decide() to explain() */
 };
@@ -171,6 +171,8 @@ struct policy {
     const char *help; /* one line */
     const struct policy_option *options; /* ended by a NULL name; NULL: none */
     bool profiles; /* decides better once sections have been measured */
+    bool periodic; /* decides anew in each epoch, not only when the situation
+                      has changed */
 
     /* Memory between decisions, for one node of MACHINE and up to
      * POLICY_MAX_JOBS jobs; NULL when out of memory.  Both NULL: none. */

@@ -51,8 +51,8 @@ bool hysteresis_apply(const struct policy *policy,
                     input->machine->cpu_nodes * input->job_count *
                         sizeof(*ws->have)))
             return false;
-        now = policy->value(input, input->state->own, ws->have);
         sum(input, ws->have, ws->trial);
+        now = policy->value(input, input->state->own, ws->have);
     } else {
         placement_sketch(input, proposal->cores, ws->have);
         next = policy->value(input, input->state->own, ws->have);

@@ -26,6 +26,7 @@ void greedy_explain(const struct policy_input *input,
                     size_t size);
 
 extern const struct policy policy_nupoco, policy_greedy, policy_equal,
-    policy_batch, policy_native;
+    policy_batch, policy_native, policy_scalability, policy_amdahl,
+    policy_best_simple, policy_corun;
 
 #endif /* COSCHED_MODEL_SHARES_H */

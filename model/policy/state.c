@@ -76,8 +76,8 @@ static uint32_t owner_id(const struct policy_input *input, const int *owner,
     return owner[cpu] == POLICY_NOBODY ? STATE_NOBODY : STATE_NO_CPU;
 }
 
-bool state_same(const struct policy_state *state,
-                const struct policy_input *input)
+bool state_same_jobs(const struct policy_state *state,
+                     const struct policy_input *input)
 {
     size_t options = policy_option_count(state->policy);
 
@@ -88,6 +88,14 @@ bool state_same(const struct policy_state *state,
     for (size_t j = 0; j < input->job_count; j++)
         if (!job_remembered(state, &input->jobs[j]))
             return false;
+    return true;
+}
+
+bool state_same(const struct policy_state *state,
+                const struct policy_input *input)
+{
+    if (!state_same_jobs(state, input))
+        return false;
     for (size_t cpu = 0; cpu < state->machine->cpus; cpu++)
         if (state->owner[cpu] != owner_id(input, input->owner, cpu))
             return false;

@@ -40,6 +40,11 @@ struct policy_state {
 #define STATE_NOBODY UINT32_MAX
 #define STATE_NO_CPU (UINT32_MAX - 1)
 
+/* True when INPUT has the jobs, in the same sections and bounds, and the
+ * options of the last decision in STATE. */
+bool state_same_jobs(const struct policy_state *state,
+                     const struct policy_input *input);
+
 /* True when INPUT is the situation of the last decision in STATE and the
  * present owners are those that it chose. */
 bool state_same(const struct policy_state *state,

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Policy "best-simple": the papers' Simple, a resource manager that chooses
+ * between running jobs together under the kernel's time sharing and running
+ * them one after the other (thesis 4.4.2).
+ *
+ * The papers take the better one from measurements afterwards.  Here it has to
+ * be predicted: under time sharing threads of all jobs are everywhere, as if
+ * each job had its equal part of each CPU node, and a job loses at its
+ * barriers the time in which threads that are needed do not run, at best
+ * (1 - 1/K) of the share that it spends in synchronisation.  Time sharing is
+ * worth it when the jobs' speeds, each relative to its speed alone, sum up to
+ * more than the 1 that taking turns gives. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "model/policy/predict.h"
+#include "model/policy/shares.h"
+#include "model/policy/workspace.h"
+
+enum { GAIN = POLICY_OWN, WAIT };
+
+/* Of policy_proposal.figure. */
+enum { SUM, KNOWN };
+
+static const struct policy_option options[] = {
+    {"gain", "by how much sharing must be better than running in turn", 0.05, 0,
+     1, NULL},
+    {"wait", "how threads wait for each other when sharing", 1, 0, 1,
+     "active|passive"},
+    {0},
+};
+
+/* Equal parts of each CPU node, as evenly as whole cores allow. */
+static void spread(const struct policy_input *input, size_t *counts)
+{
+    size_t jobs = input->job_count, next = 0;
+
+    memset(counts, 0,
+           input->machine->cpu_nodes * jobs * sizeof(*counts));
+    for (size_t i = 0; i < input->machine->cpu_nodes; i++)
+        for (size_t c = 0; c < input->workspace->pool[i]; c++)
+            counts[i * jobs + next++ % jobs]++;
+}
+
+/* Sum of the jobs' speeds under time sharing relative to those alone. */
+static enum model_status shared_sum(const struct policy_input *input,
+                                    double *sum)
+{
+    struct policy_workspace *ws = input->workspace;
+    double lost = 1 - 1 / (double)input->job_count;
+    enum model_status status = predict_alone(input, ws->alone);
+
+    spread(input, ws->layout);
+    if (status == MODEL_OK)
+        status = predict_counts(input, ws->layout, NULL, ws->speed);
+    *sum = 0;
+    for (size_t j = 0; j < input->job_count && status == MODEL_OK; j++) {
+        const struct policy_job *job = &input->jobs[j];
+        double sync = job->profile ? job->profile->sync_share : 0;
+        /* A serial job uses one core only, and mostly gets it. */
+        double relative = job->kind == SECTION_SERIAL
+                              ? 1
+                              : ws->speed[j] / ws->alone[j];
+        *sum += relative * (1 - sync * lost);
+    }
+    return status;
+}
+
+static enum model_status decide(const struct policy_input *input, void *memory,
+                                struct policy_proposal *proposal)
+{
+    enum model_status status = predict_begin(input);
+    bool known = status == MODEL_OK;
+
+    (void)memory;
+    if (status == MODEL_ENODATA)
+        status = MODEL_OK;
+    if (known)
+        status = shared_sum(input, &proposal->figure[SUM]);
+    proposal->figure[KNOWN] = known;
+    bool together =
+        !known || proposal->figure[SUM] > 1 + input->options[GAIN];
+    proposal->mode = together ? POLICY_NATIVE : POLICY_TURNS;
+    proposal->passive = together && input->options[WAIT] > 0;
+    for (size_t j = 0; j < input->job_count; j++)
+        proposal->cores[j] =
+            together || j == 0 ? input->jobs[j].max_cores : 0;
+    return status;
+}
+
+static void explain(const struct policy_input *input,
+                    const struct policy_proposal *proposal, char *text,
+                    size_t size)
+{
+    bool together = proposal->mode == POLICY_NATIVE;
+
+    if (!proposal->figure[KNOWN])
+        snprintf(text, size, "the kernel shares the time while the profile of "
+                             "job %u is unknown",
+                 predict_unknown(input) ? predict_unknown(input)->id : 0);
+    else
+        snprintf(text, size, "%s: time sharing is predicted to do %.2f of what "
+                             "running in turn does",
+                 together ? "the kernel shares the time" : "one after the other",
+                 proposal->figure[SUM]);
+}
+
+const struct policy policy_best_simple = {
+    .name = "best-simple",
+    .help = "the better one of native and batch, by prediction",
+    .options = options,
+    .profiles = true,
+    .decide = decide,
+    .explain = explain,
+};

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* When the jobs of a mix will end, for a given division of the cores. */
+
+#include "model/policy/outlook.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/policy/predict.h"
+
+static double remaining(const struct policy_job *job)
+{
+    return job->facts ? job->facts->remaining : NAN;
+}
+
+/* Work of each job; unknown is like the mean of the known. */
+static void guess_work(struct outlook *o)
+{
+    size_t count = o->in->job_count, known = 0;
+    double sum = 0, weights = 0;
+
+    for (size_t j = 0; j < count; j++) {
+        double left = remaining(&o->in->jobs[j]);
+        weights += o->in->jobs[j].weight;
+        if (!isnan(left)) {
+            sum += left / o->alone[j];
+            known++;
+        }
+    }
+    o->known = known > 0 && sum > 0;
+    o->all_known = known == count && sum > 0;
+    for (size_t j = 0; j < count; j++) {
+        double left = remaining(&o->in->jobs[j]);
+        if (!o->known || isnan(left))
+            left = o->alone[j] * (o->known ? sum / (double)known : 1);
+        if (!o->average)
+            left *= o->in->jobs[j].weight * (double)count / weights;
+        o->work[j] = left;
+    }
+}
+
+enum model_status outlook_begin(struct outlook *o,
+                                const struct policy_input *input, bool average)
+{
+    o->in = input;
+    o->average = average;
+    o->predictions = input->job_count;
+    enum model_status status = predict_alone(input, o->alone);
+    if (status == MODEL_OK)
+        guess_work(o);
+    return status;
+}
+
+/* The next job to end, and in which time. */
+static size_t next_end(const struct outlook *o, double *time)
+{
+    size_t first = o->in->job_count;
+
+    *time = INFINITY;
+    for (size_t j = 0; j < o->in->job_count; j++)
+        if (o->alive[j] && (first == o->in->job_count ||
+                            o->left[j] / o->speed[j] < *time)) {
+            first = j;
+            *time = o->left[j] / o->speed[j];
+        }
+    return first;
+}
+
+/* Give the cores of GONE to the others, each to whom would end last if speed
+ * grew with cores. */
+static void hand_over(struct outlook *o, size_t gone)
+{
+    size_t none = o->in->job_count, spare = o->cores[gone];
+    size_t part = spare / 8 ? spare / 8 : 1;
+
+    o->cores[gone] = 0;
+    while (spare) {
+        size_t last = none;
+        double latest = -1;
+        for (size_t j = 0; j < none; j++) {
+            double time = o->left[j] / (o->speed[j] * (double)o->cores[j]);
+            if (o->alive[j] && o->cores[j] < o->in->jobs[j].max_cores &&
+                time > latest) {
+                last = j;
+                latest = time;
+            }
+        }
+        if (last == none)
+            return;
+        size_t more = o->in->jobs[last].max_cores - o->cores[last];
+        more = more < part ? more : part;
+        more = more < spare ? more : spare;
+        o->cores[last] += more;
+        spare -= more;
+    }
+}
+
+/* Advance until GONE ends. */
+static void advance(struct outlook *o, size_t gone, double time)
+{
+    for (size_t j = 0; j < o->in->job_count; j++)
+        if (o->alive[j])
+            o->left[j] = fmax(0, o->left[j] - time * o->speed[j]);
+    o->alive[gone] = false;
+    /* From here on "speed" is that of one core, for hand_over(). */
+    for (size_t j = 0; j < o->in->job_count; j++)
+        if (o->alive[j])
+            o->speed[j] /= (double)o->cores[j];
+}
+
+enum model_status outlook_time(struct outlook *o, const size_t *cores,
+                               double *time)
+{
+    size_t count = o->in->job_count;
+    double now = 0, sum = 0, weights = 0;
+
+    memcpy(o->cores, cores, count * sizeof(*cores));
+    memcpy(o->left, o->work, count * sizeof(*o->left));
+    for (size_t j = 0; j < count; j++)
+        o->alive[j] = true;
+    for (size_t rest = count; rest; rest--) {
+        double step;
+        enum model_status status =
+            predict_cores(o->in, o->cores, NULL, o->speed);
+        if (status != MODEL_OK)
+            return status;
+        o->predictions++;
+        size_t gone = next_end(o, &step);
+        now += step;
+        o->end[gone] = now;
+        sum += now * o->in->jobs[gone].weight;
+        weights += o->in->jobs[gone].weight;
+        advance(o, gone, step);
+        if (rest > 1)
+            hand_over(o, gone);
+    }
+    o->mean = sum / weights;
+    *time = o->average ? o->mean : now;
+    return MODEL_OK;
+}
+
+double outlook_turns(const struct outlook *o, const size_t *order)
+{
+    double now = 0, longest = 0, sum = 0, weights = 0;
+
+    for (size_t i = 0; i < o->in->job_count; i++) {
+        const struct policy_job *job = &o->in->jobs[order[i]];
+        double time = o->work[order[i]] / o->alone[order[i]], end;
+        if (job->kind == SECTION_SERIAL) /* runs along */
+            end = time;
+        else
+            end = now += time;
+        longest = fmax(longest, end);
+        sum += end * job->weight;
+        weights += job->weight;
+    }
+    return o->average ? sum / weights : longest;
+}
+
+/* Smith's rule. */
+static double rank(const struct outlook *o, size_t j)
+{
+    return o->work[j] / o->alone[j] / o->in->jobs[j].weight;
+}
+
+void outlook_order(const struct outlook *o, size_t *order)
+{
+    for (size_t j = 0; j < o->in->job_count; j++) {
+        size_t i = j;
+        for (; i > 0 && o->all_known && rank(o, order[i - 1]) > rank(o, j); i--)
+            order[i] = order[i - 1];
+        order[i] = j;
+    }
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* When the jobs of a mix will end, for a given division of the cores. */
+
+#ifndef COSCHED_MODEL_POLICY_OUTLOOK_H
+#define COSCHED_MODEL_POLICY_OUTLOOK_H
+
+/* Concept
+ *
+ * The jobs run at their predicted speeds until the first one ends; its cores go
+ * to the others, which then run at new speeds, and so on.  Where the work that
+ * is left is not known, a job is taken to have as much left as the others have
+ * on average, measured by its time alone; with nothing known at all that makes
+ * times relative: the unit is a job's time alone.
+ *
+ * With weights a job of weight 2 counts as twice the work for the makespan, and
+ * its turnaround as that of two jobs for the average.
+ */
+
+#include "model/policy.h"
+
+struct outlook {
+    const struct policy_input *in;
+    bool known;                   /* somebody's remaining work is */
+    bool all_known;               /* everybody's is */
+    bool average;                 /* objective: turnaround, else makespan */
+    double alone[POLICY_MAX_JOBS]; /* speed with all that it may have */
+    double work[POLICY_MAX_JOBS];  /* left, core-seconds or relative */
+    size_t predictions;           /* made so far */
+    /* of the last outlook_time() */
+    double end[POLICY_MAX_JOBS];
+    double mean; /* of these */
+    /* scratch */
+    double left[POLICY_MAX_JOBS], speed[POLICY_MAX_JOBS];
+    size_t cores[POLICY_MAX_JOBS];
+    bool alive[POLICY_MAX_JOBS];
+};
+
+/* Begin for INPUT, for which predict_begin() has succeeded. */
+enum model_status outlook_begin(struct outlook *outlook,
+                                const struct policy_input *input,
+                                bool average);
+
+/* *TIME: the objective (makespan or weighted average turnaround) of the
+ * division CORES, which is not the workspace's `have` or `trial`. */
+enum model_status outlook_time(struct outlook *outlook, const size_t *cores,
+                               double *time);
+
+/* The same when the parallel jobs run one after the other, in the given order,
+ * each with all it may have beside the serial ones. */
+double outlook_turns(const struct outlook *outlook, const size_t *order);
+
+/* The order that is best for the average: by time alone per weight if all is
+ * known, else that of arrival.  ORDER has job_count entries. */
+void outlook_order(const struct outlook *outlook, size_t *order);
+
+#endif /* COSCHED_MODEL_POLICY_OUTLOOK_H */

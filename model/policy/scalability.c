@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Policy "scalability": hill climbing on CPU utilisation, after C3PO (Sasaki
+ * and others, PACT 2013; thesis 4.4.1).
+ *
+ * From equal shares, each decision moves a step of cores from the job whose
+ * cores compute least to the one whose cores compute most.  A step after which
+ * all cores together compute less than before is taken back, and that pair is
+ * left alone for some decisions; the papers' implementation lacks this and
+ * was seen to oscillate.  Where utilisation is not measured it is predicted. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/divide.h"
+#include "model/policy/predict.h"
+#include "model/policy/shares.h"
+#include "model/policy/state.h"
+#include "model/policy/workspace.h"
+
+enum { STEP = POLICY_OWN, DIFFERENCE, PATIENCE };
+
+/* Of policy_proposal.figure: utilisation of giver, of taker and of all. */
+enum { LOW, HIGH, TOTAL, WHAT };
+enum { STARTED, MOVED, REVERTED, STAYED, BLIND };
+
+static const struct policy_option options[] = {
+    {"step", "cores that move at a time; 0: a unit of allocation", 0, 0, 1024,
+     NULL},
+    {"difference", "least difference of utilisation that moves cores", 0.05, 0,
+     1, NULL},
+    {"patience", "decisions for which a bad step is not tried again", 40, 0,
+     1e6, NULL},
+    {0},
+};
+
+struct climb {
+    double total; /* before the last step; NAN: no step to judge */
+    uint32_t from, to;
+    size_t step;
+    size_t expected;           /* cores of `to` after it */
+    uint32_t bad_from, bad_to; /* not to be tried now */
+    double wait;               /* decisions for which */
+};
+
+static void *climb_new(const struct machine *machine)
+{
+    (void)machine;
+    return calloc(1, sizeof(struct climb));
+}
+
+/* Take up the division that was decided last, after the common rules; false
+ * when it is none for these jobs. */
+static bool resume(const struct policy_input *input, size_t *cores)
+{
+    const struct policy_state *state = input->state;
+    size_t owned = 0, had = 0;
+
+    if (state->jobs != input->job_count || state->mode != POLICY_SPACE)
+        return false;
+    for (size_t cpu = 0; cpu < input->machine->cpus; cpu++)
+        had += state->owner[cpu] != STATE_NO_CPU;
+    for (size_t j = 0; j < input->job_count; j++) {
+        cores[j] = 0;
+        for (size_t cpu = 0; cpu < input->machine->cpus; cpu++)
+            cores[j] += state->owner[cpu] == input->jobs[j].id;
+        if (cores[j] < input->jobs[j].min_cores ||
+            cores[j] > input->jobs[j].max_cores)
+            return false;
+        owned += cores[j];
+    }
+    return had == divide_pool(input) && owned <= had;
+}
+
+/* Share of time in which each job's cores compute, into SHARE; false when it
+ * is neither measured nor can be predicted. */
+static bool look(const struct policy_input *input, const size_t *cores,
+                 double *share)
+{
+    bool predicted = false;
+
+    for (size_t j = 0; j < input->job_count; j++) {
+        const struct policy_facts *facts = input->jobs[j].facts;
+        if (facts && !isnan(facts->cpu_share)) {
+            share[j] = facts->cpu_share;
+            continue;
+        }
+        if (!predicted &&
+            (predict_begin(input) != MODEL_OK ||
+             predict_cores(input, cores, NULL, input->workspace->speed)))
+            return false;
+        predicted = true;
+        share[j] = input->workspace->speed[j] / (double)cores[j];
+    }
+    return true;
+}
+
+static bool shift(const struct policy_input *input, size_t *cores, size_t from,
+                  size_t to, size_t step)
+{
+    size_t room = input->jobs[to].max_cores - cores[to];
+    size_t spare = cores[from] - input->jobs[from].min_cores;
+
+    step = step < room ? step : room;
+    step = step < spare ? step : spare;
+    cores[from] -= step;
+    cores[to] += step;
+    return step > 0;
+}
+
+/* The job called ID, or job_count. */
+static size_t find(const struct policy_input *input, uint32_t id)
+{
+    size_t j = 0;
+
+    while (j < input->job_count && input->jobs[j].id != id)
+        j++;
+    return j;
+}
+
+/* Do not try the last step again for a while. */
+static void give_up(struct climb *climb, const struct policy_input *input)
+{
+    climb->bad_from = climb->from;
+    climb->bad_to = climb->to;
+    climb->wait = input->options[PATIENCE];
+    climb->total = NAN;
+}
+
+/* Judge the last step by the utilisation TOTAL: true when it is taken back. */
+static bool judge(struct climb *climb, const struct policy_input *input,
+                  size_t *cores, double total)
+{
+    size_t from = find(input, climb->from), to = find(input, climb->to);
+
+    if (isnan(climb->total) || from == input->job_count ||
+        to == input->job_count)
+        return false;
+    if (cores[to] != climb->expected) { /* a common rule forbade it */
+        give_up(climb, input);
+        return false;
+    }
+    if (total >= climb->total)
+        return false;
+    give_up(climb, input);
+    return shift(input, cores, to, from, climb->step);
+}
+
+/* Who gives and who takes; both job_count when nobody does. */
+static void choose(const struct climb *climb, const struct policy_input *input,
+                   const size_t *cores, const double *share, size_t *from,
+                   size_t *to)
+{
+    size_t none = input->job_count;
+
+    *from = *to = none;
+    for (size_t j = 0; j < none; j++) {
+        const struct policy_job *job = &input->jobs[j];
+        if (job->kind == SECTION_SERIAL)
+            continue;
+        if (cores[j] < job->max_cores &&
+            (*to == none || share[j] * job->weight >
+                                share[*to] * input->jobs[*to].weight))
+            *to = j;
+    }
+    for (size_t j = 0; j < none && *to != none; j++) {
+        const struct policy_job *job = &input->jobs[j];
+        bool bad = climb->wait > 0 && climb->bad_from == job->id &&
+                   climb->bad_to == input->jobs[*to].id;
+        if (j == *to || bad || cores[j] <= job->min_cores)
+            continue;
+        if (*from == none || share[j] * job->weight <
+                                 share[*from] * input->jobs[*from].weight)
+            *from = j;
+    }
+}
+
+/* One decision of the climb, from the division CORES and its utilisation. */
+static void climb_on(struct climb *climb, const struct policy_input *input,
+                     size_t *cores, const double *share,
+                     struct policy_proposal *proposal)
+{
+    double total = 0, difference = input->options[DIFFERENCE];
+    size_t from, to;
+    size_t step = input->options[STEP] >= 1 ? (size_t)input->options[STEP]
+                                            : divide_unit(input);
+
+    for (size_t j = 0; j < input->job_count; j++)
+        total += (double)cores[j] * share[j];
+    proposal->figure[TOTAL] = total;
+    proposal->figure[WHAT] = STAYED;
+    climb->wait = fmax(climb->wait - 1, 0);
+    if (judge(climb, input, cores, total)) {
+        proposal->figure[WHAT] = REVERTED;
+        return;
+    }
+    climb->total = NAN;
+    choose(climb, input, cores, share, &from, &to);
+    if (from == input->job_count || to == input->job_count ||
+        share[to] * input->jobs[to].weight -
+                share[from] * input->jobs[from].weight < difference)
+        return;
+    size_t had = cores[to];
+    if (!shift(input, cores, from, to, step))
+        return;
+    climb->step = cores[to] - had;
+    climb->expected = cores[to];
+    climb->from = input->jobs[from].id;
+    climb->to = input->jobs[to].id;
+    climb->total = total;
+    proposal->figure[LOW] = share[from];
+    proposal->figure[HIGH] = share[to];
+    proposal->figure[WHAT] = MOVED;
+}
+
+static enum model_status decide(const struct policy_input *input, void *memory,
+                                struct policy_proposal *proposal)
+{
+    struct climb *climb = memory;
+    double *share = input->workspace->alone;
+    enum model_status status = MODEL_OK;
+
+    if (!resume(input, proposal->cores)) {
+        status = equal_shares(input, proposal->cores);
+        climb->total = NAN;
+        climb->wait = 0;
+        proposal->figure[WHAT] = STARTED;
+    } else if (!look(input, proposal->cores, share)) {
+        climb->total = NAN;
+        proposal->figure[WHAT] = BLIND;
+    } else {
+        climb_on(climb, input, proposal->cores, share, proposal);
+    }
+    return status;
+}
+
+static void explain(const struct policy_input *input,
+                    const struct policy_proposal *proposal, char *text,
+                    size_t size)
+{
+    const double *figure = proposal->figure;
+
+    (void)input;
+    switch ((int)figure[WHAT]) {
+    case MOVED:
+        snprintf(text, size, "cores move from where they compute %.0f %% of "
+                             "the time to where %.0f %%",
+                 100 * figure[LOW], 100 * figure[HIGH]);
+        break;
+    case REVERTED:
+        snprintf(text, size, "the last step is taken back, it left %.2f cores "
+                             "computing", figure[TOTAL]);
+        break;
+    case STAYED:
+        snprintf(text, size, "top of the hill, %.2f cores computing",
+                 figure[TOTAL]);
+        break;
+    case BLIND:
+        snprintf(text, size, "utilisation is not known yet");
+        break;
+    default:
+        snprintf(text, size, "equal shares to start from");
+    }
+}
+
+const struct policy policy_scalability = {
+    .name = "scalability",
+    .help = "hill climbing on the cores' utilisation (C3PO)",
+    .options = options,
+    .profiles = true,
+    .periodic = true,
+    .init = climb_new,
+    .free = free,
+    .decide = decide,
+    .explain = explain,
+};
