@@ -77,6 +77,7 @@ struct job {
     bool parked;                  /* waits for its turn */
     bool suspended;               /* stopped, but not by us */
     bool profiling;               /* has its cores to be measured */
+    bool shared;                  /* others run on its CPUs, too */
     bool shrunk;                  /* lost CPUs in the transition under way */
     uint64_t changed_ns;          /* last change of cpus */
     char traced[32];              /* state last written to the trace */

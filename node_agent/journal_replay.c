@@ -18,6 +18,7 @@
 struct replay {
     struct recording *recording;
     struct topology *topology;
+    struct planner *planner;
     struct cosched_cpuset cpus;
     struct counters_setup setup;
     struct counters *counters;
@@ -241,13 +242,15 @@ static int on_decision(struct replay *r, const json_t *line,
         struct plan_input input = {
             .topology = r->topology,
             .policy = r->policy ? r->policy : text(line, "node_policy"),
+            .policy_options =
+                r->policy ? NULL : text(line, "node_policy_options"),
             .jobs = jobs,
             .count = count,
             .slice = number(line, "slice"),
             .profile_ns = number(line, "profile_ns"),
         };
         struct plan plan = {.share = now};
-        int made = plan_make(&input, &plan, &why);
+        int made = plan_make(r->planner, &input, &plan, &why);
         bool different = made < 0 || !same(then, now, count);
         r->result->decisions++;
         r->result->different += different;
@@ -299,12 +302,15 @@ int journal_replay(const char *dir, const char *policy, bool all, FILE *out,
     r.recording = recording_open(dir, err);
     if (r.recording && load_machine(&r, dir, err) == 0 &&
         open_counters(&r, err) == 0)
-        rc = run(&r, err);
+        rc = (r.planner = planner_new(r.topology))
+                 ? run(&r, err)
+                 : errtext_set(err, ENOMEM, "replay: out of memory");
     int saved = errno;
     while (r.jobs.first)
         job_remove(&r.jobs, r.jobs.first);
     sample_free(r.sample);
     counters_close(r.counters);
+    planner_free(r.planner);
     topology_free(r.topology);
     recording_close(r.recording);
     errno = saved;

@@ -68,6 +68,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/observer.h \
 	%D%/plan.c \
 	%D%/plan.h \
+	%D%/plan_facts.c \
+	%D%/plan_facts.h \
 	%D%/process.c \
 	%D%/process.h \
 	%D%/record.c \

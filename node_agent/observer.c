@@ -161,11 +161,10 @@ static void add_look(struct observer *o, size_t i, struct job *job,
 {
     struct observer_look *look = &o->look[i];
 
-    *look = (struct observer_look){.job = job,
-                                    .section = before == job->section ? before
-                                                                      : NULL,
-                                    .dop = topology_count_cores(o->topology,
-                                                                &job->cpus)};
+    *look = (struct observer_look){
+        .job = job,
+        .section = before == job->section && !job->shared ? before : NULL,
+        .dop = topology_count_cores(o->topology, &job->cpus)};
     o->share[i] = (struct attribute_job){.id = job->id, .cpus = job->cpus};
     for (const struct process *p = job->processes; p && look->section;
          p = p->next)

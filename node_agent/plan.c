@@ -7,21 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node_agent/plan_facts.h"
 #include "protocol/cpulist.h"
 
-/* What plan_make() works with. */
-struct work {
-    const struct plan_input *input;
+/* Jobs that one decision can be about; beyond that they take turns. */
+#define MOST POLICY_MAX_JOBS
+
+struct planner {
+    const struct topology *topology;
     const struct machine *machine;
-    size_t pool;             /* cores */
-    size_t count;            /* jobs that run */
-    size_t *index;           /* [count] into input->jobs */
-    struct policy_job *jobs; /* [count] */
-    int *before;             /* [machine->cpus] */
-    int *owner;              /* [machine->cpus] */
-    bool *runs;              /* [input->count] */
-    struct cosched_cpuset *granted; /* [count] */
-    enum policy_mode mode;          /* of the decision */
+    struct policy_workspace *workspace;
+    struct policy_state *state; /* of the policy that decided last, or NULL */
+    const struct policy *state_of;
+    double options[POLICY_OPTIONS_MAX];
+    int *before;  /* [machine->cpus] */
+    int *owner;   /* [machine->cpus] */
+    double *llc;  /* [2 * MOST * machine->cpu_nodes] for the facts */
+    bool *runs;   /* [room] */
+    size_t room;
+    /* of the plan in the making */
+    const struct plan_input *input;
+    size_t pool;  /* cores */
+    size_t count; /* jobs that run */
+    size_t index[MOST]; /* into input->jobs */
+    struct policy_job jobs[MOST];
+    struct plan_facts facts[MOST];
+    struct cosched_cpuset granted[MOST];
+    enum policy_mode mode; /* of the decision */
 };
 
 const struct policy *plan_policy(const struct plan_input *in)
@@ -56,60 +68,140 @@ void plan_limits(const struct job *job, const struct topology *topology,
         *min = *max;
 }
 
-static int allocate(struct work *w, const struct plan_input *in)
+struct planner *planner_new(const struct topology *topology)
 {
-    w->input = in;
-    w->machine = topology_machine(in->topology);
-    w->index = calloc(in->count, sizeof(*w->index));
-    w->jobs = calloc(in->count, sizeof(*w->jobs));
-    w->granted = calloc(in->count, sizeof(*w->granted));
-    w->runs = calloc(in->count, sizeof(*w->runs));
-    w->before = calloc(w->machine->cpus, sizeof(*w->before));
-    w->owner = calloc(w->machine->cpus, sizeof(*w->owner));
-    return w->index && w->jobs && w->granted && w->runs && w->before && w->owner
-               ? 0
-               : -1;
+    const struct machine *machine = topology_machine(topology);
+    size_t nodes = machine->cpu_nodes;
+    struct planner *p = calloc(1, sizeof(*p));
+
+    if (!p)
+        return NULL;
+    p->topology = topology;
+    p->machine = machine;
+    p->workspace = policy_workspace_new(machine, MOST);
+    p->before = calloc(machine->cpus, sizeof(*p->before));
+    p->owner = calloc(machine->cpus, sizeof(*p->owner));
+    p->llc = calloc(2 * MOST * nodes, sizeof(*p->llc));
+    if (!p->workspace || !p->before || !p->owner || !p->llc) {
+        planner_free(p);
+        return NULL;
+    }
+    for (size_t j = 0; j < MOST; j++) {
+        p->facts[j].llc_access = p->llc + 2 * j * nodes;
+        p->facts[j].llc_miss = p->llc + (2 * j + 1) * nodes;
+    }
+    return p;
 }
 
-static void release(struct work *w)
+void planner_free(struct planner *p)
 {
-    free(w->index);
-    free(w->jobs);
-    free(w->granted);
-    free(w->runs);
-    free(w->before);
-    free(w->owner);
+    if (!p)
+        return;
+    int saved = errno;
+    policy_workspace_free(p->workspace);
+    policy_state_free(p->state);
+    free(p->before);
+    free(p->owner);
+    free(p->llc);
+    free(p->runs);
+    free(p);
+    errno = saved;
+}
+
+/* Begin a plan for IN. */
+static int prepare(struct planner *p, const struct plan_input *in)
+{
+    p->input = in;
+    p->count = 0;
+    if (in->count <= p->room)
+        return 0;
+    bool *runs = realloc(p->runs, in->count * sizeof(*runs));
+    if (!runs)
+        return -1;
+    p->runs = runs;
+    p->room = in->count;
+    return 0;
+}
+
+static int bad_option(const struct policy *policy, const char *bad,
+                    struct errtext *err)
+{
+    char names[200] = "";
+    size_t used = 0, length = strcspn(bad, ";");
+
+    for (size_t i = 0; i < policy_option_count(policy); i++) {
+        const struct policy_option *o = policy_option(policy, i);
+        int n = o->words ? snprintf(names + used, sizeof(names) - used,
+                                    "%s%s:%s", i ? ", " : "", o->name, o->words)
+                         : snprintf(names + used, sizeof(names) - used,
+                                    "%s%s:%g..%g", i ? ", " : "", o->name,
+                                    o->low, o->high);
+        used += (size_t)n;
+        if (used >= sizeof(names))
+            break;
+    }
+    return errtext_set(err, EINVAL,
+                       "cosched_policy_options: %.*s: not an option of policy "
+                       "%s, which has %s", (int)(length < 40 ? length : 40),
+                       bad, policy->name, names);
+}
+
+/* Have the state and the options of POLICY. */
+static int prepare_policy(struct planner *p, const struct policy *policy,
+                          struct errtext *err)
+{
+    const char *text = p->input->policy_options, *bad = NULL;
+
+    if (!p->state || p->state_of != policy) {
+        policy_state_free(p->state);
+        p->state_of = policy;
+        if (!(p->state = policy_state_new(policy, p->machine)))
+            return errtext_set(err, ENOMEM, "policy %s: out of memory",
+                               policy->name);
+    }
+    policy_options_init(policy, p->options);
+    /* Options are for the node's policy, not for one that jobs ask for. */
+    if (text && !strcmp(policy->name, p->input->policy) &&
+        policy_options_parse(policy, text, p->options, &bad) != MODEL_OK)
+        return bad_option(policy, bad, err);
+    return 0;
 }
 
 /* Who runs in this turn, and the pool with its present owners. */
-static void select_jobs(struct work *w, struct plan *plan)
+static void select_jobs(struct planner *p, struct plan *plan)
 {
-    const struct plan_input *in = w->input;
+    const struct plan_input *in = p->input;
     struct cosched_cpuset pool = {{0}}, cores;
 
     for (size_t i = 0; i < in->count; i++)
         cpuset_or(&pool, &in->jobs[i]->granted);
     topology_cores(in->topology, &pool, &cores);
-    w->pool = (size_t)cpuset_count(&cores);
-    plan->turns = in->count > w->pool;
+    p->pool = (size_t)cpuset_count(&cores);
+    size_t most = p->pool < MOST ? p->pool : MOST;
+    plan->turns = in->count > most;
     if (plan->turns)
-        turns_select(in->count, w->pool, in->slice, w->runs);
-    for (size_t c = 0; c < w->machine->cpus; c++)
-        w->before[c] =
+        turns_select(in->count, most, in->slice, p->runs);
+    for (size_t c = 0; c < p->machine->cpus; c++)
+        p->before[c] =
             cpuset_has(&cores, (int)c) ? POLICY_NOBODY : POLICY_NO_CPU;
     for (size_t i = 0; i < in->count; i++) {
         struct job *job = in->jobs[i];
         struct cosched_cpuset has;
-        plan->share[i].parked = plan->turns && !w->runs[i];
+        plan->share[i].parked = plan->turns && !p->runs[i];
         if (plan->share[i].parked)
             continue;
         topology_cores(in->topology, &job->cpus, &has);
         cpuset_and(&has, &cores);
         for (int c = -1; (c = cpuset_next(&has, c)) >= 0;)
-            w->before[c] = (int)w->count;
-        topology_cores(in->topology, &job->granted, &w->granted[w->count]);
-        w->jobs[w->count] = (struct policy_job){
+            p->before[c] = (int)p->count;
+        topology_cores(in->topology, &job->granted, &p->granted[p->count]);
+        plan_facts_fill(&p->facts[p->count],
+                        job->section ? &job->section->measure : NULL,
+                        topology_count_cores(in->topology, &job->cpus),
+                        p->machine->cpu_nodes);
+        p->jobs[p->count] = (struct policy_job){
             .id = job->id,
+            .facts = &p->facts[p->count].facts,
             .kind = job->kind,
             .profile = job->section ? job->section->profile : NULL,
             .weight = 1,
@@ -117,56 +209,56 @@ static void select_jobs(struct work *w, struct plan *plan)
                            ? job->section->object_id ^ job->section->offset
                            : 0,
         };
-        plan_limits(job, in->topology, w->pool, &w->jobs[w->count].min_cores,
-                    &w->jobs[w->count].max_cores);
-        w->index[w->count++] = i;
+        plan_limits(job, in->topology, p->pool, &p->jobs[p->count].min_cores,
+                    &p->jobs[p->count].max_cores);
+        p->index[p->count++] = i;
     }
 }
 
 /* DoP at which running job number J should be measured, 0: none. */
-static size_t wanted_dop(const struct work *w, size_t j)
+static size_t wanted_dop(const struct planner *p, size_t j)
 {
-    const struct job *job = w->input->jobs[w->index[j]];
-    size_t most = w->pool - (w->count - 1);
+    const struct job *job = p->input->jobs[p->index[j]];
+    size_t most = p->pool - (p->count - 1);
 
     if (job->kind != SECTION_PARALLEL || !job->section)
         return 0;
-    if (most > w->jobs[j].max_cores)
-        most = w->jobs[j].max_cores;
-    size_t dop = section_wants(job->section, most, w->input->profile_ns);
-    if (dop < w->jobs[j].min_cores)
+    if (most > p->jobs[j].max_cores)
+        most = p->jobs[j].max_cores;
+    size_t dop = section_wants(job->section, most, p->input->profile_ns);
+    if (dop < p->jobs[j].min_cores)
         return 0;
     /* Alone it has the whole pool anyway; nobody needs the second point yet. */
-    return w->count == 1 && dop < most ? 0 : dop;
+    return p->count == 1 && dop < most ? 0 : dop;
 }
 
 /* Choose whom to profile and bind its DoP by minimum and maximum.  The job
  * that is being profiled goes on, so that two never take turns at it. */
-static void plan_profiling(struct work *w, struct plan *plan)
+static void plan_profiling(struct planner *p, struct plan *plan)
 {
-    size_t chosen = w->count, dop = 0;
+    size_t chosen = p->count, dop = 0;
 
-    if (!w->input->profile_ns || plan->turns)
+    if (!p->input->profile_ns || plan->turns)
         return;
     if (!plan->policy->profiles) /* measuring would only disturb */
         return;
-    for (size_t j = 0; j < w->count; j++) {
-        const struct job *job = w->input->jobs[w->index[j]];
-        size_t d = wanted_dop(w, j);
-        if (d && (chosen == w->count || job->profiling)) {
+    for (size_t j = 0; j < p->count; j++) {
+        const struct job *job = p->input->jobs[p->index[j]];
+        size_t d = wanted_dop(p, j);
+        if (d && (chosen == p->count || job->profiling)) {
             chosen = j;
             dop = d;
         }
     }
-    if (chosen == w->count)
+    if (chosen == p->count)
         return;
-    plan->share[w->index[chosen]].profile_dop = dop;
-    w->jobs[chosen].min_cores = w->jobs[chosen].max_cores = dop;
+    plan->share[p->index[chosen]].profile_dop = dop;
+    p->jobs[chosen].min_cores = p->jobs[chosen].max_cores = dop;
     /* A minimum that others asked for would take what the measurement needs;
      * it is given back in a fraction of a second. */
-    for (size_t j = 0; j < w->count; j++)
+    for (size_t j = 0; j < p->count; j++)
         if (j != chosen)
-            w->jobs[j].min_cores = 1;
+            p->jobs[j].min_cores = 1;
 }
 
 static size_t count_owned(const int *owner, size_t cpus, size_t job)
@@ -226,33 +318,36 @@ void plan_repair(const struct cosched_cpuset *granted, size_t jobs, int *owner,
 
 /* As plan_repair() where jobs without a CPU wait for their turn: who runs has
  * as many CPUs as the policy gave it, from what it was granted. */
-static void repair_turns(struct work *w)
+static void repair_turns(struct planner *p)
 {
-    size_t cpus = w->machine->cpus;
+    size_t cpus = p->machine->cpus;
 
-    for (size_t j = 0; j < w->count; j++) {
-        size_t cores = count_owned(w->owner, cpus, j);
+    for (size_t j = 0; j < p->count; j++) {
+        size_t cores = count_owned(p->owner, cpus, j);
         for (size_t c = 0; c < cpus; c++)
-            if (w->owner[c] == (int)j && !cpuset_has(&w->granted[j], (int)c))
-                w->owner[c] = POLICY_NOBODY;
-        size_t now = count_owned(w->owner, cpus, j);
-        for (int c = -1; (c = cpuset_next(&w->granted[j], c)) >= 0;)
+            if (p->owner[c] == (int)j && !cpuset_has(&p->granted[j], (int)c))
+                p->owner[c] = POLICY_NOBODY;
+        size_t now = count_owned(p->owner, cpus, j);
+        for (int c = -1; (c = cpuset_next(&p->granted[j], c)) >= 0;)
             if (now < cores && (size_t)c < cpus &&
-                w->owner[c] == POLICY_NOBODY) {
-                w->owner[c] = (int)j;
+                p->owner[c] == POLICY_NOBODY) {
+                p->owner[c] = (int)j;
                 now++;
             }
     }
 }
 
-static int decide(struct work *w, struct plan *plan, struct errtext *err)
+static int decide(struct planner *p, struct plan *plan, struct errtext *err)
 {
-    struct policy_input input = {.machine = w->machine,
-                                 .jobs = w->jobs,
-                                 .job_count = w->count,
-                                 .owner = w->before,
-                                 .slice = w->input->slice};
-    struct policy_decision decision = {.owner = w->owner};
+    struct policy_input input = {.machine = p->machine,
+                                 .jobs = p->jobs,
+                                 .job_count = p->count,
+                                 .owner = p->before,
+                                 .workspace = p->workspace,
+                                 .options = p->options,
+                                 .state = p->state,
+                                 .slice = p->input->slice};
+    struct policy_decision decision = {.owner = p->owner};
     enum model_status rc = policy_decide(plan->policy, &input, &decision);
 
     if (rc != MODEL_OK)
@@ -260,71 +355,82 @@ static int decide(struct work *w, struct plan *plan, struct errtext *err)
                            "policy %s: cannot decide (%d)", plan->policy->name,
                            (int)rc);
     snprintf(plan->reason, sizeof(plan->reason), "%s", decision.reason);
-    w->mode = decision.mode;
+    p->mode = decision.mode;
     plan->turns |= decision.mode == POLICY_TURNS && decision.rotates;
     plan->native = decision.mode == POLICY_NATIVE;
-    if (w->mode == POLICY_SPACE)
-        plan_repair(w->granted, w->count, w->owner, w->machine->cpus);
-    else if (w->mode == POLICY_TURNS)
-        repair_turns(w);
+    if (p->mode == POLICY_SPACE)
+        plan_repair(p->granted, p->count, p->owner, p->machine->cpus);
+    else if (p->mode == POLICY_TURNS)
+        repair_turns(p);
     return 0;
 }
 
 /* What job J may use when the kernel shares the time: all that it was granted
  * of the pool, its maximum at most, those that it has now first. */
-static void native_cores(const struct work *w, size_t j,
+static void native_cores(const struct planner *p, size_t j,
                          struct cosched_cpuset *cores)
 {
-    size_t left = w->jobs[j].max_cores;
+    size_t left = p->jobs[j].max_cores;
 
     for (int had = 1; had >= 0; had--)
-        for (int c = -1; (c = cpuset_next(&w->granted[j], c)) >= 0;)
-            if (left && w->owner[c] != POLICY_NO_CPU &&
-                (w->before[c] == (int)j) == had) {
+        for (int c = -1; (c = cpuset_next(&p->granted[j], c)) >= 0;)
+            if (left && p->owner[c] != POLICY_NO_CPU &&
+                (p->before[c] == (int)j) == had) {
                 cpuset_add(cores, c);
                 left--;
             }
 }
 
-static void fill_shares(const struct work *w, struct plan *plan)
+static void fill_shares(const struct planner *p, struct plan *plan)
 {
-    for (size_t j = 0; j < w->count; j++) {
+    for (size_t j = 0; j < p->count; j++) {
         struct cosched_cpuset cores = {{0}};
-        struct plan_share *share = &plan->share[w->index[j]];
-        if (w->mode == POLICY_NATIVE)
-            native_cores(w, j, &cores);
-        for (size_t c = 0; c < w->machine->cpus; c++)
-            if (w->owner[c] == (int)j)
+        struct plan_share *share = &plan->share[p->index[j]];
+        if (p->mode == POLICY_NATIVE)
+            native_cores(p, j, &cores);
+        for (size_t c = 0; c < p->machine->cpus; c++)
+            if (p->owner[c] == (int)j)
                 cpuset_add(&cores, (int)c);
         share->parked = cpuset_empty(&cores);
-        topology_expand(w->input->topology, &cores, &share->cpus);
-        cpuset_and(&share->cpus, &w->input->jobs[w->index[j]]->granted);
+        topology_expand(p->input->topology, &cores, &share->cpus);
+        cpuset_and(&share->cpus, &p->input->jobs[p->index[j]]->granted);
     }
 }
 
-int plan_make(const struct plan_input *in, struct plan *plan,
+int plan_make(struct planner *p, const struct plan_input *in, struct plan *plan,
               struct errtext *err)
 {
-    struct work w = {0};
-    int rc = -1;
-
     memset(plan->share, 0, in->count * sizeof(*plan->share));
     plan->reason[0] = '\0';
+    plan->native = false;
     plan->policy = plan_policy(in);
-    if (!plan->policy) {
-        errtext_set(err, EINVAL, "policy %s: no such policy", in->policy);
-    } else if (allocate(&w, in) < 0) {
-        errtext_set(err, ENOMEM, "plan: out of memory");
-    } else {
-        select_jobs(&w, plan);
-        if (!w.pool) {
-            errtext_set(err, ENODEV, "no CPU of this node is in the pool");
-        } else {
-            plan_profiling(&w, plan);
-            if ((rc = decide(&w, plan, err)) == 0)
-                fill_shares(&w, plan);
-        }
-    }
-    release(&w);
-    return rc;
+    if (!plan->policy)
+        return errtext_set(err, EINVAL, "policy %s: no such policy",
+                           in->policy);
+    if (prepare(p, in) < 0)
+        return errtext_set(err, ENOMEM, "plan: out of memory");
+    if (prepare_policy(p, plan->policy, err) < 0)
+        return -1;
+    select_jobs(p, plan);
+    if (!p->pool)
+        return errtext_set(err, ENODEV, "no CPU of this node is in the pool");
+    plan_profiling(p, plan);
+    if (decide(p, plan, err) < 0)
+        return -1;
+    fill_shares(p, plan);
+    return 0;
+}
+
+int plan_check_options(const char *name, const char *text, struct errtext *err)
+{
+    const struct policy *policy = policy_find(name);
+    double values[POLICY_OPTIONS_MAX];
+    const char *bad;
+
+    if (!policy)
+        return errtext_set(err, EINVAL, "policy %s: no such policy", name);
+    policy_options_init(policy, values);
+    if (policy_options_parse(policy, text, values, &bad) != MODEL_OK)
+        return bad_option(policy, bad, err);
+    return 0;
 }

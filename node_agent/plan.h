@@ -7,8 +7,8 @@
 
 /* Concept
  *
- * The plan is a function of what is known at one moment; making one changes
- * nothing.  It wraps the policy (model/policy.h) in what the node knows and
+ * The plan is a function of what is known at one moment and of what the policy
+ * remembers; making one changes nothing else.  It wraps the policy (model/policy.h) in what the node knows and
  * the model does not:
  *
  *   pool       the union of what Slurm granted to the live jobs; a job never
@@ -35,6 +35,7 @@
 struct plan_input {
     const struct topology *topology;
     const char *policy;  /* the node's */
+    const char *policy_options; /* "NAME:VALUE;..." for it; NULL: none */
     struct job **jobs;   /* [count] live, in order of announcement */
     size_t count;        /* >= 1 */
     uint64_t slice;      /* number of the present turn */
@@ -55,10 +56,25 @@ struct plan {
     char reason[POLICY_REASON_MAX + 64];
 };
 
+/* What plans are made with: work space, so that a plan allocates nothing, and
+ * what the policy remembers; another policy begins anew. */
+struct planner;
+
+/* For a node of TOPOLOGY, which must outlive it.  NULL when out of memory. */
+struct planner *planner_new(const struct topology *topology);
+
+/* Takes NULL. */
+void planner_free(struct planner *planner);
+
 /* Make *PLAN (share set by the caller).  0, or -1 with errno ENOMEM, ENODEV (no
- * CPU to give) or EINVAL (the policy refused) and ERR. */
-int plan_make(const struct plan_input *input, struct plan *plan,
-              struct errtext *err);
+ * CPU to give) or EINVAL (the policy or its options are refused) and ERR. */
+int plan_make(struct planner *planner, const struct plan_input *input,
+              struct plan *plan, struct errtext *err);
+
+/* Whether TEXT, "NAME:VALUE;NAME:VALUE", are options of the policy called
+ * NAME: 0, or -1 with errno EINVAL and ERR, which names what is wrong as
+ * typed. */
+int plan_check_options(const char *name, const char *text, struct errtext *err);
 
 /* The policy for these jobs: the one that all jobs which name one agree on, else
  * the node's. */

@@ -46,6 +46,9 @@ struct scheduler {
     uint64_t signature; /* of what the last plan was made from */
     uint64_t turn_base_ns;
     bool turns;
+    struct planner *planner;
+    bool periodic;  /* the policy decides in each epoch */
+    uint64_t epoch; /* number of the present one */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
     struct log_limit plan_errors;
 };
@@ -54,8 +57,13 @@ struct scheduler *scheduler_new(const struct scheduler_parts *parts)
 {
     struct scheduler *s = calloc(1, sizeof(*s));
 
-    if (s)
-        s->p = *parts;
+    if (!s)
+        return NULL;
+    s->p = *parts;
+    if (!(s->planner = planner_new(parts->topology))) {
+        free(s);
+        return NULL;
+    }
     return s;
 }
 
@@ -66,6 +74,7 @@ void scheduler_free(struct scheduler *s)
     host_timer_stop(&s->ack_timer);
     host_timer_stop(&s->turn_timer);
     host_timer_stop(&s->recheck_timer);
+    planner_free(s->planner);
     free(s);
 }
 
@@ -249,6 +258,10 @@ static uint64_t signature_of(const struct scheduler *s, struct job **jobs,
     uint64_t h = UINT64_C(0xcbf29ce484222325);
 
     hash(&h, s->p.options->policy, strlen(s->p.options->policy));
+    hash(&h, s->p.options->policy_options,
+         strlen(s->p.options->policy_options));
+    if (s->periodic)
+        hash(&h, &s->epoch, sizeof(s->epoch));
     hash(&h, &s->p.options->profile_ns, sizeof(uint64_t));
     hash(&h, &slice, sizeof(slice));
     for (size_t i = 0; i < count; i++) {
@@ -351,6 +364,7 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         parked[i] = plan->share[i].parked;
         j->target = plan->share[i].cpus;
         j->profiling = plan->share[i].profile_dop > 0;
+        j->shared = plan->native && count > 1;
         if (j->profiling && j->section)
             section_grant(j->section, plan->share[i].profile_dop,
                           s->p.options->profile_ns);
@@ -404,6 +418,7 @@ static void decide(struct scheduler *s, const char *why)
         return;
     struct plan_input input = {.topology = s->p.topology,
                                .policy = s->p.options->policy,
+                               .policy_options = s->p.options->policy_options,
                                .jobs = jobs,
                                .count = count,
                                .slice = slice,
@@ -413,14 +428,17 @@ static void decide(struct scheduler *s, const char *why)
     if (!count) {
         arm_turns(s, false, now_ns);
         move_cpus(s, NULL, NULL, 0);
-    } else if (plan_make(&input, &plan, &err) < 0) {
+    } else if (plan_make(s->planner, &input, &plan, &err) < 0) {
         if (log_limit_allows(&s->plan_errors, 0, now_ns))
             log_error("%s; allotments stay as they are", err.text);
         return;
     } else {
         arm_turns(s, plan.turns, now_ns);
-        /* A new reason for the same shares is worth knowing, too. */
-        if (differs(jobs, &plan, count) || strcmp(plan.reason, s->reason))
+        s->periodic = plan.policy->periodic;
+        /* A new reason for the same shares is worth knowing, too, unless
+         * there is one in each epoch. */
+        if (differs(jobs, &plan, count) ||
+            (!s->periodic && strcmp(plan.reason, s->reason)))
             write_down(s, jobs, &plan, count, why);
         journal_decision(s->p.recorder, &input, &plan, why);
         carry_out(s, jobs, &plan, count);
@@ -502,6 +520,8 @@ void scheduler_epoch(struct scheduler *s)
             allotment_beat(p->allotment, now_ns);
     observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
     look_for_suspended(s);
-    decide(s, "a section that changed");
+    if (!s->moving)
+        s->epoch++;
+    decide(s, s->periodic ? "the next epoch" : "a section that changed");
     enforce(s, now_ns);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "node_agent/log.h"
+#include "node_agent/plan.h"
 #include "protocol/cpulist.h"
 
 enum {
@@ -63,6 +64,28 @@ static const struct {
 
 #define OPTIONS (sizeof(table) / sizeof(table[0]))
 
+/* The policies and their options. */
+static void print_policies(void)
+{
+    printf("\nPolicies, and their options for cosched_policy_options:\n");
+    for (const struct policy *const *p = policies; *p; p++) {
+        printf("  %-14s %s\n", (*p)->name, (*p)->help);
+        for (size_t i = POLICY_OWN; i < policy_option_count(*p); i++) {
+            const struct policy_option *o = policy_option(*p, i);
+            if (o->words)
+                printf("    %s:%s\n%16s %s\n", o->name, o->words, "", o->help);
+            else
+                printf("    %-12s %s (default %g)\n", o->name, o->help,
+                       o->initial);
+        }
+    }
+    printf("  all of them:\n");
+    for (size_t i = 0; i < POLICY_OWN; i++) {
+        const struct policy_option *o = policy_option(policies[0], i);
+        printf("    %-12s %s (default %g)\n", o->name, o->help, o->initial);
+    }
+}
+
 static void print_help(void)
 {
     printf("usage: coschedd [OPTION]...\n\n"
@@ -78,6 +101,7 @@ static void print_help(void)
     printf("\nEntries of SchedulerParameters in slurm.conf, also for --set\n"
            "(without cosched_):\n");
     node_options_help(stdout);
+    print_policies();
 }
 
 static int set_text(char *to, size_t size, const char *option, const char *from,
@@ -312,6 +336,8 @@ int settings_node_options(const struct settings *s,
         end[-1] = '\0';
     node_options_init(&fresh);
     int rc = node_options_parse(&fresh, text, err);
+    if (rc == 0)
+        rc = plan_check_options(fresh.policy, fresh.policy_options, err);
     if (rc == 0)
         *options = fresh;
     free(text);

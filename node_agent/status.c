@@ -140,8 +140,8 @@ json_t *status_config(const struct agent *a)
 {
     const struct node_options *o = &a->options;
 
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "policy",
-                     o->policy,
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "policy",
+                     o->policy, "policy_options", o->policy_options,
                      "epoch_ns", (json_int_t)o->epoch_ns, "profile_ns",
                      (json_int_t)o->profile_ns, "min_section_ns",
                      (json_int_t)o->min_section_ns, "attach_timeout_ns",

@@ -16,11 +16,13 @@
 #define ENTRY_MAX 128 /* an entry of the option with its zero */
 #define NAMES_MAX 160 /* a list of policies or keys */
 
-const char *const options_policies[] = {"nupoco", "greedy", "equal",
-                                         "batch",  "native", NULL};
+const char *const options_policies[] = {
+    "nupoco",      "greedy", "equal",       "batch", "native",
+    "scalability", "amdahl", "best-simple", "corun", NULL};
 
 enum option_type {
     OPTION_POLICY,   /* char[OPTIONS_POLICY_MAX] */
+    OPTION_NAMED,    /* char[OPTIONS_TEXT_MAX], NAME:VALUE;... */
     OPTION_COUNT,    /* int, low..high */
     OPTION_DURATION, /* uint64_t ns, low..high */
 };
@@ -51,6 +53,8 @@ static const struct option job_table[] = {
 
 static const struct option node_table[] = {
     NODE("policy", policy, OPTION_POLICY, 0, 0, "nupoco", "allocation policy"),
+    NODE("policy_options", policy_options, OPTION_NAMED, 0, 0, "",
+         "options of that policy, NAME:VALUE;NAME:VALUE"),
     NODE("epoch", epoch_ns, OPTION_DURATION, 10 * MS, 10 * SECOND, "50ms",
          "period of the control loop"),
     NODE("profile", profile_ns, OPTION_DURATION, 0, 60 * SECOND, "150ms",
@@ -147,6 +151,38 @@ static int set_policy(char *field, const char *prefix, const char *key,
     return 0;
 }
 
+/* True when TEXT is "NAME:VALUE;NAME:VALUE" or empty. */
+static bool named_values(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+
+    while (*text) {
+        size_t name = strspn(text, letters);
+        size_t length = strcspn(text, ";");
+        if (!name || text[name] != ':' || name + 1 >= length)
+            return false;
+        for (size_t i = name + 1; i < length; i++)
+            if (!isalnum((unsigned char)text[i]) && !strchr("._-", text[i]))
+                return false;
+        text += length;
+        if (*text && !*++text)
+            return false;
+    }
+    return true;
+}
+
+static int set_named(char *field, const struct option *option,
+                     const char *prefix, const char *value,
+                     struct errtext *err)
+{
+    if (!named_values(value))
+        return errtext_set(err, EINVAL,
+                           "%s%s=%.60s: not NAME:VALUE;NAME:VALUE", prefix,
+                           option->key, value);
+    snprintf(field, OPTIONS_TEXT_MAX, "%s", value);
+    return 0;
+}
+
 static int set_count(int *field, const struct option *option,
                      const char *prefix, const char *value,
                      struct errtext *err)
@@ -189,6 +225,8 @@ static int set(void *base, const struct option *option, const char *prefix,
     switch (option->type) {
     case OPTION_POLICY:
         return set_policy(field, prefix, option->key, value, err);
+    case OPTION_NAMED:
+        return set_named(field, option, prefix, value, err);
     case OPTION_COUNT:
         return set_count(field, option, prefix, value, err);
     case OPTION_DURATION:
@@ -323,7 +361,7 @@ static void help(FILE *out, const struct option *table, const char *prefix)
     for (; table->key; table++) {
         int width = fprintf(out, "  %s%s=", prefix, table->key);
         fprintf(out, "%*s %s", 24 - width, "", table->help);
-        if (table->initial)
+        if (table->initial && *table->initial)
             fprintf(out, " (default %s)", table->initial);
         fputc('\n', out);
     }

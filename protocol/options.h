@@ -15,6 +15,8 @@
  *
  * Node options are the entries cosched_KEY=VALUE of SchedulerParameters in
  * slurm.conf.  Entries without that prefix belong to Slurm and are skipped.
+ * As entries are comma separated, the options of a policy are separated by
+ * semicolons and set with a colon: cosched_policy_options=gain:0.1;effort:50.
  *
  * Parsing validates everything before it changes anything: on error the
  * structure is untouched and the text names the entry as typed and what is
@@ -28,6 +30,7 @@
 #include "protocol/errtext.h"
 
 #define OPTIONS_POLICY_MAX 32
+#define OPTIONS_TEXT_MAX 128
 
 /* What a user may ask for.  "Unset" differs from any value. */
 struct job_options {
@@ -40,6 +43,9 @@ struct job_options {
 /* What an administrator may set. */
 struct node_options {
     char policy[OPTIONS_POLICY_MAX]; /* cosched_policy, default "nupoco" */
+    /* cosched_policy_options, none; "NAME:VALUE;NAME:VALUE" in form, but which
+     * names and values there are is the policy's (model/policy.h) */
+    char policy_options[OPTIONS_TEXT_MAX];
     uint64_t epoch_ns;       /* cosched_epoch, 50ms; 10ms..10s */
     uint64_t profile_ns;     /* cosched_profile, 150ms; 0..60s */
     uint64_t min_section_ns; /* cosched_min_section, 100ms; 0..60s */
@@ -55,7 +61,7 @@ void node_options_init(struct node_options *options);
 
 /* Parse the value of --coschedule.  TEXT may be NULL.  Returns 0, or -1 with
  * errno EINVAL and ERR such as
- *   "bogus: neither a policy (nupoco, greedy, equal) nor key=value (policy,
+ *   "bogus: neither a policy (nupoco, greedy, ...) nor key=value (policy,
  *    ults, min_cores, max_cores)".  *OPTIONS changes only on success. */
 int job_options_parse(struct job_options *options, const char *text,
                       struct errtext *err);

@@ -17,6 +17,7 @@ struct fixture {
     struct plan_share share[MOST];
     struct plan plan;
     struct plan_input input;
+    struct planner *planner;
 };
 
 static int setup(void **state)
@@ -37,8 +38,9 @@ static int setup(void **state)
                                    .count = 2,
                                    .profile_ns = 150 * MS};
     f->plan.share = f->share;
+    f->planner = f->topology ? planner_new(f->topology) : NULL;
     *state = f;
-    return f->topology ? 0 : -1;
+    return f->planner ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -47,6 +49,7 @@ static int teardown(void **state)
 
     while (f->table.first)
         job_remove(&f->table, f->table.first);
+    planner_free(f->planner);
     topology_free(f->topology);
     free(f);
     return 0;
@@ -63,7 +66,7 @@ static void make(struct fixture *f)
     struct errtext err = {""};
     struct cosched_cpuset seen = {{0}};
 
-    if (plan_make(&f->input, &f->plan, &err) < 0)
+    if (plan_make(f->planner, &f->input, &f->plan, &err) < 0)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < f->input.count; i++) {
         assert_false(cpuset_intersects(&seen, &f->share[i].cpus));
@@ -176,7 +179,7 @@ static void test_policy_of_jobs(void **state)
     assert_string_equal(plan_policy(&f->input)->name, "nupoco");
     f->input.policy = "bogus";
     struct errtext err = {""};
-    assert_int_equal(plan_make(&f->input, &f->plan, &err), -1);
+    assert_int_equal(plan_make(f->planner, &f->input, &f->plan, &err), -1);
     assert_non_null(strstr(err.text, "bogus"));
 }
 

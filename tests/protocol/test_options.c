@@ -169,6 +169,12 @@ static void test_node_bad(void **state)
         {"cosched_policy", "cosched_policy", "no value"},
         {"cosched_bogus=1", "cosched_bogus", "epoch"},
         {"cosched_=1", "cosched_", "epoch"},
+        {"cosched_policy_options=x", "cosched_policy_options=x", "NAME:VALUE"},
+        {"cosched_policy_options=:1", "cosched_policy_options=:1", "NAME:"},
+        {"cosched_policy_options=a:", "cosched_policy_options=a:", "NAME:"},
+        {"cosched_policy_options=a:1;", "cosched_policy_options=a:1;", "NAME:"},
+        {"cosched_policy_options=a:1;;b:2", "=a:1;;b:2", "NAME:"},
+        {"cosched_policy_options=a:1/2", "=a:1/2", "NAME:VALUE"},
         {"cosched_epoch=50", "cosched_epoch=50", "ms"},
         {"cosched_epoch=", "cosched_epoch=", "ms"},
         {"cosched_epoch=9ms", "cosched_epoch=9ms", "10ms to 10000ms"},
@@ -206,6 +212,7 @@ static void test_node_defaults(void **state)
     (void)state;
     node_options_init(&o);
     assert_string_equal(o.policy, "nupoco");
+    assert_string_equal(o.policy_options, "");
     assert_true(o.epoch_ns == 50 * MS);
     assert_true(o.profile_ns == 150 * MS);
     assert_true(o.min_section_ns == 100 * MS);
@@ -237,10 +244,12 @@ static void test_node(void **state)
                            "bf_interval=30,cosched_policy=equal,"
                            "cosched_epoch=10ms,cosched_profile=0,defer,"
                            "cosched_min_section=1s,cosched_attach_timeout=60s,"
-                           "cosched_slice=1h,cosched_lease=200ms",
+                           "cosched_slice=1h,cosched_lease=200ms,"
+                           "cosched_policy_options=gain:0.1;wait:active",
                            &err),
         0);
     assert_string_equal(o.policy, "equal");
+    assert_string_equal(o.policy_options, "gain:0.1;wait:active");
     assert_true(o.epoch_ns == 10 * MS);
     assert_true(o.profile_ns == 0);
     assert_true(o.min_section_ns == SECOND);
@@ -279,7 +288,8 @@ static void test_help(void **state)
 {
     static const char *const job[] = {"policy", "ults", "min_cores",
                                       "max_cores", NULL};
-    static const char *const node[] = {"policy",      "epoch",
+    static const char *const node[] = {"policy",      "policy_options",
+                                       "epoch",
                                        "profile",     "min_section",
                                        "attach_timeout", "slice",
                                        "lease",       "forget", NULL};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* From what was measured of a section to what policies may know of it. */
+
+#include "node_agent/plan_facts.h"
+
+#include <math.h>
+
+/* Fewer units of work say more about when we looked than about the job. */
+#define ENOUGH_WORK 16
+
+/* The finest unit with enough work at each point, or COUNTERS_UNITS. */
+static size_t common_unit(const struct measure *m)
+{
+    for (size_t unit = 0; unit < COUNTERS_UNITS; unit++) {
+        bool enough = true;
+        for (size_t i = 0; i < MEASURE_POINTS; i++)
+            if (m->point[i].dop && m->point[i].time_ns &&
+                m->point[i].work[unit] < ENOUGH_WORK)
+                enough = false;
+        if (enough)
+            return unit;
+    }
+    return COUNTERS_UNITS;
+}
+
+static void fill_points(struct plan_facts *f, const struct measure *m)
+{
+    size_t unit = common_unit(m), count = 0;
+
+    for (size_t i = 0; i < MEASURE_POINTS && unit < COUNTERS_UNITS; i++) {
+        const struct measure_point *p = &m->point[i];
+        if (!p->dop || !p->time_ns)
+            continue;
+        f->points[count++] = (struct station_sample){
+            .cores = p->dop,
+            .throughput = p->work[unit] / (double)p->time_ns,
+            .weight = (double)p->time_ns,
+        };
+    }
+    f->facts.points = f->points;
+    f->facts.point_count = count;
+}
+
+/* From the counters at the present number of cores. */
+static void fill_counted(struct plan_facts *f, const struct loop *loop,
+                         size_t cpu_nodes)
+{
+    double useful = 0, stalled = 0;
+
+    if (loop->cpu_nodes != cpu_nodes || !(loop->total_us > 0))
+        return;
+    for (size_t i = 0; i < cpu_nodes; i++) {
+        double misses = 0;
+        useful += loop->useful_cycles[i];
+        stalled += loop->stalled_cycles[i];
+        for (size_t m = 0; m < loop->mem_nodes; m++)
+            misses += loop->read_misses[i * loop->mem_nodes + m];
+        if (!loop->cores[i] || !(loop->llc_accesses[i] > 0))
+            continue;
+        f->llc_access[i] = loop->llc_accesses[i] / loop->total_us;
+        f->llc_miss[i] = misses / loop->total_us;
+    }
+    if (useful > 0)
+        f->facts.cpu_share = useful / (useful + stalled);
+}
+
+void plan_facts_fill(struct plan_facts *f, const struct measure *measure,
+                     size_t dop, size_t cpu_nodes)
+{
+    policy_facts_init(&f->facts);
+    for (size_t i = 0; i < cpu_nodes; i++)
+        f->llc_access[i] = f->llc_miss[i] = NAN;
+    f->facts.llc_access = f->llc_access;
+    f->facts.llc_miss = f->llc_miss;
+    if (!measure)
+        return;
+    fill_points(f, measure);
+    const struct measure_point *now = measure_find(measure, dop);
+    if (now && now->loop)
+        fill_counted(f, now->loop, cpu_nodes);
+}

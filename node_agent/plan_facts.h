@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* From what was measured of a section to what policies may know of it. */
+
+#ifndef COSCHED_PLAN_FACTS_H
+#define COSCHED_PLAN_FACTS_H
+
+#include "model/policy.h"
+#include "node_agent/counters/measure.h"
+
+/* Facts of one job with the arrays that they point to. */
+struct plan_facts {
+    struct policy_facts facts;
+    struct station_sample points[MEASURE_POINTS];
+    double *llc_access, *llc_miss; /* [cpu_nodes], the caller's */
+};
+
+/* Fill FACTS from MEASURE (NULL: nothing is known) of a section that runs on
+ * DOP cores now, on a machine of CPU_NODES CPU nodes.  Throughputs are in the
+ * finest unit of work that moved at each DoP. */
+void plan_facts_fill(struct plan_facts *facts, const struct measure *measure,
+                     size_t dop, size_t cpu_nodes);
+
+#endif /* COSCHED_PLAN_FACTS_H */
