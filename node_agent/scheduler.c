@@ -47,7 +47,8 @@ struct scheduler {
     uint64_t turn_base_ns;
     bool turns;
     struct planner *planner;
-    bool periodic;  /* the policy decides in each epoch */
+    const struct policy *policy; /* that decided last */
+    bool periodic;  /* it decides in each epoch */
     uint64_t epoch; /* number of the present one */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
     struct log_limit plan_errors;
@@ -434,10 +435,12 @@ static void decide(struct scheduler *s, const char *why)
         return;
     } else {
         arm_turns(s, plan.turns, now_ns);
+        bool taken_over = plan.policy != s->policy;
+        s->policy = plan.policy;
         s->periodic = plan.policy->periodic;
         /* A new reason for the same shares is worth knowing, too, unless
          * there is one in each epoch. */
-        if (differs(jobs, &plan, count) ||
+        if (taken_over || differs(jobs, &plan, count) ||
             (!s->periodic && strcmp(plan.reason, s->reason)))
             write_down(s, jobs, &plan, count, why);
         journal_decision(s->p.recorder, &input, &plan, why);

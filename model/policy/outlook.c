@@ -109,6 +109,15 @@ static void advance(struct outlook *o, size_t gone, double time)
             o->speed[j] /= (double)o->cores[j];
 }
 
+/* For the makespan the work is scaled by the weight already (guess_work()), so
+ * that it takes its square to prefer heavy jobs as the average does. */
+static double mean_weight(const struct outlook *o, size_t j)
+{
+    double weight = o->in->jobs[j].weight;
+
+    return o->average ? weight : weight * weight;
+}
+
 enum model_status outlook_time(struct outlook *o, const size_t *cores,
                                double *time)
 {
@@ -129,8 +138,8 @@ enum model_status outlook_time(struct outlook *o, const size_t *cores,
         size_t gone = next_end(o, &step);
         now += step;
         o->end[gone] = now;
-        sum += now * o->in->jobs[gone].weight;
-        weights += o->in->jobs[gone].weight;
+        sum += now * mean_weight(o, gone);
+        weights += mean_weight(o, gone);
         advance(o, gone, step);
         if (rest > 1)
             hand_over(o, gone);
@@ -161,7 +170,7 @@ double outlook_turns(const struct outlook *o, const size_t *order)
 /* Smith's rule. */
 static double rank(const struct outlook *o, size_t j)
 {
-    return o->work[j] / o->alone[j] / o->in->jobs[j].weight;
+    return o->work[j] / o->alone[j] / mean_weight(o, j);
 }
 
 void outlook_order(const struct outlook *o, size_t *order)

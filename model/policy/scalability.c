@@ -5,16 +5,19 @@
  *
  * From equal shares, each decision moves a step of cores from the job whose
  * cores compute least to the one whose cores compute most.  A step after which
- * all cores together compute less than before is taken back, and that pair is
- * left alone for some decisions; the papers' implementation lacks this and
- * was seen to oscillate.  Where utilisation is not measured it is predicted. */
+ * all cores together do not compute more by half of what the difference of
+ * the two promised is taken back, and that pair is left alone for some
+ * decisions; the papers' implementation was seen to oscillate.  Where
+ * utilisation is not measured it is predicted. */
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/divide.h"
 #include "model/policy/predict.h"
+#include "model/policy/rules.h"
 #include "model/policy/shares.h"
 #include "model/policy/state.h"
 #include "model/policy/workspace.h"
@@ -36,12 +39,14 @@ static const struct policy_option options[] = {
 };
 
 struct climb {
-    double total; /* before the last step; NAN: no step to judge */
+    double least; /* that all cores should compute after the last step; NAN: no
+                     step to judge */
     uint32_t from, to;
     size_t step;
-    size_t expected;           /* cores of `to` after it */
     uint32_t bad_from, bad_to; /* not to be tried now */
     double wait;               /* decisions for which */
+    double share[POLICY_MAX_JOBS]; /* scratch */
+    size_t before[POLICY_MAX_JOBS];
 };
 
 static void *climb_new(const struct machine *machine)
@@ -119,13 +124,13 @@ static size_t find(const struct policy_input *input, uint32_t id)
     return j;
 }
 
-/* Do not try the last step again for a while. */
+/* Do not try the step in CLIMB again for a while. */
 static void give_up(struct climb *climb, const struct policy_input *input)
 {
     climb->bad_from = climb->from;
     climb->bad_to = climb->to;
     climb->wait = input->options[PATIENCE];
-    climb->total = NAN;
+    climb->least = NAN;
 }
 
 /* Judge the last step by the utilisation TOTAL: true when it is taken back. */
@@ -134,15 +139,11 @@ static bool judge(struct climb *climb, const struct policy_input *input,
 {
     size_t from = find(input, climb->from), to = find(input, climb->to);
 
-    if (isnan(climb->total) || from == input->job_count ||
+    if (isnan(climb->least) || from == input->job_count ||
         to == input->job_count)
         return false;
-    if (cores[to] != climb->expected) { /* a common rule forbade it */
-        give_up(climb, input);
-        return false;
-    }
-    if (total >= climb->total)
-        return false;
+    if (total >= climb->least)
+        return false; /* and go on from here */
     give_up(climb, input);
     return shift(input, cores, to, from, climb->step);
 }
@@ -176,6 +177,15 @@ static void choose(const struct climb *climb, const struct policy_input *input,
     }
 }
 
+/* True when the fairness bound would not leave CORES as they are. */
+static bool unfair(const struct policy_input *input, size_t *cores)
+{
+    struct policy_proposal trial = {.cores = cores};
+    size_t moved, job;
+
+    return fairness_apply(input, &trial, &moved, &job) != MODEL_OK || moved;
+}
+
 /* One decision of the climb, from the division CORES and its utilisation. */
 static void climb_on(struct climb *climb, const struct policy_input *input,
                      size_t *cores, const double *share,
@@ -195,20 +205,24 @@ static void climb_on(struct climb *climb, const struct policy_input *input,
         proposal->figure[WHAT] = REVERTED;
         return;
     }
-    climb->total = NAN;
+    climb->least = NAN;
     choose(climb, input, cores, share, &from, &to);
     if (from == input->job_count || to == input->job_count ||
         share[to] * input->jobs[to].weight -
                 share[from] * input->jobs[from].weight < difference)
         return;
-    size_t had = cores[to];
+    memcpy(climb->before, cores, input->job_count * sizeof(*cores));
     if (!shift(input, cores, from, to, step))
         return;
-    climb->step = cores[to] - had;
-    climb->expected = cores[to];
+    climb->step = cores[to] - climb->before[to];
     climb->from = input->jobs[from].id;
     climb->to = input->jobs[to].id;
-    climb->total = total;
+    if (unfair(input, cores)) {
+        give_up(climb, input);
+        memcpy(cores, climb->before, input->job_count * sizeof(*cores));
+        return;
+    }
+    climb->least = total + (share[to] - share[from]) * (double)climb->step / 2;
     proposal->figure[LOW] = share[from];
     proposal->figure[HIGH] = share[to];
     proposal->figure[WHAT] = MOVED;
@@ -218,16 +232,16 @@ static enum model_status decide(const struct policy_input *input, void *memory,
                                 struct policy_proposal *proposal)
 {
     struct climb *climb = memory;
-    double *share = input->workspace->alone;
+    double *share = climb->share;
     enum model_status status = MODEL_OK;
 
     if (!resume(input, proposal->cores)) {
         status = equal_shares(input, proposal->cores);
-        climb->total = NAN;
+        climb->least = NAN;
         climb->wait = 0;
         proposal->figure[WHAT] = STARTED;
     } else if (!look(input, proposal->cores, share)) {
-        climb->total = NAN;
+        climb->least = NAN;
         proposal->figure[WHAT] = BLIND;
     } else {
         climb_on(climb, input, proposal->cores, share, proposal);

@@ -17,6 +17,8 @@ model_units = \
 	%D%/test_network \
 	%D%/test_placement \
 	%D%/test_policy \
+	%D%/test_policy_each \
+	%D%/test_policy_rules \
 	%D%/test_predict \
 	%D%/test_station \
 	%D%/test_system \
@@ -84,6 +86,14 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 # Counts allocations.
 %C%_test_policy_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_test_policy_LDADD = $(model_unit_libs) protocol/libprotocol.la
+
+%C%_test_policy_each_SOURCES = %D%/test_policy_each.c %D%/mix.h %D%/near.h
+%C%_test_policy_each_CPPFLAGS = $(model_unit_flags)
+%C%_test_policy_each_LDADD = $(model_unit_libs)
+
+%C%_test_policy_rules_SOURCES = %D%/test_policy_rules.c %D%/mix.h %D%/near.h
+%C%_test_policy_rules_CPPFLAGS = $(model_unit_flags)
+%C%_test_policy_rules_LDADD = $(model_unit_libs)
 
 %C%_test_predict_SOURCES = %D%/test_predict.c %D%/near.h
 %C%_test_predict_CPPFLAGS = $(model_unit_flags)

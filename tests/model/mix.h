@@ -30,7 +30,8 @@ static inline void mix_free(struct mix *mix)
 
 /* COUNT parallel jobs of rho 0 without bounds on NODES nodes of CORES cores,
  * everything in the pool and nobody's. */
-static inline void mix_init(struct mix *mix, size_t nodes, size_t cores, size_t count)
+static inline void mix_init(struct mix *mix, size_t nodes, size_t cores,
+                            size_t count)
 {
     memset(mix, 0, sizeof(*mix));
     mix->machine = machine_new_uniform(nodes, cores, nodes);

@@ -8,6 +8,7 @@ agent_scripts = \
 	%D%/test_agent_forgotten.py \
 	%D%/test_agent_hold.py \
 	%D%/test_agent_munge.py \
+	%D%/test_agent_policies.py \
 	%D%/test_agent_profile.py \
 	%D%/test_agent_share.py \
 	%D%/test_agent_slurm.py \
@@ -16,7 +17,7 @@ agent_scripts = \
 	%D%/test_agent_turns.py \
 	%D%/test_ctl_counters.py \
 	%D%/test_replay.py
-EXTRA_DIST += %D%/fakes.py $(agent_scripts)
+EXTRA_DIST += %D%/fake_helper.py %D%/fakes.py $(agent_scripts)
 
 if HAVE_LIBSYSTEMD
 TESTS += $(agent_scripts)
@@ -77,6 +78,8 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 
 %C%_test_plan_SOURCES = %D%/test_plan.c %D%/unit.h
 %C%_test_plan_CPPFLAGS = $(agent_unit_flags)
+# Counts allocations.
+%C%_test_plan_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 %C%_test_plan_LDADD = $(agent_unit_libs)
 
 %C%_test_proc_SOURCES = %D%/test_proc.c %D%/unit.h

@@ -4,7 +4,10 @@
 
 #include "tests/node_agent/unit.h"
 
+#include <math.h>
+
 #include "node_agent/plan.h"
+#include "node_agent/plan_facts.h"
 #include "protocol/cpulist.h"
 
 #define MS UINT64_C(1000000)
@@ -60,7 +63,7 @@ static int cores(const struct fixture *f, size_t i)
     return cpuset_count(&f->share[i].cpus);
 }
 
-/* Make a plan; its shares are disjoint and granted. */
+/* Make a plan; its shares are granted, and disjoint unless all have all. */
 static void make(struct fixture *f)
 {
     struct errtext err = {""};
@@ -69,7 +72,8 @@ static void make(struct fixture *f)
     if (plan_make(f->planner, &f->input, &f->plan, &err) < 0)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < f->input.count; i++) {
-        assert_false(cpuset_intersects(&seen, &f->share[i].cpus));
+        assert_true(f->plan.native ||
+                    !cpuset_intersects(&seen, &f->share[i].cpus));
         assert_true(cpuset_subset(&f->share[i].cpus, &f->jobs[i]->granted));
         assert_int_equal(cpuset_empty(&f->share[i].cpus), f->share[i].parked);
         cpuset_or(&seen, &f->share[i].cpus);
@@ -183,6 +187,236 @@ static void test_policy_of_jobs(void **state)
     assert_non_null(strstr(err.text, "bogus"));
 }
 
+/* ---- policies ---- */
+
+/* Put the plan into effect, as the scheduler does. */
+static void carry_out(struct fixture *f)
+{
+    for (size_t i = 0; i < f->input.count; i++)
+        f->jobs[i]->cpus = f->share[i].cpus;
+}
+
+static void know(struct job *job, double rho)
+{
+    job->section = section_find(&job->sections, 1, job->id);
+    workload_free(job->section->profile);
+    job->section->profile = workload_new_rho(1, rho, MACHINE_DEFAULT_SERVICE_US);
+    job->section->state = SECTION_KNOWN;
+}
+
+static size_t running(const struct fixture *f)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < f->input.count; i++)
+        count += !f->share[i].parked;
+    return count;
+}
+
+/* All policies take over from each other while three jobs run; no job is
+ * dropped: it has CPUs, or it waits and somebody runs. */
+static void test_switching(void **state)
+{
+    struct fixture *f = *state;
+
+    f->input.count = 3;
+    for (size_t i = 0; i < 3; i++)
+        know(f->jobs[i], 0.1 * (double)i);
+    for (size_t from = 0; policies[from]; from++)
+        for (size_t to = 0; policies[to]; to++) {
+            f->input.policy = policies[from]->name;
+            make(f);
+            carry_out(f);
+            f->input.policy = policies[to]->name;
+            for (int i = 0; i < 3; i++) {
+                make(f);
+                carry_out(f);
+                assert_ptr_equal(f->plan.policy, policies[to]);
+                assert_true(running(f) >= 1);
+                assert_true(f->plan.reason[0] != '\0');
+            }
+        }
+}
+
+static void test_modes(void **state)
+{
+    struct fixture *f = *state;
+
+    f->input.policy = "batch";
+    make(f);
+    assert_int_equal(cores(f, 0), 8);
+    assert_true(f->share[1].parked);
+    assert_false(f->plan.turns || f->plan.native); /* no slices: to the end */
+    f->input.policy = "native";
+    f->jobs[1]->options.max_cores = 3;
+    make(f);
+    assert_true(f->plan.native);
+    assert_int_equal(cores(f, 0), 8);
+    assert_int_equal(cores(f, 1), 3);
+    /* Two that saturate memory alternate. */
+    f->jobs[1]->options.max_cores = 0;
+    know(f->jobs[0], 2);
+    know(f->jobs[1], 2);
+    f->input.policy = "corun";
+    for (f->input.slice = 0; f->input.slice < 4; f->input.slice++) {
+        make(f);
+        assert_true(f->plan.turns);
+        assert_int_equal(cores(f, f->input.slice % 2), 8);
+        assert_true(f->share[1 - f->input.slice % 2].parked);
+    }
+}
+
+/* Who runs in batch has only what Slurm gave it. */
+static void test_batch_grants(void **state)
+{
+    struct fixture *f = *state;
+
+    f->input.policy = "batch";
+    f->jobs[0]->granted = (struct cosched_cpuset){{0xc0}};
+    make(f);
+    assert_int_equal(f->share[0].cpus.word[0], 0xc0);
+    assert_true(f->share[1].parked);
+}
+
+static void test_policy_options(void **state)
+{
+    struct fixture *f = *state;
+    struct errtext err = {""};
+
+    know(f->jobs[0], 0.5);
+    know(f->jobs[1], 0.5);
+    f->input.policy = "greedy";
+    f->input.policy_options = "fairness:1";
+    make(f);
+    assert_int_equal(cores(f, 0), 7);
+    f->input.policy_options = "fairness:0";
+    make(f);
+    assert_in_range(cores(f, 0), 4, 5);
+    /* They are not those of a policy that all jobs ask for. */
+    f->input.policy_options = "gain:0.1";
+    for (int i = 0; i < 2; i++)
+        strcpy(f->jobs[i]->options.policy, "equal");
+    make(f);
+    f->input.policy = "equal";
+    assert_int_equal(plan_make(f->planner, &f->input, &f->plan, &err), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_non_null(strstr(err.text, "gain:0.1: not an option of policy equal"));
+    assert_non_null(strstr(err.text, "fairness:0..1"));
+}
+
+static void test_check_options(void **state)
+{
+    struct errtext err = {""};
+
+    (void)state;
+    assert_int_equal(plan_check_options("equal", "", &err), 0);
+    assert_int_equal(plan_check_options("native", "wait:active", &err), 0);
+    assert_int_equal(plan_check_options("native", "wait:lazy", &err), -1);
+    assert_non_null(strstr(err.text, "wait:lazy"));
+    assert_non_null(strstr(err.text, "wait:active|passive"));
+    assert_int_equal(plan_check_options("corun", "gain:0.1;x:2;", &err), -1);
+    assert_non_null(strstr(err.text, "options: x:2: not an option"));
+    assert_int_equal(plan_check_options("bogus", "", &err), -1);
+    assert_non_null(strstr(err.text, "bogus"));
+}
+
+/* A measurement of two jobs that share their CPUs would be one of neither. */
+static void test_no_profiling(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 0; i < 2; i++)
+        f->jobs[i]->section = section_find(&f->jobs[i]->sections, 1, 1);
+    for (size_t p = 0; policies[p]; p++) {
+        f->input.policy = policies[p]->name;
+        make(f);
+        assert_int_equal(f->share[0].profile_dop + f->share[1].profile_dop > 0,
+                         policies[p]->profiles);
+    }
+}
+
+static void test_facts(void **state)
+{
+    double llc[4];
+    struct plan_facts f = {.llc_access = llc, .llc_miss = llc + 2};
+    struct measure m = {0};
+    struct loop *loop = loop_new(2, 1);
+
+    (void)state;
+    plan_facts_fill(&f, NULL, 4, 2);
+    assert_int_equal(f.facts.point_count, 0);
+    assert_true(isnan(f.facts.cpu_share) && isnan(llc[0]) && isnan(llc[3]));
+    /* Few iterations at one of them: barriers are what both have. */
+    measure_add(&m, 4, 100 * MS, (double[COUNTERS_UNITS]){500, 100, 0, 0});
+    measure_add(&m, 2, 100 * MS, (double[COUNTERS_UNITS]){3, 60, 0, 0});
+    loop->total_us = 1000;
+    loop->cores[1] = 4;
+    loop->useful_cycles[1] = 3e6;
+    loop->stalled_cycles[1] = 1e6;
+    loop->llc_accesses[1] = 5000;
+    loop->requests[1].read = loop->read_misses[1] = 2000;
+    measure_add_loop(&m, 4, loop);
+    plan_facts_fill(&f, &m, 4, 2);
+    assert_int_equal(f.facts.point_count, 2);
+    assert_true(fabs(f.facts.points[0].throughput /
+                     f.facts.points[1].throughput - 100. / 60) < 1e-9);
+    assert_true(fabs(f.facts.cpu_share - 0.75) < 1e-9);
+    assert_true(isnan(f.facts.llc_access[0]));
+    assert_true(fabs(f.facts.llc_access[1] - 5) < 1e-9);
+    assert_true(fabs(f.facts.llc_miss[1] - 2) < 1e-9);
+    plan_facts_fill(&f, &m, 3, 2); /* nothing was counted on three */
+    assert_true(isnan(f.facts.cpu_share));
+    loop_free(loop);
+    measure_clear(&m);
+}
+
+/* The linker sends the agent's allocations here (local.mk). */
+static size_t allocations;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    allocations++;
+    return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    allocations++;
+    return __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    allocations++;
+    return __real_realloc(old, size);
+}
+
+/* With a planner that knows the policy, a plan allocates nothing. */
+static void test_allocates_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < 2; i++)
+        know(f->jobs[i], 0.3);
+    for (size_t p = 0; policies[p]; p++) {
+        f->input.policy = policies[p]->name;
+        make(f);
+        carry_out(f);
+        size_t before = allocations;
+        assert_true(before > 0);
+        for (int i = 0; i < 3; i++)
+            make(f);
+        assert_int_equal(allocations, before);
+    }
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -191,7 +425,11 @@ int main(void)
         T(test_profiling),         T(test_one_is_profiled_at_a_time),
         T(test_serial_and_limits), T(test_turns),
         T(test_different_grants),  T(test_repair),
-        T(test_policy_of_jobs),
+        T(test_policy_of_jobs),    T(test_switching),
+        T(test_modes),             T(test_batch_grants),
+        T(test_policy_options),    T(test_check_options),
+        T(test_no_profiling),      T(test_facts),
+        T(test_allocates_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What each policy is for, by itself. */
+
+#include "tests/model/mix.h"
+
+#include "model/policy/outlook.h"
+#include "model/policy/predict.h"
+#include "model/policy/workspace.h"
+
+/* A mix on one CPU node of 16 cores whose jobs have facts. */
+struct known {
+    struct mix mix;
+    struct policy_facts facts[MAX_JOBS];
+    double values[POLICY_OPTIONS_MAX];
+};
+
+static void known_init(struct known *k, const char *policy, size_t cores,
+                       size_t jobs)
+{
+    mix_init(&k->mix, 1, cores, jobs);
+    for (size_t j = 0; j < jobs; j++) {
+        policy_facts_init(&k->facts[j]);
+        k->mix.jobs[j].facts = &k->facts[j];
+    }
+    policy_options_init(policy_find(policy), k->values);
+    k->mix.input.options = k->values;
+}
+
+static void option(struct known *k, const char *policy, const char *text)
+{
+    const char *bad;
+
+    assert_int_equal(policy_options_parse(policy_find(policy), text, k->values,
+                                          &bad), MODEL_OK);
+}
+
+/* Work that takes TIME on one core alone; RHO is the job's. */
+static double work(double time, double rho)
+{
+    return time / (1 + rho);
+}
+
+/* ---- batch and native ---- */
+
+static void test_batch(void **state)
+{
+    struct mix mix;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    mix_init(&mix, 2, 4, 3);
+    struct policy_decision out = decided("batch", &mix, owner);
+    assert_int_equal(out.mode, POLICY_TURNS);
+    assert_false(out.rotates);
+    assert_int_equal(count_of(&mix, owner, 0), 8);
+    mix.jobs[0].max_cores = 3;
+    decided("batch", &mix, owner);
+    assert_int_equal(count_of(&mix, owner, 0), 3);
+    assert_int_equal(count_of(&mix, owner, POLICY_NOBODY), 5);
+    mix_free(&mix);
+}
+
+static void test_native(void **state)
+{
+    struct known k;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    known_init(&k, "native", 8, 2);
+    struct policy_decision out = decided("native", &k.mix, owner);
+    assert_int_equal(out.mode, POLICY_NATIVE);
+    assert_true(out.passive);
+    assert_int_equal(count_of(&k.mix, owner, POLICY_NOBODY), 8);
+    option(&k, "native", "wait:active");
+    out = decided("native", &k.mix, owner);
+    assert_false(out.passive);
+    assert_non_null(strstr(out.reason, "waiting is active"));
+    mix_free(&k.mix);
+}
+
+/* ---- scalability ---- */
+
+/* Decide until nothing moves for a while; returns the decisions that moved. */
+static size_t climb(struct known *k, int decisions, double *cores_of_first)
+{
+    size_t moves = 0;
+    int owner[MAX_CPUS];
+
+    for (int i = 0; i < decisions; i++) {
+        struct policy_decision out = decided("scalability", &k->mix, owner);
+        moves += i > 0 && out.moved > 0;
+        memcpy(k->mix.owner, owner, k->mix.machine->cpus * sizeof(int));
+    }
+    *cores_of_first = (double)count_of(&k->mix, k->mix.owner, 0);
+    return moves;
+}
+
+/* Thesis figure 4.3: the most CPU utilisation is at 15 to 1. */
+static void test_scalability_golden(void **state)
+{
+    struct known k;
+    double cores;
+
+    (void)state;
+    known_init(&k, "scalability", 16, 2);
+    set_rho(&k.mix, 1, 0.5);
+    option(&k, "scalability", "fairness:1");
+    k.mix.input.state =
+        policy_state_new(policy_find("scalability"), k.mix.machine);
+    assert_int_equal(climb(&k, 100, &cores), 7);
+    assert_near(cores, 15, 0);
+    policy_state_free(k.mix.input.state);
+    /* The fairness bound keeps B at half of what it does alone, less 25 %. */
+    option(&k, "scalability", "fairness:0.25");
+    k.mix.input.state =
+        policy_state_new(policy_find("scalability"), k.mix.machine);
+    climb(&k, 100, &cores);
+    assert_near(cores, 14, 0);
+    policy_state_free(k.mix.input.state);
+    mix_free(&k.mix);
+}
+
+/* What is measured counts more than what is predicted. */
+static void test_scalability_measured(void **state)
+{
+    struct known k;
+    double cores;
+
+    (void)state;
+    known_init(&k, "scalability", 16, 2);
+    set_rho(&k.mix, 1, 0.5);
+    option(&k, "scalability", "fairness:1");
+    k.facts[0].cpu_share = 0.2;
+    k.facts[1].cpu_share = 0.9;
+    k.mix.input.state =
+        policy_state_new(policy_find("scalability"), k.mix.machine);
+    climb(&k, 30, &cores);
+    assert_near(cores, 1, 0);
+    policy_state_free(k.mix.input.state);
+    mix_free(&k.mix);
+}
+
+/* A step that makes things worse is taken back and left alone. */
+static void test_scalability_reverts(void **state)
+{
+    struct known k;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    known_init(&k, "scalability", 16, 2);
+    k.mix.input.state =
+        policy_state_new(policy_find("scalability"), k.mix.machine);
+    k.facts[0].cpu_share = 0.9;
+    k.facts[1].cpu_share = 0.5;
+    decided("scalability", &k.mix, k.mix.owner);
+    struct policy_decision out = decided("scalability", &k.mix, k.mix.owner);
+    assert_int_equal(count_of(&k.mix, k.mix.owner, 0), 9);
+    assert_non_null(strstr(out.reason, "compute 50 %"));
+    k.facts[0].cpu_share = 0.7; /* all cores together: 9.8 after 11.2 */
+    out = decided("scalability", &k.mix, k.mix.owner);
+    assert_int_equal(count_of(&k.mix, k.mix.owner, 0), 8);
+    assert_non_null(strstr(out.reason, "taken back"));
+    for (int i = 0; i < 38; i++) {
+        decided("scalability", &k.mix, owner);
+        assert_int_equal(count_of(&k.mix, owner, 0), 8);
+    }
+    policy_state_free(k.mix.input.state);
+    mix_free(&k.mix);
+}
+
+static void test_scalability_does_not_oscillate(void **state)
+{
+    struct dice dice = {3};
+
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        struct known k;
+        size_t moves = 0;
+        known_init(&k, "scalability", 24, 3);
+        k.mix.input.state =
+            policy_state_new(policy_find("scalability"), k.mix.machine);
+        for (int i = 0; i < 400; i++) {
+            int owner[MAX_CPUS];
+            for (size_t j = 0; j < 3; j++) {
+                /* Saturates at so many cores; measured within 2 %. */
+                double most = 4 + 4 * (double)j;
+                size_t n = count_of(&k.mix, k.mix.owner, (int)j);
+                k.facts[j].cpu_share =
+                    fmin(1, most / (double)(n ? n : 8)) *
+                    (0.96 + 0.04 * dice_unit(&dice));
+            }
+            struct policy_decision out = decided("scalability", &k.mix, owner);
+            moves += i >= 40 && out.moved > 0;
+            memcpy(k.mix.owner, owner, sizeof(owner));
+        }
+        /* Two at most, there and back, per time of patience. */
+        if (moves > 2 * 9 + 2)
+            fail_msg("%zu moves in 360 decisions", moves);
+        policy_state_free(k.mix.input.state);
+        mix_free(&k.mix);
+    }
+}
+
+/* ---- amdahl ---- */
+
+/* Throughput on CORES cores of a job with parallel fraction F. */
+static double amdahl(double f, double cores)
+{
+    return cores / (cores * (1 - f) + f);
+}
+
+static void test_amdahl(void **state)
+{
+    static const double f[2] = {0.95, 0.6};
+    struct station_sample points[2][2];
+    struct known k;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    known_init(&k, "amdahl", 16, 2);
+    option(&k, "amdahl", "fairness:1");
+    for (size_t j = 0; j < 2; j++) {
+        for (size_t i = 0; i < 2; i++)
+            points[j][i] = (struct station_sample){
+                .cores = i ? 8 : 16,
+                .throughput = 3e4 * amdahl(f[j], i ? 8 : 16),
+                .weight = 1};
+        k.facts[j].points = points[j];
+        k.facts[j].point_count = 2;
+        k.mix.jobs[j].profile = NULL; /* needs none */
+    }
+    struct policy_decision out = decided("amdahl", &k.mix, owner);
+    double a = (double)count_of(&k.mix, owner, 0);
+    assert_non_null(strstr(out.reason, "0.6000 to 0.9500"));
+    /* Bids that have settled: cores in proportion to sqrt(f) s(cores). */
+    double ratio = sqrt(f[0]) * amdahl(f[0], a) /
+                   (sqrt(f[1]) * amdahl(f[1], 16 - a));
+    if (fabs(a - 16 * ratio / (1 + ratio)) > 1)
+        fail_msg("%g cores, bids say %g", a, 16 * ratio / (1 + ratio));
+    assert_true(a > 10);
+    k.facts[1].point_count = 1; /* one profile does not tell */
+    out = decided("amdahl", &k.mix, owner);
+    assert_int_equal(count_of(&k.mix, owner, 0), 8);
+    assert_non_null(strstr(out.reason, "measured at two numbers"));
+    mix_free(&k.mix);
+}
+
+/* ---- best-simple ---- */
+
+static void test_best_simple(void **state)
+{
+    struct known k;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    known_init(&k, "best-simple", 16, 2);
+    set_rho(&k.mix, 1, 0.5);
+    assert_int_equal(decided("best-simple", &k.mix, owner).mode, POLICY_NATIVE);
+    set_rho(&k.mix, 0, 0.5); /* both saturate */
+    assert_int_equal(decided("best-simple", &k.mix, owner).mode, POLICY_TURNS);
+    assert_int_equal(count_of(&k.mix, owner, 0), 16);
+    /* Barriers eat what sharing gains. */
+    set_rho(&k.mix, 0, 0);
+    k.mix.profile[0]->sync_share = k.mix.profile[1]->sync_share = 0.9;
+    struct policy_decision out = decided("best-simple", &k.mix, owner);
+    assert_int_equal(out.mode, POLICY_TURNS);
+    assert_non_null(strstr(out.reason, "one after the other"));
+    mix_free(&k.mix);
+}
+
+/* ---- corun ---- */
+
+/* Thesis figure 4.3: where the best split is, and what it is worth. */
+static void test_corun_golden(void **state)
+{
+    static const struct {
+        double a, b;
+        size_t cores;
+        double makespan; /* relative to batch */
+    } golden[] = {{400, 100, 11, 0.61}, {800, 100, 14, 0.685}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
+        struct known k;
+        int owner[MAX_CPUS];
+        double shared, turns;
+        known_init(&k, "corun", 16, 2);
+        set_rho(&k.mix, 1, 0.5);
+        k.facts[0].remaining = work(golden[i].a, 0);
+        k.facts[1].remaining = work(golden[i].b, 0.5);
+        struct policy_decision out = decided("corun", &k.mix, owner);
+        assert_int_equal(out.mode, POLICY_SPACE);
+        assert_int_equal(count_of(&k.mix, owner, 0), golden[i].cores);
+        const char *number = strstr(out.reason, "makespan ");
+        assert_non_null(number);
+        assert_int_equal(sscanf(number, "makespan %lf s sharing (simple "
+                                        "divisions %*f s), %lf s in turn",
+                                &shared, &turns), 2);
+        assert_near(shared / turns, golden[i].makespan, 0.01);
+        mix_free(&k.mix);
+    }
+}
+
+/* Two that saturate memory gain nothing by sharing it. */
+static void test_corun_turns(void **state)
+{
+    struct known k;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    known_init(&k, "corun", 16, 2);
+    set_rho(&k.mix, 0, 0.5);
+    set_rho(&k.mix, 1, 0.5);
+    struct policy_decision out = decided("corun", &k.mix, owner);
+    assert_int_equal(out.mode, POLICY_TURNS);
+    assert_true(out.rotates); /* nobody knows who ends first */
+    assert_int_equal(count_of(&k.mix, owner, 0), 16);
+    k.mix.input.slice = 1;
+    decided("corun", &k.mix, owner);
+    assert_int_equal(count_of(&k.mix, owner, 1), 16);
+    /* The shorter one first. */
+    k.facts[0].remaining = 100;
+    k.facts[1].remaining = 50;
+    for (k.mix.input.slice = 0; k.mix.input.slice < 2; k.mix.input.slice++) {
+        out = decided("corun", &k.mix, owner);
+        assert_false(out.rotates);
+        assert_int_equal(count_of(&k.mix, owner, 1), 16);
+    }
+    /* Unless it counts less. */
+    k.mix.jobs[0].weight = 3;
+    option(&k, "corun", "objective:turnaround");
+    decided("corun", &k.mix, owner);
+    assert_int_equal(count_of(&k.mix, owner, 0), 16);
+    mix_free(&k.mix);
+}
+
+/* Serial sections run along; there is nothing to take turns with. */
+static void test_corun_serial(void **state)
+{
+    struct known k;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    known_init(&k, "corun", 16, 3);
+    for (size_t j = 0; j < 3; j++)
+        set_rho(&k.mix, j, 0.5);
+    k.mix.jobs[0].kind = SECTION_SERIAL;
+    k.mix.jobs[2].kind = SECTION_SERIAL;
+    struct policy_decision out = decided("corun", &k.mix, owner);
+    assert_int_equal(out.mode, POLICY_SPACE);
+    assert_int_equal(count_of(&k.mix, owner, 1), 14);
+    k.mix.jobs[2].kind = SECTION_PARALLEL;
+    out = decided("corun", &k.mix, owner);
+    assert_int_equal(out.mode, POLICY_TURNS);
+    assert_int_equal(count_of(&k.mix, owner, 0), 1);
+    assert_int_equal(count_of(&k.mix, owner, 1), 15);
+    mix_free(&k.mix);
+}
+
+/* Whether to share is not decided anew for a little noise. */
+static void test_corun_does_not_flip(void **state)
+{
+    struct dice dice = {21};
+    struct known k;
+    size_t flips = 0;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    known_init(&k, "corun", 16, 2);
+    option(&k, "corun", "hysteresis:0.05");
+    k.mix.input.state = policy_state_new(policy_find("corun"), k.mix.machine);
+    enum policy_mode last = POLICY_NATIVE;
+    for (int i = 0; i < 200; i++) {
+        set_rho(&k.mix, 0, 0.15 + 0.002 * dice_unit(&dice));
+        set_rho(&k.mix, 1, 0.15 + 0.002 * dice_unit(&dice));
+        struct policy_decision out = decided("corun", &k.mix, owner);
+        flips += out.mode != last;
+        last = out.mode;
+        memcpy(k.mix.owner, owner, sizeof(owner));
+    }
+    assert_true(flips <= 2);
+    policy_state_free(k.mix.input.state);
+    mix_free(&k.mix);
+}
+
+/* The objective of the division in OWNER and of its rivals, as corun sees
+ * them. */
+static void rivals(struct known *k, const int *owner, bool average,
+                   double *ours, double *best)
+{
+    static const char *const names[] = {"equal", "greedy"};
+    struct mix *mix = &k->mix;
+    struct policy_workspace *ws = policy_workspace_new(mix->machine, MAX_JOBS);
+    struct policy_input input = mix->input;
+    struct outlook *o = calloc(1, sizeof(*o));
+    size_t cores[MAX_JOBS], order[MAX_JOBS];
+    struct policy_job jobs[MAX_JOBS];
+    double values[POLICY_OPTIONS_MAX], time;
+    int other[MAX_CPUS];
+
+    ws->pool[0] = mix->machine->cpus;
+    memcpy(jobs, mix->jobs, sizeof(jobs));
+    for (size_t j = 0; j < input.job_count; j++)
+        jobs[j].max_cores = mix->machine->cpus;
+    input.workspace = ws;
+    input.jobs = jobs;
+    assert_int_equal(predict_begin(&input), MODEL_OK);
+    assert_int_equal(outlook_begin(o, &input, average), MODEL_OK);
+    outlook_order(o, order);
+    *best = outlook_turns(o, order);
+    *ours = *best; /* when it takes turns */
+    for (size_t n = 0; n < 3; n++) {
+        const int *from = owner;
+        if (n > 0) {
+            policy_options_init(policy_find(names[n - 1]), values);
+            values[POLICY_FAIRNESS] = 1;
+            mix->input.options = values;
+            decided(names[n - 1], mix, other);
+            from = other;
+        } else if (!count_of(mix, owner, 0) || !count_of(mix, owner, 1)) {
+            continue;
+        }
+        for (size_t j = 0; j < input.job_count; j++)
+            cores[j] = count_of(mix, from, (int)j);
+        assert_int_equal(predict_begin(&input), MODEL_OK);
+        assert_int_equal(outlook_time(o, cores, &time), MODEL_OK);
+        if (n == 0)
+            *ours = time;
+        *best = fmin(*best, time);
+    }
+    mix->input.options = k->values;
+    free(o);
+    policy_workspace_free(ws);
+}
+
+/* Never worse than the best simple way, by prediction, but for the gain that
+ * sharing must promise. */
+static void test_corun_beats_the_simple(void **state)
+{
+    struct dice dice = {1};
+
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct known k;
+        int owner[MAX_CPUS];
+        double ours, best;
+        size_t jobs = dice_range(&dice, 2, 4);
+        bool average = round % 2;
+        known_init(&k, "corun", 24, jobs);
+        option(&k, "corun", average ? "fairness:1;objective:turnaround"
+                                    : "fairness:1");
+        for (size_t j = 0; j < jobs; j++) {
+            set_rho(&k.mix, j,
+                    dice_range(&dice, 0, 3) ? dice_unit(&dice) : 0);
+            if (dice_range(&dice, 0, 4))
+                k.facts[j].remaining = 1 + 99 * dice_unit(&dice);
+        }
+        struct policy_decision out = decided("corun", &k.mix, owner);
+        rivals(&k, owner, average, &ours, &best);
+        if (!(ours <= best * 1.0201))
+            fail_msg("round %d: %g, the best simple way %g: %s", round, ours,
+                     best, out.reason);
+        mix_free(&k.mix);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_native),
+        cmocka_unit_test(test_scalability_golden),
+        cmocka_unit_test(test_scalability_measured),
+        cmocka_unit_test(test_scalability_reverts),
+        cmocka_unit_test(test_scalability_does_not_oscillate),
+        cmocka_unit_test(test_amdahl),
+        cmocka_unit_test(test_best_simple),
+        cmocka_unit_test(test_corun_golden),
+        cmocka_unit_test(test_corun_turns),
+        cmocka_unit_test(test_corun_serial),
+        cmocka_unit_test(test_corun_does_not_flip),
+        cmocka_unit_test(test_corun_beats_the_simple),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The rules that policies have in common: options, fairness, hysteresis,
+ * memory, order of the jobs, weights. */
+
+#include "tests/model/mix.h"
+
+#include "model/placement.h"
+#include "model/policy/predict.h"
+#include "model/policy/workspace.h"
+
+/* ---- options ---- */
+
+static void test_option_tables(void **state)
+{
+    (void)state;
+    for (const struct policy *const *p = policies; *p; p++) {
+        size_t count = policy_option_count(*p);
+        double values[POLICY_OPTIONS_MAX];
+        assert_in_range(count, POLICY_OWN, POLICY_OPTIONS_MAX);
+        policy_options_init(*p, values);
+        for (size_t i = 0; i < count; i++) {
+            const struct policy_option *o = policy_option(*p, i);
+            assert_true(o->low <= o->initial && o->initial <= o->high);
+            assert_true(values[i] == o->initial && o->help[0]);
+            for (size_t k = 0; k < i; k++)
+                assert_string_not_equal(o->name, policy_option(*p, k)->name);
+        }
+    }
+}
+
+static void test_option_bad(void **state)
+{
+    static const char *const bad[] = {
+        "x",          "x:1",       "fairness",        "fairness:",
+        "fairness:-1", "fairness:2", "fairness:0x1",  "fairness:nan",
+        "fairness:1e", "wait:",    "wait:lazy",       "wait:activ",
+        "wait:1",     ";",         "fairness:1;;wait:active",
+        "wait:active|passive",     "fairness:0.5;x:1", "fairness:1.2.3",
+    };
+    const struct policy *native = policy_find("native");
+    double values[POLICY_OPTIONS_MAX], before[POLICY_OPTIONS_MAX];
+
+    (void)state;
+    policy_options_init(native, before);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        const char *where = NULL;
+        policy_options_init(native, values);
+        if (policy_options_parse(native, bad[i], values, &where) !=
+            MODEL_EINVAL)
+            fail_msg("%s is accepted", bad[i]);
+        assert_true(where >= bad[i] && where <= bad[i] + strlen(bad[i]));
+        assert_memory_equal(values, before, sizeof(values));
+    }
+}
+
+static void test_option_good(void **state)
+{
+    const struct policy *native = policy_find("native");
+    double values[POLICY_OPTIONS_MAX];
+    const char *where;
+
+    (void)state;
+    policy_options_init(native, values);
+    assert_int_equal(policy_options_parse(native, "", values, &where), MODEL_OK);
+    assert_true(values[POLICY_OWN] == 1);
+    assert_int_equal(policy_options_parse(
+                         native, "wait:active;fairness:0.5;hysteresis:0;",
+                         values, &where), MODEL_OK);
+    assert_true(values[POLICY_OWN] == 0);
+    assert_true(values[POLICY_FAIRNESS] == 0.5);
+    assert_true(values[POLICY_HYSTERESIS] == 0);
+}
+
+/* ---- helpers ---- */
+
+static bool divides(const struct policy *policy)
+{
+    return strcmp(policy->name, "batch") && strcmp(policy->name, "native") &&
+           strcmp(policy->name, "best-simple");
+}
+
+/* Set option number I of MIX, all others being default. */
+static void set_option(struct mix *mix, const struct policy *policy,
+                       double *values, size_t i, double value)
+{
+    policy_options_init(policy, values);
+    values[i] = value;
+    mix->input.options = values;
+}
+
+/* Predicted speeds of the mix divided as OWNER says, and alone. */
+static void speeds(const struct mix *mix, const int *owner, double *speed,
+                   double *alone)
+{
+    struct policy_workspace *ws = policy_workspace_new(mix->machine, MAX_JOBS);
+    struct policy_input input = mix->input;
+    size_t cores[MAX_JOBS], pool = 0;
+    struct policy_job jobs[MAX_JOBS];
+
+    memcpy(jobs, mix->jobs, sizeof(jobs));
+    for (size_t cpu = 0; cpu < mix->machine->cpus; cpu++)
+        if (mix->owner[cpu] != POLICY_NO_CPU) {
+            ws->pool[mix->machine->cpu_node[cpu]]++;
+            pool++;
+        }
+    for (size_t j = 0; j < input.job_count; j++) {
+        cores[j] = count_of(mix, owner, (int)j);
+        if (jobs[j].max_cores > pool)
+            jobs[j].max_cores = pool;
+    }
+    input.workspace = ws;
+    input.jobs = jobs;
+    assert_int_equal(predict_begin(&input), MODEL_OK);
+    assert_int_equal(predict_cores(&input, cores, NULL, speed), MODEL_OK);
+    assert_int_equal(predict_alone(&input, alone), MODEL_OK);
+    policy_workspace_free(ws);
+}
+
+/* ---- fairness ---- */
+
+/* Two equal jobs that saturate memory: utilisation alone gives one of them all
+ * but one core. */
+static void test_fairness_off(void **state)
+{
+    struct mix mix;
+    int owner[MAX_CPUS];
+    double values[POLICY_OPTIONS_MAX];
+
+    (void)state;
+    mix_init(&mix, 1, 16, 2);
+    set_rho(&mix, 0, 0.5);
+    set_rho(&mix, 1, 0.5);
+    set_option(&mix, policy_find("greedy"), values, POLICY_FAIRNESS, 1);
+    decided("greedy", &mix, owner);
+    assert_int_equal(count_of(&mix, owner, 0), 15);
+    set_option(&mix, policy_find("greedy"), values, POLICY_FAIRNESS, 0.25);
+    struct policy_decision out = decided("greedy", &mix, owner);
+    assert_in_range(count_of(&mix, owner, 1), 4, 8);
+    assert_non_null(strstr(out.reason, "moved to job 101 for its fair share"));
+    mix_free(&mix);
+}
+
+static void test_fairness_bound(void **state)
+{
+    struct dice dice = {77};
+
+    (void)state;
+    for (int round = 0; round < 200; round++)
+        for (const struct policy *const *p = policies; *p; p++) {
+            struct mix mix;
+            int owner[MAX_CPUS];
+            double speed[MAX_JOBS], alone[MAX_JOBS];
+            size_t jobs = dice_range(&dice, 2, 4);
+            if (!divides(*p) || !strcmp((*p)->name, "equal"))
+                continue;
+            mix_init(&mix, 1, 32, jobs);
+            for (size_t j = 0; j < jobs; j++)
+                set_rho(&mix, j, dice_range(&dice, 0, 2) ? dice_unit(&dice) : 0);
+            struct policy_decision out = decided((*p)->name, &mix, owner);
+            speeds(&mix, owner, speed, alone);
+            for (size_t j = 0; j < jobs && out.mode == POLICY_SPACE; j++)
+                if (speed[j] < 0.75 * alone[j] / (double)jobs * 0.999)
+                    fail_msg("%s, round %d: job %zu has %.3f of %.3f",
+                             (*p)->name, round, j, speed[j], alone[j]);
+            mix_free(&mix);
+        }
+}
+
+/* ---- hysteresis ---- */
+
+/* Decide ROUNDS times with profiles that are off by up to NOISE; returns how
+ * often the division changed after the first time. */
+static size_t changes(const struct policy *policy, struct mix *mix,
+                      double margin, double noise, int rounds,
+                      struct dice *dice)
+{
+    double values[POLICY_OPTIONS_MAX], rho[MAX_JOBS];
+    size_t count = 0;
+    int owner[MAX_CPUS];
+
+    for (size_t j = 0; j < mix->input.job_count; j++)
+        rho[j] = mix->profile[j]->rate[0].mrr_per_us *
+                 MACHINE_DEFAULT_SERVICE_US * (double)mix->machine->mem_nodes;
+    set_option(mix, policy, values, POLICY_HYSTERESIS, margin);
+    mix->input.state = policy_state_new(policy, mix->machine);
+    for (int i = 0; i < rounds; i++) {
+        for (size_t j = 0; j < mix->input.job_count; j++)
+            set_rho(mix, j,
+                    rho[j] * (1 + noise * (2 * dice_unit(dice) - 1)));
+        struct policy_decision out = decided(policy->name, mix, owner);
+        count += i > 0 && out.moved > 0;
+        memcpy(mix->owner, owner, mix->machine->cpus * sizeof(int));
+    }
+    policy_state_free(mix->input.state);
+    mix->input.state = NULL;
+    for (size_t j = 0; j < mix->input.job_count; j++)
+        set_rho(mix, j, rho[j]);
+    return count;
+}
+
+static void test_no_oscillation(void **state)
+{
+    static const char *const names[] = {"nupoco", "greedy", "corun"};
+    struct dice dice = {5};
+
+    (void)state;
+    for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+        const struct policy *policy = policy_find(names[n]);
+        size_t with = 0, without = 0;
+        for (int round = 0; round < 20; round++) {
+            struct mix mix;
+            mix_init(&mix, 1, 24, 3);
+            for (size_t j = 0; j < 3; j++)
+                set_rho(&mix, j, 0.3 * dice_unit(&dice));
+            without += changes(policy, &mix, 0, 0.03, 50, &dice);
+            size_t now = changes(policy, &mix, 0.05, 0.03, 50, &dice);
+            assert_true(now <= 2);
+            with += now;
+            mix_free(&mix);
+        }
+        if (without < 10 * with || without < 20)
+            fail_msg("%s: %zu changes, %zu without hysteresis", names[n], with,
+                     without);
+    }
+}
+
+/* Another section is another situation, even with rates that are much alike. */
+static void test_new_situation(void **state)
+{
+    const struct policy *policy = policy_find("greedy");
+    double values[POLICY_OPTIONS_MAX];
+    struct mix mix;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    mix_init(&mix, 1, 16, 2);
+    set_rho(&mix, 0, 0.5);
+    set_option(&mix, policy, values, POLICY_HYSTERESIS, 1);
+    mix.input.state = policy_state_new(policy, mix.machine);
+    decided("greedy", &mix, mix.owner);
+    assert_int_equal(count_of(&mix, mix.owner, 0), 5);
+    set_rho(&mix, 0, 0.2); /* would get more, were it not for the margin */
+    struct policy_decision out = decided("greedy", &mix, owner);
+    assert_true(out.kept && out.moved == 0);
+    assert_non_null(strstr(out.reason, "kept"));
+    assert_int_equal(count_of(&mix, owner, 0), 5);
+    mix.jobs[0].section = 1;
+    out = decided("greedy", &mix, owner);
+    assert_false(out.kept);
+    assert_true(count_of(&mix, owner, 0) > 5);
+    policy_state_free(mix.input.state);
+    mix_free(&mix);
+}
+
+/* ---- memory ---- */
+
+static void test_state_refused(void **state)
+{
+    struct mix mix, other;
+    int owner[MAX_CPUS];
+    struct policy_decision out = {.owner = owner};
+
+    (void)state;
+    mix_init(&mix, 1, 8, 2);
+    mix_init(&other, 1, 8, 2);
+    mix.input.state = other.input.state =
+        policy_state_new(policy_find("equal"), mix.machine);
+    assert_int_equal(policy_decide(policy_find("equal"), &mix.input, &out),
+                     MODEL_OK);
+    assert_int_equal(policy_decide(policy_find("greedy"), &mix.input, &out),
+                     MODEL_EINVAL);
+    assert_int_equal(policy_decide(policy_find("equal"), &other.input, &out),
+                     MODEL_EINVAL);
+    policy_state_free(mix.input.state);
+    other.machine->home[0] = 9;
+    assert_null(policy_state_new(policy_find("equal"), other.machine));
+    mix_free(&mix);
+    mix_free(&other);
+}
+
+/* Two memories that have seen the same decide the same. */
+static void test_state_is_all(void **state)
+{
+    struct dice dice = {31};
+
+    (void)state;
+    for (const struct policy *const *p = policies; *p; p++)
+        for (int round = 0; round < 10; round++) {
+            struct mix mix;
+            int a[MAX_CPUS], b[MAX_CPUS];
+            random_mix(&mix, &dice);
+            struct policy_state *one = policy_state_new(*p, mix.machine);
+            struct policy_state *two = policy_state_new(*p, mix.machine);
+            for (int i = 0; i < 20; i++) {
+                mix.input.slice = (uint64_t)i;
+                mix.input.state = one;
+                struct policy_decision first = decided((*p)->name, &mix, a);
+                mix.input.state = two;
+                struct policy_decision second = decided((*p)->name, &mix, b);
+                assert_memory_equal(a, b, mix.machine->cpus * sizeof(int));
+                assert_string_equal(first.reason, second.reason);
+                if (first.mode != POLICY_NATIVE)
+                    memcpy(mix.owner, a, mix.machine->cpus * sizeof(int));
+            }
+            policy_state_free(one);
+            policy_state_free(two);
+            mix_free(&mix);
+        }
+}
+
+/* ---- order and weights ---- */
+
+/* Who comes first does not matter to a policy that divides by prediction: the
+ * speeds are the same up to one unit's worth. */
+static void test_order_of_jobs(void **state)
+{
+    static const char *const names[] = {"nupoco", "greedy", "amdahl", "corun"};
+    struct dice dice = {8};
+
+    (void)state;
+    for (int round = 0; round < 100; round++)
+        for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+            struct mix mix;
+            int owner[MAX_CPUS];
+            size_t cores[3];
+            mix_init(&mix, 1, 32, 3);
+            for (size_t j = 0; j < 3; j++)
+                set_rho(&mix, j, 0.02 + 0.3 * (double)j + 0.1 * dice_unit(&dice));
+            struct policy_decision a = decided(names[n], &mix, owner);
+            for (int j = 0; j < 3; j++)
+                cores[j] = count_of(&mix, owner, j);
+            struct policy_job last = mix.jobs[2];
+            mix.jobs[2] = mix.jobs[0];
+            mix.jobs[0] = mix.jobs[1];
+            mix.jobs[1] = last;
+            struct policy_decision b = decided(names[n], &mix, owner);
+            assert_int_equal(a.mode, b.mode);
+            for (int j = 0; j < 3 && a.mode == POLICY_SPACE; j++) {
+                size_t now = count_of(&mix, owner, (j + 2) % 3);
+                size_t more = now > cores[j] ? now - cores[j] : cores[j] - now;
+                if (more > 1)
+                    fail_msg("%s: job %d has %zu or %zu cores", names[n], j,
+                             cores[j], now);
+            }
+            mix_free(&mix);
+        }
+}
+
+/* More weight leaves no fewer cores, but for the one that the fairness bound
+ * may shift with the others' speeds. */
+static void test_weight_never_harms(void **state)
+{
+    struct dice dice = {12};
+
+    (void)state;
+    for (const struct policy *const *p = policies; *p; p++)
+        for (int round = 0; round < 50 && divides(*p); round++) {
+            struct mix mix;
+            int plain[MAX_CPUS], heavy[MAX_CPUS];
+            mix_init(&mix, 1, 24, 3);
+            for (size_t j = 0; j < 3; j++)
+                set_rho(&mix, j, 0.2 * dice_unit(&dice));
+            struct policy_decision a = decided((*p)->name, &mix, plain);
+            mix.jobs[1].weight = 3;
+            struct policy_decision b = decided((*p)->name, &mix, heavy);
+            if (a.mode == POLICY_SPACE && b.mode == POLICY_SPACE &&
+                count_of(&mix, heavy, 1) + 1 < count_of(&mix, plain, 1))
+                fail_msg("%s: weight 3 leaves %zu cores of %zu", (*p)->name,
+                         count_of(&mix, heavy, 1), count_of(&mix, plain, 1));
+            mix_free(&mix);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_option_tables),
+        cmocka_unit_test(test_option_bad),
+        cmocka_unit_test(test_option_good),
+        cmocka_unit_test(test_fairness_off),
+        cmocka_unit_test(test_fairness_bound),
+        cmocka_unit_test(test_no_oscillation),
+        cmocka_unit_test(test_new_situation),
+        cmocka_unit_test(test_state_refused),
+        cmocka_unit_test(test_state_is_all),
+        cmocka_unit_test(test_order_of_jobs),
+        cmocka_unit_test(test_weight_never_harms),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
