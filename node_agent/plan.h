@@ -8,8 +8,8 @@
 /* Concept
  *
  * The plan is a function of what is known at one moment and of what the policy
- * remembers; making one changes nothing else.  It wraps the policy (model/policy.h) in what the node knows and
- * the model does not:
+ * remembers; making one changes nothing else.  It wraps the policy
+ * (model/policy.h) in what the node knows and the model does not:
  *
  *   pool       the union of what Slurm granted to the live jobs; a job never
  *              gets a CPU that Slurm did not give it
