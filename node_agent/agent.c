@@ -309,6 +309,34 @@ static int restore(struct agent *a, struct errtext *err)
     return 0;
 }
 
+/* Take the stored description of the node, if there is one that fits.  One that
+ * was asked for must. */
+static int use_description(struct agent *a, struct errtext *err)
+{
+    const struct settings *s = a->settings;
+    struct errtext why = {""};
+
+    if (!s->machine[0])
+        return 0;
+    struct machine_description *d = machine_json_load(s->machine, &why);
+    if (!d && errno == ENOENT && !s->machine_given)
+        return 0;
+    int rc = d ? topology_use_description(a->topology, d, &why) : -1;
+    int saved = errno;
+    if (rc == 0) {
+        a->setup.calibrated = d->calibration != NULL;
+        log_info("machine: %s, %s", s->machine,
+                 d->calibration ? "calibrated" : "not calibrated");
+    } else if (s->machine_given) {
+        rc = errtext_set(err, saved, "--machine: %.170s", why.text);
+    } else {
+        log_warn("machine: %s; what hwloc says is used instead", why.text);
+        rc = 0;
+    }
+    machine_description_free(d);
+    return rc;
+}
+
 static int build_parts(struct agent *a, struct errtext *err)
 {
     const struct settings *s = a->settings;
@@ -316,8 +344,12 @@ static int build_parts(struct agent *a, struct errtext *err)
 
     if (!(a->topology = topology_new(s->restrict_cpus ? &s->cpus : NULL, err)))
         return -1;
+    if (use_description(a, err) < 0)
+        return -1;
+    bool calibrated = a->setup.calibrated;
     counters_setup_init(&a->setup, topology_machine(a->topology),
                         topology_cpus(a->topology));
+    a->setup.calibrated = calibrated;
     a->setup.cpu_node = topology_cpu_nodes(a->topology);
     a->setup.package = topology_packages(a->topology, &a->setup.packages);
     a->setup.cpu_model = counters_cpu_model(a->setup.procfs, a->cpu_model,

@@ -17,11 +17,13 @@ coschedctl_SOURCES = \
 	%D%/ctl.h \
 	%D%/ctl_counters.c \
 	%D%/ctl_counters.h \
+	%D%/ctl_machine.c \
 	%D%/ctl_query.c \
 	%D%/ctl_run.c \
 	%D%/ctl_selftest.c
 coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-coschedctl_LDADD = %D%/libnode.la %D%/libclient.la protocol/libprotocol.la $(JANSSON_LIBS)
+coschedctl_LDADD = %D%/libnode.la %D%/libclient.la protocol/libprotocol.la \
+	$(JANSSON_LIBS)
 
 dist_man_MANS += docs/coschedctl.1
 bashcompletiondir = $(datadir)/bash-completion/completions

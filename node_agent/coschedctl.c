@@ -135,6 +135,7 @@ static void help(FILE *out)
                                          : "");
         fprintf(out, "  %-32s %s\n", usage, c->help);
     }
+    ctl_machine_help(out);
     ctl_run_help(out);
     fputs("\n"
           "  --socket PATH  the agent's socket (default: $COSCHED_SOCKET, else\n"
@@ -224,6 +225,8 @@ int main(int argc, char **argv)
     argv += optind;
     if (strcmp(argv[0], "run") == 0)
         return ctl_run(ctl.socket, argc, argv);
+    if (strcmp(argv[0], "machine") == 0)
+        return ctl_machine(argc, argv);
     for (const struct command *c = commands; c->name; c++)
         if (strcmp(c->name, argv[0]) == 0)
             return run_command(c, &ctl, argc, argv);

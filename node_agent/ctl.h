@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "node_agent/client.h"
+#include "protocol/machine_json.h"
 
 /* Exit status, as the manual page has it. */
 enum {
@@ -68,5 +69,14 @@ int ctl_selftest(const struct ctl *ctl);
 /* `run`, which parses its own arguments: ARGV[0] is "run". */
 int ctl_run(const char *socket, int argc, char **argv);
 void ctl_run_help(FILE *out);
+
+/* `machine`, likewise. */
+int ctl_machine(int argc, char **argv);
+void ctl_machine_help(FILE *out);
+
+/* Write DESCRIPTION to FILE (NULL: standard output) as JSON.  The exit status,
+ * its reason printed. */
+int ctl_print_machine(const struct machine_description *description,
+                      const char *file);
 
 #endif /* COSCHED_CTL_H */

@@ -39,10 +39,15 @@ noinst_LTLIBRARIES += %D%/libnode.la
 	%D%/journal_machine.c \
 	%D%/journal_machine.h \
 	%D%/topology.c \
-	%D%/topology.h
+	%D%/topology.h \
+	%D%/topology_describe.c \
+	%D%/topology_links.c \
+	%D%/topology_links.h \
+	%D%/topology_private.h
 %C%_libnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 %C%_libnode_la_CFLAGS = $(AM_CFLAGS) -pthread
-%C%_libnode_la_LIBADD = model/libmodel.la protocol/libprotocol.la \
+%C%_libnode_la_LIBADD = protocol/libdescribe.la model/libmodel.la \
+	protocol/libprotocol.la \
 	$(JANSSON_LIBS) $(HWLOC_LIBS) -lpthread
 
 # What observes, decides and moves CPUs.  It asks its world through host.h and

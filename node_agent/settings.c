@@ -30,6 +30,7 @@ enum {
     OPT_PIDFILE,
     OPT_CPUS,
     OPT_COUNTERS,
+    OPT_MACHINE,
     OPT_REPLAY,
 };
 
@@ -58,6 +59,8 @@ static const struct {
                                        "as coschedctl counters has it"},
     {"replay", OPT_REPLAY, "DIR", "decide again what was recorded in DIR, compare, "
                                   "and exit"},
+    {"machine", OPT_MACHINE, "FILE", "description of the node (default: "
+     COSCHED_MACHINE " if it is there); hwloc: none"},
     {"help", 'h', NULL, "this text"},
     {"version", 'V', NULL, "version"},
 };
@@ -204,6 +207,10 @@ static int set_option(struct settings *s, int value, const char *arg,
         return set_text(s->pidfile, sizeof(s->pidfile), "pidfile", arg, err);
     case OPT_COUNTERS:
         return set_text(s->counters, sizeof(s->counters), "counters", arg, err);
+    case OPT_MACHINE:
+        s->machine_given = strcmp(arg, "hwloc") != 0;
+        return set_text(s->machine, sizeof(s->machine), "machine",
+                        s->machine_given ? arg : "", err);
     default: /* OPT_CPUS */
         return set_cpus(s, arg, err);
     }
@@ -223,6 +230,7 @@ static void set_defaults(struct settings *s)
     else if (gethostname(s->node, sizeof(s->node) - 1) == 0)
         s->node[strcspn(s->node, ".")] = '\0';
     snprintf(s->counters, sizeof(s->counters), "auto");
+    snprintf(s->machine, sizeof(s->machine), "%s", COSCHED_MACHINE);
     s->slurm = true;
     s->log_level = LOG_INFO;
 #ifdef HAVE_MUNGE

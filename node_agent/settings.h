@@ -27,6 +27,8 @@ struct settings {
     char replay[SETTINGS_PATH_MAX];   /* "": serve; else a recording */
     bool policy_given;                /* --policy, for --replay */
     char policy[64];
+    char machine[SETTINGS_PATH_MAX]; /* its description; "": hwloc's */
+    bool machine_given;  /* else it is the default, which may be absent */
     int log_level;
     bool restrict_cpus;
     struct cosched_cpuset cpus; /* with restrict_cpus */

@@ -2,28 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The node as hwloc sees it, in the words of the model and of Slurm. */
 
-#include "node_agent/topology.h"
+#include "node_agent/topology_private.h"
 
-#include <hwloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "node_agent/topology_links.h"
 #include "protocol/cpulist.h"
-
-struct topology {
-    hwloc_topology_t hwloc;
-    struct cosched_cpuset cpus;
-    struct machine *machine; /* of cores */
-    int *cpu_node;           /* [machine->cpus] of all CPUs */
-    int *first;              /* [machine->cpus] first CPU of a CPU's core */
-    int *package;            /* [machine->cpus] */
-    size_t packages;
-};
-
-/* Link between memory nodes when nothing was calibrated: as fast as a
- * controller, so that only its being shared counts. */
-static const double default_link_us = MACHINE_DEFAULT_SERVICE_US;
 
 static int load(struct topology *t, struct errtext *err)
 {
@@ -132,6 +118,30 @@ static void map_packages(struct topology *t, size_t cpus)
     }
 }
 
+/* Distances of the memory nodes in the order of the machine; the caller frees
+ * them.  NULL where the firmware tells none. */
+static uint64_t *find_distances(const struct topology *t)
+{
+    struct hwloc_distances_s *all = NULL;
+    unsigned count = 1;
+    size_t n = t->machine->mem_nodes, known = 0;
+    uint64_t *distance = NULL;
+
+    if (hwloc_distances_get_by_type(t->hwloc, HWLOC_OBJ_NUMANODE, &count, &all,
+                                    HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) < 0 ||
+        !count)
+        return NULL;
+    if (all->nbobjs == n && (distance = calloc(n * n, sizeof(*distance))))
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++, known++) {
+                size_t a = all->objs[i]->logical_index;
+                size_t b = all->objs[j]->logical_index;
+                distance[a * n + b] = all->values[i * n + j];
+            }
+    hwloc_distances_release(t->hwloc, all);
+    return known ? distance : NULL;
+}
+
 static int build_machine(struct topology *t, struct errtext *err)
 {
     size_t cpus = 0;
@@ -156,8 +166,10 @@ static int build_machine(struct topology *t, struct errtext *err)
             t->machine->cpu_node[c] = t->cpu_node[c];
     for (size_t n = 0; n < nodes; n++)
         t->machine->home[n] = homes[n];
-    if (t->machine->mem_nodes > 1 &&
-        machine_connect_all(t->machine, default_link_us) != MODEL_OK)
+    uint64_t *distance = find_distances(t);
+    int rc = topology_links(t->machine, distance, &t->link);
+    free(distance);
+    if (rc < 0)
         return errtext_set(err, ENOMEM, "topology: out of memory");
     if (machine_check(t->machine) != MODEL_OK)
         return errtext_set(err, EINVAL, "topology: hwloc describes a machine "
@@ -310,6 +322,7 @@ void topology_free(struct topology *t)
     if (!t)
         return;
     machine_free(t->machine);
+    free(t->link);
     free(t->cpu_node);
     free(t->first);
     free(t->package);

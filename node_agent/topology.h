@@ -10,6 +10,7 @@
 #include "model/machine.h"
 #include "protocol/errtext.h"
 #include "protocol/layout.h"
+#include "protocol/machine_json.h"
 
 /* Concept
  *
@@ -18,6 +19,11 @@
  * jobs never share a core.  A CPU node is what lies behind one L3 cache; on
  * machines that do not tell (many virtual ones) a package, else a NUMA node,
  * else the machine.
+ *
+ * Links between memory nodes are guessed from their distances
+ * (topology_links.h); service times are the model's default.  A stored
+ * description, edited or calibrated, replaces all of that:
+ * topology_use_description().
  *
  * hwloc's environment works: HWLOC_XMLFILE and HWLOC_SYNTHETIC describe
  * another machine, for tests.
@@ -32,6 +38,23 @@ struct topology *topology_new(const struct cosched_cpuset *only,
 
 /* All CPUs that may be given to jobs. */
 const struct cosched_cpuset *topology_cpus(const struct topology *topology);
+
+/* The machine as a description that can be stored; the caller frees it.  NULL
+ * with errno ENOMEM. */
+struct machine_description *
+topology_description(const struct topology *topology);
+
+/* Take CPU nodes, memory nodes, links, routes and service times from
+ * DESCRIPTION.  It fits when it has all cores of this node (each by one of its
+ * CPUs), at least as many CPU nodes as these need, and as many memory nodes as
+ * hwloc; what it has beyond the pool of topology_new() is left out.  -1 with
+ * errno EINVAL where it does not fit, or ENOMEM, and TOPOLOGY as it was. */
+int topology_use_description(struct topology *topology,
+                             const struct machine_description *description,
+                             struct errtext *err);
+
+/* The operating system's number of memory node NODE, for libnuma; -1: none. */
+int topology_memory_os(const struct topology *topology, size_t node);
 
 /* The machine for the model: CPUs that are no core's first are holes. */
 const struct machine *topology_machine(const struct topology *topology);

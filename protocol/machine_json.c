@@ -315,12 +315,34 @@ static int read_routes(struct json_reader *reader, const json_t *routes,
     return rc;
 }
 
+/* What a calibration says of itself; members beyond these may follow. */
+static int read_calibration(struct json_reader *reader, const json_t *value,
+                            struct machine_description *d)
+{
+    static const char *const needed[] = {"date", "host", "kernel", "counters"};
+    json_t *object = json_object_get(value, "calibration");
+    const char *text;
+    int rc = 0;
+
+    if (!object)
+        return 0;
+    if (!json_is_object(object))
+        return json_reader_fail(reader, "calibration", "must be an object");
+    size_t mark = json_reader_enter(reader, "calibration");
+    for (size_t i = 0; rc == 0 && i < sizeof(needed) / sizeof(needed[0]); i++)
+        rc = json_reader_string(reader, object, needed[i], false, &text);
+    json_reader_leave(reader, mark);
+    d->calibration = rc == 0 ? json_incref(object) : NULL;
+    return rc;
+}
+
 /* All members of VALUE into D, which has nothing yet. */
 static int read_all(struct json_reader *reader, const json_t *value,
                     struct machine_description *d)
 {
     static const char *const known[] = {"name", "source", "cpu_nodes",
-                                        "mem_nodes", "links", "routes", NULL};
+                                        "mem_nodes", "links", "routes",
+                                        "calibration", NULL};
     const json_t *cpu_nodes, *mem_nodes, *links = NULL, *routes = NULL;
     const char *name = NULL, *source = NULL;
 
@@ -347,7 +369,8 @@ static int read_all(struct json_reader *reader, const json_t *value,
         calloc(d->machine->mem_nodes, sizeof(*d->machine->controller_service));
     if (!d->machine->controller_service)
         return no_memory(reader);
-    if (read_mem_nodes(reader, mem_nodes, d) < 0 ||
+    if (read_calibration(reader, value, d) < 0 ||
+        read_mem_nodes(reader, mem_nodes, d) < 0 ||
         read_cpu_nodes(reader, cpu_nodes, d->machine) < 0 ||
         read_links(reader, links, d) < 0 ||
         read_routes(reader, routes, d) < 0 || find_routes(reader, d) < 0)
@@ -458,10 +481,11 @@ json_t *machine_json_write(const struct machine_description *d)
         json_array_append_new(
             memory, json_pack("{s:o}", "service_us",
                               write_service(&d->machine->controller_service[j])));
-    return json_pack("{s:s, s:s*, s:o, s:o, s:o, s:o}", "name", d->name,
-                     "source", d->source, "cpu_nodes",
-                     write_cpu_nodes(d->machine), "mem_nodes", memory, "links",
-                     write_links(d), "routes", write_routes(d->machine));
+    return json_pack("{s:s, s:s*, s:O*, s:o, s:o, s:o, s:o}", "name", d->name,
+                     "source", d->source, "calibration", d->calibration,
+                     "cpu_nodes", write_cpu_nodes(d->machine), "mem_nodes",
+                     memory, "links", write_links(d), "routes",
+                     write_routes(d->machine));
 }
 
 void machine_description_free(struct machine_description *d)
@@ -470,6 +494,7 @@ void machine_description_free(struct machine_description *d)
         return;
     machine_free(d->machine);
     free(d->link);
+    json_decref(d->calibration);
     free(d->source);
     free(d->name);
     free(d);

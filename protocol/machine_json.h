@@ -23,6 +23,10 @@
  * A link joins two memory nodes and is one station for both directions (thesis
  * 3.3.1), unless it is "one_way".  Routes that are not given are those with the
  * fewest links, of several the one whose first link comes first in the file.
+ *
+ * "calibration" says that the service times were measured on the machine
+ * itself, when and with what: date, host, kernel and counters, and whatever
+ * else coschedctl calibrate knows.
  */
 
 #include "model/machine.h"
@@ -39,6 +43,7 @@ struct machine_link {
 struct machine_description {
     char *name;
     char *source; /* or NULL */
+    json_t *calibration; /* or NULL: the times were not measured here */
     struct machine *machine;   /* with both tables of service times by kind */
     struct machine_link *link; /* [machine->links] */
 };

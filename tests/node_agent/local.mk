@@ -16,6 +16,7 @@ agent_scripts = \
 	%D%/test_agent_start.py \
 	%D%/test_agent_turns.py \
 	%D%/test_ctl_counters.py \
+	%D%/test_machine.py \
 	%D%/test_replay.py
 EXTRA_DIST += %D%/fake_helper.py %D%/fakes.py $(agent_scripts)
 
@@ -44,6 +45,7 @@ agent_units = \
 	%D%/test_section \
 	%D%/test_state \
 	%D%/test_topology \
+	%D%/test_topology_links \
 	%D%/test_trace
 check_PROGRAMS += $(agent_units)
 TESTS += $(agent_units)
@@ -113,6 +115,10 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_topology_SOURCES = %D%/test_topology.c %D%/unit.h
 %C%_test_topology_CPPFLAGS = $(agent_unit_flags)
 %C%_test_topology_LDADD = $(agent_unit_libs)
+
+%C%_test_topology_links_SOURCES = %D%/test_topology_links.c %D%/unit.h
+%C%_test_topology_links_CPPFLAGS = $(agent_unit_flags)
+%C%_test_topology_links_LDADD = $(agent_unit_libs) $(HWLOC_LIBS)
 
 %C%_test_trace_SOURCES = %D%/test_trace.c %D%/unit.h
 %C%_test_trace_CPPFLAGS = $(agent_unit_flags)

@@ -26,6 +26,8 @@ def check_completion():
     assert complete("--socket", "/x", "p") == {"ping"}
     assert complete("status", "--") == {"--json", "--help"}
     assert complete("trace", "--o") == {"--output"}
+    assert complete("machine", "--j") == {"--json"}
+    assert "docs" in complete("machine", "do")
     assert complete("run", "--c") == {"--cpus"}
     assert complete("record", "--s") == {"--stop"}
     assert "docs" in complete("record", "do")

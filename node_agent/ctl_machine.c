@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* coschedctl machine: show, store and check the description of this node. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "node_agent/ctl.h"
+#include "node_agent/topology.h"
+#include "protocol/cpulist.h"
+
+void ctl_machine_help(FILE *out)
+{
+    fputs("  machine [--json] [FILE]          what the model knows of this node"
+          ", or FILE\n", out);
+}
+
+int ctl_print_machine(const struct machine_description *d, const char *file)
+{
+    json_t *value = machine_json_write(d);
+    FILE *out = file ? fopen(file, "we") : stdout;
+    int rc = CTL_OK;
+
+    if (!value)
+        rc = ctl_fail(CTL_FAILED, "out of memory");
+    else if (!out)
+        rc = ctl_fail(CTL_FAILED, "%s: %s", file, strerror(errno));
+    else if (json_dumpf(value, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) <
+                 0 ||
+             fputc('\n', out) == EOF || fflush(out) != 0)
+        rc = ctl_fail(CTL_FAILED, "%s: %s", file ? file : "standard output",
+                      strerror(errno));
+    if (out && out != stdout && fclose(out) != 0 && rc == CTL_OK)
+        rc = ctl_fail(CTL_FAILED, "%s: %s", file, strerror(errno));
+    json_decref(value);
+    return rc;
+}
+
+static void print_nodes(const struct machine *m)
+{
+    char list[4096];
+
+    printf("%8s  %6s  %5s  %s\n", "CPU NODE", "MEMORY", "CORES", "CPUS");
+    for (size_t i = 0; i < m->cpu_nodes; i++) {
+        struct cosched_cpuset set = {{0}};
+        for (size_t c = 0; c < m->cpus; c++)
+            if (m->cpu_node[c] == (int)i)
+                cpuset_add(&set, (int)c);
+        printf("%8zu  %6d  %5zu  %s\n", i, m->home[i], machine_node_cpus(m, i),
+               cpulist_format(&set, list, sizeof(list)));
+    }
+}
+
+static void print_times(const char *name, const struct machine_service *s)
+{
+    printf("%8s  %7.3f  %7.3f  %8.3f\n", name, s->read_us * 1e3,
+           s->write_us * 1e3, s->prefetch_us * 1e3);
+}
+
+static void print_services(const struct machine_description *d)
+{
+    const struct machine *m = d->machine;
+    char name[48];
+
+    printf("\n%8s  %7s  %7s  %8s  ns per request\n", "MEMORY", "READ", "WRITE",
+           "PREFETCH");
+    for (size_t j = 0; j < m->mem_nodes; j++) {
+        snprintf(name, sizeof(name), "%zu", j);
+        print_times(name, &m->controller_service[j]);
+    }
+    if (m->links)
+        printf("\n%8s\n", "LINK");
+    for (size_t l = 0; l < m->links; l++) {
+        snprintf(name, sizeof(name), "%zu%s%zu", d->link[l].from,
+                 d->link[l].one_way ? "->" : "-", d->link[l].to);
+        print_times(name, &m->link_service[l]);
+    }
+}
+
+static void print_routes(const struct machine *m)
+{
+    if (!m->links)
+        return;
+    printf("\nlinks on the way from each CPU node to memory\n%8s", "");
+    for (size_t j = 0; j < m->mem_nodes; j++)
+        printf(" %3zu", j);
+    putchar('\n');
+    for (size_t i = 0; i < m->cpu_nodes; i++) {
+        printf("%8zu", i);
+        for (size_t j = 0; j < m->mem_nodes; j++)
+            printf(" %3zu", m->route[i * m->mem_nodes + j].links);
+        putchar('\n');
+    }
+}
+
+static void print_human(const struct machine_description *d)
+{
+    const char *key;
+    json_t *value;
+
+    printf("%s\n", d->name);
+    if (d->source)
+        printf("%s\n", d->source);
+    json_object_foreach(d->calibration, key, value)
+        if (json_is_string(value))
+            printf("calibration %s: %s\n", key, json_string_value(value));
+    putchar('\n');
+    print_nodes(d->machine);
+    print_services(d);
+    print_routes(d->machine);
+}
+
+/* The description of FILE, which must fit TOPOLOGY; *STATUS says if it does.
+ * NULL when there is none, its reason printed. */
+static struct machine_description *load(struct topology *topology,
+                                        const char *file, int *status)
+{
+    struct errtext err = {""};
+    struct machine_description *d = machine_json_load(file, &err);
+
+    if (!d)
+        *status = ctl_fail(CTL_FAILED, "%s", err.text);
+    else if (topology_use_description(topology, d, &err) < 0)
+        *status = ctl_fail(CTL_FAILED, "%s: %s", file, err.text);
+    return d;
+}
+
+static int show(const char *file, bool json)
+{
+    struct errtext err = {""};
+    struct topology *topology = topology_new(NULL, &err);
+    struct machine_description *d;
+    int status = CTL_OK;
+
+    if (!topology)
+        return ctl_fail(CTL_FAILED, "%s", err.text);
+    d = file ? load(topology, file, &status) : topology_description(topology);
+    if (!d && status == CTL_OK)
+        status = ctl_fail(CTL_FAILED, "out of memory");
+    if (d && json) {
+        int rc = ctl_print_machine(d, NULL);
+        status = status == CTL_OK ? rc : status;
+    } else if (d) {
+        print_human(d);
+    }
+    machine_description_free(d);
+    topology_free(topology);
+    return status;
+}
+
+int ctl_machine(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"help", no_argument, NULL, 'h'},
+        {"json", no_argument, NULL, 'j'},
+        {0},
+    };
+    bool json = false;
+    int option;
+
+    optind = 0;
+    while ((option = getopt_long(argc, argv, ":hj", options, NULL)) != -1) {
+        if (option == 'h') {
+            ctl_machine_help(stdout);
+            return CTL_OK;
+        }
+        if (option != 'j')
+            return ctl_bad_option(argv[0], option, argv, options);
+        json = true;
+    }
+    if (optind + 1 < argc)
+        return ctl_fail(CTL_USAGE, "machine: %s: one argument too many",
+                        argv[optind + 1]);
+    return show(argv[optind], json);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Links between memory nodes, guessed from their distances. */
+
+#ifndef COSCHED_TOPOLOGY_LINKS_H
+#define COSCHED_TOPOLOGY_LINKS_H
+
+/* Concept
+ *
+ * The firmware tells distances (10: local) but not wires.  What is beyond the
+ * local distance is taken for the length of the way: two nodes with a third
+ * between them that is nearer to both, and over which the way is not much
+ * longer, have no link of their own but use that one's; all others have one.
+ *
+ *     HyperTransport, two hops    10 16 22   6 + 6 = 12: through a third node
+ *     ring of four packages       10 21 31   11 + 11 = 22 for 21: likewise
+ *     sub-NUMA clusters           10 11 21   no node is nearer to both: a full
+ *                                            mesh, clusters of two packages too
+ *     fully connected             10 21      a full mesh
+ *
+ * Of several nodes between, that with the shortest way is taken, the first of
+ * equals.  Only nodes with CPUs lie between others.  Asymmetric distances count
+ * with their mean.  Each link is one station for both directions (thesis
+ * 3.3.1).  It is a guess: the description can be edited.
+ */
+
+#include <stdint.h>
+
+#include "model/machine.h"
+#include "protocol/machine_json.h"
+
+#define TOPOLOGY_DETOUR 1.25 /* a way longer than this is none */
+
+/* Give MACHINE (its homes set, without links) links, default service times and
+ * routes from DISTANCE[mem_nodes * mem_nodes], row-major; NULL: all the same.
+ * *LINK gets their ends, [machine->links]; the caller frees it (NULL where
+ * there are none).  -1 with errno ENOMEM. */
+int topology_links(struct machine *machine, const uint64_t *distance,
+                   struct machine_link **link);
+
+#endif /* COSCHED_TOPOLOGY_LINKS_H */

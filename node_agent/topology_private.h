@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the files of the topology share. */
+
+#ifndef COSCHED_TOPOLOGY_PRIVATE_H
+#define COSCHED_TOPOLOGY_PRIVATE_H
+
+#include <hwloc.h>
+
+#include "node_agent/topology.h"
+
+struct topology {
+    hwloc_topology_t hwloc;
+    struct cosched_cpuset cpus;
+    struct machine *machine; /* of cores */
+    struct machine_link *link; /* [machine->links] */
+    int *cpu_node;           /* [machine->cpus] of all CPUs */
+    int *first;              /* [machine->cpus] first CPU of a CPU's core */
+    int *package;            /* [machine->cpus] */
+    size_t packages;
+};
+
+#endif /* COSCHED_TOPOLOGY_PRIVATE_H */
