@@ -69,6 +69,7 @@ struct job {
     struct section *section; /* present parallel section; NULL: none */
     struct section_list sections;
     uint64_t unattached_since_ns; /* 0: not live, or attached */
+    bool counted;          /* hardware counted for it in the last interval */
     size_t sections_ended; /* seen in processes that detached */
 
     /* scheduler: what it has */

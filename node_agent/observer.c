@@ -52,7 +52,7 @@ void observer_free(struct observer *o)
 
 /* A job without attached processes: serial while it may still attach, then
  * rigid, which counts as parallel because nobody knows. */
-static void classify_unattached(struct job *job,
+static void classify_unattached(const struct observer *o, struct job *job,
                                 const struct node_options *options,
                                 uint64_t now_ns)
 {
@@ -60,7 +60,10 @@ static void classify_unattached(struct job *job,
         job->unattached_since_ns = now_ns;
     job->rigid = now_ns - job->unattached_since_ns >= options->attach_ns;
     job->kind = job->rigid ? SECTION_PARALLEL : SECTION_SERIAL;
-    job->section = NULL;
+    /* Counters need no reports: what it does as a whole is one section. */
+    job->section = job->rigid && job->counted && counters_points(o->counters) == 1
+                       ? section_folded(&job->sections)
+                       : NULL;
 }
 
 /* Parallel as soon as one process is; serial once all have been for long. */
@@ -104,8 +107,8 @@ static bool any_good_process(const struct job *job)
     return false;
 }
 
-static void observe_job(struct job *job, const struct node_options *options,
-                        uint64_t now_ns)
+static void observe_job(const struct observer *o, struct job *job,
+                        const struct node_options *options, uint64_t now_ns)
 {
     size_t sections = job->sections_ended;
 
@@ -119,7 +122,7 @@ static void observe_job(struct job *job, const struct node_options *options,
     if (any_good_process(job))
         classify_attached(job, options, now_ns);
     else
-        classify_unattached(job, options, now_ns);
+        classify_unattached(o, job, options, now_ns);
     /* After a restart the count begins again with the reports. */
     if (sections > job->record.sections)
         job->record.sections = sections;
@@ -198,6 +201,7 @@ void observer_learn(const struct counters *counters,
     for (size_t i = 0; i < count; i++) {
         const struct observer_look *look = &looks[i];
         struct attribute_job *share = &shares[i];
+        look->job->counted = share->loop != NULL;
         if (share->energy_j > 0)
             look->job->record.energy_j += share->energy_j;
         if (look->section) {
@@ -312,7 +316,7 @@ void observer_update(struct observer *o, struct job_table *jobs,
                           : elapsed_ns);
         if (!job_live(j)) /* ends with this look */
             continue;
-        observe_job(j, options, now_ns);
+        observe_job(o, j, options, now_ns);
         if (room && !j->parked && !cpuset_empty(&j->cpus) &&
             j->changed_ns <= o->last_ns)
             add_look(o, count++, j, before);

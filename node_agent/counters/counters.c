@@ -30,6 +30,7 @@ struct counters {
     size_t count;
     void *progress; /* state of the fit from work */
     char names[NAMES_MAX];
+    size_t points; /* that a profile needs, as of the last news */
     struct sample *sample, *more;
 };
 
@@ -247,6 +248,20 @@ static void open_supplements(struct counters *c, bool automatic,
     }
 }
 
+static size_t find_points(const struct counters *c)
+{
+    struct counters_ability a[COUNTERS_METRICS];
+
+    counters_describe(c, a);
+    if (a[COUNTERS_CYCLES].can && a[COUNTERS_STALLED].can)
+        return 1;
+    /* Times of requests are needed to turn numbers of them into stalls. */
+    return c->setup.calibrated &&
+                   (a[COUNTERS_READ_MISSES].can || a[COUNTERS_JOB_TRAFFIC].can)
+               ? 1
+               : 2;
+}
+
 struct counters *counters_open(const char *specification,
                                const struct counters_setup *setup,
                                char *reason, size_t reason_size,
@@ -280,6 +295,7 @@ struct counters *counters_open(const char *specification,
         return NULL;
     }
     open_supplements(c, automatic, &r);
+    c->points = find_points(c);
     return c;
 }
 
@@ -334,16 +350,7 @@ void counters_describe(const struct counters *c,
 
 size_t counters_points(const struct counters *c)
 {
-    struct counters_ability a[COUNTERS_METRICS];
-
-    counters_describe(c, a);
-    if (a[COUNTERS_CYCLES].can && a[COUNTERS_STALLED].can)
-        return 1;
-    /* Times of requests are needed to turn numbers of them into stalls. */
-    return c->setup.calibrated &&
-                   (a[COUNTERS_READ_MISSES].can || a[COUNTERS_JOB_TRAFFIC].can)
-               ? 1
-               : 2;
+    return c->points;
 }
 
 /* ---- counting ----------------------------------------------------------- */
@@ -385,6 +392,8 @@ int counters_sample(struct counters *c, uint64_t elapsed_ns,
         if (i)
             sample_fill(c->sample, s);
     }
+    if (rc < 0)
+        c->points = find_points(c);
     *sample = c->sample;
     return rc;
 }

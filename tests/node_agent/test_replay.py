@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import Agent, BUILD, fake, need, wait_for
+from fakes import Agent, BUILD, Program, fake, need, wait_for
 
 CORES = 8
 SECONDS = 600  # of scripted counters
@@ -130,6 +130,26 @@ def check_counters(work):
     assert rhos[0] != rhos[1]
 
 
+def check_rigid(work):
+    """Who never attaches reports no work; counters tell what it does."""
+    counters = os.path.join(work, "script")
+    slot = f"0-{CORES - 1}"
+    with Agent(f"--counters=replay:{counters}", "--set",
+               "attach_timeout=100ms") as agent:
+        with Program(agent, 1, ["sleep", "1000"], cores=slot), \
+             Program(agent, 2, ["sleep", "1000"], cores=slot):
+            wait_for("profiles", lambda: known(agent, 1) and known(agent, 2))
+            for job in (agent.job(1), agent.job(2)):
+                assert job["state"] == "rigid", job
+                assert job["section"]["section"] == "short", job
+                # Half of the time stalled on one core is rho = 1, on more less.
+                assert 0.05 < job["section"]["rho"] < 1.01, job
+    with Agent("--counters=progress", "--set", "attach_timeout=100ms") as agent:
+        with Program(agent, 1, ["sleep", "1000"], cores=slot):
+            wait_for("rigid", lambda: agent.job(1)["state"] == "rigid")
+            assert agent.job(1)["section"] is None, agent.job(1)
+
+
 def check_differences(work, recorded):
     """A decision that was made otherwise is found; so is another policy's."""
     directory = os.path.join(work, "other")
@@ -210,6 +230,7 @@ def main():
     try:
         recorded = check_work(work)
         check_counters(work)
+        check_rigid(work)
         check_differences(work, recorded)
         check_bad(work, recorded)
     finally:
