@@ -216,6 +216,8 @@ static int record(struct agent *a, const struct message_request *request,
         if (request->dir[0] != '/')
             return errtext_set(err, EINVAL, "%.150s: not an absolute path",
                                request->dir);
+        if (scheduler_forget(a->scheduler) < 0)
+            return errtext_set(err, ENOMEM, "out of memory");
         if (journal_start(a->recorder, request->dir, a->topology, a->counters,
                           &a->options, &a->jobs, err) < 0)
             return -1;

@@ -450,6 +450,18 @@ static void decide(struct scheduler *s, const char *why)
     s->signature = signature_of(s, jobs, count, slice);
 }
 
+int scheduler_forget(struct scheduler *s)
+{
+    struct planner *fresh = planner_new(s->p.topology);
+
+    if (!fresh)
+        return -1;
+    planner_free(s->planner);
+    s->planner = fresh;
+    s->signature = 0;
+    return 0;
+}
+
 void scheduler_trigger(struct scheduler *s, const char *why)
 {
     observer_update(s->p.observer, s->p.jobs, s->p.options, host_now_ns(s->p.host));

@@ -51,6 +51,10 @@ void scheduler_trigger(struct scheduler *scheduler, const char *why);
 void scheduler_job_changed(struct scheduler *scheduler, struct job *job,
                            const char *why);
 
+/* Forget what the policy remembers, and plan anew at the next occasion.  -1 with
+ * errno ENOMEM, nothing forgotten. */
+int scheduler_forget(struct scheduler *scheduler);
+
 /* An epoch has passed: heartbeat, observe, enforce, decide if needed. */
 void scheduler_epoch(struct scheduler *scheduler);
 

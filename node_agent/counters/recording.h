@@ -17,8 +17,8 @@
  *       {"type": "decision", ...}  what a plan was made from, and the plan
  *       {"type": "end"}            last; missing after a crash
  *
- * Who records begins with a clean sheet (what was known of sections is
- * forgotten), so that a recording holds all that its decisions depend on.  Line
+ * Who records begins with a clean sheet (what was known of sections and what the
+ * policy remembers is forgotten), so that a recording holds all that its decisions depend on.  Line
  * by line: a recording that was cut off is good up to its last whole line.
  *
  * Version rule: a new member is no new version, another meaning is.
