@@ -42,6 +42,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/bounds.c \
 	%D%/policy/chromosome.c \
 	%D%/policy/chromosome.h \
+	%D%/policy/climb.c \
+	%D%/policy/climb.h \
 	%D%/policy/corun.c \
 	%D%/policy/describe.c \
 	%D%/policy/equal.c \
@@ -50,6 +52,7 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/fairness.c \
 	%D%/policy/greedy.c \
 	%D%/policy/hysteresis.c \
+	%D%/policy/moca.c \
 	%D%/policy/native.c \
 	%D%/policy/nupoco.c \
 	%D%/policy/options.c \

@@ -25,6 +25,7 @@ const struct policy *const policies[] = {
     &policy_amdahl,
     &policy_best_simple,
     &policy_corun,
+    &policy_moca,
     NULL,
 };
 
@@ -194,6 +195,7 @@ static enum model_status decide_fitted(const struct policy *policy,
     out->mode = proposal.mode;
     out->rotates = proposal.rotates;
     out->passive = proposal.passive;
+    out->periodic = policy->periodic || proposal.periodic;
     out->system_util = proposal.system_util;
     out->reason[0] = '\0';
     place(input, &proposal, out);

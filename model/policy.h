@@ -32,7 +32,10 @@
  *   - unit of allocation: a CPU node where the pool has at least as many
  *     whole CPU nodes as there are parallel jobs, else a core;
  *   - CPUs that a job has now stay with it where the counts allow it, and
- *     CPUs of one job are packed on as few CPU nodes as possible;
+ *     CPUs of one job are packed on as few CPU nodes as possible, near its
+ *     memory (model/placement.h); but moca divides CPU nodes and moves cores
+ *     where that is predicted to be better, and nupoco, while the situation
+ *     is the same, where the LLC is used unevenly;
  *   - fairness: of K jobs none is predicted to be slower than 1/K of its
  *     speed alone by more than a margin (option "fairness");
  *   - hysteresis: while the situation is the same, another division must be
@@ -126,6 +129,7 @@ struct policy_decision {
     bool rotates; /* turns: others run in the next slice */
     bool passive; /* native: threads that wait should sleep, not spin */
     bool kept;    /* hysteresis held the division that there was */
+    bool periodic; /* decide again in the next epoch, whatever happens */
     size_t moved; /* CPUs that get another owner (nobody included) */
     double system_util;             /* predicted NuUtil (thesis 4.7), or 0 */
     char reason[POLICY_REASON_MAX]; /* one sentence with its numbers */
@@ -160,7 +164,8 @@ struct policy_proposal {
     size_t *layout; /* [cpu_nodes * job_count] cores of job j on CPU node i at
                        i * job_count + j: its sums are CORES, and no CPU node
                        has more than the pool has there */
-    bool rotates, passive; /* as in the decision */
+    bool rotates, passive, periodic; /* as in the decision; a policy that is
+                                        periodic need not say so */
     bool own_rules; /* neither fairness nor hysteresis may change it */
     double system_util;
     double figure[6]; /* the policy's, from decide() to explain() */

@@ -358,6 +358,7 @@ static int decide(struct planner *p, struct plan *plan, struct errtext *err)
     p->mode = decision.mode;
     plan->turns |= decision.mode == POLICY_TURNS && decision.rotates;
     plan->native = decision.mode == POLICY_NATIVE;
+    plan->periodic = decision.periodic;
     if (p->mode == POLICY_SPACE)
         plan_repair(p->granted, p->count, p->owner, p->machine->cpus);
     else if (p->mode == POLICY_TURNS)

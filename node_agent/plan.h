@@ -51,6 +51,7 @@ struct plan_share {
 struct plan {
     const struct policy *policy; /* that decided */
     struct plan_share *share;    /* [count], the caller's */
+    bool periodic; /* make another one in the next epoch, whatever happens */
     bool turns;  /* jobs take turns; others run in the next slice */
     bool native; /* shares overlap: the kernel shares the time */
     char reason[POLICY_REASON_MAX + 64];

@@ -48,7 +48,7 @@ struct scheduler {
     bool turns;
     struct planner *planner;
     const struct policy *policy; /* that decided last */
-    bool periodic;  /* it decides in each epoch */
+    bool periodic;  /* there is a decision in each epoch */
     uint64_t epoch; /* number of the present one */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
     struct log_limit plan_errors;
@@ -437,7 +437,7 @@ static void decide(struct scheduler *s, const char *why)
         arm_turns(s, plan.turns, now_ns);
         bool taken_over = plan.policy != s->policy;
         s->policy = plan.policy;
-        s->periodic = plan.policy->periodic;
+        s->periodic = plan.periodic;
         /* A new reason for the same shares is worth knowing, too, unless
          * there is one in each epoch. */
         if (taken_over || differs(jobs, &plan, count) ||

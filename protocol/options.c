@@ -18,7 +18,8 @@
 
 const char *const options_policies[] = {
     "nupoco",      "greedy", "equal",       "batch", "native",
-    "scalability", "amdahl", "best-simple", "corun", NULL};
+    "scalability", "amdahl", "best-simple", "corun", "moca",
+    NULL};
 
 enum option_type {
     OPTION_POLICY,   /* char[OPTIONS_POLICY_MAX] */

@@ -229,3 +229,15 @@ enum model_status evolution_run(struct evolution *e,
     result->judged = e->judged;
     return MODEL_OK;
 }
+
+enum model_status evolution_judge(struct evolution *e, const size_t *layout,
+                                  struct chromosome *worth)
+{
+    struct chromosome *spare = &e->one[EVOLUTION_POPULATION];
+
+    chromosome_from_layout(e->judge, layout, spare->gene);
+    enum model_status status = chromosome_evaluate(e->judge, spare);
+    *worth = *spare;
+    worth->gene = NULL;
+    return status;
+}

@@ -64,4 +64,10 @@ enum model_status evolution_run(struct evolution *evolution,
                                 const struct evolution_input *input,
                                 struct evolution_result *result);
 
+/* Judge LAYOUT in the space of the last evolution, which must still be there;
+ * *WORTH gets no genes. */
+enum model_status evolution_judge(struct evolution *evolution,
+                                  const size_t *layout,
+                                  struct chromosome *worth);
+
 #endif /* COSCHED_MODEL_POLICY_EVOLUTION_H */

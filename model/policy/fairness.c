@@ -18,18 +18,17 @@ struct balance {
     size_t unit;
 };
 
-/* Turn the speeds alone into the least that is fair. */
-static void scale_bounds(struct balance *b)
+void fairness_bounds(const struct policy_input *input, double *speed)
 {
-    double margin = b->in->options[POLICY_FAIRNESS], weights = 0;
-    size_t count = b->in->job_count;
+    double margin = input->options[POLICY_FAIRNESS], weights = 0;
+    size_t count = input->job_count;
 
     for (size_t j = 0; j < count; j++)
-        weights += b->in->jobs[j].weight;
+        weights += input->jobs[j].weight;
     for (size_t j = 0; j < count; j++) {
         double equal = 1 / (double)count;
-        double share = b->in->jobs[j].weight / weights;
-        b->bound[j] *= (1 - margin) * (share < equal ? share : equal);
+        double share = input->jobs[j].weight / weights;
+        speed[j] *= (1 - margin) * (share < equal ? share : equal);
     }
 }
 
@@ -122,7 +121,7 @@ enum model_status fairness_apply(const struct policy_input *input,
         status = proposal->placed
                      ? predict_counts(input, proposal->layout, NULL, ws->speed)
                      : predict_cores(input, proposal->cores, NULL, ws->speed);
-    scale_bounds(&b);
+    fairness_bounds(input, b.bound);
     while (status == MODEL_OK && !done)
         status = step(&b, moved, job, &done);
     if (*moved)

@@ -1,18 +1,240 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
 /* Policy "nupoco": NuPoCo's two steps, greedy number of cores, then adaptive
- * placement.  The second step (thesis algorithm 3) swaps cores between CPU
- * nodes by their measured LLC accesses; counters that cannot see the LLC, as
- * `progress`, give it nothing to work on, and the placement is then the common
- * one of model/placement.h. */
+ * placement.  While the situation is that of the last decision, each further
+ * one is a step of thesis algorithm 3 (model/adaptive.h): cores change places
+ * between CPU nodes by their measured LLC accesses, and no job gains or loses
+ * one.  Counters that cannot see the LLC, as `progress`, give it nothing to
+ * work on; the placement is then the common one of model/placement.h. */
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/adaptive.h"
+#include "model/policy/predict.h"
 #include "model/policy/shares.h"
+#include "model/policy/state.h"
+#include "model/policy/workspace.h"
+
+/* A profile whose rates changed by more than this calls for other numbers of
+ * cores rather than for other places. */
+#define DRIFT 0.05
+
+/* Index into policy_input.options. */
+enum { PLACEMENT = POLICY_OWN, THRESHOLD, SWAP };
+enum { ADAPTIVE, COMMON };
+
+static const struct policy_option options[] = {
+    {"placement", "swap cores by LLC use between decisions, or leave them",
+     ADAPTIVE, 0, 1, "adaptive|common"},
+    {"threshold", "ratio of LLC accesses of two CPU nodes that calls for a swap",
+     ADAPTIVE_THRESHOLD, 1, 100, NULL},
+    {"swap", "cores that change places at once", ADAPTIVE_CORES, 1, 64, NULL},
+    {NULL, NULL, 0, 0, 0, NULL},
+};
+
+/* Of policy_proposal.figure, behind those of greedy_dop(). */
+enum { ADAPTED = 2, SWAPS, CORES, FIRST };
+
+struct nupoco {
+    double *access, *miss; /* [cpu_nodes * POLICY_MAX_JOBS] */
+    struct adaptive_swap *swap; /* [cpu_nodes] */
+    size_t *order;              /* [cpu_nodes] */
+    size_t jobs; /* of the last greedy decision */
+    uint32_t id[POLICY_MAX_JOBS];
+    double rate[POLICY_MAX_JOBS]; /* requests per us of all memory nodes */
+};
+
+static void nupoco_free(void *memory)
+{
+    struct nupoco *n = memory;
+
+    free(n->access);
+    free(n->swap);
+    free(n->order);
+    free(n);
+}
+
+static void *nupoco_init(const struct machine *machine)
+{
+    size_t nodes = machine->cpu_nodes, cells = nodes * POLICY_MAX_JOBS;
+    struct nupoco *n = calloc(1, sizeof(*n));
+
+    if (!n)
+        return NULL;
+    n->access = calloc(2 * cells, sizeof(*n->access));
+    n->swap = calloc(nodes, sizeof(*n->swap));
+    n->order = calloc(nodes, sizeof(*n->order));
+    if (!n->access || !n->swap || !n->order) {
+        nupoco_free(n);
+        return NULL;
+    }
+    n->miss = n->access + cells;
+    return n;
+}
+
+/* ---- the same jobs as before? ------------------------------------------- */
+
+static double rate_of(const struct policy_job *job)
+{
+    double sum = 0;
+
+    for (size_t m = 0; job->profile && m < job->profile->mem_nodes; m++)
+        sum += job->profile->rate[m].mrr_per_us;
+    return sum;
+}
+
+static void remember(struct nupoco *n, const struct policy_input *in)
+{
+    n->jobs = in->job_count;
+    for (size_t j = 0; j < in->job_count; j++) {
+        n->id[j] = in->jobs[j].id;
+        n->rate[j] = rate_of(&in->jobs[j]);
+    }
+}
+
+static bool drifted(const struct nupoco *n, const struct policy_job *job)
+{
+    double now = rate_of(job);
+
+    for (size_t j = 0; j < n->jobs; j++)
+        if (n->id[j] == job->id)
+            return fabs(now - n->rate[j]) > DRIFT * fmax(now, n->rate[j]);
+    return true;
+}
+
+static bool settled(const struct nupoco *n, const struct policy_input *in)
+{
+    if (!in->state || !state_same(in->state, in) || predict_unknown(in))
+        return false;
+    for (size_t j = 0; j < in->job_count; j++)
+        if (drifted(n, &in->jobs[j]))
+            return false;
+    return true;
+}
+
+/* True when counters see the LLC, so that there will be something to go by.
+ * Without, further decisions would only repeat the first. */
+static bool seen(const struct policy_input *in)
+{
+    for (size_t j = 0; j < in->job_count; j++)
+        if (in->jobs[j].kind == SECTION_PARALLEL &&
+            !(in->jobs[j].profile && in->jobs[j].profile->llc_per_us > 0))
+            return false;
+    return in->job_count > 1;
+}
+
+/* ---- algorithm 3 -------------------------------------------------------- */
+
+/* Present places into LAYOUT, and what was measured there.  A job in a serial
+ * section whose cache use nobody counts is taken to have none. */
+static void measure(const struct policy_input *in, struct nupoco *n,
+                    size_t *layout)
+{
+    size_t jobs = in->job_count;
+
+    memset(layout, 0, in->machine->cpu_nodes * jobs * sizeof(*layout));
+    for (size_t cpu = 0; cpu < in->machine->cpus; cpu++)
+        if (in->owner[cpu] >= 0)
+            layout[(size_t)in->machine->cpu_node[cpu] * jobs +
+                   (size_t)in->owner[cpu]]++;
+    for (size_t j = 0; j < jobs; j++) {
+        const struct policy_facts *facts = in->jobs[j].facts;
+        double unknown = in->jobs[j].kind == SECTION_SERIAL ? 0 : NAN;
+        for (size_t i = 0; i < in->machine->cpu_nodes; i++) {
+            double access = facts && facts->llc_access ? facts->llc_access[i]
+                                                       : NAN;
+            n->access[i * jobs + j] = isnan(access) ? unknown : access;
+            n->miss[i * jobs + j] =
+                facts && facts->llc_miss ? facts->llc_miss[i] : NAN;
+        }
+    }
+}
+
+/* One step into PROPOSAL; false when there is nothing to go by. */
+static bool adapt(const struct policy_input *in, struct nupoco *n,
+                  struct policy_proposal *proposal)
+{
+    struct adaptive_input step = {
+        .cpu_nodes = in->machine->cpu_nodes,
+        .jobs = in->job_count,
+        .pool = in->workspace->pool,
+        .access = n->access,
+        .miss = n->miss,
+        .threshold = in->options[THRESHOLD],
+        .cores = (size_t)in->options[SWAP],
+    };
+
+    measure(in, n, proposal->layout);
+    if (!adaptive_possible(&step, proposal->layout))
+        return false;
+    size_t swaps = adaptive_step(&step, proposal->layout, n->swap, n->order);
+    proposal->figure[ADAPTED] = 1;
+    proposal->figure[SWAPS] = (double)swaps;
+    for (size_t s = 0; s < swaps; s++)
+        proposal->figure[CORES] += (double)n->swap[s].cores;
+    if (swaps)
+        proposal->figure[FIRST] =
+            fmin(n->swap[0].busy_access / n->swap[0].idle_access, 999);
+    for (size_t j = 0; j < in->job_count; j++) {
+        proposal->cores[j] = 0;
+        for (size_t i = 0; i < in->machine->cpu_nodes; i++)
+            proposal->cores[j] += proposal->layout[i * in->job_count + j];
+    }
+    proposal->placed = proposal->own_rules = true;
+    return true;
+}
+
+/* ---- the policy --------------------------------------------------------- */
+
+static enum model_status nupoco_decide(const struct policy_input *in,
+                                       void *memory,
+                                       struct policy_proposal *proposal)
+{
+    struct system_result result;
+    struct nupoco *n = memory;
+
+    proposal->periodic = in->options[PLACEMENT] == ADAPTIVE && seen(in);
+    if (in->options[PLACEMENT] != ADAPTIVE || !settled(n, in) ||
+        !adapt(in, n, proposal)) {
+        remember(n, in);
+        return greedy_dop(in, NULL, proposal);
+    }
+    enum model_status status = predict_begin(in);
+    if (status == MODEL_OK)
+        status = predict_counts(in, proposal->layout, &result, NULL);
+    proposal->system_util = status == MODEL_OK ? result.utilisation : 0;
+    return status;
+}
+
+static void nupoco_explain(const struct policy_input *in,
+                           const struct policy_proposal *proposal, char *text,
+                           size_t size)
+{
+    const double *figure = proposal->figure;
+
+    if (!(figure[ADAPTED] > 0))
+        greedy_explain(in, proposal, text, size);
+    else if (figure[SWAPS] > 0)
+        snprintf(text, size, "%.0f cores change places between %.0f CPU "
+                             "nodes, of which the busiest has %.1f times the "
+                             "LLC accesses of the idlest",
+                 2 * figure[CORES], 2 * figure[SWAPS], figure[FIRST]);
+    else
+        snprintf(text, size, "no swap of cores would even out the LLC "
+                             "accesses of CPU nodes further");
+}
 
 const struct policy policy_nupoco = {
     .name = "nupoco",
     .help = "greedy by predicted system utilisation, then placement by LLC use",
+    .options = options,
     .profiles = true,
-    .decide = greedy_dop,
+    .init = nupoco_init,
+    .free = nupoco_free,
+    .decide = nupoco_decide,
     .value = greedy_value,
-    .explain = greedy_explain,
+    .explain = nupoco_explain,
 };

@@ -22,6 +22,9 @@ enum model_status fairness_apply(const struct policy_input *input,
                                  struct policy_proposal *proposal,
                                  size_t *moved, size_t *job);
 
+/* Turn SPEED[job_count], of each job alone, into the least that is fair. */
+void fairness_bounds(const struct policy_input *input, double *speed);
+
 /* Hysteresis.  When the situation is that of the last decision and POLICY's
  * value of PROPOSAL exceeds that of the present division by less than the
  * option says, PROPOSAL becomes the present division.  *GAIN receives what

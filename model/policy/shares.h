@@ -27,6 +27,6 @@ void greedy_explain(const struct policy_input *input,
 
 extern const struct policy policy_nupoco, policy_greedy, policy_equal,
     policy_batch, policy_native, policy_scalability, policy_amdahl,
-    policy_best_simple, policy_corun;
+    policy_best_simple, policy_corun, policy_moca;
 
 #endif /* COSCHED_MODEL_SHARES_H */

@@ -24,10 +24,14 @@
 #define PLACEMENT_REFERENCE_US 1500.0
 #define MOCA_REFERENCE_US 17300.0
 #define MOCA_GENERATIONS 200
+#define MOCA_NODES 32 /* beyond, it takes longer than one likes to wait */
 #define BATCHES 25
 #define BATCH_US 400.0 /* long enough for the clock, short enough to wait */
 #define MAX_CPUS 1024
 #define MAX_NODES 256
+
+enum { NUPOCO, MOCA, POLICIES };
+static const char *const names[POLICIES] = {"nupoco", "moca"};
 
 struct bench {
     struct machine *machine;
@@ -40,6 +44,7 @@ struct bench {
     struct system_workspace *system;
     struct system_input input;
     struct policy_workspace *workspace;
+    struct policy_state *state[POLICIES];
     struct chromosome_space space;
     struct evolution *evolution;
 };
@@ -87,6 +92,10 @@ static void init(struct bench *b, size_t nodes, size_t cores, size_t count)
     b->input = (struct system_input){
         b->machine, count, (const struct workload *const *)b->profile,
         b->weight,  b->cores, MVA_AUTOMATIC};
+    for (size_t p = 0; p < POLICIES; p++)
+        if (!(b->state[p] = policy_state_new(policy_find(names[p]),
+                                             b->machine)))
+            abort();
     if (!b->system || !b->workspace ||
         system_prepare(b->system, &b->input) != MODEL_OK)
         abort();
@@ -120,6 +129,8 @@ static void init_evolution(struct bench *b)
 static void release(struct bench *b)
 {
     evolution_free(b->evolution);
+    for (size_t p = 0; p < POLICIES; p++)
+        policy_state_free(b->state[p]);
     for (size_t j = 0; j < b->count; j++)
         workload_free(b->profile[j]);
     policy_workspace_free(b->workspace);
@@ -141,16 +152,27 @@ static bool solve(struct bench *b)
     return system_solve(&b->input, &result, NULL) == MODEL_OK;
 }
 
-static bool decide(struct bench *b)
+static bool decide_with(struct bench *b, size_t which)
 {
     struct policy_input input = {.machine = b->machine,
                                  .jobs = b->jobs,
                                  .job_count = b->count,
                                  .owner = b->before,
-                                 .workspace = b->workspace};
+                                 .workspace = b->workspace,
+                                 .state = b->state[which]};
     struct policy_decision out = {.owner = b->after};
 
-    return policy_decide(policy_find("nupoco"), &input, &out) == MODEL_OK;
+    return policy_decide(policy_find(names[which]), &input, &out) == MODEL_OK;
+}
+
+static bool decide_nupoco(struct bench *b)
+{
+    return decide_with(b, NUPOCO);
+}
+
+static bool decide_moca(struct bench *b)
+{
+    return decide_with(b, MOCA);
 }
 
 static bool evolve(struct bench *b)
@@ -266,7 +288,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         init(&b, sizes[i][0], sizes[i][1], sizes[i][2]);
         double one = measure(predict, &b), anew = measure(solve, &b);
-        double all = measure(decide, &b);
+        double all = measure(decide_nupoco, &b);
         if (one < 0 || anew < 0 || all < 0) {
             fprintf(stderr, "bench_model: the model failed\n");
             rc = EXIT_FAILURE;
@@ -274,6 +296,9 @@ int main(int argc, char **argv)
         print(file, "NuUtil", sizes[i], one, anew, i ? one / last[0] : 0);
         print(file, "decision", sizes[i], all, REFERENCE_US,
               i ? all / last[1] : 0);
+        if (sizes[i][0] <= MOCA_NODES)
+            print(file, "decision of moca", sizes[i], measure(decide_moca, &b),
+                  REFERENCE_US, 0);
         last[0] = one;
         last[1] = all;
         release(&b);

@@ -4,6 +4,7 @@
 if HAVE_CMOCKA
 model_units = \
 	%D%/test_adaptive \
+	%D%/test_climb \
 	%D%/test_closed \
 	%D%/test_cputime \
 	%D%/test_evolution \
@@ -18,6 +19,8 @@ model_units = \
 	%D%/test_placement \
 	%D%/test_policy \
 	%D%/test_policy_each \
+	%D%/test_policy_moca \
+	%D%/test_policy_nupoco \
 	%D%/test_policy_rules \
 	%D%/test_predict \
 	%D%/test_station \
@@ -32,6 +35,10 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_adaptive_SOURCES = %D%/test_adaptive.c %D%/near.h
 %C%_test_adaptive_CPPFLAGS = $(model_unit_flags)
 %C%_test_adaptive_LDADD = $(model_unit_libs)
+
+%C%_test_climb_SOURCES = %D%/test_climb.c %D%/near.h
+%C%_test_climb_CPPFLAGS = $(model_unit_flags)
+%C%_test_climb_LDADD = $(model_unit_libs)
 
 %C%_test_closed_SOURCES = %D%/test_closed.c %D%/near.h
 %C%_test_closed_CPPFLAGS = $(model_unit_flags)
@@ -91,6 +98,14 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_policy_each_CPPFLAGS = $(model_unit_flags)
 %C%_test_policy_each_LDADD = $(model_unit_libs)
 
+%C%_test_policy_moca_SOURCES = %D%/test_policy_moca.c %D%/near.h
+%C%_test_policy_moca_CPPFLAGS = $(model_unit_flags)
+%C%_test_policy_moca_LDADD = $(model_unit_libs)
+
+%C%_test_policy_nupoco_SOURCES = %D%/test_policy_nupoco.c %D%/near.h
+%C%_test_policy_nupoco_CPPFLAGS = $(model_unit_flags)
+%C%_test_policy_nupoco_LDADD = $(model_unit_libs)
+
 %C%_test_policy_rules_SOURCES = %D%/test_policy_rules.c %D%/mix.h %D%/near.h
 %C%_test_policy_rules_CPPFLAGS = $(model_unit_flags)
 %C%_test_policy_rules_LDADD = $(model_unit_libs)
@@ -120,8 +135,9 @@ TESTS += %D%/test_fit
 endif
 endif
 
-EXTRA_PROGRAMS += %D%/bench_model
-CLEANFILES += %D%/bench_model$(EXEEXT) bench/bench-model.json
+EXTRA_PROGRAMS += %D%/bench_model %D%/bench_search
+CLEANFILES += %D%/bench_model$(EXEEXT) bench/bench-model.json \
+	%D%/bench_search$(EXEEXT) bench/bench-search.json
 %C%_bench_model_SOURCES = %D%/bench_model.c
 %C%_bench_model_LDADD = model/libmodel.la
 
@@ -129,4 +145,11 @@ bench-model: %D%/bench_model$(EXEEXT)
 	$(AM_V_at)$(MKDIR_P) bench
 	$(AM_V_at)%D%/bench_model$(EXEEXT) bench/bench-model.json
 
-.PHONY: bench-model
+%C%_bench_search_SOURCES = %D%/bench_search.c
+%C%_bench_search_LDADD = model/libmodel.la
+
+bench-search: %D%/bench_search$(EXEEXT)
+	$(AM_V_at)$(MKDIR_P) bench
+	$(AM_V_at)%D%/bench_search$(EXEEXT) bench/bench-search.json
+
+.PHONY: bench-model bench-search

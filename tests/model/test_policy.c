@@ -130,6 +130,14 @@ static void test_weights(void **state)
     mix_free(&mix);
 }
 
+/* The exception: it may divide CPU nodes, and move cores for that, where the
+ * prediction is better; from elsewhere its search may find a better division,
+ * which takes the hysteresis of a policy with memory to hold. */
+static bool places_cores(const struct policy *policy)
+{
+    return strcmp(policy->name, "moca") == 0;
+}
+
 /* As many whole CPU nodes as jobs: nobody gets a part of one. */
 static void test_unit_is_a_node(void **state)
 {
@@ -138,6 +146,8 @@ static void test_unit_is_a_node(void **state)
         for (size_t jobs = 1; jobs <= 4; jobs++) {
             struct mix mix;
             int owner[MAX_CPUS];
+            if (places_cores(*p))
+                continue;
             mix_init(&mix, 4, 4, jobs);
             for (size_t j = 0; j < jobs; j++)
                 set_rho(&mix, j, 0.2 * (double)j);
@@ -305,7 +315,7 @@ static void test_rules(void **state)
             check_counts(&mix, owner);
         else
             check_others(&mix, owner, out.mode);
-        if (out.mode != POLICY_NATIVE)
+        if (out.mode != POLICY_NATIVE && !places_cores(policy))
             check_kept(&mix, owner);
         assert_memory_equal(owner, again, size);
         assert_string_equal(out.reason, same.reason);
@@ -313,7 +323,8 @@ static void test_rules(void **state)
         /* The same mix again moves nothing. */
         memcpy(mix.owner, owner, size);
         decided(policy->name, &mix, settled);
-        assert_memory_equal(owner, settled, size);
+        if (!places_cores(policy))
+            assert_memory_equal(owner, settled, size);
         mix_free(&mix);
     }
 }

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Local search over layouts. */
+
+#include "model/policy/climb.h"
+
+#include <math.h>
+#include <string.h>
+
+struct climber {
+    const struct climb_input *in;
+    size_t *layout;
+    struct climb_result result;
+    bool stop; /* no looks left, or no value */
+};
+
+static size_t *cell(const struct climber *c, size_t i, size_t j)
+{
+    return &c->layout[i * c->in->jobs + j];
+}
+
+static size_t total(const struct climber *c, size_t j)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < c->in->cpu_nodes; i++)
+        sum += *cell(c, i, j);
+    return sum;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool alike(const struct climber *c, size_t i, size_t k)
+{
+    return (!c->in->kind || c->in->kind[k] == c->in->kind[i]) &&
+           memcmp(cell(c, k, 0), cell(c, i, 0),
+                  c->in->jobs * sizeof(*c->layout)) == 0;
+}
+
+/* Find the looks of all CPU nodes.  Steps make them stale, but the sweep that
+ * ends the search takes none. */
+static void find_looks(struct climber *c)
+{
+    for (size_t i = 0; i < c->in->cpu_nodes; i++) {
+        size_t k = 0;
+        while (k < i && (c->in->room[k].copies || !alike(c, i, k)))
+            k++;
+        c->in->room[i] = (struct climb_look){.first = k};
+        for (size_t n = k; n < i; n++)
+            c->in->room[i].copies += c->in->room[n].first == k;
+    }
+}
+
+/* Sizes of a step of up to MOST cores: all, half, one.  0 after the last. */
+static size_t smaller(size_t size, size_t most)
+{
+    size_t half = (most + 1) / 2;
+
+    return size > half ? half : size > 1 ? 1 : 0;
+}
+
+/* Judge the layout; true when it is better than what was. */
+static bool gains(struct climber *c)
+{
+    if (c->result.looks == c->in->looks) {
+        c->stop = true;
+        return false;
+    }
+    double value = c->in->value(c->in->arg, c->layout);
+    c->result.looks++;
+    c->stop |= isnan(value);
+    if (!(value > c->result.value + c->in->gain))
+        return false;
+    c->result.value = value;
+    c->result.steps++;
+    return true;
+}
+
+static void carry(struct climber *c, size_t i, size_t from, size_t to,
+                  size_t count)
+{
+    *cell(c, i, from) -= count;
+    *cell(c, i, to) += count;
+}
+
+/* Job A hands cores on CPU node I to B. */
+static bool give(struct climber *c, size_t i, size_t a, size_t b)
+{
+    size_t spare = total(c, a) - c->in->min[a];
+    size_t most = least(*cell(c, i, a),
+                        least(spare, c->in->max[b] - total(c, b)));
+
+    for (size_t n = most; n && !c->stop; n = smaller(n, most)) {
+        carry(c, i, a, b, n);
+        if (gains(c))
+            return true;
+        carry(c, i, b, a, n);
+    }
+    return false;
+}
+
+/* Job A's cores on CPU node I against B's on K. */
+static bool swap(struct climber *c, size_t i, size_t a, size_t k, size_t b)
+{
+    size_t most = least(*cell(c, i, a), *cell(c, k, b));
+
+    for (size_t n = most; n && !c->stop; n = smaller(n, most)) {
+        carry(c, i, a, b, n);
+        carry(c, k, b, a, n);
+        if (gains(c))
+            return true;
+        carry(c, k, a, b, n);
+        carry(c, i, b, a, n);
+    }
+    return false;
+}
+
+static bool give_all(struct climber *c)
+{
+    bool better = false;
+
+    for (size_t i = 0; i < c->in->cpu_nodes; i++) {
+        if (c->in->room[i].copies)
+            continue;
+        for (size_t a = 0; a < c->in->jobs; a++)
+            for (size_t b = 0; b < c->in->jobs && *cell(c, i, a); b++)
+                better |= a != b && give(c, i, a, b);
+    }
+    return better;
+}
+
+/* All swaps of CPU nodes I and K > I. */
+static bool swap_nodes(struct climber *c, size_t i, size_t k)
+{
+    bool better = false;
+
+    for (size_t a = 0; a < c->in->jobs; a++)
+        for (size_t b = 0; b < c->in->jobs && *cell(c, i, a); b++)
+            better |= a != b && *cell(c, k, b) && swap(c, i, a, k, b);
+    return better;
+}
+
+/* Of each pair of looks one pair of CPU nodes, of a look with itself too. */
+static bool swap_all(struct climber *c)
+{
+    const struct climb_look *look = c->in->room;
+    bool better = false;
+
+    for (size_t i = 0; i < c->in->cpu_nodes; i++)
+        for (size_t k = i + 1; k < c->in->cpu_nodes && !c->stop; k++)
+            if (!look[i].copies &&
+                (!look[k].copies ||
+                 (look[k].copies == 1 && look[k].first == i)))
+                better |= swap_nodes(c, i, k);
+    return better;
+}
+
+struct climb_result climb(const struct climb_input *in, size_t *layout)
+{
+    struct climber c = {.in = in, .layout = layout};
+    bool better = true;
+
+    c.result.value = in->value(in->arg, layout);
+    c.result.looks = 1;
+    c.stop = isnan(c.result.value);
+    while (better && !c.stop) {
+        find_looks(&c);
+        better = give_all(&c);
+        better |= swap_all(&c);
+    }
+    c.result.converged = !c.stop;
+    return c.result;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Local search: steps, bounds, convergence. */
+
+#include "tests/model/near.h"
+
+#include "model/policy/climb.h"
+
+#define NODES 3
+#define JOBS 3
+#define CELLS (NODES * JOBS)
+
+struct world {
+    size_t min[JOBS], max[JOBS];
+    size_t layout[CELLS];
+    struct climb_look room[NODES];
+    const double *weight; /* [CELLS] of a core, for linear() */
+    size_t calls;
+    struct climb_input in;
+};
+
+/* Each core is worth its place. */
+static double linear(void *arg, const size_t *layout)
+{
+    struct world *w = arg;
+    double sum = 0;
+
+    w->calls++;
+    for (size_t c = 0; c < CELLS; c++)
+        sum += w->weight[c] * (double)layout[c];
+    return sum;
+}
+
+static double fail_third(void *arg, const size_t *layout)
+{
+    struct world *w = arg;
+
+    (void)layout;
+    return ++w->calls < 3 ? 1 : NAN;
+}
+
+/* Four cores of each CPU node, those of node i are job i's. */
+static void setup(struct world *w)
+{
+    *w = (struct world){.layout = {4, 0, 0, 0, 4, 0, 0, 0, 4}};
+    for (size_t j = 0; j < JOBS; j++) {
+        w->min[j] = 1;
+        w->max[j] = 12;
+    }
+    w->in = (struct climb_input){.cpu_nodes = NODES,
+                                 .jobs = JOBS,
+                                 .min = w->min,
+                                 .max = w->max,
+                                 .value = linear,
+                                 .arg = w,
+                                 .looks = 10000,
+                                 .room = w->room};
+}
+
+static void assert_layout(const struct world *w, const size_t *expected)
+{
+    for (size_t c = 0; c < CELLS; c++)
+        if (w->layout[c] != expected[c])
+            fail_msg("CPU node %zu, job %zu: %zu cores, not %zu", c / JOBS,
+                     c % JOBS, w->layout[c], expected[c]);
+}
+
+/* Everything goes where it is worth most, but for the minima. */
+static void test_gifts(void **state)
+{
+    static const double weight[CELLS] = {3, 1, 1, 3, 1, 1, 3, 1, 1};
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    w.weight = weight;
+    struct climb_result result = climb(&w.in, w.layout);
+    assert_true(result.converged);
+    assert_near(result.value, 3 * 10 + 2, 1e-12);
+    assert_int_equal(result.looks, w.calls);
+    assert_true(result.steps > 0);
+    setup(&w);
+    w.weight = weight;
+    w.max[0] = 6;
+    w.min[2] = 3;
+    result = climb(&w.in, w.layout);
+    assert_near(result.value, 3 * 6 + 6, 1e-12);
+    assert_true(w.layout[2] + w.layout[5] + w.layout[8] >= 3);
+}
+
+/* Numbers of cores are fixed: only swaps bring jobs home. */
+static void test_swaps(void **state)
+{
+    static const double weight[CELLS] = {0, 0, 1, 1, 0, 0, 0, 1, 0};
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    w.weight = weight;
+    for (size_t j = 0; j < JOBS; j++)
+        w.min[j] = w.max[j] = 4;
+    struct climb_result result = climb(&w.in, w.layout);
+    assert_true(result.converged);
+    assert_layout(&w, (size_t[]){0, 0, 4, 4, 0, 0, 0, 4, 0});
+}
+
+/* Mixed alike everywhere: two such CPU nodes can still be sorted out. */
+static void test_alike(void **state)
+{
+    static const double weight[CELLS] = {1, 0, 0, 0, 1, 0, 0, 1, 0};
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    w.weight = weight;
+    memcpy(w.layout, (size_t[]){2, 2, 0, 2, 2, 0, 2, 2, 0}, sizeof(w.layout));
+    w.min[2] = w.max[2] = 0;
+    w.min[0] = w.max[0] = w.min[1] = w.max[1] = 6;
+    climb(&w.in, w.layout);
+    assert_layout(&w, (size_t[]){4, 0, 0, 0, 4, 0, 2, 2, 0});
+}
+
+/* CPU nodes of different kinds are both tried. */
+static void test_kinds(void **state)
+{
+    static const double weight[CELLS] = {0, 0, 0, 0, 9, 0, 0, 0, 0};
+    static const size_t kind[NODES] = {0, 1, 0};
+    struct world w;
+
+    (void)state;
+    for (size_t known = 0; known < 2; known++) {
+        setup(&w);
+        w.weight = weight;
+        memcpy(w.layout, (size_t[]){4, 0, 0, 4, 0, 0, 0, 4, 0},
+               sizeof(w.layout));
+        w.min[2] = 0;
+        w.in.kind = known ? kind : NULL;
+        struct climb_result result = climb(&w.in, w.layout);
+        assert_near(result.value, known ? 36 : 0, 1e-12);
+    }
+}
+
+static void test_ends(void **state)
+{
+    static const double weight[CELLS] = {3, 1, 1, 3, 1, 1, 3, 1, 1};
+    struct world w;
+
+    (void)state;
+    for (size_t looks = 1; looks < 6; looks++) {
+        setup(&w);
+        w.weight = weight;
+        w.in.looks = looks;
+        struct climb_result result = climb(&w.in, w.layout);
+        assert_false(result.converged);
+        assert_int_equal(w.calls, looks);
+        double value = result.value; /* is that of the layout */
+        assert_near(linear(&w, w.layout), value, 1e-12);
+    }
+    setup(&w);
+    w.in.value = fail_third;
+    assert_false(climb(&w.in, w.layout).converged);
+    assert_int_equal(w.calls, 3);
+    assert_layout(&w, (size_t[]){4, 0, 0, 0, 4, 0, 0, 0, 4});
+    /* Steps that gain too little are none. */
+    setup(&w);
+    w.weight = weight;
+    w.in.gain = 1000;
+    assert_int_equal(climb(&w.in, w.layout).steps, 0);
+    assert_layout(&w, (size_t[]){4, 0, 0, 0, 4, 0, 0, 0, 4});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gifts), cmocka_unit_test(test_swaps),
+        cmocka_unit_test(test_alike), cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_ends),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
