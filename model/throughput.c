@@ -31,6 +31,9 @@
 #define PRECISE 1.15
 #define EDGE_STEPS 40
 
+#define LADDER_STEPS 14
+#define LADDER_ENOUGH 0.05 /* difference that a few samples show */
+
 /* ---- series ------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
@@ -306,30 +309,78 @@ bool throughput_matters(const struct throughput_rho *fit, size_t most)
     return false;
 }
 
+/* Hypotheses: rho in steps, and the logarithm of each one's speedup. */
+struct ladder {
+    size_t steps;
+    double rho[LADDER_STEPS];
+};
+
+static void climb(const struct ladder *l, size_t cores, double *speed)
+{
+    for (size_t k = 0; k < l->steps; k++)
+        speed[k] = log(station_speedup(cores, l->rho[k]));
+}
+
+/* How well two DoPs of speeds A and B tell step K from the next one: their ratio
+ * changes by so much, and by more than enough is not better. */
+static double told(const double *a, const double *b, size_t k)
+{
+    return fmin(fabs((a[k + 1] - b[k + 1]) - (a[k] - b[k])), LADDER_ENOUGH);
+}
+
+static double sum_told(const struct ladder *l, const double *speed,
+                       double (*known)[LADDER_STEPS], size_t have,
+                       const double *before)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k + 1 < l->steps; k++) {
+        double best = before[k];
+        for (size_t i = 0; i < have; i++)
+            best = fmax(best, told(speed, known[i], k));
+        sum += best - before[k];
+    }
+    return sum;
+}
+
+static bool contains(const size_t *cores, size_t have, size_t n)
+{
+    for (size_t i = 0; i < have; i++)
+        if (cores[i] == n)
+            return true;
+    return false;
+}
+
 size_t throughput_next(const struct throughput_rho *fit, const size_t *cores,
                        size_t have, size_t most)
 {
-    /* With nothing known, between what is hardly memory-bound and very much. */
+    /* With nothing known, from what is hardly memory-bound to very much so. */
     double low = fit ? fmax(fit->low, 0.01) : 0.01;
     double high = fit ? fmin(fmax(fit->high, 2 * low), 100 * low) : 2;
+    double known[THROUGHPUT_POINTS_MAX][LADDER_STEPS], speed[LADDER_STEPS];
+    double before[LADDER_STEPS] = {0}, most_told = -1;
+    struct ladder l = {.steps = LADDER_STEPS};
     size_t best = 0;
-    double most_told = -1;
 
+    if (!have)
+        return most;
+    if (have > THROUGHPUT_POINTS_MAX)
+        have = THROUGHPUT_POINTS_MAX;
+    for (size_t k = 0; k < l.steps; k++)
+        l.rho[k] = low * pow(high / low, (double)k / (LADDER_STEPS - 1));
+    for (size_t i = 0; i < have; i++)
+        climb(&l, cores[i], known[i]);
+    for (size_t i = 1; i < have; i++)
+        for (size_t k = 0; k + 1 < l.steps; k++)
+            for (size_t j = 0; j < i; j++)
+                before[k] = fmax(before[k], told(known[i], known[j], k));
     for (size_t n = most; n; n /= 2) {
-        double told = INFINITY;
-        double speed = station_speedup(n, sqrt(low * high));
-        double here = log(station_speedup(n, low) / station_speedup(n, high));
-        for (size_t i = 0; i < have; i++)
-            told = cores[i] == n ? -1
-                                 : fmin(told, fabs(here -
-                                        log(station_speedup(cores[i], low) /
-                                            station_speedup(cores[i], high))));
-        if (!have)
-            told = (double)n;
-        /* Twice the work in the same time is half the variance. */
-        told *= told > 0 ? sqrt(speed) : 1;
-        if (told >= 0 && told > most_told) {
-            most_told = told;
+        if (contains(cores, have, n))
+            continue;
+        climb(&l, n, speed);
+        double sum = sum_told(&l, speed, known, have, before);
+        if (sum > most_told * (1 + 1e-9)) {
+            most_told = sum;
             best = n;
         }
     }

@@ -43,7 +43,7 @@
 
 #define THROUGHPUT_BATCHES 32 /* kept; even */
 #define THROUGHPUT_UNITS 16   /* units in a sample at least */
-#define THROUGHPUT_LEAST 3    /* batches that a rate needs */
+#define THROUGHPUT_LEAST 2    /* batches that a rate needs */
 #define THROUGHPUT_FLOOR 5e-3 /* no relative error is below this: clock rates
                                  and caches differ by as much between DoPs */
 #define THROUGHPUT_CLIP 4.0   /* deviations of a sample that count for drift */
@@ -113,9 +113,10 @@ enum throughput_verdict throughput_judge(const struct throughput_rho *fit,
  * FIT's interval: somewhere its speedups differ by more than 5 %. */
 bool throughput_matters(const struct throughput_rho *fit, size_t most);
 
-/* The number of cores, 1 .. MOST but none of the HAVE numbers in CORES, at which
- * a measurement tells most about where in the interval of FIT rho is; FIT may
- * be NULL: nothing is known.  0 when there is none left. */
+/* The number of cores, MOST or a half, a quarter, ... of it but none of the HAVE
+ * numbers in CORES, at which a measurement tells most about where in the
+ * interval of FIT rho is: most steps of it apart that the known ones do not tell
+ * apart.  FIT may be NULL: nothing is known.  0 when there is none left. */
 size_t throughput_next(const struct throughput_rho *fit, const size_t *cores,
                        size_t have, size_t most);
 

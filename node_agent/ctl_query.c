@@ -32,7 +32,7 @@ int ctl_print_json(json_t *reply)
     return CTL_OK;
 }
 
-/* "a1b2..+1234 known, rho 0.50" or "-". */
+/* "a1b2..+1234 known, rho 0.50", "..., compute-bound" or "-". */
 static void describe_section(const json_t *section, char *out, size_t size)
 {
     if (!json_is_object(section)) {
@@ -41,7 +41,11 @@ static void describe_section(const json_t *section, char *out, size_t size)
     }
     int n = snprintf(out, size, "%s %s", text(section, "section"),
                      text(section, "state"));
-    if (json_object_get(section, "rho") && n >= 0 && (size_t)n < size)
+    if (n < 0 || (size_t)n >= size)
+        return;
+    if (json_is_true(json_object_get(section, "compute_bound")))
+        snprintf(out + n, size - (size_t)n, ", compute-bound");
+    else if (json_object_get(section, "rho"))
         snprintf(out + n, size - (size_t)n, ", rho %.2f",
                  number(section, "rho"));
 }

@@ -166,12 +166,13 @@ void journal_decision(struct recorder *recorder, const struct plan_input *input,
                       (json_int_t)share->profile_dop));
     }
     write_line(recorder, "decision",
-               json_pack("{s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:o}", "time",
+               json_pack("{s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:s, s:o}", "time",
                          (double)clock_wall_ns() * 1e-9, "trigger", trigger,
                          "node_policy", input->policy, "node_policy_options",
                          input->policy_options ? input->policy_options : "",
                          "policy",
                          plan->policy->name, "slice", (json_int_t)input->slice,
-                         "profile_ns", (json_int_t)input->profile_ns, "reason",
-                         plan->reason, "jobs", jobs));
+                         "profile_ns", (json_int_t)input->budget.profile_ns,
+                         "probe", input->budget.share, "reason", plan->reason,
+                         "jobs", jobs));
 }

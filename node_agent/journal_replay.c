@@ -247,7 +247,8 @@ static int on_decision(struct replay *r, const json_t *line,
             .jobs = jobs,
             .count = count,
             .slice = number(line, "slice"),
-            .profile_ns = number(line, "profile_ns"),
+            .budget = {number(line, "profile_ns"),
+                       json_number_value(json_object_get(line, "probe"))},
         };
         struct plan plan = {.share = now};
         int made = plan_make(r->planner, &input, &plan, &why);
@@ -260,7 +261,7 @@ static int on_decision(struct replay *r, const json_t *line,
         for (size_t i = 0; i < count; i++)
             if (then[i].profile_dop && jobs[i]->section)
                 section_grant(jobs[i]->section, then[i].profile_dop,
-                              input.profile_ns);
+                              &input.budget);
     }
     free(jobs);
     free(then);

@@ -183,10 +183,12 @@ static void advance_section(const struct counters *counters,
 
     if (!section_advance(s, counters, profile_ns) || !s->profile)
         return;
-    log_info("job %u: section %016llx+%llx%s known from %s: effective rho %.3f",
+    log_info("job %u: section %016llx+%llx%s known from %s: effective rho %.3f "
+             "(%.3f to %.3f)%s",
              look->job->id, (unsigned long long)s->object_id,
              (unsigned long long)s->offset, s->folded ? " (short ones)" : "",
-             s->fit.from, s->fit.rho);
+             s->fit.from, s->fit.rho, s->fit.low, s->fit.high,
+             s->fit.compute_bound ? ", compute-bound" : "");
 }
 
 void observer_learn(const struct counters *counters,
@@ -205,8 +207,14 @@ void observer_learn(const struct counters *counters,
         if (share->energy_j > 0)
             look->job->record.energy_j += share->energy_j;
         if (look->section) {
-            measure_add(&look->section->measure, look->dop, sample->time_ns,
-                        look->work);
+            if (section_measure(look->section, look->dop, sample->time_ns,
+                                look->work, look->job->profiling))
+                log_debug("job %u: section %016llx+%llx behaves otherwise than "
+                          "before on %zu cores",
+                          look->job->id,
+                          (unsigned long long)look->section->object_id,
+                          (unsigned long long)look->section->offset,
+                          look->dop);
             if (share->loop)
                 measure_add_loop(&look->section->measure, look->dop,
                                  share->loop);

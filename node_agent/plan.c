@@ -225,7 +225,7 @@ static size_t wanted_dop(const struct planner *p, size_t j)
         return 0;
     if (most > p->jobs[j].max_cores)
         most = p->jobs[j].max_cores;
-    size_t dop = section_wants(job->section, most, p->input->profile_ns);
+    size_t dop = section_wants(job->section, most, &p->input->budget);
     if (dop < p->jobs[j].min_cores)
         return 0;
     /* Alone it has the whole pool anyway; nobody needs the second point yet. */
@@ -238,7 +238,7 @@ static void plan_profiling(struct planner *p, struct plan *plan)
 {
     size_t chosen = p->count, dop = 0;
 
-    if (!p->input->profile_ns || plan->turns)
+    if (!p->input->budget.profile_ns || plan->turns)
         return;
     if (!plan->policy->profiles) /* measuring would only disturb */
         return;

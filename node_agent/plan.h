@@ -39,7 +39,7 @@ struct plan_input {
     struct job **jobs;   /* [count] live, in order of announcement */
     size_t count;        /* >= 1 */
     uint64_t slice;      /* number of the present turn */
-    uint64_t profile_ns; /* 0: no profiling */
+    struct section_budget budget; /* of probes */
 };
 
 struct plan_share {

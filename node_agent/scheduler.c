@@ -252,18 +252,25 @@ static void hash(uint64_t *h, const void *data, size_t size)
         *h = (*h ^ byte[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
 }
 
+static struct section_budget budget_of(const struct scheduler *s)
+{
+    return (struct section_budget){s->p.options->profile_ns,
+                                   s->p.options->probe_percent / 100.0};
+}
+
 /* All that a plan depends on. */
 static uint64_t signature_of(const struct scheduler *s, struct job **jobs,
                              size_t count, uint64_t slice)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
+    struct section_budget budget = budget_of(s);
 
     hash(&h, s->p.options->policy, strlen(s->p.options->policy));
     hash(&h, s->p.options->policy_options,
          strlen(s->p.options->policy_options));
     if (s->periodic)
         hash(&h, &s->epoch, sizeof(s->epoch));
-    hash(&h, &s->p.options->profile_ns, sizeof(uint64_t));
+    hash(&h, &budget, sizeof(budget));
     hash(&h, &slice, sizeof(slice));
     for (size_t i = 0; i < count; i++) {
         const struct job *j = jobs[i];
@@ -275,11 +282,11 @@ static uint64_t signature_of(const struct scheduler *s, struct job **jobs,
         hash(&h, &j->options, sizeof(j->options));
         hash(&h, &section, sizeof(section));
         if (section) {
-            size_t points = section_points(section, s->p.options->profile_ns);
+            bool may = section_may_probe(section, &budget);
             hash(&h, &section->state, sizeof(section->state));
             hash(&h, &section->profile, sizeof(section->profile));
-            /* Whether the measurement under way is long enough. */
-            hash(&h, &points, sizeof(points));
+            hash(&h, &may, sizeof(may));
+            hash(&h, &section->fit_time_ns, sizeof(section->fit_time_ns));
         }
     }
     return h;
@@ -319,6 +326,7 @@ static void write_down(struct scheduler *s, struct job **jobs,
                        const struct plan *plan, size_t count, const char *why)
 {
     struct decision d = {.wall_ns = host_wall_ns(s->p.host)};
+    struct section_budget budget = budget_of(s);
     size_t used = 0;
 
     snprintf(d.trigger, sizeof(d.trigger), "%s", why);
@@ -336,7 +344,7 @@ static void write_down(struct scheduler *s, struct job **jobs,
                 d.text + used, sizeof(d.text) - used,
                 "job %u gets %zu cores for %llu ms to be measured; ",
                 jobs[i]->id, share->profile_dop,
-                (unsigned long long)(s->p.options->profile_ns / NS_PER_MS));
+                (unsigned long long)(section_probe_ns(&budget) / NS_PER_MS));
         if (!cpuset_equal(&jobs[i]->cpus, &share->cpus))
             jobs[i]->record.decisions++;
         snprintf(jobs[i]->record.policy, sizeof(jobs[i]->record.policy), "%s",
@@ -358,6 +366,7 @@ static void write_down(struct scheduler *s, struct job **jobs,
 static void carry_out(struct scheduler *s, struct job **jobs,
                       const struct plan *plan, size_t count)
 {
+    struct section_budget budget = budget_of(s);
     bool parked[count];
 
     for (size_t i = 0; i < count; i++) {
@@ -367,8 +376,7 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         j->profiling = plan->share[i].profile_dop > 0;
         j->shared = plan->native && count > 1;
         if (j->profiling && j->section)
-            section_grant(j->section, plan->share[i].profile_dop,
-                          s->p.options->profile_ns);
+            section_grant(j->section, plan->share[i].profile_dop, &budget);
     }
     move_cpus(s, parked, jobs, count);
 }
@@ -423,7 +431,7 @@ static void decide(struct scheduler *s, const char *why)
                                .jobs = jobs,
                                .count = count,
                                .slice = slice,
-                               .profile_ns = s->p.options->profile_ns};
+                               .budget = budget_of(s)};
     struct plan plan = {.share = shares};
     struct errtext err = {""};
     if (!count) {

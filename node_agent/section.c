@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 
+#include "model/throughput.h"
+
+#define PROBES 3 /* that cosched_profile is divided into */
+
 const char *section_state_name(enum section_state state)
 {
     static const char *const names[] = {"unknown", "clean", "half", "known"};
@@ -48,44 +52,121 @@ struct section *section_find(struct section_list *list, uint64_t object_id,
     return s;
 }
 
-/* True when SECTION was measured long enough at more than DOP cores. */
-static bool measured_above(const struct section *s, size_t dop,
-                           uint64_t profile_ns)
+/* ---- probes ------------------------------------------------------------- */
+
+bool section_measure(struct section *s, size_t dop, uint64_t time_ns,
+                     const double work[COUNTERS_UNITS], bool probed)
+{
+    s->dop = dop;
+    s->probed = probed;
+    s->run_ns += time_ns;
+    if (probed) {
+        s->probe_ns += time_ns;
+        s->probe_left_ns -= time_ns < s->probe_left_ns ? time_ns
+                                                       : s->probe_left_ns;
+    } else {
+        s->probe_left_ns = 0;
+    }
+    if (!measure_add(&s->measure, dop, time_ns, work))
+        return false;
+    /* Other DoPs were measured before the change, or perhaps before: nothing
+     * of that can be compared with what comes now. */
+    measure_clear(&s->measure);
+    s->seen = (struct counters_fit){0};
+    s->fit_time_ns = 0;
+    s->drifts++;
+    return true;
+}
+
+uint64_t section_probe_ns(const struct section_budget *budget)
+{
+    return budget->profile_ns / PROBES;
+}
+
+/* What is left of a probe need not be done: the epoch may end shortly before. */
+static uint64_t probe_rest(const struct section_budget *budget)
+{
+    return section_probe_ns(budget) * 2 / 5;
+}
+
+bool section_may_probe(const struct section *s,
+                       const struct section_budget *budget)
+{
+    if (!budget->profile_ns)
+        return false;
+    if (s->probe_left_ns > probe_rest(budget))
+        return true;
+    /* It ends with an epoch: up to one more than its length. */
+    uint64_t longest = 2 * section_probe_ns(budget) - probe_rest(budget);
+    return (double)(s->probe_ns + longest) <=
+           budget->share * (double)s->run_ns;
+}
+
+/* The known DoPs of SECTION in CORES, and how well the least known one is. */
+static size_t known_dops(const struct section *s, size_t most, size_t *cores,
+                         size_t *worst)
+{
+    struct throughput_rate rate;
+    double error = 0;
+    size_t count = 0;
+
+    *worst = 0;
+    for (size_t i = 0; i < MEASURE_POINTS; i++) {
+        const struct measure_point *p = &s->measure.point[i];
+        if (!p->dop || measure_unit(p, &rate) == COUNTERS_UNITS)
+            continue;
+        cores[count++] = p->dop;
+        if (rate.error > error && p->dop != s->dop && p->dop <= most) {
+            error = rate.error;
+            *worst = p->dop;
+        }
+    }
+    return count;
+}
+
+size_t section_wants(const struct section *s, size_t most,
+                     const struct section_budget *budget)
+{
+    const struct throughput_rho fit = {s->seen.rho, s->seen.low, s->seen.high};
+    size_t cores[MEASURE_POINTS], worst;
+
+    if (most < 2 || !section_may_probe(s, budget))
+        return 0;
+    if (s->probe_left_ns && s->probe_dop <= most)
+        return s->probe_dop;
+    if (s->seen.points && !throughput_matters(&fit, most))
+        return 0;
+    size_t count = known_dops(s, most, cores, &worst);
+    /* Without any, what it does now is measured without asking. */
+    if (!count)
+        return 0;
+    size_t next = throughput_next(s->seen.points ? &fit : NULL, cores, count,
+                                  most);
+    /* When all were tried, what is known worst is tried again. */
+    next = next ? next : worst;
+    return next == s->dop ? 0 : next;
+}
+
+/* True when SECTION was measured at more than DOP cores. */
+static bool measured_above(const struct section *s, size_t dop)
 {
     for (size_t i = 0; i < MEASURE_POINTS; i++)
-        if (s->measure.point[i].dop > dop &&
-            s->measure.point[i].time_ns >= profile_ns)
+        if (s->measure.point[i].dop > dop)
             return true;
     return false;
 }
 
-size_t section_points(const struct section *s, uint64_t profile_ns)
+void section_grant(struct section *s, size_t dop,
+                   const struct section_budget *budget)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < MEASURE_POINTS; i++)
-        n += s->measure.point[i].dop &&
-             s->measure.point[i].time_ns >= profile_ns;
-    return n;
-}
-
-size_t section_wants(const struct section *s, size_t most, uint64_t profile_ns)
-{
-    size_t half = (most + 1) / 2;
-
-    if (s->state == SECTION_KNOWN || profile_ns == 0 || half == most)
-        return 0;
-    /* The pool may have changed since the profiling began, so that what counts
-     * is one long enough measurement with more than half of what there is. */
-    return measured_above(s, half, profile_ns) ? half : most;
-}
-
-void section_grant(struct section *s, size_t dop, uint64_t profile_ns)
-{
+    if (!s->probe_left_ns || s->probe_dop != dop)
+        s->probe_left_ns = section_probe_ns(budget);
+    s->probe_dop = dop;
     if (s->state != SECTION_KNOWN)
-        s->state =
-            measured_above(s, dop, profile_ns) ? SECTION_HALF : SECTION_CLEAN;
+        s->state = measured_above(s, dop) ? SECTION_HALF : SECTION_CLEAN;
 }
+
+/* ---- profiles ----------------------------------------------------------- */
 
 static uint64_t measured_time(const struct measure *m)
 {
@@ -96,6 +177,23 @@ static uint64_t measured_time(const struct measure *m)
     return sum;
 }
 
+/* True when FIT's rho differs from the present profile's so much that a decision
+ * over all of MACHINE could depend on it. */
+static bool differs(const struct section *s, const struct counters_fit *fit,
+                    const struct machine *machine)
+{
+    size_t cores = 0;
+    struct throughput_rho both = {
+        .rho = fit->rho,
+        .low = fit->rho < s->fit.rho ? fit->rho : s->fit.rho,
+        .high = fit->rho > s->fit.rho ? fit->rho : s->fit.rho,
+    };
+
+    for (size_t c = 0; c < machine->cpus; c++)
+        cores += machine->cpu_node[c] >= 0;
+    return throughput_matters(&both, cores);
+}
+
 bool section_advance(struct section *s, const struct counters *counters,
                      uint64_t profile_ns)
 {
@@ -103,23 +201,29 @@ bool section_advance(struct section *s, const struct counters *counters,
     uint64_t time_ns = measured_time(&s->measure);
     struct counters_fit fit;
 
-    /* A known profile stays: reacting to each small change of a measurement
-     * would move cores for nothing. */
-    if (s->profile)
+    /* With a half more data again, so that it costs nothing in the long run;
+     * and after each probe, which was made to learn something. */
+    if (2 * time_ns < 3 * s->fit_time_ns && !s->probed)
         return false;
-    /* A section that could not be fitted is tried again with twice the data. */
-    if (s->state == SECTION_KNOWN && time_ns < 2 * s->fit_time_ns)
-        return false;
+    s->fit_time_ns = time_ns;
     struct workload *w =
         counters_profile(counters, &s->measure, enough_ns, &fit, NULL);
+    s->seen = fit;
     if (!w && errno == EAGAIN)
         return false;
     enum section_state before = s->state;
-    s->fit_time_ns = time_ns;
     s->state = SECTION_KNOWN;
+    /* A known profile stays while it might do: to follow each small change of
+     * a measurement would move cores for nothing. */
+    if (!w || (s->profile &&
+               !differs(s, &fit, counters_setup(counters)->machine))) {
+        workload_free(w);
+        return before != SECTION_KNOWN;
+    }
+    workload_free(s->profile);
     s->profile = w;
     s->fit = fit;
-    return w || before != SECTION_KNOWN;
+    return true;
 }
 
 void section_list_clear(struct section_list *list)

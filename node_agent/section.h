@@ -9,12 +9,22 @@
  *
  *     unknown ──> clean ──> half ──> known
  *
- * A parallel section that is met for the first time is profiled: `clean`, as
- * much of the pool as can be had, then `half` of that, each for the same
- * time.  Two throughputs at two DoPs give its profile, and it is `known`; where
- * hardware counters explain the throughput, `clean` is enough.  Whatever else
- * was measured at different DoPs counts as well, so that a section whose DoP
- * changed for another reason may become known without having been profiled.
+ * What a section does at the DoPs that it has anyway costs nothing and is
+ * always measured: alone on the node, then beside another job, mostly tells
+ * all there is to know.  Where hardware counters explain the throughput, one
+ * DoP is enough.  A section that has seen one DoP only is probed: `clean`, with
+ * as much of the pool as can be had, or `half`, with fewer, whichever tells
+ * more (throughput_next()).
+ *
+ * A probe takes cores from others or from the section itself, so probes have a
+ * budget: at no time more than a share (2 %) of the time that the section has
+ * run.  Nor is there one where no decision depends on it
+ * (throughput_matters()).
+ *
+ * A known section is still measured.  Its profile is replaced when it turns out
+ * different by so much that a decision could depend on it, and what was
+ * measured is forgotten when the section drifts: when it has become slower or
+ * faster at a DoP than it was.
  *
  * All parallel regions of a job that are too short to be scheduled one by one
  * (cosched_min_section) share one pseudo-section, the folded one.
@@ -48,7 +58,15 @@ struct section {
     struct measure measure;
     struct workload *profile; /* NULL: not known */
     struct counters_fit fit;  /* of the profile; only with it */
+    struct counters_fit seen; /* as of the last try; points 0: nothing yet */
     uint64_t fit_time_ns; /* measured time when the last fit was tried */
+    size_t dop;           /* measured last, */
+    bool probed;          /* in a probe */
+    uint64_t run_ns;      /* in which it was seen to run, probes included */
+    uint64_t probe_ns;    /* in which it was probed */
+    uint64_t probe_left_ns; /* of the present probe; 0: none */
+    size_t probe_dop;       /* of the present probe */
+    unsigned drifts;
     struct section *next;
 };
 
@@ -68,17 +86,33 @@ struct section *section_find(struct section_list *list, uint64_t object_id,
                              uint64_t offset);
 struct section *section_folded(struct section_list *list);
 
-/* DoP at which SECTION should be measured next when at most MOST cores can be
- * had: 0 when nothing is to be learned (known, or no second DoP exists). */
+/* SECTION ran for TIME_NS on DOP cores and did WORK; PROBED: these cores were
+ * given to it to measure it.  True when it was found to have drifted. */
+bool section_measure(struct section *section, size_t dop, uint64_t time_ns,
+                     const double work[COUNTERS_UNITS], bool probed);
+
+/* What probes may cost. */
+struct section_budget {
+    uint64_t profile_ns; /* cosched_profile: three probes; 0: none */
+    double share;        /* cosched_probe: part of a section's time */
+};
+
+/* Length of a probe. */
+uint64_t section_probe_ns(const struct section_budget *budget);
+
+/* True when SECTION may be probed now: a probe goes on, or fits the budget. */
+bool section_may_probe(const struct section *section,
+                       const struct section_budget *budget);
+
+/* DoP at which SECTION should be probed now when at most MOST cores can be had:
+ * 0 when it may not be, or nothing that matters is to be learned. */
 size_t section_wants(const struct section *section, size_t most,
-                     uint64_t profile_ns);
+                     const struct section_budget *budget);
 
-/* SECTION is given DOP cores to be measured: it becomes clean, or half when it
+/* SECTION is given DOP cores to be probed: it becomes clean, or half when it
  * was measured with more before. */
-void section_grant(struct section *section, size_t dop, uint64_t profile_ns);
-
-/* Number of DoPs at which SECTION was measured for at least PROFILE_NS. */
-size_t section_points(const struct section *section, uint64_t profile_ns);
+void section_grant(struct section *section, size_t dop,
+                   const struct section_budget *budget);
 
 /* After a sample: move on if enough was measured.  Returns true when the state
  * or the profile changed. */

@@ -6,6 +6,7 @@
 
 #include "node_agent/status.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -42,8 +43,15 @@ static json_t *section_json(const struct job *job)
     json_t *object = json_pack("{s:s, s:s}", "section",
                                s->folded ? "short" : name, "state",
                                section_state_name(s->state));
-    if (s->profile)
+    if (s->profile) {
         json_object_set_new(object, "rho", json_real(s->fit.rho));
+        json_object_set_new(object, "rho_low", json_real(s->fit.low));
+        json_object_set_new(object, "rho_high",
+                            isfinite(s->fit.high) ? json_real(s->fit.high)
+                                                  : json_null());
+        json_object_set_new(object, "compute_bound",
+                            json_boolean(s->fit.compute_bound));
+    }
     return object;
 }
 
@@ -140,8 +148,9 @@ json_t *status_config(const struct agent *a)
 {
     const struct node_options *o = &a->options;
 
-    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "policy",
-                     o->policy, "policy_options", o->policy_options,
+    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+                     "policy", o->policy, "policy_options", o->policy_options,
+                     "probe_percent", o->probe_percent,
                      "epoch_ns", (json_int_t)o->epoch_ns, "profile_ns",
                      (json_int_t)o->profile_ns, "min_section_ns",
                      (json_int_t)o->min_section_ns, "attach_timeout_ns",

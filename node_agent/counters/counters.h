@@ -108,7 +108,9 @@ enum {
 /* A profile and how sure it is. */
 struct counters_fit {
     double rho;       /* effective load of the busiest station */
-    double low, high; /* its confidence interval; equal to rho: not known */
+    double low, high; /* its confidence interval; equal to rho: not known; high
+                         may be INFINITY */
+    bool compute_bound; /* rho cannot be told from zero, or might as well be */
     size_t points;    /* DoPs that it is from */
     const char *from; /* "counters" or "work" */
 };
@@ -133,7 +135,8 @@ struct counters_backend {
     void (*describe)(const void *state, struct counters_ability *ability);
     /* A workload from MEASURE in a way of its own, using points of at least
      * ENOUGH_NS; NULL where there is none (counters).  NULL with errno EAGAIN
-     * when there is not enough data, EDOM when the data cannot be explained. */
+     * when there is not enough data (FIT says what is known so far if its
+     * points are not 0), EDOM when the data cannot be explained. */
     struct workload *(*fit)(const void *state, const struct measure *measure,
                             uint64_t enough_ns, struct counters_fit *fit,
                             struct errtext *err);

@@ -4,7 +4,7 @@
 
 #include "node_agent/counters/measure.h"
 
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct measure_point *measure_find(const struct measure *m, size_t dop)
@@ -15,25 +15,57 @@ const struct measure_point *measure_find(const struct measure *m, size_t dop)
     return NULL;
 }
 
-void measure_add(struct measure *m, size_t dop, uint64_t time_ns,
+enum counters_unit measure_unit(const struct measure_point *p,
+                                struct throughput_rate *rate)
+{
+    enum counters_unit best = COUNTERS_UNITS;
+    struct throughput_rate r;
+
+    for (enum counters_unit u = 0; p->series && u < COUNTERS_UNITS; u++)
+        if (throughput_rate(&p->series[u], &r) == MODEL_OK &&
+            (best == COUNTERS_UNITS || r.error < rate->error)) {
+            best = u;
+            *rate = r;
+        }
+    return best;
+}
+
+static void clear_point(struct measure_point *p)
+{
+    loop_free(p->loop);
+    free(p->series);
+    memset(p, 0, sizeof(*p));
+}
+
+bool measure_add(struct measure *m, size_t dop, uint64_t time_ns,
                  const double work[COUNTERS_UNITS])
 {
     struct measure_point *p = (struct measure_point *)measure_find(m, dop);
+    bool drift[COUNTERS_UNITS] = {false}, any = false;
+    struct throughput_rate rate;
 
     if (!dop)
-        return;
+        return false;
     if (!p) {
         p = &m->point[0];
         for (size_t i = 1; i < MEASURE_POINTS; i++)
             if (m->point[i].time_ns < p->time_ns)
                 p = &m->point[i];
-        loop_free(p->loop);
-        memset(p, 0, sizeof(*p));
+        clear_point(p);
         p->dop = dop;
+        p->series = calloc(COUNTERS_UNITS, sizeof(*p->series));
     }
     p->time_ns += time_ns;
-    for (size_t u = 0; u < COUNTERS_UNITS; u++)
+    for (size_t u = 0; u < COUNTERS_UNITS; u++) {
         p->work[u] += work[u];
+        if (p->series && time_ns)
+            any |= drift[u] = throughput_add(&p->series[u], work[u],
+                                             (double)time_ns * 1e-9);
+    }
+    if (!any)
+        return false;
+    enum counters_unit unit = measure_unit(p, &rate);
+    return unit != COUNTERS_UNITS && drift[unit];
 }
 
 static bool same_cores(const struct loop *a, const struct loop *b)
@@ -105,6 +137,5 @@ void measure_add_loop(struct measure *m, size_t dop, const struct loop *loop)
 void measure_clear(struct measure *m)
 {
     for (size_t i = 0; i < MEASURE_POINTS; i++)
-        loop_free(m->point[i].loop);
-    memset(m, 0, sizeof(*m));
+        clear_point(&m->point[i]);
 }

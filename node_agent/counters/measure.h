@@ -12,14 +12,20 @@
  * model/loop.h.  The counters never replace the reports: the work tells how
  * fast the section got on, the counters why.
  *
+ * Each unit of work has a series of its own at each DoP (model/throughput.h):
+ * which unit is the one to trust, a few coarse or many fine ones that come in
+ * bursts, shows in their errors.
+ *
  * A loop profile is of one distribution of the cores over the CPU nodes.  When
  * a section comes back with another, its profile starts again.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "model/loop.h"
+#include "model/throughput.h"
 
 /* Work that a cooperative runtime reports, coarsest last. */
 enum counters_unit {
@@ -36,6 +42,7 @@ struct measure_point {
     size_t dop;       /* cores; 0: unused */
     uint64_t time_ns; /* wall time at this DoP */
     double work[COUNTERS_UNITS];
+    struct throughput_series *series; /* [COUNTERS_UNITS]; NULL: nothing */
     struct loop *loop; /* counted in loop->total_us of it; NULL: nothing */
 };
 
@@ -48,9 +55,15 @@ const struct measure_point *measure_find(const struct measure *measure,
                                          size_t dop);
 
 /* Add TIME_NS and WORK at DOP.  When all points are taken, the one with the
- * least time makes room. */
-void measure_add(struct measure *measure, size_t dop, uint64_t time_ns,
+ * least time makes room.  True when the section is no longer as fast at DOP as
+ * it was (the best known unit drifted). */
+bool measure_add(struct measure *measure, size_t dop, uint64_t time_ns,
                  const double work[COUNTERS_UNITS]);
+
+/* The unit that is known best at POINT, and its RATE; COUNTERS_UNITS when no
+ * unit has one. */
+enum counters_unit measure_unit(const struct measure_point *point,
+                                struct throughput_rate *rate);
 
 /* Add what was counted, LOOP, at DOP, for which measure_add() was called
  * before (else nothing happens).  LOOP stays the caller's; without memory the

@@ -7,14 +7,18 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "model/station.h"
+#include "model/throughput.h"
 #include "node_agent/counters/counters.h"
 
-/* Fewer units of work than this say more about when we looked than about how
- * fast the job is: 1 / 16 is the error that one unit makes. */
-#define ENOUGH_WORK 16
+/* Relative error of a rate below which more samples hardly help: twice what is
+ * left in the end. */
+#define EXHAUSTED (2 * THROUGHPUT_FLOOR)
+
+/* Best guess of a rho of which only the lower bound is known, over that. */
+#define ROUGHLY 4.0
 
 struct progress {
+    size_t cores; /* of the machine */
     size_t mem_nodes;
     double service_us; /* of one controller */
 };
@@ -26,6 +30,8 @@ static int progress_open(const struct counters_setup *setup, void **state,
 
     if (!p)
         return errtext_set(err, ENOMEM, "progress: out of memory");
+    for (size_t c = 0; c < setup->machine->cpus; c++)
+        p->cores += setup->machine->cpu_node[c] >= 0;
     p->mem_nodes = setup->machine->mem_nodes;
     p->service_us = setup->machine->controller_service_us[0];
     *state = p;
@@ -45,32 +51,60 @@ static void progress_describe(const void *state,
                      "no hardware is counted");
 }
 
-/* True when POINT was measured for long enough. */
-static bool usable(const struct measure_point *p, uint64_t enough_ns)
+/* The rates of UNIT at all points that have one. */
+static size_t collect(const struct measure *m, enum counters_unit unit,
+                      struct throughput_point *point)
 {
-    return p->dop && p->time_ns >= enough_ns;
+    size_t count = 0;
+
+    for (size_t i = 0; i < MEASURE_POINTS; i++) {
+        const struct measure_point *p = &m->point[i];
+        point[count].cores = p->dop;
+        if (p->dop && p->series &&
+            throughput_rate(&p->series[unit], &point[count].rate) == MODEL_OK)
+            count++;
+    }
+    return count;
 }
 
-/* The unit that moved most often at each of the usable points, or
- * COUNTERS_UNITS when none moved often enough.  More steps are a finer
- * measurement. */
-static enum counters_unit choose_unit(const struct measure *m,
-                                      uint64_t enough_ns)
+/* The unit in which the worst known point is known best, or
+ * COUNTERS_UNITS when no unit is known at two. */
+static enum counters_unit choose_unit(const struct measure *m)
 {
     enum counters_unit best = COUNTERS_UNITS;
-    double most = 0;
+    double least = INFINITY;
 
     for (enum counters_unit u = 0; u < COUNTERS_UNITS; u++) {
-        double least = INFINITY;
-        for (size_t i = 0; i < MEASURE_POINTS; i++)
-            if (usable(&m->point[i], enough_ns) && m->point[i].work[u] < least)
-                least = m->point[i].work[u];
-        if (least >= ENOUGH_WORK && least > most) {
-            most = least;
+        struct throughput_point point[MEASURE_POINTS];
+        double worst = 0;
+        size_t count = collect(m, u, point);
+        for (size_t i = 0; i < count; i++)
+            worst = fmax(worst, point[i].rate.error);
+        if (count >= 2 && worst < least) {
+            least = worst;
             best = u;
         }
     }
     return best;
+}
+
+/* True when no more time at the same DoPs would tell much more. */
+static bool exhausted(const struct throughput_point *point, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (point[i].rate.error > EXHAUSTED)
+            return false;
+    return true;
+}
+
+static struct workload *make_workload(const struct progress *p, double rho,
+                                      struct errtext *err)
+{
+    struct workload *w = workload_new_rho(p->mem_nodes, rho, p->service_us);
+
+    if (!w)
+        errtext_set(err, EDOM, "no workload for an effective rho of %g", rho);
+    return w;
 }
 
 static struct workload *progress_fit(const void *state,
@@ -80,46 +114,37 @@ static struct workload *progress_fit(const void *state,
                                      struct errtext *err)
 {
     const struct progress *p = state;
-    struct station_sample samples[MEASURE_POINTS];
-    struct station_fit fit;
-    size_t count = 0;
+    struct throughput_point point[MEASURE_POINTS];
+    struct throughput_rho fit;
+    enum counters_unit u = choose_unit(measure);
 
-    for (size_t i = 0; i < MEASURE_POINTS; i++)
-        count += usable(&measure->point[i], enough_ns);
-    if (count < 2) {
-        errtext_set(err, EAGAIN, "only %zu DoPs were measured so far", count);
-        return NULL;
-    }
-    enum counters_unit u = choose_unit(measure, enough_ns);
+    (void)enough_ns; /* the errors of the rates say what is enough */
     if (u == COUNTERS_UNITS) {
-        errtext_set(err, EAGAIN, "too little work was done so far");
+        errtext_set(err, EAGAIN, "too little work was seen at two DoPs so far");
         return NULL;
     }
-    count = 0;
-    for (size_t i = 0; i < MEASURE_POINTS; i++) {
-        const struct measure_point *m = &measure->point[i];
-        double seconds = (double)m->time_ns * 1e-9;
-        if (usable(m, enough_ns))
-            samples[count++] = (struct station_sample){
-                .cores = m->dop,
-                .throughput = m->work[u] / seconds,
-                .weight = seconds,
-            };
-    }
-    enum model_status rc = station_fit_rho(samples, count, &fit);
+    size_t count = collect(measure, u, point);
+    enum model_status rc = throughput_fit(point, count, &fit);
     if (rc != MODEL_OK) {
         errtext_set(err, EDOM, "throughputs at %zu DoPs do not fit the model "
                                "(%d)",
                     count, (int)rc);
         return NULL;
     }
-    result->rho = result->low = result->high = fit.rho;
+    enum throughput_verdict verdict = throughput_judge(&fit, p->cores);
+    result->low = fit.low;
+    result->high = fit.high;
     result->points = count;
-    struct workload *w = workload_new_rho(p->mem_nodes, fit.rho, p->service_us);
-    if (!w)
-        errtext_set(err, EDOM, "no workload for an effective rho of %g",
-                    fit.rho);
-    return w;
+    result->compute_bound = verdict == THROUGHPUT_COMPUTE;
+    /* Where only a lower bound is known, the best fit may be anything. */
+    result->rho = fit.low > 0 ? fmin(fit.rho, ROUGHLY * fit.low) : fit.rho;
+    if (verdict == THROUGHPUT_OPEN && !exhausted(point, count)) {
+        errtext_set(err, EAGAIN, "effective rho between %.3g and %.3g: more is "
+                                 "to be measured",
+                    fit.low, fit.high);
+        return NULL;
+    }
+    return make_workload(p, result->rho, err);
 }
 
 static void progress_close(void *state)

@@ -39,7 +39,7 @@ static int setup(void **state)
                                    .policy = "nupoco",
                                    .jobs = f->jobs,
                                    .count = 2,
-                                   .profile_ns = 150 * MS};
+                                   .budget = {150 * MS, 0.02}};
     f->plan.share = f->share;
     f->planner = f->topology ? planner_new(f->topology) : NULL;
     *state = f;
@@ -80,6 +80,15 @@ static void make(struct fixture *f)
     }
 }
 
+/* SECTION ran on four cores for so long that it may be probed. */
+static void let_run(struct section *section)
+{
+    double work[COUNTERS_UNITS] = {[COUNTERS_ITERATIONS] = 1000};
+
+    for (int i = 0; i < 100; i++)
+        section_measure(section, 4, 50 * MS, work, false);
+}
+
 static void test_profiling(void **state)
 {
     struct fixture *f = *state;
@@ -87,13 +96,20 @@ static void test_profiling(void **state)
 
     f->jobs[1]->section = section;
     make(f);
-    assert_int_equal(f->share[1].profile_dop, 7); /* one for the other job */
+    assert_int_equal(f->share[1].profile_dop, 0); /* not that soon */
+    let_run(section);
+    make(f);
+    assert_int_equal(f->share[1].profile_dop, 1);
+    assert_int_equal(cores(f, 1), 1);
+    assert_int_equal(cores(f, 0), 7);
+    section_grant(section, 7, &f->input.budget); /* one for the other job */
+    make(f);
+    assert_int_equal(f->share[1].profile_dop, 7);
     assert_int_equal(cores(f, 1), 7);
     assert_int_equal(cores(f, 0), 1);
-    section_grant(section, 7, 150 * MS);
-    measure_add(&section->measure, 7, 150 * MS, (double[COUNTERS_UNITS]){0});
+    section_measure(section, 7, 50 * MS, (double[COUNTERS_UNITS]){0}, true);
     make(f);
-    assert_int_equal(f->share[1].profile_dop, 4);
+    assert_int_equal(f->share[1].profile_dop, 0);
     assert_int_equal(cores(f, 1), 4);
     assert_int_equal(cores(f, 0), 4);
 }
@@ -102,12 +118,14 @@ static void test_one_is_profiled_at_a_time(void **state)
 {
     struct fixture *f = *state;
 
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         f->jobs[i]->section = section_find(&f->jobs[i]->sections, 1, 1);
+        let_run(f->jobs[i]->section);
+    }
     f->jobs[1]->profiling = true; /* goes on */
     make(f);
     assert_int_equal(f->share[0].profile_dop, 0);
-    assert_int_equal(f->share[1].profile_dop, 7);
+    assert_int_equal(f->share[1].profile_dop, 1);
 }
 
 static void test_serial_and_limits(void **state)

@@ -13,6 +13,10 @@
 #define MS UINT64_C(1000000)
 #define PROFILE (150 * MS)
 #define EPOCH (50 * MS)
+#define NOISE 0.02
+
+static const struct section_budget budget = {PROFILE, 0.02};
+static const struct section_budget none = {0, 0.02};
 
 struct fixture {
     struct machine *machine;
@@ -21,6 +25,8 @@ struct fixture {
     struct counters *counters;
     struct section_list list;
     struct section *section;
+    size_t drifts;
+    unsigned seed;
 };
 
 static int setup(void **state)
@@ -50,7 +56,7 @@ static int teardown(void **state)
 /* One epoch at DOP of a job with effective RHO that does RATE units a second on
  * one core, off by the factor ERROR.  True when the section advanced. */
 static bool epoch(struct fixture *f, size_t dop, double rho, double rate,
-                  double error)
+                  double error, bool probed)
 {
     double work[COUNTERS_UNITS] = {
         [COUNTERS_ITERATIONS] =
@@ -58,24 +64,23 @@ static bool epoch(struct fixture *f, size_t dop, double rho, double rate,
         [COUNTERS_BARRIERS] = 1,
     };
 
-    measure_add(&f->section->measure, dop, EPOCH, work);
+    f->drifts += section_measure(f->section, dop, EPOCH, work, probed);
     return section_advance(f->section, f->counters, PROFILE);
 }
 
-/* Profile as the scheduler does.  Returns the number of epochs it took. */
-static int profile(struct fixture *f, size_t most, double rho, double noise)
+/* SECONDS of a job that has OWN of MOST cores, probed as the scheduler does. */
+static void live(struct fixture *f, size_t own, size_t most, double rho,
+                 double rate, double seconds)
 {
-    unsigned seed = 7;
-    int epochs = 0;
-
-    for (size_t dop; (dop = section_wants(f->section, most, PROFILE)) != 0;) {
-        double error = 1 + noise * (2.0 * rand_r(&seed) / RAND_MAX - 1);
-        section_grant(f->section, dop, PROFILE);
-        epoch(f, dop, rho, 40000, error);
-        if (++epochs > 100)
-            break;
+    for (long n = lround(seconds / 0.05); n > 0; n--) {
+        double error = 1 + NOISE * (2.0 * rand_r(&f->seed) / RAND_MAX - 1);
+        size_t dop = section_wants(f->section, most, &budget);
+        if (dop)
+            section_grant(f->section, dop, &budget);
+        epoch(f, dop ? dop : own, rho, rate, error, dop > 0);
+        assert_true((double)f->section->probe_ns <=
+                    budget.share * (double)f->section->run_ns);
     }
-    return epochs;
 }
 
 static void test_states(void **state)
@@ -84,89 +89,137 @@ static void test_states(void **state)
     struct section *s = f->section;
 
     assert_int_equal(s->state, SECTION_UNKNOWN);
-    assert_int_equal(section_wants(s, 16, PROFILE), 16);
-    section_grant(s, 16, PROFILE);
-    assert_int_equal(s->state, SECTION_CLEAN);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(section_wants(s, 16, PROFILE), 16);
-        assert_false(epoch(f, 16, 0.1, 1e5, 1));
-    }
-    assert_int_equal(section_wants(s, 16, PROFILE), 8);
-    section_grant(s, 8, PROFILE);
+    assert_int_equal(section_wants(s, 16, &budget), 0); /* no budget yet */
+    live(f, 8, 16, 0.1, 1e5, 3.9);
+    assert_int_equal(s->probe_ns, 0);
+    live(f, 8, 16, 0.1, 1e5, 0.2);
+    assert_int_equal(s->probe_ns, EPOCH);
     assert_int_equal(s->state, SECTION_HALF);
-    assert_false(epoch(f, 8, 0.1, 1e5, 1));
-    assert_false(epoch(f, 8, 0.1, 1e5, 1));
-    assert_true(epoch(f, 8, 0.1, 1e5, 1));
+    assert_null(s->profile);
+    live(f, 8, 16, 0.1, 1e5, 20);
     assert_int_equal(s->state, SECTION_KNOWN);
     assert_non_null(s->profile);
-    assert_int_equal(section_wants(s, 16, PROFILE), 0);
     assert_ptr_equal(section_find(&f->list, 1, 0x40), s); /* remembered */
+}
+
+/* What has the whole pool is probed with less. */
+static void test_half(void **state)
+{
+    struct fixture *f = *state;
+
+    live(f, 16, 16, 0.1, 1e5, 4.1);
+    assert_int_equal(f->section->state, SECTION_HALF);
+    assert_int_equal(f->section->probe_ns, EPOCH);
 }
 
 static void test_rho(void **state)
 {
-    static const double rhos[] = {0, 0.02, 0.1, 0.3, 1};
+    static const double rhos[] = {0, 0.02, 0.1, 0.3, 1, 2};
     struct fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(rhos) / sizeof(rhos[0]); i++) {
         f->section = section_find(&f->list, 2, i);
-        assert_int_equal(profile(f, 16, rhos[i], 0), 6);
+        live(f, 8, 16, rhos[i], 1e5, 60);
+        assert_int_equal(f->section->state, SECTION_KNOWN);
         assert_non_null(f->section->profile);
-        assert_true(fabs(f->section->fit.rho - rhos[i]) <= 0.02 * rhos[i] + 1e-3);
+        if (rhos[i] < 0.05)
+            assert_true(f->section->fit.compute_bound);
+        else
+            assert_true(fabs(f->section->seen.rho / rhos[i] - 1) < 0.15);
     }
 }
 
-/* With 2 % of noise per epoch a memory-bound section must still be told from a
- * compute-bound one by an order of magnitude. */
-static void test_noise(void **state)
+/* What can make no difference is not probed. */
+static void test_no_probe_for_nothing(void **state)
 {
     struct fixture *f = *state;
 
-    f->section = section_find(&f->list, 3, 1);
-    profile(f, 16, 0.002, 0.02);
-    double light = f->section->fit.rho;
-    f->section = section_find(&f->list, 3, 2);
-    profile(f, 16, 0.3, 0.02);
-    assert_true(f->section->fit.rho > 0.2 && f->section->fit.rho < 0.45);
-    assert_true(light < 0.03);
+    live(f, 8, 16, 0, 1e5, 60);
+    uint64_t probed = f->section->probe_ns;
+    assert_true(probed > 0);
+    live(f, 8, 16, 0, 1e5, 600);
+    assert_int_equal(f->section->probe_ns, probed);
 }
 
-/* The pool shrinks before the clean measurement is long enough. */
+static void test_drift(void **state)
+{
+    struct fixture *f = *state;
+
+    live(f, 8, 16, 0.02, 1e5, 60);
+    assert_true(f->section->fit.compute_bound);
+    assert_int_equal(f->drifts, 0);
+    const struct workload *before = f->section->profile;
+    for (int i = 0; i < 10 && !f->drifts; i++)
+        live(f, 8, 16, 0.5, 1e5, 0.05);
+    assert_int_equal(f->drifts, 1);
+    assert_ptr_equal(f->section->profile, before); /* better than none */
+    live(f, 8, 16, 0.5, 1e5, 60);
+    assert_false(f->section->fit.compute_bound);
+    assert_true(fabs(f->section->fit.rho / 0.5 - 1) < 0.3);
+    assert_int_equal(f->drifts, 1);
+}
+
+/* The pool shrinks before the first probe, and during one. */
 static void test_smaller_pool(void **state)
 {
     struct fixture *f = *state;
 
-    section_grant(f->section, 16, PROFILE);
-    epoch(f, 16, 0.1, 1e5, 1);
-    assert_int_equal(section_wants(f->section, 15, PROFILE), 15);
-    section_grant(f->section, 15, PROFILE);
+    live(f, 8, 16, 0.1, 1e5, 4);
+    section_grant(f->section, 16, &budget);
     assert_int_equal(f->section->state, SECTION_CLEAN);
-    assert_int_equal(profile(f, 15, 0.1, 0), 6);
-    assert_int_equal(f->section->state, SECTION_KNOWN);
+    assert_int_equal(section_wants(f->section, 16, &budget), 16);
+    assert_int_equal(section_wants(f->section, 15, &budget), 1);
+    section_grant(f->section, 1, &budget);
+    assert_int_equal(f->section->state, SECTION_HALF);
+    epoch(f, 1, 0.1, 1e5, 1, true);
+    assert_int_equal(section_wants(f->section, 15, &budget), 0);
 }
 
-/* DoPs that came about otherwise count as well. */
+/* DoPs that came about otherwise are enough. */
 static void test_known_by_chance(void **state)
 {
     struct fixture *f = *state;
 
-    for (int i = 0; i < 3; i++)
-        assert_false(epoch(f, 5, 0.1, 1e5, 1));
-    for (int i = 0; i < 2; i++)
-        assert_false(epoch(f, 2, 0.1, 1e5, 1));
-    assert_true(epoch(f, 2, 0.1, 1e5, 1));
+    for (int i = 0; i < 6; i++)
+        assert_false(epoch(f, 8, 0.3, 1e5, 1, false));
+    for (int i = 0; i < 9; i++)
+        epoch(f, 2, 0.3, 1e5, 1, false);
     assert_int_equal(f->section->state, SECTION_KNOWN);
+    assert_non_null(f->section->profile);
+    assert_int_equal(f->section->probe_ns, 0);
+}
+
+/* Two cores, the only DoPs are 1 and 2. */
+static void test_two_cores(void **state)
+{
+    struct fixture *f = *state;
+
+    machine_free(f->machine);
+    counters_close(f->counters);
+    f->machine = machine_new_uniform(1, 2, 1);
+    counters_setup_init(&f->setup, f->machine, &f->cpus);
+    f->counters = counters_open("progress", &f->setup, NULL, 0, NULL);
+    live(f, 2, 2, 1, 1e5, 2);
+    live(f, 1, 2, 1, 1e5, 2);
+    assert_int_equal(f->section->state, SECTION_KNOWN);
+    assert_true(fabs(f->section->seen.rho - 1) < 0.2);
+    f->section = section_find(&f->list, 5, 1);
+    live(f, 2, 2, 0.05, 1e5, 2);
+    live(f, 1, 2, 0.05, 1e5, 2);
+    assert_true(f->section->fit.compute_bound);
 }
 
 static void test_nothing_to_learn(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(section_wants(f->section, 1, PROFILE), 0);
-    assert_int_equal(section_wants(f->section, 16, 0), 0);
+    live(f, 1, 1, 0.1, 1e5, 60);
+    assert_int_equal(f->section->probe_ns, 0);
+    assert_int_equal(section_wants(f->section, 16, &none), 0);
     /* Too little work to measure: it waits instead of guessing. */
+    f->section = section_find(&f->list, 4, 1);
     for (int i = 0; i < 6; i++)
-        assert_false(epoch(f, 4 + (size_t)(i / 3), 0.1, 20, 1));
+        assert_false(epoch(f, 4 + (size_t)(i / 3), 0.1, 20, 1, false));
     assert_null(f->section->profile);
 }
 
@@ -198,6 +251,7 @@ static void test_points(void **state)
     measure_add(&m, 100, MS, work); /* takes the place of the shortest */
     assert_null(measure_find(&m, 1));
     assert_non_null(measure_find(&m, 100));
+    measure_clear(&m);
 }
 
 static void test_backends(void **state)
@@ -216,9 +270,10 @@ static void test_backends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_states),           T(test_rho),
-        T(test_noise),            T(test_known_by_chance),
-        T(test_smaller_pool),
+        T(test_states),           T(test_half),
+        T(test_rho),              T(test_no_probe_for_nothing),
+        T(test_drift),            T(test_smaller_pool),
+        T(test_known_by_chance),  T(test_two_cores),
         T(test_nothing_to_learn), T(test_list_is_bounded),
         T(test_points),           T(test_backends),
     };

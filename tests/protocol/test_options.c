@@ -215,6 +215,7 @@ static void test_node_defaults(void **state)
     assert_string_equal(o.policy_options, "");
     assert_true(o.epoch_ns == 50 * MS);
     assert_true(o.profile_ns == 150 * MS);
+    assert_int_equal(o.probe_percent, 2);
     assert_true(o.min_section_ns == 100 * MS);
     assert_true(o.attach_ns == SECOND);
     assert_true(o.slice_ns == 2 * SECOND);
@@ -290,7 +291,8 @@ static void test_help(void **state)
                                       "max_cores", NULL};
     static const char *const node[] = {"policy",      "policy_options",
                                        "epoch",
-                                       "profile",     "min_section",
+                                       "profile",     "probe",
+                                       "min_section",
                                        "attach_timeout", "slice",
                                        "lease",       "forget", NULL};
 
