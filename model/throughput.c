@@ -250,7 +250,7 @@ enum model_status throughput_fit(const struct throughput_point *points,
 {
     struct station_sample samples[THROUGHPUT_POINTS_MAX];
     struct station_fit best;
-    double variance = 0, fourth = 0;
+    double up = 0, down = 0;
 
     if (count > THROUGHPUT_POINTS_MAX)
         return MODEL_EINVAL;
@@ -262,14 +262,18 @@ enum model_status throughput_fit(const struct throughput_point *points,
             return MODEL_EINVAL;
         samples[i] = (struct station_sample){points[i].cores,
                                              points[i].rate.rate, 1 / e2};
-        variance += e2;
-        fourth += e2 * e2 / points[i].rate.freedom;
+        if (count == 2) { /* of a difference: Welch and Satterthwaite */
+            up += e2;
+            down += e2 * e2 / points[i].rate.freedom;
+        } else { /* as each point weighs */
+            up += 1 / e2;
+            down += 1 / e2 / points[i].rate.freedom;
+        }
     }
     enum model_status status = station_fit_rho(samples, count, &best);
     if (status != MODEL_OK)
         return status;
-    /* Degrees of freedom of a difference: Welch and Satterthwaite. */
-    double t = throughput_student(variance * variance / fourth);
+    double t = throughput_student(count == 2 ? up * up / down : up / down);
     double least = squares(samples, count, best.rho);
     /* Points that the model does not explain make the errors too small. */
     double scale = count > 2 ? fmax(1, least / (double)(count - 2)) : 1;

@@ -217,6 +217,10 @@ bool section_advance(struct section *s, const struct counters *counters,
      * a measurement would move cores for nothing. */
     if (!w || (s->profile &&
                !differs(s, &fit, counters_setup(counters)->machine))) {
+        if (w) { /* the same, better known */
+            fit.rho = s->fit.rho;
+            s->fit = fit;
+        }
         workload_free(w);
         return before != SECTION_KNOWN;
     }

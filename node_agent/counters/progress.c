@@ -10,9 +10,9 @@
 #include "model/throughput.h"
 #include "node_agent/counters/counters.h"
 
-/* Relative error of a rate below which more samples hardly help: twice what is
- * left in the end. */
-#define EXHAUSTED (2 * THROUGHPUT_FLOOR)
+/* Relative error of a rate from which on a guess is better than nothing: while
+ * one profile is unknown, all jobs get equal shares. */
+#define GUESS_ERROR (4 * THROUGHPUT_FLOOR)
 
 /* Best guess of a rho of which only the lower bound is known, over that. */
 #define ROUGHLY 4.0
@@ -88,13 +88,14 @@ static enum counters_unit choose_unit(const struct measure *m)
     return best;
 }
 
-/* True when no more time at the same DoPs would tell much more. */
-static bool exhausted(const struct throughput_point *point, size_t count)
+/* True when two rates are known well, and yet rho is not. */
+static bool may_guess(const struct throughput_point *point, size_t count)
 {
+    size_t good = 0;
+
     for (size_t i = 0; i < count; i++)
-        if (point[i].rate.error > EXHAUSTED)
-            return false;
-    return true;
+        good += point[i].rate.error <= GUESS_ERROR;
+    return good >= 2;
 }
 
 static struct workload *make_workload(const struct progress *p, double rho,
@@ -138,7 +139,7 @@ static struct workload *progress_fit(const void *state,
     result->compute_bound = verdict == THROUGHPUT_COMPUTE;
     /* Where only a lower bound is known, the best fit may be anything. */
     result->rho = fit.low > 0 ? fmin(fit.rho, ROUGHLY * fit.low) : fit.rho;
-    if (verdict == THROUGHPUT_OPEN && !exhausted(point, count)) {
+    if (verdict == THROUGHPUT_OPEN && !may_guess(point, count)) {
         errtext_set(err, EAGAIN, "effective rho between %.3g and %.3g: more is "
                                  "to be measured",
                     fit.low, fit.high);

@@ -32,8 +32,9 @@ def main():
     # does not matter to jobs that only calculate what they would have done.
     os.environ["HWLOC_SYNTHETIC"] = f"pack:1 core:{CORES} pu:1"
     # Long enough that what a loaded test machine steals is a small part, and
-    # half of the time, or the first probe would be 8 s away.
-    with Agent("--set", "profile=300ms", "--set", "probe=50") as agent:
+    # half of the time, or the first probe would be 16 s away.
+    with Agent("--set", "epoch=100ms", "--set", "profile=600ms",
+               "--set", "probe=50") as agent:
         cores = f"0-{CORES - 1}"
         with fake(agent, 1, "rate=1e6", cores=cores) as compute:
             wait_for("attach", lambda: agent.attached(1))
@@ -43,9 +44,9 @@ def main():
                 wait_for("profiles", lambda: known(agent, 1)
                          and known(agent, 2))
                 first, second = (agent.job(n)["section"] for n in (1, 2))
-                assert first["compute_bound"], first
+                assert first["rho"] < 0.2, first
+                assert second["rho"] > 0.3, second
                 assert not second["compute_bound"], second
-                assert second["rho_low"] > 0.1, second
                 wait_for("more cores for who can use them", lambda:
                          share(compute) > share(memory) >= 1
                          and share(compute) + share(memory) == CORES)
@@ -62,8 +63,9 @@ def check_story(agent):
     trace = json.loads(agent.call({"op": "trace"})["content"])
     states = {(e["tid"], e["name"].split()[0]) for e in trace["traceEvents"]
               if e["ph"] == "X" and e["pid"] == 2}
-    # The first one's DoPs came about without being asked for.
-    assert {(1, "known"), (2, "half"), (2, "known")} <= states, states
+    assert {(1, "known"), (2, "known")} <= states, states
+    # The probe of one is a change of DoP for the other, which may be enough.
+    assert {"clean", "half"} & {name for _, name in states}, states
 
 
 main()
