@@ -8,4 +8,5 @@ AC_DEFUN([X_AC_NUMA], [
     AC_DEFINE([HAVE_NUMA], [1], [libnuma is there])
     NUMA_LIBS=-lnuma])
   AC_SUBST([NUMA_LIBS])
+  AM_CONDITIONAL([HAVE_NUMA], [test "$x_ac_have_numa" = yes])
 ])

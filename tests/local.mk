@@ -4,6 +4,7 @@ include tests/model/local.mk
 include tests/simulator/local.mk
 include tests/coschedmodel/local.mk
 include tests/node_agent/local.mk
+include tests/numa/local.mk
 include tests/spank_plugin/local.mk
 include tests/libgomp-coop/local.mk
 include tests/jobs/local.mk
