@@ -343,8 +343,10 @@ static void test_no_profiling(void **state)
 {
     struct fixture *f = *state;
 
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         f->jobs[i]->section = section_find(&f->jobs[i]->sections, 1, 1);
+        let_run(f->jobs[i]->section);
+    }
     for (size_t p = 0; policies[p]; p++) {
         f->input.policy = policies[p]->name;
         make(f);
