@@ -255,6 +255,18 @@ static void all_events_exist(void **state)
             finish_trial(&trials[i]);
 }
 
+/* Where any program may use the instruction rdpmc, liblikwid reads the machine's
+ * own counters with it instead of ours. */
+static bool rdpmc_for_all(void)
+{
+    FILE *in = fopen("/sys/bus/event_source/devices/cpu/rdpmc", "r");
+    int c = in ? fgetc(in) : EOF;
+
+    if (in)
+        fclose(in);
+    return c == '2';
+}
+
 /* What the registers say comes out at the right place. */
 static void registers_to_values(void **state)
 {
@@ -262,6 +274,8 @@ static void registers_to_values(void **state)
     struct errtext err = {""};
     int cpu = one_cpu(f);
 
+    if (rdpmc_for_all())
+        skip();
     real(f, "coschedd-likwid", &processors[0]);
     put(f, "steps",
         "msr 309 600000\nmsr 30a 400000\nmsr c1 30000\nmsr c2 4000\n"
