@@ -437,6 +437,77 @@ static void test_allocates_nothing(void **state)
     }
 }
 
+/* ---- epochs ---- */
+
+/* Two last-level caches with four cores each. */
+static int setup_two_caches(void **state)
+{
+    if (setup(state) < 0)
+        return -1;
+    struct fixture *f = *state;
+    planner_free(f->planner);
+    topology_free(f->topology);
+    setenv("HWLOC_SYNTHETIC", "pack:1 l3:2 core:4 pu:1", 1);
+    f->topology = topology_new(NULL, NULL);
+    unsetenv("HWLOC_SYNTHETIC");
+    f->planner = f->topology ? planner_new(f->topology) : NULL;
+    f->input.topology = f->topology;
+    return f->planner ? 0 : -1;
+}
+
+/* What JOB did in 1000 us on the cores that it has: RATE LLC accesses of each
+ * core per us. */
+static void count_llc(const struct fixture *f, struct job *job, double rate)
+{
+    const struct machine *machine = topology_machine(f->topology);
+    size_t dop = topology_count_cores(f->topology, &job->cpus);
+    struct loop *loop = loop_new(machine->cpu_nodes, machine->mem_nodes);
+
+    loop->total_us = 1000;
+    for (int c = -1; (c = cpuset_next(&job->cpus, c)) >= 0;) {
+        size_t node = (size_t)machine->cpu_node[c];
+        loop->cores[node]++;
+        loop->useful_cycles[node] += 1e6;
+        loop->llc_accesses[node] += 1000 * rate;
+    }
+    measure_clear(&job->section->measure);
+    measure_add(&job->section->measure, dop, MS,
+                (double[COUNTERS_UNITS]){500, 100, 0, 0});
+    measure_add_loop(&job->section->measure, dop, loop);
+    loop_free(loop);
+}
+
+/* From counters to places: two cores of each job per epoch, once; jobs whose
+ * LLC nobody sees are left alone between changes. */
+static void test_adaptive(void **state)
+{
+    struct fixture *f = *state;
+    struct cosched_cpuset first[2];
+
+    for (size_t i = 0; i < 2; i++)
+        know(f->jobs[i], 0);
+    make(f);
+    assert_false(f->plan.periodic);
+    for (size_t i = 0; i < 2; i++)
+        f->jobs[i]->section->profile->llc_per_us = i ? 1 : 10;
+    for (int epoch = 0; epoch < 4; epoch++) {
+        make(f);
+        assert_true(f->plan.periodic);
+        assert_int_equal(cores(f, 0), 4);
+        assert_int_equal(cores(f, 1), 4);
+        carry_out(f);
+        for (size_t i = 0; i < 2; i++) {
+            if (!epoch)
+                first[i] = f->jobs[i]->cpus;
+            count_llc(f, f->jobs[i], i ? 1 : 10);
+            struct cosched_cpuset kept = f->jobs[i]->cpus;
+            cpuset_and(&kept, &first[i]);
+            assert_int_equal(cpuset_count(&kept), epoch ? 2 : 4);
+        }
+    }
+    assert_non_null(strstr(f->plan.reason, "no swap of cores"));
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -450,6 +521,8 @@ int main(void)
         T(test_policy_options),    T(test_check_options),
         T(test_no_profiling),      T(test_facts),
         T(test_allocates_nothing),
+        cmocka_unit_test_setup_teardown(test_adaptive, setup_two_caches,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
