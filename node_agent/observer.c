@@ -253,26 +253,23 @@ static void hash(uint64_t *h, const void *data, size_t size)
 
 static size_t add_pid(int32_t *pids, size_t count, pid_t pid)
 {
-    for (size_t i = 0; i < count; i++)
-        if (pids[i] == pid)
-            return count;
-    pids[count] = pid;
+    if (pids)
+        pids[count] = pid;
     return count + 1;
 }
 
-/* All processes of JOB that are known, in PIDS if not NULL; at most so many as
- * are returned. */
+/* All processes of JOB that are known, in PIDS if not NULL, some twice. */
 static size_t collect_pids(const struct job *job, int32_t *pids)
 {
     size_t count = 0;
 
     for (const struct task *t = job->tasks; t; t = t->next)
-        count = pids ? add_pid(pids, count, t->pid) : count + 1;
+        count = add_pid(pids, count, t->pid);
     for (const struct process *p = job->processes; p; p = p->next)
-        count = pids ? add_pid(pids, count, p->pid) : count + 1;
+        count = add_pid(pids, count, p->pid);
     for (const struct tracked *t = job->tracked; t; t = t->next)
         if (!t->dead)
-            count = pids ? add_pid(pids, count, t->pid) : count + 1;
+            count = add_pid(pids, count, t->pid);
     return count;
 }
 

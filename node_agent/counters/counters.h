@@ -70,7 +70,7 @@ struct counters_job {
     uint32_t id;
     struct cosched_cpuset cpus;
     const int32_t *pids; /* [count] of its processes, for backends that tag */
-    size_t count;        /* tasks; may be 0 */
+    size_t count;        /* tasks; some may come twice; may be 0 */
 };
 
 struct counters_backend;
