@@ -31,7 +31,7 @@
 #include "node_agent/job.h"
 #include "node_agent/warden.h"
 
-#define SCAN_SHARE 0.02
+#define SCAN_SHARE 0.001
 
 /* A process of a job. */
 struct tracked {

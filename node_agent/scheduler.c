@@ -40,6 +40,7 @@ struct scheduler {
     int rechecks; /* left */
     struct host_timer *ack_timer; /* runs while a shrink waits */
     struct host_timer *turn_timer;
+    size_t enforced; /* turns of enforce() */
     bool moving; /* between the phases */
     bool forced; /* threads of the late were moved in this transition */
     uint64_t ack_deadline_ns;
@@ -286,7 +287,8 @@ static uint64_t signature_of(const struct scheduler *s, struct job **jobs,
             hash(&h, &section->state, sizeof(section->state));
             hash(&h, &section->profile, sizeof(section->profile));
             hash(&h, &may, sizeof(may));
-            hash(&h, &section->fit_time_ns, sizeof(section->fit_time_ns));
+            if (may) /* what it wants depends on what is known */
+                hash(&h, &section->fit_time_ns, sizeof(section->fit_time_ns));
         }
     }
     return h;
@@ -500,18 +502,21 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
     scheduler_trigger(s, why);
 }
 
-/* Hold what is not cooperative; new threads and processes included. */
+/* Hold what is not cooperative; new threads and processes included.  To look at
+ * all threads costs more than the rest of an epoch, and new threads have the
+ * mask of their makers: one job has its turn in each epoch. */
 static void enforce(struct scheduler *s, uint64_t now_ns)
 {
-    bool held = false;
+    size_t held = 0, turn;
 
     for (struct job *j = s->p.jobs->first; j; j = j->next)
-        held |= job_live(j) && (j->rigid || j->cooperative);
+        held += job_live(j) && (j->rigid || j->cooperative);
     if (!held || s->moving)
         return;
     enforcer_scan(s->p.enforcer, s->p.jobs, false, now_ns);
+    turn = s->enforced++ % held;
     for (struct job *j = s->p.jobs->first; j; j = j->next) {
-        if (!job_live(j) || !(j->rigid || j->cooperative))
+        if (!job_live(j) || !(j->rigid || j->cooperative) || turn-- != 0)
             continue;
         if (j->parked) {
             enforcer_park(s->p.enforcer, j); /* what was started meanwhile */

@@ -125,3 +125,18 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_trace_LDADD = $(agent_unit_libs)
 endif
 endif
+
+if HAVE_LIBSYSTEMD
+EXTRA_PROGRAMS += %D%/bench_agent
+CLEANFILES += %D%/bench_agent$(EXEEXT) bench/bench-agent.json
+%C%_bench_agent_SOURCES = %D%/bench_agent.c
+%C%_bench_agent_CPPFLAGS = $(node_agent_libagent_la_CPPFLAGS)
+%C%_bench_agent_CFLAGS = $(AM_CFLAGS) -pthread
+%C%_bench_agent_LDFLAGS = -Wl,--wrap=cpuset_get_affinity
+%C%_bench_agent_LDADD = node_agent/libagent.la
+
+bench-agent: %D%/bench_agent$(EXEEXT)
+	$(AM_V_at)$(MKDIR_P) bench
+	$(AM_V_at)%D%/bench_agent$(EXEEXT) bench/bench-agent.json
+endif
+.PHONY: bench-agent

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the agent costs: CPU time of its epochs. */
+
+/* Usage: bench_agent FILE.  The agent's own parts on a machine that hwloc is
+ * told to see, with counters that count at random and jobs that are real
+ * processes: shared pages, 16 sleeping threads each.  Epochs come every 50 ms
+ * as in coschedd.  Prints a table and writes FILE, a JSON list of {name, value,
+ * unit, reference, ratio}; the reference of the first is what was promised, 0.3 %
+ * of a core, of the others the first. */
+
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <systemd/sd-event.h>
+
+#include "node_agent/agent.h"
+#include "node_agent/host_event.h"
+#include "node_agent/process.h"
+
+#define EPOCH_MS 50
+#define EPOCHS 120
+#define WARMUP 20
+#define THREADS 16
+#define PROMISED 0.003
+#define JOBS_MAX 16
+
+/* The machine's CPUs are not all here: whatever is asked, threads are where they
+ * should be, as they are almost always.  The question costs what it does. */
+int __real_cpuset_get_affinity(pid_t tid, struct cosched_cpuset *cpus);
+int __wrap_cpuset_get_affinity(pid_t tid, struct cosched_cpuset *cpus);
+
+int __wrap_cpuset_get_affinity(pid_t tid, struct cosched_cpuset *cpus)
+{
+    int rc = __real_cpuset_get_affinity(tid, cpus);
+
+    memset(cpus, 0, sizeof(*cpus));
+    return rc;
+}
+
+/* ---- counters ----------------------------------------------------------- */
+
+static int script_open(const struct counters_setup *setup, void **state,
+                       struct errtext *err)
+{
+    (void)err;
+    *state = (void *)setup;
+    return 0;
+}
+
+static int script_sample(void *state, struct sample *s, struct errtext *err)
+{
+    static uint64_t random = 1;
+
+    (void)state;
+    (void)err;
+    for (size_t c = 0; c < s->cpus; c++) {
+        random = random * UINT64_C(6364136223846793005) + 1;
+        double part = 0.9 + 0.2 * (double)(random >> 40) / (1 << 24);
+        s->cpu[c] = (struct sample_cpu){1e8 * part, 3e7 * part, 8e7 * part,
+                                        1e6 * part, 3e5 * part, 2e5 * part,
+                                        1e5 * part};
+    }
+    for (size_t m = 0; m < s->mem_nodes; m++)
+        s->memory[m] = (struct sample_memory){6e6, 2e6, 1e6};
+    return 0;
+}
+
+static void script_describe(const void *state, struct counters_ability *ability)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNTERS_PREFETCHES; i++)
+        ability[i] = (struct counters_ability){.can = true, .why = "script"};
+}
+
+static void script_close(void *state)
+{
+    (void)state;
+}
+
+static const struct counters_backend script = {
+    .name = "script",
+    .help = "made up",
+    .open = script_open,
+    .sample = script_sample,
+    .describe = script_describe,
+    .close = script_close,
+};
+
+/* ---- jobs --------------------------------------------------------------- */
+
+static void *sleep_on(void *arg)
+{
+    for (;;)
+        pause();
+    return arg;
+}
+
+static pid_t start_process(void)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int i = 1; i < THREADS; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, sleep_on, NULL))
+            _exit(1);
+    }
+    sleep_on(NULL);
+    _exit(0);
+}
+
+struct bench {
+    size_t cpus, jobs;
+    struct agent a;
+    struct counters_setup setup;
+    struct cosched_report *page[JOBS_MAX];
+    pid_t pid[JOBS_MAX];
+};
+
+static void die(const char *what)
+{
+    fprintf(stderr, "bench_agent: %s: %s\n", what, strerror(errno));
+    exit(EXIT_FAILURE);
+}
+
+static void add_job(struct bench *b, size_t i)
+{
+    struct job *job = job_add(&b->a.jobs, (uint32_t)i + 1);
+    struct errtext err;
+
+    b->pid[i] = start_process();
+    if (!job || b->pid[i] < 0)
+        die("job");
+    job->granted = *topology_cpus(b->a.topology);
+    job->cooperative = true;
+    struct process *p = process_attach(job, b->pid[i], b->a.topology,
+                                       b->a.options.lease_ns, &err);
+    if (!p)
+        die(err.text);
+    b->page[i] = mmap(NULL, sizeof(struct cosched_report),
+                      PROT_READ | PROT_WRITE, MAP_SHARED,
+                      report_fd(p->report), 0);
+    if (b->page[i] == MAP_FAILED)
+        die("mmap");
+    *b->page[i] = (struct cosched_report){
+        .version = COSCHED_LAYOUT_VERSION,
+        .size = sizeof(struct cosched_report),
+        .pid = (uint32_t)b->pid[i],
+        .mode = COSCHED_MODE_DONOR,
+        .team = THREADS,
+        .sections_used = 8,
+        .section_begin_ns = host_now_ns(b->a.host),
+        .magic = COSCHED_REPORT_MAGIC,
+    };
+    for (uint64_t s = 0; s < 8; s++) {
+        b->page[i]->sections[s].object_id = 1;
+        b->page[i]->sections[s].offset = s;
+        b->page[i]->sections[s].entries = 1;
+    }
+    scheduler_job_changed(b->a.scheduler, job, "a job that began");
+}
+
+/* What the jobs did in an epoch; each changes its section now and then. */
+static void work(struct bench *b, int epoch)
+{
+    struct job *job = b->a.jobs.first;
+
+    for (size_t i = 0; i < b->jobs; i++, job = job->next) {
+        struct cosched_report *r = b->page[i];
+        r->applied_generation = allotment_generation(job->processes->allotment);
+        r->sections[r->section].iterations += 1000 + (uint64_t)epoch % 7;
+        if (epoch % 20 == (int)i) {
+            r->section = (r->section + 1) % 8;
+            r->sections[r->section].entries++;
+            r->section_begin_ns = host_now_ns(b->a.host);
+        }
+    }
+}
+
+/* ---- the agent ---------------------------------------------------------- */
+
+static void build(struct bench *b)
+{
+    static const struct counters_backend *backends[] = {&script, NULL};
+    struct agent *a = &b->a;
+    struct errtext err = {""};
+    char machine[80];
+
+    snprintf(machine, sizeof(machine), "pack:%zu [numa] l3:2 core:8 pu:1",
+             b->cpus / 16);
+    setenv("HWLOC_SYNTHETIC", machine, 1);
+    node_options_init(&a->options);
+    if (sd_event_new(&a->event) < 0 || !(a->topology = topology_new(NULL, &err)))
+        die(err.text);
+    counters_setup_init(&b->setup, topology_machine(a->topology),
+                        topology_cpus(a->topology));
+    b->setup.cpu_node = topology_cpu_nodes(a->topology);
+    b->setup.package = topology_packages(a->topology, &b->setup.packages);
+    b->setup.backends = backends;
+    if (!(a->counters = counters_open("script", &b->setup, NULL, 0, &err)))
+        die(err.text);
+    a->host = host_event_new(a->event);
+    a->recorder = recorder_new();
+    a->observer = observer_new(a->counters, a->topology, a->recorder);
+    a->enforcer = enforcer_new(NULL, &a->options);
+    a->trace = trace_new();
+    a->decisions = decisions_new();
+    a->scheduler = scheduler_new(&(struct scheduler_parts){
+        a->host, &a->jobs, a->topology, &a->options, a->observer, a->enforcer,
+        a->trace, a->decisions, a->recorder});
+    if (!a->scheduler)
+        die("scheduler");
+    for (size_t i = 0; i < b->jobs; i++)
+        add_job(b, i);
+}
+
+/* The operating system takes back the rest: each machine has its own process. */
+static void end(struct bench *b)
+{
+    for (size_t i = 0; i < b->jobs; i++) {
+        kill(b->pid[i], SIGKILL);
+        waitpid(b->pid[i], NULL, 0);
+    }
+}
+
+static double now_s(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* CPU seconds of one epoch, events between epochs included. */
+static double measure(size_t cpus, size_t jobs)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    double begin = 0, next;
+
+    if (!b)
+        die("bench");
+    b->cpus = cpus;
+    b->jobs = jobs;
+    build(b);
+    next = now_s(CLOCK_MONOTONIC);
+    for (int e = 0; e < WARMUP + EPOCHS; e++) {
+        if (e == WARMUP)
+            begin = now_s(CLOCK_PROCESS_CPUTIME_ID);
+        work(b, e);
+        scheduler_epoch(b->a.scheduler);
+        next += EPOCH_MS * 1e-3;
+        for (double left; (left = next - now_s(CLOCK_MONOTONIC)) > 0;)
+            sd_event_run(b->a.event, (uint64_t)(left * 1e6) + 1);
+    }
+    double used = now_s(CLOCK_PROCESS_CPUTIME_ID) - begin;
+    end(b);
+    return used / EPOCHS;
+}
+
+/* In a process of its own. */
+static double measure_apart(size_t cpus, size_t jobs)
+{
+    double result = 0;
+    int ends[2], status;
+
+    fflush(NULL);
+    if (pipe(ends) < 0)
+        die("pipe");
+    pid_t pid = fork();
+    if (pid == 0) {
+        result = measure(cpus, jobs);
+        _exit(write(ends[1], &result, sizeof(result)) != sizeof(result));
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) < 0 || status ||
+        read(ends[0], &result, sizeof(result)) != sizeof(result))
+        die("measure");
+    close(ends[0]);
+    close(ends[1]);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t sizes[][2] = {{64, 4}, {64, 16}, {256, 4}, {256, 16}};
+    double first = 0;
+    FILE *file;
+
+    if (argc != 2 || !(file = fopen(argv[1], "w"))) {
+        fprintf(stderr, "usage: bench_agent FILE\n");
+        return EXIT_FAILURE;
+    }
+    printf("%5s %5s %14s %10s\n", "CPUs", "jobs", "CPU per epoch", "of a core");
+    fprintf(file, "[\n");
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        double cost = measure_apart(sizes[i][0], sizes[i][1]);
+        double share = cost * 1e3 / EPOCH_MS;
+        double reference = i ? first : PROMISED;
+        first = i ? first : share;
+        printf("%5zu %5zu %11.1f us %9.3f%%\n", sizes[i][0], sizes[i][1],
+               cost * 1e6, 100 * share);
+        fprintf(file,
+                "%s{\"name\": \"agent, %zu CPUs, %zu jobs\", \"value\": %.6f, "
+                "\"unit\": \"cores\", \"reference\": %.6f, \"ratio\": %.3f}",
+                i ? ",\n" : "", sizes[i][0], sizes[i][1], share, reference,
+                share / reference);
+    }
+    fprintf(file, "\n]\n");
+    return fclose(file) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
