@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # coschedmodel: the model as a filter for people and tests.
 
-bin_PROGRAMS += coschedmodel/coschedmodel
-%C%_coschedmodel_SOURCES = \
+# Plots, for coschedctl too.
+noinst_LTLIBRARIES += %D%/libplot.la
+%C%_libplot_la_SOURCES = \
 	%D%/canvas.c \
 	%D%/canvas.h \
 	%D%/canvas_png.c \
 	%D%/canvas_svg.c \
 	%D%/chart.c \
-	%D%/chart.h \
+	%D%/chart.h
+%C%_libplot_la_CPPFLAGS = $(AM_CPPFLAGS) $(CAIRO_CFLAGS)
+%C%_libplot_la_LIBADD = $(CAIRO_LIBS)
+
+bin_PROGRAMS += coschedmodel/coschedmodel
+%C%_coschedmodel_SOURCES = \
 	%D%/command.h \
 	%D%/fit.c \
 	%D%/input.c \
@@ -27,7 +33,7 @@ bin_PROGRAMS += coschedmodel/coschedmodel
 %C%_coschedmodel_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	$(CAIRO_CFLAGS) $(GSL_CFLAGS) \
 	-DCOSCHED_MACHINESDIR='"$(pkgdatadir)/machines"'
-%C%_coschedmodel_LDADD = protocol/libdescribe.la $(CAIRO_LIBS)
+%C%_coschedmodel_LDADD = %D%/libplot.la protocol/libdescribe.la
 if HAVE_GSL
 %C%_coschedmodel_LDADD += model/libmodelfit.la
 endif

@@ -13,16 +13,20 @@ noinst_LTLIBRARIES += %D%/libclient.la
 
 bin_PROGRAMS += coschedctl
 coschedctl_SOURCES = \
+	%D%/calibrate/plot.c \
+	%D%/calibrate/plot.h \
 	%D%/coschedctl.c \
 	%D%/ctl.h \
 	%D%/ctl_counters.c \
 	%D%/ctl_counters.h \
+	%D%/ctl_calibrate.c \
 	%D%/ctl_machine.c \
 	%D%/ctl_query.c \
 	%D%/ctl_run.c \
 	%D%/ctl_selftest.c
 coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-coschedctl_LDADD = %D%/libnode.la %D%/libclient.la protocol/libprotocol.la \
+coschedctl_LDADD = %D%/libcalibrate.la coschedmodel/libplot.la \
+	%D%/libnode.la %D%/libclient.la protocol/libprotocol.la \
 	$(JANSSON_LIBS)
 
 dist_man_MANS += docs/coschedctl.1

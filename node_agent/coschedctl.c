@@ -136,6 +136,7 @@ static void help(FILE *out)
         fprintf(out, "  %-32s %s\n", usage, c->help);
     }
     ctl_machine_help(out);
+    ctl_calibrate_help(out);
     ctl_run_help(out);
     fputs("\n"
           "  --socket PATH  the agent's socket (default: $COSCHED_SOCKET, else\n"
@@ -227,6 +228,8 @@ int main(int argc, char **argv)
         return ctl_run(ctl.socket, argc, argv);
     if (strcmp(argv[0], "machine") == 0)
         return ctl_machine(argc, argv);
+    if (strcmp(argv[0], "calibrate") == 0)
+        return ctl_calibrate(ctl.socket, argc, argv);
     for (const struct command *c = commands; c->name; c++)
         if (strcmp(c->name, argv[0]) == 0)
             return run_command(c, &ctl, argc, argv);

@@ -74,6 +74,10 @@ void ctl_run_help(FILE *out);
 int ctl_machine(int argc, char **argv);
 void ctl_machine_help(FILE *out);
 
+/* `calibrate`, likewise. */
+int ctl_calibrate(const char *socket, int argc, char **argv);
+void ctl_calibrate_help(FILE *out);
+
 /* Write DESCRIPTION to FILE (NULL: standard output) as JSON.  The exit status,
  * its reason printed. */
 int ctl_print_machine(const struct machine_description *description,

@@ -2,7 +2,20 @@
 # What is known of the node's hardware: topology and counters.  Without the
 # agent's event loop, so that coschedctl can look for itself.
 
-noinst_LTLIBRARIES += %D%/libnode.la
+noinst_LTLIBRARIES += %D%/libnode.la %D%/libcalibrate.la
+
+# Measuring the node; only coschedctl and its tests need libnuma and GSL.
+%C%_libcalibrate_la_SOURCES = \
+	%D%/calibrate/calibrate.h \
+	%D%/calibrate/fit.c \
+	%D%/calibrate/kernels.c \
+	%D%/calibrate/kernels.h \
+	%D%/calibrate/run.c
+%C%_libcalibrate_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(GSL_CFLAGS)
+%C%_libcalibrate_la_LIBADD = %D%/libnode.la $(NUMA_LIBS) -lpthread
+if HAVE_GSL
+%C%_libcalibrate_la_LIBADD += model/libmodelfit.la
+endif
 
 %C%_libnode_la_SOURCES = \
 	%D%/counters/attribute.c \

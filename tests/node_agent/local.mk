@@ -16,6 +16,7 @@ agent_scripts = \
 	%D%/test_agent_start.py \
 	%D%/test_agent_turns.py \
 	%D%/test_ctl_counters.py \
+	%D%/test_calibrate_node.py \
 	%D%/test_machine.py \
 	%D%/test_replay.py
 EXTRA_DIST += %D%/fake_helper.py %D%/fakes.py $(agent_scripts)
@@ -32,6 +33,7 @@ if HAVE_CMOCKA
 agent_units = \
 	%D%/test_allotment \
 	%D%/test_attribute \
+	%D%/test_calibrate \
 	%D%/test_counters \
 	%D%/test_energy \
 	%D%/test_perf \
@@ -61,6 +63,10 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_attribute_SOURCES = %D%/test_attribute.c %D%/unit.h
 %C%_test_attribute_CPPFLAGS = $(agent_unit_flags)
 %C%_test_attribute_LDADD = $(agent_unit_libs)
+
+%C%_test_calibrate_SOURCES = %D%/test_calibrate.c %D%/unit.h %D%/tree.h
+%C%_test_calibrate_CPPFLAGS = $(agent_unit_flags)
+%C%_test_calibrate_LDADD = node_agent/libcalibrate.la $(agent_unit_libs)
 
 %C%_test_counters_SOURCES = %D%/test_counters.c %D%/unit.h %D%/tree.h
 %C%_test_counters_CPPFLAGS = $(agent_unit_flags)

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* coschedctl calibrate: measure this node's service times. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "node_agent/calibrate/calibrate.h"
+#include "node_agent/calibrate/plot.h"
+#include "node_agent/ctl.h"
+
+#define BUSY_CPUS 0.3 /* more of the node than this is somebody's work */
+#define BUSY_LOOK_US 500000
+#define MIB (UINT64_C(1) << 20)
+#define MOST_MIB 4096
+#define BAR 30
+
+struct plan {
+    const char *socket, *output, *plot, *counters;
+    bool quick, force;
+    size_t mib; /* of each array; 0: by the cache */
+    struct timespec start;
+};
+
+void ctl_calibrate_help(FILE *out)
+{
+    fputs("  calibrate [OPTIONS]              measure service times of memory "
+          "and links\n"
+          "    -o, --output FILE              write the machine description "
+          "there\n"
+          "    --plot PREFIX                  draw PREFIX-rate.svg and "
+          "PREFIX-links.svg\n"
+          "    --quick                        smaller arrays, fewer "
+          "repetitions\n"
+          "    --force                        also while others use the node\n"
+          "    --size MIB                     of each of three arrays\n"
+          "    --counters NAME                as of coschedd; none: by time "
+          "alone\n", out);
+}
+
+/* ---- is the node free? --------------------------------------------------- */
+
+static void look_again(void *arg)
+{
+    (void)arg;
+    usleep(BUSY_LOOK_US);
+}
+
+/* CTL_OK, or the reason why not is printed. */
+static int check_jobs(const struct plan *plan)
+{
+    struct message_request request = {.op = MESSAGE_STATUS};
+    struct client *client = client_open(plan->socket, CTL_TIMEOUT_MS, NULL);
+    json_t *reply = NULL;
+    int rc = CTL_OK;
+
+    if (!client) /* no agent: no jobs of its */
+        return CTL_OK;
+    if (client_call(client, &request, &reply, NULL, 0, NULL, NULL) == 0) {
+        size_t jobs = json_array_size(json_object_get(reply, "jobs"));
+        if (jobs)
+            rc = ctl_fail(CTL_FAILED, "calibrate: %zu co-scheduled job%s on "
+                          "this node; --force measures all the same", jobs,
+                          jobs == 1 ? "" : "s");
+        json_decref(reply);
+    }
+    client_close(client);
+    return rc;
+}
+
+static int check_idle(const struct plan *plan)
+{
+    if (plan->force)
+        return CTL_OK;
+    int rc = check_jobs(plan);
+    if (rc)
+        return rc;
+    double busy = calibrate_busy("/proc", look_again, NULL);
+    if (busy < 0)
+        return ctl_fail(CTL_FAILED, "calibrate: /proc/stat does not tell "
+                        "whether the node is idle; --force measures all the "
+                        "same");
+    if (busy > BUSY_CPUS)
+        return ctl_fail(CTL_FAILED, "calibrate: %.1f CPUs of this node are "
+                        "busy; --force measures all the same", busy);
+    return CTL_OK;
+}
+
+/* ---- progress ------------------------------------------------------------ */
+
+static double elapsed_s(const struct plan *plan)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - plan->start.tv_sec) +
+           (double)(now.tv_nsec - plan->start.tv_nsec) * 1e-9;
+}
+
+static void show_progress(void *arg, size_t done, size_t total,
+                          const char *what)
+{
+    const struct plan *plan = arg;
+    char bar[BAR + 1], left[32] = "";
+    size_t filled = total ? done * BAR / total : BAR;
+
+    if (!isatty(STDERR_FILENO))
+        return;
+    memset(bar, '.', BAR);
+    memset(bar, '#', filled);
+    bar[BAR] = '\0';
+    if (done && done < total)
+        snprintf(left, sizeof(left), ", %.0f s left",
+                 elapsed_s(plan) / (double)done * (double)(total - done));
+    fprintf(stderr, "\r[%s] %s%s\033[K%s", bar, what, left,
+            done == total ? "\n" : "");
+}
+
+/* ---- the result ---------------------------------------------------------- */
+
+static json_t *runs_json(const struct calibration *c)
+{
+    json_t *runs = json_array();
+
+    for (size_t i = 0; i < c->cpu_nodes; i++)
+        for (size_t j = 0; j < c->mem_nodes; j++)
+            for (enum kernel k = 0; k < KERNELS; k++)
+                for (size_t s = 0; s < CALIBRATE_STRIDES; s++) {
+                    const struct calibrate_run *r =
+                        calibration_run(c, i, j, k, s);
+                    if (!(r->us > 0))
+                        continue;
+                    json_array_append_new(
+                        runs,
+                        json_pack("{s:I, s:I, s:s, s:I, s:f, s:f, s:f, s:f}",
+                                  "cpu_node", (json_int_t)i, "memory",
+                                  (json_int_t)j, "kernel", kernel_names[k],
+                                  "stride", (json_int_t)calibrate_strides[s],
+                                  "us", r->us, "reads", r->reads, "writes",
+                                  r->writes, "prefetches", r->prefetches));
+                }
+    return runs;
+}
+
+static json_t *calibration_json(const struct calibration *c,
+                                const struct plan *plan, const char *notes)
+{
+    struct utsname name;
+    char date[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    json_t *peak = json_array();
+
+    uname(&name);
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    for (size_t j = 0; j < c->mem_nodes; j++)
+        json_array_append_new(peak, json_real(c->peak_gb_s[j]));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:I, s:s*, s:o, s:o}",
+                     "date", date, "host", name.nodename, "kernel",
+                     name.release, "counters", plan->counters, "version",
+                     PACKAGE_VERSION, "quick", (int)plan->quick, "forced",
+                     (int)plan->force, "array_mib", (json_int_t)plan->mib,
+                     "notes", *notes ? notes : NULL, "peak_gb_per_s", peak,
+                     "runs", runs_json(c));
+}
+
+static const char *source_text(const struct calibration *c)
+{
+    return c->run[0].counted
+               ? "coschedctl calibrate: times and counted requests"
+               : "coschedctl calibrate: times alone, without counters; requests "
+                 "are those that the kernels make, prefetches count as reads";
+}
+
+static int store(const struct topology *t, const struct calibration *c,
+                 const struct plan *plan)
+{
+    struct machine_description *d = topology_description(t);
+    struct errtext err = {""};
+    char notes[8192] = "";
+    int rc = CTL_FAILED;
+
+    if (!d)
+        return ctl_fail(CTL_FAILED, "out of memory");
+    free(d->source);
+    d->source = strdup(source_text(c));
+    if (calibration_fit(c, d, notes, sizeof(notes), &err) < 0) {
+        ctl_fail(CTL_FAILED, "%s", err.text);
+    } else {
+        d->calibration = calibration_json(c, plan, notes);
+        rc = ctl_print_machine(d, plan->output);
+        fprintf(stderr, "%s\n%s", d->source ? d->source : "", notes);
+        for (size_t j = 0; j < c->mem_nodes; j++)
+            fprintf(stderr, "memory node %zu: %.2f ns per read, %.1f GB/s read "
+                            "by all cores\n", j,
+                    d->machine->controller_service_us[j] * 1e3,
+                    c->peak_gb_s[j]);
+    }
+    if (rc == CTL_OK && plan->plot &&
+        calibration_plot(c, d->machine, plan->plot, &err) < 0)
+        rc = ctl_fail(CTL_FAILED, "%s", err.text);
+    machine_description_free(d);
+    return rc;
+}
+
+/* ---- measuring ----------------------------------------------------------- */
+
+/* Counters that tell memory requests, or NULL. */
+static struct counters *open_counters(const struct topology *t,
+                                      struct counters_setup *setup,
+                                      char model[32], struct plan *plan,
+                                      struct errtext *err)
+{
+    struct counters_ability ability[COUNTERS_METRICS];
+
+    counters_setup_init(setup, topology_machine(t), topology_cpus(t));
+    setup->cpu_node = topology_cpu_nodes(t);
+    setup->package = topology_packages(t, &setup->packages);
+    setup->cpu_model = counters_cpu_model(setup->procfs, model, 32);
+    struct counters *c = counters_open(plan->counters, setup, NULL, 0, err);
+    if (!c)
+        return NULL;
+    counters_describe(c, ability);
+    if (ability[COUNTERS_TRAFFIC].can ||
+        (ability[COUNTERS_MEMORY_READS].can &&
+         ability[COUNTERS_MEMORY_WRITES].can)) {
+        plan->counters = counters_name(c);
+        return c;
+    }
+    counters_close(c);
+    errtext_set(err, 0, "no backend counts memory requests");
+    return NULL;
+}
+
+static size_t default_mib(bool quick)
+{
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    size_t mib = cache > 0 ? (size_t)cache / MIB : 0;
+
+    /* So large that what caches keep does not matter. */
+    mib *= quick ? 2 : 4;
+    if (mib < (quick ? 32 : 64))
+        return quick ? 32 : 64;
+    return mib < 1024 ? mib : 1024;
+}
+
+static int measure(struct plan *plan)
+{
+    struct errtext err = {""};
+    struct counters_setup setup;
+    char model[32];
+    struct topology *t = topology_new(NULL, &err);
+    struct counters *counters = NULL;
+
+    if (!t)
+        return ctl_fail(CTL_FAILED, "%s", err.text);
+    if (strcmp(plan->counters, "none") != 0) {
+        bool asked = strcmp(plan->counters, "auto") != 0;
+        counters = open_counters(t, &setup, model, plan, &err);
+        if (!counters && asked) {
+            topology_free(t);
+            return ctl_fail(CTL_FAILED, "calibrate: --counters %s: %s",
+                            plan->counters, err.text);
+        }
+    }
+    if (!counters)
+        plan->counters = "none";
+    struct calibrate_options options = {
+        .array_bytes = plan->mib * MIB,
+        .repetitions = plan->quick ? 1 : 3,
+        .passes = plan->quick ? 1 : 4,
+        .counters = counters,
+        .progress = show_progress,
+        .arg = plan,
+    };
+    clock_gettime(CLOCK_MONOTONIC, &plan->start);
+    struct calibration *c = calibrate(t, &options, &err);
+    int rc = c ? store(t, c, plan) : ctl_fail(CTL_FAILED, "%s", err.text);
+    calibration_free(c);
+    counters_close(counters);
+    topology_free(t);
+    return rc;
+}
+
+/* ---- command line -------------------------------------------------------- */
+
+enum { OPTION_PLOT = 256, OPTION_QUICK, OPTION_FORCE, OPTION_SIZE,
+       OPTION_COUNTERS };
+
+static const struct option options[] = {
+    {"help", no_argument, NULL, 'h'},
+    {"output", required_argument, NULL, 'o'},
+    {"plot", required_argument, NULL, OPTION_PLOT},
+    {"quick", no_argument, NULL, OPTION_QUICK},
+    {"force", no_argument, NULL, OPTION_FORCE},
+    {"size", required_argument, NULL, OPTION_SIZE},
+    {"counters", required_argument, NULL, OPTION_COUNTERS},
+    {0},
+};
+
+static int set_size(struct plan *plan, const char *text)
+{
+    char *end;
+    unsigned long mib = strtoul(text, &end, 10);
+
+    if (text[0] < '0' || text[0] > '9' || *end || mib < 1 || mib > MOST_MIB)
+        return ctl_fail(CTL_USAGE, "calibrate: --size %s: not 1 to %d MiB",
+                        text, MOST_MIB);
+    plan->mib = mib;
+    return CTL_OK;
+}
+
+int ctl_calibrate(const char *socket, int argc, char **argv)
+{
+    struct plan plan = {.socket = socket, .counters = "auto"};
+    int option, rc;
+
+    optind = 0;
+    while ((option = getopt_long(argc, argv, ":ho:", options, NULL)) != -1) {
+        switch (option) {
+        case 'h':
+            ctl_calibrate_help(stdout);
+            return CTL_OK;
+        case 'o':
+            plan.output = optarg;
+            break;
+        case OPTION_PLOT:
+            plan.plot = optarg;
+            break;
+        case OPTION_QUICK:
+            plan.quick = true;
+            break;
+        case OPTION_FORCE:
+            plan.force = true;
+            break;
+        case OPTION_SIZE:
+            if ((rc = set_size(&plan, optarg)))
+                return rc;
+            break;
+        case OPTION_COUNTERS:
+            plan.counters = optarg;
+            break;
+        default:
+            return ctl_bad_option(argv[0], option, argv, options);
+        }
+    }
+    if (optind < argc)
+        return ctl_fail(CTL_USAGE, "calibrate: %s: one argument too many",
+                        argv[optind]);
+    if (!plan.mib)
+        plan.mib = default_mib(plan.quick);
+    if ((rc = check_idle(&plan)))
+        return rc;
+    return measure(&plan);
+}

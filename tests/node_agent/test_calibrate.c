@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Calibration without a quiet machine: kernels, regression, load. */
+
+#include "config.h"
+
+#include "tests/node_agent/unit.h"
+
+#include <math.h>
+
+#include "node_agent/calibrate/calibrate.h"
+#include "tests/node_agent/tree.h"
+
+/* ---- kernels ------------------------------------------------------------- */
+
+#define COUNT 4096
+
+static double space[3][COUNT];
+static const struct kernel_arrays arrays = {space[0], space[1], space[2], COUNT};
+
+static void test_kernels(void **state)
+{
+    (void)state;
+    for (enum kernel k = 0; k < KERNELS; k++)
+        for (size_t s = 0; s < CALIBRATE_STRIDES; s++)
+            for (size_t passes = 1; passes <= 16; passes *= 4) {
+                size_t stride = calibrate_strides[s];
+                kernel_fill(&arrays);
+                double sum = kernel_run(k, &arrays, stride, passes);
+                assert_true(kernel_check(k, &arrays, stride, passes, sum));
+                assert_false(kernel_check(k, &arrays, stride, passes, sum + 1));
+                space[0][COUNT - 1] -= 1; /* one element too few, or wrong */
+                assert_false(kernel_check(k, &arrays, stride, passes, sum));
+            }
+}
+
+static void test_lines(void **state)
+{
+    double reads, writes;
+
+    (void)state;
+    kernel_lines(KERNEL_ADD, 4096, 64, &reads, &writes);
+    assert_true(reads == 3 * 512 && writes == 512);
+    kernel_lines(KERNEL_LOAD, 4096, 8, &reads, &writes); /* each line once */
+    assert_true(reads == 512 && writes == 0);
+    kernel_lines(KERNEL_WRITE, 4096, 128, &reads, &writes);
+    assert_true(reads == 256 && writes == 256);
+}
+
+/* ---- regression ---------------------------------------------------------- */
+
+/* Two sockets of known times (us): controllers and the link. */
+static const struct machine_service local[2] = {{0.004, 0.003, 0.002},
+                                                {0.005, 0.004, 0.001}};
+static const struct machine_service beyond = {0.006, 0.005, 0.003};
+
+static double time_of(const struct machine_service *s,
+                      const struct calibrate_run *r)
+{
+    return s->read_us * r->reads + s->write_us * r->writes +
+           s->prefetch_us * r->prefetches;
+}
+
+/* All runs as such a machine would do them. */
+static struct calibration *synthetic(bool counted)
+{
+    struct calibration *c = calibration_new(2, 2);
+
+    for (size_t i = 0; i < 2; i++)
+        for (size_t j = 0; j < 2; j++)
+            for (enum kernel k = 0; k < KERNELS; k++)
+                for (size_t s = 0; s < CALIBRATE_STRIDES; s++) {
+                    struct calibrate_run *r = calibration_run(c, i, j, k, s);
+                    kernel_lines(k, 1 << 20, calibrate_strides[s], &r->reads,
+                                 &r->writes);
+                    r->counted = counted;
+                    if (counted) { /* the longer the stride, the fewer */
+                        r->prefetches = r->reads * 0.15 * (double)(5 - s);
+                        r->reads -= r->prefetches;
+                    }
+                    r->us = time_of(&local[j], r);
+                    if (i != j)
+                        r->us += time_of(&beyond, r);
+                    /* Computing, which must not count without counters. */
+                    if (!counted && calibrate_strides[s] < 64)
+                        r->us *= 3;
+                }
+    return c;
+}
+
+static struct machine_description *two_sockets(void)
+{
+    struct machine_description *d = NULL;
+    struct errtext err = {""};
+
+    setenv("HWLOC_SYNTHETIC", "pack:2 [numa] l3:1 core:2 pu:1", 1);
+    struct topology *t = topology_new(NULL, &err);
+    unsetenv("HWLOC_SYNTHETIC");
+    if (!t || !(d = topology_description(t)))
+        fail_msg("%s", err.text);
+    topology_free(t);
+    return d;
+}
+
+#ifdef HAVE_GSL
+static void near_to(double got, double wanted)
+{
+    if (!(fabs(got - wanted) <= 1e-6 * wanted))
+        fail_msg("%g is not %g", got, wanted);
+}
+
+static void test_regression(void **state)
+{
+    struct machine_description *d = two_sockets();
+    struct calibration *c = synthetic(true);
+    struct errtext err = {""};
+    char notes[1024];
+
+    (void)state;
+    assert_int_equal(calibration_fit(c, d, notes, sizeof(notes), &err), 0);
+    assert_string_equal(notes, "");
+    for (size_t j = 0; j < 2; j++) {
+        near_to(d->machine->controller_service[j].read_us, local[j].read_us);
+        near_to(d->machine->controller_service[j].write_us, local[j].write_us);
+        near_to(d->machine->controller_service[j].prefetch_us,
+                local[j].prefetch_us);
+        near_to(d->machine->controller_service_us[j], local[j].read_us);
+    }
+    near_to(d->machine->link_service[0].read_us, beyond.read_us);
+    near_to(d->machine->link_service[0].write_us, beyond.write_us);
+    near_to(d->machine->link_service[0].prefetch_us, beyond.prefetch_us);
+    near_to(d->machine->link_service_us[0], beyond.read_us);
+    assert_int_equal(machine_check(d->machine), MODEL_OK);
+    calibration_free(c);
+    machine_description_free(d);
+}
+
+static void test_times_alone(void **state)
+{
+    struct machine_description *d = two_sockets();
+    struct calibration *c = synthetic(false);
+    char notes[1024];
+
+    (void)state;
+    assert_int_equal(calibration_fit(c, d, notes, sizeof(notes), NULL), 0);
+    near_to(d->machine->controller_service[1].read_us, local[1].read_us);
+    near_to(d->machine->controller_service[1].write_us, local[1].write_us);
+    near_to(d->machine->controller_service[1].prefetch_us, local[1].read_us);
+    near_to(d->machine->link_service[0].write_us, beyond.write_us);
+    calibration_free(c);
+    machine_description_free(d);
+}
+
+/* What a regression cannot support is said. */
+static void test_unsupported(void **state)
+{
+    struct machine_description *d = two_sockets();
+    struct calibration *c = synthetic(true);
+    struct errtext err = {""};
+    char notes[1024];
+
+    (void)state;
+    for (enum kernel k = 0; k < KERNELS; k++)
+        for (size_t s = 0; s < CALIBRATE_STRIDES; s++) {
+            struct calibrate_run *r = calibration_run(c, 0, 0, k, s);
+            /* The more is written, the faster: no such thing. */
+            r->us = (r->reads + r->prefetches) * 0.01 / (1 + r->writes);
+            calibration_run(c, 0, 1, k, s)->us = 1e-6;
+            calibration_run(c, 1, 0, k, s)->us = 0;
+        }
+    double before = d->machine->link_service_us[0];
+    assert_int_equal(calibration_fit(c, d, notes, sizeof(notes), NULL), 0);
+    assert_non_null(strstr(notes, "memory node 0: reads, writes"));
+    assert_null(strstr(notes, "memory node 1"));
+    assert_non_null(strstr(notes, "link 0: nothing measured"));
+    assert_true(d->machine->link_service_us[0] == before);
+    assert_true(d->machine->controller_service_us[0] > 0);
+    memset(c->run, 0, 4 * KERNELS * CALIBRATE_STRIDES * sizeof(*c->run));
+    assert_int_equal(calibration_fit(c, d, notes, sizeof(notes), &err), -1);
+    assert_int_equal(errno, ENODATA);
+    calibration_free(c);
+    machine_description_free(d);
+}
+#else
+static void test_without_gsl(void **state)
+{
+    struct machine_description *d = two_sockets();
+    struct calibration *c = synthetic(true);
+    struct errtext err = {""};
+    char notes[64];
+
+    (void)state;
+    assert_int_equal(calibration_fit(c, d, notes, sizeof(notes), &err), -1);
+    assert_int_equal(errno, ENOTSUP);
+    calibration_free(c);
+    machine_description_free(d);
+}
+#endif
+
+/* ---- load ---------------------------------------------------------------- */
+
+static void work_a_while(void *arg)
+{
+    /* 190 ticks: 40 busy, 140 idle, 10 waiting for a disk. */
+    tree_write(arg, "stat", "cpu 130 0 110 1140 20 0 0 0 0 0\ncpu0 1\ncpu1 1\n"
+                            "intr 5\n");
+}
+
+static void nothing(void *arg)
+{
+    (void)arg;
+}
+
+static void test_busy(void **state)
+{
+    struct tree *t = tree_new();
+
+    (void)state;
+    assert_true(calibrate_busy(t->root, nothing, NULL) < 0); /* no file */
+    tree_write(t, "stat", "cpu 100 0 100 1000 10 0 0 0 0 0\ncpu0 1\ncpu1 1\n"
+                          "intr 5\n");
+    assert_true(fabs(calibrate_busy(t->root, work_a_while, t) -
+                     2 * 40.0 / 190) < 1e-9);
+    assert_true(calibrate_busy(t->root, nothing, NULL) < 0); /* time stands */
+    tree_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_lines),
+#ifdef HAVE_GSL
+        cmocka_unit_test(test_regression),
+        cmocka_unit_test(test_times_alone),
+        cmocka_unit_test(test_unsupported),
+#else
+        cmocka_unit_test(test_without_gsl),
+#endif
+        cmocka_unit_test(test_busy),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
