@@ -319,7 +319,8 @@ static int read_routes(struct json_reader *reader, const json_t *routes,
 static int read_calibration(struct json_reader *reader, const json_t *value,
                             struct machine_description *d)
 {
-    static const char *const needed[] = {"date", "host", "kernel", "counters"};
+    static const char *const known[] = {"date", "host", "kernel", "counters",
+                                        NULL};
     json_t *object = json_object_get(value, "calibration");
     const char *text;
     int rc = 0;
@@ -329,8 +330,8 @@ static int read_calibration(struct json_reader *reader, const json_t *value,
     if (!json_is_object(object))
         return json_reader_fail(reader, "calibration", "must be an object");
     size_t mark = json_reader_enter(reader, "calibration");
-    for (size_t i = 0; rc == 0 && i < sizeof(needed) / sizeof(needed[0]); i++)
-        rc = json_reader_string(reader, object, needed[i], false, &text);
+    for (size_t i = 0; rc == 0 && known[i]; i++)
+        rc = json_reader_string(reader, object, known[i], false, &text);
     json_reader_leave(reader, mark);
     d->calibration = rc == 0 ? json_incref(object) : NULL;
     return rc;
