@@ -4,7 +4,9 @@
 
 #include "model/divide.h"
 
+#include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "model/policy/workspace.h"
 
@@ -146,4 +148,57 @@ enum model_status divide(const struct policy_input *input,
                          divide_score_f score, void *arg, size_t *cores)
 {
     return divide_from(input, NULL, score, arg, cores);
+}
+
+/* What each job promised to add, and whether it was asked in this step. */
+struct promises {
+    double gain[POLICY_MAX_JOBS];
+    bool asked[POLICY_MAX_JOBS];
+};
+
+/* The job with the greatest promise that may have more, or job_count. */
+static size_t most_promising(const struct policy_input *input,
+                             const struct promises *p, const size_t *cores,
+                             size_t unit, size_t rest)
+{
+    size_t best = input->job_count;
+
+    for (size_t j = 0; j < input->job_count; j++)
+        if (step(input, cores, j, unit, rest) &&
+            (best == input->job_count || p->gain[j] > p->gain[best] + 1e-12))
+            best = j;
+    return best;
+}
+
+enum model_status divide_lazy(const struct policy_input *input,
+                              divide_score_f score, void *arg, size_t *cores)
+{
+    size_t unit = divide_unit(input);
+    size_t rest = start(input, unit, cores);
+    struct promises p;
+    double now, value;
+    enum model_status status = score(arg, cores, 0, &now);
+
+    for (size_t j = 0; j < input->job_count; j++) {
+        p.gain[j] = INFINITY;
+        p.asked[j] = false;
+    }
+    while (rest && status == MODEL_OK) {
+        size_t j = most_promising(input, &p, cores, unit, rest);
+        if (j == input->job_count)
+            break;
+        size_t more = step(input, cores, j, unit, rest);
+        cores[j] += more;
+        if (p.asked[j]) {
+            now += p.gain[j];
+            rest -= more;
+            memset(p.asked, 0, sizeof(p.asked));
+            continue;
+        }
+        status = score(arg, cores, j, &value);
+        cores[j] -= more;
+        p.gain[j] = value - now;
+        p.asked[j] = true;
+    }
+    return status;
 }

@@ -24,6 +24,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/loop.h \
 	%D%/loopperf.c \
 	%D%/loopperf.h \
+	%D%/lumped.c \
+	%D%/lumped.h \
 	%D%/machine.c \
 	%D%/machine.h \
 	%D%/moca.c \

@@ -12,6 +12,9 @@
 /* Of policy_proposal.figure. */
 enum { CPU, MEMORY };
 
+/* With more jobs than this, asking all of them at each step takes too long. */
+#define FEW 6
+
 static enum model_status score_utilisation(void *arg, const size_t *cores,
                                            size_t job, double *score)
 {
@@ -33,8 +36,9 @@ enum model_status greedy_dop(const struct policy_input *input, void *memory,
     if (status == MODEL_ENODATA)
         return equal_shares(input, proposal->cores);
     if (status == MODEL_OK)
-        status = divide(input, score_utilisation, (void *)(uintptr_t)input,
-                        proposal->cores);
+        status = (input->job_count > FEW ? divide_lazy : divide)(
+            input, score_utilisation, (void *)(uintptr_t)input,
+            proposal->cores);
     if (status == MODEL_OK)
         status = predict_cores(input, proposal->cores, &result, NULL);
     if (status == MODEL_OK) {

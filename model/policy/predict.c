@@ -37,6 +37,7 @@ enum model_status predict_begin(const struct policy_input *input)
                                                 : ws->compute;
         ws->weight[j] = input->jobs[j].weight;
     }
+    lumped_prepare(ws->lumped, ws->profile, input->job_count);
     return system_prepare(ws->system, &system);
 }
 
@@ -44,10 +45,11 @@ enum model_status predict_counts(const struct policy_input *input,
                                  const size_t *counts,
                                  struct system_result *result, double *speed)
 {
-    struct system_result unused;
-
-    return system_predict(input->workspace->system, counts,
-                          result ? result : &unused, speed);
+    if (speed)
+        lumped_predict(input->workspace->lumped, counts, speed);
+    return result ? system_predict(input->workspace->system, counts, result,
+                                   NULL)
+                  : MODEL_OK;
 }
 
 enum model_status predict_cores(const struct policy_input *input,

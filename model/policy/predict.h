@@ -17,8 +17,9 @@ enum model_status predict_begin(const struct policy_input *input);
 const struct policy_job *predict_unknown(const struct policy_input *input);
 
 /* Predict for COUNTS[cpu_nodes * job_count], cores of each job on each CPU
- * node.  RESULT and SPEED (cores' worth of computing per job, [job_count]) may
- * be NULL. */
+ * node: RESULT, utilisations by the station model, as the papers have them;
+ * SPEED, cores' worth of computing per job ([job_count]), by the closed network
+ * (model/lumped.h).  Either may be NULL. */
 enum model_status predict_counts(const struct policy_input *input,
                                  const size_t *counts,
                                  struct system_result *result, double *speed);

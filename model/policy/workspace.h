@@ -13,6 +13,7 @@
  */
 
 #include "model/layout.h"
+#include "model/lumped.h"
 #include "model/policy.h"
 #include "model/system.h"
 
@@ -37,6 +38,7 @@ struct policy_workspace {
     double *noise;    /* [cpu_nodes] LLC accesses, as far as known */
     struct layout_room *room; /* for placing */
     struct workload *compute; /* for serial jobs without a profile */
+    struct lumped *lumped;
     struct system_workspace *system; /* NULL: the machine is beyond its limits */
 };
 

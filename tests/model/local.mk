@@ -12,6 +12,7 @@ model_units = \
 	%D%/test_kstest \
 	%D%/test_loop \
 	%D%/test_loopperf \
+	%D%/test_lumped \
 	%D%/test_machine \
 	%D%/test_moca \
 	%D%/test_mva \
@@ -67,6 +68,10 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_loopperf_SOURCES = %D%/test_loopperf.c %D%/near.h
 %C%_test_loopperf_CPPFLAGS = $(model_unit_flags)
 %C%_test_loopperf_LDADD = $(model_unit_libs)
+
+%C%_test_lumped_SOURCES = %D%/test_lumped.c %D%/near.h
+%C%_test_lumped_CPPFLAGS = $(model_unit_flags)
+%C%_test_lumped_LDADD = $(model_unit_libs)
 
 %C%_test_machine_SOURCES = %D%/test_machine.c %D%/near.h
 %C%_test_machine_CPPFLAGS = $(model_unit_flags)
@@ -135,15 +140,19 @@ TESTS += %D%/test_fit
 endif
 endif
 
-EXTRA_PROGRAMS += %D%/bench_model %D%/bench_search
+EXTRA_PROGRAMS += %D%/bench_model %D%/bench_policy %D%/bench_search
 CLEANFILES += %D%/bench_model$(EXEEXT) bench/bench-model.json \
+	%D%/bench_policy$(EXEEXT) bench/bench-policy.json \
 	%D%/bench_search$(EXEEXT) bench/bench-search.json
 %C%_bench_model_SOURCES = %D%/bench_model.c
 %C%_bench_model_LDADD = model/libmodel.la
+%C%_bench_policy_SOURCES = %D%/bench_policy.c
+%C%_bench_policy_LDADD = model/libmodel.la
 
-bench-model: %D%/bench_model$(EXEEXT)
+bench-model: %D%/bench_model$(EXEEXT) %D%/bench_policy$(EXEEXT)
 	$(AM_V_at)$(MKDIR_P) bench
 	$(AM_V_at)%D%/bench_model$(EXEEXT) bench/bench-model.json
+	$(AM_V_at)%D%/bench_policy$(EXEEXT) bench/bench-policy.json
 
 %C%_bench_search_SOURCES = %D%/bench_search.c
 %C%_bench_search_LDADD = model/libmodel.la

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Speeds of a mix by a closed network with one class per job: fast. */
+
+#ifndef COSCHED_MODEL_LUMPED_H
+#define COSCHED_MODEL_LUMPED_H
+
+/* Concept
+ *
+ * The closed network of model/closed.h decides better than the station model
+ * (docs/policies.md) but has a class for each job on each CPU node and a
+ * station for each link, too many for the hundreds of predictions of one
+ * decision.  Here all cores of a job are one class, which is no approximation
+ * as far as controllers go: rates do not depend on the CPU node.  Links are
+ * delays without a queue, averaged over the job's cores.  Memory nodes that all
+ * jobs treat alike are solved once.  Approximate mean value analysis after
+ * Schweitzer:
+ *
+ *     R_jg = v_jg s_g (1 + Q_g - Q_jg / n_j) / (1 - U_g)
+ *     T_j  = 1 + sum_g members_g (R_jg + v_jg d_jg),  Q_jg = n_j R_jg / T_j
+ *
+ * with v the reads, d the delay of the links and U the utilisation by requests
+ * that do not stall (posted).  A controller that these alone would saturate
+ * slows the jobs that make them down to its pace.
+ */
+
+#include "model/system.h"
+
+struct lumped;
+
+/* For up to JOBS jobs on MACHINE, which must outlive it and not change.  NULL
+ * when out of memory or JOBS is 0. */
+struct lumped *lumped_new(const struct machine *machine, size_t jobs);
+
+/* Takes NULL. */
+void lumped_free(struct lumped *lumped);
+
+/* Take the COUNT jobs of PROFILE, which must outlive the predictions that
+ * follow.  Allocates nothing. */
+void lumped_prepare(struct lumped *lumped,
+                    const struct workload *const *profile, size_t count);
+
+/* Speed of each job in cores' worth of computing, for COUNTS as in
+ * system_input.cores, into SPEED.  Allocates nothing. */
+void lumped_predict(struct lumped *lumped, const size_t *counts,
+                    double *speed);
+
+#endif /* COSCHED_MODEL_LUMPED_H */

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* CPU time that each policy takes to decide, and which model decides better. */
+
+/* Usage: bench_policy FILE.  Prints two tables and writes FILE, a JSON list of
+ * {name, value, unit, reference, ratio}.
+ *
+ * Decisions: 256 cores on 32 CPU nodes, 16 jobs; the reference is 1 ms.
+ *
+ * Models: for random mixes on 64 cores of 8 nodes, the division of CPU nodes
+ * with the least predicted makespan, by the station model (model/system.h) and
+ * by the closed network after Schweitzer (model/closed.h), with one class per
+ * job (model/lumped.h) and in full.  These divisions, and equal shares, are
+ * judged by the closed network after Linearizer, which is
+ * 0.3 % from simulation (docs/model/validation.md); the reference is the best
+ * division by that judge.  The value is the mean makespan relative to it. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "model/closed.h"
+#include "model/lumped.h"
+#include "model/policy.h"
+#include "model/system.h"
+
+#define NODES 8
+#define CORES 8
+#define MIXES 60
+#define MOST_JOBS 3
+#define BUDGET_US 1000.0
+
+static double now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static void print(FILE *file, const char *name, double value, const char *unit,
+                  double reference)
+{
+    printf("%-44s %12.4f %-6s %8.4f\n", name, value, unit, value / reference);
+    fprintf(file, "%s{\"name\": \"%s\", \"value\": %.6f, \"unit\": \"%s\", "
+                  "\"reference\": %.6f, \"ratio\": %.6f}",
+            ftell(file) ? ",\n " : "[", name, value, unit, reference,
+            value / reference);
+}
+
+static struct machine *machine_of(size_t nodes)
+{
+    struct machine *machine = machine_new_uniform(nodes, 8, nodes);
+
+    if (!machine || machine_connect_all(machine, 0.002) != MODEL_OK)
+        abort();
+    return machine;
+}
+
+/* ---- decisions ---------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Median time of a decision of POLICY in a changed situation. */
+static double decision_us(const struct policy *policy,
+                          const struct policy_input *input)
+{
+    static int owner[256];
+    struct policy_input in = *input;
+    double times[25];
+
+    for (size_t i = 0; i < 25; i++) {
+        struct policy_decision out = {.owner = owner};
+        in.state = policy_state_new(policy, in.machine);
+        double begin = now_us();
+        if (policy_decide(policy, &in, &out) != MODEL_OK)
+            return NAN;
+        times[i] = now_us() - begin;
+        policy_state_free(in.state);
+    }
+    qsort(times, 25, sizeof(times[0]), compare);
+    return times[12];
+}
+
+static void bench_decisions(FILE *file)
+{
+    struct machine *machine = machine_of(32);
+    struct workload *profile[16];
+    struct policy_facts facts[16];
+    struct policy_job jobs[16];
+    int before[256];
+    struct policy_input input = {.machine = machine,
+                                 .jobs = jobs,
+                                 .job_count = 16,
+                                 .owner = before,
+                                 .workspace = policy_workspace_new(machine, 16)};
+
+    for (size_t cpu = 0; cpu < 256; cpu++)
+        before[cpu] = POLICY_NOBODY;
+    for (size_t j = 0; j < 16; j++) {
+        profile[j] = workload_new_rho(32, 0.04 * (double)j,
+                                      MACHINE_DEFAULT_SERVICE_US);
+        policy_facts_init(&facts[j]);
+        facts[j].remaining = 100 + 37 * (double)(j % 5);
+        jobs[j] = (struct policy_job){.id = (uint32_t)j + 1,
+                                      .kind = SECTION_PARALLEL,
+                                      .profile = profile[j],
+                                      .min_cores = 1,
+                                      .max_cores = 256,
+                                      .weight = 1,
+                                      .facts = &facts[j]};
+    }
+    for (const struct policy *const *p = policies; *p; p++) {
+        char name[64];
+        snprintf(name, sizeof(name), "decision of %s, 256 cores, 16 jobs",
+                 (*p)->name);
+        print(file, name, decision_us(*p, &input), "us", BUDGET_US);
+    }
+    for (size_t j = 0; j < 16; j++)
+        workload_free(profile[j]);
+    policy_workspace_free(input.workspace);
+    machine_free(machine);
+}
+
+/* ---- models ------------------------------------------------------------- */
+
+enum model { STATION, LUMPED, SCHWEITZER, LINEARIZER, MODELS };
+
+struct mix {
+    size_t jobs;
+    struct workload *profile[MOST_JOBS];
+    double work[MOST_JOBS];
+    struct system_input input;
+    size_t counts[NODES * MOST_JOBS];
+    struct system_workspace *system;
+    struct lumped *lumped;
+    double spent_us[MODELS];
+    size_t predictions[MODELS];
+};
+
+/* Time until the last job ends, with so many NODES_OF each job. */
+static double makespan(struct mix *mix, const size_t *nodes_of, enum model by)
+{
+    struct system_result result;
+    double speed[MOST_JOBS], longest = 0, begin = now_us();
+    struct closed_result closed = {.job_speed = speed};
+    enum model_status status = MODEL_OK;
+    size_t node = 0;
+
+    memset(mix->counts, 0, sizeof(mix->counts));
+    for (size_t j = 0; j < mix->jobs; j++)
+        for (size_t k = 0; k < nodes_of[j]; k++)
+            mix->counts[node++ * mix->jobs + j] = CORES;
+    if (by == STATION)
+        status = system_predict(mix->system, mix->counts, &result, speed);
+    else if (by == LUMPED)
+        lumped_predict(mix->lumped, mix->counts, speed);
+    else
+        status = closed_solve(by == SCHWEITZER ? NETWORK_SCHWEITZER
+                                               : NETWORK_LINEARIZER,
+                              &mix->input, &closed);
+    mix->spent_us[by] += now_us() - begin;
+    mix->predictions[by]++;
+    for (size_t j = 0; j < mix->jobs; j++)
+        longest = fmax(longest, mix->work[j] / speed[j]);
+    return status == MODEL_OK ? longest : INFINITY;
+}
+
+/* The best division by model BY, into BEST. */
+static void choose(struct mix *mix, enum model by, size_t *best)
+{
+    double least = INFINITY;
+
+    for (size_t a = 1; a < NODES; a++)
+        for (size_t b = 1; a + b <= NODES; b++) {
+            size_t nodes_of[MOST_JOBS] = {a, b, NODES - a - b};
+            if ((mix->jobs == 2) != (a + b == NODES))
+                continue;
+            double time = makespan(mix, nodes_of, by);
+            if (time < least) {
+                least = time;
+                memcpy(best, nodes_of, sizeof(nodes_of));
+            }
+        }
+}
+
+static double chance(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (double)(*seed >> 8) / 16777216.0;
+}
+
+/* Jobs whose times alone are within a factor of 4. */
+static void draw(struct mix *mix, struct machine *machine, unsigned *seed)
+{
+    size_t all[MOST_JOBS] = {0};
+    double alone[MOST_JOBS];
+
+    memset(mix, 0, sizeof(*mix));
+    mix->jobs = 2 + (chance(seed) < 0.5);
+    mix->system = system_workspace_new(machine, mix->jobs);
+    mix->lumped = lumped_new(machine, mix->jobs);
+    for (size_t j = 0; j < mix->jobs; j++)
+        mix->profile[j] = workload_new_rho(
+            NODES, chance(seed) < 0.3 ? 0.01 : chance(seed),
+            MACHINE_DEFAULT_SERVICE_US);
+    mix->input = (struct system_input){
+        machine, mix->jobs, (const struct workload *const *)mix->profile,
+        NULL, mix->counts, MVA_AUTOMATIC};
+    if (!mix->system || !mix->lumped ||
+        system_prepare(mix->system, &mix->input) != MODEL_OK)
+        abort();
+    lumped_prepare(mix->lumped, mix->input.profile, mix->jobs);
+    for (size_t j = 0; j < mix->jobs; j++) {
+        all[j] = NODES;
+        mix->work[j] = 1;
+        alone[j] = makespan(mix, all, LINEARIZER);
+        mix->work[j] = 0;
+        all[j] = 0;
+    }
+    for (size_t j = 0; j < mix->jobs; j++)
+        mix->work[j] = (1 + 3 * chance(seed)) / alone[j];
+    memset(mix->predictions, 0, sizeof(mix->predictions));
+}
+
+static void bench_models(FILE *file)
+{
+    static const char *const names[] = {"station model",
+                                        "closed network by job",
+                                        "closed network"};
+    static struct mix mix;
+    struct machine *machine = machine_of(NODES);
+    double sum[MODELS] = {0}, us[MODELS] = {0};
+    size_t calls[MODELS] = {0};
+    unsigned seed = 1;
+
+    for (size_t i = 0; i < MIXES; i++) {
+        size_t best[MOST_JOBS], nodes_of[MOST_JOBS];
+        draw(&mix, machine, &seed);
+        choose(&mix, LINEARIZER, best);
+        double least = makespan(&mix, best, LINEARIZER);
+        for (enum model by = STATION; by < LINEARIZER; by++) {
+            choose(&mix, by, nodes_of);
+            sum[by] += makespan(&mix, nodes_of, LINEARIZER) / least;
+            us[by] += mix.spent_us[by];
+            calls[by] += mix.predictions[by];
+        }
+        for (size_t j = 0; j < mix.jobs; j++)
+            nodes_of[j] = (NODES + mix.jobs - 1 - j) / mix.jobs;
+        sum[LINEARIZER] += makespan(&mix, nodes_of, LINEARIZER) / least;
+        for (size_t j = 0; j < mix.jobs; j++)
+            workload_free(mix.profile[j]);
+        system_workspace_free(mix.system);
+        lumped_free(mix.lumped);
+    }
+    for (enum model by = STATION; by < LINEARIZER; by++) {
+        char name[64];
+        snprintf(name, sizeof(name), "makespan decided by %s", names[by]);
+        print(file, name, sum[by] / MIXES, "", 1);
+        snprintf(name, sizeof(name), "a prediction by %s", names[by]);
+        print(file, name, us[by] / (double)calls[by], "us",
+              us[STATION] / (double)calls[STATION]);
+    }
+    print(file, "makespan of equal shares", sum[LINEARIZER] / MIXES, "", 1);
+    machine_free(machine);
+}
+
+int main(int argc, char **argv)
+{
+    FILE *file = argc == 2 ? fopen(argv[1], "w") : NULL;
+
+    if (!file) {
+        fprintf(stderr, "usage: bench_policy FILE\n");
+        return EXIT_FAILURE;
+    }
+    printf("%-44s %12s %-6s %8s\n", "", "value", "unit", "ratio");
+    bench_decisions(file);
+    bench_models(file);
+    fprintf(file, "]\n");
+    if (fclose(file) != 0) {
+        perror(argv[1]);
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The closed network by job against the closed network in full. */
+
+#include "tests/model/near.h"
+
+#include "model/closed.h"
+#include "model/lumped.h"
+
+#define JOBS 3
+
+/* Speeds of JOBS on a machine of four nodes, by both; STRIDE of memory nodes
+ * that a job uses, READS part of its requests that stall. */
+static void compare(struct dice *dice, size_t stride, double reads,
+                    double tolerance)
+{
+    struct machine *m = machine_new_uniform(4, 6, 4);
+    const struct workload *profile[JOBS];
+    size_t counts[4 * JOBS];
+    double fast[JOBS], full[JOBS];
+    struct lumped *lumped = lumped_new(m, JOBS);
+
+    for (size_t j = 0; j < JOBS; j++) {
+        struct workload *w = workload_new(4);
+        double rate = dice_unit(dice) / MACHINE_DEFAULT_SERVICE_US / 4;
+        for (size_t k = 0; k < 4; k += stride) {
+            w->rate[k].mrr_per_us = rate;
+            w->rate[k].read_per_us = rate * reads;
+        }
+        profile[j] = w;
+    }
+    for (size_t c = 0; c < 4 * JOBS; c++)
+        counts[c] = dice_range(dice, 0, 2);
+    struct system_input input = {m, JOBS, profile, NULL, counts, MVA_AUTOMATIC};
+    struct closed_result result = {.job_speed = full};
+    assert_int_equal(closed_solve(NETWORK_SCHWEITZER, &input, &result),
+                     MODEL_OK);
+    lumped_prepare(lumped, profile, JOBS);
+    lumped_predict(lumped, counts, fast);
+    for (size_t j = 0; j < JOBS; j++)
+        if (fabs(fast[j] - full[j]) > tolerance * fmax(full[j], 0.1))
+            fail_msg("job %zu: %.4f, in full %.4f", j, fast[j], full[j]);
+    for (size_t j = 0; j < JOBS; j++)
+        workload_free((struct workload *)(uintptr_t)profile[j]);
+    lumped_free(lumped);
+    machine_free(m);
+}
+
+/* Reads are the same but for a customer's part of its own queue. */
+static void test_reads(void **state)
+{
+    struct dice dice = {17};
+
+    (void)state;
+    for (int round = 0; round < 200; round++)
+        compare(&dice, 1 + (size_t)round % 3, 1, 0.02);
+}
+
+static void test_posted(void **state)
+{
+    struct dice dice = {18};
+
+    (void)state;
+    for (int round = 0; round < 200; round++)
+        compare(&dice, 1, 0.7, 0.1);
+}
+
+static void test_limits(void **state)
+{
+    struct machine *m = machine_new_uniform(2, 4, 2);
+    struct workload *none = workload_new(2);
+    struct workload *posts = workload_new(2);
+    const struct workload *profile[2] = {none, posts};
+    size_t counts[4] = {4, 0, 0, 4};
+    double speed[2];
+
+    (void)state;
+    assert_null(lumped_new(m, 0));
+    struct lumped *lumped = lumped_new(m, 2);
+    /* A core that never asks never waits; who only writes gets no further
+     * than the controllers do: two of 100 / us. */
+    m->controller_service_us[0] = m->controller_service_us[1] = 0.01;
+    posts->rate[0].mrr_per_us = posts->rate[1].mrr_per_us = 100;
+    lumped_prepare(lumped, profile, 2);
+    lumped_predict(lumped, counts, speed);
+    assert_near(speed[0], 4, 1e-9);
+    assert_near(speed[1], 1, 0.01);
+    counts[3] = 0;
+    lumped_predict(lumped, counts, speed);
+    assert_near(speed[1], 0, 0);
+    lumped_free(lumped);
+    lumped_free(NULL);
+    workload_free(none);
+    workload_free(posts);
+    machine_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reads),
+        cmocka_unit_test(test_posted),
+        cmocka_unit_test(test_limits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
