@@ -82,7 +82,8 @@ static enum model_status speeds_now(void *arg, const size_t *cores)
     struct corun *c = arg;
 
     c->outlook.predictions++;
-    return predict_cores(c->outlook.in, cores, NULL, c->outlook.speed);
+    predict_speeds(c->outlook.in, cores, c->outlook.speed);
+    return MODEL_OK;
 }
 
 static enum model_status time_needed(void *arg, const size_t *cores, size_t job,

@@ -46,10 +46,9 @@ enum model_status outlook_begin(struct outlook *o,
     o->in = input;
     o->average = average;
     o->predictions = input->job_count;
-    enum model_status status = predict_alone(input, o->alone);
-    if (status == MODEL_OK)
-        guess_work(o);
-    return status;
+    predict_speeds_alone(input, o->alone);
+    guess_work(o);
+    return MODEL_OK;
 }
 
 /* The next job to end, and in which time. */
@@ -130,10 +129,7 @@ enum model_status outlook_time(struct outlook *o, const size_t *cores,
         o->alive[j] = true;
     for (size_t rest = count; rest; rest--) {
         double step;
-        enum model_status status =
-            predict_cores(o->in, o->cores, NULL, o->speed);
-        if (status != MODEL_OK)
-            return status;
+        predict_speeds(o->in, o->cores, o->speed);
         o->predictions++;
         size_t gone = next_end(o, &step);
         now += step;

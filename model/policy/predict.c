@@ -45,11 +45,10 @@ enum model_status predict_counts(const struct policy_input *input,
                                  const size_t *counts,
                                  struct system_result *result, double *speed)
 {
-    if (speed)
-        lumped_predict(input->workspace->lumped, counts, speed);
-    return result ? system_predict(input->workspace->system, counts, result,
-                                   NULL)
-                  : MODEL_OK;
+    struct system_result unused;
+
+    return system_predict(input->workspace->system, counts,
+                          result ? result : &unused, speed);
 }
 
 enum model_status predict_cores(const struct policy_input *input,
@@ -75,4 +74,23 @@ enum model_status predict_alone(const struct policy_input *input,
         speed[j] = ws->speed[j];
     }
     return MODEL_OK;
+}
+
+void predict_speeds(const struct policy_input *input, const size_t *cores,
+                    double *speed)
+{
+    placement_sketch(input, cores, input->workspace->have);
+    lumped_predict(input->workspace->lumped, input->workspace->have, speed);
+}
+
+void predict_speeds_alone(const struct policy_input *input, double *speed)
+{
+    struct policy_workspace *ws = input->workspace;
+
+    for (size_t j = 0; j < input->job_count; j++) {
+        memset(ws->trial, 0, input->job_count * sizeof(*ws->trial));
+        ws->trial[j] = input->jobs[j].max_cores;
+        predict_speeds(input, ws->trial, ws->speed);
+        speed[j] = ws->speed[j];
+    }
 }

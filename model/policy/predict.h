@@ -17,9 +17,8 @@ enum model_status predict_begin(const struct policy_input *input);
 const struct policy_job *predict_unknown(const struct policy_input *input);
 
 /* Predict for COUNTS[cpu_nodes * job_count], cores of each job on each CPU
- * node: RESULT, utilisations by the station model, as the papers have them;
- * SPEED, cores' worth of computing per job ([job_count]), by the closed network
- * (model/lumped.h).  Either may be NULL. */
+ * node, by the station model.  RESULT and SPEED (cores' worth of computing per
+ * job, [job_count]) may be NULL. */
 enum model_status predict_counts(const struct policy_input *input,
                                  const size_t *counts,
                                  struct system_result *result, double *speed);
@@ -33,5 +32,12 @@ enum model_status predict_cores(const struct policy_input *input,
  * SPEED[job_count]. */
 enum model_status predict_alone(const struct policy_input *input,
                                 double *speed);
+
+/* Speeds for CORES per job, packed, and alone, by the closed network
+ * (model/lumped.h), whose decisions are better.  It does not see who shares a
+ * CPU node. */
+void predict_speeds(const struct policy_input *input, const size_t *cores,
+                    double *speed);
+void predict_speeds_alone(const struct policy_input *input, double *speed);
 
 #endif /* COSCHED_MODEL_POLICY_PREDICT_H */
