@@ -9,7 +9,8 @@
 
 struct decisions {
     size_t next;
-    size_t count;
+    size_t count; /* in the ring */
+    size_t total; /* added so far */
     struct decision ring[DECISIONS_KEPT];
 };
 
@@ -24,6 +25,12 @@ void decisions_add(struct decisions *d, const struct decision *decision)
     d->next = (d->next + 1) % DECISIONS_KEPT;
     if (d->count < DECISIONS_KEPT)
         d->count++;
+    d->total++;
+}
+
+size_t decisions_count(const struct decisions *d)
+{
+    return d->total;
 }
 
 static bool concerns(const struct decision *d, uint32_t job)

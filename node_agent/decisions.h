@@ -35,6 +35,9 @@ struct decisions *decisions_new(void);
 /* Keep a copy of DECISION. */
 void decisions_add(struct decisions *decisions, const struct decision *decision);
 
+/* Number of decisions added so far, also those that are forgotten. */
+size_t decisions_count(const struct decisions *decisions);
+
 /* Decisions, oldest first, that concern JOB (0: all): a new JSON array. */
 json_t *decisions_json(const struct decisions *decisions, uint32_t job);
 

@@ -196,6 +196,32 @@ struct topology *topology_new(const struct cosched_cpuset *only,
     return t;
 }
 
+struct topology *topology_of_machine(struct machine *machine,
+                                     struct errtext *err)
+{
+    struct topology *t = calloc(1, sizeof(*t));
+
+    if (!t || !(t->cpu_node = malloc(machine->cpus * sizeof(int))) ||
+        !(t->first = malloc(machine->cpus * sizeof(int))) ||
+        !(t->package = malloc(machine->cpus * sizeof(int)))) {
+        topology_free(t);
+        errtext_set(err, ENOMEM, "topology: out of memory");
+        return NULL;
+    }
+    t->machine = machine;
+    t->borrowed = true;
+    t->packages = 1;
+    for (size_t c = 0; c < machine->cpus && c < COSCHED_MAX_CPUS; c++) {
+        bool hole = machine->cpu_node[c] < 0;
+        t->cpu_node[c] = machine->cpu_node[c];
+        t->first[c] = hole ? -1 : (int)c;
+        t->package[c] = hole ? -1 : 0;
+        if (!hole)
+            cpuset_add(&t->cpus, (int)c);
+    }
+    return t;
+}
+
 const struct cosched_cpuset *topology_cpus(const struct topology *t)
 {
     return &t->cpus;
@@ -290,8 +316,10 @@ int topology_set_machine(struct topology *t, struct machine *machine,
     if (!same || machine_check(machine) != MODEL_OK)
         return errtext_set(err, EINVAL, "the machine described is not this "
                                         "one");
-    machine_free(t->machine);
+    if (!t->borrowed)
+        machine_free(t->machine);
     t->machine = machine;
+    t->borrowed = false;
     return 0;
 }
 
@@ -321,7 +349,8 @@ void topology_free(struct topology *t)
 {
     if (!t)
         return;
-    machine_free(t->machine);
+    if (!t->borrowed)
+        machine_free(t->machine);
     free(t->link);
     free(t->cpu_node);
     free(t->first);

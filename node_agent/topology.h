@@ -36,6 +36,12 @@ struct topology;
 struct topology *topology_new(const struct cosched_cpuset *only,
                               struct errtext *err);
 
+/* MACHINE, which must outlive it, each CPU a core and all in one package: for
+ * simulation.  hwloc is not asked, so topology_map_cores() is not for it.  NULL
+ * when out of memory. */
+struct topology *topology_of_machine(struct machine *machine,
+                                     struct errtext *err);
+
 /* All CPUs that may be given to jobs. */
 const struct cosched_cpuset *topology_cpus(const struct topology *topology);
 

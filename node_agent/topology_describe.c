@@ -212,9 +212,11 @@ int topology_use_description(struct topology *t,
         rc = adopt(t, d, &change, &why);
     int saved = errno;
     if (rc == 0) {
-        machine_free(t->machine);
+        if (!t->borrowed)
+            machine_free(t->machine);
         free(t->link);
         t->machine = change.machine;
+        t->borrowed = false;
         t->link = change.link;
         for (size_t c = 0; c < cpus; c++)
             if (t->first[c] >= 0)

@@ -7,12 +7,15 @@
 
 #include <hwloc.h>
 
+#include <stdbool.h>
+
 #include "node_agent/topology.h"
 
 struct topology {
     hwloc_topology_t hwloc;
     struct cosched_cpuset cpus;
     struct machine *machine; /* of cores */
+    bool borrowed;           /* it is somebody else's */
     struct machine_link *link; /* [machine->links] */
     int *cpu_node;           /* [machine->cpus] of all CPUs */
     int *first;              /* [machine->cpus] first CPU of a CPU's core */

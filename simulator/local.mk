@@ -32,6 +32,26 @@ noinst_LTLIBRARIES += %D%/libscenario.la
 	model/libmodel.la \
 	$(JANSSON_LIBS) -lm
 
+# A node in virtual time: the agent's own state machine with simulated jobs.
+noinst_LTLIBRARIES += %D%/libvnode.la
+
+%C%_libvnode_la_SOURCES = \
+	%D%/virtual_counters.c \
+	%D%/virtual_counters.h \
+	%D%/virtual_enforcer.c \
+	%D%/virtual_host.c \
+	%D%/virtual_host.h \
+	%D%/virtual_memory.c \
+	%D%/virtual_memory.h \
+	%D%/vjob.c \
+	%D%/vjob.h \
+	%D%/vnode.c \
+	%D%/vnode.h \
+	%D%/vnode_private.h \
+	%D%/vnode_rates.c
+%C%_libvnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
+%C%_libvnode_la_LIBADD = %D%/libscenario.la %D%/libmemsys.la node_agent/libcore.la
+
 # The model held to simulation: `make validate-model`.  What is committed under
 # docs/model/ is a copy of its results.
 validation = docs/model/validation

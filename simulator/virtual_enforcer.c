@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The enforcer of the simulated node: moves simulated threads. */
+
+/* It implements node_agent/enforcer.h for processes that are not in /proc.  A
+ * job has one process, which is its entry in job->tracked. */
+
+#include <stdlib.h>
+
+#include "node_agent/enforcer.h"
+#include "protocol/cpulist.h"
+#include "simulator/vjob.h"
+
+struct enforcer {
+    const struct node_options *options;
+};
+
+struct enforcer *enforcer_new(struct warden *warden,
+                              const struct node_options *options)
+{
+    struct enforcer *e = calloc(1, sizeof(*e));
+
+    (void)warden;
+    if (e)
+        e->options = options;
+    return e;
+}
+
+void enforcer_free(struct enforcer *e)
+{
+    free(e);
+}
+
+void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
+                   uint64_t now_ns)
+{
+    (void)e;
+    (void)jobs;
+    (void)force;
+    (void)now_ns;
+}
+
+void enforcer_hold(struct enforcer *e, struct job *job,
+                   const struct cosched_cpuset *cpus)
+{
+    (void)e;
+    for (struct tracked *t = job->tracked; t; t = t->next) {
+        struct vjob *v = vjob_of(t);
+        /* What is attached follows its allotment page. */
+        if (v->process || cpuset_equal(&v->mask, cpus))
+            continue;
+        v->mask = *cpus;
+        v->changes++;
+    }
+}
+
+size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus)
+{
+    size_t moved = 0;
+
+    for (struct tracked *t = job->tracked; t; t = t->next) {
+        struct vjob *v = vjob_of(t);
+        struct cosched_cpuset stray = v->mask;
+        cpuset_andnot(&stray, cpus);
+        if (!v->process || cpuset_empty(&stray))
+            continue;
+        moved += (size_t)cpuset_count(&stray);
+        cpuset_and(&v->mask, cpus);
+        if (cpuset_empty(&v->mask))
+            v->mask = *cpus;
+        v->changes++;
+    }
+    return moved;
+}
+
+void enforcer_park(struct enforcer *e, struct job *job)
+{
+    (void)e;
+    for (struct tracked *t = job->tracked; t; t = t->next)
+        vjob_of(t)->stopped = true;
+}
+
+void enforcer_unpark(struct enforcer *e, struct job *job)
+{
+    (void)e;
+    for (struct tracked *t = job->tracked; t; t = t->next)
+        vjob_of(t)->stopped = false;
+}
+
+void tracked_clear(struct job *job)
+{
+    job->tracked = NULL;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* How fast the cores of a simulated node really are. */
+
+#ifndef COSCHED_SIMULATOR_VIRTUAL_MEMORY_H
+#define COSCHED_SIMULATOR_VIRTUAL_MEMORY_H
+
+/* Concept
+ *
+ * The truth of the simulated node: all controllers and links as one closed
+ * network with the cores as customers (model/network.h), which is within a
+ * percent of discrete-event simulation (docs/model/validation.md).  It is not
+ * the chain of single stations by which policies predict, so that a policy has
+ * to deal with an error of the kind that it meets on a real machine.
+ *
+ * A job's cores on one CPU node are a class of customers.  What one of them
+ * asks of which memory:
+ *   - as many requests per unit of computing as the section makes with the
+ *     part of the LLC that the job has there: its part of the accesses of all
+ *     jobs on that CPU node (scenario_llc_factor());
+ *   - to the memory nodes as the job's data is spread, or, for data that is
+ *     local to its threads, to the core's own memory first: a core on memory
+ *     node m, on which the part c of the job's cores and the part d of its
+ *     data are, finds min(1, d / c) of it there; the rest lies where there is
+ *     more data than cores.
+ *
+ * Cores may be fractions: n customers of which each is there for a part of the
+ * time.  Solutions are kept, because jobs come back to the same situations.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/machine.h"
+#include "model/status.h"
+#include "simulator/scenario.h"
+
+/* What a job asks of the node's memory. */
+struct virtual_load {
+    const struct scenario_section *section;
+    const double *cores; /* [cpu_nodes] that compute or are stalled, >= 0 */
+    const double *data;  /* [mem_nodes] where its data lies, sum 1; NULL: at the
+                            home of each core */
+    bool local;          /* each thread's data is in `data` as its cores were */
+    double llc_share;    /* of every LLC; < 0: by its accesses */
+};
+
+/* What comes of it; arrays of virtual_memory_solve()'s caller. */
+struct virtual_rates {
+    double *speed;       /* [loads * cpu_nodes] computing, in cores' worth */
+    double *requests;    /* [loads * cpu_nodes * mem_nodes] per us and unit of
+                            computing there, reads, writes and prefetches */
+    double *read_part;   /* [loads] of the requests, that stall */
+    double *utilisation; /* [mem_nodes + links] */
+};
+
+struct virtual_memory;
+
+/* For up to JOBS loads on MACHINE, which must outlive it.  NULL when out of
+ * memory. */
+struct virtual_memory *virtual_memory_new(const struct machine *machine,
+                                          size_t jobs);
+
+/* Solve COUNT loads into RATES. */
+enum model_status virtual_memory_solve(struct virtual_memory *memory,
+                                       const struct virtual_load *loads,
+                                       size_t count,
+                                       const struct virtual_rates *rates);
+
+/* How often it was asked, and how often it had to solve. */
+size_t virtual_memory_asked(const struct virtual_memory *memory);
+size_t virtual_memory_solved(const struct virtual_memory *memory);
+
+/* Takes NULL. */
+void virtual_memory_free(struct virtual_memory *memory);
+
+#endif /* COSCHED_SIMULATOR_VIRTUAL_MEMORY_H */

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* A simulated job: a process, and the runtime library in it. */
+
+#include "simulator/vjob.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "node_agent/allotment.h"
+#include "node_agent/clock.h"
+#include "node_agent/report.h"
+#include "protocol/cpulist.h"
+#include "simulator/virtual_host.h"
+
+/* Threads per core that libgomp-coop starts when nobody says how many: the
+ * fewest with which no number of cores up to N is idle for more than this. */
+#define IDLE_MOST 0.05
+#define ULTS_MOST 20
+
+/* Work of less than a nanosecond is rounding. */
+#define DONE_S 1e-9
+
+static double rounds_stretch(size_t threads, size_t cores)
+{
+    size_t rounds = (threads + cores - 1) / cores;
+
+    return (double)(rounds * cores) / (double)threads;
+}
+
+static size_t ults_per_core(size_t cores)
+{
+    for (size_t m = 1; m < ULTS_MOST; m++) {
+        size_t c = 1;
+        while (c <= cores &&
+               1 - 1 / rounds_stretch(m * cores, c) <= IDLE_MOST)
+            c++;
+        if (c > cores)
+            return m;
+    }
+    return ULTS_MOST;
+}
+
+static bool malleable(const struct vjob *v)
+{
+    return v->what->malleable && !v->stock;
+}
+
+bool vjob_init(struct vjob *v, struct vjob_node *node,
+               const struct scenario_job *what, uint32_t id, bool stock)
+{
+    size_t memories = topology_machine(node->topology)->mem_nodes;
+
+    *v = (struct vjob){.node = node,
+                       .what = what,
+                       .id = id,
+                       .stock = stock,
+                       .cpu = -1,
+                       .apply_ns = VIRTUAL_NEVER};
+    v->arrival_ns = VIRTUAL_BEGIN_NS + (uint64_t)(what->arrival_s * 1e9);
+    v->tracked = (struct tracked){.pid = (pid_t)(VJOB_PID + id), .start = 1};
+    v->mask = *topology_cpus(node->topology);
+    v->team = what->threads != SCENARIO_ALL ? what->threads
+              : malleable(v) ? node->cores * ults_per_core(node->cores)
+                             : node->cores;
+    v->even = calloc(3 * memories, sizeof(double));
+    if (!v->even)
+        return false;
+    v->touched = v->even + memories;
+    v->local = v->touched + memories;
+    for (size_t m = 0; m < memories; m++)
+        v->even[m] = 1 / (double)memories;
+    return true;
+}
+
+void vjob_release(struct vjob *v)
+{
+    vjob_detach(v);
+    free(v->even);
+    v->even = NULL;
+}
+
+struct vjob *vjob_of(struct tracked *tracked)
+{
+    return (struct vjob *)((char *)tracked - offsetof(struct vjob, tracked));
+}
+
+/* ---- the runtime's report ----------------------------------------------- */
+
+static uint64_t object_id(const char *object)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+    for (; *object; object++)
+        h = (h ^ (unsigned char)*object) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* The entry of the table for the present section, made if need be. */
+static uint32_t find_entry(struct vjob *v)
+{
+    struct cosched_report *r = v->report;
+    uint64_t id = object_id(v->section->object);
+    uint32_t i = 0;
+
+    while (i < r->sections_used && (r->sections[i].object_id != id ||
+                                    r->sections[i].offset != v->section->offset))
+        i++;
+    if (i >= COSCHED_SECTION_OVERFLOW) {
+        r->sections_used = COSCHED_MAX_SECTIONS;
+        return COSCHED_SECTION_OVERFLOW;
+    }
+    if (i == r->sections_used) {
+        r->sections[i].object_id = id;
+        r->sections[i].offset = v->section->offset;
+        r->sections_used++;
+    }
+    return i;
+}
+
+static void report_begin(struct vjob *v, uint64_t now_ns)
+{
+    struct cosched_report *r = v->report;
+
+    if (!r)
+        return;
+    if (!v->section || v->section->kind == SECTION_SERIAL) {
+        r->section = COSCHED_SECTION_SERIAL;
+        r->workers = 1;
+        return;
+    }
+    v->entry = find_entry(v);
+    r->sections[v->entry].entries++;
+    r->section_begin_ns = now_ns;
+    r->team = (uint32_t)v->team;
+    r->section = v->entry;
+}
+
+static void report_end(struct vjob *v, uint64_t now_ns)
+{
+    if (!v->report || v->section->kind == SECTION_SERIAL)
+        return;
+    struct cosched_section *s = &v->report->sections[v->entry];
+    s->time_ns += now_ns - v->begin_ns;
+    s->ults += v->team;
+}
+
+/* Steps of SIZE that were taken on the way from BEFORE to NOW, which are parts
+ * of the section's work. */
+static uint64_t steps_between(double before_s, double now_s, double size_s)
+{
+    return (uint64_t)(floor(now_s / size_s + 1e-9) -
+                      floor(before_s / size_s + 1e-9));
+}
+
+static void report_work(struct vjob *v, double before_s, double now_s)
+{
+    if (!v->report || v->section->kind == SECTION_SERIAL)
+        return;
+    struct cosched_section *s = &v->report->sections[v->entry];
+    s->iterations += steps_between(before_s, now_s, VJOB_GRAIN_S);
+    s->barriers += steps_between(
+        before_s, now_s, v->section->work_s / (double)v->section->barriers);
+}
+
+/* ---- its program -------------------------------------------------------- */
+
+static void begin_section(struct vjob *v, uint64_t now_ns)
+{
+    v->section = v->step < scenario_steps(v->what)
+                     ? scenario_step(v->what, v->step)
+                     : NULL;
+    v->begin_ns = now_ns;
+    v->left_s = v->section ? v->section->work_s : 0;
+    report_begin(v, now_ns);
+}
+
+void vjob_start(struct vjob *v, uint64_t now_ns)
+{
+    begin_section(v, now_ns);
+}
+
+bool vjob_step(struct vjob *v, uint64_t now_ns)
+{
+    if (!v->section || v->left_s > DONE_S)
+        return false;
+    if (v->section->placement == SCENARIO_LOCAL)
+        v->local_fixed = true;
+    report_end(v, now_ns);
+    v->step++;
+    begin_section(v, now_ns);
+    return true;
+}
+
+bool vjob_wants_attach(const struct vjob *v)
+{
+    return malleable(v) && !v->process && v->section &&
+           v->section->kind == SECTION_PARALLEL;
+}
+
+int vjob_attach(struct vjob *v, struct process *process, uint64_t now_ns,
+                struct errtext *err)
+{
+    void *page = mmap(NULL, sizeof(*v->allotment), PROT_READ, MAP_SHARED,
+                      allotment_fd(process->allotment), 0);
+
+    if (page == MAP_FAILED)
+        return errtext_set(err, errno, "job %u: allotment page: %s", v->id,
+                           strerror(errno));
+    v->allotment = page;
+    page = mmap(NULL, sizeof(*v->report), PROT_READ | PROT_WRITE, MAP_SHARED,
+                report_fd(process->report), 0);
+    if (page == MAP_FAILED)
+        return errtext_set(err, errno, "job %u: report page: %s", v->id,
+                           strerror(errno));
+    v->report = page;
+    v->process = process;
+    v->seen = v->allotment->generation;
+    v->apply_ns = now_ns;
+    v->report->version = COSCHED_LAYOUT_VERSION;
+    v->report->size = sizeof(*v->report);
+    v->report->pid = (uint32_t)process->pid;
+    v->report->mode = COSCHED_MODE_DONOR;
+    report_begin(v, now_ns);
+    v->report->magic = COSCHED_REPORT_MAGIC;
+    return 0;
+}
+
+void vjob_detach(struct vjob *v)
+{
+    if (v->allotment)
+        munmap((void *)v->allotment, sizeof(*v->allotment));
+    if (v->report)
+        munmap(v->report, sizeof(*v->report));
+    v->allotment = NULL;
+    v->report = NULL;
+    v->process = NULL;
+    v->apply_ns = VIRTUAL_NEVER;
+}
+
+/* ---- where it runs ------------------------------------------------------ */
+
+/* Where the kernel puts a first thread that may run anywhere: jobs one after
+ * the other on one CPU node each. */
+static int first_cpu(const struct vjob *v, const struct cosched_cpuset *cpus)
+{
+    const struct machine *machine = topology_machine(v->node->topology);
+    int node = (int)((v->id - 1) % machine->cpu_nodes);
+
+    for (int c = -1; (c = cpuset_next(cpus, c)) >= 0;)
+        if (machine->cpu_node[c] == node)
+            return c;
+    return cpuset_next(cpus, -1);
+}
+
+static void settle(struct vjob *v, const struct cosched_cpuset *cpus)
+{
+    const struct machine *machine = topology_machine(v->node->topology);
+
+    if (cpuset_has(cpus, v->cpu) || cpuset_empty(cpus))
+        return;
+    bool first = v->cpu < 0;
+    v->cpu = first ? first_cpu(v, cpus) : cpuset_next(cpus, -1);
+    if (!first)
+        return;
+    /* What it touches from now on lies here. */
+    size_t memory = v->what->memory_node != SCENARIO_NO_NODE
+                        ? v->what->memory_node
+                        : (size_t)machine->home[machine->cpu_node[v->cpu]];
+    v->touched[memory] = 1;
+}
+
+void vjob_cpus(struct vjob *v, struct cosched_cpuset *cpus)
+{
+    cpuset_zero(cpus);
+    if (!v->section || v->stopped)
+        return;
+    *cpus = v->mask;
+    /* A single thread that nobody holds: the kernel finds it the idle core,
+     * which is that which the agent keeps for it. */
+    if (!v->process && v->section->kind == SECTION_SERIAL && v->job &&
+        cpuset_intersects(cpus, &v->job->cpus))
+        cpuset_and(cpus, &v->job->cpus);
+    settle(v, cpus);
+}
+
+double vjob_efficiency(const struct vjob *v, size_t cores)
+{
+    const struct scenario_section *s = v->section;
+    size_t rounds = (v->team + cores - 1) / cores;
+    double stretch = malleable(v) ? rounds_stretch(v->team, cores) *
+                                        (1 + s->imbalance / (double)rounds)
+                                  : 1 + s->imbalance;
+
+    if (s->kind == SECTION_SERIAL)
+        return 1;
+    double sync = s->sync_share *
+                  fmin(1, (double)cores / (double)v->node->cores);
+    return (1 - sync) / fmax(1, stretch);
+}
+
+const double *vjob_data(const struct vjob *v)
+{
+    switch (v->section->placement) {
+    case SCENARIO_FIRST_TOUCH:
+        return v->touched;
+    case SCENARIO_LOCAL:
+        return v->local_fixed ? v->local : NULL;
+    case SCENARIO_INTERLEAVED:
+    default:
+        return v->even;
+    }
+}
+
+bool vjob_look(struct vjob *v, uint64_t now_ns)
+{
+    if (!v->allotment)
+        return false;
+    uint32_t generation = v->allotment->generation;
+    if (generation != v->seen) {
+        v->seen = generation;
+        double delay = VJOB_WAKE_NS +
+                       random_exponential(&v->node->random, VJOB_CHUNK_NS);
+        if (random_uniform(&v->node->random) < VJOB_LATE_PART)
+            delay += VJOB_LATE_NS;
+        /* What it is about to look at anyway is the newest. */
+        if (v->apply_ns == VIRTUAL_NEVER)
+            v->apply_ns = now_ns + (uint64_t)delay;
+    }
+    if (v->apply_ns > now_ns)
+        return false;
+    v->apply_ns = VIRTUAL_NEVER;
+    v->report->applied_ns = now_ns;
+    v->report->workers = (uint32_t)cpuset_count(&v->allotment->cpus);
+    v->report->applied_generation = generation;
+    if (cpuset_equal(&v->mask, &v->allotment->cpus))
+        return false;
+    v->mask = v->allotment->cpus;
+    v->changes++;
+    return true;
+}
+
+/* ---- time --------------------------------------------------------------- */
+
+uint64_t vjob_next(const struct vjob *v, uint64_t now_ns)
+{
+    uint64_t next_ns = v->apply_ns;
+
+    if (v->section && v->speed > 0) {
+        double ns = ceil(v->left_s / v->speed * 1e9);
+        uint64_t end_ns = now_ns + (ns < 1e18 ? (uint64_t)fmax(ns, 1)
+                                              : (uint64_t)1e18);
+        if (end_ns < next_ns)
+            next_ns = end_ns;
+    }
+    return next_ns;
+}
+
+/* Remember where a section's threads were while they touched its data. */
+static void touch(struct vjob *v, double work_s)
+{
+    const struct machine *machine = topology_machine(v->node->topology);
+    struct cosched_cpuset cpus;
+    double fresh = work_s / v->section->work_s;
+
+    vjob_cpus(v, &cpus);
+    int count = cpuset_count(&cpus);
+    for (int c = -1; (c = cpuset_next(&cpus, c)) >= 0;)
+        v->local[machine->home[machine->cpu_node[c]]] += fresh / count;
+}
+
+void vjob_advance(struct vjob *v, uint64_t from_ns, uint64_t now_ns)
+{
+    double dt = (double)(now_ns - from_ns) * 1e-9;
+
+    if (!v->section || !(v->speed > 0))
+        return;
+    double before = v->section->work_s - v->left_s;
+    double done = fmin(v->left_s, v->speed * dt);
+    v->left_s -= done;
+    if (v->left_s <= v->speed * DONE_S)
+        v->left_s = 0;
+    v->busy_s += v->busy * dt;
+    v->work_s += done;
+    report_work(v, before, v->section->work_s - v->left_s);
+    if (v->section->placement == SCENARIO_LOCAL && !v->local_fixed)
+        touch(v, done);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* A simulated job: a process, and the runtime library in it. */
+
+#ifndef COSCHED_SIMULATOR_VJOB_H
+#define COSCHED_SIMULATOR_VJOB_H
+
+/* Concept
+ *
+ * To the agent a simulated job is what a real one is: a task, and from its
+ * first parallel region on, if it is malleable, an attached process with an
+ * allotment page that it reads and a report page that it writes, both of them
+ * the real memfds of protocol/layout.h.  Nothing else passes between the two.
+ *
+ * It runs the sections of its scenario in order.  Between two events its cores
+ * compute at a constant speed, which the node tells it (vjob.speed); its
+ * counters move along with the work done.
+ *
+ * The runtime puts a new allotment into effect a while after it was written:
+ * after VJOB_WAKE_NS, the kernel's time to wake a thread, and on average
+ * VJOB_CHUNK_NS until the workers come to a scheduling point; one runtime in
+ * fifty is VJOB_LATE_NS late, because the kernel lets a busy thread end its
+ * slice first (both as measured with libgomp-coop).
+ *
+ * Threads of a team and cores:
+ *   malleable   T user-level threads on C cores go in ceil(T / C) rounds, so
+ *               that a static schedule with imbalance i stretches the time by
+ *               ceil(T / C) C / T (1 + i / ceil(T / C))
+ *   rigid       one kernel thread per core it was started on, stretched by
+ *               1 + i; with fewer cores the kernel lets them take turns
+ *               (timeshare.h)
+ * In either case the part of time sync_share * C / cores of the machine goes
+ * into synchronisation.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "node_agent/enforcer.h"
+#include "node_agent/job.h"
+#include "node_agent/process.h"
+#include "node_agent/topology.h"
+#include "protocol/layout.h"
+#include "simulator/random.h"
+#include "simulator/scenario.h"
+
+#define VJOB_WAKE_NS 30000
+#define VJOB_CHUNK_NS 70000
+#define VJOB_LATE_NS 3000000
+#define VJOB_LATE_PART 0.02
+#define VJOB_GRAIN_S 1e-3 /* computing of one reported loop iteration */
+#define VJOB_PID 100000   /* of job 1; the others follow */
+
+/* What the jobs of a node have in common. */
+struct vjob_node {
+    const struct topology *topology;
+    size_t cores; /* of the machine */
+    uint64_t lease_ns;
+    struct random random;
+};
+
+struct vjob {
+    struct vjob_node *node;
+    const struct scenario_job *what;
+    uint32_t id; /* 1, 2, ... in the scenario's order */
+    bool stock;  /* runs with the stock runtime, whatever it could do */
+
+    /* where it is in its program */
+    uint64_t arrival_ns;
+    uint64_t end_ns; /* 0: not yet */
+    size_t step;
+    const struct scenario_section *section; /* NULL: not arrived, or ended */
+    double left_s;                          /* of its work */
+    uint64_t begin_ns;                      /* of the section */
+
+    /* what it runs on */
+    struct cosched_cpuset mask; /* affinity: what it may run on */
+    bool stopped;               /* SIGSTOP */
+    int cpu;                    /* of its initial thread, -1: none yet */
+    size_t team;                /* threads in parallel sections */
+
+    /* where its data lies: [mem_nodes] each, sum 1 */
+    double *even;
+    double *touched;   /* by its initial thread */
+    double *local;     /* by its threads, where they were */
+    bool local_fixed;  /* they have touched all of it */
+
+    /* the node's: at what speed it runs now */
+    double speed;      /* computing, in cores' worth; 0: it does not */
+    double busy;       /* cores on which it computes or is stalled */
+
+    /* shared with the agent */
+    struct job *job;         /* NULL: not known to it */
+    struct process *process; /* NULL: not attached */
+    struct tracked tracked;  /* how the enforcer finds us */
+    const struct cosched_allotment *allotment;
+    struct cosched_report *report;
+    uint32_t seen;       /* generation noticed */
+    uint64_t apply_ns;   /* when it will be in effect; VIRTUAL_NEVER */
+    uint32_t entry;      /* of sections[] */
+
+    /* counted over its life */
+    double core_s;   /* cores it had, times time */
+    double busy_s;   /* of them computing or stalled */
+    double work_s;   /* of them computing */
+    uint64_t changes; /* of the CPUs it runs on */
+};
+
+/* A job that will run WHAT as job number ID of NODE; false when out of memory.
+ * Release it with vjob_release(). */
+bool vjob_init(struct vjob *job, struct vjob_node *node,
+               const struct scenario_job *what, uint32_t id, bool stock);
+void vjob_release(struct vjob *job);
+
+/* Its process begins at NOW_NS. */
+void vjob_start(struct vjob *job, uint64_t now_ns);
+
+/* True when it should attach: it has come to its first parallel section. */
+bool vjob_wants_attach(const struct vjob *job);
+
+/* Map the pages of PROCESS.  -1 with errno and ERR. */
+int vjob_attach(struct vjob *job, struct process *process, uint64_t now_ns,
+                struct errtext *err);
+
+/* Unmap them: the process is about to be detached. */
+void vjob_detach(struct vjob *job);
+
+/* CPUs on which its threads may run now, none when it is stopped; in a serial
+ * section it uses one of them, job->cpu. */
+void vjob_cpus(struct vjob *job, struct cosched_cpuset *cpus);
+
+/* Part of its cores' time in which they compute or are stalled, when it runs
+ * on CORES of its own; the rest is waiting at barriers. */
+double vjob_efficiency(const struct vjob *job, size_t cores);
+
+/* Where the data lies of the section it is in: [mem_nodes], sum 1; NULL: where
+ * it is touched. */
+const double *vjob_data(const struct vjob *job);
+
+/* When something happens to it by itself, at its present speed. */
+uint64_t vjob_next(const struct vjob *job, uint64_t now_ns);
+
+/* It has run at its present speed from FROM_NS to NOW_NS. */
+void vjob_advance(struct vjob *job, uint64_t from_ns, uint64_t now_ns);
+
+/* Look at the allotment page; put it into effect if it is time to.  True when
+ * it changed where it runs. */
+bool vjob_look(struct vjob *job, uint64_t now_ns);
+
+/* When the section's work is done, go on to the next; true if it did.
+ * job->section is NULL after the last. */
+bool vjob_step(struct vjob *job, uint64_t now_ns);
+
+/* The job that the enforcer knows as TRACKED. */
+struct vjob *vjob_of(struct tracked *tracked);
+
+#endif /* COSCHED_SIMULATOR_VJOB_H */

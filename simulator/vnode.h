@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* A simulated node: simulated jobs under the agent's own scheduler. */
+
+#ifndef COSCHED_SIMULATOR_VNODE_H
+#define COSCHED_SIMULATOR_VNODE_H
+
+/* Concept
+ *
+ *     scenario ──> vjob ──report page──> observer, section, plan, policy
+ *                    ^                        │            (node_agent/, model/)
+ *                    └──── allotment page ── scheduler ── timers of virtual_host
+ *                    │
+ *              virtual_memory: how fast it gets on there
+ *
+ * The boxes on the right are the object files that coschedd is linked from;
+ * nothing in them knows that time is virtual.  The node does for them what the
+ * agent's request handlers do: announce a job, add its task, attach, detach,
+ * withdraw, and call at each epoch.
+ *
+ * Between two events (a section ends, a runtime obeys, a timer comes due, a job
+ * arrives) all jobs run at constant speed, so that ten minutes on 64 cores are
+ * some ten thousand steps, nearly all of them epochs in which nothing changes.
+ *
+ * Jobs whose CPUs overlap share time as the kernel would have it (timeshare.h);
+ * others have their cores for themselves.  With policy `native` all run with
+ * the stock runtime, as they would without the agent.
+ *
+ * The same input gives the same run, whatever the machine.
+ */
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/machine.h"
+#include "protocol/errtext.h"
+#include "protocol/layout.h"
+#include "protocol/options.h"
+#include "simulator/scenario.h"
+#include "simulator/timeshare.h"
+
+struct vnode_config {
+    const struct machine *machine;
+    const struct scenario *scenario;
+    struct node_options options; /* as from slurm.conf; the policy is there */
+    const char *counters; /* "progress" or "virtual" (an exact PMU) */
+    double noise;         /* of the virtual counters: relative standard error of
+                             each value, >= 0 */
+    enum timeshare_wait wait; /* of stock runtimes */
+    uint64_t seed;
+    double limit_s; /* of virtual time; beyond it the run is given up */
+};
+
+/* Defaults for MACHINE and SCENARIO. */
+void vnode_config_init(struct vnode_config *config,
+                       const struct machine *machine,
+                       const struct scenario *scenario);
+
+/* What became of a job. */
+struct vnode_job {
+    const char *name; /* the scenario's */
+    double arrival_s, end_s;
+    double turnaround_s; /* from its arrival */
+    double core_s;       /* cores it had */
+    double busy_s;       /* of them computing or stalled on memory */
+    double work_s;       /* of them computing */
+    uint64_t moves;      /* times that its CPUs changed */
+};
+
+/* CPUS were JOB's (number in the scenario) from then on. */
+struct vnode_change {
+    double time_s;
+    size_t job;
+    struct cosched_cpuset cpus;
+};
+
+struct vnode_result {
+    const struct scenario *scenario;
+    char policy[OPTIONS_POLICY_MAX];
+    size_t cpus; /* highest number + 1 */
+    size_t cores;
+    struct vnode_job *job; /* [scenario->jobs] */
+    double makespan_s;     /* from the first arrival */
+    double core_util;      /* busy part of all cores' time until then */
+    double compute_util;   /* computing part of it */
+    size_t controllers, links;
+    double *utilisation;   /* [controllers + links], mean over the makespan */
+    size_t decisions;      /* written down, with their reasons */
+    double decide_mean_us, decide_max_us; /* real time of a decision: the only
+                                             numbers that differ from run to
+                                             run */
+    size_t moved_cpus;     /* CPUs that changed hands */
+    struct vnode_change *change; /* [changes], in order of time */
+    size_t changes;
+    json_t *log;           /* the agent's decisions, oldest first */
+    int trace_fd;          /* the agent's trace, at its start */
+    size_t solved, asked;  /* networks (virtual_memory.h) */
+};
+
+/* Run CONFIG to the end.  A new result, or NULL with errno EINVAL (options),
+ * ETIME (not done within the limit), EDEADLK (jobs are left without CPUs),
+ * ENOMEM, or ERANGE where the network has no solution, and ERR. */
+struct vnode_result *vnode_run(const struct vnode_config *config,
+                               struct errtext *err);
+
+/* Takes NULL. */
+void vnode_result_free(struct vnode_result *result);
+
+#endif /* COSCHED_SIMULATOR_VNODE_H */

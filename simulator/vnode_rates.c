@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Who runs where on the simulated node, and how fast. */
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/cpulist.h"
+#include "simulator/vnode_private.h"
+
+/* Jobs whose CPUs overlap, directly or through others. */
+struct group {
+    struct cosched_cpuset cpus; /* of all of them */
+    size_t member[SCENARIO_MAX_JOBS];
+    size_t members;
+};
+
+int vnode_rates_init(struct vnode *n)
+{
+    struct vnode_rates *r = &n->rates;
+    const struct machine *m = n->config->machine;
+    size_t pairs = n->jobs * m->cpu_nodes;
+
+    if (!(r->memory = virtual_memory_new(m, n->jobs)))
+        return -1;
+    r->cores = calloc(2 * pairs + pairs * m->mem_nodes + n->jobs +
+                          m->mem_nodes + m->links,
+                      sizeof(double));
+    if (!r->cores)
+        return -1;
+    r->out.speed = r->cores + pairs;
+    r->out.requests = r->out.speed + pairs;
+    r->out.read_part = r->out.requests + pairs * m->mem_nodes;
+    r->out.utilisation = r->out.read_part + n->jobs;
+    return 0;
+}
+
+void vnode_rates_free(struct vnode *n)
+{
+    virtual_memory_free(n->rates.memory);
+    free(n->rates.cores);
+}
+
+static double *cores_of(const struct vnode *n, size_t load)
+{
+    return &n->rates.cores[load * n->config->machine->cpu_nodes];
+}
+
+/* Spread AMOUNT of load number LOAD evenly over CPUS. */
+static void spread(const struct vnode *n, size_t load,
+                   const struct cosched_cpuset *cpus, double amount)
+{
+    const struct machine *m = n->config->machine;
+    double *cores = cores_of(n, load);
+    int count = cpuset_count(cpus);
+
+    memset(cores, 0, m->cpu_nodes * sizeof(*cores));
+    for (int c = -1; (c = cpuset_next(cpus, c)) >= 0;)
+        cores[m->cpu_node[c]] += amount / count;
+}
+
+/* ---- groups ------------------------------------------------------------- */
+
+static void add_load(struct vnode *n, struct vjob *v)
+{
+    struct vnode_rates *r = &n->rates;
+    size_t load = r->loads++;
+
+    r->who[load] = v;
+    r->load[load] = (struct virtual_load){
+        .section = v->section,
+        .cores = cores_of(n, load),
+        .data = vjob_data(v),
+        .local = v->section->placement == SCENARIO_LOCAL,
+        .llc_share = -1};
+    memset(cores_of(n, load), 0,
+           n->config->machine->cpu_nodes * sizeof(double));
+}
+
+/* Fill GROUPS of all that run; returns their number. */
+static size_t find_groups(struct vnode *n, struct group *groups)
+{
+    struct cosched_cpuset cpus[SCENARIO_MAX_JOBS];
+    size_t first[SCENARIO_MAX_JOBS]; /* of the group that a load is in */
+    size_t count = 0;
+
+    n->rates.loads = 0;
+    for (size_t j = 0; j < n->jobs; j++) {
+        struct vjob *v = &n->job[j];
+        size_t load = n->rates.loads;
+        v->speed = v->busy = 0;
+        vjob_cpus(v, &cpus[load]);
+        if (cpuset_empty(&cpus[load]))
+            continue;
+        add_load(n, v);
+        first[load] = load;
+        for (size_t k = 0; k < load; k++) {
+            size_t from = first[load], to = first[k];
+            if (from == to || !cpuset_intersects(&cpus[k], &cpus[load]))
+                continue;
+            for (size_t i = 0; i <= load; i++)
+                if (first[i] == from)
+                    first[i] = to;
+        }
+    }
+    for (size_t load = 0; load < n->rates.loads; load++) {
+        if (first[load] != load)
+            continue;
+        struct group *g = &groups[count++];
+        *g = (struct group){.members = 0};
+        for (size_t k = 0; k < n->rates.loads; k++)
+            if (first[k] == load) {
+                g->member[g->members++] = k;
+                cpuset_or(&g->cpus, &cpus[k]);
+            }
+    }
+    return count;
+}
+
+/* A job alone on its CPUs, with a thread for each at most. */
+static bool has_cores(const struct vnode *n, const struct group *g)
+{
+    const struct vjob *v = n->rates.who[g->member[0]];
+
+    if (g->members > 1)
+        return false;
+    return v->section->kind == SECTION_SERIAL ||
+           (v->what->malleable && !v->stock) ||
+           v->team <= (size_t)cpuset_count(&g->cpus);
+}
+
+static void place_alone(struct vnode *n, const struct group *g)
+{
+    size_t load = g->member[0];
+    struct vjob *v = n->rates.who[load];
+    size_t cores = (size_t)cpuset_count(&g->cpus);
+
+    if (v->section->kind == SECTION_SERIAL) {
+        struct cosched_cpuset one = {{0}};
+        cpuset_add(&one, v->cpu);
+        spread(n, load, &one, 1);
+        return;
+    }
+    if (cores > v->team)
+        cores = v->team;
+    spread(n, load, &g->cpus, (double)cores * vjob_efficiency(v, cores));
+}
+
+/* ---- time sharing ------------------------------------------------------- */
+
+struct sharing {
+    struct vnode *node;
+    const struct group *group;
+};
+
+/* timeshare.h's question about memory. */
+static enum model_status ask_memory(void *arg, const double *running,
+                                    const double *llc_share, double *share)
+{
+    const struct sharing *s = arg;
+    struct vnode_rates *r = &s->node->rates;
+    size_t nodes = s->node->config->machine->cpu_nodes;
+
+    for (size_t k = 0; k < s->group->members; k++) {
+        size_t load = s->group->member[k];
+        spread(s->node, load, &s->group->cpus, running[k]);
+        r->load[load].llc_share = llc_share[k];
+    }
+    enum model_status rc =
+        virtual_memory_solve(r->memory, r->load, r->loads, &r->out);
+    for (size_t k = 0; k < s->group->members && rc == MODEL_OK; k++) {
+        double speed = 0;
+        for (size_t i = 0; i < nodes; i++)
+            speed += r->out.speed[s->group->member[k] * nodes + i];
+        share[k] = running[k] > 0 ? fmin(1, fmax(1e-9, speed / running[k])) : 1;
+    }
+    return rc;
+}
+
+static enum model_status share_time(struct vnode *n, const struct group *g)
+{
+    struct sharing sharing = {n, g};
+    struct timeshare_job jobs[SCENARIO_MAX_JOBS];
+    struct timeshare_rate rate[SCENARIO_MAX_JOBS];
+    struct timeshare_input in = {.params = &n->params,
+                                 .cores = (size_t)cpuset_count(&g->cpus),
+                                 .jobs = jobs,
+                                 .count = g->members,
+                                 .memory = ask_memory,
+                                 .arg = &sharing};
+
+    for (size_t k = 0; k < g->members; k++) {
+        const struct vjob *v = n->rates.who[g->member[k]];
+        /* Of its user-level threads a malleable one has a core's each. */
+        size_t threads = v->what->malleable && !v->stock ? in.cores : v->team;
+        jobs[k] = (struct timeshare_job){v->section, threads,
+                                         v->what->sleeps};
+    }
+    enum model_status rc = timeshare_solve(&in, rate);
+    for (size_t k = 0; k < g->members && rc == MODEL_OK; k++) {
+        struct vjob *v = n->rates.who[g->member[k]];
+        v->speed = rate[k].speed;
+        v->busy = rate[k].computing;
+        spread(n, g->member[k], &g->cpus, rate[k].computing);
+        n->rates.load[g->member[k]].llc_share = rate[k].llc_share;
+    }
+    return rc;
+}
+
+/* ---- all together ------------------------------------------------------- */
+
+/* Speeds of those who have cores of their own. */
+static void take_speed(struct vnode *n, size_t load)
+{
+    struct vjob *v = n->rates.who[load];
+    size_t nodes = n->config->machine->cpu_nodes;
+    const double *speed = &n->rates.out.speed[load * nodes];
+    const double *cores = cores_of(n, load);
+    double slowest = INFINITY;
+    bool fixed = v->section->kind == SECTION_PARALLEL &&
+                 (v->stock || !v->what->malleable);
+
+    v->speed = v->busy = 0;
+    for (size_t i = 0; i < nodes; i++) {
+        v->speed += speed[i];
+        v->busy += cores[i];
+        if (cores[i] > 0)
+            slowest = fmin(slowest, speed[i] / cores[i]);
+    }
+    /* A static schedule waits for the slowest of its threads. */
+    if (fixed && v->busy > 0)
+        v->speed = v->busy * slowest;
+}
+
+int vnode_rates_update(struct vnode *n, struct errtext *err)
+{
+    struct vnode_rates *r = &n->rates;
+    struct group groups[SCENARIO_MAX_JOBS];
+    size_t count = find_groups(n, groups);
+    enum model_status rc = MODEL_OK;
+
+    for (size_t g = 0; g < count; g++) {
+        bool alone = has_cores(n, &groups[g]);
+        for (size_t k = 0; k < groups[g].members; k++)
+            r->alone[groups[g].member[k]] = alone;
+        if (alone)
+            place_alone(n, &groups[g]);
+    }
+    for (size_t g = 0; g < count && rc == MODEL_OK; g++)
+        if (!has_cores(n, &groups[g]))
+            rc = share_time(n, &groups[g]);
+    if (rc == MODEL_OK)
+        rc = virtual_memory_solve(r->memory, r->load, r->loads, &r->out);
+    if (rc != MODEL_OK)
+        return errtext_set(err, rc == MODEL_ENOMEM ? ENOMEM : ERANGE,
+                           "scenario %s: no speeds for its jobs (%d)",
+                           n->config->scenario->name, (int)rc);
+    for (size_t g = 0; g < count; g++)
+        if (has_cores(n, &groups[g]))
+            take_speed(n, groups[g].member[0]);
+    return 0;
+}
