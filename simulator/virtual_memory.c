@@ -14,7 +14,9 @@
 /* Linearizer solves the network once per class; where there are more classes
  * than this, each has so small a part of the customers that what Schweitzer
  * neglects is below 1 % and the time counts. */
+#ifndef LINEARIZER_CLASSES
 #define LINEARIZER_CLASSES 12
+#endif
 
 /* Fractions of a customer: rounds, and when they are good enough. */
 #define DUTY_ROUNDS 6

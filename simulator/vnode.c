@@ -385,7 +385,7 @@ static int build_agent(struct vnode *n, struct errtext *err)
     if (!(n->counters = counters_open(c->counters, &setup, NULL, 0, err)))
         return -1;
     if (!(n->host = virtual_host_new()) ||
-        !(n->observer = observer_new(n->counters, n->topology)) ||
+        !(n->observer = observer_new(n->counters, n->topology, NULL)) ||
         !(n->enforcer = enforcer_new(NULL, &n->options)) ||
         !(n->trace = trace_new()) || !(n->decisions = decisions_new()))
         return errtext_set(err, ENOMEM, "simulation: out of memory");
