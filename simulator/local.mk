@@ -52,6 +52,28 @@ noinst_LTLIBRARIES += %D%/libvnode.la
 %C%_libvnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 %C%_libvnode_la_LIBADD = %D%/libscenario.la %D%/libmemsys.la node_agent/libcore.la
 
+bin_PROGRAMS += %D%/coschedsim
+%C%_coschedsim_SOURCES = \
+	coschedmodel/canvas.c \
+	coschedmodel/canvas.h \
+	coschedmodel/canvas_png.c \
+	coschedmodel/canvas_svg.c \
+	coschedmodel/chart.c \
+	coschedmodel/chart.h \
+	%D%/coschedsim.c \
+	%D%/coschedsim.h \
+	%D%/coschedsim_compare.c \
+	%D%/coschedsim_run.c \
+	%D%/coschedsim_trace.c \
+	%D%/coschedsim_world.c \
+	%D%/picture.c \
+	%D%/picture.h
+%C%_coschedsim_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS) \
+	-DCOSCHED_MACHINESDIR='"$(pkgdatadir)/machines"'
+%C%_coschedsim_LDADD = %D%/libvnode.la $(CAIRO_LIBS)
+dist_man_MANS += docs/coschedsim.1
+dist_bashcompletion_DATA += %D%/completions/coschedsim
+
 # The model held to simulation: `make validate-model`.  What is committed under
 # docs/model/ is a copy of its results.
 validation = docs/model/validation

@@ -9,18 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/network.h"
-
-/* Linearizer solves the network once per class; where there are more classes
- * than this, each has so small a part of the customers that what Schweitzer
- * neglects is below 1 % and the time counts. */
-#ifndef LINEARIZER_CLASSES
-#define LINEARIZER_CLASSES 12
-#endif
-
 /* Fractions of a customer: rounds, and when they are good enough. */
-#define DUTY_ROUNDS 6
-#define DUTY_TOLERANCE 1e-4
+#define DUTY_ROUNDS 4
+#define DUTY_TOLERANCE 1e-3
 
 #define CACHE_SLOTS 4096 /* a power of two */
 
@@ -37,6 +28,7 @@ struct customers {
 
 struct virtual_memory {
     const struct machine *machine;
+    enum network_method method;
     size_t jobs, stations;
     size_t classes;
     struct customers *who;  /* [jobs * cpu_nodes] */
@@ -52,6 +44,7 @@ struct virtual_memory {
 };
 
 struct virtual_memory *virtual_memory_new(const struct machine *machine,
+                                          enum network_method method,
                                           size_t jobs)
 {
     struct virtual_memory *m = calloc(1, sizeof(*m));
@@ -60,6 +53,7 @@ struct virtual_memory *virtual_memory_new(const struct machine *machine,
     if (!m)
         return NULL;
     m->machine = machine;
+    m->method = method;
     m->jobs = jobs;
     m->stations = machine->mem_nodes + machine->links;
     size_t table = classes * m->stations;
@@ -243,9 +237,6 @@ static enum model_status solve_once(struct virtual_memory *m)
                               m->service,     m->scaled_posted,
                               m->posted_service};
     struct network_result result = {m->share, m->response, m->utilisation};
-    enum network_method method = m->classes <= LINEARIZER_CLASSES
-                                     ? NETWORK_LINEARIZER
-                                     : NETWORK_SCHWEITZER;
 
     /* A unit of the network is one of computing and what goes with it. */
     for (size_t c = 0; c < m->classes; c++)
@@ -253,8 +244,8 @@ static enum model_status solve_once(struct virtual_memory *m)
             m->scaled[e] = m->visits[e] / (1 + m->think[c]);
             m->scaled_posted[e] = m->posted[e] / (1 + m->think[c]);
         }
-    enum model_status rc = network_solve(method, &network, &result);
-    if (rc == MODEL_ENOCONV && method == NETWORK_LINEARIZER)
+    enum model_status rc = network_solve(m->method, &network, &result);
+    if (rc == MODEL_ENOCONV && m->method == NETWORK_LINEARIZER)
         rc = network_solve(NETWORK_SCHWEITZER, &network, &result);
     m->solved++;
     return rc;

@@ -26,6 +26,7 @@ void vnode_config_init(struct vnode_config *config,
     *config = (struct vnode_config){.machine = machine,
                                     .scenario = scenario,
                                     .counters = "virtual",
+                                    .network = NETWORK_SCHWEITZER,
                                     .wait = TIMESHARE_DEFAULT,
                                     .seed = 1,
                                     .limit_s = 1e6};

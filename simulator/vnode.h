@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 #include "model/machine.h"
+#include "model/network.h"
 #include "protocol/errtext.h"
 #include "protocol/layout.h"
 #include "protocol/options.h"
@@ -47,6 +48,7 @@ struct vnode_config {
     const char *counters; /* "progress" or "virtual" (an exact PMU) */
     double noise;         /* of the virtual counters: relative standard error of
                              each value, >= 0 */
+    enum network_method network; /* of virtual_memory.h */
     enum timeshare_wait wait; /* of stock runtimes */
     uint64_t seed;
     double limit_s; /* of virtual time; beyond it the run is given up */

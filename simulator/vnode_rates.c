@@ -23,7 +23,7 @@ int vnode_rates_init(struct vnode *n)
     const struct machine *m = n->config->machine;
     size_t pairs = n->jobs * m->cpu_nodes;
 
-    if (!(r->memory = virtual_memory_new(m, n->jobs)))
+    if (!(r->memory = virtual_memory_new(m, n->config->network, n->jobs)))
         return -1;
     r->cores = calloc(2 * pairs + pairs * m->mem_nodes + n->jobs +
                           m->mem_nodes + m->links,

@@ -11,7 +11,8 @@ simulator_units = \
 	%D%/test_memsys \
 	%D%/test_progress \
 	%D%/test_scenario \
-	%D%/test_timeshare
+	%D%/test_timeshare \
+	%D%/test_vnode
 check_PROGRAMS += $(simulator_units)
 TESTS += $(simulator_units)
 
@@ -37,4 +38,8 @@ simulator_unit_libs = simulator/libmemsys.la model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_timeshare_SOURCES = %D%/test_timeshare.c
 %C%_test_timeshare_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
 %C%_test_timeshare_LDADD = simulator/libscenario.la $(simulator_unit_libs)
+
+%C%_test_vnode_SOURCES = %D%/test_vnode.c
+%C%_test_vnode_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
+%C%_test_vnode_LDADD = simulator/libvnode.la $(CMOCKA_LIBS)
 endif

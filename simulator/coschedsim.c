@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* coschedsim: what a policy does to jobs on a machine, in virtual time. */
+
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node_agent/log.h"
+#include "simulator/coschedsim.h"
+
+static const struct command {
+    const char *name;
+    int (*run)(const struct arguments *arguments);
+    const char *operand;
+    const char *help;
+    const char *details;
+} commands[] = {
+    {"run", command_run, "SCENARIO", "run scenarios and say what came of them",
+     "Runs each scenario of the file under each policy: turnaround of each job,\n"
+     "makespan, harmonic mean of the speedups over running alone, utilisations,\n"
+     "moves and decisions.\n"},
+    {"compare", command_compare, "SCENARIO", "compare policies",
+     "Runs each scenario under each policy (default: all that there are) and\n"
+     "under native time sharing, to which NTT is relative.\n"},
+    {"sweep", command_sweep, "SCENARIO", "vary a parameter",
+     "Runs each scenario with each value of --vary.  KEY is an option of\n"
+     "slurm.conf without its prefix (epoch, profile, slice, ...), seed, or noise.\n"},
+    {"replay", command_replay, "TRACE", "what if: a recorded trace, otherwise",
+     "Runs the jobs of a trace (coschedctl trace, coschedsim run --trace) again\n"
+     "under other policies.  A trace has no memory rates: parallel sections are\n"
+     "taken to have used all of their cores' time.\n"},
+    {0},
+};
+
+enum {
+    OPTION_VERSION = 256,
+    OPTION_MACHINE,
+    OPTION_LIBRARY,
+    OPTION_SCENARIO,
+    OPTION_POLICY,
+    OPTION_OPTIONS,
+    OPTION_COUNTERS,
+    OPTION_NOISE,
+    OPTION_NETWORK,
+    OPTION_WAIT,
+    OPTION_SEED,
+    OPTION_LIMIT,
+    OPTION_VARY,
+    OPTION_TRACE,
+    OPTION_PLOT,
+    OPTION_JSON,
+    OPTION_EXPLAIN,
+};
+
+static const struct option long_options[] = {
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {"machine", required_argument, NULL, OPTION_MACHINE},
+    {"library", required_argument, NULL, OPTION_LIBRARY},
+    {"scenario", required_argument, NULL, OPTION_SCENARIO},
+    {"policy", required_argument, NULL, OPTION_POLICY},
+    {"options", required_argument, NULL, OPTION_OPTIONS},
+    {"counters", required_argument, NULL, OPTION_COUNTERS},
+    {"noise", required_argument, NULL, OPTION_NOISE},
+    {"network", required_argument, NULL, OPTION_NETWORK},
+    {"wait", required_argument, NULL, OPTION_WAIT},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"limit", required_argument, NULL, OPTION_LIMIT},
+    {"vary", required_argument, NULL, OPTION_VARY},
+    {"trace", required_argument, NULL, OPTION_TRACE},
+    {"plot", required_argument, NULL, OPTION_PLOT},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"explain", no_argument, NULL, OPTION_EXPLAIN},
+    {0},
+};
+
+int fail(int status, const char *format, ...)
+{
+    va_list ap;
+
+    fputs("coschedsim: ", stderr);
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    return status;
+}
+
+static int help(FILE *out)
+{
+    fputs("usage: coschedsim COMMAND --machine MACHINE [OPTION]... FILE\n\n",
+          out);
+    for (const struct command *c = commands; c->name; c++)
+        fprintf(out, "  %-8s %s\n", c->name, c->help);
+    fputs("\ncoschedsim COMMAND --help tells more.\n\n"
+          "  --help     print this text\n"
+          "  --version  print the version\n\n"
+          "Exit status: 0 done, 1 bad input or output, 2 bad command line.\n",
+          out);
+    return out == stdout ? EXIT_DONE : EXIT_USAGE;
+}
+
+static int command_help(const struct command *c)
+{
+    printf("usage: coschedsim %s --machine MACHINE [OPTION]... %s\n\n%s.\n\n%s\n",
+           c->name, c->operand, c->help, c->details);
+    puts("  --machine NAME    a file, or a shipped description\n"
+         "  --policy P,...    policies, each NAME or NAME:OPTION:VALUE;...");
+    if (c->run != command_replay)
+        puts("  --scenario NAME   only this one of the file\n"
+             "  --library FILE    programs, instead of those the file names");
+    if (c->run == command_sweep)
+        puts("  --vary KEY=V,...  what to vary, and its values");
+    puts("  --options LIST    the agent's, as in slurm.conf: cosched_epoch=50ms\n"
+         "  --counters NAME   virtual (an exact PMU) or progress (reported work)\n"
+         "  --noise X         relative standard error of the virtual counters\n"
+         "  --wait HOW        stock OpenMP threads: default, active or passive\n"
+         "  --network METHOD  memory's truth: schweitzer or linearizer\n"
+         "  --seed N          of everything random (1)\n"
+         "  --limit S         give up after so many virtual seconds");
+    if (c->run == command_run || c->run == command_replay)
+        puts("  --trace FILE      write the agent's trace, for Perfetto\n"
+             "  --explain         with all decisions and their reasons");
+    puts("  --plot FILE       draw it, as FILE.svg or FILE.png\n"
+         "  --json            print JSON instead of a table\n"
+         "  --help            print this text");
+    return EXIT_DONE;
+}
+
+static bool takes(const struct command *c, int option)
+{
+    switch (option) {
+    case OPTION_VARY:
+        return c->run == command_sweep;
+    case OPTION_SCENARIO:
+    case OPTION_LIBRARY:
+        return c->run != command_replay;
+    case OPTION_TRACE:
+    case OPTION_EXPLAIN:
+        return c->run == command_run || c->run == command_replay;
+    default:
+        return true;
+    }
+}
+
+static int set_number(const char *option, double *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtod(optarg, &end);
+    if (end == optarg || *end || errno || !(*value >= 0) || isinf(*value))
+        return fail(EXIT_USAGE, "--%s %s: is not a number >= 0", option,
+                    optarg);
+    return EXIT_DONE;
+}
+
+static int set_seed(struct arguments *a)
+{
+    char *end;
+
+    errno = 0;
+    a->seed = strtoull(optarg, &end, 10);
+    if (end == optarg || *end || errno || strchr(optarg, '-'))
+        return fail(EXIT_USAGE, "--seed %s: is not a whole number >= 0", optarg);
+    return EXIT_DONE;
+}
+
+static int set_word(struct arguments *a, int option)
+{
+    if (option == OPTION_NETWORK) {
+        if (!strcmp(optarg, "linearizer"))
+            a->network = NETWORK_LINEARIZER;
+        else if (!strcmp(optarg, "schweitzer"))
+            a->network = NETWORK_SCHWEITZER;
+        else
+            return fail(EXIT_USAGE, "--network %s: is neither schweitzer nor "
+                        "linearizer", optarg);
+        return EXIT_DONE;
+    }
+    for (a->wait = TIMESHARE_DEFAULT; a->wait <= TIMESHARE_PASSIVE; a->wait++)
+        if (!strcmp(timeshare_wait_name(a->wait), optarg))
+            return EXIT_DONE;
+    return fail(EXIT_USAGE, "--wait %s: is not default, active or passive",
+                optarg);
+}
+
+static int set(struct arguments *a, int option)
+{
+    switch (option) {
+    case OPTION_MACHINE:
+        a->machine = optarg;
+        break;
+    case OPTION_LIBRARY:
+        a->library = optarg;
+        break;
+    case OPTION_SCENARIO:
+        a->scenario = optarg;
+        break;
+    case OPTION_POLICY:
+        a->policy = optarg;
+        break;
+    case OPTION_OPTIONS:
+        a->options = optarg;
+        break;
+    case OPTION_COUNTERS:
+        a->counters = optarg;
+        break;
+    case OPTION_VARY:
+        a->vary = optarg;
+        break;
+    case OPTION_TRACE:
+        a->trace = optarg;
+        break;
+    case OPTION_PLOT:
+        a->plot = optarg;
+        break;
+    case OPTION_JSON:
+        a->json = true;
+        break;
+    case OPTION_EXPLAIN:
+        a->explain = true;
+        break;
+    case OPTION_NOISE:
+        return set_number("noise", &a->noise);
+    case OPTION_LIMIT:
+        return set_number("limit", &a->limit_s);
+    case OPTION_SEED:
+        return set_seed(a);
+    default:
+        return set_word(a, option);
+    }
+    return EXIT_DONE;
+}
+
+static int bad_option(const char *command, int result, char **argv)
+{
+    if (optopt == 0)
+        return fail(EXIT_USAGE, "%s: %s: unknown option", command,
+                    argv[optind - 1]);
+    for (const struct option *o = long_options; o->name; o++)
+        if (o->val == optopt)
+            return fail(EXIT_USAGE, "%s: --%s: %s", command, o->name,
+                        result == ':' ? "needs a value" : "takes no value");
+    return fail(EXIT_USAGE, "%s: -%c: unknown option", command, optopt);
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+    struct arguments a = {.options = "",
+                          .counters = "virtual",
+                          .seed = 1,
+                          .limit_s = 1e6,
+                          .network = NETWORK_SCHWEITZER};
+    int option, index = 0, status = EXIT_DONE;
+
+    optind = 0;
+    while ((option = getopt_long(argc, argv, ":h", long_options, &index)) !=
+           -1) {
+        if (option == 'h')
+            return command_help(c);
+        if (option == '?' || option == ':')
+            return bad_option(c->name, option, argv);
+        if (!takes(c, option) || option == OPTION_VERSION)
+            return fail(EXIT_USAGE, "%s: --%s: not for this command", c->name,
+                        long_options[index].name);
+        if ((status = set(&a, option)) != EXIT_DONE)
+            return status;
+    }
+    if (optind < argc)
+        a.file = argv[optind++];
+    if (optind < argc)
+        return fail(EXIT_USAGE, "%s: %s: one argument too many", c->name,
+                    argv[optind]);
+    status = c->run(&a);
+    if (status == EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout)))
+        status = fail(EXIT_REFUSED, "standard output: %s", strerror(errno));
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    opterr = 0;
+    log_open(LOG_WARNING, false); /* of the agent's parts */
+    if (argc < 2)
+        return help(stderr);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return help(stdout);
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("coschedsim " PACKAGE_VERSION);
+        return EXIT_DONE;
+    }
+    for (const struct command *c = commands; c->name; c++)
+        if (strcmp(c->name, argv[1]) == 0)
+            return run(c, argc - 1, argv + 1);
+    return fail(EXIT_USAGE, "%s: unknown %s, see coschedsim --help", argv[1],
+                argv[1][0] == '-' ? "option" : "command");
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the subcommands of coschedsim share. */
+
+#ifndef COSCHED_SIMULATOR_COSCHEDSIM_H
+#define COSCHED_SIMULATOR_COSCHEDSIM_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "protocol/machine_json.h"
+#include "simulator/vnode.h"
+
+/* Exit status, as the manual page has it. */
+enum {
+    EXIT_DONE = 0,
+    EXIT_REFUSED = 1, /* bad input, no result, output failed */
+    EXIT_USAGE = 2,   /* bad command line */
+};
+
+/* The command line behind the command's name. */
+struct arguments {
+    const char *file;     /* scenarios, or a trace; NULL: none was named */
+    const char *machine;  /* --machine, or NULL */
+    const char *library;  /* --library, or NULL */
+    const char *scenario; /* --scenario, or NULL: all of the file */
+    const char *policy;   /* --policy P[,P...], or NULL */
+    const char *options;  /* --options, entries of SchedulerParameters, or "" */
+    const char *counters; /* --counters */
+    const char *vary;     /* --vary KEY=V[,V...], or NULL */
+    const char *trace;    /* --trace, or NULL */
+    const char *plot;     /* --plot, or NULL */
+    double noise;         /* --noise */
+    double limit_s;       /* --limit */
+    uint64_t seed;        /* --seed */
+    enum timeshare_wait wait;    /* --wait */
+    enum network_method network; /* --network */
+    bool json;            /* --json */
+    bool explain;         /* --explain */
+};
+
+int command_run(const struct arguments *arguments);
+int command_compare(const struct arguments *arguments);
+int command_sweep(const struct arguments *arguments);
+int command_replay(const struct arguments *arguments);
+
+/* Print "coschedsim: ..." to stderr and return STATUS. */
+__attribute__((format(printf, 2, 3))) int fail(int status, const char *format,
+                                               ...);
+
+/* ---- simulating ---------------------------------------------------------- */
+
+/* Everything that a command simulates with. */
+struct world {
+    const struct arguments *arguments;
+    struct machine_description *machine;
+    struct scenario_set *set;
+    struct standalone *alone; /* times that are known already */
+};
+
+/* Load what ARGUMENTS name.  0, or an exit status with the reason printed; to be
+ * closed in either case. */
+int world_open(struct world *world, const struct arguments *arguments);
+void world_close(struct world *world);
+
+/* The same with the jobs of a trace that the agent wrote. */
+int world_open_trace(struct world *world, const struct arguments *arguments);
+
+/* The machine called NAME: a file, or a shipped description. */
+struct machine_description *world_machine(const char *name,
+                                          struct errtext *err);
+
+/* A run of a scenario under a policy, and what it means. */
+struct outcome {
+    char policy[64]; /* as typed */
+    struct vnode_result *result;
+    double alone_s[SCENARIO_MAX_JOBS]; /* turnaround of each job that has the
+                                          node to itself, under the kernel */
+    double hmean;   /* harmonic mean of alone_s / turnaround */
+    double mean_s;  /* turnaround */
+};
+
+/* Simulate SCENARIO under POLICY ("NAME" or "NAME:OPTION=VALUE;..."), with more
+ * SchedulerParameters in OPTIONS ("").  0, or an exit status with the reason
+ * printed.  Release it with outcome_release(). */
+int world_simulate(struct world *world, const struct scenario *scenario,
+                   const char *policy, const char *options,
+                   struct outcome *outcome);
+void outcome_release(struct outcome *outcome);
+
+/* The outcome as --json has it: a new reference, NULL without memory. */
+json_t *outcome_json(const struct outcome *outcome, bool explain);
+
+/* Call EACH for every scenario that was asked for and each of POLICIES (comma
+ * separated), until it returns another exit status than 0, which is returned.
+ * NEW is true for the first policy of a scenario. */
+typedef int (*world_each_f)(struct world *world,
+                            const struct scenario *scenario,
+                            const char *policy, bool fresh, void *arg);
+int world_each(struct world *world, const char *policies, world_each_f each,
+               void *arg);
+
+/* Write JSON to standard output, releasing it. */
+int print_json(json_t *json);
+
+#endif /* COSCHED_SIMULATOR_COSCHEDSIM_H */

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* From a command line to runs of scenarios. */
+
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "simulator/coschedsim.h"
+
+/* How long a job takes alone; jobs with equal programs take as long. */
+struct standalone {
+    const struct scenario_job *job;
+    double time_s;
+    struct standalone *next;
+};
+
+struct machine_description *world_machine(const char *name, struct errtext *err)
+{
+    const char *directory = getenv("COSCHED_MACHINES");
+    char path[4096];
+    struct machine_description *d = machine_json_load(name, err);
+
+    if (d || errno != ENOENT || strchr(name, '/'))
+        return d;
+    if (!directory)
+        directory = COSCHED_MACHINESDIR;
+    snprintf(path, sizeof(path), "%s/%s.json", directory, name);
+    if (access(path, F_OK) == 0)
+        return machine_json_load(path, err);
+    errtext_set(err, ENOENT, "%s: neither a file nor a machine of %s", name,
+                directory);
+    return NULL;
+}
+
+int world_open(struct world *w, const struct arguments *a)
+{
+    struct errtext err = {""};
+
+    *w = (struct world){.arguments = a};
+    if (!a->file)
+        return fail(EXIT_USAGE, "needs a file of scenarios");
+    if (!a->machine)
+        return fail(EXIT_USAGE, "needs --machine");
+    if (!(w->machine = world_machine(a->machine, &err)) ||
+        !(w->set = scenario_load(a->file, a->library, &err)))
+        return fail(EXIT_REFUSED, "%s", err.text);
+    if (a->scenario && !scenario_find(w->set, a->scenario))
+        return fail(EXIT_REFUSED, "%s: has no scenario %s", a->file,
+                    a->scenario);
+    return EXIT_DONE;
+}
+
+void world_close(struct world *w)
+{
+    while (w->alone) {
+        struct standalone *s = w->alone;
+        w->alone = s->next;
+        free(s);
+    }
+    scenario_set_free(w->set);
+    machine_description_free(w->machine);
+}
+
+/* ---- one run ------------------------------------------------------------- */
+
+/* SchedulerParameters from --options, OPTIONS and POLICY, whose options come
+ * behind a colon; `wait` of native is for the simulated kernel. */
+static int parse_options(const char *policy, const char *more,
+                         const struct arguments *a, struct vnode_config *c)
+{
+    const char *colon = strchr(policy, ':');
+    int length = colon ? (int)(colon - policy) : (int)strlen(policy);
+    char own[256] = "", text[1024];
+    struct errtext err = {""};
+
+    if (colon && length == 6 && !strncmp(policy, "native", 6) &&
+        !strncmp(colon, ":wait=", 6)) {
+        for (c->wait = TIMESHARE_DEFAULT; c->wait <= TIMESHARE_PASSIVE;
+             c->wait++)
+            if (!strcmp(timeshare_wait_name(c->wait), colon + 6))
+                break;
+        if (c->wait > TIMESHARE_PASSIVE)
+            return fail(EXIT_USAGE, "policy %s: wait is default, active or "
+                        "passive", policy);
+    } else if (colon) {
+        snprintf(own, sizeof(own), ",cosched_policy_options=%s", colon + 1);
+        for (char *p = strchr(own + 1, '=') + 1; *p; p++)
+            if (*p == '=')
+                *p = ':';
+    }
+    if (snprintf(text, sizeof(text), "cosched_policy=%.*s%s%s%s%s%s", length,
+                 policy, own, *a->options ? "," : "", a->options,
+                 *more ? "," : "", more) >= (int)sizeof(text))
+        return fail(EXIT_USAGE, "policy %.40s...: too long", policy);
+    if (node_options_parse(&c->options, text, &err) < 0)
+        return fail(EXIT_USAGE, "%s", err.text);
+    return EXIT_DONE;
+}
+
+static int configure(const struct world *w, const struct scenario *scenario,
+                     const char *policy, const char *more,
+                     struct vnode_config *c)
+{
+    const struct arguments *a = w->arguments;
+
+    vnode_config_init(c, w->machine->machine, scenario);
+    c->counters = a->counters;
+    c->noise = a->noise;
+    c->seed = a->seed;
+    c->limit_s = a->limit_s;
+    c->wait = a->wait;
+    c->network = a->network;
+    return parse_options(policy, more, a, c);
+}
+
+static bool same_section(const struct scenario_section *a,
+                         const struct scenario_section *b)
+{
+    return a->kind == b->kind && a->work_s == b->work_s &&
+           a->read_per_us == b->read_per_us &&
+           a->write_per_us == b->write_per_us &&
+           a->prefetch_per_us == b->prefetch_per_us &&
+           a->placement == b->placement && a->llc_per_us == b->llc_per_us &&
+           a->imbalance == b->imbalance && a->sync_share == b->sync_share &&
+           a->barriers == b->barriers;
+}
+
+/* Does A take as long as B when it is alone? */
+static bool same_job(const struct scenario_job *a, const struct scenario_job *b)
+{
+    if (a->threads != b->threads || a->memory_node != b->memory_node ||
+        a->sections != b->sections || a->phases != b->phases ||
+        a->sleeps != b->sleeps)
+        return false;
+    for (size_t i = 0; i < a->phases; i++)
+        if (memcmp(&a->phase[i], &b->phase[i], sizeof(a->phase[i])))
+            return false;
+    for (size_t i = 0; i < a->sections; i++)
+        if (!same_section(&a->section[i], &b->section[i]))
+            return false;
+    return true;
+}
+
+/* Turnaround of JOB alone under the kernel; NAN with the reason printed. */
+static double alone(struct world *w, const struct scenario_job *job)
+{
+    struct scenario_job copy = *job;
+    struct scenario scenario = {.name = job->name, .job = &copy, .jobs = 1};
+    struct vnode_config c;
+    struct errtext err = {""};
+
+    for (const struct standalone *s = w->alone; s; s = s->next)
+        if (same_job(s->job, job))
+            return s->time_s;
+    copy.arrival_s = 0;
+    if (configure(w, &scenario, "native", "", &c) != EXIT_DONE)
+        return NAN;
+    struct vnode_result *r = vnode_run(&c, &err);
+    struct standalone *s = malloc(sizeof(*s));
+    if (!r || !s) {
+        fail(EXIT_REFUSED, "%s", r ? "out of memory" : err.text);
+        vnode_result_free(r);
+        free(s);
+        return NAN;
+    }
+    *s = (struct standalone){job, r->makespan_s, w->alone};
+    w->alone = s;
+    vnode_result_free(r);
+    return s->time_s;
+}
+
+int world_simulate(struct world *w, const struct scenario *scenario,
+                   const char *policy, const char *options, struct outcome *o)
+{
+    struct vnode_config c;
+    struct errtext err = {""};
+    double slowdown = 0;
+
+    *o = (struct outcome){.hmean = NAN};
+    snprintf(o->policy, sizeof(o->policy), "%s", policy);
+    int status = configure(w, scenario, policy, options, &c);
+    if (status != EXIT_DONE)
+        return status;
+    if (!(o->result = vnode_run(&c, &err)))
+        return fail(EXIT_REFUSED, "policy %s: %s", policy, err.text);
+    for (size_t j = 0; j < scenario->jobs; j++) {
+        o->alone_s[j] = alone(w, &scenario->job[j]);
+        if (isnan(o->alone_s[j]))
+            return EXIT_REFUSED;
+        slowdown += o->result->job[j].turnaround_s / o->alone_s[j];
+        o->mean_s += o->result->job[j].turnaround_s / (double)scenario->jobs;
+    }
+    o->hmean = (double)scenario->jobs / slowdown;
+    return EXIT_DONE;
+}
+
+void outcome_release(struct outcome *o)
+{
+    vnode_result_free(o->result);
+    o->result = NULL;
+}
+
+static int each_policy(struct world *w, const struct scenario *scenario,
+                       const char *policies, world_each_f each, void *arg)
+{
+    bool fresh = true;
+    int status = EXIT_DONE;
+
+    for (const char *p = policies; status == EXIT_DONE; fresh = false) {
+        size_t length = strcspn(p, ",");
+        char policy[64];
+        if (!length || length >= sizeof(policy))
+            return fail(EXIT_USAGE, "--policy %s: a name is missing or too "
+                        "long", policies);
+        memcpy(policy, p, length);
+        policy[length] = '\0';
+        status = each(w, scenario, policy, fresh, arg);
+        if (!p[length])
+            break;
+        p += length + 1;
+    }
+    return status;
+}
+
+int world_each(struct world *w, const char *policies, world_each_f each,
+               void *arg)
+{
+    const char *wish = w->arguments->scenario;
+    int status = EXIT_DONE;
+
+    for (size_t i = 0; i < w->set->scenarios && status == EXIT_DONE; i++) {
+        const struct scenario *s = &w->set->scenario[i];
+        if (!wish || !strcmp(wish, s->name))
+            status = each_policy(w, s, policies, each, arg);
+    }
+    return status;
+}
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static json_t *job_json(const struct outcome *o, size_t j)
+{
+    const struct vnode_job *job = &o->result->job[j];
+
+    return json_pack("{s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:I}", "name", job->name,
+                     "arrival_s", job->arrival_s, "end_s", job->end_s,
+                     "turnaround_s", job->turnaround_s, "alone_s",
+                     o->alone_s[j], "core_s", job->core_s, "busy_s",
+                     job->busy_s, "work_s", job->work_s, "moves",
+                     (json_int_t)job->moves);
+}
+
+json_t *outcome_json(const struct outcome *o, bool explain)
+{
+    const struct vnode_result *r = o->result;
+    json_t *jobs = json_array(), *controllers = json_array();
+    json_t *links = json_array();
+
+    for (size_t j = 0; j < r->scenario->jobs; j++)
+        json_array_append_new(jobs, job_json(o, j));
+    for (size_t i = 0; i < r->controllers + r->links; i++)
+        json_array_append_new(i < r->controllers ? controllers : links,
+                              json_real(r->utilisation[i]));
+    json_t *json = json_pack(
+        "{s:s,s:s,s:f,s:f,s:f,s:f,s:f,s:o,s:o,s:I,s:I,s:{s:f,s:f},s:o}",
+        "scenario", r->scenario->name, "policy", o->policy, "makespan_s",
+        r->makespan_s, "mean_turnaround_s", o->mean_s, "hmean", o->hmean,
+        "core_util", r->core_util, "compute_util", r->compute_util,
+        "controller_util", controllers, "link_util", links, "decisions",
+        (json_int_t)r->decisions, "moved_cpus", (json_int_t)r->moved_cpus,
+        "decide_us", "mean", r->decide_mean_us, "max", r->decide_max_us, "jobs",
+        jobs);
+    if (json && explain)
+        json_object_set(json, "log", r->log);
+    return json;
+}
+
+int print_json(json_t *json)
+{
+    if (!json)
+        return fail(EXIT_REFUSED, "out of memory");
+    json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
+    putchar('\n');
+    json_decref(json);
+    return EXIT_DONE;
+}

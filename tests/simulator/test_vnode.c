@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The simulated node: time, memory, and the agent's scheduler on it. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/closed.h"
+#include "node_agent/log.h"
+#include "simulator/virtual_host.h"
+#include "simulator/virtual_memory.h"
+#include "simulator/vnode.h"
+
+#define CLOSE 1e-6
+
+static bool near(double a, double b, double relative)
+{
+    return fabs(a - b) <= relative * fabs(b);
+}
+
+/* ---- virtual time ------------------------------------------------------- */
+
+static char order[8];
+
+static void note(void *arg)
+{
+    strncat(order, arg, 1);
+}
+
+static void test_timers(void **state)
+{
+    struct host *host = virtual_host_new();
+    struct host_timer *a = NULL, *b = NULL, *c = NULL;
+
+    (void)state;
+    order[0] = '\0';
+    assert_int_equal(virtual_host_next(host), VIRTUAL_NEVER);
+    assert_int_equal(host_timer_start(host, &a, 20, note, "a"), 0);
+    assert_int_equal(host_timer_start(host, &b, 10, note, "b"), 0);
+    assert_int_equal(host_timer_start(host, &c, 10, note, "c"), 0);
+    assert_int_equal(virtual_host_next(host), VIRTUAL_BEGIN_NS + 10);
+    assert_false(virtual_host_call(host)); /* not yet */
+    virtual_host_advance(host, VIRTUAL_BEGIN_NS + 10);
+    while (virtual_host_call(host))
+        continue;
+    assert_string_equal(order, "bc");
+    host_timer_start(host, &b, 10, note, "b"); /* at 20, after a */
+    host_timer_stop(&c);
+    virtual_host_advance(host, VIRTUAL_BEGIN_NS + 20);
+    while (virtual_host_call(host))
+        continue;
+    assert_string_equal(order, "bcab");
+    assert_int_equal(virtual_host_next(host), VIRTUAL_NEVER);
+    host_timer_stop(&a);
+    host_timer_stop(&b);
+    assert_null(a);
+    virtual_host_free(host);
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* Two CPU nodes of four cores, two memories with a link each way. */
+static struct machine *two_nodes(void)
+{
+    struct machine *m = machine_new_uniform(2, 4, 2);
+
+    m->controller_service_us[0] = m->controller_service_us[1] = 0.02;
+    assert_int_equal(machine_connect_all(m, 0.03), MODEL_OK);
+    return m;
+}
+
+static struct scenario_section reads(double per_us)
+{
+    return (struct scenario_section){.name = "s",
+                                     .kind = SECTION_PARALLEL,
+                                     .work_s = 8,
+                                     .read_per_us = per_us,
+                                     .llc_per_us = 4 * per_us,
+                                     .placement = SCENARIO_INTERLEAVED,
+                                     .barriers = 1,
+                                     .object = "o"};
+}
+
+/* Interleaved data: what model/closed.h says for the same jobs. */
+static void test_memory_closed(void **state)
+{
+    struct machine *m = two_nodes();
+    struct scenario_section s[2] = {reads(10), reads(30)};
+    double cores[2][2] = {{4, 1}, {0, 3}}, even[2] = {0.5, 0.5};
+    struct virtual_load loads[2] = {{&s[0], cores[0], even, false, -1},
+                                    {&s[1], cores[1], even, false, -1}};
+    double speed[4], requests[8], part[2], utilisation[8];
+    struct virtual_rates rates = {speed, requests, part, utilisation};
+    struct workload *w[2] = {workload_new(2), workload_new(2)};
+    double expected[2];
+    struct closed_result result = {.job_speed = expected};
+    struct system_input in = {.machine = m,
+                              .jobs = 2,
+                              .profile = (const struct workload *const *)w,
+                              .cores = (size_t[]){4, 0, 1, 3}};
+    struct virtual_memory *memory =
+        virtual_memory_new(m, NETWORK_LINEARIZER, 2);
+
+    (void)state;
+    for (size_t j = 0; j < 2; j++)
+        for (size_t k = 0; k < 2; k++)
+            w[j]->rate[k] = (struct workload_rate){s[j].read_per_us / 2,
+                                                   s[j].read_per_us / 2};
+    assert_int_equal(closed_solve(NETWORK_LINEARIZER, &in, &result), MODEL_OK);
+    assert_int_equal(virtual_memory_solve(memory, loads, 2, &rates), MODEL_OK);
+    assert_true(near(speed[0] + speed[1], expected[0], CLOSE));
+    assert_true(near(speed[2] + speed[3], expected[1], CLOSE));
+    assert_true(speed[2] == 0);
+    assert_int_equal(virtual_memory_solve(memory, loads, 2, &rates), MODEL_OK);
+    assert_int_equal(virtual_memory_asked(memory), 2);
+    assert_int_equal(virtual_memory_solved(memory), 1);
+    virtual_memory_free(memory);
+    workload_free(w[0]);
+    workload_free(w[1]);
+    machine_free(m);
+}
+
+/* Local data is faster than interleaved, and as slow when the threads have gone
+ * elsewhere; a partner in the LLC costs misses. */
+static void test_memory_places(void **state)
+{
+    struct machine *m = two_nodes();
+    struct scenario_section s = reads(10), other = reads(1);
+    double here[2] = {4, 0}, there[2] = {0, 4}, data[2] = {1, 0};
+    double even[2] = {0.5, 0.5}, some[2] = {1, 0};
+    double speed[4], requests[8], part[2], utilisation[8];
+    struct virtual_rates rates = {speed, requests, part, utilisation};
+    struct virtual_load load[2] = {{&s, here, data, true, -1},
+                                   {&other, some, even, false, -1}};
+    struct virtual_memory *memory =
+        virtual_memory_new(m, NETWORK_LINEARIZER, 2);
+
+    (void)state;
+    assert_int_equal(virtual_memory_solve(memory, load, 1, &rates), MODEL_OK);
+    double local = speed[0];
+    assert_true(near(requests[0], 10, CLOSE));
+    load[0].cores = there;
+    assert_int_equal(virtual_memory_solve(memory, load, 1, &rates), MODEL_OK);
+    assert_true(near(requests[2], 10, CLOSE)); /* node 1 asks memory 0 */
+    double remote = speed[1];
+    assert_true(remote < local);
+    load[0] = (struct virtual_load){&s, here, even, false, -1};
+    assert_int_equal(virtual_memory_solve(memory, load, 1, &rates), MODEL_OK);
+    assert_true(speed[0] > remote);
+
+    s.llc_loss = 1;
+    assert_int_equal(virtual_memory_solve(memory, load, 2, &rates), MODEL_OK);
+    double share = 4.0 * 40 / (4 * 40 + 1 * 4);
+    assert_true(near(requests[0] + requests[1], 10 * (1 + (1 - share)), CLOSE));
+    virtual_memory_free(memory);
+    machine_free(m);
+}
+
+/* ---- the node ----------------------------------------------------------- */
+
+static struct vnode_result *run(const struct machine *m,
+                                const struct scenario *scenario,
+                                const char *policy, uint64_t seed)
+{
+    struct vnode_config c;
+    struct errtext err = {""};
+
+    vnode_config_init(&c, m, scenario);
+    snprintf(c.options.policy, sizeof(c.options.policy), "%s", policy);
+    c.seed = seed;
+    struct vnode_result *r = vnode_run(&c, &err);
+    if (!r)
+        fail_msg("%s", err.text);
+    return r;
+}
+
+/* A job of COUNT sections, REPEAT times. */
+static struct scenario_job job(char *name, struct scenario_section *sections,
+                               struct scenario_phase *phase)
+{
+    return (struct scenario_job){.name = name,
+                                 .program = name,
+                                 .malleable = true,
+                                 .min_cores = 1,
+                                 .weight = 1,
+                                 .memory_node = SCENARIO_NO_NODE,
+                                 .section = sections,
+                                 .sections = phase->count,
+                                 .phase = phase,
+                                 .phases = 1};
+}
+
+/* Nobody asks memory: time is work over cores, whoever decides. */
+static void test_alone(void **state)
+{
+    static const char *const names[] = {"equal", "nupoco", "native", "batch"};
+    struct machine *m = two_nodes();
+    struct scenario_section s[2] = {reads(0), reads(0)};
+    struct scenario_phase phase = {.repeat = 2, .first = 0, .count = 2};
+    struct scenario_job j = job("a", s, &phase);
+    struct scenario scenario = {.name = "alone", .job = &j, .jobs = 1};
+
+    (void)state;
+    s[0].kind = SECTION_SERIAL;
+    s[0].work_s = 2;
+    s[1].offset = 1;
+    for (size_t i = 0; i < 4; i++) {
+        struct vnode_result *r = run(m, &scenario, names[i], 1);
+        /* 2 (2 + 8 / 8), and the time to notice each section's beginning. */
+        assert_true(r->makespan_s >= 6);
+        assert_true(r->makespan_s < 6.3);
+        assert_true(near(r->job[0].work_s, 20, 1e-3));
+        vnode_result_free(r);
+    }
+    machine_free(m);
+}
+
+static struct scenario pair(struct scenario_job *jobs,
+                            struct scenario_section *s,
+                            struct scenario_phase *phase)
+{
+    s[0] = reads(0);
+    s[1] = reads(60);
+    s[1].object = "p";
+    *phase = (struct scenario_phase){.repeat = 1, .first = 0, .count = 1};
+    s[0].work_s = 60;
+    s[1].work_s = 12;
+    jobs[0] = job("cpu", &s[0], phase);
+    jobs[1] = job("mem", &s[1], phase);
+    return (struct scenario){.name = "pair", .job = jobs, .jobs = 2};
+}
+
+/* The real scheduler: equal halves the cores; nupoco measures both, then gives
+ * the one that does not ask memory more than its half. */
+static void test_policies(void **state)
+{
+    struct machine *m = two_nodes();
+    struct scenario_job jobs[2];
+    struct scenario_section s[2];
+    struct scenario_phase phase;
+    struct scenario scenario = pair(jobs, s, &phase);
+    struct vnode_result *equal = run(m, &scenario, "equal", 1);
+    struct vnode_result *nupoco = run(m, &scenario, "nupoco", 1);
+    char *text = json_dumps(nupoco->log, 0);
+
+    (void)state;
+    double mem_s = equal->job[1].turnaround_s;
+    assert_true(near(equal->job[1].core_s, 4 * mem_s, 0.05));
+    assert_non_null(strstr(text, "to be measured"));
+    assert_true(nupoco->job[1].core_s <
+                3.5 * nupoco->job[1].turnaround_s);
+    assert_true(nupoco->makespan_s < equal->makespan_s);
+    assert_true(nupoco->decisions > 2);
+    assert_true(nupoco->trace_fd >= 0);
+    free(text);
+    vnode_result_free(equal);
+    vnode_result_free(nupoco);
+    machine_free(m);
+}
+
+static void test_seed(void **state)
+{
+    struct machine *m = two_nodes();
+    struct scenario_job jobs[2];
+    struct scenario_section s[2];
+    struct scenario_phase phase;
+    struct scenario scenario = pair(jobs, s, &phase);
+    struct vnode_result *r[3];
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        r[i] = run(m, &scenario, "nupoco", i < 2 ? 7 : 8);
+    assert_true(r[0]->makespan_s == r[1]->makespan_s);
+    assert_true(json_equal(r[0]->log, r[1]->log));
+    assert_int_equal(r[0]->changes, r[1]->changes);
+    for (size_t i = 0; i < r[0]->changes; i++)
+        assert_memory_equal(&r[0]->change[i], &r[1]->change[i],
+                            sizeof(r[0]->change[i]));
+    /* Another seed: runtimes obey at other times. */
+    assert_true(r[0]->makespan_s != r[2]->makespan_s);
+    for (size_t i = 0; i < 3; i++)
+        vnode_result_free(r[i]);
+    machine_free(m);
+}
+
+/* No CPU has two jobs at a time. */
+static void test_disjoint(void **state)
+{
+    struct machine *m = two_nodes();
+    struct scenario_job jobs[2];
+    struct scenario_section s[2];
+    struct scenario_phase phase;
+    struct scenario scenario = pair(jobs, s, &phase);
+    struct cosched_cpuset has[2] = {{{0}}, {{0}}};
+    struct vnode_result *r = run(m, &scenario, "nupoco", 3);
+
+    (void)state;
+    assert_true(r->changes > 4);
+    for (size_t i = 0; i < r->changes; i++) {
+        has[r->change[i].job] = r->change[i].cpus;
+        if (i + 1 < r->changes && r->change[i + 1].time_s == r->change[i].time_s)
+            continue;
+        assert_int_equal(has[0].word[0] & has[1].word[0], 0);
+    }
+    vnode_result_free(r);
+    machine_free(m);
+}
+
+/* A job that never attaches is held to its share by affinity. */
+static void test_rigid(void **state)
+{
+    struct machine *m = two_nodes();
+    struct scenario_job jobs[2];
+    struct scenario_section s[2];
+    struct scenario_phase phase;
+    struct scenario scenario = pair(jobs, s, &phase);
+
+    (void)state;
+    jobs[0].malleable = false;
+    struct vnode_result *r = run(m, &scenario, "equal", 1);
+    /* 60 on 4 cores while the other is there, then on all. */
+    assert_true(r->job[0].turnaround_s > 7.5);
+    assert_true(r->job[0].turnaround_s < 17);
+    assert_true(near(r->job[0].work_s, 60, 1e-3));
+    vnode_result_free(r);
+    machine_free(m);
+}
+
+static void test_refused(void **state)
+{
+    struct machine *m = two_nodes();
+    struct scenario_job jobs[2];
+    struct scenario_section s[2];
+    struct scenario_phase phase;
+    struct scenario scenario = pair(jobs, s, &phase);
+    struct vnode_config c;
+    struct errtext err = {""};
+
+    (void)state;
+    vnode_config_init(&c, m, &scenario);
+    c.counters = "likwid?";
+    assert_null(vnode_run(&c, &err));
+    assert_non_null(strstr(err.text, "likwid?"));
+    vnode_config_init(&c, m, &scenario);
+    c.limit_s = 1;
+    assert_null(vnode_run(&c, &err));
+    assert_int_equal(errno, ETIME);
+    jobs[1].memory_node = 2;
+    assert_null(vnode_run(&c, &err));
+    assert_non_null(strstr(err.text, "mem: memory_node 2"));
+    machine_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_timers),
+        cmocka_unit_test(test_memory_closed),
+        cmocka_unit_test(test_memory_places),
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_policies),
+        cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_disjoint),
+        cmocka_unit_test(test_rigid),
+        cmocka_unit_test(test_refused),
+    };
+
+    log_open(LOG_ERR, false);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
