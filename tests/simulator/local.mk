@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The simulators against what is known of queues by other means.
 
-simulator_scripts = %D%/test_mixes.py
+simulator_scripts = %D%/test_coschedsim.py %D%/test_mixes.py
 TESTS += $(simulator_scripts)
 EXTRA_DIST += $(simulator_scripts)
 

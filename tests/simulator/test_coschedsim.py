@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""coschedsim: its commands, what they refuse, and its documentation."""
+
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
+                                "tests", "support"))
+import programdocs
+from programdocs import SOURCE, options, same
+
+PROGRAM = os.path.join(os.environ["abs_top_builddir"], "simulator",
+                       "coschedsim")
+MACHINES = os.path.join(SOURCE, "machines")
+COMMANDS = {"run", "compare", "sweep", "replay"}
+
+SCENARIO = {"name": "two", "jobs": [
+    {"name": "cpu", "phases": [{"repeat": 2, "sections": [
+        {"name": "init", "kind": "serial", "work_s": 0.5},
+        {"name": "c", "work_s": 12}]}]},
+    {"name": "mem", "arrival_s": 1, "phases": [{"sections": [
+        {"name": "m", "work_s": 8, "read_per_us": 200,
+         "llc_per_us": 800}]}]}]}
+
+complete = functools.partial(
+    programdocs.complete, "simulator/completions/coschedsim", "coschedsim",
+    COSCHED_MACHINES=MACHINES)
+
+
+def call(*words, status=0):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True,
+                          check=False,
+                          env={**os.environ, "COSCHED_MACHINES": MACHINES})
+    assert done.returncode == status, (words, done.returncode, done.stderr)
+    return done.stdout if status == 0 else done.stderr
+
+
+def results(*words):
+    """What --json says, without the real times."""
+    out = json.loads(call(*words, "--json"))
+    for one in out:
+        assert one.pop("decide_us")["mean"] >= 0
+    return out
+
+
+def check_run(file):
+    words = ("run", file, "--machine", "uma-1x8", "--policy",
+             "equal,nupoco,batch,native")
+    out = results(*words, "--seed", "3")
+    assert out == results(*words, "--seed", "3")
+    assert [one["policy"] for one in out] == ["equal", "nupoco", "batch",
+                                              "native"]
+    for one in out:
+        cpu, mem = one["jobs"]
+        # Nobody is faster than 8 cores, and all of the work is done.
+        assert cpu["turnaround_s"] >= 1 + 24 / 8
+        assert abs(cpu["work_s"] - 25) < 0.01 and abs(mem["work_s"] - 8) < 0.01
+        assert mem["alone_s"] <= mem["turnaround_s"] * 1.05
+        assert 0 < one["hmean"] < 1.1
+        assert all(0 <= u <= 1 for u in one["controller_util"])
+    progress = results(*words, "--counters", "progress")
+    assert progress[1]["decisions"] > 2
+    text = call("run", file, "--machine", "uma-1x8", "--explain")
+    assert "to be measured" in text and "predicted system utilisation" in text
+
+
+def check_compare(file, directory):
+    out = results("compare", file, "--machine", "uma-1x8")
+    ntt = {one["policy"]: one["ntt"] for one in out}
+    assert ntt["native"] == 1 and {"equal", "nupoco", "batch"} <= set(ntt)
+    picture = os.path.join(directory, "bars.svg")
+    assert "NTT" in call("compare", file, "--machine", "uma-1x8", "--plot",
+                         picture, "--policy", "native,equal")
+    with open(picture, encoding="utf-8") as svg:
+        assert "two equal" in svg.read()
+
+
+def check_sweep(file):
+    out = results("sweep", file, "--machine", "uma-1x8", "--policy", "nupoco",
+                  "--vary", "epoch=20ms,1s")
+    assert [one["epoch"] for one in out] == ["20ms", "1s"]
+    # Who looks once a second learns late that a section began.
+    assert out[0]["makespan_s"] < out[1]["makespan_s"]
+
+
+def check_replay(file, directory):
+    trace = os.path.join(directory, "trace.json")
+    picture = os.path.join(directory, "cpus.svg")
+    first = results("run", file, "--machine", "uma-1x8", "--policy", "equal",
+                    "--trace", trace, "--plot", picture)[0]
+    with open(trace, encoding="utf-8") as text:
+        events = json.load(text)["traceEvents"]
+    assert {"job 1", "job 2"} <= {e["name"] for e in events}
+    with open(picture, encoding="utf-8") as svg:
+        assert "cpu" in svg.read()
+    again = results("replay", trace, "--machine", "uma-1x8", "--policy",
+                    "equal,batch")
+    assert abs(again[0]["makespan_s"] / first["makespan_s"] - 1) < 0.1, again
+    assert len(again[0]["jobs"]) == 2
+
+
+def check_refusals(file, directory):
+    bad = os.path.join(directory, "bad.json")
+    with open(bad, "w", encoding="utf-8") as out:
+        out.write('{"name": "x", "jobs": [{"name": "a", "phases": [{"sections":'
+                  '\n[{"name": "s", "work_s": -1}]}]}]}')
+    machine = ("--machine", "uma-1x8")
+    for words, status, text in (
+            (("run", bad, *machine), 1, "work_s"),
+            (("run", os.path.join(directory, "none.json"), *machine), 1,
+             "none.json"),
+            (("run", file), 2, "--machine"),
+            (("run", *machine), 2, "file of scenarios"),
+            (("run", file, "--machine", "nowhere"), 1, "nowhere"),
+            (("run", file, *machine, "--policy", "best"), 2, "best"),
+            (("run", file, *machine, "--policy", "equal,"), 2, "equal,"),
+            (("run", file, *machine, "--scenario", "three"), 1, "three"),
+            (("run", file, *machine, "--counters", "pmu"), 1, "pmu"),
+            (("run", file, *machine, "--noise", "x"), 2, "--noise x"),
+            (("run", file, *machine, "--seed", "-1"), 2, "--seed -1"),
+            (("run", file, *machine, "--wait", "long"), 2, "--wait long"),
+            (("run", file, *machine, "--network", "x"), 2, "--network x"),
+            (("run", file, *machine, "--limit", "0.1"), 1, "not done"),
+            (("run", file, *machine, "--vary", "seed=1"), 2, "--vary"),
+            (("run", file, file, *machine), 2, "too many"),
+            (("run", file, *machine, "--policy", "native:wait=x"), 2, "wait"),
+            (("sweep", file, *machine), 2, "--vary"),
+            (("sweep", file, *machine, "--vary", "seed"), 2, "seed"),
+            (("sweep", file, *machine, "--vary", "seed=a"), 2, "a is not"),
+            (("sweep", file, *machine, "--vary", "speed=1"), 2, "speed"),
+            (("replay", file, *machine), 1, "traceEvents"),
+            (("walk",), 2, "walk"), (("--fast",), 2, "--fast"),
+            (("run", "--fast"), 2, "--fast"), (("run", "--seed"), 2, "--seed")):
+        error = call(*words, status=status)
+        assert error.startswith("coschedsim: ") and text in error, (words,
+                                                                    error)
+
+
+def check_docs():
+    everything = set()
+    for command in COMMANDS:
+        taken = options(call(command, "--help"))
+        everything |= taken
+        same(f"completion of {command}", complete(command, "--"), taken)
+    same("completion of commands", complete(""),
+         COMMANDS | {"--help", "--version"})
+    programdocs.check_page("docs/coschedsim.1", COMMANDS,
+                           everything | {"--version"}, (0, 1, 2))
+    assert "uma-1x8" in complete("run", "--machine", "uma")
+    assert re.match(r"coschedsim \d", call("--version"))
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="coschedsim.") as directory:
+        file = os.path.join(directory, "two.json")
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(SCENARIO, out)
+        check_run(file)
+        check_compare(file, directory)
+        check_sweep(file)
+        check_replay(file, directory)
+        check_refusals(file, directory)
+    check_docs()
+
+
+main()
