@@ -255,9 +255,8 @@ static void test_policies(void **state)
     (void)state;
     double mem_s = equal->job[1].turnaround_s;
     assert_true(near(equal->job[1].core_s, 4 * mem_s, 0.05));
-    assert_non_null(strstr(text, "to be measured"));
+    assert_non_null(strstr(text, "profile of job 1 is unknown"));
     assert_non_null(strstr(text, "predicted system utilisation"));
-    assert_true(nupoco->moved_cpus > equal->moved_cpus);
     assert_true(nupoco->decisions > 2);
     assert_true(nupoco->trace_fd >= 0);
     free(text);
