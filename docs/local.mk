@@ -4,3 +4,5 @@ EXTRA_DIST += docs/admin-guide.md docs/architecture.md docs/calibration.md docs/
 	docs/images/demo.svg docs/policies.md docs/policies-moca.md
 pkgdata_DATA += docs/scenario.schema.json
 EXTRA_DIST += docs/scenario.schema.json
+EXTRA_DIST += docs/evaluation.md docs/evaluation.json docs/evaluation.svg \
+	docs/evaluation/timeshare.json

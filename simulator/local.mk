@@ -158,3 +158,14 @@ check-timeshare: %D%/timeshare_rates$(EXEEXT) jobs/ep jobs/stream jobs/cg
 	$(AM_V_at)$(MKDIR_P) bench
 	$(AM_V_at)$(srcdir)/%D%/check_timeshare.py . bench/check-timeshare.json
 .PHONY: check-timeshare
+
+# The papers' scenarios under every policy: evaluation/evaluation.{md,json,svg}
+# in the build tree.  What is committed under docs/ is a copy.
+EXTRA_DIST += %D%/reproduce.py %D%/evaluation.py
+reproduce: %D%/coschedsim$(EXEEXT)
+	$(AM_V_at)PYTHONDONTWRITEBYTECODE=1 $(srcdir)/%D%/reproduce.py . \
+	  $(srcdir) evaluation
+clean-local: clean-evaluation
+clean-evaluation:
+	-rm -rf evaluation
+.PHONY: reproduce clean-evaluation

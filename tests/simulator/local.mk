@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The simulators against what is known of queues by other means.
 
-simulator_scripts = %D%/test_coschedsim.py %D%/test_mixes.py
+simulator_scripts = \
+	%D%/test_coschedsim.py \
+	%D%/test_mixes.py \
+	%D%/test_order.py
 TESTS += $(simulator_scripts)
 EXTRA_DIST += $(simulator_scripts)
 

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""What `make reproduce` runs, and the tables of docs/evaluation.md."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "validate"))
+import svg  # noqa: E402
+
+AMD, INTEL = "amd-opteron-6380-8x8", "intel-e7-8870v3-4x18"
+LIBRARY = {AMD: "amd-opteron-6380", INTEL: "intel-e7-8870v3"}
+TITLE = {AMD: "AMD-64", INTEL: "Intel-72"}
+BIG = "amd-epyc-9754-2x128-nps4"
+
+# In the order of the tables.  The papers' names are in brackets there.
+POLICIES = ["native", "batch", "best-simple", "equal", "scalability", "amdahl",
+            "greedy", "nupoco", "moca", "corun"]
+PAPER_NAME = {"native": "Native, baseline", "batch": "Batch",
+              "best-simple": "Simple", "equal": "Equal, EQP",
+              "scalability": "Scalability, C3PO", "amdahl": "AB",
+              "greedy": "NuPoCo Greedy", "nupoco": "NuPoCo", "moca": "MOCA"}
+SIMPLE = ["native", "batch", "equal"]
+
+
+class Set:
+    """A file of scenarios on a machine; PAPER: {policy: published NTT}."""
+
+    def __init__(self, name, title, file, machine, paper=None, keep=None,
+                 policies=None, library=None, options=(), wait=None):
+        self.name, self.title, self.file = name, title, file
+        self.machine, self.paper = machine, paper or {}
+        self.keep = keep or (lambda scenario: True)
+        self.policies = policies or POLICIES
+        self.library = library or LIBRARY[machine]
+        self.weight = 0  # of the run: the greatest goes first
+        self.options, self.wait = list(options), wait
+
+
+def jobs_of(scenario):
+    return scenario.split("-")
+
+
+def sets(random_mixes):
+    out = []
+    papers = {
+        AMD: {"nupoco": 0.91, "thesis": 0.78, "pairs": 0.88, "triples": 0.865},
+        INTEL: {"nupoco": 0.81, "thesis": 0.80, "pairs": 0.95,
+                "triples": 0.935}}
+    for machine in (AMD, INTEL):
+        short, figure = TITLE[machine].split("-")[0].lower(), papers[machine]
+        spark = (lambda s: True) if machine == INTEL else (
+            lambda s: "svm" not in jobs_of(s))
+        out += [
+            Set(f"nupoco-{short}", "NuPoCo's ten scenarios", "nupoco", machine,
+                {"nupoco": figure["nupoco"]}),
+            Set(f"thesis-{short}", "the thesis' eighteen", "thesis", machine,
+                {"nupoco": figure["thesis"]}),
+            Set(f"pairs-{short}", "MOCA's pairs", "moca", machine,
+                {"moca": figure["pairs"]},
+                lambda s, ok=spark: ok(s) and len(jobs_of(s)) == 2),
+            Set(f"triples-{short}", "MOCA's triples", "moca", machine,
+                {"moca": figure["triples"]},
+                lambda s, ok=spark: ok(s) and len(jobs_of(s)) == 3)]
+    out.append(Set("case-study", "the case study FT+EP+BS", "case-study", AMD,
+                   {"nupoco": 0.81}))
+    out.append(Set("random", f"{random_mixes} random mixes", None, AMD))
+    out[-1].random = random_mixes
+    out[-1].weight = random_mixes
+    out.append(Set("big", "16 jobs on 256 cores", "big", BIG,
+                   library=LIBRARY[AMD]))
+    for wait in ("active", "passive"):
+        out.append(Set(f"{wait}-amd", "NuPoCo's ten scenarios", "nupoco", AMD,
+                       policies=["native"], wait=wait))
+    return out
+
+
+def scenario_file(args, s, directory):
+    if s.file:
+        return os.path.join(args.source, "simulator", "scenarios",
+                            s.file + ".json")
+    made = os.path.join(directory, "random.json")
+    if not os.path.exists(made):
+        subprocess.run([sys.executable,
+                        os.path.join(args.source, "simulator", "scenarios",
+                                     "make_scenarios.py"), directory,
+                        "--random", str(s.random)], check=True)
+    return made
+
+
+def geomean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def ntt(results, s, policy):
+    """{scenario: NTT} of POLICY in set S."""
+    native = results[s.name]["native"]
+    return {name: r["makespan_s"] / native[name]["makespan_s"]
+            for name, r in results[s.name][policy].items()}
+
+
+def hmean(results, s, policy):
+    return {name: r["hmean"] for name, r in results[s.name][policy].items()}
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |",
+             "|" + "|".join("---" if i == 0 else "--:"
+                            for i in range(len(head))) + "|"]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def label(policy):
+    return f"`{policy}`" + (f" ({PAPER_NAME[policy]})"
+                            if policy in PAPER_NAME else "")
+
+
+def summary(results, chosen):
+    """NTT and Hmean of each policy in the sets CHOSEN, beside the papers'."""
+    head = ["policy"]
+    for s in chosen:
+        count = len(results[s.name]["native"])
+        head += [f"{s.title} ({count}): NTT", "Hmean", "paper's NTT"]
+    rows = []
+    for policy in POLICIES:
+        row = [label(policy)]
+        for s in chosen:
+            row += [f"{geomean(list(ntt(results, s, policy).values())):.2f}",
+                    f"{geomean(list(hmean(results, s, policy).values())):.2f}",
+                    f"{s.paper[policy]:g}" if policy in s.paper else ""]
+        rows.append(row)
+    return table(head, rows)
+
+
+def each(results, s):
+    """NTT of each scenario of S."""
+    rows = []
+    values = {p: ntt(results, s, p) for p in POLICIES}
+    for name in values["native"]:
+        rows.append([name] + [f"{values[p][name]:.2f}" for p in POLICIES[1:]])
+    return table(["scenario"] + [f"`{p}`" for p in POLICIES[1:]], rows)
+
+
+def worst_over_simple(results, s, policy):
+    """(greatest NTT of POLICY over the best simple way's, scenario)."""
+    values = {p: ntt(results, s, p) for p in set(SIMPLE) | {policy}}
+    return max((values[policy][n] / min(values[p][n] for p in SIMPLE), n)
+               for n in values[policy])
+
+
+def must_hold(results, chosen):
+    """The issue's list, with what came out."""
+    rows = []
+
+    def mean(s, p):
+        return geomean(list(ntt(results, s, p).values()))
+
+    def row(what, where, holds, numbers):
+        rows.append([what, where, "yes" if holds else "**no**", numbers])
+
+    for s in chosen:
+        nupoco = mean(s, "nupoco")
+        others = {p: mean(s, p) for p in ("native", "scalability", "amdahl")}
+        row("nupoco beats native, scalability, amdahl in geomean", s.name,
+            all(nupoco < v for v in others.values()),
+            f"{nupoco:.3f} to " + ", ".join(f"{v:.3f}"
+                                            for v in others.values()))
+    for policy in ("corun", "moca"):
+        for s in chosen:
+            own = mean(s, policy)
+            best, who = min((mean(s, p), p) for p in POLICIES
+                            if p not in ("corun", "moca", "best-simple"))
+            row(f"{policy} is as good as every policy of the papers", s.name,
+                own <= best * 1.0005, f"{own:.3f} to {best:.3f} ({who})")
+            worst, where = worst_over_simple(results, s, policy)
+            row(f"{policy} is never 3 % worse than the best simple way",
+                s.name, worst <= 1.03, f"worst {worst:.3f} ({where})")
+    return table(["what", "where", "holds", "numbers"], rows)
+
+
+def simulate(args, s, directory):
+    """{policy: {scenario: result}} of set S, by coschedsim."""
+    command = [os.path.join(args.build, "simulator", "coschedsim"), "run",
+               scenario_file(args, s, directory), "--machine",
+               os.path.join(args.source, "machines", s.machine + ".json"),
+               "--library",
+               os.path.join(args.source, "simulator", "workloads",
+                            s.library + ".json"),
+               "--policy", ",".join(s.policies), "--json", *s.options]
+    if s.wait:
+        command += ["--wait", s.wait]
+    done = subprocess.run(command, capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        sys.exit(f"reproduce: {' '.join(command)}: {done.stderr.strip()}")
+    results = {policy: {} for policy in s.policies}
+    for r in json.loads(done.stdout):
+        if s.keep(r["scenario"]):
+            results[r["policy"]][r["scenario"]] = r
+    return results
+
+
+def timeshare_table(source):
+    """What check_timeshare.py measured, as it is in the tree."""
+    with open(os.path.join(source, "docs", "evaluation", "timeshare.json"),
+              encoding="utf-8") as file:
+        data = json.load(file)
+    p = data["params"]
+    text = (f"{data['machine']}, load {data['load']:.1f} before the runs; "
+            f"slice {p['slice_s'] * 1e3:.1f} ms, spinning {p['spin_s'] * 1e3:.1f}"
+            f" ms, a barrier with sleep {p['wake_s'] * 1e6:.0f} us more:\n\n")
+    rows = [[" + ".join(r["pair"]), r["wait"], r["program"],
+             f"{r['gap_s'] * 1e3:.3g}", f"{r['measured']:.2f}",
+             f"{r['predicted']:.2f}"] for r in data["rows"]]
+    errors = [abs(math.log(r["predicted"] / r["measured"]))
+              for r in data["rows"]]
+    return (text + table(["programs", "waiting", "program",
+                          "ms between barriers", "slower, measured", "model"],
+                         rows) +
+            f"\nIn the mean the model is {100 * (math.exp(sum(errors) / len(errors)) - 1):.0f}"
+            f" % off, at worst by a factor of {math.exp(max(errors)):.2f}.\n")
+
+
+def program_table(source):
+    """Sections of all programs, with their sources."""
+    libraries = {}
+    for machine, name in LIBRARY.items():
+        with open(os.path.join(source, "simulator", "workloads",
+                               name + ".json"), encoding="utf-8") as file:
+            libraries[machine] = json.load(file)
+    rows = []
+    for program, other in zip(libraries[AMD]["programs"],
+                              libraries[INTEL]["programs"]):
+        for phase, there in zip(program["phases"], other["phases"]):
+            for s, t in zip(phase["sections"], there["sections"]):
+                def rate(x):
+                    return sum(x[k] for k in ("read_per_us", "write_per_us",
+                                              "prefetch_per_us"))
+                rows.append([program["name"], s["name"],
+                             s.get("kind", "parallel"), str(phase["repeat"]),
+                             f"{s['work_s']:g}", f"{rate(s):.3g}",
+                             f"{rate(t):.3g}",
+                             s.get("placement", "interleaved"),
+                             str(s.get("barriers", "")), s.get("source", "")])
+    return table(["program", "section", "kind", "times", "work on AMD-64, s",
+                  "requests/us AMD-64", "Intel-72", "memory", "barriers",
+                  "source"], rows)
+
+
+def waiting(results):
+    """The ten scenarios with other waiting policies, relative to default."""
+    base = results["nupoco-amd"]["native"]
+    rows = []
+    for wait in ("active", "passive"):
+        other = results[f"{wait}-amd"]["native"]
+        values = [other[n]["makespan_s"] / base[n]["makespan_s"] for n in base]
+        rows.append([wait, f"{geomean(values):.2f}",
+                     f"{min(values):.2f}", f"{max(values):.2f}"])
+    return table(["time sharing", "NTT, geomean of the ten", "least", "most"],
+                 rows)
+
+
+def robustness(results, s):
+    rows = []
+    for policy in POLICIES:
+        values = list(ntt(results, s, policy).values())
+        worst, where = worst_over_simple(results, s, policy)
+        rows.append([label(policy), f"{geomean(values):.3f}",
+                     f"{max(values):.2f}",
+                     f"{geomean(list(hmean(results, s, policy).values())):.3f}",
+                     f"{worst:.2f} ({where})"])
+    return table(["policy", "NTT", "greatest NTT", "Hmean",
+                  "greatest over the best simple way"], rows)
+
+
+def brief(result):
+    """What evaluation.json keeps of coschedsim's answer."""
+    return {"scenario": result["scenario"],
+            "makespan_s": round(result["makespan_s"], 3),
+            "hmean": round(result["hmean"], 3),
+            "turnaround_s": {j["name"]: round(j["turnaround_s"], 2)
+                             for j in result["jobs"]}}
+
+
+def report(args, chosen, results):
+    """({block: Markdown}, everything as JSON)."""
+    by_name = {s.name: s for s in chosen}
+    blocks = {"programs": program_table(args.source),
+              "timeshare": timeshare_table(args.source)}
+    for short in ("amd", "intel"):
+        there = [by_name[f"{n}-{short}"]
+                 for n in ("nupoco", "thesis", "pairs", "triples")
+                 if f"{n}-{short}" in by_name]
+        if there:
+            blocks[f"summary-{short}"] = summary(results, there)
+        for s in there:
+            if s.file in ("nupoco", "thesis"):
+                blocks[s.name] = each(results, s)
+    for name in ("random", "big", "case-study"):
+        if name in by_name:
+            blocks[name] = robustness(results, by_name[name])
+    if {"active-amd", "passive-amd", "nupoco-amd"} <= set(by_name):
+        blocks["waiting"] = waiting(results)
+    compared = [s for s in chosen if s.policies is POLICIES]
+    blocks["must-hold"] = must_hold(results, compared)
+    data = {s.name: {"machine": s.machine, "paper": s.paper,
+                     "results": {p: [brief(r) for r in
+                                     results[s.name][p].values()]
+                                 for p in s.policies}} for s in chosen}
+    return blocks, data
+
+
+def draw(path, chosen, results):
+    """A bar of each policy's NTT for each set of the papers'."""
+    shown = [s for s in chosen if s.paper and s.policies is POLICIES]
+    bars = [p for p in POLICIES if p not in ("native", "greedy", "equal",
+                                             "best-simple")]
+    panels, captions = [], []
+    for i, s in enumerate(shown):
+        panel = svg.Panel(f"{s.title}, {TITLE[s.machine]}", (0, len(bars)),
+                          (0, 1.4), ylabel="NTT")
+        panel.bars([(k + 0.1, 0.8,
+                     geomean(list(ntt(results, s, p).values())), k % 6)
+                    for k, p in enumerate(bars)])
+        for k, p in enumerate(bars):
+            if p in s.paper:
+                panel.line([(k, s.paper[p]), (k + 1, s.paper[p])], 1)
+        panel.line([(0, 1), (len(bars), 1)], 0, True)
+        panels.append(panel)
+        captions += [(i, k + 0.5, p[:6]) for k, p in enumerate(bars)]
+    if panels:
+        svg.picture(path, panels, 3,
+                    [("native time sharing: 1", 0, "dash"),
+                     ("the paper's figure", 1, "line")], captions=captions)
