@@ -8,17 +8,14 @@
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
-#define OPTION_USAGE                                                           \
-    "[cosched] share a node with other such jobs; OPTIONS: a policy "          \
-    "(nupoco, greedy, equal) or key=value (policy, ults, min_cores, "          \
-    "max_cores), comma separated"
-
 static int take_option(int val, const char *value, int remote);
+
+static char usage[512]; /* filled by plugin_args() */
 
 struct spank_option plugin_option = {
     .name = "coschedule",
     .arginfo = "OPTIONS",
-    .usage = OPTION_USAGE,
+    .usage = usage,
     .has_arg = 2, /* optional */
     .val = 0,
     .cb = take_option,
@@ -67,6 +64,21 @@ static void complain(const char *arg, const char *what)
         slurm_error("cosched: plugstack.conf: %.80s: %s", arg, what);
 }
 
+/* What --help says, with the names of the policies. */
+static void write_usage(void)
+{
+    size_t used = (size_t)snprintf(usage, sizeof(usage),
+                                   "[cosched] share a node with other such "
+                                   "jobs; OPTIONS: a policy (");
+
+    for (const char *const *p = options_policies; *p && used < sizeof(usage);
+         p++)
+        used += (size_t)snprintf(usage + used, sizeof(usage) - used, "%s%s", *p,
+                                 p[1] ? ", " : ") or key=value (policy, ults, "
+                                               "min_cores, max_cores), comma "
+                                               "separated");
+}
+
 void plugin_args(int ac, char **av)
 {
     const struct {
@@ -79,6 +91,7 @@ void plugin_args(int ac, char **av)
         {"munge=", plugin.munge, sizeof(plugin.munge)},
     };
 
+    write_usage();
     strcpy(plugin.libgomp, COSCHED_LIBGOMPDIR);
     for (int i = 0; i < ac; i++) {
         bool known = false;

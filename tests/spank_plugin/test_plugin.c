@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -125,6 +126,9 @@ static void option__names_value_and_choice(void **state)
     (void)state;
     host.context = S_CTX_LOCAL;
     slurm_spank_init(NULL, 0, NULL);
+    for (const char *const *policy = options_policies; *policy; policy++)
+        assert_non_null(strstr(host.option->usage, *policy));
+    assert_non_null(strstr(host.option->usage, "max_cores), comma separated"));
     host.option->cb(0, "bogus", 0);
     const char *words[] = {"--coschedule=bogus", "nupoco", "greedy", "equal",
                            "policy", "ults", "min_cores", "max_cores"};
