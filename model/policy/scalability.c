@@ -3,7 +3,8 @@
 /* Policy "scalability": hill climbing on CPU utilisation, after C3PO (Sasaki
  * and others, PACT 2013; thesis 4.4.1).
  *
- * From equal shares, each decision moves a step of cores from the job whose
+ * From equal shares, taken anew when a job's section becomes serial or
+ * parallel, each decision moves a step of cores from the job whose
  * cores compute least to the one whose cores compute most.  A step after which
  * all cores together do not compute more by half of what the difference of
  * the two promised is taken back, and that pair is left alone for some
@@ -45,6 +46,7 @@ struct climb {
     size_t step;
     uint32_t bad_from, bad_to; /* not to be tried now */
     double wait;               /* decisions for which */
+    bool serial[POLICY_MAX_JOBS]; /* jobs in a serial section last time */
     double share[POLICY_MAX_JOBS]; /* scratch */
     size_t before[POLICY_MAX_JOBS];
 };
@@ -53,6 +55,19 @@ static void *climb_new(const struct machine *machine)
 {
     (void)machine;
     return calloc(1, sizeof(struct climb));
+}
+
+/* Note which jobs are in a serial section; false when others were. */
+static bool same_kinds(struct climb *climb, const struct policy_input *input)
+{
+    bool same = true;
+
+    for (size_t j = 0; j < input->job_count; j++) {
+        bool serial = input->jobs[j].kind == SECTION_SERIAL;
+        same &= climb->serial[j] == serial;
+        climb->serial[j] = serial;
+    }
+    return same;
 }
 
 /* Take up the division that was decided last, after the common rules; false
@@ -235,7 +250,9 @@ static enum model_status decide(const struct policy_input *input, void *memory,
     double *share = climb->share;
     enum model_status status = MODEL_OK;
 
-    if (!resume(input, proposal->cores)) {
+    bool same = same_kinds(climb, input);
+
+    if (!same || !resume(input, proposal->cores)) {
         status = equal_shares(input, proposal->cores);
         climb->least = NAN;
         climb->wait = 0;

@@ -169,6 +169,26 @@ static void test_scalability_reverts(void **state)
     mix_free(&k.mix);
 }
 
+/* A job has its share again when its serial section ends. */
+static void test_scalability_after_serial(void **state)
+{
+    struct known k;
+    double cores;
+
+    (void)state;
+    known_init(&k, "scalability", 16, 2);
+    k.mix.input.state =
+        policy_state_new(policy_find("scalability"), k.mix.machine);
+    k.mix.jobs[0].kind = SECTION_SERIAL;
+    climb(&k, 5, &cores);
+    assert_near(cores, 1, 0);
+    k.mix.jobs[0].kind = SECTION_PARALLEL;
+    climb(&k, 1, &cores);
+    assert_near(cores, 8, 0);
+    policy_state_free(k.mix.input.state);
+    mix_free(&k.mix);
+}
+
 static void test_scalability_does_not_oscillate(void **state)
 {
     struct dice dice = {3};
@@ -474,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_scalability_golden),
         cmocka_unit_test(test_scalability_measured),
         cmocka_unit_test(test_scalability_reverts),
+        cmocka_unit_test(test_scalability_after_serial),
         cmocka_unit_test(test_scalability_does_not_oscillate),
         cmocka_unit_test(test_amdahl),
         cmocka_unit_test(test_best_simple),
