@@ -28,6 +28,7 @@ struct enforcer {
     struct warden *warden;
     const struct node_options *options;
     uint64_t next_scan_ns;
+    uint64_t change_ns; /* last time that a process came, went or was held */
 };
 
 struct enforcer *enforcer_new(struct warden *warden,
@@ -167,7 +168,7 @@ static bool busy_all_along(const struct proc_stat *stat)
 }
 
 /* Decide whether T is to be held from now on. */
-static void look(const struct enforcer *e, struct tracked *t,
+static void look(struct enforcer *e, struct tracked *t,
                  const struct job *job, const struct proc_stat *stat,
                  uint64_t now_ns)
 {
@@ -181,6 +182,7 @@ static void look(const struct enforcer *e, struct tracked *t,
         (!job->rigid &&
          now_ns - t->unattached_since_ns < e->options->attach_ns))
         return;
+    bool held = t->held;
     if (!t->look_ns) {
         t->held = busy_all_along(stat);
     } else {
@@ -189,11 +191,13 @@ static void look(const struct enforcer *e, struct tracked *t,
         if (stat->ticks >= t->ticks + BUSY_TICKS)
             t->held = true;
     }
+    if (t->held != held)
+        e->change_ns = now_ns;
     t->ticks = stat->ticks;
     t->look_ns = now_ns;
 }
 
-static void track(const struct enforcer *e, struct job *job,
+static void track(struct enforcer *e, struct job *job,
                   const struct proc_stat *stat, uint64_t now_ns)
 {
     struct tracked *t = tracked_find(job, stat->pid);
@@ -206,6 +210,7 @@ static void track(const struct enforcer *e, struct job *job,
         job->tracked = t;
     }
     if (t->start != stat->start) { /* new, or the pid was used again */
+        e->change_ns = now_ns;
         t->start = stat->start;
         t->held = t->stopped = false;
         t->look_ns = t->unattached_since_ns = 0;
@@ -222,8 +227,11 @@ static bool still_leads(const struct scan *scan, pid_t pid)
     return false;
 }
 
-static void forget_dead(struct job *job, const struct scan *scan)
+/* True when there were any. */
+static bool forget_dead(struct job *job, const struct scan *scan)
 {
+    bool any = false;
+
     for (struct tracked **p = &job->tracked; *p;) {
         struct tracked *t = *p;
         if (!t->dead || still_leads(scan, t->pid)) {
@@ -232,7 +240,9 @@ static void forget_dead(struct job *job, const struct scan *scan)
         }
         *p = t->next;
         free(t);
+        any = true;
     }
+    return any;
 }
 
 void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
@@ -257,12 +267,15 @@ void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
             if (scan.owner[i])
                 track(e, scan.owner[i], &scan.stat[i], now_ns);
         for (struct job *j = jobs->first; j; j = j->next)
-            forget_dead(j, &scan);
+            if (forget_dead(j, &scan))
+                e->change_ns = now_ns;
     }
     free(scan.owner);
     free(scan.stat);
     uint64_t cost_ns = clock_ns() - begin_ns;
-    e->next_scan_ns = now_ns + (uint64_t)((double)cost_ns / SCAN_SHARE);
+    double share = now_ns - e->change_ns < SCAN_QUIET_NS ? SCAN_SHARE
+                                                         : SCAN_SHARE_QUIET;
+    e->next_scan_ns = now_ns + (uint64_t)((double)cost_ns / share);
 }
 
 /* ---- affinity ----------------------------------------------------------- */

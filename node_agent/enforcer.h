@@ -21,7 +21,9 @@
  *                       attach (again) before.
  *
  * Looking at /proc costs about 10 us a process, so the periodic scan limits
- * itself to SCAN_SHARE of one CPU; after a change of CPUs it is always done.
+ * itself to SCAN_SHARE of one CPU, and to SCAN_SHARE_QUIET once no process has
+ * come, gone or been held for SCAN_QUIET_NS; after a change of CPUs it is
+ * always done.
  */
 
 #include <stdbool.h>
@@ -31,7 +33,9 @@
 #include "node_agent/job.h"
 #include "node_agent/warden.h"
 
-#define SCAN_SHARE 0.001
+#define SCAN_SHARE 0.02
+#define SCAN_SHARE_QUIET 0.001
+#define SCAN_QUIET_NS UINT64_C(10000000000)
 
 /* A process of a job. */
 struct tracked {
