@@ -84,7 +84,8 @@ def check_requeue(c):
     wait_for("end of the first run", lambda: f"job {job} ended:" in c.log())
     wait_for("second place in the queue", lambda: "PD" in c.call(
         "squeue", "-h", "-j", str(job), "-o", "%t"), 30, 0.1)
-    c.call("scontrol", "update", f"jobid={job}", "StartTime=now")
+    # slurmd takes a start in the second of the kill for a late one.
+    c.call("scontrol", "update", f"jobid={job}", "StartTime=now+2")
     c.wait_end(job)
     wait_for("output", lambda: "restarts=1\n" in c.text(job))
     assert c.log().count(f"job {job} announced") == 2, c.log()
