@@ -8,16 +8,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "coschedmodel/cli.h"
 #include "model/mva.h"
 #include "protocol/json_reader.h"
 #include "protocol/machine_json.h"
-
-/* Exit status, as the manual page has it. */
-enum {
-    EXIT_DONE = 0,
-    EXIT_REFUSED = 1, /* bad input, the data cannot tell, output failed */
-    EXIT_USAGE = 2,   /* bad command line */
-};
 
 /* The command line behind the command's name. */
 struct arguments {
@@ -41,10 +35,6 @@ int command_fit(const struct arguments *arguments);
 int command_ks(const struct arguments *arguments);
 int command_machine(const struct arguments *arguments);
 
-/* Print "coschedmodel: ..." to stderr and return STATUS. */
-__attribute__((format(printf, 2, 3))) int fail(int status, const char *format,
-                                               ...);
-
 /* fail() with what a function of model/ answered about FILE. */
 int fail_model(const char *file, enum model_status status);
 
@@ -59,10 +49,6 @@ json_t *load_input(const struct arguments *arguments,
 struct machine_description *load_machine(const struct arguments *arguments,
                                          struct json_reader *reader,
                                          const json_t *object);
-
-/* Load the description NAME: a file, or the name of a shipped one. */
-struct machine_description *find_machine(const char *name,
-                                         struct errtext *err);
 
 /* ---- progress ------------------------------------------------------------ */
 

@@ -35,23 +35,6 @@ json_t *load_input(const struct arguments *arguments,
     return root;
 }
 
-struct machine_description *find_machine(const char *name, struct errtext *err)
-{
-    const char *directory = getenv("COSCHED_MACHINES");
-    char path[4096];
-    struct machine_description *d = machine_json_load(name, err);
-
-    if (d || errno != ENOENT || strchr(name, '/'))
-        return d;
-    snprintf(path, sizeof(path), "%s/%s.json",
-             directory ? directory : COSCHED_MACHINESDIR, name);
-    if (access(path, F_OK) == 0)
-        return machine_json_load(path, err);
-    errtext_set(err, ENOENT, "%s: neither a file nor a machine of %s", name,
-                directory ? directory : COSCHED_MACHINESDIR);
-    return NULL;
-}
-
 struct machine_description *load_machine(const struct arguments *arguments,
                                          struct json_reader *reader,
                                          const json_t *object)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # coschedmodel: the model as a filter for people and tests.
 
-# Plots, for coschedctl too.
+# Plots, for coschedctl and coschedsim too.
 noinst_LTLIBRARIES += %D%/libplot.la
 %C%_libplot_la_SOURCES = \
 	%D%/canvas.c \
@@ -12,6 +12,12 @@ noinst_LTLIBRARIES += %D%/libplot.la
 	%D%/chart.h
 %C%_libplot_la_CPPFLAGS = $(AM_CPPFLAGS) $(CAIRO_CFLAGS)
 %C%_libplot_la_LIBADD = $(CAIRO_LIBS)
+
+# Command lines, for coschedsim too.
+noinst_LTLIBRARIES += %D%/libcli.la
+%C%_libcli_la_SOURCES = %D%/cli.c %D%/cli.h
+%C%_libcli_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DCOSCHED_MACHINESDIR='"$(pkgdatadir)/machines"'
 
 bin_PROGRAMS += coschedmodel/coschedmodel
 %C%_coschedmodel_SOURCES = \
@@ -31,9 +37,8 @@ bin_PROGRAMS += coschedmodel/coschedmodel
 	%D%/station.c \
 	%D%/utilisation.c
 %C%_coschedmodel_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
-	$(CAIRO_CFLAGS) $(GSL_CFLAGS) \
-	-DCOSCHED_MACHINESDIR='"$(pkgdatadir)/machines"'
-%C%_coschedmodel_LDADD = %D%/libplot.la protocol/libdescribe.la
+	$(CAIRO_CFLAGS) $(GSL_CFLAGS)
+%C%_coschedmodel_LDADD = %D%/libcli.la %D%/libplot.la protocol/libdescribe.la
 if HAVE_GSL
 %C%_coschedmodel_LDADD += model/libmodelfit.la
 endif

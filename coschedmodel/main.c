@@ -82,17 +82,7 @@ static const struct option long_options[] = {
     {0},
 };
 
-int fail(int status, const char *format, ...)
-{
-    va_list ap;
-
-    fputs("coschedmodel: ", stderr);
-    va_start(ap, format);
-    vfprintf(stderr, format, ap);
-    va_end(ap);
-    fputc('\n', stderr);
-    return status;
-}
+const char cli_program[] = "coschedmodel";
 
 static int help(FILE *out)
 {
@@ -183,18 +173,6 @@ static void set(struct arguments *arguments, int option)
     }
 }
 
-static int bad_option(const char *command, int result, char **argv)
-{
-    if (optopt == 0)
-        return fail(EXIT_USAGE, "%s: %s: unknown option", command,
-                    argv[optind - 1]);
-    for (const struct option *o = long_options; o->name; o++)
-        if (o->val == optopt)
-            return fail(EXIT_USAGE, "%s: --%s: %s", command, o->name,
-                        result == ':' ? "needs a value" : "takes no value");
-    return fail(EXIT_USAGE, "%s: -%c: unknown option", command, optopt);
-}
-
 /* What stands behind the options: the action where there is one, a file. */
 static int operands(const struct command *c, struct arguments *arguments,
                     int argc, char **argv)
@@ -223,7 +201,7 @@ static int run(const struct command *c, int argc, char **argv)
         if (option == 'h')
             return command_help(c);
         if (option == '?' || option == ':')
-            return bad_option(c->name, option, argv);
+            return cli_bad_option(c->name, long_options, option, argv);
         if (!takes(c, option))
             return fail(EXIT_USAGE, "%s: --%s: not for this command", c->name,
                         long_options[index].name);
@@ -232,10 +210,7 @@ static int run(const struct command *c, int argc, char **argv)
     int status = operands(c, &arguments, argc, argv);
     if (status != EXIT_DONE)
         return status;
-    status = c->run(&arguments);
-    if (status == EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout)))
-        status = fail(EXIT_REFUSED, "standard output: %s", strerror(errno));
-    return status;
+    return cli_finish(c->run(&arguments));
 }
 
 int main(int argc, char **argv)

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "node_agent/clock.h"
 #include "protocol/cpulist.h"
 #include "protocol/likwid_message.h"
 
@@ -45,14 +45,6 @@ static struct {
     uint64_t running_ns[LIKWID_SETS];
     double *count; /* [cpus][columns] */
 } open_sets = {.active = -1};
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
 
 /* ---- messages ----------------------------------------------------------- */
 
@@ -266,7 +258,7 @@ static bool start(const struct likwid_open *o, uint32_t serial)
     if (!open_sets.count)
         return send_failed(serial, ENOMEM, "out of memory");
     open_sets.active = 0;
-    open_sets.since_ns = now_ns();
+    open_sets.since_ns = clock_ns();
     restart_counts(open_sets.since_ns);
     return true;
 }
@@ -331,7 +323,7 @@ static bool do_sample(uint32_t serial)
     if (!lock_free(serial))
         return false;
     int rc = perfmon_readCounters();
-    uint64_t now = now_ns();
+    uint64_t now = clock_ns();
     if (rc < 0)
         return send_failed(serial, EIO,
                            "the counters can no longer be read (%d)", rc);
@@ -357,7 +349,7 @@ static bool turn(void)
     if (rc < 0)
         return send_failed(0, EIO, "event set %d cannot be counted (%d)",
                            next + 1, rc);
-    collect(old, now_ns());
+    collect(old, clock_ns());
     open_sets.active = next;
     return true;
 }
@@ -386,7 +378,7 @@ static int wait_ms(void)
 {
     if (open_sets.active < 0 || open_sets.sets < 2)
         return -1;
-    uint64_t next = open_sets.since_ns + open_sets.period_ns, now = now_ns();
+    uint64_t next = open_sets.since_ns + open_sets.period_ns, now = clock_ns();
 
     return next > now ? (int)((next - now + 999999) / 1000000) : 0;
 }

@@ -80,17 +80,7 @@ static const struct option long_options[] = {
     {0},
 };
 
-int fail(int status, const char *format, ...)
-{
-    va_list ap;
-
-    fputs("coschedsim: ", stderr);
-    va_start(ap, format);
-    vfprintf(stderr, format, ap);
-    va_end(ap);
-    fputc('\n', stderr);
-    return status;
-}
+const char cli_program[] = "coschedsim";
 
 static int help(FILE *out)
 {
@@ -239,18 +229,6 @@ static int set(struct arguments *a, int option)
     return EXIT_DONE;
 }
 
-static int bad_option(const char *command, int result, char **argv)
-{
-    if (optopt == 0)
-        return fail(EXIT_USAGE, "%s: %s: unknown option", command,
-                    argv[optind - 1]);
-    for (const struct option *o = long_options; o->name; o++)
-        if (o->val == optopt)
-            return fail(EXIT_USAGE, "%s: --%s: %s", command, o->name,
-                        result == ':' ? "needs a value" : "takes no value");
-    return fail(EXIT_USAGE, "%s: -%c: unknown option", command, optopt);
-}
-
 static int run(const struct command *c, int argc, char **argv)
 {
     struct arguments a = {.options = "",
@@ -266,7 +244,7 @@ static int run(const struct command *c, int argc, char **argv)
         if (option == 'h')
             return command_help(c);
         if (option == '?' || option == ':')
-            return bad_option(c->name, option, argv);
+            return cli_bad_option(c->name, long_options, option, argv);
         if (!takes(c, option) || option == OPTION_VERSION)
             return fail(EXIT_USAGE, "%s: --%s: not for this command", c->name,
                         long_options[index].name);
@@ -278,10 +256,7 @@ static int run(const struct command *c, int argc, char **argv)
     if (optind < argc)
         return fail(EXIT_USAGE, "%s: %s: one argument too many", c->name,
                     argv[optind]);
-    status = c->run(&a);
-    if (status == EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout)))
-        status = fail(EXIT_REFUSED, "standard output: %s", strerror(errno));
-    return status;
+    return cli_finish(c->run(&a));
 }
 
 int main(int argc, char **argv)

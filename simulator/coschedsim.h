@@ -8,15 +8,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "protocol/machine_json.h"
+#include "coschedmodel/cli.h"
 #include "simulator/vnode.h"
-
-/* Exit status, as the manual page has it. */
-enum {
-    EXIT_DONE = 0,
-    EXIT_REFUSED = 1, /* bad input, no result, output failed */
-    EXIT_USAGE = 2,   /* bad command line */
-};
 
 /* The command line behind the command's name. */
 struct arguments {
@@ -44,10 +37,6 @@ int command_compare(const struct arguments *arguments);
 int command_sweep(const struct arguments *arguments);
 int command_replay(const struct arguments *arguments);
 
-/* Print "coschedsim: ..." to stderr and return STATUS. */
-__attribute__((format(printf, 2, 3))) int fail(int status, const char *format,
-                                               ...);
-
 /* ---- simulating ---------------------------------------------------------- */
 
 /* Everything that a command simulates with. */
@@ -65,10 +54,6 @@ void world_close(struct world *world);
 
 /* The same with the jobs of a trace that the agent wrote. */
 int world_open_trace(struct world *world, const struct arguments *arguments);
-
-/* The machine called NAME: a file, or a shipped description. */
-struct machine_description *world_machine(const char *name,
-                                          struct errtext *err);
 
 /* A run of a scenario under a policy, and what it means. */
 struct outcome {

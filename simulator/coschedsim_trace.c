@@ -220,7 +220,7 @@ int world_open_trace(struct world *w, const struct arguments *a)
         return fail(EXIT_USAGE, "needs a trace");
     if (!a->machine)
         return fail(EXIT_USAGE, "needs --machine");
-    if (!(w->machine = world_machine(a->machine, &err)) ||
+    if (!(w->machine = find_machine(a->machine, &err)) ||
         read_trace(w, a->file, &err) < 0)
         return fail(EXIT_REFUSED, "%s", err.text);
     return EXIT_DONE;

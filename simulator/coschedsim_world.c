@@ -19,24 +19,6 @@ struct standalone {
     struct standalone *next;
 };
 
-struct machine_description *world_machine(const char *name, struct errtext *err)
-{
-    const char *directory = getenv("COSCHED_MACHINES");
-    char path[4096];
-    struct machine_description *d = machine_json_load(name, err);
-
-    if (d || errno != ENOENT || strchr(name, '/'))
-        return d;
-    if (!directory)
-        directory = COSCHED_MACHINESDIR;
-    snprintf(path, sizeof(path), "%s/%s.json", directory, name);
-    if (access(path, F_OK) == 0)
-        return machine_json_load(path, err);
-    errtext_set(err, ENOENT, "%s: neither a file nor a machine of %s", name,
-                directory);
-    return NULL;
-}
-
 int world_open(struct world *w, const struct arguments *a)
 {
     struct errtext err = {""};
@@ -46,7 +28,7 @@ int world_open(struct world *w, const struct arguments *a)
         return fail(EXIT_USAGE, "needs a file of scenarios");
     if (!a->machine)
         return fail(EXIT_USAGE, "needs --machine");
-    if (!(w->machine = world_machine(a->machine, &err)) ||
+    if (!(w->machine = find_machine(a->machine, &err)) ||
         !(w->set = scenario_load(a->file, a->library, &err)))
         return fail(EXIT_REFUSED, "%s", err.text);
     if (a->scenario && !scenario_find(w->set, a->scenario))

@@ -54,12 +54,6 @@ noinst_LTLIBRARIES += %D%/libvnode.la
 
 bin_PROGRAMS += %D%/coschedsim
 %C%_coschedsim_SOURCES = \
-	coschedmodel/canvas.c \
-	coschedmodel/canvas.h \
-	coschedmodel/canvas_png.c \
-	coschedmodel/canvas_svg.c \
-	coschedmodel/chart.c \
-	coschedmodel/chart.h \
 	%D%/coschedsim.c \
 	%D%/coschedsim.h \
 	%D%/coschedsim_compare.c \
@@ -68,9 +62,9 @@ bin_PROGRAMS += %D%/coschedsim
 	%D%/coschedsim_world.c \
 	%D%/picture.c \
 	%D%/picture.h
-%C%_coschedsim_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS) \
-	-DCOSCHED_MACHINESDIR='"$(pkgdatadir)/machines"'
-%C%_coschedsim_LDADD = %D%/libvnode.la $(CAIRO_LIBS)
+%C%_coschedsim_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS)
+%C%_coschedsim_LDADD = coschedmodel/libcli.la coschedmodel/libplot.la \
+	%D%/libvnode.la
 dist_man_MANS += docs/coschedsim.1
 dist_bashcompletion_DATA += %D%/completions/coschedsim
 

@@ -7,22 +7,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "node_agent/clock.h"
 #include "node_agent/counters/sample_json.h"
 #include "protocol/cpulist.h"
 
 /* Larger than a core's share of any last-level cache. */
 #define THREAD_BYTES (64 << 20)
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
 
 static json_t *abilities_json(const struct counters_ability *ability)
 {
@@ -94,7 +86,7 @@ static void look(const struct counters_setup *setup,
     if (b->assign)
         b->assign(state, &job, 1, &err);
     b->sample(state, s, &err); /* what came before is not the load's */
-    uint64_t begin_ns = now_ns();
+    uint64_t begin_ns = clock_ns();
     for (size_t i = 0; i < rounds; i++) {
         if (setup->load)
             setup->load(setup);
@@ -103,7 +95,7 @@ static void look(const struct counters_setup *setup,
     }
     sample_set_groups(s, NULL, 0);
     sample_clear(s);
-    s->time_ns = now_ns() - begin_ns;
+    s->time_ns = clock_ns() - begin_ns;
     if (b->sample(state, s, &err) < 0)
         json_object_set_new(object, "error", json_string(err.text));
     json_t *sample = sample_json_write(s);
@@ -169,7 +161,7 @@ static void *read_lines(void *arg)
         for (size_t i = 0; i < THREAD_BYTES; i += SAMPLE_LINE_BYTES)
             sum = (char)(sum + memory[i]);
         r->lines += THREAD_BYTES / SAMPLE_LINE_BYTES;
-    } while (now_ns() < r->until_ns);
+    } while (clock_ns() < r->until_ns);
     memory[0] = sum;
     free((void *)memory);
     return NULL;
@@ -185,7 +177,7 @@ void probe_load(const struct counters_setup *setup, unsigned ms,
     *lines = 0;
     for (int c = -1; readers && (c = cpuset_next(setup->cpus, c)) >= 0; i++) {
         readers[i].cpu = c;
-        readers[i].until_ns = now_ns() + ms * UINT64_C(1000000);
+        readers[i].until_ns = clock_ns() + ms * UINT64_C(1000000);
         readers[i].runs = pthread_create(&readers[i].thread, NULL, read_lines,
                                          &readers[i]) == 0;
     }
