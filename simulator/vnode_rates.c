@@ -148,6 +148,33 @@ static void place_alone(struct vnode *n, const struct group *g)
     spread(n, load, &g->cpus, (double)cores * vjob_efficiency(v, cores));
 }
 
+/* Part of the time of load number LOAD's cores in which they are not stalled.  A
+ * static schedule waits for the CPU node with the worst way to memory, but for
+ * the part BALANCED of its time in which its threads wander between the CPU
+ * nodes and all see the mean of them. */
+static double unstalled(const struct vnode *n, size_t load, double balanced)
+{
+    const struct vjob *v = n->rates.who[load];
+    size_t nodes = n->config->machine->cpu_nodes;
+    const double *speed = &n->rates.out.speed[load * nodes];
+    const double *cores = cores_of(n, load);
+    double sum = 0, all = 0, slowest = INFINITY;
+
+    for (size_t i = 0; i < nodes; i++) {
+        if (!(cores[i] > 0))
+            continue;
+        sum += speed[i];
+        all += cores[i];
+        slowest = fmin(slowest, speed[i] / cores[i]);
+    }
+    if (!(all > 0))
+        return 1;
+    if (v->section->kind == SECTION_SERIAL ||
+        (v->what->malleable && !v->stock))
+        return sum / all;
+    return balanced * sum / all + (1 - balanced) * slowest;
+}
+
 /* ---- time sharing ------------------------------------------------------- */
 
 struct sharing {
@@ -155,13 +182,30 @@ struct sharing {
     const struct group *group;
 };
 
+/* How much of its time member SELF of a group has its threads moved between CPU
+ * nodes.  Cores near the memory are done first.  Once its threads sleep there,
+ * such a core pulls one from a core where two wait to run; it finds one as far
+ * as others compute beside it.  Alone, or where all spin, nobody is pulled. */
+static double balanced(const struct sharing *s, const double *running,
+                       size_t self)
+{
+    const struct timeshare_params *params = &s->node->params;
+    double others = 0;
+
+    for (size_t k = 0; k < s->group->members; k++)
+        if (k != self)
+            others += running[k];
+    if (params->spin_s == INFINITY || !(running[self] > 0))
+        return 0;
+    return fmin(1, others / running[self]);
+}
+
 /* timeshare.h's question about memory. */
 static enum model_status ask_memory(void *arg, const double *running,
                                     const double *llc_share, double *share)
 {
     const struct sharing *s = arg;
     struct vnode_rates *r = &s->node->rates;
-    size_t nodes = s->node->config->machine->cpu_nodes;
 
     for (size_t k = 0; k < s->group->members; k++) {
         size_t load = s->group->member[k];
@@ -170,12 +214,10 @@ static enum model_status ask_memory(void *arg, const double *running,
     }
     enum model_status rc =
         virtual_memory_solve(r->memory, r->load, r->loads, &r->out);
-    for (size_t k = 0; k < s->group->members && rc == MODEL_OK; k++) {
-        double speed = 0;
-        for (size_t i = 0; i < nodes; i++)
-            speed += r->out.speed[s->group->member[k] * nodes + i];
-        share[k] = running[k] > 0 ? fmin(1, fmax(1e-9, speed / running[k])) : 1;
-    }
+    for (size_t k = 0; k < s->group->members && rc == MODEL_OK; k++)
+        share[k] =
+            fmin(1, fmax(1e-9, unstalled(s->node, s->group->member[k],
+                                         balanced(s, running, k))));
     return rc;
 }
 
@@ -215,23 +257,12 @@ static enum model_status share_time(struct vnode *n, const struct group *g)
 static void take_speed(struct vnode *n, size_t load)
 {
     struct vjob *v = n->rates.who[load];
-    size_t nodes = n->config->machine->cpu_nodes;
-    const double *speed = &n->rates.out.speed[load * nodes];
     const double *cores = cores_of(n, load);
-    double slowest = INFINITY;
-    bool fixed = v->section->kind == SECTION_PARALLEL &&
-                 (v->stock || !v->what->malleable);
 
-    v->speed = v->busy = 0;
-    for (size_t i = 0; i < nodes; i++) {
-        v->speed += speed[i];
+    v->busy = 0;
+    for (size_t i = 0; i < n->config->machine->cpu_nodes; i++)
         v->busy += cores[i];
-        if (cores[i] > 0)
-            slowest = fmin(slowest, speed[i] / cores[i]);
-    }
-    /* A static schedule waits for the slowest of its threads. */
-    if (fixed && v->busy > 0)
-        v->speed = v->busy * slowest;
+    v->speed = v->busy * unstalled(n, load, 0);
 }
 
 int vnode_rates_update(struct vnode *n, struct errtext *err)
