@@ -60,6 +60,7 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/options.c \
 	%D%/policy/outlook.c \
 	%D%/policy/outlook.h \
+	%D%/policy/pace.c \
 	%D%/policy/predict.c \
 	%D%/policy/predict.h \
 	%D%/policy/rules.h \

@@ -39,8 +39,11 @@ const struct policy *policy_find(const char *name)
 
 void policy_facts_init(struct policy_facts *facts)
 {
-    *facts = (struct policy_facts){
-        .cpu_share = NAN, .remaining = NAN, .alone_speed = NAN};
+    *facts = (struct policy_facts){.cpu_share = NAN,
+                                   .remaining = NAN,
+                                   .left_s = NAN,
+                                   .done_s = NAN,
+                                   .alone_speed = NAN};
 }
 
 static bool facts_good(const struct policy_facts *facts)
@@ -51,7 +54,8 @@ static bool facts_good(const struct policy_facts *facts)
             !(facts->points[i].weight > 0))
             return false;
     return !(facts->cpu_share < 0 || facts->cpu_share > 1 ||
-             facts->remaining < 0 || facts->alone_speed < 0);
+             facts->remaining < 0 || facts->left_s < 0 ||
+             facts->done_s < 0 || facts->alone_speed < 0);
 }
 
 static enum model_status check_jobs(const struct policy_input *input)
@@ -200,6 +204,8 @@ static enum model_status decide_fitted(const struct policy *policy,
     out->reason[0] = '\0';
     place(input, &proposal, out);
     explain(policy, input, &proposal, &ruling, out);
+    if (out->pace)
+        pace_fill(input, &proposal, out->pace);
     if (input->state)
         state_remember(input->state, input, out);
     return MODEL_OK;

@@ -81,6 +81,11 @@ struct policy_facts {
     /* Work that is left, in core-seconds: of computing, as profiles count it,
      * so that a job of predicted speed S needs remaining / S seconds. */
     double remaining;
+    /* The same as the time in seconds that the rest of the job takes when it
+     * has all its cores to itself; not used where `remaining` is known. */
+    double left_s;
+    /* What the job has done so far as time alone, likewise. */
+    double done_s;
     /* Cores' worth of computing when it has the pool to itself, measured. */
     double alone_speed;
     /* LLC accesses and misses per us of its cores on each CPU node, since the
@@ -130,6 +135,8 @@ struct policy_decision {
     bool passive; /* native: threads that wait should sleep, not spin */
     bool kept;    /* hysteresis held the division that there was */
     bool periodic; /* decide again in the next epoch, whatever happens */
+    double *pace; /* [job_count] predicted speed relative to that with all
+                     cores alone; NULL: not wanted.  The caller's array */
     size_t moved; /* CPUs that get another owner (nobody included) */
     double system_util;             /* predicted NuUtil (thesis 4.7), or 0 */
     char reason[POLICY_REASON_MAX]; /* one sentence with its numbers */

@@ -54,6 +54,9 @@ struct job {
     struct job_options options;
     struct cosched_cpuset granted;
     uint64_t announced_wall_ns;
+    double expected_s; /* from begin to end when it has all that it was granted
+                          to itself, as earlier runs of the program say (done_s
+                          at their end); 0: not known */
 
     /* agent: what lives */
     struct task *tasks;
@@ -82,6 +85,11 @@ struct job {
     bool shrunk;                  /* lost CPUs in the transition under way */
     uint64_t changed_ns;          /* last change of cpus */
     char traced[32];              /* state last written to the trace */
+    double done_s; /* time that it would have taken alone for what it has done,
+                      as its profiles predict: its time, less what it lost by
+                      fewer cores and by others.  At its end an estimate of its
+                      time alone even if it never was */
+    double pace;   /* present speed relative to that alone, by prediction */
 
     /* enforcer: its processes as last seen in /proc */
     struct tracked *tracked;

@@ -176,6 +176,9 @@ static int read_jobs(struct replay *r, const json_t *entries,
         jobs[i] = job;
         job->kind = !strcmp(text(e, "kind"), "serial") ? SECTION_SERIAL
                                                        : SECTION_PARALLEL;
+        /* Absent from older recordings: 0, not known. */
+        job->expected_s = json_number_value(json_object_get(e, "expected_s"));
+        job->done_s = json_number_value(json_object_get(e, "done_s"));
         if (job_options_parse(&job->options, text(e, "options"), NULL) < 0 ||
             cpulist_parse(text(e, "granted"), &job->granted, NULL) < 0 ||
             cpulist_parse(text(e, "gets"), &got[i].cpus, NULL) < 0)

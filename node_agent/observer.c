@@ -134,6 +134,7 @@ static void add_to_record(struct observer *o, const struct job_table *jobs,
     size_t cores = topology_count_cores(o->topology, &job->cpus);
 
     record_add_time(&job->record, elapsed_ns, cores);
+    job->done_s += (double)elapsed_ns * 1e-9 * job->pace;
     if (job->kind == SECTION_PARALLEL && !job->rigid)
         job->record.parallel_s += (double)elapsed_ns * 1e-9;
     for (const struct job *other = jobs->first; other; other = other->next)

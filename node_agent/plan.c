@@ -33,6 +33,7 @@ struct planner {
     struct policy_job jobs[MOST];
     struct plan_facts facts[MOST];
     struct cosched_cpuset granted[MOST];
+    double pace[MOST];
     enum policy_mode mode; /* of the decision */
 };
 
@@ -195,8 +196,7 @@ static void select_jobs(struct planner *p, struct plan *plan)
         for (int c = -1; (c = cpuset_next(&has, c)) >= 0;)
             p->before[c] = (int)p->count;
         topology_cores(in->topology, &job->granted, &p->granted[p->count]);
-        plan_facts_fill(&p->facts[p->count],
-                        job->section ? &job->section->measure : NULL,
+        plan_facts_fill(&p->facts[p->count], job,
                         topology_count_cores(in->topology, &job->cpus),
                         p->machine->cpu_nodes);
         p->jobs[p->count] = (struct policy_job){
@@ -347,7 +347,7 @@ static int decide(struct planner *p, struct plan *plan, struct errtext *err)
                                  .options = p->options,
                                  .state = p->state,
                                  .slice = p->input->slice};
-    struct policy_decision decision = {.owner = p->owner};
+    struct policy_decision decision = {.owner = p->owner, .pace = p->pace};
     enum model_status rc = policy_decide(plan->policy, &input, &decision);
 
     if (rc != MODEL_OK)
@@ -393,6 +393,7 @@ static void fill_shares(const struct planner *p, struct plan *plan)
             if (p->owner[c] == (int)j)
                 cpuset_add(&cores, (int)c);
         share->parked = cpuset_empty(&cores);
+        share->pace = p->pace[j];
         topology_expand(p->input->topology, &cores, &share->cpus);
         cpuset_and(&share->cpus, &p->input->jobs[p->index[j]]->granted);
     }

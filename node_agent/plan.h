@@ -46,6 +46,7 @@ struct plan_share {
     struct cosched_cpuset cpus; /* empty when parked */
     bool parked;
     size_t profile_dop; /* > 0: measured at this DoP */
+    double pace;        /* predicted speed relative to that alone */
 };
 
 struct plan {

@@ -65,10 +65,21 @@ static void fill_counted(struct plan_facts *f, const struct loop *loop,
         f->facts.cpu_share = useful / (useful + stalled);
 }
 
-void plan_facts_fill(struct plan_facts *f, const struct measure *measure,
-                     size_t dop, size_t cpu_nodes)
+/* Earlier runs may have been shorter: what is left is never less than a part of
+ * what has been done. */
+#define LEFT_LEAST 0.05
+
+void plan_facts_fill(struct plan_facts *f, const struct job *job, size_t dop,
+                     size_t cpu_nodes)
 {
+    const struct measure *measure =
+        job->section ? &job->section->measure : NULL;
+
     policy_facts_init(&f->facts);
+    f->facts.done_s = job->done_s;
+    if (job->expected_s > 0)
+        f->facts.left_s = fmax(job->expected_s - job->done_s,
+                               LEFT_LEAST * job->done_s);
     for (size_t i = 0; i < cpu_nodes; i++)
         f->llc_access[i] = f->llc_miss[i] = NAN;
     f->facts.llc_access = f->llc_access;

@@ -7,6 +7,7 @@
 
 #include "model/policy.h"
 #include "node_agent/counters/measure.h"
+#include "node_agent/job.h"
 
 /* Facts of one job with the arrays that they point to. */
 struct plan_facts {
@@ -15,10 +16,10 @@ struct plan_facts {
     double *llc_access, *llc_miss; /* [cpu_nodes], the caller's */
 };
 
-/* Fill FACTS from MEASURE (NULL: nothing is known) of a section that runs on
- * DOP cores now, on a machine of CPU_NODES CPU nodes.  Throughputs are in the
- * finest unit of work that moved at each DoP. */
-void plan_facts_fill(struct plan_facts *facts, const struct measure *measure,
+/* Fill FACTS from what is known of JOB and measured of its present section, if
+ * it has one, which runs on DOP cores now, on a machine of CPU_NODES CPU nodes.
+ * Throughputs are in the finest unit of work that moved at each DoP. */
+void plan_facts_fill(struct plan_facts *facts, const struct job *job,
                      size_t dop, size_t cpu_nodes);
 
 #endif /* COSCHED_PLAN_FACTS_H */

@@ -377,6 +377,7 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         j->target = plan->share[i].cpus;
         j->profiling = plan->share[i].profile_dop > 0;
         j->shared = plan->native && count > 1;
+        j->pace = plan->share[i].pace;
         if (j->profiling && j->section)
             section_grant(j->section, plan->share[i].profile_dop, &budget);
     }

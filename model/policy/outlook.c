@@ -9,9 +9,13 @@
 
 #include "model/policy/predict.h"
 
-static double remaining(const struct policy_job *job)
+/* Work that is left of a job which computes at speed ALONE when it is alone. */
+static double remaining(const struct policy_job *job, double alone)
 {
-    return job->facts ? job->facts->remaining : NAN;
+    if (!job->facts)
+        return NAN;
+    return isnan(job->facts->remaining) ? job->facts->left_s * alone
+                                        : job->facts->remaining;
 }
 
 /* Work of each job; unknown is like the mean of the known. */
@@ -21,7 +25,7 @@ static void guess_work(struct outlook *o)
     double sum = 0, weights = 0;
 
     for (size_t j = 0; j < count; j++) {
-        double left = remaining(&o->in->jobs[j]);
+        double left = remaining(&o->in->jobs[j], o->alone[j]);
         weights += o->in->jobs[j].weight;
         if (!isnan(left)) {
             sum += left / o->alone[j];
@@ -31,7 +35,7 @@ static void guess_work(struct outlook *o)
     o->known = known > 0 && sum > 0;
     o->all_known = known == count && sum > 0;
     for (size_t j = 0; j < count; j++) {
-        double left = remaining(&o->in->jobs[j]);
+        double left = remaining(&o->in->jobs[j], o->alone[j]);
         if (!o->known || isnan(left))
             left = o->alone[j] * (o->known ? sum / (double)known : 1);
         if (!o->average)

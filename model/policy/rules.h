@@ -33,6 +33,12 @@ bool hysteresis_apply(const struct policy *policy,
                       const struct policy_input *input,
                       struct policy_proposal *proposal, double *gain);
 
+/* PACE[job_count]: predicted speeds relative to those alone, under PROPOSAL; where
+ * nothing can be predicted, the part of its cores that a job has.  Called after
+ * the policy's value() and explain(). */
+void pace_fill(const struct policy_input *input,
+               const struct policy_proposal *proposal, double *pace);
+
 /* "job 12: 11 cores, job 13: 5 cores", or when there are many "16 jobs: 3 to 12
  * cores", into TEXT; returns its length. */
 size_t policy_describe(const struct policy_input *input, const size_t *cores,

@@ -359,24 +359,30 @@ static void test_facts(void **state)
 {
     double llc[4];
     struct plan_facts f = {.llc_access = llc, .llc_miss = llc + 2};
-    struct measure m = {0};
+    struct section section = {0};
+    struct measure *m = &section.measure;
+    struct job job = {.done_s = 10};
     struct loop *loop = loop_new(2, 1);
 
     (void)state;
-    plan_facts_fill(&f, NULL, 4, 2);
+    plan_facts_fill(&f, &job, 4, 2);
+    assert_true(f.facts.done_s == 10 && isnan(f.facts.left_s));
+    job.section = &section;
+    job.expected_s = 30;
     assert_int_equal(f.facts.point_count, 0);
     assert_true(isnan(f.facts.cpu_share) && isnan(llc[0]) && isnan(llc[3]));
     /* Few iterations at one of them: barriers are what both have. */
-    measure_add(&m, 4, 100 * MS, (double[COUNTERS_UNITS]){500, 100, 0, 0});
-    measure_add(&m, 2, 100 * MS, (double[COUNTERS_UNITS]){3, 60, 0, 0});
+    measure_add(m, 4, 100 * MS, (double[COUNTERS_UNITS]){500, 100, 0, 0});
+    measure_add(m, 2, 100 * MS, (double[COUNTERS_UNITS]){3, 60, 0, 0});
     loop->total_us = 1000;
     loop->cores[1] = 4;
     loop->useful_cycles[1] = 3e6;
     loop->stalled_cycles[1] = 1e6;
     loop->llc_accesses[1] = 5000;
     loop->requests[1].read = loop->read_misses[1] = 2000;
-    measure_add_loop(&m, 4, loop);
-    plan_facts_fill(&f, &m, 4, 2);
+    measure_add_loop(m, 4, loop);
+    plan_facts_fill(&f, &job, 4, 2);
+    assert_true(fabs(f.facts.left_s - 20) < 1e-9);
     assert_int_equal(f.facts.point_count, 2);
     assert_true(fabs(f.facts.points[0].throughput /
                      f.facts.points[1].throughput - 100. / 60) < 1e-9);
@@ -384,10 +390,12 @@ static void test_facts(void **state)
     assert_true(isnan(f.facts.llc_access[0]));
     assert_true(fabs(f.facts.llc_access[1] - 5) < 1e-9);
     assert_true(fabs(f.facts.llc_miss[1] - 2) < 1e-9);
-    plan_facts_fill(&f, &m, 3, 2); /* nothing was counted on three */
+    job.expected_s = 1; /* it is longer this time */
+    plan_facts_fill(&f, &job, 3, 2); /* nothing was counted on three */
     assert_true(isnan(f.facts.cpu_share));
+    assert_true(f.facts.left_s > 0 && f.facts.left_s < 10);
     loop_free(loop);
-    measure_clear(&m);
+    measure_clear(m);
 }
 
 /* The linker sends the agent's allocations here (local.mk). */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* How fast jobs are under a decision, relative to having the node alone. */
+
+#include <math.h>
+#include <string.h>
+
+#include "model/policy/predict.h"
+#include "model/policy/rules.h"
+#include "model/policy/workspace.h"
+
+/* Parallel jobs share what each alone would have. */
+static void in_common(const struct policy_input *input, double *pace)
+{
+    size_t parallel = 0;
+
+    for (size_t j = 0; j < input->job_count; j++)
+        parallel += input->jobs[j].kind == SECTION_PARALLEL;
+    for (size_t j = 0; j < input->job_count; j++)
+        pace[j] = input->jobs[j].kind == SECTION_PARALLEL
+                      ? 1 / (double)parallel
+                      : 1;
+}
+
+void pace_fill(const struct policy_input *input,
+               const struct policy_proposal *proposal, double *pace)
+{
+    struct policy_workspace *ws = input->workspace;
+    bool known = proposal->mode != POLICY_NATIVE &&
+                 predict_begin(input) == MODEL_OK;
+
+    if (proposal->mode == POLICY_NATIVE) {
+        in_common(input, pace);
+        return;
+    }
+    if (known) {
+        predict_speeds_alone(input, ws->alone);
+        predict_speeds(input, proposal->cores, ws->speed);
+    }
+    for (size_t j = 0; j < input->job_count; j++) {
+        if (!proposal->cores[j])
+            pace[j] = 0;
+        else if (input->jobs[j].kind == SECTION_SERIAL)
+            pace[j] = 1;
+        else if (known)
+            pace[j] = fmin(1, ws->speed[j] / ws->alone[j]);
+        else
+            pace[j] = (double)proposal->cores[j] /
+                      (double)input->jobs[j].max_cores;
+    }
+}
