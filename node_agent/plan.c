@@ -204,7 +204,7 @@ static void select_jobs(struct planner *p, struct plan *plan)
             .facts = &p->facts[p->count].facts,
             .kind = job->kind,
             .profile = job->section ? job->section->profile : NULL,
-            .weight = 1,
+            .weight = job->options.weight > 0 ? job->options.weight : 1,
             .section = job->section
                            ? job->section->object_id ^ job->section->offset
                            : 0,

@@ -85,14 +85,17 @@ static int announce(struct agent *a, const struct message_request *request,
                                strerror(errno));
         job->agent = a;
         job->restarts = request->restarts;
+        /* The job's own.  What a step says later comes from the user's srun: it
+         * has not passed the controller, which keeps weights in bounds. */
+        job->options = options;
+        memcpy(job->options_text, request->options,
+               sizeof(job->options_text));
         log_info("job %u announced: uid %u, CPUs %s", request->job,
                  request->uid, cpulist_format(&granted, cpus, sizeof(cpus)));
     }
     job->uid = request->uid;
     job->memory_mb = request->memory_mb;
-    job->options = options;
     memcpy(job->name, request->name, sizeof(job->name));
-    memcpy(job->options_text, request->options, sizeof(job->options_text));
     regrant(a, job, &granted);
     agent_save(a);
     reply->body = json_pack(

@@ -14,7 +14,7 @@
  * failure (-1 or NULL, with errno as the class) it holds one line without
  * newline that names the thing as the user typed it. */
 struct errtext {
-    char text[192];
+    char text[256];
 };
 
 /* Replace each byte of TEXT that is not part of a printable UTF-8 character by

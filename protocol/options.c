@@ -25,6 +25,8 @@ enum option_type {
     OPTION_POLICY,   /* char[OPTIONS_POLICY_MAX] */
     OPTION_NAMED,    /* char[OPTIONS_TEXT_MAX], NAME:VALUE;... */
     OPTION_COUNT,    /* int, low..high */
+    OPTION_NUMBER,   /* double, low..high tenths */
+    OPTION_SWITCH,   /* int, 1: yes, -1: no */
     OPTION_DURATION, /* uint64_t ns, low..high */
 };
 
@@ -49,6 +51,10 @@ static const struct option job_table[] = {
         "OpenMP threads per core where OMP_NUM_THREADS is unset"),
     JOB(min_cores, OPTION_COUNT, 1, 1024, "never fewer cores in a region"),
     JOB(max_cores, OPTION_COUNT, 1, 1024, "never more cores"),
+    JOB(weight, OPTION_NUMBER, 1, 100,
+        "importance beside the other jobs, 0.1 to 10, 1 is normal"),
+    JOB(report, OPTION_SWITCH, 0, 0,
+        "yes: a line about time and cores ends the batch script's output"),
     {0},
 };
 
@@ -202,6 +208,39 @@ static int set_count(int *field, const struct option *option,
     return 0;
 }
 
+static int set_number(double *field, const struct option *option,
+                      const char *prefix, const char *value,
+                      struct errtext *err)
+{
+    size_t whole = strspn(value, "0123456789");
+    size_t point = value[whole] == '.';
+    size_t length = whole + point + strspn(value + whole + point, "0123456789");
+    double number = length && length < 10 ? strtod(value, NULL) : -1;
+
+    if (!whole || value[length] || number * 10 < (double)option->low ||
+        number * 10 > (double)option->high)
+        return errtext_set(err, EINVAL,
+                           "%s%s=%.60s: not a number from %.1f to %.0f", prefix,
+                           option->key, value, (double)option->low / 10,
+                           (double)option->high / 10);
+    *field = number;
+    return 0;
+}
+
+static int set_switch(int *field, const struct option *option,
+                      const char *prefix, const char *value,
+                      struct errtext *err)
+{
+    if (strcmp(value, "yes") == 0 || strcmp(value, "1") == 0)
+        *field = 1;
+    else if (strcmp(value, "no") == 0 || strcmp(value, "0") == 0)
+        *field = -1;
+    else
+        return errtext_set(err, EINVAL, "%s%s=%.60s: neither yes nor no",
+                           prefix, option->key, value);
+    return 0;
+}
+
 static int set_duration(uint64_t *field, const struct option *option,
                         const char *prefix, const char *value,
                         struct errtext *err)
@@ -232,6 +271,10 @@ static int set(void *base, const struct option *option, const char *prefix,
         return set_named(field, option, prefix, value, err);
     case OPTION_COUNT:
         return set_count(field, option, prefix, value, err);
+    case OPTION_NUMBER:
+        return set_number(field, option, prefix, value, err);
+    case OPTION_SWITCH:
+        return set_switch(field, option, prefix, value, err);
     case OPTION_DURATION:
         return set_duration(field, option, prefix, value, err);
     }
@@ -316,6 +359,12 @@ int job_options_parse(struct job_options *options, const char *text,
                            "max_cores=%d", result.min_cores, result.max_cores);
     *options = result;
     return 0;
+}
+
+const char *job_options_key(size_t i)
+{
+    return i < sizeof(job_table) / sizeof(job_table[0]) ? job_table[i].key
+                                                        : NULL;
 }
 
 void node_options_init(struct node_options *options)

@@ -38,6 +38,11 @@ struct job_options {
     int ults;      /* threads per core, 1..64; 0: unset, runtime chooses */
     int min_cores; /* 0: unset (1) */
     int max_cores; /* 0: unset (no limit) */
+    /* Importance in the policies' objectives, 0.1..10, 1 is normal; 0: unset
+     * (1).  That it is within what the user's QOS allows is for the controller
+     * (job_submit.lua) to see to; the first announcement of a job counts. */
+    double weight;
+    int report; /* 1: a summary ends the output, -1: none; 0: unset (none) */
 };
 
 /* What an administrator may set. */
@@ -66,6 +71,9 @@ void node_options_init(struct node_options *options);
  *    ults, min_cores, max_cores)".  *OPTIONS changes only on success. */
 int job_options_parse(struct job_options *options, const char *text,
                       struct errtext *err);
+
+/* Key number I of the job options, NULL behind the last. */
+const char *job_options_key(size_t i);
 
 /* Parse the value of SchedulerParameters.  As above; starts from the defaults,
  * so that an entry removed from slurm.conf returns to its default. */

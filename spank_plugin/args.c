@@ -3,14 +3,16 @@
 /* Arguments of plugstack.conf and the option --coschedule. */
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "protocol/job_defaults.h"
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
 static int take_option(int val, const char *value, int remote);
 
-static char usage[512]; /* filled by plugin_args() */
+static char usage[1024]; /* filled by plugin_args() */
 
 struct spank_option plugin_option = {
     .name = "coschedule",
@@ -20,6 +22,11 @@ struct spank_option plugin_option = {
     .val = 0,
     .cb = take_option,
 };
+
+static const char *variable(const char *name)
+{
+    return getenv(name);
+}
 
 void plugin_accept(const char *value)
 {
@@ -33,24 +40,50 @@ void plugin_accept(const char *value)
         strcpy(plugin.value, value);
 }
 
+/* Complete the valid VALUE of the option by the environment's and the site's
+ * defaults.  What is wrong with the environment is the user's to set right; the
+ * site's defaults give way to what they contradict. */
+static int complete(const char *value, struct errtext *err)
+{
+    char environment[MESSAGE_OPTIONS_MAX], both[MESSAGE_OPTIONS_MAX];
+    struct errtext why;
+
+    if (job_defaults_environment(variable, environment, sizeof(environment),
+                                 err) < 0)
+        return -1;
+    if (job_defaults_complete(value, environment, both, sizeof(both), &why) < 0)
+        return errtext_set(err, EINVAL,
+                           "--coschedule%s%.60s with %.60s of the "
+                           "environment's COSCHED_*: %.100s", value ? "=" : "",
+                           value ? value : "", environment, why.text);
+    job_defaults_complete(both, plugin.defaults, plugin.value,
+                          sizeof(plugin.value), NULL);
+    plugin.requested = true;
+    return 0;
+}
+
 /* Slurm calls this twice in a step's daemon, and for "#SBATCH" lines; the last
  * value counts, as with Slurm's own options. */
 static int take_option(int val, const char *value, int remote)
 {
     struct job_options options;
     struct errtext err;
-    int rc = 0;
+    int rc;
 
     (void)val;
-    if (!remote && value && strlen(value) >= sizeof(plugin.value))
+    if (remote) {
+        plugin_accept(value);
+        return 0;
+    }
+    if (value && strlen(value) >= sizeof(plugin.value))
         rc = errtext_set(&err, EINVAL, "longer than %zu bytes",
                          sizeof(plugin.value) - 1);
-    else if (!remote)
+    else
         rc = job_options_parse(&options, value, &err);
     if (rc < 0)
         slurm_error("cosched: --coschedule=%.80s: %s", value, err.text);
-    else
-        plugin_accept(value);
+    else if ((rc = complete(value, &err)) < 0)
+        slurm_error("cosched: %s", err.text);
     return rc;
 }
 
@@ -64,19 +97,38 @@ static void complain(const char *arg, const char *what)
         slurm_error("cosched: plugstack.conf: %.80s: %s", arg, what);
 }
 
-/* What --help says, with the names of the policies. */
+static size_t add(size_t used, const char *text)
+{
+    return used + (size_t)snprintf(usage + used, sizeof(usage) - used, "%s",
+                                   text);
+}
+
+/* What --help says, with the names of policies and keys. */
 static void write_usage(void)
 {
-    size_t used = (size_t)snprintf(usage, sizeof(usage),
-                                   "[cosched] share a node with other such "
-                                   "jobs; OPTIONS: a policy (");
+    size_t used = add(0, "[cosched] share a node with other such jobs; "
+                         "OPTIONS: a policy (");
+    const char *key;
 
-    for (const char *const *p = options_policies; *p && used < sizeof(usage);
-         p++)
-        used += (size_t)snprintf(usage + used, sizeof(usage) - used, "%s%s", *p,
-                                 p[1] ? ", " : ") or key=value (policy, ults, "
-                                               "min_cores, max_cores), comma "
-                                               "separated");
+    for (const char *const *p = options_policies; *p && used < 512; p++)
+        used = add(add(used, p == options_policies ? "" : ", "), *p);
+    used = add(used, ") or key=value (");
+    for (size_t i = 0; (key = job_options_key(i)) && used < 900; i++)
+        used = add(add(used, i ? ", " : ""), key);
+    add(used, "), comma separated; defaults: COSCHED_POLICY, ... of the "
+              "environment (man coschedule)");
+}
+
+/* The site's options, of which a bad one must not stop anybody. */
+static void check_defaults(void)
+{
+    struct job_options options;
+    struct errtext err;
+
+    if (job_options_parse(&options, plugin.defaults, &err) == 0)
+        return;
+    complain("defaults=", err.text);
+    plugin.defaults[0] = '\0';
 }
 
 void plugin_args(int ac, char **av)
@@ -89,6 +141,7 @@ void plugin_args(int ac, char **av)
         {"socket=", plugin.socket, sizeof(plugin.socket)},
         {"libgomp=", plugin.libgomp, sizeof(plugin.libgomp)},
         {"munge=", plugin.munge, sizeof(plugin.munge)},
+        {"defaults=", plugin.defaults, sizeof(plugin.defaults)},
     };
 
     write_usage();
@@ -106,6 +159,8 @@ void plugin_args(int ac, char **av)
                 complain(av[i], "too long");
         }
         if (!known)
-            complain(av[i], "unknown, none of socket=, libgomp=, munge=");
+            complain(av[i],
+                     "unknown, none of socket=, libgomp=, munge=, defaults=");
     }
+    check_defaults();
 }

@@ -40,8 +40,11 @@ struct plugin {
     char socket[PATH_MAX];  /* socket=, may hold %n; "": default */
     char libgomp[PATH_MAX]; /* libgomp=, directory of the cooperative libgomp */
     char munge[PATH_MAX];   /* munge=, munged's socket; "": default */
+    char defaults[MESSAGE_OPTIONS_MAX]; /* defaults=, the site's options */
     bool requested;         /* --coschedule was given */
-    char value[MESSAGE_OPTIONS_MAX]; /* its value, "" for none */
+    /* Its value, "" for none; completed by the environment's and the site's
+     * defaults where the user submits. */
+    char value[MESSAGE_OPTIONS_MAX];
 };
 
 /* The process's only instance. */
@@ -62,14 +65,15 @@ void plugin_accept(const char *value);
 /* Allocator and local: hand the option on. */
 void plugin_submit(spank_t spank);
 
-/* Remote: was the option given? */
+/* Remote: was the option given?  Completes plugin.value by what was decided at
+ * the job's submission. */
 bool plugin_is_ours(spank_t spank);
 
 /* Remote: see above.  Never fails. */
 void plugin_task(spank_t spank);
 
-/* Remote, at a task's end: with COSCHED_REPORT=1 in the job's environment, one
- * line in the batch script's output.  Never fails. */
+/* Remote, at a task's end: with the option report, or COSCHED_REPORT=1 in the
+ * job's environment, one line in the batch script's output.  Never fails. */
 void plugin_summary(spank_t spank);
 
 /* Job script: see above.  Never fails. */

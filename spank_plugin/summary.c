@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "node_agent/client.h"
+#include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
 #define TIMEOUT_MS 200
@@ -13,16 +14,25 @@
 /* Step number of batch scripts, SLURM_BATCH_SCRIPT in newer headers. */
 #define BATCH_STEP UINT32_C(0xfffffffb)
 
+/* By the option, or else by the environment that the job began with. */
+static bool asked(spank_t spank)
+{
+    struct job_options options;
+    char value[8];
+
+    if (job_options_parse(&options, plugin.value, NULL) == 0 && options.report)
+        return options.report > 0;
+    return spank_getenv(spank, "COSCHED_REPORT", value, sizeof(value)) ==
+               ESPANK_SUCCESS &&
+           (strcmp(value, "1") == 0 || strcmp(value, "yes") == 0);
+}
+
 static bool wanted(spank_t spank)
 {
-    char value[2];
     uint32_t step = 0;
 
     return spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
-           step == BATCH_STEP && plugin_is_ours(spank) &&
-           spank_getenv(spank, "COSCHED_REPORT", value, sizeof(value)) ==
-               ESPANK_SUCCESS &&
-           strcmp(value, "1") == 0;
+           step == BATCH_STEP && plugin_is_ours(spank) && asked(spank);
 }
 
 /* "alone" or "with jobs 17, 18" into TEXT. */

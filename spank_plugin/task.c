@@ -9,6 +9,7 @@
 
 #include "node_agent/client.h"
 #include "protocol/cpulist.h"
+#include "protocol/job_defaults.h"
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
@@ -40,19 +41,25 @@ static const char *job_id(spank_t spank, char *buffer, size_t size)
     return buffer;
 }
 
-/* With --export=NONE the option's callback is not called here, but the job
- * control variable arrives. */
+/* The job control variable has the options as completed at submission.  With
+ * --export=NONE the option's callback is not called here, and it is all there
+ * is; else what a step was given comes first. */
 bool plugin_is_ours(spank_t spank)
 {
-    char value[MESSAGE_OPTIONS_MAX];
+    char submitted[MESSAGE_OPTIONS_MAX], value[MESSAGE_OPTIONS_MAX];
+    struct job_options options;
 
-    if (plugin.requested)
-        return true;
     spank_err_t rc =
-        spank_getenv(spank, PLUGIN_CONTROL_JOB, value, sizeof(value));
-    if (rc == ESPANK_SUCCESS)
-        plugin_accept(value);
-    return rc == ESPANK_SUCCESS || rc == ESPANK_NOSPACE;
+        spank_getenv(spank, PLUGIN_CONTROL_JOB, submitted, sizeof(submitted));
+    if (rc == ESPANK_SUCCESS &&
+        job_options_parse(&options, submitted, NULL) == 0) {
+        job_defaults_complete(plugin.value, submitted, value, sizeof(value),
+                              NULL);
+        strcpy(plugin.value, value);
+    }
+    if (rc == ESPANK_SUCCESS || rc == ESPANK_NOSPACE)
+        plugin.requested = true;
+    return plugin.requested;
 }
 
 /* Fill the announcement from what Slurm says of the job. */

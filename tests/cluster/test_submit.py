@@ -15,7 +15,7 @@ from coschedcluster import Cluster, NOBODY, need_cluster
 # What is typed after the command, and what the message must say.
 REFUSED = (
     (["--coschedule=bogus"], ["--coschedule=bogus", "nupoco, greedy, equal",
-                              "policy, ults, min_cores, max_cores"]),
+                              "ults, min_cores, max_cores, weight, report"]),
     (["--coschedule=policy=bogus"], ["policy=bogus", "nupoco, greedy, equal"]),
     (["--coschedule=ults=65"], ["ults=65", "1 to 64"]),
     (["--coschedule=equal,policy=greedy"], ["policy is given twice"]),

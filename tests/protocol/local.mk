@@ -4,6 +4,7 @@
 if HAVE_CMOCKA
 protocol_units = \
 	%D%/test_cpulist \
+	%D%/test_job_defaults \
 	%D%/test_layout \
 	%D%/test_message \
 	%D%/test_options \
@@ -17,6 +18,10 @@ protocol_unit_libs = protocol/libprotocol.la $(CMOCKA_LIBS)
 %C%_test_cpulist_SOURCES = %D%/test_cpulist.c %D%/unit.h
 %C%_test_cpulist_CPPFLAGS = $(protocol_unit_flags)
 %C%_test_cpulist_LDADD = $(protocol_unit_libs)
+
+%C%_test_job_defaults_SOURCES = %D%/test_job_defaults.c %D%/unit.h
+%C%_test_job_defaults_CPPFLAGS = $(protocol_unit_flags)
+%C%_test_job_defaults_LDADD = $(protocol_unit_libs)
 
 %C%_test_layout_SOURCES = %D%/test_layout.c %D%/unit.h
 %C%_test_layout_CPPFLAGS = $(protocol_unit_flags)

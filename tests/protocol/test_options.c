@@ -63,7 +63,7 @@ static void test_job_bad(void **state)
         const char *text, *names, *allowed;
     } table[] = {
         {"bogus", "bogus", "nupoco, greedy, equal"},
-        {"bogus", "bogus", "policy, ults, min_cores, max_cores"},
+        {"bogus", "bogus", "policy, ults, min_cores, max_cores, weight, report"},
         {"Nupoco", "Nupoco", "nupoco"},
         {"policy=", "policy=", "nupoco, greedy, equal"},
         {"policy=bogus", "policy=bogus", "nupoco, greedy, equal"},
@@ -80,6 +80,18 @@ static void test_job_bad(void **state)
         {"min_cores=0", "min_cores=0", "1 to 1024"},
         {"max_cores=1025", "max_cores=1025", "1 to 1024"},
         {"min_cores=4,max_cores=2", "min_cores=4", "max_cores=2"},
+        {"weight=", "weight=", "0.1 to 10"},
+        {"weight=0", "weight=0", "0.1 to 10"},
+        {"weight=0.09", "weight=0.09", "0.1 to 10"},
+        {"weight=10.1", "weight=10.1", "0.1 to 10"},
+        {"weight=.5", "weight=.5", "0.1 to 10"},
+        {"weight=-1", "weight=-1", "0.1 to 10"},
+        {"weight=1e0", "weight=1e0", "0.1 to 10"},
+        {"weight=nan", "weight=nan", "0.1 to 10"},
+        {"weight=1.2.3", "weight=1.2.3", "0.1 to 10"},
+        {"weight=1.000000000001", "weight=1.00", "0.1 to 10"},
+        {"report=maybe", "report=maybe", "yes nor no"},
+        {"report", "report", "key=value"},
         {"ults=2,ults=3", "ults=3", "twice"},
         {"nupoco,greedy", "greedy", "twice"},
         {"nupoco,policy=equal", "policy=equal", "twice"},
@@ -143,6 +155,11 @@ static void test_job(void **state)
         {"min_cores=2,max_cores=2", {.min_cores = 2, .max_cores = 2}},
         {"max_cores=1024,min_cores=1", {.min_cores = 1, .max_cores = 1024}},
         {"min_cores=4", {.min_cores = 4}},
+        {"weight=0.1", {.weight = 0.1}},
+        {"weight=10", {.weight = 10}},
+        {"weight=2.", {.weight = 2}},
+        {"report=yes", {.report = 1}},
+        {"report=0", {.report = -1}},
     };
 
     (void)state;
@@ -156,6 +173,8 @@ static void test_job(void **state)
         check(got.ults == table[i].want.ults, text);
         check(got.min_cores == table[i].want.min_cores, text);
         check(got.max_cores == table[i].want.max_cores, text);
+        check(got.weight == table[i].want.weight, text);
+        check(got.report == table[i].want.report, text);
     }
 }
 
@@ -288,7 +307,8 @@ static void compare_help(void (*help)(FILE *), const char *prefix,
 static void test_help(void **state)
 {
     static const char *const job[] = {"policy", "ults", "min_cores",
-                                      "max_cores", NULL};
+                                      "max_cores", "weight",    "report",
+                                      NULL};
     static const char *const node[] = {"policy",      "policy_options",
                                        "epoch",
                                        "profile",     "probe",

@@ -29,6 +29,11 @@
 
 #include "protocol/message.h"
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A test that begins with an empty host. */
+#define HOST_TEST(name) cmocka_unit_test_setup(name, host_reset)
+
 #define HOST_VARIABLES 16
 #define HOST_CALLS 8
 

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* The SPANK plugin, hook by hook, in a host of the test's own. */
+/* The SPANK plugin on a node, hook by hook, in a host of the test's own. */
 
 #include "tests/spank_plugin/fake_host.h"
 
 #include <sys/stat.h>
 
-#include "protocol/options.h"
 #include "spank_plugin/plugin.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 int slurm_spank_init(spank_t spank, int ac, char **av);
 int slurm_spank_init_post_opt(spank_t spank, int ac, char **av);
@@ -50,144 +47,6 @@ static void start_task(const char *value)
         assert_int_equal(host.option->cb(0, value, 1), 0);
     assert_int_equal(slurm_spank_init_post_opt(NULL, 0, NULL), 0);
     assert_int_equal(slurm_spank_task_init_privileged(NULL, 0, NULL), 0);
-}
-
-/* ---- plugstack.conf --------------------------------------------------------- */
-
-static void args__bad(void **state)
-{
-    static char huge[PATH_MAX + 16] = "socket=";
-    char begin[128];
-    char *table[] = {"bogus", "socket", "Socket=/x", "libgomp:/x", "", huge};
-
-    (void)state;
-    memset(huge + 7, 'x', sizeof(huge) - 8);
-    for (size_t i = 0; i < COUNT(table); i++) {
-        host_reset(NULL);
-        assert_int_equal(slurm_spank_init(NULL, 1, &table[i]), 0);
-        assert_int_equal(host.error_lines, 1);
-        snprintf(begin, sizeof(begin), "cosched: plugstack.conf: %.80s: ",
-                 table[i]);
-        assert_memory_equal(host.errors, begin, strlen(begin));
-        assert_string_equal(plugin.socket, "");
-        assert_string_equal(plugin.libgomp, COSCHED_LIBGOMPDIR);
-
-        /* Users of sbatch are not told unless they ask. */
-        host_reset(NULL);
-        host.context = S_CTX_ALLOCATOR;
-        assert_int_equal(slurm_spank_init(NULL, 1, &table[i]), 0);
-        assert_int_equal(host.error_lines, 0);
-        assert_non_null(strstr(host.rest, "plugstack.conf"));
-    }
-}
-
-static void args__good(void **state)
-{
-    char *args[] = {"socket=/run/%n.sock", "libgomp=/lib/x", "munge=/m"};
-
-    (void)state;
-    assert_int_equal(slurm_spank_init(NULL, COUNT(args), args), 0);
-    assert_string_equal(plugin.socket, "/run/%n.sock");
-    assert_string_equal(plugin.libgomp, "/lib/x");
-    assert_string_equal(plugin.munge, "/m");
-    assert_string_equal(host.errors, "");
-}
-
-/* ---- the option ------------------------------------------------------------- */
-
-static void option__bad(void **state)
-{
-    static char huge[MESSAGE_OPTIONS_MAX + 1];
-    const char *table[] = {"bogus", "ults=0", "equal,equal", "policy=x", huge};
-
-    (void)state;
-    memset(huge, 'x', sizeof(huge) - 1);
-    for (size_t i = 0; i < COUNT(table); i++) {
-        host_reset(NULL);
-        host.context = S_CTX_ALLOCATOR;
-        slurm_spank_init(NULL, 0, NULL);
-        assert_int_equal(host.option->cb(0, table[i], 0), -1);
-        assert_int_equal(host.error_lines, 1);
-        assert_non_null(strstr(host.errors, "--coschedule="));
-        assert_false(plugin.requested);
-
-        /* On the node the job shares already: it is a job of ours. */
-        host_reset(NULL);
-        slurm_spank_init(NULL, 0, NULL);
-        assert_int_equal(host.option->cb(0, table[i], 1), 0);
-        assert_true(plugin.requested);
-        assert_string_equal(plugin.value, "");
-        assert_int_equal(host.error_lines, 0);
-    }
-}
-
-static void option__names_value_and_choice(void **state)
-{
-    (void)state;
-    host.context = S_CTX_LOCAL;
-    slurm_spank_init(NULL, 0, NULL);
-    for (const char *const *policy = options_policies; *policy; policy++)
-        assert_non_null(strstr(host.option->usage, *policy));
-    assert_non_null(strstr(host.option->usage, "max_cores), comma separated"));
-    host.option->cb(0, "bogus", 0);
-    const char *words[] = {"--coschedule=bogus", "nupoco", "greedy", "equal",
-                           "policy", "ults", "min_cores", "max_cores"};
-    for (size_t i = 0; i < COUNT(words); i++)
-        assert_non_null(strstr(host.errors, words[i]));
-}
-
-static void option__good(void **state)
-{
-    static const struct {
-        const char *given, *kept;
-    } table[] = {
-        {NULL, ""}, {"", ""}, {"(null)", ""}, {"equal", "equal"},
-        {"ults=3,max_cores=4", "ults=3,max_cores=4"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT(table); i++)
-        for (int remote = 0; remote < 2; remote++) {
-            host_reset(NULL);
-            slurm_spank_init(NULL, 0, NULL);
-            assert_int_equal(host.option->cb(0, table[i].given, remote), 0);
-            assert_true(plugin.requested);
-            assert_string_equal(plugin.value, table[i].kept);
-        }
-}
-
-static void option__last_one_counts(void **state)
-{
-    (void)state;
-    slurm_spank_init(NULL, 0, NULL);
-    host.option->cb(0, "greedy", 1);
-    host.option->cb(0, NULL, 1);
-    assert_string_equal(plugin.value, "");
-}
-
-/* ---- submission -------------------------------------------------------------- */
-
-static void submit__carries_the_value(void **state)
-{
-    (void)state;
-    host.context = S_CTX_ALLOCATOR;
-    slurm_spank_init(NULL, 0, NULL);
-    host.option->cb(0, "equal,ults=2", 0);
-    assert_int_equal(slurm_spank_init_post_opt(NULL, 0, NULL), 0);
-    assert_string_equal(host.control, PLUGIN_CONTROL "=equal,ults=2");
-}
-
-static void submit__plain_job_of_a_coscheduled_one(void **state)
-{
-    (void)state;
-    setenv(PLUGIN_CONTROL_JOB, "equal", 1);
-    host.context = S_CTX_LOCAL; /* a step of that job: stays */
-    slurm_spank_init_post_opt(NULL, 0, NULL);
-    assert_non_null(getenv(PLUGIN_CONTROL_JOB));
-    host.context = S_CTX_ALLOCATOR; /* another job */
-    slurm_spank_init_post_opt(NULL, 0, NULL);
-    assert_null(getenv(PLUGIN_CONTROL_JOB));
-    assert_string_equal(host.control, "");
 }
 
 /* ---- a task -------------------------------------------------------------------- */
@@ -332,6 +191,30 @@ static void task_exit__summary(void **state)
     assert_int_equal(host.opened, host.closed);
 }
 
+/* The option has the last word about that line. */
+static void task_exit__summary_by_option(void **state)
+{
+    static const struct {
+        const char *option, *variable;
+        bool said;
+    } table[] = {
+        {"report=yes", NULL, true}, {"report=yes", "0", true},
+        {"report=no", "1", false},  {"", "yes", true},
+        {"", "0", false},           {"", "11111111111", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        host_reset(NULL);
+        host.reply = "{\"jobs\": [{\"live_s\": 2, \"mean_cores\": 1}]}";
+        host_setenv("COSCHED_REPORT", table[i].variable);
+        start_task(table[i].option);
+        assert_int_equal(slurm_spank_task_exit(NULL, 0, NULL), 0);
+        assert_int_equal(strstr(host.said, "coschedule: job 7: ") != NULL,
+                         table[i].said);
+    }
+}
+
 static void task__sets_the_environment(void **state)
 {
     (void)state;
@@ -374,6 +257,29 @@ static void task__export_none(void **state)
     assert_int_equal(host.calls_made, 2);
     assert_string_equal(host.calls[0].options, "ults=5");
     assert_string_equal(host_getenv("COSCHED_ULTS"), "5");
+}
+
+/* What was submitted completes what the task's step was given. */
+static void task__completed_options(void **state)
+{
+    static const struct {
+        const char *given, *submitted, *announced;
+    } table[] = {
+        {"(null)", "policy=equal,ults=2", "policy=equal,ults=2"},
+        {"ults=3", "policy=equal,ults=2", "ults=3,policy=equal"},
+        {"equal", "", "equal"},
+        {"equal", "bogus", "equal"},
+        {"max_cores=1", "min_cores=2", "max_cores=1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        host_reset(NULL);
+        host_setenv(PLUGIN_CONTROL_JOB, table[i].submitted);
+        start_task(table[i].given);
+        assert_string_equal(host.calls[0].options, table[i].announced);
+        assert_int_equal(host.error_lines, 0);
+    }
 }
 
 static void task__control_variable_of_a_user(void **state)
@@ -519,37 +425,29 @@ static void epilog__without_agent(void **state)
     assert_non_null(strstr(host.rest, "job 7"));
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, host_reset)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(args__bad),
-        TEST(args__good),
-        TEST(option__bad),
-        TEST(option__names_value_and_choice),
-        TEST(option__good),
-        TEST(option__last_one_counts),
-        TEST(submit__carries_the_value),
-        TEST(submit__plain_job_of_a_coscheduled_one),
-        TEST(task__other_jobs_are_left_alone),
-        TEST(task__other_job_inside_of_ours),
-        TEST(task__announces_job_and_task),
-        TEST(task__knows_its_cpus),
-        TEST(task_exit__summary),
-        TEST(task__sets_the_environment),
-        TEST(task__prepends_once),
-        TEST(task__export_none),
-        TEST(task__control_variable_of_a_user),
-        TEST(task__warns_once_without_agent),
-        TEST(task__only_the_first_task_warns),
-        TEST(task__warns_when_refused),
-        TEST(task__step_while_the_agent_is_away),
-        TEST(task__without_our_libgomp),
-        TEST(task__never_fails),
-        TEST(epilog__of_other_jobs),
-        TEST(epilog__withdraws),
-        TEST(epilog__without_agent),
+        HOST_TEST(task__other_jobs_are_left_alone),
+        HOST_TEST(task__other_job_inside_of_ours),
+        HOST_TEST(task__announces_job_and_task),
+        HOST_TEST(task__knows_its_cpus),
+        HOST_TEST(task_exit__summary),
+        HOST_TEST(task_exit__summary_by_option),
+        HOST_TEST(task__sets_the_environment),
+        HOST_TEST(task__prepends_once),
+        HOST_TEST(task__export_none),
+        HOST_TEST(task__completed_options),
+        HOST_TEST(task__control_variable_of_a_user),
+        HOST_TEST(task__warns_once_without_agent),
+        HOST_TEST(task__only_the_first_task_warns),
+        HOST_TEST(task__warns_when_refused),
+        HOST_TEST(task__step_while_the_agent_is_away),
+        HOST_TEST(task__without_our_libgomp),
+        HOST_TEST(task__never_fails),
+        HOST_TEST(epilog__of_other_jobs),
+        HOST_TEST(epilog__withdraws),
+        HOST_TEST(epilog__without_agent),
     };
 
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
