@@ -9,7 +9,9 @@ noinst_LTLIBRARIES += %D%/libplot.la
 	%D%/canvas_png.c \
 	%D%/canvas_svg.c \
 	%D%/chart.c \
-	%D%/chart.h
+	%D%/chart.h \
+	%D%/histogram.c \
+	%D%/histogram.h
 %C%_libplot_la_CPPFLAGS = $(AM_CPPFLAGS) $(CAIRO_CFLAGS)
 %C%_libplot_la_LIBADD = $(CAIRO_LIBS)
 

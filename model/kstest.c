@@ -246,17 +246,21 @@ static double poisson_distance(const double *counts, size_t count, double mean)
     return d;
 }
 
+double kstest_bin_end(double least, double greatest, size_t bins, size_t k)
+{
+    double width = (greatest - least) / (double)bins;
+
+    return k + 1 < bins ? floor(least + width * (double)(k + 1)) : greatest;
+}
+
 /* The same at the upper ends of BINS categories. */
 static double binned_distance(const double *counts, size_t count, size_t bins,
                               double mean)
 {
-    double least = counts[0], width = (counts[count - 1] - least) /
-                                      (double)bins;
     double d = 0;
 
-    for (size_t k = 1, i = 0; k <= bins; k++) {
-        double end = k < bins ? floor(least + width * (double)k)
-                              : counts[count - 1];
+    for (size_t k = 0, i = 0; k < bins; k++) {
+        double end = kstest_bin_end(counts[0], counts[count - 1], bins, k);
         while (i < count && counts[i] <= end)
             i++;
         d = fmax(d, fabs((double)i / (double)count -

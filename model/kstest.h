@@ -51,6 +51,10 @@ enum model_status kstest_poisson(const double *counts, size_t count,
                                  size_t bins, double alpha,
                                  struct kstest *result);
 
+/* Upper end, itself included, of category K (from 0) of those BINS between LEAST
+ * and GREATEST. */
+double kstest_bin_end(double least, double greatest, size_t bins, size_t k);
+
 /* Chance of X <= K for X of a Poisson distribution of MEAN > 0; 0 for K < 0. */
 double kstest_poisson_cdf(double k, double mean);
 

@@ -20,6 +20,7 @@ coschedctl_SOURCES = \
 	%D%/ctl_counters.c \
 	%D%/ctl_counters.h \
 	%D%/ctl_calibrate.c \
+	%D%/ctl_ks.c \
 	%D%/ctl_machine.c \
 	%D%/ctl_query.c \
 	%D%/ctl_run.c \

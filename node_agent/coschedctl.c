@@ -137,6 +137,7 @@ static void help(FILE *out)
     }
     ctl_machine_help(out);
     ctl_calibrate_help(out);
+    ctl_ks_help(out);
     ctl_run_help(out);
     fputs("\n"
           "  --socket PATH  the agent's socket (default: $COSCHED_SOCKET, else\n"
@@ -230,6 +231,8 @@ int main(int argc, char **argv)
         return ctl_machine(argc, argv);
     if (strcmp(argv[0], "calibrate") == 0)
         return ctl_calibrate(ctl.socket, argc, argv);
+    if (strcmp(argv[0], "ks") == 0)
+        return ctl_ks(argc, argv);
     for (const struct command *c = commands; c->name; c++)
         if (strcmp(c->name, argv[0]) == 0)
             return run_command(c, &ctl, argc, argv);

@@ -78,6 +78,10 @@ void ctl_machine_help(FILE *out);
 int ctl_calibrate(const char *socket, int argc, char **argv);
 void ctl_calibrate_help(FILE *out);
 
+/* `ks`, likewise. */
+int ctl_ks(int argc, char **argv);
+void ctl_ks_help(FILE *out);
+
 /* Write DESCRIPTION to FILE (NULL: standard output) as JSON.  The exit status,
  * its reason printed. */
 int ctl_print_machine(const struct machine_description *description,

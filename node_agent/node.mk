@@ -40,6 +40,8 @@ endif
 	%D%/counters/recording.c \
 	%D%/counters/recording.h \
 	%D%/counters/replay.c \
+	%D%/counters/request_counts.c \
+	%D%/counters/request_counts.h \
 	%D%/counters/resctrl.c \
 	%D%/counters/resctrl.h \
 	%D%/counters/resctrl_private.h \

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct recording {
     char path[PATH_MAX];
@@ -76,7 +77,9 @@ struct recording *recording_open(const char *dir, struct errtext *err)
         errtext_set(err, ENOMEM, "%s: out of memory", dir);
         return NULL;
     }
-    snprintf(r->path, sizeof(r->path), "%s/" RECORDING_FILE, dir);
+    struct stat st;
+    bool file = stat(dir, &st) == 0 && !S_ISDIR(st.st_mode);
+    snprintf(r->path, sizeof(r->path), file ? "%s" : "%s/" RECORDING_FILE, dir);
     r->file = fopen(r->path, "re");
     if (!r->file)
         errtext_set(err, errno, "%s: %s", r->path, strerror(errno));

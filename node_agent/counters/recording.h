@@ -71,8 +71,9 @@ void recorder_free(struct recorder *recorder);
 
 struct recording;
 
-/* Open the recording in DIR.  NULL with errno as from open(2), EINVAL (not one),
- * EPROTO (another version) and ERR. */
+/* Open the recording in DIR, or the RECORDING_FILE that DIR is itself.  NULL
+ * with errno as from open(2), EINVAL (not one), EPROTO (another version) and
+ * ERR. */
 struct recording *recording_open(const char *dir, struct errtext *err);
 
 /* Its first line, borrowed. */

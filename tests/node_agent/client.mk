@@ -4,6 +4,7 @@
 client_scripts = \
 	%D%/test_ctl.py \
 	%D%/test_ctl_docs.py \
+	%D%/test_ks.py \
 	%D%/test_slurm_helper.py
 EXTRA_DIST += $(client_scripts)
 TESTS += $(client_scripts)

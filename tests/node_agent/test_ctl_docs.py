@@ -32,6 +32,9 @@ def check_completion():
     assert complete("record", "--s") == {"--stop"}
     assert "docs" in complete("record", "do")
     assert complete("cou") == {"counters"}
+    assert complete("ks", "--p") == {"--plot", "--per"}
+    assert complete("ks", "--metric", "r") == {"read-misses"}
+    assert "docs" in complete("ks", "do")
     assert complete("selftest", "--o") == {"--output"}
     assert complete("run", "--options", "g") == {"greedy"}
     assert complete("dance", "") == set()

@@ -104,6 +104,24 @@ def check_work(work):
     return directory
 
 
+def check_requests(directory):
+    """coschedctl ks finds the jobs' sections and their misses in it."""
+    done = subprocess.run(
+        [os.path.join(BUILD, "coschedctl"), "ks", "--json", "--least", "2",
+         directory], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    found = json.loads(done.stdout)
+    assert found["metric"] == "read-misses", found
+    for section in found["sections"]:
+        cores = int(section["section"].split(" on ")[1].split()[0])
+        node, = section["nodes"]
+        # 1e5 per CPU in 50 ms.
+        expected = 1e5 * cores * section["interval_us"] / 50e3
+        assert abs(node["mean"] / expected - 1) < 0.5, (section, expected)
+    jobs = {s["section"].split(" section ")[0] for s in found["sections"]}
+    assert jobs == {"job 1", "job 2"}, found
+
+
 def check_counters(work):
     """Profiles from counters: stalled half of the time, one number of cores is
     enough.  The recording of a replay replays."""
@@ -118,6 +136,7 @@ def check_counters(work):
         assert "known from counters" in agent.log_text()
     assert any("cpu" in l for l in lines(directory) if l["type"] == "sample")
     same_decisions(directory)
+    check_requests(directory)
     # Other counters, other decisions: what is replayed matters.
     changed = lines(directory)
     for line in changed:

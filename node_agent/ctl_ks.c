@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* coschedctl ks: are the recorded requests Poisson distributed? */
+
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coschedmodel/histogram.h"
+#include "model/kstest.h"
+#include "node_agent/counters/request_counts.h"
+#include "node_agent/ctl.h"
+
+#define BINS 10       /* categories, as in thesis A.1.2 */
+#define PLOT_BINS 20  /* where there are none */
+#define SAMPLES 20    /* fewer say nothing */
+#define MOST_BINS 10000
+
+struct test_plan {
+    const char *path, *plot, *metric;
+    bool json;
+    double alpha, per_us;
+    size_t bins, least;
+};
+
+/* One section on one memory node, or on all together. */
+struct verdict {
+    const struct request_section *section;
+    size_t node, samples;
+    uint64_t ns; /* that each count is of, 0: unknown */
+    double mean, dispersion;
+    double *counts; /* [samples] */
+    bool counted;   /* more than 0; else TEST is of no meaning */
+    struct kstest test;
+};
+
+void ctl_ks_help(FILE *out)
+{
+    fputs("  ks [OPTIONS] DIR|FILE            are the requests of a recording "
+          "Poisson\n"
+          "                                   distributed? (or of numbers, one "
+          "a line)\n"
+          "    --json                         the results as JSON\n"
+          "    --plot FILE                    draw histograms (.svg or .png)\n"
+          "    --metric NAME                  memory, job-traffic or "
+          "read-misses\n"
+          "    --bins N                       categories; 0: each number "
+          "(default: 10)\n"
+          "    --per US                       scale counts to intervals of "
+          "that length\n"
+          "    --alpha P                      level of significance (default: "
+          "0.05)\n"
+          "    --least N                      intervals that a section must "
+          "have (default: 20)\n", out);
+}
+
+/* ---- the tests ----------------------------------------------------------- */
+
+static int judge(const struct test_plan *plan, struct verdict *v)
+{
+    double sum = 0, squares = 0;
+
+    v->counts = calloc(v->section->samples + 1, sizeof(*v->counts));
+    if (!v->counts)
+        return ctl_fail(CTL_FAILED, "ks: out of memory");
+    v->samples = request_section_counts(v->section, v->node,
+                                        (uint64_t)(plan->per_us * 1e3),
+                                        v->counts, &v->ns);
+    if (v->samples < plan->least)
+        return CTL_OK;
+    for (size_t i = 0; i < v->samples; i++)
+        sum += v->counts[i];
+    v->mean = sum / (double)v->samples;
+    for (size_t i = 0; i < v->samples; i++)
+        squares += pow(v->counts[i] - v->mean, 2);
+    v->counted = v->mean > 0;
+    if (!v->counted)
+        return CTL_OK;
+    v->dispersion = squares / (double)(v->samples - 1) / v->mean;
+    if (kstest_poisson(v->counts, v->samples, plan->bins, plan->alpha,
+                       &v->test) != MODEL_OK)
+        return ctl_fail(CTL_FAILED, "ks: out of memory");
+    return CTL_OK;
+}
+
+/* The metric asked for, else the first that is there; -1: none. */
+static int choose(const struct test_plan *plan, const struct request_counts *c)
+{
+    for (int m = 0; m < REQUEST_METRICS; m++)
+        for (size_t s = 0; s < c->sections; s++)
+            if ((int)c->section[s].metric == m &&
+                (!plan->metric ||
+                 !strcmp(plan->metric, request_metric_names[m])))
+                return m;
+    return -1;
+}
+
+/* The thesis judges a section by its mean over the memory nodes; *MEAN, *GEO.
+ * False where nothing was counted. */
+static bool over_nodes(const struct verdict *v, double *mean, double *geo,
+                       double *critical)
+{
+    double sum = 0, logs = 0, limits = 0, count = 0;
+
+    for (size_t n = 0; n < v->section->nodes; n++) {
+        if (!v[n].counted)
+            continue;
+        sum += v[n].test.d;
+        logs += log(v[n].test.d);
+        limits += v[n].test.critical;
+        count++;
+    }
+    *mean = sum / count;
+    *geo = exp(logs / count);
+    *critical = limits / count;
+    return count > 0;
+}
+
+/* ---- showing ------------------------------------------------------------- */
+
+static json_t *node_json(const struct verdict *v)
+{
+    json_t *node = json_pack("{s:I, s:f}", "samples", (json_int_t)v->samples,
+                             "mean", v->mean);
+
+    if (v->section->metric == REQUEST_MEMORY)
+        json_object_set_new(node, "memory", json_integer((json_int_t)v->node));
+    if (v->counted) {
+        json_t *more = json_pack("{s:f, s:f, s:f, s:f, s:b}", "dispersion",
+                                 v->dispersion, "d", v->test.d, "critical",
+                                 v->test.critical, "p", v->test.p, "poisson",
+                                 (int)v->test.passed);
+        json_object_update(node, more);
+        json_decref(more);
+    }
+    return node;
+}
+
+static json_t *section_json(const struct verdict *v)
+{
+    double mean, geo, critical;
+    json_t *nodes = json_array();
+    json_t *section = json_pack("{s:s, s:f, s:o}", "section", v->section->name,
+                                "coverage", v->section->coverage, "nodes",
+                                nodes);
+
+    if (v->ns)
+        json_object_set_new(section, "interval_us",
+                            json_real((double)v->ns * 1e-3));
+    for (size_t n = 0; n < v->section->nodes; n++)
+        json_array_append_new(nodes, node_json(&v[n]));
+    if (over_nodes(v, &mean, &geo, &critical)) {
+        json_object_set_new(section, "d_mean", json_real(mean));
+        json_object_set_new(section, "d_geomean", json_real(geo));
+        json_object_set_new(section, "poisson", json_boolean(mean <= critical));
+    }
+    return section;
+}
+
+static int show_json(const struct test_plan *plan, const char *metric,
+                     const struct request_counts *counts,
+                     const struct verdict *v, size_t count)
+{
+    json_t *sections = json_array();
+
+    for (size_t i = 0; i < count; i += v[i].section->nodes)
+        json_array_append_new(sections, section_json(&v[i]));
+    return ctl_print_json(json_pack(
+        "{s:s, s:f, s:I, s:I, s:I, s:o}", "metric", metric, "alpha",
+        plan->alpha, "bins", (json_int_t)plan->bins, "intervals",
+        (json_int_t)counts->intervals, "mixed", (json_int_t)counts->mixed,
+        "sections", sections));
+}
+
+static void print_section(const struct verdict *v, size_t *passed)
+{
+    double mean, geo, critical;
+    char node[24] = "all";
+
+    printf("%s", v->section->name);
+    if (v->ns)
+        printf(", per %g us", (double)v->ns * 1e-3);
+    if (v->section->coverage < 1)
+        printf(", partly extrapolated: counted for %.0f %% of the time",
+               v->section->coverage * 100);
+    putchar('\n');
+    for (size_t n = 0; n < v->section->nodes; n++) {
+        const struct verdict *one = &v[n];
+        if (one->section->metric == REQUEST_MEMORY)
+            snprintf(node, sizeof(node), "%zu", n);
+        printf("%8s  %7zu  %11.6g", node, one->samples, one->mean);
+        if (one->counted)
+            printf("  %8.4g  %6.4f  %8.4f  %7.3g  %s", one->dispersion,
+                   one->test.d, one->test.critical, one->test.p,
+                   one->test.passed ? "yes" : "no");
+        putchar('\n');
+    }
+    if (!over_nodes(v, &mean, &geo, &critical))
+        return;
+    *passed += mean <= critical;
+    if (v->section->nodes > 1)
+        printf("%8s  %7s  %11s  %8s  %6.4f  %8.4f  %7s  %s\n", "mean", "", "",
+               "", mean, critical, "", mean <= critical ? "yes" : "no");
+}
+
+static int show_table(const struct test_plan *plan, const char *metric,
+                      const struct request_counts *counts,
+                      const struct verdict *v, size_t count)
+{
+    size_t sections = 0, passed = 0;
+
+    printf("%8s  %7s  %11s  %8s  %6s  %8s  %7s  %s\n", "MEMORY", "SAMPLES",
+           "MEAN", "VAR/MEAN", "D", "CRITICAL", "P", "POISSON");
+    for (size_t i = 0; i < count; i += v[i].section->nodes, sections++)
+        print_section(&v[i], &passed);
+    printf("\n%s: %zu of %zu not rejected at the level of %g", metric, passed,
+           sections, plan->alpha);
+    if (counts->intervals)
+        printf("; %zu of %zu intervals left out, not of one section",
+               counts->mixed, counts->intervals);
+    putchar('\n');
+    return CTL_OK;
+}
+
+/* ---- the picture --------------------------------------------------------- */
+
+/* Parts of the sorted COUNTS in each category, and of the distribution. */
+static void fill(struct histogram *h, const struct verdict *v)
+{
+    double least = INFINITY, greatest = 0, before = NAN;
+
+    for (size_t i = 0; i < v->samples; i++) {
+        least = fmin(least, v->counts[i]);
+        greatest = fmax(greatest, v->counts[i]);
+    }
+    h->low = least;
+    h->width = (greatest - least) / (double)h->bins;
+    for (size_t k = 0; k < h->bins; k++) {
+        double end = kstest_bin_end(least, greatest, h->bins, k);
+        double cdf = kstest_poisson_cdf(end, v->mean);
+        /* As the test: what is below the first category is in it. */
+        h->expected[k] = k ? cdf - before : cdf;
+        for (size_t i = 0; i < v->samples; i++)
+            h->measured[k] += v->counts[i] <= end &&
+                              (!k || v->counts[i] >
+                                         kstest_bin_end(least, greatest,
+                                                        h->bins, k - 1));
+        h->measured[k] /= (double)v->samples;
+        before = cdf;
+    }
+}
+
+static void describe(struct histogram *h, const struct verdict *v)
+{
+    char memory[32] = "";
+
+    if (v->section->metric == REQUEST_MEMORY)
+        snprintf(memory, sizeof(memory), "memory %zu: ", v->node);
+    h->name = v->section->name;
+    snprintf(h->note, sizeof(h->note), "%sD %.3f, critical %.3f%s", memory,
+             v->test.d, v->test.critical, v->test.passed ? "" : ": rejected");
+}
+
+static int draw(const struct test_plan *plan, const char *metric,
+                const struct verdict *v, size_t count)
+{
+    size_t bins = !plan->bins                  ? PLOT_BINS
+                  : plan->bins < HISTOGRAM_BINS ? plan->bins
+                                                : HISTOGRAM_BINS;
+    struct histogram *panels = calloc(count, sizeof(*panels));
+    double *values = calloc(count * bins * 2, sizeof(*values));
+    struct errtext err;
+    char title[160];
+    size_t n = 0;
+    int rc = CTL_OK;
+
+    for (size_t i = 0; panels && values && i < count; i++) {
+        if (!v[i].counted)
+            continue;
+        panels[n] = (struct histogram){.bins = bins,
+                                       .measured = values + 2 * n * bins,
+                                       .expected = values + (2 * n + 1) * bins};
+        describe(&panels[n], &v[i]);
+        fill(&panels[n++], &v[i]);
+    }
+    snprintf(title, sizeof(title), "Requests per interval (%s) and Poisson "
+                                   "distributions of the same mean", metric);
+    if (!panels || !values)
+        rc = ctl_fail(CTL_FAILED, "ks: out of memory");
+    else if (n == 0)
+        rc = ctl_fail(CTL_FAILED, "ks: %s: nothing to draw", plan->path);
+    else if (histogram_draw(panels, n, title, "requests per interval",
+                            plan->plot, &err) < 0)
+        rc = ctl_fail(CTL_FAILED, "%s", err.text);
+    free(panels);
+    free(values);
+    return rc;
+}
+
+/* ---- all ----------------------------------------------------------------- */
+
+/* Why there is nothing to test. */
+static int nothing(const struct test_plan *plan, const struct request_counts *c,
+                   int metric)
+{
+    if (metric < 0 && c->intervals == 0)
+        return ctl_fail(CTL_FAILED, "ks: %s: has no counts", plan->path);
+    if (metric < 0 && c->intervals == c->mixed)
+        return ctl_fail(CTL_FAILED, "ks: %s: in none of its %zu intervals each "
+                                    "job was in one section",
+                        plan->path, c->intervals);
+    if (metric < 0)
+        return ctl_fail(CTL_FAILED, "ks: %s: has no counts of %s; what did the "
+                                    "agent count with?",
+                        plan->path,
+                        plan->metric ? plan->metric : "memory requests");
+    return ctl_fail(CTL_FAILED, "ks: %s: no section has %zu intervals (--least)",
+                    plan->path, plan->least);
+}
+
+static int test_all(const struct test_plan *plan,
+                    const struct request_counts *c, struct verdict *v)
+{
+    int metric = choose(plan, c), rc = CTL_OK;
+    size_t count = 0;
+
+    for (size_t s = 0; metric >= 0 && s < c->sections; s++) {
+        const struct request_section *section = &c->section[s];
+        size_t begin = count;
+        if ((int)section->metric != metric)
+            continue;
+        for (size_t n = 0; n < section->nodes; n++) {
+            v[count] = (struct verdict){.section = section, .node = n};
+            if ((rc = judge(plan, &v[count++])) != CTL_OK)
+                return rc;
+        }
+        while (v[begin].samples < plan->least && count > begin) {
+            free(v[--count].counts);
+            v[count].counts = NULL;
+        }
+    }
+    if (!count)
+        return nothing(plan, c, metric);
+    rc = plan->json ? show_json(plan, request_metric_names[metric], c, v, count)
+                    : show_table(plan, request_metric_names[metric], c, v,
+                                 count);
+    if (rc == CTL_OK && plan->plot)
+        rc = draw(plan, request_metric_names[metric], v, count);
+    return rc;
+}
+
+static int run(const struct test_plan *plan)
+{
+    struct errtext err;
+    struct request_counts *counts = request_counts_read(plan->path, &err);
+    size_t most = 1;
+
+    if (!counts)
+        return ctl_fail(CTL_FAILED, "ks: %s", err.text);
+    for (size_t s = 0; s < counts->sections; s++)
+        most += counts->section[s].nodes;
+    struct verdict *verdicts = calloc(most, sizeof(*verdicts));
+    int rc = verdicts ? test_all(plan, counts, verdicts)
+                      : ctl_fail(CTL_FAILED, "ks: out of memory");
+    for (size_t i = 0; verdicts && i < most; i++)
+        free(verdicts[i].counts);
+    free(verdicts);
+    request_counts_free(counts);
+    if (rc == CTL_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        rc = ctl_fail(CTL_FAILED, "standard output: %s", strerror(errno));
+    return rc;
+}
+
+/* ---- command line -------------------------------------------------------- */
+
+enum { OPTION_PLOT = 256, OPTION_METRIC, OPTION_BINS, OPTION_PER, OPTION_ALPHA,
+       OPTION_LEAST };
+
+static const struct option options[] = {
+    {"help", no_argument, NULL, 'h'},
+    {"json", no_argument, NULL, 'j'},
+    {"plot", required_argument, NULL, OPTION_PLOT},
+    {"metric", required_argument, NULL, OPTION_METRIC},
+    {"bins", required_argument, NULL, OPTION_BINS},
+    {"per", required_argument, NULL, OPTION_PER},
+    {"alpha", required_argument, NULL, OPTION_ALPHA},
+    {"least", required_argument, NULL, OPTION_LEAST},
+    {0},
+};
+
+static int set_count(const char *option, size_t least, size_t most,
+                     size_t *value)
+{
+    char *end;
+    unsigned long n = strtoul(optarg, &end, 10);
+
+    if (optarg[0] < '0' || optarg[0] > '9' || *end || n < least || n > most)
+        return ctl_fail(CTL_USAGE, "ks: --%s %s: not a number of %zu to %zu",
+                        option, optarg, least, most);
+    *value = n;
+    return CTL_OK;
+}
+
+/* A number above 0 and below MOST. */
+static int set_number(const char *option, double most, const char *wanted,
+                      double *value)
+{
+    char *end;
+    double n = strtod(optarg, &end);
+
+    if (end == optarg || *end || !(n > 0) || !(n < most))
+        return ctl_fail(CTL_USAGE, "ks: --%s %s: not %s", option, optarg,
+                        wanted);
+    *value = n;
+    return CTL_OK;
+}
+
+static int set_metric(struct test_plan *plan)
+{
+    for (int m = 0; m < REQUEST_NUMBERS; m++)
+        if (!strcmp(optarg, request_metric_names[m])) {
+            plan->metric = optarg;
+            return CTL_OK;
+        }
+    return ctl_fail(CTL_USAGE, "ks: --metric %s: not memory, job-traffic or "
+                               "read-misses", optarg);
+}
+
+static int set_option(struct test_plan *plan, int option, char **argv)
+{
+    switch (option) {
+    case 'j':
+        plan->json = true;
+        return CTL_OK;
+    case OPTION_PLOT:
+        plan->plot = optarg;
+        return CTL_OK;
+    case OPTION_METRIC:
+        return set_metric(plan);
+    case OPTION_BINS:
+        return set_count("bins", 0, MOST_BINS, &plan->bins);
+    case OPTION_LEAST:
+        return set_count("least", 2, 1000000, &plan->least);
+    case OPTION_PER:
+        return set_number("per", 1e9, "microseconds", &plan->per_us);
+    case OPTION_ALPHA:
+        return set_number("alpha", 1, "between 0 and 1", &plan->alpha);
+    default:
+        return ctl_bad_option(argv[0], option, argv, options);
+    }
+}
+
+int ctl_ks(int argc, char **argv)
+{
+    struct test_plan plan = {.alpha = 0.05, .bins = BINS, .least = SAMPLES};
+    int option, rc;
+
+    optind = 0;
+    while ((option = getopt_long(argc, argv, ":hj", options, NULL)) != -1) {
+        if (option == 'h') {
+            ctl_ks_help(stdout);
+            return CTL_OK;
+        }
+        if ((rc = set_option(&plan, option, argv)) != CTL_OK)
+            return rc;
+    }
+    if (optind == argc)
+        return ctl_fail(CTL_USAGE, "ks: needs a recording's directory, or a "
+                                   "file");
+    if (optind + 1 < argc)
+        return ctl_fail(CTL_USAGE, "ks: %s: one argument too many",
+                        argv[optind + 1]);
+    plan.path = argv[optind];
+    return run(&plan);
+}

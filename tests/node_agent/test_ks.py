@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""coschedctl ks: recordings of requests that are Poisson distributed, and of
+some that are not."""
+
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as xml
+
+BUILD = os.environ["abs_top_builddir"]
+CTL = os.path.join(BUILD, "coschedctl")
+NS = 50000000
+dice = random.Random(1837)
+
+
+def poisson(mean):
+    limit, n, product = math.exp(-mean), 0, dice.random()
+    while product > limit:
+        n, product = n + 1, product * dice.random()
+    return n
+
+
+def bursts(mean):
+    """Nothing for a while, then five times as much."""
+    return poisson(5 * mean) if dice.random() < 0.2 else 0
+
+
+def regular(mean):
+    return mean + dice.choice((-1, 0, 1))
+
+
+def ks(*arguments, status=0):
+    done = subprocess.run([CTL, "ks", *arguments], capture_output=True,
+                          text=True, check=False, timeout=60)
+    assert done.returncode == status, (arguments, done)
+    return done
+
+
+def results(*arguments):
+    return json.loads(ks("--json", *arguments).stdout)
+
+
+def verdicts(*arguments):
+    return {s["section"]: s["poisson"]
+            for s in results(*arguments)["sections"]}
+
+
+def begin(mem_nodes):
+    return {"type": "begin", "version": 1,
+            "machine": {"cpus": 8, "cpu_nodes": 2, "mem_nodes": mem_nodes,
+                        "packages": 1}}
+
+
+def record(directory, samples, mem_nodes=2):
+    os.mkdir(directory)
+    path = os.path.join(directory, "record.jsonl")
+    with open(path, "w", encoding="ascii") as out:
+        for line in (begin(mem_nodes),
+                     *({"type": "sample", "ns": NS, **s} for s in samples),
+                     {"type": "decision", "jobs": []}, {"type": "end"}):
+            out.write(json.dumps(line) + "\n")
+    return directory
+
+
+def job(number, section, cores=8, cpus="0-7"):
+    return {"job": number, "run": 0, "cpus": cpus, "cores": cores,
+            "section": section, "work": []}
+
+
+def memory(draw, mean):
+    """Reads, writes and prefetches of two memory nodes.  The sum is drawn: a
+    sum of Poisson numbers is one, but a sum of others may look like one."""
+    return [[draw(mean), 0, 0 if n else None] for n in range(2)]
+
+
+def check_sections(work):
+    """The sections of one job: each is judged by itself."""
+    kinds = {"1f+20": poisson, "1f+40": bursts, "1f+60": regular}
+    directory = record(os.path.join(work, "sections"), [
+        {"memory": memory(draw, 40), "jobs": [job(7, section)]}
+        for _ in range(200) for section, draw in kinds.items()])
+    wanted = {f"job 7 section {s} on 8 cores": draw is poisson
+              for s, draw in kinds.items()}
+    for options in ([], ["--bins", "0"], ["--bins", "25", "--alpha", "0.01"]):
+        assert verdicts(directory, *options) == wanted, options
+    file = os.path.join(directory, "record.jsonl")
+    assert verdicts(file) == wanted
+    found = results(directory)
+    assert found["metric"] == "memory" and found["mixed"] == 0, found
+    assert found["intervals"] == 600 and found["bins"] == 10, found
+    good, burst, even = found["sections"]
+    assert good["interval_us"] == NS / 1e3 and good["coverage"] == 1, good
+    assert [n["memory"] for n in good["nodes"]] == [0, 1], good
+    for node in good["nodes"]:
+        assert node["samples"] == 200 and abs(node["mean"] - 40) < 2, node
+        assert 0.7 < node["dispersion"] < 1.4, node
+        assert node["d"] <= node["critical"] and node["p"] > 0.05, node
+        assert abs(node["critical"] - 1.358 / math.sqrt(200)) < 1e-3, node
+    assert all(n["dispersion"] > 50 for n in burst["nodes"]), burst
+    assert all(n["dispersion"] < 0.1 for n in even["nodes"]), even
+    both = [n["d"] for n in good["nodes"]]
+    assert abs(good["d_mean"] - sum(both) / 2) < 1e-9, good
+    assert abs(good["d_geomean"] - math.sqrt(both[0] * both[1])) < 1e-9, good
+    shown = ks(directory).stdout
+    assert shown.count("POISSON") == 1 and "1 of 3 not rejected" in shown, shown
+    assert "job 7 section 1f+20 on 8 cores, per 50000 us\n" in shown, shown
+    return directory
+
+
+def check_mixes(work):
+    """Memory is of all jobs; what is of one job is judged by itself."""
+    samples = []
+    for i in range(100):
+        first, second = poisson(30), bursts(10)
+        samples.append({
+            "memory": [[first + second, 0, 0]],
+            "cpu": {str(c): [None] * 4 + [first // 4 + (c < first % 4), None,
+                                          None] for c in range(4)},
+            "groups": {"8": [[0, first, 0], [0, 0, 0]],
+                       "9": [[0, second - second // 2, 0],
+                             [0, second // 2, 0]]},
+            "jobs": [job(8, "a+1", 4, "0-3"),
+                     job(9, "b+2" if i < 90 else None, 4, "4-7"),
+                     job(10, "c+3", 0, "")]})
+    directory = record(os.path.join(work, "mixes"), samples, 1)
+    found = results(directory)
+    assert found["mixed"] == 10, found
+    assert [s["section"] for s in found["sections"]] == [
+        "job 8 section a+1 on 4 cores, job 9 section b+2 on 4 cores"], found
+    assert found["sections"][0]["nodes"][0]["samples"] == 90, found
+    assert not found["sections"][0]["poisson"], found
+    assert verdicts(directory, "--metric", "job-traffic") == {
+        "job 8 section a+1 on 4 cores": True,
+        "job 9 section b+2 on 4 cores": False}
+    # CPUs 4 to 7 were not measured.
+    alone = results(directory, "--metric", "read-misses")["sections"]
+    assert len(alone) == 1 and alone[0]["poisson"], alone
+    assert "memory" not in alone[0]["nodes"][0], alone
+    assert alone[0]["nodes"][0]["samples"] == 100, alone
+
+
+def check_intervals(work):
+    """Unequal intervals are made equal, odd ones left out, and counts that no
+    interval had scaled if asked."""
+    samples = [{"memory": [[1000, 0, 0]], "jobs": [job(1, "short")]}
+               for _ in range(51)]
+    for i, sample in enumerate(samples):
+        sample["coverage"] = 0.5 if i == 7 else 1
+        if i % 10 == 9:
+            sample["ns"] = 2 * NS
+        elif i % 2:
+            sample["ns"] = NS * 11 // 10
+            sample["memory"] = [[1100, 0, 0]]
+    directory = record(os.path.join(work, "intervals"), samples, 1)
+    one, = results(directory)["sections"]
+    assert one["coverage"] == 0.5 and one["interval_us"] == NS / 1e3, one
+    node, = one["nodes"]
+    assert node["samples"] == 46 and node["mean"] == 1000, node
+    assert node["dispersion"] == 0 and not node["poisson"], node
+    one, = results(directory, "--per", "500")["sections"]
+    assert one["interval_us"] == 500 and one["nodes"][0]["mean"] == 10, one
+    assert "counted for 50 % of the time" in ks(directory).stdout
+
+
+def check_numbers(work):
+    path = os.path.join(work, "numbers")
+    with open(path, "w", encoding="ascii") as out:
+        out.write("# counted by hand\n\n")
+        out.writelines(f" {poisson(12)} # {i}\n" for i in range(150))
+    found = results(path)
+    assert found["metric"] == "numbers", found
+    assert found["sections"][0]["section"] == path, found
+    assert "interval_us" not in found["sections"][0], found
+    assert found["sections"][0]["poisson"], found
+    for text in ("1.5", "-1", "many", "1 2", "1e300", "nan"):
+        with open(path, "w", encoding="ascii") as out:
+            out.write("4\n" + text + "\n")
+        said = ks(path, status=1).stderr
+        assert f"{path}:2: not a whole number" in said, said
+
+
+def check_plot(work, recorded):
+    svg = os.path.join(work, "requests.svg")
+    ks(recorded, "--plot", svg)
+    texts = [e.text for e in xml.parse(svg).iter() if e.text]
+    assert texts.count("job 7 section 1f+20 on 8 cores") == 2, texts
+    assert any(t.startswith("memory 1: D ") for t in texts), texts
+    assert sum(t.endswith(": rejected") for t in texts) == 4, texts
+    boxes = [e for e in xml.parse(svg).iter() if e.tag.endswith("rect")]
+    # Six panels of ten categories, most with both bars.
+    assert len(boxes) > 60, len(boxes)
+    ks(recorded, "--bins", "0", "--plot", svg)
+    assert xml.parse(svg).getroot() is not None
+
+
+def check_refusals(work, recorded):
+    empty = record(os.path.join(work, "empty"), [])
+    serial = record(os.path.join(work, "serial"),
+                    [{"jobs": [job(1, None)]}] * 30)
+    blind = record(os.path.join(work, "blind"), [{"jobs": [job(1, "a+1")]}] * 30)
+    few = record(os.path.join(work, "few"),
+                 [{"memory": memory(poisson, 9), "jobs": [job(1, "a+1")]}] * 9)
+    zero = record(os.path.join(work, "zero"),
+                  [{"memory": [[0, 0, 0]], "jobs": [job(1, "a+1")]}] * 30, 1)
+    odd = os.path.join(work, "odd")
+    shutil.copytree(few, odd)
+    with open(os.path.join(odd, "record.jsonl"), "a", encoding="ascii") as out:
+        out.write('{"type": "sample", "ns": 1, "memory": 3}\n')
+    for arguments, status, words in (
+            ([], 2, "needs a recording"),
+            ([few, few], 2, "one argument too many"),
+            (["--frog"], 2, "--frog: unknown option"),
+            (["--bins", "-1", few], 2, "--bins -1: not a number of 0 to"),
+            (["--least", "1", few], 2, "--least 1: not a number of 2 to"),
+            (["--alpha", "1", few], 2, "--alpha 1: not between 0 and 1"),
+            (["--per", "0", few], 2, "--per 0: not microseconds"),
+            (["--metric", "misses", few], 2, "--metric misses: not memory"),
+            (["/nowhere"], 1, "/nowhere"),
+            ([empty], 1, "has no counts"),
+            ([serial], 1, "in none of its 30 intervals"),
+            ([blind], 1, "has no counts of memory requests"),
+            ([few], 1, "no section has 20 intervals (--least)"),
+            (["--metric", "read-misses", recorded], 1,
+             "has no counts of read-misses"),
+            ([odd], 1, "record.jsonl:13: memory: does not fit"),
+            ([zero, "--plot", work + "/a.svg"], 1, "nothing to draw"),
+            ([recorded, "--plot", work + "/a.gif"], 1, ".svg or .png")):
+        said = ks(*arguments, status=status).stderr
+        assert words in said, (arguments, said)
+        assert said.count("\n") == 1, said
+    assert len(results(few, "--least", "9")["sections"]) == 1
+    node, = results(zero)["sections"][0]["nodes"]
+    assert node == {"samples": 30, "mean": 0, "memory": 0}, node
+
+
+def main():
+    work = tempfile.mkdtemp(prefix="cosched-test.")
+    try:
+        recorded = check_sections(work)
+        check_mixes(work)
+        check_intervals(work)
+        check_numbers(work)
+        check_plot(work, recorded)
+        check_refusals(work, recorded)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    if not os.path.exists(CTL):
+        print("SKIP: coschedctl was not built")
+        sys.exit(77)
+    main()
