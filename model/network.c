@@ -16,10 +16,13 @@
                             buffers hold some fifty then */
 
 /* Work space.  Populations are numbered 0 (full) and c + 1 (one customer of
- * class c less). */
+ * class c less).  Of the tables [classes * stations] only those entries matter
+ * where a class asks a station: the stations of class k are asked[first[k]] to
+ * asked[first[k + 1] - 1]. */
 struct solver {
     const struct network *net;
     size_t classes, stations, entries;
+    size_t *first, *asked;
     double *fraction; /* [populations][entries] queue per customer */
     double *share;    /* [populations][classes] */
     double *change;   /* [c][entries]: fraction without one of class c, less
@@ -36,9 +39,35 @@ struct solver {
     double *response; /* [entries] per visit */
 };
 
+/* fmax() and fmin() take care of NaN, which inner loops pay for. */
+static inline double greater(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 static double customers(const struct solver *s, size_t less, size_t k)
 {
     return (double)s->net->count[k] - (less == k + 1 ? 1 : 0);
+}
+
+/* How much each station's posted requests stretch the wait of the others, whose
+ * load READS has.  The stream of posted requests takes its load off the server.
+ * As both loads together are 1 at most, 1 / free is no more than 1 + load /
+ * reads; twice that holds the first rounds, where shares are far too high, near
+ * the solution and leaves room for the approximation's own error. */
+static void stretch(struct solver *s, const double *reads)
+{
+    for (size_t i = 0; i < s->stations; i++) {
+        double free = 1 - lesser(s->load[i], POSTED_LOAD);
+        s->slower[i] = reads[i] > 0
+                           ? lesser(1 / free, 2 + 2 * s->load[i] / reads[i])
+                           : 1 / free;
+    }
 }
 
 /* Sum up what all classes have at the stations in population LESS. */
@@ -48,34 +77,25 @@ static void sum_stations(struct solver *s, size_t less)
     const double *share = s->share + less * s->classes;
     double *reads = s->slower; /* load by requests that stall, first */
 
-    memset(s->seen, 0, s->stations * sizeof(*s->seen));
-    memset(s->load, 0, s->stations * sizeof(*s->load));
-    memset(s->own, 0, s->stations * sizeof(*s->own));
-    memset(reads, 0, s->stations * sizeof(*reads));
+    memset(s->seen, 0, 4 * s->stations * sizeof(*s->seen)); /* to slower */
     for (size_t k = 0; k < s->classes; k++) {
         double n = customers(s, less, k);
 
-        for (size_t i = 0; i < s->stations; i++) {
-            size_t e = k * s->stations + i;
+        for (size_t x = s->first[k]; x < s->first[k + 1]; x++) {
+            size_t i = s->asked[x], e = k * s->stations + i;
+            double service = s->net->service[e];
+
+            s->seen[i] += n * fraction[e] * service;
+            if (!s->posting)
+                continue;
             double load = n * share[k] * s->net->posted[e] *
                           s->net->posted_service[e];
-            s->seen[i] += n * fraction[e] * s->net->service[e];
             s->load[i] += load;
             s->own[i] += load * s->net->posted_service[e];
-            reads[i] +=
-                n * share[k] * s->net->visits[e] * s->net->service[e];
+            reads[i] += n * share[k] * s->net->visits[e] * service;
         }
     }
-    /* The stream of posted requests takes its load off the server.  As both
-     * loads together are 1 at most, 1 / free is no more than 1 + load / reads;
-     * twice that holds the first rounds, where shares are far too high, near
-     * the solution and leaves room for the approximation's own error. */
-    for (size_t i = 0; i < s->stations; i++) {
-        double free = 1 - fmin(s->load[i], POSTED_LOAD);
-        s->slower[i] = reads[i] > 0
-                           ? fmin(1 / free, 2 + 2 * s->load[i] / reads[i])
-                           : 1 / free;
-    }
+    stretch(s, reads);
 }
 
 /* Time that a request of class K spends at station I in population LESS. */
@@ -93,7 +113,7 @@ static double respond(const struct solver *s, size_t less, size_t k, size_t i)
         }
     }
     /* Behind both kinds, of which each waits behind the other. */
-    return service + (fmax(0, seen) + s->own[i]) * s->slower[i];
+    return service + (greater(0, seen) + s->own[i]) * s->slower[i];
 }
 
 /* One round for class K in population LESS; how far it is from settled. */
@@ -103,22 +123,22 @@ static double improve(struct solver *s, size_t less, size_t k)
     double *share = s->share + less * s->classes + k;
     double total = 1, wanted = 1;
 
-    for (size_t i = 0; i < s->stations; i++) {
-        size_t e = k * s->stations + i;
+    for (size_t x = s->first[k]; x < s->first[k + 1]; x++) {
+        size_t i = s->asked[x], e = k * s->stations + i;
         s->response[e] = respond(s, less, k, i);
         total += s->net->visits[e] * s->response[e];
         /* Full buffers: no faster than the station takes them. */
-        if (s->net->posted[e] > 0 && s->load[i] > 0)
-            wanted = fmin(wanted, *share * POSTED_LOAD / s->load[i]);
+        if (s->posting && s->net->posted[e] > 0 && s->load[i] > 0)
+            wanted = lesser(wanted, *share * POSTED_LOAD / s->load[i]);
     }
-    wanted = fmin(wanted, 1 / total);
+    wanted = lesser(wanted, 1 / total);
     double change = fabs(wanted / *share - 1);
     *share = s->damping < 1 ? *share * pow(wanted / *share, s->damping)
                             : wanted;
-    for (size_t i = 0; i < s->stations; i++) {
-        size_t e = k * s->stations + i;
+    for (size_t x = s->first[k]; x < s->first[k + 1]; x++) {
+        size_t i = s->asked[x], e = k * s->stations + i;
         double queue = s->net->visits[e] * s->response[e] * *share;
-        change = fmax(change, fabs(queue - fraction[i]));
+        change = greater(change, fabs(queue - fraction[i]));
         fraction[i] = queue;
     }
     return change;
@@ -136,7 +156,7 @@ static enum model_status settle(struct solver *s, size_t less)
 
         sum_stations(s, less);
         for (size_t k = 0; k < s->classes; k++)
-            change = fmax(change, improve(s, less, k));
+            change = greater(change, improve(s, less, k));
         if (change < TOLERANCE)
             return MODEL_OK;
         if (s->posting)
@@ -213,8 +233,13 @@ static bool setup(struct solver *s, enum network_method method,
                      (linearizer ? s->classes * s->entries + s->entries : 0) +
                      4 * s->stations + s->entries;
     double *block = calloc(numbers, sizeof(*block));
-    if (!block)
+    s->first = calloc(s->classes + 1 + s->entries, sizeof(*s->first));
+    if (!block || !s->first) {
+        free(block);
+        free(s->first);
         return false;
+    }
+    s->asked = s->first + s->classes + 1;
     s->fraction = block; /* first: the block's owner */
     s->share = s->fraction + populations * s->entries;
     s->seen = s->share + populations * s->classes;
@@ -228,18 +253,27 @@ static bool setup(struct solver *s, enum network_method method,
     }
     for (size_t i = 0; i < populations * s->classes; i++)
         s->share[i] = 1;
-    for (size_t e = 0; e < s->entries; e++)
+    for (size_t e = 0; e < s->entries; e++) {
         s->posting = s->posting || net->posted[e] > 0;
+        if (e % s->stations == 0)
+            s->first[e / s->stations + 1] = s->first[e / s->stations];
+        if (net->visits[e] > 0 || net->posted[e] > 0)
+            s->asked[s->first[e / s->stations + 1]++] = e % s->stations;
+    }
     return true;
 }
 
 static void report(struct solver *s, const struct network_result *result)
 {
+    const struct network *net = s->net;
+
     if (result->share)
         memcpy(result->share, s->share, s->classes * sizeof(*s->share));
-    if (result->response)
-        memcpy(result->response, s->response,
-               s->entries * sizeof(*s->response));
+    for (size_t e = 0; e < s->entries && result->response; e++)
+        result->response[e] =
+            net->visits[e] > 0 || net->posted[e] > 0
+                ? s->response[e]
+                : respond(s, 0, e / s->stations, e % s->stations);
     for (size_t i = 0; i < s->stations && result->utilisation; i++) {
         double sum = 0;
         for (size_t k = 0; k < s->classes; k++) {
@@ -269,5 +303,6 @@ enum model_status network_solve(enum network_method method,
     if (status == MODEL_OK)
         report(&s, result);
     free(s.fraction);
+    free(s.first);
     return status;
 }
