@@ -11,7 +11,10 @@
 
 #define ROUNDS 20000
 #define TOLERANCE 1e-8
+#define DRAFT_TOLERANCE 1e-6 /* of what Linearizer makes anew */
 #define LINEARIZER_ROUNDS 4 /* three do (Chandy and Neuse) */
+#define JUMP_STRAIGHT 0.99 /* cosine between steps that are one line, squared */
+#define JUMP_MOST 0.95
 #define POSTED_LOAD 0.98 /* posted requests never fill a station more: their
                             buffers hold some fifty then */
 
@@ -37,6 +40,7 @@ struct solver {
     double *slower;   /* [stations] how much posted requests stretch the wait
                          for those that stall, >= 1 */
     double *response; /* [entries] per visit */
+    double *steps;    /* of settle(): [2][entries + classes] */
 };
 
 /* fmax() and fmin() take care of NaN, which inner loops pay for. */
@@ -99,7 +103,7 @@ static void sum_stations(struct solver *s, size_t less)
 }
 
 /* Time that a request of class K spends at station I in population LESS. */
-static double respond(const struct solver *s, size_t less, size_t k, size_t i)
+static inline double respond(const struct solver *s, size_t less, size_t k, size_t i)
 {
     size_t e = k * s->stations + i;
     double service = s->net->service[e];
@@ -144,24 +148,83 @@ static double improve(struct solver *s, size_t less, size_t k)
     return change;
 }
 
+/* How the rounds went, to see how they would go on: near the solution each
+ * comes closer by the same factor. */
+struct steps {
+    double *before; /* [entries + classes] what a population had, then its */
+    double *step;   /* shares; and how the last round changed it */
+    int known;      /* rounds since a jump that are in them, up to 2 */
+    bool off;       /* a jump led away */
+};
+
+/* One round led to FRACTION and SHARE.  If it went along the same line as the
+ * one before, and R times as far, all further rounds would go R / (1 - R) times
+ * as far in sum (Aitken's extrapolation): go there.  True if it did. */
+static bool jump(const struct solver *s, struct steps *steps, double *fraction,
+                 double *share)
+{
+    double both = 0, now = 0, last = 0;
+    size_t count = s->entries + s->classes;
+
+    for (size_t i = 0; i < count; i++) {
+        double *value = i < s->entries ? &fraction[i] : &share[i - s->entries];
+        double step = *value - steps->before[i];
+        both += step * steps->step[i];
+        now += step * step;
+        last += steps->step[i] * steps->step[i];
+        steps->step[i] = step;
+    }
+    if (++steps->known < 3 || steps->off || !(now > 0) || !(last > 0) ||
+        both * both < JUMP_STRAIGHT * now * last)
+        return false;
+    double r = both / last;
+    if (fabs(r) > JUMP_MOST)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        double *value = i < s->entries ? &fraction[i] : &share[i - s->entries];
+        double far = *value + steps->step[i] * r / (1 - r);
+        /* What was positive stays so. */
+        *value = far > 0 ? far : *value;
+    }
+    steps->known = 0;
+    return true;
+}
+
 /* The fixed point for population LESS.  Rounds are damped as soon as they
  * lead away, as happens where posted requests nearly fill a station. */
-static enum model_status settle(struct solver *s, size_t less)
+static enum model_status settle(struct solver *s, size_t less,
+                                double tolerance)
 {
-    double last = INFINITY;
+    double last = INFINITY, tried = INFINITY;
+    double *fraction = s->fraction + less * s->entries;
+    double *share = s->share + less * s->classes;
+    struct steps steps = {s->steps, s->steps + s->entries + s->classes, 0,
+                          false};
 
     s->damping = 1;
     for (int round = 0; round < ROUNDS; round++) {
         double change = 0;
 
+        memcpy(steps.before, fraction, s->entries * sizeof(*fraction));
+        memcpy(steps.before + s->entries, share, s->classes * sizeof(*share));
         sum_stations(s, less);
         for (size_t k = 0; k < s->classes; k++)
             change = greater(change, improve(s, less, k));
-        if (change < TOLERANCE)
+        if (change < tolerance)
             return MODEL_OK;
+        if (change > tried)
+            steps.off = true;
+        tried = INFINITY;
+        if (s->damping == 1 && jump(s, &steps, fraction, share)) {
+            tried = change;
+            last = INFINITY;
+            continue;
+        }
         if (s->posting)
             s->damping = change > last ? fmax(0.5 * s->damping, 0.01)
                                        : fmin(1.05 * s->damping, 1);
+        if (s->damping < 1)
+            steps.known = 0;
         last = change;
     }
     return MODEL_ENOCONV;
@@ -188,14 +251,23 @@ static enum model_status linearize(struct solver *s)
 {
     enum model_status status = MODEL_OK;
 
+    /* Without one customer it is nearly the same. */
+    for (size_t c = 1; c <= s->classes; c++) {
+        memcpy(s->fraction + c * s->entries, s->fraction,
+               s->entries * sizeof(*s->fraction));
+        memcpy(s->share + c * s->classes, s->share,
+               s->classes * sizeof(*s->share));
+    }
     for (int round = 0; round < LINEARIZER_ROUNDS; round++) {
+        bool last = round == LINEARIZER_ROUNDS - 1;
+        double tolerance = last ? TOLERANCE : DRAFT_TOLERANCE;
         for (size_t c = 0; c < s->classes && status == MODEL_OK; c++)
             if (s->net->count[c])
-                status = settle(s, c + 1);
+                status = settle(s, c + 1, tolerance);
         if (status == MODEL_OK)
             learn(s);
         if (status == MODEL_OK)
-            status = settle(s, 0);
+            status = settle(s, 0, tolerance);
     }
     return status;
 }
@@ -231,7 +303,7 @@ static bool setup(struct solver *s, enum network_method method,
                          .entries = net->classes * net->stations};
     size_t numbers = populations * (s->entries + s->classes) +
                      (linearizer ? s->classes * s->entries + s->entries : 0) +
-                     4 * s->stations + s->entries;
+                     4 * s->stations + 3 * s->entries + 2 * s->classes;
     double *block = calloc(numbers, sizeof(*block));
     s->first = calloc(s->classes + 1 + s->entries, sizeof(*s->first));
     if (!block || !s->first) {
@@ -247,8 +319,9 @@ static bool setup(struct solver *s, enum network_method method,
     s->own = s->load + s->stations;
     s->slower = s->own + s->stations;
     s->response = s->slower + s->stations;
+    s->steps = s->response + s->entries;
     if (linearizer) {
-        s->change = s->response + s->entries;
+        s->change = s->steps + 2 * (s->entries + s->classes);
         s->known = s->change + s->classes * s->entries;
     }
     for (size_t i = 0; i < populations * s->classes; i++)
@@ -297,7 +370,7 @@ enum model_status network_solve(enum network_method method,
         return MODEL_EINVAL;
     if (!setup(&s, method, network))
         return MODEL_ENOMEM;
-    status = settle(&s, 0);
+    status = settle(&s, 0, TOLERANCE);
     if (status == MODEL_OK && method == NETWORK_LINEARIZER)
         status = linearize(&s);
     if (status == MODEL_OK)
