@@ -69,6 +69,7 @@ struct job {
     /* observer: what it does now */
     enum section_kind kind;
     bool rigid;              /* did not attach in time */
+    bool held;               /* was rigid at some time of this run */
     struct section *section; /* present parallel section; NULL: none */
     struct section_list sections;
     uint64_t unattached_since_ns; /* 0: not live, or attached */

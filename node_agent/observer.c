@@ -59,6 +59,7 @@ static void classify_unattached(const struct observer *o, struct job *job,
     if (!job->unattached_since_ns)
         job->unattached_since_ns = now_ns;
     job->rigid = now_ns - job->unattached_since_ns >= options->attach_ns;
+    job->held |= job->rigid;
     job->kind = job->rigid ? SECTION_PARALLEL : SECTION_SERIAL;
     /* Counters need no reports: what it does as a whole is one section. */
     job->section = job->rigid && job->counted && counters_points(o->counters) == 1

@@ -31,6 +31,7 @@ static void reset_run(struct agent *a, struct job *job, uint32_t restarts)
     job->sections_ended = 0;
     job->restarts = restarts;
     job->cooperative = false;
+    job->held = false;
     job->interim_sent = false;
     job->announced_wall_ns = clock_wall_ns();
 }

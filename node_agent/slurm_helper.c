@@ -57,6 +57,7 @@ struct record {
     time_t due;
     int tries;
     bool told; /* the agent knows that it was written */
+    char name[32]; /* of the job in the accounting, "" as long as not known */
     char text[COMMENT_MAX + 1];
 };
 
@@ -176,14 +177,38 @@ static int run(char *const *argv, char *out, size_t size)
     return status == 0 ? 0 : -1;
 }
 
+/* Find how sacct and sacctmgr call the job: the last element of an array has
+ * the number of the whole array, by which they mean all of its elements, so it
+ * must go by its other name, 4_7.  False with the reason in OUT. */
+static bool find_name(struct record *record, char *out, size_t size)
+{
+    static char listing[1 << 20]; /* of the elements of one array */
+    char number[16], *rest = listing;
+
+    if (*record->name)
+        return true;
+    snprintf(number, sizeof(number), "%u", record->job);
+    char *const show[] = {"sacct", "-n", "-X", "-P", "-j", number, "-o",
+                          "jobidraw,jobid", NULL};
+    if (run(show, listing, sizeof(listing)) < 0) {
+        snprintf(out, size, "%.200s", listing);
+        return false;
+    }
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        const char *raw = strsep(&line, "|");
+        if (line && strcmp(raw, number) == 0 &&
+            strlen(line) < sizeof(record->name))
+            strcpy(record->name, line);
+    }
+    snprintf(out, size, "sacct does not know the job");
+    return *record->name;
+}
+
 /* True when sacct shows that the job has ended, with RECORD; otherwise OUT is
  * the reason. */
-static bool shown(const struct record *record, char *out, size_t size)
+static bool shown(struct record *record, char *out, size_t size)
 {
-    char job[16];
-
-    snprintf(job, sizeof(job), "%u", record->job);
-    char *const show[] = {"sacct", "-n", "-X", "-P", "-j", job, "-o",
+    char *const show[] = {"sacct", "-n", "-X", "-P", "-j", record->name, "-o",
                           "end,admincomment", NULL};
     if (run(show, out, size) < 0)
         return false;
@@ -205,11 +230,13 @@ static bool shown(const struct record *record, char *out, size_t size)
 }
 
 /* Write the record of an ended job and read it back. */
-static bool write_final(const struct record *record, char *out, size_t size)
+static bool write_final(struct record *record, char *out, size_t size)
 {
-    char where[32], set[COMMENT_MAX + 32];
+    char where[48], set[COMMENT_MAX + 32];
 
-    snprintf(where, sizeof(where), "jobid=%u", record->job);
+    if (!find_name(record, out, size))
+        return false;
+    snprintf(where, sizeof(where), "jobid=%s", record->name);
     snprintf(set, sizeof(set), "admincomment=\"%s\"", record->text);
     /* Other clusters of the same accounting have jobs of that number, too. */
     char *const modify[] = {"sacctmgr", "-i", "modify", "job", "set", set,

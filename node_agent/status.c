@@ -92,6 +92,9 @@ static json_t *job_json(const struct agent *a, const struct job *job)
         "partners", partners_json(&job->record), "mean_cores",
         live_s > 0 ? job->record.core_s / live_s : 0.0,
         "decisions", (json_int_t)job->record.decisions, "live_s", live_s);
+    /* Nothing of it ever followed the allotment by itself. */
+    json_object_set_new(object, "held",
+                        json_boolean(job->held && !job->cooperative));
     if (object && job->record.energy_j > 0)
         json_object_set_new(object, "energy_j",
                             json_real(job->record.energy_j));

@@ -4,12 +4,19 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "node_agent/client.h"
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
 #define TIMEOUT_MS 200
+
+/* A job that lived so short was over before the agent looked at it twice. */
+#define SHORT_S 0.1
+
+/* Array elements have numbers below this, NO_VAL in Slurm's headers. */
+#define NO_ELEMENT UINT32_C(0xfffffffe)
 
 /* Step number of batch scripts, SLURM_BATCH_SCRIPT in newer headers. */
 #define BATCH_STEP UINT32_C(0xfffffffb)
@@ -35,19 +42,74 @@ static bool wanted(spank_t spank)
            step == BATCH_STEP && plugin_is_ours(spank) && asked(spank);
 }
 
+/* What the user calls the job: 12, or 12_3 as an element of an array. */
+static void name_job(spank_t spank, uint32_t job, char name[32])
+{
+    uint32_t array = 0, element = 0;
+
+    if (spank_get_item(spank, S_JOB_ARRAY_ID, &array) == ESPANK_SUCCESS &&
+        spank_get_item(spank, S_JOB_ARRAY_TASK_ID, &element) ==
+            ESPANK_SUCCESS && array && element < NO_ELEMENT)
+        snprintf(name, 32, "%u_%u", array, element);
+    else
+        snprintf(name, 32, "%u", job);
+}
+
+/* How the script ended: "" if well. */
+static void format_end(spank_t spank, char *text, size_t size)
+{
+    int status = 0;
+
+    text[0] = '\0';
+    if (spank_get_item(spank, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS)
+        return;
+    if (WIFSIGNALED(status))
+        snprintf(text, size, "killed by signal %d, ", WTERMSIG(status));
+    else if (WEXITSTATUS(status))
+        snprintf(text, size, "exit status %d, ", WEXITSTATUS(status));
+}
+
 /* "alone" or "with jobs 17, 18" into TEXT. */
 static void format_partners(const json_t *job, char *text, size_t size)
 {
     json_t *partners = json_object_get(job, "partners"), *id;
-    size_t i, used = 0;
+    size_t i, used, count = json_array_size(partners);
 
-    snprintf(text, size, "alone");
+    used = (size_t)snprintf(text, size, count == 0   ? "alone"
+                                        : count == 1 ? "with job"
+                                                     : "with jobs");
     json_array_foreach(partners, i, id) {
         if (used < size)
             used += (size_t)snprintf(text + used, size - used, "%s %lld",
-                                     i ? "," : "with job",
+                                     i ? "," : "",
                                      (long long)json_integer_value(id));
     }
+}
+
+static double number(const json_t *job, const char *key)
+{
+    return json_number_value(json_object_get(job, key));
+}
+
+/* The line about JOB, an entry of the agent's status. */
+static void tell(spank_t spank, const json_t *job, const char *name)
+{
+    char end[48], cores[64], partners[256];
+    double live_s = number(job, "live_s");
+
+    format_end(spank, end, sizeof(end));
+    format_partners(job, partners, sizeof(partners));
+    if (live_s < SHORT_S)
+        snprintf(cores, sizeof(cores), "too short to be measured");
+    else
+        snprintf(cores, sizeof(cores), "%.1f s on %.2f cores (mean)", live_s,
+                 number(job, "mean_cores"));
+    slurm_spank_log("coschedule: job %s: %s%s, %s%s; coschedreport %s tells "
+                    "more", name, end, cores, partners,
+                    json_is_true(json_object_get(job, "held"))
+                        ? ", held to its share (no program with GNU's shared "
+                          "libgomp)"
+                        : "", name);
 }
 
 void plugin_summary(spank_t spank)
@@ -56,29 +118,22 @@ void plugin_summary(spank_t spank)
     struct client *client = NULL;
     struct errtext err;
     json_t *reply = NULL;
-    char socket[108], partners[256];
+    char socket[108], name[32];
     int rc = -1;
 
     if (!wanted(spank) ||
         spank_get_item(spank, S_JOB_ID, &request.job) != ESPANK_SUCCESS)
         return;
+    name_job(spank, request.job, name);
     if (client_socket_path(plugin.socket, socket, sizeof(socket), &err) == 0)
         client = client_open(socket, TIMEOUT_MS, &err);
     if (client)
         rc = client_call(client, &request, &reply, NULL, 0, NULL, &err);
     const json_t *job = json_array_get(json_object_get(reply, "jobs"), 0);
-    if (rc < 0) {
-        slurm_spank_log("coschedule: job %u: no summary: %s", request.job,
-                        err.text);
-    } else if (job) {
-        format_partners(job, partners, sizeof(partners));
-        slurm_spank_log(
-            "coschedule: job %u: %.1f s on %.2f cores (mean), %s; "
-            "coschedreport %u tells more",
-            request.job, json_number_value(json_object_get(job, "live_s")),
-            json_number_value(json_object_get(job, "mean_cores")), partners,
-            request.job);
-    }
+    if (rc < 0)
+        slurm_spank_log("coschedule: job %s: no summary: %s", name, err.text);
+    else if (job)
+        tell(spank, job, name);
     json_decref(reply);
     client_close(client);
 }

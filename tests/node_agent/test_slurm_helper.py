@@ -23,6 +23,10 @@ cat "$FAKE_SLURM/sacctmgr.says" 2>/dev/null || exit 0
 exit 1
 """
 SACCT = """#!/bin/sh
+case $* in
+    *jobidraw*) cat "$FAKE_SLURM/sacct.names" 2>/dev/null || echo "$5|$5"
+                exit ;;
+esac
 echo "$*" >>"$FAKE_SLURM/sacct.asked"
 cat "$FAKE_SLURM/sacct.says"
 """
@@ -276,7 +280,29 @@ def check_final_fails():
         helper.tell(GOOD)
         assert helper.event() == {
             "event": "failed", "job": 5,
-            "error": "sacctmgr: No such file or directory"}
+            "error": "sacct: No such file or directory"}
+    for names in ("", "5\n", "|\n", "6|5\n55|5_0\n5_0|5\n", "5|" + "x" * 40):
+        with Helper("--interval", "1", "--delay", "0") as helper:
+            helper.event()
+            helper.write("sacct.names", names)
+            helper.tell(GOOD)
+            assert helper.event() == {"event": "failed", "job": 5, "error":
+                                      "sacct does not know the job"}, names
+            assert helper.lines("sacctmgr.asked") == []
+
+
+def check_array():
+    """The last element of an array has the array's number: what is written of it
+    must not become that of all elements."""
+    with Helper("--interval", "1", "--delay", "0") as helper:
+        helper.event()
+        elements = [f"{100 + i}|5_{i}\n" for i in range(5000)]
+        helper.write("sacct.names", "".join(elements) + "5|5_5000\n")
+        helper.write("sacct.says", f"2026-01-01T00:00:00|{GOOD['text']}\n")
+        helper.tell(GOOD)
+        assert helper.event() == {"event": "recorded", "job": 5}
+        assert "jobid=5_5000" in helper.lines("sacctmgr.asked")[0].split("\t")
+        assert " -j 5_5000 " in helper.lines("sacct.asked")[0]
 
 
 def check_delay():
@@ -340,6 +366,7 @@ def main():
     check_interim()
     check_final()
     check_final_fails()
+    check_array()
     check_delay()
     check_overwritten()
 

@@ -118,6 +118,15 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
         *(uint32_t *)to = host.tasks;
         rc = host.tasks ? ESPANK_SUCCESS : ESPANK_NOT_AVAIL;
         break;
+    case S_JOB_ARRAY_ID:
+        *(uint32_t *)to = host.array;
+        break;
+    case S_JOB_ARRAY_TASK_ID:
+        *(uint32_t *)to = host.array ? host.element : UINT32_C(0xfffffffe);
+        break;
+    case S_TASK_EXIT_STATUS:
+        *(int *)to = host.status;
+        break;
     case S_JOB_ALLOC_MEM:
         *(uint64_t *)to = 500;
         break;

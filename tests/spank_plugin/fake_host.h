@@ -42,6 +42,8 @@ struct host {
     bool broken;       /* every function of SPANK fails */
     const char *cores; /* S_JOB_ALLOC_CORES, NULL: not available */
     uint32_t job, step, task;
+    uint32_t array, element; /* of an array; 0: none */
+    int status;              /* S_TASK_EXIT_STATUS */
     uint32_t tasks;    /* S_JOB_LOCAL_TASK_COUNT, 0: not available */
     const char *reply; /* the agent's answer in JSON, NULL: none */
     bool option_used;    /* answer of spank_option_getopt() */

@@ -176,7 +176,7 @@ static void task_exit__summary(void **state)
         assert_int_equal(host.calls[0].job, 7);
         assert_string_equal(host.said,
                             "coschedule: job 7: 34.2 s on 1.50 cores (mean), "
-                            "with job 17, 18; coschedreport 7 tells more");
+                            "with jobs 17, 18; coschedreport 7 tells more");
     }
     host.said[0] = '\0';
     host.agent_errno = EPROTO;
@@ -189,6 +189,48 @@ static void task_exit__summary(void **state)
     assert_string_equal(host.said, "");
     assert_int_equal(host.error_lines, 0);
     assert_int_equal(host.opened, host.closed);
+}
+
+/* What the line says of how the job went. */
+static void task_exit__summary_contents(void **state)
+{
+    static const struct {
+        const char *job;
+        uint32_t array, element;
+        int status; /* as of waitpid() */
+        const char *line;
+    } table[] = {
+        {"\"live_s\": 9.96, \"mean_cores\": 1, \"partners\": []", 0, 0, 0,
+         "job 7: 10.0 s on 1.00 cores (mean), alone; coschedreport 7 tells "
+         "more"},
+        {"\"live_s\": 3, \"mean_cores\": 0.5, \"partners\": [8]", 5, 0,
+         3 << 8, "job 5_0: exit status 3, 3.0 s on 0.50 cores (mean), with job "
+         "8; coschedreport 5_0 tells more"},
+        {"\"live_s\": 0.02, \"mean_cores\": 0, \"partners\": []", 5, 12, 9,
+         "job 5_12: killed by signal 9, too short to be measured, alone; "
+         "coschedreport 5_12 tells more"},
+        {"\"live_s\": 3, \"mean_cores\": 1, \"held\": true", 0, 0, 0,
+         "job 7: 3.0 s on 1.00 cores (mean), alone, held to its share (no "
+         "program with GNU's shared libgomp); coschedreport 7 tells more"},
+        {"\"live_s\": 3, \"mean_cores\": 1, \"held\": false", 0, 0, 0,
+         "job 7: 3.0 s on 1.00 cores (mean), alone; coschedreport 7 tells "
+         "more"},
+    };
+    char reply[256], line[256];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        host_reset(NULL);
+        snprintf(reply, sizeof(reply), "{\"jobs\": [{%s}]}", table[i].job);
+        snprintf(line, sizeof(line), "coschedule: %s", table[i].line);
+        host.reply = reply;
+        host.array = table[i].array;
+        host.element = table[i].element;
+        host.status = table[i].status;
+        start_task("report=yes");
+        assert_int_equal(slurm_spank_task_exit(NULL, 0, NULL), 0);
+        assert_string_equal(host.said, line);
+    }
 }
 
 /* The option has the last word about that line. */
@@ -433,6 +475,7 @@ int main(void)
         HOST_TEST(task__announces_job_and_task),
         HOST_TEST(task__knows_its_cpus),
         HOST_TEST(task_exit__summary),
+        HOST_TEST(task_exit__summary_contents),
         HOST_TEST(task_exit__summary_by_option),
         HOST_TEST(task__sets_the_environment),
         HOST_TEST(task__prepends_once),
