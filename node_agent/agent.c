@@ -201,6 +201,7 @@ void agent_detach(struct agent *a, struct process *process, const char *why)
     /* Counts up to now: the page is still there. */
     process_observe(process, clock_ns(), NULL);
     job->sections_ended += process->view->used;
+    process_add_totals(process, &job->steps_ended, &job->barriers_ended);
     if (process->connection)
         server_drop(process->connection);
     log_info("job %u: process %d detached (%s)", job->id, (int)process->pid,

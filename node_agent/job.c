@@ -34,6 +34,7 @@ struct job *job_add(struct job_table *table, uint32_t id)
     j->id = id;
     j->announced_wall_ns = clock_wall_ns();
     job_options_init(&j->options);
+    history_init(&j->history);
     while (*end)
         end = &(*end)->next;
     *end = j;

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "model/workload.h"
+#include "node_agent/history.h"
 #include "node_agent/record.h"
 #include "node_agent/section.h"
 #include "protocol/layout.h"
@@ -54,9 +55,11 @@ struct job {
     struct job_options options;
     struct cosched_cpuset granted;
     uint64_t announced_wall_ns;
-    double expected_s; /* from begin to end when it has all that it was granted
-                          to itself, as earlier runs of the program say (done_s
-                          at their end); 0: not known */
+
+    /* agent: from Slurm, some time after the announcement */
+    char history_text[RECORD_TEXT_MAX]; /* as history_parse() takes it, "" */
+    struct history history; /* of that; observer: what is believed of it */
+    double weight;          /* that its QOS allows; 0: not known */
 
     /* agent: what lives */
     struct task *tasks;
@@ -73,8 +76,12 @@ struct job {
     struct section *section; /* present parallel section; NULL: none */
     struct section_list sections;
     uint64_t unattached_since_ns; /* 0: not live, or attached */
+    double expected_s; /* from begin to end when it has all that it was granted
+                          to itself, as earlier runs of the program say (done_s
+                          at their end); 0: not known */
     bool counted;          /* hardware counted for it in the last interval */
     size_t sections_ended; /* seen in processes that detached */
+    double steps_ended, barriers_ended; /* likewise */
 
     /* scheduler: what it has */
     struct cosched_cpuset cpus;   /* in effect */

@@ -179,6 +179,7 @@ static int read_jobs(struct replay *r, const json_t *entries,
         /* Absent from older recordings: 0, not known. */
         job->expected_s = json_number_value(json_object_get(e, "expected_s"));
         job->done_s = json_number_value(json_object_get(e, "done_s"));
+        job->weight = json_number_value(json_object_get(e, "weight"));
         if (job_options_parse(&job->options, text(e, "options"), NULL) < 0 ||
             cpulist_parse(text(e, "granted"), &job->granted, NULL) < 0 ||
             cpulist_parse(text(e, "gets"), &got[i].cpus, NULL) < 0)

@@ -76,6 +76,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/decisions.c \
 	%D%/decisions.h \
 	%D%/enforcer.h \
+	%D%/history.c \
+	%D%/history.h \
 	%D%/host.h \
 	%D%/job.c \
 	%D%/job.h \

@@ -4,6 +4,7 @@
 
 #include "node_agent/observer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,7 @@ static void observe_job(const struct observer *o, struct job *job,
                         const struct node_options *options, uint64_t now_ns)
 {
     size_t sections = job->sections_ended;
+    double steps = job->steps_ended, barriers = job->barriers_ended;
 
     for (struct process *p = job->processes; p; p = p->next) {
         struct errtext err;
@@ -119,6 +121,7 @@ static void observe_job(const struct observer *o, struct job *job,
             log_warn("job %u: %s; the process is held by affinity from now on",
                      job->id, err.text);
         sections += p->view->used;
+        process_add_totals(p, &steps, &barriers);
     }
     if (any_good_process(job))
         classify_attached(job, options, now_ns);
@@ -127,20 +130,33 @@ static void observe_job(const struct observer *o, struct job *job,
     /* After a restart the count begins again with the reports. */
     if (sections > job->record.sections)
         job->record.sections = sections;
+    job->record.steps = fmax(job->record.steps, steps);
+    job->record.barriers = fmax(job->record.barriers, barriers);
+    history_check(&job->history, &job->record);
+    job->expected_s = history_expected(&job->history, &job->record);
 }
 
 static void add_to_record(struct observer *o, const struct job_table *jobs,
                           struct job *job, uint64_t elapsed_ns)
 {
-    size_t cores = topology_count_cores(o->topology, &job->cpus);
+    const struct section *section = job->section;
+    struct record_time time = {
+        .ns = elapsed_ns,
+        .cores = topology_count_cores(o->topology, &job->cpus),
+        .reports = job->cooperative && !job->rigid,
+        .parallel = job->kind == SECTION_PARALLEL && !job->rigid,
+        .alone = true,
+        .rho = section && section->profile ? section->fit.rho : NAN,
+    };
 
-    record_add_time(&job->record, elapsed_ns, cores);
-    job->done_s += (double)elapsed_ns * 1e-9 * job->pace;
-    if (job->kind == SECTION_PARALLEL && !job->rigid)
-        job->record.parallel_s += (double)elapsed_ns * 1e-9;
     for (const struct job *other = jobs->first; other; other = other->next)
-        if (other != job && job_live(other))
+        if (other != job && job_live(other)) {
             record_add_partner(&job->record, other->id);
+            time.alone = false;
+        }
+    job->done_s += (double)elapsed_ns * 1e-9 * job->pace;
+    job->record.done_s = job->done_s;
+    record_add_time(&job->record, &time);
 }
 
 static bool make_room(struct observer *o, size_t count)

@@ -168,6 +168,17 @@ static int prepare_policy(struct planner *p, const struct policy *policy,
     return 0;
 }
 
+/* What the controller said; else what the user asked for, which has then not
+ * been held against anything, and does not go above the others'. */
+static double weight_of(const struct job *job)
+{
+    if (job->weight > 0)
+        return job->weight;
+    return job->options.weight > 0 && job->options.weight < 1
+               ? job->options.weight
+               : 1;
+}
+
 /* Who runs in this turn, and the pool with its present owners. */
 static void select_jobs(struct planner *p, struct plan *plan)
 {
@@ -204,7 +215,7 @@ static void select_jobs(struct planner *p, struct plan *plan)
             .facts = &p->facts[p->count].facts,
             .kind = job->kind,
             .profile = job->section ? job->section->profile : NULL,
-            .weight = job->options.weight > 0 ? job->options.weight : 1,
+            .weight = weight_of(job),
             .section = job->section
                            ? job->section->object_id ^ job->section->offset
                            : 0,

@@ -65,6 +65,23 @@ int proc_read(pid_t pid, struct proc_stat *stat)
     return 0;
 }
 
+int proc_program(pid_t pid, char *path, size_t size)
+{
+    char link[64];
+    struct proc_stat stat;
+
+    snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+    ssize_t n = readlink(link, path, size - 1);
+    if (n > 0) {
+        path[n] = '\0';
+        return 0;
+    }
+    if (proc_read(pid, &stat) < 0)
+        return -1;
+    snprintf(path, size, "%s", stat.comm);
+    return 0;
+}
+
 static pid_t entry_number(const struct dirent *entry)
 {
     char *end;

@@ -30,6 +30,10 @@ int proc_read(pid_t pid, struct proc_stat *stat);
  * contain anything, spaces, parentheses and newlines included. */
 int proc_parse(const char *text, struct proc_stat *stat);
 
+/* Path of the program that process PID runs, or, where that may not be known,
+ * the process' name.  0, or -1 with errno. */
+int proc_program(pid_t pid, char *path, size_t size);
+
 /* All processes, in no order, zombies left out.  Returns their number and a
  * malloc'ed array, or -1 with errno. */
 ssize_t proc_scan(struct proc_stat **stats);

@@ -130,6 +130,15 @@ void process_add_work(const struct process *p, bool all, uint64_t object_id,
     }
 }
 
+void process_add_totals(const struct process *p, double *steps,
+                        double *barriers)
+{
+    for (uint32_t i = 0; !p->bad && i < p->view->used; i++) {
+        *steps += (double)p->view->sections[i].entries;
+        *barriers += (double)p->view->sections[i].barriers;
+    }
+}
+
 bool process_acked(const struct process *p)
 {
     return p->bad || !p->view->ready ||

@@ -61,6 +61,11 @@ void process_add_work(const struct process *process, bool all,
                       uint64_t object_id, uint64_t offset,
                       double work[COUNTERS_UNITS]);
 
+/* Add the parallel regions that the process has begun so far, and the barriers
+ * that it has completed. */
+void process_add_totals(const struct process *process, double *steps,
+                        double *barriers);
+
 /* True when nothing is to be waited for: the allotment is in effect, or the
  * process has no runtime that could tell. */
 bool process_acked(const struct process *process);

@@ -4,14 +4,63 @@
 
 #include "node_agent/record.h"
 
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-void record_add_time(struct record *r, uint64_t ns, size_t cores)
+#include "model/station.h"
+
+#define SERIAL_SHARE 0.25       /* parallel in less of its time: serial */
+#define COMPUTE_EFFICIENCY 0.85 /* of all granted cores, at least */
+#define MEMORY_EFFICIENCY 0.6   /* at most */
+#define BEST_SPEED 0.95         /* of the speed on all granted cores */
+#define ULT_BARRIER_S 0.15e-6   /* a barrier, per thread and core more */
+#define ULT_COST 0.02           /* that barriers may take for threads */
+#define ULTS_MOST 20            /* the runtime's own bound */
+#define ALONE_WORK 0.1          /* of all work, at least */
+#define ALONE_MIN_S 1.0
+#define ALONE_WHOLE 0.95        /* of its time: alone all the time */
+
+double record_speed(size_t cores, double rho)
 {
-    r->live_ns += ns;
-    r->core_s += (double)ns * 1e-9 * (double)cores;
-    r->final_cores = cores;
+    if (!(rho > 0) || !cores)
+        return (double)cores;
+    return station_speedup(cores, rho) / (1 + rho);
+}
+
+/* Add the rho of NS in a parallel section, if it is known, to the mean. */
+static void add_profile(struct record *r, double seconds, double rho)
+{
+    double known = r->profiled_share * r->parallel_s;
+
+    if (!isnan(rho)) {
+        r->rho = (r->rho * known + rho * seconds) / (known + seconds);
+        r->profiled = true;
+        known += seconds;
+    }
+    r->parallel_s += seconds;
+    r->profiled_share = known / r->parallel_s;
+}
+
+void record_add_time(struct record *r, const struct record_time *time)
+{
+    double seconds = (double)time->ns * 1e-9;
+
+    r->live_ns += time->ns;
+    r->core_s += seconds * (double)time->cores;
+    r->final_cores = time->cores;
+    if (!time->ns || !time->cores || !time->reports)
+        return;
+    double speed = time->parallel ? record_speed(time->cores, time->rho) : 1;
+    r->work_s += seconds * speed;
+    if (time->alone && (!time->parallel || time->cores == r->granted)) {
+        r->alone_s += seconds;
+        r->alone_work_s += seconds * speed;
+    }
+    if (time->parallel)
+        add_profile(r, seconds, time->rho);
 }
 
 void record_add_partner(struct record *r, uint32_t id)
@@ -23,10 +72,122 @@ void record_add_partner(struct record *r, uint32_t id)
         r->partner[r->partners++] = id;
 }
 
+void record_set_program(struct record *r, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = 0;
+
+    if (r->program[0])
+        return;
+    for (const char *p = slash ? slash + 1 : path;
+         *p && *p != ' ' && n < sizeof(r->program) - 1; p++)
+        r->program[n++] = isalnum((unsigned char)*p) || strchr("._+-", *p)
+                              ? *p : '_';
+    r->program[n] = '\0';
+}
+
+/* ---- what sort of program it is ------------------------------------------- */
+
+static double live_s(const struct record *r)
+{
+    return (double)r->live_ns * 1e-9;
+}
+
+const char *record_class(const struct record *r)
+{
+    if (!r->attached || !r->live_ns)
+        return NULL;
+    if (r->parallel_s < SERIAL_SHARE * live_s(r))
+        return "serial";
+    if (!r->profiled || r->granted < 2)
+        return NULL;
+    double efficiency =
+        station_speedup(r->granted, r->rho) / (double)r->granted;
+    return efficiency >= COMPUTE_EFFICIENCY  ? "compute"
+           : efficiency <= MEMORY_EFFICIENCY ? "memory"
+                                             : "mixed";
+}
+
+size_t record_best_cores(const struct record *r)
+{
+    size_t n = 1;
+
+    if (!r->profiled || !r->granted)
+        return 0;
+    double most = record_speed(r->granted, r->rho);
+    while (n < r->granted && record_speed(n, r->rho) < BEST_SPEED * most)
+        n++;
+    return n;
+}
+
+size_t record_ults(const struct record *r)
+{
+    if (!(r->barriers >= 100) || !(r->parallel_s > 0))
+        return 0;
+    double interval_s = r->parallel_s / r->barriers;
+    double most = ULT_COST * interval_s / ULT_BARRIER_S;
+    return most >= ULTS_MOST ? 0 : most < 1 ? 1 : (size_t)most;
+}
+
+double record_alone_s(const struct record *r)
+{
+    if (!(r->alone_work_s > 0))
+        return NAN;
+    if (r->alone_s >= ALONE_WHOLE * live_s(r))
+        return live_s(r);
+    if (r->alone_s < ALONE_MIN_S || r->alone_work_s < ALONE_WORK * r->work_s)
+        return NAN;
+    return r->work_s * r->alone_s / r->alone_work_s;
+}
+
+/* ---- the line ----------------------------------------------------------- */
+
+/* Append to TEXT; what does not fit as a whole is left out. */
+__attribute__((format(printf, 2, 3))) static void
+add(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list ap;
+
+    va_start(ap, format);
+    int n = vsnprintf(text + used, RECORD_TEXT_MAX - used, format, ap);
+    va_end(ap);
+    if (n < 0 || (size_t)n >= RECORD_TEXT_MAX - used)
+        text[used] = '\0';
+}
+
+static void add_character(const struct record *r, char *text)
+{
+    const char *class = record_class(r);
+    double alone_s = record_alone_s(r);
+
+    if (r->granted)
+        add(text, " granted=%zu moves=%llu", r->granted,
+            (unsigned long long)r->moves);
+    if (r->program[0])
+        add(text, " program=%s", r->program);
+    if (class)
+        add(text, " class=%s", class);
+    if (r->profiled)
+        add(text, " rho=%.3g best_cores=%zu profiled=%.2f", r->rho,
+            record_best_cores(r), r->profiled_share);
+    if (r->work_s > 0)
+        add(text, " work_s=%.2f", r->work_s);
+    if (r->done_s > 0)
+        add(text, " done_s=%.2f", r->done_s);
+    if (r->steps > 0)
+        add(text, " steps=%.0f", r->steps);
+    if (record_ults(r))
+        add(text, " ults=%zu", record_ults(r));
+    if (!isnan(alone_s))
+        add(text, " alone_s=%.2f alone_share=%.2f", alone_s,
+            fmin(1, r->alone_s / live_s(r)));
+}
+
 void record_format(const struct record *r, const char *state,
                    char text[RECORD_TEXT_MAX])
 {
-    double live_s = (double)r->live_ns * 1e-9;
+    double live = live_s(r);
     char partners[RECORD_PARTNERS * 11 + 2] = "";
     size_t used = 0;
 
@@ -37,12 +198,11 @@ void record_format(const struct record *r, const char *state,
              "cosched/1 state=%s policy=%s mean_cores=%.2f final_cores=%zu "
              "sections=%zu parallel_s=%.2f core_s=%.2f partners=%s "
              "decisions=%llu attached=%d",
-             state, r->policy, live_s > 0 ? r->core_s / live_s : 0.0,
+             state, r->policy, live > 0 ? r->core_s / live : 0.0,
              r->final_cores, r->sections, r->parallel_s, r->core_s,
              r->partners ? partners : "-", (unsigned long long)r->decisions,
              r->attached);
-    size_t length = strlen(text);
     if (r->energy_j > 0)
-        snprintf(text + length, RECORD_TEXT_MAX - length, " energy_j=%.1f",
-                 r->energy_j);
+        add(text, " energy_j=%.1f", r->energy_j);
+    add_character(r, text);
 }

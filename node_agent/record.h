@@ -5,12 +5,30 @@
 #ifndef COSCHED_RECORD_H
 #define COSCHED_RECORD_H
 
+/* Concept
+ *
+ * One line of at most 1000 bytes per job, docs/record.md: what it had, what it
+ * did, and what sort of program it is.  Later runs of the same program profit
+ * from the latter (coschedhistory(8), node_agent/history.h), so it must mean the
+ * same on each node:
+ *
+ *   work    core-seconds of computing, as the model counts it: a core that waits
+ *           for memory half of the time does half a core-second per second
+ *   steps   parallel regions begun: what a program does however many cores it
+ *           has, and the better measure of how far it has got
+ *   class   how well it would use all cores of the node (the kinds of programs
+ *           of NuPoCo, table 1, told by numbers): see record_class()
+ *
+ * Where nothing was measured the entry is left out.
+ */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORD_TEXT_MAX 1001 /* with its terminating zero */
-#define RECORD_PARTNERS 32   /* named in the record */
+#define RECORD_TEXT_MAX 1001   /* with its terminating zero */
+#define RECORD_PARTNERS 32     /* named in the record */
+#define RECORD_PROGRAM_MAX 48  /* name of a program with its zero */
 
 struct record {
     char policy[32];
@@ -25,15 +43,66 @@ struct record {
                              measured */
     uint32_t partner[RECORD_PARTNERS]; /* jobs it shared the node with */
     size_t partners;
+    uint64_t moves;       /* cores that came or went by those decisions */
+    char program[RECORD_PROGRAM_MAX]; /* first that attached; "": none */
+    size_t granted;       /* cores that Slurm gave it */
+    double work_s;        /* computing, in core-seconds */
+    double done_s;        /* time alone for what it has done, by prediction */
+    double steps;         /* parallel regions begun */
+    double barriers;      /* completed */
+    double alone_s;       /* with all granted cores and no other live job, */
+    double alone_work_s;  /* and the computing done then */
+    bool profiled;        /* the next two are known */
+    double rho;           /* effective, mean over its parallel time */
+    double profiled_share; /* part of that time of which it is known */
 };
 
-/* The job had CORES cores for NS more. */
-void record_add_time(struct record *record, uint64_t ns, size_t cores);
+/* What a job did for a while. */
+struct record_time {
+    uint64_t ns;
+    size_t cores;    /* that it had */
+    bool reports;    /* it is known what it does; else only cores count */
+    bool parallel;   /* else it computed on one core */
+    bool alone;      /* nobody else was live */
+    double rho;      /* of the present section; NAN: not known */
+};
+
+/* Account for TIME. */
+void record_add_time(struct record *record, const struct record_time *time);
 
 /* The job shared the node with job ID. */
 void record_add_partner(struct record *record, uint32_t id);
 
-/* One line as in docs/architecture.md, STATE "running" or "final". */
+/* Its program is the file at PATH: the last component counts.  The first that
+ * is told stays.  Bytes other than letters, digits and "._+-" become "_". */
+void record_set_program(struct record *record, const char *path);
+
+/* Cores' worth of computing of CORES cores at effective RHO (NAN: as 0), all of
+ * which suffer from nobody else: throughput of the station of thesis 3.2. */
+double record_speed(size_t cores, double rho);
+
+/* "compute", "mixed", "memory", "serial", or NULL when nothing is known.  A
+ * program that is parallel in less than a quarter of its time is serial.  Else
+ * the efficiency of all granted cores at its rho decides: at least 0.85 is
+ * compute, at most 0.6 memory. */
+const char *record_class(const struct record *record);
+
+/* Fewest cores on which it has 95 % of the speed that it has on all granted
+ * ones; 0 when nothing is known. */
+size_t record_best_cores(const struct record *record);
+
+/* Threads per core that a run of it should have when barriers are so frequent
+ * that more would cost more than 2 % of its time; 0: as many as the runtime
+ * chooses.  (A thread more per core adds 0.15 us to a barrier: make
+ * bench-runtime.) */
+size_t record_ults(const struct record *record);
+
+/* Its time had it been alone on all granted cores, in seconds, from its speed
+ * while it was; NAN when that was less than a tenth of its work or less than a
+ * second.  (done_s is the same by prediction, without having been alone.) */
+double record_alone_s(const struct record *record);
+
+/* One line as in docs/record.md, STATE "running" or "final". */
 void record_format(const struct record *record, const char *state,
                    char text[RECORD_TEXT_MAX]);
 

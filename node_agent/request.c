@@ -2,6 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What each request of the socket does. */
 
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "node_agent/clock.h"
 #include "node_agent/journal.h"
 #include "node_agent/log.h"
+#include "node_agent/proc.h"
 #include "node_agent/process.h"
 #include "node_agent/status.h"
 #include "protocol/cpulist.h"
@@ -29,10 +31,13 @@ static void reset_run(struct agent *a, struct job *job, uint32_t restarts)
     section_list_clear(&job->sections);
     memset(&job->record, 0, sizeof(job->record));
     job->sections_ended = 0;
+    job->steps_ended = job->barriers_ended = 0;
     job->restarts = restarts;
     job->cooperative = false;
     job->held = false;
     job->interim_sent = false;
+    job->history.dropped = NULL;
+    job->done_s = 0;
     job->announced_wall_ns = clock_wall_ns();
 }
 
@@ -98,6 +103,7 @@ static int announce(struct agent *a, const struct message_request *request,
     job->memory_mb = request->memory_mb;
     memcpy(job->name, request->name, sizeof(job->name));
     regrant(a, job, &granted);
+    job->record.granted = topology_count_cores(a->topology, &granted);
     agent_save(a);
     reply->body = json_pack(
         "{s:s}", "cpus", cpulist_format(&job->granted, cpus, sizeof(cpus)));
@@ -143,7 +149,7 @@ static int attach(struct agent *a, struct connection *connection,
                   struct errtext *err)
 {
     struct job *job = job_find(&a->jobs, request->job);
-    char why[64];
+    char why[64], program[PATH_MAX];
 
     if (!job)
         return no_such_job(request->job, err);
@@ -172,6 +178,8 @@ static int attach(struct agent *a, struct connection *connection,
     server_own(connection, process);
     job->cooperative = true;
     job->record.attached = true;
+    if (proc_program(peer->pid, program, sizeof(program)) == 0)
+        record_set_program(&job->record, program);
     /* The page may stay without CPUs until others have left them; the lease
      * has to run all the same. */
     allotment_beat(process->allotment, clock_ns());

@@ -281,6 +281,9 @@ static uint64_t signature_of(const struct scheduler *s, struct job **jobs,
         hash(&h, &j->kind, sizeof(j->kind));
         hash(&h, &j->granted, sizeof(j->granted));
         hash(&h, &j->options, sizeof(j->options));
+        hash(&h, &j->weight, sizeof(j->weight));
+        hash(&h, &j->history.known, sizeof(j->history.known));
+        hash(&h, &j->history.dropped, sizeof(j->history.dropped));
         hash(&h, &section, sizeof(section));
         if (section) {
             bool may = section_may_probe(section, &budget);
@@ -324,6 +327,18 @@ static bool differs(struct job **jobs, const struct plan *plan, size_t count)
     return false;
 }
 
+/* Cores that JOB gains and loses by SHARE. */
+static size_t count_moves(const struct scheduler *s, const struct job *job,
+                          const struct plan_share *share)
+{
+    struct cosched_cpuset both = job->cpus;
+
+    cpuset_and(&both, &share->cpus);
+    return topology_count_cores(s->p.topology, &job->cpus) +
+           topology_count_cores(s->p.topology, &share->cpus) -
+           2 * topology_count_cores(s->p.topology, &both);
+}
+
 static void write_down(struct scheduler *s, struct job **jobs,
                        const struct plan *plan, size_t count, const char *why)
 {
@@ -347,8 +362,10 @@ static void write_down(struct scheduler *s, struct job **jobs,
                 "job %u gets %zu cores for %llu ms to be measured; ",
                 jobs[i]->id, share->profile_dop,
                 (unsigned long long)(section_probe_ns(&budget) / NS_PER_MS));
-        if (!cpuset_equal(&jobs[i]->cpus, &share->cpus))
+        if (!cpuset_equal(&jobs[i]->cpus, &share->cpus)) {
             jobs[i]->record.decisions++;
+            jobs[i]->record.moves += count_moves(s, jobs[i], share);
+        }
         snprintf(jobs[i]->record.policy, sizeof(jobs[i]->record.policy), "%s",
                  plan->policy->name);
     }

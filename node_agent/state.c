@@ -74,14 +74,20 @@ static json_t *record_json(const struct record *r)
     for (size_t i = 0; i < r->partners; i++)
         json_array_append_new(partners,
                               json_integer((json_int_t)r->partner[i]));
-    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:b, s:o}",
+    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:b, s:o, s:I, "
+                     "s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:f, s:f}",
                      "policy", r->policy, "live_ns", (json_int_t)r->live_ns,
                      "core_s", r->core_s, "parallel_s", r->parallel_s,
                      "energy_j", r->energy_j, "final_cores",
                      (json_int_t)r->final_cores, "sections",
                      (json_int_t)r->sections, "decisions",
                      (json_int_t)r->decisions, "attached", (int)r->attached,
-                     "partners", partners);
+                     "partners", partners, "moves", (json_int_t)r->moves,
+                     "program", r->program, "granted", (json_int_t)r->granted,
+                     "work_s", r->work_s, "done_s", r->done_s, "steps", r->steps, "barriers",
+                     r->barriers, "alone_s", r->alone_s, "alone_work_s",
+                     r->alone_work_s, "profiled", (int)r->profiled, "rho",
+                     r->rho, "profiled_share", r->profiled_share);
 }
 
 static json_t *job_json(const struct job *job)
@@ -89,7 +95,8 @@ static json_t *job_json(const struct job *job)
     char granted[4096];
 
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, s:o, s:o}",
+        "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, s:o, s:o, "
+        "s:s, s:f}",
         "job", (json_int_t)job->id, "uid", (json_int_t)job->uid, "restarts",
         (json_int_t)job->restarts, "memory_mb", (json_int_t)job->memory_mb,
         "name", job->name, "options", job->options_text, "granted",
@@ -97,7 +104,8 @@ static json_t *job_json(const struct job *job)
         "announced_ns", (json_int_t)job->announced_wall_ns, "ended_ns",
         (json_int_t)job->ended_wall_ns, "cooperative", (int)job->cooperative,
         "interim_sent", (int)job->interim_sent, "tasks", tasks_json(job),
-        "record", record_json(&job->record));
+        "record", record_json(&job->record), "history", job->history_text,
+        "weight", job->weight);
 }
 
 static json_t *state_json(const struct job_table *jobs,
@@ -168,22 +176,33 @@ static int read_tasks(struct job *job, json_t *array)
 
 static int read_record(struct record *r, json_t *object)
 {
-    const char *policy;
-    json_int_t live_ns, final_cores, sections, decisions;
+    const char *policy, *program = "";
+    json_int_t live_ns, final_cores, sections, decisions, moves = 0;
+    json_int_t granted = 0;
     json_t *partners, *entry;
-    int attached;
+    int attached, profiled = 0;
     size_t i;
 
-    /* Agents before the one that counts energy wrote none. */
+    /* Earlier agents wrote less. */
     if (json_unpack(object,
-                    "{s:s, s:I, s:F, s:F, s?F, s:I, s:I, s:I, s:b, s:o !}",
+                    "{s:s, s:I, s:F, s:F, s?F, s:I, s:I, s:I, s:b, s:o, s?I, "
+                    "s?s, s?I, s?F, s?F, s?F, s?F, s?F, s?F, s?b, s?F, s?F !}",
                     "policy", &policy, "live_ns", &live_ns, "core_s",
                     &r->core_s, "parallel_s", &r->parallel_s, "energy_j",
                     &r->energy_j, "final_cores", &final_cores, "sections",
                     &sections, "decisions", &decisions, "attached", &attached,
-                    "partners", &partners) < 0 ||
+                    "partners", &partners, "moves", &moves, "program",
+                    &program, "granted", &granted, "work_s", &r->work_s,
+                    "done_s", &r->done_s, "steps", &r->steps, "barriers", &r->barriers, "alone_s",
+                    &r->alone_s, "alone_work_s", &r->alone_work_s, "profiled",
+                    &profiled, "rho", &r->rho, "profiled_share",
+                    &r->profiled_share) < 0 ||
         !json_is_array(partners))
         return -1;
+    record_set_program(r, program);
+    r->moves = (uint64_t)moves;
+    r->granted = (size_t)granted;
+    r->profiled = profiled;
     snprintf(r->policy, sizeof(r->policy), "%s", policy);
     r->live_ns = (uint64_t)live_ns;
     r->final_cores = (size_t)final_cores;
@@ -198,18 +217,21 @@ static int read_record(struct record *r, json_t *object)
 static int read_job(struct job_table *jobs, json_t *object)
 {
     json_int_t id, uid, restarts, memory_mb, announced, ended;
-    const char *name, *options, *granted;
+    const char *name, *options, *granted, *history = "";
     int cooperative, interim_sent;
+    double weight = 0;
     json_t *tasks, *record;
 
     if (json_unpack(object,
                     "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, "
-                    "s:o, s:o !}",
+                    "s:o, s:o, s?s, s?F !}",
                     "job", &id, "uid", &uid, "restarts", &restarts, "memory_mb",
                     &memory_mb, "name", &name, "options", &options, "granted",
                     &granted, "announced_ns", &announced, "ended_ns", &ended,
                     "cooperative", &cooperative, "interim_sent", &interim_sent,
-                    "tasks", &tasks, "record", &record) < 0 ||
+                    "tasks", &tasks, "record", &record, "history", &history,
+                    "weight", &weight) < 0 ||
+        !(weight >= 0) ||
         id <= 0 || id > UINT32_MAX || uid < 0 || uid > UINT32_MAX ||
         job_find(jobs, (uint32_t)id))
         return -1;
@@ -225,11 +247,16 @@ static int read_job(struct job_table *jobs, json_t *object)
     job->interim_sent = interim_sent;
     snprintf(job->name, sizeof(job->name), "%s", name);
     snprintf(job->options_text, sizeof(job->options_text), "%s", options);
+    snprintf(job->history_text, sizeof(job->history_text), "%s", history);
+    if (*history)
+        history_parse(&job->history, job->history_text, NULL);
+    job->weight = weight;
     if (job_options_parse(&job->options, options, NULL) < 0 ||
         cpulist_parse(granted, &job->granted, NULL) < 0)
         return -1;
     if (read_record(&job->record, record) < 0)
         return -1;
+    job->done_s = job->record.done_s;
     return read_tasks(job, tasks);
 }
 

@@ -114,6 +114,45 @@ static void test_profiling(void **state)
     assert_int_equal(cores(f, 0), 4);
 }
 
+static void test_weights(void **state)
+{
+    struct fixture *f = *state;
+
+    f->input.policy = "equal";
+    make(f);
+    assert_int_equal(cores(f, 0), 4);
+    f->jobs[0]->options.weight = 3; /* the controller has not said so */
+    make(f);
+    assert_int_equal(cores(f, 0), 4);
+    f->jobs[0]->weight = 3;
+    make(f);
+    assert_int_equal(cores(f, 0), 6);
+    assert_int_equal(cores(f, 1), 2);
+}
+
+/* The more work a job has left, the more cores (DESIGN's golden numbers, here on
+ * 8 cores). */
+static void test_remaining_work(void **state)
+{
+    static const double rho[] = {0, 0.5};
+    struct fixture *f = *state;
+
+    f->input.policy = "corun";
+    for (size_t i = 0; i < 2; i++) {
+        struct section *s = section_find(&f->jobs[i]->sections, 1, 1);
+        s->state = SECTION_KNOWN;
+        s->profile = workload_new_rho(1, rho[i], MACHINE_DEFAULT_SERVICE_US);
+        f->jobs[i]->section = s;
+    }
+    f->jobs[0]->expected_s = f->jobs[1]->expected_s = 100;
+    make(f);
+    int few = cores(f, 0);
+    f->jobs[0]->expected_s = 400;
+    make(f);
+    assert_true(cores(f, 0) > few);
+    assert_true(cores(f, 1) >= 1);
+}
+
 static void test_one_is_profiled_at_a_time(void **state)
 {
     struct fixture *f = *state;
@@ -528,7 +567,8 @@ int main(void)
         T(test_modes),             T(test_batch_grants),
         T(test_policy_options),    T(test_check_options),
         T(test_no_profiling),      T(test_facts),
-        T(test_allocates_nothing),
+        T(test_allocates_nothing), T(test_weights),
+        T(test_remaining_work),
         cmocka_unit_test_setup_teardown(test_adaptive, setup_two_caches,
                                         teardown),
     };

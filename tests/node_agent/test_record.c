@@ -4,8 +4,12 @@
 
 #include "tests/node_agent/unit.h"
 
+#include <math.h>
+
 #include "node_agent/decisions.h"
 #include "node_agent/record.h"
+
+#define S UINT64_C(1000000000)
 
 static void test_format(void **state)
 {
@@ -17,8 +21,9 @@ static void test_format(void **state)
     char text[RECORD_TEXT_MAX];
 
     (void)state;
-    record_add_time(&r, 10 * UINT64_C(1000000000), 1);
-    record_add_time(&r, 5 * UINT64_C(1000000000), 2);
+    /* Not ours to know what it does. */
+    record_add_time(&r, &(struct record_time){.ns = 10 * S, .cores = 1});
+    record_add_time(&r, &(struct record_time){.ns = 5 * S, .cores = 2});
     record_add_partner(&r, 17);
     record_add_partner(&r, 18);
     record_add_partner(&r, 17);
@@ -44,10 +49,143 @@ static void test_limits(void **state)
     for (uint32_t i = 0; i < 100; i++)
         record_add_partner(&r, UINT32_MAX - i);
     r.core_s = r.parallel_s = r.energy_j = 1e12;
+    r.attached = r.profiled = true;
+    r.granted = 1024;
+    r.rho = 0.123456789;
+    r.barriers = 1e19;
+    r.work_s = r.steps = r.alone_s = r.alone_work_s = 1e12;
+    r.moves = r.decisions = UINT64_MAX;
+    r.live_ns = 1;
+    memset(r.program, 'x', sizeof(r.program) - 1);
+    memset(r.policy, 'x', sizeof(r.policy) - 1);
     record_format(&r, "final", text);
     assert_true(strlen(text) < 1000);
-    assert_non_null(strstr(text, "attached=0"));
+    assert_non_null(strstr(text, " ults=1 alone_s="));
     assert_null(strpbrk(text, "\n|"));
+}
+
+/* A job that reports, on 16 cores: SERIAL s, then PARALLEL s at RHO. */
+static struct record job(uint64_t serial, uint64_t parallel, double rho)
+{
+    struct record r = {.policy = "nupoco", .granted = 16, .attached = true};
+    struct record_time time = {.ns = serial * S, .cores = 1, .reports = true,
+                               .rho = NAN};
+
+    record_add_time(&r, &time);
+    time = (struct record_time){.ns = parallel * S, .cores = 8,
+                                .reports = true, .parallel = true, .rho = rho};
+    record_add_time(&r, &time);
+    return r;
+}
+
+static void test_class(void **state)
+{
+    static const struct {
+        uint64_t serial, parallel;
+        double rho;
+        const char *class;
+        size_t best;
+    } cases[] = {
+        {0, 10, 0, "compute", 16},
+        {2, 10, 0.001, "compute", 16},
+        {0, 10, 0.08, "mixed", 15},
+        {0, 10, 0.5, "memory", 5}, /* speedups: DESIGN's golden numbers */
+        {40, 10, 0.5, "serial", 5},
+        {40, 10, NAN, "serial", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct record r =
+            job(cases[i].serial, cases[i].parallel, cases[i].rho);
+        print_message("case %zu\n", i);
+        assert_string_equal(record_class(&r), cases[i].class);
+        assert_int_equal(record_best_cores(&r), cases[i].best);
+    }
+    struct record r = job(0, 10, NAN); /* never profiled */
+    assert_null(record_class(&r));
+    r = job(0, 10, 0.5);
+    r.attached = false;
+    assert_null(record_class(&r));
+}
+
+static void test_work(void **state)
+{
+    struct record r = job(2, 10, 0.5);
+    char text[RECORD_TEXT_MAX];
+
+    (void)state;
+    assert_true(fabs(record_speed(1, 0.5) - 1 / 1.5) < 1e-9);
+    assert_true(fabs(record_speed(3, 0) - 3) < 1e-9);
+    assert_true(fabs(r.work_s - (2 + 10 * record_speed(8, 0.5))) < 1e-9);
+    assert_true(fabs(r.parallel_s - 10) < 1e-9);
+    /* Another ten seconds nobody knows of. */
+    struct record_time time = {.ns = 10 * S, .cores = 4, .reports = true,
+                               .parallel = true, .rho = NAN};
+    record_add_time(&r, &time);
+    assert_true(fabs(r.rho - 0.5) < 1e-9);
+    assert_true(fabs(r.profiled_share - 0.5) < 1e-9);
+    time.rho = 0.2; /* and ten of less demand */
+    record_add_time(&r, &time);
+    assert_true(fabs(r.rho - 0.35) < 1e-9);
+    r.steps = 1000;
+    record_set_program(&r, "/home/x/bin/my prog");
+    record_set_program(&r, "/other");
+    record_format(&r, "final", text);
+    assert_non_null(strstr(text, " granted=16 moves=0 program=my class=mem"));
+    assert_non_null(strstr(text, " rho=0.35 best_cores="));
+    assert_non_null(strstr(text, " steps=1000"));
+    assert_null(strstr(text, "alone_s"));
+    assert_null(strstr(text, "ults"));
+}
+
+static void test_alone(void **state)
+{
+    struct record r = job(0, 90, 0);
+    struct record_time time = {.ns = 2 * S, .cores = 16, .reports = true,
+                               .parallel = true, .alone = true, .rho = 0};
+
+    (void)state;
+    record_add_time(&r, &time);
+    assert_true(isnan(record_alone_s(&r))); /* too little of its work */
+    time.ns = 8 * S;
+    record_add_time(&r, &time);
+    /* 90 s on 8 cores and 10 on 16: 55 s on 16. */
+    assert_true(fabs(record_alone_s(&r) - 55) < 1e-9);
+    time.cores = 15; /* a part of the node is no time alone */
+    record_add_time(&r, &time);
+    assert_true(fabs(r.alone_s - 10) < 1e-9);
+    r = (struct record){.granted = 16, .attached = true};
+    time.cores = 16;
+    record_add_time(&r, &time);
+    assert_true(fabs(record_alone_s(&r) - 8) < 1e-9);
+}
+
+static void test_ults(void **state)
+{
+    struct record r = job(0, 10, 0);
+
+    (void)state;
+    assert_int_equal(record_ults(&r), 0);
+    r.barriers = 99; /* too few to tell */
+    assert_int_equal(record_ults(&r), 0);
+    r.barriers = 10 / 1e-3; /* each millisecond: no harm */
+    assert_int_equal(record_ults(&r), 0);
+    r.barriers = 10 / 60e-6;
+    assert_int_equal(record_ults(&r), 8);
+    r.barriers = 10 / 1e-6;
+    assert_int_equal(record_ults(&r), 1);
+}
+
+static void test_program(void **state)
+{
+    struct record r = {0}, s = {0};
+
+    (void)state;
+    record_set_program(&r, "/a/b\n|\"c=d.x86_64-2+");
+    assert_string_equal(r.program, "b___c_d.x86_64-2+");
+    record_set_program(&s, "/opt/ep (deleted)");
+    assert_string_equal(s.program, "ep");
 }
 
 static void test_decisions(void **state)
@@ -78,6 +216,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_format),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_class),
+        cmocka_unit_test(test_work),
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_ults),
+        cmocka_unit_test(test_program),
         cmocka_unit_test(test_decisions),
     };
 

@@ -63,6 +63,14 @@ static struct job *sample_job(struct fixture *f)
     job->record.core_s = 12.5;
     job->record.energy_j = 250.25;
     job->record.decisions = 7;
+    job->record.moves = 9;
+    job->record.granted = 16;
+    job->record.rho = 0.25;
+    job->record.profiled = true;
+    job->record.steps = 500;
+    record_set_program(&job->record, "/x/ep");
+    strcpy(job->history_text, "cosched-job/1 runs=5 done_s=100");
+    job->weight = 2.5;
     record_add_partner(&job->record, 18);
     return job;
 }
@@ -95,6 +103,14 @@ static void test_round_trip(void **state)
     assert_true(job->record.energy_j == 250.25);
     assert_int_equal(job->record.decisions, 7);
     assert_int_equal(job->record.partner[0], 18);
+    assert_int_equal(job->record.moves, 9);
+    assert_int_equal(job->record.granted, 16);
+    assert_true(job->record.rho == 0.25);
+    assert_true(job->record.profiled);
+    assert_true(job->record.steps == 500);
+    assert_string_equal(job->record.program, "ep");
+    assert_int_equal(job->history.runs, 5);
+    assert_true(job->weight == 2.5);
     assert_non_null(job->tasks);
     assert_int_equal(job->tasks->pid, getpid());
     assert_int_equal(job->tasks->step, 3);
