@@ -129,12 +129,13 @@ static void test_work(void **state)
     record_add_time(&r, &time);
     assert_true(fabs(r.rho - 0.35) < 1e-9);
     r.steps = 1000;
+    r.done_s = 9.5;
     record_set_program(&r, "/home/x/bin/my prog");
     record_set_program(&r, "/other");
     record_format(&r, "final", text);
     assert_non_null(strstr(text, " granted=16 moves=0 program=my class=mem"));
     assert_non_null(strstr(text, " rho=0.35 best_cores="));
-    assert_non_null(strstr(text, " steps=1000"));
+    assert_non_null(strstr(text, " done_s=9.50 steps=1000"));
     assert_null(strstr(text, "alone_s"));
     assert_null(strstr(text, "ults"));
 }
