@@ -15,6 +15,7 @@ endif
 TESTS += %D%/test_report.py scripts/check-manpages
 
 EXTRA_DIST += tests/support/coschedcluster.py $(cluster_tests) \
+	%D%/ends.py \
 	%D%/test_report.py scripts/check-manpages
 
 # Some minutes.

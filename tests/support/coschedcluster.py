@@ -52,6 +52,9 @@ def programs(name):
 class Cluster:
     """Started on entry, stopped and removed on exit, also after a failure."""
 
+    def __init__(self, nodes=1):
+        self.nodes = nodes
+
     def __enter__(self):
         # Short: paths of Unix sockets are.
         self.directory = tempfile.mkdtemp(prefix="cs.", dir="/tmp")
@@ -60,7 +63,8 @@ class Cluster:
         self.env = {**os.environ, "COSCHED_JOBS_DIR": f"{BUILD}/jobs"}
         self.env.pop("COSCHED_SOCKET", None)
         try:
-            self.call(SCRIPT, "start", self.root, "--build", BUILD)
+            self.call(SCRIPT, "start", self.root, "--build", BUILD, "--nodes",
+                      str(self.nodes))
         except Exception:
             self.__exit__(True)
             raise
@@ -127,14 +131,16 @@ class Cluster:
         except FileNotFoundError:
             return ""
 
-    def log(self):
-        with open(f"{self.root}/log/coschedd-n1.log", encoding="utf-8",
+    def log(self, node="n1"):
+        with open(f"{self.root}/log/coschedd-{node}.log", encoding="utf-8",
                   errors="replace") as log:
             return log.read()
 
-    def status(self):
-        """{job: its entry in the agent's status}."""
-        reply = json.loads(self.call("coschedctl", "status", "--json"))
+    def status(self, node="n1"):
+        """{job: its entry in the status of the node's agent}."""
+        reply = json.loads(self.call(
+            "coschedctl", "--socket", f"{self.root}/run/coschedd-{node}.sock",
+            "status", "--json"))
         return {job["job"]: job for job in reply["jobs"]}
 
     def attached(self, job):
