@@ -151,7 +151,7 @@ json_t *status_config(const struct agent *a)
 {
     const struct node_options *o = &a->options;
 
-    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
                      "policy", o->policy, "policy_options", o->policy_options,
                      "probe_percent", o->probe_percent,
                      "epoch_ns", (json_int_t)o->epoch_ns, "profile_ns",
@@ -160,7 +160,8 @@ json_t *status_config(const struct agent *a)
                      (json_int_t)o->attach_ns, "slice_ns",
                      (json_int_t)o->slice_ns, "lease_ns",
                      (json_int_t)o->lease_ns, "forget_ns",
-                     (json_int_t)o->forget_ns);
+                     (json_int_t)o->forget_ns, "enforcement",
+                     options_enforcements[o->enforcement]);
 }
 
 json_t *status_ping(const struct agent *a)

@@ -21,6 +21,8 @@ const char *const options_policies[] = {
     "scalability", "amdahl", "best-simple", "corun", "moca",
     NULL};
 
+const char *const options_enforcements[] = {"affinity", "cpuset", "auto", NULL};
+
 enum option_type {
     OPTION_POLICY,   /* char[OPTIONS_POLICY_MAX] */
     OPTION_NAMED,    /* char[OPTIONS_TEXT_MAX], NAME:VALUE;... */
@@ -28,6 +30,7 @@ enum option_type {
     OPTION_NUMBER,   /* double, low..high tenths */
     OPTION_SWITCH,   /* int, 1: yes, -1: no */
     OPTION_DURATION, /* uint64_t ns, low..high */
+    OPTION_ENFORCEMENT, /* int, enum enforcement */
 };
 
 struct option {
@@ -78,6 +81,8 @@ static const struct option node_table[] = {
          "jobs take the agent for dead after this silence"),
     NODE("forget", forget_ns, OPTION_DURATION, 100 * MS, 24 * 3600 * SECOND,
          "1h", "a job is over when it was dead so long without an epilog"),
+    NODE("enforcement", enforcement, OPTION_ENFORCEMENT, 0, 0, "affinity",
+         "what holds others: affinity, cpuset (cgroup) or auto"),
     {0},
 };
 
@@ -258,6 +263,19 @@ static int set_duration(uint64_t *field, const struct option *option,
     return 0;
 }
 
+static int set_enforcement(int *field, const struct option *option,
+                           const char *prefix, const char *value,
+                           struct errtext *err)
+{
+    for (int i = 0; options_enforcements[i]; i++)
+        if (!strcmp(options_enforcements[i], value)) {
+            *field = i;
+            return 0;
+        }
+    return errtext_set(err, EINVAL, "%s%s=%.60s: none of affinity, cpuset, auto",
+                       prefix, option->key, value);
+}
+
 /* Set OPTION in the structure at BASE to VALUE as typed after PREFIX. */
 static int set(void *base, const struct option *option, const char *prefix,
                const char *value, struct errtext *err)
@@ -277,6 +295,8 @@ static int set(void *base, const struct option *option, const char *prefix,
         return set_switch(field, option, prefix, value, err);
     case OPTION_DURATION:
         return set_duration(field, option, prefix, value, err);
+    case OPTION_ENFORCEMENT:
+        return set_enforcement(field, option, prefix, value, err);
     }
     return errtext_set(err, EINVAL, "%s: bad table", option->key);
 }

@@ -32,6 +32,14 @@
 #define OPTIONS_POLICY_MAX 32
 #define OPTIONS_TEXT_MAX 128
 
+/* How processes that do not cooperate are held to their share. */
+enum enforcement {
+    ENFORCEMENT_AFFINITY, /* sched_setaffinity on all threads */
+    ENFORCEMENT_CPUSET,   /* cpuset cgroup; affinity, with a warning, where
+                             there is none */
+    ENFORCEMENT_AUTO,     /* cpuset cgroup where Slurm has made one */
+};
+
 /* What a user may ask for.  "Unset" differs from any value. */
 struct job_options {
     char policy[OPTIONS_POLICY_MAX]; /* "": the node's policy */
@@ -59,6 +67,7 @@ struct node_options {
     uint64_t slice_ns;       /* cosched_slice, 2s: turn when jobs > cores */
     uint64_t lease_ns;       /* cosched_lease, 1s: agent counted as dead */
     uint64_t forget_ns;      /* cosched_forget, 1h: an epilog counted as lost */
+    int enforcement;         /* cosched_enforcement, affinity */
 };
 
 /* Set *OPTIONS to the defaults. */
@@ -87,6 +96,9 @@ void node_options_help(FILE *out);
 /* Names of the policies, terminated by NULL.  model/policy.h has the
  * descriptors; a test holds both lists equal. */
 extern const char *const options_policies[];
+
+/* Names of enum enforcement by value, terminated by NULL. */
+extern const char *const options_enforcements[];
 
 /* Parse a duration: digits, optional fraction, unit ns, us, ms, s, m or h
  * (required unless zero).  Returns 0, or -1 with errno EINVAL or ERANGE. */

@@ -203,6 +203,8 @@ static void test_node_bad(void **state)
         {"cosched_slice=99ms", "cosched_slice=99ms", "100ms"},
         {"cosched_lease=1ms", "cosched_lease=1ms", "200ms"},
         {"cosched_forget=25h", "cosched_forget=25h", "100ms to 86400000ms"},
+        {"cosched_enforcement=", "cosched_enforcement=", "affinity, cpuset"},
+        {"cosched_enforcement=cpu", "cosched_enforcement=cpu", "cpuset, auto"},
         {"bf_interval=30,cosched_epoch=1x", "cosched_epoch=1x", "ms"},
         /* The good one before the bad one has no effect either. */
         {"cosched_epoch=20ms,cosched_slice=x", "cosched_slice=x", "ms"},
@@ -240,6 +242,7 @@ static void test_node_defaults(void **state)
     assert_true(o.slice_ns == 2 * SECOND);
     assert_true(o.lease_ns == SECOND);
     assert_true(o.forget_ns == 3600 * SECOND);
+    assert_int_equal(o.enforcement, ENFORCEMENT_AFFINITY);
     /* Slurm's own entries, however long, and similar names change nothing. */
     char text[2048] = "bf_interval=30,defer,xcosched_epoch=1s,";
     memset(text + strlen(text), 'y', 1000);
@@ -265,6 +268,7 @@ static void test_node(void **state)
                            "cosched_epoch=10ms,cosched_profile=0,defer,"
                            "cosched_min_section=1s,cosched_attach_timeout=60s,"
                            "cosched_slice=1h,cosched_lease=200ms,"
+                           "cosched_enforcement=auto,"
                            "cosched_policy_options=gain:0.1;wait:active",
                            &err),
         0);
@@ -276,6 +280,7 @@ static void test_node(void **state)
     assert_true(o.attach_ns == 60 * SECOND);
     assert_true(o.slice_ns == 3600 * SECOND);
     assert_true(o.lease_ns == 200 * MS);
+    assert_int_equal(o.enforcement, ENFORCEMENT_AUTO);
     /* An entry that is gone returns to its default. */
     assert_int_equal(node_options_parse(&o, "cosched_policy=greedy", &err), 0);
     assert_string_equal(o.policy, "greedy");
@@ -314,7 +319,8 @@ static void test_help(void **state)
                                        "profile",     "probe",
                                        "min_section",
                                        "attach_timeout", "slice",
-                                       "lease",       "forget", NULL};
+                                       "lease",       "forget",
+                                       "enforcement", NULL};
 
     (void)state;
     compare_help(job_options_help, "", job);
