@@ -365,6 +365,7 @@ static int build_parts(struct agent *a, struct errtext *err)
         !(a->host = host_event_new(a->event)) ||
         !(a->trace = trace_new()) || !(a->decisions = decisions_new()))
         return errtext_set(err, ENOMEM, "agent: out of memory");
+    enforcer_use_cgroups(a->enforcer, s->node);
     a->scheduler = scheduler_new(&(struct scheduler_parts){
         .host = a->host,
         .jobs = &a->jobs,

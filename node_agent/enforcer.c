@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "node_agent/clock.h"
+#include "node_agent/cpuset_holder.h"
+#include "node_agent/log.h"
 #include "node_agent/proc.h"
 #include "node_agent/process.h"
 #include "protocol/cpulist.h"
@@ -27,6 +29,7 @@
 struct enforcer {
     struct warden *warden;
     const struct node_options *options;
+    struct cpuset_holder *holder; /* NULL: there are no cpuset cgroups */
     uint64_t next_scan_ns;
     uint64_t change_ns; /* last time that a process came, went or was held */
 };
@@ -45,7 +48,20 @@ struct enforcer *enforcer_new(struct warden *warden,
 
 void enforcer_free(struct enforcer *e)
 {
+    if (e)
+        cpuset_holder_free(e->holder);
     free(e);
+}
+
+void enforcer_use_cgroups(struct enforcer *e, const char *node)
+{
+    struct errtext err;
+    size_t count;
+
+    if (!(e->holder = cpuset_holder_new(node, "/proc", e->warden, &err)))
+        log_debug("cpuset cgroups: %s", err.text);
+    else if ((count = cpuset_holder_recover(e->holder)))
+        log_notice("restored %zu cpuset cgroups from before the restart", count);
 }
 
 void tracked_clear(struct job *job)
@@ -212,7 +228,7 @@ static void track(struct enforcer *e, struct job *job,
     if (t->start != stat->start) { /* new, or the pid was used again */
         e->change_ns = now_ns;
         t->start = stat->start;
-        t->held = t->stopped = false;
+        t->held = t->stopped = t->narrowed = t->no_cpuset = false;
         t->look_ns = t->unattached_since_ns = 0;
     }
     look(e, t, job, stat, now_ns);
@@ -322,20 +338,88 @@ static int open_tracked(const struct tracked *t)
     return fd;
 }
 
+static void hold_by_affinity(struct enforcer *e, const struct job *job,
+                             struct tracked *t, int fd,
+                             const struct cosched_cpuset *cpus)
+{
+    if (e->warden)
+        warden_held(e->warden, t->pid, fd, &job->granted);
+    set_threads(t->pid, cpus, false);
+    t->narrowed = true;
+}
+
+/* T is held by affinity instead, because of WHY: said once for each job.  A
+ * process that is about to end has left its cgroup, and is gone the next time. */
+static void no_cpuset(const struct enforcer *e, struct job *job,
+                      struct tracked *t, const char *why)
+{
+    if (t->no_cpuset && !job->no_cpuset) {
+        job->no_cpuset = true;
+        if (e->options->enforcement == ENFORCEMENT_CPUSET)
+            log_warn("job %u: held by affinity: %s", job->id, why);
+        else
+            log_debug("job %u: held by affinity: %s", job->id, why);
+    }
+    t->no_cpuset = true;
+}
+
+/* Returns false where there is no cpuset to hold it by. */
+static bool hold_by_cpuset(struct enforcer *e, struct job *job,
+                           struct tracked *t)
+{
+    struct errtext err = {"no cgroup hierarchy with cpuset"};
+
+    if (!e->holder || cpuset_holder_hold(e->holder, t->pid, &err) < 0) {
+        no_cpuset(e, job, t, err.text);
+        return false;
+    }
+    t->no_cpuset = false;
+    /* From before: would be intersected with the cpuset. */
+    if (t->narrowed)
+        set_threads(t->pid, &job->granted, false);
+    t->narrowed = false;
+    return true;
+}
+
 void enforcer_hold(struct enforcer *e, struct job *job,
                    const struct cosched_cpuset *cpus)
 {
+    bool cpuset = e->options->enforcement != ENFORCEMENT_AFFINITY &&
+                  !(job->processes && e->holder &&
+                    !cpuset_holder_by_process(e->holder));
+
+    if (e->holder)
+        cpuset_holder_begin(e->holder, job->id, cpus);
     for (struct tracked *t = job->tracked; t; t = t->next) {
         if (t->dead || t->attached || !t->held)
             continue;
         int fd = open_tracked(t);
         if (fd < 0)
             continue;
-        if (e->warden)
-            warden_held(e->warden, t->pid, fd, &job->granted);
-        set_threads(t->pid, cpus, false);
+        if (!cpuset || !hold_by_cpuset(e, job, t))
+            hold_by_affinity(e, job, t, fd, cpus);
         close(fd);
     }
+    if (e->holder)
+        cpuset_holder_end(e->holder);
+}
+
+void enforcer_attached(struct enforcer *e, struct job *job, pid_t pid)
+{
+    struct tracked *t = tracked_find(job, pid);
+
+    if (t) /* before the next scan sees it */
+        t->attached = true;
+    if (e->holder)
+        cpuset_holder_let_go(e->holder, job->id, pid);
+}
+
+void enforcer_release(struct enforcer *e, struct job *job)
+{
+    enforcer_unpark(e, job);
+    if (e->holder)
+        cpuset_holder_release(e->holder, job->id);
+    tracked_clear(job);
 }
 
 size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus)

@@ -20,6 +20,10 @@
  *                       that cooperates, a process has the attach timeout to
  *                       attach (again) before.
  *
+ * What is held is held by the cpuset cgroup that Slurm made for it, if
+ * cosched_enforcement says so (cpuset_holder.h), else, and where that fails, by
+ * the affinity of all threads.
+ *
  * Looking at /proc costs about 10 us a process, so the periodic scan limits
  * itself to SCAN_SHARE of one CPU, and to SCAN_SHARE_QUIET once no process has
  * come, gone or been held for SCAN_QUIET_NS; after a change of CPUs it is
@@ -45,6 +49,8 @@ struct tracked {
     bool attached;
     bool held;
     bool stopped;   /* by us */
+    bool narrowed;  /* its affinity, by us */
+    bool no_cpuset; /* to hold it by, when last tried */
     uint64_t ticks; /* CPU time when last looked at */
     uint64_t look_ns;
     uint64_t unattached_since_ns; /* 0: attached */
@@ -58,6 +64,10 @@ struct enforcer;
 struct enforcer *enforcer_new(struct warden *warden,
                               const struct node_options *options);
 
+/* The enforcer works on NODE: restore cgroups that an earlier agent left, and
+ * use them from now on where the options say so.  Without this it never does. */
+void enforcer_use_cgroups(struct enforcer *enforcer, const char *node);
+
 /* Find the processes of all jobs.  Unless FORCE, only when a scan is due. */
 void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,
                    bool force, uint64_t now_ns);
@@ -65,6 +75,13 @@ void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,
 /* Hold those processes of JOB that are to be held to CPUS (not empty). */
 void enforcer_hold(struct enforcer *enforcer, struct job *job,
                    const struct cosched_cpuset *cpus);
+
+/* Process PID of JOB has attached: its runtime binds its threads from now on. */
+void enforcer_attached(struct enforcer *enforcer, struct job *job, pid_t pid);
+
+/* JOB is over: nothing stopped or narrowed stays behind, its processes are
+ * forgotten. */
+void enforcer_release(struct enforcer *enforcer, struct job *job);
 
 /* Move threads of attached processes of JOB that are not within CPUS.  Returns
  * the number of threads moved. */

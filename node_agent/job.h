@@ -101,6 +101,7 @@ struct job {
 
     /* enforcer: its processes as last seen in /proc */
     struct tracked *tracked;
+    bool no_cpuset; /* and that was said: there is none to hold it by */
 
     struct record record;
     struct job *next;

@@ -10,6 +10,10 @@ noinst_LTLIBRARIES += %D%/libagent.la
 %C%_libagent_la_SOURCES = \
 	%D%/agent.c \
 	%D%/agent.h \
+	%D%/cgroup.c \
+	%D%/cgroup.h \
+	%D%/cpuset_holder.c \
+	%D%/cpuset_holder.h \
 	%D%/daemon.c \
 	%D%/daemon.h \
 	%D%/enforcer.c \

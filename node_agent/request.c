@@ -180,6 +180,7 @@ static int attach(struct agent *a, struct connection *connection,
     job->record.attached = true;
     if (proc_program(peer->pid, program, sizeof(program)) == 0)
         record_set_program(&job->record, program);
+    enforcer_attached(a->enforcer, job, peer->pid);
     /* The page may stay without CPUs until others have left them; the lease
      * has to run all the same. */
     allotment_beat(process->allotment, clock_ns());

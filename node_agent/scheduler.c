@@ -514,8 +514,7 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         job->section = NULL;
         job->kind = SECTION_SERIAL;
         job->unattached_since_ns = 0;
-        enforcer_unpark(s->p.enforcer, job); /* nothing stopped stays behind */
-        tracked_clear(job);
+        enforcer_release(s->p.enforcer, job);
     }
     scheduler_trigger(s, why);
 }

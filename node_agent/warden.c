@@ -14,17 +14,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "node_agent/cgroup.h"
 #include "node_agent/privilege.h"
 #include "node_agent/proc.h"
 #include "protocol/cpulist.h"
 
-enum notice_op { NOTICE_STOPPED, NOTICE_CONTINUED, NOTICE_HELD };
+enum notice_op {
+    NOTICE_STOPPED,
+    NOTICE_CONTINUED,
+    NOTICE_HELD,
+    NOTICE_NARROWED,
+    NOTICE_RESTORED,
+};
 
-/* What the agent sends, with a pidfd unless it is NOTICE_CONTINUED. */
+/* What the agent sends, with a pidfd if it is NOTICE_STOPPED or NOTICE_HELD. */
 struct notice {
     enum notice_op op;
-    pid_t pid;
-    struct cosched_cpuset granted;
+    union {
+        struct {
+            pid_t pid;
+            struct cosched_cpuset granted;
+        };
+        char path[CGROUP_PATH_MAX]; /* NOTICE_NARROWED, NOTICE_RESTORED */
+    };
 };
 
 struct warden {
@@ -40,6 +52,12 @@ struct ward {
     bool held;
     struct cosched_cpuset granted;
     struct ward *next;
+};
+
+/* A cgroup that it answers for. */
+struct narrowed {
+    char path[CGROUP_PATH_MAX];
+    struct narrowed *next;
 };
 
 static bool ended(const struct ward *w)
@@ -80,6 +98,21 @@ static struct ward *find(struct ward **first, pid_t pid, int pidfd)
     w->pidfd = pidfd;
     w->next = *first;
     return *first = w;
+}
+
+/* Keep in mind, or with RESTORED forget, the cgroup at PATH. */
+static void note_group(struct narrowed **first, const char *path, bool restored)
+{
+    while (*first && strcmp((*first)->path, path))
+        first = &(*first)->next;
+    struct narrowed *n = *first;
+    if (restored && n) {
+        *first = n->next;
+        free(n);
+    } else if (!restored && !n && (n = calloc(1, sizeof(*n)))) {
+        memcpy(n->path, path, sizeof(n->path));
+        *first = n;
+    }
 }
 
 static void undo(const struct ward *w)
@@ -136,6 +169,7 @@ static int drop_descriptors(int fd)
 __attribute__((noreturn)) static void warden_main(int fd)
 {
     struct ward *first = NULL;
+    struct narrowed *groups = NULL;
     struct notice notice;
     int pidfd;
 
@@ -148,6 +182,10 @@ __attribute__((noreturn)) static void warden_main(int fd)
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     while (receive(fd, &notice, &pidfd)) {
+        if (notice.op == NOTICE_NARROWED || notice.op == NOTICE_RESTORED) {
+            note_group(&groups, notice.path, notice.op == NOTICE_RESTORED);
+            continue;
+        }
         prune(&first);
         struct ward *w = find(&first, notice.pid, pidfd);
         if (!w)
@@ -159,6 +197,8 @@ __attribute__((noreturn)) static void warden_main(int fd)
             w->stopped = notice.op == NOTICE_STOPPED;
         }
     }
+    for (struct narrowed *n = groups; n; n = n->next)
+        cgroup_restore(n->path, NULL);
     for (struct ward *w = first; w; w = w->next)
         undo(w);
     _exit(0);
@@ -192,11 +232,6 @@ struct warden *warden_new(struct errtext *err)
     close(pair[1]);
     w->fd = pair[0];
     return w;
-}
-
-pid_t warden_pid(const struct warden *w)
-{
-    return w->pid;
 }
 
 static int tell(struct warden *w, const struct notice *notice, int pidfd)
@@ -241,6 +276,28 @@ int warden_held(struct warden *w, pid_t pid, int pidfd,
                 &(struct notice){
                     .op = NOTICE_HELD, .pid = pid, .granted = *granted},
                 pidfd);
+}
+
+static int tell_group(struct warden *w, enum notice_op op, const char *path)
+{
+    struct notice notice = {.op = op};
+
+    if (strlen(path) >= sizeof(notice.path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(notice.path, path);
+    return tell(w, &notice, -1);
+}
+
+int warden_narrowed(struct warden *w, const char *path)
+{
+    return tell_group(w, NOTICE_NARROWED, path);
+}
+
+int warden_restored(struct warden *w, const char *path)
+{
+    return tell_group(w, NOTICE_RESTORED, path);
 }
 
 void warden_free(struct warden *w)

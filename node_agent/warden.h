@@ -8,7 +8,7 @@
 /* Concept
  *
  * The agent stops processes (a job that waits for its turn) and narrows their
- * affinity (a job held to its share).  A killed agent could never undo that.
+ * affinity or cpuset (a job held to its share).  A killed agent could never undo that.
  * The warden is forked before anything else happens, holds a pidfd of each such
  * process, and does nothing until the socket to the agent ends, however that
  * came about: then it continues what is stopped, gives back the full CPU set,
@@ -27,9 +27,6 @@ struct warden;
  * worth keeping.  NULL with errno. */
 struct warden *warden_new(struct errtext *err);
 
-/* Process of the warden. */
-pid_t warden_pid(const struct warden *warden);
-
 /* PID (by PIDFD, which stays the caller's) is about to be stopped. */
 int warden_stopped(struct warden *warden, pid_t pid, int pidfd);
 
@@ -39,6 +36,11 @@ int warden_continued(struct warden *warden, pid_t pid);
 /* The affinity of PID is about to be narrowed within GRANTED. */
 int warden_held(struct warden *warden, pid_t pid, int pidfd,
                 const struct cosched_cpuset *granted);
+
+/* The cgroup at PATH is about to be narrowed (cgroup_restore() can undo it);
+ * it was restored.  The former fails with errno ENAMETOOLONG or EPIPE. */
+int warden_narrowed(struct warden *warden, const char *path);
+int warden_restored(struct warden *warden, const char *path);
 
 /* Let the warden do its work and wait for its end.  Takes NULL. */
 void warden_free(struct warden *warden);

@@ -87,6 +87,12 @@ void enforcer_unpark(struct enforcer *e, struct job *job)
         vjob_of(t)->stopped = false;
 }
 
+void enforcer_release(struct enforcer *e, struct job *job)
+{
+    enforcer_unpark(e, job);
+    tracked_clear(job);
+}
+
 void tracked_clear(struct job *job)
 {
     job->tracked = NULL;

@@ -5,6 +5,7 @@ include tests/node_agent/client.mk
 include tests/node_agent/likwid.mk
 
 agent_scripts = \
+	%D%/test_agent_cpuset.py \
 	%D%/test_agent_forgotten.py \
 	%D%/test_agent_hold.py \
 	%D%/test_agent_munge.py \
@@ -19,7 +20,7 @@ agent_scripts = \
 	%D%/test_calibrate_node.py \
 	%D%/test_machine.py \
 	%D%/test_replay.py
-EXTRA_DIST += %D%/fake_helper.py %D%/fakes.py $(agent_scripts)
+EXTRA_DIST += %D%/fake_helper.py %D%/fakes.py %D%/slurmtree.py $(agent_scripts)
 
 if HAVE_LIBSYSTEMD
 TESTS += $(agent_scripts)
@@ -34,6 +35,7 @@ agent_units = \
 	%D%/test_allotment \
 	%D%/test_attribute \
 	%D%/test_calibrate \
+	%D%/test_cgroup \
 	%D%/test_counters \
 	%D%/test_energy \
 	%D%/test_history \
@@ -68,6 +70,10 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_calibrate_SOURCES = %D%/test_calibrate.c %D%/unit.h %D%/tree.h
 %C%_test_calibrate_CPPFLAGS = $(agent_unit_flags)
 %C%_test_calibrate_LDADD = node_agent/libcalibrate.la $(agent_unit_libs)
+
+%C%_test_cgroup_SOURCES = %D%/test_cgroup.c %D%/unit.h %D%/tree.h
+%C%_test_cgroup_CPPFLAGS = $(agent_unit_flags)
+%C%_test_cgroup_LDADD = $(agent_unit_libs)
 
 %C%_test_counters_SOURCES = %D%/test_counters.c %D%/unit.h %D%/tree.h
 %C%_test_counters_CPPFLAGS = $(agent_unit_flags)

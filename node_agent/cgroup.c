@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Cpuset cgroups of Slurm's jobs: where a process is, and how to narrow it. */
+
+#include "node_agent/cgroup.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "protocol/cpulist.h"
+
+/* Begin of the names of version 1's groups; the node and a colon follow. */
+#define OURS "cosched-"
+/* What we have narrowed in version 2 carries our node's name.  Kernels before
+ * 5.7 cannot note that, and only the restart after the warden's death misses it. */
+#define MARK "user.cosched"
+
+/* Processes may fork while they are being moved. */
+#define MOVE_PASSES 100
+
+/* ---- files -------------------------------------------------------------- */
+
+static int join(char path[CGROUP_PATH_MAX], struct errtext *err,
+                const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int join(char path[CGROUP_PATH_MAX], struct errtext *err,
+                const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    int n = vsnprintf(path, CGROUP_PATH_MAX, format, args);
+    va_end(args);
+    if (n < 0 || n >= CGROUP_PATH_MAX)
+        return errtext_set(err, ENAMETOOLONG, "%.100s...: path too long", path);
+    return 0;
+}
+
+/* The text of a file of at most SIZE - 1 bytes; malloc'ed. */
+static char *read_file(const char *path, struct errtext *err)
+{
+    size_t used = 0, room = 4096;
+    char *text = malloc(room);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1;
+
+    while (text && fd >= 0 &&
+           (n = read(fd, text + used, room - 1 - used)) > 0) {
+        used += (size_t)n;
+        if (used + 1 == room) {
+            char *bigger = realloc(text, room *= 2);
+            if (!bigger)
+                break;
+            text = bigger;
+        }
+    }
+    int saved = errno;
+    if (fd >= 0)
+        close(fd);
+    if (!text || n != 0) {
+        free(text);
+        errtext_set(err, text ? saved : ENOMEM, "%.150s: %s", path,
+                    strerror(saved));
+        return NULL;
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static int write_file(const char *dir, const char *name, const char *text,
+                      struct errtext *err)
+{
+    char path[CGROUP_PATH_MAX];
+
+    if (join(path, err, "%s/%s", dir, name) < 0)
+        return -1;
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
+    int saved = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    return n < 0 ? errtext_set(err, errno, "%.150s: %s", path, strerror(errno))
+                 : 0;
+}
+
+/* A list of CPUs in a file of DIR. */
+static int read_cpus(const char *dir, const char *name,
+                     struct cosched_cpuset *cpus)
+{
+    char path[CGROUP_PATH_MAX];
+
+    if (join(path, NULL, "%s/%s", dir, name) < 0)
+        return -1;
+    char *text = read_file(path, NULL);
+    if (!text)
+        return -1;
+    text[strcspn(text, "\n")] = '\0';
+    int rc = cpulist_parse(text, cpus, NULL);
+    free(text);
+    return rc;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    while (*list) {
+        size_t n = strcspn(list, ", \n");
+        if (n == length && !memcmp(list, word, n))
+            return true;
+        list += n;
+        list += strspn(list, ", \n");
+    }
+    return false;
+}
+
+/* ---- the hierarchy ------------------------------------------------------ */
+
+/* Version 2 with the controller: not a hybrid set-up's, which has none. */
+static bool unified_has_cpuset(const char *mount)
+{
+    char path[CGROUP_PATH_MAX];
+
+    if (join(path, NULL, "%s/cgroup.controllers", mount) < 0)
+        return false;
+    char *text = read_file(path, NULL);
+    bool has = text && has_word(text, "cpuset");
+    free(text);
+    return has;
+}
+
+/* One line of mountinfo: ID PARENT DEVICE ROOT MOUNT OPTIONS... - TYPE SOURCE
+ * SUPER-OPTIONS. */
+static bool take_mount(struct cgroup_tree *tree, const char *line)
+{
+    char type[32], super[1024];
+    char root[CGROUP_PATH_MAX], mount[CGROUP_PATH_MAX];
+    const char *dash = strstr(line, " - ");
+
+    if (!dash || sscanf(line, "%*s %*s %*s %511s %511s", root, mount) != 2 ||
+        sscanf(dash, " - %31s %*s %1023s", type, super) != 2)
+        return false;
+    tree->unified = !strcmp(type, "cgroup2");
+    if (tree->unified ? !unified_has_cpuset(mount)
+                      : strcmp(type, "cgroup") || !has_word(super, "cpuset"))
+        return false;
+    memcpy(tree->root, root, sizeof(root));
+    memcpy(tree->mount, mount, sizeof(mount));
+    return true;
+}
+
+int cgroup_tree_find(struct cgroup_tree *tree, const char *procfs,
+                     const char *node, struct errtext *err)
+{
+    char path[CGROUP_PATH_MAX], *rest;
+    bool found = false;
+
+    memset(tree, 0, sizeof(*tree));
+    if (snprintf(tree->procfs, sizeof(tree->procfs), "%s", procfs) >=
+            (int)sizeof(tree->procfs) ||
+        snprintf(tree->node, sizeof(tree->node), "%s", node) >=
+            (int)sizeof(tree->node))
+        return errtext_set(err, ENAMETOOLONG, "cgroup: name too long");
+    if (join(path, err, "%s/self/mountinfo", procfs) < 0)
+        return -1;
+    char *text = read_file(path, err);
+    if (!text)
+        return -1;
+    for (char *line = strtok_r(text, "\n", &rest); line && !found;
+         line = strtok_r(NULL, "\n", &rest))
+        found = take_mount(tree, line);
+    free(text);
+    return found ? 0
+                 : errtext_set(err, ENOTSUP,
+                               "no cgroup hierarchy with cpuset is mounted");
+}
+
+/* In the text of a /proc/PID/cgroup: the path within the hierarchy, or NULL.
+ * Lines are ID:CONTROLLERS:PATH, "0::PATH" in version 2.  Changes TEXT. */
+static char *find_line(const struct cgroup_tree *tree, char *text)
+{
+    char *rest;
+
+    for (char *line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *controllers = strchr(line, ':');
+        char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path)
+            continue;
+        *path++ = '\0';
+        if (tree->unified ? !strcmp(line, "0:")
+                          : has_word(controllers + 1, "cpuset"))
+            return path;
+    }
+    return NULL;
+}
+
+/* Directory of the cpuset cgroup that PID is in. */
+static int directory_of(const struct cgroup_tree *tree, pid_t pid,
+                        char dir[CGROUP_PATH_MAX], struct errtext *err)
+{
+    size_t root = strcmp(tree->root, "/") ? strlen(tree->root) : 0;
+    char file[CGROUP_PATH_MAX];
+
+    if (join(file, err, "%s/%d/cgroup", tree->procfs, (int)pid) < 0)
+        return -1;
+    char *text = read_file(file, NULL);
+    if (!text)
+        return errtext_set(err, ESRCH, "process %d: no such process", (int)pid);
+    char *path = find_line(tree, text);
+    int rc;
+    /* "/.." leads out of what this process is allowed to see. */
+    if (!path || strncmp(path, tree->root, root) || path[root] != '/' ||
+        !strncmp(path, "/..", 3))
+        rc = errtext_set(err, ENOTSUP, "process %d is in no cpuset cgroup that "
+                                       "can be seen from here", (int)pid);
+    else
+        rc = join(dir, err, "%s%s", tree->mount, path + root);
+    int saved = errno;
+    free(text);
+    errno = saved;
+    return rc;
+}
+
+/* ---- groups ------------------------------------------------------------- */
+
+static void replace(char *text, char from, char to)
+{
+    for (; (text = strchr(text, from)); text++)
+        *text = to;
+}
+
+/* Version 1: DIR is JOB/STEP, or a group of ours that stands for one. */
+static int beside_step(const struct cgroup_tree *tree, const char *job,
+                       const char *step, struct cgroup_group *group,
+                       struct errtext *err)
+{
+    char ours[sizeof(OURS) + sizeof(tree->node)];
+    size_t length = (size_t)snprintf(ours, sizeof(ours), OURS "%s:", tree->node);
+    char name[CGROUP_PATH_MAX];
+
+    group->inside = !strncmp(step, ours, length);
+    if (join(name, err, "%s", group->inside ? step + length : step) < 0)
+        return -1;
+    replace(name, '/', ':');
+    if (join(group->path, err, "%s/%s%s", job, ours, name) < 0)
+        return -1;
+    replace(name, ':', '/');
+    return join(group->origin, err, "%s/%s", job, name);
+}
+
+/* Version 2: the innermost group around the process that has a cpuset, below
+ * that of the step, which has slurmstepd in it. */
+static int around_task(const char *job, const char *step,
+                       struct cgroup_group *group, struct errtext *err)
+{
+    size_t least = strlen(job) + 1 + strcspn(step, "/");
+    char file[CGROUP_PATH_MAX], *end;
+
+    group->inside = true;
+    if (join(group->path, err, "%s/%s", job, step) < 0)
+        return -1;
+    while (strlen(group->path) > least) {
+        if (join(file, err, "%s/cpuset.cpus", group->path) < 0)
+            return -1;
+        if (access(file, F_OK) == 0)
+            return join(group->origin, err, "%s", group->path);
+        end = strrchr(group->path, '/');
+        *end = '\0';
+    }
+    return errtext_set(err, ENOTSUP,
+                       "%.80s/%.40s: no task's cgroup with cpuset.cpus (cgroup.conf: "
+                       "EnableControllers=yes)", job, step);
+}
+
+int cgroup_group_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
+                    struct cgroup_group *group, struct errtext *err)
+{
+    char dir[CGROUP_PATH_MAX], name[32];
+
+    if (directory_of(tree, pid, dir, err) < 0)
+        return -1;
+    snprintf(name, sizeof(name), "/job_%u/", job);
+    char *step = strstr(dir, name);
+    if (step) {
+        step += strlen(name);
+        step[-1] = '\0';
+    }
+    if (!step || (strncmp(step, "step_", 5) && strncmp(step, OURS, strlen(OURS))))
+        return errtext_set(err, ENOTSUP,
+                           "process %d is in no cpuset cgroup of the job (%.100s)",
+                           (int)pid, dir);
+    return tree->unified ? around_task(dir, step, group, err)
+                         : beside_step(tree, dir, step, group, err);
+}
+
+/* The processes in the group at PATH, a malloc'ed text of one a line. */
+static char *members(const char *path, struct errtext *err)
+{
+    char file[CGROUP_PATH_MAX];
+
+    return join(file, err, "%s/cgroup.procs", path) < 0 ? NULL
+                                                        : read_file(file, err);
+}
+
+bool cgroup_populated(const char *path)
+{
+    char *text = members(path, NULL);
+    bool populated = text && *text;
+
+    free(text);
+    return populated;
+}
+
+int cgroup_check(const struct cgroup_tree *tree,
+                 const struct cgroup_group *group, struct errtext *err)
+{
+    char file[CGROUP_PATH_MAX], *rest;
+    char *text = tree->unified ? members(group->path, err) : NULL;
+    int rc = tree->unified && !text ? -1 : 0;
+
+    for (char *line = text ? strtok_r(text, "\n", &rest) : NULL;
+         line && rc == 0; line = strtok_r(NULL, "\n", &rest)) {
+        char *comm = NULL;
+        if (join(file, NULL, "%s/%s/comm", tree->procfs, line) == 0 &&
+            (comm = read_file(file, NULL)) && !strcmp(comm, "slurmstepd\n"))
+            rc = errtext_set(err, ENOTSUP, "%.150s: has slurmstepd in it",
+                             group->path);
+        free(comm);
+    }
+    int saved = errno;
+    free(text);
+    errno = saved;
+    return rc;
+}
+
+/* Memory nodes as those of the origin: a new group of version 1 has none. */
+static int make_group(const struct cgroup_group *group, struct errtext *err)
+{
+    char file[CGROUP_PATH_MAX];
+
+    if (mkdir(group->path, 0755) < 0)
+        return errno == EEXIST ? 0
+                               : errtext_set(err, errno, "%.150s: %s",
+                                             group->path, strerror(errno));
+    if (join(file, err, "%s/cpuset.mems", group->origin) < 0)
+        return -1;
+    char *mems = read_file(file, err);
+    int rc = mems ? write_file(group->path, "cpuset.mems", mems, err) : -1;
+    int saved = errno;
+    free(mems);
+    if (rc < 0)
+        rmdir(group->path);
+    errno = saved;
+    return rc;
+}
+
+int cgroup_narrow(const struct cgroup_tree *tree,
+                  const struct cgroup_group *group,
+                  const struct cosched_cpuset *cpus, struct errtext *err)
+{
+    struct cosched_cpuset now;
+    char list[4096];
+
+    /* As it is in nearly all epochs. */
+    if (read_cpus(group->path, "cpuset.cpus", &now) == 0 &&
+        cpuset_equal(&now, cpus))
+        return 0;
+    if (!tree->unified && make_group(group, err) < 0)
+        return -1;
+    if (tree->unified)
+        (void)!setxattr(group->path, MARK, tree->node, strlen(tree->node), 0);
+    return write_file(group->path, "cpuset.cpus",
+                      cpulist_format(cpus, list, sizeof(list)), err);
+}
+
+int cgroup_enter(const struct cgroup_group *group, pid_t pid,
+                 struct errtext *err)
+{
+    char number[16];
+
+    if (group->inside)
+        return 0;
+    snprintf(number, sizeof(number), "%d", (int)pid);
+    return write_file(group->path, "cgroup.procs", number, err);
+}
+
+void cgroup_leave(const struct cgroup_tree *tree, pid_t pid, uint32_t job)
+{
+    struct cgroup_group group;
+    char number[16];
+
+    snprintf(number, sizeof(number), "%d", (int)pid);
+    if (!tree->unified &&
+        cgroup_group_of(tree, pid, job, &group, NULL) == 0 && group.inside)
+        write_file(group.origin, "cgroup.procs", number, NULL);
+}
+
+/* ---- as if we had never been there -------------------------------------- */
+
+/* Move all processes from the group at PATH to that at ORIGIN. */
+static int move_back(const char *path, const char *origin, struct errtext *err)
+{
+    int rc = -1;
+
+    for (int pass = 0; pass < MOVE_PASSES; pass++) {
+        char *rest, *text = members(path, err);
+        if (!text)
+            return -1;
+        bool empty = !*text;
+        for (char *line = strtok_r(text, "\n", &rest); line;
+             line = strtok_r(NULL, "\n", &rest))
+            rc = write_file(origin, "cgroup.procs", line, err);
+        free(text);
+        if (empty)
+            return 0;
+        if (rc < 0 && errno != ESRCH)
+            return -1;
+    }
+    return errtext_set(err, EBUSY, "%.150s: processes come too fast", path);
+}
+
+/* NAME is where in PATH the name begins, COLON where the origin's does. */
+static int restore_beside(const char *path, size_t name, size_t colon,
+                          struct errtext *err)
+{
+    char origin[CGROUP_PATH_MAX], parent[CGROUP_PATH_MAX];
+
+    if (join(parent, err, "%.*s", (int)(name - 1), path) < 0 ||
+        join(origin, err, "%s/%s", parent, path + colon + 1) < 0)
+        return -1;
+    replace(origin + name, ':', '/');
+    if (move_back(path, origin, err) < 0 && errno != ENOENT && errno != ENODEV)
+        return -1;
+    if (rmdir(path) < 0 && errno != ENOENT)
+        return errtext_set(err, errno, "%.150s: %s", path, strerror(errno));
+    /* Slurm removes job and user with the last step, unless something is in the
+     * way.  That was us. */
+    for (int level = 0; access(origin, F_OK) < 0 && level < 2; level++) {
+        if (rmdir(parent) < 0)
+            break;
+        *strrchr(parent, '/') = '\0';
+    }
+    return 0;
+}
+
+/* No CPUs of its own: those of the group around it. */
+static int restore_task(const char *path, struct errtext *err)
+{
+    char parent[CGROUP_PATH_MAX], list[4096];
+    struct cosched_cpuset cpus;
+
+    if (access(path, F_OK) < 0)
+        return 0;
+    /* Kernels differ in whether a group with processes may go back to none;
+     * where not, it gets by name what it would have had. */
+    int rc = write_file(path, "cpuset.cpus", "\n", err);
+    if (rc < 0 && join(parent, NULL, "%s", path) == 0) {
+        *strrchr(parent, '/') = '\0';
+        if (read_cpus(parent, "cpuset.cpus.effective", &cpus) == 0)
+            rc = write_file(path, "cpuset.cpus",
+                            cpulist_format(&cpus, list, sizeof(list)), err);
+    }
+    removexattr(path, MARK);
+    return rc;
+}
+
+int cgroup_restore(const char *path, struct errtext *err)
+{
+    const char *name = strrchr(path, '/') + 1;
+    const char *colon = strchr(name, ':');
+
+    return !strncmp(name, OURS, strlen(OURS)) && colon
+               ? restore_beside(path, (size_t)(name - path),
+                                (size_t)(colon - path), err)
+               : restore_task(path, err);
+}
+
+static bool marked(const struct cgroup_tree *tree, const char *path)
+{
+    char node[sizeof(tree->node)];
+    ssize_t n = getxattr(path, MARK, node, sizeof(node));
+
+    return n == (ssize_t)strlen(tree->node) &&
+           !memcmp(node, tree->node, (size_t)n);
+}
+
+size_t cgroup_restore_all(const struct cgroup_tree *tree)
+{
+    char pattern[CGROUP_PATH_MAX];
+    size_t count = 0;
+    glob_t found;
+
+    /* Where Slurm puts jobs if nothing else is configured. */
+    if (tree->unified
+            ? join(pattern, NULL, "%s/system.slice/*slurmstepd.scope/job_*/step_*/user/task_*",
+                   tree->mount) < 0
+            : join(pattern, NULL, "%s/*/uid_*/job_*/" OURS "%s:*", tree->mount,
+                   tree->node) < 0)
+        return 0;
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+        return 0;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if ((!tree->unified || marked(tree, found.gl_pathv[i])) &&
+            cgroup_restore(found.gl_pathv[i], NULL) == 0)
+            count++;
+    globfree(&found);
+    return count;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Cpuset cgroups of Slurm's jobs: where a process is, and how to narrow it. */
+
+#ifndef COSCHED_CGROUP_H
+#define COSCHED_CGROUP_H
+
+/* Concept
+ *
+ * Slurm gives each job and step a cgroup.  Where a process is, its
+ * /proc/PID/cgroup says, so nothing is guessed about how Slurm, systemd or a
+ * container arrange the tree above job_J:
+ *
+ *   version 1   .../slurm[_NODE]/uid_U/job_J/step_S[/...]
+ *               slurmstepd is in step_S together with the tasks.  What is to be
+ *               held moves to a cgroup of ours beside it,
+ *               job_J/cosched-NODE:step_S, and back again at the end.  This
+ *               concerns cpusets only: memory limits, the freezer and accounting
+ *               have hierarchies of their own.
+ *   version 2   .../NODE_slurmstepd.scope/job_J/step_S/{slurm,user/task_N}
+ *               slurmstepd is in slurm, the tasks are in user/task_N, whose
+ *               cpuset.cpus is narrowed; nothing moves.
+ *
+ * In both Slurm's own cpuset is further up and stays the outer bound: the
+ * kernel sees to that.  A group's path tells all that is needed to restore it,
+ * so that the warden or the next agent can do so.  cpuset.mems are those of
+ * Slurm at all times.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "protocol/errtext.h"
+#include "protocol/layout.h"
+
+#define CGROUP_PATH_MAX 512
+
+/* The hierarchy that has the cpuset controller. */
+struct cgroup_tree {
+    bool unified;                /* version 2 */
+    char mount[CGROUP_PATH_MAX]; /* where it is mounted */
+    char root[CGROUP_PATH_MAX];  /* which part of it: "/" is all */
+    char procfs[64];             /* where processes are looked up: /proc */
+    char node[64];               /* marks groups of ours */
+};
+
+/* A cgroup whose CPUs are ours to narrow. */
+struct cgroup_group {
+    char path[CGROUP_PATH_MAX];
+    char origin[CGROUP_PATH_MAX]; /* where its processes belong; version 2: path */
+    bool inside;                  /* the process is in PATH already */
+};
+
+/* Find the hierarchy that this process sees.  NODE tells the agents of a host
+ * apart.  -1 with errno ENOTSUP (none is mounted) or ENAMETOOLONG. */
+int cgroup_tree_find(struct cgroup_tree *tree, const char *procfs,
+                     const char *node, struct errtext *err);
+
+/* The group for process PID of Slurm's job JOB.  -1 with errno ESRCH, or
+ * ENOTSUP: the process is in no cpuset of that job, or in one that is not only
+ * its tasks'. */
+int cgroup_group_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
+                    struct cgroup_group *group, struct errtext *err);
+
+/* 0 when GROUP has tasks only; -1 with errno ENOTSUP when slurmstepd is in it. */
+int cgroup_check(const struct cgroup_tree *tree,
+                 const struct cgroup_group *group, struct errtext *err);
+
+/* Let the processes of GROUP have CPUS (not empty), as far as Slurm allows;
+ * makes the group if need be.  -1 with errno of the file operation. */
+int cgroup_narrow(const struct cgroup_tree *tree,
+                  const struct cgroup_group *group,
+                  const struct cosched_cpuset *cpus, struct errtext *err);
+
+/* Put process PID into GROUP, unless it is there.  -1 with errno ESRCH or that
+ * of the file operation. */
+int cgroup_enter(const struct cgroup_group *group, pid_t pid,
+                 struct errtext *err);
+
+/* Put process PID back where it belongs, if it is in a group of ours. */
+void cgroup_leave(const struct cgroup_tree *tree, pid_t pid, uint32_t job);
+
+/* True when there are processes in the group at PATH. */
+bool cgroup_populated(const char *path);
+
+/* Make the group at PATH as if we had never been there.  A group that is gone
+ * is no error. */
+int cgroup_restore(const char *path, struct errtext *err);
+
+/* Restore all groups of the tree's node, such as a killed agent left.  Returns
+ * their number. */
+size_t cgroup_restore_all(const struct cgroup_tree *tree);
+
+#endif /* COSCHED_CGROUP_H */

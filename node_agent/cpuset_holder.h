@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Holds processes to CPUs by the cpuset cgroups of their jobs. */
+
+#ifndef COSCHED_CPUSET_HOLDER_H
+#define COSCHED_CPUSET_HOLDER_H
+
+/* Concept
+ *
+ * The enforcer decides which processes are held, the holder does it where Slurm
+ * has made cpuset cgroups (cgroup.h).  No program gets out of a cpuset by setting
+ * its own affinity: the kernel intersects.  Each hold compares what is with what
+ * ought to be, so what Slurm changes in between lasts until the next epoch.
+ *
+ * In version 2 all processes of a task are narrowed together.  A job that has
+ * attached processes is therefore not held by cpuset there: their runtime binds
+ * its threads to CPUs of the allotment page, and those must not be out of
+ * bounds.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "node_agent/warden.h"
+#include "protocol/errtext.h"
+#include "protocol/layout.h"
+
+struct cpuset_holder;
+
+/* For the agent of NODE, with processes in PROCFS.  WARDEN may be NULL.  NULL
+ * with errno ENOTSUP (no cpuset hierarchy) or ENOMEM. */
+struct cpuset_holder *cpuset_holder_new(const char *node, const char *procfs,
+                                        struct warden *warden,
+                                        struct errtext *err);
+
+/* Restore what an earlier agent of this node left.  Returns the number of
+ * groups. */
+size_t cpuset_holder_recover(struct cpuset_holder *holder);
+
+/* True when processes are held one by one, attached ones being left out. */
+bool cpuset_holder_by_process(const struct cpuset_holder *holder);
+
+/* A round of holds of JOB begins, CPUS being what they are held to. */
+void cpuset_holder_begin(struct cpuset_holder *holder, uint32_t job,
+                         const struct cosched_cpuset *cpus);
+
+/* Hold process PID.  -1 with errno and ERR: it cannot be, use affinity. */
+int cpuset_holder_hold(struct cpuset_holder *holder, pid_t pid,
+                       struct errtext *err);
+
+/* The round is over: groups without a held process are restored. */
+void cpuset_holder_end(struct cpuset_holder *holder);
+
+/* Process PID of JOB is not to be held any more. */
+void cpuset_holder_let_go(struct cpuset_holder *holder, uint32_t job,
+                          pid_t pid);
+
+/* Restore all groups of JOB. */
+void cpuset_holder_release(struct cpuset_holder *holder, uint32_t job);
+
+/* The groups are left to the warden.  Takes NULL. */
+void cpuset_holder_free(struct cpuset_holder *holder);
+
+#endif /* COSCHED_CPUSET_HOLDER_H */

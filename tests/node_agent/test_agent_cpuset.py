@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""cosched_enforcement=cpuset on real cgroups laid out as Slurm's: nothing gets
+out by setting its affinity, slurmstepd is not touched, and all is as it was when
+the agent dies, also with its warden, when a process attaches and when the job
+ends.  Works on version 1 and version 2."""
+
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fakes import (Agent, FAKE_JOB, Program, affinities, allowed_cpus, fake,
+                   need, skip, wait_for)
+from slurmtree import SlurmTree, read
+
+ALL = set(allowed_cpus())
+NAME = f"cg{os.getpid()}"
+
+# Sets its affinity to all CPUs, all the time, in two threads.
+ESCAPE = r"""
+import os, threading
+def escape():
+    while True:
+        os.sched_setaffinity(0, range(os.cpu_count()))
+threading.Thread(target=escape).start()
+escape()
+"""
+
+# Busy until a file appears; then a program that attaches.
+LATE = r"""
+import os, sys
+while not os.path.exists(sys.argv[1]):
+    pass
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def within(place, program):
+    """The command of PROGRAM in the cgroup PLACE."""
+    return ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', place,
+            *program]
+
+
+def escaper(agent, job, place):
+    return Program(agent, job, within(place, [sys.executable, "-c", ESCAPE]))
+
+
+def contained(program, cpus):
+    """True when the CPUs of all threads stay within CPUS, however often one
+    looks."""
+    for _ in range(100):
+        sets = affinities(program.process.pid)
+        if len(sets) < 2 or not all(s <= cpus for s in sets):
+            return False
+    return True
+
+
+def shared(program):
+    return len(program.cpus()) == len(ALL) // 2 and \
+        contained(program, program.cpus())
+
+
+def free(program):
+    return all(s == ALL for s in affinities(program.process.pid))
+
+
+def warden(agent):
+    """Pid of the agent's warden."""
+    pid = agent.process.pid
+    for child in read(f"/proc/{pid}/task/{pid}/children").split():
+        if read(f"/proc/{child}/comm") == "coschedd-warden":
+            return int(child)
+    return None
+
+
+def check_share(agent, tree):
+    step = tree.step(2, 0, stepd=agent.directory)
+    stepd = tree.stepds[-1]
+    at = tree.place(stepd.pid)
+    with fake(agent, 1) as other, escaper(agent, 2, step) as rigid:
+        wait_for("share", lambda: shared(rigid))
+        assert rigid.cpus().isdisjoint(other.cpus())
+        assert tree.place(stepd.pid) == at
+        assert os.sched_getaffinity(stepd.pid) == ALL
+
+        # The next step is held as well, and Slurm's own writing survived.
+        new = tree.step(2, 1)
+        second = escaper(agent, 2, new)
+        with second:
+            wait_for("hold of the new step", lambda: shared(second))
+            assert shared(rigid)
+        other.kill()
+        wait_for("all CPUs", lambda: free(rigid))
+    wait_for("end", lambda: not agent.job(2)["cpus"])
+    assert tree.untouched(step) and tree.untouched(new)
+
+
+def check_crash(agent, tree):
+    step = tree.step(3, "batch", stepd=agent.directory)
+    with fake(agent, 1), escaper(agent, 3, step) as rigid:
+        wait_for("share", lambda: shared(rigid))
+        agent.kill()
+        wait_for("release by the warden",
+                 lambda: free(rigid) and tree.untouched(step))
+        assert tree.place(rigid.process.pid) == step
+        agent.start()
+        wait_for("hold after the crash", lambda: shared(rigid))
+
+        # Without anybody left to restore it, the next agent does.
+        os.kill(warden(agent), signal.SIGKILL)
+        agent.kill()
+        assert not tree.untouched(step)
+        agent.arguments += ["--set", "enforcement=affinity"]
+        agent.start()
+        assert "restored 1 cpuset cgroups" in agent.log_text()
+        assert tree.untouched(step)
+        assert tree.place(rigid.process.pid) == step
+        agent.stop()
+        agent.arguments[-2:] = []
+        agent.start()
+        wait_for("hold again", lambda: shared(rigid))
+
+
+def check_attach(agent, tree):
+    step = tree.step(4, 0)
+    go = os.path.join(agent.directory, "go")
+    with fake(agent, 1), Program(agent, 4, within(step, [
+            sys.executable, "-c", LATE, go, FAKE_JOB, agent.socket, "4"])) as late:
+        wait_for("hold", lambda: not tree.untouched(step))
+        with open(go, "w", encoding="ascii"):
+            pass
+        wait_for("attach", lambda: agent.attached(4))
+        assert tree.place(late.process.pid) == step
+        wait_for("end of the hold", lambda: tree.untouched(step))
+
+
+def check_elsewhere(agent):
+    """A job outside all cgroups of Slurm is held by affinity, and that is
+    said."""
+    with fake(agent, 1), Program(agent, 5, [sys.executable, "-c",
+                                            "while True: pass"]) as rigid:
+        wait_for("hold", lambda: affinities(rigid.process.pid) ==
+                 [rigid.cpus()] and len(rigid.cpus()) < len(ALL))
+        wait_for("warning", lambda: "job 5: held by" in agent.log_text())
+    wait_for("end", lambda: not agent.job(5)["cpus"])
+    assert agent.log_text().count("job 5: held by affinity") == 1
+
+
+def main():
+    need("coschedd", "tests/node_agent/fake_job")
+    if len(ALL) < 2 or ALL != set(range(os.cpu_count())):
+        skip("needs all CPUs of the machine, two at least")
+    with SlurmTree(NAME) as tree, \
+            Agent("--set", "attach_timeout=200ms", "--node", NAME,
+                  "--set", "enforcement=cpuset") as agent:
+        check_share(agent, tree)
+        check_crash(agent, tree)
+        check_attach(agent, tree)
+        check_elsewhere(agent)
+        assert agent.log_text().count("warning: job") == 1, agent.log_text()
+
+
+main()
