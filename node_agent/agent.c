@@ -59,9 +59,14 @@ void agent_save(struct agent *a)
     struct errtext err;
 
     a->saved_ns = clock_ns();
-    if (state_write(a->settings->state, &a->jobs, &a->pending, &err) < 0 &&
-        log_limit_allows(&a->save_errors, 0, a->saved_ns))
+    bool failed = state_write(a->settings->state, &a->jobs, &a->pending,
+                              &a->node, &err) < 0;
+    if (failed && !a->save_error[0])
         log_error("cannot keep the state: %s", err.text);
+    else if (!failed && a->save_error[0])
+        log_notice("the state is kept again");
+    snprintf(a->save_error, sizeof(a->save_error), "%s",
+             failed ? err.text : "");
 }
 
 static int on_save(sd_event_source *source, void *arg)
@@ -91,7 +96,7 @@ void agent_send_interim(struct agent *a, struct job *job)
 {
     char text[RECORD_TEXT_MAX];
 
-    if (!a->slurm || job->interim_sent)
+    if (!a->slurm || job->interim_sent || a->options.report != REPORT_ALL)
         return;
     if (!job->record.policy[0])
         snprintf(job->record.policy, sizeof(job->record.policy), "%s",
@@ -112,7 +117,7 @@ static void send_final(struct agent *a, struct job *job)
                  a->options.policy);
     record_format(&job->record, "final", text);
     log_info("job %u ended: %s", job->id, text);
-    if (!a->settings->slurm)
+    if (!a->settings->slurm || a->options.report == REPORT_NONE)
         return;
     /* Without a helper (yet) it is sent when one is ready. */
     pending_add(&a->pending, job->id, end_s, text);
@@ -122,27 +127,14 @@ static void send_final(struct agent *a, struct job *job)
 
 /* ---- what Slurm says ---------------------------------------------------- */
 
-static void on_config(void *arg, const char *scheduler_parameters)
+static void on_config(void *arg, const struct slurm_says *says)
 {
-    struct agent *a = arg;
-    struct node_options fresh;
-    struct errtext err;
+    agent_slurm_says(arg, says);
+}
 
-    if (settings_node_options(a->settings, scheduler_parameters, &fresh, &err) <
-        0) {
-        log_error("SchedulerParameters: %s; the old options stay", err.text);
-        return;
-    }
-    if (!memcmp(&fresh, &a->options, sizeof(fresh)))
-        return;
-    a->options = fresh;
-    log_notice("options from slurm.conf: policy %s, epoch %llu ms",
-               fresh.policy, (unsigned long long)(fresh.epoch_ns / NS_PER_MS));
-    for (struct job *j = a->jobs.first; j; j = j->next)
-        for (struct process *p = j->processes; p; p = p->next)
-            allotment_regrant(p->allotment, &j->granted, fresh.lease_ns,
-                              clock_ns());
-    scheduler_trigger(a->scheduler, "new options");
+static void on_absent(void *arg, const char *error)
+{
+    agent_slurm_absent(arg, error);
 }
 
 static void on_recorded(void *arg, uint32_t job, const char *error)
@@ -164,6 +156,7 @@ static void on_ready(void *arg)
 
 static const struct slurm_link_handler slurm_handler = {
     .config = on_config,
+    .absent = on_absent,
     .recorded = on_recorded,
     .ready = on_ready,
 };
@@ -285,11 +278,17 @@ static int restore(struct agent *a, struct errtext *err)
 {
     struct job *next;
 
-    if (state_read(a->settings->state, &a->jobs, &a->pending, err) < 0) {
+    if (state_read(a->settings->state, &a->jobs, &a->pending, &a->node, err) <
+        0) {
         if (errno != EBADMSG)
             return -1;
         log_warn("%s", err->text); /* start empty */
     }
+    /* Until slurmctld answers: as before. */
+    if (a->settings->slurm && a->node.scheduler_parameters)
+        agent_configure(a, &(struct slurm_says){
+                               a->node.scheduler_parameters,
+                               a->node.partitions, NULL});
     for (struct job *j = a->jobs.first; j; j = next) {
         next = j->next;
         j->agent = a;
@@ -341,7 +340,6 @@ static int use_description(struct agent *a, struct errtext *err)
 static int build_parts(struct agent *a, struct errtext *err)
 {
     const struct settings *s = a->settings;
-    char why[1024];
 
     if (!(a->topology = topology_new(s->restrict_cpus ? &s->cpus : NULL, err)))
         return -1;
@@ -355,10 +353,8 @@ static int build_parts(struct agent *a, struct errtext *err)
     a->setup.package = topology_packages(a->topology, &a->setup.packages);
     a->setup.cpu_model = counters_cpu_model(a->setup.procfs, a->cpu_model,
                                             sizeof(a->cpu_model));
-    if (!(a->counters = counters_open(s->counters, &a->setup, why, sizeof(why),
-                                      err)))
+    if (agent_open_counters(a, err) < 0)
         return -1;
-    log_info("counters: %s", why);
     if (!(a->recorder = recorder_new()) ||
         !(a->observer = observer_new(a->counters, a->topology, a->recorder)) ||
         !(a->enforcer = enforcer_new(a->warden, &a->options)) ||
@@ -376,6 +372,7 @@ static int build_parts(struct agent *a, struct errtext *err)
         .trace = a->trace,
         .decisions = a->decisions,
         .recorder = a->recorder,
+        .drained = &a->node.drained,
     });
     if (!a->scheduler ||
         sd_event_add_defer(a->event, &a->save_source, on_save, a) < 0)
@@ -397,8 +394,9 @@ struct agent *agent_new(const struct settings *settings, struct warden *warden,
     a->settings = settings;
     a->warden = warden;
     a->event = sd_event_ref(event);
-    if (settings_node_options(settings, NULL, &a->options, err) < 0 ||
-        build_parts(a, err) < 0 ||
+    node_config_make(&a->config, NULL, settings->overrides);
+    a->options = a->config.options;
+    if (build_parts(a, err) < 0 ||
         /* The socket first: it keeps a second agent away from the state. */
         !(a->server = server_new(event, settings->socket, settings->auth,
                                  settings->munge_socket[0]
@@ -410,8 +408,8 @@ struct agent *agent_new(const struct settings *settings, struct warden *warden,
         return NULL;
     }
     if (settings->slurm &&
-        !(a->slurm = slurm_link_new(event, settings->helper, &slurm_handler,
-                                    a))) {
+        !(a->slurm = slurm_link_new(event, settings->helper,
+                                    settings->node, &slurm_handler, a))) {
         errtext_set(err, ENOMEM, "agent: out of memory");
         agent_free(a);
         return NULL;
@@ -435,6 +433,7 @@ void agent_free(struct agent *a)
     while (a->jobs.first)
         job_remove(&a->jobs, a->jobs.first);
     pending_clear(&a->pending);
+    node_state_clear(&a->node);
     sd_event_source_disable_unref(a->epoch_source);
     sd_event_source_disable_unref(a->save_source);
     decisions_free(a->decisions);

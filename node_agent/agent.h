@@ -20,6 +20,7 @@
 #include "node_agent/host_event.h"
 #include "node_agent/job.h"
 #include "node_agent/log.h"
+#include "node_agent/node_config.h"
 #include "node_agent/observer.h"
 #include "node_agent/scheduler.h"
 #include "node_agent/server.h"
@@ -32,7 +33,8 @@
 
 struct agent {
     const struct settings *settings;
-    struct node_options options;
+    struct node_options options; /* in force */
+    struct node_config config;   /* the same, and where they are from */
     sd_event *event;
     struct host *host; /* on the event loop */
     struct job_table jobs;
@@ -53,7 +55,11 @@ struct agent {
     sd_event_source *epoch_source;
     sd_event_source *save_source; /* writes the state at the loop's end */
     uint64_t saved_ns;
-    struct log_limit save_errors;
+    struct node_state node; /* what survives beside jobs and records */
+    /* Why the state could not be kept, slurmctld does not answer; "": all is
+     * well. */
+    char save_error[sizeof(struct errtext)];
+    char slurm_absent[sizeof(struct errtext)];
 };
 
 /* Build all parts, read the state and listen.  NULL with errno and ERR. */
@@ -86,6 +92,18 @@ void agent_detach(struct agent *agent, struct process *process,
 
 /* Hand the interim summary of JOB to Slurm, once. */
 void agent_send_interim(struct agent *agent, struct job *job);
+
+/* Take the options of what Slurm SAYS and the command line, and act on what has
+ * changed (agent_config.c). */
+void agent_configure(struct agent *agent, const struct slurm_says *says);
+
+/* News from slurmctld: its configuration; that it does not answer (ERROR) or
+ * does again (NULL). */
+void agent_slurm_says(struct agent *agent, const struct slurm_says *says);
+void agent_slurm_absent(struct agent *agent, const char *error);
+
+/* Open what the options say; agent->counters is replaced on success. */
+int agent_open_counters(struct agent *agent, struct errtext *err);
 
 /* The requests of the socket. */
 extern const struct server_handler request_handler;

@@ -191,7 +191,28 @@ static int print_members(const struct ctl *ctl, enum message_op op)
 
 int ctl_config(const struct ctl *ctl)
 {
-    return print_members(ctl, MESSAGE_CONFIG);
+    json_t *reply, *option;
+    size_t i;
+    int rc = ctl_ask(ctl, MESSAGE_CONFIG, &reply, NULL);
+
+    if (rc)
+        return rc;
+    if (ctl->json)
+        return ctl_print_json(reply);
+    printf("%-24s %-16s %s\n", "OPTION", "VALUE", "FROM");
+    json_array_foreach(json_object_get(reply, "options"), i, option) {
+        char name[64];
+        const char *value = text(option, "value");
+        snprintf(name, sizeof(name), "cosched_%s", text(option, "name"));
+        printf("%-24s %-16s %s\n", name, *value ? value : "-",
+               text(option, "from"));
+    }
+    if (*text(reply, "partitions") && strcmp(text(reply, "partitions"), "-"))
+        printf("partitions: %s\n", text(reply, "partitions"));
+    if (*text(reply, "problems") && strcmp(text(reply, "problems"), "-"))
+        printf("without effect: %s\n", text(reply, "problems"));
+    json_decref(reply);
+    return CTL_OK;
 }
 
 int ctl_ping(const struct ctl *ctl)

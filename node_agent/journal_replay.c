@@ -253,6 +253,10 @@ static int on_decision(struct replay *r, const json_t *line,
             .slice = number(line, "slice"),
             .budget = {number(line, "profile_ns"),
                        json_number_value(json_object_get(line, "probe"))},
+            .max_jobs = number(line, "max_jobs"),
+            .fair = json_object_get(line, "fairness") != NULL,
+            .fairness = json_number_value(json_object_get(line, "fairness")),
+            .drained = json_string_value(json_object_get(line, "drained")),
         };
         struct plan plan = {.share = now};
         int made = plan_make(r->planner, &input, &plan, &why);

@@ -10,6 +10,7 @@ noinst_LTLIBRARIES += %D%/libagent.la
 %C%_libagent_la_SOURCES = \
 	%D%/agent.c \
 	%D%/agent.h \
+	%D%/agent_config.c \
 	%D%/cgroup.c \
 	%D%/cgroup.h \
 	%D%/cpuset_holder.c \

@@ -86,6 +86,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/journal_replay.c \
 	%D%/log.c \
 	%D%/log.h \
+	%D%/node_config.c \
+	%D%/node_config.h \
 	%D%/observer.c \
 	%D%/observer.h \
 	%D%/plan.c \

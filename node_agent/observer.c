@@ -42,6 +42,12 @@ struct observer *observer_new(struct counters *counters,
     return o;
 }
 
+void observer_use(struct observer *o, struct counters *counters)
+{
+    o->counters = counters;
+    o->assigned = 0;
+}
+
 void observer_free(struct observer *o)
 {
     if (!o)

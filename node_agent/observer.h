@@ -31,6 +31,9 @@ struct observer *observer_new(struct counters *counters,
                               const struct topology *topology,
                               struct recorder *recorder);
 
+/* Count with COUNTERS from now on; the sections must have been cleared. */
+void observer_use(struct observer *observer, struct counters *counters);
+
 /* Give each of COUNT jobs its part of SAMPLE and let sections get known that
  * were measured for PROFILE_NS.  SHARES has ids and CPUs of the same jobs.  Used
  * by observer_update(), and by itself to replay a recording. */

@@ -161,6 +161,8 @@ static int prepare_policy(struct planner *p, const struct policy *policy,
                                policy->name);
     }
     policy_options_init(policy, p->options);
+    if (p->input->fair)
+        p->options[POLICY_FAIRNESS] = p->input->fairness;
     /* Options are for the node's policy, not for one that jobs ask for. */
     if (text && !strcmp(policy->name, p->input->policy) &&
         policy_options_parse(policy, text, p->options, &bad) != MODEL_OK)
@@ -190,6 +192,8 @@ static void select_jobs(struct planner *p, struct plan *plan)
     topology_cores(in->topology, &pool, &cores);
     p->pool = (size_t)cpuset_count(&cores);
     size_t most = p->pool < MOST ? p->pool : MOST;
+    if (in->max_jobs && in->max_jobs < most)
+        most = in->max_jobs;
     plan->turns = in->count > most;
     if (plan->turns)
         turns_select(in->count, most, in->slice, p->runs);
@@ -410,12 +414,29 @@ static void fill_shares(const struct planner *p, struct plan *plan)
     }
 }
 
+/* Nothing is divided. */
+static void fill_drained(const struct plan_input *in, struct plan *plan)
+{
+    plan->policy = policy_find("native");
+    plan->native = true;
+    plan->turns = plan->periodic = false;
+    for (size_t i = 0; i < in->count; i++)
+        plan->share[i].cpus = in->jobs[i]->granted;
+    snprintf(plan->reason, sizeof(plan->reason),
+             "sharing is drained%s%.200s: every job has what Slurm gave it",
+             *in->drained ? ", " : "", in->drained);
+}
+
 int plan_make(struct planner *p, const struct plan_input *in, struct plan *plan,
               struct errtext *err)
 {
     memset(plan->share, 0, in->count * sizeof(*plan->share));
     plan->reason[0] = '\0';
     plan->native = false;
+    if (in->drained) {
+        fill_drained(in, plan);
+        return 0;
+    }
     plan->policy = plan_policy(in);
     if (!plan->policy)
         return errtext_set(err, EINVAL, "policy %s: no such policy",

@@ -15,6 +15,8 @@
  *              gets a CPU that Slurm did not give it
  *   turns      more live jobs than cores: some are parked; so are those whom
  *              the policy lets wait
+ *   drained    nothing is divided: each job has what Slurm granted it, as if
+ *              there were no agent
  *   native     the policy leaves it to the kernel: each job has all that it
  *              was granted, and shares overlap
  *   profiling  one job at a time gets the DoP at which its section is to be
@@ -40,6 +42,11 @@ struct plan_input {
     size_t count;        /* >= 1 */
     uint64_t slice;      /* number of the present turn */
     struct section_budget budget; /* of probes */
+    size_t max_jobs; /* that have cores at a time; 0: as many as cores */
+    bool fair;       /* FAIRNESS is for every policy whose options do not say
+                        another one */
+    double fairness; /* margin of the fairness bound */
+    const char *drained; /* why nothing is divided; NULL: it is */
 };
 
 struct plan_share {

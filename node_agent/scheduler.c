@@ -253,6 +253,12 @@ static void hash(uint64_t *h, const void *data, size_t size)
         *h = (*h ^ byte[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
 }
 
+/* Why CPUs are not divided, or NULL. */
+static const char *drained(const struct scheduler *s)
+{
+    return s->p.drained ? *s->p.drained : NULL;
+}
+
 static struct section_budget budget_of(const struct scheduler *s)
 {
     return (struct section_budget){s->p.options->profile_ns,
@@ -269,6 +275,11 @@ static uint64_t signature_of(const struct scheduler *s, struct job **jobs,
     hash(&h, s->p.options->policy, strlen(s->p.options->policy));
     hash(&h, s->p.options->policy_options,
          strlen(s->p.options->policy_options));
+    hash(&h, &s->p.options->max_jobs, sizeof(s->p.options->max_jobs));
+    hash(&h, &s->p.options->fairness_percent,
+         sizeof(s->p.options->fairness_percent));
+    if (drained(s))
+        hash(&h, drained(s), strlen(drained(s)) + 1);
     if (s->periodic)
         hash(&h, &s->epoch, sizeof(s->epoch));
     hash(&h, &budget, sizeof(budget));
@@ -451,7 +462,12 @@ static void decide(struct scheduler *s, const char *why)
                                .jobs = jobs,
                                .count = count,
                                .slice = slice,
-                               .budget = budget_of(s)};
+                               .budget = budget_of(s),
+                               .max_jobs = (size_t)s->p.options->max_jobs,
+                               .fair = s->p.options->fairness_percent >= 0,
+                               .fairness =
+                                   s->p.options->fairness_percent / 100.0,
+                               .drained = drained(s)};
     struct plan plan = {.share = shares};
     struct errtext err = {""};
     if (!count) {
@@ -528,7 +544,7 @@ static void enforce(struct scheduler *s, uint64_t now_ns)
 
     for (struct job *j = s->p.jobs->first; j; j = j->next)
         held += job_live(j) && (j->rigid || j->cooperative);
-    if (!held || s->moving)
+    if (!held || s->moving || drained(s))
         return;
     enforcer_scan(s->p.enforcer, s->p.jobs, false, now_ns);
     turn = s->enforced++ % held;

@@ -39,6 +39,8 @@ struct scheduler_parts {
     struct trace *trace;
     struct decisions *decisions;
     struct recorder *recorder;
+    char *const *drained; /* why CPUs are not divided; NULL, or to NULL: they
+                             are */
 };
 
 struct scheduler *scheduler_new(const struct scheduler_parts *parts);

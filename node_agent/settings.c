@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #include "node_agent/log.h"
-#include "node_agent/plan.h"
+#include "node_agent/node_config.h"
+#include "model/policy.h"
 #include "protocol/cpulist.h"
 
 enum {
@@ -55,8 +56,8 @@ static const struct {
      "error, warning, notice, info or debug"},
     {"pidfile", OPT_PIDFILE, "PATH", "write the process id to PATH"},
     {"cpus", OPT_CPUS, "LIST", "use only these CPUs of the node"},
-    {"counters", OPT_COUNTERS, "NAME", "what to count with: auto (default) or "
-                                       "as coschedctl counters has it"},
+    {"counters", OPT_COUNTERS, "NAME", "overrides cosched_counters of "
+                                       "slurm.conf"},
     {"replay", OPT_REPLAY, "DIR", "decide again what was recorded in DIR, compare, "
                                   "and exit"},
     {"machine", OPT_MACHINE, "FILE", "description of the node (default: "
@@ -229,7 +230,6 @@ static void set_defaults(struct settings *s)
         snprintf(s->node, sizeof(s->node), "%s", name);
     else if (gethostname(s->node, sizeof(s->node) - 1) == 0)
         s->node[strcspn(s->node, ".")] = '\0';
-    snprintf(s->counters, sizeof(s->counters), "auto");
     snprintf(s->machine, sizeof(s->machine), "%s", COSCHED_MACHINE);
     s->slurm = true;
     s->log_level = LOG_INFO;
@@ -270,7 +270,6 @@ int settings_parse(struct settings *s, int argc, char **argv,
                    struct errtext *err)
 {
     struct option options[OPTIONS + 1];
-    struct node_options check;
     int value;
 
     set_defaults(s);
@@ -296,58 +295,11 @@ int settings_parse(struct settings *s, int argc, char **argv,
     if (optind < argc)
         return errtext_set(err, EINVAL, "%s: unexpected argument (see --help)",
                            argv[optind]);
-    if (settings_node_options(s, NULL, &check, err) < 0)
+    if (node_config_check(s->overrides, err) < 0)
         return -1;
     return expand_node(s->socket, s->node, err) < 0 ||
                    expand_node(s->state, s->node, err) < 0 ||
                    expand_node(s->pidfile, s->node, err) < 0
                ? -1
                : 0;
-}
-
-/* True when LIST has an entry with the same key as ENTRY (LENGTH bytes). */
-static bool has_key(const char *list, const char *entry, size_t length)
-{
-    const char *equals = memchr(entry, '=', length);
-    size_t key = equals ? (size_t)(equals - entry) + 1 : length;
-
-    for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',')
-        if (!strncmp(p, entry, key))
-            return true;
-    return false;
-}
-
-int settings_node_options(const struct settings *s,
-                          const char *scheduler_parameters,
-                          struct node_options *options, struct errtext *err)
-{
-    const char *base = scheduler_parameters ? scheduler_parameters : "";
-    struct node_options fresh;
-    char *text = malloc(strlen(base) + strlen(s->overrides) + 3);
-    char *end = text;
-
-    if (!text)
-        return errtext_set(err, ENOMEM, "options: out of memory");
-    /* What the command line sets is taken out of slurm.conf's text first: two
-     * entries of one key are an error. */
-    for (const char *p = base; *p;) {
-        size_t length = strcspn(p, ",");
-        if (length && !has_key(s->overrides, p, length)) {
-            memcpy(end, p, length);
-            end += length;
-            *end++ = ',';
-        }
-        p += length + (p[length] == ',');
-    }
-    strcpy(end, s->overrides);
-    if (!*end && end > text)
-        end[-1] = '\0';
-    node_options_init(&fresh);
-    int rc = node_options_parse(&fresh, text, err);
-    if (rc == 0)
-        rc = plan_check_options(fresh.policy, fresh.policy_options, err);
-    if (rc == 0)
-        *options = fresh;
-    free(text);
-    return rc;
 }

@@ -23,7 +23,8 @@ struct settings {
     char munge_socket[SETTINGS_PATH_MAX]; /* "": munge's default */
     enum server_auth auth;
     bool slurm; /* talk to Slurm through the helper */
-    char counters[SETTINGS_PATH_MAX]; /* as counters_open() takes it */
+    char counters[SETTINGS_PATH_MAX]; /* as counters_open() takes it; "": as
+                                         slurm.conf has it */
     char replay[SETTINGS_PATH_MAX];   /* "": serve; else a recording */
     bool policy_given;                /* --policy, for --replay */
     char policy[64];
@@ -32,8 +33,8 @@ struct settings {
     int log_level;
     bool restrict_cpus;
     struct cosched_cpuset cpus; /* with restrict_cpus */
-    /* --policy and --set, as SchedulerParameters entries; they apply on top of
-     * what slurm.conf says. */
+    /* --policy and --set, as SchedulerParameters entries; they apply
+     * on top of what slurm.conf says (node_config.h). */
     char overrides[1024];
 };
 
@@ -41,11 +42,5 @@ struct settings {
  * -1 with errno EINVAL and ERR. */
 int settings_parse(struct settings *settings, int argc, char **argv,
                    struct errtext *err);
-
-/* The node's options for slurm.conf's SCHEDULER_PARAMETERS (may be NULL) with
- * the command line's on top.  0, or -1 with ERR and *OPTIONS untouched. */
-int settings_node_options(const struct settings *settings,
-                          const char *scheduler_parameters,
-                          struct node_options *options, struct errtext *err);
 
 #endif /* COSCHED_SETTINGS_H */

@@ -41,6 +41,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "node_agent/slurm_partitions.h"
+
 #define DELAY_S 6    /* from a job's end to its record */
 #define TRIES 8      /* pauses of 2, 4, ... 128 delays: 25 minutes in all */
 #define INTERVAL_S 2 /* between two looks at the configuration */
@@ -86,39 +88,90 @@ static void emit(const char *format, ...)
 
 /* ---- configuration ------------------------------------------------------- */
 
-/* Report SchedulerParameters when they have changed, and slurmctld's absence
- * when that has. */
-static void watch_config(void)
+static const char *node = "";            /* --node */
+static struct slurm_partitions partitions;
+static char *parameters;                /* SchedulerParameters; NULL: unknown */
+
+/* True when SchedulerParameters have an entry for a partition. */
+static bool asks_for_partitions(void)
+{
+    const char *entry = parameters;
+
+    while ((entry = strstr(entry, "cosched_"))) {
+        size_t key = strcspn(entry, "=,");
+        if (memchr(entry, '@', key))
+            return true;
+        entry += key;
+    }
+    return false;
+}
+
+/* Tell the agent what is known if it was not told the same before. */
+static void tell_config(void)
+{
+    static char *told;
+    bool parts = partitions.mine != NULL;
+    json_t *event = json_pack("{s:s, s:s, s:s*, s:s*}", "event", "config",
+                              "scheduler_parameters", parameters, "partitions",
+                              parts ? partitions.mine : NULL, "others",
+                              parts ? partitions.others : NULL);
+    char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
+
+    json_decref(event);
+    if (!text || (told && strcmp(told, text) == 0)) {
+        free(text);
+        return;
+    }
+    free(told);
+    told = text;
+    printf("%s\n", told);
+    fflush(stdout);
+}
+
+/* Load the configuration if it is newer than the one that is known.  False when
+ * slurmctld does not answer. */
+static bool load_config(void)
 {
     static time_t last_update;
-    static char *known;
-    static bool absent, settled;
+    static bool settled;
     slurm_conf_t *conf = NULL;
 
     /* Times are in seconds: a change in the same second as the last one looks
      * like no change.  So what is new is loaded once more, an interval later,
      * and only then newer times count; no two clocks are compared. */
-    if (slurm_load_ctl_conf(last_update + settled, &conf) != 0) {
-        bool away = errno != SLURM_NO_CHANGE_IN_DATA;
-        if (away && !absent)
-            emit("{s:s, s:s}", "event", "absent", "error",
-                 slurm_strerror(errno));
-        absent = away;
-        return;
-    }
-    absent = false;
+    if (slurm_load_ctl_conf(last_update + settled, &conf) != 0)
+        return errno == SLURM_NO_CHANGE_IN_DATA;
     if (conf->cluster_name)
         snprintf(cluster, sizeof(cluster), "cluster=%s", conf->cluster_name);
     job_age_s = conf->min_job_age;
     settled = conf->last_update == last_update;
     last_update = conf->last_update;
-    const char *now = conf->sched_params ? conf->sched_params : "";
-    if (!known || strcmp(known, now) != 0) {
-        free(known);
-        known = strdup(now);
-        emit("{s:s, s:s}", "event", "config", "scheduler_parameters", now);
-    }
+    free(parameters);
+    parameters = strdup(conf->sched_params ? conf->sched_params : "");
     slurm_free_ctl_conf(conf);
+    return true;
+}
+
+/* Report SchedulerParameters and partitions when they have changed, and
+ * slurmctld's absence when that has. */
+static void watch_config(void)
+{
+    static bool absent;
+    bool there = load_config();
+
+    if (there && parameters) {
+        if (!asks_for_partitions())
+            slurm_partitions_clear(&partitions);
+        else
+            there = slurm_partitions_load(&partitions, node) == 0;
+    }
+    if (!there && !absent)
+        emit("{s:s, s:s}", "event", "absent", "error", slurm_strerror(errno));
+    else if (there && absent)
+        emit("{s:s}", "event", "present");
+    absent = !there;
+    if (there && parameters)
+        tell_config();
 }
 
 /* ---- comments -------------------------------------------------------------- */
@@ -362,9 +415,11 @@ static bool read_commands(void)
 static int usage(FILE *out, int status)
 {
     fprintf(out,
-            "usage: coschedd-slurm [--interval SECONDS] [--delay SECONDS]\n\n"
+            "usage: coschedd-slurm [--node NAME] [--interval SECONDS]\n"
+            "                      [--delay SECONDS]\n\n"
             "Started by coschedd; speaks lines of JSON on standard input and "
             "output.\n\n"
+            "  --node NAME         whose partitions count\n"
             "  --interval SECONDS  between two looks at slurm.conf (%d)\n"
             "  --delay SECONDS     from a job's end to its record (%d)\n",
             INTERVAL_S, DELAY_S);
@@ -395,7 +450,9 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return usage(stdout, 0);
     for (argv++; *argv; argv += 2)
-        if (!option(argv, "--interval", 1, &interval_s) &&
+        if (strcmp(argv[0], "--node") == 0 && argv[1])
+            node = argv[1];
+        else if (!option(argv, "--interval", 1, &interval_s) &&
             !option(argv, "--delay", 0, &delay_s)) {
             fprintf(stderr, "coschedd-slurm: %s: unknown, or not a number of "
                     "seconds\n", argv[0]);

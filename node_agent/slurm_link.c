@@ -29,6 +29,7 @@ extern char **environ;
 struct slurm_link {
     sd_event *event;
     char *program;
+    char *node;
     const struct slurm_link_handler *handler;
     void *arg;
     pid_t pid; /* 0: none */
@@ -95,16 +96,23 @@ static int on_child(sd_event_source *source, const siginfo_t *info, void *arg)
 static void on_line(struct slurm_link *l, const char *line)
 {
     json_error_t error;
-    const char *event, *text = NULL, *why = NULL;
+    const char *event, *why = NULL;
+    struct slurm_says says = {NULL, NULL, NULL};
     json_int_t job = 0;
     json_t *root = json_loads(line, 0, &error);
 
-    if (!root || json_unpack(root, "{s:s, s?s, s?I, s?s}", "event", &event,
-                             "scheduler_parameters", &text, "job", &job,
-                             "error", &why) < 0)
+    if (!root ||
+        json_unpack(root, "{s:s, s?s, s?s, s?s, s?I, s?s}", "event", &event,
+                    "scheduler_parameters", &says.scheduler_parameters,
+                    "partitions", &says.partitions, "others", &says.others,
+                    "job", &job, "error", &why) < 0)
         log_warn("%s wrote what is no event: %.80s", l->program, line);
     else if (!strcmp(event, "config"))
-        l->handler->config(l->arg, text ? text : "");
+        l->handler->config(l->arg, &says);
+    else if (!strcmp(event, "absent"))
+        l->handler->absent(l->arg, why ? why : "no reason");
+    else if (!strcmp(event, "present"))
+        l->handler->absent(l->arg, NULL);
     else if (!strcmp(event, "recorded"))
         l->handler->recorded(l->arg, (uint32_t)job, NULL);
     else if (!strcmp(event, "failed"))
@@ -146,7 +154,8 @@ static int spawn(struct slurm_link *l, int in, int out)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t none;
-    char *argv[] = {l->program, NULL};
+    char name[] = "--node";
+    char *argv[] = {l->program, name, l->node, NULL};
 
     sigemptyset(&none);
     posix_spawn_file_actions_init(&actions);
@@ -199,12 +208,15 @@ static void helper_start(struct slurm_link *l)
 }
 
 struct slurm_link *slurm_link_new(sd_event *event, const char *program,
+                                  const char *node,
                                   const struct slurm_link_handler *handler,
                                   void *arg)
 {
     struct slurm_link *l = calloc(1, sizeof(*l));
 
-    if (!l || !(l->program = strdup(program))) {
+    if (!l || !(l->program = strdup(program)) || !(l->node = strdup(node))) {
+        if (l)
+            free(l->program);
         free(l);
         errno = ENOMEM;
         return NULL;
@@ -255,5 +267,6 @@ void slurm_link_free(struct slurm_link *l)
         while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
             ;
     free(l->program);
+    free(l->node);
     free(l);
 }

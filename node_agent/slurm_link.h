@@ -11,11 +11,17 @@
  * none of that may happen to the agent.  The helper (coschedd-slurm) does what
  * needs libslurm and talks by lines of JSON over pipes:
  *
- *   helper -> agent  {"event":"config","scheduler_parameters":TEXT}
+ *   helper -> agent  {"event":"config","scheduler_parameters":TEXT,
+ *                     "partitions":"A,B","others":"C,D"}
+ *                    {"event":"absent","error":TEXT}
  *                    {"event":"recorded","job":N}
  *                    {"event":"failed","job":N,"error":TEXT}
  *   agent -> helper  {"cmd":"comment","job":N,"text":TEXT,"final":BOOL,
  *                     "end":SECONDS}
+ *
+ * "partitions" are those of this node, "others" all else; both are there only
+ * if SchedulerParameters have entries for a partition.  "absent": slurmctld
+ * does not answer; the next "config" or "present" ends that.
  *
  * A helper that ends is started again, after a pause that doubles from 1 s to
  * a minute; final records are then sent again.
@@ -25,22 +31,26 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "node_agent/node_config.h"
 #include "protocol/errtext.h"
 
 struct slurm_link;
 
 struct slurm_link_handler {
-    /* SchedulerParameters changed, or are known now. */
-    void (*config)(void *arg, const char *scheduler_parameters);
+    /* SchedulerParameters or partitions changed, or are known now. */
+    void (*config)(void *arg, const struct slurm_says *says);
+    /* slurmctld went away (ERROR) or is there again (NULL). */
+    void (*absent)(void *arg, const char *error);
     /* The record of JOB is in Slurm (ERROR NULL), or could not be written. */
     void (*recorded)(void *arg, uint32_t job, const char *error);
     /* A helper runs (again): send what is pending. */
     void (*ready)(void *arg);
 };
 
-/* Start PROGRAM.  NULL when out of memory; a program that cannot be run is
+/* Start PROGRAM for the node called NODE.  NULL when out of memory; a program that cannot be run is
  * logged and tried again. */
 struct slurm_link *slurm_link_new(sd_event *event, const char *program,
+                                  const char *node,
                                   const struct slurm_link_handler *handler,
                                   void *arg);
 

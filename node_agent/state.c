@@ -108,8 +108,30 @@ static json_t *job_json(const struct job *job)
         "weight", job->weight);
 }
 
+void node_state_clear(struct node_state *n)
+{
+    free(n->drained);
+    free(n->scheduler_parameters);
+    free(n->partitions);
+    memset(n, 0, sizeof(*n));
+}
+
+static json_t *node_json(const struct node_state *n)
+{
+    json_t *drained =
+        n->drained ? json_pack("{s:s, s:I, s:I}", "reason", n->drained, "uid",
+                               (json_int_t)n->drained_uid, "since_ns",
+                               (json_int_t)n->drained_wall_ns)
+                   : NULL;
+
+    return json_pack("{s:o*, s:s*, s:s*}", "drained", drained,
+                     "scheduler_parameters", n->scheduler_parameters,
+                     "partitions", n->partitions);
+}
+
 static json_t *state_json(const struct job_table *jobs,
-                          const struct pending_list *pending)
+                          const struct pending_list *pending,
+                          const struct node_state *node)
 {
     json_t *job_array = json_array(), *pending_array = json_array();
 
@@ -120,15 +142,17 @@ static json_t *state_json(const struct job_table *jobs,
             pending_array, json_pack("{s:I, s:I, s:s}", "job",
                                      (json_int_t)p->job, "end",
                                      (json_int_t)p->end_s, "text", p->text));
-    return json_pack("{s:i, s:o, s:o}", "version", STATE_VERSION, "jobs",
-                     job_array, "pending", pending_array);
+    return json_pack("{s:i, s:o, s:o, s:o}", "version", STATE_VERSION, "jobs",
+                     job_array, "pending", pending_array, "node",
+                     node_json(node));
 }
 
 int state_write(const char *path, const struct job_table *jobs,
-                const struct pending_list *pending, struct errtext *err)
+                const struct pending_list *pending,
+                const struct node_state *node, struct errtext *err)
 {
     char beside[4096];
-    json_t *root = state_json(jobs, pending);
+    json_t *root = state_json(jobs, pending, node);
 
     if (!root)
         return errtext_set(err, ENOMEM, "state: out of memory");
@@ -163,7 +187,7 @@ static int read_tasks(struct job *job, json_t *array)
     json_array_foreach(array, i, entry)
     {
         json_int_t step, pid, start;
-        if (json_unpack(entry, "{s:I, s:I, s:I !}", "step", &step, "pid", &pid,
+        if (json_unpack(entry, "{s:I, s:I, s:I}", "step", &step, "pid", &pid,
                         "start", &start) < 0 ||
             pid <= 0 || pid > INT32_MAX)
             return -1;
@@ -186,7 +210,7 @@ static int read_record(struct record *r, json_t *object)
     /* Earlier agents wrote less. */
     if (json_unpack(object,
                     "{s:s, s:I, s:F, s:F, s?F, s:I, s:I, s:I, s:b, s:o, s?I, "
-                    "s?s, s?I, s?F, s?F, s?F, s?F, s?F, s?F, s?b, s?F, s?F !}",
+                    "s?s, s?I, s?F, s?F, s?F, s?F, s?F, s?F, s?b, s?F, s?F}",
                     "policy", &policy, "live_ns", &live_ns, "core_s",
                     &r->core_s, "parallel_s", &r->parallel_s, "energy_j",
                     &r->energy_j, "final_cores", &final_cores, "sections",
@@ -224,7 +248,7 @@ static int read_job(struct job_table *jobs, json_t *object)
 
     if (json_unpack(object,
                     "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, "
-                    "s:o, s:o, s?s, s?F !}",
+                    "s:o, s:o, s?s, s?F}",
                     "job", &id, "uid", &uid, "restarts", &restarts, "memory_mb",
                     &memory_mb, "name", &name, "options", &options, "granted",
                     &granted, "announced_ns", &announced, "ended_ns", &ended,
@@ -265,23 +289,55 @@ static int read_pending(struct pending_list *pending, json_t *object)
     json_int_t job, end;
     const char *text;
 
-    if (json_unpack(object, "{s:I, s:I, s:s !}", "job", &job, "end", &end,
+    if (json_unpack(object, "{s:I, s:I, s:s}", "job", &job, "end", &end,
                     "text", &text) < 0 ||
         job <= 0 || job > UINT32_MAX || end < 0)
         return -1;
     return pending_add(pending, (uint32_t)job, (uint64_t)end, text);
 }
 
-static int read_all(json_t *root, struct job_table *jobs,
-                    struct pending_list *pending)
+/* A copy of the string KEY of OBJECT in *TO if it is there. */
+static int read_text(json_t *object, const char *key, char **to)
 {
-    json_t *job_array, *pending_array, *entry;
+    const char *text = json_string_value(json_object_get(object, key));
+
+    if (text && !(*to = strdup(text)))
+        return -1;
+    return 0;
+}
+
+static int read_node(struct node_state *n, json_t *object)
+{
+    json_t *drained = json_object_get(object, "drained");
+    json_int_t uid = 0, since = 0;
+
+    if (drained) {
+        if (json_unpack(drained, "{s:I, s:I}", "uid", &uid, "since_ns",
+                        &since) < 0 ||
+            read_text(drained, "reason", &n->drained) < 0 || !n->drained)
+            return -1;
+        n->drained_uid = (uint32_t)uid;
+        n->drained_wall_ns = (uint64_t)since;
+    }
+    return read_text(object, "scheduler_parameters",
+                     &n->scheduler_parameters) < 0 ||
+                   read_text(object, "partitions", &n->partitions) < 0
+               ? -1
+               : 0;
+}
+
+static int read_all(json_t *root, struct job_table *jobs,
+                    struct pending_list *pending, struct node_state *node)
+{
+    json_t *job_array, *pending_array, *node_object = NULL, *entry;
     int version;
     size_t i;
 
-    if (json_unpack(root, "{s:i, s:o, s:o !}", "version", &version, "jobs",
-                    &job_array, "pending", &pending_array) < 0 ||
-        version != STATE_VERSION)
+    if (json_unpack(root, "{s:i, s:o, s:o, s?o}", "version", &version, "jobs",
+                    &job_array, "pending", &pending_array, "node",
+                    &node_object) < 0 ||
+        version != STATE_VERSION ||
+        (node_object && read_node(node, node_object) < 0))
         return -1;
     json_array_foreach(job_array, i, entry)
         if (read_job(jobs, entry) < 0)
@@ -293,7 +349,8 @@ static int read_all(json_t *root, struct job_table *jobs,
 }
 
 int state_read(const char *path, struct job_table *jobs,
-               struct pending_list *pending, struct errtext *err)
+               struct pending_list *pending, struct node_state *node,
+               struct errtext *err)
 {
     char aside[4096];
     json_error_t error = {.text = "not a state of this version"};
@@ -305,13 +362,14 @@ int state_read(const char *path, struct job_table *jobs,
         return errtext_set(err, errno, "%s: %s", path, strerror(errno));
     json_t *root = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
     close(fd);
-    int rc = root ? read_all(root, jobs, pending) : -1;
+    int rc = root ? read_all(root, jobs, pending, node) : -1;
     json_decref(root);
     if (rc == 0)
         return 0;
     while (jobs->first)
         job_remove(jobs, jobs->first);
     pending_clear(pending);
+    node_state_clear(node);
     snprintf(aside, sizeof(aside), "%s.bad", path);
     rename(path, aside);
     return errtext_set(err, EBADMSG, "%.80s: %.60s; set aside as .bad", path,

@@ -11,6 +11,10 @@
  * renamed), so that a reader never sees half of it.  It is not synced to disk:
  * it has to survive the agent, not the node, whose jobs die with it.
  *
+ * Versions: what is new is added as an optional member, and members that are not
+ * known are skipped, so that an agent reads what an older or a newer one wrote.
+ * STATE_VERSION rises only when a member changes its meaning.
+ *
  * When read back it is checked like any input.  A file that cannot be
  * understood is set aside as PATH.bad and the agent starts empty: running jobs
  * announce themselves again with their next step and lose nothing but their
@@ -22,6 +26,15 @@
 #include "protocol/errtext.h"
 
 #define STATE_VERSION 1
+
+/* What holds for the node, beside its jobs.  Texts are owned; NULL: none. */
+struct node_state {
+    char *drained;  /* why sharing is drained ("": no reason given) */
+    uint32_t drained_uid;     /* by whom */
+    uint64_t drained_wall_ns; /* since when */
+    char *scheduler_parameters; /* as slurmctld said last */
+    char *partitions;           /* likewise, of this node */
+};
 
 /* A final record on its way to Slurm's accounting. */
 struct pending {
@@ -38,15 +51,20 @@ struct pending_list {
 
 #define PENDING_LIMIT 1024 /* oldest are dropped beyond */
 
-/* Write JOBS and PENDING to PATH.  0, or -1 with errno. */
+/* Write JOBS, PENDING and NODE to PATH.  0, or -1 with errno. */
 int state_write(const char *path, const struct job_table *jobs,
-                const struct pending_list *pending, struct errtext *err);
+                const struct pending_list *pending,
+                const struct node_state *node, struct errtext *err);
 
 /* Read PATH.  Only tasks that still live (same pid and start time) are taken
  * over.  0 (also when there is no file), or -1 with errno EBADMSG and ERR
- * after the file was set aside; both tables are then empty. */
+ * after the file was set aside; both tables and NODE are then empty. */
 int state_read(const char *path, struct job_table *jobs,
-               struct pending_list *pending, struct errtext *err);
+               struct pending_list *pending, struct node_state *node,
+               struct errtext *err);
+
+/* Free its texts and clear it. */
+void node_state_clear(struct node_state *node);
 
 /* Add or replace the record of JOB.  -1 when out of memory. */
 int pending_add(struct pending_list *list, uint32_t job, uint64_t end_s,

@@ -147,11 +147,33 @@ json_t *status_explain(const struct agent *a, uint32_t job)
                      decisions);
 }
 
+/* One member for each option: as typed, and where it is from. */
+static json_t *origins_json(const struct agent *a)
+{
+    json_t *list = json_array();
+    char value[OPTIONS_TEXT_MAX], from[96];
+
+    for (size_t i = 0; i < node_option_count(); i++) {
+        const char *text =
+            node_option_value(&a->options, i, value, sizeof(value));
+        node_config_origin(&a->config, i, from, sizeof(from));
+        if (i == node_option_find("counters") && a->settings->counters[0]) {
+            text = a->settings->counters;
+            snprintf(from, sizeof(from), "command line");
+        }
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name",
+                                              node_option_name(i), "value",
+                                              text, "from", from));
+    }
+    return list;
+}
+
 json_t *status_config(const struct agent *a)
 {
     const struct node_options *o = &a->options;
 
-    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
+    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
+                     "s:s, s:s, s:s}",
                      "policy", o->policy, "policy_options", o->policy_options,
                      "probe_percent", o->probe_percent,
                      "epoch_ns", (json_int_t)o->epoch_ns, "profile_ns",
@@ -160,7 +182,9 @@ json_t *status_config(const struct agent *a)
                      (json_int_t)o->attach_ns, "slice_ns",
                      (json_int_t)o->slice_ns, "lease_ns",
                      (json_int_t)o->lease_ns, "forget_ns",
-                     (json_int_t)o->forget_ns, "enforcement",
+                     (json_int_t)o->forget_ns, "options", origins_json(a),
+                     "partitions", a->config.partitions, "problems",
+                     a->config.problems.text, "enforcement",
                      options_enforcements[o->enforcement]);
 }
 

@@ -14,6 +14,8 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 	%D%/likwid_message.h \
 	%D%/message.c \
 	%D%/message.h \
+	%D%/node_options.c \
+	%D%/option_table.h \
 	%D%/options.c \
 	%D%/options.h
 %C%_libprotocol_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Parse --coschedule and SchedulerParameters by two tables. */
+/* Parse --coschedule by a table, and the values that all options share. */
 
 #include "protocol/options.h"
 
@@ -10,11 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MS UINT64_C(1000000)
-#define SECOND UINT64_C(1000000000)
-#define PREFIX "cosched_"
-#define ENTRY_MAX 128 /* an entry of the option with its zero */
-#define NAMES_MAX 160 /* a list of policies or keys */
+#include "protocol/option_table.h"
 
 const char *const options_policies[] = {
     "nupoco",      "greedy", "equal",       "batch", "native",
@@ -23,29 +19,8 @@ const char *const options_policies[] = {
 
 const char *const options_enforcements[] = {"affinity", "cpuset", "auto", NULL};
 
-enum option_type {
-    OPTION_POLICY,   /* char[OPTIONS_POLICY_MAX] */
-    OPTION_NAMED,    /* char[OPTIONS_TEXT_MAX], NAME:VALUE;... */
-    OPTION_COUNT,    /* int, low..high */
-    OPTION_NUMBER,   /* double, low..high tenths */
-    OPTION_SWITCH,   /* int, 1: yes, -1: no */
-    OPTION_DURATION, /* uint64_t ns, low..high */
-    OPTION_ENFORCEMENT, /* int, enum enforcement */
-};
-
-struct option {
-    const char *key;
-    enum option_type type;
-    size_t offset;
-    uint64_t low, high;
-    const char *initial; /* default as typed, NULL: unset */
-    const char *help;
-};
-
 #define JOB(key, type, low, high, help)                                        \
-    {#key, type, offsetof(struct job_options, key), low, high, NULL, help}
-#define NODE(key, field, type, low, high, initial, help)                       \
-    {key, type, offsetof(struct node_options, field), low, high, initial, help}
+    {#key, type, offsetof(struct job_options, key), low, high, NULL, help, NULL}
 
 static const struct option job_table[] = {
     JOB(policy, OPTION_POLICY, 0, 0,
@@ -58,31 +33,6 @@ static const struct option job_table[] = {
         "importance beside the other jobs, 0.1 to 10, 1 is normal"),
     JOB(report, OPTION_SWITCH, 0, 0,
         "yes: a line about time and cores ends the batch script's output"),
-    {0},
-};
-
-static const struct option node_table[] = {
-    NODE("policy", policy, OPTION_POLICY, 0, 0, "nupoco", "allocation policy"),
-    NODE("policy_options", policy_options, OPTION_NAMED, 0, 0, "",
-         "options of that policy, NAME:VALUE;NAME:VALUE"),
-    NODE("epoch", epoch_ns, OPTION_DURATION, 10 * MS, 10 * SECOND, "50ms",
-         "period of the control loop"),
-    NODE("profile", profile_ns, OPTION_DURATION, 0, 60 * SECOND, "150ms",
-         "measuring of a section at another number of cores"),
-    NODE("probe", probe_percent, OPTION_COUNT, 0, 100, "2",
-         "percent of a section's time that this may take"),
-    NODE("min_section", min_section_ns, OPTION_DURATION, 0, 60 * SECOND,
-         "100ms", "shorter sections are managed as one"),
-    NODE("attach_timeout", attach_ns, OPTION_DURATION, 100 * MS, 60 * SECOND,
-         "1s", "a job not attached by then is held to its share"),
-    NODE("slice", slice_ns, OPTION_DURATION, 100 * MS, 3600 * SECOND, "2s",
-         "length of a turn with more jobs than cores"),
-    NODE("lease", lease_ns, OPTION_DURATION, 200 * MS, 60 * SECOND, "1s",
-         "jobs take the agent for dead after this silence"),
-    NODE("forget", forget_ns, OPTION_DURATION, 100 * MS, 24 * 3600 * SECOND,
-         "1h", "a job is over when it was dead so long without an epilog"),
-    NODE("enforcement", enforcement, OPTION_ENFORCEMENT, 0, 0, "affinity",
-         "what holds others: affinity, cpuset (cgroup) or auto"),
     {0},
 };
 
@@ -132,7 +82,7 @@ static const char *policy_names(char *text, size_t size)
 }
 
 /* "a, b, c": the keys of TABLE. */
-static const char *key_names(const struct option *table, char *text,
+const char *option_names(const struct option *table, char *text,
                              size_t size)
 {
     size_t used = 0;
@@ -189,6 +139,9 @@ static int set_named(char *field, const struct option *option,
                      const char *prefix, const char *value,
                      struct errtext *err)
 {
+    if (strlen(value) >= OPTIONS_TEXT_MAX)
+        return errtext_set(err, EINVAL, "%s%s=%.60s...: longer than %d bytes",
+                           prefix, option->key, value, OPTIONS_TEXT_MAX - 1);
     if (!named_values(value))
         return errtext_set(err, EINVAL,
                            "%s%s=%.60s: not NAME:VALUE;NAME:VALUE", prefix,
@@ -246,6 +199,41 @@ static int set_switch(int *field, const struct option *option,
     return 0;
 }
 
+static int set_word(int *field, const struct option *option, const char *prefix,
+                    const char *value, struct errtext *err)
+{
+    size_t length = strlen(value);
+    int number = 0;
+
+    for (const char *w = option->words; *w; number++) {
+        size_t n = strcspn(w, "|");
+        if (n == length && strncmp(w, value, n) == 0) {
+            *field = number;
+            return 0;
+        }
+        w += n + (w[n] == '|');
+    }
+    return errtext_set(err, EINVAL, "%s%s=%.60s: not one of %s", prefix,
+                       option->key, value, option->words);
+}
+
+static int set_name(char *field, const struct option *option,
+                    const char *prefix, const char *value, struct errtext *err)
+{
+    size_t length = strlen(value);
+
+    for (size_t i = 0; i < length; i++)
+        if (!isgraph((unsigned char)value[i]))
+            length = 0;
+    if (length == 0 || length >= OPTIONS_TEXT_MAX)
+        return errtext_set(err, EINVAL,
+                           "%s%s=%.60s: empty, longer than %d bytes, or not "
+                           "printable", prefix, option->key, value,
+                           OPTIONS_TEXT_MAX - 1);
+    memcpy(field, value, length + 1);
+    return 0;
+}
+
 static int set_duration(uint64_t *field, const struct option *option,
                         const char *prefix, const char *value,
                         struct errtext *err)
@@ -263,21 +251,8 @@ static int set_duration(uint64_t *field, const struct option *option,
     return 0;
 }
 
-static int set_enforcement(int *field, const struct option *option,
-                           const char *prefix, const char *value,
-                           struct errtext *err)
-{
-    for (int i = 0; options_enforcements[i]; i++)
-        if (!strcmp(options_enforcements[i], value)) {
-            *field = i;
-            return 0;
-        }
-    return errtext_set(err, EINVAL, "%s%s=%.60s: none of affinity, cpuset, auto",
-                       prefix, option->key, value);
-}
-
 /* Set OPTION in the structure at BASE to VALUE as typed after PREFIX. */
-static int set(void *base, const struct option *option, const char *prefix,
+int option_set(void *base, const struct option *option, const char *prefix,
                const char *value, struct errtext *err)
 {
     void *field = (char *)base + option->offset;
@@ -293,15 +268,22 @@ static int set(void *base, const struct option *option, const char *prefix,
         return set_number(field, option, prefix, value, err);
     case OPTION_SWITCH:
         return set_switch(field, option, prefix, value, err);
+    case OPTION_OPTIONAL:
+        if (*value)
+            return set_count(field, option, prefix, value, err);
+        *(int *)field = -1;
+        return 0;
+    case OPTION_WORD:
+        return set_word(field, option, prefix, value, err);
+    case OPTION_NAME:
+        return set_name(field, option, prefix, value, err);
     case OPTION_DURATION:
         return set_duration(field, option, prefix, value, err);
-    case OPTION_ENFORCEMENT:
-        return set_enforcement(field, option, prefix, value, err);
     }
     return errtext_set(err, EINVAL, "%s: bad table", option->key);
 }
 
-static const struct option *find(const struct option *table, const char *key)
+const struct option *option_find(const struct option *table, const char *key)
 {
     for (; table->key; table++)
         if (strcmp(table->key, key) == 0)
@@ -311,7 +293,7 @@ static const struct option *find(const struct option *table, const char *key)
 
 /* Copy the entry at *REST up to the next comma into ENTRY and move behind it.
  * Returns 1, 0 at the end, or -1 when it is too long. */
-static int next_entry(const char **rest, char *entry, struct errtext *err)
+int option_next_entry(const char **rest, char *entry, struct errtext *err)
 {
     size_t length = strcspn(*rest, ",");
 
@@ -341,7 +323,7 @@ static int job_entry(struct job_options *options, char *entry, unsigned *seen,
 
     if (equals) {
         *equals = '\0';
-        option = find(job_table, entry);
+        option = option_find(job_table, entry);
         *equals = '=';
     } else {
         option = policy_known(entry) ? &job_table[0] : NULL;
@@ -350,12 +332,12 @@ static int job_entry(struct job_options *options, char *entry, unsigned *seen,
         return errtext_set(err, EINVAL, "%.40s: neither a policy (%s) nor "
                            "key=value (%s)", entry,
                            policy_names(policies, sizeof(policies)),
-                           key_names(job_table, names, sizeof(names)));
+                           option_names(job_table, names, sizeof(names)));
     if (*seen & 1u << (option - job_table))
         return errtext_set(err, EINVAL, "%.40s: %s is given twice", entry,
                            option->key);
     *seen |= 1u << (option - job_table);
-    return set(options, option, "", equals ? equals + 1 : entry, err);
+    return option_set(options, option, "", equals ? equals + 1 : entry, err);
 }
 
 int job_options_parse(struct job_options *options, const char *text,
@@ -369,7 +351,7 @@ int job_options_parse(struct job_options *options, const char *text,
     job_options_init(&result);
     if (!text || strcmp(text, "(null)") == 0)
         text = "";
-    while ((more = next_entry(&text, entry, err)) > 0)
+    while ((more = option_next_entry(&text, entry, err)) > 0)
         if (job_entry(&result, entry, &seen, err) < 0)
             return -1;
     if (more < 0)
@@ -387,48 +369,7 @@ const char *job_options_key(size_t i)
                                                         : NULL;
 }
 
-void node_options_init(struct node_options *options)
-{
-    memset(options, 0, sizeof(*options));
-    for (const struct option *o = node_table; o->key; o++)
-        set(options, o, PREFIX, o->initial, NULL);
-}
-
-int node_options_parse(struct node_options *options, const char *text,
-                       struct errtext *err)
-{
-    struct node_options result;
-    const size_t prefix = strlen(PREFIX);
-    char names[NAMES_MAX], key[ENTRY_MAX];
-
-    node_options_init(&result);
-    for (const char *rest = text ? text : ""; *rest;) {
-        /* Slurm's own entries may be of any length. */
-        if (strncmp(rest, PREFIX, prefix) != 0) {
-            rest += strcspn(rest, ",");
-            rest += *rest == ',';
-            continue;
-        }
-        if (next_entry(&rest, key, err) < 0)
-            return -1;
-        char *value = strchr(key, '=');
-        if (value)
-            *value++ = '\0';
-        const struct option *option = find(node_table, key + prefix);
-        if (!option)
-            return errtext_set(err, EINVAL, "%.60s: unknown, after " PREFIX
-                               " comes one of %s", key,
-                               key_names(node_table, names, sizeof(names)));
-        if (!value)
-            return errtext_set(err, EINVAL, "%.60s: has no value", key);
-        if (set(&result, option, PREFIX, value, err) < 0)
-            return -1;
-    }
-    *options = result;
-    return 0;
-}
-
-static void help(FILE *out, const struct option *table, const char *prefix)
+void option_help(FILE *out, const struct option *table, const char *prefix)
 {
     for (; table->key; table++) {
         int width = fprintf(out, "  %s%s=", prefix, table->key);
@@ -441,10 +382,5 @@ static void help(FILE *out, const struct option *table, const char *prefix)
 
 void job_options_help(FILE *out)
 {
-    help(out, job_table, "");
-}
-
-void node_options_help(FILE *out)
-{
-    help(out, node_table, PREFIX);
+    option_help(out, job_table, "");
 }

@@ -17,6 +17,12 @@
  * slurm.conf.  Entries without that prefix belong to Slurm and are skipped.
  * As entries are comma separated, the options of a policy are separated by
  * semicolons and set with a colon: cosched_policy_options=gain:0.1;effort:50.
+ * cosched_KEY@PARTITION=VALUE is for the nodes of that partition.
+ *
+ * Node options come in layers, each on top of the one before: defaults,
+ * slurm.conf, slurm.conf for one of the node's partitions, the agent's command
+ * line.  policy_options belong to the policy that is set in the same layer or
+ * below: a layer that sets another policy starts from that policy's defaults.
  *
  * Parsing validates everything before it changes anything: on error the
  * structure is untouched and the text names the entry as typed and what is
@@ -53,6 +59,13 @@ struct job_options {
     int report; /* 1: a summary ends the output, -1: none; 0: unset (none) */
 };
 
+/* What is written into AdminComment. */
+enum report_level {
+    REPORT_ALL,   /* a first summary while the job runs, and the final one */
+    REPORT_FINAL, /* the final one */
+    REPORT_NONE,
+};
+
 /* What an administrator may set. */
 struct node_options {
     char policy[OPTIONS_POLICY_MAX]; /* cosched_policy, default "nupoco" */
@@ -67,7 +80,40 @@ struct node_options {
     uint64_t slice_ns;       /* cosched_slice, 2s: turn when jobs > cores */
     uint64_t lease_ns;       /* cosched_lease, 1s: agent counted as dead */
     uint64_t forget_ns;      /* cosched_forget, 1h: an epilog counted as lost */
-    int enforcement;         /* cosched_enforcement, affinity */
+    int fairness_percent;    /* cosched_fairness, 0..100: margin of the fairness
+                                bound of every policy; -1: the policy's own */
+    int max_jobs;            /* cosched_max_jobs, 0..1024: so many have cores at a
+                                time, more take turns; 0: as many as there are */
+    int enforcement;         /* cosched_enforcement, enum enforcement */
+    int report;              /* cosched_report, enum report_level */
+    char counters[OPTIONS_TEXT_MAX]; /* cosched_counters, auto */
+};
+
+/* Where a value is from, weakest first. */
+enum option_source {
+    OPTION_DEFAULT,
+    OPTION_SLURM_CONF,
+    OPTION_PARTITION, /* slurm.conf, for a partition of this node */
+    OPTION_COMMAND_LINE,
+};
+
+#define NODE_OPTIONS_MAX 32    /* room for so many options */
+#define OPTIONS_PARTITION_MAX 64
+
+/* Where each of the node's options is from, by its number (0 ..
+ * node_option_count() - 1). */
+struct node_origins {
+    struct {
+        enum option_source source;
+        char partition[OPTIONS_PARTITION_MAX]; /* of OPTION_PARTITION */
+    } option[NODE_OPTIONS_MAX];
+};
+
+/* What node_options_apply() refuses: text of one line, "" for nothing. */
+struct node_problems {
+    size_t count;
+    char text[1024]; /* the entries as typed with what is wrong, "; " between;
+                        cut short at a whole entry */
 };
 
 /* Set *OPTIONS to the defaults. */
@@ -88,6 +134,34 @@ const char *job_options_key(size_t i);
  * so that an entry removed from slurm.conf returns to its default. */
 int node_options_parse(struct node_options *options, const char *text,
                        struct errtext *err);
+
+/* Apply the entries of TEXT (may be NULL; SchedulerParameters, say) to *OPTIONS
+ * as SOURCE, and note in ORIGINS what was set.  An entry that is wrong has no
+ * effect and is added to PROBLEMS.  With OPTION_SLURM_CONF, entries for
+ * partitions in the comma separated list MINE are applied on top, the others are
+ * only checked; when OTHERS is not NULL, a partition in neither list is a
+ * problem.  Other sources take no partitions. */
+void node_options_apply(struct node_options *options,
+                        struct node_origins *origins,
+                        enum option_source source, const char *text,
+                        const char *mine, const char *others,
+                        struct node_problems *problems);
+
+/* Add one to PROBLEMS: ENTRY is what is wrong. */
+void node_problems_add(struct node_problems *problems, const char *entry);
+
+/* Number of node options, name of one without prefix, number of the one called
+ * NAME (node_option_count() if there is none), and its value in OPTIONS as it
+ * would be typed, in BUFFER (at least OPTIONS_TEXT_MAX bytes); "" where unset. */
+size_t node_option_count(void);
+const char *node_option_name(size_t index);
+size_t node_option_find(const char *name);
+const char *node_option_value(const struct node_options *options, size_t index,
+                              char *buffer, size_t size);
+
+/* Set the option NAME of *OPTIONS back to its default, and its origin. */
+void node_option_reset(struct node_options *options,
+                       struct node_origins *origins, const char *name);
 
 /* Print one line per option (key, default, meaning) for --help. */
 void job_options_help(FILE *out);

@@ -59,9 +59,9 @@ class SlurmAgent(Agent):
         with open(self.path("say"), "a", encoding="ascii") as say:
             say.write(line + "\n")
 
-    def config(self, parameters):
+    def config(self, parameters, **more):
         self.say(json.dumps({"event": "config",
-                             "scheduler_parameters": parameters}))
+                             "scheduler_parameters": parameters, **more}))
 
     def heard(self, **want):
         """What the helper was told, restricted to lines with all of WANT."""

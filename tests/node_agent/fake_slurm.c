@@ -6,6 +6,9 @@
  *   config   two lines: time of the last change, SchedulerParameters; without
  *            it slurmctld is away
  *   age      MinJobAge, 300 without it
+ *   partitions  time of the last change; then "NAME NODES" per line; without it
+ *            slurmctld is away
+ *   partitions.asked  written: one line per look at them
  *   asked    written: one line per look at the configuration, its argument
  *   updates  written: one line per update of a job, "JOB COMMENT"
  *   refuse   if there, updates are refused
@@ -81,6 +84,48 @@ int slurm_load_ctl_conf(time_t update_time, slurm_conf_t **conf)
 void slurm_free_ctl_conf(slurm_conf_t *conf)
 {
     free(conf);
+}
+
+int slurm_load_partitions(time_t update_time, partition_info_msg_t **message,
+                          uint16_t flags)
+{
+    static char text[16][2][64];
+    static partition_info_t part[16];
+    long long last_update;
+    char line[128];
+    FILE *in = file("partitions", "r");
+
+    (void)flags;
+    note("partitions.asked", "%lld\n", (long long)update_time);
+    if (!in || fscanf(in, "%lld\n", &last_update) != 1) {
+        errno = SLURM_COMMUNICATIONS_CONNECTION_ERROR;
+        return SLURM_ERROR;
+    }
+    *message = calloc(1, sizeof(**message));
+    if (!*message)
+        abort();
+    (*message)->last_update = last_update;
+    (*message)->partition_array = part;
+    while ((*message)->record_count < 16 && fgets(line, sizeof(line), in)) {
+        uint32_t i = (*message)->record_count++;
+        text[i][1][0] = '\0';
+        if (sscanf(line, "%63s %63s", text[i][0], text[i][1]) < 1)
+            abort();
+        part[i].name = text[i][0];
+        part[i].nodes = *text[i][1] ? text[i][1] : NULL;
+    }
+    fclose(in);
+    if (update_time > last_update) {
+        free(*message);
+        errno = SLURM_NO_CHANGE_IN_DATA;
+        return SLURM_ERROR;
+    }
+    return SLURM_SUCCESS;
+}
+
+void slurm_free_partition_info_msg(partition_info_msg_t *message)
+{
+    free(message);
 }
 
 void slurm_init_job_desc_msg(job_desc_msg_t *job)

@@ -5,11 +5,12 @@
 slurm.conf, records of jobs, a helper that dies, an agent that is killed before a
 record was delivered."""
 
+import json
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import announce, fake, need, wait_for
+from fakes import allowed_cpus, announce, fake, need, wait_for
 from fake_helper import SlurmAgent
 
 def option(agent, name):
@@ -20,10 +21,16 @@ def check_config(agent):
     agent.config("bf_interval=30,cosched_policy=greedy,cosched_epoch=20ms")
     wait_for("options", lambda: option(agent, "policy") == "greedy")
     assert option(agent, "epoch_ns") == 20_000_000
-    agent.config("cosched_policy=bogus")
-    wait_for("complaint", lambda: "bogus" in agent.log_text())
-    assert "the old options stay" in agent.log_text(), agent.log_text()
-    assert option(agent, "policy") == "greedy"
+    # What is wrong is as if it were not there, and named in one line.
+    agent.config("cosched_policy=bogus,cosched_epoch=20ms,cosched_lease=x")
+    wait_for("default", lambda: option(agent, "policy") == "nupoco")
+    assert option(agent, "epoch_ns") == 20_000_000
+    complaint = [line for line in agent.log_text().splitlines()
+                 if "without effect" in line]
+    assert len(complaint) == 1, complaint
+    for word in ("cosched_policy=bogus", "cosched_lease=x"):
+        assert word in complaint[0], complaint
+        assert word in option(agent, "problems")
     # What the command line sets stays, whatever slurm.conf says.
     agent.config("cosched_slice=9s,cosched_policy=equal")
     wait_for("options", lambda: option(agent, "policy") == "equal")
@@ -31,6 +38,60 @@ def check_config(agent):
     assert option(agent, "epoch_ns") == 50_000_000, "back to the default"
     agent.say("this is no JSON")
     wait_for("complaint", lambda: "no event" in agent.log_text())
+
+
+def origin(agent, name):
+    for entry in agent.call({"op": "config"})["options"]:
+        if entry["name"] == name:
+            return entry["value"], entry["from"]
+    raise AssertionError(f"no option {name}")
+
+
+def check_layers(agent):
+    agent.config("cosched_policy=equal,cosched_policy@long=moca,"
+                 "cosched_policy_options@long=generations:7,"
+                 "cosched_epoch@other=20ms,cosched_epoch@gone=30ms",
+                 partitions="short,long", others="other")
+    wait_for("options", lambda: option(agent, "policy") == "moca")
+    assert origin(agent, "policy") == ("moca", "slurm.conf, partition long")
+    assert origin(agent, "policy_options")[0] == "generations:7"
+    assert origin(agent, "epoch") == ("50ms", "default")
+    assert origin(agent, "slice") == ("3s", "command line")
+    assert option(agent, "partitions") == "short,long"
+    assert "cosched_epoch@gone: no such partition" in option(agent, "problems")
+    # What the next agent starts with while slurmctld is away.
+    agent.say(json.dumps({"event": "absent", "error": "fake"}))
+    wait_for("absence", lambda: "does not answer: fake" in agent.log_text())
+    os.unlink(agent.path("say"))
+    agent.kill()
+    agent.start()
+    assert option(agent, "policy") == "moca"
+    agent.config("cosched_policy_options=generations:7,cosched_counters=bogus,"
+                 "cosched_max_jobs=1,cosched_fairness=10")
+    wait_for("options", lambda: option(agent, "policy") == "nupoco")
+    assert "generations:7" in option(agent, "problems")
+    assert origin(agent, "policy_options") == ("", "default")
+    assert origin(agent, "fairness") == ("10", "slurm.conf")
+    wait_for("complaint", lambda: "cosched_counters=bogus" in agent.log_text())
+    agent.config("cosched_counters=progress,cosched_max_jobs=1")
+    wait_for("counters", lambda: "counters: asked for progress" in agent.log_text())
+    agent.config("")
+    wait_for("defaults", lambda: origin(agent, "max_jobs")[1] == "default")
+
+
+def check_max_jobs(agent):
+    """One job has cores at a time, whatever their number."""
+    agent.config("cosched_max_jobs=1,cosched_policy=equal")
+    wait_for("options", lambda: origin(agent, "max_jobs")[0] == "1")
+    with fake(agent, 51) as one, fake(agent, 52) as other:
+        wait_for("attach", lambda: agent.attached(51) and agent.attached(52))
+        wait_for("a turn", lambda: bool(one.cpus()) != bool(other.cpus()))
+        agent.config("cosched_policy=equal")
+        wait_for("cores for both" if len(allowed_cpus()) > 1 else "a core",
+                 lambda: len(allowed_cpus()) == 1 or
+                 (one.cpus() and other.cpus()))
+    for job in (51, 52):
+        assert agent.call({"op": "withdraw", "job": job})["ok"]
 
 
 def check_records(agent):
@@ -80,6 +141,8 @@ def main():
     need("coschedd", "tests/node_agent/fake_job")
     with SlurmAgent("--set", "slice=3s") as agent:
         check_config(agent)
+        check_layers(agent)
+        check_max_jobs(agent)
         check_records(agent)
         assert announce(agent, 43)["ok"]
 

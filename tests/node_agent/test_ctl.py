@@ -209,9 +209,19 @@ def check_others(agent):
     assert json.loads(ctl(agent, "explain", "12", "--json"))["decisions"] == \
         [decision]
     assert agent.asked[-1] == {"v": 1, "op": "explain", "job": 12}
-    agent.replies["config"] = {"policy": "equal", "epoch_ns": 50000000}
-    assert [line.split() for line in ctl(agent, "config").splitlines()] == \
-        [["policy", "equal"], ["epoch_ns", "50000000"]]
+    agent.replies["config"] = {
+        "policy": "equal", "partitions": "a,b", "problems": "cosched_x: unknown",
+        "options": [{"name": "policy", "value": "equal",
+                     "from": "slurm.conf, partition b"},
+                    {"name": "fairness", "value": "", "from": "default"}]}
+    assert [line.split(None, 2) for line in
+            ctl(agent, "config").splitlines()] == \
+        [["OPTION", "VALUE", "FROM"],
+         ["cosched_policy", "equal", "slurm.conf, partition b"],
+         ["cosched_fairness", "-", "default"], ["partitions:", "a,b"],
+         ["without", "effect:", "cosched_x: unknown"]]
+    assert json.loads(ctl(agent, "config", "--json")) == \
+        agent.replies["config"]
     agent.replies["ping"] = {"version": "1", "pid": 7, "node": "n1"}
     assert json.loads(ctl(agent, "ping", "--json")) == agent.replies["ping"]
 

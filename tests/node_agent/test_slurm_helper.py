@@ -176,13 +176,42 @@ def check_config():
         assert event["event"] == "absent" and "fake error" in event["error"]
         helper.looks(2)
         helper.write("config", "300\ncosched_policy=greedy\n")
-        helper.looks(2)
+        assert helper.event() == {"event": "present"}
         helper.remove("config")
         assert helper.event()["event"] == "absent", "once per absence"
         helper.write("config", "400\n")
+        assert helper.event() == {"event": "present"}
         assert helper.event() == config("")
         assert helper.end() == 0
         assert helper.event() is None, "more events than changes"
+
+
+def check_partitions():
+    """Asked for only if an entry is for one."""
+    for_one = "cosched_policy@long=batch,cosched_epoch=20ms"
+    with Helper("--node", "n2", "--interval", "1") as helper:
+        assert helper.event() == config("")
+        helper.looks(2)
+        assert not helper.lines("partitions.asked")
+        helper.write("partitions", "150\nshort n[1-4]\nlong n[2,7]\n"
+                     "other n[20-29]\nempty \n")
+        helper.write("config", f"200\n{for_one}\n")
+        assert helper.event() == {**config(for_one),
+                                  "partitions": "short,long",
+                                  "others": "other,empty"}
+        # The node leaves one of them.
+        helper.write("partitions", "160\nlong n[2,7]\nshort n1\n")
+        assert helper.event() == {**config(for_one), "partitions": "long",
+                                  "others": "short"}
+        helper.remove("partitions")
+        assert helper.event()["event"] == "absent"
+        helper.write("config", "300\ncosched_policy=equal\n")
+        assert helper.event() == {"event": "present"}
+        assert helper.event() == config("cosched_policy=equal")
+        asked = helper.lines("partitions.asked")
+        helper.looks(2)
+        assert helper.lines("partitions.asked") == asked
+        assert helper.end() == 0
 
 
 GOOD = {"job": 5, "text": "cosched/1 state=final partners=1,2"}
@@ -362,6 +391,7 @@ def main():
         sys.exit(77)
     check_command_line()
     check_config()
+    check_partitions()
     check_garbage()
     check_interim()
     check_final()

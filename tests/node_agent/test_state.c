@@ -14,6 +14,7 @@ struct fixture {
     char path[128];
     struct job_table jobs;
     struct pending_list pending;
+    struct node_state node;
 };
 
 static int setup(void **state)
@@ -33,6 +34,7 @@ static void clear(struct fixture *f)
     while (f->jobs.first)
         job_remove(&f->jobs, f->jobs.first);
     pending_clear(&f->pending);
+    node_state_clear(&f->node);
 }
 
 static int teardown(void **state)
@@ -84,11 +86,11 @@ static void test_round_trip(void **state)
     struct job *job = sample_job(f);
     assert_non_null(job_add_task(job, 3, getpid()));
     assert_int_equal(pending_add(&f->pending, 5, 1700000000, "text=1"), 0);
-    assert_int_equal(state_write(f->path, &f->jobs, &f->pending, &err), 0);
+    assert_int_equal(state_write(f->path, &f->jobs, &f->pending, &f->node, &err), 0);
     assert_int_equal(stat(f->path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     clear(f);
-    assert_int_equal(state_read(f->path, &f->jobs, &f->pending, &err), 0);
+    assert_int_equal(state_read(f->path, &f->jobs, &f->pending, &f->node, &err), 0);
     job = job_find(&f->jobs, 17);
     assert_non_null(job);
     assert_int_equal(job->uid, 1000);
@@ -120,6 +122,56 @@ static void test_round_trip(void **state)
     assert_string_equal(f->pending.first->text, "text=1");
 }
 
+static void test_node(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(
+        state_write(f->path, &f->jobs, &f->pending, &f->node, NULL), 0);
+    assert_int_equal(
+        state_read(f->path, &f->jobs, &f->pending, &f->node, NULL), 0);
+    assert_null(f->node.drained);
+    assert_null(f->node.scheduler_parameters);
+    f->node.drained = strdup("");
+    f->node.drained_uid = 7;
+    f->node.drained_wall_ns = 123;
+    f->node.scheduler_parameters = strdup("cosched_epoch@a=1s");
+    f->node.partitions = strdup("a,b");
+    assert_int_equal(
+        state_write(f->path, &f->jobs, &f->pending, &f->node, NULL), 0);
+    clear(f);
+    assert_int_equal(
+        state_read(f->path, &f->jobs, &f->pending, &f->node, NULL), 0);
+    assert_string_equal(f->node.drained, "");
+    assert_int_equal(f->node.drained_uid, 7);
+    assert_int_equal(f->node.drained_wall_ns, 123);
+    assert_string_equal(f->node.scheduler_parameters, "cosched_epoch@a=1s");
+    assert_string_equal(f->node.partitions, "a,b");
+}
+
+/* What an older agent did not write is not missed, what a newer one writes in
+ * addition does no harm. */
+static void test_other_versions(void **state)
+{
+    static const char *const texts[] = {
+        "{\"version\":1,\"jobs\":[],\"pending\":[]}",
+        "{\"version\":1,\"jobs\":[],\"moods\":{},\"pending\":[{\"job\":4,"
+        "\"end\":1,\"text\":\"t\",\"mood\":2}],\"node\":{\"mood\":[1]}}"};
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct errtext err = {""};
+        FILE *out = fopen(f->path, "w");
+        assert_non_null(out);
+        fputs(texts[i], out);
+        fclose(out);
+        clear(f);
+        assert_int_equal(
+            state_read(f->path, &f->jobs, &f->pending, &f->node, &err), 0);
+        assert_int_equal(f->pending.count, i);
+    }
+}
+
 /* A task whose pid belongs to another process now is not taken over. */
 static void test_reused_pid(void **state)
 {
@@ -127,9 +179,9 @@ static void test_reused_pid(void **state)
 
     struct task *task = job_add_task(sample_job(f), 0, getpid());
     task->start--;
-    assert_int_equal(state_write(f->path, &f->jobs, &f->pending, NULL), 0);
+    assert_int_equal(state_write(f->path, &f->jobs, &f->pending, &f->node, NULL), 0);
     clear(f);
-    assert_int_equal(state_read(f->path, &f->jobs, &f->pending, NULL), 0);
+    assert_int_equal(state_read(f->path, &f->jobs, &f->pending, &f->node, NULL), 0);
     assert_non_null(job_find(&f->jobs, 17));
     assert_false(job_live(job_find(&f->jobs, 17)));
 }
@@ -143,7 +195,9 @@ static void test_garbage(void **state)
         "{\"version\":2,\"jobs\":[],\"pending\":[]}",
         "{\"version\":1,\"jobs\":[{\"job\":1}],\"pending\":[]}",
         "{\"version\":1,\"jobs\":[],\"pending\":[{\"job\":0}]}",
-        "{\"version\":1,\"jobs\":[],\"pending\":[],\"more\":1}",
+        "{\"version\":1,\"jobs\":[],\"pending\":[],\"node\":{\"drained\":1}}",
+        "{\"version\":1,\"jobs\":[],\"pending\":[],\"node\":"
+        "{\"drained\":{\"uid\":1,\"since_ns\":2}}}",
     };
     struct fixture *f = *state;
     char aside[160];
@@ -154,7 +208,7 @@ static void test_garbage(void **state)
         FILE *file = fopen(f->path, "w");
         fputs(bad[i], file);
         fclose(file);
-        assert_int_equal(state_read(f->path, &f->jobs, &f->pending, &err), -1);
+        assert_int_equal(state_read(f->path, &f->jobs, &f->pending, &f->node, &err), -1);
         assert_int_equal(errno, EBADMSG);
         assert_non_null(strstr(err.text, "state.json"));
         assert_null(f->jobs.first);
@@ -168,12 +222,12 @@ static void test_no_file(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(state_read(f->path, &f->jobs, &f->pending, NULL), 0);
+    assert_int_equal(state_read(f->path, &f->jobs, &f->pending, &f->node, NULL), 0);
     assert_null(f->jobs.first);
     strcat(f->directory, "/nowhere");
     snprintf(f->path, sizeof(f->path), "%s/state.json", f->directory);
     struct errtext err = {""};
-    assert_int_equal(state_write(f->path, &f->jobs, &f->pending, &err), -1);
+    assert_int_equal(state_write(f->path, &f->jobs, &f->pending, &f->node, &err), -1);
     assert_int_equal(errno, ENOENT);
     *strrchr(f->directory, '/') = '\0';
 }
@@ -196,8 +250,10 @@ static void test_pending_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_round_trip), T(test_reused_pid),         T(test_garbage),
-        T(test_no_file),    T(test_pending_is_bounded),
+        T(test_round_trip), T(test_node),
+        T(test_other_versions), T(test_reused_pid),
+        T(test_garbage),    T(test_no_file),
+        T(test_pending_is_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -287,6 +287,181 @@ static void test_node(void **state)
     assert_true(o.epoch_ns == 50 * MS);
 }
 
+/* ---- layers ------------------------------------------------------------- */
+
+struct layers {
+    struct node_options options;
+    struct node_origins origins;
+    struct node_problems problems;
+};
+
+static struct layers layers_of(const char *conf, const char *mine,
+                               const char *others, const char *command)
+{
+    struct layers l;
+
+    memset(&l, 0, sizeof(l));
+    node_options_init(&l.options);
+    node_options_apply(&l.options, &l.origins, OPTION_SLURM_CONF, conf, mine,
+                       others, &l.problems);
+    node_options_apply(&l.options, &l.origins, OPTION_COMMAND_LINE, command,
+                       NULL, NULL, &l.problems);
+    return l;
+}
+
+static enum option_source source_of(const struct layers *l, const char *name)
+{
+    return l->origins.option[node_option_find(name)].source;
+}
+
+static void test_layers(void **state)
+{
+    /* The partition's entry wins wherever it stands, the command line over
+     * all. */
+    struct layers l = layers_of("cosched_epoch@long=1s,bf_interval=30,"
+                                "cosched_epoch=20ms,cosched_slice=3s,"
+                                "cosched_slice@other=9s,cosched_lease=2s",
+                                "short,long", "other", "cosched_lease=4s");
+
+    (void)state;
+    assert_int_equal(l.problems.count, 0);
+    assert_string_equal(l.problems.text, "");
+    assert_true(l.options.epoch_ns == SECOND);
+    assert_int_equal(source_of(&l, "epoch"), OPTION_PARTITION);
+    assert_string_equal(l.origins.option[node_option_find("epoch")].partition,
+                        "long");
+    assert_true(l.options.slice_ns == 3 * SECOND);
+    assert_int_equal(source_of(&l, "slice"), OPTION_SLURM_CONF);
+    assert_true(l.options.lease_ns == 4 * SECOND);
+    assert_int_equal(source_of(&l, "lease"), OPTION_COMMAND_LINE);
+    assert_int_equal(source_of(&l, "policy"), OPTION_DEFAULT);
+    /* Of two partitions' entries the last counts. */
+    l = layers_of("cosched_epoch@long=1s,cosched_epoch@short=2s", "short,long",
+                  "", "");
+    assert_true(l.options.epoch_ns == 2 * SECOND);
+    /* A partition whose name begins like another's. */
+    l = layers_of("cosched_epoch@lon=1s", "short,long", "lon", "");
+    assert_true(l.options.epoch_ns == 50 * MS);
+    assert_int_equal(l.problems.count, 0);
+    l = layers_of(NULL, NULL, NULL, NULL);
+    assert_int_equal(l.problems.count, 0);
+    assert_true(l.options.epoch_ns == 50 * MS);
+}
+
+/* Options of a policy go with it. */
+static void test_layers_policy(void **state)
+{
+    struct layers l = layers_of("cosched_policy_options=gain:0.1,"
+                                "cosched_policy=moca", "", "", "");
+
+    (void)state;
+    assert_string_equal(l.options.policy_options, "gain:0.1");
+    l = layers_of("cosched_policy=moca,cosched_policy_options=gain:0.1,"
+                  "cosched_policy@a=batch", "a", "", "");
+    assert_string_equal(l.options.policy, "batch");
+    assert_string_equal(l.options.policy_options, "");
+    assert_int_equal(source_of(&l, "policy_options"), OPTION_DEFAULT);
+    l = layers_of("cosched_policy_options@a=x:1,cosched_policy@a=batch,"
+                  "cosched_policy_options=gain:0.1", "a", "", "");
+    assert_string_equal(l.options.policy_options, "x:1");
+    l = layers_of("cosched_policy_options@a=x:1,cosched_policy@b=batch", "a,b",
+                  "", "");
+    assert_string_equal(l.options.policy_options, "");
+    l = layers_of("cosched_policy=moca,cosched_policy_options=gain:0.1", "", "",
+                  "cosched_policy=equal");
+    assert_string_equal(l.options.policy, "equal");
+    assert_string_equal(l.options.policy_options, "");
+    l = layers_of("cosched_policy=moca,cosched_policy_options=gain:0.1", "", "",
+                  "cosched_policy_options=gain:0.2");
+    assert_string_equal(l.options.policy_options, "gain:0.2");
+}
+
+/* What is wrong has no effect, is named as typed, and stops nothing else. */
+static void test_layers_bad(void **state)
+{
+    struct layers l = layers_of(
+        "cosched_epoch=1x,cosched_policy=bogus,cosched_colour=red,"
+        "cosched_slice,cosched_lease@long=1ms,cosched_forget@gone=1h,"
+        "cosched_max_jobs@other=many,cosched_report@=none,cosched_lease=3s,"
+        "cosched_enforcement=glue",
+        "long", "other", "");
+    static const char *const named[] = {
+        "cosched_epoch=1x", "cosched_policy=bogus", "cosched_colour",
+        "cosched_slice: has no value", "cosched_lease=1ms",
+        "cosched_forget@gone: no such partition", "cosched_max_jobs=many",
+        "cosched_report@: names no partition",
+        "cosched_enforcement=glue: not one of affinity|cpuset|auto"};
+
+    (void)state;
+    assert_int_equal(l.problems.count, COUNT(named));
+    for (size_t i = 0; i < COUNT(named) - 1; i++)
+        check(strstr(l.problems.text, named[i]), named[i]);
+    assert_null(strchr(l.problems.text, '\n'));
+    assert_true(l.options.lease_ns == 3 * SECOND);
+    assert_string_equal(l.options.policy, "nupoco");
+    /* Unknown partitions are no problem while it is not known which exist. */
+    l = layers_of("cosched_forget@gone=2h", "long", NULL, "");
+    assert_int_equal(l.problems.count, 0);
+    l = layers_of("", "", "", "cosched_epoch@a=1s");
+    assert_int_equal(l.problems.count, 1);
+    char text[512] = "cosched_policy=";
+    memset(text + strlen(text), 'y', 300);
+    strcat(text, ",cosched_epoch=20ms");
+    l = layers_of(text, "", "", "");
+    assert_int_equal(l.problems.count, 1);
+    assert_true(l.options.epoch_ns == 20 * MS);
+}
+
+static void test_problems_full(void **state)
+{
+    struct node_problems problems = {0};
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        node_problems_add(&problems, "an entry that is wrong");
+    assert_int_equal(problems.count, 100);
+    assert_true(strlen(problems.text) < sizeof(problems.text));
+    const char *last = problems.text + strlen(problems.text) - 5;
+    assert_string_equal(last, "wrong");
+}
+
+/* Each value is shown as one may type it. */
+static void test_values(void **state)
+{
+    struct node_options o, again;
+    char text[4096] = "", value[OPTIONS_TEXT_MAX];
+
+    (void)state;
+    assert_int_equal(
+        node_options_parse(&o, "cosched_policy=equal,cosched_epoch=1500ms,"
+                               "cosched_slice=1h,cosched_profile=0,"
+                               "cosched_min_section=1234us,cosched_lease=1m,"
+                               "cosched_policy_options=a:1;b:x,"
+                               "cosched_max_jobs=3,cosched_fairness=0,"
+                               "cosched_enforcement=cpuset,"
+                               "cosched_counters=perf,cosched_report=none",
+                           NULL), 0);
+    assert_int_equal(o.fairness_percent, 0);
+    assert_int_equal(o.enforcement, ENFORCEMENT_CPUSET);
+    assert_int_equal(o.report, REPORT_NONE);
+    assert_string_equal(node_option_value(&o, node_option_find("epoch"), value,
+                                          sizeof(value)), "1500ms");
+    assert_string_equal(node_option_value(&o, node_option_find("slice"), value,
+                                          sizeof(value)), "1h");
+    for (size_t i = 0; i < node_option_count(); i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text),
+                 "cosched_%s=%s,", node_option_name(i),
+                 node_option_value(&o, i, value, sizeof(value)));
+    assert_int_equal(node_options_parse(&again, text, NULL), 0);
+    assert_memory_equal(&o, &again, sizeof(o));
+    assert_true(node_option_find("bogus") == node_option_count());
+    struct node_origins origins = {0};
+    node_option_reset(&o, &origins, "fairness");
+    assert_int_equal(o.fairness_percent, -1);
+    assert_string_equal(node_option_value(&o, node_option_find("fairness"),
+                                          value, sizeof(value)), "");
+}
+
 /* What HELP prints names each of KEYS with PREFIX at a line's begin. */
 static void compare_help(void (*help)(FILE *), const char *prefix,
                          const char *const *keys)
@@ -320,7 +495,9 @@ static void test_help(void **state)
                                        "min_section",
                                        "attach_timeout", "slice",
                                        "lease",       "forget",
-                                       "enforcement", NULL};
+                                       "fairness",    "max_jobs",
+                                       "enforcement", "counters",
+                                       "report",      NULL};
 
     (void)state;
     compare_help(job_options_help, "", job);
@@ -338,6 +515,11 @@ int main(void)
         cmocka_unit_test(test_node_bad),
         cmocka_unit_test(test_node_defaults),
         cmocka_unit_test(test_node),
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_layers_policy),
+        cmocka_unit_test(test_layers_bad),
+        cmocka_unit_test(test_problems_full),
+        cmocka_unit_test(test_values),
         cmocka_unit_test(test_help),
     };
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The options in force on this node, and where each is from. */
+
+#ifndef COSCHED_NODE_CONFIG_H
+#define COSCHED_NODE_CONFIG_H
+
+/* Concept
+ *
+ * Options are the layers of protocol/options.h: defaults, slurm.conf, its
+ * entries for the partitions of this node, the command line.  An entry of
+ * slurm.conf that is wrong counts as absent: nodes with the same slurm.conf do
+ * the same, whatever they did before and whenever they were started.  What is
+ * wrong on the command line stops the agent's start.
+ */
+
+#include "protocol/errtext.h"
+#include "protocol/options.h"
+
+/* What Slurm says; NULL where it is not known. */
+struct slurm_says {
+    const char *scheduler_parameters;
+    const char *partitions; /* of this node, "a,b" */
+    const char *others;     /* all other partitions; NULL: unknown */
+};
+
+struct node_config {
+    struct node_options options;
+    struct node_origins origins;
+    struct node_problems problems;
+    char partitions[256]; /* of this node, as far as known */
+};
+
+/* Make *CONFIG of what Slurm SAYS (NULL: nothing) and of the command line's
+ * OVERRIDES, which must have passed node_config_check(). */
+void node_config_make(struct node_config *config, const struct slurm_says *says,
+                      const char *overrides);
+
+/* Whether OVERRIDES are entries without a fault: 0, or -1 with ERR. */
+int node_config_check(const char *overrides, struct errtext *err);
+
+/* "default", "slurm.conf", "slurm.conf, partition P" or "command line": where
+ * option INDEX is from, in BUFFER (at least 96 bytes). */
+const char *node_config_origin(const struct node_config *config, size_t index,
+                               char *buffer, size_t size);
+
+#endif /* COSCHED_NODE_CONFIG_H */
