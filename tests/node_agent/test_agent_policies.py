@@ -56,9 +56,9 @@ def main():
             assert agent.call({"op": "config"})["policy_options"] == ""
             agent.config("cosched_policy=corun,cosched_policy_options="
                          "gain:0.1;objective:turnaround")
-            wait_for("corun", lambda: decided(agent, "corun"))
-            assert (agent.call({"op": "config"})["policy_options"]
-                    == "gain:0.1;objective:turnaround")
+            wait_for("options", lambda: agent.call({"op": "config"})
+                     ["policy_options"] == "gain:0.1;objective:turnaround")
+            assert decided(agent, "corun")
 
 
 main()
