@@ -203,8 +203,8 @@ static void test_node_bad(void **state)
         {"cosched_slice=99ms", "cosched_slice=99ms", "100ms"},
         {"cosched_lease=1ms", "cosched_lease=1ms", "200ms"},
         {"cosched_forget=25h", "cosched_forget=25h", "100ms to 86400000ms"},
-        {"cosched_enforcement=", "cosched_enforcement=", "affinity, cpuset"},
-        {"cosched_enforcement=cpu", "cosched_enforcement=cpu", "cpuset, auto"},
+        {"cosched_enforcement=", "cosched_enforcement=", "affinity|cpuset"},
+        {"cosched_enforcement=cpu", "cosched_enforcement=cpu", "cpuset|auto"},
         {"bf_interval=30,cosched_epoch=1x", "cosched_epoch=1x", "ms"},
         /* The good one before the bad one has no effect either. */
         {"cosched_epoch=20ms,cosched_slice=x", "cosched_slice=x", "ms"},
