@@ -6,13 +6,40 @@ slurm_conf_data = \
 	%D%/plugstack.conf \
 	%D%/slurm.conf.fragment
 pkgdata_DATA += $(slurm_conf_data)
-bin_SCRIPTS += %D%/coschedreport
+
+# The script finds its modules where they are installed.
+bin_SCRIPTS += %D%/installed/coschedreport
+CLEANFILES += %D%/installed/coschedreport
+%D%/installed/coschedreport: %D%/coschedreport Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D%/installed && \
+	  $(SED) 's,@pythondir@,$(pkgdatadir)/python,' $(srcdir)/%D%/coschedreport >$@.tmp && \
+	  chmod +x $@.tmp && mv $@.tmp $@
+report_modules = \
+	%D%/reporting/__init__.py \
+	%D%/reporting/accounting.py \
+	%D%/reporting/chart.py \
+	%D%/reporting/commandline.py \
+	%D%/reporting/group.py \
+	%D%/reporting/job.py \
+	%D%/reporting/listing.py \
+	%D%/reporting/mix.py \
+	%D%/reporting/page.py \
+	%D%/reporting/programs.py \
+	%D%/reporting/summary.py
+shared_modules = \
+	%D%/corechart.py \
+	%D%/jobrecord.py \
+	%D%/turnaround.py
+pythondatadir = $(pkgdatadir)/python
+pythondata_DATA = $(shared_modules)
+reportingdir = $(pythondatadir)/reporting
+reporting_DATA = $(report_modules)
 dist_man_MANS += docs/coschedreport.1
 dist_bashcompletion_DATA += %D%/completions/coschedreport
 
 EXTRA_DIST += $(slurm_conf_data) \
+	$(report_modules) \
+	$(shared_modules) \
 	%D%/cluster \
-	%D%/corechart.py \
 	%D%/coschedreport \
-	%D%/demo.py \
-	%D%/turnaround.py
+	%D%/demo.py

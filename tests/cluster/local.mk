@@ -12,11 +12,15 @@ if HAVE_GCC_SOURCE
 TESTS += $(cluster_tests)
 endif
 # These need no cluster.
-TESTS += %D%/test_report.py scripts/check-manpages
+report_tests = \
+	%D%/test_report.py \
+	%D%/test_report_mix.py \
+	%D%/test_report_page.py
+TESTS += $(report_tests) scripts/check-manpages
 
-EXTRA_DIST += tests/support/coschedcluster.py $(cluster_tests) \
+EXTRA_DIST += tests/support/coschedcluster.py tests/support/fakesacct.py \
 	%D%/ends.py \
-	%D%/test_report.py scripts/check-manpages
+	$(cluster_tests) $(report_tests) scripts/check-manpages
 
 # Some minutes.
 EXTRA_DIST += %D%/bench_slurm.py

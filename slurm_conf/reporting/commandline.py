@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""coschedreport's command line."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+
+import corechart
+from reporting import accounting, group, listing, programs, summary
+from reporting import mix as mixes
+from reporting.accounting import AccountingError, Selection
+from reporting.job import jobs_of
+
+VERSION = "0.1.0"       # the package's
+BY = ("job", "mix", "program", "user")
+HISTORY = 30            # days
+
+
+class UsageError(Exception):
+    """The command line cannot be meant."""
+
+
+def job_list(text):
+    """The job numbers in TEXT, separated by commas."""
+    ids = text.split(",")
+    for jobid in ids:
+        if not accounting.JOBID.fullmatch(jobid):
+            raise argparse.ArgumentTypeError(f"{jobid}: not a job id")
+    return ids
+
+
+def some_text(text):
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
+
+
+def days(text):
+    if not (text.isascii() and text.isdigit()) or int(text) > 36500:
+        raise argparse.ArgumentTypeError(
+            f"{text}: not a number of days from 0 to 36500")
+    return int(text)
+
+
+def add_selection(parser):
+    which = parser.add_argument_group("which jobs")
+    which.add_argument("jobids", nargs="*", metavar="JOBID", type=job_list,
+                       help="a job, an element of an array (12_3), or several "
+                       "separated by commas; several are one mix")
+    which.add_argument("-u", "--user", metavar="NAME,...", type=some_text,
+                       help="jobs of these users")
+    which.add_argument("-a", "--all-users", action="store_true",
+                       help="jobs of all users")
+    which.add_argument("-S", "--start", metavar="TIME", type=some_text,
+                       help="jobs of this time and later, as sacct takes it: "
+                       "2026-11-21, 13:00, now-2days; default midnight")
+    which.add_argument("-E", "--end", metavar="TIME", type=some_text,
+                       help="jobs until this time; default now")
+    which.add_argument("-M", "--clusters", metavar="NAME,...", type=some_text,
+                       help="jobs of these clusters, or all")
+    which.add_argument("--all", action="store_true",
+                       help="also jobs that were not co-scheduled")
+
+
+def add_content(parser):
+    what = parser.add_argument_group("what of them")
+    what.add_argument("--by", choices=BY, default="job",
+                      help="a line for each job (default), mix, program, user")
+    what.add_argument("--alone", metavar="JOBID,...", type=job_list,
+                      default=[], help="runs of the programs alone, for "
+                      "slowdown and Hmean")
+    what.add_argument("--native", metavar="JOBID,...", type=job_list,
+                      default=[], help="the same mix under native time "
+                      "sharing, for NTT")
+    what.add_argument("--history", metavar="DAYS", type=days, default=HISTORY,
+                      help="look so far back for such runs (default "
+                      f"{HISTORY}; 0: only among the jobs)")
+    what.add_argument("--cpu", action="store_true",
+                      help="add the processor time used; one more query for "
+                      "each job")
+
+
+def add_output(parser):
+    form = parser.add_argument_group("output")
+    one = form.add_mutually_exclusive_group()
+    one.add_argument("--json", action="store_true", help="print JSON")
+    one.add_argument("--csv", action="store_true",
+                     help="print comma separated values")
+    form.add_argument("--html", metavar="FILE", type=some_text,
+                      help="write a page with charts")
+    form.add_argument("--plot", metavar="FILE", type=some_text,
+                      help="write the charts, as SVG")
+    form.add_argument("--trace", metavar="FILE", action="append", default=[],
+                      help="the agent's trace (coschedctl trace -o FILE), for "
+                      "the charts; one for each node")
+    form.add_argument("--version", action="version",
+                      version=f"coschedreport {VERSION}")
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        prog="coschedreport", allow_abbrev=False,
+        description="Tell what sharing a node did to jobs: wait, turnaround, "
+        "cores, slowdown, and what it gained or cost.",
+        epilog="Without JOBID, --user, --all-users, --start and --end: your "
+        "co-scheduled jobs of today.  Times are Slurm's, in whole seconds, "
+        "shown in the time zone of TZ.")
+    add_selection(parser)
+    add_content(parser)
+    add_output(parser)
+    a = parser.parse_args(argv)
+    a.jobids = [jobid for ids in a.jobids for jobid in ids]
+    if a.user and a.all_users:
+        parser.error("--user and --all-users exclude each other")
+    if a.native and len(a.jobids) < 2:
+        parser.error("--native: needs the jobs of a mix before it")
+    if a.trace and not (a.html or a.plot):
+        parser.error("--trace: only with --html or --plot")
+    if a.by != "job" and (a.html or a.plot):
+        parser.error(f"--by {a.by}: not with --html or --plot, which show "
+                     "jobs and mixes")
+    if a.plot and a.plot != "-" and not a.plot.endswith(".svg"):
+        parser.error(f"--plot {a.plot}: only .svg can be written")
+    return a
+
+
+# ---- what is asked for ---------------------------------------------------------
+
+def selection(a):
+    """The jobs that the arguments A name."""
+    users = a.user.split(",") if a.user else []
+    if not users and not a.all_users and not a.jobids:
+        users = [str(os.getuid())]      # root would see everybody's
+    start = a.start or ("" if a.jobids else "midnight")
+    return Selection(jobids=a.jobids, users=users, start=start,
+                     end=a.end or "", clusters=a.clusters or "",
+                     cpu_time=a.cpu)
+
+
+def missing(jobids, jobs):
+    """Those of JOBIDS that are not among JOBS.  "12" is also there as 12_3 and
+    12+1, and the number that Slurm gave an element as itself."""
+    known = set()
+    for job in jobs:
+        known.update((job.job, job.raw, job.job.split("_")[0],
+                      job.job.split("+")[0]))
+    return [j for j in jobids if j not in known]
+
+
+def why_empty(a, seen):
+    """Why there is nothing to report; SEEN jobs were left out."""
+    when = f"since {a.start or 'midnight'}" + (f" until {a.end}" if a.end else "")
+    whose = f"of {a.user}" if a.user else \
+        "of anybody" if a.all_users else "of yours"
+    if seen:
+        jobs = "job" if seen == 1 else "jobs"
+        return f"no co-scheduled job {whose} {when}; {seen} other {jobs} " \
+               "(--all shows them)"
+    for name in (a.clusters or "").split(","):
+        if name not in ("", "all") and name not in accounting.clusters():
+            return f"--clusters {name}: no such cluster in Slurm's accounting"
+    return f"no job {whose} {when} in Slurm's accounting, or none that you " \
+           "may see"
+
+
+def named(jobids, a):
+    """The jobs of an option that names JOBIDS."""
+    if not jobids:
+        return []
+    return jobs_of(accounting.ask(Selection(jobids=jobids,
+                                            clusters=a.clusters or "")))
+
+
+def gather(a):
+    """(jobs, those left out, jobs before them, the mix that they are)."""
+    found = jobs_of(accounting.ask(selection(a)))
+    jobs = found if a.jobids or a.all else [j for j in found if j.record]
+    past = programs.history([j for j in jobs if j.record], a.clusters or "",
+                            a.history)
+    programs.set_alone(jobs, [*past, *[j for j in found if not j.record]],
+                       named(a.alone, a))
+    mix = mixes.Mix(jobs) if a.jobids and len(jobs) > 1 else None
+    if mix:
+        mixes.find_native([mix], past)
+        native = named(a.native, a)
+        mix.native = mixes.Mix(native) if native else mix.native
+    return jobs, len(found) - len(jobs), past, mix
+
+
+# ---- output --------------------------------------------------------------------
+
+def write_file(path, text):
+    """Write PATH at once or not at all; "-" is standard output."""
+    if path == "-":
+        print(text, end="")
+        return
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "w", encoding="utf-8") as file:     # a device
+                file.write(text)
+            return
+        with tempfile.NamedTemporaryFile(
+                "w", encoding="utf-8", dir=os.path.dirname(path) or ".",
+                prefix=".coschedreport.", delete=False) as file:
+            file.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(file.name, 0o666 & ~mask)
+        os.replace(file.name, path)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+
+
+def as_json(a, jobs, past, mix):
+    keys = listing.job_keys(jobs, a.cpu)
+    out = {"jobs": [listing.job_values(j, keys) for j in jobs],
+           "mix": group.mix_row(mix) if mix else None}
+    if a.by != "job":
+        out["by"] = a.by
+        out["groups"] = groups(a.by, jobs, past)
+    return json.dumps(out, indent=1) + "\n"
+
+
+def groups(by, jobs, past):
+    if by == "mix":
+        return group.by_mix(jobs, past)
+    return group.by_program(jobs) if by == "program" else group.by_user(jobs)
+
+
+def as_text(a, jobs, past, mix):
+    if a.by == "job":
+        return listing.job_table(jobs) + "\n" + \
+            summary.of_jobs(jobs, mix, a.history)
+    rows = groups(a.by, jobs, past)
+    text = listing.table(listing.GROUP_COLUMNS[a.by], rows) + "\n"
+    if any(row["energy_j"] is not None for row in rows):
+        text += "\n" + summary.ENERGY + "\n"
+    return text
+
+
+def as_csv(a, jobs, past):
+    if a.by == "job":
+        keys = listing.job_keys(jobs, a.cpu)
+        return listing.as_csv(keys, [listing.job_values(j, keys) for j in jobs])
+    rows = groups(a.by, jobs, past)
+    return listing.as_csv(list(rows[0]) if rows else [], rows)
+
+
+def report(a):
+    """Print what A asks for; the exit status."""
+    jobs, left_out, past, mix = gather(a)
+    if a.html or a.plot:
+        draw(a, jobs, past, mix)
+    if a.json:
+        print(as_json(a, jobs, past, mix), end="")
+    elif a.csv:
+        print(as_csv(a, jobs, past), end="")
+    elif jobs and not (a.html or a.plot):
+        print(as_text(a, jobs, past, mix), end="")
+    if not jobs and not a.jobids:
+        print(f"coschedreport: {why_empty(a, left_out)}", file=sys.stderr)
+    status = 0
+    for option, ids, there in (
+            ("job", a.jobids, jobs),
+            ("--alone", a.alone, named(a.alone, a)),
+            ("--native", a.native, named(a.native, a))):
+        for jobid in missing(ids, there):
+            print(f"coschedreport: {option} {jobid}: not in Slurm's "
+                  "accounting; a job gets there within seconds of its "
+                  "submission", file=sys.stderr)
+            status = 1
+    return status
+
+
+def draw(a, jobs, past, mix):
+    """Write --html and --plot."""
+    # Most runs need none of this.
+    from reporting import chart, page       # pylint: disable=C0415
+    try:
+        if a.plot:
+            write_file(a.plot, chart.document(chart.pictures(jobs, a.trace)))
+        if a.html:
+            write_file(a.html, page.of(jobs, past, mix, a.trace, a.history))
+    except corechart.TraceError as error:
+        raise UsageError(f"--trace {error}") from error
+
+
+def main(argv):
+    a = parse(argv)
+    try:
+        return report(a)
+    except (AccountingError, UsageError) as error:
+        print(f"coschedreport: {error}", file=sys.stderr)
+        return 1

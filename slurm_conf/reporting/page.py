@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""A page on jobs: charts, tables and what there is to say, in one file.
+
+It loads nothing, runs only its own script (sorting of tables), which its
+Content-Security-Policy names by hash, and follows the reader's light or dark
+theme.  Without script it is complete but not sortable.
+"""
+
+import base64
+import hashlib
+import time
+from html import escape
+
+from reporting import chart, group, listing, summary
+
+STYLE = """
+:root {{ color-scheme: light dark; --back: {light[back]};
+  --text: {light[text]}; --faint: {light[faint]}; --line: {light[line]};
+  --idle: {light[idle]}; --link: #0b57a4 }}
+@media (prefers-color-scheme: dark) {{ :root {{ --back: {dark[back]};
+  --text: {dark[text]}; --faint: {dark[faint]}; --line: {dark[line]};
+  --idle: {dark[idle]}; --link: #8ab8f0 }} }}
+@media print {{ :root {{ --back: {light[back]}; --text: {light[text]};
+  --faint: {light[faint]}; --line: {light[line]}; --idle: {light[idle]} }} }}
+body {{ margin: 0 auto; padding: 1rem; max-width: 75rem; line-height: 1.5;
+  background: var(--back); color: var(--text);
+  font-family: system-ui, Helvetica, Arial, sans-serif }}
+h1 {{ font-size: 1.5rem; margin: 0 }}
+h2 {{ font-size: 1.15rem; margin: 2rem 0 .5rem }}
+a {{ color: var(--link) }}
+.when, figcaption, caption {{ color: var(--faint) }}
+caption {{ text-align: left; padding-bottom: .5rem }}
+figure {{ margin: 0 }}
+.scroll {{ overflow-x: auto }}
+.scroll:focus-visible, button:focus-visible {{ outline: 2px solid var(--link);
+  outline-offset: 2px }}
+svg {{ max-width: 100%; height: auto; min-width: 40rem }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums }}
+th, td {{ padding: .2rem .6rem; text-align: left; white-space: nowrap;
+  border-bottom: 1px solid var(--idle) }}
+th {{ vertical-align: bottom; border-bottom: 1px solid var(--line) }}
+.right {{ text-align: right }}
+th button {{ font: inherit; font-weight: bold; color: inherit; padding: 0;
+  background: none; border: 0; cursor: pointer; text-decoration: underline }}
+th[aria-sort="ascending"] button::after {{ content: " \\2191" }}
+th[aria-sort="descending"] button::after {{ content: " \\2193" }}
+dt {{ font-weight: bold }}
+"""
+
+# Sorts a table by the column whose heading is pressed; empty values go last.
+SCRIPT = """
+"use strict";
+document.querySelectorAll("table").forEach(function (table) {
+  const heads = Array.from(table.tHead.rows[0].cells);
+  heads.forEach(function (head, column) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = head.textContent;
+    head.textContent = "";
+    head.appendChild(button);
+    button.addEventListener("click", function () {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      const value = function (row) { return row.cells[column].dataset.v; };
+      const rows = Array.from(table.tBodies[0].rows);
+      const known = rows.filter(function (r) { return value(r) !== ""; });
+      const rest = rows.filter(function (r) { return value(r) === ""; });
+      const numbers = known.every(function (r) { return isFinite(value(r)); });
+      known.sort(function (a, b) {
+        return (up ? 1 : -1) * (numbers ? value(a) - value(b)
+          : value(a).localeCompare(value(b), undefined, {numeric: true}));
+      });
+      table.tBodies[0].append(...known, ...rest);
+      heads.forEach(function (other) { other.removeAttribute("aria-sort"); });
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    });
+  });
+});
+"""
+
+WORDS = (
+    ("Wait, turnaround", "from submission to start, from submission to end, by "
+     "Slurm's clock, in whole seconds"),
+    ("Cores", "mean number of cores while the job had running processes; last: "
+     "when it ended"),
+    ("Held", "core-seconds it had of the core-seconds Slurm allocated to it; of "
+     "a shared node Slurm allocates all cores to each job"),
+    ("Slowdown", "run time by the best known run time of the same program alone "
+     "on the node; ± what whole seconds leave open"),
+    ("Sections, parallel", "different parallel regions seen, and the share of "
+     "the time they took"),
+    ("In turn", "sum of the jobs' run times alone: the makespan without "
+     "sharing"),
+    ("Hmean", "harmonic mean of the jobs' speedups: run time alone by "
+     "turnaround"),
+    ("NTT", "total turnaround by that of the same programs under native time "
+     "sharing"),
+    ("Energy, EDP", "estimated: the job's share of its packages' energy, and "
+     "that times its run time"),
+)
+
+
+def render(jobs, mixes, mix, traces, days, title):
+    """The page as text.  MIXES: their rows (group.py); MIX: the jobs are one."""
+    pictures = [_figure(p, f"p{i}")
+                for i, p in enumerate(chart.pictures(jobs, traces))]
+    clock = listing.clock_format(
+        [s for j in jobs for s in (j.submit, j.start, j.end)])
+    said = summary.of_jobs(jobs, mix, days) if jobs else ""
+    keys = listing.KEYS + listing.ENERGY_KEYS + listing.CPU_KEYS
+    parts = [
+        _head(title), "<main>",
+        _paragraphs(said),
+        *pictures,
+        "<h2>Jobs</h2>",
+        _table("jobs", f"{len(jobs)} jobs", listing.JOB_COLUMNS,
+               [listing.job_values(j, keys) for j in jobs], clock)]
+    if any(len(row["jobs"]) > 1 for row in mixes):
+        parts += ["<h2>Mixes</h2>",
+                  _table("mixes", "Jobs that are connected by having shared a "
+                         "node", listing.GROUP_COLUMNS["mix"],
+                         [r for r in mixes if len(r["jobs"]) > 1], clock)]
+    parts += ["<h2>Words</h2>", "<dl>",
+              *(f"<dt>{escape(a)}</dt><dd>{escape(b)}</dd>" for a, b in WORDS),
+              "</dl>", "</main>", f"<script>{SCRIPT}</script>", "</body>",
+              "</html>", ""]
+    return "\n".join(parts)
+
+
+def _head(title):
+    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+    style = STYLE.format(light=chart.LIGHT, dark=chart.DARK) + \
+        chart.style({name: f"var(--{name})" for name in chart.LIGHT})
+    made = time.strftime("%Y-%m-%d %H:%M:%S %Z")
+    return "\n".join([
+        "<!DOCTYPE html>", '<html lang="en">', "<head>",
+        '<meta charset="utf-8">',
+        '<meta http-equiv="Content-Security-Policy" content="default-src '
+        "'none'; style-src 'unsafe-inline'; script-src "
+        f"'sha256-{digest}'\">",
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title>", f"<style>{style}\n</style>",
+        "</head>", "<body>", "<header>", f"<h1>{escape(title)}</h1>",
+        f'<p class="when">Written {escape(made)} by coschedreport; all times '
+        "are in this zone.</p>", "</header>"])
+
+
+def _paragraphs(text):
+    """The blocks of lines in TEXT."""
+    blocks = [block.split("\n") for block in text.strip("\n").split("\n\n")]
+    return "\n".join("<p>" + "<br>\n".join(map(escape, block)) + "</p>"
+                     for block in blocks if block != [""])
+
+
+def _figure(picture, identity):
+    return "\n".join([
+        f"<h2>{escape(picture.title)}</h2>", "<figure>",
+        f'<div class="scroll" tabindex="0" role="region" '
+        f'aria-label="{escape(picture.title)}, chart">',
+        picture.svg(identity), "</div>",
+        f"<figcaption>{escape(picture.text)}</figcaption>", "</figure>"])
+
+
+def _table(identity, caption, columns, rows, clock):
+    columns = list(listing.visible(columns, rows))
+    lines = [f'<div class="scroll" tabindex="0" role="region" '
+             f'aria-label="{escape(caption)}, table">',
+             f'<table id="{identity}">', f"<caption>{escape(caption)}</caption>",
+             "<thead><tr>"]
+    for column in columns:
+        side = ' class="right"' if column.right else ""
+        lines.append(f'<th scope="col"{side}>'
+                     f"{escape(column.title.capitalize())}</th>")
+    lines.append("</tr></thead><tbody>")
+    for row in rows:
+        lines.append("<tr>" + "".join(_cell(c, row, clock) for c in columns) +
+                     "</tr>")
+    lines.append("</tbody></table></div>")
+    return "\n".join(lines)
+
+
+def _cell(column, row, clock):
+    value = row[column.key]
+    text = listing.cell(column, row, clock)
+    side = ' class="right"' if column.right else ""
+    order = text if value is not None and not isinstance(value, (int, float)) \
+        else "" if value is None else f"{value:g}" if isinstance(value, float) \
+        else str(value)
+    return f'<td{side} data-v="{escape(order)}">{escape(text)}</td>'
+
+
+def title_of(jobs, mix):
+    if mix is not None and len(jobs) <= listing.NAMED:
+        return "Co-scheduled " + listing.jobs_named([j.job for j in jobs])
+    return f"Report on {len(jobs)} " + ("job" if len(jobs) == 1 else "jobs")
+
+
+def of(jobs, past, mix, traces, days):
+    """The page on JOBS."""
+    rows = [group.mix_row(mix)] if mix else group.by_mix(jobs, past)
+    return render(jobs, rows, mix, traces, days, title_of(jobs, mix))
