@@ -15,6 +15,7 @@
 #include "node_agent/cpuset_holder.h"
 #include "node_agent/log.h"
 #include "node_agent/proc.h"
+#include "node_agent/proc_table.h"
 #include "node_agent/process.h"
 #include "protocol/cpulist.h"
 
@@ -30,6 +31,7 @@ struct enforcer {
     struct warden *warden;
     const struct node_options *options;
     struct cpuset_holder *holder; /* NULL: there are no cpuset cgroups */
+    struct proc_table procs;
     uint64_t next_scan_ns;
     uint64_t change_ns; /* last time that a process came, went or was held */
 };
@@ -48,8 +50,10 @@ struct enforcer *enforcer_new(struct warden *warden,
 
 void enforcer_free(struct enforcer *e)
 {
-    if (e)
+    if (e) {
         cpuset_holder_free(e->holder);
+        proc_table_clear(&e->procs);
+    }
     free(e);
 }
 
@@ -84,26 +88,15 @@ static struct tracked *tracked_find(const struct job *job, pid_t pid)
 /* ---- whose process is it ------------------------------------------------ */
 
 struct scan {
-    struct proc_stat *stat; /* [count], sorted by pid */
-    struct job **owner;     /* [count] */
-    size_t count;
+    struct proc_table *procs;
+    struct job **owner; /* [procs->count] */
 };
-
-static int compare_pid(const void *a, const void *b)
-{
-    pid_t x = ((const struct proc_stat *)a)->pid;
-    pid_t y = ((const struct proc_stat *)b)->pid;
-
-    return (x > y) - (x < y);
-}
 
 static struct job *owner_of(const struct scan *scan, pid_t pid)
 {
-    struct proc_stat key = {.pid = pid};
-    struct proc_stat *s = bsearch(&key, scan->stat, scan->count, sizeof(key),
-                                  compare_pid);
+    const struct proc_entry *e = proc_table_find(scan->procs, pid);
 
-    return s ? scan->owner[s - scan->stat] : NULL;
+    return e ? scan->owner[e - scan->procs->entry] : NULL;
 }
 
 /* The job that owned the dead leader of a group or session, or NULL. */
@@ -138,16 +131,17 @@ static struct job *known_owner(const struct job_table *jobs,
 /* Give owners to all processes, to the closure of the relation. */
 static void find_owners(struct scan *scan, const struct job_table *jobs)
 {
+    pid_t self = getpid();
     bool found;
 
-    for (size_t i = 0; i < scan->count; i++)
-        scan->owner[i] = known_owner(jobs, &scan->stat[i]);
+    for (size_t i = 0; i < scan->procs->count; i++)
+        scan->owner[i] = known_owner(jobs, &scan->procs->entry[i].stat);
     do {
         found = false;
-        for (size_t i = 0; i < scan->count; i++) {
-            const struct proc_stat *s = &scan->stat[i];
+        for (size_t i = 0; i < scan->procs->count; i++) {
+            const struct proc_stat *s = &scan->procs->entry[i].stat;
             struct job *j;
-            if (scan->owner[i] || s->pid == 1 || s->pid == getpid() ||
+            if (scan->owner[i] || s->pid == 1 || s->pid == self ||
                 !strcmp(s->comm, "slurmstepd"))
                 continue;
             if ((j = owner_of(scan, s->parent)) ||
@@ -185,7 +179,7 @@ static bool busy_all_along(const struct proc_stat *stat)
 
 /* Decide whether T is to be held from now on. */
 static void look(struct enforcer *e, struct tracked *t,
-                 const struct job *job, const struct proc_stat *stat,
+                 struct job *job, const struct proc_stat *stat,
                  uint64_t now_ns)
 {
     t->dead = false;
@@ -207,8 +201,10 @@ static void look(struct enforcer *e, struct tracked *t,
         if (stat->ticks >= t->ticks + BUSY_TICKS)
             t->held = true;
     }
-    if (t->held != held)
+    if (t->held != held) {
         e->change_ns = now_ns;
+        job->unsettled = true;
+    }
     t->ticks = stat->ticks;
     t->look_ns = now_ns;
 }
@@ -227,6 +223,7 @@ static void track(struct enforcer *e, struct job *job,
     }
     if (t->start != stat->start) { /* new, or the pid was used again */
         e->change_ns = now_ns;
+        job->unsettled = true;
         t->start = stat->start;
         t->held = t->stopped = t->narrowed = t->no_cpuset = false;
         t->look_ns = t->unattached_since_ns = 0;
@@ -237,9 +234,11 @@ static void track(struct enforcer *e, struct job *job,
 /* A dead leader matters while its group or session has members. */
 static bool still_leads(const struct scan *scan, pid_t pid)
 {
-    for (size_t i = 0; i < scan->count; i++)
-        if (scan->stat[i].group == pid || scan->stat[i].session == pid)
+    for (size_t i = 0; i < scan->procs->count; i++) {
+        const struct proc_stat *s = &scan->procs->entry[i].stat;
+        if (s->group == pid || s->session == pid)
             return true;
+    }
     return false;
 }
 
@@ -264,30 +263,30 @@ static bool forget_dead(struct job *job, const struct scan *scan)
 void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
                    uint64_t now_ns)
 {
-    struct scan scan = {0};
-    ssize_t n;
+    struct scan scan = {.procs = &e->procs};
 
     if (!jobs->first || (!force && now_ns < e->next_scan_ns))
         return;
     uint64_t begin_ns = clock_ns();
-    if ((n = proc_scan(&scan.stat)) <= 0)
+    if (proc_table_scan(scan.procs, now_ns) < 0)
         return;
-    scan.count = (size_t)n;
-    qsort(scan.stat, scan.count, sizeof(*scan.stat), compare_pid);
-    if ((scan.owner = calloc(scan.count, sizeof(*scan.owner)))) {
+    if ((scan.owner = calloc(scan.procs->count + 1, sizeof(*scan.owner)))) {
         find_owners(&scan, jobs);
         for (struct job *j = jobs->first; j; j = j->next)
             for (struct tracked *t = j->tracked; t; t = t->next)
                 t->dead = true;
-        for (size_t i = 0; i < scan.count; i++)
-            if (scan.owner[i])
-                track(e, scan.owner[i], &scan.stat[i], now_ns);
+        for (size_t i = 0; i < scan.procs->count; i++) {
+            struct proc_entry *entry = &scan.procs->entry[i];
+            if (!scan.owner[i])
+                continue;
+            entry->watched = true;
+            track(e, scan.owner[i], &entry->stat, now_ns);
+        }
         for (struct job *j = jobs->first; j; j = j->next)
             if (forget_dead(j, &scan))
                 e->change_ns = now_ns;
     }
     free(scan.owner);
-    free(scan.stat);
     uint64_t cost_ns = clock_ns() - begin_ns;
     double share = now_ns - e->change_ns < SCAN_QUIET_NS ? SCAN_SHARE
                                                          : SCAN_SHARE_QUIET;

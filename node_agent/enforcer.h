@@ -24,10 +24,10 @@
  * cosched_enforcement says so (cpuset_holder.h), else, and where that fails, by
  * the affinity of all threads.
  *
- * Looking at /proc costs about 10 us a process, so the periodic scan limits
- * itself to SCAN_SHARE of one CPU, and to SCAN_SHARE_QUIET once no process has
- * come, gone or been held for SCAN_QUIET_NS; after a change of CPUs it is
- * always done.
+ * Looking at /proc costs time even where little of it is read (proc_table.h), so
+ * the periodic scan limits itself to SCAN_SHARE of one CPU, and to
+ * SCAN_SHARE_QUIET once no process has come, gone or been held for
+ * SCAN_QUIET_NS; after a change of CPUs it is always done.
  */
 
 #include <stdbool.h>
@@ -37,9 +37,9 @@
 #include "node_agent/job.h"
 #include "node_agent/warden.h"
 
-#define SCAN_SHARE 0.02
-#define SCAN_SHARE_QUIET 0.001
-#define SCAN_QUIET_NS UINT64_C(10000000000)
+#define SCAN_SHARE 0.01
+#define SCAN_SHARE_QUIET 0.0005
+#define SCAN_QUIET_NS UINT64_C(2000000000)
 
 /* A process of a job. */
 struct tracked {

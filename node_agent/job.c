@@ -51,6 +51,10 @@ bool job_stopped(const struct job *job)
 {
     bool any = false;
 
+    /* Who gets on needs no question. */
+    for (const struct process *p = job->processes; p; p = p->next)
+        if (process_got_on(p))
+            return false;
     for (const struct task *t = job->tasks; t; t = t->next) {
         int stopped = host_process_stopped(t->pid);
         if (!stopped)

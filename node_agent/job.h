@@ -91,7 +91,11 @@ struct job {
     bool profiling;               /* has its cores to be measured */
     bool shared;                  /* others run on its CPUs, too */
     bool shrunk;                  /* lost CPUs in the transition under way */
+    bool recheck;                 /* shrunk a few milliseconds ago */
     uint64_t changed_ns;          /* last change of cpus */
+    uint64_t look_at;             /* keeper's turn */
+    uint64_t look_pause;          /* turns since the one before */
+    bool unsettled;               /* look at its threads as soon as possible */
     char traced[32];              /* state last written to the trace */
     double done_s; /* time that it would have taken alone for what it has done,
                       as its profiles predict: its time, less what it lost by

@@ -24,6 +24,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/privilege.h \
 	%D%/proc.c \
 	%D%/proc.h \
+	%D%/proc_table.c \
+	%D%/proc_table.h \
 	%D%/request.c \
 	%D%/server.c \
 	%D%/server.h \

@@ -84,6 +84,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/journal.c \
 	%D%/journal.h \
 	%D%/journal_replay.c \
+	%D%/keeper.c \
+	%D%/keeper.h \
 	%D%/log.c \
 	%D%/log.h \
 	%D%/node_config.c \

@@ -12,35 +12,52 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Numbers of the text at *P, the first SKIP of them left out; false when there
+ * is none behind. */
+static bool number(const char **p, int skip, long long *value)
+{
+    char *end;
+
+    do {
+        *value = strtoll(*p, &end, 10);
+        if (end == *p)
+            return false;
+        *p = end;
+    } while (skip-- > 0);
+    return true;
+}
+
+/* sscanf() would take as long as the kernel takes to write the text. */
 int proc_parse(const char *text, struct proc_stat *stat)
 {
     const char *open = strchr(text, '(');
-    const char *close = strrchr(text, ')');
-    unsigned long long user, system, start;
-    int pid, parent, group, session;
+    const char *close = strrchr(text, ')'), *p = text;
+    long long pid, parent, group, session, user, system, start;
 
-    if (!open || !close || close < open ||
-        sscanf(text, "%d", &pid) != 1 ||
-        sscanf(close + 1,
-               " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu"
-               " %*d %*d %*d %*d %*d %*d %llu",
-               &stat->state, &parent, &group, &session, &user, &system,
-               &start) != 7) {
-        errno = EINVAL;
-        return -1;
-    }
+    if (!open || !close || close < open || !number(&p, 0, &pid) ||
+        close[1] != ' ' || !close[2])
+        goto bad;
+    p = close + 3;
+    if (!number(&p, 0, &parent) || !number(&p, 0, &group) ||
+        !number(&p, 0, &session) || !number(&p, 7, &user) ||
+        !number(&p, 0, &system) || !number(&p, 6, &start))
+        goto bad;
     size_t length = (size_t)(close - open - 1);
     if (length >= sizeof(stat->comm))
         length = sizeof(stat->comm) - 1;
     memcpy(stat->comm, open + 1, length);
     stat->comm[length] = '\0';
-    stat->pid = pid;
-    stat->parent = parent;
-    stat->group = group;
-    stat->session = session;
-    stat->ticks = user + system;
-    stat->start = start;
+    stat->state = close[2];
+    stat->pid = (pid_t)pid;
+    stat->parent = (pid_t)parent;
+    stat->group = (pid_t)group;
+    stat->session = (pid_t)session;
+    stat->ticks = (uint64_t)(user + system);
+    stat->start = (uint64_t)start;
     return 0;
+bad:
+    errno = EINVAL;
+    return -1;
 }
 
 int proc_read(pid_t pid, struct proc_stat *stat)
@@ -82,12 +99,12 @@ int proc_program(pid_t pid, char *path, size_t size)
     return 0;
 }
 
-static pid_t entry_number(const struct dirent *entry)
+pid_t proc_entry_number(const char *name)
 {
     char *end;
-    long n = strtol(entry->d_name, &end, 10);
+    long n = name[0] < '0' || name[0] > '9' ? 0 : strtol(name, &end, 10);
 
-    return *end || n <= 0 ? 0 : (pid_t)n;
+    return n <= 0 || *end ? 0 : (pid_t)n;
 }
 
 /* Make room for element COUNT of an array with *ROOM elements of SIZE. */
@@ -104,32 +121,6 @@ static bool grow(void **array, size_t *room, size_t count, size_t size)
     return true;
 }
 
-ssize_t proc_scan(struct proc_stat **stats)
-{
-    DIR *dir = opendir("/proc");
-    struct dirent *entry;
-    size_t count = 0, room = 0;
-
-    *stats = NULL;
-    if (!dir)
-        return -1;
-    while ((entry = readdir(dir))) {
-        pid_t pid = entry_number(entry);
-        if (!pid)
-            continue;
-        if (!grow((void **)stats, &room, count, sizeof(**stats))) {
-            free(*stats);
-            closedir(dir);
-            errno = ENOMEM;
-            return -1;
-        }
-        if (proc_read(pid, &(*stats)[count]) == 0)
-            count++;
-    }
-    closedir(dir);
-    return (ssize_t)count;
-}
-
 ssize_t proc_threads(pid_t pid, pid_t **tids)
 {
     char path[64];
@@ -144,7 +135,7 @@ ssize_t proc_threads(pid_t pid, pid_t **tids)
         return -1;
     }
     while ((entry = readdir(dir))) {
-        pid_t tid = entry_number(entry);
+        pid_t tid = proc_entry_number(entry->d_name);
         if (!tid)
             continue;
         if (!grow((void **)tids, &room, count, sizeof(**tids))) {

@@ -34,9 +34,8 @@ int proc_parse(const char *text, struct proc_stat *stat);
  * the process' name.  0, or -1 with errno. */
 int proc_program(pid_t pid, char *path, size_t size);
 
-/* All processes, in no order, zombies left out.  Returns their number and a
- * malloc'ed array, or -1 with errno. */
-ssize_t proc_scan(struct proc_stat **stats);
+/* The number that NAME, an entry of /proc, is; 0: none. */
+pid_t proc_entry_number(const char *name);
 
 /* Thread ids of process PID, a malloc'ed array.  -1 with errno ESRCH. */
 ssize_t proc_threads(pid_t pid, pid_t **tids);

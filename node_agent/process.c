@@ -139,6 +139,23 @@ void process_add_totals(const struct process *p, double *steps,
     }
 }
 
+bool process_got_on(const struct process *p)
+{
+    const struct report_view *v = p->view, *b = p->previous;
+
+    if (p->bad || !v->ready || !b->ready)
+        return false;
+    if (v->section != b->section || v->used != b->used)
+        return true;
+    if (v->section >= v->used)
+        return total_entries(v) != total_entries(b);
+    const struct cosched_section *now = &v->sections[v->section];
+    const struct cosched_section *before = &b->sections[v->section];
+    return now->iterations != before->iterations ||
+           now->barriers != before->barriers || now->ults != before->ults ||
+           now->entries != before->entries;
+}
+
 bool process_acked(const struct process *p)
 {
     return p->bad || !p->view->ready ||

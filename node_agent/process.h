@@ -66,6 +66,10 @@ void process_add_work(const struct process *process, bool all,
 void process_add_totals(const struct process *process, double *steps,
                         double *barriers);
 
+/* True when the last two readings differ in what was done: it runs.  False says
+ * nothing. */
+bool process_got_on(const struct process *process);
+
 /* True when nothing is to be waited for: the allotment is in effect, or the
  * process has no runtime that could tell. */
 bool process_acked(const struct process *process);

@@ -9,6 +9,7 @@
 
 #include "node_agent/clock.h"
 #include "node_agent/journal.h"
+#include "node_agent/keeper.h"
 #include "node_agent/log.h"
 #include "node_agent/plan.h"
 #include "node_agent/process.h"
@@ -40,7 +41,7 @@ struct scheduler {
     int rechecks; /* left */
     struct host_timer *ack_timer; /* runs while a shrink waits */
     struct host_timer *turn_timer;
-    size_t enforced; /* turns of enforce() */
+    uint64_t turn; /* of keeper_epoch() */
     bool moving; /* between the phases */
     bool forced; /* threads of the late were moved in this transition */
     uint64_t ack_deadline_ns;
@@ -89,6 +90,7 @@ static void apply(struct scheduler *s, struct job *job,
 {
     job->cpus = *cpus;
     job->changed_ns = now_ns;
+    job->unsettled = true;
     for (struct process *p = job->processes; p; p = p->next)
         allotment_write(p->allotment, cpus, parked, now_ns);
     if (!cpuset_empty(cpus) && (job->rigid || job->cooperative))
@@ -135,27 +137,17 @@ static bool all_acked(const struct scheduler *s)
     return true;
 }
 
-static void move_strays(struct job *job)
-{
-    const struct cosched_cpuset *cpus =
-        cpuset_empty(&job->cpus) ? &job->target : &job->cpus;
-
-    if (cpuset_empty(cpus))
-        return;
-    size_t moved = enforcer_move_strays(job, cpus);
-    if (moved)
-        log_debug("job %u: moved %zu threads that were elsewhere", job->id,
-                  moved);
-}
-
 static void on_recheck(void *arg)
 {
     struct scheduler *s = arg;
 
-    for (struct job *j = s->p.jobs->first; j; j = j->next)
-        if (job_live(j) && !s->moving)
-            move_strays(j);
-    if (--s->rechecks > 0)
+    s->rechecks--;
+    for (struct job *j = s->p.jobs->first; j; j = j->next) {
+        if (j->recheck && job_live(j) && !s->moving)
+            keeper_move_strays(j);
+        j->recheck = j->recheck && s->rechecks > 0;
+    }
+    if (s->rechecks > 0)
         host_timer_start(s->p.host, &s->recheck_timer, RECHECK_NS, on_recheck,
                          s);
 }
@@ -173,7 +165,8 @@ static void grow_all(struct scheduler *s)
 
     for (struct job *j = s->p.jobs->first; j; j = j->next) {
         if (j->shrunk) {
-            move_strays(j);
+            keeper_move_strays(j);
+            j->recheck = true;
             recheck_later(s);
         }
         j->shrunk = false;
@@ -208,7 +201,7 @@ static void on_ack_timer(void *arg)
         s->forced = true;
         for (struct job *j = s->p.jobs->first; j; j = j->next)
             if (!job_acked(j))
-                move_strays(j);
+                keeper_move_strays(j);
     }
     if (host_timer_start(s->p.host, &s->ack_timer, ACK_POLL_NS, on_ack_timer,
                          s) < 0)
@@ -535,31 +528,6 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
     scheduler_trigger(s, why);
 }
 
-/* Hold what is not cooperative; new threads and processes included.  To look at
- * all threads costs more than the rest of an epoch, and new threads have the
- * mask of their makers: one job has its turn in each epoch. */
-static void enforce(struct scheduler *s, uint64_t now_ns)
-{
-    size_t held = 0, turn;
-
-    for (struct job *j = s->p.jobs->first; j; j = j->next)
-        held += job_live(j) && (j->rigid || j->cooperative);
-    if (!held || s->moving || drained(s))
-        return;
-    enforcer_scan(s->p.enforcer, s->p.jobs, false, now_ns);
-    turn = s->enforced++ % held;
-    for (struct job *j = s->p.jobs->first; j; j = j->next) {
-        if (!job_live(j) || !(j->rigid || j->cooperative) || turn-- != 0)
-            continue;
-        if (j->parked) {
-            enforcer_park(s->p.enforcer, j); /* what was started meanwhile */
-        } else if (!cpuset_empty(&j->cpus)) {
-            enforcer_hold(s->p.enforcer, j, &j->cpus);
-            move_strays(j);
-        }
-    }
-}
-
 /* Cores of a job that Slurm, or its user, has stopped are for the others.  One
  * that is stopped for its turn cannot be told from one that both have. */
 static void look_for_suspended(struct scheduler *s)
@@ -584,5 +552,6 @@ void scheduler_epoch(struct scheduler *s)
     if (!s->moving)
         s->epoch++;
     decide(s, s->periodic ? "the next epoch" : "a section that changed");
-    enforce(s, now_ns);
+    if (!s->moving && !drained(s))
+        keeper_epoch(&s->turn, s->p.enforcer, s->p.jobs, now_ns);
 }

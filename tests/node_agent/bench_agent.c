@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +28,8 @@
 
 #include "node_agent/agent.h"
 #include "node_agent/host_event.h"
+#include "node_agent/log.h"
+#include "node_agent/plan.h"
 #include "node_agent/process.h"
 
 #define EPOCH_MS 50
@@ -48,6 +51,79 @@ int __wrap_cpuset_get_affinity(pid_t tid, struct cosched_cpuset *cpus)
     memset(cpus, 0, sizeof(*cpus));
     return rc;
 }
+
+/* ---- parts -------------------------------------------------------------- */
+
+enum part {
+    PART_OBSERVE, /* report pages, attribution, profiles; counters not */
+    PART_COUNTERS,
+    PART_PLAN,
+    PART_SCAN,    /* /proc */
+    PART_THREADS, /* are they where they should be? */
+    PART_STOPPED,
+    PARTS
+};
+
+static const char *const part_names[PARTS] = {
+    "observe", "counters", "plan", "processes", "threads", "stopped",
+};
+
+static double spent[PARTS]; /* CPU seconds since the begin, PART_COUNTERS in
+                               PART_OBSERVE, too */
+
+static double now_s(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Define the wrapper of function NAME with PARAMETERS, which are called with
+ * ARGUMENTS, that adds its time to PART. */
+#define TIMED(part, type, name, parameters, arguments)                         \
+    type __real_##name parameters;                                             \
+    type __wrap_##name parameters;                                             \
+    type __wrap_##name parameters                                              \
+    {                                                                          \
+        double begin = now_s(CLOCK_PROCESS_CPUTIME_ID);                        \
+        type result = __real_##name arguments;                                 \
+        spent[part] += now_s(CLOCK_PROCESS_CPUTIME_ID) - begin;                \
+        return result;                                                         \
+    }
+#define TIMED_VOID(part, name, parameters, arguments)                          \
+    void __real_##name parameters;                                             \
+    void __wrap_##name parameters;                                             \
+    void __wrap_##name parameters                                              \
+    {                                                                          \
+        double begin = now_s(CLOCK_PROCESS_CPUTIME_ID);                        \
+        __real_##name arguments;                                               \
+        spent[part] += now_s(CLOCK_PROCESS_CPUTIME_ID) - begin;                \
+    }
+
+TIMED_VOID(PART_OBSERVE, observer_update,
+           (struct observer *o, struct job_table *jobs,
+            const struct node_options *options, uint64_t now_ns),
+           (o, jobs, options, now_ns))
+TIMED(PART_COUNTERS, int, counters_sample,
+      (struct counters *c, uint64_t ns, const struct sample **sample,
+       struct errtext *err),
+      (c, ns, sample, err))
+TIMED(PART_PLAN, int, plan_make,
+      (struct planner *planner, const struct plan_input *input,
+       struct plan *plan, struct errtext *err),
+      (planner, input, plan, err))
+TIMED_VOID(PART_SCAN, enforcer_scan,
+           (struct enforcer *e, struct job_table *jobs, bool force,
+            uint64_t now_ns),
+           (e, jobs, force, now_ns))
+TIMED_VOID(PART_THREADS, enforcer_hold,
+           (struct enforcer *e, struct job *job,
+            const struct cosched_cpuset *cpus),
+           (e, job, cpus))
+TIMED(PART_THREADS, size_t, enforcer_move_strays,
+      (struct job *job, const struct cosched_cpuset *cpus), (job, cpus))
+TIMED(PART_STOPPED, int, host_process_stopped, (pid_t pid), (pid))
 
 /* ---- counters ----------------------------------------------------------- */
 
@@ -174,6 +250,16 @@ static void add_job(struct bench *b, size_t i)
     scheduler_job_changed(b->a.scheduler, job, "a job that began");
 }
 
+/* Runtimes obey within microseconds. */
+static void obey(struct bench *b)
+{
+    struct job *job = b->a.jobs.first;
+
+    for (size_t i = 0; i < b->jobs; i++, job = job->next)
+        b->page[i]->applied_generation =
+            allotment_generation(job->processes->allotment);
+}
+
 /* What the jobs did in an epoch; each changes its section now and then. */
 static void work(struct bench *b, int epoch)
 {
@@ -181,7 +267,6 @@ static void work(struct bench *b, int epoch)
 
     for (size_t i = 0; i < b->jobs; i++, job = job->next) {
         struct cosched_report *r = b->page[i];
-        r->applied_generation = allotment_generation(job->processes->allotment);
         r->sections[r->section].iterations += 1000 + (uint64_t)epoch % 7;
         if (epoch % 20 == (int)i) {
             r->section = (r->section + 1) % 8;
@@ -237,18 +322,16 @@ static void end(struct bench *b)
     }
 }
 
-static double now_s(clockid_t clock)
-{
-    struct timespec t;
+/* Of one epoch, CPU seconds. */
+struct cost {
+    double all; /* events between epochs included */
+    double part[PARTS];
+};
 
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* CPU seconds of one epoch, events between epochs included. */
-static double measure(size_t cpus, size_t jobs)
+static struct cost measure(size_t cpus, size_t jobs)
 {
     struct bench *b = calloc(1, sizeof(*b));
+    struct cost cost;
     double begin = 0, next;
 
     if (!b)
@@ -258,23 +341,31 @@ static double measure(size_t cpus, size_t jobs)
     build(b);
     next = now_s(CLOCK_MONOTONIC);
     for (int e = 0; e < WARMUP + EPOCHS; e++) {
-        if (e == WARMUP)
+        if (e == WARMUP) {
+            memset(spent, 0, sizeof(spent));
             begin = now_s(CLOCK_PROCESS_CPUTIME_ID);
+        }
         work(b, e);
         scheduler_epoch(b->a.scheduler);
         next += EPOCH_MS * 1e-3;
-        for (double left; (left = next - now_s(CLOCK_MONOTONIC)) > 0;)
+        obey(b);
+        for (double left; (left = next - now_s(CLOCK_MONOTONIC)) > 0;) {
             sd_event_run(b->a.event, (uint64_t)(left * 1e6) + 1);
+            obey(b);
+        }
     }
-    double used = now_s(CLOCK_PROCESS_CPUTIME_ID) - begin;
+    cost.all = (now_s(CLOCK_PROCESS_CPUTIME_ID) - begin) / EPOCHS;
+    spent[PART_OBSERVE] -= spent[PART_COUNTERS];
+    for (size_t p = 0; p < PARTS; p++)
+        cost.part[p] = spent[p] / EPOCHS;
     end(b);
-    return used / EPOCHS;
+    return cost;
 }
 
 /* In a process of its own. */
-static double measure_apart(size_t cpus, size_t jobs)
+static struct cost measure_apart(size_t cpus, size_t jobs)
 {
-    double result = 0;
+    struct cost result = {0};
     int ends[2], status;
 
     fflush(NULL);
@@ -293,6 +384,29 @@ static double measure_apart(size_t cpus, size_t jobs)
     return result;
 }
 
+static void show(FILE *file, size_t cpus, size_t jobs, const struct cost *cost,
+                 double reference)
+{
+    double share = cost->all * 1e3 / EPOCH_MS;
+
+    printf("%5zu %5zu %11.1f us %8.3f%%", cpus, jobs, cost->all * 1e6,
+           100 * share);
+    fprintf(file,
+            "{\"name\": \"agent, %zu CPUs, %zu jobs\", \"value\": %.6f, "
+            "\"unit\": \"cores\", \"reference\": %.6f, \"ratio\": %.3f}",
+            cpus, jobs, share, reference, share / reference);
+    for (size_t p = 0; p < PARTS; p++) {
+        double part = cost->part[p] * 1e3 / EPOCH_MS;
+        printf(" %9.1f", cost->part[p] * 1e6);
+        fprintf(file,
+                ",\n{\"name\": \"agent, %zu CPUs, %zu jobs: %s\", "
+                "\"value\": %.6f, \"unit\": \"cores\", \"reference\": %.6f, "
+                "\"ratio\": %.3f}",
+                cpus, jobs, part_names[p], part, share, part / share);
+    }
+    printf("\n");
+}
+
 int main(int argc, char **argv)
 {
     static const size_t sizes[][2] = {{64, 4}, {64, 16}, {256, 4}, {256, 16}};
@@ -303,20 +417,17 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_agent FILE\n");
         return EXIT_FAILURE;
     }
-    printf("%5s %5s %14s %10s\n", "CPUs", "jobs", "CPU per epoch", "of a core");
+    log_open(LOG_WARNING, false);
+    printf("%5s %5s %14s %9s", "CPUs", "jobs", "CPU per epoch", "of a core");
+    for (size_t p = 0; p < PARTS; p++)
+        printf(" %9s", part_names[p]);
+    printf("\n");
     fprintf(file, "[\n");
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        double cost = measure_apart(sizes[i][0], sizes[i][1]);
-        double share = cost * 1e3 / EPOCH_MS;
-        double reference = i ? first : PROMISED;
-        first = i ? first : share;
-        printf("%5zu %5zu %11.1f us %9.3f%%\n", sizes[i][0], sizes[i][1],
-               cost * 1e6, 100 * share);
-        fprintf(file,
-                "%s{\"name\": \"agent, %zu CPUs, %zu jobs\", \"value\": %.6f, "
-                "\"unit\": \"cores\", \"reference\": %.6f, \"ratio\": %.3f}",
-                i ? ",\n" : "", sizes[i][0], sizes[i][1], share, reference,
-                share / reference);
+        struct cost cost = measure_apart(sizes[i][0], sizes[i][1]);
+        fputs(i ? ",\n" : "", file);
+        show(file, sizes[i][0], sizes[i][1], &cost, i ? first : PROMISED);
+        first = i ? first : cost.all * 1e3 / EPOCH_MS;
     }
     fprintf(file, "\n]\n");
     return fclose(file) ? EXIT_FAILURE : EXIT_SUCCESS;

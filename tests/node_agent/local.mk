@@ -38,6 +38,7 @@ agent_units = \
 	%D%/test_cgroup \
 	%D%/test_counters \
 	%D%/test_energy \
+	%D%/test_keeper \
 	%D%/test_history \
 	%D%/test_perf \
 	%D%/test_perf_sysfs \
@@ -86,6 +87,12 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_history_SOURCES = %D%/test_history.c %D%/unit.h
 %C%_test_history_CPPFLAGS = $(agent_unit_flags)
 %C%_test_history_LDADD = $(agent_unit_libs)
+
+%C%_test_keeper_SOURCES = %D%/test_keeper.c %D%/unit.h
+%C%_test_keeper_CPPFLAGS = $(agent_unit_flags)
+%C%_test_keeper_LDFLAGS = -Wl,--wrap=enforcer_scan,--wrap=enforcer_hold \
+	-Wl,--wrap=enforcer_move_strays,--wrap=enforcer_park
+%C%_test_keeper_LDADD = $(agent_unit_libs)
 
 %C%_test_perf_SOURCES = %D%/test_perf.c %D%/unit.h %D%/tree.h
 %C%_test_perf_CPPFLAGS = $(agent_unit_flags)
@@ -149,7 +156,10 @@ CLEANFILES += %D%/bench_agent$(EXEEXT) bench/bench-agent.json
 %C%_bench_agent_SOURCES = %D%/bench_agent.c
 %C%_bench_agent_CPPFLAGS = $(node_agent_libagent_la_CPPFLAGS)
 %C%_bench_agent_CFLAGS = $(AM_CFLAGS) -pthread
-%C%_bench_agent_LDFLAGS = -Wl,--wrap=cpuset_get_affinity
+%C%_bench_agent_LDFLAGS = -Wl,--wrap=cpuset_get_affinity \
+	-Wl,--wrap=observer_update,--wrap=counters_sample,--wrap=plan_make \
+	-Wl,--wrap=enforcer_scan,--wrap=enforcer_hold \
+	-Wl,--wrap=enforcer_move_strays,--wrap=host_process_stopped
 %C%_bench_agent_LDADD = node_agent/libagent.la
 
 bench-agent: %D%/bench_agent$(EXEEXT)

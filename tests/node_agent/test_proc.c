@@ -4,7 +4,15 @@
 
 #include "tests/node_agent/unit.h"
 
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
 #include "node_agent/proc.h"
+#include "node_agent/proc_table.h"
 
 #define REST " 1 2 3 0 -1 4194304 1 2 3 4 50 7 8 9 20 0 1 0 777 10 20"
 
@@ -22,6 +30,7 @@ static void test_parse(void **state)
     };
     static const char *const bad[] = {
         "", "42", "42 (cat", "42 cat) S" REST, "42 (cat) S 1 2", "x (cat) S" REST,
+        "42 (cat)", "42 (cat) ", "42 (cat) S 1 2 x" REST,
     };
 
     (void)state;
@@ -45,19 +54,13 @@ static void test_parse(void **state)
 
 static void test_self(void **state)
 {
-    struct proc_stat self, *all;
+    struct proc_stat self;
     pid_t *tids;
-    bool seen = false;
 
     (void)state;
     assert_int_equal(proc_read(getpid(), &self), 0);
     assert_int_equal(self.parent, getppid());
     assert_true(self.start > 0);
-    ssize_t n = proc_scan(&all);
-    for (ssize_t i = 0; i < n; i++)
-        seen |= all[i].pid == getpid() && all[i].start == self.start;
-    assert_true(seen);
-    free(all);
     assert_int_equal(proc_threads(getpid(), &tids), 1);
     assert_int_equal(tids[0], getpid());
     free(tids);
@@ -66,11 +69,172 @@ static void test_self(void **state)
     assert_int_equal(proc_threads(INT32_MAX, &tids), -1);
 }
 
+static void test_entry_number(void **state)
+{
+    (void)state;
+    assert_int_equal(proc_entry_number("1234"), 1234);
+    assert_int_equal(proc_entry_number("0"), 0);
+    assert_int_equal(proc_entry_number("12x"), 0);
+    assert_int_equal(proc_entry_number("-3"), 0);
+    assert_int_equal(proc_entry_number("self"), 0);
+    assert_int_equal(proc_entry_number(""), 0);
+}
+
+/* A process that does nothing but wait for its end; with its number if PID is
+ * not 0 and that is allowed, else 0. */
+static pid_t start_child(pid_t pid)
+{
+    struct clone_args args = {.exit_signal = SIGCHLD,
+                              .set_tid = pid ? (uint64_t)(uintptr_t)&pid : 0,
+                              .set_tid_size = pid ? 1 : 0};
+    pid_t child = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    return child > 0 ? child : 0;
+}
+
+static void end_child(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* What has settled is not read again, unless it is watched or it is time. */
+static void test_table(void **state)
+{
+    const uint64_t s = UINT64_C(1000000000);
+    struct proc_table t = {0};
+    struct proc_entry *e;
+    struct proc_stat direct;
+    pid_t pid = start_child(0);
+
+    (void)state;
+    assert_true(pid > 0);
+    assert_int_equal(proc_table_scan(&t, 100 * s), 0);
+    assert_non_null(e = proc_table_find(&t, getpid()));
+    assert_int_equal(proc_read(getpid(), &direct), 0);
+    assert_int_equal(e->stat.start, direct.start);
+    assert_non_null(e = proc_table_find(&t, pid));
+    assert_int_equal(e->stat.parent, getpid());
+    for (size_t i = 1; i < t.count; i++)
+        assert_true(t.entry[i - 1].stat.pid < t.entry[i].stat.pid);
+    assert_int_equal(t.reads >= t.count, 1);
+
+    assert_int_equal(proc_table_scan(&t, 100 * s + s / 2), 0);
+    assert_non_null(e = proc_table_find(&t, pid));
+    assert_int_equal(e->read_ns, 100 * s + s / 2); /* young */
+    assert_int_equal(proc_table_scan(&t, 102 * s), 0);
+    assert_non_null(e = proc_table_find(&t, pid));
+    assert_int_equal(e->read_ns, 100 * s + s / 2);
+    assert_int_equal(e->stat.parent, getpid());
+    e->watched = true;
+    assert_int_equal(proc_table_scan(&t, 103 * s), 0);
+    assert_non_null(e = proc_table_find(&t, pid));
+    assert_int_equal(e->read_ns, 103 * s);
+    assert_true(e->watched);
+    e->watched = false;
+    assert_int_equal(proc_table_scan(&t, 104 * s), 0);
+    assert_non_null(e = proc_table_find(&t, pid));
+    assert_int_equal(e->read_ns, 103 * s);
+    assert_int_equal(proc_table_scan(&t, 113 * s), 0);
+    assert_non_null(e = proc_table_find(&t, pid));
+    assert_int_equal(e->read_ns, 113 * s); /* it was time */
+    assert_int_equal(e->seen_ns, 100 * s);
+
+    end_child(pid);
+    assert_int_equal(proc_table_scan(&t, 119 * s), 0);
+    assert_null(proc_table_find(&t, pid));
+    proc_table_clear(&t);
+    assert_null(proc_table_find(&t, pid));
+}
+
+/* While no process begins, /proc is not listed again; the first one that does is
+ * found, and one that is watched and ends is missed. */
+static void test_list(void **state)
+{
+    const uint64_t s = UINT64_C(1000000000);
+    struct proc_table t = {0};
+    struct proc_entry *e;
+    pid_t pid = start_child(0);
+    bool spared = false;
+
+    (void)state;
+    /* Others may start processes meanwhile, but not for ever. */
+    for (int i = 0; i < 1000 && !spared; i++) {
+        assert_int_equal(proc_table_scan(&t, 100 * s), 0);
+        size_t lists = t.lists;
+        assert_int_equal(proc_table_scan(&t, 100 * s), 0);
+        spared = t.lists == lists;
+    }
+    assert_true(spared);
+    assert_non_null(e = proc_table_find(&t, pid));
+    e->watched = true;
+    pid_t more = start_child(0);
+    assert_int_equal(proc_table_scan(&t, 100 * s), 0);
+    assert_non_null(proc_table_find(&t, more));
+    end_child(pid);
+    assert_int_equal(proc_table_scan(&t, 100 * s), 0);
+    assert_null(proc_table_find(&t, pid));
+    end_child(more);
+    /* In time it is, whether or not. */
+    size_t lists = t.lists;
+    assert_int_equal(proc_table_scan(&t, 106 * s), 0);
+    assert_int_equal(t.lists, lists + 1);
+    proc_table_clear(&t);
+}
+
+/* A number that is used again is another process. */
+static void test_reused(void **state)
+{
+    const uint64_t s = UINT64_C(1000000000);
+    struct proc_table t = {0};
+    struct proc_entry *e;
+    pid_t pid = start_child(0);
+
+    (void)state;
+    assert_int_equal(proc_table_scan(&t, 100 * s), 0);
+    assert_int_equal(proc_table_scan(&t, 102 * s), 0);
+    assert_non_null(e = proc_table_find(&t, pid));
+    e->watched = true;
+    uint64_t start = e->stat.start;
+    end_child(pid);
+    usleep(50000); /* another clock tick: a start time tells them apart */
+    if (start_child(pid) != pid) {
+        proc_table_clear(&t);
+        skip(); /* not privileged, or somebody was faster */
+    }
+    assert_int_equal(proc_table_scan(&t, 103 * s), 0);
+    assert_non_null(e = proc_table_find(&t, pid));
+    assert_true(e->stat.start > start);
+    assert_int_equal(e->seen_ns, 103 * s);
+    assert_false(e->watched);
+    /* Also when nobody watched: by the inode. */
+    assert_int_equal(proc_table_scan(&t, 105 * s), 0);
+    end_child(pid);
+    usleep(50000);
+    if (start_child(pid) == pid) {
+        t.last_pid = 0; /* such a choice does not count as given out last */
+        assert_int_equal(proc_table_scan(&t, 106 * s), 0);
+        assert_non_null(e = proc_table_find(&t, pid));
+        assert_int_equal(e->seen_ns, 106 * s);
+        end_child(pid);
+    }
+    proc_table_clear(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_self),
+        cmocka_unit_test(test_entry_number),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_reused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Whose threads to look at in which epoch. */
+
+#ifndef COSCHED_KEEPER_H
+#define COSCHED_KEEPER_H
+
+/* Concept
+ *
+ * Threads have to stay on their job's CPUs: those of attached processes follow
+ * the allotment by themselves, the others are held (enforcer.h).  To look at all
+ * of them costs more than the rest of an epoch, and new threads have the mask
+ * of their makers.  So at most one job has its turn in each epoch, and one of
+ * which all threads were where they should be has to wait twice as long for the
+ * next, up to KEEPER_PAUSE epochs.  A job whose CPUs have changed, or with a
+ * process that is new or was not held before, is `unsettled` and has its turn
+ * soon.
+ */
+
+#include "node_agent/enforcer.h"
+#include "node_agent/job.h"
+
+#define KEEPER_PAUSE 16
+#define KEEPER_PAUSE_HELD 4 /* of a job some process of which is held */
+
+/* Find the processes of JOBS if that is due, and look at the threads of one.
+ * *TURN counts, from 0 on. */
+void keeper_epoch(uint64_t *turn, struct enforcer *enforcer,
+                  struct job_table *jobs, uint64_t now_ns);
+
+/* Move the threads of attached processes of JOB that are elsewhere.  Returns how
+ * many there were. */
+size_t keeper_move_strays(struct job *job);
+
+#endif /* COSCHED_KEEPER_H */
