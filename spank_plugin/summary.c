@@ -12,8 +12,9 @@
 
 #define TIMEOUT_MS 200
 
-/* A job that lived so short was over before the agent looked at it twice. */
-#define SHORT_S 0.1
+/* A job that lived so short was over before the agent looked at it twice: its
+ * epochs are 50 ms apart. */
+#define SHORT_S 0.05
 
 /* Array elements have numbers below this, NO_VAL in Slurm's headers. */
 #define NO_ELEMENT UINT32_C(0xfffffffe)

@@ -5,11 +5,14 @@ cluster_tests = \
 	%D%/test_cluster.py \
 	%D%/test_environment.py \
 	%D%/test_jobs.py \
+	%D%/test_programs.py \
 	%D%/test_sharing.py \
 	%D%/test_submit.py
 
 if HAVE_GCC_SOURCE
 TESTS += $(cluster_tests)
+check_PROGRAMS += %D%/standin
+%C%_standin_SOURCES = %D%/standin.c
 endif
 # These need no cluster.
 report_tests = \
@@ -19,7 +22,7 @@ report_tests = \
 TESTS += $(report_tests) scripts/check-manpages
 
 EXTRA_DIST += tests/support/coschedcluster.py tests/support/fakesacct.py \
-	%D%/ends.py \
+	%D%/ends.py %D%/hybrid.c \
 	$(cluster_tests) $(report_tests) scripts/check-manpages
 
 # Some minutes.

@@ -80,6 +80,31 @@ def check_variants(c, show):
     check_ours(c, job, finished(c, job), library=f"{LIBGOMP_COOP}:/opt/x")
 
 
+def check_defaults(c):
+    """Command line over environment over the site's defaults; a step of a
+    job with --export=NONE knows them, too."""
+    path = f"{c.root}/etc/plugstack.conf"
+    with open(path, encoding="utf-8") as file:
+        good = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(good.rstrip() + " defaults=ults=2,min_cores=1\n")
+    show = write_script(c, "defaults.sh", "#!/bin/bash\n"
+                        "echo batch.$SLURM_SPANK_COSCHEDULE\n"
+                        "srun /bin/bash -c 'echo step.$COSCHED_ULTS'\n"
+                        "echo end\n")
+    c.env["COSCHED_POLICY"] = "equal"
+    for options, all_, ults in (
+            (["--coschedule"], "policy=equal,ults=2,min_cores=1", "2"),
+            (["--coschedule=batch,ults=3", "--export=NONE"],
+             "batch,ults=3,min_cores=1", "3")):
+        text = finished(c, c.sbatch(*options, show))
+        assert f"batch.{all_}\n" in text, text
+        assert f"step.{ults}\n" in text, text
+    del c.env["COSCHED_POLICY"]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(good)
+
+
 def check_threads(c):
     """Scripts that make OMP_NUM_THREADS of --cpus-per-task, or 1 without it."""
     cpus = len(allowed_cpus())
@@ -104,8 +129,10 @@ def check_summary(c, show):
     text = finished(c, job)
     wait_for(f"summary of job {job}",
              lambda: f"coschedule: job {job}: " in c.text(job), 20)
-    assert c.text(job).count("coschedule: ") == 1, text
-    assert "cores (mean), alone; coschedreport" in c.text(job), text
+    text = c.text(job)
+    assert text.count("coschedule: ") == 1, text
+    assert f", alone; coschedreport {job} tells more" in text, text
+    assert "cores (mean)" in text or "too short to be measured" in text, text
 
 
 def check_interactive(c):
@@ -209,6 +236,7 @@ def main():
             c.env.pop(name, None)
         show = write_script(c, "show.sh", SCRIPT)
         check_variants(c, show)
+        check_defaults(c)
         check_threads(c)
         check_summary(c, show)
         check_interactive(c)

@@ -48,8 +48,28 @@ def check_refusals(c):
     with open(script, "w", encoding="ascii") as file:
         file.write("#!/bin/sh\n#SBATCH --coschedule=bogus\ntrue\n")
     refused(c, ["sbatch", script], "--coschedule=bogus", "nupoco")
-    refused(c, ["sbatch", "--coschedule", "-N1", ":", "-N1", "--wrap=true"],
-            "heterogeneous")
+    for parts in (["--coschedule", "-N1", ":", "-N1"],
+                  ["-N1", ":", "--coschedule", "-N1"]):
+        refused(c, ["sbatch", *parts, "--wrap=true"], "heterogeneous")
+        refused(c, ["salloc", *parts, "true"], "heterogeneous")
+        refused(c, ["srun", *parts, "true"], "heterogeneous")
+    with open(script, "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\n#SBATCH -N1 --coschedule\n#SBATCH hetjob\n"
+                   "#SBATCH -N1\ntrue\n")
+    refused(c, ["sbatch", script], "heterogeneous")
+    check_environment(c)
+
+
+def check_environment(c):
+    """What the environment says wrong is told by the variable's name."""
+    for name, value, words in (
+            ("COSCHED_POLICY", "bogus", ["COSCHED_POLICY=bogus", "nupoco"]),
+            ("COSCHED_MAX_CORES", "x", ["COSCHED_MAX_CORES=x", "1 to 1024"])):
+        c.env[name] = value
+        for command, what in COMMANDS:
+            refused(c, [command, "--coschedule", *what], *words)
+        c.wait_end(c.sbatch("--wrap=true"))    # other jobs do not care
+        del c.env[name]
 
 
 def shown(c, job):
