@@ -34,7 +34,7 @@ pythondatadir = $(pkgdatadir)/python
 pythondata_DATA = $(shared_modules)
 reportingdir = $(pythondatadir)/reporting
 reporting_DATA = $(report_modules)
-dist_man_MANS += docs/coschedreport.1
+dist_man_MANS += docs/coschedreport.1 docs/coschedule.7
 dist_bashcompletion_DATA += %D%/completions/coschedreport
 
 EXTRA_DIST += $(slurm_conf_data) \
