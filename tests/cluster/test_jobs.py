@@ -36,7 +36,7 @@ echo done
 def report(c, *jobs, **owner):
     """coschedreport's entries, by job."""
     # A copy: other users may have no access to the sources.
-    done = c.run(os.path.join(c.output, "coschedreport"), "--json",
+    done = c.run(os.path.join(c.output, "report", "coschedreport"), "--json",
                  *map(str, jobs), **owner)
     assert done.returncode == 0, done.stderr
     return {int(job["job"]): job for job in json.loads(done.stdout)["jobs"]}
@@ -142,7 +142,7 @@ def main():
     need_cluster()
     with Cluster(nodes=2) as c:
         c.open_to_all()
-        shutil.copy(REPORT, c.output)
+        shutil.copytree(os.path.dirname(REPORT), f"{c.output}/report")
         timeout, other = start_timeout(c)
         users = check_user(c)
         requeued = check_requeue(c)
