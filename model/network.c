@@ -15,6 +15,9 @@
 #define LINEARIZER_ROUNDS 4 /* three do (Chandy and Neuse) */
 #define JUMP_STRAIGHT 0.99 /* cosine between steps that are one line, squared */
 #define JUMP_MOST 0.95
+#define DAMP_DOWN 0.7 /* when it turns round */
+#define DAMP_UP 1.2 /* as long as it goes on the same way */
+#define DAMP_LEAST 0.02
 #define POSTED_LOAD 0.98 /* posted requests never fill a station more: their
                             buffers hold some fifty then */
 
@@ -36,7 +39,8 @@ struct solver {
     double *load;     /* [stations] utilisation by posted requests */
     double *own;      /* [stations] their load times their service time */
     bool posting;     /* there are posted requests */
-    double damping;   /* weight of a round's new shares, 0..1 */
+    double *damping;  /* [classes] weight of a round's new shares, 0..1 */
+    double *turn;     /* [classes] which way the last round went, 0: the first */
     double *slower;   /* [stations] how much posted requests stretch the wait
                          for those that stall, >= 1 */
     double *response; /* [entries] per visit */
@@ -136,9 +140,13 @@ static double improve(struct solver *s, size_t less, size_t k)
             wanted = lesser(wanted, *share * POSTED_LOAD / s->load[i]);
     }
     wanted = lesser(wanted, 1 / total);
-    double change = fabs(wanted / *share - 1);
-    *share = s->damping < 1 ? *share * pow(wanted / *share, s->damping)
-                            : wanted;
+    double step = wanted / *share - 1, change = fabs(step);
+    *share = s->damping[k] < 1 ? *share * pow(1 + step, s->damping[k]) : wanted;
+    if (s->posting)
+        s->damping[k] = step * s->turn[k] < 0
+                            ? greater(DAMP_DOWN * s->damping[k], DAMP_LEAST)
+                            : lesser(DAMP_UP * s->damping[k], 1);
+    s->turn[k] = step;
     for (size_t x = s->first[k]; x < s->first[k + 1]; x++) {
         size_t i = s->asked[x], e = k * s->stations + i;
         double queue = s->net->visits[e] * s->response[e] * *share;
@@ -190,18 +198,21 @@ static bool jump(const struct solver *s, struct steps *steps, double *fraction,
     return true;
 }
 
-/* The fixed point for population LESS.  Rounds are damped as soon as they
- * lead away, as happens where posted requests nearly fill a station. */
+/* The fixed point for population LESS.  A class whose rounds go to and fro, as
+ * happens where posted requests nearly fill a station, takes smaller steps. */
 static enum model_status settle(struct solver *s, size_t less,
                                 double tolerance)
 {
-    double last = INFINITY, tried = INFINITY;
+    double tried = INFINITY;
     double *fraction = s->fraction + less * s->entries;
     double *share = s->share + less * s->classes;
     struct steps steps = {s->steps, s->steps + s->entries + s->classes, 0,
                           false};
 
-    s->damping = 1;
+    for (size_t k = 0; k < s->classes; k++) {
+        s->damping[k] = 1;
+        s->turn[k] = 0;
+    }
     for (int round = 0; round < ROUNDS; round++) {
         double change = 0;
 
@@ -215,17 +226,8 @@ static enum model_status settle(struct solver *s, size_t less,
         if (change > tried)
             steps.off = true;
         tried = INFINITY;
-        if (s->damping == 1 && jump(s, &steps, fraction, share)) {
+        if (jump(s, &steps, fraction, share))
             tried = change;
-            last = INFINITY;
-            continue;
-        }
-        if (s->posting)
-            s->damping = change > last ? fmax(0.5 * s->damping, 0.01)
-                                       : fmin(1.05 * s->damping, 1);
-        if (s->damping < 1)
-            steps.known = 0;
-        last = change;
     }
     return MODEL_ENOCONV;
 }
@@ -303,7 +305,7 @@ static bool setup(struct solver *s, enum network_method method,
                          .entries = net->classes * net->stations};
     size_t numbers = populations * (s->entries + s->classes) +
                      (linearizer ? s->classes * s->entries + s->entries : 0) +
-                     4 * s->stations + 3 * s->entries + 2 * s->classes;
+                     4 * s->stations + 3 * s->entries + 4 * s->classes;
     double *block = calloc(numbers, sizeof(*block));
     s->first = calloc(s->classes + 1 + s->entries, sizeof(*s->first));
     if (!block || !s->first) {
@@ -320,8 +322,10 @@ static bool setup(struct solver *s, enum network_method method,
     s->slower = s->own + s->stations;
     s->response = s->slower + s->stations;
     s->steps = s->response + s->entries;
+    s->damping = s->steps + 2 * (s->entries + s->classes);
+    s->turn = s->damping + s->classes;
     if (linearizer) {
-        s->change = s->steps + 2 * (s->entries + s->classes);
+        s->change = s->turn + s->classes;
         s->known = s->change + s->classes * s->entries;
     }
     for (size_t i = 0; i < populations * s->classes; i++)
