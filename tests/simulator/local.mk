@@ -46,3 +46,14 @@ simulator_unit_libs = simulator/libmemsys.la model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_vnode_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
 %C%_test_vnode_LDADD = simulator/libvnode.la $(CMOCKA_LIBS)
 endif
+
+EXTRA_PROGRAMS += %D%/bench_sim
+CLEANFILES += %D%/bench_sim$(EXEEXT) bench/bench-sim.json
+%C%_bench_sim_SOURCES = %D%/bench_sim.c
+%C%_bench_sim_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+%C%_bench_sim_LDADD = simulator/libvnode.la
+
+bench-sim: %D%/bench_sim$(EXEEXT)
+	$(AM_V_at)$(MKDIR_P) bench
+	$(AM_V_at)%D%/bench_sim$(EXEEXT) $(srcdir) bench/bench-sim.json
+.PHONY: bench-sim
