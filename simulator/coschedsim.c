@@ -29,8 +29,17 @@ static const struct command {
      "Runs each scenario under each policy (default: all that there are) and\n"
      "under native time sharing, to which NTT is relative.\n"},
     {"sweep", command_sweep, "SCENARIO", "vary a parameter",
-     "Runs each scenario with each value of --vary.  KEY is an option of\n"
-     "slurm.conf without its prefix (epoch, profile, slice, ...), seed, or noise.\n"},
+     "Runs each scenario under each policy with each value of --vary; several\n"
+     "--vary make a grid.  A value may be a range: 8..64/8, 1..64*2.  KEY is\n"
+     "  cores            of the machine, CPU node after CPU node\n"
+     "  jobs             of the scenario; more than it has: the same again\n"
+     "  arrival          seconds from one job's arrival to the next one's\n"
+     "  scale, rates     factor of work, of requests to memory\n"
+     "  imbalance, sync_share, llc_loss, barriers    of parallel sections\n"
+     "  JOB.KEY          one of the last six of one job only\n"
+     "  seed, noise      as the options\n"
+     "  POLICY:OPTION    of a policy\n"
+     "  anything else    option of slurm.conf without its prefix: epoch, ...\n"},
     {"replay", command_replay, "TRACE", "what if: a recorded trace, otherwise",
      "Runs the jobs of a trace (coschedctl trace, coschedsim run --trace) again\n"
      "under other policies.  A trace has no memory rates: parallel sections are\n"
@@ -55,6 +64,7 @@ enum {
     OPTION_TRACE,
     OPTION_PLOT,
     OPTION_JSON,
+    OPTION_CSV,
     OPTION_EXPLAIN,
 };
 
@@ -76,6 +86,7 @@ static const struct option long_options[] = {
     {"trace", required_argument, NULL, OPTION_TRACE},
     {"plot", required_argument, NULL, OPTION_PLOT},
     {"json", no_argument, NULL, OPTION_JSON},
+    {"csv", no_argument, NULL, OPTION_CSV},
     {"explain", no_argument, NULL, OPTION_EXPLAIN},
     {0},
 };
@@ -95,6 +106,8 @@ static int help(FILE *out)
           out);
     return out == stdout ? EXIT_DONE : EXIT_USAGE;
 }
+
+static bool takes(const struct command *c, int option);
 
 static int command_help(const struct command *c)
 {
@@ -117,6 +130,8 @@ static int command_help(const struct command *c)
     if (c->run == command_run || c->run == command_replay)
         puts("  --trace FILE      write the agent's trace, for Perfetto\n"
              "  --explain         with all decisions and their reasons");
+    if (takes(c, OPTION_CSV))
+        puts("  --csv             print CSV instead of a table");
     puts("  --plot FILE       draw it, as FILE.svg or FILE.png\n"
          "  --json            print JSON instead of a table\n"
          "  --help            print this text");
@@ -128,6 +143,8 @@ static bool takes(const struct command *c, int option)
     switch (option) {
     case OPTION_VARY:
         return c->run == command_sweep;
+    case OPTION_CSV:
+        return c->run == command_sweep || c->run == command_compare;
     case OPTION_SCENARIO:
     case OPTION_LIBRARY:
         return c->run != command_replay;
@@ -203,7 +220,10 @@ static int set(struct arguments *a, int option)
         a->counters = optarg;
         break;
     case OPTION_VARY:
-        a->vary = optarg;
+        if (a->varies == ARGUMENTS_VARY)
+            return fail(EXIT_USAGE, "--vary %s: %d are the most", optarg,
+                        ARGUMENTS_VARY);
+        a->vary[a->varies++] = optarg;
         break;
     case OPTION_TRACE:
         a->trace = optarg;
@@ -213,6 +233,9 @@ static int set(struct arguments *a, int option)
         break;
     case OPTION_JSON:
         a->json = true;
+        break;
+    case OPTION_CSV:
+        a->csv = true;
         break;
     case OPTION_EXPLAIN:
         a->explain = true;

@@ -11,6 +11,8 @@
 #include "coschedmodel/cli.h"
 #include "simulator/vnode.h"
 
+#define ARGUMENTS_VARY 8
+
 /* The command line behind the command's name. */
 struct arguments {
     const char *file;     /* scenarios, or a trace; NULL: none was named */
@@ -20,7 +22,8 @@ struct arguments {
     const char *policy;   /* --policy P[,P...], or NULL */
     const char *options;  /* --options, entries of SchedulerParameters, or "" */
     const char *counters; /* --counters */
-    const char *vary;     /* --vary KEY=V[,V...], or NULL */
+    const char *vary[ARGUMENTS_VARY]; /* each --vary KEY=V[,V...] */
+    size_t varies;
     const char *trace;    /* --trace, or NULL */
     const char *plot;     /* --plot, or NULL */
     double noise;         /* --noise */
@@ -29,6 +32,7 @@ struct arguments {
     enum timeshare_wait wait;    /* --wait */
     enum network_method network; /* --network */
     bool json;            /* --json */
+    bool csv;             /* --csv */
     bool explain;         /* --explain */
 };
 
@@ -45,6 +49,7 @@ struct world {
     struct machine_description *machine;
     struct scenario_set *set;
     struct standalone *alone; /* times that are known already */
+    const struct machine *other; /* instead of the description's, or NULL */
 };
 
 /* Load what ARGUMENTS name.  0, or an exit status with the reason printed; to be
@@ -73,17 +78,28 @@ int world_simulate(struct world *world, const struct scenario *scenario,
                    struct outcome *outcome);
 void outcome_release(struct outcome *outcome);
 
+/* Forget how long jobs take alone: the machine or a job was changed. */
+void world_forget(struct world *world);
+
+/* *MAKESPAN_S of SCENARIO under native time sharing. */
+int world_native(struct world *world, const struct scenario *scenario,
+                 double *makespan_s);
+
 /* The outcome as --json has it: a new reference, NULL without memory. */
 json_t *outcome_json(const struct outcome *outcome, bool explain);
 
-/* Call EACH for every scenario that was asked for and each of POLICIES (comma
+/* Call EACH for every scenario that was asked for and each policy of NAMES (comma
  * separated), until it returns another exit status than 0, which is returned.
  * NEW is true for the first policy of a scenario. */
 typedef int (*world_each_f)(struct world *world,
                             const struct scenario *scenario,
                             const char *policy, bool fresh, void *arg);
-int world_each(struct world *world, const char *policies, world_each_f each,
+int world_each(struct world *world, const char *names, world_each_f each,
                void *arg);
+
+/* The same for one SCENARIO. */
+int world_policies(struct world *world, const struct scenario *scenario,
+                   const char *names, world_each_f each, void *arg);
 
 /* Write JSON to standard output, releasing it. */
 int print_json(json_t *json);

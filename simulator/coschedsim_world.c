@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node_agent/plan.h"
 #include "simulator/coschedsim.h"
 
 /* How long a job takes alone; jobs with equal programs take as long. */
@@ -37,13 +38,18 @@ int world_open(struct world *w, const struct arguments *a)
     return EXIT_DONE;
 }
 
-void world_close(struct world *w)
+void world_forget(struct world *w)
 {
     while (w->alone) {
         struct standalone *s = w->alone;
         w->alone = s->next;
         free(s);
     }
+}
+
+void world_close(struct world *w)
+{
+    world_forget(w);
     scenario_set_free(w->set);
     machine_description_free(w->machine);
 }
@@ -79,7 +85,9 @@ static int parse_options(const char *policy, const char *more,
                  policy, own, *a->options ? "," : "", a->options,
                  *more ? "," : "", more) >= (int)sizeof(text))
         return fail(EXIT_USAGE, "policy %.40s...: too long", policy);
-    if (node_options_parse(&c->options, text, &err) < 0)
+    if (node_options_parse(&c->options, text, &err) < 0 ||
+        plan_check_options(c->options.policy, c->options.policy_options,
+                           &err) < 0)
         return fail(EXIT_USAGE, "%s", err.text);
     return EXIT_DONE;
 }
@@ -90,7 +98,7 @@ static int configure(const struct world *w, const struct scenario *scenario,
 {
     const struct arguments *a = w->arguments;
 
-    vnode_config_init(c, w->machine->machine, scenario);
+    vnode_config_init(c, w->other ? w->other : w->machine->machine, scenario);
     c->counters = a->counters;
     c->noise = a->noise;
     c->seed = a->seed;
@@ -181,24 +189,36 @@ int world_simulate(struct world *w, const struct scenario *scenario,
     return EXIT_DONE;
 }
 
+int world_native(struct world *w, const struct scenario *scenario,
+                 double *makespan_s)
+{
+    struct outcome o;
+    int status = world_simulate(w, scenario, "native", "", &o);
+
+    if (status == EXIT_DONE)
+        *makespan_s = o.result->makespan_s;
+    outcome_release(&o);
+    return status;
+}
+
 void outcome_release(struct outcome *o)
 {
     vnode_result_free(o->result);
     o->result = NULL;
 }
 
-static int each_policy(struct world *w, const struct scenario *scenario,
-                       const char *policies, world_each_f each, void *arg)
+int world_policies(struct world *w, const struct scenario *scenario,
+                   const char *names, world_each_f each, void *arg)
 {
     bool fresh = true;
     int status = EXIT_DONE;
 
-    for (const char *p = policies; status == EXIT_DONE; fresh = false) {
+    for (const char *p = names; status == EXIT_DONE; fresh = false) {
         size_t length = strcspn(p, ",");
         char policy[64];
         if (!length || length >= sizeof(policy))
             return fail(EXIT_USAGE, "--policy %s: a name is missing or too "
-                        "long", policies);
+                        "long", names);
         memcpy(policy, p, length);
         policy[length] = '\0';
         status = each(w, scenario, policy, fresh, arg);
@@ -209,7 +229,7 @@ static int each_policy(struct world *w, const struct scenario *scenario,
     return status;
 }
 
-int world_each(struct world *w, const char *policies, world_each_f each,
+int world_each(struct world *w, const char *names, world_each_f each,
                void *arg)
 {
     const char *wish = w->arguments->scenario;
@@ -218,7 +238,7 @@ int world_each(struct world *w, const char *policies, world_each_f each,
     for (size_t i = 0; i < w->set->scenarios && status == EXIT_DONE; i++) {
         const struct scenario *s = &w->set->scenario[i];
         if (!wish || !strcmp(wish, s->name))
-            status = each_policy(w, s, policies, each, arg);
+            status = world_policies(w, s, names, each, arg);
     }
     return status;
 }

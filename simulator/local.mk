@@ -58,10 +58,15 @@ bin_PROGRAMS += %D%/coschedsim
 	%D%/coschedsim.h \
 	%D%/coschedsim_compare.c \
 	%D%/coschedsim_run.c \
+	%D%/coschedsim_sweep.c \
+	%D%/coschedsim_table.c \
+	%D%/coschedsim_table.h \
 	%D%/coschedsim_trace.c \
 	%D%/coschedsim_world.c \
 	%D%/picture.c \
-	%D%/picture.h
+	%D%/picture.h \
+	%D%/variation.c \
+	%D%/variation.h
 %C%_coschedsim_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS)
 %C%_coschedsim_LDADD = coschedmodel/libcli.la coschedmodel/libplot.la \
 	%D%/libvnode.la

@@ -3,7 +3,9 @@
 # Copyright (C) 2026 The coschedule developers
 """coschedsim: its commands, what they refuse, and its documentation."""
 
+import csv
 import functools
+import io
 import json
 import os
 import re
@@ -86,9 +88,49 @@ def check_compare(file, directory):
 def check_sweep(file):
     out = results("sweep", file, "--machine", "uma-1x8", "--policy", "nupoco",
                   "--vary", "epoch=20ms,1s")
-    assert [one["epoch"] for one in out] == ["20ms", "1s"]
+    assert [one["varied"]["epoch"] for one in out] == ["20ms", "1s"]
     # Who looks once a second decides less often.
     assert out[0]["decisions"] > out[1]["decisions"]
+    one = ("sweep", file, "--machine", "uma-1x8", "--policy", "equal")
+    two, eight = results(*one, "--vary", "cores=2..8*4")
+    # Both jobs compute 33 s, on as many cores as there are.
+    assert eight["makespan_s"] > 33 / 8 and two["makespan_s"] > 33 / 2
+    assert (two["varied"]["cores"], eight["varied"]["cores"]) == ("2", "8")
+    assert two["makespan_s"] > 2 * eight["makespan_s"]
+    counts = results(*one, "--vary", "jobs=1..3/1")
+    assert [[j["name"] for j in o["jobs"]] for o in counts] == [
+        ["cpu"], ["cpu", "mem"], ["cpu", "mem", "cpu.2"]]
+    calm, wild = results(*one, "--vary", "mem.rates=0,2")
+    assert calm["controller_util"] == [0] and wild["controller_util"][0] > 0.3
+    late = results(*one, "--vary", "arrival=20", "--vary", "cpu.scale=1,2",
+                   "--vary", "imbalance=0.5")
+    assert [o["varied"]["cpu.scale"] for o in late] == ["1", "2"]
+    assert [o["jobs"][0]["work_s"] for o in late] == [25, 50]
+    assert [o["jobs"][1]["arrival_s"] for o in late] == [20, 20]
+    assert all(o["makespan_s"] > 20 + 8 / 8 for o in late)
+    few, many = json.loads(call(
+        "sweep", file, "--machine", "uma-1x8", "--policy", "moca", "--vary",
+        "moca:generations=1,1000", "--json"))
+    assert few["policy"] == many["policy"] == "moca"
+    assert few["varied"] == {"moca:generations": "1"}
+
+
+def check_sweep_output(file, directory):
+    words = ("sweep", file, "--machine", "uma-1x8", "--policy", "equal,batch",
+             "--vary", "cores=4,8", "--vary", "seed=1,2")
+    rows = list(csv.DictReader(io.StringIO(call(*words, "--csv"))))
+    assert [(r["policy"], r["cores"], r["seed"]) for r in rows] == [
+        (p, c, s) for c in ("4", "8") for s in ("1", "2")
+        for p in ("equal", "batch")]
+    by_json = results(*words)
+    for row, one in zip(rows, by_json):
+        assert abs(float(row["makespan_s"]) - one["makespan_s"]) < 1e-5
+        assert row["core_count"] == row["cores"]
+    picture = os.path.join(directory, "curves.svg")
+    call(*words, "--plot", picture)
+    with open(picture, encoding="utf-8") as svg:
+        text = svg.read()
+    assert "cores" in text and "batch seed=2" in text
 
 
 def check_replay(file, directory):
@@ -136,6 +178,15 @@ def check_refusals(file, directory):
             (("sweep", file, *machine, "--vary", "seed"), 2, "seed"),
             (("sweep", file, *machine, "--vary", "seed=a"), 2, "a is not"),
             (("sweep", file, *machine, "--vary", "speed=1"), 2, "speed"),
+            (("sweep", file, *machine, "--vary", "cores=9"), 2, "cores=9"),
+            (("sweep", file, *machine, "--vary", "cores=0"), 2, "cores=0"),
+            (("sweep", file, *machine, "--vary", "jobs=1.5"), 2, "jobs=1.5"),
+            (("sweep", file, *machine, "--vary", "x.scale=1"), 2, "no job x"),
+            (("sweep", file, *machine, "--vary", "cores=2..x"), 2, "2..x"),
+            (("sweep", file, *machine, "--vary", "cores=1..8*1"), 2, "range"),
+            (("sweep", file, *machine, "--vary", "seed=1,,2"), 2, "missing"),
+            (("sweep", file, *machine, "--vary", "nupoco:speed=1"), 2, "speed"),
+            (("run", file, *machine, "--csv"), 2, "--csv"),
             (("replay", file, *machine), 1, "traceEvents"),
             (("walk",), 2, "walk"), (("--fast",), 2, "--fast"),
             (("run", "--fast"), 2, "--fast"), (("run", "--seed"), 2, "--seed")):
@@ -166,6 +217,7 @@ def main():
         check_run(file)
         check_compare(file, directory)
         check_sweep(file)
+        check_sweep_output(file, directory)
         check_replay(file, directory)
         check_refusals(file, directory)
     check_docs()

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* A scenario and a machine with something about them changed. */
+
+#include "simulator/variation.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A change of each section of a job. */
+struct change {
+    const char *key;
+    double least, most;
+    bool whole; /* number */
+    void (*set)(struct scenario_section *section, double value);
+};
+
+static void set_scale(struct scenario_section *s, double value)
+{
+    s->work_s *= value;
+}
+
+static void set_rates(struct scenario_section *s, double value)
+{
+    s->read_per_us *= value;
+    s->write_per_us *= value;
+    s->prefetch_per_us *= value;
+    s->llc_per_us *= value;
+}
+
+static void set_imbalance(struct scenario_section *s, double value)
+{
+    if (s->kind == SECTION_PARALLEL)
+        s->imbalance = value;
+}
+
+static void set_sync_share(struct scenario_section *s, double value)
+{
+    if (s->kind == SECTION_PARALLEL)
+        s->sync_share = value;
+}
+
+static void set_llc_loss(struct scenario_section *s, double value)
+{
+    if (s->kind == SECTION_PARALLEL)
+        s->llc_loss = value;
+}
+
+static void set_barriers(struct scenario_section *s, double value)
+{
+    if (s->kind == SECTION_PARALLEL)
+        s->barriers = (size_t)value;
+}
+
+static const struct change changes[] = {
+    {"scale", 1e-6, 1e6, false, set_scale},
+    {"rates", 0, 1e6, false, set_rates},
+    {"imbalance", 0, 100, false, set_imbalance},
+    {"sync_share", 0, 0.99, false, set_sync_share},
+    {"llc_loss", 0, 1e6, false, set_llc_loss},
+    {"barriers", 1, 1e9, true, set_barriers},
+    {0},
+};
+
+static const struct change *find_change(const char *key)
+{
+    const char *dot = strrchr(key, '.');
+
+    for (const struct change *c = changes; c->key; c++)
+        if (!strcmp(c->key, dot ? dot + 1 : key))
+            return c;
+    return NULL;
+}
+
+bool variation_has(const char *key)
+{
+    return !strcmp(key, "cores") || !strcmp(key, "jobs") ||
+           !strcmp(key, "arrival") || find_change(key);
+}
+
+/* A copy of JOB with sections of its own; false when out of memory. */
+static bool copy_job(struct scenario_job *to, const struct scenario_job *job)
+{
+    *to = *job;
+    to->section = malloc(job->sections * sizeof(*to->section));
+    if (to->section)
+        memcpy(to->section, job->section,
+               job->sections * sizeof(*to->section));
+    return to->section;
+}
+
+int variation_init(struct variation *v, const struct machine *machine,
+                   const struct scenario *scenario, struct errtext *err)
+{
+    *v = (struct variation){.machine = *machine, .scenario = *scenario};
+    v->job = calloc(SCENARIO_MAX_JOBS, sizeof(*v->job));
+    v->name = calloc(SCENARIO_MAX_JOBS, sizeof(*v->name));
+    v->cpu_node = malloc(machine->cpus * sizeof(*v->cpu_node));
+    if (v->job && v->name && v->cpu_node) {
+        memcpy(v->cpu_node, machine->cpu_node,
+               machine->cpus * sizeof(*v->cpu_node));
+        v->machine.cpu_node = v->cpu_node;
+        v->scenario.job = v->job;
+        while (v->jobs < scenario->jobs &&
+               copy_job(&v->job[v->jobs], &scenario->job[v->jobs]))
+            v->jobs++;
+        if (v->jobs == scenario->jobs)
+            return 0;
+    }
+    variation_release(v);
+    return errtext_set(err, ENOMEM, "variation: out of memory");
+}
+
+void variation_release(struct variation *v)
+{
+    for (size_t j = 0; j < v->jobs; j++)
+        free(v->job[j].section);
+    free(v->job);
+    free(v->name);
+    free(v->cpu_node);
+    *v = (struct variation){.jobs = 0};
+}
+
+/* ---- cores and jobs ----------------------------------------------------- */
+
+/* VALUE as a number from LEAST to MOST. */
+static int number(const char *key, const char *value, double least, double most,
+                  bool whole, double *result, struct errtext *err)
+{
+    char *end;
+
+    errno = 0;
+    *result = strtod(value, &end);
+    if (end == value || *end || errno || !isfinite(*result) ||
+        *result < least || *result > most ||
+        (whole && *result != floor(*result)))
+        return errtext_set(err, EINVAL, "%s=%s: is not a%s number from %g to %g",
+                           key, value, whole ? " whole" : "", least, most);
+    return 0;
+}
+
+static int set_cores(struct variation *v, const char *key, const char *value,
+                     struct errtext *err)
+{
+    struct machine *m = &v->machine;
+    size_t all = 0, taken = 0;
+    double wanted;
+
+    for (size_t i = 0; i < m->cpu_nodes; i++)
+        all += machine_node_cpus(m, i);
+    if (number(key, value, 1, (double)all, true, &wanted, err) < 0)
+        return -1;
+    size_t nodes = m->cpu_nodes;
+    m->cpu_nodes = 0;
+    for (size_t i = 0; i < nodes; i++)
+        for (size_t c = 0; c < m->cpus; c++) {
+            if (m->cpu_node[c] != (int)i)
+                continue;
+            if (taken++ < (size_t)wanted)
+                m->cpu_nodes = i + 1; /* routes are in order of CPU nodes */
+            else
+                m->cpu_node[c] = -1;
+        }
+    return 0;
+}
+
+static int set_jobs(struct variation *v, const char *key, const char *value,
+                    struct errtext *err)
+{
+    size_t there = v->scenario.jobs;
+    double wanted;
+
+    if (number(key, value, 1, SCENARIO_MAX_JOBS, true, &wanted, err) < 0)
+        return -1;
+    while (v->jobs < (size_t)wanted) {
+        size_t j = v->jobs;
+        if (!copy_job(&v->job[j], &v->job[j % there]))
+            return errtext_set(err, ENOMEM, "variation: out of memory");
+        snprintf(v->name[j], sizeof(v->name[j]), "%.40s.%u",
+                 v->job[j % there].name, (unsigned)(j / there + 1));
+        v->job[j].name = v->name[j];
+        v->jobs++;
+    }
+    v->scenario.jobs = (size_t)wanted;
+    return 0;
+}
+
+/* ---- jobs' parameters --------------------------------------------------- */
+
+static bool meant(const struct scenario_job *job, const char *key,
+                  const char *dot)
+{
+    size_t length = dot ? (size_t)(dot - key) : 0;
+
+    return !dot ||
+           (strlen(job->name) == length && !strncmp(job->name, key, length));
+}
+
+int variation_set(struct variation *v, const char *key, const char *value,
+                  struct errtext *err)
+{
+    const char *dot = strrchr(key, '.');
+    const struct change *c = find_change(key);
+    size_t found = 0;
+    double x;
+
+    if (!strcmp(key, "cores"))
+        return set_cores(v, key, value, err);
+    if (!strcmp(key, "jobs"))
+        return set_jobs(v, key, value, err);
+    if (!strcmp(key, "arrival")) {
+        if (number(key, value, 0, 1e6, false, &x, err) < 0)
+            return -1;
+        for (size_t j = 0; j < v->jobs; j++)
+            v->job[j].arrival_s = (double)j * x;
+        return 0;
+    }
+    if (!c)
+        return errtext_set(err, EINVAL, "%s: nothing that can be varied", key);
+    if (number(key, value, c->least, c->most, c->whole, &x, err) < 0)
+        return -1;
+    for (size_t j = 0; j < v->scenario.jobs; j++) {
+        if (!meant(&v->job[j], key, dot))
+            continue;
+        found++;
+        for (size_t i = 0; i < v->job[j].sections; i++)
+            c->set(&v->job[j].section[i], x);
+    }
+    return found ? 0
+                 : errtext_set(err, EINVAL, "%s=%s: scenario %s has no job "
+                               "%.*s", key, value, v->scenario.name,
+                               dot ? (int)(dot - key) : 0, key);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* A scenario and a machine with something about them changed. */
+
+#ifndef COSCHED_SIMULATOR_VARIATION_H
+#define COSCHED_SIMULATOR_VARIATION_H
+
+/* Concept
+ *
+ * What a researcher varies to see what a policy's gain depends on:
+ *
+ *   cores       how many of the machine's there are: CPU node after CPU node;
+ *               all of its memory stays
+ *   jobs        how many of the scenario's: the first so many, and where it has
+ *               fewer, the same again (NAME.2, NAME.3, ...)
+ *   arrival     seconds between one job's arrival and the next one's
+ *   scale       factor of the work
+ *   rates       factor of the requests to memory and of the LLC accesses
+ *   imbalance, sync_share, llc_loss, barriers
+ *               these of all parallel sections
+ *
+ * The last six may be of one job only: JOB.KEY.
+ */
+
+#include "model/machine.h"
+#include "protocol/errtext.h"
+#include "simulator/scenario.h"
+
+struct variation {
+    struct machine machine; /* its own: cpu_node */
+    struct scenario scenario; /* its own: job, and their sections */
+    int *cpu_node;
+    struct scenario_job *job;
+    size_t jobs; /* in job, whose sections are to be freed */
+    char (*name)[64]; /* [SCENARIO_MAX_JOBS] of jobs that are there again */
+};
+
+/* True if there is such a KEY, with or without a job. */
+bool variation_has(const char *key);
+
+/* MACHINE and SCENARIO unchanged, which must outlive it.  -1 when out of
+ * memory, with ERR.  Release it with variation_release(). */
+int variation_init(struct variation *variation, const struct machine *machine,
+                   const struct scenario *scenario, struct errtext *err);
+
+/* Change KEY to VALUE.  -1 with errno EINVAL or ENOMEM and ERR, which names
+ * both. */
+int variation_set(struct variation *variation, const char *key,
+                  const char *value, struct errtext *err);
+
+/* Takes a zeroed one. */
+void variation_release(struct variation *variation);
+
+#endif /* COSCHED_SIMULATOR_VARIATION_H */
