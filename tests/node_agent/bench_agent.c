@@ -34,7 +34,7 @@
 
 #define EPOCH_MS 50
 #define EPOCHS 120
-#define WARMUP 20
+#define WARMUP 60 /* the start of jobs is another matter */
 #define THREADS 16
 #define PROMISED 0.003
 #define JOBS_MAX 16
@@ -305,8 +305,10 @@ static void build(struct bench *b)
     a->trace = trace_new();
     a->decisions = decisions_new();
     a->scheduler = scheduler_new(&(struct scheduler_parts){
-        a->host, &a->jobs, a->topology, &a->options, a->observer, a->enforcer,
-        a->trace, a->decisions, a->recorder});
+        .host = a->host, .jobs = &a->jobs, .topology = a->topology,
+        .options = &a->options, .observer = a->observer,
+        .enforcer = a->enforcer, .trace = a->trace, .decisions = a->decisions,
+        .recorder = a->recorder});
     if (!a->scheduler)
         die("scheduler");
     for (size_t i = 0; i < b->jobs; i++)
