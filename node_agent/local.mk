@@ -20,6 +20,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/enforcer.c \
 	%D%/host_event.c \
 	%D%/host_event.h \
+	%D%/munge_decoder.c \
+	%D%/munge_decoder.h \
 	%D%/privilege.c \
 	%D%/privilege.h \
 	%D%/proc.c \
@@ -42,7 +44,7 @@ noinst_LTLIBRARIES += %D%/libagent.la
 %C%_libagent_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	$(JANSSON_CFLAGS) $(HWLOC_CFLAGS) $(LIBSYSTEMD_CFLAGS)
 %C%_libagent_la_LIBADD = %D%/libcore.la %D%/libnode.la node_agent/libclient.la \
-	$(JANSSON_LIBS) $(HWLOC_LIBS) $(LIBSYSTEMD_LIBS)
+	$(JANSSON_LIBS) $(HWLOC_LIBS) $(LIBSYSTEMD_LIBS) -lpthread
 
 sbin_PROGRAMS += coschedd
 coschedd_SOURCES = %D%/main.c

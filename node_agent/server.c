@@ -5,6 +5,7 @@
 #include "node_agent/server.h"
 
 #include <libgen.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,7 +16,7 @@
 
 #include "node_agent/clock.h"
 #include "node_agent/log.h"
-#include "node_agent/munge_credential.h"
+#include "node_agent/munge_decoder.h"
 
 /* Pause of accept() when the process is out of descriptors. */
 #define ACCEPT_PAUSE_US 100000
@@ -26,6 +27,7 @@ struct connection {
     struct server *server;
     int fd;
     struct ucred cred;
+    struct munge_ticket *ticket; /* its request is being checked by munged */
     sd_event_source *source;
     void *owner;
     struct connection *next;
@@ -36,7 +38,7 @@ struct server {
     int fd;
     char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
     enum server_auth auth;
-    char *munge_socket;
+    struct munge_decoder *munge;
     const struct server_handler *handler;
     void *arg;
     sd_event_source *accept_source;
@@ -45,6 +47,7 @@ struct server {
     size_t count;
     struct log_limit garbage;
     struct log_limit crowd;
+    struct log_limit munge_silent;
     struct message_packet packet; /* too large for the stack */
 };
 
@@ -56,6 +59,7 @@ static void connection_free(struct connection *c)
             c->server->count--;
             break;
         }
+    munge_decoder_cancel(c->ticket);
     sd_event_source_disable_unref(c->source);
     close(c->fd);
     free(c);
@@ -125,41 +129,6 @@ static void refuse_garbage(struct connection *c, int errnum, const char *why)
     connection_end(c);
 }
 
-/* Decode the packet and find out who sent it. */
-static int read_request(struct connection *c, struct message_request *request,
-                        struct peer *peer, struct errtext *err)
-{
-    struct server *s = c->server;
-    struct message_packet *packet = &s->packet;
-    char *payload = NULL;
-    uid_t trusted = c->cred.uid;
-    bool proved = s->auth == SERVER_AUTH_PEER;
-
-    if (packet->nfds) {
-        message_packet_close(packet);
-        return errtext_set(err, EINVAL, "descriptors that nobody asked for");
-    }
-    if (!strncmp(packet->text, munge_prefix, sizeof(munge_prefix) - 1)) {
-        size_t size;
-        uid_t uid;
-        if (munge_credential_decode(packet->text, s->munge_socket, &payload,
-                                    &size, &uid, err) < 0)
-            return -1;
-        trusted = uid;
-        proved = true;
-        int rc = message_decode(payload, size, request, err);
-        free(payload);
-        if (rc < 0)
-            return -1;
-    } else if (message_decode(packet->text, packet->size, request, err) < 0) {
-        return -1;
-    }
-    peer->pid = c->cred.pid;
-    peer->uid = c->cred.uid;
-    peer->privileged = proved && (trusted == 0 || trusted == geteuid());
-    return 0;
-}
-
 static int answer(struct connection *c, const struct peer *peer,
                   const struct message_request *request)
 {
@@ -188,27 +157,99 @@ static int answer(struct connection *c, const struct peer *peer,
     return rc;
 }
 
+static void end_refused(struct connection *c, const char *why)
+{
+    send_error(c, errno, why);
+    connection_end(c);
+}
+
+/* True when the client of a request by Slurm waits no longer: it is not done
+ * then, as the user has been told that there is no agent.  The end of a job is
+ * worth knowing at any time. */
+static bool gave_up(const struct connection *c, enum message_op op)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+
+    return message_op_privileged(op) && op != MESSAGE_WITHDRAW &&
+           poll(&p, 1, 0) > 0 &&
+           p.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
+/* Do what the TEXT of a request says; PROVED by user TRUSTED. */
+static void take_request(struct connection *c, const char *text, size_t size,
+                         bool proved, uid_t trusted)
+{
+    struct message_request request;
+    struct errtext err = {""};
+    struct peer peer = {
+        .pid = c->cred.pid,
+        .uid = c->cred.uid,
+        .privileged = proved && (trusted == 0 || trusted == geteuid())};
+
+    if (message_decode(text, size, &request, &err) < 0)
+        refuse_garbage(c, errno, err.text[0] ? err.text : strerror(errno));
+    else if (gave_up(c, request.op) || answer(c, &peer, &request) < 0)
+        connection_end(c);
+}
+
+static void on_decoded(void *arg, int errnum, const char *payload, size_t size,
+                       uid_t uid, const char *error)
+{
+    struct connection *c = arg;
+
+    c->ticket = NULL;
+    sd_event_source_set_enabled(c->source, SD_EVENT_ON);
+    if (errnum == ETIMEDOUT) {
+        if (log_limit_allows(&c->server->munge_silent, 0, clock_ns()))
+            log_warn("%s; requests of Slurm are refused meanwhile", error);
+        errno = errnum;
+        end_refused(c, error);
+    } else if (errnum) {
+        refuse_garbage(c, errnum, error);
+    } else {
+        take_request(c, payload, size, true, uid);
+    }
+}
+
+/* The rest is done when munged has answered; nothing more is read until then. */
+static void check_credential(struct connection *c, const char *text)
+{
+    struct server *s = c->server;
+    bool trusted = c->cred.uid == 0 || c->cred.uid == geteuid();
+    struct errtext err = {""};
+
+    c->ticket = munge_decoder_submit(s->munge, text, trusted, on_decoded, c,
+                                     &err);
+    if (!c->ticket)
+        end_refused(c, err.text);
+    else
+        sd_event_source_set_enabled(c->source, SD_EVENT_OFF);
+}
+
 static int on_packet(sd_event_source *source, int fd, uint32_t events,
                      void *arg)
 {
     struct connection *c = arg;
-    struct message_request request;
-    struct peer peer;
+    struct message_packet *packet = &c->server->packet;
     struct errtext err = {""};
 
     (void)source;
     (void)events;
-    int rc = message_receive(fd, &c->server->packet, &err);
+    int rc = message_receive(fd, packet, &err);
     if (rc < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (rc < 0 && errno == EMSGSIZE) {
         refuse_garbage(c, EMSGSIZE, err.text);
     } else if (rc <= 0) {
         connection_end(c);
-    } else if (read_request(c, &request, &peer, &err) < 0) {
-        refuse_garbage(c, errno, err.text[0] ? err.text : strerror(errno));
-    } else if (answer(c, &peer, &request) < 0) {
-        connection_end(c);
+    } else if (packet->nfds) {
+        message_packet_close(packet);
+        refuse_garbage(c, EINVAL, "descriptors that nobody asked for");
+    } else if (!strncmp(packet->text, munge_prefix, sizeof(munge_prefix) - 1)) {
+        check_credential(c, packet->text);
+    } else {
+        take_request(c, packet->text, packet->size,
+                     c->server->auth == SERVER_AUTH_PEER, c->cred.uid);
     }
     return 0;
 }
@@ -356,7 +397,7 @@ struct server *server_new(sd_event *event, const char *path,
         errtext_set(err, ENAMETOOLONG, "%.100s...: too long for a socket", path);
         goto fail;
     }
-    if (munge_socket && !(s->munge_socket = strdup(munge_socket)))
+    if (!(s->munge = munge_decoder_new(event, munge_socket, err)))
         goto fail;
     strcpy(s->path, path);
     if (listen_at(s, err) < 0)
@@ -387,7 +428,7 @@ void server_free(struct server *s)
         if (s->path[0])
             unlink(s->path);
     }
-    free(s->munge_socket);
+    munge_decoder_free(s->munge);
     free(s);
     errno = saved;
 }

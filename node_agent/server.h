@@ -9,8 +9,9 @@
  *
  * The server receives packets, finds out who sent them, decodes them strictly
  * and hands the requests to one handler.  It never blocks: a client that does
- * not read its reply is disconnected.  Garbage is answered, logged once per
- * uid and minute, and ends the connection.
+ * not read its reply is disconnected, and munged is asked by a thread
+ * (munge_decoder.h).  Garbage is answered, logged once per uid and minute, and
+ * ends the connection.
  */
 
 #include <stdbool.h>

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """Privileged requests with --auth munge: only a credential of root or of the
-agent's user will do, and it is good for one time."""
+agent's user will do, and it is good for one time.  While munged is down or hangs
+they are refused, and nothing else waits for it."""
 
 import json
 import os
+import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -25,12 +28,18 @@ class Munged:
 
     def __init__(self, folder):
         self.socket = os.path.join(folder, "munge.sock")
+        self.folder = folder
         key = os.path.join(folder, "munge.key")
         with open(key, "wb") as file:
             file.write(os.urandom(128))
         os.chmod(key, 0o600)
+        self.start()
+
+    def start(self):
+        folder = self.folder
         self.process = subprocess.Popen(
-            [MUNGED, "--foreground", "--force", "--key-file", key,
+            [MUNGED, "--foreground", "--force",
+             "--key-file", os.path.join(folder, "munge.key"),
              "--socket", self.socket,
              "--pid-file", os.path.join(folder, "munge.pid"),
              "--seed-file", os.path.join(folder, "munge.seed")],
@@ -50,6 +59,7 @@ class Munged:
             check=True, stdout=subprocess.PIPE, user=user).stdout.strip()
 
     def stop(self):
+        self.process.send_signal(signal.SIGCONT)
         self.process.terminate()
         self.process.wait()
 
@@ -60,6 +70,76 @@ def send(agent, packet):
         sock.connect(agent.socket)
         sock.send(packet)
         return json.loads(sock.recv(1 << 17))
+
+
+class Asking:
+    """A connection that has sent PACKET."""
+
+    def __init__(self, agent, packet):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.sock.settimeout(60)
+        self.sock.connect(agent.socket)
+        self.sock.send(packet)
+
+    def answered(self):
+        return bool(select.select([self.sock], [], [], 0)[0])
+
+    def reply(self):
+        return json.loads(self.sock.recv(1 << 17))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.sock.close()
+
+
+def announced(agent, munged, job):
+    """True once a job could be announced, which may take several credentials
+    after munged was away."""
+    return send(agent, munged.credential({**ANNOUNCE, "job": job}))["ok"]
+
+
+def check_hung(agent, munged):
+    signed = [munged.credential({**ANNOUNCE, "job": 20 + i}) for i in range(20)]
+    munged.process.send_signal(signal.SIGSTOP)
+
+    def others_do_not_wait():
+        with Asking(agent, signed.pop()) as asking:
+            assert agent.call({"op": "ping"})["ok"]
+            if asking.answered(): # the limit was over before the ping
+                return False
+            reply = asking.reply()
+            return not reply["ok"] and "munged does not answer" in reply["error"]
+    wait_for("answers while munged hangs", others_do_not_wait, 60)
+    assert agent.log_text().count("requests of Slurm are refused") == 1
+
+    # Who has given up is not served later.
+    with Asking(agent, signed.pop()):
+        pass
+    munged.process.send_signal(signal.SIGCONT)
+    wait_for("service", lambda: announced(agent, munged, 7), 60)
+    assert [job["job"] for job in agent.status()["jobs"]] == [7]
+
+    # Nor does the end of the agent wait.
+    munged.process.send_signal(signal.SIGSTOP)
+    with Asking(agent, signed.pop()):
+        assert agent.call({"op": "ping"})["ok"]
+        agent.process.terminate()
+        assert agent.process.wait(60) == 0
+    munged.process.send_signal(signal.SIGCONT)
+    agent.start()
+
+
+def check_down(agent, munged):
+    signed = munged.credential({**ANNOUNCE, "job": 8})
+    munged.stop()
+    reply = send(agent, signed)
+    assert not reply["ok"] and reply["error"].startswith("munge: "), reply
+    assert agent.call({"op": "ping"})["ok"] and agent.job(8) is None
+    munged.start()
+    wait_for("munged", munged.works)
+    wait_for("service", lambda: announced(agent, munged, 8), 60)
 
 
 def check(agent, munged):
@@ -109,6 +189,8 @@ def main():
         with agent:
             check(agent, munged)
             check_run(agent, munged)
+            check_hung(agent, munged)
+            check_down(agent, munged)
     finally:
         munged.stop()
         shutil.rmtree(agent.directory, ignore_errors=True)
