@@ -87,6 +87,8 @@ static int serve(const struct settings *settings, struct warden *warden,
         write_pidfile(settings->pidfile, err) == 0) {
         daemon_started();
         sd_notify(0, "READY=1");
+        /* A loop that stands still is no agent: systemd starts another. */
+        sd_event_set_watchdog(event, true);
         log_notice("coschedd %s serves node %s at %s", PACKAGE_VERSION,
                    settings->node, settings->socket);
         rc = sd_event_loop(event);

@@ -7,7 +7,7 @@
 #include "node_agent/client.h"
 #include "spank_plugin/plugin.h"
 
-#define TIMEOUT_MS 500
+#define TIMEOUT_MS 200
 
 /* Runs for every job of the node, also for jobs that never had a prolog. */
 void plugin_epilog(spank_t spank)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "node_agent/client.h"
@@ -13,8 +14,10 @@
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
-/* The longest that a task may wait for an agent that does not answer. */
+/* The longest that a task may wait for an agent that does not answer, and the
+ * pause between two tries to reach one that is being restarted. */
 #define TIMEOUT_MS 200
+#define PAUSE_MS 5
 
 /* Set in the job's environment when the warning is out, to the job's id. */
 #define WARNED "COSCHED_WARNED"
@@ -90,11 +93,11 @@ static void describe(spank_t spank, struct message_request *request)
 
 /* Announce the job and this process as a task of it.  *CPUS is the number of
  * CPUs that Slurm gave the job here. */
-static int admit(spank_t spank, const char *socket, size_t *cpus,
-                 struct errtext *err)
+static int admit(spank_t spank, const char *socket, int timeout_ms,
+                 size_t *cpus, struct errtext *err)
 {
     static struct message_request request; /* too large for some stacks */
-    struct client *client = client_open(socket, TIMEOUT_MS, err);
+    struct client *client = client_open(socket, timeout_ms, err);
     struct cosched_cpuset granted;
     json_t *reply = NULL;
     uint32_t step = 0;
@@ -120,6 +123,36 @@ static int admit(spank_t spank, const char *socket, size_t *cpus,
     }
     client_close(client);
     return rc;
+}
+
+static int elapsed_ms(const struct timespec *since)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int)((now.tv_sec - since->tv_sec) * 1000 +
+                 (now.tv_nsec - since->tv_nsec) / 1000000);
+}
+
+/* As admit().  An agent that died a moment ago, or while it was asked, is
+ * restarted within milliseconds: its socket is still there.  What was announced
+ * to it before is announced again, which is no news. */
+static int admit_in_time(spank_t spank, const char *socket, size_t *cpus,
+                         struct errtext *err)
+{
+    struct timespec begin;
+    int left_ms = TIMEOUT_MS;
+
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (;;) {
+        int rc = admit(spank, socket, left_ms, cpus, err);
+        int saved = errno;
+        left_ms = TIMEOUT_MS - elapsed_ms(&begin) - PAUSE_MS;
+        if (rc == 0 || left_ms <= 0 ||
+            (saved != ECONNREFUSED && saved != ECONNRESET))
+            return rc;
+        usleep(PAUSE_MS * 1000);
+    }
 }
 
 /* Does the search path PATH begin with DIRECTORY? */
@@ -260,7 +293,7 @@ void plugin_task(spank_t spank)
     /* %n is taken from this process's environment, which slurmd made.  The
      * job's has the same variable, but by the user's word only. */
     if (client_socket_path(plugin.socket, socket, sizeof(socket), &err) < 0 ||
-        admit(spank, socket, &cpus, &err) < 0) {
+        admit_in_time(spank, socket, &cpus, &err) < 0) {
         /* A step of an admitted job attaches when the agent is back. */
         if (origin(spank) != THIS_JOB)
             disinherit(spank);

@@ -16,6 +16,7 @@ agent_scripts = \
 	%D%/test_agent_socket.py \
 	%D%/test_agent_start.py \
 	%D%/test_agent_turns.py \
+	%D%/test_agent_unit.py \
 	%D%/test_ctl_counters.py \
 	%D%/test_calibrate_node.py \
 	%D%/test_machine.py \

@@ -216,7 +216,10 @@ struct client *client_open(const char *path, int timeout_ms,
 {
     assert_in_range(timeout_ms, 1, 1000);
     if (host.open_errno) {
-        errtext_set(err, host.open_errno, "no agent at %s", path);
+        int errnum = host.open_errno;
+        if (host.open_failures && --host.open_failures == 0)
+            host.open_errno = 0;
+        errtext_set(err, errnum, "no agent at %s", path);
         return NULL;
     }
     host.opened++;

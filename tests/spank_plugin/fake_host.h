@@ -49,6 +49,7 @@ struct host {
     bool option_used;    /* answer of spank_option_getopt() */
     int agent_errno;     /* 0: the agent answers, else each call fails so */
     int open_errno;      /* 0: there is an agent */
+    int open_failures;   /* it is there after so many failures; 0: never */
 
     /* The job's environment, "NAME=value". */
     char *environment[HOST_VARIABLES];

@@ -362,6 +362,25 @@ static void task__warns_once_without_agent(void **state)
     assert_int_equal(host.error_lines, 2);
 }
 
+static void task__waits_for_a_restarted_agent(void **state)
+{
+    (void)state;
+    host.open_errno = ECONNREFUSED;
+    host.open_failures = 3;
+    start_task("");
+    assert_int_equal(host.error_lines, 0);
+    assert_int_equal(host.calls_made, 2);
+    assert_string_equal(host_getenv("COSCHED_SOCKET"), "/agent");
+
+    /* One that is not there at all is not waited for. */
+    host.job = 8;
+    host.open_errno = ENOENT;
+    host.open_failures = 1;
+    start_task("");
+    assert_int_equal(host.error_lines, 1);
+    assert_int_equal(host.calls_made, 2);
+}
+
 static void task__only_the_first_task_warns(void **state)
 {
     (void)state;
@@ -483,6 +502,7 @@ int main(void)
         HOST_TEST(task__completed_options),
         HOST_TEST(task__control_variable_of_a_user),
         HOST_TEST(task__warns_once_without_agent),
+        HOST_TEST(task__waits_for_a_restarted_agent),
         HOST_TEST(task__only_the_first_task_warns),
         HOST_TEST(task__warns_when_refused),
         HOST_TEST(task__step_while_the_agent_is_away),
