@@ -76,6 +76,22 @@ static int set_timeouts(int fd, int timeout_ms)
                : 0;
 }
 
+/* Root, which is what starts jobs, tells nobody but root of them. */
+static int check_agent(int fd, const char *path, struct errtext *err)
+{
+    struct ucred agent;
+    socklen_t size = sizeof(agent);
+
+    if (geteuid() != 0)
+        return 0;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &agent, &size) < 0)
+        return errtext_set(err, errno, "socket: %s", strerror(errno));
+    if (agent.uid != 0)
+        return errtext_set(err, EPERM, "%.100s: belongs to uid %u, not to root",
+                           path, agent.uid);
+    return 0;
+}
+
 struct client *client_open(const char *path, int timeout_ms,
                            struct errtext *err)
 {
@@ -104,6 +120,8 @@ struct client *client_open(const char *path, int timeout_ms,
                     strerror(errno));
         goto fail;
     }
+    if (check_agent(client->fd, address.sun_path, err) < 0)
+        goto fail;
     return client;
 fail:
     client_close(client);

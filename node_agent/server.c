@@ -18,6 +18,9 @@
 #include "node_agent/log.h"
 #include "node_agent/munge_decoder.h"
 
+/* The socket's file is looked for this often: somebody may clean up. */
+#define LOOK_US (2 * 1000000)
+
 /* Pause of accept() when the process is out of descriptors. */
 #define ACCEPT_PAUSE_US 100000
 
@@ -43,11 +46,15 @@ struct server {
     void *arg;
     sd_event_source *accept_source;
     sd_event_source *resume_source;
+    sd_event_source *look_source;
+    dev_t device; /* of the socket's file */
+    ino_t inode;
     struct connection *connections;
     size_t count;
     struct log_limit garbage;
     struct log_limit crowd;
     struct log_limit munge_silent;
+    struct log_limit lost;
     struct message_packet packet; /* too large for the stack */
 };
 
@@ -297,7 +304,8 @@ static int on_resume(sd_event_source *source, uint64_t usec, void *arg)
 
     (void)source;
     (void)usec;
-    sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
+    if (s->accept_source)
+        sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
     return 0;
 }
 
@@ -324,14 +332,22 @@ static int on_accept(sd_event_source *source, int fd, uint32_t events,
     return 0;
 }
 
+/* Who may write into the directory may put a socket of their own there, and
+ * Slurm would tell them of its jobs. */
 static int make_directory(const char *path, struct errtext *err)
 {
     char copy[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    struct stat st;
 
     snprintf(copy, sizeof(copy), "%s", path);
     char *dir = dirname(copy);
-    if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+    if ((mkdir(dir, 0755) < 0 && errno != EEXIST) || stat(dir, &st) < 0)
         return errtext_set(err, errno, "%s: %s", dir, strerror(errno));
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return errtext_set(err, EPERM, "%s: belongs to uid %u, not to uid %u or "
+                                       "root", dir, st.st_uid, geteuid());
+    if (st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX))
+        return errtext_set(err, EPERM, "%s: others may write there", dir);
     return 0;
 }
 
@@ -361,19 +377,63 @@ static int remove_stale(const struct sockaddr_un *address, struct errtext *err)
 static int listen_at(struct server *s, struct errtext *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat st;
 
     memcpy(address.sun_path, s->path, sizeof(s->path));
     if (make_directory(s->path, err) < 0 || remove_stale(&address, err) < 0)
         return -1;
     s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s->fd < 0 ||
-        bind(s->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-        errtext_set(err, errno, "%s: %s", s->path, strerror(errno));
-        s->path[0] = '\0'; /* not ours to remove */
-        return -1;
-    }
+        bind(s->fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        lstat(s->path, &st) < 0)
+        return errtext_set(err, errno, "%s: %s", s->path, strerror(errno));
+    s->device = st.st_dev;
+    s->inode = st.st_ino;
     if (chmod(s->path, 0666) < 0 || listen(s->fd, 512) < 0)
         return errtext_set(err, errno, "%s: %s", s->path, strerror(errno));
+    int rc = sd_event_add_io(s->event, &s->accept_source, s->fd, EPOLLIN,
+                             on_accept, s);
+    return rc < 0 ? errtext_set(err, -rc, "event loop: %s", strerror(-rc)) : 0;
+}
+
+/* True while the file at the socket's path is the one that we made. */
+static bool has_file(const struct server *s)
+{
+    struct stat st;
+
+    return s->inode && lstat(s->path, &st) == 0 && st.st_dev == s->device &&
+           st.st_ino == s->inode;
+}
+
+static void stop_listening(struct server *s)
+{
+    s->accept_source = sd_event_source_disable_unref(s->accept_source);
+    if (has_file(s))
+        unlink(s->path);
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+    s->inode = 0;
+}
+
+/* A socket without a file is one that no job finds: make it anew. */
+static int on_look(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct server *s = arg;
+    struct errtext err;
+
+    sd_event_source_set_time(source, usec + LOOK_US);
+    sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    if (has_file(s))
+        return 0;
+    stop_listening(s);
+    if (listen_at(s, &err) == 0) {
+        log_notice("%s was gone: made anew", s->path);
+    } else {
+        stop_listening(s);
+        if (log_limit_allows(&s->lost, 0, clock_ns()))
+            log_error("%s is gone: %s", s->path, err.text);
+    }
     return 0;
 }
 
@@ -402,8 +462,8 @@ struct server *server_new(sd_event *event, const char *path,
     strcpy(s->path, path);
     if (listen_at(s, err) < 0)
         goto fail;
-    int rc = sd_event_add_io(event, &s->accept_source, s->fd, EPOLLIN,
-                             on_accept, s);
+    int rc = sd_event_add_time_relative(event, &s->look_source, CLOCK_MONOTONIC,
+                                        LOOK_US, LOOK_US / 4, on_look, s);
     if (rc < 0) {
         errtext_set(err, -rc, "event loop: %s", strerror(-rc));
         goto fail;
@@ -421,13 +481,9 @@ void server_free(struct server *s)
     int saved = errno;
     while (s->connections)
         connection_free(s->connections);
-    sd_event_source_disable_unref(s->accept_source);
     sd_event_source_disable_unref(s->resume_source);
-    if (s->fd >= 0) {
-        close(s->fd);
-        if (s->path[0])
-            unlink(s->path);
-    }
+    sd_event_source_disable_unref(s->look_source);
+    stop_listening(s);
     munge_decoder_free(s->munge);
     free(s);
     errno = saved;

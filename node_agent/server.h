@@ -59,8 +59,9 @@ enum server_auth {
 };
 
 /* Listen at PATH: its directory is made with mode 0755 and the socket has mode
- * 0666.  A socket that nobody listens on is replaced; a living agent's is not
- * (NULL with errno EADDRINUSE). */
+ * 0666; both are made again should they vanish.  A socket that nobody listens on
+ * is replaced; a living agent's is not (NULL with errno EADDRINUSE), and a
+ * directory where others may write is none for a socket (EPERM). */
 struct server *server_new(sd_event *event, const char *path,
                           enum server_auth auth, const char *munge_socket,
                           const struct server_handler *handler, void *arg,

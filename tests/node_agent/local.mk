@@ -6,6 +6,7 @@ include tests/node_agent/likwid.mk
 
 agent_scripts = \
 	%D%/test_agent_cpuset.py \
+	%D%/test_agent_faults.py \
 	%D%/test_agent_forgotten.py \
 	%D%/test_agent_hold.py \
 	%D%/test_agent_munge.py \
