@@ -204,11 +204,11 @@ def _lane(picture, title, jobs, colours, begin, length, y):
 
 
 def _stack(jobs):
-    """(job, start, end, base, height) of pieces during which nobody comes or
-    goes; a job whose cores are not known is half a core high."""
+    """(job, start, end, base, height) of pieces during which the jobs below
+    stay the same; a job whose cores are not known is half a core high."""
     events = sorted({t for j in jobs for t in (j.start, j.end)})
     ordered = sorted(jobs, key=lambda j: j.start)
-    spans, active, next_job = [], [], 0
+    pieces, active, next_job = {}, [], 0
     for start, end in zip(events, events[1:]):
         while next_job < len(ordered) and ordered[next_job].start <= start:
             active.append(ordered[next_job])
@@ -217,9 +217,15 @@ def _stack(jobs):
         base = 0
         for job in active:
             height = job.mean_cores or 0.5
-            spans.append((job, start, end, base, height))
+            before = pieces.get(job.key)
+            if before and before[-1][2:4] == (start, base):
+                job_start = before.pop()[1]
+            else:
+                job_start = start
+            pieces.setdefault(job.key, []).append(
+                (job, job_start, end, base, height))
             base += height
-    return spans
+    return [piece for mine in pieces.values() for piece in mine]
 
 
 def _told(job):

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tempfile
+from dataclasses import dataclass
 
 import corechart
 from reporting import accounting, group, listing, programs, summary
@@ -174,20 +175,43 @@ def named(jobids, a):
                                             clusters=a.clusters or "")))
 
 
+@dataclass
+class Found:
+    """What the accounting has of what is asked for."""
+    jobs: list
+    left_out: int               # jobs that were not co-scheduled
+    past: list                  # runs of the same programs, before
+    alone: list                 # of --alone
+    native: list                # of --native
+    mix: mixes.Mix | None       # the jobs are one
+
+    def lost(self, a):
+        """(option, numbers) of what A names and is not there."""
+        for option, ids, jobs in (("", a.jobids, self.jobs),
+                                  ("--alone: ", a.alone, self.alone),
+                                  ("--native: ", a.native, self.native)):
+            lost = missing(ids, jobs)
+            if lost:
+                yield option, lost
+
+
 def gather(a):
-    """(jobs, those left out, jobs before them, the mix that they are)."""
-    found = jobs_of(accounting.ask(selection(a)))
-    jobs = found if a.jobids or a.all else [j for j in found if j.record]
+    """What the arguments A ask for."""
+    seen = jobs_of(accounting.ask(selection(a)))
+    jobs = seen if a.jobids or a.all else [j for j in seen if j.record]
+    # Of a span of time we have all jobs already.
     past = programs.history([j for j in jobs if j.record], a.clusters or "",
-                            a.history)
-    programs.set_alone(jobs, [*past, *[j for j in found if not j.record]],
-                       named(a.alone, a))
-    mix = mixes.Mix(jobs) if a.jobids and len(jobs) > 1 else None
-    if mix:
-        mixes.find_native([mix], past)
-        native = named(a.native, a)
-        mix.native = mixes.Mix(native) if native else mix.native
-    return jobs, len(found) - len(jobs), past, mix
+                            a.history, until_now=bool(a.jobids))
+    found = Found(jobs, len(seen) - len(jobs), past, named(a.alone, a),
+                  named(a.native, a),
+                  mixes.Mix(jobs) if a.jobids and len(jobs) > 1 else None)
+    programs.set_alone(jobs, [*past, *[j for j in seen if not j.record]],
+                       found.alone)
+    if found.mix:
+        mixes.find_native([found.mix], past)
+        if found.native:
+            found.mix.native = mixes.Mix(found.native)
+    return found
 
 
 # ---- output --------------------------------------------------------------------
@@ -214,76 +238,76 @@ def write_file(path, text):
         raise UsageError(f"{path}: {error.strerror}") from error
 
 
-def as_json(a, jobs, past, mix):
-    keys = listing.job_keys(jobs, a.cpu)
-    out = {"jobs": [listing.job_values(j, keys) for j in jobs],
-           "mix": group.mix_row(mix) if mix else None}
+def as_json(a, found):
+    keys = listing.job_keys(found.jobs, a.cpu)
+    out = {"jobs": [listing.job_values(j, keys) for j in found.jobs],
+           "mix": group.mix_row(found.mix) if found.mix else None}
     if a.by != "job":
         out["by"] = a.by
-        out["groups"] = groups(a.by, jobs, past)
+        out["groups"] = groups(a.by, found)
     return json.dumps(out, indent=1) + "\n"
 
 
-def groups(by, jobs, past):
+def groups(by, found):
     if by == "mix":
-        return group.by_mix(jobs, past)
-    return group.by_program(jobs) if by == "program" else group.by_user(jobs)
+        return group.by_mix(found.jobs, found.past)
+    return group.by_program(found.jobs) if by == "program" else \
+        group.by_user(found.jobs)
 
 
-def as_text(a, jobs, past, mix):
+def as_text(a, found):
     if a.by == "job":
-        return listing.job_table(jobs) + "\n" + \
-            summary.of_jobs(jobs, mix, a.history)
-    rows = groups(a.by, jobs, past)
+        return listing.job_table(found.jobs) + "\n" + \
+            summary.of_jobs(found.jobs, found.mix, a.history)
+    rows = groups(a.by, found)
     text = listing.table(listing.GROUP_COLUMNS[a.by], rows) + "\n"
     if any(row["energy_j"] is not None for row in rows):
         text += "\n" + summary.ENERGY + "\n"
     return text
 
 
-def as_csv(a, jobs, past):
+def as_csv(a, found):
     if a.by == "job":
-        keys = listing.job_keys(jobs, a.cpu)
-        return listing.as_csv(keys, [listing.job_values(j, keys) for j in jobs])
-    rows = groups(a.by, jobs, past)
+        keys = listing.job_keys(found.jobs, a.cpu)
+        return listing.as_csv(keys, [listing.job_values(j, keys)
+                                     for j in found.jobs])
+    rows = groups(a.by, found)
     return listing.as_csv(list(rows[0]) if rows else [], rows)
 
 
 def report(a):
     """Print what A asks for; the exit status."""
-    jobs, left_out, past, mix = gather(a)
+    found = gather(a)
     if a.html or a.plot:
-        draw(a, jobs, past, mix)
+        draw(a, found)
     if a.json:
-        print(as_json(a, jobs, past, mix), end="")
+        print(as_json(a, found), end="")
     elif a.csv:
-        print(as_csv(a, jobs, past), end="")
-    elif jobs and not (a.html or a.plot):
-        print(as_text(a, jobs, past, mix), end="")
-    if not jobs and not a.jobids:
-        print(f"coschedreport: {why_empty(a, left_out)}", file=sys.stderr)
+        print(as_csv(a, found), end="")
+    elif found.jobs and not (a.html or a.plot):
+        print(as_text(a, found), end="")
+    if not found.jobs and not a.jobids:
+        print(f"coschedreport: {why_empty(a, found.left_out)}", file=sys.stderr)
     status = 0
-    for option, ids, there in (
-            ("job", a.jobids, jobs),
-            ("--alone", a.alone, named(a.alone, a)),
-            ("--native", a.native, named(a.native, a))):
-        for jobid in missing(ids, there):
-            print(f"coschedreport: {option} {jobid}: not in Slurm's "
-                  "accounting; a job gets there within seconds of its "
-                  "submission", file=sys.stderr)
-            status = 1
+    for option, lost in found.lost(a):
+        print(f"coschedreport: {option}{listing.jobs_named(lost)}: not in "
+              "Slurm's accounting; a job gets there within seconds of its "
+              "submission", file=sys.stderr)
+        status = 1
     return status
 
 
-def draw(a, jobs, past, mix):
+def draw(a, found):
     """Write --html and --plot."""
     # Most runs need none of this.
     from reporting import chart, page       # pylint: disable=C0415
     try:
         if a.plot:
-            write_file(a.plot, chart.document(chart.pictures(jobs, a.trace)))
+            write_file(a.plot, chart.document(
+                chart.pictures(found.jobs, a.trace)))
         if a.html:
-            write_file(a.html, page.of(jobs, past, mix, a.trace, a.history))
+            write_file(a.html, page.of(
+                found.jobs, found.past, found.mix, a.trace, a.history))
     except corechart.TraceError as error:
         raise UsageError(f"--trace {error}") from error
 

@@ -8,7 +8,6 @@ in whole seconds.
 
 import os
 import re
-import shlex
 from dataclasses import dataclass, field
 
 import jobrecord
@@ -259,10 +258,7 @@ def _program(name, row):
     if name is None or name in NAMELESS:
         return None
     line = row["submitline"]
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        words = line.split()
+    words = line.split()        # Slurm has not kept the quotes
     wrapped = re.search(r"\s--wrap[= ](.*)", line, re.S)
     if wrapped:
         return row["cluster"], row["user"], name, (wrapped[1],)
@@ -271,7 +267,9 @@ def _program(name, row):
     rest = ()
     for before, word, i in zip(words, words[1:], range(2, len(words) + 1)):
         # Not a name given by -J, after which nobody knows which is the script.
-        if os.path.basename(word) == name and before not in ("-J", "--job-name"):
+        script = os.path.basename(word)
+        if name in (script, os.path.splitext(script)[0]) and \
+                before not in ("-J", "--job-name"):
             rest = tuple(words[i:])
             break
     return row["cluster"], row["user"], name, rest

@@ -132,6 +132,8 @@ GROUP_COLUMNS = {
 
 def printable(text):
     """TEXT without what a job's name could do to a terminal."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else "?" for c in text)
 
 

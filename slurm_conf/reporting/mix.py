@@ -44,15 +44,17 @@ class Mix:
 
     @property
     def in_turn_s(self):
-        """The jobs one after the other, each with the node for itself."""
-        if any(j.alone_s is None for j in self.jobs):
+        """The jobs one after the other, each with the node for itself; None if
+        they ran on several."""
+        if any(j.alone_s is None for j in self.jobs) or \
+                len({(j.cluster, j.nodes) for j in self.jobs}) > 1:
             return None
         return round(sum(j.alone_s for j in self.jobs), 2)
 
     @property
     def hmean(self):
-        if not self.complete or self.in_turn_s is None or \
-                any(not j.turnaround_s for j in self.jobs):
+        if not self.complete or \
+                any(not j.turnaround_s or not j.alone_s for j in self.jobs):
             return None
         return round(turnaround.hmean_speedup(
             [j.turnaround_s for j in self.jobs],

@@ -54,18 +54,20 @@ def crowded(jobs):
     return found
 
 
-def history(jobs, clusters, days):
-    """Jobs that completed in the DAYS before JOBS and are runs of the same
-    programs, or ran under policy native; JOBS themselves are not among them."""
+def history(jobs, clusters, days, until_now):
+    """Jobs that completed in the DAYS before JOBS, or since, UNTIL_NOW, and are
+    runs of the same programs.  JOBS themselves are not among them."""
     wanted = [j for j in jobs if j.program and j.submit is not None]
     if not wanted or days <= 0:
         return []
+    first = min(j.submit for j in wanted)
     names = sorted({j.name for j in wanted if "," not in j.name})
     rows = accounting.ask(accounting.Selection(
         users=sorted({j.user for j in wanted}),
         names=names if len(names) <= NAMES_PER_CALL else [],
-        start=_sacct_time(min(j.submit for j in wanted) - days * 86400),
-        end="now", clusters=clusters, completed=True, duplicates=False))
+        start=_sacct_time(first - days * 86400),
+        end="now" if until_now else _sacct_time(first),
+        clusters=clusters, completed=True, duplicates=False))
     known = {j.key for j in jobs}
     return [j for j in jobs_of(rows) if j.key not in known]
 
@@ -91,7 +93,7 @@ def set_alone(jobs, past, named):
     """Tell JOBS how long their programs take alone: by the jobs NAMED on the
     command line if any is a run of the program, else by JOBS and PAST, else by
     the agent's estimate in the record."""
-    best = best_alone([*jobs, *past])
+    best = best_alone({j.key: j for j in [*past, *jobs]}.values())
     told = {}
     for job in named:
         if job.program is not None and job.busy_s:

@@ -6,6 +6,7 @@ cluster_tests = \
 	%D%/test_environment.py \
 	%D%/test_jobs.py \
 	%D%/test_programs.py \
+	%D%/test_report_cluster.py \
 	%D%/test_sharing.py \
 	%D%/test_submit.py
 

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import unittest
+from random import Random
 
 sys.path.insert(0, os.path.join(os.environ.get("abs_top_srcdir", "."),
                                 "tests", "support"))
@@ -156,6 +157,26 @@ class Report(ReportTest):
                     self.assertIsNone(value, (key, length))
         job, = self.jobs([EP.replace(FINAL, FINAL[:60])], "42")
         self.assertEqual((job["mean_cores"], job["core_s"]), (1.51, None))
+
+    def test_garbage(self):
+        """Whatever a comment holds, the job is reported; same each time."""
+        random = Random(1)
+        pieces = [*FINAL.split(" "), "cosched/1", "=", "state=", "\n", " ", "\t",
+                  "core_s=1e400", "partners=,", "sections=٣", "a=b=c", 
+                  "x" * 300, "\u2028", "é", "mean_cores=", "class=\x1b[2J"]
+        comments = [" ".join(random.choices(pieces, k=random.randint(0, 40)))
+                    for _ in range(300)]
+        rows = [run(i, (T, T, T + 7), comment=comment)
+                for i, comment in enumerate(comments, 100)] + [CG]
+        jobs = self.jobs(rows, "--all")
+        self.assertEqual(len(jobs), 301)
+        self.assertTrue(all(job["turnaround_s"] == 7 for job in jobs[:-1]))
+        self.assertEqual(jobs[-1]["mean_cores"], 1.0)
+        for form in (), ("--csv",), ("--by", "program"), ("--by", "mix"):
+            out = self.text(rows, "--all", *form)
+            self.assertNotIn("nan", out.lower())
+            if not form:
+                self.assertNotIn("\x1b", out)
 
     def test_newer_records(self):
         """A newer agent's record loses nothing."""

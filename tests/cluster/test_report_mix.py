@@ -86,6 +86,13 @@ class Mixes(ReportTest):
         self.assertIn("slowdown: not known of job 42: no run of its program "
                       "alone within 30 days", self.text([EP], "42"))
 
+    def test_run_among_the_jobs(self):
+        """Runs alone of the same day, which are also among the earlier ones."""
+        for arguments in (["-u", "ann"], ["-u", "ann", "--all"]):
+            jobs = self.report([*MIX, *ALONE], *arguments, past=ALONE)["jobs"]
+            self.assertEqual([(j["alone_job"], j["slowdown"]) for j in jobs
+                              if j["record"]], [("2", 1.5), ("4", 1.25)])
+
     def test_programs(self):
         """What is a run of the same program, and what may be another."""
         def slowdown(name, line, past_line):
@@ -96,6 +103,7 @@ class Mixes(ReportTest):
         for name, line, past_line, same in (
                 ("ep.sh", "sbatch a/ep.sh 1", "sbatch -p x ./ep.sh 1", True),
                 ("ep.sh", "sbatch ep.sh 1", "sbatch ep.sh 2", False),
+                ("ep", "sbatch ep.sh 1", "sbatch x/ep.sh 2", False),
                 ("ep", "sbatch -J ep x.sh 1", "sbatch -J ep y.sh 2", True),
                 ("ep", "sbatch -J ep --wrap ./a", "sbatch --wrap=./a", True),
                 ("wrap", "sbatch --wrap ./a 1", "sbatch -n1 --wrap ./a 1", True),
@@ -113,7 +121,7 @@ class Mixes(ReportTest):
         self.assertNotIn("-s CD", self.read("asked"))
         done = self.run_with([EP], "42", "--alone", "9")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("--alone 9: not in Slurm's accounting", done.stderr)
+        self.assertIn("--alone: job 9: not in Slurm's accounting", done.stderr)
 
     def test_agents_estimate(self):
         """Where no run is known, what the record says."""
