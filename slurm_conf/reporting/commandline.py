@@ -25,12 +25,27 @@ class UsageError(Exception):
 
 
 def job_list(text):
-    """The job numbers in TEXT, separated by commas."""
+    """The job numbers in TEXT, separated by commas; each may have its cluster
+    behind it, as sbatch --parsable prints it."""
     ids = text.split(",")
     for jobid in ids:
-        if not accounting.JOBID.fullmatch(jobid):
+        number, separator, cluster = jobid.partition(";")
+        if not accounting.JOBID.fullmatch(number) or \
+                bool(separator) != bool(cluster):
             raise argparse.ArgumentTypeError(f"{jobid}: not a job id")
     return ids
+
+
+def take_clusters(a):
+    """Jobs with a cluster behind their number choose clusters, unless
+    --clusters does."""
+    clusters = []
+    for name in ("jobids", "alone", "native"):
+        pairs = [jobid.partition(";") for jobid in getattr(a, name)]
+        setattr(a, name, [number for number, _, _ in pairs])
+        clusters += [cluster for _, _, cluster in pairs if cluster]
+    if clusters and not a.clusters:
+        a.clusters = ",".join(dict.fromkeys(clusters))
 
 
 def some_text(text):
@@ -114,6 +129,7 @@ def parse(argv):
     add_output(parser)
     a = parser.parse_args(argv)
     a.jobids = [jobid for ids in a.jobids for jobid in ids]
+    take_clusters(a)
     if a.user and a.all_users:
         parser.error("--user and --all-users exclude each other")
     if a.native and len(a.jobids) < 2:

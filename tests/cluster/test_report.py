@@ -65,7 +65,7 @@ class Report(ReportTest):
     # ---- bad input first
 
     def test_bad_arguments(self):
-        for bad in ("x", "0", "-3", "12x", "12.batch", "12_", "1,,2", "", "1+",
+        for bad in ("x", "0", "-3", "12x", "12.batch", "12_", "1,,2", "", "1+", "1;",
                     "٣"):
             done = self.run_with([EP], "--", bad)
             self.assertEqual(done.returncode, 2, bad)
@@ -332,6 +332,9 @@ class Report(ReportTest):
         self.assertIn("-M all", self.asked()[0])
         self.assertEqual(self.text(rows, "-M", "all").split()[1], "CLUSTER")
         self.assertNotIn("CLUSTER", self.text([EP, CG]))
+        # As sbatch --parsable prints it.
+        self.assertEqual(len(self.jobs([other], "42;other")), 1)
+        self.assertIn("-M other -j 42", self.read("asked"))
         done = self.run_with([], "-M", "cosched,nosuch")
         self.assertEqual(done.stderr, "coschedreport: --clusters nosuch: no "
                          "such cluster in Slurm's accounting\n")
