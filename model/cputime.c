@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* How many times steeper than between the last two points f may be. */
+#define NEAR 100
+
 /* The function f and what it needs. */
 struct subject {
     const struct loop *loop;
@@ -112,8 +115,10 @@ static enum model_status settle(struct subject *s, struct cputime *result)
             report(s, c, round, result);
             return MODEL_OK;
         }
-        /* Only where it can be true: it costs another evaluation. */
-        if (-g < 1e-3 * c) {
+        /* Only where it can be true, as g falls that steeply: it costs another
+         * evaluation. */
+        double slope = isinf(before_c) ? 1 : (before_g - g) / (c - before_c);
+        if (-g < NEAR * CPUTIME_TOLERANCE * fmax(1, fabs(slope)) * c) {
             status = evaluate(s, below, &f);
             if (status != MODEL_OK)
                 return status;

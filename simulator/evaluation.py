@@ -5,7 +5,6 @@
 import json
 import math
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "validate"))
@@ -27,7 +26,8 @@ SIMPLE = ["native", "batch", "equal"]
 
 
 class Set:
-    """A file of scenarios on a machine; PAPER: {policy: published NTT}."""
+    """A file of scenarios (None: random ones) on a machine; PAPER: {policy:
+    published NTT}."""
 
     def __init__(self, name, title, file, machine, paper=None, keep=None,
                  policies=None, library=None, options=(), wait=None):
@@ -36,7 +36,7 @@ class Set:
         self.keep = keep or (lambda scenario: True)
         self.policies = policies or POLICIES
         self.library = library or LIBRARY[machine]
-        self.weight = 0  # of the run: the greatest goes first
+        self.random = 0
         self.options, self.wait = list(options), wait
 
 
@@ -65,30 +65,17 @@ def sets(random_mixes):
             Set(f"triples-{short}", "MOCA's triples", "moca", machine,
                 {"moca": figure["triples"]},
                 lambda s, ok=spark: ok(s) and len(jobs_of(s)) == 3)]
+        out.append(Set(f"random-{short}", f"{random_mixes} random mixes",
+                       None, machine))
+        out[-1].random = random_mixes
     out.append(Set("case-study", "the case study FT+EP+BS", "case-study", AMD,
                    {"nupoco": 0.81}))
-    out.append(Set("random", f"{random_mixes} random mixes", None, AMD))
-    out[-1].random = random_mixes
-    out[-1].weight = random_mixes
     out.append(Set("big", "16 jobs on 256 cores", "big", BIG,
                    library=LIBRARY[AMD]))
     for wait in ("active", "passive"):
         out.append(Set(f"{wait}-amd", "NuPoCo's ten scenarios", "nupoco", AMD,
                        policies=["native"], wait=wait))
     return out
-
-
-def scenario_file(args, s, directory):
-    if s.file:
-        return os.path.join(args.source, "simulator", "scenarios",
-                            s.file + ".json")
-    made = os.path.join(directory, "random.json")
-    if not os.path.exists(made):
-        subprocess.run([sys.executable,
-                        os.path.join(args.source, "simulator", "scenarios",
-                                     "make_scenarios.py"), directory,
-                        "--random", str(s.random)], check=True)
-    return made
 
 
 def geomean(values):
@@ -180,28 +167,6 @@ def must_hold(results, chosen):
             row(f"{policy} is never 3 % worse than the best simple way",
                 s.name, worst <= 1.03, f"worst {worst:.3f} ({where})")
     return table(["what", "where", "holds", "numbers"], rows)
-
-
-def simulate(args, s, directory):
-    """{policy: {scenario: result}} of set S, by coschedsim."""
-    command = [os.path.join(args.build, "simulator", "coschedsim"), "run",
-               scenario_file(args, s, directory), "--machine",
-               os.path.join(args.source, "machines", s.machine + ".json"),
-               "--library",
-               os.path.join(args.source, "simulator", "workloads",
-                            s.library + ".json"),
-               "--policy", ",".join(s.policies), "--json", *s.options]
-    if s.wait:
-        command += ["--wait", s.wait]
-    done = subprocess.run(command, capture_output=True, text=True,
-                          check=False)
-    if done.returncode != 0:
-        sys.exit(f"reproduce: {' '.join(command)}: {done.stderr.strip()}")
-    results = {policy: {} for policy in s.policies}
-    for r in json.loads(done.stdout):
-        if s.keep(r["scenario"]):
-            results[r["policy"]][r["scenario"]] = r
-    return results
 
 
 def timeshare_table(source):
@@ -300,7 +265,7 @@ def report(args, chosen, results):
         for s in there:
             if s.file in ("nupoco", "thesis"):
                 blocks[s.name] = each(results, s)
-    for name in ("random", "big", "case-study"):
+    for name in ("random-amd", "random-intel", "big", "case-study"):
         if name in by_name:
             blocks[name] = robustness(results, by_name[name])
     if {"active-amd", "passive-amd", "nupoco-amd"} <= set(by_name):

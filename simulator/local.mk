@@ -160,10 +160,10 @@ check-timeshare: %D%/timeshare_rates$(EXEEXT) jobs/ep jobs/stream jobs/cg
 
 # The papers' scenarios under every policy: evaluation/evaluation.{md,json,svg}
 # in the build tree.  What is committed under docs/ is a copy.
-EXTRA_DIST += %D%/reproduce.py %D%/evaluation.py
+EXTRA_DIST += %D%/reproduce.py %D%/runs.py %D%/evaluation.py
 reproduce: %D%/coschedsim$(EXEEXT)
 	$(AM_V_at)PYTHONDONTWRITEBYTECODE=1 $(srcdir)/%D%/reproduce.py . \
-	  $(srcdir) evaluation
+	  $(srcdir) evaluation $(REPRODUCE)
 clean-local: clean-evaluation
 clean-evaluation:
 	-rm -rf evaluation

@@ -4,14 +4,12 @@
 """Run the papers' scenarios under every policy and bring docs/evaluation.md up
 to date.
 
-usage: reproduce.py BUILD SOURCE OUT-DIRECTORY [--random N] [--only SET]...
-
-Writes OUT-DIRECTORY/evaluation.json, .md and .svg.  The page is SOURCE's, whose
-text between `<!-- begin NAME -->` and `<!-- end NAME -->` is replaced; the
-rest of it is written by people."""
+Writes OUT/evaluation.json, .md and .svg.  The page is SOURCE's, whose text
+between `<!-- begin NAME -->` and `<!-- end NAME -->` is replaced; the rest of it
+is written by people.  Results are kept in OUT/runs: what was interrupted goes on
+where it was."""
 
 import argparse
-import concurrent.futures
 import json
 import os
 import re
@@ -20,19 +18,10 @@ import tempfile
 import time
 
 import evaluation as ev
+import runs
 
-
-def run_all(args, sets, directory):
-    """Results of all SETS, args.jobs of them at a time, the longest first."""
-    results = {}
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        futures = {pool.submit(ev.simulate, args, s, directory): s
-                   for s in sorted(sets, key=lambda s: -s.weight)}
-        for future in concurrent.futures.as_completed(futures):
-            s = futures[future]
-            results[s.name] = future.result()
-            print(f"  {s.name}", file=sys.stderr)
-    return results
+QUICK = ["nupoco-amd", "nupoco-intel", "case-study", "random-amd"]
+QUICK_RANDOM = 10
 
 
 def replace_blocks(page, blocks):
@@ -46,23 +35,48 @@ def replace_blocks(page, blocks):
     return page
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("build")
-    parser.add_argument("source")
-    parser.add_argument("out")
-    parser.add_argument("--random", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", action="append", default=[])
+def arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("build", metavar="BUILD", help="with coschedsim")
+    parser.add_argument("source", metavar="SOURCE")
+    parser.add_argument("out", metavar="OUT", help="directory")
+    parser.add_argument("--random", type=int, metavar="N", default=100,
+                        help="random mixes for each machine (100)")
+    parser.add_argument("--jobs", type=int, metavar="N",
+                        default=os.cpu_count(), help="runs at a time")
+    parser.add_argument("--only", action="append", default=[], metavar="SET",
+                        help="this set; may be given several times")
+    parser.add_argument("--quick", action="store_true",
+                        help=f"only {', '.join(QUICK)} with {QUICK_RANDOM} "
+                        "random mixes")
     args = parser.parse_args()
+    if args.quick:
+        args.only = args.only or QUICK
+        args.random = QUICK_RANDOM
+    names = {s.name for s in ev.sets(args.random)}
+    for name in args.only:
+        if name not in names:
+            parser.error(f"--only {name}: is none of {', '.join(sorted(names))}")
+    return args
+
+
+def main():
+    args = arguments()
     begin = time.monotonic()
     sets = [s for s in ev.sets(args.random)
             if not args.only or s.name in args.only]
     with tempfile.TemporaryDirectory(prefix="reproduce.") as directory:
-        results = run_all(args, sets, directory)
-    os.makedirs(args.out, exist_ok=True)
+        try:
+            results, made = runs.run_all(args, sets, directory)
+        except runs.Failed as error:
+            sys.exit(f"reproduce: {error}")
+        except KeyboardInterrupt:
+            sys.exit(f"reproduce: interrupted; what is done is kept in "
+                     f"{args.out}/runs")
     blocks, data = ev.report(args, sets, results)
-    blocks["time"] = (f"The last run took {time.monotonic() - begin:.0f} s.\n")
+    blocks["time"] = (f"The last run simulated {made} scenarios in "
+                      f"{time.monotonic() - begin:.0f} s.\n")
     with open(os.path.join(args.source, "docs", "evaluation.md"),
               encoding="utf-8") as file:
         page = replace_blocks(file.read(), blocks)
