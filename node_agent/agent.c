@@ -24,6 +24,7 @@ static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct agent *a = arg;
 
+    a->epochs++;
     scheduler_epoch(a->scheduler);
     if (clock_ns() - a->saved_ns > SAVE_INTERVAL_NS)
         agent_touch(a);

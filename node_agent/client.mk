@@ -22,6 +22,7 @@ coschedctl_SOURCES = \
 	%D%/ctl_calibrate.c \
 	%D%/ctl_ks.c \
 	%D%/ctl_machine.c \
+	%D%/ctl_operate.c \
 	%D%/ctl_query.c \
 	%D%/ctl_run.c \
 	%D%/ctl_selftest.c

@@ -13,7 +13,8 @@
 
 #include "node_agent/ctl.h"
 
-enum { ARG_JOB = 1, ARG_OUTPUT = 2, ARG_JSON = 4, ARG_DIR = 8 };
+enum { ARG_JOB = 1, ARG_OUTPUT = 2, ARG_JSON = 4, ARG_DIR = 8,
+       ARG_REASON = 16 };
 
 static const struct command {
     const char *name;
@@ -35,6 +36,9 @@ static const struct command {
      "let the agent record what happens on this node"},
     {"selftest", ARG_OUTPUT, ctl_selftest,
      "try the counters under load; a report to send"},
+    {"drain", ARG_REASON, ctl_drain,
+     "stop sharing: every job has what Slurm gave it"},
+    {"resume", 0, ctl_resume, "share again"},
     {0},
 };
 
@@ -48,6 +52,7 @@ static const struct option long_options[] = {
     {"json", no_argument, NULL, 'j'},
     {"output", required_argument, NULL, 'o'},
     {"stop", no_argument, NULL, 's'},
+    {"reason", required_argument, NULL, 'r'},
     {0},
 };
 
@@ -106,6 +111,8 @@ int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply, int *fd)
         return ctl_fail(CTL_NO_AGENT, "%s", err.text);
     if (ctl->dir)
         snprintf(request.dir, sizeof(request.dir), "%s", ctl->dir);
+    if (ctl->reason)
+        snprintf(request.reason, sizeof(request.reason), "%s", ctl->reason);
     int rc = client_call(client, &request, reply, fds, fd ? 1 : 0, &nfds, &err);
     if (rc < 0 && errno == EPERM && message_op_privileged(op) &&
         client_use_munge(client, NULL, NULL) == 0)
@@ -131,10 +138,12 @@ static void help(FILE *out)
                  c->takes & ARG_JOB ? " [JOB]" : "",
                  c->takes & ARG_JSON ? " [--json]" : "",
                  c->takes & ARG_DIR      ? " DIR | --stop"
+                 : c->takes & ARG_REASON ? " [--reason TEXT]"
                  : c->takes & ARG_OUTPUT ? " [-o, --output FILE]"
                                          : "");
         fprintf(out, "  %-32s %s\n", usage, c->help);
     }
+    ctl_health_help(out);
     ctl_machine_help(out);
     ctl_calibrate_help(out);
     ctl_ks_help(out);
@@ -170,6 +179,8 @@ static int run_command(const struct command *command, struct ctl *ctl, int argc,
             ctl->output = optarg;
         else if (option == 's' && command->takes & ARG_DIR)
             ctl->stop = true;
+        else if (option == 'r' && command->takes & ARG_REASON)
+            ctl->reason = optarg;
         else if (option == '?' || option == ':')
             return ctl_bad_option(argv[0], option, argv, long_options);
         else
@@ -177,6 +188,7 @@ static int run_command(const struct command *command, struct ctl *ctl, int argc,
                             option == 'j'   ? "json"
                             : option == 'o' ? "output"
                             : option == 's' ? "stop"
+                            : option == 'r' ? "reason"
                                             : "version");
     }
     if (optind < argc && command->takes & ARG_JOB &&
@@ -231,6 +243,8 @@ int main(int argc, char **argv)
         return ctl_machine(argc, argv);
     if (strcmp(argv[0], "calibrate") == 0)
         return ctl_calibrate(ctl.socket, argc, argv);
+    if (strcmp(argv[0], "health") == 0)
+        return ctl_health(ctl.socket, argc, argv);
     if (strcmp(argv[0], "ks") == 0)
         return ctl_ks(argc, argv);
     for (const struct command *c = commands; c->name; c++)

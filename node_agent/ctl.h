@@ -29,6 +29,7 @@ struct ctl {
     uint32_t job;       /* JOB, or 0 */
     const char *dir;    /* DIR, or NULL */
     bool stop;          /* --stop */
+    const char *reason; /* --reason, or NULL */
 };
 
 /* The agent answers between two epochs; seconds mean that it is stuck. */
@@ -53,6 +54,9 @@ int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply,
 /* Parse a job id as typed.  0, or the exit status with the reason printed. */
 int ctl_parse_job(const char *text, uint32_t *job);
 
+/* WHEN, seconds since 1970, as local date and time in OUT. */
+const char *ctl_time(double when, char *out, size_t size);
+
 /* Print REPLY as JSON, drop it, and return CTL_OK. */
 int ctl_print_json(json_t *reply);
 
@@ -65,6 +69,12 @@ int ctl_ping(const struct ctl *ctl);
 int ctl_counters(const struct ctl *ctl);
 int ctl_record(const struct ctl *ctl);
 int ctl_selftest(const struct ctl *ctl);
+int ctl_drain(const struct ctl *ctl);
+int ctl_resume(const struct ctl *ctl);
+
+/* `health`, which parses its own arguments: ARGV[0] is "health". */
+int ctl_health(const char *socket, int argc, char **argv);
+void ctl_health_help(FILE *out);
 
 /* `run`, which parses its own arguments: ARGV[0] is "run". */
 int ctl_run(const char *socket, int argc, char **argv);

@@ -61,6 +61,17 @@ static const char *user_name(double uid, char *out, size_t size)
     return errtext_clean(out);
 }
 
+const char *ctl_time(double when, char *out, size_t size)
+{
+    time_t seconds = (time_t)when;
+    struct tm local;
+
+    if (!localtime_r(&seconds, &local) ||
+        !strftime(out, size, "%Y-%m-%d %H:%M:%S", &local))
+        snprintf(out, size, "?");
+    return out;
+}
+
 static void print_job(const json_t *job)
 {
     char section[96], user[10], name[14];
@@ -94,6 +105,15 @@ int ctl_status(const struct ctl *ctl)
         return ctl_print_json(reply);
     printf("node %s, CPUs %s, policy %s, counters %s\n", text(reply, "node"),
            text(reply, "cpus"), text(reply, "policy"), text(reply, "counters"));
+    json_t *drained = json_object_get(reply, "drained");
+    if (json_is_object(drained)) {
+        char since[64], user[32];
+        ctl_time(number(drained, "since"), since, sizeof(since));
+        printf("sharing is drained since %s by %s%s%s: every job has what Slurm "
+               "gave it\n", since,
+               user_name(number(drained, "uid"), user, sizeof(user)),
+               *text(drained, "reason") ? ", " : "", text(drained, "reason"));
+    }
     if (json_array_size(jobs))
         printf("%8s  %-13s %-9s %-9s %5s %6s %8s  %-11s %s\n", "JOB", "NAME",
                "USER", "STATE", "CORES", "MEAN", "ATTACHED", "CPUS", "SECTION");

@@ -31,6 +31,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/request.c \
 	%D%/server.c \
 	%D%/server.h \
+	%D%/server_guard.c \
+	%D%/server_private.h \
 	%D%/settings.c \
 	%D%/settings.h \
 	%D%/slurm_link.c \
@@ -39,6 +41,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/state.h \
 	%D%/status.c \
 	%D%/status.h \
+	%D%/user_time.c \
+	%D%/user_time.h \
 	%D%/warden.c \
 	%D%/warden.h
 %C%_libagent_la_CPPFLAGS = $(AM_CPPFLAGS) \
@@ -55,7 +59,12 @@ endif
 dist_man_MANS += docs/coschedd.8
 pkgdata_DATA += %D%/coschedd.service
 EXTRA_DIST += %D%/coschedd.service.in
-CLEANFILES += %D%/coschedd.service
+CLEANFILES += %D%/coschedd.service %D%/cosched-health
+pkglibexec_SCRIPTS += %D%/cosched-health
+EXTRA_DIST += %D%/cosched-health.in
+%D%/cosched-health: %D%/cosched-health.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(SED) -e 's,[@]bindir[@],$(bindir),g' \
+	  $(srcdir)/%D%/cosched-health.in >$@ && chmod +x $@
 %D%/coschedd.service: %D%/coschedd.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) %D% && $(SED) -e 's,[@]sbindir[@],$(sbindir),g' \
 	  -e 's,[@]runstatedir[@],$(runstatedir),g' \

@@ -6,12 +6,16 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "node_agent/clock.h"
 
 static int max_level = LOG_INFO;
 static bool use_syslog;
+static bool use_journal;
 
 static const struct {
     const char *name;
@@ -21,8 +25,21 @@ static const struct {
     {"info", LOG_INFO},   {"debug", LOG_DEBUG},
 };
 
+/* Is standard error what systemd says it is, and not redirected since? */
+static bool stderr_is_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    struct stat st;
+
+    return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+           fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device &&
+           st.st_ino == inode;
+}
+
 void log_open(int level, bool to_syslog)
 {
+    use_journal = !to_syslog && stderr_is_journal();
     max_level = level;
     use_syslog = to_syslog;
     if (to_syslog)
@@ -48,6 +65,8 @@ void log_message(int level, const char *format, ...)
     va_end(ap);
     if (use_syslog)
         syslog(level, "%s", text);
+    else if (use_journal)
+        fprintf(stderr, "<%d>%s\n", level, text);
     else
         fprintf(stderr, "coschedd: %s%s\n",
                 level <= LOG_ERR       ? "error: "

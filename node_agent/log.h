@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* The agent's log: stderr in the foreground, else syslog. */
+/* The agent's log: journal or stderr in the foreground, else syslog. */
 
 #ifndef COSCHED_LOG_H
 #define COSCHED_LOG_H
@@ -26,7 +26,8 @@ struct log_limit {
 };
 
 /* Write messages up to LEVEL (LOG_ERR .. LOG_DEBUG) to stderr, or to syslog
- * when TO_SYSLOG. */
+ * when TO_SYSLOG.  Where stderr is the journal, each line carries its priority
+ * for that (sd-daemon(3)). */
 void log_open(int level, bool to_syslog);
 
 /* Level called NAME (error, warning, notice, info, debug), or -1. */

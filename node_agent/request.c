@@ -3,6 +3,7 @@
 /* What each request of the socket does. */
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -156,6 +157,10 @@ static int attach(struct agent *a, struct connection *connection,
     if (peer->uid != job->uid)
         return errtext_set(err, EPERM, "job %u: belongs to uid %u, not to %u",
                            job->id, job->uid, peer->uid);
+    /* Pages have one version so far, which every library knows. */
+    if (request->layout && request->layout < COSCHED_LAYOUT_VERSION)
+        return errtext_set(err, EPROTO, "layout %u: this agent speaks %u",
+                           request->layout, COSCHED_LAYOUT_VERSION);
     if (request->pid != peer->pid)
         return errtext_set(err, EPERM, "pid %d: the sender is process %d",
                            (int)request->pid, (int)peer->pid);
@@ -192,6 +197,7 @@ static int attach(struct agent *a, struct connection *connection,
     reply->fds[0] = allotment_fd(process->allotment);
     reply->fds[1] = report_fd(process->report);
     reply->nfds = 2;
+    reply->body = json_pack("{s:i}", "layout", COSCHED_LAYOUT_VERSION);
     return 0;
 }
 
@@ -241,6 +247,36 @@ static int record(struct agent *a, const struct message_request *request,
                 err);
 }
 
+/* Stop to divide the node's CPUs, or begin again.  Survives a restart. */
+static int drain(struct agent *a, const struct peer *peer,
+                 const struct message_request *request, struct errtext *err)
+{
+    struct node_state *n = &a->node;
+    bool begin = request->op == MESSAGE_DRAIN;
+    char *reason = begin ? strdup(request->reason) : NULL;
+
+    if (begin && !reason)
+        return errtext_set(err, ENOMEM, "out of memory");
+    if (!begin && !n->drained)
+        return errtext_set(err, EALREADY, "sharing is not drained");
+    if (begin) {
+        errtext_clean(reason);
+        n->drained_uid = peer->uid;
+        n->drained_wall_ns = clock_wall_ns();
+    }
+    free(n->drained);
+    n->drained = reason;
+    if (begin)
+        log_notice("sharing is drained by uid %u%s%s", peer->uid,
+                   *reason ? ": " : "", reason);
+    else
+        log_notice("sharing is resumed by uid %u", peer->uid);
+    scheduler_trigger(a->scheduler,
+                      begin ? "coschedctl drain" : "coschedctl resume");
+    agent_save(a);
+    return 0;
+}
+
 static int on_request(void *arg, struct connection *connection,
                       const struct peer *peer,
                       const struct message_request *request,
@@ -275,6 +311,9 @@ static int on_request(void *arg, struct connection *connection,
         return body(reply, status_counters(a), err);
     case MESSAGE_RECORD:
         return record(a, request, reply, err);
+    case MESSAGE_DRAIN:
+    case MESSAGE_RESUME:
+        return drain(a, peer, request, err);
     case MESSAGE_OPS:
         break;
     }

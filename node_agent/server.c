@@ -9,14 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "node_agent/clock.h"
-#include "node_agent/log.h"
-#include "node_agent/munge_decoder.h"
+#include "node_agent/server_private.h"
 
 /* The socket's file is looked for this often: somebody may clean up. */
 #define LOOK_US (2 * 1000000)
@@ -26,39 +23,7 @@
 
 static const char munge_prefix[] = "MUNGE:";
 
-struct connection {
-    struct server *server;
-    int fd;
-    struct ucred cred;
-    struct munge_ticket *ticket; /* its request is being checked by munged */
-    sd_event_source *source;
-    void *owner;
-    struct connection *next;
-};
-
-struct server {
-    sd_event *event;
-    int fd;
-    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-    enum server_auth auth;
-    struct munge_decoder *munge;
-    const struct server_handler *handler;
-    void *arg;
-    sd_event_source *accept_source;
-    sd_event_source *resume_source;
-    sd_event_source *look_source;
-    dev_t device; /* of the socket's file */
-    ino_t inode;
-    struct connection *connections;
-    size_t count;
-    struct log_limit garbage;
-    struct log_limit crowd;
-    struct log_limit munge_silent;
-    struct log_limit lost;
-    struct message_packet packet; /* too large for the stack */
-};
-
-static void connection_free(struct connection *c)
+void connection_free(struct connection *c)
 {
     for (struct connection **p = &c->server->connections; *p; p = &(*p)->next)
         if (*p == c) {
@@ -116,6 +81,11 @@ static int send_error(struct connection *c, int errnum, const char *error)
 {
     json_t *body = json_pack("{s:i, s:b, s:i, s:s}", "v", MESSAGE_VERSION,
                              "ok", 0, "errnum", errnum, "error", error);
+    if (body && errnum == EPROTO) { /* a newer client may fall back */
+        json_object_set_new(body, "oldest",
+                            json_integer(MESSAGE_VERSION_OLDEST));
+        json_object_set_new(body, "newest", json_integer(MESSAGE_VERSION));
+    }
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     int rc = -1;
 
@@ -151,6 +121,12 @@ static int answer(struct connection *c, const struct peer *peer,
                          s->auth == SERVER_AUTH_MUNGE
                              ? ", with a munge credential"
                              : "");
+        /* Root asks again with a credential. */
+        if (!guard_exempt(c->cred.uid) &&
+            log_limit_allows(&s->refused, c->cred.uid, clock_ns()))
+            log_warn("refused '%s' from uid %u (pid %d)",
+                     message_op_name(request->op), c->cred.uid,
+                     (int)c->cred.pid);
     } else {
         rc = s->handler->request(s->arg, c, peer, request, &reply, &err);
     }
@@ -182,8 +158,9 @@ static bool gave_up(const struct connection *c, enum message_op op)
            p.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
-/* Do what the TEXT of a request says; PROVED by user TRUSTED. */
-static void take_request(struct connection *c, const char *text, size_t size,
+/* Do what the TEXT of a request says; PROVED by user TRUSTED.  False when the
+ * connection has ended. */
+static bool take_request(struct connection *c, const char *text, size_t size,
                          bool proved, uid_t trusted)
 {
     struct message_request request;
@@ -191,23 +168,31 @@ static void take_request(struct connection *c, const char *text, size_t size,
     struct peer peer = {
         .pid = c->cred.pid,
         .uid = c->cred.uid,
-        .privileged = proved && (trusted == 0 || trusted == geteuid())};
+        /* A credential that another user got hold of is worth nothing. */
+        .privileged =
+            proved && guard_exempt(trusted) && guard_exempt(c->cred.uid)};
 
     if (message_decode(text, size, &request, &err) < 0)
         refuse_garbage(c, errno, err.text[0] ? err.text : strerror(errno));
     else if (gave_up(c, request.op) || answer(c, &peer, &request) < 0)
         connection_end(c);
+    else
+        return true;
+    return false;
 }
 
 static void on_decoded(void *arg, int errnum, const char *payload, size_t size,
                        uid_t uid, const char *error)
 {
     struct connection *c = arg;
+    struct server *s = c->server;
+    uid_t asking = c->cred.uid;
+    uint64_t begin_ns = guard_cpu_ns();
 
     c->ticket = NULL;
     sd_event_source_set_enabled(c->source, SD_EVENT_ON);
     if (errnum == ETIMEDOUT) {
-        if (log_limit_allows(&c->server->munge_silent, 0, clock_ns()))
+        if (log_limit_allows(&s->munge_silent, 0, clock_ns()))
             log_warn("%s; requests of Slurm are refused meanwhile", error);
         errno = errnum;
         end_refused(c, error);
@@ -216,35 +201,33 @@ static void on_decoded(void *arg, int errnum, const char *payload, size_t size,
     } else {
         take_request(c, payload, size, true, uid);
     }
+    guard_charge(s, asking, begin_ns);
 }
 
 /* The rest is done when munged has answered; nothing more is read until then. */
 static void check_credential(struct connection *c, const char *text)
 {
     struct server *s = c->server;
-    bool trusted = c->cred.uid == 0 || c->cred.uid == geteuid();
     struct errtext err = {""};
 
-    c->ticket = munge_decoder_submit(s->munge, text, trusted, on_decoded, c,
-                                     &err);
+    c->ticket = munge_decoder_submit(s->munge, text, guard_exempt(c->cred.uid),
+                                     on_decoded, c, &err);
     if (!c->ticket)
         end_refused(c, err.text);
     else
         sd_event_source_set_enabled(c->source, SD_EVENT_OFF);
 }
 
-static int on_packet(sd_event_source *source, int fd, uint32_t events,
-                     void *arg)
+/* Receive one packet and do what it says.  True when the connection is ready
+ * for another one. */
+static bool take_packet(struct connection *c)
 {
-    struct connection *c = arg;
     struct message_packet *packet = &c->server->packet;
     struct errtext err = {""};
 
-    (void)source;
-    (void)events;
-    int rc = message_receive(fd, packet, &err);
+    int rc = message_receive(c->fd, packet, &err);
     if (rc < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
+        return true;
     if (rc < 0 && errno == EMSGSIZE) {
         refuse_garbage(c, EMSGSIZE, err.text);
     } else if (rc <= 0) {
@@ -255,23 +238,33 @@ static int on_packet(sd_event_source *source, int fd, uint32_t events,
     } else if (!strncmp(packet->text, munge_prefix, sizeof(munge_prefix) - 1)) {
         check_credential(c, packet->text);
     } else {
-        take_request(c, packet->text, packet->size,
-                     c->server->auth == SERVER_AUTH_PEER, c->cred.uid);
+        return take_request(c, packet->text, packet->size,
+                            c->server->auth == SERVER_AUTH_PEER, c->cred.uid);
     }
-    return 0;
+    return false;
 }
 
-static size_t count_of_uid(const struct server *s, uid_t uid)
+static int on_packet(sd_event_source *source, int fd, uint32_t events,
+                     void *arg)
 {
-    size_t n = 0;
+    struct connection *c = arg;
+    struct server *s = c->server;
+    uid_t uid = c->cred.uid;
+    uint64_t begin_ns = guard_cpu_ns();
 
-    for (const struct connection *c = s->connections; c; c = c->next)
-        n += c->cred.uid == uid;
-    return n;
+    (void)source;
+    (void)fd;
+    (void)events;
+    c->heard_ns = clock_ns();
+    bool ready = take_packet(c);
+    if (!guard_charge(s, uid, begin_ns) && ready)
+        guard_let_wait(c);
+    return 0;
 }
 
 static void add_connection(struct server *s, int fd)
 {
+    uint64_t begin_ns = guard_cpu_ns();
     struct connection *c = calloc(1, sizeof(*c));
     socklen_t size = sizeof(c->cred);
 
@@ -280,8 +273,7 @@ static void add_connection(struct server *s, int fd)
         close(fd);
         return;
     }
-    if (s->count >= SERVER_CONNECTIONS ||
-        (c->cred.uid && count_of_uid(s, c->cred.uid) >= SERVER_CONNECTIONS_UID)) {
+    if (!guard_admits(s, c->cred.uid)) {
         if (log_limit_allows(&s->crowd, c->cred.uid, clock_ns()))
             log_warn("too many connections: refused one from uid %u",
                      c->cred.uid);
@@ -294,8 +286,13 @@ static void add_connection(struct server *s, int fd)
     c->next = s->connections;
     s->connections = c;
     s->count++;
-    if (sd_event_add_io(s->event, &c->source, fd, EPOLLIN, on_packet, c) < 0)
+    if (sd_event_add_io(s->event, &c->source, fd, EPOLLIN, on_packet, c) < 0) {
         connection_free(c);
+        return;
+    }
+    guard_accepted(c);
+    if (!guard_charge(s, c->cred.uid, begin_ns))
+        guard_let_wait(c);
 }
 
 static int on_resume(sd_event_source *source, uint64_t usec, void *arg)
@@ -483,6 +480,7 @@ void server_free(struct server *s)
         connection_free(s->connections);
     sd_event_source_disable_unref(s->resume_source);
     sd_event_source_disable_unref(s->look_source);
+    guard_stop(s);
     stop_listening(s);
     munge_decoder_free(s->munge);
     free(s);

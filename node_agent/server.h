@@ -12,6 +12,14 @@
  * not read its reply is disconnected, and munged is asked by a thread
  * (munge_decoder.h).  Garbage is answered, logged once per uid and minute, and
  * ends the connection.
+ *
+ * No user can keep the agent from serving others (server_guard.c):
+ *   - Connections are limited, in all and per uid; those that say nothing
+ *     (nobody has attached there) have a lower limit and are dropped after a
+ *     while; some are kept for root.
+ *   - Each uid but root's and the agent's own has a share of the CPU time that
+ *     requests cost (user_time.h).  One who has used his up waits: his requests
+ *     stay in his sockets until there is some again.
  */
 
 #include <stdbool.h>
@@ -23,6 +31,9 @@
 
 #define SERVER_CONNECTIONS 4096     /* in all */
 #define SERVER_CONNECTIONS_UID 1024 /* of one user other than root */
+#define SERVER_CONNECTIONS_ROOT 256 /* of all, kept for root */
+#define SERVER_SILENT_UID 128       /* of one user, nobody attached */
+#define SERVER_SILENT_NS UINT64_C(10000000000) /* so long without a packet */
 
 struct server;
 struct connection;

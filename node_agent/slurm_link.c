@@ -253,6 +253,11 @@ int slurm_link_comment(struct slurm_link *l, uint32_t job, const char *text,
     return rc;
 }
 
+bool slurm_link_alive(const struct slurm_link *l)
+{
+    return l->pid > 0;
+}
+
 void slurm_link_free(struct slurm_link *l)
 {
     if (!l)

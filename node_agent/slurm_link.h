@@ -59,6 +59,9 @@ struct slurm_link *slurm_link_new(sd_event *event, const char *program,
 int slurm_link_comment(struct slurm_link *link, uint32_t job, const char *text,
                        bool final, uint64_t end_s);
 
+/* Does the helper run? */
+bool slurm_link_alive(const struct slurm_link *link);
+
 /* End the helper.  Takes NULL. */
 void slurm_link_free(struct slurm_link *link);
 

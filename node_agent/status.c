@@ -122,6 +122,17 @@ static size_t fit(json_t *array, bool from_front)
     return removed;
 }
 
+/* Why, by whom and since when sharing is drained, or null. */
+static json_t *drained_json(const struct agent *a)
+{
+    const struct node_state *n = &a->node;
+
+    return n->drained ? json_pack("{s:s, s:I, s:f}", "reason", n->drained,
+                                  "uid", (json_int_t)n->drained_uid, "since",
+                                  (double)n->drained_wall_ns * 1e-9)
+                      : json_null();
+}
+
 json_t *status_reply(const struct agent *a, uint32_t job)
 {
     char cpus[4096];
@@ -132,10 +143,11 @@ json_t *status_reply(const struct agent *a, uint32_t job)
             json_array_append_new(jobs, job_json(a, j));
     size_t omitted = fit(jobs, false);
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:I, s:o}", "node", a->settings->node, "policy",
+        "{s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "node", a->settings->node, "policy",
         a->options.policy, "counters", counters_name(a->counters), "cpus",
         cpulist_format(topology_cpus(a->topology), cpus, sizeof(cpus)),
-        "omitted", (json_int_t)omitted, "jobs", jobs);
+        "drained", drained_json(a), "omitted", (json_int_t)omitted, "jobs",
+        jobs);
 }
 
 json_t *status_explain(const struct agent *a, uint32_t job)
@@ -190,8 +202,31 @@ json_t *status_config(const struct agent *a)
 
 json_t *status_ping(const struct agent *a)
 {
-    return json_pack("{s:s, s:I, s:s}", "version", PACKAGE_VERSION, "pid",
-                     (json_int_t)getpid(), "node", a->settings->node);
+    json_t *problems = json_array();
+
+    if (a->save_error[0])
+        json_array_append_new(problems, json_sprintf("cannot keep the state: %s",
+                                                     a->save_error));
+    if (a->slurm_absent[0])
+        json_array_append_new(problems,
+                              json_sprintf("slurmctld does not answer: %s",
+                                           a->slurm_absent));
+    if (a->slurm && !slurm_link_alive(a->slurm))
+        json_array_append_new(problems, json_sprintf("%s does not run",
+                                                     a->settings->helper));
+    if (a->config.problems.count)
+        json_array_append_new(problems,
+                              json_sprintf("SchedulerParameters: %s",
+                                           a->config.problems.text));
+    return json_pack("{s:s, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:o, s:o}",
+                     "version", PACKAGE_VERSION, "pid", (json_int_t)getpid(),
+                     "node", a->settings->node, "jobs",
+                     (json_int_t)a->jobs.count, "epochs",
+                     (json_int_t)a->epochs, "oldest",
+                     MESSAGE_VERSION_OLDEST, "newest", MESSAGE_VERSION,
+                     "revision", MESSAGE_REVISION, "layout",
+                     COSCHED_LAYOUT_VERSION, "drained", drained_json(a),
+                     "problems", problems);
 }
 
 json_t *status_counters(const struct agent *a)

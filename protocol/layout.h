@@ -41,7 +41,11 @@
  *
  * Version rule
  *   COSCHED_LAYOUT_VERSION rises with any change of offset, size or meaning.
- *   Both sides refuse a page whose magic, version or size differs.
+ *   Both sides refuse a page whose magic, version or size differs.  A library
+ *   says with "attach" up to which version it knows the pages (1 if it says
+ *   nothing); the agent hands out the newest that both know.  So an agent
+ *   keeps every version that a library of a job still running may need, and a
+ *   library that knows a newer one keeps this one.
  *
  * Types are fixed-size and naturally aligned: the layout is the same for
  * C17 and GNU C, 32 and 64 bit.  The library that runs inside the job uses

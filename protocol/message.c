@@ -44,6 +44,8 @@ enum key_index {
     K_PID,
     K_THREADS,
     K_DIR,
+    K_LAYOUT,
+    K_REASON,
     KEYS,
 };
 
@@ -59,6 +61,8 @@ static const struct key keys[KEYS] = {
     [K_PID] = KEY("pid", KEY_PID, pid),
     [K_THREADS] = KEY("threads", KEY_POSITIVE, threads),
     [K_DIR] = KEY("dir", KEY_TEXT, dir),
+    [K_LAYOUT] = KEY("layout", KEY_POSITIVE, layout),
+    [K_REASON] = KEY("reason", KEY_TEXT, reason),
 };
 
 #define BIT(k) (1u << (k))
@@ -78,7 +82,8 @@ static const struct {
     [MESSAGE_TASK] = {"task", true, BIT(K_JOB) | BIT(K_STEP) | BIT(K_PID), 0},
     [MESSAGE_WITHDRAW] = {"withdraw", true, BIT(K_JOB), 0},
     [MESSAGE_ATTACH] = {"attach", false,
-                        BIT(K_JOB) | BIT(K_PID) | BIT(K_THREADS), 0},
+                        BIT(K_JOB) | BIT(K_PID) | BIT(K_THREADS),
+                        BIT(K_LAYOUT)},
     [MESSAGE_STATUS] = {"status", false, 0, BIT(K_JOB)},
     [MESSAGE_EXPLAIN] = {"explain", false, 0, BIT(K_JOB)},
     [MESSAGE_TRACE] = {"trace", false, 0, BIT(K_JOB)},
@@ -86,6 +91,8 @@ static const struct {
     [MESSAGE_PING] = {"ping", false, 0, 0},
     [MESSAGE_COUNTERS] = {"counters", false, 0, 0},
     [MESSAGE_RECORD] = {"record", true, BIT(K_DIR), 0},
+    [MESSAGE_DRAIN] = {"drain", true, BIT(K_REASON), 0},
+    [MESSAGE_RESUME] = {"resume", true, 0, 0},
 };
 
 const char *message_op_name(enum message_op op)
@@ -146,19 +153,32 @@ static unsigned key_find(const char *name)
     return k;
 }
 
-/* Decode all keys but "v" and "op". */
+/* True when OBJECT says that it is of a later revision. */
+static bool is_later(const json_t *object)
+{
+    const json_t *revision = json_object_get(object, "r");
+
+    return json_is_integer(revision) &&
+           json_integer_value(revision) > MESSAGE_REVISION;
+}
+
+/* Decode all keys but "v", "r" and "op". */
 static int decode_keys(json_t *object, struct message_request *request,
                        struct errtext *err)
 {
+    bool later = is_later(object);
     unsigned allowed = ops[request->op].required | ops[request->op].optional;
     unsigned seen = 0;
     const char *name;
     json_t *value;
 
     json_object_foreach(object, name, value) {
-        if (strcmp(name, "v") == 0 || strcmp(name, "op") == 0)
+        if (strcmp(name, "v") == 0 || strcmp(name, "op") == 0 ||
+            (strcmp(name, "r") == 0 && json_is_integer(value)))
             continue;
         unsigned k = key_find(name);
+        if (later && (k == KEYS || !(allowed & BIT(k))))
+            continue;
         if (k == KEYS || !(allowed & BIT(k)))
             return errtext_set(err, EINVAL, "key '%.40s': unknown for '%s'",
                                name, ops[request->op].name);
@@ -185,10 +205,12 @@ static int decode_head(json_t *object, struct message_request *request,
 
     if (!json_is_integer(version))
         return errtext_set(err, EPROTO, "key 'v': missing or not an integer");
-    if (json_integer_value(version) != MESSAGE_VERSION)
+    if (json_integer_value(version) < MESSAGE_VERSION_OLDEST ||
+        json_integer_value(version) > MESSAGE_VERSION)
         return errtext_set(err, EPROTO, "message version %" JSON_INTEGER_FORMAT
-                           ", this agent speaks %d",
-                           json_integer_value(version), MESSAGE_VERSION);
+                           ", this agent speaks %d to %d",
+                           json_integer_value(version), MESSAGE_VERSION_OLDEST,
+                           MESSAGE_VERSION);
     if (!op)
         return errtext_set(err, EINVAL, "key 'op': missing or not a string");
     while (i < MESSAGE_OPS && strcmp(ops[i].name, op) != 0)
@@ -271,6 +293,8 @@ char *message_encode(const struct message_request *request,
     unsigned present = ops[request->op].required;
     if (request->job)
         present |= ops[request->op].optional & BIT(K_JOB);
+    if (request->layout)
+        present |= ops[request->op].optional & BIT(K_LAYOUT);
     json_t *object = json_pack("{s:i, s:s}", "v", MESSAGE_VERSION, "op", op);
     const char *bad = NULL;
     for (unsigned k = 0; k < KEYS && object && !bad; k++)

@@ -22,7 +22,7 @@
  *                        options, restarts
  *   task      privileged job, step, pid
  *   withdraw  privileged job
- *   attach    job owner  job, pid, threads                        2 descriptors
+ *   attach    job owner  job, pid, threads, layout?               2 descriptors
  *   status    anyone     job?                                     see status
  *   explain   anyone     job?                                     decisions
  *   trace     anyone     job?                                     1 descriptor
@@ -30,6 +30,8 @@
  *   ping      anyone                                              version, pid
  *   counters  anyone                                              backends
  *   record    privileged dir                                      dir
+ *   drain     privileged reason
+ *   resume    privileged
  *
  *   job         integer > 0, Slurm job id
  *   uid         integer >= 0, owner of the job
@@ -41,6 +43,9 @@
  *   step        integer, Slurm step id (batch: 4294967291)
  *   pid         integer > 0; must belong to the sender for attach
  *   threads     integer > 0, largest team so far or expected
+ *   layout      integer > 0, newest version of the pages (layout.h) that the
+ *               sender knows; 1 if not given
+ *   reason      string, why sharing is drained; may be empty
  *   dir         string, absolute path of a directory to record into; "": stop
  *
  * "attach" descriptors: [0] allotment page, [1] report page (layout.h).  The
@@ -56,9 +61,22 @@
  * descriptors): answered with ok=false, the connection is closed, logged once
  * per uid and minute.
  *
- * Version rule: MESSAGE_VERSION rises when a key changes its meaning or a
- * required key is added or removed.  An agent refuses other versions naming
- * both numbers.  New optional reply keys do not raise it.
+ * Versions.  Agent, plugin, tools and the library inside running jobs are
+ * upgraded one after the other, jobs keep the library that they began with, and
+ * nobody may notice:
+ *   - A reply may get new keys at any time; readers ignore what they do not
+ *     know.
+ *   - A new operation, or a new optional key of a request, raises
+ *     MESSAGE_REVISION.  A sender that uses it says so by "r":REVISION.  An
+ *     agent of a lower revision skips keys that it does not know in such a
+ *     request, so a new key must be one that it can do without; an unknown
+ *     operation is refused with EOPNOTSUPP, which the sender must live with.
+ *     Without "r", or with one that the agent has, an unknown key is an error.
+ *   - Only a key that changes its meaning, or a new or dropped required key,
+ *     raises MESSAGE_VERSION.  An agent speaks all versions from
+ *     MESSAGE_VERSION_OLDEST on, which is that of the oldest release whose jobs
+ *     may still run; it refuses others with EPROTO and the keys "oldest" and
+ *     "newest", so that a newer sender can fall back.
  */
 
 #include <jansson.h>
@@ -69,12 +87,15 @@
 #include "protocol/errtext.h"
 
 #define MESSAGE_VERSION 1
+#define MESSAGE_VERSION_OLDEST 1
+#define MESSAGE_REVISION 0
 #define MESSAGE_MAX 65536 /* bytes in one packet */
 #define MESSAGE_MAX_FDS 2
 #define MESSAGE_NAME_MAX 256    /* job name with its terminating zero */
 #define MESSAGE_CORES_MAX 4096  /* core list, likewise */
 #define MESSAGE_OPTIONS_MAX 512 /* options, likewise */
 #define MESSAGE_DIR_MAX 1024    /* directory, likewise */
+#define MESSAGE_REASON_MAX 256  /* reason, likewise */
 
 enum message_op {
     MESSAGE_ANNOUNCE,
@@ -88,6 +109,8 @@ enum message_op {
     MESSAGE_PING,
     MESSAGE_COUNTERS,
     MESSAGE_RECORD,
+    MESSAGE_DRAIN,
+    MESSAGE_RESUME,
     MESSAGE_OPS, /* number of operations */
 };
 
@@ -100,11 +123,13 @@ struct message_request {
     uint32_t restarts;
     pid_t pid;
     uint32_t threads;
+    uint32_t layout;
     uint64_t memory_mb;
     char name[MESSAGE_NAME_MAX];
     char cores[MESSAGE_CORES_MAX];
     char options[MESSAGE_OPTIONS_MAX];
     char dir[MESSAGE_DIR_MAX];
+    char reason[MESSAGE_REASON_MAX];
 };
 
 /* A received packet.  The receiver owns the descriptors. */

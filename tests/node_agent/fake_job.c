@@ -9,6 +9,8 @@
  *   rate=X      iterations per second on one core that it reports
  *   rho=X       effective load of its memory, which bounds its speedup
  *   ignore=1    never obeys nor acknowledges
+ *   layout=N    says that it knows the pages up to version N
+ *   version=N   writes its report page in that version
  * Prints "attached GENERATION", then "cpus LIST" whenever its allotment
  * changes, "lost" when the connection ends; attaches again every 20 ms. */
 
@@ -34,6 +36,8 @@ struct fake {
     unsigned job;
     bool serial, hostile, ignore;
     double rate, rho;
+    char more[40];    /* of the request */
+    unsigned version; /* of the report page */
     int fd;
     const struct cosched_allotment *allotment;
     struct cosched_report *report;
@@ -51,7 +55,7 @@ static int attach(struct fake *f, bool *refused)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     static struct message_packet packet;
-    char request[128];
+    char request[192];
 
     *refused = false;
     snprintf(address.sun_path, sizeof(address.sun_path), "%s", f->socket);
@@ -60,8 +64,8 @@ static int attach(struct fake *f, bool *refused)
         return -1;
     packet.size = 0; /* nothing but an answer is a refusal */
     snprintf(request, sizeof(request),
-             "{\"v\":1,\"op\":\"attach\",\"job\":%u,\"pid\":%d,\"threads\":4}",
-             f->job, (int)getpid());
+             "{\"v\":1,\"op\":\"attach\",\"job\":%u,\"pid\":%d,\"threads\":4%s}",
+             f->job, (int)getpid(), f->more);
     if (connect(f->fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
         message_send(f->fd, request, strlen(request), NULL, 0, NULL) < 0 ||
         message_receive(f->fd, &packet, NULL) <= 0 || packet.nfds != 2) {
@@ -97,7 +101,7 @@ static void fill_report(struct fake *f)
 {
     struct cosched_report *r = f->report;
 
-    r->version = COSCHED_LAYOUT_VERSION;
+    r->version = f->version;
     r->size = sizeof(*r);
     r->pid = (uint32_t)getpid();
     r->mode = COSCHED_MODE_DONOR;
@@ -168,7 +172,7 @@ static void serve(struct fake *f)
 
 int main(int argc, char **argv)
 {
-    struct fake f = {.rate = 10000};
+    struct fake f = {.rate = 10000, .version = COSCHED_LAYOUT_VERSION};
     bool refused;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -190,6 +194,10 @@ int main(int argc, char **argv)
             f.hostile = true;
         } else if (!strncmp(argv[i], "ignore=", 7)) {
             f.ignore = true;
+        } else if (!strncmp(argv[i], "layout=", 7)) {
+            snprintf(f.more, sizeof(f.more), ",\"layout\":%.20s", value);
+        } else if (!strncmp(argv[i], "version=", 8)) {
+            f.version = (unsigned)atoi(value);
         } else if (!strncmp(argv[i], "rate=", 5)) {
             f.rate = atof(value);
         } else if (!strncmp(argv[i], "rho=", 4)) {

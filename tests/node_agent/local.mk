@@ -6,6 +6,8 @@ include tests/node_agent/likwid.mk
 
 agent_scripts = \
 	%D%/test_agent_cpuset.py \
+	%D%/test_agent_drain.py \
+	%D%/test_agent_forged.py \
 	%D%/test_agent_faults.py \
 	%D%/test_agent_forgotten.py \
 	%D%/test_agent_hold.py \
@@ -18,6 +20,7 @@ agent_scripts = \
 	%D%/test_agent_start.py \
 	%D%/test_agent_turns.py \
 	%D%/test_agent_unit.py \
+	%D%/test_agent_versions.py \
 	%D%/test_ctl_counters.py \
 	%D%/test_calibrate_node.py \
 	%D%/test_machine.py \

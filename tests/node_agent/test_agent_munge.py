@@ -64,6 +64,24 @@ class Munged:
         self.process.wait()
 
 
+# Sends as another user what is given on its standard input.
+SEND = """
+import os, socket, sys
+os.setgid(65534); os.setuid(65534)
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+    sock.settimeout(10)
+    sock.connect(sys.argv[1])
+    sock.send(sys.stdin.buffer.read())
+    print(sock.recv(1 << 17).decode())
+"""
+
+
+def send_as_nobody(agent, packet):
+    return json.loads(subprocess.run(
+        [sys.executable, "-c", SEND, agent.socket], input=packet, check=True,
+        stdout=subprocess.PIPE).stdout)
+
+
 def send(agent, packet):
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
         sock.settimeout(10)
@@ -148,12 +166,21 @@ def check(agent, munged):
     if os.getuid() == 0:
         reply = send(agent, munged.credential(ANNOUNCE, user=65534))
         assert not reply["ok"] and "only root" in reply["error"], reply
+        # Root's credential in the hands of another user, never used before.
+        reply = send_as_nobody(agent, munged.credential(ANNOUNCE))
+        assert not reply["ok"] and "only root" in reply["error"], reply
+        assert "refused 'announce' from uid 65534" in agent.log_text()
     assert agent.job(5) is None
     signed = munged.credential(ANNOUNCE)
     reply = send(agent, signed)
     assert reply["ok"] and reply["cpus"], reply
     reply = send(agent, signed)
     assert not reply["ok"], "a replayed credential was taken"
+    assert "eplay" in reply["error"], reply
+    if os.getuid() == 0:
+        reply = send_as_nobody(agent, signed)
+        assert not reply["ok"], "another user's replay was taken"
+        assert agent.log_text().count("from uid 65534") == 2
     reply = send(agent, signed[:-9] + b"AAAAAAAA:")
     assert not reply["ok"], "a forged credential was taken"
     withdraw = {"v": 1, "op": "withdraw", "job": 5}

@@ -32,6 +32,8 @@ def check_completion():
     assert complete("record", "--s") == {"--stop"}
     assert "docs" in complete("record", "do")
     assert complete("cou") == {"counters"}
+    assert complete("drain", "--r") == {"--reason"}
+    assert complete("health", "--t") == {"--timeout"}
     assert complete("ks", "--p") == {"--plot", "--per"}
     assert complete("ks", "--metric", "r") == {"read-misses"}
     assert "docs" in complete("ks", "do")

@@ -97,7 +97,7 @@ static void test_bad_head(void **state)
         {"{\"v\":0,\"op\":\"ping\"}", EPROTO, "version 0"},
         {"{\"v\":-1,\"op\":\"ping\"}", EPROTO, "version -1"},
         {"{\"v\":2,\"op\":\"ping\"}", EPROTO,
-         "version 2, this agent speaks 1"},
+         "version 2, this agent speaks 1 to 1"},
         {"{\"v\":4294967297,\"op\":\"ping\"}", EPROTO, "4294967297"},
         /* Another version may have other operations and keys. */
         {"{\"v\":2,\"op\":\"dance\",\"x\":1}", EPROTO, "version 2"},
@@ -352,7 +352,8 @@ static void test_operations(void **state)
     assert_false(message_op_privileged(MESSAGE_OPS));
     for (int op = 0; op < MESSAGE_OPS; op++) {
         bool want = op == MESSAGE_ANNOUNCE || op == MESSAGE_TASK ||
-                    op == MESSAGE_WITHDRAW || op == MESSAGE_RECORD;
+                    op == MESSAGE_WITHDRAW || op == MESSAGE_RECORD ||
+                    op == MESSAGE_DRAIN || op == MESSAGE_RESUME;
         check(message_op_name(op), "name");
         check(message_op_privileged(op) == want, message_op_name(op));
     }
