@@ -33,7 +33,7 @@
 #define SERVER_CONNECTIONS_UID 1024 /* of one user other than root */
 #define SERVER_CONNECTIONS_ROOT 256 /* of all, kept for root */
 #define SERVER_SILENT_UID 128       /* of one user, nobody attached */
-#define SERVER_SILENT_NS UINT64_C(10000000000) /* so long without a packet */
+#define SERVER_SILENT_NS UINT64_C(5000000000) /* so long without a packet */
 
 struct server;
 struct connection;

@@ -148,7 +148,7 @@ def check_silent(agent, enemy):
     assert 50 <= refused <= 51, refused
     assert agent.call({"op": "ping"})["ok"]
     assert "too many connections" in agent.log_text()
-    # They are dropped after a while: ten seconds and what the sweep takes.
+    # They are dropped after a while: five seconds and what the sweep takes.
     wait_for("end of the silent", lambda:
              int(enemy.ask("gone")) == SILENT + 50, 60, 0.5)
 
