@@ -9,7 +9,7 @@ no meaning is in a colour alone.
 
 import math
 import time
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 import corechart
 
@@ -157,7 +157,9 @@ def cores_over_time(jobs):
         "For each node, how many cores each job had on average, from its start "
         "to its end. The table of jobs has the numbers." +
         ("" if len(ran) <= MOST_JOBS else
-         f" Only the last {MOST_JOBS} of {len(ran)} jobs are drawn."))
+         f" Only the last {MOST_JOBS} of {len(ran)} jobs are drawn.") +
+        ("" if len(places) <= MOST_NODES else
+         f" Only the first {MOST_NODES} of {len(places)} nodes are drawn."))
     if not places:
         picture.label(LEFT, 30, "no job of these has run and ended", "faint")
         picture.y = 44

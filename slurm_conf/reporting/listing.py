@@ -44,9 +44,9 @@ def some_seconds(value):
     return f"{value:.1f} s" if value < 100 else f"{value:.0f} s"
 
 
-def slowdown_text(value, error):
-    """With its error where Slurm's whole seconds make that matter; "~" is an
-    estimate."""
+def with_error(value, error):
+    """A ratio, with its error where Slurm's whole seconds make that matter;
+    "~" is an estimate."""
     if error is None:
         return f"~{value:.2f}"
     return f"{value:.2f}" if error < 0.05 else f"{value:.1f}±{error:.1f}"
@@ -194,8 +194,8 @@ def cell(column, row, clock):
         return "-"
     if column.form is None:
         return time.strftime(clock, time.localtime(value))
-    if column.key == "slowdown":
-        return slowdown_text(value, row["slowdown_error"])
+    if column.key + "_error" in row:
+        return with_error(value, row[column.key + "_error"])
     return printable(column.form(value))
 
 

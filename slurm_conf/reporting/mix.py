@@ -61,12 +61,31 @@ class Mix:
             [j.alone_s for j in self.jobs]), 3)
 
     @property
+    def hmean_error(self):
+        """How wrong it may be, since each time is wrong by up to a second."""
+        if self.hmean is None:
+            return None
+        slowdowns = [j.turnaround_s / j.alone_s for j in self.jobs]
+        errors = [s * (1 / j.turnaround_s +
+                       (1 / j.alone_s if j.alone_by == "run" else 0))
+                  for s, j in zip(slowdowns, self.jobs)]
+        return round(self.hmean * sum(errors) / sum(slowdowns), 3)
+
+    @property
     def ntt(self):
         if self.native is None or self.total_turnaround_s is None or \
                 not self.native.total_turnaround_s:
             return None
         return round(self.total_turnaround_s / self.native.total_turnaround_s,
                      3)
+
+    @property
+    def ntt_error(self):
+        """The same of NTT."""
+        if self.ntt is None or not self.total_turnaround_s:
+            return None
+        return round(self.ntt * len(self.jobs) * (
+            1 / self.total_turnaround_s + 1 / self.native.total_turnaround_s), 3)
 
     @property
     def core_s(self):

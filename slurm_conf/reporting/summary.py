@@ -2,7 +2,8 @@
 # Copyright (C) 2026 The coschedule developers
 """What is said in words below a table of jobs."""
 
-from reporting.listing import has_energy, jobs_named, notes, printable
+from reporting.listing import (has_energy, jobs_named, notes, printable,
+                               with_error)
 
 ENERGY = ("* estimated: the job's share of its packages' energy; EDP is energy "
           "times run time")
@@ -51,9 +52,9 @@ def _gain(mix):
             f"alone, one after the other: {mix.in_turn_s:.0f} s; the makespan is "
             f"{abs(change):.0%} {'longer' if change > 0 else 'shorter'}")
     if mix.hmean is not None:
-        words.append(f"Hmean {mix.hmean:.2f}")
+        words.append("Hmean " + with_error(mix.hmean, mix.hmean_error))
     if mix.ntt is not None:
-        words.append(f"NTT {mix.ntt:.2f} (native: "
+        words.append(f"NTT {with_error(mix.ntt, mix.ntt_error)} (native: "
                      f"{jobs_named([j.job for j in mix.native.jobs])})")
     return lines + ([", ".join(words)] if words else [])
 

@@ -16,7 +16,7 @@ from random import Random
 sys.path.insert(0, os.path.join(os.environ.get("abs_top_srcdir", "."),
                                 "tests", "support"))
 from fakesacct import (FIELDS, REPORT, SOURCE, ReportTest, record,  # noqa: E402
-                       row, run)
+                       run)
 
 import jobrecord  # noqa: E402
 

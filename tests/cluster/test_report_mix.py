@@ -163,6 +163,20 @@ class Mixes(ReportTest):
         mix = self.report(MIX, "42,43", "--native", "50,51")["mix"]
         self.assertEqual((mix["ntt"], mix["native_jobs"]), (0.5, ["50", "51"]))
 
+    def test_errors_of_short_jobs(self):
+        """Whole seconds leave much open in mixes of a few seconds."""
+        rows = [run(42, (T, T, T + 4), "ep", record(partners=43)),
+                run(43, (T, T, T + 8), "cg", record(partners=42))]
+        past = [alone(1, 2, "ep", ""), alone(2, 4, "cg", "")]
+        self.rows("j-50,51", [run(50, (T, T, T + 6), "x"),
+                              run(51, (T, T, T + 6), "y")])
+        mix = self.report(rows, "42,43", "--native", "50,51", past=past)["mix"]
+        # 0.5 (2 (1/4 + 1/2) + 2 (1/8 + 1/4)) / 4 and 2 (1/12 + 1/12).
+        self.assertEqual((mix["hmean"], mix["hmean_error"], mix["ntt"],
+                          mix["ntt_error"]), (0.5, 0.281, 1, 0.333))
+        self.assertIn("Hmean 0.5±0.3, NTT 1.0±0.3 (native: jobs 50 and 51)",
+                      self.text(rows, "42,43", "--native", "50,51", past=past))
+
     # ---- groups
 
     def test_by_mix(self):
