@@ -97,7 +97,7 @@ void agent_send_interim(struct agent *a, struct job *job)
 {
     char text[RECORD_TEXT_MAX];
 
-    if (!a->slurm || job->interim_sent || a->options.report != REPORT_ALL)
+    if (!a->slurm || job->interim_sent || job->node || a->options.report != REPORT_ALL)
         return;
     if (!job->record.policy[0])
         snprintf(job->record.policy, sizeof(job->record.policy), "%s",
@@ -118,7 +118,7 @@ static void send_final(struct agent *a, struct job *job)
                  a->options.policy);
     record_format(&job->record, "final", text);
     log_info("job %u ended: %s", job->id, text);
-    if (!a->settings->slurm || a->options.report == REPORT_NONE)
+    if (!a->settings->slurm || job->node || a->options.report == REPORT_NONE)
         return;
     /* Without a helper (yet) it is sent when one is ready. */
     pending_add(&a->pending, job->id, end_s, text);

@@ -49,6 +49,7 @@ struct job {
     uint32_t id;
     uint32_t uid;
     uint32_t restarts;
+    uint32_t node; /* not 0: another node keeps the job's record */
     uint64_t memory_mb;
     char name[MESSAGE_NAME_MAX];
     char options_text[MESSAGE_OPTIONS_MAX];

@@ -92,6 +92,7 @@ static int announce(struct agent *a, const struct message_request *request,
                                strerror(errno));
         job->agent = a;
         job->restarts = request->restarts;
+        job->node = request->node;
         /* The job's own.  What a step says later comes from the user's srun: it
          * has not passed the controller, which keeps weights in bounds. */
         job->options = options;

@@ -96,7 +96,7 @@ static json_t *job_json(const struct job *job)
 
     return json_pack(
         "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, s:o, s:o, "
-        "s:s, s:f}",
+        "s:s, s:f, s:I}",
         "job", (json_int_t)job->id, "uid", (json_int_t)job->uid, "restarts",
         (json_int_t)job->restarts, "memory_mb", (json_int_t)job->memory_mb,
         "name", job->name, "options", job->options_text, "granted",
@@ -105,7 +105,7 @@ static json_t *job_json(const struct job *job)
         (json_int_t)job->ended_wall_ns, "cooperative", (int)job->cooperative,
         "interim_sent", (int)job->interim_sent, "tasks", tasks_json(job),
         "record", record_json(&job->record), "history", job->history_text,
-        "weight", job->weight);
+        "weight", job->weight, "node", (json_int_t)job->node);
 }
 
 void node_state_clear(struct node_state *n)
@@ -240,7 +240,7 @@ static int read_record(struct record *r, json_t *object)
 
 static int read_job(struct job_table *jobs, json_t *object)
 {
-    json_int_t id, uid, restarts, memory_mb, announced, ended;
+    json_int_t id, uid, restarts, memory_mb, announced, ended, node = 0;
     const char *name, *options, *granted, *history = "";
     int cooperative, interim_sent;
     double weight = 0;
@@ -248,13 +248,13 @@ static int read_job(struct job_table *jobs, json_t *object)
 
     if (json_unpack(object,
                     "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, "
-                    "s:o, s:o, s?s, s?F}",
+                    "s:o, s:o, s?s, s?F, s?I}",
                     "job", &id, "uid", &uid, "restarts", &restarts, "memory_mb",
                     &memory_mb, "name", &name, "options", &options, "granted",
                     &granted, "announced_ns", &announced, "ended_ns", &ended,
                     "cooperative", &cooperative, "interim_sent", &interim_sent,
                     "tasks", &tasks, "record", &record, "history", &history,
-                    "weight", &weight) < 0 ||
+                    "weight", &weight, "node", &node) < 0 ||
         !(weight >= 0) ||
         id <= 0 || id > UINT32_MAX || uid < 0 || uid > UINT32_MAX ||
         job_find(jobs, (uint32_t)id))
@@ -264,6 +264,7 @@ static int read_job(struct job_table *jobs, json_t *object)
         return -1;
     job->uid = (uint32_t)uid;
     job->restarts = (uint32_t)restarts;
+    job->node = (uint32_t)node;
     job->memory_mb = (uint64_t)memory_mb;
     job->announced_wall_ns = (uint64_t)announced;
     job->ended_wall_ns = (uint64_t)ended;

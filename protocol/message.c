@@ -46,6 +46,7 @@ enum key_index {
     K_DIR,
     K_LAYOUT,
     K_REASON,
+    K_NODE,
     KEYS,
 };
 
@@ -63,6 +64,7 @@ static const struct key keys[KEYS] = {
     [K_DIR] = KEY("dir", KEY_TEXT, dir),
     [K_LAYOUT] = KEY("layout", KEY_POSITIVE, layout),
     [K_REASON] = KEY("reason", KEY_TEXT, reason),
+    [K_NODE] = KEY("node", KEY_U32, node),
 };
 
 #define BIT(k) (1u << (k))
@@ -78,7 +80,7 @@ static const struct {
                           BIT(K_JOB) | BIT(K_UID) | BIT(K_NAME) |
                               BIT(K_CORES) | BIT(K_MEMORY) | BIT(K_OPTIONS) |
                               BIT(K_RESTARTS),
-                          0},
+                          BIT(K_NODE)},
     [MESSAGE_TASK] = {"task", true, BIT(K_JOB) | BIT(K_STEP) | BIT(K_PID), 0},
     [MESSAGE_WITHDRAW] = {"withdraw", true, BIT(K_JOB), 0},
     [MESSAGE_ATTACH] = {"attach", false,
@@ -295,6 +297,8 @@ char *message_encode(const struct message_request *request,
         present |= ops[request->op].optional & BIT(K_JOB);
     if (request->layout)
         present |= ops[request->op].optional & BIT(K_LAYOUT);
+    if (request->node)
+        present |= ops[request->op].optional & BIT(K_NODE);
     json_t *object = json_pack("{s:i, s:s}", "v", MESSAGE_VERSION, "op", op);
     const char *bad = NULL;
     for (unsigned k = 0; k < KEYS && object && !bad; k++)

@@ -19,7 +19,7 @@
  * Requests (all keys are required unless marked ?; an unknown key is an error)
  *   op        from       keys                                     reply
  *   announce  privileged job, uid, name, cores, memory_mb,        cpus
- *                        options, restarts
+ *                        options, restarts, node?
  *   task      privileged job, step, pid
  *   withdraw  privileged job
  *   attach    job owner  job, pid, threads, layout?               2 descriptors
@@ -40,6 +40,8 @@
  *   memory_mb   integer >= 0, memory granted on this node; 0: unknown
  *   options     string, the value of --coschedule as options_parse() takes it
  *   restarts    integer >= 0, SLURM_RESTART_COUNT: same job, later run
+ *   node        integer >= 0; 0 (and unset) on the first node of the job, which
+ *               keeps its record
  *   step        integer, Slurm step id (batch: 4294967291)
  *   pid         integer > 0; must belong to the sender for attach
  *   threads     integer > 0, largest team so far or expected
@@ -121,6 +123,7 @@ struct message_request {
     uint32_t uid;
     uint32_t step;
     uint32_t restarts;
+    uint32_t node;
     pid_t pid;
     uint32_t threads;
     uint32_t layout;

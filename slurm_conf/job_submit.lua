@@ -21,7 +21,7 @@
 local site = {
     partition = "cosched",    -- OverSubscribe=FORCE:n
     default_mem_mb = nil,     -- per node; nil: the partition's DefMemPerNode
-    max_nodes = 1,            -- nodes of a co-scheduled job
+    max_nodes = nil,          -- of a co-scheduled job; nil: the partition's
 }
 -- ---------------------------------------------------------------------------
 
@@ -118,7 +118,8 @@ local function shape(job, partitions)
                       site.partition, job.partition, how_to_leave_out(job))
     end
     local nodes = job.min_nodes
-    if nodes and nodes ~= NO_VAL and nodes > site.max_nodes then
+    if site.max_nodes and nodes and nodes ~= NO_VAL and
+        nodes > site.max_nodes then
         return refuse(ESLURM_INVALID_NODE_COUNT,
                       "--coschedule: %d nodes asked, at most %d possible",
                       nodes, site.max_nodes)
@@ -133,8 +134,15 @@ local function shape(job, partitions)
     end
     job.partition = site.partition
     job.shared = 0
-    job.min_nodes = 1
-    job.max_nodes = site.max_nodes
+    -- Several only if asked for, or for tasks that do not fit on one.
+    if not nodes or nodes == NO_VAL then
+        local tasks = job.num_tasks
+        local several = tasks and tasks ~= NO_VAL and tasks > 1
+        job.min_nodes = 1
+        if not several or site.max_nodes then
+            job.max_nodes = several and site.max_nodes or 1
+        end
+    end
     return slurm.SUCCESS
 end
 

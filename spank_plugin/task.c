@@ -65,6 +65,34 @@ bool plugin_is_ours(spank_t spank)
     return plugin.requested;
 }
 
+/* Is NODE the first of the nodes LIST ("n[1-3,7],m2")? */
+static bool is_first(const char *list, const char *node)
+{
+    while (*list && *list != ',') {
+        if (*list == '[') { /* the first number of each pair of brackets */
+            size_t digits = strcspn(++list, "-,]");
+            if (strncmp(list, node, digits) != 0)
+                return false;
+            node += digits;
+            list += strcspn(list, "]");
+            list += *list == ']';
+        } else if (*list++ != *node++) {
+            return false;
+        }
+    }
+    return *node == '\0';
+}
+
+/* 0 on the node that keeps the job's record, also where nobody knows. */
+static uint32_t node_number(spank_t spank)
+{
+    char list[4096];
+    const char *node = getenv("SLURMD_NODENAME");
+
+    job_getenv(spank, "SLURM_JOB_NODELIST", list, sizeof(list));
+    return *list && node && !is_first(list, node);
+}
+
 /* Fill the announcement from what Slurm says of the job. */
 static void describe(spank_t spank, struct message_request *request)
 {
@@ -87,6 +115,7 @@ static void describe(spank_t spank, struct message_request *request)
     request->uid = uid;
     request->restarts = (uint32_t)atoi(
         job_getenv(spank, "SLURM_RESTART_COUNT", restarts, sizeof(restarts)));
+    request->node = node_number(spank);
     job_getenv(spank, "SLURM_JOB_NAME", request->name, sizeof(request->name));
     strcpy(request->options, plugin.value);
 }

@@ -23,6 +23,14 @@ report_tests = \
 	%D%/test_report_page.py
 TESTS += $(report_tests) scripts/check-manpages
 
+# What takes longer than ./check has time for.
+slurm_tests = \
+	%D%/test_nodes.py
+EXTRA_DIST += $(slurm_tests)
+check-slurm: all
+	$(MAKE) check TESTS="$(slurm_tests)"
+.PHONY: check-slurm
+
 EXTRA_DIST += tests/support/coschedcluster.py tests/support/fakesacct.py \
 	%D%/ends.py %D%/hybrid.c \
 	$(cluster_tests) $(report_tests) scripts/check-manpages

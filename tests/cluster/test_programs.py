@@ -175,8 +175,8 @@ LINES = (
     ("srun -n1 -c$SLURM_CPUS_ON_NODE {ep}", "threads=NCPU "),
     ("OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK {ep}", "threads=NCPU "),
     ("srun -n1 env OMP_NUM_THREADS=3 {ep}", "threads=3 "),
-    ("module load x; srun bash -c 'module load y' && {ep}",
-     "module load x\nmodule load y\n"),
+    ("module load x; {ep}", "module load x\n"),
+    ("srun bash -c 'module load y' && {ep}", "module load y\n"),
     ("(cd /; exec {ep}) | cat", "threads=NCPU "),
     ("timeout 60 nice {ep}", "threads=NCPU "),
 )

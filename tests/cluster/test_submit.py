@@ -24,7 +24,6 @@ REFUSED = (
     (["--partition=normal,cosched"], ["partition cosched", "add --coschedule"]),
     (["--coschedule", "--partition=normal"],
      ["run in partition cosched, not in normal", "leave --partition"]),
-    (["--coschedule", "--nodes=2"], ["2 nodes asked, at most 1"]),
     (["--coschedule", "--mem=0"], ["--mem=0", "say how much"]),
 )
 COMMANDS = (("sbatch", ["--wrap=true"]), ("srun", ["true"]),
@@ -172,6 +171,18 @@ def check_broken_lua(c):
     c.wait_end(c.sbatch("--coschedule", "--wrap=true"))
 
 
+def check_site_rules(c):
+    """What a site sets at the top of the script."""
+    path = f"{c.root}/etc/job_submit.lua"
+    with open(path, encoding="utf-8") as file:
+        good = file.read()
+    assert "max_nodes = nil" in good
+    replace(path, good.replace("max_nodes = nil", "max_nodes = 1"))
+    refused(c, ["sbatch", "--coschedule", "--nodes=2", "--wrap=true"],
+            "2 nodes asked, at most 1")
+    replace(path, good)
+
+
 def replace(path, text):
     """Slurm looks at the time of the last change, in whole seconds."""
     before = os.stat(path).st_mtime
@@ -189,6 +200,7 @@ def main():
         check_default_partition(c)
         check_modify(c)
         check_broken_lua(c)
+        check_site_rules(c)
 
 
 main()

@@ -162,6 +162,8 @@ static void test_bad_keys(void **state)
         {"announce", "\"uid\":4294967296", "'uid'"},
         {"announce", "\"memory_mb\":-1", "'memory_mb'"},
         {"announce", "\"restarts\":-1", "'restarts'"},
+        {"announce", "\"node\":-1", "'node'"},
+        {"task", "\"node\":1", "'node'"},
     };
     char text[256];
 
@@ -283,6 +285,8 @@ static void test_encode_bad(void **state)
 static void test_round_trip(void **state)
 {
     static const struct message_request table[] = {
+        {.op = MESSAGE_ANNOUNCE, .job = 7, .uid = 1000, .node = 1,
+         .cores = "0-3"},
         {.op = MESSAGE_ANNOUNCE, .job = 7, .uid = 1000, .restarts = 1,
          .memory_mb = 1 << 20, .name = "a \"job\"\\ \xc3\xa4",
          .cores = "0-1023", .options = "ults=4,max_cores=3"},

@@ -113,6 +113,38 @@ static void task__announces_job_and_task(void **state)
     assert_int_equal(host.error_lines, 0);
 }
 
+/* The first of a job's nodes keeps its record. */
+static void task__tells_the_first_node(void **state)
+{
+    static const struct {
+        const char *list, *node;
+        uint32_t number;
+    } table[] = {
+        {NULL, "n1", 0},           {"n1", NULL, 0},
+        {"n1", "n1", 0},           {"n1,n2", "n1", 0},
+        {"n1,n2", "n2", 1},        {"n[1-2]", "n1", 0},
+        {"n[1-2]", "n2", 1},       {"n[1-12]", "n12", 1},
+        {"n[001,007]", "n001", 0}, {"n[001,007]", "n007", 1},
+        {"r[1-2]n[3-4]", "r1n3", 0}, {"r[1-2]n[3-4]", "r1n4", 1},
+        {"a,n1", "n1", 1},         {"n", "n1", 1},
+        {"n1", "n", 1},            {"n[1", "n1", 0},
+        {"n[", "n", 0},            {"n[9-11]b,c", "n9b", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        host_reset(NULL);
+        host_setenv("SLURM_JOB_NODELIST", table[i].list);
+        if (table[i].node)
+            setenv("SLURMD_NODENAME", table[i].node, 1);
+        else
+            unsetenv("SLURMD_NODENAME");
+        start_task("");
+        assert_int_equal(host.calls[0].node, table[i].number);
+    }
+    unsetenv("SLURMD_NODENAME");
+}
+
 /* The CPUs that a task may use, for scripts that make it OMP_NUM_THREADS. */
 static void task__knows_its_cpus(void **state)
 {
@@ -492,6 +524,7 @@ int main(void)
         HOST_TEST(task__other_jobs_are_left_alone),
         HOST_TEST(task__other_job_inside_of_ours),
         HOST_TEST(task__announces_job_and_task),
+        HOST_TEST(task__tells_the_first_node),
         HOST_TEST(task__knows_its_cpus),
         HOST_TEST(task_exit__summary),
         HOST_TEST(task_exit__summary_contents),

@@ -169,6 +169,11 @@ class Cluster:
                  lambda: "state=final" in self.comment(job), 60, 0.5)
         return self.comment(job)
 
+    def restart(self):
+        """Stop and start all daemons, for what they read only then."""
+        self.call(SCRIPT, "stop", self.root)
+        self.call(SCRIPT, "start", self.root)
+
     def agent(self, action):
         self.call(SCRIPT, "agent", self.root, action, "n1")
 
