@@ -57,15 +57,27 @@ coschedd_LDADD = %D%/libagent.la
 endif
 
 dist_man_MANS += docs/coschedd.8
-pkgdata_DATA += %D%/coschedd.service
-EXTRA_DIST += %D%/coschedd.service.in
-CLEANFILES += %D%/coschedd.service %D%/cosched-health
+CLEANFILES += %D%/cosched-health
 pkglibexec_SCRIPTS += %D%/cosched-health
 EXTRA_DIST += %D%/cosched-health.in
 %D%/cosched-health: %D%/cosched-health.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) %D% && $(SED) -e 's,[@]bindir[@],$(bindir),g' \
 	  $(srcdir)/%D%/cosched-health.in >$@ && chmod +x $@
+unit_files = %D%/coschedd.service
+likwid_unit_files = %D%/coschedd-likwid.socket %D%/coschedd-likwid@.service
+if HAVE_LIKWID
+unit_files += $(likwid_unit_files)
+endif
+pkgdata_DATA += $(unit_files)
+EXTRA_DIST += %D%/coschedd.service.in %D%/coschedd-likwid.socket.in \
+	%D%/coschedd-likwid@.service.in
+CLEANFILES += %D%/coschedd.service $(likwid_unit_files)
+unit_edit = $(MKDIR_P) %D% && $(SED) -e 's,[@]sbindir[@],$(sbindir),g' \
+	-e 's,[@]pkglibexecdir[@],$(pkglibexecdir),g' \
+	-e 's,[@]runstatedir[@],$(runstatedir),g'
 %D%/coschedd.service: %D%/coschedd.service.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) %D% && $(SED) -e 's,[@]sbindir[@],$(sbindir),g' \
-	  -e 's,[@]runstatedir[@],$(runstatedir),g' \
-	  $(srcdir)/%D%/coschedd.service.in >$@
+	$(AM_V_GEN)$(unit_edit) $(srcdir)/%D%/coschedd.service.in >$@
+%D%/coschedd-likwid.socket: %D%/coschedd-likwid.socket.in Makefile
+	$(AM_V_GEN)$(unit_edit) $(srcdir)/%D%/coschedd-likwid.socket.in >$@
+%D%/coschedd-likwid@.service: %D%/coschedd-likwid@.service.in Makefile
+	$(AM_V_GEN)$(unit_edit) $(srcdir)/%D%/coschedd-likwid@.service.in >$@

@@ -18,6 +18,11 @@
 static const int kept[] = {CAP_SYS_NICE, CAP_KILL, CAP_SYS_PTRACE,
                            CAP_PERFMON};
 
+/* Not in effect here.  The helper that speaks with Slurm must be able to read
+ * what root can (Slurm's keys), and under NoNewPrivileges a program of root's
+ * gets no more than its caller might have. */
+static const int kept_for_helpers[] = {CAP_DAC_READ_SEARCH};
+
 int privilege_drop(struct errtext *err)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -33,9 +38,12 @@ int privilege_drop(struct errtext *err)
             has[kept[i] / 32].permitted & 1u << (kept[i] % 32);
         data[kept[i] / 32].effective = data[kept[i] / 32].permitted;
     }
-    /* The bounding set is left: the helper is run by exec and must be able to
-     * read what root can (Slurm's keys); exec as root would give it all that
-     * the bounding set has. */
+    for (size_t i = 0;
+         i < sizeof(kept_for_helpers) / sizeof(kept_for_helpers[0]); i++) {
+        int c = kept_for_helpers[i];
+        data[c / 32].permitted |= has[c / 32].permitted & 1u << (c % 32);
+    }
+    /* The bounding set is left, for programs run without NoNewPrivileges. */
     if (syscall(SYS_capset, &header, data) < 0)
         return errtext_set(err, errno, "capabilities: %s", strerror(errno));
     return 0;

@@ -8,8 +8,9 @@
 #include "protocol/errtext.h"
 
 /* Drop all capabilities of root but those that the agent needs, for good:
- * CAP_SYS_NICE (affinity), CAP_KILL (turns) and CAP_SYS_PTRACE (/proc of
- * others where it is hidden).  Nothing happens for other users.  -1 with errno
+ * CAP_SYS_NICE (affinity), CAP_KILL (turns), CAP_SYS_PTRACE (/proc of others
+ * where it is hidden) and CAP_PERFMON (perf); and, not in effect but for helpers
+ * to have, CAP_DAC_READ_SEARCH.  Nothing happens for other users.  -1 with errno
  * and ERR. */
 int privilege_drop(struct errtext *err);
 

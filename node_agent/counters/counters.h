@@ -87,6 +87,8 @@ struct counters_setup {
                               NULL: unknown */
     const char *events;    /* directory of event sets */
     const char *libexec;   /* directory of helper programs */
+    const char *likwid_socket; /* where likwid's helper is started by others;
+                                  NULL: nowhere */
     const char *sysfs;     /* "/sys" */
     const char *procfs;    /* "/proc" */
     const char *argument;  /* what follows "NAME:" in the specification, "" */

@@ -167,7 +167,9 @@ static int start(struct likwid *l, struct errtext *err)
 {
     likwid_link_free(l->lost, 0);
     l->lost = NULL;
-    l->link = likwid_link_start(l->program, err);
+    l->link = likwid_link_connect(l->setup->likwid_socket);
+    if (!l->link)
+        l->link = likwid_link_start(l->program, err);
     if (!l->link)
         return errno == ENOENT
                    ? errtext_set(err, ENOTSUP, "%s is not installed",

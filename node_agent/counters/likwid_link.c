@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,9 +24,9 @@
 extern char **environ;
 
 struct likwid_link {
-    pid_t pid; /* 0: reaped */
+    pid_t pid; /* 0: reaped, or not ours */
     int socket;
-    int output; /* what liblikwid says */
+    int output; /* what liblikwid says; -1: said to others */
     bool broken;
     size_t used; /* bytes of the message so far, header included */
     struct likwid_header header;
@@ -132,6 +133,28 @@ failed:
     return NULL;
 }
 
+struct likwid_link *likwid_link_connect(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct likwid_link *l;
+    int fd;
+
+    if (!path || strlen(path) >= sizeof(address.sun_path))
+        return NULL;
+    strcpy(address.sun_path, path);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return NULL;
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        !(l = calloc(1, sizeof(*l)))) {
+        close(fd);
+        return NULL;
+    }
+    l->socket = fd;
+    l->output = -1;
+    return l;
+}
+
 /* ---- what liblikwid says ------------------------------------------------ */
 
 static int worth_of(const char *line)
@@ -162,6 +185,8 @@ static void hear(struct likwid_link *l)
     char buffer[4096];
     ssize_t n;
 
+    if (l->output < 0)
+        return;
     /* Bounded: a library that talks without end must not hold us. */
     for (int i = 0; i < 16; i++) {
         n = read(l->output, buffer, sizeof(buffer));
@@ -206,10 +231,10 @@ static int ended(struct likwid_link *l, struct errtext *err)
     pid_t pid;
 
     /* It is about to be a zombie. */
-    while ((pid = waitpid(l->pid, &status, WNOHANG)) == 0 &&
+    while (l->pid && (pid = waitpid(l->pid, &status, WNOHANG)) == 0 &&
            now_ms() < until)
         poll(NULL, 0, 1);
-    if (pid == l->pid) {
+    if (l->pid && pid == l->pid) {
         l->pid = 0;
         if (WIFEXITED(status))
             snprintf(reason, sizeof(reason), "the helper ended with status %d",
@@ -347,14 +372,33 @@ void likwid_link_hang_up(struct likwid_link *l)
     shutdown(l->socket, SHUT_RDWR);
 }
 
+/* Wait for a helper that is not ours to end, which closes SOCKET there. */
+static void await_end(int socket, int64_t until)
+{
+    char rest[4096];
+
+    shutdown(socket, SHUT_WR);
+    for (;;) {
+        ssize_t n = recv(socket, rest, sizeof(rest), MSG_DONTWAIT);
+        int64_t left = until - now_ms();
+        struct pollfd fd = {.fd = socket, .events = POLLIN};
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) || left <= 0)
+            return;
+        if (n < 0)
+            poll(&fd, 1, (int)left);
+    }
+}
+
 void likwid_link_free(struct likwid_link *l, int grace_ms)
 {
     int saved = errno;
 
     if (!l)
         return;
-    close(l->socket);
     int64_t until = now_ms() + grace_ms;
+    if (l->output < 0)
+        await_end(l->socket, until);
+    close(l->socket);
     while (l->pid > 0 && waitpid(l->pid, NULL, WNOHANG) == 0) {
         if (now_ms() >= until) {
             kill(l->pid, SIGKILL);
@@ -364,7 +408,7 @@ void likwid_link_free(struct likwid_link *l, int grace_ms)
         }
         poll(NULL, 0, 5);
     }
-    close(l->output);
+    close_fd(l->output);
     free(l->data);
     free(l);
     errno = saved;

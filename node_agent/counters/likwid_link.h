@@ -7,8 +7,8 @@
 
 /* Concept
  *
- * A link is one life of coschedd-likwid: started, spoken to by the messages of
- * protocol/likwid_message.h, ended.  It never blocks but where a function says
+ * A link is one life of coschedd-likwid: started by us or by others, spoken to by
+ * the messages of protocol/likwid_message.h, ended.  It never blocks but where a function says
  * for how long.  Everything that comes from the helper is checked, because a
  * library that misbehaves may write anywhere; after the first thing that is
  * wrong the link is broken and only good for likwid_link_free().
@@ -26,6 +26,11 @@
 #include "protocol/likwid_message.h"
 
 struct likwid_link;
+
+/* Connect with the helper at SOCKET, behind which somebody with more privileges
+ * than ours, such as systemd, starts one for each connection.  What liblikwid
+ * writes is theirs.  NULL: there is nobody (or SOCKET is NULL). */
+struct likwid_link *likwid_link_connect(const char *socket);
 
 /* Start PROGRAM.  NULL with errno of posix_spawn(3) and a reason. */
 struct likwid_link *likwid_link_start(const char *program,
@@ -56,8 +61,8 @@ const char *likwid_link_said(struct likwid_link *link);
  * broken. */
 void likwid_link_hang_up(struct likwid_link *link);
 
-/* End the helper: it has GRACE_MS to put the counters back, and is killed
- * then.  Takes NULL; keeps errno. */
+/* End the helper: it has GRACE_MS to put the counters back, and is killed then
+ * if it is ours.  Takes NULL; keeps errno. */
 void likwid_link_free(struct likwid_link *link, int grace_ms);
 
 #endif /* COSCHED_LIKWID_LINK_H */

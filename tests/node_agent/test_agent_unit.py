@@ -45,6 +45,50 @@ def check_text(folder):
     assert done.returncode == 0 and not done.stderr, done
 
 
+def unit_file(name):
+    with open(os.path.join(BUILD, "node_agent", name),
+              encoding="utf-8") as file:
+        return dict(line.rstrip("\n").split("=", 1) for line in file
+                    if "=" in line and not line.startswith("#"))
+
+
+def check_likwid(folder):
+    """The agent finds LIKWID's helper where its socket unit listens, and has
+    none of its privileges."""
+    if not os.path.exists(os.path.join(BUILD, "node_agent",
+                                       "coschedd-likwid.socket")):
+        return # built without LIKWID
+    agent = unit_file("coschedd.service")
+    listen = unit_file("coschedd-likwid.socket")
+    helper = unit_file("coschedd-likwid@.service")
+    assert agent["Wants"] == "coschedd-likwid.socket", agent
+    assert listen["Accept"] == "yes" and listen["SocketMode"] == "0600", listen
+    with open(os.path.join(BUILD, "coschedctl"), "rb") as program:
+        assert listen["ListenStream"].encode() + b"\0" in program.read()
+    assert helper["ExecStart"].endswith("/coschedd-likwid"), helper
+    rights = set(helper["CapabilityBoundingSet"].split())
+    assert {"CAP_SYS_RAWIO", "CAP_SYS_ADMIN"} <= rights, rights
+    assert not {"CAP_SYS_RAWIO", "CAP_SYS_ADMIN"} & set(
+        agent["CapabilityBoundingSet"].split()), agent
+    exposure(folder, "coschedd.service", 40)
+    exposure(folder, "coschedd-likwid@.service", 40)
+
+
+def exposure(folder, name, most):
+    """systemd's own judgement, in tenths: 0 is best, 96 an unprotected one."""
+    if not shutil.which("systemd-analyze"):
+        return
+    unit = os.path.join(folder, name.replace("@", "@1"))
+    shutil.copy(os.path.join(BUILD, "node_agent", name), unit)
+    done = subprocess.run(
+        ["systemd-analyze", "security", "--offline=yes", "--no-pager",
+         f"--threshold={most}", unit], text=True, capture_output=True,
+        stdin=subprocess.DEVNULL, check=False, timeout=60)
+    if "unrecognized option" in done.stderr: # before systemd 250
+        return
+    assert done.returncode == 0, done
+
+
 def capabilities(pid):
     """The effective and the bounding set of a process as masks."""
     sets = {}
@@ -102,6 +146,8 @@ def check_notify():
         if os.geteuid() == 0:
             allowed = sum(1 << bit for bit in CAPABILITIES.values())
             assert capabilities(pid)["CapEff"] & ~allowed == 0
+            # For helpers to have: what root may read.
+            assert capabilities(pid)["CapPrm"] & ~allowed & ~(1 << 2) == 0
         agent.process.terminate()
         while (message := notify.next()) == "WATCHDOG=1":
             pass
@@ -113,6 +159,7 @@ def main():
     need("coschedd", "node_agent/coschedd.service")
     with tempfile.TemporaryDirectory() as folder:
         check_text(folder)
+        check_likwid(folder)
     check_notify()
 
 

@@ -4,6 +4,13 @@
 
 #include "tests/node_agent/test_likwid_stage.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
 /* ---- a library that misbehaves ------------------------------------------ */
 
 static void library_fails(void **state)
@@ -179,6 +186,77 @@ static void helper_is_strange(void **state)
     open_bad(f, ENOTSUP, "libexec/coschedd-likwid is not installed");
 }
 
+/* ---- a helper that somebody else starts --------------------------------- */
+
+/* As systemd does for a socket with Accept=yes: one helper, whose program is
+ * "theirs", for each connection, which is its descriptor 3. */
+static pid_t serve(const struct fixture *f, const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char program[256];
+
+    path_of(f, "theirs", program);
+    strcpy(address.sun_path, path);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGCHLD, SIG_IGN);
+        for (;;) {
+            int one = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+            if (one < 0 || fork() != 0) {
+                close(one);
+                continue;
+            }
+            signal(SIGCHLD, SIG_DFL);
+            if (one == 3)
+                fcntl(one, F_SETFD, 0);
+            else
+                dup2(one, 3);
+            execl(program, program, NULL);
+            _exit(1);
+        }
+    }
+    close(fd);
+    assert_true(pid > 0);
+    return pid;
+}
+
+static void others_start_it(void **state)
+{
+    struct fixture *f = *state;
+    struct errtext err;
+    char path[108], ours[256], theirs[256];
+
+    snprintf(path, sizeof(path), "%s/likwid.sock", f->dir);
+    path_of(f, "libexec/coschedd-likwid", ours);
+    path_of(f, "theirs", theirs);
+    assert_int_equal(rename(ours, theirs), 0);
+    f->setup.likwid_socket = path;
+    open_bad(f, ENOTSUP, "libexec/coschedd-likwid is not installed");
+    pid_t server = serve(f, path);
+    open_good(f);
+    sample_good(f, 0, NULL);
+    put(f, "perfmon_readCounters", "exit");
+    sample_bad(f, &err);
+    assert_non_null(strstr(err.text, "the helper closed its socket"));
+    drop(f, "perfmon_readCounters");
+    sample_good(f, 0, NULL);
+    assert_false(called(f, "perfmon_finalize"));
+    close_it(f); /* waits until the counters are put back */
+    assert_true(called(f, "perfmon_finalize"));
+
+    kill(server, SIGKILL);
+    assert_int_equal(waitpid(server, NULL, 0), server);
+    open_bad(f, ENOTSUP, "libexec/coschedd-likwid is not installed");
+    assert_int_equal(rename(theirs, ours), 0);
+    open_good(f); /* nobody is behind the socket */
+    sample_good(f, 0, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +269,7 @@ int main(void)
         STAGE_TEST(hangs),
         STAGE_TEST(lock_is_honoured),
         STAGE_TEST(helper_is_strange),
+        STAGE_TEST(others_start_it),
     };
 
     stage_need_environment();

@@ -126,6 +126,7 @@ int stage_setup(void **state)
     f->setup.package = f->package;
     f->setup.packages = 2;
     f->setup.libexec = f->libexec;
+    f->setup.likwid_socket = NULL;
     snprintf(events, sizeof(events), "%s/node_agent/counters/events", source);
     f->setup.events = events;
     f->sample = sample_new(4, 2, 2, 2);
