@@ -14,19 +14,16 @@ from fakes import (Agent, Program, affinities, allowed_cpus, fake, need, skip,
 
 ALL = set(allowed_cpus())
 
-# A parent that waits, and a child with a busy thread, which starts another busy
-# thread for each line that comes in.
+# A parent that waits, and has never done anything else: one that takes long to
+# start would be busy when the agent looks, and held with good reason.
+PARENT = '"$0" -c "$1" "$2" & echo $!; wait'
+
+# A child with a busy thread, and a second one when file 1 is there.
 BUSY = r"""
 import os, sys, threading
 def burn():
     while True:
         pass
-reader, writer = os.pipe()
-child = os.fork()
-if child:
-    print(child, flush=True)
-    os.waitpid(child, 0)
-    sys.exit()
 threading.Thread(target=burn, daemon=True).start()
 while not os.path.exists(sys.argv[1]):
     threading.Event().wait(0.01)
@@ -48,7 +45,8 @@ def main():
             fake(agent, 1) as other:
         wait_for("attach", lambda: agent.attached(1))
         go = os.path.join(agent.directory, "go")
-        with Program(agent, 2, [sys.executable, "-c", BUSY, go]) as rigid:
+        with Program(agent, 2, ["sh", "-c", PARENT, sys.executable, BUSY,
+                                go]) as rigid:
             child = int(wait_for("child", rigid.text))
             try:
                 check(agent, other, rigid, child, go)
