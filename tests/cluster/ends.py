@@ -221,7 +221,7 @@ def start_timeout(c):
              60, 0.1)
     wait_for("its state", lambda: c.call(
         "squeue", "-h", "-j", str(jobs[0]), "-o", "%t").strip() == "R", 20, 0.1)
-    c.call("scontrol", "update", f"jobid={jobs[0]}", "EndTime=now")
+    c.call("scontrol", "update", f"jobid={jobs[0]}", "EndTime=now+5")
     return jobs
 
 
