@@ -24,6 +24,7 @@ static void compute(void)
 
     for (int i = 0; i < 200000; i++)
         sum += i * 1e-9;
+    (void)sum;
 }
 
 static void start_thread(void *(*run)(void *), long number)
