@@ -149,6 +149,8 @@ class Job:
         a second.  That of an estimate is not known."""
         if not self.slowdown or self.alone_by == "estimate":
             return None
+        if self.alone_job == self.job:      # it was itself the best run alone
+            return 0.0
         return round(self.slowdown * (1 / self.busy_s + 1 / self.alone_s), 3)
 
     @property

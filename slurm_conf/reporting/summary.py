@@ -63,6 +63,8 @@ def alone(jobs, days):
     """By what the slowdowns are, and of which jobs they are not known."""
     runs, unknown, estimated = {}, [], False
     for job in jobs:
+        if job.alone_by == "run" and job.alone_job == job.job:
+            continue        # that it was alone stands in the table
         if job.alone_by == "run":
             runs[job.alone_job] = f"{job.name} {job.alone_s:g} s " \
                                   f"(job {job.alone_job})"

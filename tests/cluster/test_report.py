@@ -200,6 +200,13 @@ class Report(ReportTest):
             self.assertEqual((job["name"], job["mean_cores"], other["job"]),
                              (name, 1.51, "43"))
 
+    def test_locale(self):
+        """Where the terminal has no letter for it."""
+        done = self.run_process([EP.replace("\x1fep\x1f", "\x1fmü∞\x1f")], "42",
+                                env={"PYTHONIOENCODING": "ascii"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("  m??  ", done.stdout)
+
     def test_comment_of_several_lines(self):
         rows = [EP.replace(FINAL, "a note\nin two lines | " + FINAL + "\n\n"), CG]
         self.assertEqual([j["mean_cores"] for j in self.jobs(rows, "42", "43")],

@@ -93,6 +93,14 @@ class Mixes(ReportTest):
             self.assertEqual([(j["alone_job"], j["slowdown"]) for j in jobs
                               if j["record"]], [("2", 1.5), ("4", 1.25)])
 
+    def test_itself_alone(self):
+        """A job that is the best run alone itself."""
+        rows = [run(42, (T, T, T + 5), comment=record())]
+        job, = self.report(rows, "42")["jobs"]
+        self.assertEqual((job["alone_job"], job["slowdown"],
+                          job["slowdown_error"]), ("42", 1, 0))
+        self.assertNotIn("slowdown:", self.text(rows, "42"))
+
     def test_programs(self):
         """What is a run of the same program, and what may be another."""
         def slowdown(name, line, past_line):

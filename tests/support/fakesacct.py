@@ -132,11 +132,11 @@ class ReportTest(unittest.TestCase):
             time.tzset()
         return Done(status, out.getvalue(), errors.getvalue())
 
-    def run_process(self, rows, *arguments):
+    def run_process(self, rows, *arguments, env=None):
         """The same as a process of its own."""
         self.rows("rows", rows)
         env = {**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8",
-               "PATH": self.folder + ":" + os.environ["PATH"]}
+               "PATH": self.folder + ":" + os.environ["PATH"], **(env or {})}
         return subprocess.run([REPORT, *arguments], env=env, text=True,
                               encoding="utf-8", check=False,
                               capture_output=True, stdin=subprocess.DEVNULL)
