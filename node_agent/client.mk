@@ -38,6 +38,6 @@ dist_bashcompletion_DATA = %D%/completions/coschedctl
 # The only program with libslurm; on its own when that one fails.
 pkglibexec_PROGRAMS += coschedd-slurm
 coschedd_slurm_SOURCES = %D%/slurm_helper.c %D%/slurm_partitions.c \
-	%D%/slurm_partitions.h
+	%D%/slurm_compat.h %D%/slurm_partitions.h
 coschedd_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(JANSSON_CFLAGS)
 coschedd_slurm_LDADD = $(SLURM_LIBS) $(JANSSON_LIBS)

@@ -41,6 +41,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "node_agent/slurm_compat.h"
 #include "node_agent/slurm_partitions.h"
 
 #define DELAY_S 6    /* from a job's end to its record */

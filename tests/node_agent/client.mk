@@ -5,7 +5,8 @@ client_scripts = \
 	%D%/test_ctl.py \
 	%D%/test_ctl_docs.py \
 	%D%/test_ks.py \
-	%D%/test_slurm_helper.py
+	%D%/test_slurm_helper.py \
+	%D%/test_slurm_versions.py
 EXTRA_DIST += $(client_scripts)
 TESTS += $(client_scripts)
 

@@ -102,12 +102,39 @@ def check_failures(folder):
         assert "set aside" in agent.stderr.read()
 
 
+def check_journal(folder):
+    """Where standard error is the journal, each line has its priority."""
+    with open(f"{folder}/journal", "w+", encoding="utf-8") as journal:
+        status = os.fstat(journal.fileno())
+        for stream, prefix in ((f"{status.st_dev}:{status.st_ino}", "<"),
+                               ("1:2", "coschedd: "), ("x", "coschedd: ")):
+            journal.truncate(0)
+            journal.seek(0)
+            with subprocess.Popen(
+                    [COSCHEDD, *common(folder), "--foreground"],
+                    stderr=journal,
+                    env={**os.environ, "JOURNAL_STREAM": stream}) as agent:
+                try:
+                    wait_for("agent",
+                             lambda: is_listening(f"{folder}/sock"))
+                finally:
+                    agent.terminate()
+            journal.seek(0)
+            lines = journal.read().splitlines()
+            assert lines and all(line.startswith(prefix) for line in lines), \
+                (stream, lines)
+            if prefix == "<":
+                assert any(line.startswith("<5>coschedd ") for line in lines), \
+                    lines
+
+
 def main():
     need("coschedd")
     with tempfile.TemporaryDirectory(prefix="cosched-test.") as folder:
         check_command_line()
         check_daemon(folder)
         check_failures(folder)
+        check_journal(folder)
 
 
 main()

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* libslurm as 22.05 has it, where later versions have changed it. */
+
+#ifndef COSCHED_SLURM_COMPAT_H
+#define COSCHED_SLURM_COMPAT_H
+
+/* For coschedd-slurm, the only program with libslurm.  What needs no word here:
+ * hostlist_t, a pointer by name or by type, is never named in our sources; the
+ * rest of what we use is the same from 22.05 on. */
+
+#include <slurm/slurm.h>
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+
+#define slurm_free_ctl_conf(conf) slurm_free_conf(conf)
+
+/* Jobs are named by a step without a step. */
+#define slurm_load_job(jobs, job, flags)                                       \
+    slurm_load_job(jobs,                                                       \
+                   (slurm_step_id_t){.job_id = (job),                          \
+                                     .step_id = NO_VAL,                        \
+                                     .step_het_comp = NO_VAL},                 \
+                   flags)
+
+#endif
+
+#endif /* COSCHED_SLURM_COMPAT_H */
