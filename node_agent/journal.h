@@ -51,4 +51,19 @@ struct journal_result {
 int journal_replay(const char *dir, const char *policy, bool all, FILE *out,
                    struct journal_result *result, struct errtext *err);
 
+/* Who wants to know what is in a recording, without deciding anything. */
+struct journal_walk {
+    /* An interval, after what it tells was learned: each job with its section,
+     * or NULL (serial, none or several), and its kind at the last decision. */
+    void (*sample)(void *arg, const struct sample *sample,
+                   const struct observer_look *looks, size_t count);
+    /* The end: all JOBS with their sections and profiles. */
+    void (*end)(void *arg, const struct job_table *jobs);
+    void *arg;
+};
+
+/* Read the recording in DIR for WALK.  0, or -1 with errno and ERR. */
+int journal_read(const char *dir, const struct journal_walk *walk,
+                 struct errtext *err);
+
 #endif /* COSCHED_JOURNAL_H */

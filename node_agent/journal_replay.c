@@ -28,6 +28,7 @@ struct replay {
     bool all;
     FILE *out;
     struct journal_result *result;
+    const struct journal_walk *walk; /* or NULL: decide again */
 };
 
 /* ---- the machine -------------------------------------------------------- */
@@ -155,6 +156,8 @@ static int on_sample(struct replay *r, const json_t *line, struct errtext *err)
     if (rc == 0)
         observer_learn(r->counters, r->sample, looks, shares, count,
                        number(line, "profile_ns"));
+    if (rc == 0 && r->walk)
+        r->walk->sample(r->walk->arg, r->sample, looks, count);
     r->result->samples += rc == 0;
     free(looks);
     free(shares);
@@ -227,12 +230,26 @@ static void print_decision(const struct replay *r, const json_t *line,
     fprintf(r->out, "  now: %s\n", reason);
 }
 
+static void decide_again(struct replay *r, const json_t *line,
+                         const struct plan_input *input,
+                         const struct plan_share *then, struct plan_share *now)
+{
+    struct plan plan = {.share = now};
+    struct errtext why = {""};
+    int made = plan_make(r->planner, input, &plan, &why);
+    bool different = made < 0 || !same(then, now, input->count);
+
+    r->result->decisions++;
+    r->result->different += different;
+    print_decision(r, line, input->jobs, then, now, input->count,
+                   made < 0 ? why.text : plan.reason, different);
+}
+
 static int on_decision(struct replay *r, const json_t *line,
                        struct errtext *err)
 {
     const json_t *entries = json_object_get(line, "jobs");
     size_t count = json_array_size(entries);
-    struct errtext why = {""};
 
     if (!count || count > MAX_JOBS)
         return recording_refuse(r->recording, err, "jobs: none or too many");
@@ -258,13 +275,8 @@ static int on_decision(struct replay *r, const json_t *line,
             .fairness = json_number_value(json_object_get(line, "fairness")),
             .drained = json_string_value(json_object_get(line, "drained")),
         };
-        struct plan plan = {.share = now};
-        int made = plan_make(r->planner, &input, &plan, &why);
-        bool different = made < 0 || !same(then, now, count);
-        r->result->decisions++;
-        r->result->different += different;
-        print_decision(r, line, jobs, then, now, count,
-                       made < 0 ? why.text : plan.reason, different);
+        if (!r->walk)
+            decide_again(r, line, &input, then, now);
         /* What was measured next was measured of the recorded shares. */
         for (size_t i = 0; i < count; i++)
             if (then[i].profile_dop && jobs[i]->section)
@@ -298,30 +310,47 @@ static int run(struct replay *r, struct errtext *err)
     return rc;
 }
 
+static int replay(struct replay *r, const char *dir, struct errtext *err)
+{
+    int rc = -1;
+
+    r->recording = recording_open(dir, err);
+    if (r->recording && load_machine(r, dir, err) == 0 &&
+        open_counters(r, err) == 0)
+        rc = (r->planner = planner_new(r->topology))
+                 ? run(r, err)
+                 : errtext_set(err, ENOMEM, "replay: out of memory");
+    if (rc == 0 && r->walk)
+        r->walk->end(r->walk->arg, &r->jobs);
+    int saved = errno;
+    while (r->jobs.first)
+        job_remove(&r->jobs, r->jobs.first);
+    sample_free(r->sample);
+    counters_close(r->counters);
+    planner_free(r->planner);
+    topology_free(r->topology);
+    recording_close(r->recording);
+    errno = saved;
+    return rc;
+}
+
 int journal_replay(const char *dir, const char *policy, bool all, FILE *out,
                    struct journal_result *result, struct errtext *err)
 {
     struct replay r = {
         .policy = policy, .all = all, .out = out, .result = result};
-    int rc = -1;
 
     *result = (struct journal_result){0};
     if (policy && !policy_find(policy))
         return errtext_set(err, EINVAL, "policy %s: no such policy", policy);
-    r.recording = recording_open(dir, err);
-    if (r.recording && load_machine(&r, dir, err) == 0 &&
-        open_counters(&r, err) == 0)
-        rc = (r.planner = planner_new(r.topology))
-                 ? run(&r, err)
-                 : errtext_set(err, ENOMEM, "replay: out of memory");
-    int saved = errno;
-    while (r.jobs.first)
-        job_remove(&r.jobs, r.jobs.first);
-    sample_free(r.sample);
-    counters_close(r.counters);
-    planner_free(r.planner);
-    topology_free(r.topology);
-    recording_close(r.recording);
-    errno = saved;
-    return rc;
+    return replay(&r, dir, err);
+}
+
+int journal_read(const char *dir, const struct journal_walk *walk,
+                 struct errtext *err)
+{
+    struct journal_result ignored = {0};
+    struct replay r = {.walk = walk, .result = &ignored};
+
+    return replay(&r, dir, err);
 }

@@ -323,14 +323,46 @@ int topology_set_machine(struct topology *t, struct machine *machine,
     return 0;
 }
 
+/* What hwloc would say of MACHINE, if its CPU nodes are alike and numbered one
+ * after the other; else NULL. */
+static hwloc_topology_t synthetic(const struct machine *machine)
+{
+    size_t cores = machine->cpus / machine->cpu_nodes;
+    size_t caches = machine->cpu_nodes / machine->mem_nodes;
+    hwloc_topology_t hwloc;
+    char text[128];
+
+    for (size_t c = 0; c < machine->cpus; c++)
+        if (!cores || !caches || machine->cpu_node[c] != (int)(c / cores) ||
+            machine->home[c / cores] != (int)(c / cores / caches))
+            return NULL;
+    snprintf(text, sizeof(text), "node:%zu l3:%zu core:%zu pu:1",
+             machine->mem_nodes, caches, cores);
+    if (hwloc_topology_init(&hwloc) < 0)
+        return NULL;
+    if (hwloc_topology_set_synthetic(hwloc, text) < 0 ||
+        hwloc_topology_load(hwloc) < 0) {
+        hwloc_topology_destroy(hwloc);
+        return NULL;
+    }
+    return hwloc;
+}
+
 int topology_export(const struct topology *t, const char *path,
                     struct errtext *err)
 {
     char *text;
     int length;
 
-    if (hwloc_topology_export_xmlbuffer(t->hwloc, &text, &length, 0) < 0)
-        return errtext_set(err, errno, "%.120s: %s", path, strerror(errno));
+    hwloc_topology_t hwloc = t->hwloc ? t->hwloc : synthetic(t->machine);
+    if (!hwloc || hwloc_topology_export_xmlbuffer(hwloc, &text, &length, 0) < 0) {
+        bool made = hwloc;
+        if (hwloc && hwloc != t->hwloc)
+            hwloc_topology_destroy(hwloc);
+        return errtext_set(err, made ? errno : EINVAL, "%.120s: %s", path,
+                           made ? strerror(errno)
+                                : "CPU nodes of different sizes");
+    }
     FILE *file = fopen(path, "wxe"); /* over nothing that is there */
     bool written = file && fwrite(text, 1, (size_t)length - 1, file) ==
                                (size_t)length - 1;
@@ -339,7 +371,9 @@ int topology_export(const struct topology *t, const char *path,
         saved = errno;
         written = false;
     }
-    hwloc_free_xmlbuffer(t->hwloc, text);
+    hwloc_free_xmlbuffer(hwloc, text);
+    if (hwloc != t->hwloc)
+        hwloc_topology_destroy(hwloc);
     return written ? 0
                    : errtext_set(err, saved, "%.120s: %s", path,
                                  strerror(saved));

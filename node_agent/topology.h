@@ -101,7 +101,8 @@ int topology_set_machine(struct topology *topology, struct machine *machine,
                          struct errtext *err);
 
 /* Write the machine as hwloc's XML into the new file PATH, which
- * HWLOC_XMLFILE takes.  -1 with errno and ERR. */
+ * HWLOC_XMLFILE takes; of topology_of_machine() if its CPU nodes are alike.  -1
+ * with errno and ERR. */
 int topology_export(const struct topology *topology, const char *path,
                     struct errtext *err);
 

@@ -40,10 +40,13 @@ static const struct command {
      "  seed, noise      as the options\n"
      "  POLICY:OPTION    of a policy\n"
      "  anything else    option of slurm.conf without its prefix: epoch, ...\n"},
-    {"replay", command_replay, "TRACE", "what if: a recorded trace, otherwise",
-     "Runs the jobs of a trace (coschedctl trace, coschedsim run --trace) again\n"
-     "under other policies.  A trace has no memory rates: parallel sections are\n"
-     "taken to have used all of their cores' time.\n"},
+    {"replay", command_replay, "TRACE|DIRECTORY",
+     "what if: what was recorded, otherwise",
+     "Runs the jobs of a recording (coschedctl record, coschedsim run --record) or\n"
+     "of a trace (coschedctl trace, --trace) again under other policies.  A\n"
+     "recording has its machine, and what the agent learned of the sections.  A\n"
+     "trace has no memory rates: parallel sections are taken to have used all of\n"
+     "their cores' time.\n"},
     {0},
 };
 
@@ -63,6 +66,7 @@ enum {
     OPTION_VARY,
     OPTION_TRACE,
     OPTION_PLOT,
+    OPTION_RECORD,
     OPTION_JSON,
     OPTION_CSV,
     OPTION_EXPLAIN,
@@ -85,6 +89,7 @@ static const struct option long_options[] = {
     {"vary", required_argument, NULL, OPTION_VARY},
     {"trace", required_argument, NULL, OPTION_TRACE},
     {"plot", required_argument, NULL, OPTION_PLOT},
+    {"record", required_argument, NULL, OPTION_RECORD},
     {"json", no_argument, NULL, OPTION_JSON},
     {"csv", no_argument, NULL, OPTION_CSV},
     {"explain", no_argument, NULL, OPTION_EXPLAIN},
@@ -129,6 +134,7 @@ static int command_help(const struct command *c)
          "  --limit S         give up after so many virtual seconds");
     if (c->run == command_run || c->run == command_replay)
         puts("  --trace FILE      write the agent's trace, for Perfetto\n"
+             "  --record DIR      write a recording, as coschedctl record does\n"
              "  --explain         with all decisions and their reasons");
     if (takes(c, OPTION_CSV))
         puts("  --csv             print CSV instead of a table");
@@ -149,6 +155,7 @@ static bool takes(const struct command *c, int option)
     case OPTION_LIBRARY:
         return c->run != command_replay;
     case OPTION_TRACE:
+    case OPTION_RECORD:
     case OPTION_EXPLAIN:
         return c->run == command_run || c->run == command_replay;
     default:
@@ -230,6 +237,9 @@ static int set(struct arguments *a, int option)
         break;
     case OPTION_PLOT:
         a->plot = optarg;
+        break;
+    case OPTION_RECORD:
+        a->record = optarg;
         break;
     case OPTION_JSON:
         a->json = true;

@@ -26,6 +26,7 @@ struct arguments {
     size_t varies;
     const char *trace;    /* --trace, or NULL */
     const char *plot;     /* --plot, or NULL */
+    const char *record;   /* --record, or NULL */
     double noise;         /* --noise */
     double limit_s;       /* --limit */
     uint64_t seed;        /* --seed */
@@ -49,6 +50,9 @@ struct world {
     struct machine_description *machine;
     struct scenario_set *set;
     struct standalone *alone; /* times that are known already */
+    struct machine *own; /* of a recording, or NULL */
+    char recorded_policy[64]; /* of a recording, "" if none */
+    double recorded_s;        /* how long it is */
     const struct machine *other; /* instead of the description's, or NULL */
 };
 
@@ -57,8 +61,14 @@ struct world {
 int world_open(struct world *world, const struct arguments *arguments);
 void world_close(struct world *world);
 
-/* The same with the jobs of a trace that the agent wrote. */
+/* The same with the jobs of a trace that the agent wrote, or of a recording (a
+ * directory), which has its machine. */
 int world_open_trace(struct world *world, const struct arguments *arguments);
+
+/* world_open_trace()'s: the jobs of the recording in DIR, and unless W has a
+ * machine, the recorded one.  -1 with errno and ERR. */
+int world_read_recording(struct world *world, const char *dir,
+                         struct errtext *err);
 
 /* A run of a scenario under a policy, and what it means. */
 struct outcome {

@@ -75,9 +75,9 @@ static int one(struct world *w, const struct scenario *scenario,
     int status = world_simulate(w, scenario, policy, "", &o);
 
     (void)fresh;
-    if (status == EXIT_DONE && run->runs++ && (a->trace || a->plot))
+    if (status == EXIT_DONE && run->runs++ && (a->trace || a->plot || a->record))
         status = fail(EXIT_USAGE, "--%s: is for one scenario and one policy",
-                      a->trace ? "trace" : "plot");
+                      a->trace ? "trace" : a->plot ? "plot" : "record");
     if (status == EXIT_DONE && a->trace)
         status = copy_trace(o.result, a->trace);
     if (status == EXIT_DONE && a->plot &&
@@ -99,6 +99,9 @@ static int run_all(struct world *w, int status)
     const struct arguments *a = w->arguments;
     struct run run = {.all = json_array()};
 
+    if (status == EXIT_DONE && !a->json && *w->recorded_policy)
+        printf("recorded: %.2f s under %s\n", w->recorded_s,
+               w->recorded_policy);
     if (status == EXIT_DONE)
         status = world_each(w, a->policy ? a->policy : "nupoco", one, &run);
     if (status == EXIT_DONE && a->json)

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "protocol/json_reader.h"
 #include "simulator/coschedsim.h"
@@ -214,14 +215,17 @@ static int read_trace(struct world *w, const char *file, struct errtext *err)
 int world_open_trace(struct world *w, const struct arguments *a)
 {
     struct errtext err = {""};
+    struct stat info;
 
     *w = (struct world){.arguments = a};
     if (!a->file)
-        return fail(EXIT_USAGE, "needs a trace");
-    if (!a->machine)
+        return fail(EXIT_USAGE, "needs a trace or a recording");
+    bool recording = stat(a->file, &info) == 0 && S_ISDIR(info.st_mode);
+    if (!a->machine && !recording)
         return fail(EXIT_USAGE, "needs --machine");
-    if (!(w->machine = find_machine(a->machine, &err)) ||
-        read_trace(w, a->file, &err) < 0)
+    if ((a->machine && !(w->machine = find_machine(a->machine, &err))) ||
+        (recording ? world_read_recording(w, a->file, &err)
+                   : read_trace(w, a->file, &err)) < 0)
         return fail(EXIT_REFUSED, "%s", err.text);
     return EXIT_DONE;
 }

@@ -52,6 +52,7 @@ void world_close(struct world *w)
     world_forget(w);
     scenario_set_free(w->set);
     machine_description_free(w->machine);
+    machine_free(w->own);
 }
 
 /* ---- one run ------------------------------------------------------------- */
@@ -176,6 +177,7 @@ int world_simulate(struct world *w, const struct scenario *scenario,
     int status = configure(w, scenario, policy, options, &c);
     if (status != EXIT_DONE)
         return status;
+    c.record = w->arguments->record;
     if (!(o->result = vnode_run(&c, &err)))
         return fail(EXIT_REFUSED, "policy %s: %s", policy, err.text);
     for (size_t j = 0; j < scenario->jobs; j++) {

@@ -57,6 +57,7 @@ bin_PROGRAMS += %D%/coschedsim
 	%D%/coschedsim.c \
 	%D%/coschedsim.h \
 	%D%/coschedsim_compare.c \
+	%D%/coschedsim_recording.c \
 	%D%/coschedsim_run.c \
 	%D%/coschedsim_sweep.c \
 	%D%/coschedsim_table.c \

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "node_agent/clock.h"
+#include "node_agent/journal.h"
 #include "protocol/cpulist.h"
 #include "simulator/virtual_host.h"
 #include "simulator/vnode_private.h"
@@ -385,8 +386,14 @@ static int build_agent(struct vnode *n, struct errtext *err)
     setup.calibrated = true;
     if (!(n->counters = counters_open(c->counters, &setup, NULL, 0, err)))
         return -1;
+    if (c->record &&
+        (!(n->recorder = recorder_new()) ||
+         journal_start(n->recorder, c->record, n->topology, n->counters,
+                       &n->options, &n->table, err) < 0))
+        return n->recorder ? -1 : errtext_set(err, ENOMEM,
+                                              "simulation: out of memory");
     if (!(n->host = virtual_host_new()) ||
-        !(n->observer = observer_new(n->counters, n->topology, NULL)) ||
+        !(n->observer = observer_new(n->counters, n->topology, n->recorder)) ||
         !(n->enforcer = enforcer_new(NULL, &n->options)) ||
         !(n->trace = trace_new()) || !(n->decisions = decisions_new()))
         return errtext_set(err, ENOMEM, "simulation: out of memory");
@@ -399,6 +406,7 @@ static int build_agent(struct vnode *n, struct errtext *err)
         .enforcer = n->enforcer,
         .trace = n->trace,
         .decisions = n->decisions,
+        .recorder = n->recorder,
     });
     return n->scheduler ? 0
                         : errtext_set(err, ENOMEM, "simulation: out of memory");
@@ -453,6 +461,7 @@ static void take_down(struct vnode *n)
     trace_free(n->trace);
     enforcer_free(n->enforcer);
     observer_free(n->observer);
+    recorder_free(n->recorder);
     virtual_host_free(n->host);
     counters_close(n->counters);
     virtual_counters_free(n->pmu);

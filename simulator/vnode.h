@@ -51,6 +51,7 @@ struct vnode_config {
     enum network_method network; /* of virtual_memory.h */
     enum timeshare_wait wait; /* of stock runtimes */
     uint64_t seed;
+    const char *record; /* directory for a recording, or NULL */
     double limit_s; /* of virtual time; beyond it the run is given up */
 };
 
@@ -102,7 +103,8 @@ struct vnode_result {
 
 /* Run CONFIG to the end.  A new result, or NULL with errno EINVAL (options),
  * ETIME (not done within the limit), EDEADLK (jobs are left without CPUs),
- * ENOMEM, or ERANGE where the network has no solution, and ERR. */
+ * ENOMEM, ERANGE where the network has no solution, or what recorder_start()
+ * says, and ERR. */
 struct vnode_result *vnode_run(const struct vnode_config *config,
                                struct errtext *err);
 

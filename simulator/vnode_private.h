@@ -48,6 +48,7 @@ struct vnode {
     struct trace *trace;
     struct decisions *decisions;
     struct scheduler *scheduler;
+    struct recorder *recorder; /* NULL: nothing is recorded */
     struct host_timer *epoch;
 
     /* for the result */

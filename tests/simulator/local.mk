@@ -5,6 +5,7 @@ simulator_scripts = \
 	%D%/test_coschedsim.py \
 	%D%/test_mixes.py \
 	%D%/test_order.py \
+	%D%/test_recordings.py \
 	%D%/test_reproduce.py
 TESTS += $(simulator_scripts)
 EXTRA_DIST += $(simulator_scripts)
