@@ -150,15 +150,46 @@ static void on_recorded(void *arg, uint32_t job, const char *error)
     agent_touch(a);
 }
 
+/* What job_submit.lua wrote of a job: its weight, and earlier runs. */
+static void on_job(void *arg, uint32_t id, const char *comment)
+{
+    struct agent *a = arg;
+    struct job *job = job_find(&a->jobs, id);
+    struct history history;
+    struct errtext err;
+    char why[64];
+
+    if (!job || strlen(comment) >= sizeof(job->history_text))
+        return;
+    if (history_parse(&history, comment, &err) < 0) {
+        if (errno == EINVAL)
+            log_warn("job %u: %s; nothing of it is used", id, err.text);
+        return;
+    }
+    job->history = history;
+    job->weight = history.weight;
+    strcpy(job->history_text, comment);
+    log_info("job %u: %s", id, comment);
+    agent_touch(a);
+    snprintf(why, sizeof(why), "what is known of job %u", id);
+    scheduler_trigger(a->scheduler, why);
+}
+
 static void on_ready(void *arg)
 {
-    send_pending(arg);
+    struct agent *a = arg;
+
+    send_pending(a);
+    for (struct job *j = a->jobs.first; j; j = j->next)
+        if (!j->interim_sent)
+            slurm_link_ask(a->slurm, j->id);
 }
 
 static const struct slurm_link_handler slurm_handler = {
     .config = on_config,
     .absent = on_absent,
     .recorded = on_recorded,
+    .job = on_job,
     .ready = on_ready,
 };
 

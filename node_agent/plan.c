@@ -170,9 +170,7 @@ static int prepare_policy(struct planner *p, const struct policy *policy,
     return 0;
 }
 
-/* What the controller said; else what the user asked for, which has then not
- * been held against anything, and does not go above the others'. */
-static double weight_of(const struct job *job)
+double plan_weight(const struct job *job)
 {
     if (job->weight > 0)
         return job->weight;
@@ -219,7 +217,7 @@ static void select_jobs(struct planner *p, struct plan *plan)
             .facts = &p->facts[p->count].facts,
             .kind = job->kind,
             .profile = job->section ? job->section->profile : NULL,
-            .weight = weight_of(job),
+            .weight = plan_weight(job),
             .section = job->section
                            ? job->section->object_id ^ job->section->offset
                            : 0,

@@ -89,6 +89,10 @@ int plan_check_options(const char *name, const char *text, struct errtext *err);
  * the node's. */
 const struct policy *plan_policy(const struct plan_input *input);
 
+/* Weight of JOB: what the controller said; else what the user asked for, which
+ * has then not been held against anything and is not above 1, the others'. */
+double plan_weight(const struct job *job);
+
 /* Smallest and largest number of cores for JOB in a pool of POOL cores. */
 void plan_limits(const struct job *job, const struct topology *topology,
                  size_t pool, size_t *min, size_t *max);

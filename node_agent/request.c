@@ -104,6 +104,8 @@ static int announce(struct agent *a, const struct message_request *request,
     job->uid = request->uid;
     job->memory_mb = request->memory_mb;
     memcpy(job->name, request->name, sizeof(job->name));
+    if (a->slurm && !job->interim_sent && !job->history_text[0])
+        slurm_link_ask(a->slurm, job->id);
     regrant(a, job, &granted);
     job->record.granted = topology_count_cores(a->topology, &granted);
     agent_save(a);

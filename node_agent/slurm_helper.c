@@ -6,10 +6,12 @@
  *
  * libslurm blocks for seconds when slurmctld is away and may end its process on
  * an error, so the agent never calls it: it talks with this helper by lines of
- * JSON (node_agent/slurm_link.h).  Three things are done here:
+ * JSON (node_agent/slurm_link.h).  Four things are done here:
  *
  *   config   watch SchedulerParameters; an unchanged configuration costs
  *            slurmctld one answer without data per interval
+ *   job      a new job's AdminComment, in which job_submit.lua left what the
+ *            controller knows of it
  *   interim  a running job's AdminComment, by slurm_update_job()
  *   final    an ended job's AdminComment, by sacctmgr: slurmctld takes no more
  *            updates then.  Not before DELAY_S after the end, because
@@ -365,28 +367,62 @@ static void add_record(uint32_t job, const char *text, time_t end)
     snprintf(r->text, sizeof(r->text), "%s", text);
 }
 
+/* ---- what the controller knows of a job ---------------------------------- */
+
+/* Say what AdminComment JOB has; nothing when that cannot be known: the agent
+ * works without. */
+static void tell_job(uint32_t job)
+{
+    job_info_msg_t *jobs = NULL;
+
+    if (slurm_load_job(&jobs, job, 0) != 0)
+        return;
+    /* The number of an array's last element is that of all elements. */
+    for (uint32_t i = 0; i < jobs->record_count; i++) {
+        const slurm_job_info_t *info = &jobs->job_array[i];
+        if (info->job_id == job && info->admin_comment &&
+            strlen(info->admin_comment) <= COMMENT_MAX)
+            emit("{s:s, s:I, s:s}", "event", "job", "job", (json_int_t)job,
+                 "comment", info->admin_comment);
+    }
+    slurm_free_job_info_msg(jobs);
+}
+
 /* ---- the agent's lines ------------------------------------------------------- */
+
+/* Obey "comment".  False when OBJECT is no such command. */
+static bool comment_command(json_t *object, uint32_t job)
+{
+    const char *text = NULL;
+    double end = 0;
+    int final = 0;
+
+    if (json_unpack(object, "{s:s, s:b, s?F}", "text", &text, "final", &final,
+                    "end", &end) != 0 ||
+        strlen(text) > COMMENT_MAX || strpbrk(text, "\"\n|"))
+        return false;
+    if (final)
+        add_record(job, text, (time_t)end);
+    else
+        write_interim(job, text);
+    return true;
+}
 
 static void command(const char *line)
 {
-    json_error_t error;
-    const char *cmd = NULL, *text = NULL;
+    json_t *object = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+    const char *cmd = "";
     json_int_t job = 0;
-    double end = 0;
-    int final = 0;
-    json_t *object = json_loads(line, JSON_REJECT_DUPLICATES, &error);
+    bool good = object &&
+                json_unpack(object, "{s:s, s:I}", "cmd", &cmd, "job", &job) ==
+                    0 &&
+                job > 0 && job <= UINT32_MAX;
 
-    if (!object ||
-        json_unpack_ex(object, &error, 0, "{s:s, s:I, s:s, s:b, s?F}", "cmd",
-                       &cmd, "job", &job, "text", &text, "final", &final, "end",
-                       &end) != 0 ||
-        strcmp(cmd, "comment") != 0 || job <= 0 || job > UINT32_MAX ||
-        strlen(text) > COMMENT_MAX || strpbrk(text, "\"\n|"))
+    if (good && strcmp(cmd, "job") == 0)
+        tell_job((uint32_t)job);
+    else if (!good || strcmp(cmd, "comment") != 0 ||
+             !comment_command(object, (uint32_t)job))
         fprintf(stderr, "coschedd-slurm: refused: %.200s\n", line);
-    else if (final)
-        add_record((uint32_t)job, text, (time_t)end);
-    else
-        write_interim((uint32_t)job, text);
     json_decref(object);
 }
 

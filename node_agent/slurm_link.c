@@ -96,16 +96,16 @@ static int on_child(sd_event_source *source, const siginfo_t *info, void *arg)
 static void on_line(struct slurm_link *l, const char *line)
 {
     json_error_t error;
-    const char *event, *why = NULL;
+    const char *event, *why = NULL, *comment = "";
     struct slurm_says says = {NULL, NULL, NULL};
     json_int_t job = 0;
     json_t *root = json_loads(line, 0, &error);
 
     if (!root ||
-        json_unpack(root, "{s:s, s?s, s?s, s?s, s?I, s?s}", "event", &event,
+        json_unpack(root, "{s:s, s?s, s?s, s?s, s?I, s?s, s?s}", "event", &event,
                     "scheduler_parameters", &says.scheduler_parameters,
                     "partitions", &says.partitions, "others", &says.others,
-                    "job", &job, "error", &why) < 0)
+                    "job", &job, "error", &why, "comment", &comment) < 0)
         log_warn("%s wrote what is no event: %.80s", l->program, line);
     else if (!strcmp(event, "config"))
         l->handler->config(l->arg, &says);
@@ -117,6 +117,8 @@ static void on_line(struct slurm_link *l, const char *line)
         l->handler->recorded(l->arg, (uint32_t)job, NULL);
     else if (!strcmp(event, "failed"))
         l->handler->recorded(l->arg, (uint32_t)job, why ? why : "no reason");
+    else if (!strcmp(event, "job"))
+        l->handler->job(l->arg, (uint32_t)job, comment);
     json_decref(root);
 }
 
@@ -232,12 +234,9 @@ struct slurm_link *slurm_link_new(sd_event *event, const char *program,
     return l;
 }
 
-int slurm_link_comment(struct slurm_link *l, uint32_t job, const char *text,
-                       bool final, uint64_t end_s)
+/* Send the command ROOT, which is released. */
+static int send_command(struct slurm_link *l, json_t *root)
 {
-    json_t *root = json_pack("{s:s, s:I, s:s, s:b, s:I}", "cmd", "comment",
-                             "job", (json_int_t)job, "text", text, "final",
-                             (int)final, "end", (json_int_t)end_s);
     char *line = root ? json_dumps(root, JSON_COMPACT) : NULL;
     int rc = -1;
 
@@ -256,6 +255,21 @@ int slurm_link_comment(struct slurm_link *l, uint32_t job, const char *text,
 bool slurm_link_alive(const struct slurm_link *l)
 {
     return l->pid > 0;
+}
+
+int slurm_link_comment(struct slurm_link *l, uint32_t job, const char *text,
+                       bool final, uint64_t end_s)
+{
+    return send_command(
+        l, json_pack("{s:s, s:I, s:s, s:b, s:I}", "cmd", "comment", "job",
+                     (json_int_t)job, "text", text, "final", (int)final, "end",
+                     (json_int_t)end_s));
+}
+
+int slurm_link_ask(struct slurm_link *l, uint32_t job)
+{
+    return send_command(l, json_pack("{s:s, s:I}", "cmd", "job", "job",
+                                     (json_int_t)job));
 }
 
 void slurm_link_free(struct slurm_link *l)

@@ -16,8 +16,10 @@
  *                    {"event":"absent","error":TEXT}
  *                    {"event":"recorded","job":N}
  *                    {"event":"failed","job":N,"error":TEXT}
+ *                    {"event":"job","job":N,"comment":TEXT}
  *   agent -> helper  {"cmd":"comment","job":N,"text":TEXT,"final":BOOL,
  *                     "end":SECONDS}
+ *                    {"cmd":"job","job":N}
  *
  * "partitions" are those of this node, "others" all else; both are there only
  * if SchedulerParameters have entries for a partition.  "absent": slurmctld
@@ -43,6 +45,8 @@ struct slurm_link_handler {
     void (*absent)(void *arg, const char *error);
     /* The record of JOB is in Slurm (ERROR NULL), or could not be written. */
     void (*recorded)(void *arg, uint32_t job, const char *error);
+    /* JOB, asked for, has AdminComment COMMENT. */
+    void (*job)(void *arg, uint32_t job, const char *comment);
     /* A helper runs (again): send what is pending. */
     void (*ready)(void *arg);
 };
@@ -58,6 +62,9 @@ struct slurm_link *slurm_link_new(sd_event *event, const char *program,
  * seconds).  -1 when it could not be passed on (no helper at present). */
 int slurm_link_comment(struct slurm_link *link, uint32_t job, const char *text,
                        bool final, uint64_t end_s);
+
+/* Ask for the AdminComment of JOB, before it is written.  -1 as above. */
+int slurm_link_ask(struct slurm_link *link, uint32_t job);
 
 /* Does the helper run? */
 bool slurm_link_alive(const struct slurm_link *link);

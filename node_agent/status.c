@@ -12,6 +12,7 @@
 
 #include "node_agent/clock.h"
 #include "node_agent/counters/probe.h"
+#include "node_agent/plan.h"
 #include "node_agent/process.h"
 #include "protocol/cpulist.h"
 
@@ -75,6 +76,18 @@ static json_t *partners_json(const struct record *record)
     return array;
 }
 
+/* What earlier runs tell, or null. */
+static json_t *history_json(const struct job *job)
+{
+    const struct history *h = &job->history;
+
+    if (!h->known)
+        return json_null();
+    return json_pack("{s:I, s:s, s:f, s:s?}", "runs", (json_int_t)h->runs,
+                     "program", h->program, "expected_s", job->expected_s,
+                     "dropped", h->dropped);
+}
+
 static json_t *job_json(const struct agent *a, const struct job *job)
 {
     char cpus[4096], granted[4096];
@@ -92,6 +105,8 @@ static json_t *job_json(const struct agent *a, const struct job *job)
         "partners", partners_json(&job->record), "mean_cores",
         live_s > 0 ? job->record.core_s / live_s : 0.0,
         "decisions", (json_int_t)job->record.decisions, "live_s", live_s);
+    json_object_set_new(object, "weight", json_real(plan_weight(job)));
+    json_object_set_new(object, "history", history_json(job));
     /* Nothing of it ever followed the allotment by itself. */
     json_object_set_new(object, "held",
                         json_boolean(job->held && !job->cooperative));

@@ -24,7 +24,7 @@ while True:
             with open(folder + "/heard", "ab") as heard:
                 heard.write(line + b"\\n")
             told = json.loads(line)
-            if told["final"] and os.path.exists(folder + "/answer"):
+            if told.get("final") and os.path.exists(folder + "/answer"):
                 print(json.dumps({"event": "recorded", "job": told["job"]}),
                       flush=True)
     try:
@@ -70,4 +70,4 @@ class SlurmAgent(Agent):
                 told = [json.loads(line) for line in lines]
         except FileNotFoundError:
             return []
-        return [t for t in told if all(t[k] == want[k] for k in want)]
+        return [t for t in told if all(t.get(k) == want[k] for k in want)]

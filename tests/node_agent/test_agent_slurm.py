@@ -132,6 +132,47 @@ def check_records(agent):
     wait_for("an empty state", lambda: '"job": 42' not in state(agent))
 
 
+def check_controller(agent):
+    """What job_submit.lua wrote is asked for before it is overwritten, survives a
+    restart, and is dropped when the job is another one."""
+    with fake(agent, 51):
+        wait_for("attach", lambda: agent.attached(51))
+        told = wait_for("interim record", lambda: agent.heard(job=51,
+                                                              final=False))
+        told = agent.heard(job=51)
+        assert [t["cmd"] for t in told][:2] == ["job", "comment"], told
+        assert agent.job(51)["weight"] == 1, agent.job(51)
+        assert agent.job(51)["history"] is None
+        for bad in ("cosched-job/1 weight=1000", "a note",
+                    "cosched-job/1 runs=3 done_s=-4", "x" * 2000):
+            agent.say(json.dumps({"event": "job", "job": 51, "comment": bad}))
+        agent.say(json.dumps({"event": "job", "job": 999, "comment": "x"}))
+        agent.say(json.dumps({
+            "event": "job", "job": 51, "comment":
+            "cosched-job/1 weight=2.5 runs=3 done_s=500 done_spread=0.01 "
+            "steps=100000 steps_spread=0 program=fake_job"}))
+        wait_for("weight", lambda: agent.job(51)["weight"] == 2.5)
+        assert "weight=1000" in agent.log_text(), agent.log_text()
+        history = agent.job(51)["history"]
+        assert history["runs"] == 3 and history["dropped"] is None, history
+        assert history["expected_s"] > 400, history
+        agent.kill()
+        os.unlink(agent.path("say"))
+        agent.start()
+        wait_for("attach", lambda: agent.attached(51))
+        assert agent.job(51)["weight"] == 2.5
+        assert agent.job(51)["history"]["runs"] == 3
+        agent.say(json.dumps({
+            "event": "job", "job": 51, "comment":
+            "cosched-job/1 runs=3 done_s=500 program=another"}))
+        wait_for("its being dropped", lambda: agent.job(51)["history"]
+                 ["dropped"] == "it is another program")
+    agent.call({"op": "withdraw", "job": 51})
+    final = wait_for("final record", lambda: agent.heard(job=51, final=True))
+    assert " program=fake_job" in final[0]["text"], final
+    assert " granted=" in final[0]["text"], final
+
+
 def state(agent):
     with open(agent.path("state.json"), encoding="utf-8") as text:
         return text.read()
@@ -144,6 +185,7 @@ def main():
         check_layers(agent)
         check_max_jobs(agent)
         check_records(agent)
+        check_controller(agent)
         assert announce(agent, 43)["ok"]
 
 

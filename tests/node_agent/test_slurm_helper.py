@@ -258,6 +258,23 @@ def check_interim():
         assert helper.lines("sacctmgr.asked") == []
 
 
+def check_job():
+    with Helper() as helper:
+        assert helper.event() == config("")
+        for job in (6, 9): # not known
+            helper.tell({"cmd": "job", "job": job})
+        helper.write("comment", "cosched-job/1 weight=2")
+        helper.tell('{"cmd":"job","job":7}')
+        assert helper.event() == {"event": "job", "job": 7, "comment":
+                                  "cosched-job/1 weight=2"}
+        helper.write("comment", "x" * 1001) # none of ours
+        helper.tell('{"cmd":"job","job":7}')
+        helper.tell('{"cmd":"job","job":0}')
+        assert "refused" in helper.complaint()
+        assert helper.end() == 0
+        assert helper.event() is None
+
+
 def check_final():
     with Helper("--interval", "1", "--delay", "0") as helper:
         assert helper.event() == config("")
@@ -394,6 +411,7 @@ def main():
     check_partitions()
     check_garbage()
     check_interim()
+    check_job()
     check_final()
     check_final_fails()
     check_array()
