@@ -22,29 +22,45 @@ local site = {
     partition = "cosched",    -- OverSubscribe=FORCE:n
     default_mem_mb = nil,     -- per node; nil: the partition's DefMemPerNode
     max_nodes = nil,          -- of a co-scheduled job; nil: the partition's
+    -- Largest weight that a QOS allows, and what its jobs have that ask for
+    -- none: { high = 4, low = 0.5 }; a QOS that is not named has 1.  Or a
+    -- function of the job that returns it, from its priority or account.
+    weights = {},
+    history = "/var/lib/cosched", -- where coschedhistory writes; nil: none
+    partners = true,          -- prefer nodes with complementary jobs,
+    pack = false,             -- even while there are idle ones
 }
 -- ---------------------------------------------------------------------------
 
 -- How the option arrives: name of the plugin and of its option.
 local OPTION = "_SLURM_SPANK_OPTION_cosched_coschedule="
 local INHERITED = "SLURM_SPANK_" .. OPTION:sub(1, -2)
+-- The same with the environment's and the site's defaults.
+local COMPLETE = "^S?P?A?N?K?_?COSCHEDULE=(.*)$"
 
 -- Numbers of slurm_errno.h and slurm.h that 22.05 does not export to lua.
 local ESLURM_INVALID_PARTITION_NAME = 2000
 local ESLURM_INVALID_NODE_COUNT = 2006
 local ESLURM_INVALID_TASK_MEMORY = 2044
 local ESLURM_NOT_SUPPORTED = 2036
+local ERROR = slurm.ERROR or -1
+local SUCCESS = slurm.SUCCESS or 0
+local NO_VAL16 = 65534
 local NO_VAL = 4294967294
 local NO_VAL64 = 18446744073709551614
 
+-- The option's value, "" for none; nil when it was not given.
 local function requested(job)
+    local value
     for i = 0, (job.spank_job_env_size or 0) - 1 do
-        local entry = job.spank_job_env[i]
-        if entry and entry:sub(1, #OPTION) == OPTION then
-            return true
+        local entry = job.spank_job_env[i] or ""
+        if entry:sub(1, #OPTION) == OPTION then
+            value = value or entry:sub(#OPTION + 1)
+        elseif entry:match(COMPLETE) then
+            value = entry:match(COMPLETE)
         end
     end
-    return false
+    return value
 end
 
 -- True when the comma separated LIST has the shared partition.
@@ -88,16 +104,16 @@ local function shape_memory(job, partitions)
     local shared = partitions and partitions[site.partition]
     local memory = job.min_mem_per_node
     if job.min_mem_per_cpu ~= nil then
-        return slurm.SUCCESS
+        return SUCCESS
     elseif memory == 0 then
         return refuse(ESLURM_INVALID_TASK_MEMORY,
                       "--mem=0: all memory of a node leaves none for the " ..
                       "jobs that share it; say how much the job needs")
     elseif memory ~= nil and memory ~= NO_VAL64 then
-        return slurm.SUCCESS
+        return SUCCESS
     elseif site.default_mem_mb then
         job.min_mem_per_node = site.default_mem_mb
-        return slurm.SUCCESS
+        return SUCCESS
     end
     local default = shared and shared.def_mem_per_node
     if shared and (default == nil or default == 0 or default == NO_VAL64) and
@@ -106,11 +122,194 @@ local function shape_memory(job, partitions)
                       "--coschedule: say how much memory the job needs " ..
                       "(--mem); partition %s has no default", site.partition)
     end
-    return slurm.SUCCESS
+    return SUCCESS
 end
 
+-- Weight -------------------------------------------------------------------
+
+-- Largest weight of a job of QOS, what it is called, and whether the site has
+-- rules at all.
+local function allowed_weight(job, qos)
+    if type(site.weights) == "function" then
+        return site.weights(job) or 1, "this job", true
+    end
+    return (site.weights or {})[qos or ""] or 1,
+           qos and "QOS " .. qos or "the default QOS",
+           next(site.weights or {}) ~= nil
+end
+
+-- The job's weight, or nil where nobody has said anything; or nil and why not.
+local function weight_of(job, options)
+    local most, whose, rules = allowed_weight(job, job.qos or job.default_qos)
+    local asked = ("," .. options .. ","):match(",weight=([%d.]+),")
+    if not asked then
+        return rules and most or nil
+    elseif tonumber(asked) and tonumber(asked) <= most then
+        return tonumber(asked)
+    end
+    return nil, string.format("--coschedule=weight=%s: %s allows %g at most",
+                              asked, whose, most)
+end
+
+-- What coschedhistory knows -------------------------------------------------
+
+-- NAME as in the keys of `programs`.
+local function safe(name)
+    return (name:sub(1, 64):gsub("[^%w._+-]", "_"))
+end
+
+-- The value of KEY in FILE: lines of equal length, sorted, after a header.  By
+-- halving: a dozen reads, however many programs there are.
+local function look_up(file, key)
+    file:seek("set", 0)
+    local head = file:read(64) or ""
+    local width, count = head:match(
+        "^cosched%-programs/1 width=(%d+) count=(%d+)")
+    width, count = tonumber(width), tonumber(count)
+    local low, high = 1, count or 0
+    if not width or width < 64 or width > 4096 then
+        return nil
+    end
+    while low <= high do
+        local middle = math.floor((low + high) / 2)
+        file:seek("set", middle * width)
+        local line = file:read(width) or ""
+        local found = line:match("^([^\t]+)\t")
+        if not found or #line ~= width then
+            return nil -- no file of ours
+        elseif found == key then
+            return line:match("\t([%w =._+-]-) *\n$")
+        elseif found < key then
+            low = middle + 1
+        else
+            high = middle - 1
+        end
+    end
+end
+
+-- Names of programs that a job may be going to run, the likeliest first: what
+-- its script, or srun, names with a path or behind srun.
+local function programs_of(job)
+    local names, known = {}, {}
+    local function add(path)
+        local name = path:match("([^/]+)$")
+        if name and not known[name] and #names < 8 then
+            known[name] = true
+            names[#names + 1] = name
+        end
+    end
+    if not job.script then
+        add(job.argv and job.argv[0] or "")
+        return names
+    end
+    for line in job.script:sub(1, 16384):gmatch("[^\n]+") do
+        if not line:match("^%s*#") then
+            for word in line:gmatch("[%w._+/-]*/[%w._+-]+") do
+                if not word:match("^/dev/") and not word:match("^/etc/") then
+                    add(word)
+                end
+            end
+            add(line:match("^%s*srun%s+([%w._+-]+)") or "")
+        end
+    end
+    return names
+end
+
+-- What earlier runs of the job were like: by its name, else by its program.
+local function history_of(job)
+    local file = site.history and io.open(site.history .. "/programs", "rb")
+    if not file then
+        return nil
+    end
+    local uid = string.format("%d ", job.user_id)
+    local value = job.name and look_up(file, uid .. safe(job.name))
+    if not value then
+        for _, name in ipairs(programs_of(job)) do
+            value = look_up(file, uid .. "@" .. safe(name))
+            if value then
+                break
+            end
+        end
+    end
+    file:close()
+    return value
+end
+
+-- Nodes that suit a job of class KIND, as a list of features; nil: none known.
+local function partners_of(kind)
+    local file = site.history and io.open(site.history .. "/partners", "rb")
+    local nodes, idle = "", ""
+    if not file then
+        return nil
+    end
+    local text = file:read(65536) or ""
+    file:close()
+    local time = text:match("^cosched%-partners/1 time=(%d+)\n")
+    -- Jobs come and go: what is old is no better than Slurm's own choice.
+    if not time or os.time() - tonumber(time) > 600 then
+        return nil
+    end
+    for name, list in text:gmatch("\n(%l+) ([%w._,-]*)") do
+        if name == kind then
+            nodes = list
+        elseif name == "idle" then
+            idle = list
+        end
+    end
+    if nodes == "" then
+        return nil
+    elseif not site.pack and idle ~= "" then
+        nodes = idle .. "," .. nodes
+    end
+    return (nodes:gsub(",", "|"))
+end
+
+-- True for a job of one node when the user said nothing of where it is to run.
+local function anywhere(job)
+    local function unset(value)
+        return value == nil or value == ""
+    end
+    return job.max_nodes == 1 and unset(job.req_nodes) and unset(job.features) and
+           unset(job.prefer) and unset(job.reservation)
+end
+
+-- Threads per core for a program with frequent barriers, if nobody has said.
+-- Slurm lets us change the environment of batch jobs only.
+local function set_ults(job, options, ults)
+    if not ults or not job.script or ("," .. options):find(",ults=", 1, true) or
+        job.environment.COSCHED_ULTS or job.environment.OMP_NUM_THREADS then
+        return
+    end
+    job.environment.COSCHED_ULTS = ults
+end
+
+-- Use and hand on what is known of the job.  A wish for nodes (--prefer) is no
+-- condition: Slurm takes others when those are full.
+local function advise(job, options, weight)
+    local known = history_of(job)
+    local kind = known and known:match("class=(%l+)")
+    local words = { "cosched-job/1" }
+    if weight then
+        words[#words + 1] = string.format("weight=%g", weight)
+    end
+    words[#words + 1] = known
+    if #words > 1 and (job.admin_comment == nil or job.admin_comment == "") then
+        job.admin_comment = table.concat(words, " ")
+    end
+    if not known then
+        return
+    end
+    set_ults(job, options, known:match("ults=(%d+)"))
+    local nodes = kind and site.partners and anywhere(job) and partners_of(kind)
+    if nodes then
+        job.prefer = nodes
+    end
+end
+
+-- Shape ---------------------------------------------------------------------
+
 -- Shape a co-scheduled job.
-local function shape(job, partitions)
+local function shape(job, partitions, options)
     if job.partition and job.partition ~= site.partition then
         return refuse(ESLURM_INVALID_PARTITION_NAME,
                       "--coschedule: jobs that share a node run in partition " ..
@@ -129,8 +328,12 @@ local function shape(job, partitions)
                       "--coschedule: not possible for heterogeneous jobs")
     end
     local result = shape_memory(job, partitions)
-    if result ~= slurm.SUCCESS then
+    if result ~= SUCCESS then
         return result
+    end
+    local weight, why = weight_of(job, options)
+    if why then
+        return refuse(ESLURM_NOT_SUPPORTED, "%s", why)
     end
     job.partition = site.partition
     job.shared = 0
@@ -143,12 +346,18 @@ local function shape(job, partitions)
             job.max_nodes = several and site.max_nodes or 1
         end
     end
-    return slurm.SUCCESS
+    -- The job is what it must be; this is for its good only.
+    local ok, problem = pcall(advise, job, options, weight)
+    if not ok then
+        slurm.log_error("cosched: job_submit.lua: %s", tostring(problem))
+    end
+    return SUCCESS
 end
 
 local function submit(job, partitions)
-    if requested(job) then
-        return shape(job, partitions)
+    local options = requested(job)
+    if options then
+        return shape(job, partitions, options)
     end
     if enters_shared(job.partition, partitions) then
         return refuse(ESLURM_INVALID_PARTITION_NAME,
@@ -156,40 +365,73 @@ local function submit(job, partitions)
                       "--coschedule, or choose another partition",
                       site.partition)
     end
-    return slurm.SUCCESS
+    return SUCCESS
 end
 
--- A run-time error would let the job in unchanged, since Slurm fails open.  So
--- that none gets onto a shared node unshaped, refuse those it may concern.
+-- Slurm fails open: a run-time error would let the job in unchanged.  So no
+-- error leaves these functions, and where it is not certain that a job is none
+-- of ours it is refused.
+local function fail(what, concerned, problem)
+    local sure, ours = pcall(concerned)
+    if sure and not ours then
+        pcall(slurm.log_error, "cosched: %s: %s", what, tostring(problem))
+        return SUCCESS
+    end
+    pcall(slurm.log_error, "cosched: %s: %s; refused", what, tostring(problem))
+    pcall(slurm.log_user, "%s", "--coschedule: not possible at the moment, " ..
+          "job_submit.lua failed: " .. tostring(problem) .. "; tell your " ..
+          "administrator, or submit without --coschedule")
+    return ERROR
+end
+
 function slurm_job_submit(job, partitions, uid)
     local ok, result = pcall(submit, job, partitions)
-    if ok then
+    if ok and type(result) == "number" then
         return result
     end
-    slurm.log_error("cosched: job_submit.lua: %s", tostring(result))
-    local sure, concerned = pcall(function()
-        return requested(job) or enters_shared(job.partition, partitions)
-    end)
-    if sure and not concerned then
-        return slurm.SUCCESS
-    end
-    return refuse(slurm.ERROR,
-                  "--coschedule: not possible at the moment, job_submit.lua " ..
-                  "failed: %s; tell your administrator, or submit without " ..
-                  "--coschedule", tostring(result))
+    return fail("slurm_job_submit", function()
+        return requested(job) ~= nil or
+               enters_shared(job.partition, partitions)
+    end, result)
 end
 
--- Moving a job into or out of the shared partition would leave it unshaped.
-function slurm_job_modify(job, record, partitions, uid)
-    if not job.partition or uid == 0 then
-        return slurm.SUCCESS
-    end
-    if names_shared(job.partition) ~= names_shared(record.partition or "") then
+-- Later changes would leave a job unshaped, in or outside of the partition.
+local function modify(job, record)
+    local ours = names_shared(record.partition or "")
+    if job.partition and names_shared(job.partition) ~= ours then
         return refuse(ESLURM_INVALID_PARTITION_NAME,
                       "partition %s is for jobs that share a node, which is " ..
                       "decided at submission", site.partition)
+    elseif not ours then
+        return SUCCESS
+    elseif job.shared and job.shared ~= NO_VAL16 then
+        return refuse(ESLURM_NOT_SUPPORTED, "OverSubscribe: jobs of " ..
+                      "partition %s share their node", site.partition)
+    elseif job.min_nodes and job.min_nodes ~= NO_VAL and
+        site.max_nodes and job.min_nodes > site.max_nodes then
+        return refuse(ESLURM_INVALID_NODE_COUNT,
+                      "--coschedule: %d nodes asked, at most %d possible",
+                      job.min_nodes, site.max_nodes)
+    elseif job.qos then
+        local _, why = weight_of(job, (record.admin_comment or "")
+                                 :gsub(" ", ","))
+        return why and refuse(ESLURM_NOT_SUPPORTED, "%s; it was decided at " ..
+                              "submission", why) or SUCCESS
     end
-    return slurm.SUCCESS
+    return SUCCESS
 end
 
-return slurm.SUCCESS
+function slurm_job_modify(job, record, partitions, uid)
+    if uid == 0 then
+        return SUCCESS
+    end
+    local ok, result = pcall(modify, job, record)
+    if ok and type(result) == "number" then
+        return result
+    end
+    return fail("slurm_job_modify", function()
+        return job.partition ~= nil or names_shared(record.partition or "")
+    end, result)
+end
+
+return SUCCESS

@@ -2,6 +2,8 @@
 # Slurm's side: routing, configuration, throw-away cluster, reports.
 
 slurm_conf_data = \
+	%D%/coschedhistory.service \
+	%D%/coschedhistory.timer \
 	%D%/job_submit.lua \
 	%D%/plugstack.conf \
 	%D%/slurm.conf.fragment
@@ -34,12 +36,15 @@ pythondatadir = $(pkgdatadir)/python
 pythondata_DATA = $(shared_modules)
 reportingdir = $(pythondatadir)/reporting
 reporting_DATA = $(report_modules)
-dist_man_MANS += docs/coschedreport.1 docs/coschedule.7
-dist_bashcompletion_DATA += %D%/completions/coschedreport
+sbin_SCRIPTS = %D%/coschedhistory
+dist_man_MANS += docs/coschedreport.1 docs/coschedule.7 docs/coschedhistory.8
+dist_bashcompletion_DATA += %D%/completions/coschedreport \
+	%D%/completions/coschedhistory
 
 EXTRA_DIST += $(slurm_conf_data) \
 	$(report_modules) \
 	$(shared_modules) \
 	%D%/cluster \
+	%D%/coschedhistory \
 	%D%/coschedreport \
 	%D%/demo.py

@@ -8,6 +8,7 @@ which none may be lost or leave anything behind in the agent."""
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -15,8 +16,11 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
-from coschedtest import BUILD, wait_for
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
+                                "tests", "slurm_conf"))
+from coschedtest import BUILD, SOURCE, wait_for
 from coschedcluster import Cluster, need_cluster
+from fake_slurm import FakeSlurm, row as job_row
 
 SUBMIT_MORE_MS = 1.0   # at most, by which --coschedule may be slower
 START_MORE_MS = 5.0
@@ -53,6 +57,35 @@ def compare(c, name, plain, ours, limit_ms, after):
     without, with_option = map(statistics.median, times)
     row(name, with_option, "ms", without)
     row(f"{name}-more", with_option - without, "ms", limit_ms)
+
+
+def lua_submission(known, running):
+    """Microseconds of CPU time of a submission in job_submit.lua with so many
+    programs KNOWN and jobs RUNNING."""
+    lua = next(filter(shutil.which, ("lua5.1", "lua5.3", "lua")))
+    here = f"{SOURCE}/tests/slurm_conf"
+    with FakeSlurm() as fake:
+        fake.says("sacct.says", "".join(
+            job_row(i, f"many{i}", program=f"many{i}") for i in range(known)))
+        fake.says("sinfo.says", "".join(
+            f"n{i}|n{i}|FORCE:4|mixed\n" for i in range(1000)))
+        fake.says("squeue.says", "1000|n1|nothing\n" * running)
+        fake.call("update")
+        fake.suit("memory", "n2,n3")
+        done = subprocess.run(
+            [lua, f"{here}/bench_submit.lua",
+             f"{SOURCE}/slurm_conf/job_submit.lua", here, fake.folder,
+             str(running), str(known)], check=True, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    return float(done.stdout)
+
+
+def lua_is_flat():
+    """A submission does not get slower by what runs, and hardly by what is
+    known: a look-up among a thousand times as much halves ten times more."""
+    few = lua_submission(10, 10)
+    row("lua-10000-running", lua_submission(10, 10000), "us", few)
+    row("lua-10000-known", lua_submission(10000, 10000), "us", few)
 
 
 class AgentProcess:
@@ -132,6 +165,8 @@ def main():
                         help="write the table there, too")
     options = parser.parse_args()
     need_cluster()
+    if any(map(shutil.which, ("lua5.1", "lua5.3", "lua"))):
+        lua_is_flat()
     with Cluster() as c:
         def cancel():
             c.call("scancel", "--user", str(os.getuid()))

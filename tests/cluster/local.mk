@@ -4,6 +4,7 @@
 cluster_tests = \
 	%D%/test_cluster.py \
 	%D%/test_environment.py \
+	%D%/test_history.py \
 	%D%/test_jobs.py \
 	%D%/test_operation.py \
 	%D%/test_programs.py \

@@ -27,8 +27,10 @@ case $* in
     *jobidraw*) cat "$FAKE_SLURM/sacct.names" 2>/dev/null || echo "$5|$5"
                 exit ;;
 esac
+# Before it is noted that it was asked: then it may be told otherwise.
+says=$(cat "$FAKE_SLURM/sacct.says")
 echo "$*" >>"$FAKE_SLURM/sacct.asked"
-cat "$FAKE_SLURM/sacct.says"
+[ -z "$says" ] || printf '%s\n' "$says"
 """
 SECONDS = 30
 

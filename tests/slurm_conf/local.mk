@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Slurm's side without Slurm: the history, and job_submit.lua in Lua interpreters
+# of their own (skipped where there is none).
+
+slurm_conf_tests = \
+	%D%/test_history.py \
+	%D%/test_job_submit.py
+TESTS += $(slurm_conf_tests)
+EXTRA_DIST += $(slurm_conf_tests) \
+	%D%/bench_submit.lua \
+	%D%/fake_slurm.py \
+	%D%/slurm_stub.lua \
+	%D%/test_job_submit.lua

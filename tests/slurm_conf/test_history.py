@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""coschedhistory: what it makes of records, of garbage, of two of itself at a
+time; and the files for job_submit.lua."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fake_slurm import FakeSlurm, GOOD, row
+
+RECORD = GOOD.format(program="cg", kind="memory")
+
+
+def shown(fake, *options):
+    """{(uid, name, program): what is known}."""
+    reply = json.loads(fake.call("show", "--json", *options))
+    return {(p["uid"], p["name"], p["program"]): p for p in reply["programs"]}
+
+
+def check_summary(fake):
+    rows = [row(i, "a job", RECORD.replace("done_s=20", f"done_s={20 + i}"))
+            for i in range(5)]
+    # Cancelled ones tell what it is like, not how long it is.
+    rows.append(row(9, "a job", RECORD.replace("done_s=20", "done_s=1"),
+                    state="CANCELLED by 1000"))
+    fake.says("sacct.says", "".join(rows))
+    fake.call("update")
+    known = shown(fake)
+    assert set(known) == {(1000, "a_job", "cg"), (1000, None, "cg")}, known
+    one = known[1000, "a_job", "cg"]
+    assert one["runs"] == 5 and one["class"] == "memory", one
+    assert one["done_s"] == 22 and one["done_spread"] == 0.0909, one
+    assert one["steps"] == 400 and one["steps_spread"] == 0, one
+    assert one["alone_s"] == 19 and one["best_cores"] == 4, one
+    # Read again: nothing is counted twice.
+    fake.call("update")
+    assert shown(fake) == known
+    assert "-a -X -D" in fake.asked("sacct")
+    text = fake.call("show")
+    assert "a_job" in text and "memory" in text, text
+
+
+def check_disagreement(fake):
+    rows = [row(20 + i, "mixture", program=f"p{i % 2}") for i in range(4)]
+    rows += [row(30 + i, "moody", kind=("memory", "compute")[i % 2])
+             for i in range(6)]
+    rows += [row(40 + i, "machines", RECORD.replace(
+        "granted=8", "granted=64").replace("done_s=20", "done_s=3") if i == 5
+        else RECORD) for i in range(6)]
+    fake.says("sacct.says", "".join(rows))
+    fake.call("update")
+    known = shown(fake)
+    # A job's name for two programs: no numbers, but a class.
+    mixture = known[1000, "mixture", None]
+    assert mixture["class"] == "memory" and "done_s" not in mixture, mixture
+    assert known[1000, "moody", "cg"]["class"] is None
+    machines = known[1000, "machines", "cg"]
+    assert machines["done_s"] == 3 and machines["runs"] == 1, machines
+
+
+def check_garbage(fake):
+    before = shown(fake)
+    rows = [row(60, "g", text) for text in (
+        "", "a note", "cosched/2 state=final attached=1", "cosched/1",
+        RECORD.replace("final", "running"), RECORD.replace("attached=1",
+                                                           "attached=0"))]
+    rows += [row(61, "g", uid="-1"), row(62, "g", end="Unknown"),
+             row(63, "g", start="x"), "x\n", "\x1f" * 30 + "\n", "\udcff\n",
+             "\x1f" * 7 + "\n"]
+    fake.says("sacct.says", "".join(rows))
+    fake.call("update")
+    assert shown(fake) == before, "garbage was taken for records"
+    bad = RECORD
+    for was, to in (("rho=0.5", "rho=nan"), ("steps=400", "steps=-1"),
+                    ("done_s=20", "done_s=1e99"), ("ults=4", "ults=x"),
+                    ("class=memory", "class=bogus"), ("granted=8", "granted="),
+                    ("alone_s=19", "alone_s=inf"),
+                    ("program=cg", "program=c\"g|x")):
+        assert was in bad
+        bad = bad.replace(was, to)
+    fake.says("sacct.says", row(64, "x\ty'\"; DROP TABLE runs; --\u00e4", bad)
+              + row(65, "n\n2", RECORD))
+    fake.call("update")
+    known = shown(fake)
+    name = "x_y____DROP_TABLE_runs__--__"
+    one = known[1000, name, ""]
+    assert one["class"] is None and one.get("rho") is None, one
+    assert one.get("done_s") is None and one.get("steps") is None, one
+    fake.file("programs").encode("ascii")
+
+
+def check_programs(fake):
+    """Lines of equal length in the order of their bytes."""
+    text = fake.file("programs")
+    head = text.split("\n")[0].split()
+    assert head[0] == "cosched-programs/1", head
+    width, count = (int(w.split("=")[1]) for w in head[1:])
+    lines = [text[i:i + width] for i in range(0, len(text), width)]
+    assert len(lines) == count + 1
+    assert all(line.endswith("\n") and "\n" not in line[:-1] for line in lines)
+    keys = [line.split("\t")[0] for line in lines[1:]]
+    assert keys == sorted(set(keys)), keys
+    assert os.stat(f"{fake.folder}/programs").st_mode & 0o777 == 0o600
+    assert os.stat(fake.db).st_mode & 0o777 == 0o600
+
+
+def check_partners(fake):
+    fake.says("sacct.says", "".join(
+        row(70 + i, kind, kind=kind, program=kind) for i, kind in
+        enumerate(("memory", "compute", "serial", "mixed"))))
+    fake.says("sinfo.says", "".join(
+        f"{node}|{features}|{share}|{state}\n" for node, features, share, state
+        in (("n1", "n1,big", "FORCE:3", "idle"), ("n2", "n2", "FORCE:3", "mixed"),
+            ("n3", "big,n3", "FORCE:3", "allocated"),
+            ("n4", "n4", "FORCE:3", "mixed"), ("n5", "n5", "FORCE:3", "mixed"),
+            ("full", "full", "FORCE:2", "mixed"), ("odd", "odd", "NO", "idle"),
+            ("plain", "big", "FORCE:3", "idle"), ("x", "x", "FORCE:3", "down"),
+            ("drained", "drained", "FORCE:3", "drained"))) + "garbage\n\n|||\n")
+    fake.says("squeue.says", "1000|n2|memory\n1000|n3|compute\n1000|n3|serial\n"
+              "1000|n4|memory\n1000|n4|compute\n1000|n5|unheard of\n"
+              "1000|full|memory\n1000|full|memory\ngarbage\n|||\n\n")
+    fake.call("update", "--partition", "shared")
+    assert "-p shared" in fake.asked("squeue")
+    assert "-p shared" in fake.asked("sinfo")
+    lines = fake.file("partners").splitlines()
+    assert lines[0].startswith("cosched-partners/1 time="), lines
+    assert abs(int(lines[0].split("=")[1]) - time.time()) < 60
+    assert dict(line.partition(" ")[::2] for line in lines[1:]) == {
+        "idle": "n1", "memory": "n3", "compute": "n2", "mixed": "n3",
+        "serial": "n2,n4"}, lines
+
+
+def check_forget(fake):
+    done = fake.run("forget")
+    assert done.returncode == 1 and "--user" in done.stderr, done
+    known = len(shown(fake))
+    assert "forgotten" in fake.call("forget", "--name", "a job")
+    assert (1000, "a_job", "cg") not in shown(fake)
+    assert len(shown(fake)) == known - 1
+    assert "a_job" not in fake.file("programs")
+    fake.call("forget", "--program", "serial")
+    assert (1000, None, "serial") not in shown(fake)
+    assert shown(fake, "--program", "mixed")
+    assert not shown(fake, "--user", "somebody")
+    fake.call("forget", "--before", "2001-01-01")
+    assert shown(fake, "--user", "ann")
+    fake.call("forget", "--user", "1000")
+    assert not shown(fake)
+    assert "count=0" in fake.file("programs")
+
+
+def check_limits(fake):
+    """Old runs go, and of each program only the last ones stay."""
+    old = int(time.time()) - 500 * 86400
+    fake.says("sacct.says", "".join(row(i, "often") for i in range(1, 200)) +
+              row(300, "old", start=old, end=old))
+    assert "200 records read, 50 kept" in fake.call("update", "--verbose")
+    assert shown(fake)[1000, "often", "cg"]["runs"] == 8
+
+
+def check_concurrent(fake):
+    """Several updates at a time, while the files are read all the time."""
+    fake.says("sacct.says", "".join(row(i, f"j{i}") for i in range(200)))
+    stop, broken = threading.Event(), []
+
+    def read():
+        while not stop.is_set():
+            text = fake.file("programs")
+            width = int(text.split("width=")[1].split()[0])
+            count = int(text.split("count=")[1].split()[0])
+            if len(text) != width * (count + 1):
+                broken.append(text[:200])
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    updates = [subprocess.Popen(
+        [sys.executable, "-W", "error", *command], env=fake.env,
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for command in [[fake_path(), "update", "--db", fake.db]] * 4]
+    errors = [update.communicate()[1] for update in updates]
+    stop.set()
+    reader.join()
+    assert not any(errors) and not broken, (errors, broken)
+    assert (1000, "j199", "cg") in shown(fake)
+    assert not [n for n in os.listdir(fake.folder) if n.startswith(".")]
+
+
+def fake_path():
+    return os.path.join(os.environ["abs_top_srcdir"], "slurm_conf",
+                        "coschedhistory")
+
+
+def check_refusals(fake):
+    before = shown(fake)
+    fake.says("sacct.fails", "sacct: error: no slurmdbd\n")
+    done = fake.run("update")
+    assert done.returncode == 1 and "no slurmdbd" in done.stderr, done
+    assert "Traceback" not in done.stderr
+    os.unlink(f"{fake.top.name}/sacct.fails")
+    assert shown(fake) == before
+    for arguments, words in ((["dance"], "COMMAND"), (["update", "--since",
+                                                       "now"], "now: neither"),
+                             (["show", "--bogus"], "--bogus")):
+        done = fake.run(*arguments)
+        assert done.returncode == 2 and words in done.stderr, done
+    with open(fake.db, "wb") as file:
+        file.write(b"no database at all" * 1000)
+    for command in ("show", "update"):
+        done = fake.run(command)
+        assert done.returncode == 1, done
+        assert fake.db in done.stderr and "gathers it anew" in done.stderr, done
+    os.unlink(fake.db)
+    done = fake.run("show")
+    assert done.returncode == 1 and "no history yet" in done.stderr, done
+    fake.call("update")
+    assert shown(fake)
+
+
+def main():
+    with FakeSlurm() as fake:
+        for check in (check_summary, check_disagreement, check_garbage,
+                      check_programs, check_partners, check_forget,
+                      check_limits, check_concurrent, check_refusals):
+            check(fake)
+
+
+main()
