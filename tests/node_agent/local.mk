@@ -57,7 +57,8 @@ agent_units = \
 	%D%/test_state \
 	%D%/test_topology \
 	%D%/test_topology_links \
-	%D%/test_trace
+	%D%/test_trace \
+	%D%/test_user_time
 check_PROGRAMS += $(agent_units)
 TESTS += $(agent_units)
 THREAD_TESTS += %D%/test_allotment
@@ -148,6 +149,10 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_topology_links_SOURCES = %D%/test_topology_links.c %D%/unit.h
 %C%_test_topology_links_CPPFLAGS = $(agent_unit_flags)
 %C%_test_topology_links_LDADD = $(agent_unit_libs) $(HWLOC_LIBS)
+
+%C%_test_user_time_SOURCES = %D%/test_user_time.c %D%/unit.h
+%C%_test_user_time_CPPFLAGS = $(agent_unit_flags)
+%C%_test_user_time_LDADD = $(agent_unit_libs)
 
 %C%_test_trace_SOURCES = %D%/test_trace.c %D%/unit.h
 %C%_test_trace_CPPFLAGS = $(agent_unit_flags)

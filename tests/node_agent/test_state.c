@@ -196,8 +196,8 @@ static void test_garbage(void **state)
         "{\"version\":1,\"jobs\":[{\"job\":1}],\"pending\":[]}",
         "{\"version\":1,\"jobs\":[],\"pending\":[{\"job\":0}]}",
         "{\"version\":1,\"jobs\":[],\"pending\":[],\"node\":{\"drained\":1}}",
-        "{\"version\":1,\"jobs\":[],\"pending\":[],\"node\":"
-        "{\"drained\":{\"uid\":1,\"since_ns\":2}}}",
+        ("{\"version\":1,\"jobs\":[],\"pending\":[],\"node\":"
+         "{\"drained\":{\"uid\":1,\"since_ns\":2}}}"),
     };
     struct fixture *f = *state;
     char aside[160];
