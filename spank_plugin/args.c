@@ -40,6 +40,13 @@ void plugin_accept(const char *value)
         strcpy(plugin.value, value);
 }
 
+/* A step of a running job inherits the option, and cannot change it: what its
+ * script did to the environment must not stop it. */
+static bool is_step(void)
+{
+    return spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID");
+}
+
 /* Complete the valid VALUE of the option by the environment's and the site's
  * defaults.  What is wrong with the environment is the user's to set right; the
  * site's defaults give way to what they contradict. */
@@ -82,6 +89,8 @@ static int take_option(int val, const char *value, int remote)
         rc = job_options_parse(&options, value, &err);
     if (rc < 0)
         slurm_error("cosched: --coschedule=%.80s: %s", value, err.text);
+    else if (is_step())
+        plugin_accept(value);
     else if ((rc = complete(value, &err)) < 0)
         slurm_error("cosched: %s", err.text);
     return rc;

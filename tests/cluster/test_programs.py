@@ -177,6 +177,7 @@ LINES = (
     ("srun -n1 env OMP_NUM_THREADS=3 {ep}", "threads=3 "),
     ("module load x; {ep}", "module load x\n"),
     ("srun bash -c 'module load y' && {ep}", "module load y\n"),
+    ("COSCHED_POLICY=bogus srun {ep}", "threads=NCPU "),
     ("(cd /; exec {ep}) | cat", "threads=NCPU "),
     ("timeout 60 nice {ep}", "threads=NCPU "),
 )

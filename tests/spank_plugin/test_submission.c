@@ -189,6 +189,16 @@ static void option__bad_environment(void **state)
         assert_memory_equal(host.errors, table[i].said,
                             strlen(table[i].said));
         assert_false(plugin.requested);
+        /* A step must start, whatever its script has set. */
+        host.error_lines = 0;
+        setenv("SLURM_JOB_ID", "7", 1);
+        assert_int_equal(host.option->cb(0, table[i].given, 0), 0);
+        assert_string_equal(plugin.value, table[i].given ? table[i].given : "");
+        assert_int_equal(host.error_lines, 0);
+        /* A job that is submitted from there is as any other. */
+        host.context = S_CTX_ALLOCATOR;
+        assert_int_equal(host.option->cb(0, table[i].given, 0), -1);
+        unsetenv("SLURM_JOB_ID");
         /* The node's own environment means nothing. */
         assert_int_equal(host.option->cb(0, table[i].given, 1), 0);
         unsetenv(table[i].name);
