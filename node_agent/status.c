@@ -83,8 +83,10 @@ static json_t *history_json(const struct job *job)
 
     if (!h->known)
         return json_null();
-    return json_pack("{s:I, s:s, s:f, s:s?}", "runs", (json_int_t)h->runs,
-                     "program", h->program, "expected_s", job->expected_s,
+    return json_pack("{s:I, s:s, s:f, s:o, s:s?}", "runs",
+                     (json_int_t)h->runs, "program", h->program, "expected_s",
+                     job->expected_s, "alone_s",
+                     isnan(h->alone_s) ? json_null() : json_real(h->alone_s),
                      "dropped", h->dropped);
 }
 

@@ -36,7 +36,7 @@ local site = {
 local OPTION = "_SLURM_SPANK_OPTION_cosched_coschedule="
 local INHERITED = "SLURM_SPANK_" .. OPTION:sub(1, -2)
 -- The same with the environment's and the site's defaults.
-local COMPLETE = "^S?P?A?N?K?_?COSCHEDULE=(.*)$"
+local COMPLETE = "^COSCHEDULE=(.*)$"
 
 -- Numbers of slurm_errno.h and slurm.h that 22.05 does not export to lua.
 local ESLURM_INVALID_PARTITION_NAME = 2000

@@ -116,6 +116,12 @@ def check_agent(c):
     assert history["runs"] == 2 and history["program"] == "ep", history
     done = c.run("sbatch", "--coschedule=weight=2", "--wrap=true")
     assert done.returncode != 0 and "allows 1 at most" in done.stderr, done
+    # The environment's wish counts as well.
+    c.env["COSCHED_WEIGHT"] = "0.25"
+    wish = c.sbatch("--hold", "--coschedule", "--wrap=true")
+    assert "weight=0.25" in c.call("scontrol", "show", "job", str(wish))
+    c.call("scancel", str(wish))
+    del c.env["COSCHED_WEIGHT"]
     # This one is much longer than those before: noticed.
     wait_for("history that is dropped", lambda: c.status()[jobs[0]]["history"]
              ["dropped"], 60, 0.2)

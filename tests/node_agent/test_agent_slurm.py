@@ -150,12 +150,13 @@ def check_controller(agent):
         agent.say(json.dumps({
             "event": "job", "job": 51, "comment":
             "cosched-job/1 weight=2.5 runs=3 done_s=500 done_spread=0.01 "
-            "steps=100000 steps_spread=0 program=fake_job"}))
+            "steps=100000 steps_spread=0 alone_s=480.5 program=fake_job"}))
         wait_for("weight", lambda: agent.job(51)["weight"] == 2.5)
         assert "weight=1000" in agent.log_text(), agent.log_text()
         history = agent.job(51)["history"]
         assert history["runs"] == 3 and history["dropped"] is None, history
         assert history["expected_s"] > 400, history
+        assert history["alone_s"] == 480.5, history
         agent.kill()
         os.unlink(agent.path("say"))
         agent.start()

@@ -88,7 +88,7 @@ function tests.weights()
     end
     -- Defaults of the environment come in another entry.
     local job = stub.job("", { qos = "high" })
-    job.spank_job_env[1] = "SPANK_COSCHEDULE=weight=3"
+    job.spank_job_env[1] = "COSCHEDULE=weight=3"
     job.spank_job_env_size = 2
     equal(stub.submit(job), 0, "environment")
     has(job.admin_comment, "weight=3")
