@@ -80,6 +80,7 @@ struct job {
     double expected_s; /* from begin to end when it has all that it was granted
                           to itself, as earlier runs of the program say (done_s
                           at their end); 0: not known */
+    bool pauses;           /* is in a serial stretch, perhaps a short one */
     bool counted;          /* hardware counted for it in the last interval */
     size_t sections_ended; /* seen in processes that detached */
     double steps_ended, barriers_ended; /* likewise */

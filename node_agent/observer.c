@@ -82,6 +82,9 @@ static void classify_attached(struct job *job,
     const struct cosched_section *named = NULL;
     bool parallel = false, all_serial = true;
 
+    /* What was counted while nobody knew what it did is not its short ones. */
+    if (job->rigid && job->sections.folded)
+        section_forget(job->sections.folded);
     job->rigid = false;
     job->unattached_since_ns = 0;
     for (struct process *p = job->processes; p; p = p->next) {
@@ -95,6 +98,7 @@ static void classify_attached(struct job *job,
         if (!named)
             named = process_long_section(p, now_ns, options->min_section_ns);
     }
+    job->pauses = !parallel;
     if (all_serial) {
         job->kind = SECTION_SERIAL;
         job->section = NULL;
@@ -182,15 +186,20 @@ static bool make_room(struct observer *o, size_t count)
 }
 
 /* JOB had its CPUs for the whole interval, and if BEFORE is its section now,
- * did work in that one alone. */
+ * did work in that one alone, unless it PAUSED at one end: a serial stretch, even
+ * a short one, says nothing of a section.  Of the short ones it is a part. */
 static void add_look(struct observer *o, size_t i, struct job *job,
-                     struct section *before)
+                     struct section *before, bool paused)
 {
     struct observer_look *look = &o->look[i];
 
     *look = (struct observer_look){
         .job = job,
-        .section = before == job->section && !job->shared ? before : NULL,
+        .section = before == job->section && !job->shared &&
+                           !(before && !before->folded &&
+                             (paused || job->pauses))
+                       ? before
+                       : NULL,
         .dop = topology_count_cores(o->topology, &job->cpus)};
     o->share[i] = (struct attribute_job){.id = job->id, .cpus = job->cpus};
     for (const struct process *p = job->processes; p && look->section;
@@ -337,6 +346,7 @@ void observer_update(struct observer *o, struct job_table *jobs,
 
     for (struct job *j = jobs->first; j; j = j->next) {
         struct section *before = j->section;
+        bool paused = j->pauses;
         if (!j->live_since_ns)
             continue;
         add_to_record(o, jobs, j,
@@ -348,7 +358,7 @@ void observer_update(struct observer *o, struct job_table *jobs,
         observe_job(o, j, options, now_ns);
         if (room && !j->parked && !cpuset_empty(&j->cpus) &&
             j->changed_ns <= o->last_ns)
-            add_look(o, count++, j, before);
+            add_look(o, count++, j, before, paused);
     }
     o->last_ns = now_ns;
     measure(o, options, count, elapsed_ns);

@@ -32,6 +32,7 @@ struct planner {
     size_t index[MOST]; /* into input->jobs */
     struct policy_job jobs[MOST];
     struct plan_facts facts[MOST];
+    struct workload *mean[MOST]; /* of a job's sections, for unknown ones */
     struct cosched_cpuset granted[MOST];
     double pace[MOST];
     enum policy_mode mode; /* of the decision */
@@ -88,6 +89,10 @@ struct planner *planner_new(const struct topology *topology)
         return NULL;
     }
     for (size_t j = 0; j < MOST; j++) {
+        if (!(p->mean[j] = workload_new(machine->mem_nodes))) {
+            planner_free(p);
+            return NULL;
+        }
         p->facts[j].llc_access = p->llc + 2 * j * nodes;
         p->facts[j].llc_miss = p->llc + (2 * j + 1) * nodes;
     }
@@ -101,6 +106,8 @@ void planner_free(struct planner *p)
     int saved = errno;
     policy_workspace_free(p->workspace);
     policy_state_free(p->state);
+    for (size_t j = 0; j < MOST; j++)
+        workload_free(p->mean[j]);
     free(p->before);
     free(p->owner);
     free(p->llc);
@@ -179,6 +186,19 @@ double plan_weight(const struct job *job)
                : 1;
 }
 
+/* The profile of JOB's section, or what may do instead, or NULL. */
+static const struct workload *profile_of(struct planner *p,
+                                         const struct job *job)
+{
+    struct workload *mean = p->mean[p->count];
+
+    if (!job->section)
+        return NULL;
+    return job->section->profile ? job->section->profile
+           : plan_facts_mean(job, mean) ? mean
+                                        : NULL;
+}
+
 /* Who runs in this turn, and the pool with its present owners. */
 static void select_jobs(struct planner *p, struct plan *plan)
 {
@@ -216,7 +236,7 @@ static void select_jobs(struct planner *p, struct plan *plan)
             .id = job->id,
             .facts = &p->facts[p->count].facts,
             .kind = job->kind,
-            .profile = job->section ? job->section->profile : NULL,
+            .profile = profile_of(p, job),
             .weight = plan_weight(job),
             .section = job->section
                            ? job->section->object_id ^ job->section->offset

@@ -91,3 +91,31 @@ void plan_facts_fill(struct plan_facts *f, const struct job *job, size_t dop,
     if (now && now->loop)
         fill_counted(f, now->loop, cpu_nodes);
 }
+
+bool plan_facts_mean(const struct job *job, struct workload *mean)
+{
+    double time = 0;
+
+    for (size_t m = 0; m < mean->mem_nodes; m++)
+        mean->rate[m] = (struct workload_rate){0};
+    mean->sync_share = mean->llc_per_us = 0;
+    for (const struct section *s = job->sections.first; s; s = s->next)
+        time += s->profile ? (double)s->run_ns : 0;
+    for (const struct section *s = job->sections.first; s && time > 0;
+         s = s->next) {
+        double part = (double)s->run_ns / time;
+        if (!s->profile)
+            continue;
+        for (size_t m = 0; m < mean->mem_nodes; m++) {
+            mean->rate[m].mrr_per_us += part * s->profile->rate[m].mrr_per_us;
+            mean->rate[m].read_per_us += part * s->profile->rate[m].read_per_us;
+        }
+        mean->sync_share += part * s->profile->sync_share;
+        mean->llc_per_us += part * s->profile->llc_per_us;
+    }
+    /* Rounding must not make more reads than requests. */
+    for (size_t m = 0; m < mean->mem_nodes; m++)
+        mean->rate[m].mrr_per_us = fmax(mean->rate[m].mrr_per_us,
+                                        mean->rate[m].read_per_us);
+    return time > 0;
+}

@@ -78,6 +78,16 @@ bool section_measure(struct section *s, size_t dop, uint64_t time_ns,
     return true;
 }
 
+void section_forget(struct section *s)
+{
+    measure_clear(&s->measure);
+    workload_free(s->profile);
+    s->profile = NULL;
+    s->state = SECTION_UNKNOWN;
+    s->seen = s->fit = (struct counters_fit){0};
+    s->fit_time_ns = 0;
+}
+
 uint64_t section_probe_ns(const struct section_budget *budget)
 {
     return budget->profile_ns / PROBES;

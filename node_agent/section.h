@@ -91,6 +91,9 @@ struct section *section_folded(struct section_list *list);
 bool section_measure(struct section *section, size_t dop, uint64_t time_ns,
                      const double work[COUNTERS_UNITS], bool probed);
 
+/* Forget all that was measured of SECTION, and its profile. */
+void section_forget(struct section *section);
+
 /* What probes may cost. */
 struct section_budget {
     uint64_t profile_ns; /* cosched_profile: three probes; 0: none */

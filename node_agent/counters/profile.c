@@ -113,7 +113,9 @@ struct workload *attribute_profile(const struct machine *machine,
         errno = ENODATA;
         return NULL;
     }
-    struct workload *w = rates(loop, solved ? cpu.cpu_us : measured.cpu_us);
+    /* What is computed from the loop's own requests knows nothing of those that
+     * others make at the same time; stalled cycles do. */
+    struct workload *w = rates(loop, stalls ? measured.cpu_us : cpu.cpu_us);
     if (!w) {
         errno = ENOMEM;
         return NULL;

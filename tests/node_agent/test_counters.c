@@ -383,7 +383,8 @@ static void test_profile_from_counters(void **state)
     assert_null(counters_profile(f->counters, &m, 150 * MS, &fit, &f->err));
     assert_int_equal(errno, EAGAIN); /* work at one DoP says nothing */
     measure_add_loop(&m, 4, l);
-    assert_null(counters_profile(f->counters, &m, 300 * MS, &fit, &f->err));
+    assert_null(counters_profile(f->counters, &m, 900 * MS, &fit, &f->err));
+    assert_int_equal(errno, EAGAIN);
     struct workload *w =
         counters_profile(f->counters, &m, 150 * MS, &fit, &f->err);
     assert_non_null(w);
