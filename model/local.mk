@@ -39,6 +39,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy.c \
 	%D%/policy.h \
 	%D%/policy/amdahl.c \
+	%D%/policy/arrange.c \
+	%D%/policy/arrange.h \
 	%D%/policy/batch.c \
 	%D%/policy/best_simple.c \
 	%D%/policy/bounds.c \

@@ -10,52 +10,60 @@
 #include <string.h>
 
 #define ROUNDS 500
-#define SETTLED 1e-5
+#define SETTLED 1e-4
+#define LLC_LOSS 0.25 /* so much more is missed by who has next to no cache:
+                         assumed, as no profile tells it */
 #define FULL 0.999 /* most that posted requests leave to reads */
 
 struct lumped {
     const struct machine *machine;
-    size_t max_jobs;
+    size_t max_jobs, room; /* room: most stations */
     const struct workload *const *profile;
     size_t count;
     size_t groups;
+    size_t stations; /* groups, then links that somebody uses */
     size_t *member;  /* [groups] a memory node of each */
-    size_t *members; /* [groups] how many */
+    size_t *members; /* [stations] how many */
     size_t *group;   /* [mem_nodes] */
-    double *delay;   /* [cpu_nodes * groups] sum over members of the links */
-    double *queue;   /* [max_jobs * groups] */
-    double *total;   /* [groups] queue of all */
-    double *posted;  /* [groups] utilisation */
+    size_t *station; /* [links] of each link; 0: nobody uses it */
+    double *service; /* [stations] us */
+    double *read;    /* [max_jobs * room] visits per us of computing */
+    double *other;   /* [max_jobs * room] of requests that do not stall */
+    double *queue;   /* [max_jobs * room] at groups, then at all links */
+    double *total;   /* [room] queue of all */
+    double *posted;  /* [room] utilisation */
     double *cores;   /* [max_jobs] */
-    double *links;   /* [max_jobs] time on links per unit of computing */
     double *time;    /* [max_jobs] per unit of computing */
 };
 
 struct lumped *lumped_new(const struct machine *machine, size_t jobs)
 {
-    size_t nodes = machine->cpu_nodes, memories = machine->mem_nodes;
+    size_t memories = machine->mem_nodes, room = memories + machine->links;
     struct lumped *l;
 
     if (!jobs || !(l = calloc(1, sizeof(*l))))
         return NULL;
     l->machine = machine;
     l->max_jobs = jobs;
-    l->member = calloc(3 * memories, sizeof(*l->member));
-    l->delay = calloc(nodes * memories + jobs * memories + 2 * memories +
-                          3 * jobs,
-                      sizeof(*l->delay));
-    if (!l->member || !l->delay) {
+    l->room = room;
+    l->member = calloc(2 * memories + room + machine->links,
+                       sizeof(*l->member));
+    l->service = calloc(3 * jobs * room + 3 * room + 2 * jobs,
+                        sizeof(*l->service));
+    if (!l->member || !l->service) {
         lumped_free(l);
         return NULL;
     }
-    l->members = l->member + memories;
-    l->group = l->members + memories;
-    l->queue = l->delay + nodes * memories;
-    l->total = l->queue + jobs * memories;
-    l->posted = l->total + memories;
-    l->cores = l->posted + memories;
-    l->links = l->cores + jobs;
-    l->time = l->links + jobs;
+    l->group = l->member + memories;
+    l->members = l->group + memories;
+    l->station = l->members + room;
+    l->read = l->service + room;
+    l->other = l->read + jobs * room;
+    l->queue = l->other + jobs * room;
+    l->total = l->queue + jobs * room;
+    l->posted = l->total + room;
+    l->cores = l->posted + room;
+    l->time = l->cores + jobs;
     return l;
 }
 
@@ -64,7 +72,7 @@ void lumped_free(struct lumped *l)
     if (!l)
         return;
     free(l->member);
-    free(l->delay);
+    free(l->service);
     free(l);
 }
 
@@ -100,98 +108,147 @@ static void find_groups(struct lumped *l)
     }
 }
 
-static void sum_delays(struct lumped *l)
-{
-    const struct machine *machine = l->machine;
-
-    memset(l->delay, 0,
-           machine->cpu_nodes * l->groups * sizeof(*l->delay));
-    for (size_t i = 0; i < machine->cpu_nodes; i++)
-        for (size_t m = 0; m < machine->mem_nodes; m++) {
-            const struct machine_route *route =
-                &machine->route[i * machine->mem_nodes + m];
-            for (size_t k = 0; k < route->links; k++)
-                l->delay[i * l->groups + l->group[m]] +=
-                    machine->link_service_us[route->link[k]];
-        }
-}
-
 void lumped_prepare(struct lumped *l, const struct workload *const *profile,
                     size_t count)
 {
     l->profile = profile;
     l->count = count;
     find_groups(l);
-    sum_delays(l);
-    memset(l->queue, 0, count * l->groups * sizeof(*l->queue));
+    memset(l->queue, 0, count * l->room * sizeof(*l->queue));
     for (size_t j = 0; j < count; j++)
         l->time[j] = 1;
 }
 
-static double reads(const struct lumped *l, size_t j, size_t g)
+/* A posted request takes so much of the time of a read. */
+static double posted_cost(const struct machine_service *service)
 {
-    return l->profile[j]->rate[l->member[g]].read_per_us;
+    return (service->write_us + service->prefetch_us) / 2 / service->read_us;
 }
 
-/* Cores of each job, and what its reads spend on links. */
+/* Add what PART of job J's cores, on CPU node I, asks of the links. */
+static void visit_links(struct lumped *l, size_t j, size_t i, double part)
+{
+    const struct machine *machine = l->machine;
+
+    for (size_t m = 0; m < machine->mem_nodes; m++) {
+        const struct machine_route *route =
+            &machine->route[i * machine->mem_nodes + m];
+        const struct workload_rate *rate = &l->profile[j]->rate[m];
+        double read = part * rate->read_per_us;
+        double other = part * fmax(0, rate->mrr_per_us - rate->read_per_us);
+        if (!(rate->mrr_per_us > 0))
+            continue;
+        for (size_t k = 0; k < route->links; k++) {
+            size_t link = route->link[k], s = l->station[link];
+            struct machine_service service =
+                machine_link_service(machine, link);
+            if (!s) {
+                s = l->station[link] = l->stations++;
+                l->members[s] = 1;
+                l->service[s] = service.read_us;
+                for (size_t o = 0; o < l->count; o++)
+                    l->read[o * l->room + s] = l->other[o * l->room + s] = 0;
+            }
+            l->read[j * l->room + s] += read;
+            l->other[j * l->room + s] += other * posted_cost(&service);
+        }
+    }
+}
+
+/* How many times as often job J misses on CPU node I for those who use the
+ * last-level cache there, too: it has the part of it that its accesses have. */
+static double misses_more(const struct lumped *l, const size_t *counts,
+                          size_t i, size_t j)
+{
+    double mine = 0, all = 0;
+
+    for (size_t k = 0; k < l->count; k++) {
+        double uses = (double)counts[i * l->count + k] *
+                      l->profile[k]->llc_per_us;
+        all += uses;
+        if (k == j)
+            mine = uses;
+    }
+    return mine > 0 ? 1 + LLC_LOSS * (1 - mine / all) : 1;
+}
+
+/* Cores of each job, and what each of them asks of every station. */
 static void take_counts(struct lumped *l, const size_t *counts)
 {
+    size_t nodes = l->machine->cpu_nodes;
+
     memset(l->cores, 0, l->count * sizeof(*l->cores));
-    memset(l->links, 0, l->count * sizeof(*l->links));
-    for (size_t i = 0; i < l->machine->cpu_nodes; i++)
-        for (size_t j = 0; j < l->count; j++) {
-            double n = (double)counts[i * l->count + j];
-            if (n == 0)
-                continue;
-            l->cores[j] += n;
-            for (size_t g = 0; g < l->groups; g++)
-                l->links[j] += n * reads(l, j, g) * l->delay[i * l->groups + g];
+    memset(l->station, 0, l->machine->links * sizeof(*l->station));
+    l->stations = l->groups;
+    for (size_t j = 0; j < l->count; j++) {
+        for (size_t g = 0; g < l->groups; g++) {
+            struct machine_service service =
+                machine_controller_service(l->machine, l->member[g]);
+            const struct workload_rate *rate =
+                &l->profile[j]->rate[l->member[g]];
+            l->service[g] = service.read_us;
+            l->read[j * l->room + g] = rate->read_per_us;
+            l->other[j * l->room + g] =
+                fmax(0, rate->mrr_per_us - rate->read_per_us) *
+                posted_cost(&service);
         }
-    for (size_t j = 0; j < l->count; j++)
-        if (l->cores[j] > 0)
-            l->links[j] /= l->cores[j];
+        for (size_t i = 0; i < nodes; i++)
+            l->cores[j] += (double)counts[i * l->count + j];
+        double more = 0;
+        for (size_t i = 0; i < nodes; i++) {
+            double part = (double)counts[i * l->count + j];
+            if (!(part > 0))
+                continue;
+            part *= misses_more(l, counts, i, j) / l->cores[j];
+            more += part;
+            visit_links(l, j, i, part);
+        }
+        for (size_t g = 0; g < l->groups && l->cores[j] > 0; g++) {
+            l->read[j * l->room + g] *= more;
+            l->other[j * l->room + g] *= more;
+        }
+    }
 }
 
 /* Queues and posted utilisation of all jobs. */
 static void add_up(struct lumped *l)
 {
-    memset(l->total, 0, l->groups * sizeof(*l->total));
-    memset(l->posted, 0, l->groups * sizeof(*l->posted));
-    for (size_t j = 0; j < l->count; j++)
-        for (size_t g = 0; g < l->groups && l->cores[j] > 0; g++) {
-            const struct workload_rate *rate =
-                &l->profile[j]->rate[l->member[g]];
-            l->total[g] += l->queue[j * l->groups + g];
-            l->posted[g] += l->cores[j] / l->time[j] *
-                            fmax(0, rate->mrr_per_us - rate->read_per_us) *
-                            l->machine->controller_service_us[l->member[g]];
+    memset(l->total, 0, l->stations * sizeof(*l->total));
+    memset(l->posted, 0, l->stations * sizeof(*l->posted));
+    for (size_t j = 0; j < l->count; j++) {
+        if (!(l->cores[j] > 0))
+            continue;
+        double speed = l->cores[j] / l->time[j];
+        for (size_t s = 0; s < l->stations; s++) {
+            l->total[s] += l->queue[j * l->room + s];
+            l->posted[s] += speed * l->other[j * l->room + s] * l->service[s];
         }
+    }
 }
 
 /* Renew job J; returns the relative change of its time. */
 static double renew(struct lumped *l, size_t j)
 {
-    double time = 1 + l->links[j], before = l->time[j], full = 0;
-    double *queue = &l->queue[j * l->groups];
+    double time = 1, before = l->time[j], full = 0, own = 1 / l->cores[j];
+    const double *read = &l->read[j * l->room];
+    const double *other = &l->other[j * l->room];
+    double *queue = &l->queue[j * l->room];
 
-    for (size_t g = 0; g < l->groups; g++) {
-        size_t m = l->member[g];
-        const struct workload_rate *rate = &l->profile[j]->rate[m];
-        double seen = l->total[g] - queue[g] / l->cores[j];
-        double response = rate->read_per_us *
-                          l->machine->controller_service_us[m] * (1 + seen) /
-                          (1 - fmin(l->posted[g], FULL));
-        if (rate->mrr_per_us > rate->read_per_us)
-            full = fmax(full, l->posted[g] / FULL);
-        time += (double)l->members[g] * response;
-        l->total[g] -= queue[g];
-        queue[g] = response; /* so far per unit of computing */
+    for (size_t s = 0; s < l->stations; s++) {
+        double seen = l->total[s] - queue[s] * own;
+        double response = read[s] * l->service[s] * (1 + seen) /
+                          (1 - fmin(l->posted[s], FULL));
+        if (other[s] > 0)
+            full = fmax(full, l->posted[s] / FULL);
+        time += (double)l->members[s] * response;
+        l->total[s] -= queue[s];
+        queue[s] = response; /* so far per unit of computing */
     }
     /* Where posted requests would saturate, all who make them wait. */
     time = fmax(time, before * full);
-    for (size_t g = 0; g < l->groups; g++) {
-        queue[g] *= l->cores[j] / time;
-        l->total[g] += queue[g]; /* for the next job of this round */
+    for (size_t s = 0; s < l->stations; s++) {
+        queue[s] *= l->cores[j] / time;
+        l->total[s] += queue[s]; /* for the next job of this round */
     }
     l->time[j] = time;
     return fabs(time - before) / time;
@@ -200,9 +257,13 @@ static double renew(struct lumped *l, size_t j)
 void lumped_predict(struct lumped *l, const size_t *counts, double *speed)
 {
     double change = 1;
+    size_t before = l->stations;
 
     take_counts(l, counts);
-    /* The solution before is the first guess. */
+    /* The solution before is the first guess, where it has the stations. */
+    for (size_t j = 0; j < l->count; j++)
+        for (size_t s = before; s < l->stations; s++)
+            l->queue[j * l->room + s] = 0;
     for (int round = 0; round < ROUNDS && change > SETTLED; round++) {
         change = 0;
         add_up(l);

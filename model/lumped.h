@@ -11,17 +11,20 @@
  * (docs/policies.md) but has a class for each job on each CPU node and a
  * station for each link, too many for the hundreds of predictions of one
  * decision.  Here all cores of a job are one class, which is no approximation
- * as far as controllers go: rates do not depend on the CPU node.  Links are
- * delays without a queue, averaged over the job's cores.  Memory nodes that all
+ * as far as controllers go: rates do not depend on the CPU node.  A link is
+ * visited as often as the mean of the job's cores does.  Memory nodes that all
  * jobs treat alike are solved once.  Approximate mean value analysis after
- * Schweitzer:
+ * Schweitzer, over the stations g, which are groups of memory nodes and links:
  *
  *     R_jg = v_jg s_g (1 + Q_g - Q_jg / n_j) / (1 - U_g)
- *     T_j  = 1 + sum_g members_g (R_jg + v_jg d_jg),  Q_jg = n_j R_jg / T_j
+ *     T_j  = 1 + sum_g members_g R_jg,  Q_jg = n_j R_jg / T_j
  *
- * with v the reads, d the delay of the links and U the utilisation by requests
- * that do not stall (posted).  A controller that these alone would saturate
- * slows the jobs that make them down to its pace.
+ * On a CPU node that jobs share each has that part of the last-level cache that
+ * its accesses have, and misses more often the less that is.
+ *
+ * Here v are the reads and U the utilisation by requests that do not stall (posted),
+ * half of them writes and half prefetches.  A station that these alone would
+ * saturate slows the jobs that make them down to its pace.
  */
 
 #include "model/system.h"

@@ -188,8 +188,9 @@ static enum model_status decide_fitted(const struct policy *policy,
     out->kept = false;
     if (status == MODEL_OK && proposal.mode == POLICY_SPACE &&
         !proposal.own_rules) {
-        status = fairness_apply(input, &proposal, &ruling.fair_cores,
-                                &ruling.fair_job);
+        if (!proposal.fair)
+            status = fairness_apply(input, &proposal, &ruling.fair_cores,
+                                    &ruling.fair_job);
         if (status == MODEL_OK)
             out->kept =
                 hysteresis_apply(policy, input, &proposal, &ruling.gain);

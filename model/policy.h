@@ -173,6 +173,7 @@ struct policy_proposal {
                        has more than the pool has there */
     bool rotates, passive, periodic; /* as in the decision; a policy that is
                                         periodic need not say so */
+    bool fair;      /* the policy has seen to fairness itself */
     bool own_rules; /* neither fairness nor hysteresis may change it */
     double system_util;
     double figure[6]; /* the policy's, from decide() to explain() */

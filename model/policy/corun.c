@@ -16,8 +16,9 @@
 #include <string.h>
 
 #include "model/divide.h"
-#include "model/policy/outlook.h"
+#include "model/policy/arrange.h"
 #include "model/policy/predict.h"
+#include "model/policy/rules.h"
 #include "model/policy/shares.h"
 #include "model/policy/state.h"
 #include "model/policy/workspace.h"
@@ -30,47 +31,57 @@ enum { BLIND, ALONE, RELATIVE, SECONDS };
 
 static const struct policy_option options[] = {
     {"objective", "what is minimised", 0, 0, 1, "makespan|turnaround"},
-    {"gain", "by how much sharing must be better than taking turns", 0.02, 0, 1,
+    {"gain", "by how much sharing must be better than taking turns", -0.03, -1, 1,
      NULL},
     {"effort", "predictions at most for the improvement of a division", 100, 0,
      1e6, NULL},
     {0},
 };
 
-#define TIE 1e-3
+/* Gains below this are none. */
+#define TIE 1e-4
 
 struct corun {
+    struct arrange *arrange;
     struct outlook outlook;
     size_t best[POLICY_MAX_JOBS], trial[POLICY_MAX_JOBS];
     size_t order[POLICY_MAX_JOBS];
     double end[POLICY_MAX_JOBS]; /* of best */
-    double time, mean;           /* of best */
-    double least;                /* time of any so far */
+    double time, cost;           /* of best */
+    double fair[POLICY_MAX_JOBS]; /* speeds below which a job is wronged */
 };
+
+static void corun_free(void *memory)
+{
+    struct corun *c = memory;
+
+    arrange_free(c->arrange);
+    free(c);
+}
 
 static void *corun_new(const struct machine *machine)
 {
-    (void)machine;
-    return calloc(1, sizeof(struct corun));
+    struct corun *c = calloc(1, sizeof(*c));
+
+    if (c && !(c->arrange = arrange_new(machine))) {
+        free(c);
+        return NULL;
+    }
+    return c;
 }
 
-/* Make corun->trial the best division if it is better: by its time, or by the
- * jobs' mean end where the time is the same but for TIE.  A job that more cores
- * hardly help must not keep them from the others. */
+/* Make corun->trial the best division if it is better. */
 static enum model_status consider(struct corun *c, bool *better)
 {
     size_t count = c->outlook.in->job_count;
     double time;
     enum model_status status = outlook_time(&c->outlook, c->trial, &time);
+    double cost = outlook_cost(&c->outlook, c->fair);
 
-    *better = status == MODEL_OK &&
-              (time < c->least * (1 - TIE) ||
-               (time <= c->least * (1 + TIE) &&
-                c->outlook.mean < c->mean * (1 - TIE)));
+    *better = status == MODEL_OK && cost < c->cost * (1 - TIE);
     if (*better) {
-        c->least = fmin(c->least, time);
+        c->cost = cost;
         c->time = time;
-        c->mean = c->outlook.mean;
         memcpy(c->best, c->trial, count * sizeof(*c->best));
         memcpy(c->end, c->outlook.end, count * sizeof(*c->end));
     }
@@ -105,7 +116,7 @@ static enum model_status candidates(struct corun *c,
     struct policy_proposal greedy = {.cores = c->trial};
     bool better;
 
-    c->time = c->mean = c->least = INFINITY;
+    c->time = c->cost = INFINITY;
     enum model_status status = equal_shares(input, c->trial);
     if (status == MODEL_OK)
         status = consider(c, &better);
@@ -201,6 +212,7 @@ static void take_turns(struct corun *c, const struct policy_input *input,
         parallel += input->jobs[j].kind == SECTION_PARALLEL;
     }
     proposal->mode = POLICY_TURNS;
+    proposal->placed = false;
     proposal->rotates = !c->outlook.all_known && !c->outlook.average;
     if (proposal->rotates)
         turn = input->slice % parallel;
@@ -236,6 +248,9 @@ static enum model_status decide_known(struct corun *c,
     enum model_status status = outlook_begin(&c->outlook, input,
                                              input->options[OBJECTIVE] > 0);
 
+    memcpy(c->fair, c->outlook.alone, input->job_count * sizeof(*c->fair));
+    fairness_bounds(input, c->fair);
+    proposal->fair = true;
     if (status == MODEL_OK)
         status = candidates(c, input, &figure[SIMPLE]);
     if (status == MODEL_OK)
@@ -245,10 +260,13 @@ static enum model_status decide_known(struct corun *c,
     for (size_t j = 0; j < input->job_count; j++)
         parallel += input->jobs[j].kind == SECTION_PARALLEL;
     outlook_order(&c->outlook, c->order);
-    figure[SHARED] = c->time;
+    memcpy(proposal->cores, c->best, input->job_count * sizeof(*c->best));
+    arrange(c->arrange, &c->outlook, c->fair, (size_t)input->options[EFFORT],
+            proposal->cores, proposal->layout);
+    proposal->placed = true;
+    figure[SHARED] = c->outlook.time;
     figure[TURNS] = outlook_turns(&c->outlook, c->order);
     figure[KIND] = parallel < 2 ? ALONE : c->outlook.known ? SECONDS : RELATIVE;
-    memcpy(proposal->cores, c->best, input->job_count * sizeof(*c->best));
     if (parallel > 1 && turns_win(input, figure[SHARED], figure[TURNS]))
         take_turns(c, input, proposal);
     return MODEL_OK;
@@ -272,16 +290,10 @@ static double value(const struct policy_input *input, void *memory,
     struct corun *c = memory;
     double time;
 
-    if (predict_begin(input) != MODEL_OK)
+    if (predict_begin(input) != MODEL_OK ||
+        outlook_layout(&c->outlook, counts, &time) != MODEL_OK)
         return NAN;
-    for (size_t j = 0; j < input->job_count; j++) {
-        c->trial[j] = 0;
-        for (size_t i = 0; i < input->machine->cpu_nodes; i++)
-            c->trial[j] += counts[i * input->job_count + j];
-        if (!c->trial[j])
-            return NAN;
-    }
-    return outlook_time(&c->outlook, c->trial, &time) == MODEL_OK ? -time : NAN;
+    return -outlook_cost(&c->outlook, c->fair);
 }
 
 static void explain(const struct policy_input *input,
@@ -321,7 +333,7 @@ const struct policy policy_corun = {
     .options = options,
     .profiles = true,
     .init = corun_new,
-    .free = free,
+    .free = corun_free,
     .decide = decide,
     .value = value,
     .explain = explain,

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "model/placement.h"
+#include "model/policy/arrange.h"
 #include "model/policy/climb.h"
 #include "model/policy/evolution.h"
 #include "model/policy/predict.h"
@@ -35,7 +36,7 @@
 #define GAIN 0.001
 
 enum { IMPROVED, PAPER };
-enum { THROUGHPUT, UTILISATION };
+enum { TIME, THROUGHPUT, UTILISATION };
 
 /* Index into policy_input.options. */
 enum {
@@ -53,8 +54,8 @@ enum {
 static const struct policy_option options[] = {
     {"search", "local search from the best start, or the papers' evolution", 0,
      0, 1, "improved|paper"},
-    {"goal", "what the improved search maximises", 0, 0, 1,
-     "throughput|utilisation"},
+    {"goal", "what the improved search is for", TIME, TIME, UTILISATION,
+     "time|throughput|utilisation"},
     {"looks", "divisions that the improved search compares, at most", 250, 10,
      100000, NULL},
     {"generations", "of the evolution", EVOLUTION_GENERATIONS, 0, 10000, NULL},
@@ -95,7 +96,8 @@ struct moca {
     size_t *kind;  /* [cpu_nodes] */
     struct start start[STARTS];
     size_t min[POLICY_MAX_JOBS], max[POLICY_MAX_JOBS];
-    double alone[POLICY_MAX_JOBS], fair[POLICY_MAX_JOBS];
+    struct outlook outlook;
+    double fair[POLICY_MAX_JOBS]; /* speeds below which a job is wronged */
     const struct policy_input *in; /* while deciding */
 };
 
@@ -131,29 +133,33 @@ static void *moca_init(const struct machine *machine)
 /* ---- worth -------------------------------------------------------------- */
 
 /* What the improved search maximises; NAN when there is no prediction. */
-static double worth(const struct policy_input *in, const struct moca *m,
+static double worth(const struct policy_input *in, struct moca *m,
                     const size_t *layout)
 {
-    double speed[POLICY_MAX_JOBS], sum = 0;
+    struct outlook *o = &m->outlook;
     struct system_result result;
+    double sum = 0;
 
-    if (predict_counts(in, layout, &result, speed) != MODEL_OK)
-        return NAN;
+    if (in->options[GOAL] == TIME) {
+        if (outlook_layout(o, layout, &sum) != MODEL_OK)
+            return NAN;
+        return -outlook_cost(o, m->fair);
+    }
+    predict_speeds_layout(in, layout, o->first);
     for (size_t j = 0; j < in->job_count; j++)
-        if (m->alone[j] > 0)
-            sum += in->jobs[j].weight * speed[j] / m->alone[j];
-    if (in->options[GOAL] == UTILISATION)
+        if (o->alone[j] > 0)
+            sum += in->jobs[j].weight * o->first[j] / o->alone[j];
+    if (in->options[GOAL] == UTILISATION) {
+        if (predict_counts(in, layout, &result, NULL) != MODEL_OK)
+            return NAN;
         sum = result.utilisation;
-    if (in->options[POLICY_FAIRNESS] < 1 && in->job_count > 1)
-        for (size_t j = 0; j < in->job_count; j++)
-            if (in->jobs[j].kind == SECTION_PARALLEL && m->fair[j] > speed[j])
-                sum -= UNFAIR * (1 - speed[j] / m->fair[j]);
-    return sum;
+    }
+    return sum - UNFAIR * outlook_unfairness(o, m->fair);
 }
 
 static double worth_of(void *arg, const size_t *layout)
 {
-    const struct moca *m = arg;
+    struct moca *m = arg;
 
     return worth(m->in, m, layout);
 }
@@ -217,48 +223,6 @@ static enum model_status decide_paper(const struct policy_input *in,
 
 /* ---- the improved search ------------------------------------------------ */
 
-/* CPU nodes of a kind: as many cores in the pool, as far from all memory. */
-static void find_kinds(const struct policy_input *in, struct moca *m)
-{
-    const struct policy_workspace *ws = in->workspace;
-    size_t jobs = in->job_count;
-
-    for (size_t i = 0; i < in->machine->cpu_nodes; i++) {
-        size_t k = 0;
-        while (k < i && (ws->pool[k] != ws->pool[i] ||
-                         memcmp(&ws->distance[k * jobs],
-                                &ws->distance[i * jobs],
-                                jobs * sizeof(*ws->distance)) != 0))
-            k++;
-        m->kind[i] = k;
-    }
-}
-
-/* The present division into LAYOUT; false when it is out of bounds or leaves
- * cores unused that somebody may have. */
-static bool present(const struct policy_input *in, const struct moca *m,
-                    size_t *layout)
-{
-    size_t total[POLICY_MAX_JOBS] = {0}, jobs = in->job_count;
-    bool unused = false, room = false;
-
-    memset(layout, 0, in->machine->cpu_nodes * jobs * sizeof(*layout));
-    for (size_t cpu = 0; cpu < in->machine->cpus; cpu++) {
-        unused |= in->owner[cpu] == POLICY_NOBODY;
-        if (in->owner[cpu] < 0)
-            continue;
-        layout[(size_t)in->machine->cpu_node[cpu] * jobs +
-               (size_t)in->owner[cpu]]++;
-        total[in->owner[cpu]]++;
-    }
-    for (size_t j = 0; j < jobs; j++) {
-        if (total[j] < m->min[j] || total[j] > m->max[j])
-            return false;
-        room |= total[j] < m->max[j];
-    }
-    return !(unused && room);
-}
-
 /* The shares of policy equal or greedy, made fair, placed into LAYOUT. */
 static bool share(const struct policy_input *in,
                   struct policy_proposal *proposal, bool equal, size_t *layout)
@@ -283,7 +247,7 @@ static void make_start(const struct policy_input *in, struct moca *m,
     bool made;
 
     if (which == PRESENT)
-        made = present(in, m, start->layout);
+        made = arrange_present(in, start->layout);
     else if (which == EVOLVED)
         made = evolve(in, m, &evolved) == MODEL_OK;
     else
@@ -352,7 +316,7 @@ static enum model_status decide_improved(const struct policy_input *in,
     for (size_t which = 0; which < STARTS; which++)
         make_start(in, m, proposal, which);
     memset(proposal->figure, 0, sizeof(proposal->figure));
-    find_kinds(in, m);
+    arrange_kinds(in, m->kind);
     climb_all(in, m, proposal);
     return isfinite(proposal->figure[VALUE]) ? MODEL_OK : MODEL_EINVAL;
 }
@@ -366,8 +330,8 @@ static enum model_status prepare(const struct policy_input *in, struct moca *m)
         m->min[j] = in->jobs[j].min_cores;
         m->max[j] = in->jobs[j].max_cores;
     }
-    enum model_status status = predict_alone(in, m->alone);
-    memcpy(m->fair, m->alone, sizeof(m->fair));
+    enum model_status status = outlook_begin(&m->outlook, in, false);
+    memcpy(m->fair, m->outlook.alone, in->job_count * sizeof(*m->fair));
     fairness_bounds(in, m->fair);
     m->in = in;
     return status;
@@ -394,6 +358,7 @@ static enum model_status moca_decide(const struct policy_input *in,
     if (status != MODEL_OK)
         return status;
     proposal->placed = true;
+    proposal->fair = in->options[SEARCH] == IMPROVED;
     proposal->system_util = result.utilisation;
     for (size_t j = 0; j < in->job_count; j++) {
         proposal->cores[j] = 0;
@@ -407,14 +372,15 @@ static void explain_improved(const struct policy_input *in,
                              const struct policy_proposal *proposal,
                              char *text, size_t size)
 {
+    static const char *const goal[] = {"time", "throughput",
+                                       "system utilisation"};
     const double *figure = proposal->figure;
 
     snprintf(text, size, "predicted %s %.2f, %.0f step%s from %s (%.2f), %.0f "
                          "divisions compared",
-             in->options[GOAL] == UTILISATION ? "system utilisation"
-                                              : "throughput",
-             figure[VALUE], figure[STEPS], figure[STEPS] == 1 ? "" : "s",
-             start_name[(size_t)figure[START]], figure[FIRST_VALUE],
+             goal[(size_t)in->options[GOAL]], fabs(figure[VALUE]),
+             figure[STEPS], figure[STEPS] == 1 ? "" : "s",
+             start_name[(size_t)figure[START]], fabs(figure[FIRST_VALUE]),
              figure[COMPARED]);
 }
 

@@ -4,7 +4,9 @@
  * placement.  While the situation is that of the last decision, each further
  * one is a step of thesis algorithm 3 (model/adaptive.h): cores change places
  * between CPU nodes by their measured LLC accesses, and no job gains or loses
- * one.  Counters that cannot see the LLC, as `progress`, give it nothing to
+ * one.  A step that the closed network (model/lumped.h) predicts to slow the jobs
+ * down is not taken, which the papers do not ask: even use of the caches may
+ * mean busier links.  Counters that cannot see the LLC, as `progress`, give it nothing to
  * work on; the placement is then the common one of model/placement.h. */
 
 #include <math.h>
@@ -24,11 +26,13 @@
 
 /* Index into policy_input.options. */
 enum { PLACEMENT = POLICY_OWN, THRESHOLD, SWAP };
-enum { ADAPTIVE, COMMON };
+enum { ADAPTIVE, COMMON, PAPER };
 
 static const struct policy_option options[] = {
-    {"placement", "swap cores by LLC use between decisions, or leave them",
-     ADAPTIVE, 0, 1, "adaptive|common"},
+    {"placement",
+     "swap cores by LLC use between decisions where no loss is predicted, never, "
+     "or always",
+     ADAPTIVE, ADAPTIVE, PAPER, "adaptive|common|paper"},
     {"threshold", "ratio of LLC accesses of two CPU nodes that calls for a swap",
      ADAPTIVE_THRESHOLD, 1, 100, NULL},
     {"swap", "cores that change places at once", ADAPTIVE_CORES, 1, 64, NULL},
@@ -37,6 +41,7 @@ static const struct policy_option options[] = {
 
 /* Of policy_proposal.figure, behind those of greedy_dop(). */
 enum { ADAPTED = 2, SWAPS, CORES, FIRST };
+#define REFUSED FIRST /* where there are no swaps */
 
 struct nupoco {
     double *access, *miss; /* [cpu_nodes * POLICY_MAX_JOBS] */
@@ -153,6 +158,20 @@ static void measure(const struct policy_input *in, struct nupoco *n,
     }
 }
 
+/* How much faster the jobs would be in the mean as LAYOUT has them than as they
+ * are in NOW: 1 for no change. */
+static double speedup(const struct policy_input *in, const size_t *now,
+                      const size_t *layout)
+{
+    double before[POLICY_MAX_JOBS], after[POLICY_MAX_JOBS], sum = 0;
+
+    predict_speeds_layout(in, now, before);
+    predict_speeds_layout(in, layout, after);
+    for (size_t j = 0; j < in->job_count; j++)
+        sum += before[j] > 0 ? after[j] / before[j] : 1;
+    return sum / (double)in->job_count;
+}
+
 /* One step into PROPOSAL; false when there is nothing to go by. */
 static bool adapt(const struct policy_input *in, struct nupoco *n,
                   struct policy_proposal *proposal)
@@ -170,7 +189,17 @@ static bool adapt(const struct policy_input *in, struct nupoco *n,
     measure(in, n, proposal->layout);
     if (!adaptive_possible(&step, proposal->layout))
         return false;
+    size_t cells = in->machine->cpu_nodes * in->job_count;
+    size_t *now = in->workspace->have;
+    memcpy(now, proposal->layout, cells * sizeof(*now));
     size_t swaps = adaptive_step(&step, proposal->layout, n->swap, n->order);
+    if (swaps && in->options[PLACEMENT] == ADAPTIVE &&
+        predict_begin(in) == MODEL_OK &&
+        speedup(in, now, proposal->layout) < 1) {
+        memcpy(proposal->layout, now, cells * sizeof(*now));
+        proposal->figure[REFUSED] = 1;
+        swaps = 0;
+    }
     proposal->figure[ADAPTED] = 1;
     proposal->figure[SWAPS] = (double)swaps;
     for (size_t s = 0; s < swaps; s++)
@@ -196,8 +225,8 @@ static enum model_status nupoco_decide(const struct policy_input *in,
     struct system_result result;
     struct nupoco *n = memory;
 
-    proposal->periodic = in->options[PLACEMENT] == ADAPTIVE && seen(in);
-    if (in->options[PLACEMENT] != ADAPTIVE || !settled(n, in) ||
+    proposal->periodic = in->options[PLACEMENT] != COMMON && seen(in);
+    if (in->options[PLACEMENT] == COMMON || !settled(n, in) ||
         !adapt(in, n, proposal)) {
         remember(n, in);
         return greedy_dop(in, NULL, proposal);
@@ -222,6 +251,9 @@ static void nupoco_explain(const struct policy_input *in,
                              "nodes, of which the busiest has %.1f times the "
                              "LLC accesses of the idlest",
                  2 * figure[CORES], 2 * figure[SWAPS], figure[FIRST]);
+    else if (figure[REFUSED] > 0)
+        snprintf(text, size, "to even out the LLC accesses of CPU nodes is "
+                             "predicted to slow the jobs down");
     else
         snprintf(text, size, "no swap of cores would even out the LLC "
                              "accesses of CPU nodes further");

@@ -9,6 +9,17 @@
 
 #include "model/policy/predict.h"
 
+/* Part of the mean end in what is minimised: of many divisions with the same
+ * makespan one that lets jobs go early. */
+#define MEAN_PART 0.02
+
+/* The same where jobs have different weights: the makespan alone does not tell
+ * who should go first. */
+#define WEIGHTED_PART 0.3
+
+/* A division that wrongs a job is worse than any that does not. */
+#define UNFAIR 100
+
 /* Work that is left of a job which computes at speed ALONE when it is alone. */
 static double remaining(const struct policy_job *job, double alone)
 {
@@ -121,20 +132,24 @@ static double mean_weight(const struct outlook *o, size_t j)
     return o->average ? weight : weight * weight;
 }
 
-enum model_status outlook_time(struct outlook *o, const size_t *cores,
-                               double *time)
+/* From o->cores on, which LAYOUT places if it is not NULL. */
+static double look_ahead(struct outlook *o, const size_t *layout)
 {
     size_t count = o->in->job_count;
     double now = 0, sum = 0, weights = 0;
 
-    memcpy(o->cores, cores, count * sizeof(*cores));
     memcpy(o->left, o->work, count * sizeof(*o->left));
     for (size_t j = 0; j < count; j++)
         o->alive[j] = true;
     for (size_t rest = count; rest; rest--) {
         double step;
-        predict_speeds(o->in, o->cores, o->speed);
+        if (rest == count && layout)
+            predict_speeds_layout(o->in, layout, o->speed);
+        else
+            predict_speeds(o->in, o->cores, o->speed);
         o->predictions++;
+        if (rest == count)
+            memcpy(o->first, o->speed, count * sizeof(*o->first));
         size_t gone = next_end(o, &step);
         now += step;
         o->end[gone] = now;
@@ -145,8 +160,54 @@ enum model_status outlook_time(struct outlook *o, const size_t *cores,
             hand_over(o, gone);
     }
     o->mean = sum / weights;
-    *time = o->average ? o->mean : now;
+    return o->time = o->average ? o->mean : now;
+}
+
+enum model_status outlook_time(struct outlook *o, const size_t *cores,
+                               double *time)
+{
+    memcpy(o->cores, cores, o->in->job_count * sizeof(*cores));
+    *time = look_ahead(o, NULL);
     return MODEL_OK;
+}
+
+enum model_status outlook_layout(struct outlook *o, const size_t *layout,
+                                 double *time)
+{
+    size_t count = o->in->job_count;
+
+    for (size_t j = 0; j < count; j++) {
+        o->cores[j] = 0;
+        for (size_t i = 0; i < o->in->machine->cpu_nodes; i++)
+            o->cores[j] += layout[i * count + j];
+        if (!o->cores[j])
+            return MODEL_EINVAL;
+    }
+    *time = look_ahead(o, layout);
+    return MODEL_OK;
+}
+
+double outlook_unfairness(const struct outlook *o, const double *fair)
+{
+    double worst = 0;
+
+    if (o->in->options[POLICY_FAIRNESS] >= 1)
+        return 0;
+    for (size_t j = 0; j < o->in->job_count; j++)
+        if (o->in->jobs[j].kind == SECTION_PARALLEL && fair[j] > 0)
+            worst = fmax(worst, 1 - o->first[j] / fair[j]);
+    return worst;
+}
+
+double outlook_cost(const struct outlook *o, const double *fair)
+{
+    double part = MEAN_PART, cost;
+
+    for (size_t j = 1; j < o->in->job_count; j++)
+        if (o->in->jobs[j].weight != o->in->jobs[0].weight)
+            part = WEIGHTED_PART;
+    cost = (1 - part) * o->time + part * o->mean;
+    return cost * (1 + UNFAIR * outlook_unfairness(o, fair));
 }
 
 double outlook_turns(const struct outlook *o, const size_t *order)

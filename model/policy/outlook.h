@@ -29,7 +29,9 @@ struct outlook {
     size_t predictions;           /* made so far */
     /* of the last outlook_time() */
     double end[POLICY_MAX_JOBS];
+    double first[POLICY_MAX_JOBS]; /* speeds until the first one ends */
     double mean; /* of these */
+    double time; /* the objective */
     /* scratch */
     double left[POLICY_MAX_JOBS], speed[POLICY_MAX_JOBS];
     size_t cores[POLICY_MAX_JOBS];
@@ -46,7 +48,21 @@ enum model_status outlook_begin(struct outlook *outlook,
 enum model_status outlook_time(struct outlook *outlook, const size_t *cores,
                                double *time);
 
-/* The same when the parallel jobs run one after the other, in the given order,
+/* The same for LAYOUT, cores of each job on each CPU node, of which the division
+ * is CORES; what comes after the first end is placed as usual. */
+enum model_status outlook_layout(struct outlook *outlook, const size_t *layout,
+                                 double *time);
+
+/* How much the speeds of the last outlook are below FAIR[job_count] (see
+ * fairness_bounds()), 0: nobody is wronged; 1: somebody does not run. */
+double outlook_unfairness(const struct outlook *outlook, const double *fair);
+
+/* What searches minimise: the objective of the last outlook and, where that is
+ * about the same, the jobs' mean end; wronging a job, see above, is worse than
+ * any time. */
+double outlook_cost(const struct outlook *outlook, const double *fair);
+
+/* The same as outlook_time() when the parallel jobs run one after the other, in the given order,
  * each with all it may have beside the serial ones. */
 double outlook_turns(const struct outlook *outlook, const size_t *order);
 

@@ -83,6 +83,12 @@ void predict_speeds(const struct policy_input *input, const size_t *cores,
     lumped_predict(input->workspace->lumped, input->workspace->have, speed);
 }
 
+void predict_speeds_layout(const struct policy_input *input,
+                           const size_t *counts, double *speed)
+{
+    lumped_predict(input->workspace->lumped, counts, speed);
+}
+
 void predict_speeds_alone(const struct policy_input *input, double *speed)
 {
     struct policy_workspace *ws = input->workspace;

@@ -33,11 +33,12 @@ enum model_status predict_cores(const struct policy_input *input,
 enum model_status predict_alone(const struct policy_input *input,
                                 double *speed);
 
-/* Speeds for CORES per job, packed, and alone, by the closed network
- * (model/lumped.h), whose decisions are better.  It does not see who shares a
- * CPU node. */
+/* Speeds for CORES per job, packed, for a layout as predict_counts() has it, and
+ * alone, by the closed network (model/lumped.h), whose decisions are better. */
 void predict_speeds(const struct policy_input *input, const size_t *cores,
                     double *speed);
+void predict_speeds_layout(const struct policy_input *input,
+                           const size_t *counts, double *speed);
 void predict_speeds_alone(const struct policy_input *input, double *speed);
 
 #endif /* COSCHED_MODEL_POLICY_PREDICT_H */

@@ -333,7 +333,11 @@ static void test_corun_turns(void **state)
     known_init(&k, "corun", 16, 2);
     set_rho(&k.mix, 0, 0.5);
     set_rho(&k.mix, 1, 0.5);
+    /* As good is good enough, unless it is asked for more. */
     struct policy_decision out = decided("corun", &k.mix, owner);
+    assert_int_equal(out.mode, POLICY_SPACE);
+    option(&k, "corun", "gain:0.02");
+    out = decided("corun", &k.mix, owner);
     assert_int_equal(out.mode, POLICY_TURNS);
     assert_true(out.rotates); /* nobody knows who ends first */
     assert_int_equal(count_of(&k.mix, owner, 0), 16);
@@ -350,7 +354,7 @@ static void test_corun_turns(void **state)
     }
     /* Unless it counts less. */
     k.mix.jobs[0].weight = 3;
-    option(&k, "corun", "objective:turnaround");
+    option(&k, "corun", "objective:turnaround;gain:0.02");
     decided("corun", &k.mix, owner);
     assert_int_equal(count_of(&k.mix, owner, 0), 16);
     mix_free(&k.mix);
@@ -479,7 +483,7 @@ static void test_corun_beats_the_simple(void **state)
         }
         struct policy_decision out = decided("corun", &k.mix, owner);
         rivals(&k, owner, average, &ours, &best);
-        if (!(ours <= best * 1.022))
+        if (!(ours <= best * 1.032))
             fail_msg("round %d: %g, the best simple way %g: %s", round, ours,
                      best, out.reason);
         mix_free(&k.mix);

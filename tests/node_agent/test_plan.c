@@ -315,6 +315,7 @@ static void test_modes(void **state)
     know(f->jobs[0], 2);
     know(f->jobs[1], 2);
     f->input.policy = "corun";
+    f->input.policy_options = "gain:0.02";
     for (f->input.slice = 0; f->input.slice < 4; f->input.slice++) {
         make(f);
         assert_true(f->plan.turns);

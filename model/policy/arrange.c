@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* From numbers of cores to the best layout nearby, by the outlook. */
+
+#include "model/policy/arrange.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/placement.h"
+#include "model/policy/climb.h"
+#include "model/policy/workspace.h"
+
+/* A new layout must be better than the present one by this part, and a step of
+ * the search by that. */
+#define STAY 5e-3
+#define STEP 1e-3
+
+struct arrange {
+    struct climb_look *look; /* [cpu_nodes] */
+    size_t *kind;            /* [cpu_nodes] */
+    size_t *present;         /* [cpu_nodes * POLICY_MAX_JOBS] */
+    struct outlook *outlook; /* while arranging */
+    const double *fair;
+};
+
+struct arrange *arrange_new(const struct machine *machine)
+{
+    size_t nodes = machine->cpu_nodes;
+    struct arrange *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return NULL;
+    a->look = calloc(nodes, sizeof(*a->look));
+    a->kind = calloc(nodes * (1 + POLICY_MAX_JOBS), sizeof(*a->kind));
+    if (!a->look || !a->kind) {
+        arrange_free(a);
+        return NULL;
+    }
+    a->present = a->kind + nodes;
+    return a;
+}
+
+void arrange_free(struct arrange *a)
+{
+    if (!a)
+        return;
+    free(a->look);
+    free(a->kind);
+    free(a);
+}
+
+void arrange_kinds(const struct policy_input *in, size_t *kind)
+{
+    const struct policy_workspace *ws = in->workspace;
+    size_t jobs = in->job_count;
+
+    for (size_t i = 0; i < in->machine->cpu_nodes; i++) {
+        size_t k = 0;
+        while (k < i && (ws->pool[k] != ws->pool[i] ||
+                         memcmp(&ws->distance[k * jobs],
+                                &ws->distance[i * jobs],
+                                jobs * sizeof(*ws->distance)) != 0))
+            k++;
+        kind[i] = k;
+    }
+}
+
+bool arrange_present(const struct policy_input *in, size_t *layout)
+{
+    size_t total[POLICY_MAX_JOBS] = {0}, jobs = in->job_count;
+    bool unused = false, room = false;
+
+    memset(layout, 0, in->machine->cpu_nodes * jobs * sizeof(*layout));
+    for (size_t cpu = 0; cpu < in->machine->cpus; cpu++) {
+        unused |= in->owner[cpu] == POLICY_NOBODY;
+        if (in->owner[cpu] < 0)
+            continue;
+        layout[(size_t)in->machine->cpu_node[cpu] * jobs +
+               (size_t)in->owner[cpu]]++;
+        total[in->owner[cpu]]++;
+    }
+    for (size_t j = 0; j < jobs; j++) {
+        if (total[j] < in->jobs[j].min_cores ||
+            total[j] > in->jobs[j].max_cores)
+            return false;
+        room |= total[j] < in->jobs[j].max_cores;
+    }
+    return !(unused && room);
+}
+
+static double worth_of(void *arg, const size_t *layout)
+{
+    struct arrange *a = arg;
+    double time;
+
+    if (outlook_layout(a->outlook, layout, &time) != MODEL_OK)
+        return NAN;
+    return -outlook_cost(a->outlook, a->fair);
+}
+
+void arrange(struct arrange *a, struct outlook *outlook, const double *fair,
+             size_t looks, size_t *cores, size_t *layout)
+{
+    const struct policy_input *in = outlook->in;
+    size_t jobs = in->job_count, nodes = in->machine->cpu_nodes;
+    size_t min[POLICY_MAX_JOBS], max[POLICY_MAX_JOBS];
+
+    a->outlook = outlook;
+    a->fair = fair;
+    arrange_kinds(in, a->kind);
+    placement_counts(in, cores, layout);
+    double value = worth_of(a, layout);
+    if (arrange_present(in, a->present)) {
+        double now = worth_of(a, a->present);
+        if (!(value > now + STAY * fabs(now))) {
+            memcpy(layout, a->present, nodes * jobs * sizeof(*layout));
+            value = now;
+        }
+    }
+    for (size_t j = 0; j < jobs; j++) {
+        min[j] = in->jobs[j].min_cores;
+        max[j] = in->jobs[j].max_cores;
+    }
+    struct climb_input search = {.cpu_nodes = nodes,
+                                 .jobs = jobs,
+                                 .kind = a->kind,
+                                 .min = min,
+                                 .max = max,
+                                 .value = worth_of,
+                                 .arg = a,
+                                 .gain = STEP * fabs(value),
+                                 .looks = looks + 1,
+                                 .room = a->look};
+    climb(&search, layout);
+    worth_of(a, layout); /* the outlook is the layout's again */
+    for (size_t j = 0; j < jobs; j++) {
+        cores[j] = 0;
+        for (size_t i = 0; i < nodes; i++)
+            cores[j] += layout[i * jobs + j];
+    }
+}
