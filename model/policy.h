@@ -33,8 +33,8 @@
  *     whole CPU nodes as there are parallel jobs, else a core;
  *   - CPUs that a job has now stay with it where the counts allow it, and
  *     CPUs of one job are packed on as few CPU nodes as possible, near its
- *     memory (model/placement.h); but moca divides CPU nodes and moves cores
- *     where that is predicted to be better, and nupoco, while the situation
+ *     memory (model/placement.h); but moca and corun divide CPU nodes and move
+ *     cores where that is predicted to be better, and nupoco, while the situation
  *     is the same, where the LLC is used unevenly;
  *   - fairness: of K jobs none is predicted to be slower than 1/K of its
  *     speed alone by more than a margin (option "fairness");

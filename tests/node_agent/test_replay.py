@@ -51,6 +51,11 @@ def lines(directory):
         return [json.loads(line) for line in f]
 
 
+def samples(directory):
+    with open(os.path.join(directory, "record.jsonl"), encoding="ascii") as f:
+        return f.read().count('"sample"')
+
+
 def write(directory, recorded):
     with open(os.path.join(directory, "record.jsonl"), "w",
               encoding="ascii") as out:
@@ -72,6 +77,9 @@ def record_node(agent, directory):
         assert agent.call({"op": "counters"})["recording"] == directory
         with fake(agent, 2, "rate=1e6", "rho=2", cores=cores):
             wait_for("profiles", lambda: known(agent, 1) and known(agent, 2))
+            # One interval makes a profile; some are for statistics.
+            seen = samples(directory)
+            wait_for("samples", lambda: samples(directory) > seen + 6)
         wait_for("one job", lambda: agent.job(1)["cores"] == CORES)
     wait_for("no job", lambda: agent.job(1)["cores"] == 0)
     again = agent.call({"op": "record", "dir": directory + "2"})
