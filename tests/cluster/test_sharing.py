@@ -93,7 +93,7 @@ def check_rigid(c, view):
     may only run on its job's CPUs, also in a step that begins later."""
     ours = c.sbatch("--coschedule", "--wrap", f"{EP} --class W --min-time 60")
     held = c.sbatch("--coschedule", "--wrap",
-                    f"srun {RIGID} --class W --min-time 3; "
+                    f"srun {RIGID} --class W --min-time 60; "
                     f"srun {RIGID} --class W --min-time 60")
 
     def is_held(pid):
@@ -105,6 +105,7 @@ def check_rigid(c, view):
     first = wait_for("a process of the first step", lambda: programs(
         "rigid").get(held), 60, 0.05)[0]
     wait_for("first step held to its share", lambda: is_held(first))
+    c.call("scancel", f"{held}.0")
     second = wait_for("a process of the second step", lambda: [
         pid for pid in programs("rigid").get(held, []) if pid != first], 60,
         0.05)[0]
