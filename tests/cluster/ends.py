@@ -6,7 +6,6 @@ the job that is left (part of test_jobs.py, on its cluster)."""
 import os
 
 from coschedtest import allowed_cpus, cpu_list, wait_for
-from coschedcluster import programs
 
 # Touches more memory than its job may have, and then waits to be killed.
 HOG = """import time
@@ -75,7 +74,7 @@ def check_cancelled(c, other):
     """The program ends, and the user is told by whom."""
     job = submit(c, "--wrap", long_run(c, "cg"))
     share(c, job, other)
-    pid = wait_for("its program", lambda: programs("cg").get(job))[0]
+    pid = wait_for("its program", lambda: c.programs("cg").get(job))[0]
     c.call("scancel", str(job))
     wait_for("end of its program", lambda: not os.path.exists(f"/proc/{pid}"))
     freed(c, other)
@@ -166,9 +165,9 @@ def check_steps(c, other):
                  f"srun false; echo status=$?; srun --overlap -n1 {long_run(c)}"
                  f" & srun --overlap -n1 {long_run(c, 'cg')} & wait")
     pids = wait_for("two steps side by side", lambda: [
-        pid for name in ("ep", "cg") for pid in programs(name).get(job, [])
+        pid for name in ("ep", "cg") for pid in c.programs(name).get(job, [])
         if "300" in command(pid)][:2], 90, 0.05)
-    wait_for("both", lambda: len(programs("cg").get(job, [])) == 1 and
+    wait_for("both", lambda: len(c.programs("cg").get(job, [])) == 1 and
              c.status()[job]["attached"] == 2, 60, 0.05)
     share(c, job, other)
     text = c.text(job)

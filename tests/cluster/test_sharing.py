@@ -13,10 +13,10 @@ sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
 from coschedtest import (Agent, BUILD, allowed_cpus, cpu_list, skip, threads,
                          wait_for)
-from coschedcluster import Cluster, need_cluster, programs
+from coschedcluster import Cluster, need_cluster
 
 EP, CG, RIGID = (f"{BUILD}/jobs/{name}" for name in ("ep", "cg", "rigid"))
-SAMPLES = 200       # of all threads of both jobs, at least
+SAMPLES = 50        # of all threads of both jobs, at least
 SETTLED_S = 0.02    # samples this soon after a change are left out
 SHARE_ON_OWN = 0.99
 
@@ -60,7 +60,7 @@ def check_disjoint(c, view):
                      "--min-time 15") for program in (EP, CG)]
     wait_for("two attached jobs", lambda: all(
         view.entries().get(job, {}).get("attached") for job in jobs), 60)
-    pids = [programs(name)[job][0] for name, job in zip(("ep", "cg"), jobs)]
+    pids = [c.programs(name)[job][0] for name, job in zip(("ep", "cg"), jobs)]
     own = elsewhere = samples = changes = 0
     last, since = None, 0
     while all(os.path.exists(f"/proc/{pid}") for pid in pids):
@@ -102,12 +102,12 @@ def check_rigid(c, view):
         return sets and view.entries()[held]["state"] == "rigid" and \
             len(allowed) > 1 and all(cpus <= sets[held] for cpus in allowed)
 
-    first = wait_for("a process of the first step", lambda: programs(
+    first = wait_for("a process of the first step", lambda: c.programs(
         "rigid").get(held), 60, 0.05)[0]
     wait_for("first step held to its share", lambda: is_held(first))
     c.call("scancel", f"{held}.0")
     second = wait_for("a process of the second step", lambda: [
-        pid for pid in programs("rigid").get(held, []) if pid != first], 60,
+        pid for pid in c.programs("rigid").get(held, []) if pid != first], 60,
         0.05)[0]
     wait_for("second step held to its share", lambda: is_held(second))
     c.call("scancel", str(ours))

@@ -30,25 +30,6 @@ def need_cluster():
          "jobs/ep", "jobs/cg", "libgomp-coop/lib-coop/libgomp.so.1")
 
 
-def programs(name):
-    """{job: [pid]} of the processes NAME of Slurm jobs."""
-    found = {}
-    for path in glob.glob("/proc/[0-9]*/comm"):
-        pid = int(path.split("/")[2])
-        try:
-            with open(path, encoding="ascii", errors="replace") as comm:
-                if comm.read().strip() != name:
-                    continue
-            with open(f"/proc/{pid}/environ", "rb") as environ:
-                entries = environ.read().split(b"\0")
-        except OSError:
-            continue
-        for entry in entries:
-            if entry.startswith(b"COSCHED_JOB="):
-                found.setdefault(int(entry[12:]), []).append(pid)
-    return found
-
-
 class Cluster:
     """Started on entry, stopped and removed on exit, also after a failure."""
 
@@ -111,6 +92,25 @@ class Cluster:
         return subprocess.run(command, env=self.env, text=True, check=False,
                               stdin=subprocess.DEVNULL, capture_output=True,
                               cwd=getattr(self, "output", "/"), **more)
+
+    def programs(self, name):
+        """{job: [pid]} of the processes NAME of this cluster's jobs."""
+        found = {}
+        ours = f"={self.root}/".encode()  # in SLURM_CONF, COSCHED_SOCKET
+        for path in glob.glob("/proc/[0-9]*/comm"):
+            pid = int(path.split("/")[2])
+            try:
+                with open(path, encoding="ascii", errors="replace") as comm:
+                    if comm.read().strip() != name:
+                        continue
+                with open(f"/proc/{pid}/environ", "rb") as environ:
+                    text = environ.read()
+            except OSError:
+                continue
+            for entry in text.split(b"\0") if ours in text else ():
+                if entry.startswith(b"COSCHED_JOB="):
+                    found.setdefault(int(entry[12:]), []).append(pid)
+        return found
 
     def call(self, *command):
         """The output of COMMAND, which must succeed."""
