@@ -267,7 +267,7 @@ void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
 
     if (!jobs->first || (!force && now_ns < e->next_scan_ns))
         return;
-    uint64_t begin_ns = clock_ns();
+    uint64_t begin_ns = clock_cpu_ns();
     if (proc_table_scan(scan.procs, now_ns) < 0)
         return;
     if ((scan.owner = calloc(scan.procs->count + 1, sizeof(*scan.owner)))) {
@@ -287,10 +287,16 @@ void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
                 e->change_ns = now_ns;
     }
     free(scan.owner);
-    uint64_t cost_ns = clock_ns() - begin_ns;
+    uint64_t cost_ns = clock_cpu_ns() - begin_ns;
     double share = now_ns - e->change_ns < SCAN_QUIET_NS ? SCAN_SHARE
                                                          : SCAN_SHARE_QUIET;
     e->next_scan_ns = now_ns + (uint64_t)((double)cost_ns / share);
+}
+
+void enforcer_expect(struct enforcer *e, uint64_t now_ns)
+{
+    e->change_ns = now_ns;
+    e->next_scan_ns = 0;
 }
 
 /* ---- affinity ----------------------------------------------------------- */

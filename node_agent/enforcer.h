@@ -72,6 +72,10 @@ void enforcer_use_cgroups(struct enforcer *enforcer, const char *node);
 void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,
                    bool force, uint64_t now_ns);
 
+/* A task has begun: the next scan is due, and what it starts is looked for as
+ * often as while processes come and go. */
+void enforcer_expect(struct enforcer *enforcer, uint64_t now_ns);
+
 /* Hold those processes of JOB that are to be held to CPUS (not empty). */
 void enforcer_hold(struct enforcer *enforcer, struct job *job,
                    const struct cosched_cpuset *cpus);

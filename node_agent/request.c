@@ -130,6 +130,7 @@ static int add_task(struct agent *a, const struct message_request *request,
         return errtext_set(err, saved, "pid %d: %s", (int)request->pid,
                            strerror(saved));
     }
+    enforcer_expect(a->enforcer, clock_ns());
     snprintf(why, sizeof(why), "task %d of job %u", (int)request->pid, job->id);
     agent_job_changed(a, job, why);
     agent_send_interim(a, job);

@@ -2,7 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The agent's socket: no user keeps it from serving others. */
 
-#include <time.h>
 #include <unistd.h>
 
 #include "node_agent/clock.h"
@@ -19,19 +18,11 @@ bool guard_exempt(uid_t uid)
 
 /* ---- shares of time ------------------------------------------------------ */
 
-uint64_t guard_cpu_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 bool guard_charge(struct server *s, uid_t uid, uint64_t begin_ns)
 {
     if (guard_exempt(uid))
         return true;
-    return user_time_charge(&s->user_time, uid, guard_cpu_ns() - begin_ns,
+    return user_time_charge(&s->user_time, uid, clock_cpu_ns() - begin_ns,
                             clock_ns()) > 0;
 }
 

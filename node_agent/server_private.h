@@ -66,11 +66,8 @@ bool guard_admits(const struct server *server, uid_t uid);
 /* C was accepted. */
 void guard_accepted(struct connection *c);
 
-/* CPU time of this thread so far. */
-uint64_t guard_cpu_ns(void);
-
-/* UID has cost the CPU time since BEGIN_NS.  False when it has none left: its
- * connections are to wait. */
+/* UID has cost the CPU time since BEGIN_NS (clock_cpu_ns()).  False when it has
+ * none left: its connections are to wait. */
 bool guard_charge(struct server *server, uid_t uid, uint64_t begin_ns);
 
 /* Read nothing from C until its user has time again. */

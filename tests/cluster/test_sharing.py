@@ -104,12 +104,12 @@ def check_rigid(c, view):
 
     first = wait_for("a process of the first step", lambda: c.programs(
         "rigid").get(held), 60, 0.05)[0]
-    wait_for("first step held to its share", lambda: is_held(first))
+    wait_for("first step held to its share", lambda: is_held(first), 60)
     c.call("scancel", f"{held}.0")
     second = wait_for("a process of the second step", lambda: [
         pid for pid in c.programs("rigid").get(held, []) if pid != first], 60,
         0.05)[0]
-    wait_for("second step held to its share", lambda: is_held(second))
+    wait_for("second step held to its share", lambda: is_held(second), 60)
     c.call("scancel", str(ours))
     c.wait_end(ours)
     everything = set(allowed_cpus())

@@ -43,8 +43,9 @@ agent_units = \
 	%D%/test_cgroup \
 	%D%/test_counters \
 	%D%/test_energy \
-	%D%/test_keeper \
+	%D%/test_enforcer \
 	%D%/test_history \
+	%D%/test_keeper \
 	%D%/test_perf \
 	%D%/test_perf_sysfs \
 	%D%/test_plan \
@@ -89,6 +90,10 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_energy_SOURCES = %D%/test_energy.c %D%/unit.h %D%/tree.h
 %C%_test_energy_CPPFLAGS = $(agent_unit_flags)
 %C%_test_energy_LDADD = $(agent_unit_libs)
+
+%C%_test_enforcer_SOURCES = %D%/test_enforcer.c %D%/unit.h
+%C%_test_enforcer_CPPFLAGS = $(agent_unit_flags)
+%C%_test_enforcer_LDADD = $(agent_unit_libs)
 
 %C%_test_history_SOURCES = %D%/test_history.c %D%/unit.h
 %C%_test_history_CPPFLAGS = $(agent_unit_flags)
