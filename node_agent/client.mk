@@ -26,10 +26,10 @@ coschedctl_SOURCES = \
 	%D%/ctl_query.c \
 	%D%/ctl_run.c \
 	%D%/ctl_selftest.c
-coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 coschedctl_LDADD = %D%/libcalibrate.la coschedmodel/libplot.la \
 	%D%/libnode.la %D%/libclient.la protocol/libprotocol.la \
-	$(JANSSON_LIBS)
+	$(JANSSON_LIBS) $(HWLOC_LIBS)
 
 dist_man_MANS += docs/coschedctl.1
 bashcompletiondir = $(datadir)/bash-completion/completions

@@ -4,6 +4,8 @@
 
 #include "config.h"
 
+#include <gnu/libc-version.h>
+#include <hwloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +56,39 @@ static bool has_word(const json_t *text, const char *word)
     return json_is_string(text) && strstr(json_string_value(text), word);
 }
 
+/* Value of NAME="..." in os-release. */
+static json_t *os_name(void)
+{
+    static const char name[] = "PRETTY_NAME=";
+    char line[256];
+    json_t *value = NULL;
+    FILE *in = fopen("/etc/os-release", "re");
+
+    while (in && !value && fgets(line, sizeof(line), in)) {
+        if (strncmp(line, name, strlen(name)))
+            continue;
+        char *text = line + strlen(name) + (line[strlen(name)] == '"');
+        text[strcspn(text, "\"\n")] = '\0';
+        value = json_string(text);
+    }
+    if (in)
+        fclose(in);
+    return value ? value : json_null();
+}
+
+/* Of what the numbers may depend on; LIKWID tells none. */
+static json_t *versions_json(void)
+{
+    char hwloc[16];
+    unsigned version = hwloc_get_api_version();
+
+    snprintf(hwloc, sizeof(hwloc), "%u.%u.%u", version >> 16,
+             version >> 8 & 0xff, version & 0xff);
+    return json_pack("{s:o, s:s, s:s, s:s}", "system", os_name(), "libc",
+                     gnu_get_libc_version(), "hwloc", hwloc, "jansson",
+                     JANSSON_VERSION);
+}
+
 static json_t *system_json(const struct ctl_node *node)
 {
     struct utsname kernel = {.release = ""};
@@ -74,6 +109,16 @@ static json_t *system_json(const struct ctl_node *node)
         access("/dev/cpu/0/msr", R_OK | W_OK) == 0, "root", geteuid() == 0,
         "machine", machine);
     json_decref(flags);
+    json_object_set_new(object, "versions", versions_json());
+    json_object_set_new(object, "microcode",
+                        line_of("/proc/cpuinfo", "microcode"));
+    json_object_set_new(object, "smt",
+                        line_of("/sys/devices/system/cpu/smt/active", ""));
+    json_object_set_new(object, "cpus_online",
+                        line_of("/sys/devices/system/cpu/online", ""));
+    json_object_set_new(object, "resctrl",
+                        json_boolean(access("/sys/fs/resctrl/info", F_OK) ==
+                                     0));
     return object;
 }
 

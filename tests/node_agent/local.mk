@@ -87,7 +87,8 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_counters_CPPFLAGS = $(agent_unit_flags)
 %C%_test_counters_LDADD = $(agent_unit_libs)
 
-%C%_test_energy_SOURCES = %D%/test_energy.c %D%/unit.h %D%/tree.h
+%C%_test_energy_SOURCES = %D%/test_energy.c %D%/fake_node.h %D%/unit.h \
+	%D%/tree.h
 %C%_test_energy_CPPFLAGS = $(agent_unit_flags)
 %C%_test_energy_LDADD = $(agent_unit_libs)
 
@@ -135,7 +136,8 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_report_CPPFLAGS = $(agent_unit_flags)
 %C%_test_report_LDADD = $(agent_unit_libs)
 
-%C%_test_resctrl_SOURCES = %D%/test_resctrl.c %D%/unit.h %D%/tree.h
+%C%_test_resctrl_SOURCES = %D%/test_resctrl.c %D%/fake_node.h %D%/unit.h \
+	%D%/tree.h
 %C%_test_resctrl_CPPFLAGS = $(agent_unit_flags)
 %C%_test_resctrl_LDADD = $(agent_unit_libs)
 

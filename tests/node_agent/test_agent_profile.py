@@ -22,6 +22,16 @@ def known(agent, job):
     return section and section["state"] == "known" and "rho" in section
 
 
+def told_apart(agent):
+    """A first profile may be off on a busy machine, which takes time from the
+    jobs while they are measured; more measurements mend it."""
+    if not (known(agent, 1) and known(agent, 2)):
+        return False
+    first, second = (agent.job(n)["section"] for n in (1, 2))
+    return first["rho"] < 0.2 and second["rho"] > 0.3 and \
+        not second["compute_bound"]
+
+
 def share(job):
     return len(job.cpus())
 
@@ -41,15 +51,10 @@ def main():
             wait_for("all cores", lambda: share(compute) == CORES)
             with fake(agent, 2, "rate=1e6", f"rho={MEMORY_BOUND}",
                       cores=cores) as memory:
-                wait_for("profiles", lambda: known(agent, 1)
-                         and known(agent, 2))
-                first, second = (agent.job(n)["section"] for n in (1, 2))
-                assert first["rho"] < 0.2, first
-                assert second["rho"] > 0.3, second
-                assert not second["compute_bound"], second
+                wait_for("profiles", lambda: told_apart(agent), 120)
                 wait_for("more cores for who can use them", lambda:
                          share(compute) > share(memory) >= 1
-                         and share(compute) + share(memory) == CORES)
+                         and share(compute) + share(memory) == CORES, 60)
                 check_story(agent)
             wait_for("all cores again", lambda: share(compute) == CORES)
 

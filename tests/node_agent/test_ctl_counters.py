@@ -60,6 +60,14 @@ def without_agent(directory):
     check_backends(tested["backends"])
     assert tested["system"]["machine"]["cpus"] >= os.cpu_count()
     assert tested["system"]["kernel"] == os.uname().release
+    assert {"architecture", "cpu_model", "cpu_name", "virtual", "microcode",
+            "smt", "cpus_online", "perf_event_paranoid", "nmi_watchdog", "msr",
+            "resctrl", "root"} <= set(tested["system"]), tested["system"]
+    versions = tested["system"]["versions"]
+    assert set(versions) == {"system", "libc", "hwloc", "jansson"}, versions
+    assert versions["hwloc"].split(".")[0] == "2", versions
+    for one in tested["backends"]: # each a verdict
+        assert one["error"] if not one["opens"] else "moves" in one, one
     assert os.uname().nodename not in json.dumps(
         {k: v for k, v in tested.items() if k != "system"})
     run = ctl(*socket, "selftest", "-o", "/nowhere/report", status=1)

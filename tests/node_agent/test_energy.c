@@ -7,23 +7,14 @@
 #include <math.h>
 
 #include "node_agent/counters/energy.h"
-#include "tests/node_agent/tree.h"
+#include "tests/node_agent/fake_node.h"
 
 #define RAPL "class/powercap/intel-rapl:"
 
 /* Two packages of two CPUs, whose numbers in the kernel are 0 and 3. */
-struct node {
-    struct tree *tree;
-    struct machine *machine;
-    struct cosched_cpuset cpus;
-    struct counters_setup setup;
-    struct sample *sample;
-    void *state;
-};
-
 static const int packages[] = {0, 0, 1, 1};
 
-static void zone(const struct node *n, const char *zone, const char *name,
+static void zone(const struct fake_node *n, const char *zone, const char *name,
                  const char *energy)
 {
     char file[96];
@@ -36,7 +27,7 @@ static void zone(const struct node *n, const char *zone, const char *name,
     tree_write(n->tree, file, energy);
 }
 
-static void energy(const struct node *n, const char *zone, const char *uj)
+static void energy(const struct fake_node *n, const char *zone, const char *uj)
 {
     char file[96];
 
@@ -46,39 +37,25 @@ static void energy(const struct node *n, const char *zone, const char *uj)
 
 static int setup(void **state)
 {
-    struct node *n = calloc(1, sizeof(*n));
+    struct fake_node *n = calloc(1, sizeof(*n));
 
-    n->tree = tree_new();
-    n->machine = machine_new_uniform(2, 2, 2);
-    n->cpus.word[0] = 0xf;
-    counters_setup_init(&n->setup, n->machine, &n->cpus);
+    fake_node_init(n, machine_new_uniform(2, 2, 2), 2);
     n->setup.package = packages;
-    n->setup.packages = 2;
-    n->setup.sysfs = n->tree->root;
-    n->sample = sample_new(4, 2, 2, 2);
-    for (int c = 0; c < 4; c++) {
-        char file[96];
-        snprintf(file, sizeof(file),
-                 "devices/system/cpu/cpu%d/topology/physical_package_id", c);
-        tree_write(n->tree, file, c < 2 ? "0\n" : "3\n");
-    }
+    for (int c = 0; c < 4; c++)
+        fake_node_cpu(n, c, "topology/physical_package_id",
+                      c < 2 ? "0\n" : "3\n");
     *state = n;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct node *n = *state;
-
-    counters_powercap.close(n->state);
-    sample_free(n->sample);
-    machine_free(n->machine);
-    tree_free(n->tree);
-    free(n);
+    fake_node_clear(*state, &counters_powercap);
+    free(*state);
     return 0;
 }
 
-static void open_node(struct node *n)
+static void open_node(struct fake_node *n)
 {
     struct errtext err = {""};
 
@@ -86,7 +63,7 @@ static void open_node(struct node *n)
         fail_msg("%s", err.text);
 }
 
-static int take(struct node *n, struct errtext *err)
+static int take(struct fake_node *n, struct errtext *err)
 {
     sample_clear(n->sample);
     return counters_powercap.sample(n->state, n->sample, err);
@@ -94,7 +71,7 @@ static int take(struct node *n, struct errtext *err)
 
 static void test_sums(void **state)
 {
-    struct node *n = *state;
+    struct fake_node *n = *state;
     struct counters_ability ability[COUNTERS_METRICS] = {0};
 
     zone(n, "0", "package-0\n", "100\n");
@@ -123,7 +100,7 @@ static void test_sums(void **state)
 
 static void test_dies(void **state)
 {
-    struct node *n = *state;
+    struct fake_node *n = *state;
 
     zone(n, "0", "package-0-die-0\n", "0\n");
     zone(n, "1", "package-0-die-1\n", "0\n");
@@ -137,7 +114,7 @@ static void test_dies(void **state)
 
 static void test_wrap(void **state)
 {
-    struct node *n = *state;
+    struct fake_node *n = *state;
 
     zone(n, "0", "package-0\n", "900000\n");
     open_node(n);
@@ -157,7 +134,7 @@ static void test_wrap(void **state)
 
 static void test_lost(void **state)
 {
-    struct node *n = *state;
+    struct fake_node *n = *state;
     struct errtext err = {""};
 
     zone(n, "0", "package-0\n", "0\n");
@@ -179,7 +156,7 @@ static void test_lost(void **state)
     assert_int_equal(take(n, &err), -1); /* news again */
 }
 
-static void refused(struct node *n, int errnum, const char *text)
+static void refused(struct fake_node *n, int errnum, const char *text)
 {
     struct errtext err = {""};
 
@@ -191,7 +168,7 @@ static void refused(struct node *n, int errnum, const char *text)
 
 static void test_refusals(void **state)
 {
-    struct node *n = *state;
+    struct fake_node *n = *state;
 
     refused(n, ENOTSUP, "class/powercap: No such file");
     zone(n, "0", "psys\n", "1\n");

@@ -49,6 +49,23 @@ def check_show():
     assert "does not fit: it has 4 memory nodes" in shown.stderr, shown.stderr
 
 
+def check_xml(folder):
+    """A machine that hwloc stored, here with a recording, is shown elsewhere."""
+    os.environ["HWLOC_SYNTHETIC"] = EPYC
+    recording = os.path.join(folder, "recording")
+    with Agent() as agent:
+        assert agent.call({"op": "record", "dir": recording})["ok"]
+    del os.environ["HWLOC_SYNTHETIC"]
+    os.environ["HWLOC_XMLFILE"] = os.path.join(recording, "topology.xml")
+    stored = json.loads(subprocess.run(
+        [COSCHEDCTL, "machine", "--json"], check=True, timeout=60,
+        stdout=subprocess.PIPE).stdout)
+    del os.environ["HWLOC_XMLFILE"]
+    synthetic = json.loads(machine("--json", synthetic=EPYC).stdout)
+    for key in ("cpu_nodes", "mem_nodes", "links"):
+        assert stored[key] == synthetic[key], (stored[key], synthetic[key])
+
+
 def check_refusals():
     for arguments, status, words in (
             (["/nowhere"], 1, "/nowhere"),
@@ -95,3 +112,4 @@ check_show()
 check_refusals()
 with tempfile.TemporaryDirectory(prefix="cosched-test.") as directory:
     check_agent(directory)
+    check_xml(directory)

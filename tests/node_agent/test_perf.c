@@ -393,6 +393,34 @@ static void test_offline(void **state)
     assert_int_equal(take(f, &err), -1);
 }
 
+/* A CPU comes back when it is no longer permitted to count: unknown, and no more
+ * words, until it is permitted again. */
+static void test_withdrawn(void **state)
+{
+    struct fixture *f = *state;
+    struct errtext err;
+    int samples = 0;
+
+    begin(f);
+    f->kernel.offline[5] = true;
+    advance(&f->kernel, 10);
+    assert_int_equal(take(f, &err), -1);
+    f->kernel.offline[5] = false;
+    f->kernel.error = EACCES;
+    for (int i = 0; i < 500; i++) {
+        advance(&f->kernel, 10);
+        assert_int_equal(take(f, &err), 0);
+        assert_true(isnan(f->sample->cpu[5].cycles));
+        assert_true(f->sample->cpu[4].cycles > 0); /* open before */
+    }
+    f->kernel.error = 0;
+    do {
+        advance(&f->kernel, 10);
+        assert_int_equal(take(f, &err), 0);
+    } while (isnan(f->sample->cpu[5].cycles) && ++samples < 1000);
+    assert_true(samples < 1000);
+}
+
 static void test_offline_from_the_start(void **state)
 {
     struct fixture *f = *state;
@@ -579,6 +607,7 @@ int main(void)
         T(test_models),
         T(test_multiplexing),
         T(test_offline),
+        T(test_withdrawn),
         T(test_offline_from_the_start),
         T(test_taken_by_another),
         T(test_controllers),

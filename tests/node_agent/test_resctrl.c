@@ -8,27 +8,22 @@
 
 #include "node_agent/counters/resctrl.h"
 #include "protocol/cpulist.h"
-#include "tests/node_agent/tree.h"
+#include "tests/node_agent/fake_node.h"
 
 #define ROOT "fs/resctrl/"
 
 /* Two caches, kernel ids 0 and 4, with four CPUs each; the first cache has two
  * CPU nodes. */
 struct node {
-    struct tree *tree;
-    struct machine *machine;
-    struct cosched_cpuset cpus;
-    struct counters_setup setup;
+    struct fake_node is;
     struct resctrl_source source;
-    struct sample *sample;
     char procfs[80];
     size_t made, rmids; /* groups there are and may be */
-    void *state;
 };
 
 static void put(const struct node *n, const char *file, const char *text)
 {
-    tree_write(n->tree, file, text);
+    tree_write(n->is.tree, file, text);
 }
 
 /* ---- the kernel ---------------------------------------------------------- */
@@ -60,7 +55,7 @@ static int make(void *arg, const char *path)
     n->made++;
     if (mkdir(path, 0700) < 0)
         return -1;
-    group_files(n, path + strlen(n->tree->root) + 1);
+    group_files(n, path + strlen(n->is.tree->root) + 1);
     return 0;
 }
 
@@ -78,27 +73,20 @@ static int setup(void **state)
 {
     static const int nodes[] = {0, 0, 1, 1, 2, 2, 2, 2};
     struct node *n = calloc(1, sizeof(*n));
+    struct machine *machine = machine_new(8, 3, 2);
     char file[96];
 
-    n->tree = tree_new();
-    n->machine = machine_new(8, 3, 2);
-    memcpy(n->machine->cpu_node, nodes, sizeof(nodes));
-    n->cpus.word[0] = 0xff;
+    memcpy(machine->cpu_node, nodes, sizeof(nodes));
+    fake_node_init(&n->is, machine, 1);
     n->rmids = 8;
-    counters_setup_init(&n->setup, n->machine, &n->cpus);
-    n->setup.sysfs = n->tree->root;
-    snprintf(n->procfs, sizeof(n->procfs), "%s/proc", n->tree->root);
-    n->setup.procfs = n->procfs;
+    snprintf(n->procfs, sizeof(n->procfs), "%s/proc", n->is.tree->root);
+    n->is.setup.procfs = n->procfs;
     n->source = (struct resctrl_source){make, drop, n};
-    n->sample = sample_new(8, 3, 2, 1);
     snprintf(file, sizeof(file), "proc/%d/stat", (int)getpid());
     put(n, file, "1 (a) b) S 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 "
                  "777 23\n");
-    for (int c = 0; c < 8; c++) {
-        snprintf(file, sizeof(file), "devices/system/cpu/cpu%d/cache/index3/id",
-                 c);
-        put(n, file, c < 4 ? "0\n" : "4\n");
-    }
+    for (int c = 0; c < 8; c++)
+        fake_node_cpu(&n->is, c, "cache/index3/id", c < 4 ? "0\n" : "4\n");
     put(n, ROOT "info/L3_MON/mon_features",
         "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n");
     put(n, ROOT "info/L3_MON/num_rmids", "8\n");
@@ -114,10 +102,7 @@ static int teardown(void **state)
 {
     struct node *n = *state;
 
-    counters_resctrl.close(n->state);
-    sample_free(n->sample);
-    machine_free(n->machine);
-    tree_free(n->tree);
+    fake_node_clear(&n->is, &counters_resctrl);
     free(n);
     return 0;
 }
@@ -126,7 +111,7 @@ static void open_node(struct node *n)
 {
     struct errtext err = {""};
 
-    if (resctrl_open(&n->setup, &n->source, &n->state, &err) < 0)
+    if (resctrl_open(&n->is.setup, &n->source, &n->is.state, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -156,7 +141,7 @@ static int assign(struct node *n, unsigned job, const char *list,
         assert_int_equal(cpulist_parse(others, &jobs[count].cpus, NULL), 0);
         count++;
     }
-    return counters_resctrl.assign(n->state, jobs, count, err);
+    return counters_resctrl.assign(n->is.state, jobs, count, err);
 }
 
 static void count(const struct node *n, unsigned job, int domain,
@@ -171,18 +156,18 @@ static void count(const struct node *n, unsigned job, int domain,
 
 static int take(struct node *n, struct errtext *err)
 {
-    sample_set_groups(n->sample, NULL, 0);
-    sample_clear(n->sample);
-    n->sample->time_ns = 400000000;
-    return counters_resctrl.sample(n->state, n->sample, err);
+    sample_set_groups(n->is.sample, NULL, 0);
+    sample_clear(n->is.sample);
+    n->is.sample->time_ns = 400000000;
+    return counters_resctrl.sample(n->is.state, n->is.sample, err);
 }
 
 static const struct sample_group *found(const struct node *n, uint32_t job,
                                         size_t node)
 {
-    for (size_t g = 0; g < n->sample->groups; g++)
-        if (n->sample->group_job[g] == job)
-            return &n->sample->group[g * 3 + node];
+    for (size_t g = 0; g < n->is.sample->groups; g++)
+        if (n->is.sample->group_job[g] == job)
+            return &n->is.sample->group[g * 3 + node];
     fail_msg("no group of job %u", job);
     return NULL;
 }
@@ -191,7 +176,7 @@ static bool exists(const struct node *n, const char *file)
 {
     char path[300];
 
-    snprintf(path, sizeof(path), "%s/%s", n->tree->root, file);
+    snprintf(path, sizeof(path), "%s/%s", n->is.tree->root, file);
     return access(path, F_OK) == 0;
 }
 
@@ -199,7 +184,7 @@ static void assert_list(const struct node *n, unsigned job, const char *list)
 {
     char group[128], path[300], line[64] = "";
 
-    snprintf(path, sizeof(path), "%s/%s/cpus_list", n->tree->root,
+    snprintf(path, sizeof(path), "%s/%s/cpus_list", n->is.tree->root,
              group_of(group, job));
     FILE *f = fopen(path, "r");
     assert_non_null(f);
@@ -223,7 +208,7 @@ static void test_traffic(void **state)
     count(n, 5, 4, "mbm_total_bytes", "640\n");
     count(n, 6, 4, "mbm_total_bytes", "1280\n");
     assert_int_equal(take(n, NULL), 0);
-    assert_int_equal(n->sample->groups, 2);
+    assert_int_equal(n->is.sample->groups, 2);
     assert_true(fabs(found(n, 5, 0)->total - 200) < 1e-9);
     assert_true(fabs(found(n, 5, 1)->total - 100) < 1e-9);
     assert_true(fabs(found(n, 5, 0)->local - 100) < 1e-9);
@@ -305,6 +290,26 @@ static void test_unavailable(void **state)
     }
 }
 
+/* Somebody unmounts it, or takes the group away, while jobs run. */
+static void test_gone(void **state)
+{
+    struct node *n = *state;
+    struct errtext err = {""};
+    char group[128], path[256];
+
+    open_node(n);
+    assert_int_equal(assign(n, 5, "0-1", 0, NULL, NULL), 0);
+    assert_int_equal(take(n, &err), 0);
+    snprintf(path, sizeof(path), "%s/%s", n->is.tree->root, group_of(group, 5));
+    assert_int_equal(nftw(path, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(take(n, &err), -1);
+    assert_non_null(strstr(err.text, "its group is gone"));
+    assert_true(isnan(found(n, 5, 0)->total));
+    assert_true(isnan(found(n, 5, 0)->local));
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(take(n, &err), 0); /* said once */
+}
+
 static void test_wrap(void **state)
 {
     struct node *n = *state;
@@ -364,12 +369,12 @@ static void test_left_behind(void **state)
     assert_true(exists(n, ROOT "mon_groups/coschedd.77.900.3"));
     assert_true(exists(n, ROOT "mon_groups/coschedd.mine"));
     assert_false(exists(n, ROOT "mon_groups/coschedd.4000000.1.7"));
-    counters_resctrl.close(n->state);
+    counters_resctrl.close(n->is.state);
     /* Somebody monitors CPUs. */
     put(n, ROOT "mon_groups/pqos/cpus_list", "4-7\n");
     struct errtext err = {""};
-    n->state = NULL;
-    assert_int_equal(resctrl_open(&n->setup, &n->source, &n->state, &err), -1);
+    n->is.state = NULL;
+    assert_int_equal(resctrl_open(&n->is.setup, &n->source, &n->is.state, &err), -1);
     assert_int_equal(errno, EBUSY);
     assert_non_null(strstr(err.text, "group pqos"));
     assert_non_null(strstr(err.text, "4-7"));
@@ -384,7 +389,7 @@ static void test_control_group(void **state)
     /* The kernel refuses the CPUs: here, the file is a directory. */
     open_node(n);
     assert_int_equal(assign(n, 5, "0-1", 0, NULL, NULL), 0);
-    snprintf(path, sizeof(path), "%s/%s/cpus_list", n->tree->root,
+    snprintf(path, sizeof(path), "%s/%s/cpus_list", n->is.tree->root,
              group_of(group, 5));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
@@ -402,11 +407,11 @@ static void test_order_for_want_of_ids(void **state)
     for (int c = 0; c < 8; c++) {
         snprintf(file, sizeof(file), "devices/system/cpu/cpu%d/cache/index3/id",
                  c);
-        snprintf(path, sizeof(path), "%s/%s", n->tree->root, file);
+        snprintf(path, sizeof(path), "%s/%s", n->is.tree->root, file);
         assert_int_equal(unlink(path), 0);
     }
     /* Two domains, three CPU nodes: which is where? */
-    assert_int_equal(resctrl_open(&n->setup, &n->source, &n->state, &err), -1);
+    assert_int_equal(resctrl_open(&n->is.setup, &n->source, &n->is.state, &err), -1);
     assert_int_equal(errno, ENOTSUP);
     assert_non_null(strstr(err.text, "CPU 0"));
     put(n, ROOT "mon_data/mon_L3_09/mbm_total_bytes", "0\n");
@@ -417,7 +422,7 @@ static void remove_file(const struct node *n, const char *file)
 {
     char path[300];
 
-    snprintf(path, sizeof(path), "%s/%s", n->tree->root, file);
+    snprintf(path, sizeof(path), "%s/%s", n->is.tree->root, file);
     assert_int_equal(remove(path), 0);
 }
 
@@ -425,7 +430,7 @@ static void refused(struct node *n, const char *text)
 {
     struct errtext err = {""};
 
-    assert_int_equal(resctrl_open(&n->setup, &n->source, &n->state, &err), -1);
+    assert_int_equal(resctrl_open(&n->is.setup, &n->source, &n->is.state, &err), -1);
     assert_int_equal(errno, ENOTSUP);
     if (!strstr(err.text, text))
         fail_msg("\"%s\" lacks \"%s\"", err.text, text);
@@ -440,10 +445,10 @@ static void test_refusals(void **state)
     refused(n, "neither traffic nor occupancy");
     remove_file(n, ROOT "info/L3_MON/mon_features");
     refused(n, "does not monitor");
-    snprintf(elsewhere, sizeof(elsewhere), "%s/proc", n->tree->root);
-    n->setup.argument = elsewhere;
+    snprintf(elsewhere, sizeof(elsewhere), "%s/proc", n->is.tree->root);
+    n->is.setup.argument = elsewhere;
     refused(n, "nothing mounted at");
-    n->setup.argument = "/nowhere";
+    n->is.setup.argument = "/nowhere";
     refused(n, "/nowhere: No such file");
 }
 
@@ -455,7 +460,7 @@ static void test_abilities(void **state)
     memset(ability, 0, sizeof(ability));
     put(n, ROOT "info/L3_MON/mon_features", "mbm_total_bytes\n");
     open_node(n);
-    counters_resctrl.describe(n->state, ability);
+    counters_resctrl.describe(n->is.state, ability);
     assert_true(ability[COUNTERS_JOB_TRAFFIC].can);
     assert_false(ability[COUNTERS_JOB_LLC].can);
     assert_string_equal(ability[COUNTERS_JOB_LLC].why, "no llc_occupancy");
@@ -469,6 +474,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_traffic),       TEST(test_occupancy),
         TEST(test_moving),        TEST(test_offline),
+        TEST(test_gone),
         TEST(test_unavailable),   TEST(test_wrap),
         TEST(test_numbers_used_up), TEST(test_left_behind),
         TEST(test_control_group), TEST(test_order_for_want_of_ids),

@@ -64,9 +64,12 @@ complement() {
     done
     echo $rest
 }
-# Where the rigid threads are, and where the cooperative job is not.
+# Where the rigid threads of the program that PID runs, by and by, are, and where
+# the cooperative job is not.
 rigid_is() {
-    [ "$(as_numbers "$(held_to "$1")")" = \
+    local program
+    program=$(child "$1") && [ -n "$program" ] &&
+    [ "$(as_numbers "$(held_to "$program")")" = \
         "$(complement "$(as_numbers "$(cpus_of 1)")")" ] &&
         [ "$(cpus_of 1)" != 0-7 ] && echo apart
 }
@@ -84,7 +87,7 @@ until_is "the second one has ended; the first has all" 0-7 cpus_of 1
 
 start 3 "$BUILD/jobs/rigid" --class B --threads 8
 until_is "a rigid job's 8 threads are held, apart from the first job" apart \
-    rigid_is "$(child "$job_3")"
+    rigid_is "$job_3"
 is "these are all its threads" "$(ls "/proc/$(child "$job_3")/task" | wc -l)" 9
 kill "$job_3"
 until_is "it has ended; the first has all" 0-7 cpus_of 1
