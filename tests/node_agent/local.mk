@@ -47,6 +47,7 @@ agent_units = \
 	%D%/test_history \
 	%D%/test_keeper \
 	%D%/test_perf \
+	%D%/test_perf_real \
 	%D%/test_perf_sysfs \
 	%D%/test_plan \
 	%D%/test_proc \
@@ -109,6 +110,11 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_perf_SOURCES = %D%/test_perf.c %D%/unit.h %D%/tree.h
 %C%_test_perf_CPPFLAGS = $(agent_unit_flags)
 %C%_test_perf_LDADD = $(agent_unit_libs)
+
+%C%_test_perf_real_SOURCES = %D%/test_perf_real.c %D%/fake_node.h %D%/unit.h \
+	%D%/tree.h
+%C%_test_perf_real_CPPFLAGS = $(agent_unit_flags)
+%C%_test_perf_real_LDADD = $(agent_unit_libs)
 
 %C%_test_perf_sysfs_SOURCES = %D%/test_perf_sysfs.c %D%/unit.h %D%/tree.h
 %C%_test_perf_sysfs_CPPFLAGS = $(agent_unit_flags)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* The perf backend against a kernel of the test's own, and against this one. */
+/* The perf backend against a kernel of the test's own. */
 
 #include "tests/node_agent/unit.h"
 
@@ -242,29 +242,6 @@ static void test_no_pmu(void **state)
         assert_int_equal(errno, ENOTSUP);
         assert_int_equal(strncmp(err.text, "perf: ", 6), 0);
     }
-}
-
-/* Whatever this machine has, the answer is one of two. */
-static void test_this_machine(void **state)
-{
-    struct fixture *f = *state;
-    struct errtext err = {""};
-    void *perf = NULL;
-
-    f->setup.sysfs = "/sys";
-    f->setup.procfs = "/proc";
-    cpuset_zero(&f->cpus);
-    cpuset_add(&f->cpus, 0);
-    if (counters_perf.open(&f->setup, &perf, &err) < 0) {
-        assert_int_equal(strncmp(err.text, "perf: ", 6), 0);
-        assert_null(perf);
-        return;
-    }
-    struct counters_ability ability[COUNTERS_METRICS] = {{0}};
-    counters_perf.describe(perf, ability);
-    for (size_t m = 0; m < COUNTERS_METRICS; m++)
-        assert_true(m == COUNTERS_WORK || ability[m].why[0]);
-    counters_perf.close(perf);
 }
 
 /* ---- values ------------------------------------------------------------- */
@@ -560,48 +537,13 @@ static void test_controllers_alone(void **state)
     assert_false(a[COUNTERS_CYCLES].can);
 }
 
-/* ---- the real system calls, with events that every kernel has ----------- */
-
-static int software_open(void *arg, struct perf_event_attr *attr, int cpu,
-                         int group)
-{
-    (void)arg;
-    attr->type = PERF_TYPE_SOFTWARE;
-    attr->config = PERF_COUNT_SW_CPU_CLOCK;
-    return perf_kernel.open(NULL, attr, cpu, group);
-}
-
-static void test_real_calls(void **state)
-{
-    struct fixture *f = *state;
-    struct errtext err = {""};
-    int tries = 0;
-
-    cpuset_zero(&f->cpus);
-    cpuset_add(&f->cpus, 0);
-    f->source = (struct perf_source){software_open, perf_kernel.read,
-                                     perf_kernel.close, NULL};
-    if (perf_open(&f->source, &f->setup, &f->state, &err) < 0) {
-        print_message("skipped: %s\n", err.text); /* not permitted here */
-        skip();
-    }
-    do { /* the clock of CPU 0 goes on, whatever runs there */
-        usleep(1000);
-        assert_int_equal(take(f, &err), 0);
-    } while (!(f->sample->cpu[0].cycles > 0) && ++tries < 1000);
-    assert_true(f->sample->cpu[0].cycles > 0);
-    assert_true(f->sample->cpu[0].read_misses > 0);
-    assert_true(isnan(f->sample->cpu[1].cycles));
-}
-
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(test_denied),
         T(test_no_pmu),
-        T(test_this_machine),
         T(test_values),
         T(test_describe),
         T(test_models),
@@ -613,7 +555,6 @@ int main(void)
         T(test_controllers),
         T(test_sub_numa),
         T(test_controllers_alone),
-        T(test_real_calls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

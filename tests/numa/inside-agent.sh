@@ -64,14 +64,17 @@ complement() {
     done
     echo $rest
 }
-# Where the rigid threads of the program that PID runs, by and by, are, and where
-# the cooperative job is not.
+# Where the threads of the program are that PID runs, and where the first job is
+# not: "apart" when these are the same.
 rigid_is() {
-    local program
-    program=$(child "$1") && [ -n "$program" ] &&
-    [ "$(as_numbers "$(held_to "$program")")" = \
-        "$(complement "$(as_numbers "$(cpus_of 1)")")" ] &&
-        [ "$(cpus_of 1)" != 0-7 ] && echo apart
+    local threads rest
+    threads=$(as_numbers "$(held_to "$(child "$1")" | tr '\n' ',')")
+    rest=$(complement "$(as_numbers "$(cpus_of 1)")")
+    if [ -n "$rest" ] && [ "$threads" = "$rest" ]; then
+        echo apart
+    else
+        echo "threads on $threads, the first job leaves $rest"
+    fi
 }
 
 agent

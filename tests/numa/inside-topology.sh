@@ -57,21 +57,21 @@ work=$(mktemp -d /run/numa.XXXXXX)
 "$BUILD/coschedctl" calibrate --quick --size 1 --force --counters none \
     --output "$work/calibrated" 2>"$work/said" &
 calibrate=$!
-while maps=$(sed -n 's/.* bind[^ ]*:\([0-9]*\) .*/\1 &/p' \
-    "/proc/$calibrate/numa_maps" 2>/dev/null) &&
-    kill -0 "$calibrate" 2>/dev/null; do
-    echo "$maps" | awk '{ printf "%s", $1
-        for (i = 2; i <= NF; i++) if ($i ~ /^N[0-9]+=/) printf " %s", $i
-        print "" }' >>"$work/maps"
-done
+while maps=$(<"/proc/$calibrate/numa_maps") && [ -n "$maps" ]; do
+    printf '%s\n' "$maps" >>"$work/maps"
+done 2>/dev/null
 wait "$calibrate"
-is "calibrate ends well" "$? $(cat "$work/said" | grep -c elsewhere)" "0 0"
+is "calibrate ends well" "$? $(grep -c elsewhere "$work/said")" "0 0"
+sed -n 's/.* bind[^ ]*:\([0-9]*\) .*/\1 &/p' "$work/maps" | awk '{
+    printf "%s", $1
+    for (i = 2; i <= NF; i++) if ($i ~ /^N[0-9]+=/) printf " %s", $i
+    print "" }' | sort -u >"$work/bound"
 is "its arrays were bound to each node with memory" \
-    "$(awk 'NF > 1 { print $1 }' "$work/maps" | sort -un | tr '\n' ' ')" \
+    "$(awk 'NF > 1 { print $1 }' "$work/bound" | sort -un | tr '\n' ' ')" \
     "$(as_numbers "$(cat $nodes/has_memory)" | tr ' ' '\n' | tr '\n' ' ')"
 is "and their pages were there" \
     "$(awk '{ for (i = 2; i <= NF; i++)
-        if (index($i, "N" $1 "=") != 1) print }' "$work/maps")" ""
+        if (index($i, "N" $1 "=") != 1) print }' "$work/bound")" ""
 is "it has runs with each" \
     "$(grep -o '"memory": [0-9]*' "$work/calibrated" | sort -u | wc -l)" \
     "$(ls -d $nodes/node[0-9]* | wc -l)"
