@@ -335,6 +335,8 @@ static int restore(struct agent *a, struct errtext *err)
             agent_end_job(a, j);
             continue;
         }
+        if (j->turns)
+            enforcer_continue(a->enforcer, j);
         log_info("job %u taken over from before the restart", j->id);
         agent_job_changed(a, j, "the agent's restart");
     }

@@ -452,10 +452,19 @@ static bool stop_one(struct enforcer *e, struct tracked *t)
     return t->stopped;
 }
 
-void enforcer_park(struct enforcer *e, struct job *job)
+/* Find the processes of JOB, of no other. */
+static void scan_one(struct enforcer *e, struct job *job)
 {
     struct job_table alone = {.first = job, .count = 1};
+    struct job *next = job->next;
 
+    job->next = NULL;
+    enforcer_scan(e, &alone, true, clock_ns());
+    job->next = next;
+}
+
+void enforcer_park(struct enforcer *e, struct job *job)
+{
     /* A process that forks while it is being stopped leaves a running child:
      * look again until nothing new is found. */
     for (int pass = 0; pass < MAX_PASSES; pass++) {
@@ -465,11 +474,16 @@ void enforcer_park(struct enforcer *e, struct job *job)
                 found |= stop_one(e, t);
         if (pass > 0 && !found)
             break;
-        struct job *next = job->next;
-        job->next = NULL;
-        enforcer_scan(e, &alone, true, clock_ns());
-        job->next = next;
+        scan_one(e, job);
     }
+}
+
+void enforcer_continue(struct enforcer *e, struct job *job)
+{
+    scan_one(e, job);
+    for (struct tracked *t = job->tracked; t; t = t->next)
+        t->stopped = !t->dead;
+    enforcer_unpark(e, job);
 }
 
 void enforcer_unpark(struct enforcer *e, struct job *job)

@@ -83,6 +83,10 @@ void enforcer_hold(struct enforcer *enforcer, struct job *job,
 /* Process PID of JOB has attached: its runtime binds its threads from now on. */
 void enforcer_attached(struct enforcer *enforcer, struct job *job, pid_t pid);
 
+/* Continue what an agent that was killed has stopped of JOB, its warden with it:
+ * who stopped a process cannot be seen. */
+void enforcer_continue(struct enforcer *enforcer, struct job *job);
+
 /* JOB is over: nothing stopped or narrowed stays behind, its processes are
  * forgotten. */
 void enforcer_release(struct enforcer *enforcer, struct job *job);

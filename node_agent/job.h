@@ -88,6 +88,7 @@ struct job {
     /* scheduler: what it has */
     struct cosched_cpuset cpus;   /* in effect */
     struct cosched_cpuset target; /* after the transition under way */
+    bool turns;                   /* there are more jobs than cores */
     bool parked;                  /* waits for its turn */
     bool suspended;               /* stopped, but not by us */
     bool profiling;               /* has its cores to be measured */

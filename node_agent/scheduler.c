@@ -218,7 +218,7 @@ static void move_cpus(struct scheduler *s, const bool *parked,
             cpuset_zero(&j->target);
             if (!cpuset_empty(&j->cpus))
                 apply(s, j, &j->target, j->suspended, now_ns);
-            j->parked = false;
+            j->parked = j->turns = false;
         }
     for (size_t i = 0; i < count; i++)
         shrink(s, jobs[i], parked[i], now_ns);
@@ -396,6 +396,7 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         struct job *j = jobs[i];
         parked[i] = plan->share[i].parked;
         j->target = plan->share[i].cpus;
+        j->turns = plan->turns;
         j->profiling = plan->share[i].profile_dop > 0;
         j->shared = plan->native && count > 1;
         j->pace = plan->share[i].pace;

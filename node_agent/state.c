@@ -96,7 +96,7 @@ static json_t *job_json(const struct job *job)
 
     return json_pack(
         "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, s:o, s:o, "
-        "s:s, s:f, s:I}",
+        "s:s, s:f, s:I, s:b}",
         "job", (json_int_t)job->id, "uid", (json_int_t)job->uid, "restarts",
         (json_int_t)job->restarts, "memory_mb", (json_int_t)job->memory_mb,
         "name", job->name, "options", job->options_text, "granted",
@@ -105,7 +105,8 @@ static json_t *job_json(const struct job *job)
         (json_int_t)job->ended_wall_ns, "cooperative", (int)job->cooperative,
         "interim_sent", (int)job->interim_sent, "tasks", tasks_json(job),
         "record", record_json(&job->record), "history", job->history_text,
-        "weight", job->weight, "node", (json_int_t)job->node);
+        "weight", job->weight, "node", (json_int_t)job->node,
+        "turns", (int)job->turns);
 }
 
 void node_state_clear(struct node_state *n)
@@ -242,19 +243,19 @@ static int read_job(struct job_table *jobs, json_t *object)
 {
     json_int_t id, uid, restarts, memory_mb, announced, ended, node = 0;
     const char *name, *options, *granted, *history = "";
-    int cooperative, interim_sent;
+    int cooperative, interim_sent, turns = 0;
     double weight = 0;
     json_t *tasks, *record;
 
     if (json_unpack(object,
                     "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, "
-                    "s:o, s:o, s?s, s?F, s?I}",
+                    "s:o, s:o, s?s, s?F, s?I, s?b}",
                     "job", &id, "uid", &uid, "restarts", &restarts, "memory_mb",
                     &memory_mb, "name", &name, "options", &options, "granted",
                     &granted, "announced_ns", &announced, "ended_ns", &ended,
                     "cooperative", &cooperative, "interim_sent", &interim_sent,
                     "tasks", &tasks, "record", &record, "history", &history,
-                    "weight", &weight, "node", &node) < 0 ||
+                    "weight", &weight, "node", &node, "turns", &turns) < 0 ||
         !(weight >= 0) ||
         id <= 0 || id > UINT32_MAX || uid < 0 || uid > UINT32_MAX ||
         job_find(jobs, (uint32_t)id))
@@ -270,6 +271,7 @@ static int read_job(struct job_table *jobs, json_t *object)
     job->ended_wall_ns = (uint64_t)ended;
     job->cooperative = cooperative;
     job->interim_sent = interim_sent;
+    job->turns = turns;
     snprintf(job->name, sizeof(job->name), "%s", name);
     snprintf(job->options_text, sizeof(job->options_text), "%s", options);
     snprintf(job->history_text, sizeof(job->history_text), "%s", history);

@@ -82,3 +82,15 @@ def affinities(pid):
         except ProcessLookupError:
             pass
     return sets
+
+
+def warden(agent):
+    """Pid of the agent's warden."""
+    pid = agent.process.pid
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        children = file.read().split()
+    for child in children:
+        with open(f"/proc/{child}/comm", encoding="ascii") as file:
+            if file.read().strip() == "coschedd-warden":
+                return int(child)
+    raise AssertionError("no warden")

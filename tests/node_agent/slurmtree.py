@@ -33,18 +33,35 @@ def mounts():
     return found
 
 
+def cpuset_mount():
+    """(whether it is version 2, its mount point) of the hierarchy with cpusets,
+    or None."""
+    found = None
+    for kind, mount, options in mounts():
+        if kind == "cgroup" and "cpuset" in options:
+            return False, mount
+        if kind == "cgroup2" and "cpuset" in read(
+                mount, "cgroup.controllers").split():
+            found = True, mount
+    return found
+
+
+def place(pid):
+    """The cpuset cgroup directory that process PID is in."""
+    unified, mount = cpuset_mount()
+    for line in read(f"/proc/{pid}/cgroup").split("\n"):
+        _, controllers, path = line.split(":", 2)
+        if controllers == "" if unified else "cpuset" in controllers.split(","):
+            return mount + path
+    return None
+
+
 class SlurmTree:
     """The cgroups of one node NAME; the directories of a job are made by step()
     and those of all jobs are removed at exit."""
 
     def __init__(self, name):
-        self.unified, self.mount = False, None
-        for kind, mount, options in mounts():
-            if kind == "cgroup" and "cpuset" in options:
-                self.mount = mount
-            elif kind == "cgroup2" and not self.mount and "cpuset" in read(
-                    mount, "cgroup.controllers").split():
-                self.unified, self.mount = True, mount
+        self.unified, self.mount = cpuset_mount() or (False, None)
         if not self.mount or os.geteuid() != 0:
             skip("there are no cpuset cgroups, or only root may use them")
         self.root = os.path.join(self.mount, f"slurm_{name}")
@@ -102,15 +119,6 @@ class SlurmTree:
             write(str(process.pid), place, "cgroup.procs")
             self.stepds.append(process)
         return path
-
-    def place(self, pid):
-        """The cgroup directory that PID is in."""
-        for line in read(f"/proc/{pid}/cgroup").split("\n"):
-            _, controllers, path = line.split(":", 2)
-            if controllers == "" if self.unified else \
-                    "cpuset" in controllers.split(","):
-                return self.mount + path
-        return None
 
     def untouched(self, step):
         """True when the cgroup of a step's tasks is as Slurm made it."""

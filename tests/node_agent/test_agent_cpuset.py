@@ -12,8 +12,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fakes import (Agent, FAKE_JOB, Program, affinities, allowed_cpus, fake,
-                   need, skip, wait_for)
-from slurmtree import SlurmTree, read
+                   need, skip, wait_for, warden)
+from slurmtree import SlurmTree, place, read
 
 ALL = set(allowed_cpus())
 NAME = f"cg{os.getpid()}"
@@ -66,23 +66,14 @@ def free(program):
     return all(s == ALL for s in affinities(program.process.pid))
 
 
-def warden(agent):
-    """Pid of the agent's warden."""
-    pid = agent.process.pid
-    for child in read(f"/proc/{pid}/task/{pid}/children").split():
-        if read(f"/proc/{child}/comm") == "coschedd-warden":
-            return int(child)
-    return None
-
-
 def check_share(agent, tree):
     step = tree.step(2, 0, stepd=agent.directory)
     stepd = tree.stepds[-1]
-    at = tree.place(stepd.pid)
+    at = place(stepd.pid)
     with fake(agent, 1) as other, escaper(agent, 2, step) as rigid:
         wait_for("share", lambda: shared(rigid))
         assert rigid.cpus().isdisjoint(other.cpus())
-        assert tree.place(stepd.pid) == at
+        assert place(stepd.pid) == at
         assert os.sched_getaffinity(stepd.pid) == ALL
 
         # The next step is held as well, and Slurm's own writing survived.
@@ -104,7 +95,7 @@ def check_crash(agent, tree):
         agent.kill()
         wait_for("release by the warden",
                  lambda: free(rigid) and tree.untouched(step))
-        assert tree.place(rigid.process.pid) == step
+        assert place(rigid.process.pid) == step
         agent.start()
         wait_for("hold after the crash", lambda: shared(rigid))
 
@@ -116,7 +107,7 @@ def check_crash(agent, tree):
         agent.start()
         assert "restored 1 cpuset cgroups" in agent.log_text()
         assert tree.untouched(step)
-        assert tree.place(rigid.process.pid) == step
+        assert place(rigid.process.pid) == step
         agent.stop()
         agent.arguments[-2:] = []
         agent.start()
@@ -132,7 +123,7 @@ def check_attach(agent, tree):
         with open(go, "w", encoding="ascii"):
             pass
         wait_for("attach", lambda: agent.attached(4))
-        assert tree.place(late.process.pid) == step
+        assert place(late.process.pid) == step
         wait_for("end of the hold", lambda: tree.untouched(step))
 
 

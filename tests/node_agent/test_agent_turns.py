@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """More jobs than cores take turns: those without a turn are stopped, everybody
-gets one, and nobody stays stopped when the agent is killed."""
+gets one, and nobody stays stopped when the agent is killed, also with its warden."""
 
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import Agent, allowed_cpus, fake, need, wait_for
+from fakes import Agent, allowed_cpus, fake, need, wait_for, warden
 
 CPU = allowed_cpus()[0]
 JOBS = (1, 2, 3)
@@ -44,6 +45,15 @@ def main():
                 p.state() != "T" for p in programs))
             agent.start()
             wait_for("turns after the crash", lambda: running(programs))
+
+            # Nobody is left to continue what is stopped: the next agent does.
+            wait_for("two stopped jobs", lambda: running(programs))
+            os.kill(warden(agent), signal.SIGKILL)
+            agent.kill()
+            assert sum(p.state() == "T" for p in programs) >= 1
+            agent.start()
+            seen.clear()
+            wait_for("turn of each job", everybody)
 
             # Fewer jobs than cores again: no turns, nobody stopped.
             programs[2].kill()

@@ -33,8 +33,9 @@ def need_cluster():
 class Cluster:
     """Started on entry, stopped and removed on exit, also after a failure."""
 
-    def __init__(self, nodes=1):
+    def __init__(self, nodes=1, cgroup=False):
         self.nodes = nodes
+        self.more = ["--cgroup"] if cgroup else []
 
     def __enter__(self):
         # Short: paths of Unix sockets are.
@@ -45,7 +46,7 @@ class Cluster:
         self.env.pop("COSCHED_SOCKET", None)
         try:
             self.call(SCRIPT, "start", self.root, "--build", BUILD, "--nodes",
-                      str(self.nodes))
+                      str(self.nodes), *self.more)
         except Exception:
             self.__exit__(True)
             raise
