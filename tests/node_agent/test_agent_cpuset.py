@@ -18,9 +18,11 @@ from slurmtree import SlurmTree, place, read
 ALL = set(allowed_cpus())
 NAME = f"cg{os.getpid()}"
 
-# Sets its affinity to all CPUs, all the time, in two threads.
+# Sets its affinity to all CPUs, all the time, in two threads.  What is held is
+# what is busy, and on a machine with other work that takes a high priority.
 ESCAPE = r"""
 import os, threading
+os.nice(-15)
 def escape():
     while True:
         os.sched_setaffinity(0, range(os.cpu_count()))
@@ -31,6 +33,7 @@ escape()
 # Busy until a file appears; then a program that attaches.
 LATE = r"""
 import os, sys
+os.nice(-15)
 while not os.path.exists(sys.argv[1]):
     pass
 os.execv(sys.argv[2], sys.argv[2:])
@@ -131,6 +134,7 @@ def check_elsewhere(agent):
     """A job outside all cgroups of Slurm is held by affinity, and that is
     said."""
     with fake(agent, 1), Program(agent, 5, [sys.executable, "-c",
+                                            "import os; os.nice(-15)\n"
                                             "while True: pass"]) as rigid:
         wait_for("hold", lambda: affinities(rigid.process.pid) ==
                  [rigid.cpus()] and len(rigid.cpus()) < len(ALL))

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+# Inside a machine with version 2 of cgroups: the agent as a service of systemd,
+# with our unit.  systemd runs as the first process of a pid namespace.
+# usage: inside-systemd.sh BUILD SOURCE [check: run by systemd itself]
+
+BUILD=$1
+. "$(dirname "$0")/inside-tap.sh"
+units=/etc/systemd/system
+out=/run/check.out
+
+show() { systemctl show coschedd -p "$1" --value; }
+main_pid() { show MainPID; }
+# ask KEY REQUEST: a value of the agent's answer
+ask() {
+    python3 - "$1" "$2" <<'X'
+import json, socket, sys
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+    sock.connect("/run/cosched/coschedd.sock")
+    sock.send(sys.argv[2].encode())
+    print(json.loads(sock.recv(1 << 17)).get(sys.argv[1]))
+X
+}
+pong() { ask pid '{"v":1,"op":"ping"}' 2>/dev/null; }
+wardens() { pgrep -c coschedd-warden; }
+# restarted N: systemd has started the agent anew N times, and it answers
+restarted() {
+    [ "$(show NRestarts)" = "$1" ] && [ "$(show ActiveState)" = active ] &&
+        [ "$(pong)" = "$(main_pid)" ] && echo yes
+}
+status_of() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$(main_pid)/status"; }
+
+check() {
+    until_is "the service is active" active show ActiveState
+    is "ready is when it answers, and it is the main process" "$(pong)" \
+        "$(main_pid)"
+    is "it can gain no privileges" "$(status_of NoNewPrivs)" 1
+    # SYS_PTRACE, SYS_NICE, KILL and PERFMON of a bounding set with two more.
+    is "its capabilities" "$(status_of CapEff)" 0000004000880020
+    is "those that a helper may get" "$(status_of CapBnd)" 00000040008a0024
+    is "cgroups are not read-only for it" "$(grep -c ' /sys/fs/cgroup ro' \
+        "/proc/$(main_pid)/mountinfo")" 0
+    is "a job is announced" "$(ask ok '{"v":1,"op":"announce","job":7,
+        "uid":0,"name":"x","cores":"0-1","memory_mb":0,"options":"",
+        "restarts":0}')" True
+
+    kill -KILL "$(main_pid)"
+    until_is "killed, it is started anew" yes restarted 1
+    is "it knows the job" "$(ask jobs '{"v":1,"op":"status"}' |
+        grep -c "'job': 7")" 1
+    until_is "the first one's warden has ended" 1 wardens
+
+    kill -STOP "$(main_pid)"
+    until_is "hung, it is started anew by the watchdog" yes restarted 2
+    until_is "one warden" 1 wardens
+
+    systemctl kill -s KILL coschedd
+    until_is "killed with its warden, it is started anew" yes restarted 3
+
+    systemctl stop coschedd
+    is "stopped" "$(show ActiveState) $(show Result)" "inactive success"
+    is "the state stays" "$(ls /run/cosched)" state.json
+    is "nothing is left" "$(pgrep -c coschedd)" 0
+    finish
+}
+
+if [ "${3-}" = check ]; then
+    (check) >$out 2>&1
+    touch $out.done
+    exit
+fi
+
+# The unit as it is but for the paths; /home and /tmp are not visible for it.
+# The watchdog's limit is for real machines, where nobody waits for a test.
+cp "$BUILD/coschedd" /usr/local/sbin/
+sed -e 's,^ExecStart=.*,ExecStart=/usr/local/sbin/coschedd --foreground --no-slurm --auth peer --socket /run/cosched/coschedd.sock --state /run/cosched/state.json,' \
+    -e 's,^ReadWritePaths=.*,ReadWritePaths=/run/cosched,' \
+    "$BUILD/node_agent/coschedd.service" >$units/coschedd.service
+mkdir -p $units/coschedd.service.d
+# No sysinit.target: there are no devices and file systems to wait for.
+printf '[Unit]\nDefaultDependencies=no\n[Service]\nWatchdogSec=3s\n' \
+    >$units/coschedd.service.d/test.conf
+cat >$units/check.service <<X
+[Unit]
+DefaultDependencies=no
+Wants=coschedd.service
+[Service]
+Type=oneshot
+ExecStart=/bin/bash $(realpath "$0") $1 $2 check
+X
+container=x unshare -p -f -m --mount-proc /lib/systemd/systemd --system \
+    --unit=check.service --log-target=console --show-status=no \
+    </dev/null >/dev/null 2>&1 &
+while [ ! -e $out.done ] && [ $SECONDS -lt 240 ]; do sleep 0.5; done
+cat $out
+! grep -q '^not ok' $out && grep -q '^1\.\.' $out
