@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Machines with several memory nodes, emulated: `make check-numa`.
 
-EXTRA_DIST += %D%/check-numa %D%/inside-agent.sh %D%/inside-cgroup.sh %D%/inside-tap.sh \
-	%D%/inside-topology.sh %D%/numa-vm
+EXTRA_DIST += %D%/check-numa %D%/inside-agent.sh %D%/inside-cgroup.sh \
+	%D%/inside-systemd.sh %D%/inside-tap.sh %D%/inside-topology.sh \
+	%D%/numa-vm
 
 EXTRA_PROGRAMS += %D%/look
 CLEANFILES += %D%/look$(EXEEXT)
