@@ -287,10 +287,11 @@ void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
                 e->change_ns = now_ns;
     }
     free(scan.owner);
-    uint64_t cost_ns = clock_cpu_ns() - begin_ns;
-    double share = now_ns - e->change_ns < SCAN_QUIET_NS ? SCAN_SHARE
-                                                         : SCAN_SHARE_QUIET;
-    e->next_scan_ns = now_ns + (uint64_t)((double)cost_ns / share);
+    double cost_ns = (double)(clock_cpu_ns() - begin_ns);
+    bool quiet = now_ns - e->change_ns >= SCAN_QUIET_NS;
+    double pause_ns = cost_ns / (quiet ? SCAN_SHARE_QUIET : SCAN_SHARE);
+    e->next_scan_ns =
+        now_ns + (pause_ns < SCAN_PAUSE_NS ? (uint64_t)pause_ns : SCAN_PAUSE_NS);
 }
 
 void enforcer_expect(struct enforcer *e, uint64_t now_ns)

@@ -27,7 +27,8 @@
  * Looking at /proc costs time even where little of it is read (proc_table.h), so
  * the periodic scan limits itself to SCAN_SHARE of one CPU, and to
  * SCAN_SHARE_QUIET once no process has come, gone or been held for
- * SCAN_QUIET_NS; after a change of CPUs it is always done.
+ * SCAN_QUIET_NS, but is not put off longer than SCAN_PAUSE_NS; after a change of
+ * CPUs it is always done.
  */
 
 #include <stdbool.h>
@@ -40,6 +41,7 @@
 #define SCAN_SHARE 0.01
 #define SCAN_SHARE_QUIET 0.0005
 #define SCAN_QUIET_NS UINT64_C(2000000000)
+#define SCAN_PAUSE_NS UINT64_C(5000000000)
 
 /* A process of a job. */
 struct tracked {
