@@ -73,7 +73,9 @@ fi
 # The unit as it is but for the paths; /home and /tmp are not visible for it.
 # The watchdog's limit is for real machines, where nobody waits for a test.
 cp "$BUILD/coschedd" /usr/local/sbin/
-sed -e 's,^ExecStart=.*,ExecStart=/usr/local/sbin/coschedd --foreground --no-slurm --auth peer --socket /run/cosched/coschedd.sock --state /run/cosched/state.json,' \
+start="/usr/local/sbin/coschedd --foreground --no-slurm --auth peer"
+start="$start --socket /run/cosched/coschedd.sock --state /run/cosched/state.json"
+sed -e "s,^ExecStart=.*,ExecStart=$start," \
     -e 's,^ReadWritePaths=.*,ReadWritePaths=/run/cosched,' \
     "$BUILD/node_agent/coschedd.service" >$units/coschedd.service
 mkdir -p $units/coschedd.service.d
