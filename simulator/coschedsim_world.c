@@ -20,6 +20,25 @@ struct standalone {
     struct standalone *next;
 };
 
+/* No scenario may ask for a memory node that the machine lacks. */
+static int check_nodes(const struct world *w, const char *file)
+{
+    size_t nodes = w->machine->machine->mem_nodes;
+
+    for (size_t i = 0; i < w->set->scenarios; i++)
+        for (size_t j = 0; j < w->set->scenario[i].jobs; j++) {
+            const struct scenario_job *job = &w->set->scenario[i].job[j];
+            if (job->memory_node != SCENARIO_NO_NODE &&
+                job->memory_node >= nodes)
+                return fail(EXIT_REFUSED,
+                            "%s: scenario %s: job %s: memory_node: %zu, but "
+                            "machine %s has %zu", file,
+                            w->set->scenario[i].name, job->name,
+                            job->memory_node, w->arguments->machine, nodes);
+        }
+    return EXIT_DONE;
+}
+
 int world_open(struct world *w, const struct arguments *a)
 {
     struct errtext err = {""};
@@ -35,7 +54,7 @@ int world_open(struct world *w, const struct arguments *a)
     if (a->scenario && !scenario_find(w->set, a->scenario))
         return fail(EXIT_REFUSED, "%s: has no scenario %s", a->file,
                     a->scenario);
-    return EXIT_DONE;
+    return check_nodes(w, a->file);
 }
 
 void world_forget(struct world *w)

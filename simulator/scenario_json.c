@@ -24,6 +24,21 @@ static int no_memory(struct json_reader *reader)
                        reader->file);
 }
 
+/* Members KEYS are for people: texts, if they are there. */
+static int check_texts(struct json_reader *reader, const json_t *object,
+                       const char *const *keys)
+{
+    const char *unused = NULL;
+
+    for (; *keys; keys++)
+        if (json_reader_string(reader, object, *keys, true, &unused) < 0)
+            return -1;
+    return 0;
+}
+
+static const char *const source_only[] = {"source", NULL};
+static const char *const name_and_source[] = {"name", "source", NULL};
+
 /* Copy member KEY, or FALLBACK (may be NULL) where it is absent. */
 static int read_text(struct json_reader *reader, const json_t *object,
                      const char *key, const char *fallback, char **out)
@@ -140,6 +155,7 @@ static int read_section(struct json_reader *reader, const json_t *value,
     job->sections++;
     snprintf(name, sizeof(name), "section%zu", job->sections);
     if (json_reader_object(reader, value, known) < 0 ||
+        check_texts(reader, value, source_only) < 0 ||
         read_text(reader, value, "name", name, &s->name) < 0 ||
         read_text(reader, value, "object", program, &s->object) < 0 ||
         json_reader_number(reader, value, "work_s", false, JSON_POSITIVE,
@@ -239,6 +255,7 @@ static int use_program(struct library *library, const char *program,
         size_t mark = json_reader_enter_element(reader, "programs", i);
 
         if (json_reader_object(reader, value, known) < 0 ||
+            check_texts(reader, value, source_only) < 0 ||
             json_reader_string(reader, value, "name", false, &name) < 0)
             return -1;
         if (strcmp(name, program) == 0) {
@@ -484,7 +501,9 @@ static int load_library(struct library *library, const char *file)
     struct json_reader *reader = &library->reader;
 
     library->root = json_reader_load(reader, file);
-    if (!library->root || json_reader_object(reader, library->root, known) < 0)
+    if (!library->root ||
+        json_reader_object(reader, library->root, known) < 0 ||
+        check_texts(reader, library->root, name_and_source) < 0)
         return -1;
     return json_reader_array(reader, library->root, "programs", false, 1,
                              MAX_PROGRAMS, &library->programs);
@@ -504,6 +523,8 @@ struct scenario_set *scenario_read(struct json_reader *reader,
 
     if (rc == 0)
         rc = json_reader_object(reader, value, known);
+    if (rc == 0)
+        rc = check_texts(reader, value, name_and_source);
     if (rc == 0 && !library)
         rc = json_reader_string(reader, value, "library", true, &named);
     if (rc == 0)
@@ -530,7 +551,8 @@ static int resolve_library(struct json_reader *reader, json_t *root,
     json_t *named = json_object_get(root, "library");
     const char *slash = strrchr(file, '/');
 
-    if (!json_is_string(named) || json_string_value(named)[0] == '/' || !slash)
+    if (!json_is_string(named) || !*json_string_value(named) ||
+        json_string_value(named)[0] == '/' || !slash)
         return 0;
     json_t *path = json_sprintf("%.*s/%s", (int)(slash - file), file,
                                 json_string_value(named));

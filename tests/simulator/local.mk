@@ -6,7 +6,8 @@ simulator_scripts = \
 	%D%/test_mixes.py \
 	%D%/test_order.py \
 	%D%/test_recordings.py \
-	%D%/test_reproduce.py
+	%D%/test_reproduce.py \
+	%D%/test_scenario_errors.py
 TESTS += $(simulator_scripts)
 EXTRA_DIST += $(simulator_scripts)
 
