@@ -19,11 +19,13 @@ is() {
     fi
 }
 
-# until_is NAME WANTED COMMAND...: the command's output gets to be WANTED.
+# until_is NAME WANTED COMMAND...: the command's output gets to be WANTED.  On a
+# busy host a command may take most of a minute here: it has its tries, too.
 until_is() {
-    local name=$1 wanted=$2 got= end=$((SECONDS + 60))
+    local name=$1 wanted=$2 got= end=$((SECONDS + 60)) tries=15
     shift 2
-    while got=$("$@"); [ "$got" != "$wanted" ] && [ $SECONDS -lt $end ]; do
+    while got=$("$@"); [ "$got" != "$wanted" ] &&
+        [ $SECONDS -lt $end -o $((--tries)) -gt 0 ]; do
         sleep 0.2
     done
     is "$name" "$got" "$wanted"
