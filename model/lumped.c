@@ -13,6 +13,8 @@
 #define SETTLED 1e-4
 #define LLC_LOSS 0.25 /* so much more is missed by who has next to no cache:
                          assumed, as no profile tells it */
+#define MANY_LINKS 64 /* beyond, links are delays without queues: where all
+                         nodes are connected each has next to no load */
 #define FULL 0.999 /* most that posted requests leave to reads */
 
 struct lumped {
@@ -34,6 +36,7 @@ struct lumped {
     double *posted;  /* [room] utilisation */
     double *cores;   /* [max_jobs] */
     double *time;    /* [max_jobs] per unit of computing */
+    double *delay;   /* [max_jobs] of that on links without a queue */
 };
 
 struct lumped *lumped_new(const struct machine *machine, size_t jobs)
@@ -48,7 +51,7 @@ struct lumped *lumped_new(const struct machine *machine, size_t jobs)
     l->room = room;
     l->member = calloc(2 * memories + room + machine->links,
                        sizeof(*l->member));
-    l->service = calloc(3 * jobs * room + 3 * room + 2 * jobs,
+    l->service = calloc(3 * jobs * room + 3 * room + 3 * jobs,
                         sizeof(*l->service));
     if (!l->member || !l->service) {
         lumped_free(l);
@@ -64,6 +67,7 @@ struct lumped *lumped_new(const struct machine *machine, size_t jobs)
     l->posted = l->total + room;
     l->cores = l->posted + room;
     l->time = l->cores + jobs;
+    l->delay = l->time + jobs;
     return l;
 }
 
@@ -142,6 +146,10 @@ static void visit_links(struct lumped *l, size_t j, size_t i, double part)
             size_t link = route->link[k], s = l->station[link];
             struct machine_service service =
                 machine_link_service(machine, link);
+            if (machine->links > MANY_LINKS) {
+                l->delay[j] += read * service.read_us;
+                continue;
+            }
             if (!s) {
                 s = l->station[link] = l->stations++;
                 l->members[s] = 1;
@@ -178,6 +186,7 @@ static void take_counts(struct lumped *l, const size_t *counts)
     size_t nodes = l->machine->cpu_nodes;
 
     memset(l->cores, 0, l->count * sizeof(*l->cores));
+    memset(l->delay, 0, l->count * sizeof(*l->delay));
     memset(l->station, 0, l->machine->links * sizeof(*l->station));
     l->stations = l->groups;
     for (size_t j = 0; j < l->count; j++) {
@@ -229,7 +238,7 @@ static void add_up(struct lumped *l)
 /* Renew job J; returns the relative change of its time. */
 static double renew(struct lumped *l, size_t j)
 {
-    double time = 1, before = l->time[j], full = 0, own = 1 / l->cores[j];
+    double time = 1 + l->delay[j], before = l->time[j], full = 0, own = 1 / l->cores[j];
     const double *read = &l->read[j * l->room];
     const double *other = &l->other[j * l->room];
     double *queue = &l->queue[j * l->room];

@@ -19,12 +19,13 @@
  *     R_jg = v_jg s_g (1 + Q_g - Q_jg / n_j) / (1 - U_g)
  *     T_j  = 1 + sum_g members_g R_jg,  Q_jg = n_j R_jg / T_j
  *
- * On a CPU node that jobs share each has that part of the last-level cache that
- * its accesses have, and misses more often the less that is.
+ * Of more than 64 links each is a delay without a queue, which is cheaper.  On a
+ * CPU node that jobs share each has that part of the last-level cache that its
+ * accesses have, and misses more often the less that is.
  *
- * Here v are the reads and U the utilisation by requests that do not stall (posted),
- * half of them writes and half prefetches.  A station that these alone would
- * saturate slows the jobs that make them down to its pace.
+ * Here v are the reads and U the utilisation by requests that do not stall
+ * (posted), half of them writes and half prefetches.  A station that these alone
+ * would saturate slows the jobs that make them down to its pace.
  */
 
 #include "model/system.h"

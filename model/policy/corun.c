@@ -261,8 +261,9 @@ static enum model_status decide_known(struct corun *c,
         parallel += input->jobs[j].kind == SECTION_PARALLEL;
     outlook_order(&c->outlook, c->order);
     memcpy(proposal->cores, c->best, input->job_count * sizeof(*c->best));
-    arrange(c->arrange, &c->outlook, c->fair, (size_t)input->options[EFFORT],
-            proposal->cores, proposal->layout);
+    arrange(c->arrange, &c->outlook, c->fair,
+            outlook_looks(input, input->options[EFFORT]), proposal->cores,
+            proposal->layout);
     proposal->placed = true;
     figure[SHARED] = c->outlook.time;
     figure[TURNS] = outlook_turns(&c->outlook, c->order);

@@ -284,7 +284,9 @@ static void climb_all(const struct policy_input *in, struct moca *m,
         .max = m->max,
         .value = worth_of,
         .arg = m,
-        .looks = (size_t)in->options[LOOKS],
+        .looks = in->options[GOAL] == TIME
+                     ? outlook_looks(in, in->options[LOOKS])
+                     : (size_t)in->options[LOOKS],
         .room = m->look,
     };
     size_t which;

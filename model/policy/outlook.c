@@ -17,6 +17,9 @@
  * who should go first. */
 #define WEIGHTED_PART 0.3
 
+/* Ends of jobs after which speeds are predicted anew. */
+#define FORESIGHT 3
+
 /* A division that wrongs a job is worse than any that does not. */
 #define UNFAIR 100
 
@@ -53,6 +56,13 @@ static void guess_work(struct outlook *o)
             left *= o->in->jobs[j].weight * (double)count / weights;
         o->work[j] = left;
     }
+}
+
+size_t outlook_looks(const struct policy_input *input, double looks)
+{
+    double jobs = (double)input->job_count;
+
+    return (size_t)fmax(1, looks * fmin(1, 3 / jobs));
 }
 
 enum model_status outlook_begin(struct outlook *o,
@@ -132,6 +142,22 @@ static double mean_weight(const struct outlook *o, size_t j)
     return o->average ? weight : weight * weight;
 }
 
+/* Speeds after so many ENDS; what is far away is only estimated: by the speeds of
+ * a core before. */
+static void foresee(struct outlook *o, const size_t *layout, size_t ends)
+{
+    if (ends >= FORESIGHT) {
+        for (size_t j = 0; j < o->in->job_count; j++)
+            o->speed[j] *= (double)o->cores[j];
+        return;
+    }
+    if (layout)
+        predict_speeds_layout(o->in, layout, o->speed);
+    else
+        predict_speeds(o->in, o->cores, o->speed);
+    o->predictions++;
+}
+
 /* From o->cores on, which LAYOUT places if it is not NULL. */
 static double look_ahead(struct outlook *o, const size_t *layout)
 {
@@ -143,11 +169,7 @@ static double look_ahead(struct outlook *o, const size_t *layout)
         o->alive[j] = true;
     for (size_t rest = count; rest; rest--) {
         double step;
-        if (rest == count && layout)
-            predict_speeds_layout(o->in, layout, o->speed);
-        else
-            predict_speeds(o->in, o->cores, o->speed);
-        o->predictions++;
+        foresee(o, rest == count ? layout : NULL, count - rest);
         if (rest == count)
             memcpy(o->first, o->speed, count * sizeof(*o->first));
         size_t gone = next_end(o, &step);

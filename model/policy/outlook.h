@@ -13,6 +13,9 @@
  * on average, measured by its time alone; with nothing known at all that makes
  * times relative: the unit is a job's time alone.
  *
+ * The first three times are predicted so; after that a core of each job is taken
+ * to be as fast as it was before.
+ *
  * With weights a job of weight 2 counts as twice the work for the makespan, and
  * its turnaround as that of two jobs for the average.
  */
@@ -37,6 +40,10 @@ struct outlook {
     size_t cores[POLICY_MAX_JOBS];
     bool alive[POLICY_MAX_JOBS];
 };
+
+/* LOOKS, less where there are more than three jobs, whose predictions take
+ * longer. */
+size_t outlook_looks(const struct policy_input *input, double looks);
 
 /* Begin for INPUT, for which predict_begin() has succeeded. */
 enum model_status outlook_begin(struct outlook *outlook,
