@@ -94,10 +94,12 @@ void agent_configure(struct agent *a, const struct slurm_says *says)
         return; /* still at its start */
     if (counters)
         switch_counters(a);
-    for (struct job *j = a->jobs.first; j; j = j->next)
+    for (struct job *j = a->jobs.first; j; j = j->next) {
+        j->unsettled = true; /* held by other means, perhaps */
         for (struct process *p = j->processes; p; p = p->next)
             allotment_regrant(p->allotment, &j->granted, a->options.lease_ns,
                               clock_ns());
+    }
     scheduler_trigger(a->scheduler, "new options");
 }
 

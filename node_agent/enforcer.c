@@ -394,7 +394,9 @@ void enforcer_hold(struct enforcer *e, struct job *job,
                   !(job->processes && e->holder &&
                     !cpuset_holder_by_process(e->holder));
 
-    if (e->holder)
+    if (e->holder && !cpuset)
+        cpuset_holder_release(e->holder, job->id);
+    else if (e->holder)
         cpuset_holder_begin(e->holder, job->id, cpus);
     for (struct tracked *t = job->tracked; t; t = t->next) {
         if (t->dead || t->attached || !t->held)
@@ -406,7 +408,7 @@ void enforcer_hold(struct enforcer *e, struct job *job,
             hold_by_affinity(e, job, t, fd, cpus);
         close(fd);
     }
-    if (e->holder)
+    if (e->holder && cpuset)
         cpuset_holder_end(e->holder);
 }
 

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "node_agent"))
 from coschedtest import BUILD, allowed_cpus, cpu_list, skip, threads, wait_for
-from coschedcluster import Cluster, need_cluster, programs
+from coschedcluster import Cluster, need_cluster
 from slurmtree import cpuset_mount, place
 
 ALL = set(allowed_cpus())
@@ -44,14 +44,14 @@ def masks(pid):
     return found
 
 
-def program_of(job, name):
+def program_of(c, job, name):
     """The process NAME of JOB."""
-    return (programs(name).get(job) or [None])[0]
+    return (c.programs(name).get(job) or [None])[0]
 
 
 def contained(c, job, name):
     """True when job has part of the CPUs, and its program NAME only these."""
-    pid = program_of(job, name)
+    pid = program_of(c, job, name)
     cpus = cpu_list(c.status().get(job, {}).get("cpus", ""))
     if not pid or not cpus or cpus == ALL:
         return False
@@ -62,8 +62,9 @@ def contained(c, job, name):
     return True
 
 
-def free(job, name):
-    found = masks(program_of(job, name))
+def free(c, job, name):
+    pid = program_of(c, job, name)
+    found = masks(pid) if pid else []
     return found and all(mask == ALL for mask in found)
 
 
@@ -103,7 +104,7 @@ def check_hold(c):
     check_stepds()
     if not cpuset_mount()[0]: # version 1
         for job, name in ((first, "escape1"), (second, "escape2")):
-            assert "/cosched-n1:step_" in place(program_of(job, name))
+            assert "/cosched-n1:step_" in place(program_of(c, job, name))
     open(f"{c.output}/go", "w", encoding="ascii").close()
     wait_for("hold of the new step", lambda: contained(c, second, "escape3"), 60)
     # Slurm has written its cpusets anew for that step.
@@ -114,11 +115,11 @@ def check_hold(c):
 
 def check_crash(c, jobs):
     c.crash_agent()
-    wait_for("release", lambda: free(jobs[0], "escape1") and
-             free(jobs[1], "escape2"))
+    wait_for("release", lambda: free(c, jobs[0], "escape1") and
+             free(c, jobs[1], "escape2"))
     for name in ("escape1", "escape2"):
         job = jobs[0] if name == "escape1" else jobs[1]
-        assert "cosched" not in place(program_of(job, name))
+        assert "cosched" not in place(program_of(c, job, name))
     c.agent("start")
     wait_for("hold again", lambda: contained(c, jobs[0], "escape1") and
              contained(c, jobs[1], "escape2"))
@@ -193,13 +194,13 @@ def check(c):
     check_crash(c, (first, second))
     c.call("scancel", str(second))
     c.wait_end(second)
-    wait_for("all CPUs", lambda: free(first, "escape1"))
+    wait_for("all CPUs", lambda: free(c, first, "escape1"))
     check_cooperative(c, first)
     check_memory(c)
     # Back to affinity while it runs.
     set_enforcement(c, "affinity")
     wait_for("move back", lambda: "cosched" not in
-             place(program_of(first, "escape1")))
+             place(program_of(c, first, "escape1")))
     c.call("scancel", str(first))
     c.wait_end(first)
     assert "warning: job" not in c.log(), c.log()
