@@ -9,13 +9,15 @@ slurm_conf_data = \
 	%D%/slurm.conf.fragment
 pkgdata_DATA += $(slurm_conf_data)
 
-# The script finds its modules where they are installed.
-bin_SCRIPTS += %D%/installed/coschedreport
-CLEANFILES += %D%/installed/coschedreport
-%D%/installed/coschedreport: %D%/coschedreport Makefile
-	$(AM_V_GEN)$(MKDIR_P) %D%/installed && \
-	  $(SED) 's,@pythondir@,$(pkgdatadir)/python,' $(srcdir)/%D%/coschedreport >$@.tmp && \
+# The scripts find their modules where they are installed.
+installed_scripts = %D%/installed/coschedreport %D%/installed/coschedhistory
+CLEANFILES += $(installed_scripts)
+$(installed_scripts): %D%/installed/%: %D%/% Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
+	  $(SED) 's,@pythondir@,$(pkgdatadir)/python,' $< >$@.tmp && \
 	  chmod +x $@.tmp && mv $@.tmp $@
+bin_SCRIPTS += %D%/installed/coschedreport
+sbin_SCRIPTS = %D%/installed/coschedhistory
 report_modules = \
 	%D%/reporting/__init__.py \
 	%D%/reporting/accounting.py \
@@ -36,7 +38,6 @@ pythondatadir = $(pkgdatadir)/python
 pythondata_DATA = $(shared_modules)
 reportingdir = $(pythondatadir)/reporting
 reporting_DATA = $(report_modules)
-sbin_SCRIPTS = %D%/coschedhistory
 dist_man_MANS += docs/coschedreport.1 docs/coschedule.7 docs/coschedhistory.8
 dist_bashcompletion_DATA += %D%/completions/coschedreport \
 	%D%/completions/coschedhistory
