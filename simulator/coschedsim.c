@@ -63,6 +63,7 @@ enum {
     OPTION_WAIT,
     OPTION_SEED,
     OPTION_LIMIT,
+    OPTION_HISTORY,
     OPTION_VARY,
     OPTION_TRACE,
     OPTION_PLOT,
@@ -86,6 +87,7 @@ static const struct option long_options[] = {
     {"wait", required_argument, NULL, OPTION_WAIT},
     {"seed", required_argument, NULL, OPTION_SEED},
     {"limit", required_argument, NULL, OPTION_LIMIT},
+    {"history", no_argument, NULL, OPTION_HISTORY},
     {"vary", required_argument, NULL, OPTION_VARY},
     {"trace", required_argument, NULL, OPTION_TRACE},
     {"plot", required_argument, NULL, OPTION_PLOT},
@@ -131,7 +133,8 @@ static int command_help(const struct command *c)
          "  --wait HOW        stock OpenMP threads: default, active or passive\n"
          "  --network METHOD  memory's truth: schweitzer or linearizer\n"
          "  --seed N          of everything random (1)\n"
-         "  --limit S         give up after so many virtual seconds");
+         "  --limit S         give up after so many virtual seconds\n"
+         "  --history         the agent knows how long each job takes alone");
     if (c->run == command_run || c->run == command_replay)
         puts("  --trace FILE      write the agent's trace, for Perfetto\n"
              "  --record DIR      write a recording, as coschedctl record does\n"
@@ -240,6 +243,9 @@ static int set(struct arguments *a, int option)
         break;
     case OPTION_RECORD:
         a->record = optarg;
+        break;
+    case OPTION_HISTORY:
+        a->history = true;
         break;
     case OPTION_JSON:
         a->json = true;

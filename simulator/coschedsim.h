@@ -32,6 +32,7 @@ struct arguments {
     uint64_t seed;        /* --seed */
     enum timeshare_wait wait;    /* --wait */
     enum network_method network; /* --network */
+    bool history;         /* --history */
     bool json;            /* --json */
     bool csv;             /* --csv */
     bool explain;         /* --explain */
@@ -73,6 +74,7 @@ int world_read_recording(struct world *world, const char *dir,
 /* A run of a scenario under a policy, and what it means. */
 struct outcome {
     char policy[64]; /* as typed */
+    bool history;    /* the agent knew alone_s */
     struct vnode_result *result;
     double alone_s[SCENARIO_MAX_JOBS]; /* turnaround of each job that has the
                                           node to itself, under the kernel */

@@ -191,12 +191,18 @@ int world_simulate(struct world *w, const struct scenario *scenario,
     struct errtext err = {""};
     double slowdown = 0;
 
-    *o = (struct outcome){.hmean = NAN};
+    *o = (struct outcome){.hmean = NAN,
+                          .history = w->arguments->history ||
+                                     scenario->history};
     snprintf(o->policy, sizeof(o->policy), "%s", policy);
     int status = configure(w, scenario, policy, options, &c);
     if (status != EXIT_DONE)
         return status;
     c.record = w->arguments->record;
+    for (size_t j = 0; o->history && j < scenario->jobs; j++)
+        if (isnan(o->alone_s[j] = alone(w, &scenario->job[j])))
+            return EXIT_REFUSED;
+    c.alone_s = o->history ? o->alone_s : NULL;
     if (!(o->result = vnode_run(&c, &err)))
         return fail(EXIT_REFUSED, "policy %s: %s", policy, err.text);
     for (size_t j = 0; j < scenario->jobs; j++) {
@@ -298,6 +304,8 @@ json_t *outcome_json(const struct outcome *o, bool explain)
         (json_int_t)r->decisions, "moved_cpus", (json_int_t)r->moved_cpus,
         "decide_us", "mean", r->decide_mean_us, "max", r->decide_max_us, "jobs",
         jobs);
+    if (json && o->history)
+        json_object_set_new(json, "history", json_true());
     if (json && explain)
         json_object_set(json, "log", r->log);
     return json;

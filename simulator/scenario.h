@@ -35,7 +35,7 @@
  *
  *     {"library": "../workloads/amd-opteron-6380.json",
  *      "scenarios": [
- *       {"name": "01-bt-ft", "source": "NuPoCo table 2",
+ *       {"name": "01-bt-ft", "source": "NuPoCo table 2", "history": false,
  *        "paper": {"nupoco": {"ntt": 0.95}},
  *        "jobs": [{"program": "BT"},
  *                 {"program": "FT", "name": "ft.2", "arrival_s": 20,
@@ -134,6 +134,8 @@ struct scenario_figure {
 struct scenario {
     char *name;
     char *source; /* or NULL */
+    bool history; /* the agent is told of each job how long it takes alone, as
+                     if it had been run before */
     struct scenario_job *job;
     size_t jobs; /* 1..SCENARIO_MAX_JOBS, in the file's order */
     struct scenario_figure *figure;

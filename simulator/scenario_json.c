@@ -419,6 +419,7 @@ static int read_scenario(struct json_reader *reader, const json_t *value,
 
     if (read_text(reader, value, "name", NULL, &scenario->name) < 0 ||
         read_text(reader, value, "source", NULL, &scenario->source) < 0 ||
+        read_bool(reader, value, "history", &scenario->history) < 0 ||
         read_figures(reader, value, scenario) < 0 ||
         json_reader_array(reader, value, "jobs", false, 1, SCENARIO_MAX_JOBS,
                           &list) < 0)
@@ -440,8 +441,8 @@ static int read_element(struct json_reader *reader, const json_t *value,
                         struct sources *sources, struct scenario_set *set,
                         size_t index)
 {
-    static const char *const known[] = {"name", "source", "paper", "jobs",
-                                        NULL};
+    static const char *const known[] = {"name", "source", "history", "paper",
+                                        "jobs", NULL};
     struct scenario *scenario = &set->scenario[index];
 
     if (json_reader_object(reader, value, known) < 0)
@@ -475,7 +476,8 @@ static int read_set(struct json_reader *reader, const json_t *value,
             set->scenario->name = strdup("scenario");
         return set->scenario->name ? 0 : no_memory(reader);
     }
-    for (const char *const *k = (const char *const[]){"jobs", "paper", NULL};
+    for (const char *const *k = (const char *const[]){"jobs", "paper", "history",
+                                                    NULL};
          *k; k++)
         if (json_object_get(value, *k))
             return json_reader_fail(reader, *k,
@@ -514,7 +516,7 @@ struct scenario_set *scenario_read(struct json_reader *reader,
 {
     static const char *const known[] = {"name", "source", "library",
                                         "programs", "scenarios", "jobs",
-                                        "paper", NULL};
+                                        "paper", "history", NULL};
     struct sources sources = {{.reader = *reader}, {.reader = *reader}};
     struct scenario_set *set = calloc(1, sizeof(*set));
     const char *named = library;

@@ -80,6 +80,16 @@ static void job_changed(struct vnode *n, struct job *job, const char *why)
     note_time(n, begin_us, count);
 }
 
+/* What job_submit.lua says of a job whose earlier runs took ALONE_S each.  Where
+ * that is too short for a history the agent goes on without, as always. */
+static void tell_history(struct job *job, double alone_s)
+{
+    snprintf(job->history_text, sizeof(job->history_text),
+             HISTORY_TAG " runs=%d done_s=%.6f done_spread=0", HISTORY_MIN_RUNS,
+             alone_s);
+    history_parse(&job->history, job->history_text, NULL);
+}
+
 static int announce(struct vnode *n, struct vjob *v, struct errtext *err)
 {
     struct job *job = job_add(&n->table, v->id);
@@ -94,6 +104,8 @@ static int announce(struct vnode *n, struct vjob *v, struct errtext *err)
     job->options.min_cores = (int)v->what->min_cores;
     if (v->what->max_cores != SCENARIO_ALL)
         job->options.max_cores = (int)v->what->max_cores;
+    if (n->config->alone_s)
+        tell_history(job, n->config->alone_s[v->id - 1]);
     job->tracked = &v->tracked;
     if (!job_add_task(job, 0, v->tracked.pid))
         return errtext_set(err, ENOMEM, "job %u: out of memory", v->id);

@@ -50,6 +50,8 @@ struct vnode_config {
                              each value, >= 0 */
     enum network_method network; /* of virtual_memory.h */
     enum timeshare_wait wait; /* of stock runtimes */
+    const double *alone_s; /* [scenario->jobs] what earlier runs tell the agent
+                              of each job: its time alone; NULL: nothing */
     uint64_t seed;
     const char *record; /* directory for a recording, or NULL */
     double limit_s; /* of virtual time; beyond it the run is given up */

@@ -32,7 +32,7 @@ PHASES = [{"repeat": 1, "sections": [SECTION]}]
 JOB = {"name": "a", "arrival_s": 1, "scale": 1, "malleable": True,
        "sleeps": False, "threads": 4, "min_cores": 1, "max_cores": 4,
        "memory_node": 0, "weight": 1, "phases": PHASES}
-SCENARIO = {"name": "one", "source": "x",
+SCENARIO = {"name": "one", "source": "x", "history": True,
             "paper": {"nupoco": {"ntt": 1, "hmean": 1}}, "jobs": [JOB]}
 FILE = {"name": "f", "source": "x", "library": "library.json",
         "programs": [{"name": "P", "source": "x", "malleable": True,
@@ -42,10 +42,11 @@ FILE = {"name": "f", "source": "x", "library": "library.json",
 # Where each object of the schema is, and its keys.
 PLACES = [
     ([], {k: v for k, v in SCHEMA["properties"].items()
-          if k not in ("jobs", "paper")}),
+          if k not in ("jobs", "paper", "history")}),
     (["programs", 0], DEFS["program"]["properties"]),
     (["scenarios", 0], {k: SCHEMA["properties"][k]
-                        for k in ("name", "source", "paper", "jobs")}),
+                        for k in ("name", "source", "history", "paper",
+                                  "jobs")}),
     (["scenarios", 0, "paper", "nupoco"], FIGURE),
     (["scenarios", 0, "jobs", 0], {k: v for k, v in
                                    DEFS["job"]["properties"].items()
