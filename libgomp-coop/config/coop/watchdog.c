@@ -233,6 +233,10 @@ coop_watchdog_tick (uint64_t now)
   if (quiet >= QUIET_TICKS)
     dismiss (section);
   add (ask (&t, known, now, patience), queued, section);
+  /* A worker queues tasks for itself without telling anybody, and may then be
+     blocked by the one that it runs, or lose its CPU: those that sleep and may
+     run, spares as well, are to take them.  */
+  coop_dispatch_ready (queued);
   return true;
 }
 
