@@ -7,9 +7,7 @@ cluster_tests = \
 	%D%/test_environment.py \
 	%D%/test_history.py \
 	%D%/test_jobs.py \
-	%D%/test_operation.py \
 	%D%/test_programs.py \
-	%D%/test_report_cluster.py \
 	%D%/test_sharing.py \
 	%D%/test_submit.py
 
@@ -27,7 +25,9 @@ TESTS += $(report_tests) scripts/check-manpages
 
 # What takes longer than ./check has time for.
 slurm_tests = \
-	%D%/test_nodes.py
+	%D%/test_nodes.py \
+	%D%/test_operation.py \
+	%D%/test_report_cluster.py
 EXTRA_DIST += $(slurm_tests)
 check-slurm: all
 	$(MAKE) check TESTS="$(slurm_tests)"
