@@ -37,6 +37,7 @@ struct lumped {
     double *cores;   /* [max_jobs] */
     double *time;    /* [max_jobs] per unit of computing */
     double *delay;   /* [max_jobs] of that on links without a queue */
+    bool *waits;     /* [max_jobs] */
 };
 
 struct lumped *lumped_new(const struct machine *machine, size_t jobs)
@@ -53,7 +54,8 @@ struct lumped *lumped_new(const struct machine *machine, size_t jobs)
                        sizeof(*l->member));
     l->service = calloc(3 * jobs * room + 3 * room + 3 * jobs,
                         sizeof(*l->service));
-    if (!l->member || !l->service) {
+    l->waits = calloc(jobs, sizeof(*l->waits));
+    if (!l->member || !l->service || !l->waits) {
         lumped_free(l);
         return NULL;
     }
@@ -77,6 +79,7 @@ void lumped_free(struct lumped *l)
         return;
     free(l->member);
     free(l->service);
+    free(l->waits);
     free(l);
 }
 
@@ -118,9 +121,15 @@ void lumped_prepare(struct lumped *l, const struct workload *const *profile,
     l->profile = profile;
     l->count = count;
     find_groups(l);
+    memset(l->waits, 0, count * sizeof(*l->waits));
     memset(l->queue, 0, count * l->room * sizeof(*l->queue));
     for (size_t j = 0; j < count; j++)
         l->time[j] = 1;
+}
+
+void lumped_waits(struct lumped *l, size_t job)
+{
+    l->waits[job] = true;
 }
 
 /* A posted request takes so much of the time of a read. */
@@ -263,6 +272,47 @@ static double renew(struct lumped *l, size_t j)
     return fabs(time - before) / time;
 }
 
+/* Time that a unit of computing of job J spends on links from CPU node I. */
+static double link_time(const struct lumped *l, size_t j, size_t i)
+{
+    const struct machine *machine = l->machine;
+    double sum = 0;
+
+    for (size_t m = 0; m < machine->mem_nodes; m++) {
+        const struct machine_route *route =
+            &machine->route[i * machine->mem_nodes + m];
+        double read = l->profile[j]->rate[m].read_per_us;
+        for (size_t k = 0; k < route->links && read > 0; k++) {
+            size_t s = l->station[route->link[k]];
+            double visits = l->read[j * l->room + s];
+            if (!s)
+                sum += read * machine_link_service(machine, route->link[k])
+                                  .read_us;
+            else if (visits > 0)
+                sum += read / visits * l->queue[j * l->room + s] *
+                       l->time[j] / l->cores[j];
+        }
+    }
+    return sum;
+}
+
+/* How many times as long as on average a unit of computing of job J takes on the
+ * worst of its CPU nodes. */
+static double worst_node(const struct lumped *l, const size_t *counts, size_t j)
+{
+    double worst = 0, mean = 0;
+
+    for (size_t i = 0; i < l->machine->cpu_nodes; i++) {
+        double part = (double)counts[i * l->count + j] / l->cores[j];
+        if (!(part > 0))
+            continue;
+        double time = link_time(l, j, i) * misses_more(l, counts, i, j);
+        worst = fmax(worst, time);
+        mean += part * time;
+    }
+    return 1 + (worst - mean) / l->time[j];
+}
+
 void lumped_predict(struct lumped *l, const size_t *counts, double *speed)
 {
     double change = 1;
@@ -282,4 +332,7 @@ void lumped_predict(struct lumped *l, const size_t *counts, double *speed)
     }
     for (size_t j = 0; j < l->count; j++)
         speed[j] = l->cores[j] > 0 ? l->cores[j] / l->time[j] : 0;
+    for (size_t j = 0; j < l->count; j++)
+        if (l->waits[j] && l->cores[j] > 0)
+            speed[j] /= worst_node(l, counts, j);
 }

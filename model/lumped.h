@@ -44,6 +44,12 @@ void lumped_free(struct lumped *lumped);
 void lumped_prepare(struct lumped *lumped,
                     const struct workload *const *profile, size_t count);
 
+/* Job number JOB of those prepared waits: its cores get equal parts of the work
+ * and end it together, so that the one with the worst way to memory sets the
+ * pace of all (a static schedule).  Without this a job's cores share what there
+ * is to do. */
+void lumped_waits(struct lumped *lumped, size_t job);
+
 /* Speed of each job in cores' worth of computing, for COUNTS as in
  * system_input.cores, into SPEED.  Allocates nothing. */
 void lumped_predict(struct lumped *lumped, const size_t *counts,

@@ -107,6 +107,8 @@ struct policy_job {
     double weight;                  /* > 0, 1 is normal */
     uint64_t section;               /* another number: another section */
     const struct policy_facts *facts; /* NULL: none */
+    bool rigid; /* its threads have fixed parts of the work: the slowest of its
+                   cores sets the pace */
 };
 
 struct policy_workspace;

@@ -155,7 +155,7 @@ void journal_decision(struct recorder *recorder, const struct plan_input *input,
         json_array_append_new(
             jobs,
             json_pack("{s:I, s:I, s:s, s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I,"
-                      " s:f, s:f, s:f}",
+                      " s:f, s:f, s:f, s:b}",
                       "job", (json_int_t)j->id, "run", (json_int_t)j->restarts,
                       "kind",
                       j->kind == SECTION_SERIAL ? "serial" : "parallel",
@@ -166,7 +166,7 @@ void journal_decision(struct recorder *recorder, const struct plan_input *input,
                       "parked", (int)share->parked, "measured_at",
                       (json_int_t)share->profile_dop, "expected_s",
                       j->expected_s, "done_s", j->done_s, "weight",
-                      j->weight));
+                      j->weight, "rigid", (int)j->rigid));
     }
     json_t *line = json_pack(
         "{s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:s, s:o}", "time",

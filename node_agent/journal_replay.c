@@ -183,6 +183,7 @@ static int read_jobs(struct replay *r, const json_t *entries,
         job->expected_s = json_number_value(json_object_get(e, "expected_s"));
         job->done_s = json_number_value(json_object_get(e, "done_s"));
         job->weight = json_number_value(json_object_get(e, "weight"));
+        job->rigid = json_is_true(json_object_get(e, "rigid"));
         if (job_options_parse(&job->options, text(e, "options"), NULL) < 0 ||
             cpulist_parse(text(e, "granted"), &job->granted, NULL) < 0 ||
             cpulist_parse(text(e, "gets"), &got[i].cpus, NULL) < 0)

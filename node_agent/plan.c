@@ -238,6 +238,7 @@ static void select_jobs(struct planner *p, struct plan *plan)
             .kind = job->kind,
             .profile = profile_of(p, job),
             .weight = plan_weight(job),
+            .rigid = job->rigid,
             .section = job->section
                            ? job->section->object_id ^ job->section->offset
                            : 0,

@@ -4,11 +4,21 @@
 
 #include "node_agent/section.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/throughput.h"
 
 #define PROBES 3 /* that cosched_profile is divided into */
+
+/* A profile is replaced when a controller's load by all cores changes by this
+ * part of it, and of what the controller can do. */
+#define LOAD_PART 0.1
+#define LOAD_LEAST 0.05
+
+/* Counted requests, which are cheap to look at, are looked at so often. */
+#define RENEW_NS 1000000000u
 
 const char *section_state_name(enum section_state state)
 {
@@ -187,21 +197,57 @@ static uint64_t measured_time(const struct measure *m)
     return sum;
 }
 
-/* True when FIT's rho differs from the present profile's so much that a decision
- * over all of MACHINE could depend on it. */
-static bool differs(const struct section *s, const struct counters_fit *fit,
-                    const struct machine *machine)
+static size_t cores_of(const struct machine *machine)
 {
     size_t cores = 0;
+
+    for (size_t c = 0; c < machine->cpus; c++)
+        cores += machine->cpu_node[c] >= 0;
+    return cores;
+}
+
+/* Is FIT from counted requests? */
+static bool counted(const struct counters_fit *fit)
+{
+    return fit->points == 1 && !strcmp(fit->from, "counters");
+}
+
+/* True when all of MACHINE's cores load a controller otherwise by W than by the
+ * present profile.  The links to it, which may be slower, are loaded likewise:
+ * what one controller alone would make of it (throughput_matters()) says little
+ * of them. */
+static bool loads_differ(const struct section *s, const struct workload *w,
+                         const struct machine *machine)
+{
+    double cores = (double)cores_of(machine);
+
+    for (size_t m = 0; m < w->mem_nodes; m++) {
+        double unit = cores * machine->controller_service_us[m];
+        double before = unit * s->profile->rate[m].mrr_per_us;
+        double now = unit * w->rate[m].mrr_per_us;
+        if (fabs(now - before) > fmax(LOAD_PART * fmax(now, before),
+                                      LOAD_LEAST))
+            return true;
+    }
+    return false;
+}
+
+/* True when W, of fit FIT, differs from the present profile so much that a
+ * decision over all of MACHINE could depend on it. */
+static bool differs(const struct section *s, const struct workload *w,
+                    const struct counters_fit *fit,
+                    const struct machine *machine)
+{
     struct throughput_rho both = {
         .rho = fit->rho,
         .low = fit->rho < s->fit.rho ? fit->rho : s->fit.rho,
         .high = fit->rho > s->fit.rho ? fit->rho : s->fit.rho,
     };
 
-    for (size_t c = 0; c < machine->cpus; c++)
-        cores += machine->cpu_node[c] >= 0;
-    return throughput_matters(&both, cores);
+    /* Counted requests are exact; what comes from work alone is not. */
+    if (counted(fit) && loads_differ(s, w, machine))
+        return true;
+    return throughput_matters(&both, cores_of(machine));
 }
 
 bool section_advance(struct section *s, const struct counters *counters,
@@ -211,9 +257,12 @@ bool section_advance(struct section *s, const struct counters *counters,
     uint64_t time_ns = measured_time(&s->measure);
     struct counters_fit fit;
 
+    uint64_t pause_ns = s->fit_time_ns / 2;
+    if (counted(&s->seen) && pause_ns > RENEW_NS)
+        pause_ns = RENEW_NS;
     /* With a half more data again, so that it costs nothing in the long run;
      * and after each probe, which was made to learn something. */
-    if (2 * time_ns < 3 * s->fit_time_ns && !s->probed)
+    if (time_ns < s->fit_time_ns + pause_ns && !s->probed)
         return false;
     s->fit_time_ns = time_ns;
     struct workload *w =
@@ -226,7 +275,7 @@ bool section_advance(struct section *s, const struct counters *counters,
     /* A known profile stays while it might do: to follow each small change of
      * a measurement would move cores for nothing. */
     if (!w || (s->profile &&
-               !differs(s, &fit, counters_setup(counters)->machine))) {
+               !differs(s, w, &fit, counters_setup(counters)->machine))) {
         if (w) { /* the same, better known */
             fit.rho = s->fit.rho;
             s->fit = fit;

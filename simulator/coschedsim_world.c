@@ -137,7 +137,7 @@ static bool same_section(const struct scenario_section *a,
            a->prefetch_per_us == b->prefetch_per_us &&
            a->placement == b->placement && a->llc_per_us == b->llc_per_us &&
            a->imbalance == b->imbalance && a->sync_share == b->sync_share &&
-           a->barriers == b->barriers;
+           a->barriers == b->barriers && a->llc_loss == b->llc_loss;
 }
 
 /* Does A take as long as B when it is alone? */
@@ -145,7 +145,7 @@ static bool same_job(const struct scenario_job *a, const struct scenario_job *b)
 {
     if (a->threads != b->threads || a->memory_node != b->memory_node ||
         a->sections != b->sections || a->phases != b->phases ||
-        a->sleeps != b->sleeps)
+        a->sleeps != b->sleeps || a->max_cores != b->max_cores)
         return false;
     for (size_t i = 0; i < a->phases; i++)
         if (memcmp(&a->phase[i], &b->phase[i], sizeof(a->phase[i])))

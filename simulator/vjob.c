@@ -49,6 +49,15 @@ static bool malleable(const struct vjob *v)
     return v->what->malleable && !v->stock;
 }
 
+/* Cores that it finds when it starts: so many threads a stock runtime makes. */
+static size_t started_on(const struct vjob *v)
+{
+    size_t most = v->what->max_cores;
+
+    return most != SCENARIO_ALL && most < v->node->cores ? most
+                                                         : v->node->cores;
+}
+
 bool vjob_init(struct vjob *v, struct vjob_node *node,
                const struct scenario_job *what, uint32_t id, bool stock)
 {
@@ -65,7 +74,7 @@ bool vjob_init(struct vjob *v, struct vjob_node *node,
     v->mask = *topology_cpus(node->topology);
     v->team = what->threads != SCENARIO_ALL ? what->threads
               : malleable(v) ? node->cores * ults_per_core(node->cores)
-                             : node->cores;
+                             : started_on(v);
     v->even = calloc(3 * memories, sizeof(double));
     if (!v->even)
         return false;

@@ -38,6 +38,9 @@ enum model_status predict_begin(const struct policy_input *input)
         ws->weight[j] = input->jobs[j].weight;
     }
     lumped_prepare(ws->lumped, ws->profile, input->job_count);
+    for (size_t j = 0; j < input->job_count; j++)
+        if (input->jobs[j].rigid)
+            lumped_waits(ws->lumped, j);
     return system_prepare(ws->system, &system);
 }
 

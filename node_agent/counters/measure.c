@@ -4,8 +4,15 @@
 
 #include "node_agent/counters/measure.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A section has changed when it was so many times as memory-intensive, or the
+ * other way round, for so long on end; shorter than that is part of it, as the
+ * serial stretches between the regions of a program that reports nothing. */
+#define CHANGED 2
+#define CHANGED_US 1e6
 
 const struct measure_point *measure_find(const struct measure *m, size_t dop)
 {
@@ -101,6 +108,52 @@ static void add(struct loop *to, const struct loop *more)
     }
 }
 
+/* Requests per cycle of computing, which neither cores nor other jobs change by
+ * much; NAN: not known. */
+static double intensity(const struct loop *l)
+{
+    double requests = 0, cycles = 0;
+
+    for (size_t i = 0; i < l->cpu_nodes * l->mem_nodes; i++)
+        requests += l->requests[i].read + l->requests[i].write +
+                    l->requests[i].prefetch;
+    for (size_t n = 0; n < l->cpu_nodes; n++)
+        cycles += l->useful_cycles[n];
+    return cycles > 0 ? requests / cycles : NAN;
+}
+
+static const struct loop *longest(const struct measure *m)
+{
+    const struct loop *best = NULL;
+
+    for (size_t i = 0; i < MEASURE_POINTS; i++) {
+        const struct loop *l = m->point[i].loop;
+        if (l && (!best || l->total_us > best->total_us))
+            best = l;
+    }
+    return best;
+}
+
+/* Has the section become another one?  What was counted is of the old one. */
+static bool has_changed(struct measure *m, const struct loop *loop)
+{
+    const struct loop *before = longest(m);
+    double old = before ? intensity(before) : NAN, now = intensity(loop);
+    bool odd = now > CHANGED * old || now * CHANGED < old;
+
+    m->odd_us = odd ? m->odd_us + loop->total_us : 0;
+    return m->odd_us >= CHANGED_US;
+}
+
+static void forget_loops(struct measure *m)
+{
+    for (size_t i = 0; i < MEASURE_POINTS; i++) {
+        loop_free(m->point[i].loop);
+        m->point[i].loop = NULL;
+    }
+    m->odd_us = 0;
+}
+
 static struct loop *copy(const struct loop *from)
 {
     struct loop *l = loop_new(from->cpu_nodes, from->mem_nodes);
@@ -126,6 +179,8 @@ void measure_add_loop(struct measure *m, size_t dop, const struct loop *loop)
 
     if (!p)
         return;
+    if (has_changed(m, loop))
+        forget_loops(m);
     if (p->loop && same_cores(p->loop, loop)) {
         add(p->loop, loop);
         return;
@@ -138,4 +193,5 @@ void measure_clear(struct measure *m)
 {
     for (size_t i = 0; i < MEASURE_POINTS; i++)
         clear_point(&m->point[i]);
+    m->odd_us = 0;
 }

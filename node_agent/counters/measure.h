@@ -17,7 +17,10 @@
  * bursts, shows in their errors.
  *
  * A loop profile is of one distribution of the cores over the CPU nodes.  When
- * a section comes back with another, its profile starts again.
+ * a section comes back with another, its profile starts again.  All
+ * of them start again when the section has become more or less memory-intensive
+ * for good, above all one that stands for a whole program, which begins by
+ * reading its input.
  */
 
 #include <stdbool.h>
@@ -48,6 +51,7 @@ struct measure_point {
 
 struct measure {
     struct measure_point point[MEASURE_POINTS];
+    double odd_us; /* for which it has been otherwise than its loops */
 };
 
 /* The point of MEASURE for DOP, or NULL. */

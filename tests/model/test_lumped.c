@@ -95,12 +95,46 @@ static void test_limits(void **state)
     machine_free(m);
 }
 
+/* The core that is furthest from the memory sets the pace of those that wait. */
+static void test_waits(void **state)
+{
+    struct machine *m = machine_new_uniform(2, 4, 2);
+    struct workload *w = workload_new(2);
+    const struct workload *profile[1] = {w};
+    size_t counts[2] = {4, 0};
+    double close, apart, waiting;
+
+    (void)state;
+    assert_int_equal(machine_connect_all(m, 0.02), MODEL_OK);
+    w->rate[0].mrr_per_us = w->rate[0].read_per_us = 20;
+    struct lumped *lumped = lumped_new(m, 1);
+    lumped_prepare(lumped, profile, 1);
+    lumped_predict(lumped, counts, &close);
+    counts[0] = counts[1] = 2;
+    lumped_predict(lumped, counts, &apart);
+    lumped_waits(lumped, 0);
+    lumped_predict(lumped, counts, &waiting);
+    assert_true(waiting < 0.98 * apart);
+    counts[0] = 4; /* all in one place wait alike */
+    counts[1] = 0;
+    lumped_predict(lumped, counts, &waiting);
+    assert_near(waiting, close, 1e-3 * close);
+    lumped_prepare(lumped, profile, 1); /* until the next mix */
+    counts[0] = counts[1] = 2;
+    lumped_predict(lumped, counts, &waiting);
+    assert_near(waiting, apart, 1e-3 * apart);
+    lumped_free(lumped);
+    workload_free(w);
+    machine_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads),
         cmocka_unit_test(test_posted),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

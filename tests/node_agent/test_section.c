@@ -254,6 +254,72 @@ static void test_points(void **state)
     measure_clear(&m);
 }
 
+/* SECONDS on 8 cores of CPU node 0, with so many reads per us of computing, for
+ * which a core waits 0.01 us each. */
+static void count(struct fixture *f, double reads_per_us, double seconds)
+{
+    const double work[COUNTERS_UNITS] = {0};
+    struct loop *loop = loop_new(2, 1);
+    double wait = 0.01 * reads_per_us, computing = 8 * 5e4 / (1 + wait);
+
+    loop->cores[0] = 8;
+    loop->total_us = 5e4;
+    loop->requests[0].read = loop->read_misses[0] = computing * reads_per_us;
+    loop->useful_cycles[0] = 1000 * computing;
+    loop->stalled_cycles[0] = 1000 * (8 * 5e4 - computing);
+    for (long n = lround(seconds / 0.05); n > 0; n--) {
+        section_measure(f->section, 8, EPOCH, work, false);
+        measure_add_loop(&f->section->measure, 8, loop);
+        section_advance(f->section, f->counters, PROFILE);
+    }
+    loop_free(loop);
+}
+
+static double known_reads(const struct fixture *f)
+{
+    assert_non_null(f->section->profile);
+    return f->section->profile->rate[0].read_per_us;
+}
+
+/* A program that reports nothing reads its input for long, then computes. */
+static void test_changed_for_good(void **state)
+{
+    struct fixture *f = *state;
+
+    f->setup.calibrated = true;
+    counters_close(f->counters);
+    f->counters = counters_open("progress", &f->setup, NULL, 0, NULL);
+    count(f, 0.01, 5);
+    assert_true(known_reads(f) < 0.02);
+    count(f, 20, 2.5);
+    assert_true(fabs(known_reads(f) - 20) < 1);
+    /* A serial stretch now and then is part of it. */
+    for (int i = 0; i < 10; i++) {
+        count(f, 0.01, 0.3);
+        assert_true(known_reads(f) > 15);
+        count(f, 20, 2.7);
+    }
+    /* So is what differs by less than a decision would. */
+    double before = known_reads(f);
+    count(f, 20.2, 20);
+    assert_true(fabs(known_reads(f) - before) <= 0.1 * before);
+}
+
+/* A load that one controller takes easily is not that of every link. */
+static void test_profile_follows_loads(void **state)
+{
+    struct fixture *f = *state;
+
+    f->setup.calibrated = true;
+    counters_close(f->counters);
+    f->counters = counters_open("progress", &f->setup, NULL, 0, NULL);
+    f->machine->controller_service_us[0] = 0.001;
+    count(f, 6, 2);
+    assert_true(fabs(known_reads(f) - 6) < 0.1);
+    count(f, 11, 30);
+    assert_true(known_reads(f) > 9);
+}
+
 static void test_backends(void **state)
 {
     struct fixture *f = *state;
@@ -276,6 +342,7 @@ int main(void)
         T(test_known_by_chance),  T(test_two_cores),
         T(test_nothing_to_learn), T(test_list_is_bounded),
         T(test_points),           T(test_backends),
+        T(test_changed_for_good), T(test_profile_follows_loads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,23 @@ def results(*words):
     return out
 
 
+def check_max_cores(directory):
+    """A job that may have two cores has two under the kernel, too."""
+    file = os.path.join(directory, "bounded.json")
+    with open(file, "w", encoding="utf-8") as out:
+        json.dump({"name": "bounded", "jobs": [
+            {"name": "few", "max_cores": 2,
+             "phases": [{"sections": [{"name": "a", "work_s": 8}]}]},
+            {"name": "all",
+             "phases": [{"sections": [{"name": "a", "work_s": 8}]}]}]}, out)
+    for one in results("run", file, "--machine", "uma-1x8", "--policy",
+                       "native,equal"):
+        few, many = one["jobs"]
+        assert abs(few["alone_s"] - 4) < 0.1 and abs(many["alone_s"] - 1) < 0.1
+        assert few["turnaround_s"] > 3.9, few
+        assert few["busy_s"] < 1.01 * few["core_s"], few
+
+
 def check_run(file):
     words = ("run", file, "--machine", "uma-1x8", "--policy",
              "equal,nupoco,batch,native")
@@ -215,6 +232,7 @@ def main():
         with open(file, "w", encoding="utf-8") as out:
             json.dump(SCENARIO, out)
         check_run(file)
+        check_max_cores(directory)
         check_compare(file, directory)
         check_sweep(file)
         check_sweep_output(file, directory)
