@@ -228,7 +228,7 @@ static int ended(struct likwid_link *l, struct errtext *err)
     char reason[64] = "the helper closed its socket";
     int64_t until = now_ms() + END_MS;
     int status;
-    pid_t pid;
+    pid_t pid = 0;
 
     /* It is about to be a zombie. */
     while (l->pid && (pid = waitpid(l->pid, &status, WNOHANG)) == 0 &&

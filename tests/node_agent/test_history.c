@@ -55,8 +55,8 @@ static void test_refused(void **state)
         "cosched-job/1 weight=11",
         "cosched-job/1 weight=0",
         "cosched-job/1 runs=5 program=",
-        "cosched-job/1 runs=5 program=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        ("cosched-job/1 runs=5 program=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+         "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"),
     };
     static const char *const foreign[] = {
         "", "cosched/1 state=final runs=5", "cosched-job/2 runs=5",
