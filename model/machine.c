@@ -167,6 +167,15 @@ size_t machine_node_cpus(const struct machine *m, size_t node)
     return count;
 }
 
+size_t machine_all_cpus(const struct machine *m)
+{
+    size_t count = 0;
+
+    for (size_t cpu = 0; cpu < m->cpus; cpu++)
+        count += m->cpu_node[cpu] >= 0;
+    return count;
+}
+
 void machine_free(struct machine *m)
 {
     if (!m)

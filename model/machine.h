@@ -94,6 +94,9 @@ enum model_status machine_check(const struct machine *machine);
 /* Number of CPUs (not holes) of CPU node NODE. */
 size_t machine_node_cpus(const struct machine *machine, size_t node);
 
+/* The same of all CPU nodes. */
+size_t machine_all_cpus(const struct machine *machine);
+
 /* Takes NULL. */
 void machine_free(struct machine *machine);
 

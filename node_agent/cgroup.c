@@ -44,7 +44,7 @@ static int join(char path[CGROUP_PATH_MAX], struct errtext *err,
     return 0;
 }
 
-/* The text of a file of at most SIZE - 1 bytes; malloc'ed. */
+/* The text of a file; malloc'ed. */
 static char *read_file(const char *path, struct errtext *err)
 {
     size_t used = 0, room = 4096;

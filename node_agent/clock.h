@@ -20,6 +20,12 @@ static inline uint64_t clock_ns(void)
     return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
+/* The same in milliseconds, signed for what poll(2) takes. */
+static inline int64_t clock_ms(void)
+{
+    return (int64_t)(clock_ns() / NS_PER_MS);
+}
+
 /* CPU time of the calling thread: what work costs, however busy the node is. */
 static inline uint64_t clock_cpu_ns(void)
 {

@@ -86,6 +86,13 @@ int ctl_bad_option(const char *command, int result, char *const *argv,
                     optopt);
 }
 
+int ctl_finish(int status)
+{
+    if (status == CTL_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        status = ctl_fail(CTL_FAILED, "standard output: %s", strerror(errno));
+    return status;
+}
+
 int ctl_parse_job(const char *text, uint32_t *job)
 {
     char *end;
@@ -199,10 +206,7 @@ static int run_command(const struct command *command, struct ctl *ctl, int argc,
     if (optind < argc)
         return ctl_fail(CTL_USAGE, "%s: %s: one argument too many", argv[0],
                         argv[optind]);
-    rc = command->run(ctl);
-    if (rc == CTL_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        rc = ctl_fail(CTL_FAILED, "standard output: %s", strerror(errno));
-    return rc;
+    return ctl_finish(command->run(ctl));
 }
 
 int main(int argc, char **argv)

@@ -44,6 +44,10 @@ __attribute__((format(printf, 2, 3))) int ctl_fail(int status,
 int ctl_bad_option(const char *command, int result, char *const *argv,
                    const struct option *options);
 
+/* The exit status of a command that ended with STATUS: what it has printed must
+ * have gone out. */
+int ctl_finish(int status);
+
 /* Ask the agent for OP about ctl->job or ctl->dir, with a munge credential where
  * it wants one.  Returns CTL_OK with a new reference in
  * *REPLY and a descriptor in *FD (-1 if none came; FD may be NULL), else the

@@ -368,9 +368,7 @@ static int run(const struct test_plan *plan)
         free(verdicts[i].counts);
     free(verdicts);
     request_counts_free(counts);
-    if (rc == CTL_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        rc = ctl_fail(CTL_FAILED, "standard output: %s", strerror(errno));
-    return rc;
+    return ctl_finish(rc);
 }
 
 /* ---- command line -------------------------------------------------------- */

@@ -197,15 +197,6 @@ static uint64_t measured_time(const struct measure *m)
     return sum;
 }
 
-static size_t cores_of(const struct machine *machine)
-{
-    size_t cores = 0;
-
-    for (size_t c = 0; c < machine->cpus; c++)
-        cores += machine->cpu_node[c] >= 0;
-    return cores;
-}
-
 /* Is FIT from counted requests? */
 static bool counted(const struct counters_fit *fit)
 {
@@ -219,7 +210,7 @@ static bool counted(const struct counters_fit *fit)
 static bool loads_differ(const struct section *s, const struct workload *w,
                          const struct machine *machine)
 {
-    double cores = (double)cores_of(machine);
+    double cores = (double)machine_all_cpus(machine);
 
     for (size_t m = 0; m < w->mem_nodes; m++) {
         double unit = cores * machine->controller_service_us[m];
@@ -247,7 +238,7 @@ static bool differs(const struct section *s, const struct workload *w,
     /* Counted requests are exact; what comes from work alone is not. */
     if (counted(fit) && loads_differ(s, w, machine))
         return true;
-    return throughput_matters(&both, cores_of(machine));
+    return throughput_matters(&both, machine_all_cpus(machine));
 }
 
 bool section_advance(struct section *s, const struct counters *counters,

@@ -19,13 +19,13 @@ void table_init(struct table *t, const struct arguments *a)
     *t = (struct table){.arguments = a, .all = json_array()};
 }
 
-/* "POLICY KEY=VALUE ..." */
+/* "POLICY KEY=VALUE ..." with the keys from number FIRST. */
 static void describe(const struct table *t, const struct table_row *row,
-                     char *text, size_t size)
+                     size_t first, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "%s", row->policy);
 
-    for (size_t k = 0; k < t->keys && used < size; k++)
+    for (size_t k = first; k < t->keys && used < size; k++)
         used += (size_t)snprintf(text + used, size - used, " %s=%s", t->key[k],
                                  row->value[k]);
 }
@@ -44,7 +44,7 @@ static void print_text(const struct table *t, const struct table_row *row,
                "Hmean", "busy%", "comp%", "decis.", "moved");
     memset(bar, '#', sizeof(bar) - 1);
     bar[length] = '\0';
-    describe(t, row, what, sizeof(what));
+    describe(t, row, 0, what, sizeof(what));
     printf("  %-*s %9.2f %6.3f %6.3f %5.0f %5.0f %6zu %6zu  %s\n", width, what,
            r->makespan_s, row->ntt, o->hmean, 100 * r->core_util,
            100 * r->compute_util, r->decisions, r->moved_cpus, bar);
@@ -132,7 +132,7 @@ static int draw_bars(const struct table *t, const char *title)
     int rc = bar ? 0 : -1;
 
     for (size_t i = 0; bar && i < t->rows; i++) {
-        describe(t, &t->row[i], what, sizeof(what));
+        describe(t, &t->row[i], 0, what, sizeof(what));
         snprintf(bar[i].label, sizeof(bar[i].label), "%.30s %.200s",
                  t->row[i].scenario, what);
         bar[i].value = t->row[i].ntt;
@@ -160,17 +160,6 @@ static double value_of(const char *text)
         if (!strcmp(end, units[i].name))
             return x * units[i].factor;
     return NAN;
-}
-
-/* The curve that ROW belongs to: its policy, and all values but the first. */
-static void curve_name(const struct table *t, const struct table_row *row,
-                       char *name, size_t size)
-{
-    size_t used = (size_t)snprintf(name, size, "%s", row->policy);
-
-    for (size_t k = 1; k < t->keys && used < size; k++)
-        used += (size_t)snprintf(name + used, size - used, " %s=%s", t->key[k],
-                                 row->value[k]);
 }
 
 /* Add X, Y to CURVE: of several scenarios the geometric mean (TIMES, how many
@@ -208,7 +197,8 @@ static int draw_curves(const struct table *t, const char *title)
     for (size_t i = 0; curve && points && times && i < t->rows; i++) {
         char name[sizeof(curve->name)];
         size_t c = 0;
-        curve_name(t, &t->row[i], name, sizeof(name));
+        /* The curve is that of all values but the first. */
+        describe(t, &t->row[i], 1, name, sizeof(name));
         while (c < curves && strcmp(curve[c].name, name))
             c++;
         if (c == curves) {

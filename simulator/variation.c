@@ -146,11 +146,9 @@ static int set_cores(struct variation *v, const char *key, const char *value,
                      struct errtext *err)
 {
     struct machine *m = &v->machine;
-    size_t all = 0, taken = 0;
+    size_t all = machine_all_cpus(m), taken = 0;
     double wanted;
 
-    for (size_t i = 0; i < m->cpu_nodes; i++)
-        all += machine_node_cpus(m, i);
     if (number(key, value, 1, (double)all, true, &wanted, err) < 0)
         return -1;
     size_t nodes = m->cpu_nodes;

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "node_agent/clock.h"
 #include "node_agent/counters/events.h"
 #include "node_agent/counters/likwid_link.h"
 #include "node_agent/counters/likwid_values.h"
@@ -53,18 +53,10 @@ struct likwid {
     struct errtext note; /* of the choice of the event set */
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void owe(struct likwid *l, enum owed owed)
 {
     l->owed = owed;
-    l->owed_since_ms = now_ms();
+    l->owed_since_ms = clock_ms();
 }
 
 /* ---- steps of opening --------------------------------------------------- */
@@ -267,7 +259,7 @@ static void lose(struct likwid *l)
     l->link = NULL;
     l->owed = OWED_NOTHING;
     l->stale = false;
-    l->retry_ms = now_ms() + l->backoff_ms;
+    l->retry_ms = clock_ms() + l->backoff_ms;
     l->backoff_ms *= 2;
     if (l->backoff_ms > likwid_timing.backoff_max)
         l->backoff_ms = likwid_timing.backoff_max;
@@ -289,7 +281,7 @@ static int settle(struct likwid *l, struct errtext *err)
         } else if (rc < 0 || (rc > 0 && on_message(l, &h, data, err) < 0)) {
             return -1;
         } else if (rc == 0) {
-            if (now_ms() - l->owed_since_ms > limit)
+            if (clock_ms() - l->owed_since_ms > limit)
                 return errtext_set(err, ETIMEDOUT, "no answer for %d ms",
                                    limit);
             return 0;
@@ -334,7 +326,7 @@ static int likwid_sample(void *state, struct sample *sample,
     int rc;
 
     if (!l->link) {
-        if (now_ms() < l->retry_ms)
+        if (clock_ms() < l->retry_ms)
             return 0;
         if (start(l, &why) < 0) {
             lose(l);

@@ -14,8 +14,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "node_agent/clock.h"
 
 #define SAID_BYTES 120
 #define HEAR_MS 50
@@ -37,14 +38,6 @@ struct likwid_link {
     size_t line_used;
     char line[256];
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- start -------------------------------------------------------------- */
 
@@ -226,13 +219,13 @@ static int broken(struct likwid_link *l, int errnum, const char *reason,
 static int ended(struct likwid_link *l, struct errtext *err)
 {
     char reason[64] = "the helper closed its socket";
-    int64_t until = now_ms() + END_MS;
+    int64_t until = clock_ms() + END_MS;
     int status;
     pid_t pid = 0;
 
     /* It is about to be a zombie. */
     while (l->pid && (pid = waitpid(l->pid, &status, WNOHANG)) == 0 &&
-           now_ms() < until)
+           clock_ms() < until)
         poll(NULL, 0, 1);
     if (l->pid && pid == l->pid) {
         l->pid = 0;
@@ -353,11 +346,11 @@ int likwid_link_wait(struct likwid_link *l, int timeout_ms,
                      struct likwid_header *header, const void **data,
                      struct errtext *err)
 {
-    int64_t until = now_ms() + timeout_ms;
+    int64_t until = clock_ms() + timeout_ms;
 
     for (;;) {
         int rc = likwid_link_receive(l, header, data, err);
-        int64_t left = until - now_ms();
+        int64_t left = until - clock_ms();
         if (rc || left <= 0)
             return rc;
         struct pollfd fd = {.fd = l->socket, .events = POLLIN};
@@ -380,7 +373,7 @@ static void await_end(int socket, int64_t until)
     shutdown(socket, SHUT_WR);
     for (;;) {
         ssize_t n = recv(socket, rest, sizeof(rest), MSG_DONTWAIT);
-        int64_t left = until - now_ms();
+        int64_t left = until - clock_ms();
         struct pollfd fd = {.fd = socket, .events = POLLIN};
         if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) || left <= 0)
             return;
@@ -395,12 +388,12 @@ void likwid_link_free(struct likwid_link *l, int grace_ms)
 
     if (!l)
         return;
-    int64_t until = now_ms() + grace_ms;
+    int64_t until = clock_ms() + grace_ms;
     if (l->output < 0)
         await_end(l->socket, until);
     close(l->socket);
     while (l->pid > 0 && waitpid(l->pid, NULL, WNOHANG) == 0) {
-        if (now_ms() >= until) {
+        if (clock_ms() >= until) {
             kill(l->pid, SIGKILL);
             while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
                 ;

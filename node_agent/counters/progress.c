@@ -30,8 +30,7 @@ static int progress_open(const struct counters_setup *setup, void **state,
 
     if (!p)
         return errtext_set(err, ENOMEM, "progress: out of memory");
-    for (size_t c = 0; c < setup->machine->cpus; c++)
-        p->cores += setup->machine->cpu_node[c] >= 0;
+    p->cores = machine_all_cpus(setup->machine);
     p->mem_nodes = setup->machine->mem_nodes;
     p->service_us = setup->machine->controller_service_us[0];
     *state = p;
