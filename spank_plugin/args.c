@@ -140,6 +140,18 @@ static void check_defaults(void)
     plugin.defaults[0] = '\0';
 }
 
+/* How long to wait for an agent that does not answer, from TEXT. */
+static void take_timeout(const char *arg, const char *text)
+{
+    char *end;
+    long ms = strtol(text, &end, 10);
+
+    if (end == text || *end || ms < 1 || ms > 60000)
+        complain(arg, "not a number of milliseconds from 1 to 60000");
+    else
+        plugin.timeout_ms = (int)ms;
+}
+
 void plugin_args(int ac, char **av)
 {
     const struct {
@@ -156,7 +168,9 @@ void plugin_args(int ac, char **av)
     write_usage();
     strcpy(plugin.libgomp, COSCHED_LIBGOMPDIR);
     for (int i = 0; i < ac; i++) {
-        bool known = false;
+        bool known = strncmp(av[i], "timeout=", 8) == 0;
+        if (known)
+            take_timeout(av[i], av[i] + 8);
         for (size_t k = 0; k < sizeof(args) / sizeof(args[0]); k++) {
             size_t length = strlen(args[k].key);
             if (strncmp(av[i], args[k].key, length) != 0)
@@ -168,8 +182,8 @@ void plugin_args(int ac, char **av)
                 complain(av[i], "too long");
         }
         if (!known)
-            complain(av[i],
-                     "unknown, none of socket=, libgomp=, munge=, defaults=");
+            complain(av[i], "unknown, none of socket=, libgomp=, munge=, "
+                            "defaults=, timeout=");
     }
     check_defaults();
 }

@@ -6,7 +6,7 @@
 
 SPANK_PLUGIN(cosched, 1)
 
-struct plugin plugin;
+struct plugin plugin = {.timeout_ms = PLUGIN_TIMEOUT_MS};
 
 int slurm_spank_init(spank_t spank, int ac, char **av)
 {

@@ -7,8 +7,6 @@
 #include "node_agent/client.h"
 #include "spank_plugin/plugin.h"
 
-#define TIMEOUT_MS 200
-
 /* Runs for every job of the node, also for jobs that never had a prolog. */
 void plugin_epilog(spank_t spank)
 {
@@ -21,7 +19,7 @@ void plugin_epilog(spank_t spank)
         return;
     if (spank_get_item(spank, S_JOB_ID, &request.job) != ESPANK_SUCCESS)
         return;
-    struct client *client = client_open(plugin.socket, TIMEOUT_MS, &err);
+    struct client *client = client_open(plugin.socket, plugin.timeout_ms, &err);
     if (!client) {
         slurm_info("cosched: withdraw job %u: %s", request.job, err.text);
     } else {

@@ -36,11 +36,16 @@
 #define PLUGIN_CONTROL_JOB "SLURM_SPANK_" PLUGIN_CONTROL
 #define PLUGIN_CONTROL_SCRIPT "SPANK_" PLUGIN_CONTROL
 
+/* The longest that a task's start, its end or the epilog waits for an agent that
+ * does not answer, if plugstack.conf says nothing else. */
+#define PLUGIN_TIMEOUT_MS 200
+
 struct plugin {
     char socket[PATH_MAX];  /* socket=, may hold %n; "": default */
     char libgomp[PATH_MAX]; /* libgomp=, directory of the cooperative libgomp */
     char munge[PATH_MAX];   /* munge=, munged's socket; "": default */
     char defaults[MESSAGE_OPTIONS_MAX]; /* defaults=, the site's options */
+    int timeout_ms;         /* timeout=, PLUGIN_TIMEOUT_MS */
     bool requested;         /* --coschedule was given */
     /* Its value, "" for none; completed by the environment's and the site's
      * defaults where the user submits. */

@@ -10,8 +10,6 @@
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
-#define TIMEOUT_MS 200
-
 /* A job that lived so short was over before the agent looked at it twice: its
  * epochs are 50 ms apart. */
 #define SHORT_S 0.05
@@ -127,7 +125,7 @@ void plugin_summary(spank_t spank)
         return;
     name_job(spank, request.job, name);
     if (client_socket_path(plugin.socket, socket, sizeof(socket), &err) == 0)
-        client = client_open(socket, TIMEOUT_MS, &err);
+        client = client_open(socket, plugin.timeout_ms, &err);
     if (client)
         rc = client_call(client, &request, &reply, NULL, 0, NULL, &err);
     const json_t *job = json_array_get(json_object_get(reply, "jobs"), 0);

@@ -14,9 +14,7 @@
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
-/* The longest that a task may wait for an agent that does not answer, and the
- * pause between two tries to reach one that is being restarted. */
-#define TIMEOUT_MS 200
+/* Between two tries to reach an agent that is being restarted. */
 #define PAUSE_MS 5
 
 /* Set in the job's environment when the warning is out, to the job's id. */
@@ -170,13 +168,13 @@ static int admit_in_time(spank_t spank, const char *socket, size_t *cpus,
                          struct errtext *err)
 {
     struct timespec begin;
-    int left_ms = TIMEOUT_MS;
+    int left_ms = plugin.timeout_ms;
 
     clock_gettime(CLOCK_MONOTONIC, &begin);
     for (;;) {
         int rc = admit(spank, socket, left_ms, cpus, err);
         int saved = errno;
-        left_ms = TIMEOUT_MS - elapsed_ms(&begin) - PAUSE_MS;
+        left_ms = plugin.timeout_ms - elapsed_ms(&begin) - PAUSE_MS;
         if (rc == 0 || left_ms <= 0 ||
             (saved != ECONNREFUSED && saved != ECONNRESET))
             return rc;

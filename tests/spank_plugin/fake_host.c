@@ -16,6 +16,7 @@ int host_reset(void **state)
         free(host.environment[i]);
     memset(&host, 0, sizeof(host));
     memset(&plugin, 0, sizeof(plugin));
+    plugin.timeout_ms = PLUGIN_TIMEOUT_MS;
     host.context = S_CTX_REMOTE;
     host.cores = "0-3";
     host.job = 7;

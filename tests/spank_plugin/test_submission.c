@@ -216,6 +216,30 @@ static void option__bad_defaults_of_the_site(void **state)
     assert_string_equal(plugin.defaults, "");
 }
 
+static void option__patience_of_the_site(void **state)
+{
+    static const struct {
+        char arg[24];
+        int ms;
+        unsigned lines;
+    } table[] = {
+        {"timeout=1", 1, 0},        {"timeout=60000", 60000, 0},
+        {"timeout=0", 200, 1},      {"timeout=60001", 200, 1},
+        {"timeout=", 200, 1},       {"timeout=2s", 200, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        char arg[24], *args[] = {arg};
+        strcpy(arg, table[i].arg);
+        host_reset(NULL);
+        assert_int_equal(slurm_spank_init(NULL, 1, args), 0);
+        assert_int_equal(plugin.timeout_ms, table[i].ms);
+        assert_int_equal(host.error_lines, table[i].lines);
+        assert_true(!table[i].lines || strstr(host.errors, arg));
+    }
+}
+
 /* ---- submission -------------------------------------------------------------- */
 
 static void submit__carries_the_value(void **state)
@@ -253,6 +277,7 @@ int main(void)
         HOST_TEST(option__defaults),
         HOST_TEST(option__bad_environment),
         HOST_TEST(option__bad_defaults_of_the_site),
+        HOST_TEST(option__patience_of_the_site),
         HOST_TEST(submit__carries_the_value),
         HOST_TEST(submit__plain_job_of_a_coscheduled_one),
     };
