@@ -146,6 +146,7 @@ static void on_recorded(void *arg, uint32_t job, const char *error)
         log_warn("record of job %u: %s", job, error);
         return; /* kept; sent again when the helper or the agent restarts */
     }
+    log_info("job %u: its record is in the accounting", job);
     pending_remove(&a->pending, job);
     agent_touch(a);
 }

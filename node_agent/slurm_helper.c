@@ -326,13 +326,24 @@ static bool try_record(struct record *record, time_t now)
     return true;
 }
 
-/* Write the records whose time has come; returns when to look again. */
+static bool has_input(void)
+{
+    struct pollfd input = {.fd = 0, .events = POLLIN};
+
+    return poll(&input, 1, 0) > 0;
+}
+
+/* Write the records whose time has come; returns when to look again.  A record
+ * takes seconds on a busy accounting, and has time; the agent waits for what is
+ * known of a new job, so that goes between. */
 static time_t write_due(time_t now)
 {
     time_t next = now + interval_s;
 
     for (struct record **p = &records; *p;) {
         struct record *r = *p;
+        if (r->due <= now && has_input())
+            return now;
         if (r->due <= now && try_record(r, now)) {
             *p = r->next;
             free(r);

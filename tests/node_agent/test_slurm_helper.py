@@ -19,6 +19,7 @@ FAKE = os.path.join(BUILD, "tests", "node_agent", ".libs", "fake_slurm.so")
 SACCTMGR = """#!/bin/sh
 for a; do printf '%s\\t' "$a"; done >>"$FAKE_SLURM/sacctmgr.asked"
 echo >>"$FAKE_SLURM/sacctmgr.asked"
+while [ -e "$FAKE_SLURM/sacctmgr.waits" ]; do sleep 0.02; done
 cat "$FAKE_SLURM/sacctmgr.says" 2>/dev/null || exit 0
 exit 1
 """
@@ -32,7 +33,7 @@ says=$(cat "$FAKE_SLURM/sacct.says")
 echo "$*" >>"$FAKE_SLURM/sacct.asked"
 [ -z "$says" ] || printf '%s\n' "$says"
 """
-SECONDS = 30
+SECONDS = 90
 
 
 class Helper:
@@ -372,6 +373,24 @@ def check_delay():
         assert helper.event() is None
 
 
+def check_between():
+    """A question is answered between two records."""
+    with Helper("--interval", "1", "--delay", "0") as helper:
+        assert helper.event() == config("")
+        helper.write("sacct.says", f"2026-01-01T00:00:00|{GOOD['text']}\n")
+        helper.write("comment", "cosched-job/1 weight=2")
+        helper.write("sacctmgr.waits", "")
+        line = {"cmd": "comment", "final": True, "end": 0, **GOOD}
+        helper.tell("\n".join(json.dumps({**line, "job": job})
+                              for job in (5, 6)))
+        helper.wait_until("first record", lambda:
+                          helper.lines("sacctmgr.asked"))
+        helper.tell({"cmd": "job", "job": 7})
+        helper.remove("sacctmgr.waits")
+        assert [helper.event()["event"] for _ in range(3)] == \
+            ["recorded", "job", "recorded"]
+
+
 def check_overwritten():
     """slurmctld sends its own record again when it restarts: looked for once
     more when it has forgotten the job."""
@@ -386,7 +405,7 @@ def check_overwritten():
         helper.write("config", "200\nnew\n")
         assert helper.event() == config("new")
         # A job whose record is lost in the meantime, then one that keeps it.
-        helper.tell({**GOOD, "end": time.time() - 98})
+        helper.tell({**GOOD, "end": time.time() - 94})
         assert helper.event() == {"event": "recorded", "job": 5}
         helper.write("sacct.says", "2026-01-01T00:00:00|cosched/1 "
                                    "state=running\n")
@@ -418,6 +437,7 @@ def main():
     check_final_fails()
     check_array()
     check_delay()
+    check_between()
     check_overwritten()
 
 
