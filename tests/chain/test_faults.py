@@ -24,9 +24,10 @@ def main():
     need("coschedd", "coschedctl", "jobs/ep", "jobs/cg",
          "libgomp-coop/lib-coop/libgomp.so.1")
     with Agent() as agent, \
-            Job(agent, 1, [f"{BUILD}/jobs/ep", "--class", "A"]) as ep, \
-            Job(agent, 2, [f"{BUILD}/jobs/cg", "--class", "A",
-                           "--repeat", "4"]) as cg:
+            Job(agent, 1, [f"{BUILD}/jobs/ep", "--class", "W",
+                           "--min-time", "5"]) as ep, \
+            Job(agent, 2, [f"{BUILD}/jobs/cg", "--class", "W",
+                           "--min-time", "5"]) as cg:
         wait_for("attached jobs", lambda: attached(agent, (ep, cg)))
         times = []
         for round_ in range(KILLS):

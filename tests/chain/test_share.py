@@ -47,9 +47,10 @@ def main():
     if len(allowed_cpus()) < 2:
         skip("one CPU cannot be shared in space")
     with Agent() as agent, \
-            Job(agent, 1, [f"{BUILD}/jobs/ep", "--class", "A"]) as ep, \
-            Job(agent, 2, [f"{BUILD}/jobs/cg", "--class", "A",
-                           "--repeat", "3"]) as cg:
+            Job(agent, 1, [f"{BUILD}/jobs/ep", "--class", "W",
+                           "--min-time", "5"]) as ep, \
+            Job(agent, 2, [f"{BUILD}/jobs/cg", "--class", "W",
+                           "--min-time", "5"]) as cg:
         wait_for("attached jobs", lambda: agent.attached(1)
                  and agent.attached(2))
         own = elsewhere = changes = 0

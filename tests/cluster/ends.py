@@ -54,14 +54,14 @@ def ended(c, job, state, code):
 def said(c, job, *words):
     for word in words:
         wait_for(f"{word} in the output of job {job}",
-                 lambda w=word: w in c.text(job), 20, 0.1)
+                 lambda w=word: w in c.text(job), 60, 0.1)
 
 
 def check_failure(c, other):
     """The exit status of the script is that of the job."""
     c.env["COSCHED_REPORT"] = "1"
     job = submit(c, "--wrap",
-                 f"{c.program('ep')} --class W --min-time 1; exit 3")
+                 f"{c.program('ep')} --class W --min-time 3; exit 3")
     del c.env["COSCHED_REPORT"]
     share(c, job, other)
     ended(c, job, "FAILED", "3:0")
@@ -108,7 +108,7 @@ def check_array(c, other):
     """Each element is a job of its own, with its own end and record."""
     c.env["COSCHED_REPORT"] = "1"
     array = submit(c, "--array=3,7%1", "--wrap",
-                   f"{c.program('ep')} --class W --min-time 1")
+                   f"{c.program('ep')} --class W --min-time 3")
     del c.env["COSCHED_REPORT"]
     raw = {}
 
@@ -175,7 +175,7 @@ def check_steps(c, other):
     assert len(text.split("\nPASS")[-1].splitlines()) >= 3, text
     c.call("scancel", "--signal=TERM", f"{job}.4")
     wait_for("end of one step", lambda: len(c.status()[job]["cpus"]) and
-             c.status()[job]["attached"] == 1, 30, 0.05)
+             c.status()[job]["attached"] == 1, 60, 0.05)
     share(c, job, other)
     c.call("scancel", str(job))
     c.wait_end(job)
@@ -204,7 +204,7 @@ def check_dependency(c, other):
     c.call("scancel", str(first))
     share(c, after, other)
     wait_for("a dependency that cannot be", lambda: "NeverSatisfied" in c.call(
-        "squeue", "-h", "-j", str(never), "-o", "%r"), 30, 0.1)
+        "squeue", "-h", "-j", str(never), "-o", "%r"), 60, 0.1)
     c.call("scancel", str(after), str(never))
     c.wait_end(after, never)
     freed(c, other)
@@ -219,7 +219,7 @@ def start_timeout(c):
     wait_for("both jobs' CPUs", lambda: all(cpus(c, job, "n2") for job in jobs),
              60, 0.1)
     wait_for("its state", lambda: c.call(
-        "squeue", "-h", "-j", str(jobs[0]), "-o", "%t").strip() == "R", 20, 0.1)
+        "squeue", "-h", "-j", str(jobs[0]), "-o", "%t").strip() == "R", 60, 0.1)
     c.call("scontrol", "update", f"jobid={jobs[0]}", "EndTime=now+5")
     return jobs
 

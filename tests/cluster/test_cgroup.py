@@ -108,7 +108,8 @@ def check_hold(c):
     open(f"{c.output}/go", "w", encoding="ascii").close()
     wait_for("hold of the new step", lambda: contained(c, second, "escape3"), 60)
     # Slurm has written its cpusets anew for that step.
-    assert contained(c, second, "escape2") and contained(c, first, "escape1")
+    wait_for("hold of the others", lambda: contained(c, second, "escape2") and
+             contained(c, first, "escape1"))
     check_stepds()
     return first, second
 
@@ -132,17 +133,18 @@ def check_memory(c):
     job = c.sbatch("--coschedule", "--mem=100M", "--wrap",
                    f"{sys.executable} -c '{eat}'")
     c.wait_end(job)
-    wait_for("state", lambda: c.state(job) == "OUT_OF_MEMORY", 30, 0.2)
+    wait_for("state", lambda: c.state(job) == "OUT_OF_MEMORY", 60, 0.2)
 
 
 def check_cooperative(c, other):
     """A program that follows by itself, beside one that is held."""
-    job = submit(c, 4, "{ep} --class W --min-time 30")
+    job = submit(c, 4, "{ep} --class W --min-time 300")
     wait_for("attach", lambda: c.attached(job), 60)
     wait_for("disjoint CPUs", lambda: contained(c, other, "escape1") and
              contained(c, job, "ep"), 60)
-    mine = cpu_list(c.status()[job]["cpus"])
-    assert mine.isdisjoint(cpu_list(c.status()[other]["cpus"]))
+    status = c.status()
+    assert cpu_list(status[job]["cpus"]).isdisjoint(
+        cpu_list(status[other]["cpus"])), status
     c.call("scancel", str(job))
     c.wait_end(job)
 

@@ -43,28 +43,28 @@ def check_refusals(c):
 
 def check_others_untouched(c):
     """A job without the option knows nothing of us, nor does the agent."""
-    before = c.log()
     job = c.sbatch("--wrap", "env; echo end")
     c.wait_end(job)
     wait_for("output", lambda: "end" in c.text(job))
     assert "COSCHED_SOCKET" not in c.text(job).replace(
         f"COSCHED_SOCKET={c.env['COSCHED_SOCKET']}", ""), c.text(job)
     assert "lib-coop" not in c.text(job)
-    assert c.log() == before
+    assert f"job {job} " not in c.log(), c.log()
 
 
 def check_sharing(c):
     """Two jobs share the node's cores; killing one frees its CPUs."""
-    one = c.sbatch("--coschedule", "--wrap", f"{EP} --class A --repeat 30")
+    one = c.sbatch("--coschedule", "--wrap", f"{EP} --class A --min-time 300")
     two = c.sbatch("--coschedule=equal", "--wrap",
                    f"{CG} --class A --repeat 3")
     wait_for("two attached jobs",
              lambda: all(c.status().get(j, {}).get("attached")
                          for j in (one, two)), 60)
-    sets = [cpu_list(c.status()[j]["cpus"]) for j in (one, two)]
+    status = c.status()
+    sets = [cpu_list(status[j]["cpus"]) for j in (one, two)]
     assert not sets[0] & sets[1], sets
     c.wait_end(two)
-    assert "PASS" in c.text(two), c.text(two)
+    wait_for("output", lambda: "PASS" in c.text(two))
     wait_for("all CPUs for the other job", lambda:
              cpu_list(c.status()[one]["cpus"]) == set(allowed_cpus()))
     c.call("scancel", str(one))
@@ -95,7 +95,7 @@ def check_without_agent(c):
     c.wait_end(job)
     wait_for("output", lambda: c.text(job).count("PASS") == 2)
     assert c.text(job).count(WARNING) == 1, c.text(job)
-    assert c.state(job) == "COMPLETED"
+    c.wait_state(job, "COMPLETED")
     c.agent("start")
 
 
@@ -126,8 +126,8 @@ def check_policy(c):
 def check_agent_crash(c):
     """kill -9 of the agent costs no job anything."""
     jobs = [c.sbatch("--coschedule", "--wrap",
-                     f"{program} --class A --repeat {n}")
-            for program, n in ((EP, 2), (CG, 6))]
+                     f"{program} --class A --min-time 8")
+            for program in (EP, CG)]
     wait_for("attached jobs",
              lambda: all(c.status().get(j, {}).get("attached") for j in jobs),
              60)
@@ -142,7 +142,7 @@ def check_agent_crash(c):
     c.wait_end(*jobs)
     for job in jobs:
         wait_for("output", lambda j=job: "PASS" in c.text(j))
-        assert c.state(job) == "COMPLETED", c.state(job)
+        c.wait_state(job, "COMPLETED")
     return jobs
 
 
@@ -152,7 +152,7 @@ def check_records(c, completed, cancelled, failed):
                        (failed, "FAILED")):
         record = c.wait_final(job)
         assert record.startswith("cosched/1 "), record
-        assert state in c.state(job), (job, c.state(job))
+        c.wait_state(job, state)
     partners = c.comment(cancelled).split("partners=")[1].split()[0]
     assert str(completed) in partners.split(","), partners
     out = c.call(f"{os.environ['abs_top_srcdir']}/slurm_conf/coschedreport",

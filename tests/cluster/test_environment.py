@@ -43,7 +43,7 @@ def finished(c, job):
     """The output of JOB, which must complete."""
     c.wait_end(job)
     wait_for(f"output of job {job}", lambda: "end\n" in c.text(job))
-    wait_for(f"record of job {job}", lambda: c.state(job) == "COMPLETED", 20)
+    c.wait_state(job, "COMPLETED")
     return c.text(job)
 
 
@@ -128,7 +128,7 @@ def check_summary(c, show):
     del c.env["COSCHED_REPORT"]
     text = finished(c, job)
     wait_for(f"summary of job {job}",
-             lambda: f"coschedule: job {job}: " in c.text(job), 20)
+             lambda: f"coschedule: job {job}: " in c.text(job))
     text = c.text(job)
     assert text.count("coschedule: ") == 1, text
     assert f", alone; coschedreport {job} tells more" in text, text
@@ -202,12 +202,14 @@ def check_hung_agent(c, show):
     """An agent that does not answer delays nobody for long."""
     with open(f"{c.root}/run/coschedd-n1.pid", encoding="ascii") as file:
         pid = int(file.read())
+    c.set_timeout(200)
     os.kill(pid, signal.SIGSTOP)
     try:
         check_warning(c, show, "did not answer within 200 ms",
                       "without co-scheduling")
     finally:
         os.kill(pid, signal.SIGCONT)
+        c.set_timeout(5000)
     check_node(c)
     job = c.sbatch("--coschedule", show)
     check_ours(c, job, finished(c, job))

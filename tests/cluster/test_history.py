@@ -70,12 +70,31 @@ def learn(c):
     update(c)
     text = c.call(HISTORY, "show", "--db", f"{c.folder}/history.db")
     assert re.search(r"real +ep +2 ", text), text
+    check_classes(c)
+
+
+def check_classes(c):
+    """What the choice of nodes rests on."""
+    lines = c.call(HISTORY, "show", "--db", f"{c.folder}/history.db").split("\n")
+    for name, kind in (("hungry", "memory"), ("frugal", "compute")):
+        assert any(line.split()[1:2] == [name] and f" {kind} " in line
+                   for line in lines), lines
 
 
 def node_of(c, job):
     wait_for(f"start of job {job}", lambda: shown(c, job)["JobState"] ==
              "RUNNING", 60, 0.1)
     return shown(c, job)["NodeList"]
+
+
+def check_nodes_of(c, jobs, nodes):
+    """JOBS run on NODES; their wishes and the file they are from, if not."""
+    found = [node_of(c, job) for job in jobs]
+    with open(f"{c.folder}/partners", encoding="ascii") as file:
+        partners = file.read()
+    assert found == nodes, (found, nodes, partners, [
+        (shown(c, job).get("Prefer"), shown(c, job)["AdminComment"])
+        for job in jobs])
 
 
 def sleeper(c, name, *options):
@@ -86,12 +105,13 @@ def sleeper(c, name, *options):
 def check_partners(c):
     """Beside a complementary job if its node has room, else where there is."""
     begun = [sleeper(c, "hungry", "-w", "n1"), sleeper(c, "frugal", "-w", "n2")]
-    assert [node_of(c, job) for job in begun] == ["n1", "n2"]
+    check_nodes_of(c, begun, ["n1", "n2"])
     update(c)
+    check_classes(c)
     # Slurm by itself would take turns.
     jobs = [sleeper(c, "hungry") for _ in range(2)]
     jobs += [sleeper(c, "frugal") for _ in range(2)]
-    assert [node_of(c, job) for job in jobs] == ["n2", "n2", "n1", "n1"]
+    check_nodes_of(c, jobs, ["n2", "n2", "n1", "n1"])
     # Four jobs are the most: n2 takes one more, then the wish is in vain.
     more = [sleeper(c, "hungry") for _ in range(2)]
     assert sorted(node_of(c, job) for job in more) == ["n1", "n2"]
@@ -112,7 +132,9 @@ def check_agent(c):
     for job, weight in zip(jobs, (1, 4, 0.5)):
         wait_for(f"weight of job {job}", lambda j=job, w=weight:
                  c.status().get(j, {}).get("weight") == w, 60, 0.1)
-    history = c.status()[jobs[0]]["history"]
+    # A weight of 1 is also what a job has of which nothing is known yet.
+    history = wait_for("history", lambda:
+                       c.status()[jobs[0]]["history"], 60, 0.1)
     assert history["runs"] == 2 and history["program"] == "ep", history
     done = c.run("sbatch", "--coschedule=weight=2", "--wrap=true")
     assert done.returncode != 0 and "allows 1 at most" in done.stderr, done
@@ -124,7 +146,7 @@ def check_agent(c):
     del c.env["COSCHED_WEIGHT"]
     # This one is much longer than those before: noticed.
     wait_for("history that is dropped", lambda: c.status()[jobs[0]]["history"]
-             ["dropped"], 60, 0.2)
+             ["dropped"], 180, 0.2)
     c.call("scancel", *map(str, jobs))
     c.wait_end(*jobs)
 

@@ -77,7 +77,7 @@ def check_requeue(c):
     c.call("scontrol", "requeue", str(job))
     wait_for("end of the first run", lambda: f"job {job} ended:" in c.log())
     wait_for("second place in the queue", lambda: "PD" in c.call(
-        "squeue", "-h", "-j", str(job), "-o", "%t"), 30, 0.1)
+        "squeue", "-h", "-j", str(job), "-o", "%t"), 60, 0.1)
     # slurmd takes a start in the second of the kill for a late one.
     c.call("scontrol", "update", f"jobid={job}", "StartTime=now+2")
     c.wait_end(job)
@@ -102,7 +102,7 @@ def check_late_agent(c):
     assert c.text(job).count("without co-scheduling") == 1, c.text(job)
     wait_for("a node in service", lambda: c.call(
         "sinfo", "-hN", "-n", "n1", "-o", "%t").split()[0] in ("idle", "mix", "alloc"),
-        30, 0.1)
+        60, 0.1)
     assert f"job {job} " not in c.log()[len(before):], c.log()
     return job
 
@@ -112,8 +112,7 @@ def check_never_ran(c):
     job = c.sbatch("--hold", "--coschedule", "--wrap=true")
     c.call("scancel", str(job))
     c.wait_end(job)
-    wait_for("its end in the accounting",
-             lambda: c.state(job).startswith("CANCELLED"), 30, 0.2)
+    c.wait_state(job, "CANCELLED")
     return job
 
 
@@ -121,7 +120,7 @@ def check_report(c, users, requeued, timeout, late, never):
     for job, state in ((users, "COMPLETED"), (requeued, "COMPLETED"),
                        (timeout, "TIMEOUT")):
         c.wait_final(job)
-        assert c.state(job) == state, (job, c.state(job))
+        c.wait_state(job, state)
         entry = report(c, job)[job]
         assert (entry["record"], entry["state"]) == ("final", state), entry
         assert entry["end"] >= entry["start"] >= entry["submit"], entry

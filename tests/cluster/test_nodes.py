@@ -35,7 +35,7 @@ def check_nodes(c):
     c.wait_end(job)
     freed(c, other)
     wait_for("its end on the second node",
-             lambda: f"job {job} ended:" in c.log("n2"), 30, 0.1)
+             lambda: f"job {job} ended:" in c.log("n2"), 60, 0.1)
     c.call("scancel", str(other))
     c.wait_end(other)
     record = [line.split(f"job {job} ended: ")[1]

@@ -143,7 +143,7 @@ def check_restarts(c):
     c.wait_end(*jobs)
     for job in (*jobs, third):
         wait_for("output", lambda j=job: "DONE" in c.text(j), 60)
-        wait_for("its state", lambda j=job: c.state(j) == "COMPLETED", 60, 0.2)
+        c.wait_state(job, "COMPLETED")
     wait_for("an empty node", lambda: not c.status(), 60)
     return jobs[0]
 

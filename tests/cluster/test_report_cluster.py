@@ -64,6 +64,7 @@ def run_jobs(c):
     c.wait_end(ep, cg)
     short = c.sbatch("--coschedule", "--mem=10", "--wrap", "true")
     c.wait_end(short)
+    c.wait_state(short, "COMPLETED")
     return alone, ep, cg, short
 
 

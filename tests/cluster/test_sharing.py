@@ -146,7 +146,7 @@ def check_turns(c, view):
     """More jobs than cores: they take turns, and all finish."""
     count = len(allowed_cpus()) + 1
     jobs = [c.sbatch("--coschedule", "--mem=50", "--wrap",
-                     f"{EP} --class W --min-time 4") for _ in range(count)]
+                     f"{EP} --class W --min-time 8") for _ in range(count)]
     wait_for("all jobs at once", lambda: set(jobs) <= set(view.entries()), 60)
     wait_for("a parked job", lambda: any(
         job["state"] == "parked" for job in view.entries().values()), 60)
@@ -154,7 +154,7 @@ def check_turns(c, view):
     c.wait_end(*jobs)
     for job in jobs:
         wait_for("output", lambda j=job: "PASS" in c.text(j))
-        assert c.state(job) == "COMPLETED", (job, c.state(job))
+        c.wait_state(job, "COMPLETED")
 
 
 def main():

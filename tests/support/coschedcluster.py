@@ -5,9 +5,11 @@
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 
 from coschedtest import BUILD, LIBGOMP_COOP, SOURCE, need, skip, wait_for
@@ -28,6 +30,15 @@ def need_cluster():
             skip(f"{program} is not installed")
     need("coschedd", "coschedctl", "coschedd-slurm", ".libs/spank_cosched.so",
          "jobs/ep", "jobs/cg", "libgomp-coop/lib-coop/libgomp.so.1")
+
+
+def lines_of(path):
+    """The lines of the file at PATH, none if it cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().splitlines()
+    except OSError:
+        return []
 
 
 class Cluster:
@@ -53,21 +64,60 @@ class Cluster:
         lines = self.call("bash", "-c", f". {self.root}/env.sh && env -0")
         self.env.update(entry.split("=", 1) for entry in lines.split("\0")
                         if "=" in entry)
+        # A busy machine stands still for longer than an agent may at a site.
+        self.set_timeout(5000)
         self.output = os.path.join(self.directory, "out")
         os.mkdir(self.output)
         os.chmod(self.output, 0o777)
         return self
 
     def __exit__(self, *exception):
+        if exception[0] is not None:
+            self.tell()
         subprocess.run([SCRIPT, "stop", self.root], check=False,
                        stdin=subprocess.DEVNULL, capture_output=True)
-        if exception[0] is not None:
-            for name in ("coschedd-n1.log", "slurmctld.log", "slurmd-n1.log"):
-                path = os.path.join(self.root, "log", name)
-                if os.path.exists(path):
-                    with open(path, encoding="utf-8", errors="replace") as log:
-                        print(f"---- {name} ----", log.read()[-3000:], sep="\n")
         shutil.rmtree(self.directory, ignore_errors=True)
+
+    def tell(self):
+        """Print what may explain a failure.  The most telling comes last and is
+        short: ./check shows the end of a log only."""
+        logs = {os.path.basename(path): lines_of(path) for path in
+                sorted(glob.glob(f"{self.root}/log/*.log"))}
+        outputs = sorted(glob.glob(f"{self.directory}/out/slurm-*.out"),
+                         key=os.path.getmtime)
+        for name, lines in logs.items():
+            print(f"---- {name} ----", *lines[-40:], sep="\n")
+        for path in outputs[-8:]:
+            print(f"---- {os.path.basename(path)} ----", *lines_of(path)[-20:],
+                  sep="\n")
+        print("---- jobs, nodes, and the logs' last lines ----")
+        for lines, count in (
+                (self.ask("sacct", "-a", "-X", "-n", "-P", "-S", "now-1hour",
+                          "-o", "jobid,jobname,state,exitcode,start,end,nodelist,"
+                          "admincomment"), 5),
+                (self.ask("squeue", "-h", "-o", "%i %j %T %r %N"), 3),
+                (self.ask("sinfo", "-h", "-N", "-o", "%N %P %T %E"), 2),
+                (logs.get("slurmctld.log", []), 2),
+                (logs.get("coschedd-n1.log", []), 4)):
+            print(*(line[:240] for line in lines[-count:]), sep="\n")
+        sys.stdout.flush()
+
+    def ask(self, *command):
+        """The lines that COMMAND prints, or what has become of it."""
+        try:
+            done = self.run(*command, timeout=20)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return [str(error)]
+        return (done.stdout + done.stderr).splitlines()
+
+    def set_timeout(self, milliseconds):
+        """How long jobs wait for an agent that does not answer, from now on."""
+        path = f"{self.root}/etc/plugstack.conf"
+        with open(path, encoding="utf-8") as file:
+            text = re.sub(" timeout=[0-9]*", "", file.read()).rstrip("\n")
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write(f"{text} timeout={milliseconds}\n")
+        os.replace(path + ".new", path)
 
     def open_to_all(self):
         """Let other users find plugin and libgomp: the build tree may be in a
@@ -133,9 +183,7 @@ class Cluster:
             return ""
 
     def log(self, node="n1"):
-        with open(f"{self.root}/log/coschedd-{node}.log", encoding="utf-8",
-                  errors="replace") as log:
-            return log.read()
+        return "\n".join(lines_of(f"{self.root}/log/coschedd-{node}.log")) + "\n"
 
     def status(self, node="n1"):
         """{job: its entry in the status of the node's agent}."""
@@ -158,16 +206,30 @@ class Cluster:
                          "admincomment").strip()
 
     def wait_end(self, *jobs):
-        """Wait until Slurm has ended JOBS."""
+        """Wait until Slurm has ended JOBS.  The accounting hears of it later:
+        wait_state()."""
         def ended():
             queued = self.call("squeue", "-h", "-o", "%A").split()
             return not any(str(job) in queued for job in jobs)
-        wait_for(f"end of jobs {jobs}", ended, 120, 0.1)
+        wait_for(f"end of jobs {jobs}", ended, 180, 0.1)
+
+    def wait_state(self, job, state):
+        """Wait until JOB has ended with STATE in the accounting."""
+        wait_for(f"end of job {job} as {state} in the accounting",
+                 lambda: self.state(job).startswith(state), 120, 0.1)
 
     def wait_final(self, job):
-        """Wait for the final record of JOB and return it."""
-        wait_for(f"record of job {job}",
-                 lambda: "state=final" in self.comment(job), 60, 0.5)
+        """Wait for the final record of JOB and return it.  Its agent has read
+        it back then, and writes it no more."""
+        def written():
+            text = self.call("sacct", "-X", "-n", "-P", "-j", str(job), "-o",
+                             "jobidraw,end,admincomment").strip()
+            number, end, comment = (text + "||").split("|")[:3]
+            word = f"job {number}: its record is in the accounting"
+            return "state=final" in comment and end != "Unknown" and any(
+                word in self.log(f"n{i + 1}") for i in range(self.nodes))
+        # After failures the agent pauses for 12, 24, 48 s.
+        wait_for(f"record of job {job}", written, 180, 0.5)
         return self.comment(job)
 
     def restart(self):
