@@ -16,6 +16,7 @@
 #define MANY_LINKS 64 /* beyond, links are delays without queues: where all
                          nodes are connected each has next to no load */
 #define FULL 0.999 /* most that posted requests leave to reads */
+#define HALF 0.5   /* below, posted requests slow nobody down */
 
 struct lumped {
     const struct machine *machine;
@@ -23,53 +24,106 @@ struct lumped {
     const struct workload *const *profile;
     size_t count;
     size_t groups;
-    size_t stations; /* groups, then links that somebody uses */
+    size_t links;    /* that are stations, after the groups */
+    size_t stations; /* groups and links */
     size_t *member;  /* [groups] a memory node of each */
-    size_t *members; /* [stations] how many */
     size_t *group;   /* [mem_nodes] */
-    size_t *station; /* [links] of each link; 0: nobody uses it */
-    double *service; /* [stations] us */
+    bool *waits;     /* [max_jobs] */
+    bool *known;     /* [max_jobs * cpu_nodes] row of link_read */
+    /* of the machine */
+    double *link_service; /* [links] of a read, us */
+    double *link_posted;  /* [links] what a posted request takes of that */
+    /* of the mix: what a core of a job on a CPU node asks of links */
+    double *link_read;  /* [max_jobs * cpu_nodes * links] */
+    double *link_other; /* likewise */
+    double *link_delay; /* [max_jobs * cpu_nodes] on links without a queue */
+    /* of a prediction */
+    double *members; /* [room] how many stations it stands for */
+    double *service; /* [room] us */
     double *read;    /* [max_jobs * room] visits per us of computing */
-    double *other;   /* [max_jobs * room] of requests that do not stall */
+    double *load;    /* [max_jobs * room] time of requests that do not stall */
     double *queue;   /* [max_jobs * room] at groups, then at all links */
     double *total;   /* [room] queue of all */
     double *posted;  /* [room] utilisation */
+    double *wait;    /* [room] service, stretched by what is posted */
+    double *uses;    /* [cpu_nodes] accesses to the LLC of all jobs */
     double *cores;   /* [max_jobs] */
     double *time;    /* [max_jobs] per unit of computing */
     double *delay;   /* [max_jobs] of that on links without a queue */
-    bool *waits;     /* [max_jobs] */
 };
+
+/* fmax() and fmin() take care of NaN, which inner loops pay for. */
+static inline double greater(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* A posted request takes so much of the time of a read. */
+static double posted_cost(const struct machine_service *service)
+{
+    return (service->write_us + service->prefetch_us) / 2 / service->read_us;
+}
+
+/* Divide up the memory, of which there are two pieces. */
+static void take_room(struct lumped *l)
+{
+    const struct machine *machine = l->machine;
+    size_t pairs = l->max_jobs * machine->cpu_nodes;
+    size_t table = l->max_jobs * l->room;
+
+    l->group = l->member + machine->mem_nodes;
+    l->known = l->waits + l->max_jobs;
+    l->link_posted = l->link_service + machine->links;
+    l->link_delay = l->link_posted + machine->links;
+    l->members = l->link_delay + pairs;
+    l->service = l->members + l->room;
+    l->total = l->service + l->room;
+    l->posted = l->total + l->room;
+    l->wait = l->posted + l->room;
+    l->read = l->wait + l->room;
+    l->load = l->read + table;
+    l->queue = l->load + table;
+    l->uses = l->queue + table;
+    l->cores = l->uses + machine->cpu_nodes;
+    l->time = l->cores + l->max_jobs;
+    l->delay = l->time + l->max_jobs;
+}
 
 struct lumped *lumped_new(const struct machine *machine, size_t jobs)
 {
-    size_t memories = machine->mem_nodes, room = memories + machine->links;
+    size_t memories = machine->mem_nodes, nodes = machine->cpu_nodes;
     struct lumped *l;
 
     if (!jobs || !(l = calloc(1, sizeof(*l))))
         return NULL;
     l->machine = machine;
     l->max_jobs = jobs;
-    l->room = room;
-    l->member = calloc(2 * memories + room + machine->links,
-                       sizeof(*l->member));
-    l->service = calloc(3 * jobs * room + 3 * room + 3 * jobs,
-                        sizeof(*l->service));
-    l->waits = calloc(jobs, sizeof(*l->waits));
-    if (!l->member || !l->service || !l->waits) {
+    l->links = machine->links > MANY_LINKS ? 0 : machine->links;
+    l->room = memories + l->links;
+    l->member = calloc(2 * memories, sizeof(*l->member));
+    l->waits = calloc(jobs + jobs * nodes, sizeof(*l->waits));
+    l->link_service =
+        calloc(2 * machine->links + jobs * nodes + 5 * l->room +
+                   3 * jobs * l->room + nodes + 3 * jobs,
+               sizeof(*l->link_service));
+    l->link_read = calloc(2 * jobs * nodes * l->links + 1,
+                          sizeof(*l->link_read));
+    if (!l->member || !l->waits || !l->link_service || !l->link_read) {
         lumped_free(l);
         return NULL;
     }
-    l->group = l->member + memories;
-    l->members = l->group + memories;
-    l->station = l->members + room;
-    l->read = l->service + room;
-    l->other = l->read + jobs * room;
-    l->queue = l->other + jobs * room;
-    l->total = l->queue + jobs * room;
-    l->posted = l->total + room;
-    l->cores = l->posted + room;
-    l->time = l->cores + jobs;
-    l->delay = l->time + jobs;
+    take_room(l);
+    l->link_other = l->link_read + jobs * nodes * l->links;
+    for (size_t k = 0; k < machine->links; k++) {
+        struct machine_service service = machine_link_service(machine, k);
+        l->link_service[k] = service.read_us;
+        l->link_posted[k] = posted_cost(&service);
+    }
     return l;
 }
 
@@ -78,8 +132,9 @@ void lumped_free(struct lumped *l)
     if (!l)
         return;
     free(l->member);
-    free(l->service);
     free(l->waits);
+    free(l->link_service);
+    free(l->link_read);
     free(l);
 }
 
@@ -110,7 +165,7 @@ static void find_groups(struct lumped *l)
             l->members[g] = 0;
             l->groups++;
         }
-        l->members[g]++;
+        l->members[g] += 1;
         l->group[m] = g;
     }
 }
@@ -121,7 +176,16 @@ void lumped_prepare(struct lumped *l, const struct workload *const *profile,
     l->profile = profile;
     l->count = count;
     find_groups(l);
+    l->stations = l->groups + l->links;
+    for (size_t g = 0; g < l->groups; g++)
+        l->service[g] =
+            machine_controller_service(l->machine, l->member[g]).read_us;
+    for (size_t k = 0; k < l->links; k++) {
+        l->members[l->groups + k] = 1;
+        l->service[l->groups + k] = l->link_service[k];
+    }
     memset(l->waits, 0, count * sizeof(*l->waits));
+    memset(l->known, 0, count * l->machine->cpu_nodes * sizeof(*l->known));
     memset(l->queue, 0, count * l->room * sizeof(*l->queue));
     for (size_t j = 0; j < count; j++)
         l->time[j] = 1;
@@ -132,42 +196,31 @@ void lumped_waits(struct lumped *l, size_t job)
     l->waits[job] = true;
 }
 
-/* A posted request takes so much of the time of a read. */
-static double posted_cost(const struct machine_service *service)
-{
-    return (service->write_us + service->prefetch_us) / 2 / service->read_us;
-}
-
-/* Add what PART of job J's cores, on CPU node I, asks of the links. */
-static void visit_links(struct lumped *l, size_t j, size_t i, double part)
+/* What a core of job J on CPU node I asks of the links, into its row. */
+static void ask_links(struct lumped *l, size_t j, size_t i)
 {
     const struct machine *machine = l->machine;
+    size_t row = j * machine->cpu_nodes + i;
+    double *read = &l->link_read[row * l->links];
+    double *other = &l->link_other[row * l->links];
 
+    l->known[row] = true;
+    l->link_delay[row] = 0;
+    memset(read, 0, l->links * sizeof(*read));
+    memset(other, 0, l->links * sizeof(*other));
     for (size_t m = 0; m < machine->mem_nodes; m++) {
         const struct machine_route *route =
             &machine->route[i * machine->mem_nodes + m];
         const struct workload_rate *rate = &l->profile[j]->rate[m];
-        double read = part * rate->read_per_us;
-        double other = part * fmax(0, rate->mrr_per_us - rate->read_per_us);
-        if (!(rate->mrr_per_us > 0))
-            continue;
-        for (size_t k = 0; k < route->links; k++) {
-            size_t link = route->link[k], s = l->station[link];
-            struct machine_service service =
-                machine_link_service(machine, link);
-            if (machine->links > MANY_LINKS) {
-                l->delay[j] += read * service.read_us;
+        double posted = greater(0, rate->mrr_per_us - rate->read_per_us);
+        for (size_t n = 0; n < route->links; n++) {
+            size_t k = route->link[n];
+            if (!l->links) {
+                l->link_delay[row] += rate->read_per_us * l->link_service[k];
                 continue;
             }
-            if (!s) {
-                s = l->station[link] = l->stations++;
-                l->members[s] = 1;
-                l->service[s] = service.read_us;
-                for (size_t o = 0; o < l->count; o++)
-                    l->read[o * l->room + s] = l->other[o * l->room + s] = 0;
-            }
-            l->read[j * l->room + s] += read;
-            l->other[j * l->room + s] += other * posted_cost(&service);
+            read[k] += rate->read_per_us;
+            other[k] += posted * l->link_posted[k] * l->link_service[k];
         }
     }
 }
@@ -177,95 +230,124 @@ static void visit_links(struct lumped *l, size_t j, size_t i, double part)
 static double misses_more(const struct lumped *l, const size_t *counts,
                           size_t i, size_t j)
 {
-    double mine = 0, all = 0;
+    double mine =
+        (double)counts[i * l->count + j] * l->profile[j]->llc_per_us;
 
-    for (size_t k = 0; k < l->count; k++) {
-        double uses = (double)counts[i * l->count + k] *
-                      l->profile[k]->llc_per_us;
-        all += uses;
-        if (k == j)
-            mine = uses;
-    }
-    return mine > 0 ? 1 + LLC_LOSS * (1 - mine / all) : 1;
+    return mine > 0 ? 1 + LLC_LOSS * (1 - mine / l->uses[i]) : 1;
 }
 
-/* Cores of each job, and what each of them asks of every station. */
-static void take_counts(struct lumped *l, const size_t *counts)
+/* What the cores of job J, COUNTS of them on each CPU node, ask of every
+ * station in the mean. */
+static void take_job(struct lumped *l, const size_t *counts, size_t j)
 {
     size_t nodes = l->machine->cpu_nodes;
+    double *read = &l->read[j * l->room], *load = &l->load[j * l->room];
+    double more = 0;
 
-    memset(l->cores, 0, l->count * sizeof(*l->cores));
-    memset(l->delay, 0, l->count * sizeof(*l->delay));
-    memset(l->station, 0, l->machine->links * sizeof(*l->station));
-    l->stations = l->groups;
-    for (size_t j = 0; j < l->count; j++) {
-        for (size_t g = 0; g < l->groups; g++) {
-            struct machine_service service =
-                machine_controller_service(l->machine, l->member[g]);
-            const struct workload_rate *rate =
-                &l->profile[j]->rate[l->member[g]];
-            l->service[g] = service.read_us;
-            l->read[j * l->room + g] = rate->read_per_us;
-            l->other[j * l->room + g] =
-                fmax(0, rate->mrr_per_us - rate->read_per_us) *
-                posted_cost(&service);
+    memset(read, 0, l->stations * sizeof(*read));
+    memset(load, 0, l->stations * sizeof(*load));
+    if (!(l->cores[j] > 0))
+        return;
+    for (size_t i = 0; i < nodes; i++) {
+        size_t row = j * nodes + i;
+        const double *link_read = &l->link_read[row * l->links];
+        const double *link_other = &l->link_other[row * l->links];
+        double part = (double)counts[i * l->count + j];
+        if (!(part > 0))
+            continue;
+        if (!l->known[row])
+            ask_links(l, j, i);
+        part *= misses_more(l, counts, i, j) / l->cores[j];
+        more += part;
+        l->delay[j] += part * l->link_delay[row];
+        for (size_t k = 0; k < l->links; k++) {
+            read[l->groups + k] += part * link_read[k];
+            load[l->groups + k] += part * link_other[k];
         }
-        for (size_t i = 0; i < nodes; i++)
-            l->cores[j] += (double)counts[i * l->count + j];
-        double more = 0;
-        for (size_t i = 0; i < nodes; i++) {
-            double part = (double)counts[i * l->count + j];
-            if (!(part > 0))
-                continue;
-            part *= misses_more(l, counts, i, j) / l->cores[j];
-            more += part;
-            visit_links(l, j, i, part);
-        }
-        for (size_t g = 0; g < l->groups && l->cores[j] > 0; g++) {
-            l->read[j * l->room + g] *= more;
-            l->other[j * l->room + g] *= more;
-        }
+    }
+    for (size_t g = 0; g < l->groups; g++) {
+        struct machine_service service =
+            machine_controller_service(l->machine, l->member[g]);
+        const struct workload_rate *rate = &l->profile[j]->rate[l->member[g]];
+        read[g] = more * rate->read_per_us;
+        load[g] = more * greater(0, rate->mrr_per_us - rate->read_per_us) *
+                  posted_cost(&service) * service.read_us;
     }
 }
 
-/* Queues and posted utilisation of all jobs. */
-static void add_up(struct lumped *l)
+static void take_counts(struct lumped *l, const size_t *counts)
 {
+    memset(l->cores, 0, l->count * sizeof(*l->cores));
+    memset(l->delay, 0, l->count * sizeof(*l->delay));
+    for (size_t i = 0; i < l->machine->cpu_nodes; i++) {
+        l->uses[i] = 0;
+        for (size_t j = 0; j < l->count; j++) {
+            double cores = (double)counts[i * l->count + j];
+            l->cores[j] += cores;
+            l->uses[i] += cores * l->profile[j]->llc_per_us;
+        }
+    }
+    for (size_t j = 0; j < l->count; j++)
+        take_job(l, counts, j);
+}
+
+/* Queues and posted utilisation of all jobs; returns the greatest of these. */
+static double add_up(struct lumped *l)
+{
+    double most = 0;
+
     memset(l->total, 0, l->stations * sizeof(*l->total));
     memset(l->posted, 0, l->stations * sizeof(*l->posted));
     for (size_t j = 0; j < l->count; j++) {
+        const double *queue = &l->queue[j * l->room];
+        const double *load = &l->load[j * l->room];
         if (!(l->cores[j] > 0))
             continue;
         double speed = l->cores[j] / l->time[j];
         for (size_t s = 0; s < l->stations; s++) {
-            l->total[s] += l->queue[j * l->room + s];
-            l->posted[s] += speed * l->other[j * l->room + s] * l->service[s];
+            l->total[s] += queue[s];
+            l->posted[s] += speed * load[s];
         }
     }
+    for (size_t s = 0; s < l->stations; s++) {
+        most = greater(most, l->posted[s]);
+        l->wait[s] = l->service[s] / (1 - lesser(l->posted[s], FULL));
+    }
+    return most;
 }
 
-/* Renew job J; returns the relative change of its time. */
-static double renew(struct lumped *l, size_t j)
+/* How full the fullest station is that job J posts requests to. */
+static double fullest(const struct lumped *l, size_t j)
 {
-    double time = 1 + l->delay[j], before = l->time[j], full = 0, own = 1 / l->cores[j];
+    double full = 0;
+
+    for (size_t s = 0; s < l->stations; s++)
+        if (l->load[j * l->room + s] > 0)
+            full = greater(full, l->posted[s] / FULL);
+    return full;
+}
+
+/* Renew job J, where POSTED is the greatest utilisation by posted requests;
+ * returns the relative change of its time. */
+static double renew(struct lumped *l, size_t j, double posted)
+{
+    double time = 1 + l->delay[j], before = l->time[j], own = 1 / l->cores[j];
     const double *read = &l->read[j * l->room];
-    const double *other = &l->other[j * l->room];
     double *queue = &l->queue[j * l->room];
 
     for (size_t s = 0; s < l->stations; s++) {
         double seen = l->total[s] - queue[s] * own;
-        double response = read[s] * l->service[s] * (1 + seen) /
-                          (1 - fmin(l->posted[s], FULL));
-        if (other[s] > 0)
-            full = fmax(full, l->posted[s] / FULL);
-        time += (double)l->members[s] * response;
+        double response = read[s] * l->wait[s] * (1 + seen);
+        time += l->members[s] * response;
         l->total[s] -= queue[s];
         queue[s] = response; /* so far per unit of computing */
     }
     /* Where posted requests would saturate, all who make them wait. */
-    time = fmax(time, before * full);
+    if (posted > HALF)
+        time = greater(time, before * fullest(l, j));
+    double speed = l->cores[j] / time;
     for (size_t s = 0; s < l->stations; s++) {
-        queue[s] *= l->cores[j] / time;
+        queue[s] *= speed;
         l->total[s] += queue[s]; /* for the next job of this round */
     }
     l->time[j] = time;
@@ -282,12 +364,11 @@ static double link_time(const struct lumped *l, size_t j, size_t i)
         const struct machine_route *route =
             &machine->route[i * machine->mem_nodes + m];
         double read = l->profile[j]->rate[m].read_per_us;
-        for (size_t k = 0; k < route->links && read > 0; k++) {
-            size_t s = l->station[route->link[k]];
-            double visits = l->read[j * l->room + s];
-            if (!s)
-                sum += read * machine_link_service(machine, route->link[k])
-                                  .read_us;
+        for (size_t n = 0; n < route->links && read > 0; n++) {
+            size_t k = route->link[n], s = l->groups + k;
+            double visits = l->links ? l->read[j * l->room + s] : 0;
+            if (!l->links)
+                sum += read * l->link_service[k];
             else if (visits > 0)
                 sum += read / visits * l->queue[j * l->room + s] *
                        l->time[j] / l->cores[j];
@@ -316,19 +397,14 @@ static double worst_node(const struct lumped *l, const size_t *counts, size_t j)
 void lumped_predict(struct lumped *l, const size_t *counts, double *speed)
 {
     double change = 1;
-    size_t before = l->stations;
 
-    take_counts(l, counts);
-    /* The solution before is the first guess, where it has the stations. */
-    for (size_t j = 0; j < l->count; j++)
-        for (size_t s = before; s < l->stations; s++)
-            l->queue[j * l->room + s] = 0;
+    take_counts(l, counts); /* the solution before is the first guess */
     for (int round = 0; round < ROUNDS && change > SETTLED; round++) {
+        double posted = add_up(l);
         change = 0;
-        add_up(l);
         for (size_t j = 0; j < l->count; j++)
             if (l->cores[j] > 0)
-                change = fmax(change, renew(l, j));
+                change = greater(change, renew(l, j, posted));
     }
     for (size_t j = 0; j < l->count; j++)
         speed[j] = l->cores[j] > 0 ? l->cores[j] / l->time[j] : 0;

@@ -23,6 +23,8 @@ struct planner {
     int *before;  /* [machine->cpus] */
     int *owner;   /* [machine->cpus] */
     double *llc;  /* [2 * MOST * machine->cpu_nodes] for the facts */
+    size_t *held; /* [machine->cpus] jobs limited to fewer than they were
+                     granted that have a CPU, when the kernel shares the time */
     bool *runs;   /* [room] */
     size_t room;
     /* of the plan in the making */
@@ -34,6 +36,7 @@ struct planner {
     struct plan_facts facts[MOST];
     struct workload *mean[MOST]; /* of a job's sections, for unknown ones */
     struct cosched_cpuset granted[MOST];
+    struct cosched_cpuset native[MOST]; /* when the kernel shares the time */
     double pace[MOST];
     enum policy_mode mode; /* of the decision */
 };
@@ -84,7 +87,8 @@ struct planner *planner_new(const struct topology *topology)
     p->before = calloc(machine->cpus, sizeof(*p->before));
     p->owner = calloc(machine->cpus, sizeof(*p->owner));
     p->llc = calloc(2 * MOST * nodes, sizeof(*p->llc));
-    if (!p->workspace || !p->before || !p->owner || !p->llc) {
+    p->held = calloc(machine->cpus, sizeof(*p->held));
+    if (!p->workspace || !p->before || !p->owner || !p->llc || !p->held) {
         planner_free(p);
         return NULL;
     }
@@ -111,6 +115,7 @@ void planner_free(struct planner *p)
     free(p->before);
     free(p->owner);
     free(p->llc);
+    free(p->held);
     free(p->runs);
     free(p);
     errno = saved;
@@ -400,29 +405,81 @@ static int decide(struct planner *p, struct plan *plan, struct errtext *err)
     return 0;
 }
 
-/* What job J may use when the kernel shares the time: all that it was granted
- * of the pool, its maximum at most, those that it has now first. */
-static void native_cores(const struct planner *p, size_t j,
-                         struct cosched_cpuset *cores)
+static void hold(struct planner *p, const struct cosched_cpuset *cores)
 {
-    size_t left = p->jobs[j].max_cores;
-
-    for (int had = 1; had >= 0; had--)
-        for (int c = -1; (c = cpuset_next(&p->granted[j], c)) >= 0;)
-            if (left && p->owner[c] != POLICY_NO_CPU &&
-                (p->before[c] == (int)j) == had) {
-                cpuset_add(cores, c);
-                left--;
-            }
+    for (int c = -1; (c = cpuset_next(cores, c)) >= 0;)
+        p->held[c]++;
 }
 
-static void fill_shares(const struct planner *p, struct plan *plan)
+/* The CPU of CANDIDATES that the fewest limited jobs have, the first of such. */
+static int least_held(const struct planner *p,
+                      const struct cosched_cpuset *candidates)
 {
+    int best = -1;
+
+    for (int c = -1; (c = cpuset_next(candidates, c)) >= 0;)
+        if (best < 0 || p->held[c] < p->held[best])
+            best = c;
+    return best;
+}
+
+/* MAY: what job J was granted of the pool.  Whether its maximum is less: then
+ * CORES are those that it keeps. */
+static bool is_limited(const struct planner *p, size_t j,
+                       struct cosched_cpuset *may, struct cosched_cpuset *cores)
+{
+    size_t most = p->jobs[j].max_cores;
+
+    *may = p->granted[j];
+    for (int c = -1; (c = cpuset_next(may, c)) >= 0;)
+        if (p->owner[c] == POLICY_NO_CPU)
+            cpuset_remove(may, c);
+    topology_cores(p->input->topology, &p->input->jobs[p->index[j]]->cpus,
+                   cores);
+    cpuset_and(cores, may);
+    if ((size_t)cpuset_count(cores) > most)
+        cpuset_zero(cores);
+    return (size_t)cpuset_count(may) > most;
+}
+
+/* What each job may use when the kernel shares the time: all that it was
+ * granted of the pool, its maximum at most.  A limited job keeps what it has
+ * and else shuns the CPUs of other limited ones, so that none lies idle. */
+static void native_cores(struct planner *p)
+{
+    struct cosched_cpuset may;
+
+    memset(p->held, 0, p->machine->cpus * sizeof(*p->held));
+    for (size_t j = 0; j < p->count; j++)
+        if (is_limited(p, j, &may, &p->native[j]))
+            hold(p, &p->native[j]);
+    for (size_t j = 0; j < p->count; j++) {
+        struct cosched_cpuset fresh = {{0}};
+        if (!is_limited(p, j, &may, &p->native[j])) {
+            p->native[j] = may;
+            continue;
+        }
+        cpuset_andnot(&may, &p->native[j]);
+        for (size_t n = (size_t)cpuset_count(&p->native[j]);
+             n < p->jobs[j].max_cores; n++) {
+            int c = least_held(p, &may);
+            cpuset_add(&fresh, c);
+            cpuset_remove(&may, c);
+        }
+        hold(p, &fresh);
+        cpuset_or(&p->native[j], &fresh);
+    }
+}
+
+static void fill_shares(struct planner *p, struct plan *plan)
+{
+    if (p->mode == POLICY_NATIVE)
+        native_cores(p);
     for (size_t j = 0; j < p->count; j++) {
         struct cosched_cpuset cores = {{0}};
         struct plan_share *share = &plan->share[p->index[j]];
         if (p->mode == POLICY_NATIVE)
-            native_cores(p, j, &cores);
+            cores = p->native[j];
         for (size_t c = 0; c < p->machine->cpus; c++)
             if (p->owner[c] == (int)j)
                 cpuset_add(&cores, (int)c);

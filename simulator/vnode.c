@@ -104,6 +104,7 @@ static int announce(struct vnode *n, struct vjob *v, struct errtext *err)
     job->options.min_cores = (int)v->what->min_cores;
     if (v->what->max_cores != SCENARIO_ALL)
         job->options.max_cores = (int)v->what->max_cores;
+    job->weight = v->what->weight;
     if (n->config->alone_s)
         tell_history(job, n->config->alone_s[v->id - 1]);
     job->tracked = &v->tracked;

@@ -17,6 +17,15 @@ struct group {
     size_t members;
 };
 
+/* CPUs of load number LOAD. */
+static struct cosched_cpuset cpus_of(const struct vnode *n, size_t load)
+{
+    struct cosched_cpuset cpus;
+
+    vjob_cpus(n->rates.who[load], &cpus);
+    return cpus;
+}
+
 int vnode_rates_init(struct vnode *n)
 {
     struct vnode_rates *r = &n->rates;
@@ -209,7 +218,8 @@ static enum model_status ask_memory(void *arg, const double *running,
 
     for (size_t k = 0; k < s->group->members; k++) {
         size_t load = s->group->member[k];
-        spread(s->node, load, &s->group->cpus, running[k]);
+        struct cosched_cpuset cpus = cpus_of(s->node, load);
+        spread(s->node, load, &cpus, running[k]);
         r->load[load].llc_share = llc_share[k];
     }
     enum model_status rc =
@@ -235,8 +245,13 @@ static enum model_status share_time(struct vnode *n, const struct group *g)
 
     for (size_t k = 0; k < g->members; k++) {
         const struct vjob *v = n->rates.who[g->member[k]];
-        /* Of its user-level threads a malleable one has a core's each. */
-        size_t threads = v->what->malleable && !v->stock ? in.cores : v->team;
+        struct cosched_cpuset cpus = cpus_of(n, g->member[k]);
+        size_t own = (size_t)cpuset_count(&cpus), threads = v->team;
+        /* Of its user-level threads a malleable one has a core's each; who may
+         * use only some of the group's cores is on no others. */
+        if ((v->what->malleable && !v->stock) ||
+            (own < in.cores && threads > own))
+            threads = own;
         jobs[k] = (struct timeshare_job){v->section, threads,
                                          v->what->sleeps};
     }
@@ -245,7 +260,8 @@ static enum model_status share_time(struct vnode *n, const struct group *g)
         struct vjob *v = n->rates.who[g->member[k]];
         v->speed = rate[k].speed;
         v->busy = rate[k].computing;
-        spread(n, g->member[k], &g->cpus, rate[k].computing);
+        struct cosched_cpuset cpus = cpus_of(n, g->member[k]);
+        spread(n, g->member[k], &cpus, rate[k].computing);
         n->rates.load[g->member[k]].llc_share = rate[k].llc_share;
     }
     return rc;

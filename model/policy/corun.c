@@ -23,7 +23,7 @@
 #include "model/policy/state.h"
 #include "model/policy/workspace.h"
 
-enum { OBJECTIVE = POLICY_OWN, GAIN, EFFORT };
+enum { OBJECTIVE = POLICY_OWN, GAIN, EFFORT, LOSS };
 
 /* Of policy_proposal.figure. */
 enum { SHARED, TURNS, SIMPLE, KIND };
@@ -35,6 +35,8 @@ static const struct policy_option options[] = {
      NULL},
     {"effort", "predictions at most for the improvement of a division", 100, 0,
      1e6, NULL},
+    {"loss", "by how much a job may be slower than with equal shares while it is "
+     "not known how much is left of each", 0.1, 0, 1, NULL},
     {0},
 };
 
@@ -111,15 +113,17 @@ static enum model_status time_needed(void *arg, const size_t *cores, size_t job,
  * the job that would end last.  *SIMPLE: the time of the best simple one. */
 static enum model_status candidates(struct corun *c,
                                     const struct policy_input *input,
-                                    double *simple)
+                                    size_t *layout, double *simple)
 {
     struct policy_proposal greedy = {.cores = c->trial};
     bool better;
 
     c->time = c->cost = INFINITY;
     enum model_status status = equal_shares(input, c->trial);
-    if (status == MODEL_OK)
+    if (status == MODEL_OK) {
+        outlook_floor(&c->outlook, c->trial, input->options[LOSS], layout);
         status = consider(c, &better);
+    }
     if (status == MODEL_OK)
         status = greedy_dop(input, NULL, &greedy);
     if (status == MODEL_OK)
@@ -252,7 +256,7 @@ static enum model_status decide_known(struct corun *c,
     fairness_bounds(input, c->fair);
     proposal->fair = true;
     if (status == MODEL_OK)
-        status = candidates(c, input, &figure[SIMPLE]);
+        status = candidates(c, input, proposal->layout, &figure[SIMPLE]);
     if (status == MODEL_OK)
         status = improve(c, input);
     if (status != MODEL_OK)

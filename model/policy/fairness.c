@@ -20,7 +20,7 @@ struct balance {
 
 void fairness_bounds(const struct policy_input *input, double *speed)
 {
-    double margin = input->options[POLICY_FAIRNESS], weights = 0;
+    double margin = fmin(1, input->options[POLICY_FAIRNESS]), weights = 0;
     size_t count = input->job_count;
 
     for (size_t j = 0; j < count; j++)

@@ -49,6 +49,7 @@ enum {
     BW_THRESHOLD,
     FORM,
     SEED,
+    LOSS,
 };
 
 static const struct policy_option options[] = {
@@ -67,6 +68,9 @@ static const struct policy_option options[] = {
     {"form", "of the evolution's model", MOCA_CONSISTENT, 0, 1,
      "paper|consistent"},
     {"seed", "of the evolution's random numbers", 1, 0, 1000000000, NULL},
+    {"loss", "by how much a job may be slower than with equal shares while it is "
+     "not known how much is left of each, of the improved search", 0.1, 0, 1,
+     NULL},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -315,6 +319,9 @@ static enum model_status decide_improved(const struct policy_input *in,
                                          struct moca *m,
                                          struct policy_proposal *proposal)
 {
+    if (equal_shares(in, proposal->cores) == MODEL_OK)
+        outlook_floor(&m->outlook, proposal->cores, in->options[LOSS],
+                      proposal->layout);
     for (size_t which = 0; which < STARTS; which++)
         make_start(in, m, proposal, which);
     memset(proposal->figure, 0, sizeof(proposal->figure));

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/placement.h"
 #include "model/policy/predict.h"
 
 /* Part of the mean end in what is minimised: of many divisions with the same
@@ -22,6 +23,9 @@
 
 /* A division that wrongs a job is worse than any that does not. */
 #define UNFAIR 100
+
+/* The same of divisions in which a job is below its floor. */
+#define BELOW 20
 
 /* Work that is left of a job which computes at speed ALONE when it is alone. */
 static double remaining(const struct policy_job *job, double alone)
@@ -71,6 +75,7 @@ enum model_status outlook_begin(struct outlook *o,
     o->in = input;
     o->average = average;
     o->predictions = input->job_count;
+    memset(o->floor, 0, input->job_count * sizeof(*o->floor));
     predict_speeds_alone(input, o->alone);
     guess_work(o);
     return MODEL_OK;
@@ -209,12 +214,43 @@ enum model_status outlook_layout(struct outlook *o, const size_t *layout,
     return MODEL_OK;
 }
 
+void outlook_floor(struct outlook *o, const size_t *cores, double loss,
+                   size_t *layout)
+{
+    double pool = 0, weights = 0;
+
+    if (o->all_known || loss >= 1)
+        return;
+    placement_counts(o->in, cores, layout);
+    predict_speeds_layout(o->in, layout, o->speed);
+    o->predictions++;
+    for (size_t j = 0; j < o->in->job_count; j++) {
+        pool += (double)cores[j];
+        weights += o->in->jobs[j].weight;
+    }
+    for (size_t j = 0; j < o->in->job_count; j++) {
+        /* Who has one more than others by chance has no right to it. */
+        double share = pool * o->in->jobs[j].weight / weights;
+        o->floor[j] = o->speed[j] * (1 - loss) *
+                      fmin(1, share / (double)cores[j]);
+    }
+}
+
+/* How much the speeds of the last outlook are below the floors. */
+static double below_floor(const struct outlook *o)
+{
+    double worst = 0;
+
+    for (size_t j = 0; j < o->in->job_count; j++)
+        if (o->in->jobs[j].kind == SECTION_PARALLEL && o->floor[j] > 0)
+            worst = fmax(worst, 1 - o->first[j] / o->floor[j]);
+    return worst;
+}
+
 double outlook_unfairness(const struct outlook *o, const double *fair)
 {
     double worst = 0;
 
-    if (o->in->options[POLICY_FAIRNESS] >= 1)
-        return 0;
     for (size_t j = 0; j < o->in->job_count; j++)
         if (o->in->jobs[j].kind == SECTION_PARALLEL && fair[j] > 0)
             worst = fmax(worst, 1 - o->first[j] / fair[j]);
@@ -229,7 +265,8 @@ double outlook_cost(const struct outlook *o, const double *fair)
         if (o->in->jobs[j].weight != o->in->jobs[0].weight)
             part = WEIGHTED_PART;
     cost = (1 - part) * o->time + part * o->mean;
-    return cost * (1 + UNFAIR * outlook_unfairness(o, fair));
+    return cost * (1 + UNFAIR * outlook_unfairness(o, fair) +
+                   BELOW * below_floor(o));
 }
 
 double outlook_turns(const struct outlook *o, const size_t *order)

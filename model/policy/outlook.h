@@ -29,6 +29,7 @@ struct outlook {
     bool average;                 /* objective: turnaround, else makespan */
     double alone[POLICY_MAX_JOBS]; /* speed with all that it may have */
     double work[POLICY_MAX_JOBS];  /* left, core-seconds or relative */
+    double floor[POLICY_MAX_JOBS]; /* speeds that jobs should have */
     size_t predictions;           /* made so far */
     /* of the last outlook_time() */
     double end[POLICY_MAX_JOBS];
@@ -60,13 +61,21 @@ enum model_status outlook_time(struct outlook *outlook, const size_t *cores,
 enum model_status outlook_layout(struct outlook *outlook, const size_t *layout,
                                  double *time);
 
+/* From now on outlook_cost() minds who is slower than with equal shares, of which
+ * CORES are whole ones, less the part LOSS (1: nobody minds).  Without lengths it
+ * is a bet whom to slow down, and this limits what can be lost.  Nothing happens where all remaining work is known, as then the
+ * objective says who may be slower.  LAYOUT is for working in, and not the
+ * workspace's `have`. */
+void outlook_floor(struct outlook *outlook, const size_t *cores, double loss,
+                   size_t *layout);
+
 /* How much the speeds of the last outlook are below FAIR[job_count] (see
  * fairness_bounds()), 0: nobody is wronged; 1: somebody does not run. */
 double outlook_unfairness(const struct outlook *outlook, const double *fair);
 
 /* What searches minimise: the objective of the last outlook and, where that is
- * about the same, the jobs' mean end; wronging a job, see above, is worse than
- * any time. */
+ * about the same, the jobs' mean end; going below a floor is worse than any gain, and wronging
+ * a job, see above, is worse than that. */
 double outlook_cost(const struct outlook *outlook, const double *fair);
 
 /* The same as outlook_time() when the parallel jobs run one after the other, in the given order,

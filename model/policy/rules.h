@@ -22,7 +22,8 @@ enum model_status fairness_apply(const struct policy_input *input,
                                  struct policy_proposal *proposal,
                                  size_t *moved, size_t *job);
 
-/* Turn SPEED[job_count], of each job alone, into the least that is fair. */
+/* Turn SPEED[job_count], of each job alone, into the least that is fair: 0
+ * without a bound. */
 void fairness_bounds(const struct policy_input *input, double *speed);
 
 /* Hysteresis.  When the situation is that of the last decision and POLICY's

@@ -5,6 +5,8 @@
 
 #include "tests/model/mix.h"
 
+#include <math.h>
+
 #include "model/placement.h"
 #include "model/policy/predict.h"
 #include "model/policy/workspace.h"
@@ -237,6 +239,62 @@ static void test_no_oscillation(void **state)
     }
 }
 
+/* ---- not slower than with equal shares ---- */
+
+/* How many jobs of 100 mixes are slower by more than 15 % than with equal
+ * shares, if policy NAME with the options TEXT decides.  KNOWN: how much is left of
+ * each. */
+static size_t losers(const char *name, const char *text, bool known)
+{
+    const struct policy *policy = policy_find(name);
+    struct dice dice = {5};
+    size_t count = 0;
+
+    for (int round = 0; round < 100; round++) {
+        struct mix mix;
+        int owner[MAX_CPUS];
+        double speed[MAX_JOBS], equal[MAX_JOBS], alone[MAX_JOBS];
+        double values[POLICY_OPTIONS_MAX];
+        const char *bad;
+        struct policy_facts facts[MAX_JOBS];
+        size_t jobs = dice_range(&dice, 2, 4);
+        mix_init(&mix, 1, 32, jobs);
+        for (size_t j = 0; j < jobs; j++) {
+            set_rho(&mix, j, dice_range(&dice, 0, 2) ? dice_unit(&dice) : 0);
+            policy_facts_init(&facts[j]);
+            facts[j].left_s = known ? 100 * (double)(j + 1) : NAN;
+            mix.jobs[j].facts = &facts[j];
+        }
+        decided("equal", &mix, owner);
+        speeds(policy, &mix, owner, equal, alone);
+        policy_options_init(policy, values);
+        assert_int_equal(policy_options_parse(policy, text, values, &bad),
+                         MODEL_OK);
+        mix.input.options = values;
+        struct policy_decision out = decided(name, &mix, owner);
+        speeds(policy, &mix, owner, speed, alone);
+        for (size_t j = 0; j < jobs && out.mode == POLICY_SPACE; j++)
+            count += speed[j] < 0.85 * equal[j];
+        mix_free(&mix);
+    }
+    return count;
+}
+
+static void test_loss(void **state)
+{
+    static const char *const names[] = {"corun", "moca"};
+
+    (void)state;
+    for (size_t n = 0; n < 2; n++) {
+        assert_int_equal(losers(names[n], "loss:0.1", false), 0);
+        assert_true(losers(names[n], "loss:1", false) > 20);
+        /* Who is known to end first may wait. */
+        assert_true(losers(names[n], "loss:0.1", true) > 20);
+    }
+}
+
+/* ---- situations ---- */
+
 /* Another section is another situation, even with rates that are much alike. */
 static void test_new_situation(void **state)
 {
@@ -406,6 +464,7 @@ int main(void)
         cmocka_unit_test(test_fairness_off),
         cmocka_unit_test(test_fairness_bound),
         cmocka_unit_test(test_no_oscillation),
+        cmocka_unit_test(test_loss),
         cmocka_unit_test(test_new_situation),
         cmocka_unit_test(test_state_refused),
         cmocka_unit_test(test_state_is_all),

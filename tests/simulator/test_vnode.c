@@ -313,6 +313,52 @@ static void test_disjoint(void **state)
     machine_free(m);
 }
 
+/* Nor has a job more than its maximum while the kernel shares the time: it is as
+ * fast as on two cores at most, malleable or not. */
+static void test_native_maximum(void **state)
+{
+    static const char *const names[] = {"native", "best-simple", "equal"};
+    struct machine *m = two_nodes();
+    struct scenario_job jobs[2];
+    struct scenario_section s[2];
+    struct scenario_phase phase;
+    struct scenario scenario = pair(jobs, s, &phase);
+
+    (void)state;
+    jobs[0].max_cores = 2;
+    s[0].work_s = 12;
+    s[1] = reads(0);
+    s[1].work_s = 60;
+    for (size_t i = 0; i < 6; i++) {
+        jobs[0].malleable = i % 2;
+        struct vnode_result *r = run(m, &scenario, names[i / 2], 1);
+        assert_true(r->job[0].turnaround_s >= 6);
+        vnode_result_free(r);
+    }
+    machine_free(m);
+}
+
+/* Who has a greater weight has more of equal shares. */
+static void test_weight(void **state)
+{
+    struct machine *m = machine_new_uniform(1, 8, 1);
+    struct scenario_job jobs[2];
+    struct scenario_section s[2];
+    struct scenario_phase phase;
+    struct scenario scenario = pair(jobs, s, &phase);
+
+    (void)state;
+    s[1] = reads(0);
+    s[1].work_s = 60;
+    jobs[1].weight = 3;
+    struct vnode_result *r = run(m, &scenario, "equal", 1);
+    /* Six cores; the other one has two until then. */
+    assert_true(near(r->job[1].core_s, 6 * r->job[1].turnaround_s, 0.02));
+    assert_true(r->job[0].turnaround_s > 1.3 * r->job[1].turnaround_s);
+    vnode_result_free(r);
+    machine_free(m);
+}
+
 /* A job that never attaches is held to its share by affinity. */
 static void test_rigid(void **state)
 {
@@ -368,6 +414,8 @@ int main(void)
         cmocka_unit_test(test_policies),
         cmocka_unit_test(test_seed),
         cmocka_unit_test(test_disjoint),
+        cmocka_unit_test(test_native_maximum),
+        cmocka_unit_test(test_weight),
         cmocka_unit_test(test_rigid),
         cmocka_unit_test(test_refused),
     };
