@@ -63,9 +63,9 @@ enum model_status outlook_layout(struct outlook *outlook, const size_t *layout,
 
 /* From now on outlook_cost() minds who is slower than with equal shares, of which
  * CORES are whole ones, less the part LOSS (1: nobody minds).  Without lengths it
- * is a bet whom to slow down, and this limits what can be lost.  Nothing happens where all remaining work is known, as then the
- * objective says who may be slower.  LAYOUT is for working in, and not the
- * workspace's `have`. */
+ * is a bet whom to slow down, and this limits what can be lost.  Nothing happens
+ * where all remaining work is known, as then the objective says who may be slower.
+ * LAYOUT is for working in, and not the workspace's `have`. */
 void outlook_floor(struct outlook *outlook, const size_t *cores, double loss,
                    size_t *layout);
 
