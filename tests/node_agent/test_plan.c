@@ -324,8 +324,7 @@ static void test_modes(void **state)
     }
 }
 
-/* When the kernel shares the time a job has its maximum, too; those who are
- * limited do not crowd on the same CPUs while others have less to do. */
+/* Under the kernel, too, a job has its maximum; limited jobs do not crowd. */
 static void test_native_limits(void **state)
 {
     struct fixture *f = *state;
@@ -341,8 +340,8 @@ static void test_native_limits(void **state)
     /* They stay where they are when another one has gone. */
     carry_out(f);
     second = f->share[1].cpus;
-    f->input.jobs = f->jobs + 1;
-    f->input.count = 2;
+    f->input.jobs++;
+    f->input.count--;
     assert_int_equal(plan_make(f->planner, &f->input, &f->plan, NULL), 0);
     assert_true(cpuset_equal(&f->share[0].cpus, &second));
 }
