@@ -82,14 +82,15 @@ def check_cancelled(c, other):
     said(c, job, "CANCELLED AT")
 
 
-def check_memory(c, other):
-    """Slurm kills a job that takes more memory than it asked for."""
-    path = f"{c.root}/etc/extra.conf"
-    with open(path, encoding="utf-8") as file:
-        good = file.read()
-    with open(path, "a", encoding="utf-8") as file:
+def bound_memory(c):
+    """For check_memory(), well before it: nodes hear of it when they do."""
+    with open(f"{c.root}/etc/extra.conf", "a", encoding="utf-8") as file:
         file.write("JobAcctGatherParams=OverMemoryKill\n")
     c.call("scontrol", "reconfigure")
+
+
+def check_memory(c, other):
+    """Slurm kills a job that takes more memory than it asked for."""
     hog = os.path.join(c.output, "hog.py")
     with open(hog, "w", encoding="ascii") as file:
         file.write(HOG)
@@ -99,9 +100,6 @@ def check_memory(c, other):
     freed(c, other)
     # By this means Slurm calls it a failure; by control groups, OUT_OF_MEMORY.
     ended(c, job, "FAILED", "0:9")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(good)
-    c.call("scontrol", "reconfigure")
 
 
 def check_array(c, other):

@@ -131,7 +131,9 @@ def check_summary(c, show):
              lambda: f"coschedule: job {job}: " in c.text(job))
     text = c.text(job)
     assert text.count("coschedule: ") == 1, text
-    assert f", alone; coschedreport {job} tells more" in text, text
+    # On a slow machine it runs for so long that it counts as held.
+    for words in (", alone", f"; coschedreport {job} tells more"):
+        assert words in text, text
     assert "cores (mean)" in text or "too short to be measured" in text, text
 
 

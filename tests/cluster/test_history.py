@@ -124,6 +124,9 @@ def check_partners(c):
 def check_agent(c):
     """History and weight reach the agent; users cannot write either."""
     c.call("sacctmgr", "-i", "add", "qos", "high")
+    # slurmctld confirms the news before it has taken it in.
+    wait_for("the QOS", lambda: "QOS=high(" in c.call(
+        "scontrol", "show", "assoc_mgr", "flags=qos"), 60, 0.1)
     program = c.program("ep")
     jobs = [c.sbatch("--coschedule", "--job-name=real", "-w", "n1",
                      *options, f"--wrap={program} --class S --min-time 300")

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
 from coschedtest import SOURCE, allowed_cpus, wait_for
 from coschedcluster import Cluster, NOBODY, need_cluster
-from ends import (check_array_records, check_ends, check_timeout,
+from ends import (bound_memory, check_array_records, check_ends, check_timeout,
                   start_timeout)
 
 REPORT = os.path.join(SOURCE, "slurm_conf", "coschedreport")
@@ -141,6 +141,7 @@ def main():
     need_cluster()
     with Cluster(nodes=2) as c:
         c.open_to_all()
+        bound_memory(c)
         shutil.copytree(os.path.dirname(REPORT), f"{c.output}/report")
         timeout, other = start_timeout(c)
         users = check_user(c)

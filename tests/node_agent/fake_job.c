@@ -51,6 +51,16 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* The agent beats, or has gone: we may have been stopped since it replied. */
+static bool is_fresh(const struct fake *f)
+{
+    struct pollfd p = {.fd = f->fd, .events = POLLIN};
+
+    return __atomic_load_n(&f->allotment->heartbeat_ns, __ATOMIC_RELAXED) +
+                   f->allotment->lease_ns >= now_ns() ||
+           poll(&p, 1, 0) > 0;
+}
+
 static int attach(struct fake *f, bool *refused)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -89,10 +99,7 @@ static int attach(struct fake *f, bool *refused)
     close(packet.fds[0]);
     close(packet.fds[1]);
     if (f->allotment == MAP_FAILED || f->report == MAP_FAILED ||
-        f->allotment->magic != COSCHED_ALLOTMENT_MAGIC ||
-        __atomic_load_n(&f->allotment->heartbeat_ns, __ATOMIC_RELAXED) +
-                f->allotment->lease_ns <
-            now_ns())
+        f->allotment->magic != COSCHED_ALLOTMENT_MAGIC || !is_fresh(f))
         printf("BAD: pages cannot be used\n");
     return 0;
 }

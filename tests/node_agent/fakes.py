@@ -73,6 +73,12 @@ def fake(agent, job, *arguments, **announcement):
                    **announcement)
 
 
+def cpus_of(agent, *programs):
+    """The CPUs of each of PROGRAMS' jobs, all at the same moment."""
+    jobs = {job["job"]: job for job in agent.status()["jobs"]}
+    return [cpu_list(jobs[program.job]["cpus"]) for program in programs]
+
+
 def affinities(pid):
     """The CPU sets of all threads of PID."""
     sets = []

@@ -11,8 +11,8 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import (Agent, FAKE_JOB, Program, affinities, allowed_cpus, fake,
-                   need, skip, wait_for, warden)
+from fakes import (Agent, FAKE_JOB, Program, affinities, allowed_cpus, cpus_of,
+                   fake, need, skip, wait_for, warden)
 from slurmtree import SlurmTree, place, read
 
 ALL = set(allowed_cpus())
@@ -75,7 +75,8 @@ def check_share(agent, tree):
     at = place(stepd.pid)
     with fake(agent, 1) as other, escaper(agent, 2, step) as rigid:
         wait_for("share", lambda: shared(rigid))
-        assert rigid.cpus().isdisjoint(other.cpus())
+        sets = cpus_of(agent, rigid, other)
+        assert sets[0].isdisjoint(sets[1]), sets
         assert place(stepd.pid) == at
         assert os.sched_getaffinity(stepd.pid) == ALL
 
@@ -84,7 +85,7 @@ def check_share(agent, tree):
         second = escaper(agent, 2, new)
         with second:
             wait_for("hold of the new step", lambda: shared(second))
-            assert shared(rigid)
+            wait_for("hold of the first", lambda: shared(rigid))
         other.kill()
         wait_for("all CPUs", lambda: free(rigid))
     wait_for("end", lambda: not agent.job(2)["cpus"])

@@ -24,7 +24,7 @@ path = sys.argv[1]
 os.setgid({uid}); os.setuid({uid})
 def connect():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    s.settimeout(20)
+    s.settimeout(60)
     s.connect(path)
     return s
 keep = []

@@ -9,8 +9,8 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import (Agent, Program, affinities, allowed_cpus, fake, need, skip,
-                   wait_for)
+from fakes import (Agent, Program, affinities, allowed_cpus, cpus_of, fake, need,
+                   skip, wait_for)
 
 ALL = set(allowed_cpus())
 
@@ -58,7 +58,8 @@ def check(agent, other, rigid, child, go):
     wait_for("share", lambda: len(rigid.cpus()) == len(ALL) // 2)
     mine = rigid.cpus()
     wait_for("hold of the busy child", lambda: held(child, mine, 2))
-    assert mine.isdisjoint(other.cpus()), (mine, other.cpus())
+    sets = cpus_of(agent, rigid, other)
+    assert sets[0].isdisjoint(sets[1]), sets
     with open(go, "w", encoding="ascii"):
         pass
     wait_for("hold of a new thread", lambda: held(child, mine, 3))

@@ -69,7 +69,7 @@ SEND = """
 import os, socket, sys
 os.setgid(65534); os.setuid(65534)
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
-    sock.settimeout(10)
+    sock.settimeout(60)
     sock.connect(sys.argv[1])
     sock.send(sys.stdin.buffer.read())
     print(sock.recv(1 << 17).decode())
@@ -84,7 +84,7 @@ def send_as_nobody(agent, packet):
 
 def send(agent, packet):
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
-        sock.settimeout(10)
+        sock.settimeout(60)
         sock.connect(agent.socket)
         sock.send(packet)
         return json.loads(sock.recv(1 << 17))

@@ -9,14 +9,15 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import Agent, allowed_cpus, announce, fake, need, skip, wait_for
+from fakes import (Agent, allowed_cpus, announce, cpus_of, fake, need, skip,
+                   wait_for)
 
 ALL = set(allowed_cpus())
 
 
 def shares(agent, *jobs):
     """The CPUs of each job, which must not overlap."""
-    sets = [job.cpus() for job in jobs]
+    sets = cpus_of(agent, *jobs)
     assert sum(map(len, sets)) == len(set().union(*sets)), sets
     return sets
 

@@ -11,8 +11,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import (Agent, BUILD, Program, announce, fake, need, skip,  # noqa: F401
-                   wait_for)
+from fakes import (Agent, BUILD, Program, announce, cpus_of, fake,  # noqa: F401
+                   need, skip, wait_for)
 
 NOBODY = 65534
 
@@ -26,7 +26,7 @@ GARBAGE = [b"hello", b"{}", b"[1,2]", b'{"v":1}', b'{"v":9,"op":"ping"}',
 def send(agent, packet, fds=()):
     """Send raw bytes; the decoded reply, and whether the agent hung up."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
-        sock.settimeout(10)
+        sock.settimeout(60)
         sock.connect(agent.socket)
         socket.send_fds(sock, [packet], list(fds))
         reply = json.loads(sock.recv(1 << 17))
@@ -99,7 +99,8 @@ def check_hostile(agent):
         wait_for("refusal of the page",
                  lambda: "report page of process" in agent.log_text())
         wait_for("share of the neighbour", victim.cpus)
-        assert hostile.cpus().isdisjoint(victim.cpus())
+        sets = cpus_of(agent, hostile, victim)
+        assert sets[0].isdisjoint(sets[1]), sets
         assert agent.log_text().count("report page of process") == 1
 
 

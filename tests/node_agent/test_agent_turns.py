@@ -9,15 +9,18 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import Agent, allowed_cpus, fake, need, wait_for, warden
+from fakes import (Agent, allowed_cpus, cpus_of, fake, need, wait_for,
+                   warden)
 
 CPU = allowed_cpus()[0]
 JOBS = (1, 2, 3)
 
 
-def running(programs):
-    """The jobs that have CPUs, all others being stopped; None in between."""
-    have = [p.job for p in programs if p.cpus()]
+def running(agent, programs):
+    """The jobs that have CPUs, all others being stopped; None in between: who is
+    stopped stops when it runs next."""
+    have = [p.job for p, cpus in zip(programs, cpus_of(agent, *programs)) if cpus]
+    assert len(have) <= 1, have
     stopped = [p.job for p in programs if p.state() == "T"]
     return have if sorted(have + stopped) == list(JOBS) else None
 
@@ -32,22 +35,19 @@ def main():
             seen = set()
 
             def everybody():
-                now = running(programs)
-                if now:
-                    assert len(now) == 1, now
-                    seen.update(now)
+                seen.update(running(agent, programs) or ())
                 return seen == set(JOBS)
 
             wait_for("turn of each job", everybody)
-            wait_for("two stopped jobs", lambda: running(programs))
+            wait_for("two stopped jobs", lambda: running(agent, programs))
             agent.kill()
             wait_for("continuing by the warden", lambda: all(
                 p.state() != "T" for p in programs))
             agent.start()
-            wait_for("turns after the crash", lambda: running(programs))
+            wait_for("turns after the crash", lambda: running(agent, programs))
 
             # Nobody is left to continue what is stopped: the next agent does.
-            wait_for("two stopped jobs", lambda: running(programs))
+            wait_for("two stopped jobs", lambda: running(agent, programs))
             os.kill(warden(agent), signal.SIGKILL)
             agent.kill()
             assert sum(p.state() == "T" for p in programs) >= 1

@@ -14,7 +14,7 @@ from fakes import Agent, announce, fake, need, wait_for
 
 def ask(agent, request):
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
-        sock.settimeout(20)
+        sock.settimeout(60)
         sock.connect(agent.socket)
         sock.send(json.dumps(request).encode())
         return json.loads(sock.recv(1 << 17))

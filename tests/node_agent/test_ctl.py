@@ -302,9 +302,9 @@ def check_run_ended(agent):
     with subprocess.Popen([COSCHEDCTL, "--socket", agent.path, "run", "--",
                            sys.executable, "-c", program, agent.path]) as run:
         try:
-            assert running.wait(30), "the program did not start"
+            assert running.wait(90), "the program did not start"
             run.send_signal(signal.SIGTERM)
-            assert run.wait(30) == 128 + signal.SIGTERM
+            assert run.wait(90) == 128 + signal.SIGTERM
         finally:
             run.kill()
     assert agent.ops() == ["announce", "task", "attach", "withdraw"]

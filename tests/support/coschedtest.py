@@ -87,7 +87,7 @@ class Agent:
              "--log-level", "info", *self.arguments],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         log.close()
-        wait_for("agent", self.alive, 20)
+        wait_for("agent", self.alive)
         return self
 
     def alive(self):
@@ -105,7 +105,7 @@ class Agent:
     def call(self, request):
         """Send one request and return the decoded reply."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
-            sock.settimeout(10)
+            sock.settimeout(60)
             sock.connect(self.socket)
             sock.send(json.dumps({"v": 1, **request}).encode())
             text, fds, _, _ = socket.recv_fds(sock, 1 << 17, 4)
@@ -143,7 +143,7 @@ class Agent:
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(10)
+                self.process.wait(60)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
