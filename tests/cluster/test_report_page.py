@@ -290,7 +290,7 @@ class Page(ReportTest):
         try:
             done = subprocess.run(command, capture_output=True, text=True,
                                   stdin=subprocess.DEVNULL, check=False,
-                                  timeout=120, env={**os.environ,
+                                  timeout=300, env={**os.environ,
                                                     "HOME": self.folder})
         except subprocess.TimeoutExpired:
             self.skipTest(f"{BROWSER} did not end")

@@ -32,7 +32,7 @@ COMMANDS = (("sbatch", ["--wrap=true"]), ("srun", ["true"]),
 
 def refused(c, command, *words):
     """COMMAND must fail without submitting anything, and say WORDS."""
-    done = c.run(*command, timeout=60)
+    done = c.run(*command, timeout=300)
     assert done.returncode != 0, (command, done.stdout)
     for word in words:
         assert word in done.stderr, (command, word, done.stderr)

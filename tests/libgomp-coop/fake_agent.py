@@ -239,7 +239,7 @@ class Program:
 
     def stop(self):
         """Tell the program to end its region, check that it is satisfied."""
-        out, err = self.process.communicate("stop\n", timeout=120)
+        out, err = self.process.communicate("stop\n", timeout=300)
         assert self.process.returncode == 0 and "PASS" in out, (
             self.process.returncode, out, err)
         return out, err

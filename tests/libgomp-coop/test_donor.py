@@ -47,7 +47,7 @@ def run(path, cpus, *arguments, program="test_donor", prepare=None, user=None,
         os.chmod(path, 0o777)
         done = subprocess.run(
             command + list(arguments), capture_output=True, text=True,
-            timeout=120, stdin=subprocess.DEVNULL, preexec_fn=prepare,
+            timeout=300, stdin=subprocess.DEVNULL, preexec_fn=prepare,
             user=user, group=user, extra_groups=[] if user else None,
             env={**clean, "LD_LIBRARY_PATH": os.path.dirname(path),
                  "COSCHED_SOCKET": path, "COSCHED_JOB": "7", **environment})

@@ -33,7 +33,7 @@ def check_children(path, cpus, **environment):
     with FakeAgent(path, cpus), \
             Program("children", program="test_foreign", socket_path=path,
                     **environment) as program:
-        out, err = program.process.communicate(timeout=60)
+        out, err = program.process.communicate(timeout=300)
     assert program.process.returncode == 0 and "PASS" in out, (out, err)
     said = [line for line in out.splitlines() if "mask" in line]
     assert said == [f"{how}: mask {count} procs {count}" for how in (

@@ -23,7 +23,7 @@ def gdb(*arguments):
              if not k.startswith(("COSCHED_", "OMP_", "GOMP_"))}
     done = subprocess.run(
         ["gdb", "--batch", "-nx", "-ex", "set debuginfod enabled off",
-         "-ex", "set width 0", *arguments], env=clean, text=True, timeout=120,
+         "-ex", "set width 0", *arguments], env=clean, text=True, timeout=300,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT)
     return done.stdout

@@ -32,7 +32,7 @@ def start(name, mode, **environment):
 
 def run(name, mode, **environment):
     with start(name, mode, **environment) as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         return process.returncode, out, err
 
 
@@ -89,7 +89,7 @@ def check_memory(mode, name, kept):
         wait_for(f"{mode}: memory given back",
                  lambda: resident(process.pid) < before - 3 * (3900 - kept))
         print(f"{mode} {name}: {before} KiB, then {resident(process.pid)} KiB")
-        out, err = process.communicate("go on\n", timeout=60)
+        out, err = process.communicate("go on\n", timeout=300)
         assert process.returncode == 0 and out == "sum 4\n", (out, err)
 
 

@@ -22,7 +22,7 @@ SPIN = ["sh", "-c", "while :; do :; done"]
 def ctl(agent, *arguments):
     return subprocess.run(
         [os.path.join(BUILD, "coschedctl"), "--socket", agent.socket,
-         *arguments], capture_output=True, text=True, check=False, timeout=60)
+         *arguments], capture_output=True, text=True, check=False, timeout=300)
 
 
 def check_drain(agent):
@@ -99,7 +99,7 @@ def check_health(agent):
         assert "did not answer" in hung.stdout, hung
         script = os.path.join(BUILD, "node_agent", "cosched-health")
         done = subprocess.run(
-            ["sh", script], check=False, timeout=60, capture_output=True,
+            ["sh", script], check=False, timeout=300, capture_output=True,
             text=True, env={**os.environ, "COSCHED_SOCKET": agent.socket,
                             "COSCHEDCTL": os.path.join(BUILD, "coschedctl"),
                             "LOGGER": "echo"})

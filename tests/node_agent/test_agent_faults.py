@@ -86,7 +86,7 @@ def check_hung(agent):
             run = subprocess.run(
                 [os.path.join(BUILD, "coschedctl"), "--socket", agent.socket,
                  "run", "--job", "7", "--", "sh", "-c", "echo done"],
-                capture_output=True, text=True, check=True, timeout=60,
+                capture_output=True, text=True, check=True, timeout=300,
                 stdin=subprocess.DEVNULL)
             assert run.stdout == "done\n", run
             assert "did not answer within" in run.stderr, run
@@ -128,7 +128,7 @@ def refused(agent, folder):
         [os.path.join(BUILD, "coschedd"), "--foreground", "--no-slurm",
          "--auth", "peer", "--socket", os.path.join(folder, "sock"),
          "--state", os.path.join(agent.directory, "other.json")],
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=300,
         stdin=subprocess.DEVNULL)
     assert run.returncode == 1, run
     return run.stderr
@@ -158,7 +158,7 @@ def check_directory(agent):
             impostor.stdout.readline()
             run = subprocess.run(
                 [os.path.join(BUILD, "coschedctl"), "--socket", path, "ping"],
-                capture_output=True, text=True, check=False, timeout=60)
+                capture_output=True, text=True, check=False, timeout=300)
             assert run.returncode != 0, run
             assert f"belongs to uid {NOBODY}, not to root" in run.stderr, run
         finally:

@@ -33,7 +33,7 @@ REFUSED = [
 def run(*arguments):
     return subprocess.run([COSCHEDD, *arguments], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, check=False, timeout=60)
+                          text=True, check=False, timeout=300)
 
 
 def check_command_line():

@@ -22,7 +22,7 @@ def run(*arguments, socket="/nowhere/sock"):
     return subprocess.run(
         [COSCHEDCTL, "--socket", socket, *arguments], text=True, check=False,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, timeout=120)
+        stderr=subprocess.PIPE, timeout=300)
 
 
 def calibrate(*arguments, **where):

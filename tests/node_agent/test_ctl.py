@@ -102,7 +102,7 @@ def ctl(agent, *arguments, status=0, stderr="", **options):
     done = subprocess.run([COSCHEDCTL, "--socket", path, *arguments],
                           stdout=options.pop("stdout", subprocess.PIPE),
                           stderr=subprocess.PIPE, text=True, env=environment,
-                          timeout=60, check=False, **options)
+                          timeout=300, check=False, **options)
     where = f"{arguments}: {done.stdout!r} {done.stderr!r}"
     assert done.returncode == status, f"status {done.returncode}: {where}"
     if stderr:

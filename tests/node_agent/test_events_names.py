@@ -66,7 +66,7 @@ def likwid_lists(family, model):
         env={**os.environ, "LD_PRELOAD": MSR, "ASAN_OPTIONS": options,
              "FAKE_LIKWID_TOPOLOGY": "/dev/null"},
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        timeout=60, check=False)
+        timeout=300, check=False)
     found = {}
     _, _, lists = ran.stdout.partition("lists\n")
     for line in lists.split("\n"):

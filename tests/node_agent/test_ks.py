@@ -38,7 +38,7 @@ def regular(mean):
 
 def ks(*arguments, status=0):
     done = subprocess.run([CTL, "ks", *arguments], capture_output=True,
-                          text=True, check=False, timeout=60)
+                          text=True, check=False, timeout=300)
     assert done.returncode == status, (arguments, done)
     return done
 

@@ -25,7 +25,7 @@ def machine(*arguments, synthetic=None, text=None):
     return subprocess.run([COSCHEDCTL, "machine", *arguments], text=True,
                           env=environment, input=text or "", check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=60)
+                          timeout=300)
 
 
 def check_show():
@@ -58,7 +58,7 @@ def check_xml(folder):
     del os.environ["HWLOC_SYNTHETIC"]
     os.environ["HWLOC_XMLFILE"] = os.path.join(recording, "topology.xml")
     stored = json.loads(subprocess.run(
-        [COSCHEDCTL, "machine", "--json"], check=True, timeout=60,
+        [COSCHEDCTL, "machine", "--json"], check=True, timeout=300,
         stdout=subprocess.PIPE).stdout)
     del os.environ["HWLOC_XMLFILE"]
     synthetic = json.loads(machine("--json", synthetic=EPYC).stdout)
@@ -103,7 +103,7 @@ def check_agent(folder):
              "--socket", f"{folder}/sock", "--state", f"{folder}/state",
              "--machine", file], stdin=subprocess.DEVNULL, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-            timeout=60)
+            timeout=300)
         assert done.returncode == 1, done
         assert "--machine: " in done.stderr and words in done.stderr, done
 

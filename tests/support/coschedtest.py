@@ -16,11 +16,28 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 BUILD = os.environ.get("abs_top_builddir", os.getcwd())
 SOURCE = os.environ.get("abs_top_srcdir", os.getcwd())
 LIBGOMP_COOP = os.path.join(BUILD, "libgomp-coop", "lib-coop")
 LIBGOMP_STOCK = os.path.join(BUILD, "libgomp-coop", "lib-stock")
+
+
+def tell_failure(kind, error, trace):
+    """A line for each call and the error: ./check shows the end of a log only."""
+    if error.__context__ and not error.__suppress_context__:
+        tell_failure(type(error.__context__), error.__context__,
+                     error.__context__.__traceback__)
+        print("---- and then ----", file=sys.stderr)
+    sys.stdout.flush()
+    for frame in traceback.extract_tb(trace):
+        print(f"{os.path.basename(frame.filename)}:{frame.lineno}: "
+              f"{frame.name}: {frame.line}", file=sys.stderr)
+    print(f"{kind.__name__}: {error}", file=sys.stderr)
+
+
+sys.excepthook = tell_failure
 
 
 def skip(reason):
