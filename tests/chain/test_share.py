@@ -16,6 +16,7 @@ from coschedtest import (Agent, BUILD, Job, allowed_cpus, cpu_list, need,
 
 SETTLED_S = 0.02  # samples this soon after a change of allotments are left out
 SHARE_ON_OWN = 0.99
+ENOUGH = 200  # samples
 
 
 def sample(agent, jobs):
@@ -41,19 +42,16 @@ def allotments(agent):
     return sets if len(sets) == 2 else None
 
 
-def main():
-    need("coschedd", "coschedctl", "jobs/ep", "jobs/cg",
-         "libgomp-coop/lib-coop/libgomp.so.1")
-    if len(allowed_cpus()) < 2:
-        skip("one CPU cannot be shared in space")
-    with Agent() as agent, \
-            Job(agent, 1, [f"{BUILD}/jobs/ep", "--class", "W",
-                           "--min-time", "5"]) as ep, \
-            Job(agent, 2, [f"{BUILD}/jobs/cg", "--class", "W",
-                           "--min-time", "5"]) as cg:
-        wait_for("attached jobs", lambda: agent.attached(1)
-                 and agent.attached(2))
-        own = elsewhere = changes = 0
+def watch(agent, number):
+    """Run two jobs, NUMBER and the next; (samples on own CPUs, elsewhere, changes
+    of allotments)."""
+    own = elsewhere = changes = 0
+    with Job(agent, number, [f"{BUILD}/jobs/ep", "--class", "W",
+                             "--min-time", "5"]) as ep, \
+            Job(agent, number + 1, [f"{BUILD}/jobs/cg", "--class", "W",
+                                    "--min-time", "5"]) as cg:
+        wait_for("attached jobs", lambda: agent.attached(number)
+                 and agent.attached(number + 1))
         last, since = None, time.monotonic()
         while ep.process.poll() is None and cg.process.poll() is None:
             now = allotments(agent)
@@ -69,12 +67,27 @@ def main():
         assert ep.wait() == 0, ep.text()
         assert cg.wait() == 0, cg.text()
         assert "PASS" in ep.text() and "PASS" in cg.text()
-        assert own > 100, f"only {own} runnable threads sampled"
-        share = own / (own + elsewhere)
-        print(f"{own + elsewhere} samples of runnable threads, "
-              f"{100 * share:.2f} % on their own job's CPUs, "
-              f"{changes} changes of allotments")
-        assert share >= SHARE_ON_OWN, share
+    return own, elsewhere, changes
+
+
+def main():
+    need("coschedd", "coschedctl", "jobs/ep", "jobs/cg",
+         "libgomp-coop/lib-coop/libgomp.so.1")
+    if len(allowed_cpus()) < 2:
+        skip("one CPU cannot be shared in space")
+    total = (0, 0, 0)
+    with Agent() as agent:
+        # Once, unless the machine has hardly any time for the test.
+        for number in range(1, 20, 2):
+            total = tuple(map(sum, zip(total, watch(agent, number))))
+            if total[0] > ENOUGH:
+                break
+    own, elsewhere, changes = total
+    share = own / (own + elsewhere)
+    print(f"{own + elsewhere} samples of runnable threads, "
+          f"{100 * share:.2f} % on their own job's CPUs, "
+          f"{changes} changes of allotments")
+    assert own > ENOUGH and share >= SHARE_ON_OWN, (own, elsewhere)
 
 
 main()
