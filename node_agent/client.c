@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "node_agent/clock.h"
 #include "node_agent/munge_credential.h"
 
 #define DEFAULT_SOCKET COSCHED_RUNDIR "/coschedd.sock"
@@ -20,6 +21,8 @@
 struct client {
     int fd;
     int timeout_ms;
+    bool in_all; /* it bounds all that is done since opened_ns together */
+    uint64_t opened_ns;
     bool munge;
     char *munge_socket;
     struct message_packet packet; /* too large for some stacks */
@@ -64,6 +67,16 @@ int client_socket_path(const char *path, char *buffer, size_t size,
     return 0;
 }
 
+/* Milliseconds that are left of CLIENT's time since BEGIN_NS. */
+static int left_ms(const struct client *client, uint64_t begin_ns)
+{
+    uint64_t gone_ms = (clock_ns() - begin_ns) / NS_PER_MS;
+
+    return gone_ms < (uint64_t)client->timeout_ms
+               ? client->timeout_ms - (int)gone_ms
+               : 0;
+}
+
 /* Limit each send and receive, so that a stuck agent counts as absent. */
 static int set_timeouts(int fd, int timeout_ms)
 {
@@ -104,6 +117,7 @@ struct client *client_open(const char *path, int timeout_ms,
     }
     client->fd = -1;
     client->timeout_ms = timeout_ms;
+    client->opened_ns = clock_ns();
     if (client_socket_path(path, address.sun_path, sizeof(address.sun_path),
                            err) < 0)
         goto fail;
@@ -128,6 +142,11 @@ fail:
     return NULL;
 }
 
+void client_bound_in_all(struct client *client)
+{
+    client->in_all = true;
+}
+
 int client_use_munge(struct client *client, const char *socket,
                      struct errtext *err)
 {
@@ -146,9 +165,28 @@ int client_use_munge(struct client *client, const char *socket,
 #endif
 }
 
+static int no_answer(const struct client *client, struct errtext *err)
+{
+    return errtext_set(err, ETIMEDOUT, "the agent did not answer within %d ms",
+                       client->timeout_ms);
+}
+
+/* The next send or receive is to be over in time. */
+static int limit(const struct client *client, uint64_t begin_ns,
+                 struct errtext *err)
+{
+    int left = left_ms(client, begin_ns);
+
+    if (left == 0)
+        return no_answer(client, err);
+    if (set_timeouts(client->fd, left) < 0)
+        return errtext_set(err, errno, "socket: %s", strerror(errno));
+    return 0;
+}
+
 static int send_request(struct client *client,
                         const struct message_request *request,
-                        struct errtext *err)
+                        uint64_t begin_ns, struct errtext *err)
 {
     char *text = message_encode(request, err);
 
@@ -160,9 +198,11 @@ static int send_request(struct client *client,
     }
     if (!text)
         return -1;
-    int rc = message_send(client->fd, text, strlen(text), NULL, 0, err);
-    if (rc < 0 && errno == EAGAIN)
-        rc = errtext_set(err, ETIMEDOUT, "the agent does not answer");
+    int rc = limit(client, begin_ns, err);
+    if (rc == 0 &&
+        (rc = message_send(client->fd, text, strlen(text), NULL, 0, err)) < 0 &&
+        errno == EAGAIN)
+        rc = no_answer(client, err);
     int saved = errno;
     free(text);
     errno = saved;
@@ -170,13 +210,14 @@ static int send_request(struct client *client,
 }
 
 /* Wait for one packet of reply. */
-static int receive_reply(struct client *client, struct errtext *err)
+static int receive_reply(struct client *client, uint64_t begin_ns,
+                         struct errtext *err)
 {
+    if (limit(client, begin_ns, err) < 0)
+        return -1;
     int rc = message_receive(client->fd, &client->packet, err);
-
     if (rc < 0 && errno == EAGAIN)
-        return errtext_set(err, ETIMEDOUT, "the agent did not answer within "
-                           "%d ms", client->timeout_ms);
+        return no_answer(client, err);
     if (rc == 0)
         return errtext_set(err, ECONNRESET, "the agent hung up");
     return rc < 0 ? -1 : 0;
@@ -213,11 +254,13 @@ int client_call(struct client *client, const struct message_request *request,
                 json_t **reply, int *fds, size_t max_fds, size_t *nfds,
                 struct errtext *err)
 {
+    uint64_t begin_ns = client->in_all ? client->opened_ns : clock_ns();
+
     if (nfds)
         *nfds = 0;
-    if (send_request(client, request, err) < 0)
+    if (send_request(client, request, begin_ns, err) < 0)
         return -1;
-    if (receive_reply(client, err) < 0) {
+    if (receive_reply(client, begin_ns, err) < 0) {
         /* What comes late must not be taken for the next call's reply. */
         int saved = errno;
         shutdown(client->fd, SHUT_RDWR);

@@ -32,6 +32,10 @@ int client_socket_path(const char *path, char *buffer, size_t size,
 struct client *client_open(const char *path, int timeout_ms,
                            struct errtext *err);
 
+/* From now on the time given to client_open() is for the connection and all calls
+ * together, counted from its beginning. */
+void client_bound_in_all(struct client *client);
+
 /* Sign privileged requests of this client with munge from now on.  SOCKET
  * NULL: munge's default.  -1 with errno ENOTSUP when built without munge. */
 int client_use_munge(struct client *client, const char *socket,

@@ -29,7 +29,8 @@ int ctl_node_open(struct ctl_node *node, const struct ctl *ctl)
     /* Without an agent there is more to see, not less. */
     struct client *client = client_open(ctl->socket, CTL_TIMEOUT_MS, NULL);
     if (client)
-        client_call(client, &request, &node->agent, NULL, 0, NULL, NULL);
+        node->silent = client_call(client, &request, &node->agent, NULL, 0,
+                                   NULL, NULL) < 0;
     client_close(client);
     return CTL_OK;
 }
@@ -58,6 +59,8 @@ static const char *conflict(const struct ctl_node *node,
     const char *names =
         json_string_value(json_object_get(node->agent, "counters"));
 
+    if (node->silent && b->flags & COUNTERS_EXCLUSIVE)
+        return "not tried: it might disturb the agent, which does not answer";
     if (!names || !b->sample)
         return NULL;
     if (listed(names, b->name))
@@ -171,7 +174,8 @@ int ctl_counters(const struct ctl *ctl)
                        : " (not calibrated)");
             print_metrics(json_object_get(node.agent, "metrics"));
         } else {
-            puts("There is no agent.");
+            puts(node.silent ? "The agent does not answer."
+                             : "There is no agent.");
         }
         printf("\nOf this node's backends, `auto` would now choose %s%s:\n",
                automatic(backends),

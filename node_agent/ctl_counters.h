@@ -15,6 +15,7 @@ struct ctl_node {
     struct counters_setup setup;
     char cpu_model[32];
     json_t *agent; /* its reply to "counters"; NULL: there is none */
+    bool silent;   /* there is one, but it does not answer */
 };
 
 /* Look at this node, and ask its agent what that counts with.  The exit status,

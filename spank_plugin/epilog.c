@@ -23,6 +23,7 @@ void plugin_epilog(spank_t spank)
     if (!client) {
         slurm_info("cosched: withdraw job %u: %s", request.job, err.text);
     } else {
+        client_bound_in_all(client);
         client_use_munge(client, plugin.munge[0] ? plugin.munge : NULL, NULL);
         if (client_call(client, &request, NULL, NULL, 0, NULL, &err) < 0)
             slurm_info("cosched: withdraw job %u: %s", request.job, err.text);

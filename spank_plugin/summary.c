@@ -126,8 +126,10 @@ void plugin_summary(spank_t spank)
     name_job(spank, request.job, name);
     if (client_socket_path(plugin.socket, socket, sizeof(socket), &err) == 0)
         client = client_open(socket, plugin.timeout_ms, &err);
-    if (client)
+    if (client) {
+        client_bound_in_all(client);
         rc = client_call(client, &request, &reply, NULL, 0, NULL, &err);
+    }
     const json_t *job = json_array_get(json_object_get(reply, "jobs"), 0);
     if (rc < 0)
         slurm_spank_log("coschedule: job %s: no summary: %s", name, err.text);

@@ -134,6 +134,7 @@ static int admit(spank_t spank, const char *socket, int timeout_ms,
 
     if (!client)
         return -1;
+    client_bound_in_all(client);
     client_use_munge(client, plugin.munge[0] ? plugin.munge : NULL, NULL);
     describe(spank, &request);
     rc = client_call(client, &request, &reply, NULL, 0, NULL, err);

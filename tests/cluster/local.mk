@@ -25,6 +25,7 @@ TESTS += $(report_tests) scripts/check-manpages
 
 # What takes longer than ./check has time for.
 slurm_tests = \
+	%D%/test_faults.py \
 	%D%/test_nodes.py \
 	%D%/test_operation.py \
 	%D%/test_report_cluster.py

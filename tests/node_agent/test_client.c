@@ -162,6 +162,43 @@ static void test_timeout(void **state)
     client_close(client);
 }
 
+/* An agent that stops between two answers: what the first took is gone. */
+static void test_timeout_in_all(void **state)
+{
+    static const struct message_request ping = {.op = MESSAGE_PING};
+    static const char text[] = "{\"v\":1,\"ok\":true}";
+    struct agent *agent = *state;
+    struct errtext err = {""};
+    struct client *client = client_open(agent->path, 50, &err);
+    struct client *other = client_open(agent->path, PATIENT_MS, &err);
+
+    assert_non_null(client);
+    assert_non_null(other);
+    int peer = accept(agent->listener, NULL, NULL);
+    int other_peer = accept(agent->listener, NULL, NULL);
+    client_bound_in_all(client);
+    for (int i = 0; i < 2; i++) {
+        message_send(peer, text, strlen(text), NULL, 0, NULL);
+        message_send(other_peer, text, strlen(text), NULL, 0, NULL);
+    }
+    assert_int_equal(client_call(other, &ping, NULL, NULL, 0, NULL, &err), 0);
+    usleep(50000);
+    /* Its answer is there, but so late that nobody asks any more. */
+    assert_int_equal(client_call(client, &ping, NULL, NULL, 0, NULL, &err), -1);
+    assert_int_equal(errno, ETIMEDOUT);
+    assert_string_equal(err.text, "the agent did not answer within 50 ms");
+    assert_int_equal(message_receive(other_peer, &agent->packet, NULL), 1);
+    fcntl(peer, F_SETFL, O_NONBLOCK);
+    assert_int_equal(message_receive(peer, &agent->packet, NULL), -1);
+    assert_int_equal(errno, EAGAIN);
+    /* Else each call has its own time. */
+    assert_int_equal(client_call(other, &ping, NULL, NULL, 0, NULL, &err), 0);
+    close(peer);
+    close(other_peer);
+    client_close(client);
+    client_close(other);
+}
+
 /* Answer REQUEST with TEXT and COUNT descriptors; what client_call() returns. */
 static int call(struct agent *agent, const char *text, size_t count,
                 json_t **reply, int *fds, size_t max_fds, size_t *nfds,
@@ -323,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_full_backlog, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_timeout, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_timeout_in_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_replies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_replies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_request, set_up, tear_down),

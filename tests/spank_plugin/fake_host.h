@@ -60,7 +60,7 @@ struct host {
     unsigned error_lines;
 
     struct message_request calls[HOST_CALLS]; /* that reached the agent */
-    size_t calls_made, opened, closed;
+    size_t calls_made, opened, bounded, closed;
 };
 
 extern struct host host;
