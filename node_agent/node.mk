@@ -75,6 +75,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/clock.h \
 	%D%/decisions.c \
 	%D%/decisions.h \
+	%D%/division.c \
+	%D%/division.h \
 	%D%/enforcer.h \
 	%D%/history.c \
 	%D%/history.h \

@@ -71,6 +71,8 @@ int process_observe(struct process *p, uint64_t now_ns, struct errtext *err)
     }
     p->previous = p->view;
     p->view = fresh;
+    if (fresh->team > p->team)
+        p->team = fresh->team;
     /* Serial since the agent first saw it so, with no region begun since: the
      * process' own time stamp is not needed. */
     bool serial = fresh->ready && fresh->section == COSCHED_SECTION_SERIAL;

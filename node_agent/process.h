@@ -28,6 +28,8 @@ struct process {
     struct report *report;
     struct report_view *view;     /* last good reading */
     struct report_view *previous; /* the one before */
+    struct cosched_cpuset part; /* of the job's CPUs, division.h */
+    uint32_t team;     /* the largest that it has reported */
     bool bad;          /* its page is no report: treated as silent */
     bool must_ack;     /* a shrink waits for its applied generation */
     bool serial;       /* in a serial section now */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "node_agent/clock.h"
+#include "node_agent/division.h"
 #include "node_agent/journal.h"
 #include "node_agent/keeper.h"
 #include "node_agent/log.h"
@@ -91,12 +92,24 @@ static void apply(struct scheduler *s, struct job *job,
     job->cpus = *cpus;
     job->changed_ns = now_ns;
     job->unsettled = true;
+    division_make(s->p.topology, job, now_ns);
     for (struct process *p = job->processes; p; p = p->next)
-        allotment_write(p->allotment, cpus, parked, now_ns);
+        allotment_write(p->allotment, &p->part, parked, now_ns);
     if (!cpuset_empty(cpus) && (job->rigid || job->cooperative))
         enforcer_hold(s->p.enforcer, job, cpus);
     trace_allotment(s->p.trace, now_ns, job->id, cpus,
                     topology_count_cores(s->p.topology, cpus));
+}
+
+/* Divide JOB's CPUs anew among its processes, where they are several.  That one
+ * of them grows before another has left is the job's own affair. */
+static void divide_again(struct scheduler *s, struct job *job, uint64_t now_ns)
+{
+    if (s->moving || !job->processes)
+        return;
+    division_make(s->p.topology, job, now_ns);
+    for (struct process *p = job->processes; p; p = p->next)
+        allotment_write(p->allotment, &p->part, job->parked, now_ns);
 }
 
 /* First phase for one job: keep only what it has now and may have next. */
@@ -526,6 +539,7 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         job->unattached_since_ns = 0;
         enforcer_release(s->p.enforcer, job);
     }
+    divide_again(s, job, now_ns);
     scheduler_trigger(s, why);
 }
 
@@ -552,6 +566,8 @@ void scheduler_epoch(struct scheduler *s)
     look_for_suspended(s);
     if (!s->moving)
         s->epoch++;
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
+        divide_again(s, j, now_ns);
     decide(s, s->periodic ? "the next epoch" : "a section that changed");
     if (!s->moving && !drained(s))
         keeper_epoch(&s->turn, s->p.enforcer, s->p.jobs, now_ns);

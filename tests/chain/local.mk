@@ -2,10 +2,11 @@
 # The chain without Slurm: agent, cooperative libgomp, unmodified programs.
 
 EXTRA_DIST += tests/support/coschedtest.py tests/support/programdocs.py %D%/bench_latency.py \
-	%D%/test_share.py %D%/test_faults.py %D%/static_region.c
+	%D%/test_share.py %D%/test_faults.py %D%/test_ranks.py \
+	%D%/static_region.c
 
 if HAVE_GCC_SOURCE
-TESTS += %D%/test_share.py %D%/test_faults.py
+TESTS += %D%/test_share.py %D%/test_faults.py %D%/test_ranks.py
 check_SCRIPTS = %D%/static_region
 endif
 

@@ -14,6 +14,7 @@ agent_scripts = \
 	%D%/test_agent_munge.py \
 	%D%/test_agent_policies.py \
 	%D%/test_agent_profile.py \
+	%D%/test_agent_ranks.py \
 	%D%/test_agent_share.py \
 	%D%/test_agent_slurm.py \
 	%D%/test_agent_socket.py \
@@ -42,6 +43,7 @@ agent_units = \
 	%D%/test_calibrate \
 	%D%/test_cgroup \
 	%D%/test_counters \
+	%D%/test_division \
 	%D%/test_energy \
 	%D%/test_enforcer \
 	%D%/test_history \
@@ -87,6 +89,10 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_counters_SOURCES = %D%/test_counters.c %D%/unit.h %D%/tree.h
 %C%_test_counters_CPPFLAGS = $(agent_unit_flags)
 %C%_test_counters_LDADD = $(agent_unit_libs)
+
+%C%_test_division_SOURCES = %D%/test_division.c %D%/unit.h
+%C%_test_division_CPPFLAGS = $(agent_unit_flags)
+%C%_test_division_LDADD = $(agent_unit_libs)
 
 %C%_test_energy_SOURCES = %D%/test_energy.c %D%/fake_node.h %D%/unit.h \
 	%D%/tree.h

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* A job's CPUs, divided among its processes. */
+
+#ifndef COSCHED_DIVISION_H
+#define COSCHED_DIVISION_H
+
+/* Concept
+ *
+ * MPI ranks with OpenMP, or programs side by side in one script, are one job
+ * with several attached processes.  If each ran its threads on all cores of the
+ * job, there would be as many threads on a core as there are processes.  So each
+ * core is for one process at a time:
+ *
+ *   busy   processes, those with a parallel region within the last
+ *          DIVISION_IDLE_NS, get equal parts, in the order in which they
+ *          attached.  None gets more cores than the largest team that it has
+ *          had, as long as another can use them.
+ *   idle   ones may use all cores of the job: most of them sleep, and when
+ *          one begins a region it has its part an epoch later.
+ *
+ * A part is a run of cores in the order of CPU nodes, so that it has as few CPU
+ * nodes as possible.  With more busy processes than cores each gets one core,
+ * and shares it with as few others as possible.
+ */
+
+#include "node_agent/job.h"
+#include "node_agent/process.h"
+#include "node_agent/topology.h"
+
+/* Ranks wait for each other between regions, seldom for so long. */
+#define DIVISION_IDLE_NS UINT64_C(500000000)
+
+/* Set part of all processes of JOB from its CPUs (of TOPOLOGY) at NOW_NS. */
+void division_make(const struct topology *topology, struct job *job,
+                   uint64_t now_ns);
+
+/* Divide COUNT (>= 1) equal things among PARTS (1 to COUNT) parts, of which I
+ * wants TEAM[I] at most (0: any number) unless some would be left over.  Each
+ * gets one at least.  The numbers, whose sum is COUNT, are written to QUOTA. */
+void division_quotas(size_t count, const uint32_t *team, size_t parts,
+                     size_t *quota);
+
+#endif /* COSCHED_DIVISION_H */
