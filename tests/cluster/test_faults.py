@@ -19,7 +19,8 @@ from coschedcluster import SCRIPT, Cluster, need_cluster
 
 ALONE = "the job runs without co-scheduling"
 NO_ANSWER = "did not answer within"
-LIMIT_MS = 200
+LIMIT_MS = 200     # of a site
+PATIENT_MS = 5000  # of tests in which the agent is only slow
 # Runs until the file GO is there; one more step after that.
 LIFE = """#!/bin/bash
 #SBATCH --coschedule=report=yes
@@ -63,11 +64,8 @@ class Hung:
 
 
 def waits(text):
-    """The milliseconds that somebody says to have waited, none above the limit
-    of what Slurm calls."""
-    found = [int(n) for n in re.findall(NO_ANSWER + r" (\d+) ms", text)]
-    assert all(n <= LIMIT_MS for n in found), text
-    return found
+    """The milliseconds that somebody says to have waited."""
+    return [int(n) for n in re.findall(NO_ANSWER + r" (\d+) ms", text)]
 
 
 def read(path):
@@ -97,8 +95,7 @@ def check_all_cores(c):
     everything = set(allowed_cpus())
     wait_for("all cores", lambda: cpu_list(c.status().get(job, {}).get(
         "cpus", "")) == everything and c.status()[job]["attached"], 60, 0.05)
-    with open(go, "w", encoding="ascii"):
-        pass
+    script(c, "go-all", "")
     complete(c, job)
     os.unlink(go)
 
@@ -106,13 +103,15 @@ def check_all_cores(c):
 def check_hung_before(c):
     """Before a job is submitted: it knows nothing of us but for one line."""
     go = script(c, "go", "")
+    c.set_timeout(LIMIT_MS)
     with Hung(c):
         job = c.sbatch(script(c, "life.sh", LIFE, go=go))
         text = complete(c, job)
         wait_for("the epilog", lambda: f"withdraw job {job}: " in slurmd_log(c),
                  60)
     assert "job=none\n" in text and text.count(ALONE) == 1, text
-    assert waits(text) and waits(slurmd_log(c)), text
+    assert set(waits(text)) == set(waits(slurmd_log(c))) == {LIMIT_MS}, text
+    c.set_timeout(PATIENT_MS)
     wait_for("an empty agent", lambda: not c.status(), 60)
     assert f"job {job} announced" not in c.log()
     os.unlink(go)
@@ -128,14 +127,19 @@ def check_hung_within(c):
         count = c.text(job).count("PASS")
         wait_for("programs that go on", lambda:
                  c.text(job).count("PASS") > count + 1, 60, 0.05)
+        c.set_timeout(LIMIT_MS)
         script(c, "go", "")
         text = complete(c, job)
         wait_for("the epilog", lambda: f"withdraw job {job}: " in slurmd_log(c),
                  60)
         assert hung.stopped()
+    c.set_timeout(PATIENT_MS)
     assert f"job={job}\n" in text and text.count(ALONE) == 1, text
     assert "no summary: the agent " + NO_ANSWER in text, text
-    assert len(waits(text)) == 2, text # the step's start, the script's end
+    # At the step's start, and at the end of the script, which began before.
+    assert waits(text) == [LIMIT_MS, PATIENT_MS], text
+    assert set(waits(slurmd_log(c).split(f"withdraw job {job}: ")[1])) == \
+        {LIMIT_MS}, slurmd_log(c)
     os.unlink(go)
     # As systemd's watchdog does with an agent that hangs.
     wait_for("the agent", lambda: c.run("coschedctl", "ping").returncode == 0)
@@ -175,8 +179,7 @@ def check_prolog(c):
     """The agent is killed and started again after Slurm has started the job and
     before its first task: who restarts it does not matter to the job."""
     path = f"{c.root}/etc/extra.conf"
-    with open(path, encoding="utf-8") as file:
-        good = file.read()
+    good = read(path)
     ran = os.path.join(c.output, "prolog-ran")
     prolog = script(c, "prolog.sh", """#!/bin/bash
 exec >>{ran} 2>&1
@@ -213,6 +216,7 @@ def check_task_init(c):
     go = os.path.join(c.output, "go")
     life = script(c, "life.sh", LIFE, go=go)
     results = []
+    c.set_timeout(LIMIT_MS)
     for delay_s, late in ((0.0, True), (0.0, False), (0.02, False),
                           (0.05, True), (0.05, False), (0.1, True),
                           (0.1, False)):
@@ -238,6 +242,7 @@ def check_task_init(c):
         wait_for("an empty agent", lambda: not c.status(), 60)
         os.unlink(go)
         results.append(ours)
+    c.set_timeout(PATIENT_MS)
     print(f"of {len(results)} jobs that the agent was killed at the start of, "
           f"{sum(results)} were shared, the others said that they were not")
 
