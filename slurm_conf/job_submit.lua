@@ -49,18 +49,19 @@ local NO_VAL16 = 65534
 local NO_VAL = 4294967294
 local NO_VAL64 = 18446744073709551614
 
--- The option's value, "" for none; nil when it was not given.
+-- The option's value with the defaults, "" for none, nil when it was not given;
+-- and as typed.
 local function requested(job)
-    local value
+    local complete, typed
     for i = 0, (job.spank_job_env_size or 0) - 1 do
         local entry = job.spank_job_env[i] or ""
         if entry:sub(1, #OPTION) == OPTION then
-            value = value or entry:sub(#OPTION + 1)
+            typed = typed or entry:sub(#OPTION + 1)
         elseif entry:match(COMPLETE) then
-            value = entry:match(COMPLETE)
+            complete = entry:match(COMPLETE)
         end
     end
-    return value
+    return complete or typed, typed
 end
 
 -- True when the comma separated LIST has the shared partition.
@@ -138,17 +139,36 @@ local function allowed_weight(job, qos)
            next(site.weights or {}) ~= nil
 end
 
+-- The weight that is asked for in OPTIONS, "a=1,b=2"; nil: none.
+local function asked_weight(options)
+    return ("," .. (options or "") .. ","):match(",weight=([%d.]+),")
+end
+
+-- Where ASKED is from, as its user knows it: what was typed, else the
+-- environment, of which Slurm shows us that of batch jobs, else the site.
+local function name_weight(job, asked, typed)
+    local known = job.script and job.environment or {}
+    if asked_weight(typed) then
+        return "--coschedule=weight=" .. asked
+    elseif known.COSCHED_WEIGHT == asked then
+        return "COSCHED_WEIGHT=" .. asked .. " in the environment"
+    end
+    return string.format("weight=%s of COSCHED_WEIGHT, or of the site's " ..
+                         "defaults", asked)
+end
+
 -- The job's weight, or nil where nobody has said anything; or nil and why not.
-local function weight_of(job, options)
+-- TYPED is what of OPTIONS the user typed.
+local function weight_of(job, options, typed)
     local most, whose, rules = allowed_weight(job, job.qos or job.default_qos)
-    local asked = ("," .. options .. ","):match(",weight=([%d.]+),")
+    local asked = asked_weight(options)
     if not asked then
         return rules and most or nil
     elseif tonumber(asked) and tonumber(asked) <= most then
         return tonumber(asked)
     end
-    return nil, string.format("--coschedule=weight=%s: %s allows %g at most",
-                              asked, whose, most)
+    return nil, string.format("%s: %s allows %g at most",
+                              name_weight(job, asked, typed), whose, most)
 end
 
 -- What coschedhistory knows -------------------------------------------------
@@ -309,7 +329,7 @@ end
 -- Shape ---------------------------------------------------------------------
 
 -- Shape a co-scheduled job.
-local function shape(job, partitions, options)
+local function shape(job, partitions, options, typed)
     if job.partition and job.partition ~= site.partition then
         return refuse(ESLURM_INVALID_PARTITION_NAME,
                       "--coschedule: jobs that share a node run in partition " ..
@@ -331,7 +351,7 @@ local function shape(job, partitions, options)
     if result ~= SUCCESS then
         return result
     end
-    local weight, why = weight_of(job, options)
+    local weight, why = weight_of(job, options, typed)
     if why then
         return refuse(ESLURM_NOT_SUPPORTED, "%s", why)
     end
@@ -355,9 +375,9 @@ local function shape(job, partitions, options)
 end
 
 local function submit(job, partitions)
-    local options = requested(job)
+    local options, typed = requested(job)
     if options then
-        return shape(job, partitions, options)
+        return shape(job, partitions, options, typed)
     end
     if enters_shared(job.partition, partitions) then
         return refuse(ESLURM_INVALID_PARTITION_NAME,
@@ -413,8 +433,8 @@ local function modify(job, record)
                       "--coschedule: %d nodes asked, at most %d possible",
                       job.min_nodes, site.max_nodes)
     elseif job.qos then
-        local _, why = weight_of(job, (record.admin_comment or "")
-                                 :gsub(" ", ","))
+        local options = (record.admin_comment or ""):gsub(" ", ",")
+        local _, why = weight_of(job, options, options)
         return why and refuse(ESLURM_NOT_SUPPORTED, "%s; it was decided at " ..
                               "submission", why) or SUCCESS
     end

@@ -92,6 +92,25 @@ function tests.weights()
     job.spank_job_env_size = 2
     equal(stub.submit(job), 0, "environment")
     has(job.admin_comment, "weight=3")
+    -- One that is too great is named by where it is from.
+    for _, case in ipairs({
+        { "weight=9", "weight=9", { COSCHED_WEIGHT = "2" }, true,
+          "--coschedule=weight=9: QOS high" },
+        { "", "weight=9", { COSCHED_WEIGHT = "9" }, true,
+          "COSCHED_WEIGHT=9 in the environment: QOS high" },
+        { "equal", "equal,weight=9", {}, true,
+          "weight=9 of COSCHED_WEIGHT, or of the site's defaults: QOS high" },
+        { "", "weight=9", nil, false, "weight=9 of COSCHED_WEIGHT, or" },
+    }) do
+        job = stub.job(case[1], { qos = "high" })
+        job.spank_job_env[1] = "COSCHEDULE=" .. case[2]
+        job.spank_job_env_size = 2
+        job.environment = case[3]
+        job.script = case[4] and job.script
+        local result, said = stub.submit(job)
+        equal(result, 2036, case[5])
+        has(said, case[5])
+    end
     stub.load(script, copy(OFF, { weights =
         "function(job) return job.priority / 1000 end" }))
     job = stub.job("", { priority = 2500 })
