@@ -24,6 +24,8 @@ static const struct command {
 } commands[] = {
     {"status", ARG_JOB | ARG_JSON, ctl_status,
      "jobs of this node, their CPUs, what they do"},
+    {"top", ARG_JOB, ctl_top,
+     "the same with the last reason, anew each second"},
     {"explain", ARG_JOB | ARG_JSON, ctl_explain,
      "decisions, each with its reason"},
     {"trace", ARG_JOB | ARG_OUTPUT, ctl_trace,

@@ -66,6 +66,7 @@ int ctl_print_json(json_t *reply);
 
 /* The commands.  Each returns the exit status. */
 int ctl_status(const struct ctl *ctl);
+int ctl_top(const struct ctl *ctl);
 int ctl_explain(const struct ctl *ctl);
 int ctl_trace(const struct ctl *ctl);
 int ctl_config(const struct ctl *ctl);

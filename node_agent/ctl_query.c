@@ -125,6 +125,50 @@ int ctl_status(const struct ctl *ctl)
     return CTL_OK;
 }
 
+static void print_decision(const json_t *decision)
+{
+    double when = number(decision, "time");
+    time_t seconds = (time_t)when;
+    struct tm local;
+    char stamp[32];
+
+    strftime(stamp, sizeof(stamp), "%H:%M:%S", localtime_r(&seconds, &local));
+    printf("%s.%03d  %s: %s\n", stamp, (int)((when - (double)seconds) * 1e3),
+           text(decision, "trigger"), text(decision, "text"));
+}
+
+/* The last decision. */
+static int print_reason(const struct ctl *ctl)
+{
+    json_t *reply;
+    int rc = ctl_ask(ctl, MESSAGE_EXPLAIN, &reply, NULL);
+
+    if (rc)
+        return rc;
+    json_t *decisions = json_object_get(reply, "decisions");
+    size_t count = json_array_size(decisions);
+    if (count)
+        print_decision(json_array_get(decisions, count - 1));
+    json_decref(reply);
+    return CTL_OK;
+}
+
+int ctl_top(const struct ctl *ctl)
+{
+    bool screen = isatty(STDOUT_FILENO);
+
+    for (;;) {
+        if (screen)
+            fputs("\033[H\033[2J", stdout); /* home, clear */
+        int rc = ctl_status(ctl);
+        if (rc == CTL_OK)
+            rc = print_reason(ctl);
+        if (rc != CTL_OK || !screen || ctl_finish(CTL_OK) != CTL_OK)
+            return rc;
+        sleep(1);
+    }
+}
+
 int ctl_explain(const struct ctl *ctl)
 {
     json_t *reply, *decision;
@@ -135,16 +179,8 @@ int ctl_explain(const struct ctl *ctl)
         return rc;
     if (ctl->json)
         return ctl_print_json(reply);
-    json_array_foreach(json_object_get(reply, "decisions"), i, decision) {
-        double when = number(decision, "time");
-        time_t seconds = (time_t)when;
-        struct tm local;
-        char stamp[32];
-        strftime(stamp, sizeof(stamp), "%H:%M:%S",
-                 localtime_r(&seconds, &local));
-        printf("%s.%03d  %s: %s\n", stamp, (int)((when - (double)seconds) * 1e3),
-               text(decision, "trigger"), text(decision, "text"));
-    }
+    json_array_foreach(json_object_get(reply, "decisions"), i, decision)
+        print_decision(decision);
     json_decref(reply);
     return CTL_OK;
 }

@@ -209,6 +209,13 @@ def check_others(agent):
     assert json.loads(ctl(agent, "explain", "12", "--json"))["decisions"] == \
         [decision]
     assert agent.asked[-1] == {"v": 1, "op": "explain", "job": 12}
+    agent.replies["status"] = STATUS
+    head, _, job, reason = ctl(agent, "top", "12",
+                               env={"TZ": "UTC"}).splitlines()
+    assert head.startswith("node n1, ") and job.split()[0] == "12", (head, job)
+    assert reason == "01:46:40.250  job 13 ended: job 12 gets both cores"
+    agent.replies["explain"] = (1, "odd")
+    ctl(agent, "top", status=1, stderr="explain: odd")
     agent.replies["config"] = {
         "policy": "equal", "partitions": "a,b", "problems": "cosched_x: unknown",
         "options": [{"name": "policy", "value": "equal",
