@@ -83,8 +83,19 @@ def check_classes(c):
 
 def node_of(c, job):
     wait_for(f"start of job {job}", lambda: shown(c, job)["JobState"] ==
-             "RUNNING", 60, 0.1)
+             "RUNNING", 120, 0.1)
     return shown(c, job)["NodeList"]
+
+
+def begin(c, *names):
+    """Jobs NAMES, each submitted when the one before runs: of those that wait
+    together Slurm's backfill starts one per node and cycle, and gives the next
+    another node than it wishes for."""
+    jobs = []
+    for name in names:
+        jobs.append(sleeper(c, name))
+        node_of(c, jobs[-1])
+    return jobs
 
 
 def check_nodes_of(c, jobs, nodes):
@@ -109,12 +120,11 @@ def check_partners(c):
     update(c)
     check_classes(c)
     # Slurm by itself would take turns.
-    jobs = [sleeper(c, "hungry") for _ in range(2)]
-    jobs += [sleeper(c, "frugal") for _ in range(2)]
+    jobs = begin(c, "hungry", "hungry", "frugal", "frugal")
     check_nodes_of(c, jobs, ["n2", "n2", "n1", "n1"])
     # Four jobs are the most: n2 takes one more, then the wish is in vain.
-    more = [sleeper(c, "hungry") for _ in range(2)]
-    assert sorted(node_of(c, job) for job in more) == ["n1", "n2"]
+    more = begin(c, "hungry", "hungry")
+    check_nodes_of(c, more, ["n2", "n1"])
     user = sleeper(c, "frugal", "--hold", "-w", "n2")
     assert shown(c, user)["ReqNodeList"] == "n2"
     c.call("scancel", *map(str, [*begun, *jobs, *more, user]))
