@@ -295,6 +295,15 @@ def read_record(job, comment):
     job.agent.update(record.other)
 
 
+def _forget_sums(job):
+    """What an interim record counted until it was written, soon after the job's
+    start, is nothing to hold against all of its time."""
+    if not job.core_s:
+        job.mean_cores = job.final_cores = None
+    job.core_s = job.parallel_s = job.sections = None
+    job.partners = job.partners or None
+
+
 def _explain(job, late):
     """Say why there is no record, or why it says little."""
     if job.record is None:
@@ -303,6 +312,7 @@ def _explain(job, late):
         return
     if job.record == "interim":
         job.notes.append(INTERIM if job.ended else RUNNING)
+        _forget_sums(job)
     elif job.core_s == 0 and job.mean_cores == 0:
         job.notes.append(NO_CORES)
     if job.rigid:

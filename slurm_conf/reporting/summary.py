@@ -37,7 +37,8 @@ def core_seconds(jobs, node_core_s=None):
     text = f"core-seconds: {held:.0f} held of {allocated:.0f} allocated " \
            f"({held / allocated:.0%})"
     if len(both) < len(jobs):
-        text += f", of the {len(both)} jobs where both are known"
+        text += f", of the {len(both)} job{'s' if len(both) > 1 else ''} " \
+                "where both are known"
     elif node_core_s:
         text += f"; the nodes had {node_core_s:.0f} meanwhile"
     return [text]

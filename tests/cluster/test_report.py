@@ -224,6 +224,8 @@ class Report(ReportTest):
         line = self.text([SHORT], "46").splitlines()[1].split()
         self.assertEqual(line[:3], ["46", "-", "COMPLETED"])
         self.assertEqual(line[6:], ["<1", "s", "<1", "s", *"------", "42"])
+        none, = self.jobs([SHORT.replace("partners=42", "partners=-")], "46")
+        self.assertIsNone(none["partners"])
 
         job, = self.jobs([SHORT_FINAL], "46")
         self.assertIsNone(job["final_cores"])
@@ -235,6 +237,9 @@ class Report(ReportTest):
         self.assertIsNone(job["turnaround_s"])
         self.assertEqual((job["record"], job["mean_cores"]), ("interim", 1.2))
         self.assertIn("still running", job["notes"][0])
+        # Counted until the job's first moments only.
+        for key in ("core_s", "core_share", "parallel_s", "sections"):
+            self.assertIsNone(job[key], key)
         out = self.text([RUNNING, CG], "42", "43")
         self.assertIn("makespan: not known before the end of job 42", out)
 
