@@ -42,8 +42,9 @@ static const double *noise(const struct policy_input *in)
     return known ? sum : NULL;
 }
 
-void placement_counts(const struct policy_input *in, const size_t *cores,
-                      size_t *layout)
+/* LAYOUT for CORES, from what the workspace says that jobs have. */
+static void lay_out(const struct policy_input *in, const size_t *cores,
+                    size_t *layout)
 {
     struct policy_workspace *ws = in->workspace;
     struct layout_input wish = {
@@ -56,11 +57,26 @@ void placement_counts(const struct policy_input *in, const size_t *cores,
         .noise = noise(in),
     };
 
-    take_stock(in, ws->have);
     for (size_t j = 0; j < in->job_count; j++)
         layout_distance(in->machine, ws->delay, in->jobs[j].profile,
                         in->job_count, &ws->distance[j]);
     layout_make(&wish, ws->room, layout);
+}
+
+void placement_counts(const struct policy_input *in, const size_t *cores,
+                      size_t *layout)
+{
+    take_stock(in, in->workspace->have);
+    lay_out(in, cores, layout);
+}
+
+void placement_fresh(const struct policy_input *in, const size_t *cores,
+                     size_t *layout)
+{
+    size_t *have = in->workspace->have;
+
+    memset(have, 0, in->machine->cpu_nodes * in->job_count * sizeof(*have));
+    lay_out(in, cores, layout);
 }
 
 /* Hand COUNT CPUs of NODE from owner FROM to owner TO; the highest ones leave a

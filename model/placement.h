@@ -29,6 +29,11 @@ void placement(const struct policy_input *input, const size_t *cores,
 void placement_counts(const struct policy_input *input, const size_t *cores,
                       size_t *layout);
 
+/* The same as if nobody had a CPU now: whole CPU nodes near the memory, however
+ * many move. */
+void placement_fresh(const struct policy_input *input, const size_t *cores,
+                     size_t *layout);
+
 /* The second half: turn LAYOUT, of which no CPU node has more than its part of
  * the pool, into owner[machine->cpus] with the fewest moves. */
 void placement_layout(const struct policy_input *input, const size_t *layout,

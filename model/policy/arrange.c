@@ -20,7 +20,7 @@
 struct arrange {
     struct climb_look *look; /* [cpu_nodes] */
     size_t *kind;            /* [cpu_nodes] */
-    size_t *present;         /* [cpu_nodes * POLICY_MAX_JOBS] */
+    size_t *start;           /* [cpu_nodes * POLICY_MAX_JOBS] */
     struct outlook *outlook; /* while arranging */
     const double *fair;
 };
@@ -38,7 +38,7 @@ struct arrange *arrange_new(const struct machine *machine)
         arrange_free(a);
         return NULL;
     }
-    a->present = a->kind + nodes;
+    a->start = a->kind + nodes;
     return a;
 }
 
@@ -100,6 +100,30 @@ static double worth_of(void *arg, const size_t *layout)
     return -outlook_cost(a->outlook, a->fair);
 }
 
+/* Where the search for a layout of CORES begins: where it is now, as usual, or as
+ * if nobody had a CPU, as a search by single steps does not find its way from
+ * scattered cores to whole CPU nodes.  Who moves more must gain more.  Returns its
+ * worth. */
+static double begin(struct arrange *a, const size_t *cores, size_t *layout)
+{
+    const struct policy_input *in = a->outlook->in;
+    size_t size = in->machine->cpu_nodes * in->job_count * sizeof(*layout);
+    double best = arrange_present(in, layout) ? worth_of(a, layout) : NAN;
+
+    for (int fresh = 0; fresh < 2; fresh++) {
+        if (fresh)
+            placement_fresh(in, cores, a->start);
+        else
+            placement_counts(in, cores, a->start);
+        double worth = worth_of(a, a->start);
+        if (isnan(best) || worth > best + STAY * fabs(best)) {
+            memcpy(layout, a->start, size);
+            best = worth;
+        }
+    }
+    return best;
+}
+
 void arrange(struct arrange *a, struct outlook *outlook, const double *fair,
              size_t looks, size_t *cores, size_t *layout)
 {
@@ -109,16 +133,8 @@ void arrange(struct arrange *a, struct outlook *outlook, const double *fair,
 
     a->outlook = outlook;
     a->fair = fair;
+    double value = begin(a, cores, layout);
     arrange_kinds(in, a->kind);
-    placement_counts(in, cores, layout);
-    double value = worth_of(a, layout);
-    if (arrange_present(in, a->present)) {
-        double now = worth_of(a, a->present);
-        if (!(value > now + STAY * fabs(now))) {
-            memcpy(layout, a->present, nodes * jobs * sizeof(*layout));
-            value = now;
-        }
-    }
     for (size_t j = 0; j < jobs; j++) {
         min[j] = in->jobs[j].min_cores;
         max[j] = in->jobs[j].max_cores;

@@ -227,9 +227,11 @@ static enum model_status decide_paper(const struct policy_input *in,
 
 /* ---- the improved search ------------------------------------------------ */
 
-/* The shares of policy equal or greedy, made fair, placed into LAYOUT. */
-static bool share(const struct policy_input *in,
-                  struct policy_proposal *proposal, bool equal, size_t *layout)
+/* The shares of policy equal or greedy, made fair, placed into START: as usual,
+ * or, where that is better, as if nobody had a CPU. */
+static void share(const struct policy_input *in, struct moca *m,
+                  struct policy_proposal *proposal, bool equal,
+                  struct start *start)
 {
     size_t moved, job;
 
@@ -237,9 +239,15 @@ static bool share(const struct policy_input *in,
     if ((equal ? equal_shares(in, proposal->cores)
                : greedy_dop(in, NULL, proposal)) != MODEL_OK ||
         fairness_apply(in, proposal, &moved, &job) != MODEL_OK)
-        return false;
-    placement_counts(in, proposal->cores, layout);
-    return true;
+        return;
+    placement_fresh(in, proposal->cores, start->layout);
+    double fresh = worth(in, m, start->layout);
+    placement_counts(in, proposal->cores, start->layout);
+    start->value = worth(in, m, start->layout);
+    if (!(fresh > start->value + GAIN * fabs(start->value)))
+        return;
+    placement_fresh(in, proposal->cores, start->layout);
+    start->value = fresh;
 }
 
 /* Fill START, number WHICH. */
@@ -248,15 +256,14 @@ static void make_start(const struct policy_input *in, struct moca *m,
 {
     struct start *start = &m->start[which];
     struct evolution_result evolved = {.layout = start->layout};
-    bool made;
 
-    if (which == PRESENT)
-        made = arrange_present(in, start->layout);
-    else if (which == EVOLVED)
-        made = evolve(in, m, &evolved) == MODEL_OK;
-    else
-        made = share(in, proposal, which == EQUAL, start->layout);
-    start->value = made ? worth(in, m, start->layout) : NAN;
+    start->value = NAN;
+    if (which == PRESENT && arrange_present(in, start->layout))
+        start->value = worth(in, m, start->layout);
+    if (which == EVOLVED && evolve(in, m, &evolved) == MODEL_OK)
+        start->value = worth(in, m, start->layout);
+    if (which == EQUAL || which == GREEDY)
+        share(in, m, proposal, which == EQUAL, start);
     start->done = isnan(start->value);
 }
 
