@@ -41,8 +41,12 @@ def arguments():
     parser.add_argument("build", metavar="BUILD", help="with coschedsim")
     parser.add_argument("source", metavar="SOURCE")
     parser.add_argument("out", metavar="OUT", help="directory")
-    parser.add_argument("--random", type=int, metavar="N", default=100,
-                        help="random mixes for each machine (100)")
+    parser.add_argument("--random", type=int, metavar="N", default=30,
+                        help="random mixes for each machine under all "
+                        "policies (30)")
+    parser.add_argument("--wide", type=int, metavar="N", default=100,
+                        help="random mixes for each machine and seed under "
+                        "ours and the simple ways (100)")
     parser.add_argument("--jobs", type=int, metavar="N",
                         default=os.cpu_count(), help="runs at a time")
     parser.add_argument("--only", action="append", default=[], metavar="SET",
@@ -53,8 +57,8 @@ def arguments():
     args = parser.parse_args()
     if args.quick:
         args.only = args.only or QUICK
-        args.random = QUICK_RANDOM
-    names = {s.name for s in ev.sets(args.random)}
+        args.random = args.wide = QUICK_RANDOM
+    names = {s.name for s in ev.sets(args.random, args.wide)}
     for name in args.only:
         if name not in names:
             parser.error(f"--only {name}: is none of {', '.join(sorted(names))}")
@@ -64,7 +68,7 @@ def arguments():
 def main():
     args = arguments()
     begin = time.monotonic()
-    sets = [s for s in ev.sets(args.random)
+    sets = [s for s in ev.sets(args.random, args.wide)
             if not args.only or s.name in args.only]
     with tempfile.TemporaryDirectory(prefix="reproduce.") as directory:
         try:

@@ -2,10 +2,10 @@
 # Copyright (C) 2026 The coschedule developers
 """Runs of coschedsim for `make reproduce`: several at a time, and kept.
 
-A run is one scenario under all policies of a set.  Its result is kept beside
-the digest of all that it depends on (the program, machine, programs, scenario,
-policies and options), so that an interrupted or changed evaluation runs only
-what it has to."""
+A run is one scenario.  Its results, one for each policy, are kept beside the
+digest of all that they depend on (the program, machine, programs, jobs and
+options), so that an interrupted or changed evaluation runs only what it has
+to, and what is in several sets is run once."""
 
 import concurrent.futures
 import hashlib
@@ -30,66 +30,81 @@ def scenario_file(args, s, directory):
     scenarios = os.path.join(args.source, "simulator", "scenarios")
     if s.file:
         return os.path.join(scenarios, s.file + ".json")
-    made = os.path.join(directory, "random.json")
-    if not os.path.exists(made):
+    place = os.path.join(directory, f"{s.seed}-{s.random}")
+    if not os.path.exists(place):
+        os.mkdir(place)
         subprocess.run([sys.executable,
-                        os.path.join(scenarios, "make_scenarios.py"),
-                        directory, "--random", str(s.random)], check=True)
-    return made
+                        os.path.join(scenarios, "make_scenarios.py"), place,
+                        "--seed", str(s.seed), "--random", str(s.random)],
+                       check=True)
+    return os.path.join(place, "random.json")
 
 
 class Run:
-    """A scenario (as in its file) of set S."""
+    """A scenario (as in its file) under some policies.  Sets that have the same
+    jobs on the same machine share it."""
 
     def __init__(self, args, s, file, scenario):
-        self.set, self.scenario = s, scenario["name"]
-        self.jobs = len(scenario["jobs"])
+        self.set, self.scenario = s.name, scenario["name"]
+        self.jobs, self.policies = len(scenario["jobs"]), []
         program = os.path.join(args.build, "simulator", "coschedsim")
         machine = os.path.join(args.source, "machines", s.machine + ".json")
         library = os.path.join(args.source, "simulator", "workloads",
                                s.library + ".json")
         options = list(s.options) + (["--wait", s.wait] if s.wait else [])
         self.command = [program, "run", file, "--scenario", self.scenario,
-                        "--machine", machine, "--library", library,
-                        "--policy", ",".join(s.policies), "--json", *options]
+                        "--machine", machine, "--library", library, "--json",
+                        *options]
+        same = {k: v for k, v in scenario.items()
+                if k not in ("name", "source", "paper")}
         self.key = hashlib.sha256(json.dumps(
-            [digest(program), digest(machine), digest(library), scenario,
-             s.policies, options], sort_keys=True).encode()).hexdigest()
-        self.kept = os.path.join(args.out, "runs",
-                                 f"{s.name}.{self.scenario}.json")
+            [digest(program), digest(machine), digest(library), same,
+             options], sort_keys=True).encode()).hexdigest()
+        self.kept = os.path.join(args.out, "runs", self.key[:24] + ".json")
+        self.results = self.known()
 
     def known(self):
-        """{policy: result} if the run was made before, else None."""
+        """{policy: result} of what was run before."""
         try:
             with open(self.kept, encoding="utf-8") as file:
                 kept = json.load(file)
         except (OSError, ValueError):
-            return None
-        return kept["results"] if kept.get("key") == self.key else None
+            return {}
+        return kept["results"] if kept.get("key") == self.key else {}
+
+    def missing(self):
+        return [p for p in self.policies if p not in self.results]
 
     def make(self):
-        done = subprocess.run(self.command, capture_output=True, text=True,
+        command = self.command + ["--policy", ",".join(self.missing())]
+        done = subprocess.run(command, capture_output=True, text=True,
                               check=False)
         if done.returncode != 0:
-            raise Failed(f"{' '.join(self.command)}: {done.stderr.strip()}")
-        results = {r["policy"]: r for r in json.loads(done.stdout)}
+            raise Failed(f"{' '.join(command)}: {done.stderr.strip()}")
+        self.results.update({r["policy"]: r for r in json.loads(done.stdout)})
         os.makedirs(os.path.dirname(self.kept), exist_ok=True)
         fresh = self.kept + ".new"
         with open(fresh, "w", encoding="utf-8") as file:
-            json.dump({"key": self.key, "results": results}, file)
+            json.dump({"key": self.key, "results": self.results}, file)
         os.replace(fresh, self.kept)  # whole, or not there
-        return results
 
 
 def runs_of(args, sets, directory):
-    out = []
+    """({key: run}, {set: {scenario: run}})."""
+    runs, places = {}, {}
     for s in sets:
         path = scenario_file(args, s, directory)
         with open(path, encoding="utf-8") as file:
             scenarios = json.load(file)["scenarios"]
-        out += [Run(args, s, path, scenario) for scenario in scenarios
-                if s.keep(scenario["name"])]
-    return out
+        places[s.name] = {}
+        for scenario in scenarios:
+            if not s.keep(scenario["name"]):
+                continue
+            run = Run(args, s, path, scenario)
+            run = runs.setdefault(run.key, run)
+            run.policies += [p for p in s.policies if p not in run.policies]
+            places[s.name][scenario["name"]] = run
+    return runs, places
 
 
 class Progress:
@@ -102,7 +117,7 @@ class Progress:
         self.done += 1
         spent = time.monotonic() - self.begin
         left = spent / self.done * (self.count - self.done)
-        print(f"  [{self.done}/{self.count}] {run.set.name} {run.scenario}, "
+        print(f"  [{self.done}/{self.count}] {run.set} {run.scenario}, "
               f"{spent:.0f} s, about {left:.0f} s left", file=sys.stderr,
               flush=True)
 
@@ -110,9 +125,8 @@ class Progress:
 def run_all(args, sets, directory):
     """({set: {policy: {scenario: result}}}, runs made now) of all SETS, args.jobs
     at a time, those of most jobs first."""
-    runs = runs_of(args, sets, directory)
-    results = {run: run.known() for run in runs}
-    missing = [run for run in runs if results[run] is None]
+    runs, places = runs_of(args, sets, directory)
+    missing = [run for run in runs.values() if run.missing()]
     print(f"  {len(runs)} scenarios, {len(runs) - len(missing)} of them known",
           file=sys.stderr)
     progress = Progress(len(missing))
@@ -121,11 +135,12 @@ def run_all(args, sets, directory):
                    for run in sorted(missing, key=lambda r: -r.jobs)}
         try:
             for future in concurrent.futures.as_completed(futures):
-                results[futures[future]] = future.result()
+                future.result()
                 progress.line(futures[future])
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return {s.name: {policy: {run.scenario: results[run][policy]
-                              for run in runs if run.set is s}
+    return {s.name: {policy: {scenario: {**run.results[policy],
+                                         "scenario": scenario}
+                              for scenario, run in places[s.name].items()}
                      for policy in s.policies} for s in sets}, len(missing)
