@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define MOST_MORE 1.25     /* of an earlier run's time */
-#define STEPS_SPREAD 0.1   /* beyond that steps say nothing */
-#define DONE_SPREAD 0.25
+#define AGREE 0.1          /* spread up to which earlier runs were the same */
+#define DONE_SPREAD 0.25   /* beyond that their time says nothing */
 #define LEAST_STEPS 10     /* fewer are too coarse */
 #define RHO_AFTER_S 5.0    /* of parallel time a profile is settled */
 #define RHO_FACTOR 2.0     /* another program */
@@ -136,7 +136,11 @@ double history_expected(const struct history *h, const struct record *r)
     if (!h->known || h->dropped || h->runs < HISTORY_MIN_RUNS ||
         isnan(h->done_s))
         return 0;
-    if (h->steps >= LEAST_STEPS && h->steps_spread <= STEPS_SPREAD)
+    /* Steps may differ much in length: a thousand short ones say nothing of the
+     * ten long ones that follow.  Time has no such error. */
+    if (h->done_spread <= AGREE)
+        return h->done_s;
+    if (h->steps >= LEAST_STEPS && h->steps_spread <= AGREE)
         return r->done_s + h->done_s * fmax(0, 1 - r->steps / h->steps);
     return h->done_spread <= DONE_SPREAD ? h->done_s : 0;
 }

@@ -61,8 +61,9 @@ int history_parse(struct history *history, const char *text,
 void history_check(struct history *history, const struct record *record);
 
 /* Time that the job will have taken at its end if it has all cores to itself,
- * as record.done_s counts it; 0 when not known.  Steps tell how far it has got,
- * if earlier runs agree in their number; else time does, if they agree in that. */
+ * as record.done_s counts it; 0 when not known.  Time tells how far it has got, if
+ * earlier runs agree in it, as steps may differ in length; else steps do, if they
+ * agree in their number. */
 double history_expected(const struct history *history,
                         const struct record *record);
 

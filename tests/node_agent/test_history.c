@@ -91,11 +91,18 @@ static double expected(const char *text, double done_s, double steps)
 static void test_expected(void **state)
 {
     (void)state;
-    /* Steps tell better than time how far it has got. */
-    assert_true(fabs(expected(GOOD, 90, 250) - 165) < 1e-9);
-    assert_true(fabs(expected(GOOD, 90, 1000) - 90) < 1e-9);
-    assert_true(fabs(expected(GOOD, 90, 1100) - 90) < 1e-9);
 #define TIME "cosched-job/1 runs=3 done_s=100 done_spread=0.2"
+#define STEPS TIME " steps=1000 steps_spread=0.01"
+    /* Where times differed, steps tell better than time how far it has got. */
+    assert_true(fabs(expected(STEPS, 90, 250) - 165) < 1e-9);
+    assert_true(fabs(expected(STEPS, 90, 1000) - 90) < 1e-9);
+    assert_true(fabs(expected(STEPS, 90, 1100) - 90) < 1e-9);
+    /* Where they did not, it does not matter that steps are of all lengths: half
+     * of the time was over after a tenth of them, or nine tenths. */
+#define SAME "cosched-job/1 runs=3 done_s=100 done_spread=0.05 steps=1000 " \
+             "steps_spread=0"
+    assert_true(fabs(expected(SAME, 50, 100) - 100) < 1e-9);
+    assert_true(fabs(expected(SAME, 50, 900) - 100) < 1e-9);
     assert_true(fabs(expected(TIME, 30, 77) - 100) < 1e-9);
     assert_true(fabs(expected(TIME " steps=5 steps_spread=0", 30, 1) - 100) <
                 1e-9);
