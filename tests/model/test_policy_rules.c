@@ -293,6 +293,40 @@ static void test_loss(void **state)
     }
 }
 
+/* ---- layouts ---- */
+
+/* Two jobs have every second core each of all CPU nodes.  Those who search find
+ * their way to whole CPU nodes if that is predicted to be better, which no single
+ * exchange of cores tells. */
+static void test_scattered(void **state)
+{
+    static const char *const names[] = {"corun", "moca"};
+
+    (void)state;
+    for (size_t n = 0; n < 2; n++) {
+        struct mix mix;
+        int owner[MAX_CPUS];
+        size_t shared = 0;
+        mix_init(&mix, 8, 8, 2);
+        for (size_t j = 0; j < 2; j++) {
+            set_rho(&mix, j, 0.5);
+            mix.profile[j]->llc_per_us = 100;
+        }
+        for (int cpu = 0; cpu < 64; cpu++)
+            mix.owner[cpu] = cpu % 2;
+        decided(names[n], &mix, owner);
+        for (size_t i = 0; i < 8; i++) {
+            size_t first = 0;
+            for (size_t c = 0; c < 8; c++)
+                first += owner[8 * i + c] == 0;
+            shared += first > 0 && first < 8;
+        }
+        if (shared > 1)
+            fail_msg("%s: %zu CPU nodes are shared", names[n], shared);
+        mix_free(&mix);
+    }
+}
+
 /* ---- situations ---- */
 
 /* Another section is another situation, even with rates that are much alike. */
@@ -465,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_fairness_bound),
         cmocka_unit_test(test_no_oscillation),
         cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_scattered),
         cmocka_unit_test(test_new_situation),
         cmocka_unit_test(test_state_refused),
         cmocka_unit_test(test_state_is_all),

@@ -22,13 +22,20 @@ CHOSEN = ["05-bt-ft-ep", "09-ft-km"]
 # Beside a program that follows no allotment and reports nothing, whose
 # behaviour has to be learned after its serial beginning.
 RIGID = ["ft-lr"]
+# Random mixes in which ours once were 4 to 11 % worse than equal shares: the
+# longest job was slowed down, or cores stayed scattered over all CPU nodes.  The
+# search may go another way where a compiler rounds otherwise: so much more.
+MIXES = {1: ["random-1-025"], 2: ["random-2-002"]}
+ROUNDING = 1.02
 TIE = 1.005
 
 
 def simulate(name, chosen, policies):
-    """{policy: {scenario: seconds}} of those CHOSEN of the file NAME."""
-    shipped = os.path.join(SOURCE, "simulator", "scenarios", name + ".json")
-    with open(shipped, encoding="utf-8") as file:
+    """{policy: {scenario: seconds}} of those CHOSEN of the shipped file NAME, or
+    of the file at the path NAME."""
+    if not os.path.isabs(name):
+        name = os.path.join(SOURCE, "simulator", "scenarios", name + ".json")
+    with open(name, encoding="utf-8") as file:
         scenarios = json.load(file)
     scenarios["library"] = os.path.join(SOURCE, "simulator", "workloads",
                                         "amd-opteron-6380.json")
@@ -68,15 +75,26 @@ class Order(unittest.TestCase):
                 self.assertLess(self.mean[ours], TIE * self.mean[policy],
                                 (ours, policy, self.mean))
 
-    def check_worst(self, time):
+    def check_worst(self, time, more=1):
         for ours in OURS:
             for scenario in time[ours]:
                 best = min(time[p][scenario] for p in SIMPLE)
-                self.assertLess(time[ours][scenario], 1.03 * best,
+                self.assertLess(time[ours][scenario], 1.03 * more * best,
                                 (ours, scenario, time))
 
     def test_ours_are_never_worse_than_the_best_simple_way(self):
         self.check_worst(self.time)
+
+    def test_nor_in_random_mixes(self):
+        make = os.path.join(SOURCE, "simulator", "scenarios",
+                            "make_scenarios.py")
+        for seed, chosen in MIXES.items():
+            with tempfile.TemporaryDirectory(prefix="mixes.") as directory:
+                subprocess.run([sys.executable, make, directory, "--seed",
+                                str(seed), "--random", "30"], check=True)
+                self.check_worst(simulate(
+                    os.path.join(directory, "random.json"), chosen,
+                    SIMPLE + OURS), ROUNDING)
 
     def test_nor_beside_rigid_programs(self):
         self.check_worst(simulate("moca", RIGID, SIMPLE + OURS))
