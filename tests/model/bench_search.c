@@ -5,10 +5,10 @@
 /* Usage: bench_search FILE.  Random mixes of two to four jobs, each 50 to 150 s
  * long alone, run to their end on the papers' machines as the closed network of
  * the whole memory (model/closed.h) has it, which no policy uses; the policy
- * decides again when a job ends.  Times of decisions are CPU time.  Prints a table and writes FILE, a
- * JSON list of {name, value, unit, reference, ratio}: the geometric mean of
- * the total time, with that of one job after the other as reference.  Numbers
- * but for the last column are the same on every machine. */
+ * decides again when a job ends.  Prints a table and writes FILE, a JSON list of
+ * {name, value, unit, reference, ratio}: the geometric mean of the total time,
+ * with that of one job after the other as reference.  Numbers but for the last
+ * column, CPU time of a decision, are the same on every machine. */
 
 #include <math.h>
 #include <stdio.h>
