@@ -52,6 +52,7 @@ agent_units = \
 	%D%/test_perf_real \
 	%D%/test_perf_sysfs \
 	%D%/test_plan \
+	%D%/test_plan_nodes \
 	%D%/test_proc \
 	%D%/test_record \
 	%D%/test_recording \
@@ -131,6 +132,10 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 # Counts allocations.
 %C%_test_plan_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 %C%_test_plan_LDADD = $(agent_unit_libs)
+
+%C%_test_plan_nodes_SOURCES = %D%/test_plan_nodes.c %D%/unit.h
+%C%_test_plan_nodes_CPPFLAGS = $(agent_unit_flags)
+%C%_test_plan_nodes_LDADD = $(agent_unit_libs)
 
 %C%_test_proc_SOURCES = %D%/test_proc.c %D%/unit.h
 %C%_test_proc_CPPFLAGS = $(agent_unit_flags)
