@@ -306,7 +306,8 @@ static int nothing(const struct test_plan *plan, const struct request_counts *c,
                    int metric)
 {
     if (metric < 0 && c->intervals == 0)
-        return ctl_fail(CTL_FAILED, "ks: %s: has no counts", plan->path);
+        return ctl_fail(CTL_FAILED, "ks: %s: has no counts: no job was on the "
+                                    "node while it was recorded", plan->path);
     if (metric < 0 && c->intervals == c->mixed)
         return ctl_fail(CTL_FAILED, "ks: %s: in none of its %zu intervals each "
                                     "job was in one section",

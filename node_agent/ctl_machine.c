@@ -95,6 +95,15 @@ static void print_routes(const struct machine *m)
     }
 }
 
+/* "calibration KEY: " and TEXT, for each line of it. */
+static void print_calibration(const char *key, const char *text)
+{
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        printf("calibration %s: %.*s\n", key, (int)n, text);
+    }
+}
+
 static void print_human(const struct machine_description *d)
 {
     const char *key;
@@ -105,7 +114,7 @@ static void print_human(const struct machine_description *d)
         printf("%s\n", d->source);
     json_object_foreach(d->calibration, key, value)
         if (json_is_string(value))
-            printf("calibration %s: %s\n", key, json_string_value(value));
+            print_calibration(key, json_string_value(value));
     putchar('\n');
     print_nodes(d->machine);
     print_services(d);
