@@ -24,9 +24,11 @@ def announce(agent, job, uid=None, options="", cores=None, restarts=0):
 
 
 class Program:
-    """A program that is the task of an announced job."""
+    """A program that is the task of an announced job.  The agent hears of it
+    once READY(pid) is true."""
 
-    def __init__(self, agent, job, command, announced=None, **announcement):
+    def __init__(self, agent, job, command, announced=None, ready=None,
+                 **announcement):
         self.agent, self.job = agent, job
         self.output = tempfile.TemporaryFile()
         if not announced:
@@ -34,6 +36,8 @@ class Program:
             assert reply["ok"], reply
         self.process = subprocess.Popen(command, stdout=self.output,
                                         stdin=subprocess.DEVNULL)
+        if ready:
+            wait_for("task", lambda: ready(self.process.pid))
         reply = agent.call({"op": "task", "job": job, "step": 0,
                             "pid": self.process.pid})
         assert reply["ok"], reply

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-# Inside a machine of four sockets with two cores each: two jobs get whole CPU
-# nodes, cooperative ones follow, others are held.
+# Inside a machine with several CPU nodes: jobs get whole ones, cooperative
+# programs follow, others are held, and a job survives its agent.
 # usage: inside-agent.sh BUILD
 
 BUILD=$1
@@ -9,14 +9,23 @@ BUILD=$1
 work=$(mktemp -d /run/numa.XXXXXX)
 socket=$work/socket
 export COSCHED_SOCKET=$socket
+fake=$BUILD/tests/node_agent/fake_job
 
+# Limits that a slow machine cannot miss: a job that is late to attach is another
+# kind of job, and a lease that ends is a dead agent.
 agent() {
     "$BUILD/coschedd" --foreground --no-slurm --auth peer --socket "$socket" \
-        --state "$work/state" --set attach_timeout=5s --set lease=10s \
-        >"$work/agent.log" 2>&1 &
+        --state "$work/state" --set attach_timeout=5s --set lease=60s \
+        >>"$work/agent.log" 2>&1 &
     agent=$!
 }
-answers() { "$BUILD/coschedctl" status >/dev/null 2>&1 && echo yes; }
+answers() {
+    if kill -0 "$agent" 2>/dev/null; then
+        "$BUILD/coschedctl" ping >/dev/null 2>&1 && echo yes
+    else
+        echo "never: the agent has ended"
+    fi
+}
 
 # start JOB PROGRAM...
 start() {
@@ -24,84 +33,141 @@ start() {
     shift
     "$BUILD/coschedctl" run --job "$job" --libgomp "$work" -- "$@" \
         >"$work/job.$job" 2>&1 &
-    eval "job_$job=$!"
+    runner[job]=$!
 }
-# The program that `coschedctl run` PID started.
-child() { tr -d ' ' <"/proc/$1/task/$1/children"; }
-cpus_of() { sed -n 's/^cpus //p' "$work/job.$1" | tail -n 1; }
+# The program of job JOB.
+program() {
+    local pid
+    read -r pid _ 2>/dev/null <"/proc/${runner[$1]}/task/${runner[$1]}/children"
+    echo "$pid"
+}
 
-# Both allotments of jobs A and B: "whole" when each is made of whole CPU nodes
-# (CPUs 2n and 2n+1), four each, and none in both.
-verdict() {
-    local c list
-    for list in "$1" "$2"; do
-        set -- $(as_numbers "$list")
-        [ $# -eq 4 ] || { echo "$# CPUs: $list"; return; }
-        while [ $# -gt 0 ]; do
-            [ $(($1 % 2)) -eq 0 ] && [ "$2" -eq $(($1 + 1)) ] ||
-                { echo "halves a CPU node: $list"; return; }
-            shift 2
+# What the agent says about all jobs in one answer: list[JOB].
+snapshot() {
+    local job name user state cores mean attached cpus rest
+    list=()
+    while read -r job name user state cores mean attached cpus rest; do
+        case $job in [0-9]*) list[job]=$cpus ;; esac
+    done < <("$BUILD/coschedctl" status 2>/dev/null)
+}
+cpus_of() {
+    snapshot
+    echo "${list[$1]-nothing}"
+}
+
+# The CPU node of each CPU: node[CPU]; cpus and nodes are their numbers.
+while read -r word c _ n _; do
+    [ "$word" = cpu ] && node[c]=$n size[n]=$((${size[n]-0} + 1))
+done < <("$look" machine)
+cpus=${#node[@]} nodes=${#size[@]}
+all=0-$((cpus - 1))
+
+# JOB...: "shared" when they have all CPUs, as many each, and no two the same one.
+shared() {
+    local job c seen=() has
+    snapshot
+    for job in "$@"; do
+        has=($(as_numbers "${list[job]-}"))
+        [ ${#has[@]} -eq $((cpus / $#)) ] ||
+            { echo "job $job has ${#has[@]} CPUs: ${list[*]}"; return; }
+        for c in "${has[@]}"; do seen[c]=$job; done
+    done
+    [ ${#seen[@]} -eq "$cpus" ] && echo shared || echo "not all: ${list[*]}"
+}
+
+# JOB...: "whole" when they have all CPUs, no two jobs the same one, and each job
+# as many CPU nodes as the others, of which all CPUs.
+whole() {
+    local job c n seen=() has
+    snapshot
+    for job in "$@"; do
+        has=()
+        for c in $(as_numbers "${list[job]-}"); do
+            [ -z "${seen[c]-}" ] || { echo "CPU $c twice: ${list[*]}"; return; }
+            seen[c]=$job n=${node[c]}
+            has[n]=$((${has[n]-0} + 1))
+        done
+        [ ${#has[@]} -eq $((nodes / $#)) ] ||
+            { echo "job $job has ${#has[@]} CPU nodes: ${list[*]}"; return; }
+        for n in "${!has[@]}"; do
+            [ "${has[n]}" -eq "${size[n]}" ] ||
+                { echo "part of CPU node $n: ${list[*]}"; return; }
         done
     done
-    echo whole
+    [ ${#seen[@]} -eq "$cpus" ] && echo whole || echo "not all: ${list[*]}"
 }
-split() {
-    local a b both
-    a=$(cpus_of "$1") b=$(cpus_of "$2")
-    both=$(as_numbers "$a,$b" | tr ' ' '\n' | sort -u | wc -l)
-    [ "$both" -eq 8 ] || { echo "$both CPUs in all: $a and $b"; return; }
-    verdict "$a" "$b"
-}
-# Affinity of all threads of process PID, each different one once.
-held_to() {
-    sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/$1/task/*/status \
-        2>/dev/null | sort -u
-}
-complement() {
-    local c rest=
-    for c in 0 1 2 3 4 5 6 7; do
-        case " $1 " in *" $c "*) ;; *) rest="$rest $c" ;; esac
+
+# JOB...: "held" when all threads of the program of each job may run on what it
+# has, and it has less than all.  The second look is for what changed meanwhile.
+held() {
+    local job threads found before
+    snapshot
+    before="${list[*]}"
+    for job in "$@"; do
+        threads=$("$look" threads "$(program "$job")" 2>/dev/null)
+        found=${threads#* }
+        [ "$found" = "${list[job]}" ] && [ "$found" != "$all" ] ||
+            { echo "job $job: threads on $found, it has ${list[job]}"; return; }
     done
-    echo $rest
+    snapshot
+    [ "${list[*]}" = "$before" ] && echo held || echo "changing: $before"
 }
-# Where the threads of the program are that PID runs, and where the first job is
-# not: "apart" when these are the same.
-rigid_is() {
-    local threads rest
-    threads=$(as_numbers "$(held_to "$(child "$1")" | tr '\n' ',')")
-    rest=$(complement "$(as_numbers "$(cpus_of 1)")")
-    if [ -n "$rest" ] && [ "$threads" = "$rest" ]; then
-        echo apart
-    else
-        echo "threads on $threads, the first job leaves $rest"
-    fi
+threads_of() {
+    local found
+    found=$("$look" threads "$(program "$1")" 2>/dev/null)
+    echo "${found%% *}"
+}
+# The CPUs of jobs $1 and $2 are apart.
+apart() {
+    local c of=()
+    snapshot
+    for c in $(as_numbers "${list[$1]-}"); do of[c]=1; done
+    for c in $(as_numbers "${list[$2]-}"); do
+        [ -z "${of[c]-}" ] || { echo "CPU $c twice: ${list[*]}"; return; }
+    done
+    [ ${#of[@]} -gt 0 ] && echo apart
 }
 
 agent
 until_is "the agent answers" yes answers
-start 1 "$BUILD/tests/node_agent/fake_job" "$socket" 1 rate=1000
-until_is "one job has the machine" 0-7 cpus_of 1
-start 2 "$BUILD/tests/node_agent/fake_job" "$socket" 2 rate=1000
-until_is "two jobs have four CPUs each, in whole CPU nodes" whole split 1 2
-is "the first one's affinity is its allotment" "$(held_to "$(child "$job_1")")" \
-    "$(cpus_of 1)"
-kill "$job_2"
-until_is "the second one has ended; the first has all" 0-7 cpus_of 1
+start 1 "$fake" "$socket" 1 rate=1000
+until_is "one job has the machine" "$all" cpus_of 1
+start 2 "$fake" "$socket" 2 rate=1000
+until_is "two jobs divide the machine by CPU nodes" whole whole 1 2
+until_is "their affinities are their allotments" held held 1 2
+if [ $nodes -ge 4 ]; then
+    start 3 "$fake" "$socket" 3 rate=1000
+    start 4 "$fake" "$socket" 4 rate=1000
+    until_is "four jobs have a CPU node each" whole whole 1 2 3 4
+    until_is "their affinities are their allotments" held held 1 2 3 4
+    kill "${runner[3]}" "${runner[4]}"
+    # Not "whole": whoever grows keeps what he has (model/layout.h).
+    until_is "two have ended; two divide the machine" shared shared 1 2
+fi
+kill "${runner[2]}"
+until_is "the second one has ended; the first has all" "$all" cpus_of 1
 
-start 3 "$BUILD/jobs/rigid" --class B --threads 8
-until_is "a rigid job's 8 threads are held, apart from the first job" apart \
-    rigid_is "$job_3"
-is "these are all its threads" "$(ls "/proc/$(child "$job_3")/task" | wc -l)" 9
-kill "$job_3"
-until_is "it has ended; the first has all" 0-7 cpus_of 1
+# With low priority: it leaves time for looking at it.
+start 5 nice -n 10 "$BUILD/jobs/rigid" --class B --threads "$cpus" \
+    --min-time 86400
+until_is "a rigid job has its threads" $((cpus + 1)) threads_of 5
+until_is "all of them are held to what it has" held held 5
+until_is "that is apart from the first job" apart apart 1 5
 
 kill -9 "$agent"
-until_is "the agent was killed, and the job knows" lost \
+wait "$agent" 2>/dev/null
+until_is "the agent was killed, and the first job knows" lost \
     sed -n '$p' "$work/job.1"
+until_is "the rigid job's threads have been let go by the warden" \
+    "$((cpus + 1)) $all" "$look" threads "$(program 5)"
 agent
 until_is "a new agent answers" yes answers
-until_is "the job has attached again" 0-7 cpus_of 1
-kill "$job_1" "$agent"
+until_is "it holds the rigid job" held held 5
+until_is "apart from the first, which attached again" apart apart 1 5
+kill "${runner[5]}"
+until_is "it has ended; the first has all" "$all" cpus_of 1
+[ $failures -eq 0 ] || "$BUILD/coschedctl" explain | tail -n 40 | sed 's/^/# /'
+kill "${runner[1]}" "$agent"
 wait
 [ $failures -eq 0 ] || sed 's/^/# /' "$work/agent.log"
 finish

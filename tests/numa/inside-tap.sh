@@ -2,9 +2,16 @@
 # Copyright (C) 2026 The coschedule developers
 # What the tests inside the machine share; sourced.  BUILD is the build
 # directory.
+#
+# A busy host makes a command here take half a minute.  So nothing is expected
+# at once that happens by itself: states are waited for, by far longer than they
+# take, and what belongs together is looked at by one command.
 
 checks=0 failures=0
 look=$BUILD/tests/numa/look
+
+# Seconds until a state that does not come is given up.
+PATIENCE=900
 
 # is NAME GOT WANTED
 is() {
@@ -19,25 +26,31 @@ is() {
     fi
 }
 
-# until_is NAME WANTED COMMAND...: the command's output gets to be WANTED.  On a
-# busy host a command may take most of a minute here: it has its tries, too.
+# until_is NAME WANTED COMMAND...: the command's output gets to be WANTED.
+# Says every minute what it is instead, and gives up when it says "never: WHY".
 until_is() {
-    local name=$1 wanted=$2 got= end=$((SECONDS + 60)) tries=15
+    local name=$1 wanted=$2 got= begin=$SECONDS said=$SECONDS
     shift 2
-    while got=$("$@"); [ "$got" != "$wanted" ] &&
-        [ $SECONDS -lt $end -o $((--tries)) -gt 0 ]; do
+    while got=$("$@"); [ "$got" != "$wanted" ] && [ "${got#never:}" = "$got" ] &&
+        [ $((SECONDS - begin)) -lt $PATIENCE ]; do
+        if [ $((SECONDS - said)) -ge 60 ]; then
+            said=$SECONDS
+            echo "# $((SECONDS - begin)) s: $name: $got"
+        fi
         sleep 0.2
     done
     is "$name" "$got" "$wanted"
 }
 
-# as_numbers LIST: "0-2,5" -> "0 1 2 5"
+# as_numbers LIST: "0-2,5" -> "0 1 2 5".  Starts no process.
 as_numbers() {
-    local part list=
-    for part in $(echo "$1" | tr ',' ' '); do
-        list="$list $(seq "${part%-*}" "${part#*-}" | tr '\n' ' ')"
+    local part c list=
+    for part in ${1//,/ }; do
+        for ((c = ${part%-*}; c <= ${part#*-}; c++)); do
+            list+=" $c"
+        done
     done
-    echo $list
+    echo "${list# }"
 }
 
 finish() {

@@ -33,6 +33,13 @@ spread() {
     while read -r list; do as_numbers "$list"; done | sort
 }
 
+# CPU NODE: pages of 4 MiB first touched on CPU that go to NODE.  A node that is full
+# of cached files sends them to its neighbours.
+touched() {
+    echo 1 >/proc/sys/vm/drop_caches
+    "$look" touch "$1" 4 | cut -d' ' -f$(($2 + 1))
+}
+
 is "memory nodes" "$("$look" machine | awk '$1 == "mem_nodes" { print $2 }')" \
     "$(ls -d $nodes/node[0-9]* | wc -l)"
 is "home and package of each CPU" \
@@ -46,32 +53,20 @@ for node in $(as_numbers "$(cat $nodes/has_memory)"); do
 done
 for node in $(as_numbers "$(cat $nodes/has_cpu)"); do
     cpu=$(cat $nodes/node$node/cpulist)
-    is "first touch on CPU ${cpu%%[-,]*} goes to node $node" \
-        "$("$look" touch "${cpu%%[-,]*}" 4 | awk -v n=$((node + 1)) \
-            '{ print $n }')" 1024
+    until_is "first touch on CPU ${cpu%%[-,]*} goes to node $node" 1024 \
+        touched "${cpu%%[-,]*}" "$node"
 done
 
-# Where the kernel has the arrays of a calibration while it runs: lines "NODE
-# PLACES", of what is bound to NODE.
+# A calibration, and where its arrays were: lines "NODE PAGES THERE".
 work=$(mktemp -d /run/numa.XXXXXX)
-"$BUILD/coschedctl" calibrate --quick --size 1 --force --counters none \
-    --output "$work/calibrated" 2>"$work/said" &
-calibrate=$!
-while maps=$(<"/proc/$calibrate/numa_maps") && [ -n "$maps" ]; do
-    printf '%s\n' "$maps" >>"$work/maps"
-done 2>/dev/null
-wait "$calibrate"
+PAGES_LOG=$work/pages LD_PRELOAD=$BUILD/tests/numa/.libs/pages.so \
+    "$BUILD/coschedctl" calibrate --quick --size 1 --force --counters none \
+    --output "$work/calibrated" 2>"$work/said"
 is "calibrate ends well" "$? $(grep -c elsewhere "$work/said")" "0 0"
-sed -n 's/.* bind[^ ]*:\([0-9]*\) .*/\1 &/p' "$work/maps" | awk '{
-    printf "%s", $1
-    for (i = 2; i <= NF; i++) if ($i ~ /^N[0-9]+=/) printf " %s", $i
-    print "" }' | sort -u >"$work/bound"
 is "its arrays were bound to each node with memory" \
-    "$(awk 'NF > 1 { print $1 }' "$work/bound" | sort -un | tr '\n' ' ')" \
-    "$(as_numbers "$(cat $nodes/has_memory)" | tr ' ' '\n' | tr '\n' ' ')"
-is "and their pages were there" \
-    "$(awk '{ for (i = 2; i <= NF; i++)
-        if (index($i, "N" $1 "=") != 1) print }' "$work/bound")" ""
+    "$(cut -d' ' -f1 "$work/pages" | sort -un | xargs)" \
+    "$(as_numbers "$(cat $nodes/has_memory)")"
+is "all their pages were there" "$(awk '$2 != $3' "$work/pages")" ""
 is "it has runs with each" \
     "$(grep -o '"memory": [0-9]*' "$work/calibrated" | sort -u | wc -l)" \
     "$(ls -d $nodes/node[0-9]* | wc -l)"

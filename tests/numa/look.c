@@ -6,13 +6,18 @@
  *        look distances       as hwloc has them
  *        look pages NODE MIB  memory bound to NODE, touched by a thread that is
  *                             bound to another node's CPUs: pages there / all
- *        look touch CPU MIB   memory first touched on CPU: pages per node */
+ *        look touch CPU MIB   memory first touched on CPU: pages per node
+ *        look threads PID     number of PID's threads, then each different list
+ *                             of CPUs that one of them may use
+ *        look escape N        until killed, N threads keep setting their affinity
+ *                             to all CPUs */
 
 #include "config.h"
 
 #include <errno.h>
 #include <numaif.h>
 #include <numa.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +27,12 @@
 #include <hwloc.h>
 #include <hwloc/distances.h>
 
+#include "node_agent/proc.h"
 #include "node_agent/topology.h"
+#include "protocol/cpulist.h"
 
 #define NODES_MAX 64
+#define LISTS_MAX 16
 
 static int fail(const char *what)
 {
@@ -131,8 +139,65 @@ static int touch(int cpu, size_t bytes)
     return EXIT_SUCCESS;
 }
 
+/* Threads come and go meanwhile; those that are gone do not count. */
+static int threads(pid_t pid)
+{
+    struct cosched_cpuset seen[LISTS_MAX];
+    char list[4096];
+    size_t lists = 0, count = 0;
+    pid_t *tids;
+    ssize_t n = proc_threads(pid, &tids);
+
+    if (n < 0)
+        return fail("proc_threads");
+    for (ssize_t i = 0; i < n; i++) {
+        struct cosched_cpuset cpus;
+        size_t k = 0;
+        if (cpuset_get_affinity(tids[i], &cpus) < 0)
+            continue;
+        count++;
+        while (k < lists && !cpuset_equal(&seen[k], &cpus))
+            k++;
+        if (k == lists && lists < LISTS_MAX)
+            seen[lists++] = cpus;
+    }
+    free(tids);
+    printf("%zu", count);
+    for (size_t k = 0; k < lists; k++)
+        printf(" %s", cpulist_format(&seen[k], list, sizeof(list)));
+    putchar('\n');
+    return EXIT_SUCCESS;
+}
+
+static void *escape_thread(void *arg)
+{
+    cpu_set_t all;
+
+    CPU_ZERO(&all);
+    for (int c = 0; c < CPU_SETSIZE; c++)
+        CPU_SET(c, &all);
+    for (;;)
+        sched_setaffinity(0, sizeof(all), &all);
+    return arg;
+}
+
+static int escape(int count)
+{
+    for (int i = 1; i < count; i++) {
+        pthread_t thread;
+        if ((errno = pthread_create(&thread, NULL, escape_thread, NULL)))
+            return fail("pthread_create");
+    }
+    escape_thread(NULL);
+    return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 3 && !strcmp(argv[1], "threads"))
+        return threads((pid_t)atoi(argv[2]));
+    if (argc == 3 && !strcmp(argv[1], "escape"))
+        return escape(atoi(argv[2]));
     if (argc == 2 && !strcmp(argv[1], "machine"))
         return machine();
     if (argc == 2 && !strcmp(argv[1], "distances"))
@@ -144,6 +209,6 @@ int main(int argc, char **argv)
     if (argc == 4 && !strcmp(argv[1], "touch"))
         return touch(atoi(argv[2]), (size_t)atoi(argv[3]) << 20);
     fprintf(stderr, "usage: look machine | distances | pages NODE MIB | "
-                    "touch CPU MIB\n");
+                    "touch CPU MIB | threads PID | escape N\n");
     return 2;
 }

@@ -22,6 +22,8 @@ BUILD = os.environ.get("abs_top_builddir", os.getcwd())
 SOURCE = os.environ.get("abs_top_srcdir", os.getcwd())
 LIBGOMP_COOP = os.path.join(BUILD, "libgomp-coop", "lib-coop")
 LIBGOMP_STOCK = os.path.join(BUILD, "libgomp-coop", "lib-stock")
+# All limits of time are longer by this factor, on emulated machines.
+PATIENCE = float(os.environ.get("COSCHED_TEST_PATIENCE", "1"))
 
 
 def tell_failure(kind, error, trace):
@@ -57,6 +59,7 @@ def wait_for(what, condition, seconds=60.0, every=0.005):
     """Wait until CONDITION() is true and return its value; fail after SECONDS.
     That is for a machine that is busy with other things and stands still at
     times, so it is long, and the last look comes after it."""
+    seconds *= PATIENCE
     end = time.monotonic() + seconds
     while True:
         late = time.monotonic() > end
@@ -122,7 +125,7 @@ class Agent:
     def call(self, request):
         """Send one request and return the decoded reply."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
-            sock.settimeout(60)
+            sock.settimeout(60 * PATIENCE)
             sock.connect(self.socket)
             sock.send(json.dumps({"v": 1, **request}).encode())
             text, fds, _, _ = socket.recv_fds(sock, 1 << 17, 4)
@@ -160,7 +163,7 @@ class Agent:
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(60)
+                self.process.wait(60 * PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
