@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sort the routes (index CPU node * mem_nodes + memory node) by the links that
- * they cross: those of link l are user[first[l] .. first[l + 1] - 1]. */
+/* Sort the routes by the links that they cross: those of link l are from
+ * user[first[l] .. first[l + 1] - 1] to the targets at the same places. */
 static void sort_routes(const struct machine *machine, size_t *first,
-                        size_t *user)
+                        size_t *user, size_t *target)
 {
-    size_t pairs = machine->cpu_nodes * machine->mem_nodes;
+    size_t memories = machine->mem_nodes;
+    size_t pairs = machine->cpu_nodes * memories;
 
     memset(first, 0, (machine->links + 1) * sizeof(*first));
     for (size_t r = 0; r < pairs; r++)
@@ -23,8 +24,11 @@ static void sort_routes(const struct machine *machine, size_t *first,
     /* Fill from each list's begin, which moves it to the next one's; then
      * move them back. */
     for (size_t r = 0; r < pairs; r++)
-        for (size_t l = 0; l < machine->route[r].links; l++)
-            user[first[machine->route[r].link[l]]++] = r;
+        for (size_t l = 0; l < machine->route[r].links; l++) {
+            size_t u = first[machine->route[r].link[l]]++;
+            user[u] = r / memories;
+            target[u] = r % memories;
+        }
     for (size_t l = machine->links; l > 0; l--)
         first[l] = first[l - 1];
     first[0] = 0;
@@ -39,7 +43,7 @@ bool alike_init(struct alike *a, const struct machine *machine)
     for (size_t r = 0; r < nodes * memories; r++)
         crossings += machine->route[r].links;
     a->size = calloc(3 * nodes + 3 * memories + 3 * machine->links + 1 +
-                         crossings,
+                         2 * crossings,
                      sizeof(*a->size));
     a->path = calloc(nodes * memories, sizeof(*a->path));
     if (!a->size || !a->path)
@@ -53,10 +57,11 @@ bool alike_init(struct alike *a, const struct machine *machine)
     a->link_at = a->link + machine->links;
     a->first = a->link_at + machine->links;
     a->user = a->first + machine->links + 1;
+    a->target = a->user + crossings;
     for (size_t cpu = 0; cpu < machine->cpus; cpu++)
         if (machine->cpu_node[cpu] >= 0)
             a->size[machine->cpu_node[cpu]]++;
-    sort_routes(machine, a->first, a->user);
+    sort_routes(machine, a->first, a->user, a->target);
     return true;
 }
 
@@ -100,31 +105,26 @@ static void find_groups(struct alike *a, const struct workload *const *profile,
 /* True when links K and L have the same customers and service time. */
 static bool same_link(const struct alike *a, size_t k, size_t l)
 {
-    size_t memories = a->machine->mem_nodes;
-    size_t count = a->first[k + 1] - a->first[k];
-    const size_t *x = &a->user[a->first[k]], *y = &a->user[a->first[l]];
+    size_t x = a->first[k], y = a->first[l], count = a->first[k + 1] - x;
 
-    if (count != a->first[l + 1] - a->first[l] ||
+    if (count != a->first[l + 1] - y ||
         a->machine->link_service_us[k] != a->machine->link_service_us[l])
         return false;
     for (size_t u = 0; u < count; u++)
-        if (x[u] / memories != y[u] / memories ||
-            a->group[x[u] % memories] != a->group[y[u] % memories])
+        if (a->user[x + u] != a->user[y + u] ||
+            a->group[a->target[x + u]] != a->group[a->target[y + u]])
             return false;
     return true;
 }
 
 static void find_links(struct alike *a)
 {
-    size_t memories = a->machine->mem_nodes;
-
     a->links = 0;
     for (size_t l = 0; l < a->machine->links; l++) {
         size_t begin = a->first[l], end = a->first[l + 1], k = 0;
 
         a->link[l] = ALIKE_FIXED;
-        if (begin == end ||
-            a->user[begin] / memories == a->user[end - 1] / memories)
+        if (begin == end || a->user[begin] == a->user[end - 1])
             continue;
         while (k < a->links && !same_link(a, a->link_at[k], l))
             k++;

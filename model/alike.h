@@ -44,8 +44,9 @@ struct alike {
     size_t links;      /* that have to be solved */
     size_t *link_at;   /* [links] the machine's number */
     size_t *link;      /* [machine->links] ours, or ALIKE_FIXED */
-    size_t *first;     /* [machine->links + 1] begin in USER */
-    size_t *user;      /* routes by link: CPU node * mem_nodes + memory node */
+    size_t *first;     /* [machine->links + 1] begin in the next two */
+    size_t *user;      /* routes by link: the CPU node, ascending, and */
+    size_t *target;    /* the memory node of each */
     size_t *paths;     /* [cpu_nodes] */
     struct alike_path *path; /* [cpu_nodes * mem_nodes] */
     size_t *kind;      /* [cpu_nodes] the first CPU node of this kind */

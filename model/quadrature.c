@@ -110,6 +110,22 @@ static double mean(const struct quadrature *rule, const double *value)
     return (up[0] + up[1]) / (down[0] + down[1]);
 }
 
+/* Mean of t where VALUE[] are the weights with a factor of RHO too many. */
+static double mean_without(const struct quadrature *rule, const double *value,
+                           double rho)
+{
+    double one = 1 / (1 + rho * rule->last), slope = rho * one;
+    double up[2] = {0}, down[2] = {0};
+
+    for (size_t i = 0; i < rule->points; i += 2)
+        for (size_t k = 0; k < 2; k++) {
+            double part = value[i + k] / (one + slope * rule->at[i + k]);
+            up[k] += part * rule->at[i + k];
+            down[k] += part;
+        }
+    return (up[0] + up[1]) / (down[0] + down[1]);
+}
+
 static double rho_of(const struct mva_class *class, double service)
 {
     return fmin(class->lambda * service, RHO_MAX);
@@ -120,22 +136,38 @@ static bool asks(const struct mva_class *class)
     return class->count && class->lambda > 0;
 }
 
+/* Each of two customers meets the other one only: most links have two. */
+static double meeting(const struct mva_class *other, double service)
+{
+    double rho = rho_of(other, service);
+
+    return service * (1 + rho / (1 + rho));
+}
+
 void quadrature_solve(const struct quadrature *rule,
                       const struct mva_class *classes, size_t count,
                       double service, double *response)
 {
     double value[QUADRATURE_MAX_POINTS], factor[QUADRATURE_MAX_POINTS];
-    size_t asking = 0, only = 0;
+    size_t asking = 0, customers = 0, before = 0, only = 0;
 
     for (size_t k = 0; k < count; k++) {
         response[k] = service;
         if (asks(&classes[k])) {
             asking++;
+            customers += classes[k].count;
+            before = only;
             only = k;
         }
     }
-    if (!asking || (asking == 1 && classes[only].count == 1))
+    if (customers < 2)
         return;
+    if (customers == 2) {
+        before = asking == 1 ? only : before;
+        response[before] = meeting(&classes[only], service);
+        response[only] = meeting(&classes[before], service);
+        return;
+    }
     for (size_t i = 0; i < rule->points; i++)
         value[i] = rule->weight[i];
     if (asking == 1) {
@@ -150,11 +182,8 @@ void quadrature_solve(const struct quadrature *rule,
             multiply(rule->points, value, factor, classes[k].count);
         }
     for (size_t k = 0; k < count; k++)
-        if (asks(&classes[k])) {
-            factors(rule, rho_of(&classes[k], service), factor);
-            for (size_t i = 0; i < rule->points; i += 2)
-                for (size_t n = 0; n < 2; n++)
-                    factor[i + n] = value[i + n] / factor[i + n];
-            response[k] = service * mean(rule, factor);
-        }
+        if (asks(&classes[k]))
+            response[k] =
+                service *
+                mean_without(rule, value, rho_of(&classes[k], service));
 }

@@ -46,10 +46,10 @@ struct system_workspace {
 static const struct quadrature *rule_for(struct system_workspace *ws,
                                          size_t customers)
 {
-    size_t r = 0;
+    size_t r = customers > 1
+                   ? 8 * sizeof(long) - (size_t)__builtin_clzl(customers - 1)
+                   : 0;
 
-    while ((size_t)1 << r < customers)
-        r++;
     if (!ws->rule[r].points)
         quadrature_init(&ws->rule[r], (size_t)1 << r);
     return &ws->rule[r];
@@ -233,15 +233,14 @@ static enum model_status solve_links(struct system_workspace *ws)
 {
     const struct alike *alike = &ws->alike;
     size_t nodes = ws->in.machine->cpu_nodes;
-    size_t memories = ws->in.machine->mem_nodes;
 
     for (size_t k = 0; k < alike->links; k++) {
         size_t l = alike->link_at[k], count = 0, last = SIZE_MAX;
         size_t begin = alike->first[l], end = alike->first[l + 1];
 
         for (size_t u = begin; u < end; u++) { /* sorted by CPU node */
-            size_t node = alike->user[u] / memories;
-            size_t group = alike->group[alike->user[u] % memories];
+            size_t node = alike->user[u];
+            size_t group = alike->group[alike->target[u]];
             if (node != last)
                 ws->classes[count++] = (struct mva_class){1, 0};
             last = node;
@@ -256,7 +255,7 @@ static enum model_status solve_links(struct system_workspace *ws)
         last = SIZE_MAX;
         count = 0;
         for (size_t u = begin; u < end; u++) {
-            size_t node = alike->user[u] / memories;
+            size_t node = alike->user[u];
             if (node != last)
                 ws->link[k * nodes + node] = ws->times[count++];
             last = node;
