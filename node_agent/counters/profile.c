@@ -25,21 +25,57 @@ static double computing_share(size_t cores, double rho)
     return 1 / (1 + response);
 }
 
-/* The rho at which CORES compute for SHARE of their time. */
+/* The rho at which CORES compute for SHARE of their time, nearly: Newton's
+ * steps for the total time 1 + R_n, which is convex, from above, as R_n is rho
+ * at least. */
+static double rho_near(size_t cores, double share)
+{
+    double rho = fmin(1 / share - 1, RHO_MAX);
+
+    for (int i = 0; i < 60; i++) {
+        double queue = 0, response = 0, queue_slope = 0, slope = 0;
+
+        for (size_t n = 1; n <= cores; n++) {
+            double part = 1 / (1 + rho * (1 + queue));
+            response = rho * (1 + queue);
+            slope = 1 + queue + rho * queue_slope;
+            queue = (double)n * response * part;
+            queue_slope = (double)n * slope * part * part;
+        }
+        double step = (1 + response - 1 / share) / slope;
+        rho = fmax(0, fmin(rho - step, RHO_MAX));
+        if (!(fabs(step) > 1e-10 * rho))
+            break;
+    }
+    return rho;
+}
+
+/* The least rho at which CORES compute for SHARE of their time at most, by
+ * halving an interval until nothing is left of it. */
 static double rho_of_share(size_t cores, double share)
 {
-    double low = 0, high = RHO_MAX;
-
     if (share >= 1)
         return 0;
-    for (int i = 0; i < 100; i++) {
+    double near = rho_near(cores, share), low = 0, high = RHO_MAX;
+
+    for (double width = 1e-13; width < 1; width *= 100) {
+        double below = near * (1 - width), above = near * (1 + width);
+        if (above < high && computing_share(cores, above) <= share &&
+            computing_share(cores, below) > share) {
+            low = below;
+            high = above;
+            break;
+        }
+    }
+    for (;;) {
         double middle = (low + high) / 2;
+        if (!(low < middle && middle < high))
+            return high;
         if (computing_share(cores, middle) > share)
             low = middle;
         else
             high = middle;
     }
-    return high;
 }
 
 /* Load that W puts on MEMORY, with the mix of LOOP's requests. */
