@@ -44,6 +44,7 @@ struct scheduler {
     struct host_timer *turn_timer;
     uint64_t turn; /* of keeper_epoch() */
     bool moving; /* between the phases */
+    bool applied; /* any allotment, since the jobs were last looked at */
     bool forced; /* threads of the late were moved in this transition */
     uint64_t ack_deadline_ns;
     uint64_t signature; /* of what the last plan was made from */
@@ -92,6 +93,7 @@ static void apply(struct scheduler *s, struct job *job,
     job->cpus = *cpus;
     job->changed_ns = now_ns;
     job->unsettled = true;
+    s->applied = true;
     division_make(s->p.topology, job, now_ns);
     for (struct process *p = job->processes; p; p = p->next)
         allotment_write(p->allotment, &p->part, parked, now_ns);
@@ -197,8 +199,11 @@ static void grow_all(struct scheduler *s)
     }
     s->moving = false;
     host_timer_stop(&s->ack_timer);
+    if (!s->applied)
+        return;
     /* Measurements begin here, with the new CPUs. */
     observer_update(s->p.observer, s->p.jobs, s->p.options, host_now_ns(s->p.host));
+    s->applied = false;
 }
 
 static void on_ack_timer(void *arg)
