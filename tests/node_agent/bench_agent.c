@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What the agent costs: CPU time of its epochs. */
 
-/* Usage: bench_agent FILE.  The agent's own parts on a machine that hwloc is
+/* Usage: bench_agent FILE [CPUS JOBS [virtual]].  The agent's own parts on a machine that hwloc is
  * told to see, with counters that count at random and jobs that are real
  * processes: shared pages, 16 sleeping threads each.  Epochs come every 50 ms
  * as in coschedd.  Prints a table and writes FILE, a JSON list of {name, value,
@@ -33,6 +33,7 @@
 #include "node_agent/process.h"
 
 #define EPOCH_MS 50
+#define EPOCH_NS (EPOCH_MS * UINT64_C(1000000))
 #define EPOCHS 120
 #define WARMUP 60 /* the start of jobs is another matter */
 #define THREADS 16
@@ -50,6 +51,91 @@ int __wrap_cpuset_get_affinity(pid_t tid, struct cosched_cpuset *cpus)
 
     memset(cpus, 0, sizeof(*cpus));
     return rc;
+}
+
+/* Valgrind, which counts instructions, may not know pidfds. */
+int __real_host_process_hold(pid_t pid, uint64_t *start);
+int __wrap_host_process_hold(pid_t pid, uint64_t *start);
+
+int __wrap_host_process_hold(pid_t pid, uint64_t *start)
+{
+    int handle = __real_host_process_hold(pid, start);
+
+    return handle < 0 && errno == ENOSYS ? dup(STDERR_FILENO) : handle;
+}
+
+/* ---- virtual time -------------------------------------------------------- */
+
+/* With "virtual" epochs follow each other at once: the same work in each run,
+ * for tools that count instructions and slow everything else down. */
+
+#define TIMERS 4
+
+static struct virtual_timer {
+    bool runs;
+    uint64_t due_ns;
+    void (*call)(void *arg);
+    void *arg;
+} timers[TIMERS];
+static uint64_t virtual_ns; /* 0: time is real */
+
+uint64_t __real_host_now_ns(struct host *host);
+uint64_t __wrap_host_now_ns(struct host *host);
+int __real_host_timer_start(struct host *host, struct host_timer **timer,
+                            uint64_t delay_ns, void (*call)(void *arg),
+                            void *arg);
+int __wrap_host_timer_start(struct host *host, struct host_timer **timer,
+                            uint64_t delay_ns, void (*call)(void *arg),
+                            void *arg);
+void __real_host_timer_stop(struct host_timer **timer);
+void __wrap_host_timer_stop(struct host_timer **timer);
+
+uint64_t __wrap_host_now_ns(struct host *host)
+{
+    return virtual_ns ? virtual_ns : __real_host_now_ns(host);
+}
+
+int __wrap_host_timer_start(struct host *host, struct host_timer **timer,
+                            uint64_t delay_ns, void (*call)(void *arg),
+                            void *arg)
+{
+    struct virtual_timer *t = (struct virtual_timer *)*timer;
+
+    if (!virtual_ns)
+        return __real_host_timer_start(host, timer, delay_ns, call, arg);
+    for (size_t i = 0; !t && i < TIMERS; i++)
+        t = timers[i].runs ? NULL : &timers[i];
+    if (!t)
+        return -1;
+    *t = (struct virtual_timer){true, virtual_ns + delay_ns, call, arg};
+    *timer = (struct host_timer *)t;
+    return 0;
+}
+
+void __wrap_host_timer_stop(struct host_timer **timer)
+{
+    if (!virtual_ns)
+        __real_host_timer_stop(timer);
+    else if (*timer)
+        ((struct virtual_timer *)*timer)->runs = false;
+    *timer = NULL;
+}
+
+/* Call what is due first, before END; false when there is nothing. */
+static bool call_timer(uint64_t end_ns)
+{
+    struct virtual_timer *first = NULL;
+
+    for (size_t i = 0; i < TIMERS; i++)
+        if (timers[i].runs && timers[i].due_ns < end_ns &&
+            (!first || timers[i].due_ns < first->due_ns))
+            first = &timers[i];
+    if (!first)
+        return false;
+    virtual_ns = first->due_ns;
+    first->due_ns = UINT64_MAX; /* until it is started again */
+    first->call(first->arg);
+    return true;
 }
 
 /* ---- parts -------------------------------------------------------------- */
@@ -330,11 +416,39 @@ struct cost {
     double part[PARTS];
 };
 
+static void run_epochs(struct bench *b, int from, int to, double *next)
+{
+    for (int e = from; e < to; e++) {
+        work(b, e);
+        scheduler_epoch(b->a.scheduler);
+        *next += EPOCH_MS * 1e-3;
+        obey(b);
+        if (virtual_ns) {
+            uint64_t end_ns = virtual_ns - virtual_ns % EPOCH_NS + EPOCH_NS;
+            while (call_timer(end_ns))
+                obey(b);
+            virtual_ns = end_ns;
+            continue;
+        }
+        for (double left; (left = *next - now_s(CLOCK_MONOTONIC)) > 0;) {
+            sd_event_run(b->a.event, (uint64_t)(left * 1e6) + 1);
+            obey(b);
+        }
+    }
+}
+
+/* For callgrind --toggle-collect. */
+__attribute__((noinline)) static void measured_epochs(struct bench *b,
+                                                      double *next)
+{
+    run_epochs(b, WARMUP, WARMUP + EPOCHS, next);
+}
+
 static struct cost measure(size_t cpus, size_t jobs)
 {
     struct bench *b = calloc(1, sizeof(*b));
     struct cost cost;
-    double begin = 0, next;
+    double next;
 
     if (!b)
         die("bench");
@@ -342,20 +456,10 @@ static struct cost measure(size_t cpus, size_t jobs)
     b->jobs = jobs;
     build(b);
     next = now_s(CLOCK_MONOTONIC);
-    for (int e = 0; e < WARMUP + EPOCHS; e++) {
-        if (e == WARMUP) {
-            memset(spent, 0, sizeof(spent));
-            begin = now_s(CLOCK_PROCESS_CPUTIME_ID);
-        }
-        work(b, e);
-        scheduler_epoch(b->a.scheduler);
-        next += EPOCH_MS * 1e-3;
-        obey(b);
-        for (double left; (left = next - now_s(CLOCK_MONOTONIC)) > 0;) {
-            sd_event_run(b->a.event, (uint64_t)(left * 1e6) + 1);
-            obey(b);
-        }
-    }
+    run_epochs(b, 0, WARMUP, &next);
+    memset(spent, 0, sizeof(spent));
+    double begin = now_s(CLOCK_PROCESS_CPUTIME_ID);
+    measured_epochs(b, &next);
     cost.all = (now_s(CLOCK_PROCESS_CPUTIME_ID) - begin) / EPOCHS;
     spent[PART_OBSERVE] -= spent[PART_COUNTERS];
     for (size_t p = 0; p < PARTS; p++)
@@ -415,8 +519,10 @@ int main(int argc, char **argv)
     double first = 0;
     FILE *file;
 
-    if (argc != 2 || !(file = fopen(argv[1], "w"))) {
-        fprintf(stderr, "usage: bench_agent FILE\n");
+    if (argc == 5 && !strcmp(argv[4], "virtual"))
+        virtual_ns = EPOCH_NS;
+    if ((argc != 2 && argc != 4 && !virtual_ns) || !(file = fopen(argv[1], "w"))) {
+        fprintf(stderr, "usage: bench_agent FILE [CPUS JOBS [virtual]]\n");
         return EXIT_FAILURE;
     }
     log_open(LOG_WARNING, false);
@@ -426,10 +532,14 @@ int main(int argc, char **argv)
     printf("\n");
     fprintf(file, "[\n");
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        if (argc >= 4 && (sizes[i][0] != strtoul(argv[2], NULL, 10) ||
+                          sizes[i][1] != strtoul(argv[3], NULL, 10)))
+            continue;
         struct cost cost = measure_apart(sizes[i][0], sizes[i][1]);
-        fputs(i ? ",\n" : "", file);
-        show(file, sizes[i][0], sizes[i][1], &cost, i ? first : PROMISED);
-        first = i ? first : cost.all * 1e3 / EPOCH_MS;
+        fputs(first > 0 ? ",\n" : "", file);
+        show(file, sizes[i][0], sizes[i][1], &cost,
+             first > 0 ? first : PROMISED);
+        first = first > 0 ? first : cost.all * 1e3 / EPOCH_MS;
     }
     fprintf(file, "\n]\n");
     return fclose(file) ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -194,7 +194,9 @@ CLEANFILES += bench/bench-agent.json
 %C%_bench_agent_LDFLAGS = -Wl,--wrap=cpuset_get_affinity \
 	-Wl,--wrap=observer_update,--wrap=counters_sample,--wrap=plan_make \
 	-Wl,--wrap=enforcer_scan,--wrap=enforcer_hold \
-	-Wl,--wrap=enforcer_move_strays,--wrap=host_process_stopped
+	-Wl,--wrap=enforcer_move_strays,--wrap=host_process_stopped \
+	-Wl,--wrap=host_process_hold,--wrap=host_now_ns \
+	-Wl,--wrap=host_timer_start,--wrap=host_timer_stop
 %C%_bench_agent_LDADD = node_agent/libagent.la
 
 bench-agent: %D%/bench_agent$(EXEEXT)
