@@ -63,6 +63,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/outlook.c \
 	%D%/policy/outlook.h \
 	%D%/policy/pace.c \
+	%D%/policy/past.c \
+	%D%/policy/past.h \
 	%D%/policy/predict.c \
 	%D%/policy/predict.h \
 	%D%/policy/rules.h \

@@ -130,6 +130,11 @@ enum model_status system_prepare(struct system_workspace *ws,
     return MODEL_OK;
 }
 
+const size_t *system_groups(const struct system_workspace *ws)
+{
+    return ws->alike.group;
+}
+
 static size_t cores_of(const struct system_workspace *ws, size_t node,
                        size_t job)
 {

@@ -90,4 +90,9 @@ enum model_status system_predict(struct system_workspace *workspace,
                                  struct system_result *result,
                                  double *job_speed);
 
+/* The memory nodes that the prepared jobs treat alike have the same number,
+ * [mem_nodes].  Speeds depend on other jobs' profiles by this alone (in their
+ * last digits) as long as these jobs have no cores. */
+const size_t *system_groups(const struct system_workspace *workspace);
+
 #endif /* COSCHED_MODEL_SYSTEM_H */

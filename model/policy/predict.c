@@ -4,9 +4,12 @@
 
 #include "model/policy/predict.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "model/placement.h"
+#include "model/policy/past.h"
 #include "model/policy/workspace.h"
 
 const struct policy_job *predict_unknown(const struct policy_input *input)
@@ -37,21 +40,41 @@ enum model_status predict_begin(const struct policy_input *input)
                                                 : ws->compute;
         ws->weight[j] = input->jobs[j].weight;
     }
+    bool same = past_begin(ws->past, input, ws->profile);
     lumped_prepare(ws->lumped, ws->profile, input->job_count);
     for (size_t j = 0; j < input->job_count; j++)
         if (input->jobs[j].rigid)
             lumped_waits(ws->lumped, j);
-    return system_prepare(ws->system, &system);
+    if (same)
+        return MODEL_OK;
+    enum model_status status = system_prepare(ws->system, &system);
+    if (status != MODEL_OK)
+        past_forget(ws->past);
+    return status;
 }
 
 enum model_status predict_counts(const struct policy_input *input,
                                  const size_t *counts,
                                  struct system_result *result, double *speed)
 {
-    struct system_result unused;
+    struct policy_workspace *ws = input->workspace;
+    const struct past_prediction *known = past_find(ws->past, counts);
 
-    return system_predict(input->workspace->system, counts,
-                          result ? result : &unused, speed);
+    if (!known) {
+        struct past_prediction *fresh = past_add(ws->past, counts);
+        enum model_status status =
+            system_predict(ws->system, counts, &fresh->result, fresh->speed);
+        if (status != MODEL_OK) {
+            past_forget(ws->past);
+            return status;
+        }
+        known = fresh;
+    }
+    if (result)
+        *result = known->result;
+    if (speed)
+        memcpy(speed, known->speed, input->job_count * sizeof(*speed));
+    return MODEL_OK;
 }
 
 enum model_status predict_cores(const struct policy_input *input,
@@ -66,8 +89,12 @@ enum model_status predict_alone(const struct policy_input *input,
                                 double *speed)
 {
     struct policy_workspace *ws = input->workspace;
+    const size_t *group = system_groups(ws->system);
 
     for (size_t j = 0; j < input->job_count; j++) {
+        speed[j] = past_alone(ws->past, j, group);
+        if (!isnan(speed[j]))
+            continue;
         memset(ws->trial, 0, input->job_count * sizeof(*ws->trial));
         ws->trial[j] = input->jobs[j].max_cores;
         enum model_status status =
@@ -75,6 +102,7 @@ enum model_status predict_alone(const struct policy_input *input,
         if (status != MODEL_OK)
             return status;
         speed[j] = ws->speed[j];
+        past_keep_alone(ws->past, j, group, speed[j]);
     }
     return MODEL_OK;
 }

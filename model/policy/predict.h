@@ -16,7 +16,10 @@ enum model_status predict_begin(const struct policy_input *input);
 /* The first parallel job whose profile is unknown, or NULL. */
 const struct policy_job *predict_unknown(const struct policy_input *input);
 
-/* Predict for COUNTS[cpu_nodes * job_count], cores of each job on each CPU
+/* What was predicted before is kept while INPUT stays the same
+ * (model/policy/past.h).
+ *
+ * Predict for COUNTS[cpu_nodes * job_count], cores of each job on each CPU
  * node, by the station model.  RESULT and SPEED (cores' worth of computing per
  * job, [job_count]) may be NULL. */
 enum model_status predict_counts(const struct policy_input *input,

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "model/policy/past.h"
+
 static bool allocate(struct policy_workspace *ws)
 {
     size_t nodes = ws->machine->cpu_nodes, jobs = ws->max_jobs;
@@ -18,11 +20,12 @@ static bool allocate(struct policy_workspace *ws)
     ws->weight = calloc(3 * jobs, sizeof(*ws->weight));
     ws->compute = workload_new(ws->machine->mem_nodes);
     ws->lumped = lumped_new(ws->machine, jobs);
+    ws->past = past_new(ws->machine, jobs);
     ws->delay = calloc(nodes * (ws->machine->mem_nodes + jobs + 1),
                        sizeof(*ws->delay));
     ws->room = layout_room_new(nodes, jobs);
     if (!ws->size || !ws->jobs || !ws->profile || !ws->weight ||
-        !ws->compute || !ws->lumped || !ws->delay || !ws->room)
+        !ws->compute || !ws->lumped || !ws->past || !ws->delay || !ws->room)
         return false;
     layout_delays(ws->machine, ws->delay);
     ws->distance = ws->delay + nodes * ws->machine->mem_nodes;
@@ -86,6 +89,7 @@ void policy_workspace_free(struct policy_workspace *ws)
         return;
     system_workspace_free(ws->system);
     lumped_free(ws->lumped);
+    past_free(ws->past);
     workload_free(ws->compute);
     layout_room_free(ws->room);
     free(ws->delay);

@@ -39,6 +39,7 @@ struct policy_workspace {
     struct layout_room *room; /* for placing */
     struct workload *compute; /* for serial jobs without a profile */
     struct lumped *lumped;
+    struct past *past;       /* predictions of this and earlier decisions */
     struct system_workspace *system; /* NULL: the machine is beyond its limits */
 };
 
