@@ -279,7 +279,9 @@ void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
             struct proc_entry *entry = &scan.procs->entry[i];
             if (!scan.owner[i])
                 continue;
-            entry->watched = true;
+            /* The end of one that is attached is told by its pidfd, and what it
+             * uses does not matter. */
+            entry->watched = !is_attached(scan.owner[i], entry->stat.pid);
             track(e, scan.owner[i], &entry->stat, now_ns);
         }
         for (struct job *j = jobs->first; j; j = j->next)

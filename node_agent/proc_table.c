@@ -146,14 +146,17 @@ static void look_again(struct proc_table *t, uint64_t now_ns)
 }
 
 /* The number that the last new process or thread got; 0: unknown. */
-static long last_pid(void)
+static long last_pid(struct proc_table *t)
 {
     char text[128];
-    int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    ssize_t n = -1;
 
-    if (fd >= 0)
-        close(fd);
+    if (!t->loadavg_open) {
+        t->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+        t->loadavg_open = t->loadavg >= 0;
+    }
+    if (t->loadavg_open)
+        n = pread(t->loadavg, text, sizeof(text) - 1, 0);
     if (n <= 0)
         return 0;
     text[n] = '\0';
@@ -163,7 +166,7 @@ static long last_pid(void)
 
 int proc_table_scan(struct proc_table *t, uint64_t now_ns)
 {
-    long last = last_pid(); /* before the list, so that none is missed */
+    long last = last_pid(t); /* before the list, so that none is missed */
 
     if (last && last == t->last_pid &&
         now_ns - t->listed_ns < PROC_REFRESH_NS) {
@@ -181,5 +184,7 @@ void proc_table_clear(struct proc_table *t)
 {
     free(t->entry);
     free(t->old);
+    if (t->loadavg_open)
+        close(t->loadavg);
     *t = (struct proc_table){0};
 }

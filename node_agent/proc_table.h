@@ -15,7 +15,7 @@
  *     the inode of /proc/PID is then another
  *   - those seen first less than SETTLE_NS ago: a child still has to change its
  *     session, its group and its program
- *   - those that are watched: the jobs' own
+ *   - those that are watched: the jobs' own, but for those attached
  *   - slurmstepd, whose children may still be it
  *   - the others once in REFRESH_NS to 2 REFRESH_NS
  *
@@ -43,6 +43,8 @@ struct proc_table {
     size_t old_count, old_room;
     long last_pid;            /* given out when /proc was listed; 0: unknown */
     uint64_t listed_ns;
+    int loadavg;              /* kept open, if LOADAVG_OPEN */
+    bool loadavg_open;
     size_t reads;             /* of stat files, so far */
     size_t lists;             /* of /proc, so far */
 };

@@ -175,12 +175,11 @@ int cpuset_get_affinity(pid_t tid, struct cosched_cpuset *set)
 {
     cpu_set_t mask;
 
+    _Static_assert(sizeof(mask) == sizeof(*set) && sizeof(long) == 8,
+                   "both are words of 64 CPUs");
     if (sched_getaffinity(tid, sizeof(mask), &mask) < 0)
         return -1;
-    cpuset_zero(set);
-    for (int cpu = 0; cpu < COSCHED_MAX_CPUS; cpu++)
-        if (CPU_ISSET(cpu, &mask))
-            cpuset_add(set, cpu);
+    memcpy(set, &mask, sizeof(*set));
     return 0;
 }
 
