@@ -114,10 +114,42 @@ void placement_layout(const struct policy_input *in, const size_t *layout,
                       layout[c] - ws->have[c]);
 }
 
+/* Pairs of a job and a CPU node where it has cores. */
+static size_t parts_of(const struct policy_input *in, const size_t *layout)
+{
+    size_t cells = in->machine->cpu_nodes * in->job_count, count = 0;
+
+    for (size_t c = 0; c < cells; c++)
+        count += layout[c] > 0;
+    return count;
+}
+
+/* No layout of CORES has fewer parts than this. */
+static size_t fewest_parts(const struct policy_input *in, const size_t *cores)
+{
+    size_t largest = 1, count = 0;
+
+    for (size_t i = 0; i < in->machine->cpu_nodes; i++)
+        if (in->workspace->pool[i] > largest)
+            largest = in->workspace->pool[i];
+    for (size_t j = 0; j < in->job_count; j++)
+        count += (cores[j] + largest - 1) / largest;
+    return count;
+}
+
 void placement(const struct policy_input *in, const size_t *cores, int *owner)
 {
-    placement_counts(in, cores, in->workspace->layout);
-    placement_layout(in, in->workspace->layout, owner);
+    struct policy_workspace *ws = in->workspace;
+    const size_t *layout = ws->layout;
+
+    placement_counts(in, cores, ws->layout);
+    size_t parts = parts_of(in, ws->layout);
+    if (parts >= fewest_parts(in, cores) + PLACEMENT_REGROUP) {
+        placement_fresh(in, cores, ws->fresh);
+        if (parts >= parts_of(in, ws->fresh) + PLACEMENT_REGROUP)
+            layout = ws->fresh;
+    }
+    placement_layout(in, layout, owner);
 }
 
 void placement_sketch(const struct policy_input *in, const size_t *cores,

@@ -18,9 +18,19 @@
 
 #include "model/policy.h"
 
-/* Turn cores[job_count] into owner[machine->cpus].  The sum of CORES is at most
- * the pool's size.  INPUT has a workspace with its pool counted, here and
- * below; its `have` is used, and here its `layout`. */
+enum { PLACEMENT_REGROUP = 2 };
+
+/* Turn cores[job_count] into owner[machine->cpus].
+ *
+ * Who keeps its cores keeps them scattered when others have come and gone.  So
+ * the placement as if nobody had a CPU is taken where it has PLACEMENT_REGROUP
+ * parts (pairs of a job and a CPU node) fewer, and jobs move; decisions for the
+ * same numbers leave it as it is then.  One part fewer is not worth that: shares
+ * that change by a core would move jobs to and fro.
+ *
+ * The sum of CORES is at most the pool's size.  INPUT has a workspace with its
+ * pool counted, here and below; its `have` is used, and here its `layout` and
+ * `fresh`. */
 void placement(const struct policy_input *input, const size_t *cores,
                int *owner);
 

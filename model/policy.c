@@ -129,7 +129,10 @@ static void place(const struct policy_input *input,
                                   : POLICY_NOBODY;
     else if (proposal->placed)
         placement_layout(input, proposal->layout, out->owner);
-    else
+    else if (proposal->keeps) {
+        placement_counts(input, proposal->cores, proposal->layout);
+        placement_layout(input, proposal->layout, out->owner);
+    } else
         placement(input, proposal->cores, out->owner);
     out->moved = 0;
     for (size_t cpu = 0; cpu < machine->cpus; cpu++)

@@ -31,9 +31,9 @@
  *     ignored while serial);
  *   - unit of allocation: a CPU node where the pool has at least as many
  *     whole CPU nodes as there are parallel jobs, else a core;
- *   - CPUs that a job has now stay with it where the counts allow it, and
- *     CPUs of one job are packed on as few CPU nodes as possible, near its
- *     memory (model/placement.h); but moca and corun divide CPU nodes and move
+ *   - CPUs that a job has now stay with it where the counts allow it, unless
+ *     that leaves the jobs scattered, and CPUs of one job are packed on as few
+ *     CPU nodes as possible, near its memory (model/placement.h); but moca and corun divide CPU nodes and move
  *     cores where that is predicted to be better, and nupoco, while the situation
  *     is the same, where the LLC is used unevenly;
  *   - fairness: of K jobs none is predicted to be slower than 1/K of its
@@ -173,6 +173,7 @@ struct policy_proposal {
     size_t *layout; /* [cpu_nodes * job_count] cores of job j on CPU node i at
                        i * job_count + j: its sums are CORES, and no CPU node
                        has more than the pool has there */
+    bool keeps;    /* not placed: who has cores keeps them, however scattered */
     bool rotates, passive, periodic; /* as in the decision; a policy that is
                                         periodic need not say so */
     bool fair;      /* the policy has seen to fairness itself */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "model/adaptive.h"
+#include "model/placement.h"
 #include "model/policy/predict.h"
 #include "model/policy/shares.h"
 #include "model/policy/state.h"
@@ -50,6 +51,7 @@ struct nupoco {
     size_t jobs; /* of the last greedy decision */
     uint32_t id[POLICY_MAX_JOBS];
     double rate[POLICY_MAX_JOBS]; /* requests per us of all memory nodes */
+    bool swapped; /* cores of these jobs */
 };
 
 static void nupoco_free(void *memory)
@@ -98,6 +100,22 @@ static void remember(struct nupoco *n, const struct policy_input *in)
         n->id[j] = in->jobs[j].id;
         n->rate[j] = rate_of(&in->jobs[j]);
     }
+}
+
+static bool known(const struct nupoco *n, const struct policy_job *job)
+{
+    for (size_t j = 0; j < n->jobs; j++)
+        if (n->id[j] == job->id)
+            return true;
+    return false;
+}
+
+static bool same_jobs(const struct nupoco *n, const struct policy_input *in)
+{
+    for (size_t j = 0; j < in->job_count; j++)
+        if (!known(n, &in->jobs[j]))
+            return false;
+    return n->jobs == in->job_count;
 }
 
 static bool drifted(const struct nupoco *n, const struct policy_job *job)
@@ -172,6 +190,20 @@ static double speedup(const struct policy_input *in, const size_t *now,
     return sum / (double)in->job_count;
 }
 
+/* Would whole CPU nodes, which undo what the swaps have gained, gain more? */
+static bool worth_regrouping(const struct policy_input *in,
+                             const struct policy_proposal *proposal)
+{
+    size_t *fresh = in->workspace->fresh;
+
+    if (predict_begin(in) != MODEL_OK)
+        return false;
+    placement_counts(in, proposal->cores, proposal->layout);
+    placement_fresh(in, proposal->cores, fresh);
+    return speedup(in, proposal->layout, fresh) >
+           1 + in->options[POLICY_HYSTERESIS];
+}
+
 /* One step into PROPOSAL; false when there is nothing to go by. */
 static bool adapt(const struct policy_input *in, struct nupoco *n,
                   struct policy_proposal *proposal)
@@ -200,6 +232,7 @@ static bool adapt(const struct policy_input *in, struct nupoco *n,
         proposal->figure[REFUSED] = 1;
         swaps = 0;
     }
+    n->swapped |= swaps > 0;
     proposal->figure[ADAPTED] = 1;
     proposal->figure[SWAPS] = (double)swaps;
     for (size_t s = 0; s < swaps; s++)
@@ -228,8 +261,12 @@ static enum model_status nupoco_decide(const struct policy_input *in,
     proposal->periodic = in->options[PLACEMENT] != COMMON && seen(in);
     if (in->options[PLACEMENT] == COMMON || !settled(n, in) ||
         !adapt(in, n, proposal)) {
+        n->swapped &= same_jobs(n, in);
         remember(n, in);
-        return greedy_dop(in, NULL, proposal);
+        enum model_status status = greedy_dop(in, NULL, proposal);
+        if (status == MODEL_OK && n->swapped)
+            proposal->keeps = !worth_regrouping(in, proposal);
+        return status;
     }
     enum model_status status = predict_begin(in);
     if (status == MODEL_OK)

@@ -12,7 +12,7 @@ static bool allocate(struct policy_workspace *ws)
 {
     size_t nodes = ws->machine->cpu_nodes, jobs = ws->max_jobs;
 
-    ws->size = calloc(3 * nodes + ws->machine->cpus + 2 * nodes * jobs +
+    ws->size = calloc(3 * nodes + ws->machine->cpus + 3 * nodes * jobs +
                           2 * jobs,
                       sizeof(*ws->size));
     ws->jobs = calloc(jobs, sizeof(*ws->jobs));
@@ -35,7 +35,8 @@ static bool allocate(struct policy_workspace *ws)
     ws->cpu = ws->pool + nodes;
     ws->have = ws->cpu + ws->machine->cpus;
     ws->layout = ws->have + nodes * jobs;
-    ws->cores = ws->layout + nodes * jobs;
+    ws->fresh = ws->layout + nodes * jobs;
+    ws->cores = ws->fresh + nodes * jobs;
     ws->trial = ws->cores + jobs;
     ws->speed = ws->weight + jobs;
     ws->alone = ws->speed + jobs;

@@ -26,6 +26,7 @@ struct policy_workspace {
     size_t *pool;  /* [cpu_nodes] CPUs in the pool */
     size_t *have;  /* [cpu_nodes * max_jobs] CPUs per node and job */
     size_t *layout; /* [cpu_nodes * max_jobs] of the proposal */
+    size_t *fresh;  /* [cpu_nodes * max_jobs] as if nobody had a CPU */
     size_t *cores;  /* [max_jobs] of the proposal */
     size_t *trial;  /* [max_jobs] for who tries others */
     struct policy_job *jobs; /* [max_jobs] with bounds that fit */
