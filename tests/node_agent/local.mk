@@ -127,13 +127,14 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_perf_sysfs_CPPFLAGS = $(agent_unit_flags)
 %C%_test_perf_sysfs_LDADD = $(agent_unit_libs)
 
-%C%_test_plan_SOURCES = %D%/test_plan.c %D%/unit.h
+%C%_test_plan_SOURCES = %D%/test_plan.c %D%/fake_plan.h %D%/unit.h
 %C%_test_plan_CPPFLAGS = $(agent_unit_flags)
 # Counts allocations.
 %C%_test_plan_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 %C%_test_plan_LDADD = $(agent_unit_libs)
 
-%C%_test_plan_nodes_SOURCES = %D%/test_plan_nodes.c %D%/unit.h
+%C%_test_plan_nodes_SOURCES = %D%/test_plan_nodes.c %D%/fake_plan.h \
+	%D%/unit.h
 %C%_test_plan_nodes_CPPFLAGS = $(agent_unit_flags)
 %C%_test_plan_nodes_LDADD = $(agent_unit_libs)
 

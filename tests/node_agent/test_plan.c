@@ -6,56 +6,24 @@
 
 #include <math.h>
 
-#include "node_agent/plan.h"
 #include "node_agent/plan_facts.h"
 #include "protocol/cpulist.h"
+#include "tests/node_agent/fake_plan.h"
 
 #define MS UINT64_C(1000000)
-#define MOST 4
 
-struct fixture {
-    struct topology *topology;
-    struct job_table table;
-    struct job *jobs[MOST];
-    struct plan_share share[MOST];
-    struct plan plan;
-    struct plan_input input;
-    struct planner *planner;
-};
+static int setup_on(void **state, const char *synthetic)
+{
+    int rc = fake_plan_new(state, synthetic);
+    struct fixture *f = *state;
+
+    f->input.budget = (struct section_budget){150 * MS, 0.02};
+    return rc;
+}
 
 static int setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-
-    setenv("HWLOC_SYNTHETIC", "pack:1 core:8 pu:1", 1);
-    f->topology = topology_new(NULL, NULL);
-    unsetenv("HWLOC_SYNTHETIC");
-    for (uint32_t i = 0; i < MOST; i++) {
-        f->jobs[i] = job_add(&f->table, i + 1);
-        f->jobs[i]->kind = SECTION_PARALLEL;
-        f->jobs[i]->granted = *topology_cpus(f->topology);
-    }
-    f->input = (struct plan_input){.topology = f->topology,
-                                   .policy = "nupoco",
-                                   .jobs = f->jobs,
-                                   .count = 2,
-                                   .budget = {150 * MS, 0.02}};
-    f->plan.share = f->share;
-    f->planner = f->topology ? planner_new(f->topology) : NULL;
-    *state = f;
-    return f->planner ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    while (f->table.first)
-        job_remove(&f->table, f->table.first);
-    planner_free(f->planner);
-    topology_free(f->topology);
-    free(f);
-    return 0;
+    return setup_on(state, "pack:1 core:8 pu:1");
 }
 
 static int cores(const struct fixture *f, size_t i)
@@ -185,18 +153,18 @@ static void test_turns(void **state)
 {
     struct fixture *f = *state;
     struct cosched_cpuset two = {{0x3}};
-    int had[MOST] = {0};
+    int had[PLAN_JOBS] = {0};
 
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < PLAN_JOBS; i++)
         f->jobs[i]->granted = two;
-    f->input.count = MOST;
-    for (f->input.slice = 0; f->input.slice < MOST; f->input.slice++) {
+    f->input.count = PLAN_JOBS;
+    for (f->input.slice = 0; f->input.slice < PLAN_JOBS; f->input.slice++) {
         make(f);
         assert_true(f->plan.turns);
-        for (int i = 0; i < MOST; i++)
+        for (int i = 0; i < PLAN_JOBS; i++)
             had[i] += cores(f, (size_t)i);
     }
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < PLAN_JOBS; i++)
         assert_int_equal(had[i], 2);
 }
 
@@ -512,17 +480,7 @@ static void test_allocates_nothing(void **state)
 /* Two last-level caches with four cores each. */
 static int setup_two_caches(void **state)
 {
-    if (setup(state) < 0)
-        return -1;
-    struct fixture *f = *state;
-    planner_free(f->planner);
-    topology_free(f->topology);
-    setenv("HWLOC_SYNTHETIC", "pack:1 l3:2 core:4 pu:1", 1);
-    f->topology = topology_new(NULL, NULL);
-    unsetenv("HWLOC_SYNTHETIC");
-    f->planner = f->topology ? planner_new(f->topology) : NULL;
-    f->input.topology = f->topology;
-    return f->planner ? 0 : -1;
+    return setup_on(state, "pack:1 l3:2 core:4 pu:1");
 }
 
 /* What JOB did in 1000 us on the cores that it has: RATE LLC accesses of each
@@ -578,7 +536,7 @@ static void test_adaptive(void **state)
     assert_non_null(strstr(f->plan.reason, "no swap of cores"));
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, fake_plan_free)
 
 int main(void)
 {
@@ -593,7 +551,7 @@ int main(void)
         T(test_allocates_nothing), T(test_weights),
         T(test_remaining_work),    T(test_native_limits),
         cmocka_unit_test_setup_teardown(test_adaptive, setup_two_caches,
-                                        teardown),
+                                        fake_plan_free),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

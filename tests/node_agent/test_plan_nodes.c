@@ -4,55 +4,16 @@
 
 #include "tests/node_agent/unit.h"
 
-#include "node_agent/plan.h"
 #include "protocol/cpulist.h"
+#include "tests/node_agent/fake_plan.h"
 
 #define CORES 8
 #define NODES 4
 #define JOBS 2
 
-struct fixture {
-    struct topology *topology;
-    struct job_table table;
-    struct job *jobs[JOBS];
-    struct plan_share share[JOBS];
-    struct plan plan;
-    struct plan_input input;
-    struct planner *planner;
-};
-
 static int setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-
-    setenv("HWLOC_SYNTHETIC", "pack:4 [numa] l3:1 core:2 pu:1", 1);
-    f->topology = topology_new(NULL, NULL);
-    unsetenv("HWLOC_SYNTHETIC");
-    for (uint32_t i = 0; i < JOBS; i++) {
-        f->jobs[i] = job_add(&f->table, i + 1);
-        f->jobs[i]->kind = SECTION_PARALLEL;
-        f->jobs[i]->granted = *topology_cpus(f->topology);
-    }
-    f->input = (struct plan_input){.topology = f->topology,
-                                   .policy = "nupoco",
-                                   .jobs = f->jobs,
-                                   .count = JOBS};
-    f->plan.share = f->share;
-    f->planner = f->topology ? planner_new(f->topology) : NULL;
-    *state = f;
-    return f->planner ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    while (f->table.first)
-        job_remove(&f->table, f->table.first);
-    planner_free(f->planner);
-    topology_free(f->topology);
-    free(f);
-    return 0;
+    return fake_plan_new(state, "pack:4 [numa] l3:1 core:2 pu:1");
 }
 
 /* Plan with CORES of job 2, as when it is measured (0: as the policy likes), and
@@ -138,11 +99,24 @@ static void test_moves(void **state)
     assert_cpus(f->jobs[1], "2-3,6-7");
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+/* Two of four have ended: the others are not left scattered. */
+static void test_scattered(void **state)
+{
+    struct fixture *f = *state;
+
+    set_cpus(f->jobs[0], "1,3-4");
+    set_cpus(f->jobs[1], "0,2,6");
+    make(f, 0);
+    assert_int_equal(cpuset_count(&f->jobs[0]->cpus), CORES / 2);
+    assert_int_equal(divided(f), 0);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, fake_plan_free)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(test_measured), T(test_moves)};
+    const struct CMUnitTest tests[] = {T(test_measured), T(test_moves),
+                                       T(test_scattered)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
