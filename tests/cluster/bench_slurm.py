@@ -8,6 +8,7 @@ which none may be lost or leave anything behind in the agent."""
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -27,6 +28,8 @@ SUBMIT_MORE_MS = 1.0   # at most, by which --coschedule may be slower
 START_MORE_MS = 5.0
 HUNG_MS = 200          # a site's timeout=
 ROUNDS = 60
+STEP_ROUNDS = 6
+STEPS = 10             # in one allocation
 HUNG_ROUNDS = 10
 JOBS = 1000
 GROWTH_KB = 4096       # of the agent over all the jobs
@@ -63,16 +66,8 @@ def verdict(name, value, limit, error):
           f"{told}")
 
 
-def compare(c, name, plain, ours, limit_ms, after):
-    """Medians of both commands, and by how much ours is slower: of pairs, run
-    one right after the other and each first in turn, so that what else the host
-    does falls upon both."""
-    pairs = []
-    for number in range(ROUNDS):
-        order = (plain, ours) if number % 2 else (ours, plain)
-        times = {id(command): timed(c, *command) for command in order}
-        pairs.append((times[id(plain)], times[id(ours)]))
-        after()
+def report(name, pairs, limit_ms):
+    """Medians of both of PAIRS, and by how much the second is slower."""
     without, with_option = map(statistics.median, zip(*pairs))
     more = [b - a for a, b in pairs]
     middle = statistics.median(more)
@@ -84,6 +79,43 @@ def compare(c, name, plain, ours, limit_ms, after):
     verdict(name, middle, limit_ms, error)
 
 
+def submission(c):
+    """sbatch without and with the option, one right after the other and each
+    first in turn, so that what else the host does falls upon both."""
+    plain = ["sbatch", "--hold", "--partition=normal", "--wrap=true"]
+    ours = ["sbatch", "--hold", "--coschedule", "--wrap=true"]
+    pairs = []
+    for number in range(ROUNDS):
+        order = (plain, ours) if number % 2 else (ours, plain)
+        times = {id(command): timed(c, *command) for command in order}
+        pairs.append((times[id(plain)], times[id(ours)]))
+        c.call("scancel", "--user", str(os.getuid()))
+    report("sbatch", pairs, SUBMIT_MORE_MS)
+
+
+def empty_queue(c):
+    wait_for("an empty queue", lambda: not c.call("squeue", "-h"), 60, 0.2)
+
+
+def steps(c):
+    """Steps in allocations without and with the option.  srun by itself would
+    time the scheduler, which looks for new jobs ten times a second."""
+    pairs = []
+    for _ in range(STEP_ROUNDS):
+        times = []
+        for options in (["--partition=normal", "--exclusive"],
+                        ["--coschedule"]):
+            empty_queue(c)
+            text = c.run("salloc", "--no-shell", *options).stderr
+            job = re.search(r"Granted job allocation (\d+)", text)[1]
+            times.append([timed(c, "srun", f"--jobid={job}", "true")
+                          for _ in range(STEPS)])
+            c.call("scancel", job)
+        pairs += zip(*times)
+    empty_queue(c)
+    report("step", pairs, START_MORE_MS)
+
+
 def hung_agent(c):
     """How much longer a step takes to start while the agent hangs."""
     pid = AgentProcess(c).pid
@@ -92,11 +124,15 @@ def hung_agent(c):
     pairs = []
     for _ in range(HUNG_ROUNDS):
         good = timed(c, *command)
+        # A step waits for the epilog of the job before, too.
+        wait_for("an end of the job's epilog", lambda: not c.call(
+            "squeue", "-h", "-t", "all", "-o", "%t").count("CG"), 60)
         os.kill(pid, signal.SIGSTOP)
         try:
             pairs.append(timed(c, *command) - good)
         finally:
             os.kill(pid, signal.SIGCONT)
+        wait_for("an agent without jobs", lambda: not c.status(), 60)
     c.set_timeout(5000)
     row("srun-hung-agent-more", statistics.median(pairs), "ms", HUNG_MS)
 
@@ -210,17 +246,8 @@ def main():
     if any(map(shutil.which, ("lua5.1", "lua5.3", "lua"))):
         lua_is_flat()
     with Cluster() as c:
-        def cancel():
-            c.call("scancel", "--user", str(os.getuid()))
-
-        compare(c, "sbatch",
-                ["sbatch", "--hold", "--partition=normal", "--wrap=true"],
-                ["sbatch", "--hold", "--coschedule", "--wrap=true"],
-                SUBMIT_MORE_MS, cancel)
-        wait_for("an empty queue", lambda: not c.call("squeue", "-h"), 60, 0.2)
-        compare(c, "srun",
-                ["srun", "--partition=normal", "--exclusive", "true"],
-                ["srun", "--coschedule", "true"], START_MORE_MS, lambda: None)
+        submission(c)
+        steps(c)
         hung_agent(c)
         many_jobs(c, options.jobs)
     path = options.json or f"{BUILD}/bench/bench-slurm.json"
