@@ -11,7 +11,7 @@
 #include "model/layout.h"
 #include "model/policy/workspace.h"
 
-static void take_stock(const struct policy_input *in, size_t *have)
+void placement_present(const struct policy_input *in, size_t *have)
 {
     const struct machine *machine = in->machine;
 
@@ -66,7 +66,7 @@ static void lay_out(const struct policy_input *in, const size_t *cores,
 void placement_counts(const struct policy_input *in, const size_t *cores,
                       size_t *layout)
 {
-    take_stock(in, in->workspace->have);
+    placement_present(in, in->workspace->have);
     lay_out(in, cores, layout);
 }
 
@@ -102,7 +102,7 @@ void placement_layout(const struct policy_input *in, const size_t *layout,
     struct policy_workspace *ws = in->workspace;
     size_t jobs = in->job_count, cells = in->machine->cpu_nodes * jobs;
 
-    take_stock(in, ws->have);
+    placement_present(in, ws->have);
     memcpy(owner, in->owner, in->machine->cpus * sizeof(*owner));
     for (size_t c = 0; c < cells; c++)
         if (ws->have[c] > layout[c])

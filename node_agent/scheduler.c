@@ -85,6 +85,15 @@ void scheduler_free(struct scheduler *s)
 
 /* ---- putting allotments into effect ------------------------------------- */
 
+/* Tell JOB's processes which of its CPUs are theirs. */
+static void write_parts(const struct scheduler *s, struct job *job, bool parked,
+                        uint64_t now_ns)
+{
+    division_make(s->p.topology, job, now_ns);
+    for (struct process *p = job->processes; p; p = p->next)
+        allotment_write(p->allotment, &p->part, parked, now_ns);
+}
+
 /* Put CPUS into effect for JOB: pages, held processes, trace. */
 static void apply(struct scheduler *s, struct job *job,
                   const struct cosched_cpuset *cpus, bool parked,
@@ -94,9 +103,7 @@ static void apply(struct scheduler *s, struct job *job,
     job->changed_ns = now_ns;
     job->unsettled = true;
     s->applied = true;
-    division_make(s->p.topology, job, now_ns);
-    for (struct process *p = job->processes; p; p = p->next)
-        allotment_write(p->allotment, &p->part, parked, now_ns);
+    write_parts(s, job, parked, now_ns);
     if (!cpuset_empty(cpus) && (job->rigid || job->cooperative))
         enforcer_hold(s->p.enforcer, job, cpus);
     trace_allotment(s->p.trace, now_ns, job->id, cpus,
@@ -107,11 +114,8 @@ static void apply(struct scheduler *s, struct job *job,
  * of them grows before another has left is the job's own affair. */
 static void divide_again(struct scheduler *s, struct job *job, uint64_t now_ns)
 {
-    if (s->moving || !job->processes)
-        return;
-    division_make(s->p.topology, job, now_ns);
-    for (struct process *p = job->processes; p; p = p->next)
-        allotment_write(p->allotment, &p->part, job->parked, now_ns);
+    if (!s->moving)
+        write_parts(s, job, job->parked, now_ns);
 }
 
 /* First phase for one job: keep only what it has now and may have next. */

@@ -10,19 +10,6 @@
 #include "model/policy/state.h"
 #include "model/policy/workspace.h"
 
-/* Count the present owners into COUNTS. */
-static void present(const struct policy_input *input, size_t *counts)
-{
-    const struct machine *machine = input->machine;
-
-    memset(counts, 0,
-           machine->cpu_nodes * input->job_count * sizeof(*counts));
-    for (size_t cpu = 0; cpu < machine->cpus; cpu++)
-        if (input->owner[cpu] >= 0)
-            counts[(size_t)machine->cpu_node[cpu] * input->job_count +
-                   (size_t)input->owner[cpu]]++;
-}
-
 static void sum(const struct policy_input *input, const size_t *counts,
                 size_t *cores)
 {
@@ -46,7 +33,7 @@ bool hysteresis_apply(const struct policy *policy,
         return false;
     if (proposal->placed) {
         next = policy->value(input, input->state->own, proposal->layout);
-        present(input, ws->have);
+        placement_present(input, ws->have);
         if (!memcmp(ws->have, proposal->layout,
                     input->machine->cpu_nodes * input->job_count *
                         sizeof(*ws->have)))
@@ -56,7 +43,7 @@ bool hysteresis_apply(const struct policy *policy,
     } else {
         placement_sketch(input, proposal->cores, ws->have);
         next = policy->value(input, input->state->own, ws->have);
-        present(input, ws->have);
+        placement_present(input, ws->have);
         sum(input, ws->have, ws->trial);
         if (!memcmp(ws->trial, proposal->cores,
                     input->job_count * sizeof(*ws->trial)))
@@ -69,7 +56,7 @@ bool hysteresis_apply(const struct policy *policy,
     *gain = now != 0 ? (next - now) / fabs(now) : 0;
     memcpy(proposal->cores, ws->trial,
            input->job_count * sizeof(*ws->trial));
-    present(input, proposal->layout);
+    placement_present(input, proposal->layout);
     proposal->placed = true;
     return true;
 }

@@ -102,18 +102,20 @@ static void remember(struct nupoco *n, const struct policy_input *in)
     }
 }
 
-static bool known(const struct nupoco *n, const struct policy_job *job)
+/* The place of job ID in what is remembered; n->jobs: it is not. */
+static size_t find(const struct nupoco *n, uint32_t id)
 {
-    for (size_t j = 0; j < n->jobs; j++)
-        if (n->id[j] == job->id)
-            return true;
-    return false;
+    size_t j = 0;
+
+    while (j < n->jobs && n->id[j] != id)
+        j++;
+    return j;
 }
 
 static bool same_jobs(const struct nupoco *n, const struct policy_input *in)
 {
     for (size_t j = 0; j < in->job_count; j++)
-        if (!known(n, &in->jobs[j]))
+        if (find(n, in->jobs[j].id) == n->jobs)
             return false;
     return n->jobs == in->job_count;
 }
@@ -121,11 +123,10 @@ static bool same_jobs(const struct nupoco *n, const struct policy_input *in)
 static bool drifted(const struct nupoco *n, const struct policy_job *job)
 {
     double now = rate_of(job);
+    size_t j = find(n, job->id);
 
-    for (size_t j = 0; j < n->jobs; j++)
-        if (n->id[j] == job->id)
-            return fabs(now - n->rate[j]) > DRIFT * fmax(now, n->rate[j]);
-    return true;
+    return j == n->jobs ||
+           fabs(now - n->rate[j]) > DRIFT * fmax(now, n->rate[j]);
 }
 
 static bool settled(const struct nupoco *n, const struct policy_input *in)
@@ -158,11 +159,7 @@ static void measure(const struct policy_input *in, struct nupoco *n,
 {
     size_t jobs = in->job_count;
 
-    memset(layout, 0, in->machine->cpu_nodes * jobs * sizeof(*layout));
-    for (size_t cpu = 0; cpu < in->machine->cpus; cpu++)
-        if (in->owner[cpu] >= 0)
-            layout[(size_t)in->machine->cpu_node[cpu] * jobs +
-                   (size_t)in->owner[cpu]]++;
+    placement_present(in, layout);
     for (size_t j = 0; j < jobs; j++) {
         const struct policy_facts *facts = in->jobs[j].facts;
         double unknown = in->jobs[j].kind == SECTION_SERIAL ? 0 : NAN;
