@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TEAM = 4 };
+enum { TEAM = 4, FORKS = 20 };
 
 static volatile bool stopping;
 
@@ -85,6 +85,21 @@ static void say_procs(const char *who)
     fflush(stdout);
 }
 
+/* A child of one task of a region: its regions are nested ones. */
+static bool fork_and_nest(bool say)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        if (say)
+            say_procs("fork");
+        omp_set_max_active_levels(2);
+        _exit(team_sum() != TEAM * (TEAM - 1) / 2);
+    }
+    return waitpid(child, &status, 0) == child && status == 0;
+}
+
 static int run_children(const char *self)
 {
     bool good = team_sum() == TEAM * (TEAM - 1) / 2;
@@ -109,13 +124,8 @@ static int run_children(const char *self)
 #pragma omp parallel num_threads(TEAM) reduction(& : good)
     if (omp_get_thread_num() == TEAM - 1) {
         good &= system(command) == 0;
-        child = fork();
-        if (child == 0) {
-            say_procs("fork");
-            omp_set_max_active_levels(2);
-            _exit(team_sum() != TEAM * (TEAM - 1) / 2);
-        }
-        good &= waitpid(child, &status, 0) == child && status == 0;
+        for (int i = 0; i < FORKS; i++)
+            good &= fork_and_nest(i == 0);
     }
     puts(good ? "PASS" : "FAIL");
     return !good;

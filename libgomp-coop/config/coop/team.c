@@ -44,10 +44,13 @@ gomp_team_start (void (*fn) (void *), void *data, unsigned nthreads,
 		 unsigned flags, struct gomp_team *team,
 		 struct gomp_taskgroup *taskgroup)
 {
-  if (__builtin_expect (coop_managed, 0) && gomp_thread ()->ts.level == 0)
+  if (__builtin_expect (coop_managed, 0))
     {
+      /* At any level: a child that a task forked starts the runtime here, and
+	 that must come before the first task is created.  */
       coop_ult_self ();
-      coop_section_begin (fn, nthreads);
+      if (gomp_thread ()->ts.level == 0)
+	coop_section_begin (fn, nthreads);
     }
   if (!__builtin_expect (coop_managed, 0) || nthreads == 1
       || gomp_thread ()->ts.level != 0)
