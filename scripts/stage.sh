@@ -29,7 +29,7 @@ stage() {
     if [ $status = 0 ]; then
         echo "ok, $((SECONDS - start)) s"
     else
-        echo "FAILED, $((SECONDS - start)) s; the log is $log and ends with"
+        echo "FAILED, $((SECONDS - start)) s; the log is $log"
         tail -n "${STAGE_TAIL:-40}" "$log" | sed 's/^/    /'
         stage_failed+=("$name")
     fi
