@@ -8,6 +8,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/adaptive.h \
 	%D%/alike.c \
 	%D%/alike.h \
+	%D%/cache.c \
+	%D%/cache.h \
 	%D%/closed.c \
 	%D%/closed.h \
 	%D%/cputime.c \
