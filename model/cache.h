@@ -29,8 +29,9 @@
  *               or not known yet
  *
  * Where one gains, those that stream are confined to CACHE_PART of the LLC, all
- * to the same, unless it is counted that together they hold no more.  The others keep all of it, that part included: what a stream
- * leaves there is theirs, and no class of service is spent on them.
+ * to the same, unless it is counted that together they hold no more.  The others
+ * keep all of it, that part included: what a stream leaves there is theirs, and no
+ * class of service is spent on them.
  *
  * That few hits now mean few hits with more cache is a guess: a working set a
  * little larger than the cache looks the same.  The trial tells the other way
