@@ -125,9 +125,8 @@ def check_policy(c):
 
 def check_agent_crash(c):
     """kill -9 of the agent costs no job anything."""
-    jobs = [c.sbatch("--coschedule", "--wrap",
-                     f"{program} --class A --min-time 8")
-            for program in (EP, CG)]
+    jobs = c.together(*(f"{program} --class A --min-time 8"
+                        for program in (EP, CG)))
     wait_for("attached jobs",
              lambda: all(c.status().get(j, {}).get("attached") for j in jobs),
              60)

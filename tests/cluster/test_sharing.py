@@ -56,8 +56,8 @@ def cpu_sets(view, jobs):
 def check_disjoint(c, view):
     """Two unmodified OpenMP programs: CPU sets are disjoint at every instant,
     runnable threads are on their own job's CPUs."""
-    jobs = [c.sbatch("--coschedule", "--wrap", f"{program} --class W "
-                     "--min-time 15") for program in (EP, CG)]
+    jobs = c.together(*(f"{program} --class W --min-time 15"
+                        for program in (EP, CG)))
     wait_for("two attached jobs", lambda: all(
         view.entries().get(job, {}).get("attached") for job in jobs), 60)
     pids = [c.programs(name)[job][0] for name, job in zip(("ep", "cg"), jobs)]
@@ -91,10 +91,10 @@ def check_disjoint(c, view):
 def check_rigid(c, view):
     """A program that knows nothing of us, started in steps: each of its threads
     may only run on its job's CPUs, also in a step that begins later."""
-    ours = c.sbatch("--coschedule", "--wrap", f"{EP} --class W --min-time 60")
+    ours = c.sbatch("--coschedule", "--wrap", f"{EP} --class W --min-time 300")
     held = c.sbatch("--coschedule", "--wrap",
-                    f"srun {RIGID} --class W --min-time 60; "
-                    f"srun {RIGID} --class W --min-time 60")
+                    f"srun {RIGID} --class W --min-time 300; "
+                    f"srun {RIGID} --class W --min-time 300")
 
     def is_held(pid):
         sets = cpu_sets(view, (ours, held))
@@ -122,7 +122,7 @@ def check_rigid(c, view):
 def check_suspend(c, view):
     """The CPUs of a job that Slurm suspends are the other's until it resumes."""
     jobs = [c.sbatch("--coschedule", "--wrap", f"{program} --class W "
-                     "--min-time 60") for program in (EP, CG)]
+                     "--min-time 300") for program in (EP, CG)]
     everything = set(allowed_cpus())
 
     def shares():
@@ -145,9 +145,7 @@ def check_suspend(c, view):
 def check_turns(c, view):
     """More jobs than cores: they take turns, and all finish."""
     count = len(allowed_cpus()) + 1
-    jobs = [c.sbatch("--coschedule", "--mem=50", "--wrap",
-                     f"{EP} --class W --min-time 8") for _ in range(count)]
-    wait_for("all jobs at once", lambda: set(jobs) <= set(view.entries()), 60)
+    jobs = c.together(*count * [f"{EP} --class W --min-time 8"])
     wait_for("a parked job", lambda: any(
         job["state"] == "parked" for job in view.entries().values()), 60)
     cpu_sets(view, ())

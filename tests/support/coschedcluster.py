@@ -176,6 +176,20 @@ class Cluster:
         """Submit; the job's number."""
         return int(self.call("sbatch", "--parsable", *arguments).split(";")[0])
 
+    def together(self, *commands):
+        """Submit COMMANDS as jobs that share a node.  They begin when all are
+        there, so that each meets the others however long one waits."""
+        descriptor, gate = tempfile.mkstemp(prefix="gate.", dir=self.output)
+        os.close(descriptor)
+        jobs = [self.sbatch(
+            "--coschedule", "--mem=50", "--wrap",
+            f"while [ -e {gate} ]; do sleep 0.1; done; {command}")
+            for command in commands]
+        wait_for(f"jobs {jobs} on the node",
+                 lambda: set(jobs) <= set(self.status()), 180, 0.05)
+        os.unlink(gate)
+        return jobs
+
     def text(self, job):
         """The output of a batch job so far."""
         try:
