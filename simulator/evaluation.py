@@ -350,7 +350,7 @@ def draw(path, chosen, results):
                 panel.line([(k, s.paper[p]), (k + 1, s.paper[p])], 1)
         panel.line([(0, 1), (len(bars), 1)], 0, True)
         panels.append(panel)
-        captions += [(i, k + 0.5, p[:6]) for k, p in enumerate(bars)]
+        captions += [(i, k + 0.5, p) for k, p in enumerate(bars)]
     if panels:
         svg.picture(path, panels, 3,
                     [("native time sharing: 1", 0, "dash"),

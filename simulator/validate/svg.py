@@ -96,11 +96,46 @@ class Panel:
         return out
 
 
+SLANT_DEGREES = 35
+CHARACTER = 5.5  # its width in the mean is at most this, of font size 10
+
+
+class Captions:
+    """Texts below the axis: (panel number, x, text).  Slanted if they would
+    touch each other."""
+
+    def __init__(self, captions, panels, width):
+        self.texts = {}
+        for which, x, text in captions:
+            x0, x1 = panels[which].x
+            self.texts.setdefault(which, []).append(
+                ((x - x0) / (x1 - x0) * width, text))
+        gaps = [b - a for texts in self.texts.values()
+                for (a, _), (b, _) in zip(texts, texts[1:])]
+        longest = max((len(text) for _, _, text in captions),
+                      default=0) * CHARACTER
+        self.slanted = longest > min(gaps, default=longest)
+        self.height = round(longest * math.sin(math.radians(SLANT_DEGREES))
+                            if self.slanted else 0)
+
+    def draw(self, which, left, bottom):
+        for x, text in self.texts.get(which, ()):
+            if self.slanted:
+                place = (f'transform="translate({left + x + 3:.1f},'
+                         f'{bottom + 12}) rotate(-{SLANT_DEGREES})" '
+                         f'text-anchor="end"')
+            else:
+                place = (f'x="{left + x:.1f}" y="{bottom + 13}" '
+                         f'text-anchor="middle"')
+            yield f"<text {place}>{escape(text)}</text>"
+
+
 def picture(path, panels, columns, legend, size=(230, 150), captions=()):
     """Write PANELS to PATH in rows of COLUMNS.  LEGEND: (text, colour number,
-    "line", "dash" or "dots").  CAPTIONS: (panel, x, text) below the axis."""
+    "line", "dash" or "dots").  CAPTIONS: see above."""
     width, height = size
-    cell_w, cell_h = width + 60, height + 62
+    captions = Captions(captions, panels, width)
+    cell_w, cell_h = width + 60, height + 62 + captions.height
     rows = -(-len(panels) // columns)
     lines = -(-len(legend) // 4)
     total_w, total_h = columns * cell_w + 10, rows * cell_h + 16 * lines + 14
@@ -123,12 +158,7 @@ def picture(path, panels, columns, legend, size=(230, 150), captions=()):
         left = 46 + i % columns * cell_w
         top = 16 * lines + 24 + i // columns * cell_h
         out += panel.draw(left, top, width, height)
-        for which, x, text in captions:
-            if which == i:
-                x0, x1 = panel.x
-                px = left + (x - x0) / (x1 - x0) * width
-                out.append(f'<text x="{px:.1f}" y="{top + height + 13}" '
-                           f'text-anchor="middle">{escape(text)}</text>')
+        out += captions.draw(i, left, top + height)
     out.append("</svg>")
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(out) + "\n")
