@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 
 #include "node_agent/clock.h"
+#include "node_agent/end_note.h"
 #include "node_agent/log.h"
 #include "node_agent/process.h"
 #include "protocol/cpulist.h"
@@ -17,6 +18,33 @@
 /* The records of running jobs grow without any event; a crash may cost them
  * this much. */
 #define SAVE_INTERVAL_NS (5 * NS_PER_S)
+
+/* Notes of epilogs are rare, and nobody waits for them. */
+#define NOTES_INTERVAL_NS (2 * NS_PER_S)
+
+/* ---- notes of epilogs ---------------------------------------------------- */
+
+static void on_end_note(void *arg, uint32_t id, uint64_t wall_ns)
+{
+    struct agent *a = arg;
+    struct job *job = job_find(&a->jobs, id);
+
+    /* Else it has been withdrawn after all, or this is a later run of it. */
+    if (job && wall_ns >= job->announced_wall_ns) {
+        log_info("job %u: its epilog left a note", id);
+        agent_end_job(a, job);
+    }
+}
+
+static void take_end_notes(struct agent *a)
+{
+    struct errtext err;
+
+    a->notes_ns = clock_ns();
+    if (end_note_take(a->settings->socket, on_end_note, a, &err) < 0 &&
+        log_limit_allows(&a->notes_lost, 0, a->notes_ns))
+        log_warn("notes of epilogs: %s", err.text);
+}
 
 /* ---- epochs ------------------------------------------------------------- */
 
@@ -37,7 +65,11 @@ static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
     if (next_us < now_us)
         next_us = now_us + epoch_us;
     sd_event_source_set_time(source, next_us);
-    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    int rc = sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    /* Last, because the end of a job starts the epochs unless they run. */
+    if (clock_ns() - a->notes_ns > NOTES_INTERVAL_NS)
+        take_end_notes(a);
+    return rc;
 }
 
 static void start_epochs(struct agent *a)

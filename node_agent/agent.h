@@ -55,6 +55,8 @@ struct agent {
     sd_event_source *epoch_source;
     sd_event_source *save_source; /* writes the state at the loop's end */
     uint64_t saved_ns;
+    uint64_t notes_ns; /* when notes of ended jobs were last looked for */
+    struct log_limit notes_lost;
     uint64_t epochs; /* since its start */
     struct node_state node; /* what survives beside jobs and records */
     /* Why the state could not be kept, slurmctld does not answer; "": all is

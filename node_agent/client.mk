@@ -6,6 +6,8 @@ noinst_LTLIBRARIES += %D%/libclient.la
 %C%_libclient_la_SOURCES = \
 	%D%/client.c \
 	%D%/client.h \
+	%D%/end_note.c \
+	%D%/end_note.h \
 	%D%/munge_credential.c \
 	%D%/munge_credential.h
 %C%_libclient_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MUNGE_CFLAGS)

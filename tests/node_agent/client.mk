@@ -18,9 +18,14 @@ check_LTLIBRARIES += %D%/fake_slurm.la
 %C%_fake_slurm_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 if HAVE_CMOCKA
-check_PROGRAMS += %D%/test_client
-TESTS += %D%/test_client
+client_units = %D%/test_client %D%/test_end_note
+check_PROGRAMS += $(client_units)
+TESTS += $(client_units)
 %C%_test_client_SOURCES = %D%/test_client.c %D%/unit.h
 %C%_test_client_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 %C%_test_client_LDADD = node_agent/libclient.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+%C%_test_end_note_SOURCES = %D%/test_end_note.c %D%/unit.h
+%C%_test_end_note_CPPFLAGS = $(%C%_test_client_CPPFLAGS)
+%C%_test_end_note_LDADD = $(%C%_test_client_LDADD)
 endif

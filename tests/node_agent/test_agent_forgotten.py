@@ -1,17 +1,48 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""A job whose epilog never came is over when it has been dead for long."""
+"""A job whose epilog never came is over when it has been dead for long, one
+whose epilog could only leave a note as soon as the agent sees that."""
 
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fakes import Agent, announce, fake, need, wait_for
 
 
+def leave_note(agent, job):
+    """As the epilog does when the agent does not answer."""
+    path = f"{agent.socket}.ended/{job}"
+    with open(path, "wb") as file:
+        now = time.time_ns()
+        os.utime(file.fileno(), ns=(now, now))
+    return path
+
+
+def check_notes():
+    """Jobs 1 and 2 live on, job 2 in a later run than the note is about."""
+    with Agent() as agent, fake(agent, 1):
+        wait_for("attach", lambda: agent.attached(1))
+        wait_for("the directory", lambda: os.path.isdir(agent.socket + ".ended"))
+        assert announce(agent, 2)["ok"]
+        notes = [leave_note(agent, 2)]
+        assert announce(agent, 2, restarts=1)["ok"]
+        assert announce(agent, 3)["ok"]
+        notes += [leave_note(agent, job) for job in (3, 4)]
+        wait_for("looks at the notes",
+                 lambda: not any(map(os.path.exists, notes)))
+        assert sorted(job["job"] for job in agent.status()["jobs"]) == [1, 2], \
+            agent.status()
+        assert "job 3: its epilog left a note" in agent.log_text()
+        assert "job 3 ended: cosched/1" in agent.log_text()
+        assert "job 4" not in agent.log_text()
+
+
 def main():
     need("coschedd", "tests/node_agent/fake_job")
+    check_notes()
     with Agent("--set", "forget=100ms") as agent:
         with fake(agent, 1):
             wait_for("attach", lambda: agent.attached(1))

@@ -5,6 +5,7 @@
 #include "tests/spank_plugin/fake_host.h"
 
 #include "node_agent/client.h"
+#include "node_agent/end_note.h"
 #include "spank_plugin/plugin.h"
 
 struct host host;
@@ -258,4 +259,13 @@ int client_call(struct client *client, const struct message_request *request,
 void client_close(struct client *client)
 {
     host.closed += client != NULL;
+}
+
+int end_note_leave(const char *socket, uint32_t job, struct errtext *err)
+{
+    if (host.note_errno)
+        return errtext_set(err, host.note_errno, "%s.ended: not writable",
+                           socket);
+    host.noted = job;
+    return 0;
 }

@@ -8,7 +8,7 @@
 /* Concept
  *
  * fake_host.c defines the functions of Slurm that the plugin calls, and those
- * of node_agent/client.h.  They act on `host`: the test says what Slurm and
+ * of node_agent/client.h and end_note.h.  They act on `host`: the test says what Slurm and
  * the agent would answer, and looks at what the plugin did.
  */
 
@@ -61,6 +61,8 @@ struct host {
 
     struct message_request calls[HOST_CALLS]; /* that reached the agent */
     size_t calls_made, opened, bounded, closed;
+    uint32_t noted; /* job of the last note, 0: none */
+    int note_errno; /* 0: it can be left */
 };
 
 extern struct host host;

@@ -503,6 +503,7 @@ static void epilog__withdraws(void **state)
         assert_int_equal(host.calls[0].op, MESSAGE_WITHDRAW);
         assert_int_equal(host.calls[0].job, 7);
         assert_int_equal(host.closed, 1);
+        assert_int_equal(host.noted, 0);
         assert_string_equal(plugin.socket, "/agent");
     }
 }
@@ -513,9 +514,29 @@ static void epilog__without_agent(void **state)
     host.context = S_CTX_JOB_SCRIPT;
     host.option_used = true;
     host.open_errno = ENOENT;
+    host.note_errno = ENOENT;
     assert_int_equal(slurm_spank_job_epilog(NULL, 0, NULL), 0);
     assert_int_equal(host.error_lines, 0);
-    assert_non_null(strstr(host.rest, "job 7"));
+    assert_string_equal(host.rest, "cosched: withdraw job 7: no agent at ");
+}
+
+/* What the agent does not hear is left in writing. */
+static void epilog__leaves_note(void **state)
+{
+    (void)state;
+    host.context = S_CTX_JOB_SCRIPT;
+    host.option_used = true;
+    host.agent_errno = ETIMEDOUT;
+    assert_int_equal(slurm_spank_job_epilog(NULL, 0, NULL), 0);
+    assert_int_equal(host.noted, 7);
+    assert_int_equal(host.closed, 1);
+    assert_string_equal(host.rest,
+                        "cosched: withdraw job 7: the agent refused");
+
+    host.note_errno = ENOSPC;
+    assert_int_equal(slurm_spank_job_epilog(NULL, 0, NULL), 0);
+    assert_non_null(strstr(host.rest, "job 7: .ended: not writable"));
+    assert_int_equal(host.error_lines, 0);
 }
 
 int main(void)
@@ -544,6 +565,7 @@ int main(void)
         HOST_TEST(epilog__of_other_jobs),
         HOST_TEST(epilog__withdraws),
         HOST_TEST(epilog__without_agent),
+        HOST_TEST(epilog__leaves_note),
     };
 
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
