@@ -44,6 +44,10 @@ endif
 	%D%/counters/request_counts.h \
 	%D%/counters/resctrl.c \
 	%D%/counters/resctrl.h \
+	%D%/counters/resctrl_control.c \
+	%D%/counters/resctrl_control.h \
+	%D%/counters/resctrl_info.c \
+	%D%/counters/resctrl_info.h \
 	%D%/counters/resctrl_private.h \
 	%D%/counters/resctrl_setup.c \
 	%D%/counters/sample.c \

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "node_agent/counters/perf_sysfs.h"
+#include "node_agent/counters/resctrl_info.h"
 #include "protocol/cpulist.h"
 
 #define RETRY_NS UINT64_C(1000000000) /* after no group could be made */
@@ -19,23 +20,7 @@
  * domain, so that one a second is enough. */
 #define OCCUPANCY_NS UINT64_C(1000000000)
 
-/* ---- files --------------------------------------------------------------- */
-
-static int write_text(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "we");
-
-    if (!f)
-        return -1;
-    int rc = fputs(text, f) < 0 ? -1 : 0;
-    int saved = errno;
-    if (fclose(f) != 0 && rc == 0) {
-        rc = -1; /* the kernel answers to the write that closing does */
-        saved = errno;
-    }
-    errno = saved;
-    return rc;
-}
+/* ---- the kernel ---------------------------------------------------------- */
 
 static int kernel_make(void *arg, const char *path)
 {
@@ -49,7 +34,7 @@ static int kernel_remove(void *arg, const char *path)
     return rmdir(path);
 }
 
-static const struct resctrl_source kernel = {
+const struct resctrl_source resctrl_kernel = {
     .make = kernel_make,
     .remove = kernel_remove,
 };
@@ -59,8 +44,9 @@ static const struct resctrl_source kernel = {
 static bool group_path(char path[PATH_MAX], const struct resctrl *r,
                        const struct resctrl_group *g, const char *file)
 {
-    return resctrl_path(path, r, "mon_groups/%s%" PRIu32 "%s", r->prefix,
-                        g->job, file);
+    return resctrl_path(path, r, "%s%s%" PRIu32 "%s",
+                        g->controlled ? "" : "mon_groups/", r->prefix, g->job,
+                        file);
 }
 
 static void forget_readings(const struct resctrl *r, struct resctrl_group *g)
@@ -79,18 +65,6 @@ static void remove_group(const struct resctrl *r, struct resctrl_group *g)
     cpuset_zero(&g->has);
 }
 
-/* The CPUs of SET that are online: the kernel refuses lists with others. */
-static void only_online(const struct resctrl *r, struct cosched_cpuset *set)
-{
-    char list[RESCTRL_LINE];
-    struct cosched_cpuset online;
-
-    if (perf_sysfs_line(r->setup->sysfs, "devices/system/cpu/online", list,
-                        sizeof(list)) == 0 &&
-        cpulist_parse(list, &online, NULL) == 0)
-        cpuset_and(set, &online);
-}
-
 /* Make the directory of G if it has none, and tag its CPUs. */
 static int update_group(struct resctrl *r, struct resctrl_group *g,
                         struct errtext *err)
@@ -99,7 +73,11 @@ static int update_group(struct resctrl *r, struct resctrl_group *g,
     struct cosched_cpuset want = g->wanted;
     bool made = g->made;
 
-    only_online(r, &want);
+    if (g->controlled) { /* has CPUs already, and counts */
+        g->has = want;
+        return 0;
+    }
+    resctrl_only_online(r->setup, &want);
     if (made && !memcmp(&want, &g->has, sizeof(want)))
         return 0;
     if (!made && cpuset_empty(&want))
@@ -115,7 +93,7 @@ static int update_group(struct resctrl *r, struct resctrl_group *g,
     group_path(path, r, g, "/cpus_list");
     cpulist_format(&want, list, sizeof(list) - 1);
     strcat(list, "\n");
-    if (write_text(path, list) < 0) {
+    if (resctrl_write(path, list) < 0) {
         int saved = errno;
         remove_group(r, g);
         return errtext_set(err, saved, "resctrl: job %" PRIu32 ": CPUs %.40s: "
@@ -192,6 +170,11 @@ static int resctrl_assign(void *state, const struct counters_job *jobs,
             g = &r->group[r->groups++];
             *g = (struct resctrl_group){.job = jobs[j].id, .reading = reading};
         }
+        if (g->controlled != jobs[j].controlled) {
+            remove_group(r, g);
+            forget_readings(r, g);
+            g->controlled = jobs[j].controlled;
+        }
         g->wanted = jobs[j].cpus;
     }
     return update_groups(r, err);
@@ -205,8 +188,9 @@ static bool read_value(const struct resctrl *r, const struct resctrl_group *g,
 {
     char path[NAME_MAX + 64], text[32], *end;
 
-    snprintf(path, sizeof(path), "mon_groups/%s%" PRIu32 "/mon_data/mon_L3_%02d"
-             "/%s", r->prefix, g->job, r->domain_id[d], resctrl_files[file]);
+    snprintf(path, sizeof(path), "%s%s%" PRIu32 "/mon_data/mon_L3_%02d/%s",
+             g->controlled ? "" : "mon_groups/", r->prefix, g->job,
+             r->domain_id[d], resctrl_files[file]);
     if (perf_sysfs_line(r->root, path, text, sizeof(text)) < 0 ||
         !isdigit((unsigned char)text[0])) /* "Unavailable" or "Error" */
         return false;
@@ -311,7 +295,7 @@ static int resctrl_sample(void *state, struct sample *sample,
         return errtext_set(err, ENOMEM, "resctrl: out of memory");
     r->occupancy_ns += sample->time_ns;
     for (size_t i = 0; i < r->groups; i++)
-        if (r->group[i].made)
+        if (r->group[i].made || r->group[i].controlled)
             all &= sample_group_of(
                 r, &r->group[i],
                 &sample->group[i * r->setup->machine->cpu_nodes]);
@@ -364,19 +348,13 @@ int resctrl_open(const struct counters_setup *setup,
                  struct errtext *err)
 {
     struct resctrl *r = calloc(1, sizeof(*r));
-    long pid = (long)getpid();
 
     if (!r)
         return errtext_set(err, ENOMEM, "resctrl: out of memory");
     r->setup = setup;
     r->source = source;
-    if ((setup->argument[0] ? asprintf(&r->root, "%s", setup->argument)
-                            : asprintf(&r->root, "%s/fs/resctrl",
-                                       setup->sysfs)) < 0)
-        r->root = NULL;
-    if (asprintf(&r->prefix, RESCTRL_TAG "%ld.%llu.", pid,
-                 resctrl_start_time(setup->procfs, pid)) < 0)
-        r->prefix = NULL;
+    r->root = resctrl_root(setup);
+    r->prefix = resctrl_prefix(setup);
     if (!r->root || !r->prefix)
         errtext_set(err, ENOMEM, "resctrl: out of memory");
     else if (resctrl_find(r, err) == 0) {
@@ -392,7 +370,7 @@ int resctrl_open(const struct counters_setup *setup,
 static int open_kernel(const struct counters_setup *setup, void **state,
                        struct errtext *err)
 {
-    return resctrl_open(setup, &kernel, state, err);
+    return resctrl_open(setup, &resctrl_kernel, state, err);
 }
 
 /* Without a job there is no group and no value that could move: STILL. */

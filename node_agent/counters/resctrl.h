@@ -33,9 +33,11 @@
  * of the machine description lie behind one cache, a job's bytes are spread
  * over its CPUs there.  Bytes become requests of SAMPLE_LINE_BYTES.
  *
+ * A job that has a control group of the agent's (resctrl_control.h) is counted by
+ * that, for a CPU can be in one control group only.
+ *
  * The agent does not mount resctrl: that is the administrator's to decide (one
- * mount serves all tools).  Allocation (CAT, MBA) is not used: no policy asks
- * for it.
+ * mount serves all tools).
  */
 
 #include "node_agent/counters/counters.h"
@@ -46,6 +48,9 @@ struct resctrl_source {
     int (*remove)(void *arg, const char *path); /* as rmdir(2) */
     void *arg;
 };
+
+/* The kernel's. */
+extern const struct resctrl_source resctrl_kernel;
 
 /* Open as the backend does, with SOURCE, which outlives *STATE.  ROOT is
  * setup->argument, or SYSFS/fs/resctrl when that is "". */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* What the two halves of the resctrl backend share. */
+/* What the files about resctrl share. */
 
 #ifndef COSCHED_RESCTRL_PRIVATE_H
 #define COSCHED_RESCTRL_PRIVATE_H
@@ -29,6 +29,7 @@ struct resctrl_group {
     struct cosched_cpuset wanted; /* CPUs that it has */
     struct cosched_cpuset has;    /* and that the kernel tags */
     bool made;
+    bool controlled; /* its control group counts, there is none to make */
     struct resctrl_reading *reading; /* [domains * FILES] */
 };
 
@@ -55,6 +56,31 @@ resctrl_path(char path[PATH_MAX], const struct resctrl *resctrl,
 
 /* Start time of process PID in the kernel's ticks.  0: it does not live. */
 unsigned long long resctrl_start_time(const char *procfs, long pid);
+
+/* How the names of this process's groups begin: "coschedd.PID.START.".  The
+ * caller frees it; NULL when out of memory. */
+char *resctrl_prefix(const struct counters_setup *setup);
+
+/* Write TEXT to the file PATH in one piece.  -1 with errno, the kernel's. */
+int resctrl_write(const char *path, const char *text);
+
+/* The CPUs of SET that are online: the kernel refuses lists with others. */
+void resctrl_only_online(const struct counters_setup *setup,
+                         struct cosched_cpuset *set);
+
+/* Into DOMAIN, [SETUP's cpus], the index of each CPU's domain in ID, [DOMAINS]
+ * cache ids; -1 for CPUs that are none of SETUP's nodes'.  By order where the
+ * kernel does not tell the ids of caches.  -1 with errno ENOTSUP. */
+int resctrl_map_cpus(const struct counters_setup *setup, const int *id,
+                     size_t domains, int *domain, struct errtext *err);
+
+/* Remove from DIR, a directory with groups, those of agents that no longer live.
+ * OTHER (may be NULL, NAME_MAX + 1 bytes) becomes the name of a group there that
+ * has CPUs, LIST (RESCTRL_LINE bytes) these; "" if there is none.  -1 with errno:
+ * it cannot be read. */
+int resctrl_sweep(const struct counters_setup *setup,
+                  const struct resctrl_source *source, const char *dir,
+                  char *other, char *list);
 
 /* Look what there is: features, domains and their CPUs; remove what crashed
  * agents left.  -1 with errno and ERR as of open(). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* What resctrl offers here, and what crashed agents left in it. */
+/* What resctrl counts here, its groups, and what crashed agents left in it. */
 
 #include "node_agent/counters/resctrl_private.h"
 
@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "node_agent/counters/perf_sysfs.h"
+#include "protocol/cpulist.h"
 
 const char *const resctrl_files[FILES] = {
     [LOCAL] = "mbm_local_bytes",
@@ -53,8 +55,47 @@ unsigned long long resctrl_start_time(const char *procfs, long pid)
     return start;
 }
 
+char *resctrl_prefix(const struct counters_setup *setup)
+{
+    long pid = (long)getpid();
+    char *prefix;
+
+    return asprintf(&prefix, RESCTRL_TAG "%ld.%llu.", pid,
+                    resctrl_start_time(setup->procfs, pid)) < 0
+               ? NULL
+               : prefix;
+}
+
+int resctrl_write(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "we");
+
+    if (!f)
+        return -1;
+    int rc = fputs(text, f) < 0 ? -1 : 0;
+    int saved = errno;
+    if (fclose(f) != 0 && rc == 0) {
+        rc = -1; /* the kernel answers to the write that closing does */
+        saved = errno;
+    }
+    errno = saved;
+    return rc;
+}
+
+void resctrl_only_online(const struct counters_setup *setup,
+                         struct cosched_cpuset *set)
+{
+    char list[RESCTRL_LINE];
+    struct cosched_cpuset online;
+
+    if (perf_sysfs_line(setup->sysfs, "devices/system/cpu/online", list,
+                        sizeof(list)) == 0 &&
+        cpulist_parse(list, &online, NULL) == 0)
+        cpuset_and(set, &online);
+}
+
 /* NAME is of an agent that no longer lives. */
-static bool left_behind(const struct resctrl *r, const char *name)
+static bool left_behind(const char *procfs, const char *name)
 {
     long pid;
     unsigned long long start;
@@ -62,37 +103,52 @@ static bool left_behind(const struct resctrl *r, const char *name)
     int end = 0;
 
     return sscanf(name, RESCTRL_TAG "%ld.%llu.%u%n", &pid, &start, &job, &end) == 3 &&
-           !name[end] && resctrl_start_time(r->setup->procfs, pid) != start;
+           !name[end] && resctrl_start_time(procfs, pid) != start;
+}
+
+int resctrl_sweep(const struct counters_setup *setup,
+                  const struct resctrl_source *source, const char *dir,
+                  char *other, char *list)
+{
+    char path[PATH_MAX], line[RESCTRL_LINE];
+    struct dirent *entry;
+    DIR *groups = opendir(dir);
+
+    if (other)
+        *other = '\0';
+    if (!groups)
+        return -1;
+    while ((entry = readdir(groups))) {
+        const char *name = entry->d_name;
+        if (name[0] == '.' || snprintf(path, sizeof(path), "%s/%s", dir, name) >=
+                                  (int)sizeof(path))
+            continue;
+        if (left_behind(setup->procfs, name))
+            source->remove(source->arg, path);
+        else if (other && perf_sysfs_line(path, "cpus_list", line,
+                                          sizeof(line)) == 0 && line[0]) {
+            strcpy(other, name);
+            strcpy(list, line);
+        }
+    }
+    closedir(groups);
+    return 0;
 }
 
 /* Remove what crashed agents left; refuse where another tool monitors CPUs. */
 static int clean_up(const struct resctrl *r, struct errtext *err)
 {
-    char path[PATH_MAX], file[NAME_MAX + 64], list[RESCTRL_LINE];
-    struct dirent *entry;
-    int rc = 0;
+    char path[PATH_MAX], other[NAME_MAX + 1], list[RESCTRL_LINE];
 
     if (!resctrl_path(path, r, "mon_groups"))
         return errtext_set(err, ENAMETOOLONG, "resctrl: %s: too long", r->root);
-    DIR *dir = opendir(path);
-    if (!dir)
+    if (resctrl_sweep(r->setup, r->source, path, other, list) < 0)
         return errtext_set(err, errno == ENOENT ? ENOTSUP : errno,
                            "resctrl: %s: %s", path, strerror(errno));
-    while (rc == 0 && (entry = readdir(dir))) {
-        if (entry->d_name[0] == '.')
-            continue;
-        if (left_behind(r, entry->d_name)) {
-            if (resctrl_path(path, r, "mon_groups/%s", entry->d_name))
-                r->source->remove(r->source->arg, path);
-            continue;
-        }
-        snprintf(file, sizeof(file), "mon_groups/%s/cpus_list", entry->d_name);
-        if (perf_sysfs_line(r->root, file, list, sizeof(list)) == 0 && list[0])
-            rc = errtext_set(err, EBUSY, "resctrl: group %s of another tool "
-                             "monitors CPUs %.40s", entry->d_name, list);
-    }
-    closedir(dir);
-    return rc;
+    if (*other)
+        return errtext_set(err, EBUSY, "resctrl: group %.100s of another tool "
+                           "monitors CPUs %.40s", other, list);
+    return 0;
 }
 
 static int find_features(struct resctrl *r, struct errtext *err)
@@ -161,36 +217,39 @@ static int find_domains(struct resctrl *r, struct errtext *err)
     return 0;
 }
 
-/* CPU -> domain by the cache ids; by order where the kernel does not tell. */
-static int map_cpus(struct resctrl *r, struct errtext *err)
+int resctrl_map_cpus(const struct counters_setup *s, const int *id,
+                     size_t domains, int *domain, struct errtext *err)
 {
-    const struct counters_setup *s = r->setup;
     char file[96], text[16];
 
-    r->domain = malloc(s->machine->cpus * sizeof(*r->domain));
-    if (!r->domain)
-        return errtext_set(err, ENOMEM, "resctrl: out of memory");
     for (size_t c = 0; c < s->machine->cpus; c++) {
-        r->domain[c] = -1;
+        domain[c] = -1;
         if (s->cpu_node[c] < 0)
             continue;
         snprintf(file, sizeof(file),
                  "devices/system/cpu/cpu%zu/cache/index3/id", c);
         if (perf_sysfs_line(s->sysfs, file, text, sizeof(text)) == 0) {
-            int id = atoi(text);
-            for (size_t d = 0; d < r->domains; d++)
-                if (r->domain_id[d] == id)
-                    r->domain[c] = (int)d;
-        } else if (r->domains == s->machine->cpu_nodes) {
-            r->domain[c] = s->cpu_node[c];
-        } else if (r->domains == 1) {
-            r->domain[c] = 0;
+            for (size_t d = 0; d < domains; d++)
+                if (id[d] == atoi(text))
+                    domain[c] = (int)d;
+        } else if (domains == s->machine->cpu_nodes) {
+            domain[c] = s->cpu_node[c];
+        } else if (domains == 1) {
+            domain[c] = 0;
         }
-        if (r->domain[c] < 0)
-            return errtext_set(err, ENOTSUP, "resctrl: CPU %zu: no mon_L3_ID "
-                               "for its cache", c);
+        if (domain[c] < 0)
+            return errtext_set(err, ENOTSUP, "resctrl: CPU %zu: its cache is "
+                               "none of resctrl's", c);
     }
     return 0;
+}
+
+static int map_cpus(struct resctrl *r, struct errtext *err)
+{
+    r->domain = malloc(r->setup->machine->cpus * sizeof(*r->domain));
+    if (!r->domain)
+        return errtext_set(err, ENOMEM, "resctrl: out of memory");
+    return resctrl_map_cpus(r->setup, r->domain_id, r->domains, r->domain, err);
 }
 
 int resctrl_find(struct resctrl *r, struct errtext *err)

@@ -58,6 +58,7 @@ agent_units = \
 	%D%/test_recording \
 	%D%/test_report \
 	%D%/test_resctrl \
+	%D%/test_resctrl_control \
 	%D%/test_section \
 	%D%/test_state \
 	%D%/test_topology \
@@ -154,10 +155,15 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_report_CPPFLAGS = $(agent_unit_flags)
 %C%_test_report_LDADD = $(agent_unit_libs)
 
-%C%_test_resctrl_SOURCES = %D%/test_resctrl.c %D%/fake_node.h %D%/unit.h \
-	%D%/tree.h
+%C%_test_resctrl_SOURCES = %D%/test_resctrl.c %D%/fake_resctrl.h \
+	%D%/fake_node.h %D%/unit.h %D%/tree.h
 %C%_test_resctrl_CPPFLAGS = $(agent_unit_flags)
 %C%_test_resctrl_LDADD = $(agent_unit_libs)
+
+%C%_test_resctrl_control_SOURCES = %D%/test_resctrl_control.c \
+	%D%/fake_resctrl.h %D%/fake_node.h %D%/unit.h %D%/tree.h
+%C%_test_resctrl_control_CPPFLAGS = $(agent_unit_flags)
+%C%_test_resctrl_control_LDADD = $(agent_unit_libs)
 
 %C%_test_section_SOURCES = %D%/test_section.c %D%/unit.h
 %C%_test_section_CPPFLAGS = $(agent_unit_flags)

@@ -8,106 +8,9 @@
 
 #include "node_agent/counters/resctrl.h"
 #include "protocol/cpulist.h"
-#include "tests/node_agent/fake_node.h"
+#include "tests/node_agent/fake_resctrl.h"
 
-#define ROOT "fs/resctrl/"
-
-/* Two caches, kernel ids 0 and 4, with four CPUs each; the first cache has two
- * CPU nodes. */
-struct node {
-    struct fake_node is;
-    struct resctrl_source source;
-    char procfs[80];
-    size_t made, rmids; /* groups there are and may be */
-};
-
-static void put(const struct node *n, const char *file, const char *text)
-{
-    tree_write(n->is.tree, file, text);
-}
-
-/* ---- the kernel ---------------------------------------------------------- */
-
-static void group_files(const struct node *n, const char *group)
-{
-    static const char *const names[] = {"mbm_local_bytes", "mbm_total_bytes",
-                                        "llc_occupancy"};
-    char file[256];
-
-    snprintf(file, sizeof(file), "%s/cpus_list", group);
-    put(n, file, "\n");
-    for (int d = 0; d <= 4; d += 4)
-        for (size_t i = 0; i < 3; i++) {
-            snprintf(file, sizeof(file), "%s/mon_data/mon_L3_%02d/%s", group, d,
-                     names[i]);
-            put(n, file, "0\n");
-        }
-}
-
-static int make(void *arg, const char *path)
-{
-    struct node *n = arg;
-
-    if (n->made == n->rmids) {
-        errno = ENOSPC;
-        return -1;
-    }
-    n->made++;
-    if (mkdir(path, 0700) < 0)
-        return -1;
-    group_files(n, path + strlen(n->is.tree->root) + 1);
-    return 0;
-}
-
-static int drop(void *arg, const char *path)
-{
-    struct node *n = arg;
-
-    n->made--;
-    return nftw(path, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-/* ---- the node ------------------------------------------------------------ */
-
-static int setup(void **state)
-{
-    static const int nodes[] = {0, 0, 1, 1, 2, 2, 2, 2};
-    struct node *n = calloc(1, sizeof(*n));
-    struct machine *machine = machine_new(8, 3, 2);
-    char file[96];
-
-    memcpy(machine->cpu_node, nodes, sizeof(nodes));
-    fake_node_init(&n->is, machine, 1);
-    n->rmids = 8;
-    snprintf(n->procfs, sizeof(n->procfs), "%s/proc", n->is.tree->root);
-    n->is.setup.procfs = n->procfs;
-    n->source = (struct resctrl_source){make, drop, n};
-    snprintf(file, sizeof(file), "proc/%d/stat", (int)getpid());
-    put(n, file, "1 (a) b) S 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 "
-                 "777 23\n");
-    for (int c = 0; c < 8; c++)
-        fake_node_cpu(&n->is, c, "cache/index3/id", c < 4 ? "0\n" : "4\n");
-    put(n, ROOT "info/L3_MON/mon_features",
-        "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n");
-    put(n, ROOT "info/L3_MON/num_rmids", "8\n");
-    put(n, ROOT "mon_groups/.keep", "");
-    put(n, ROOT "cpus_list", "0-7\n");
-    put(n, ROOT "mon_data/mon_L3_00/mbm_total_bytes", "0\n");
-    put(n, ROOT "mon_data/mon_L3_04/mbm_total_bytes", "0\n");
-    *state = n;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct node *n = *state;
-
-    fake_node_clear(&n->is, &counters_resctrl);
-    free(n);
-    return 0;
-}
-
-static void open_node(struct node *n)
+static void open_node(struct fake_resctrl *n)
 {
     struct errtext err = {""};
 
@@ -123,7 +26,7 @@ static const char *group_of(char name[128], unsigned job)
 }
 
 /* Give JOB the CPUs LIST (NULL: no such job) and likewise OTHER. */
-static int assign(struct node *n, unsigned job, const char *list,
+static int assign(struct fake_resctrl *n, unsigned job, const char *list,
                   unsigned other, const char *others, struct errtext *err)
 {
     struct counters_job jobs[2];
@@ -144,17 +47,17 @@ static int assign(struct node *n, unsigned job, const char *list,
     return counters_resctrl.assign(n->is.state, jobs, count, err);
 }
 
-static void count(const struct node *n, unsigned job, int domain,
+static void count(const struct fake_resctrl *n, unsigned job, int domain,
                   const char *name, const char *text)
 {
     char group[128], file[256];
 
     snprintf(file, sizeof(file), "%s/mon_data/mon_L3_%02d/%s",
              group_of(group, job), domain, name);
-    put(n, file, text);
+    fake_put(n, file, text);
 }
 
-static int take(struct node *n, struct errtext *err)
+static int take(struct fake_resctrl *n, struct errtext *err)
 {
     sample_set_groups(n->is.sample, NULL, 0);
     sample_clear(n->is.sample);
@@ -162,7 +65,7 @@ static int take(struct node *n, struct errtext *err)
     return counters_resctrl.sample(n->is.state, n->is.sample, err);
 }
 
-static const struct sample_group *found(const struct node *n, uint32_t job,
+static const struct sample_group *found(const struct fake_resctrl *n, uint32_t job,
                                         size_t node)
 {
     for (size_t g = 0; g < n->is.sample->groups; g++)
@@ -172,15 +75,7 @@ static const struct sample_group *found(const struct node *n, uint32_t job,
     return NULL;
 }
 
-static bool exists(const struct node *n, const char *file)
-{
-    char path[300];
-
-    snprintf(path, sizeof(path), "%s/%s", n->is.tree->root, file);
-    return access(path, F_OK) == 0;
-}
-
-static void assert_list(const struct node *n, unsigned job, const char *list)
+static void assert_list(const struct fake_resctrl *n, unsigned job, const char *list)
 {
     char group[128], path[300], line[64] = "";
 
@@ -197,7 +92,7 @@ static void assert_list(const struct node *n, unsigned job, const char *list)
 
 static void test_traffic(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
 
     open_node(n);
     assert_int_equal(assign(n, 5, "0-2,4", 6, "5-7", NULL), 0);
@@ -221,7 +116,7 @@ static void test_traffic(void **state)
 
 static void test_occupancy(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
 
     open_node(n);
     assert_int_equal(assign(n, 5, "0,2", 0, NULL, NULL), 0);
@@ -237,7 +132,7 @@ static void test_occupancy(void **state)
 
 static void test_moving(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
     char group[128];
 
     open_node(n);
@@ -247,17 +142,17 @@ static void test_moving(void **state)
     assert_list(n, 6, "0-3\n");
     assert_int_equal(assign(n, 5, "", 0, NULL, NULL), 0); /* 6 ended, 5 waits */
     assert_list(n, 5, "\n");
-    assert_false(exists(n, group_of(group, 6)));
+    assert_false(fake_has(n, group_of(group, 6)));
     assert_int_equal(assign(n, 7, "", 0, NULL, NULL), 0);
-    assert_false(exists(n, group_of(group, 7))); /* needs no number yet */
+    assert_false(fake_has(n, group_of(group, 7))); /* needs no number yet */
     assert_int_equal(n->made, 0);
 }
 
 static void test_offline(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
 
-    put(n, "devices/system/cpu/online", "0-2,4-7\n");
+    fake_put(n, "devices/system/cpu/online", "0-2,4-7\n");
     open_node(n);
     assert_int_equal(assign(n, 5, "0-3", 0, NULL, NULL), 0);
     assert_list(n, 5, "0-2\n");
@@ -266,7 +161,7 @@ static void test_offline(void **state)
 static void test_unavailable(void **state)
 {
     static const char *const texts[] = {"Unavailable\n", "Error\n", "12x\n"};
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
     struct errtext err = {""};
 
     open_node(n);
@@ -293,7 +188,7 @@ static void test_unavailable(void **state)
 /* Somebody unmounts it, or takes the group away, while jobs run. */
 static void test_gone(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
     struct errtext err = {""};
     char group[128], path[256];
 
@@ -312,7 +207,7 @@ static void test_gone(void **state)
 
 static void test_wrap(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
 
     open_node(n);
     assert_int_equal(assign(n, 5, "0-1", 0, NULL, NULL), 0);
@@ -328,11 +223,11 @@ static void test_wrap(void **state)
 
 static void test_numbers_used_up(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
     struct errtext err = {""};
     char group[128];
 
-    n->rmids = 1;
+    n->most = 1;
     open_node(n);
     assert_int_equal(assign(n, 5, "0-1", 6, "2-3", &err), -1);
     assert_int_equal(errno, ENOSPC);
@@ -342,36 +237,36 @@ static void test_numbers_used_up(void **state)
     assert_int_equal(take(n, &err), 0);
     assert_true(fabs(found(n, 5, 0)->total - 10) < 1e-9); /* goes on */
     assert_true(isnan(found(n, 6, 1)->total));
-    n->rmids = 2;
-    assert_false(exists(n, group_of(group, 6)));
+    n->most = 2;
+    assert_false(fake_has(n, group_of(group, 6)));
     assert_int_equal(take(n, &err), 0); /* a second later */
-    assert_true(exists(n, group_of(group, 6)));
+    assert_true(fake_has(n, group_of(group, 6)));
 }
 
 static void test_left_behind(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
     char own[128];
 
     /* Of a process that is gone, of one whose id was used again, of one that
      * lives, and of no agent at all. */
-    put(n, ROOT "mon_groups/coschedd.4000000.1.7/cpus_list", "0-1\n");
+    fake_put(n, ROOT "mon_groups/coschedd.4000000.1.7/cpus_list", "0-1\n");
     snprintf(own, sizeof(own), ROOT "mon_groups/coschedd.%d.776.7/cpus_list",
              (int)getpid());
-    put(n, own, "2\n");
-    put(n, "proc/77/stat", "77 (coschedd) S 4 5 6 7 8 9 10 11 12 13 14 15 16 17 "
+    fake_put(n, own, "2\n");
+    fake_put(n, "proc/77/stat", "77 (coschedd) S 4 5 6 7 8 9 10 11 12 13 14 15 16 17 "
                            "18 19 20 21 900\n");
-    put(n, ROOT "mon_groups/coschedd.77.900.3/cpus_list", "\n");
-    put(n, ROOT "mon_groups/coschedd.mine/cpus_list", "\n");
+    fake_put(n, ROOT "mon_groups/coschedd.77.900.3/cpus_list", "\n");
+    fake_put(n, ROOT "mon_groups/coschedd.mine/cpus_list", "\n");
     n->made = 4;
     open_node(n);
     assert_int_equal(n->made, 2);
-    assert_true(exists(n, ROOT "mon_groups/coschedd.77.900.3"));
-    assert_true(exists(n, ROOT "mon_groups/coschedd.mine"));
-    assert_false(exists(n, ROOT "mon_groups/coschedd.4000000.1.7"));
+    assert_true(fake_has(n, ROOT "mon_groups/coschedd.77.900.3"));
+    assert_true(fake_has(n, ROOT "mon_groups/coschedd.mine"));
+    assert_false(fake_has(n, ROOT "mon_groups/coschedd.4000000.1.7"));
     counters_resctrl.close(n->is.state);
     /* Somebody monitors CPUs. */
-    put(n, ROOT "mon_groups/pqos/cpus_list", "4-7\n");
+    fake_put(n, ROOT "mon_groups/pqos/cpus_list", "4-7\n");
     struct errtext err = {""};
     n->is.state = NULL;
     assert_int_equal(resctrl_open(&n->is.setup, &n->source, &n->is.state, &err), -1);
@@ -382,7 +277,7 @@ static void test_left_behind(void **state)
 
 static void test_control_group(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
     struct errtext err = {""};
     char group[128], path[300];
 
@@ -395,12 +290,12 @@ static void test_control_group(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(assign(n, 5, "0-2", 0, NULL, &err), -1);
     assert_non_null(strstr(err.text, "job 5: CPUs 0-2"));
-    assert_false(exists(n, group)); /* a group without CPUs is of no use */
+    assert_false(fake_has(n, group)); /* a group without CPUs is of no use */
 }
 
 static void test_order_for_want_of_ids(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
     struct errtext err = {""};
     char file[96], path[300];
 
@@ -414,11 +309,11 @@ static void test_order_for_want_of_ids(void **state)
     assert_int_equal(resctrl_open(&n->is.setup, &n->source, &n->is.state, &err), -1);
     assert_int_equal(errno, ENOTSUP);
     assert_non_null(strstr(err.text, "CPU 0"));
-    put(n, ROOT "mon_data/mon_L3_09/mbm_total_bytes", "0\n");
+    fake_put(n, ROOT "mon_data/mon_L3_09/mbm_total_bytes", "0\n");
     open_node(n); /* three and three */
 }
 
-static void remove_file(const struct node *n, const char *file)
+static void remove_file(const struct fake_resctrl *n, const char *file)
 {
     char path[300];
 
@@ -426,7 +321,7 @@ static void remove_file(const struct node *n, const char *file)
     assert_int_equal(remove(path), 0);
 }
 
-static void refused(struct node *n, const char *text)
+static void refused(struct fake_resctrl *n, const char *text)
 {
     struct errtext err = {""};
 
@@ -438,10 +333,10 @@ static void refused(struct node *n, const char *text)
 
 static void test_refusals(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
     char elsewhere[96];
 
-    put(n, ROOT "info/L3_MON/mon_features", "nothing_known\n");
+    fake_put(n, ROOT "info/L3_MON/mon_features", "nothing_known\n");
     refused(n, "neither traffic nor occupancy");
     remove_file(n, ROOT "info/L3_MON/mon_features");
     refused(n, "does not monitor");
@@ -454,17 +349,32 @@ static void test_refusals(void **state)
 
 static void test_abilities(void **state)
 {
-    struct node *n = *state;
+    struct fake_resctrl *n = *state;
     struct counters_ability ability[COUNTERS_METRICS];
 
     memset(ability, 0, sizeof(ability));
-    put(n, ROOT "info/L3_MON/mon_features", "mbm_total_bytes\n");
+    fake_put(n, ROOT "info/L3_MON/mon_features", "mbm_total_bytes\n");
     open_node(n);
     counters_resctrl.describe(n->is.state, ability);
     assert_true(ability[COUNTERS_JOB_TRAFFIC].can);
     assert_false(ability[COUNTERS_JOB_LLC].can);
     assert_string_equal(ability[COUNTERS_JOB_LLC].why, "no llc_occupancy");
     assert_false(ability[COUNTERS_JOB_TRAFFIC].shared);
+}
+
+static int setup(void **state)
+{
+    *state = fake_resctrl_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fake_resctrl *n = *state;
+
+    counters_resctrl.close(n->is.state);
+    fake_resctrl_free(n);
+    return 0;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
