@@ -35,8 +35,10 @@ local site = {
 -- How the option arrives: name of the plugin and of its option.
 local OPTION = "_SLURM_SPANK_OPTION_cosched_coschedule="
 local INHERITED = "SLURM_SPANK_" .. OPTION:sub(1, -2)
--- The same with the environment's and the site's defaults.
+-- The same with the environment's and the site's defaults, and what of it the
+-- environment said.
 local COMPLETE = "^COSCHEDULE=(.*)$"
+local ENVIRONMENT = "^COSCHEDULE_ENVIRONMENT=(.*)$"
 
 -- Numbers of slurm_errno.h and slurm.h that 22.05 does not export to lua.
 local ESLURM_INVALID_PARTITION_NAME = 2000
@@ -50,9 +52,9 @@ local NO_VAL = 4294967294
 local NO_VAL64 = 18446744073709551614
 
 -- The option's value with the defaults, "" for none, nil when it was not given;
--- and as typed.
+-- as typed, and what the environment said.
 local function requested(job)
-    local complete, typed
+    local complete, typed, environment
     for i = 0, (job.spank_job_env_size or 0) - 1 do
         local entry = job.spank_job_env[i] or ""
         if entry:sub(1, #OPTION) == OPTION then
@@ -60,8 +62,9 @@ local function requested(job)
         elseif entry:match(COMPLETE) then
             complete = entry:match(COMPLETE)
         end
+        environment = environment or entry:match(ENVIRONMENT)
     end
-    return complete or typed, typed
+    return complete or typed, typed, environment
 end
 
 -- True when the comma separated LIST has the shared partition.
@@ -144,22 +147,20 @@ local function asked_weight(options)
     return ("," .. (options or "") .. ","):match(",weight=([%d.]+),")
 end
 
--- Where ASKED is from, as its user knows it: what was typed, else the
--- environment, of which Slurm shows us that of batch jobs, else the site.
-local function name_weight(job, asked, typed)
-    local known = job.script and job.environment or {}
+-- Where ASKED is from, as its user knows it: what was typed, else what the
+-- environment said, else the site.
+local function name_weight(asked, typed, environment)
     if asked_weight(typed) then
         return "--coschedule=weight=" .. asked
-    elseif known.COSCHED_WEIGHT == asked then
+    elseif asked_weight(environment) then
         return "COSCHED_WEIGHT=" .. asked .. " in the environment"
     end
-    return string.format("weight=%s of COSCHED_WEIGHT, or of the site's " ..
-                         "defaults", asked)
+    return "weight=" .. asked .. " of the site's defaults"
 end
 
 -- The job's weight, or nil where nobody has said anything; or nil and why not.
--- TYPED is what of OPTIONS the user typed.
-local function weight_of(job, options, typed)
+-- TYPED is what of OPTIONS the user typed, ENVIRONMENT what the environment said.
+local function weight_of(job, options, typed, environment)
     local most, whose, rules = allowed_weight(job, job.qos or job.default_qos)
     local asked = asked_weight(options)
     if not asked then
@@ -168,7 +169,8 @@ local function weight_of(job, options, typed)
         return tonumber(asked)
     end
     return nil, string.format("%s: %s allows %g at most",
-                              name_weight(job, asked, typed), whose, most)
+                              name_weight(asked, typed, environment), whose,
+                              most)
 end
 
 -- What coschedhistory knows -------------------------------------------------
@@ -329,7 +331,7 @@ end
 -- Shape ---------------------------------------------------------------------
 
 -- Shape a co-scheduled job.
-local function shape(job, partitions, options, typed)
+local function shape(job, partitions, options, typed, environment)
     if job.partition and job.partition ~= site.partition then
         return refuse(ESLURM_INVALID_PARTITION_NAME,
                       "--coschedule: jobs that share a node run in partition " ..
@@ -351,7 +353,7 @@ local function shape(job, partitions, options, typed)
     if result ~= SUCCESS then
         return result
     end
-    local weight, why = weight_of(job, options, typed)
+    local weight, why = weight_of(job, options, typed, environment)
     if why then
         return refuse(ESLURM_NOT_SUPPORTED, "%s", why)
     end
@@ -375,9 +377,9 @@ local function shape(job, partitions, options, typed)
 end
 
 local function submit(job, partitions)
-    local options, typed = requested(job)
+    local options, typed, environment = requested(job)
     if options then
-        return shape(job, partitions, options, typed)
+        return shape(job, partitions, options, typed, environment)
     end
     if enters_shared(job.partition, partitions) then
         return refuse(ESLURM_INVALID_PARTITION_NAME,

@@ -52,11 +52,12 @@ static bool is_step(void)
  * site's defaults give way to what they contradict. */
 static int complete(const char *value, struct errtext *err)
 {
-    char environment[MESSAGE_OPTIONS_MAX], both[MESSAGE_OPTIONS_MAX];
+    const char *environment = plugin.environment;
+    char both[MESSAGE_OPTIONS_MAX];
     struct errtext why;
 
-    if (job_defaults_environment(variable, environment, sizeof(environment),
-                                 err) < 0)
+    if (job_defaults_environment(variable, plugin.environment,
+                                 sizeof(plugin.environment), err) < 0)
         return -1;
     if (job_defaults_complete(value, environment, both, sizeof(both), &why) < 0)
         return errtext_set(err, EINVAL,

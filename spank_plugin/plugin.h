@@ -36,6 +36,12 @@
 #define PLUGIN_CONTROL_JOB "SLURM_SPANK_" PLUGIN_CONTROL
 #define PLUGIN_CONTROL_SCRIPT "SPANK_" PLUGIN_CONTROL
 
+/* Another one, with what of it the submitter's environment said, if anything:
+ * job_submit.lua names the culprit, but sees the environment of batch jobs
+ * only. */
+#define PLUGIN_CONTROL_ENVIRONMENT PLUGIN_CONTROL "_ENVIRONMENT"
+#define PLUGIN_CONTROL_ENVIRONMENT_JOB "SLURM_SPANK_" PLUGIN_CONTROL_ENVIRONMENT
+
 /* The longest that a task's start, its end or the epilog waits for an agent that
  * does not answer, if plugstack.conf says nothing else. */
 #define PLUGIN_TIMEOUT_MS 200
@@ -50,6 +56,7 @@ struct plugin {
     /* Its value, "" for none; completed by the environment's and the site's
      * defaults where the user submits. */
     char value[MESSAGE_OPTIONS_MAX];
+    char environment[MESSAGE_OPTIONS_MAX]; /* the environment's part of it */
 };
 
 /* The process's only instance. */

@@ -156,6 +156,11 @@ def check_agent(c):
     wish = c.sbatch("--hold", "--coschedule", "--wrap=true")
     assert "weight=0.25" in c.call("scontrol", "show", "job", str(wish))
     c.call("scancel", str(wish))
+    c.env["COSCHED_WEIGHT"] = "2"
+    for command in ("sbatch", "--wrap=true"), ("srun", "true"):
+        done = c.run(command[0], "--coschedule", *command[1:])
+        assert done.returncode != 0 and "COSCHED_WEIGHT=2 in the environment: " \
+            in done.stderr, done
     del c.env["COSCHED_WEIGHT"]
     # This one is much longer than those before: noticed.
     wait_for("history that is dropped", lambda: c.status()[jobs[0]]["history"]

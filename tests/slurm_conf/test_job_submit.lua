@@ -94,22 +94,21 @@ function tests.weights()
     has(job.admin_comment, "weight=3")
     -- One that is too great is named by where it is from.
     for _, case in ipairs({
-        { "weight=9", "weight=9", { COSCHED_WEIGHT = "2" }, true,
+        { "weight=9", "weight=9", "ults=2,weight=2",
           "--coschedule=weight=9: QOS high" },
-        { "", "weight=9", { COSCHED_WEIGHT = "9" }, true,
+        { "", "weight=9", "weight=9",
           "COSCHED_WEIGHT=9 in the environment: QOS high" },
-        { "equal", "equal,weight=9", {}, true,
-          "weight=9 of COSCHED_WEIGHT, or of the site's defaults: QOS high" },
-        { "", "weight=9", nil, false, "weight=9 of COSCHED_WEIGHT, or" },
+        { "equal", "equal,weight=9", "ults=2",
+          "weight=9 of the site's defaults: QOS high" },
+        { "", "weight=9", nil, "weight=9 of the site's defaults" },
     }) do
         job = stub.job(case[1], { qos = "high" })
         job.spank_job_env[1] = "COSCHEDULE=" .. case[2]
-        job.spank_job_env_size = 2
-        job.environment = case[3]
-        job.script = case[4] and job.script
+        job.spank_job_env[2] = case[3] and "COSCHEDULE_ENVIRONMENT=" .. case[3]
+        job.spank_job_env_size = case[3] and 3 or 2
         local result, said = stub.submit(job)
-        equal(result, 2036, case[5])
-        has(said, case[5])
+        equal(result, 2036, case[4])
+        has(said, case[4])
     end
     stub.load(script, copy(OFF, { weights =
         "function(job) return job.priority / 1000 end" }))

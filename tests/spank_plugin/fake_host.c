@@ -182,7 +182,8 @@ spank_err_t spank_job_control_setenv(spank_t sp, const char *name,
     (void)sp, (void)overwrite;
     if (host.broken)
         return ESPANK_ERROR;
-    snprintf(host.control, sizeof(host.control), "%s=%s", name, value);
+    memcpy(host.control[1], host.control[0], sizeof(host.control[0]));
+    snprintf(host.control[0], sizeof(host.control[0]), "%s=%s", name, value);
     return ESPANK_SUCCESS;
 }
 

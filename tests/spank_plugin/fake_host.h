@@ -53,7 +53,8 @@ struct host {
 
     /* The job's environment, "NAME=value". */
     char *environment[HOST_VARIABLES];
-    char control[MESSAGE_OPTIONS_MAX + 32]; /* last job control variable */
+    char control[2][MESSAGE_OPTIONS_MAX + 32]; /* the last job control
+                                                * variables, last first */
     struct spank_option *option;            /* registered */
     char errors[1024], rest[1024]; /* slurm_error(); info and below */
     char said[512];                /* slurm_spank_log() */

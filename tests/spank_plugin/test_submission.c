@@ -249,20 +249,44 @@ static void submit__carries_the_value(void **state)
     slurm_spank_init(NULL, 0, NULL);
     host.option->cb(0, "equal,ults=2", 0);
     assert_int_equal(slurm_spank_init_post_opt(NULL, 0, NULL), 0);
-    assert_string_equal(host.control, PLUGIN_CONTROL "=equal,ults=2");
+    assert_string_equal(host.control[0], PLUGIN_CONTROL "=equal,ults=2");
+    assert_string_equal(host.control[1], "");
+}
+
+/* What is of the environment is told apart, and not inherited. */
+static void submit__tells_the_environments_part(void **state)
+{
+    (void)state;
+    host.context = S_CTX_ALLOCATOR;
+    setenv("COSCHED_WEIGHT", "2", 1);
+    slurm_spank_init(NULL, 0, NULL);
+    host.option->cb(0, "equal", 0);
+    unsetenv("COSCHED_WEIGHT");
+    assert_int_equal(slurm_spank_init_post_opt(NULL, 0, NULL), 0);
+    assert_string_equal(host.control[0], PLUGIN_CONTROL "=equal,weight=2");
+    assert_string_equal(host.control[1], PLUGIN_CONTROL_ENVIRONMENT
+                                         "=weight=2");
+
+    setenv(PLUGIN_CONTROL_ENVIRONMENT_JOB, "weight=2", 1);
+    host.option->cb(0, "equal", 0);
+    assert_int_equal(slurm_spank_init_post_opt(NULL, 0, NULL), 0);
+    unsetenv(PLUGIN_CONTROL_ENVIRONMENT_JOB);
+    assert_string_equal(host.control[1], PLUGIN_CONTROL_ENVIRONMENT "=");
 }
 
 static void submit__plain_job_of_a_coscheduled_one(void **state)
 {
     (void)state;
     setenv(PLUGIN_CONTROL_JOB, "equal", 1);
+    setenv(PLUGIN_CONTROL_ENVIRONMENT_JOB, "weight=2", 1);
     host.context = S_CTX_LOCAL; /* a step of that job: stays */
     slurm_spank_init_post_opt(NULL, 0, NULL);
     assert_non_null(getenv(PLUGIN_CONTROL_JOB));
     host.context = S_CTX_ALLOCATOR; /* another job */
     slurm_spank_init_post_opt(NULL, 0, NULL);
     assert_null(getenv(PLUGIN_CONTROL_JOB));
-    assert_string_equal(host.control, "");
+    assert_null(getenv(PLUGIN_CONTROL_ENVIRONMENT_JOB));
+    assert_string_equal(host.control[0], "");
 }
 
 int main(void)
@@ -279,6 +303,7 @@ int main(void)
         HOST_TEST(option__bad_defaults_of_the_site),
         HOST_TEST(option__patience_of_the_site),
         HOST_TEST(submit__carries_the_value),
+        HOST_TEST(submit__tells_the_environments_part),
         HOST_TEST(submit__plain_job_of_a_coscheduled_one),
     };
 
