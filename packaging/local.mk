@@ -2,6 +2,8 @@
 # Packages for Debian and for RPM distributions, from the archive of `make dist`.
 
 EXTRA_DIST += \
+	%D%/check-deb \
+	%D%/check-rpm \
 	%D%/coschedule.spec.in \
 	%D%/debian/changelog.in \
 	%D%/debian/control \
@@ -15,7 +17,8 @@ EXTRA_DIST += \
 	%D%/debian/source/format \
 	%D%/make-deb \
 	%D%/make-rpm \
-	%D%/rpmlintrc
+	%D%/rpmlintrc \
+	%D%/tree.sh
 
 # What is made is left in packages/deb and packages/rpm.
 deb: dist
