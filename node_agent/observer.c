@@ -220,7 +220,8 @@ static void advance_section(const struct counters *counters,
              "(%.3f to %.3f)%s",
              look->job->id, (unsigned long long)s->object_id,
              (unsigned long long)s->offset, s->folded ? " (short ones)" : "",
-             s->fit.from, s->fit.rho, s->fit.low, s->fit.high,
+             s->fit.from == FIT_OF_REQUESTS ? "counters" : "work",
+             s->fit.rho, s->fit.low, s->fit.high,
              s->fit.compute_bound ? ", compute-bound" : "");
 }
 

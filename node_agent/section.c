@@ -197,12 +197,6 @@ static uint64_t measured_time(const struct measure *m)
     return sum;
 }
 
-/* Is FIT from counted requests? */
-static bool counted(const struct counters_fit *fit)
-{
-    return fit->points == 1 && !strcmp(fit->from, "counters");
-}
-
 /* True when all of MACHINE's cores load a controller otherwise by W than by the
  * present profile.  The links to it, which may be slower, are loaded likewise:
  * what one controller alone would make of it (throughput_matters()) says little
@@ -236,7 +230,7 @@ static bool differs(const struct section *s, const struct workload *w,
     };
 
     /* Counted requests are exact; what comes from work alone is not. */
-    if (counted(fit) && loads_differ(s, w, machine))
+    if (fit->from == FIT_OF_REQUESTS && loads_differ(s, w, machine))
         return true;
     return throughput_matters(&both, machine_all_cpus(machine));
 }
@@ -249,7 +243,7 @@ bool section_advance(struct section *s, const struct counters *counters,
     struct counters_fit fit;
 
     uint64_t pause_ns = s->fit_time_ns / 2;
-    if (counted(&s->seen) && pause_ns > RENEW_NS)
+    if (s->seen.from == FIT_OF_REQUESTS && pause_ns > RENEW_NS)
         pause_ns = RENEW_NS;
     /* With a half more data again, so that it costs nothing in the long run;
      * and after each probe, which was made to learn something. */

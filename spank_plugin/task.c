@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "node_agent/client.h"
+#include "node_agent/clock.h"
 #include "protocol/cpulist.h"
 #include "protocol/job_defaults.h"
 #include "protocol/options.h"
@@ -153,29 +153,19 @@ static int admit(spank_t spank, const char *socket, int timeout_ms,
     return rc;
 }
 
-static int elapsed_ms(const struct timespec *since)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int)((now.tv_sec - since->tv_sec) * 1000 +
-                 (now.tv_nsec - since->tv_nsec) / 1000000);
-}
-
 /* As admit().  An agent that died a moment ago, or while it was asked, is
  * restarted within milliseconds: its socket is still there.  What was announced
  * to it before is announced again, which is no news. */
 static int admit_in_time(spank_t spank, const char *socket, size_t *cpus,
                          struct errtext *err)
 {
-    struct timespec begin;
+    const int64_t until_ms = clock_ms() + plugin.timeout_ms;
     int left_ms = plugin.timeout_ms;
 
-    clock_gettime(CLOCK_MONOTONIC, &begin);
     for (;;) {
         int rc = admit(spank, socket, left_ms, cpus, err);
         int saved = errno;
-        left_ms = plugin.timeout_ms - elapsed_ms(&begin) - PAUSE_MS;
+        left_ms = (int)(until_ms - clock_ms()) - PAUSE_MS;
         if (rc == 0 || left_ms <= 0 ||
             (saved != ECONNREFUSED && saved != ECONNRESET))
             return rc;

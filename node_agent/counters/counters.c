@@ -430,7 +430,8 @@ struct workload *counters_profile(const struct counters *c,
     bool any;
     const struct loop *loop = best_loop(measure, enough_ns, &any);
 
-    *fit = (struct counters_fit){.from = "counters", .points = 1};
+    *fit = (struct counters_fit){.from = FIT_OF_REQUESTS,
+                                 .points = 1};
     if (loop) {
         struct workload *w = attribute_profile(
             c->setup.machine, c->setup.calibrated, loop, &fit->rho);
@@ -442,6 +443,6 @@ struct workload *counters_profile(const struct counters *c,
         errno = EAGAIN;
         return NULL;
     }
-    *fit = (struct counters_fit){.from = "work"};
+    *fit = (struct counters_fit){.from = FIT_OF_WORK};
     return counters_progress.fit(c->progress, measure, enough_ns, fit, err);
 }

@@ -108,6 +108,12 @@ enum {
                                 counters, of any backend, would disturb it */
 };
 
+/* What a profile is from. */
+enum counters_fit_source {
+    FIT_OF_WORK,     /* the jobs' work at several DoPs */
+    FIT_OF_REQUESTS, /* counted requests: exact */
+};
+
 /* A profile and how sure it is. */
 struct counters_fit {
     double rho;       /* effective load of the busiest station */
@@ -115,7 +121,7 @@ struct counters_fit {
                          may be INFINITY */
     bool compute_bound; /* rho cannot be told from zero, or might as well be */
     size_t points;    /* DoPs that it is from */
-    const char *from; /* "counters" or "work" */
+    enum counters_fit_source from;
 };
 
 struct counters_backend {

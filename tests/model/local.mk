@@ -95,11 +95,12 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_network_CPPFLAGS = $(model_unit_flags)
 %C%_test_network_LDADD = $(model_unit_libs)
 
-%C%_test_placement_SOURCES = %D%/test_placement.c %D%/near.h
+%C%_test_placement_SOURCES = %D%/test_placement.c %D%/near.h %D%/parts.h
 %C%_test_placement_CPPFLAGS = $(model_unit_flags)
 %C%_test_placement_LDADD = $(model_unit_libs)
 
-%C%_test_policy_SOURCES = %D%/test_policy.c %D%/mix.h %D%/near.h
+%C%_test_policy_SOURCES = %D%/test_policy.c %D%/mix.h %D%/near.h \
+	%D%/parts.h
 %C%_test_policy_CPPFLAGS = $(model_unit_flags)
 # Counts allocations.
 %C%_test_policy_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc

@@ -3,6 +3,7 @@
 /* Which CPUs a job gets: known best answers, laws, exhaustive search. */
 
 #include "tests/model/near.h"
+#include "tests/model/parts.h"
 
 #include "model/placement.h"
 #include "model/policy/workspace.h"
@@ -333,21 +334,6 @@ static size_t count_of(const int *owner, size_t cpus, int job)
     return n;
 }
 
-static size_t parts_of(const struct world *w, const int *owner)
-{
-    size_t jobs = w->in.job_count, parts = 0;
-    bool has[MAX_NODES * MAX_JOBS] = {false};
-
-    for (size_t cpu = 0; cpu < w->machine->cpus; cpu++) {
-        size_t cell = (size_t)w->machine->cpu_node[cpu] * jobs;
-        if (owner[cpu] >= 0 && !has[cell + (size_t)owner[cpu]]) {
-            has[cell + (size_t)owner[cpu]] = true;
-            parts++;
-        }
-    }
-    return parts;
-}
-
 /* Each has what it wants, the pool is the pool, and only as many CPUs join as
  * jobs grow by, unless that would leave them scattered. */
 static void test_laws(void **state)
@@ -379,8 +365,9 @@ static void test_laws(void **state)
             placement_counts(&w.in, w.cores, w.layout);
             placement_layout(&w.in, w.layout, kept);
             assert_true(joined > growth);
-            assert_true(parts_of(&w, w.owner) + PLACEMENT_REGROUP <=
-                        parts_of(&w, kept));
+            size_t jobs = w.in.job_count;
+            assert_true(parts_of(w.machine, jobs, w.owner) + PLACEMENT_REGROUP <=
+                        parts_of(w.machine, jobs, kept));
             regrouped++;
         }
         /* Placing what is placed changes nothing. */

@@ -3,6 +3,7 @@
 /* The rules of model/policy.h, for golden and for random mixes. */
 
 #include "tests/model/mix.h"
+#include "tests/model/parts.h"
 
 #include "model/divide.h"
 #include "model/placement.h"
@@ -283,22 +284,6 @@ static const struct policy *any_policy(struct dice *dice)
     return policies[dice_range(dice, 0, count - 1)];
 }
 
-/* Pairs of a job and a CPU node where it has cores. */
-static size_t parts_of(const struct mix *mix, const int *owner)
-{
-    const struct machine *machine = mix->machine;
-    size_t parts = 0;
-
-    for (size_t j = 0; j < mix->input.job_count; j++)
-        for (size_t i = 0; i < machine->cpu_nodes; i++) {
-            bool has = false;
-            for (size_t cpu = 0; cpu < machine->cpus; cpu++)
-                has |= machine->cpu_node[cpu] == (int)i && owner[cpu] == (int)j;
-            parts += has;
-        }
-    return parts;
-}
-
 /* The numbers of cores that OWNER has with the fewest moves, into KEPT. */
 static void fewest_moves(const struct mix *mix, const int *owner, int *kept)
 {
@@ -324,8 +309,9 @@ static void check_kept(const struct mix *mix, const int *owner)
 
     fewest_moves(mix, owner, kept_owner);
     if (memcmp(owner, kept_owner, mix->machine->cpus * sizeof(*owner)) != 0) {
-        assert_true(parts_of(mix, owner) + PLACEMENT_REGROUP <=
-                    parts_of(mix, kept_owner));
+        size_t jobs = mix->input.job_count;
+        assert_true(parts_of(mix->machine, jobs, owner) + PLACEMENT_REGROUP <=
+                    parts_of(mix->machine, jobs, kept_owner));
         return;
     }
     for (size_t cpu = 0; cpu < mix->machine->cpus; cpu++) {

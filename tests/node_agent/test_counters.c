@@ -388,7 +388,7 @@ static void test_profile_from_counters(void **state)
     struct workload *w =
         counters_profile(f->counters, &m, 150 * MS, &fit, &f->err);
     assert_non_null(w);
-    assert_string_equal(fit.from, "counters");
+    assert_int_equal(fit.from, FIT_OF_REQUESTS);
     assert_true(fabs(fit.rho - rho) < 1e-6);
     workload_free(w);
     measure_clear(&m);
@@ -411,7 +411,7 @@ static void test_profile_from_work(void **state)
     struct workload *w =
         counters_profile(f->counters, &m, 150 * MS, &fit, &f->err);
     assert_non_null(w);
-    assert_string_equal(fit.from, "work");
+    assert_int_equal(fit.from, FIT_OF_WORK);
     assert_true(fabs(fit.rho - 0.3) < 0.02);
     workload_free(w);
     measure_clear(&m);
