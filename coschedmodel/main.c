@@ -4,9 +4,7 @@
 
 #include "config.h"
 
-#include <getopt.h>
-#include <stdarg.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "coschedmodel/command.h"
 
@@ -20,37 +18,34 @@ enum {
     NO_PLOT = 64,
 };
 
-static const struct command {
-    const char *name;
-    unsigned takes;
-    int (*run)(const struct arguments *arguments);
-    const char *help;
-    const char *details;
-} commands[] = {
+static const struct cli_command commands[] = {
     {"station", TAKES_RHO | TAKES_METHOD, command_station,
-     "one memory controller and its cores (M/M/1/N/N)",
+     "[OPTION]... [FILE]", "one memory controller and its cores (M/M/1/N/N)",
      "Input: {\"rho\": R or [R...], \"cores\": N}, or \"lambda\" and \"mu\"\n"
      "instead of rho: utilisation, response time, throughput, queue and speedup\n"
      "on 1..N cores.  Or {\"mu\": M, \"classes\": [{\"count\": N, \"lambda\":\n"
      "L}...]}: cores of several jobs at once.\n"},
     {"speedup", TAKES_METHOD | TAKES_MACHINE, command_speedup,
-     "speedup of a loop from its profile (LoopPerf-S, -T)",
+     "[OPTION]... [FILE]", "speedup of a loop from its profile (LoopPerf-S, -T)",
      "Input: {\"machine\": NAME, \"loops\": [{\"name\": ..., \"profiles\": [P] or\n"
      "[P, Q]}...]}: speedup on 1, 2, ... CPU nodes over one.\n"},
     {"utilisation", TAKES_METHOD | TAKES_MACHINE | TAKES_SWEEP,
-     command_utilisation, "how well a mix of jobs uses a machine (NuPoCo)",
+     command_utilisation, "[OPTION]... [FILE]",
+     "how well a mix of jobs uses a machine (NuPoCo)",
      "Input: {\"machine\": NAME, \"jobs\": [{\"name\": ..., \"rho\": R or\n"
      "\"rates\": [...], \"cores\": [...]}...]}: the jobs' speeds and the\n"
      "utilisation of cores and controllers.\n"},
-    {"fit", NO_PLOT, command_fit, "rho or service times from measurements",
+    {"fit", NO_PLOT, command_fit, "[OPTION]... [FILE]",
+     "rho or service times from measurements",
      "Input: {\"samples\": [{\"cores\": N, \"throughput\": X}...]} for rho, or\n"
      "{\"runs\": [{\"reads\": N, \"writes\": N, \"prefetches\": N, \"busy_us\":\n"
      "T}...]} for service times by kind of request.\n"},
-    {"ks", NO_PLOT, command_ks, "Kolmogorov-Smirnov test of samples",
+    {"ks", NO_PLOT, command_ks, "[OPTION]... [FILE]",
+     "Kolmogorov-Smirnov test of samples",
      "Input: {\"a\": [...], \"b\": [...]}: are both of one distribution?  Or\n"
      "{\"counts\": [...]}: are they of a Poisson distribution?\n"},
     {"machine", TAKES_ACTION | NO_TABLE | NO_PLOT, command_machine,
-     "show, check or draw a machine description",
+     "show|check|draw [OPTION]... [FILE]", "show, check or draw a machine description",
      "FILE is a description or the name of a shipped one.\n"
      "  show   print it with all routes\n"
      "  check  print nothing but what is wrong\n"
@@ -59,8 +54,7 @@ static const struct command {
 };
 
 enum {
-    OPTION_VERSION = 256,
-    OPTION_TABLE,
+    OPTION_TABLE = CLI_OWN,
     OPTION_PLOT,
     OPTION_RHO,
     OPTION_CORES,
@@ -70,8 +64,7 @@ enum {
 };
 
 static const struct option long_options[] = {
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, OPTION_VERSION},
+    CLI_OPTIONS,
     {"table", no_argument, NULL, OPTION_TABLE},
     {"plot", required_argument, NULL, OPTION_PLOT},
     {"rho", required_argument, NULL, OPTION_RHO},
@@ -84,25 +77,8 @@ static const struct option long_options[] = {
 
 const char cli_program[] = "coschedmodel";
 
-static int help(FILE *out)
+static void print_options(const struct cli_command *c)
 {
-    fputs("usage: coschedmodel COMMAND [OPTION]... [FILE]\n\n", out);
-    for (const struct command *c = commands; c->name; c++)
-        fprintf(out, "  %-12s %s\n", c->name, c->help);
-    fputs("\nReads JSON from FILE or standard input and writes JSON.\n"
-          "coschedmodel COMMAND --help tells more.\n\n"
-          "  --help       print this text\n"
-          "  --version    print the version\n\n"
-          "Exit status: 0 done, 1 bad input or output, 2 bad command line.\n",
-          out);
-    return out == stdout ? EXIT_DONE : EXIT_USAGE;
-}
-
-static int command_help(const struct command *c)
-{
-    printf("usage: coschedmodel %s %s[OPTION]... [FILE]\n\n%s.\n\n%s\n",
-           c->name, c->takes & TAKES_ACTION ? "show|check|draw " : "", c->help,
-           c->details);
     if (!(c->takes & NO_TABLE))
         puts("  --table         print a table instead of JSON");
     if (!(c->takes & NO_PLOT) || c->takes & TAKES_ACTION)
@@ -121,11 +97,10 @@ static int command_help(const struct command *c)
     if (c->takes & TAKES_SWEEP)
         puts("  --sweep         two jobs: all ways to divide the cores");
     puts("  --help          print this text");
-    return EXIT_DONE;
 }
 
 /* The command's mask must have what OPTION needs. */
-static bool takes(const struct command *c, int option)
+static bool takes(const struct cli_command *c, int option)
 {
     switch (option) {
     case OPTION_TABLE:
@@ -146,7 +121,7 @@ static bool takes(const struct command *c, int option)
     }
 }
 
-static void set(struct arguments *arguments, int option)
+static int set(struct arguments *arguments, int option)
 {
     switch (option) {
     case OPTION_TABLE:
@@ -171,11 +146,12 @@ static void set(struct arguments *arguments, int option)
         arguments->sweep = true;
         break;
     }
+    return EXIT_DONE;
 }
 
-/* What stands behind the options: the action where there is one, a file. */
-static int operands(const struct command *c, struct arguments *arguments,
-                    int argc, char **argv)
+/* The action where there is one, a file. */
+static int take_operands(const struct cli_command *c,
+                         struct arguments *arguments, int argc, char **argv)
 {
     if (c->takes & TAKES_ACTION) {
         if (optind == argc)
@@ -184,49 +160,22 @@ static int operands(const struct command *c, struct arguments *arguments,
     }
     if (optind < argc)
         arguments->file = argv[optind++];
-    if (optind < argc)
-        return fail(EXIT_USAGE, "%s: %s: one argument too many", c->name,
-                    argv[optind]);
     return EXIT_DONE;
-}
-
-static int run(const struct command *c, int argc, char **argv)
-{
-    struct arguments arguments = {.file = "-"};
-    int option, index = 0;
-
-    optind = 0;
-    while ((option = getopt_long(argc, argv, ":h", long_options, &index)) !=
-           -1) {
-        if (option == 'h')
-            return command_help(c);
-        if (option == '?' || option == ':')
-            return cli_bad_option(c->name, long_options, option, argv);
-        if (!takes(c, option))
-            return fail(EXIT_USAGE, "%s: --%s: not for this command", c->name,
-                        long_options[index].name);
-        set(&arguments, option);
-    }
-    int status = operands(c, &arguments, argc, argv);
-    if (status != EXIT_DONE)
-        return status;
-    return cli_finish(c->run(&arguments));
 }
 
 int main(int argc, char **argv)
 {
-    opterr = 0;
-    if (argc < 2)
-        return help(stderr);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return help(stdout);
-    if (strcmp(argv[1], "--version") == 0) {
-        puts("coschedmodel " PACKAGE_VERSION);
-        return EXIT_DONE;
-    }
-    for (const struct command *c = commands; c->name; c++)
-        if (strcmp(c->name, argv[1]) == 0)
-            return run(c, argc - 1, argv + 1);
-    return fail(EXIT_USAGE, "%s: unknown %s, see coschedmodel --help", argv[1],
-                argv[1][0] == '-' ? "option" : "command");
+    static const struct cli cli = {
+        .usage = "COMMAND [OPTION]... [FILE]",
+        .about = "Reads JSON from FILE or standard input and writes JSON.\n",
+        .commands = commands,
+        .options = long_options,
+        .help = print_options,
+        .takes = takes,
+        .set = set,
+        .operands = take_operands,
+    };
+    struct arguments arguments = {.file = "-"};
+
+    return cli_main(&cli, &arguments, argc, argv);
 }

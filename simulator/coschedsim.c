@@ -5,30 +5,34 @@
 #include "config.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node_agent/log.h"
 #include "simulator/coschedsim.h"
 
-static const struct command {
-    const char *name;
-    int (*run)(const struct arguments *arguments);
-    const char *operand;
-    const char *help;
-    const char *details;
-} commands[] = {
-    {"run", command_run, "SCENARIO", "run scenarios and say what came of them",
+enum {
+    TAKES_VARY = 1,
+    TAKES_CSV = 2,
+    TAKES_SCENARIO = 4, /* and the library of its programs */
+    TAKES_TRACE = 8,    /* and what else one run alone can tell */
+};
+
+#define OPERAND "--machine MACHINE [OPTION]... "
+
+static const struct cli_command commands[] = {
+    {"run", TAKES_SCENARIO | TAKES_TRACE, command_run, OPERAND "SCENARIO",
+     "run scenarios and say what came of them",
      "Runs each scenario of the file under each policy: turnaround of each job,\n"
      "makespan, harmonic mean of the speedups over running alone, utilisations,\n"
      "moves and decisions.\n"},
-    {"compare", command_compare, "SCENARIO", "compare policies",
+    {"compare", TAKES_SCENARIO | TAKES_CSV, command_compare, OPERAND "SCENARIO",
+     "compare policies",
      "Runs each scenario under each policy (default: all that there are) and\n"
      "under native time sharing, to which NTT is relative.\n"},
-    {"sweep", command_sweep, "SCENARIO", "vary a parameter",
+    {"sweep", TAKES_SCENARIO | TAKES_CSV | TAKES_VARY, command_sweep,
+     OPERAND "SCENARIO", "vary a parameter",
      "Runs each scenario under each policy with each value of --vary; several\n"
      "--vary make a grid.  A value may be a range: 8..64/8, 1..64*2.  KEY is\n"
      "  cores            of the machine, CPU node after CPU node\n"
@@ -40,7 +44,7 @@ static const struct command {
      "  seed, noise      as the options\n"
      "  POLICY:OPTION    of a policy\n"
      "  anything else    option of slurm.conf without its prefix: epoch, ...\n"},
-    {"replay", command_replay, "TRACE|DIRECTORY",
+    {"replay", TAKES_TRACE, command_replay, OPERAND "TRACE|DIRECTORY",
      "what if: what was recorded, otherwise",
      "Runs the jobs of a recording (coschedctl record, coschedsim run --record) or\n"
      "of a trace (coschedctl trace, --trace) again under other policies.  A\n"
@@ -51,8 +55,7 @@ static const struct command {
 };
 
 enum {
-    OPTION_VERSION = 256,
-    OPTION_MACHINE,
+    OPTION_MACHINE = CLI_OWN,
     OPTION_LIBRARY,
     OPTION_SCENARIO,
     OPTION_POLICY,
@@ -74,8 +77,7 @@ enum {
 };
 
 static const struct option long_options[] = {
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, OPTION_VERSION},
+    CLI_OPTIONS,
     {"machine", required_argument, NULL, OPTION_MACHINE},
     {"library", required_argument, NULL, OPTION_LIBRARY},
     {"scenario", required_argument, NULL, OPTION_SCENARIO},
@@ -100,32 +102,14 @@ static const struct option long_options[] = {
 
 const char cli_program[] = "coschedsim";
 
-static int help(FILE *out)
+static void print_options(const struct cli_command *c)
 {
-    fputs("usage: coschedsim COMMAND --machine MACHINE [OPTION]... FILE\n\n",
-          out);
-    for (const struct command *c = commands; c->name; c++)
-        fprintf(out, "  %-8s %s\n", c->name, c->help);
-    fputs("\ncoschedsim COMMAND --help tells more.\n\n"
-          "  --help     print this text\n"
-          "  --version  print the version\n\n"
-          "Exit status: 0 done, 1 bad input or output, 2 bad command line.\n",
-          out);
-    return out == stdout ? EXIT_DONE : EXIT_USAGE;
-}
-
-static bool takes(const struct command *c, int option);
-
-static int command_help(const struct command *c)
-{
-    printf("usage: coschedsim %s --machine MACHINE [OPTION]... %s\n\n%s.\n\n%s\n",
-           c->name, c->operand, c->help, c->details);
     puts("  --machine NAME    a file, or a shipped description\n"
          "  --policy P,...    policies, each NAME or NAME:OPTION:VALUE;...");
-    if (c->run != command_replay)
+    if (c->takes & TAKES_SCENARIO)
         puts("  --scenario NAME   only this one of the file\n"
              "  --library FILE    programs, instead of those the file names");
-    if (c->run == command_sweep)
+    if (c->takes & TAKES_VARY)
         puts("  --vary KEY=V,...  what to vary, and its values");
     puts("  --options LIST    the agent's, as in slurm.conf: cosched_epoch=50ms\n"
          "  --counters NAME   virtual (an exact PMU) or progress (reported work)\n"
@@ -135,32 +119,32 @@ static int command_help(const struct command *c)
          "  --seed N          of everything random (1)\n"
          "  --limit S         give up after so many virtual seconds\n"
          "  --history         the agent knows how long each job takes alone");
-    if (c->run == command_run || c->run == command_replay)
+    if (c->takes & TAKES_TRACE)
         puts("  --trace FILE      write the agent's trace, for Perfetto\n"
              "  --record DIR      write a recording, as coschedctl record does\n"
              "  --explain         with all decisions and their reasons");
-    if (takes(c, OPTION_CSV))
+    if (c->takes & TAKES_CSV)
         puts("  --csv             print CSV instead of a table");
     puts("  --plot FILE       draw it, as FILE.svg or FILE.png\n"
          "  --json            print JSON instead of a table\n"
          "  --help            print this text");
-    return EXIT_DONE;
 }
 
-static bool takes(const struct command *c, int option)
+/* The command's mask must have what OPTION needs. */
+static bool takes(const struct cli_command *c, int option)
 {
     switch (option) {
     case OPTION_VARY:
-        return c->run == command_sweep;
+        return c->takes & TAKES_VARY;
     case OPTION_CSV:
-        return c->run == command_sweep || c->run == command_compare;
+        return c->takes & TAKES_CSV;
     case OPTION_SCENARIO:
     case OPTION_LIBRARY:
-        return c->run != command_replay;
+        return c->takes & TAKES_SCENARIO;
     case OPTION_TRACE:
     case OPTION_RECORD:
     case OPTION_EXPLAIN:
-        return c->run == command_run || c->run == command_replay;
+        return c->takes & TAKES_TRACE;
     default:
         return true;
     }
@@ -268,51 +252,33 @@ static int set(struct arguments *a, int option)
     return EXIT_DONE;
 }
 
-static int run(const struct command *c, int argc, char **argv)
+static int take_operands(const struct cli_command *c,
+                         struct arguments *arguments, int argc, char **argv)
 {
-    struct arguments a = {.options = "",
-                          .counters = "virtual",
-                          .seed = 1,
-                          .limit_s = 1e6,
-                          .network = NETWORK_SCHWEITZER};
-    int option, index = 0, status = EXIT_DONE;
-
-    optind = 0;
-    while ((option = getopt_long(argc, argv, ":h", long_options, &index)) !=
-           -1) {
-        if (option == 'h')
-            return command_help(c);
-        if (option == '?' || option == ':')
-            return cli_bad_option(c->name, long_options, option, argv);
-        if (!takes(c, option) || option == OPTION_VERSION)
-            return fail(EXIT_USAGE, "%s: --%s: not for this command", c->name,
-                        long_options[index].name);
-        if ((status = set(&a, option)) != EXIT_DONE)
-            return status;
-    }
+    (void)c;
     if (optind < argc)
-        a.file = argv[optind++];
-    if (optind < argc)
-        return fail(EXIT_USAGE, "%s: %s: one argument too many", c->name,
-                    argv[optind]);
-    return cli_finish(c->run(&a));
+        arguments->file = argv[optind++];
+    return EXIT_DONE;
 }
 
 int main(int argc, char **argv)
 {
-    opterr = 0;
+    static const struct cli cli = {
+        .usage = "COMMAND --machine MACHINE [OPTION]... FILE",
+        .about = "",
+        .commands = commands,
+        .options = long_options,
+        .help = print_options,
+        .takes = takes,
+        .set = set,
+        .operands = take_operands,
+    };
+    struct arguments arguments = {.options = "",
+                                  .counters = "virtual",
+                                  .seed = 1,
+                                  .limit_s = 1e6,
+                                  .network = NETWORK_SCHWEITZER};
+
     log_open(LOG_WARNING, false); /* of the agent's parts */
-    if (argc < 2)
-        return help(stderr);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return help(stdout);
-    if (strcmp(argv[1], "--version") == 0) {
-        puts("coschedsim " PACKAGE_VERSION);
-        return EXIT_DONE;
-    }
-    for (const struct command *c = commands; c->name; c++)
-        if (strcmp(c->name, argv[1]) == 0)
-            return run(c, argc - 1, argv + 1);
-    return fail(EXIT_USAGE, "%s: unknown %s, see coschedsim --help", argv[1],
-                argv[1][0] == '-' ? "option" : "command");
+    return cli_main(&cli, &arguments, argc, argv);
 }
