@@ -23,6 +23,8 @@ noinst_LTLIBRARIES += %D%/libscenario.la
 	%D%/scenario.c \
 	%D%/scenario.h \
 	%D%/scenario_json.c \
+	%D%/scenario_json.h \
+	%D%/scenario_program.c \
 	%D%/timeshare.c \
 	%D%/timeshare.h \
 	%D%/timeslices.c \
@@ -48,7 +50,8 @@ noinst_LTLIBRARIES += %D%/libvnode.la
 	%D%/vnode.c \
 	%D%/vnode.h \
 	%D%/vnode_private.h \
-	%D%/vnode_rates.c
+	%D%/vnode_rates.c \
+	%D%/vnode_result.c
 %C%_libvnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 %C%_libvnode_la_LIBADD = %D%/libscenario.la %D%/libmemsys.la node_agent/libcore.la
 
