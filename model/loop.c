@@ -12,29 +12,28 @@
  * requests are rounding. */
 #define MISS_SLACK 1e-9
 
+/* All in one piece: most loops live for one epoch of the agent. */
 struct loop *loop_new(size_t cpu_nodes, size_t mem_nodes)
 {
-    struct loop *loop = calloc(1, sizeof(*loop));
+    size_t pairs = cpu_nodes * mem_nodes;
+    size_t doubles = 3 * cpu_nodes + pairs;
+    struct loop *loop = NULL;
 
-    if (!loop || !cpu_nodes || !mem_nodes) {
-        free(loop);
+    if (!pairs ||
+        !(loop = calloc(1, sizeof(*loop) + doubles * sizeof(double) +
+                               pairs * sizeof(*loop->requests) +
+                               cpu_nodes * sizeof(*loop->cores))))
         return NULL;
-    }
     loop->cpu_nodes = cpu_nodes;
     loop->mem_nodes = mem_nodes;
     loop->work = 1;
-    loop->cores = calloc(cpu_nodes, sizeof(*loop->cores));
-    loop->requests = calloc(cpu_nodes * mem_nodes, sizeof(*loop->requests));
-    loop->read_misses =
-        calloc(cpu_nodes * mem_nodes, sizeof(*loop->read_misses));
-    loop->llc_accesses = calloc(cpu_nodes, sizeof(*loop->llc_accesses));
-    loop->useful_cycles = calloc(cpu_nodes, sizeof(*loop->useful_cycles));
-    loop->stalled_cycles = calloc(cpu_nodes, sizeof(*loop->stalled_cycles));
-    if (loop->cores && loop->requests && loop->read_misses &&
-        loop->llc_accesses && loop->useful_cycles && loop->stalled_cycles)
-        return loop;
-    loop_free(loop);
-    return NULL;
+    loop->requests = (struct loop_requests *)(loop + 1);
+    loop->read_misses = (double *)(loop->requests + pairs);
+    loop->llc_accesses = loop->read_misses + pairs;
+    loop->useful_cycles = loop->llc_accesses + cpu_nodes;
+    loop->stalled_cycles = loop->useful_cycles + cpu_nodes;
+    loop->cores = (size_t *)(loop->stalled_cycles + cpu_nodes);
+    return loop;
 }
 
 static bool count_valid(double count)
@@ -87,14 +86,30 @@ static enum loop_field check_pair(const struct loop *loop, size_t i, size_t j)
     return LOOP_GOOD;
 }
 
+/* Most jobs have cores on few CPU nodes of a large machine: true when CPU node I
+ * has none and asked nothing. */
+static bool idle(const struct loop *loop, size_t i)
+{
+    size_t begin = i * loop->mem_nodes, end = begin + loop->mem_nodes;
+    bool any = loop->cores[i] > 0;
+
+    for (size_t p = begin; p < end; p++) {
+        const struct loop_requests *r = &loop->requests[p];
+        any |= !(r->read == 0) | !(r->write == 0) | !(r->prefetch == 0) |
+               !(loop->read_misses[p] == 0);
+    }
+    return !any;
+}
+
 enum model_status loop_check(const struct loop *loop,
                              struct loop_problem *problem)
 {
     struct loop_problem found = {.field = check_whole(loop)};
 
     for (size_t i = 0; !found.field && i < loop->cpu_nodes; i++) {
+        size_t asked = idle(loop, i) ? 0 : loop->mem_nodes;
         found = (struct loop_problem){check_node(loop, i), i, 0};
-        for (size_t j = 0; !found.field && j < loop->mem_nodes; j++)
+        for (size_t j = 0; !found.field && j < asked; j++)
             found = (struct loop_problem){check_pair(loop, i, j), i, j};
     }
     if (problem && found.field)
@@ -174,13 +189,5 @@ double loop_misses_to(const struct loop *loop, size_t memory)
 
 void loop_free(struct loop *loop)
 {
-    if (!loop)
-        return;
-    free(loop->stalled_cycles);
-    free(loop->useful_cycles);
-    free(loop->llc_accesses);
-    free(loop->read_misses);
-    free(loop->requests);
-    free(loop->cores);
     free(loop);
 }

@@ -43,11 +43,43 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The value that PLACE would have if VALUES[COUNT] were sorted; afterwards none
+ * before it is greater.  (Hoare's FIND: with each batch two medians are asked
+ * for, and no more of an order than that.) */
+static double select_place(double *values, size_t count, size_t place)
+{
+    ptrdiff_t low = 0, high = (ptrdiff_t)count - 1, at = (ptrdiff_t)place;
+
+    while (low < high) {
+        double pivot = values[at];
+        ptrdiff_t i = low, j = high;
+        while (i <= j) {
+            while (values[i] < pivot)
+                i++;
+            while (pivot < values[j])
+                j--;
+            if (i > j)
+                break;
+            double value = values[i];
+            values[i++] = values[j];
+            values[j--] = value;
+        }
+        low = j < at ? i : low;
+        high = at < i ? j : high;
+    }
+    return values[place];
+}
+
 static double median(double *values, size_t count)
 {
-    qsort(values, count, sizeof(*values), compare);
-    return count % 2 ? values[count / 2]
-                     : (values[count / 2 - 1] + values[count / 2]) / 2;
+    double upper = select_place(values, count, count / 2), lower;
+
+    if (count % 2)
+        return upper;
+    lower = values[0];
+    for (size_t i = 1; i < count / 2; i++)
+        lower = fmax(lower, values[i]);
+    return (lower + upper) / 2;
 }
 
 /* Remember middle and spread of single samples. */

@@ -99,7 +99,9 @@ struct job {
     uint64_t look_at;             /* keeper's turn */
     uint64_t look_pause;          /* turns since the one before */
     bool unsettled;               /* look at its threads as soon as possible */
-    char traced[32];              /* state last written to the trace */
+    bool undivided;               /* its processes wait for their parts */
+    uint64_t traced_key;          /* of the state last written to the trace */
+    char traced[32];              /* that state */
     double done_s; /* time that it would have taken alone for what it has done,
                       as its profiles predict: its time, less what it lost by
                       fewer cores and by others.  At its end an estimate of its

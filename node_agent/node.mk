@@ -82,6 +82,7 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/division.c \
 	%D%/division.h \
 	%D%/enforcer.h \
+	%D%/hash.h \
 	%D%/history.c \
 	%D%/history.h \
 	%D%/host.h \
@@ -102,6 +103,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/plan.h \
 	%D%/plan_facts.c \
 	%D%/plan_facts.h \
+	%D%/plan_signature.c \
+	%D%/plan_signature.h \
 	%D%/process.c \
 	%D%/process.h \
 	%D%/record.c \

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "node_agent/enforcer.h"
+#include "node_agent/hash.h"
 #include "node_agent/journal.h"
 #include "node_agent/log.h"
 #include "node_agent/process.h"
@@ -74,6 +75,14 @@ static void classify_unattached(const struct observer *o, struct job *job,
                        : NULL;
 }
 
+/* Mostly it is the one of the epoch before. */
+static bool is_section(const struct section *s,
+                       const struct cosched_section *named)
+{
+    return s && !s->folded && s->object_id == named->object_id &&
+           s->offset == named->offset;
+}
+
 /* Parallel as soon as one process is; serial once all have been for long. */
 static void classify_attached(struct job *job,
                               const struct node_options *options,
@@ -104,9 +113,11 @@ static void classify_attached(struct job *job,
         job->section = NULL;
     } else if (parallel) {
         job->kind = SECTION_PARALLEL;
-        job->section = named ? section_find(&job->sections, named->object_id,
-                                            named->offset)
-                             : section_folded(&job->sections);
+        if (!named)
+            job->section = section_folded(&job->sections);
+        else if (!is_section(job->section, named))
+            job->section = section_find(&job->sections, named->object_id,
+                                        named->offset);
     }
     /* Else it is in a serial stretch that is short so far: nothing changes. */
 }
@@ -277,14 +288,6 @@ static void measure(struct observer *o, const struct node_options *options,
 
 /* ---- who has which CPUs ------------------------------------------------- */
 
-static void hash(uint64_t *h, const void *data, size_t size)
-{
-    const unsigned char *byte = data;
-
-    for (size_t i = 0; i < size; i++)
-        *h = (*h ^ byte[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-}
-
 static size_t add_pid(int32_t *pids, size_t count, pid_t pid)
 {
     if (pids)
@@ -310,7 +313,7 @@ static size_t collect_pids(const struct job *job, int32_t *pids)
 /* Tell the counters who has what, if that has changed. */
 static void assign(struct observer *o, const struct job_table *jobs)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h = HASH_START;
     struct counters_job list[jobs->count ? jobs->count : 1];
     size_t count = 0, room = 0;
     struct errtext err = {""};
@@ -324,9 +327,9 @@ static void assign(struct observer *o, const struct job_table *jobs)
         size_t n = collect_pids(j, next);
         list[count++] = (struct counters_job){
             .id = j->id, .cpus = j->cpus, .pids = next, .count = n};
-        hash(&h, &j->id, sizeof(j->id));
-        hash(&h, &j->cpus, sizeof(j->cpus));
-        hash(&h, next, n * sizeof(*next));
+        hash_bytes(&h, &j->id, sizeof(j->id));
+        hash_bytes(&h, &j->cpus, sizeof(j->cpus));
+        hash_bytes(&h, next, n * sizeof(*next));
         next += n;
     }
     if (pids && h != o->assigned &&

@@ -9,10 +9,12 @@
 
 #include "node_agent/clock.h"
 #include "node_agent/division.h"
+#include "node_agent/hash.h"
 #include "node_agent/journal.h"
 #include "node_agent/keeper.h"
 #include "node_agent/log.h"
 #include "node_agent/plan.h"
+#include "node_agent/plan_signature.h"
 #include "node_agent/process.h"
 #include "protocol/cpulist.h"
 
@@ -114,8 +116,18 @@ static void apply(struct scheduler *s, struct job *job,
  * of them grows before another has left is the job's own affair. */
 static void divide_again(struct scheduler *s, struct job *job, uint64_t now_ns)
 {
+    job->undivided = s->moving;
     if (!s->moving)
         write_parts(s, job, job->parked, now_ns);
+}
+
+/* In each epoch: processes that begin and end to compute change what several of
+ * one job have, not what a single one has. */
+static void divide_changing(struct scheduler *s, uint64_t now_ns)
+{
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
+        if (j->undivided || (j->processes && j->processes->next))
+            divide_again(s, j, now_ns);
 }
 
 /* First phase for one job: keep only what it has now and may have next. */
@@ -260,14 +272,6 @@ static void move_cpus(struct scheduler *s, const bool *parked,
 
 /* ---- deciding ----------------------------------------------------------- */
 
-static void hash(uint64_t *h, const void *data, size_t size)
-{
-    const unsigned char *byte = data;
-
-    for (size_t i = 0; i < size; i++)
-        *h = (*h ^ byte[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-}
-
 /* Why CPUs are not divided, or NULL. */
 static const char *drained(const struct scheduler *s)
 {
@@ -278,49 +282,6 @@ static struct section_budget budget_of(const struct scheduler *s)
 {
     return (struct section_budget){s->p.options->profile_ns,
                                    s->p.options->probe_percent / 100.0};
-}
-
-/* All that a plan depends on. */
-static uint64_t signature_of(const struct scheduler *s, struct job **jobs,
-                             size_t count, uint64_t slice)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    struct section_budget budget = budget_of(s);
-
-    hash(&h, s->p.options->policy, strlen(s->p.options->policy));
-    hash(&h, s->p.options->policy_options,
-         strlen(s->p.options->policy_options));
-    hash(&h, &s->p.options->max_jobs, sizeof(s->p.options->max_jobs));
-    hash(&h, &s->p.options->fairness_percent,
-         sizeof(s->p.options->fairness_percent));
-    if (drained(s))
-        hash(&h, drained(s), strlen(drained(s)) + 1);
-    if (s->periodic)
-        hash(&h, &s->epoch, sizeof(s->epoch));
-    hash(&h, &budget, sizeof(budget));
-    hash(&h, &slice, sizeof(slice));
-    for (size_t i = 0; i < count; i++) {
-        const struct job *j = jobs[i];
-        const struct section *section = j->section;
-        hash(&h, &j->id, sizeof(j->id));
-        hash(&h, &j->restarts, sizeof(j->restarts));
-        hash(&h, &j->kind, sizeof(j->kind));
-        hash(&h, &j->granted, sizeof(j->granted));
-        hash(&h, &j->options, sizeof(j->options));
-        hash(&h, &j->weight, sizeof(j->weight));
-        hash(&h, &j->history.known, sizeof(j->history.known));
-        hash(&h, &j->history.dropped, sizeof(j->history.dropped));
-        hash(&h, &section, sizeof(section));
-        if (section) {
-            bool may = section_may_probe(section, &budget);
-            hash(&h, &section->state, sizeof(section->state));
-            hash(&h, &section->profile, sizeof(section->profile));
-            hash(&h, &may, sizeof(may));
-            if (may) /* what it wants depends on what is known */
-                hash(&h, &section->fit_time_ns, sizeof(section->fit_time_ns));
-        }
-    }
-    return h;
 }
 
 static void on_turn(void *arg)
@@ -428,30 +389,57 @@ static void carry_out(struct scheduler *s, struct job **jobs,
     move_cpus(s, parked, jobs, count);
 }
 
+/* What is said of JOB in the trace depends on this. */
+static uint64_t trace_key(const struct job *job)
+{
+    const struct section *section = job->section;
+    uint64_t h = HASH_START;
+
+    hash_word(&h, (uint64_t)job_live(job) << 3 | (uint64_t)job->suspended << 2 |
+                      (uint64_t)job->rigid << 1 |
+                      (job->kind == SECTION_SERIAL));
+    hash_word(&h, (uintptr_t)section);
+    if (section) {
+        hash_word(&h, (uint64_t)section->state << 1 | section->folded);
+        hash_word(&h, section->offset);
+    }
+    return h ? h : 1;
+}
+
+static void trace_job(struct scheduler *s, struct job *j, uint64_t now_ns)
+{
+    char text[sizeof(j->traced)];
+    const struct section *section = j->section;
+
+    if (!job_live(j))
+        snprintf(text, sizeof(text), "idle");
+    else if (j->suspended)
+        snprintf(text, sizeof(text), "suspended");
+    else if (j->rigid)
+        snprintf(text, sizeof(text), "rigid");
+    else if (j->kind == SECTION_SERIAL || !section)
+        snprintf(text, sizeof(text), "serial");
+    else if (section->folded)
+        snprintf(text, sizeof(text), "%s short",
+                 section_state_name(section->state));
+    else
+        snprintf(text, sizeof(text), "%s +%llx",
+                 section_state_name(section->state),
+                 (unsigned long long)section->offset);
+    if (!strcmp(text, j->traced))
+        return;
+    memcpy(j->traced, text, sizeof(text));
+    trace_state(s->p.trace, now_ns, j->id, text);
+}
+
 static void trace_states(struct scheduler *s, uint64_t now_ns)
 {
     for (struct job *j = s->p.jobs->first; j; j = j->next) {
-        char text[sizeof(j->traced)];
-        const struct section *section = j->section;
-        if (!job_live(j))
-            snprintf(text, sizeof(text), "idle");
-        else if (j->suspended)
-            snprintf(text, sizeof(text), "suspended");
-        else if (j->rigid)
-            snprintf(text, sizeof(text), "rigid");
-        else if (j->kind == SECTION_SERIAL || !section)
-            snprintf(text, sizeof(text), "serial");
-        else if (section->folded)
-            snprintf(text, sizeof(text), "%s short",
-                     section_state_name(section->state));
-        else
-            snprintf(text, sizeof(text), "%s +%llx",
-                     section_state_name(section->state),
-                     (unsigned long long)section->offset);
-        if (!strcmp(text, j->traced))
+        uint64_t key = trace_key(j);
+        if (key == j->traced_key)
             continue;
-        memcpy(j->traced, text, sizeof(text));
-        trace_state(s->p.trace, now_ns, j->id, text);
+        j->traced_key = key;
+        trace_job(s, j, now_ns);
     }
 }
 
@@ -469,9 +457,6 @@ static void decide(struct scheduler *s, const char *why)
             jobs[count++] = j;
     uint64_t slice =
         s->turns ? (now_ns - s->turn_base_ns) / s->p.options->slice_ns : 0;
-    uint64_t signature = signature_of(s, jobs, count, slice);
-    if (signature == s->signature)
-        return;
     struct plan_input input = {.topology = s->p.topology,
                                .policy = s->p.options->policy,
                                .policy_options = s->p.options->policy_options,
@@ -484,6 +469,8 @@ static void decide(struct scheduler *s, const char *why)
                                .fairness =
                                    s->p.options->fairness_percent / 100.0,
                                .drained = drained(s)};
+    if (plan_signature(&input, s->periodic ? s->epoch : 0) == s->signature)
+        return;
     struct plan plan = {.share = shares};
     struct errtext err = {""};
     if (!count) {
@@ -507,7 +494,7 @@ static void decide(struct scheduler *s, const char *why)
         carry_out(s, jobs, &plan, count);
     }
     /* Granting a measurement changed section states: sign what is now. */
-    s->signature = signature_of(s, jobs, count, slice);
+    s->signature = plan_signature(&input, s->periodic ? s->epoch : 0);
 }
 
 int scheduler_forget(struct scheduler *s)
@@ -575,8 +562,7 @@ void scheduler_epoch(struct scheduler *s)
     look_for_suspended(s);
     if (!s->moving)
         s->epoch++;
-    for (struct job *j = s->p.jobs->first; j; j = j->next)
-        divide_again(s, j, now_ns);
+    divide_changing(s, now_ns);
     decide(s, s->periodic ? "the next epoch" : "a section that changed");
     if (!s->moving && !drained(s))
         keeper_epoch(&s->turn, s->p.enforcer, s->p.jobs, now_ns);

@@ -162,8 +162,10 @@ static int build_machine(struct topology *t, struct errtext *err)
     if (!t->machine)
         return errtext_set(err, ENOMEM, "topology: out of memory");
     for (size_t c = 0; c < cpus; c++)
-        if (t->first[c] == (int)c)
+        if (t->first[c] == (int)c) {
             t->machine->cpu_node[c] = t->cpu_node[c];
+            cpuset_add(&t->heads, (int)c);
+        }
     for (size_t n = 0; n < nodes; n++)
         t->machine->home[n] = homes[n];
     uint64_t *distance = find_distances(t);
@@ -219,6 +221,7 @@ struct topology *topology_of_machine(struct machine *machine,
         if (!hole)
             cpuset_add(&t->cpus, (int)c);
     }
+    t->heads = t->cpus;
     return t;
 }
 
@@ -244,15 +247,18 @@ const int *topology_packages(const struct topology *t, size_t *count)
     return t->package;
 }
 
+/* Where a core has one CPU, there is nothing to go through one by one. */
 void topology_cores(const struct topology *t,
                     const struct cosched_cpuset *cpus,
                     struct cosched_cpuset *cores)
 {
-    struct cosched_cpuset in = *cpus;
+    struct cosched_cpuset rest = *cpus;
 
-    cpuset_and(&in, &t->cpus);
-    cpuset_zero(cores);
-    for (int c = -1; (c = cpuset_next(&in, c)) >= 0;)
+    cpuset_and(&rest, &t->cpus);
+    *cores = rest;
+    cpuset_and(cores, &t->heads);
+    cpuset_andnot(&rest, &t->heads);
+    for (int c = -1; (c = cpuset_next(&rest, c)) >= 0;)
         cpuset_add(cores, t->first[c]);
 }
 
@@ -269,10 +275,12 @@ void topology_expand(const struct topology *t,
                      const struct cosched_cpuset *cores,
                      struct cosched_cpuset *cpus)
 {
-    struct cosched_cpuset in = *cores;
+    struct cosched_cpuset in = *cores, rest = t->cpus;
 
-    cpuset_zero(cpus);
-    for (int c = -1; (c = cpuset_next(&t->cpus, c)) >= 0;)
+    *cpus = in;
+    cpuset_and(cpus, &t->heads);
+    cpuset_andnot(&rest, &t->heads);
+    for (int c = -1; (c = cpuset_next(&rest, c)) >= 0;)
         if (cpuset_has(&in, t->first[c]))
             cpuset_add(cpus, c);
 }

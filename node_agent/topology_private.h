@@ -14,6 +14,7 @@
 struct topology {
     hwloc_topology_t hwloc;
     struct cosched_cpuset cpus;
+    struct cosched_cpuset heads; /* of them, those that are their core's first */
     struct machine *machine; /* of cores */
     bool borrowed;           /* it is somebody else's */
     struct machine_link *link; /* [machine->links] */

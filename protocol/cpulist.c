@@ -7,33 +7,13 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#define WORDS (COSCHED_MAX_CPUS / 64)
 
 _Static_assert(CPU_SETSIZE == COSCHED_MAX_CPUS, "cpu_set_t has our size");
-
-int cpuset_count(const struct cosched_cpuset *set)
-{
-    int count = 0;
-    for (int i = 0; i < WORDS; i++)
-        count += __builtin_popcountll(set->word[i]);
-    return count;
-}
-
-bool cpuset_empty(const struct cosched_cpuset *set)
-{
-    return cpuset_next(set, -1) < 0;
-}
-
-bool cpuset_equal(const struct cosched_cpuset *a,
-                  const struct cosched_cpuset *b)
-{
-    return memcmp(a, b, sizeof(*a)) == 0;
-}
 
 bool cpuset_subset(const struct cosched_cpuset *inner,
                    const struct cosched_cpuset *outer)
 {
-    for (int i = 0; i < WORDS; i++)
+    for (int i = 0; i < CPUSET_WORDS; i++)
         if (inner->word[i] & ~outer->word[i])
             return false;
     return true;
@@ -42,39 +22,10 @@ bool cpuset_subset(const struct cosched_cpuset *inner,
 bool cpuset_intersects(const struct cosched_cpuset *a,
                        const struct cosched_cpuset *b)
 {
-    for (int i = 0; i < WORDS; i++)
+    for (int i = 0; i < CPUSET_WORDS; i++)
         if (a->word[i] & b->word[i])
             return true;
     return false;
-}
-
-void cpuset_or(struct cosched_cpuset *to, const struct cosched_cpuset *from)
-{
-    for (int i = 0; i < WORDS; i++)
-        to->word[i] |= from->word[i];
-}
-
-void cpuset_and(struct cosched_cpuset *to, const struct cosched_cpuset *from)
-{
-    for (int i = 0; i < WORDS; i++)
-        to->word[i] &= from->word[i];
-}
-
-void cpuset_andnot(struct cosched_cpuset *to,
-                   const struct cosched_cpuset *from)
-{
-    for (int i = 0; i < WORDS; i++)
-        to->word[i] &= ~from->word[i];
-}
-
-int cpuset_next(const struct cosched_cpuset *set, int cpu)
-{
-    for (cpu++; cpu < COSCHED_MAX_CPUS; cpu = (cpu / 64 + 1) * 64) {
-        uint64_t rest = set->word[cpu / 64] >> (cpu % 64);
-        if (rest)
-            return cpu + __builtin_ctzll(rest);
-    }
-    return -1;
 }
 
 /* Read a CPU number at *TEXT and move behind it. */

@@ -34,20 +34,70 @@ static inline void cpuset_remove(struct cosched_cpuset *set, int cpu)
     set->word[cpu / 64] &= ~(UINT64_C(1) << (cpu % 64));
 }
 
-int cpuset_count(const struct cosched_cpuset *set);
-bool cpuset_empty(const struct cosched_cpuset *set);
-bool cpuset_equal(const struct cosched_cpuset *a,
-                  const struct cosched_cpuset *b);
+/* Sets are 1024 bits and mostly zero: what is asked of them in each epoch is
+ * inline and passes over empty words. */
+#define CPUSET_WORDS (COSCHED_MAX_CPUS / 64)
+
+static inline int cpuset_count(const struct cosched_cpuset *set)
+{
+    int count = 0;
+
+    for (int i = 0; i < CPUSET_WORDS; i++)
+        if (set->word[i])
+            count += __builtin_popcountll(set->word[i]);
+    return count;
+}
+
+static inline bool cpuset_equal(const struct cosched_cpuset *a,
+                                const struct cosched_cpuset *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static inline bool cpuset_empty(const struct cosched_cpuset *set)
+{
+    for (int i = 0; i < CPUSET_WORDS; i++)
+        if (set->word[i])
+            return false;
+    return true;
+}
+
+static inline void cpuset_or(struct cosched_cpuset *to,
+                             const struct cosched_cpuset *from)
+{
+    for (int i = 0; i < CPUSET_WORDS; i++)
+        to->word[i] |= from->word[i];
+}
+
+static inline void cpuset_and(struct cosched_cpuset *to,
+                              const struct cosched_cpuset *from)
+{
+    for (int i = 0; i < CPUSET_WORDS; i++)
+        to->word[i] &= from->word[i];
+}
+
+static inline void cpuset_andnot(struct cosched_cpuset *to,
+                                 const struct cosched_cpuset *from)
+{
+    for (int i = 0; i < CPUSET_WORDS; i++)
+        to->word[i] &= ~from->word[i];
+}
+
+/* Smallest CPU of SET that is greater than CPU, or -1.  Start with -1. */
+static inline int cpuset_next(const struct cosched_cpuset *set, int cpu)
+{
+    for (cpu++; cpu < COSCHED_MAX_CPUS; cpu = (cpu / 64 + 1) * 64) {
+        uint64_t rest = set->word[cpu / 64] >> (cpu % 64);
+        if (rest)
+            return cpu + __builtin_ctzll(rest);
+    }
+    return -1;
+}
+
 bool cpuset_subset(const struct cosched_cpuset *inner,
                    const struct cosched_cpuset *outer);
 bool cpuset_intersects(const struct cosched_cpuset *a,
                        const struct cosched_cpuset *b);
-void cpuset_or(struct cosched_cpuset *to, const struct cosched_cpuset *from);
-void cpuset_and(struct cosched_cpuset *to, const struct cosched_cpuset *from);
-void cpuset_andnot(struct cosched_cpuset *to,
-                   const struct cosched_cpuset *from);
-/* Smallest CPU of SET that is greater than CPU, or -1.  Start with -1. */
-int cpuset_next(const struct cosched_cpuset *set, int cpu);
 
 /* Parse "0-3,8" ("" is the empty set).  Returns 0, or -1 with errno EINVAL
  * (syntax) or ERANGE (CPU >= COSCHED_MAX_CPUS) and *SET untouched. */

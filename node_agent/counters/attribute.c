@@ -7,21 +7,25 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "protocol/cpulist.h"
 
 /* By what shared counts are divided, best first. */
 enum divisor { BY_MISSES, BY_GROUPS, BY_CYCLES, BY_CPUS };
 
+/* What a job weighs on a CPU node and a memory node is, until the requests are
+ * shared out by it, in its loop's read_misses: no table is as large as all jobs
+ * times all pairs of nodes. */
 struct work {
     const struct counters_setup *setup;
     const struct sample *sample;
     struct attribute_job *jobs;
     size_t count;
     size_t nodes, memories, pairs;
+    double *all;    /* [pairs] weight of everything on the node */
+    double *column; /* [memories] sums of that over the CPU nodes */
     int *owner;     /* [cpus] job, -1: nobody's */
-    double *weight; /* [count * pairs] of each job, and, */
-    double *all;    /* [pairs], of everything on the node */
     enum divisor divisor;
 };
 
@@ -58,19 +62,23 @@ static void spread(const struct work *w, size_t node, double amount, int except,
     }
 }
 
-/* Add the misses of one CPU to TO[memories]. */
-static void add_misses(const struct work *w, size_t node,
-                       const struct sample_cpu *cpu, double *to)
+/* What CPUs weigh, by what is known of where it goes. */
+struct weighed {
+    double whole;  /* somewhere */
+    double local;  /* to the CPU node's home */
+    double remote; /* elsewhere */
+};
+
+static void add_misses(const struct work *w, const struct sample_cpu *cpu,
+                       struct weighed *sum)
 {
-    int home = w->setup->machine->home[node];
     bool split = !isnan(cpu->local_misses) || !isnan(cpu->remote_misses);
 
     if (!split || w->memories == 1) {
         double misses = isnan(cpu->read_misses)
                             ? sample_add(cpu->local_misses, cpu->remote_misses)
                             : cpu->read_misses;
-        if (misses > 0)
-            spread(w, node, misses, -1, home, to);
+        sum->whole += misses > 0 ? misses : 0;
         return;
     }
     double local = cpu->local_misses, remote = cpu->remote_misses;
@@ -78,10 +86,22 @@ static void add_misses(const struct work *w, size_t node,
         local = fmax(0, cpu->read_misses - remote);
     if (isnan(remote))
         remote = fmax(0, cpu->read_misses - local);
-    if (local > 0)
-        to[home] += local;
-    if (remote > 0)
-        spread(w, node, remote, home, -1, to);
+    sum->local += local > 0 ? local : 0;
+    sum->remote += remote > 0 ? remote : 0;
+}
+
+/* Add ROW[memories] of NODE to all, and to the job LOOP is of, if not NULL. */
+static void add_row(struct work *w, size_t node, const double *row,
+                    struct loop *loop)
+{
+    size_t at = node * w->memories;
+
+    for (size_t m = 0; m < w->memories; m++)
+        w->all[at + m] += row[m];
+    if (!loop || !loop->cores[node])
+        return;
+    for (size_t m = 0; m < w->memories; m++)
+        loop->read_misses[at + m] += row[m];
 }
 
 /* ---- weights ------------------------------------------------------------ */
@@ -112,30 +132,49 @@ static enum divisor find_divisor(const struct work *w)
     return any && cycles ? BY_CYCLES : BY_CPUS;
 }
 
+/* Put down what neighbouring CPUs of NODE and job OWNER (-1: nobody) weigh. */
+static void weigh(struct work *w, int node, int owner,
+                  const struct weighed *sum)
+{
+    double row[w->memories];
+
+    if (node < 0)
+        return;
+    int home = w->setup->machine->home[node];
+    for (size_t m = 0; m < w->memories; m++)
+        row[m] = 0;
+    if (sum->whole > 0)
+        spread(w, (size_t)node, sum->whole, -1, home, row);
+    if (sum->local > 0)
+        row[home] += sum->local;
+    if (sum->remote > 0)
+        spread(w, (size_t)node, sum->remote, home, -1, row);
+    add_row(w, (size_t)node, row, owner < 0 ? NULL : w->jobs[owner].loop);
+}
+
 static void weigh_cpus(struct work *w)
 {
+    struct weighed sum = {0};
+    int node = -1, owner = -1;
+
     for (size_t c = 0; c < w->sample->cpus; c++) {
-        int n = w->setup->cpu_node[c], j = w->owner[c];
         const struct sample_cpu *cpu = &w->sample->cpu[c];
-        if (n < 0)
+        if (w->setup->cpu_node[c] < 0)
             continue;
-        double row[w->memories];
-        for (size_t m = 0; m < w->memories; m++)
-            row[m] = 0;
-        if (w->divisor == BY_MISSES)
-            add_misses(w, (size_t)n, cpu, row);
-        else if (w->divisor == BY_CYCLES)
-            row[w->setup->machine->home[n]] = isnan(cpu->cycles) ? 0
-                                                                 : cpu->cycles;
-        else if (j >= 0)
-            row[w->setup->machine->home[n]] = 1;
-        for (size_t m = 0; m < w->memories; m++) {
-            w->all[(size_t)n * w->memories + m] += row[m];
-            if (j >= 0)
-                w->weight[(size_t)j * w->pairs + (size_t)n * w->memories + m] +=
-                    row[m];
+        if (w->setup->cpu_node[c] != node || w->owner[c] != owner) {
+            weigh(w, node, owner, &sum);
+            sum = (struct weighed){0};
+            node = w->setup->cpu_node[c];
+            owner = w->owner[c];
         }
+        if (w->divisor == BY_MISSES)
+            add_misses(w, cpu, &sum);
+        else if (w->divisor == BY_CYCLES)
+            sum.local += isnan(cpu->cycles) ? 0 : cpu->cycles;
+        else
+            sum.local += owner >= 0;
     }
+    weigh(w, node, owner, &sum);
 }
 
 static void weigh_groups(struct work *w)
@@ -160,11 +199,7 @@ static void weigh_groups(struct work *w)
             row[home] += local;
             if (group->total > local)
                 spread(w, n, group->total - local, home, -1, row);
-            for (size_t m = 0; m < w->memories; m++) {
-                w->all[n * w->memories + m] += row[m];
-                if (j < w->count)
-                    w->weight[j * w->pairs + n * w->memories + m] += row[m];
-            }
+            add_row(w, n, row, j < w->count ? w->jobs[j].loop : NULL);
         }
     }
 }
@@ -184,74 +219,70 @@ static void add_part(struct loop_requests *to, const struct sample_memory *from,
     to->prefetch += from->prefetches > 0 ? from->prefetches * part : 0;
 }
 
-static double column(const double *table, size_t nodes, size_t memories,
-                     size_t m)
+static double sum_of(const double *values, size_t count)
 {
     double sum = 0;
 
-    for (size_t n = 0; n < nodes; n++)
-        sum += table[n * memories + m];
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
     return sum;
 }
 
-static double row_sum(const double *table, size_t memories, size_t n)
+/* The part that a job that weighs MINE[memories] on CPU node N has in what
+ * `traffic` counts for the pair (N, M). */
+static double part_of_pair(const struct work *w, const double *mine, size_t n,
+                           size_t m)
 {
-    double sum = 0;
-
-    for (size_t m = 0; m < memories; m++)
-        sum += table[n * memories + m];
-    return sum;
-}
-
-/* The part that job J, from CPU node N, has in what `traffic` counts for the
- * pair (N, M). */
-static double part_of_pair(const struct work *w, size_t j, size_t n, size_t m)
-{
-    const double *mine = &w->weight[j * w->pairs];
     double all = w->all[n * w->memories + m];
 
     if (all > 0)
-        return mine[n * w->memories + m] / all;
-    all = row_sum(w->all, w->memories, n);
-    return all > 0 ? row_sum(mine, w->memories, n) / all : 0;
+        return mine[m] / all;
+    all = sum_of(&w->all[n * w->memories], w->memories);
+    return all > 0 ? sum_of(mine, w->memories) / all : 0;
 }
 
 /* The same of what the controller of M counts.  Where nobody weighs anything
  * there (prefetches alone), as in the whole. */
-static double part_of_memory(const struct work *w, size_t j, size_t n, size_t m)
+static double part_of_memory(const struct work *w, const double *mine, size_t m)
 {
-    const double *mine = &w->weight[j * w->pairs];
-    double all = column(w->all, w->nodes, w->memories, m), sum = 0;
-
-    if (all > 0)
-        return mine[n * w->memories + m] / all;
-    for (size_t i = 0; i < w->pairs; i++)
-        sum += w->all[i];
-    return sum > 0 ? row_sum(mine, w->memories, n) / sum : 0;
+    if (w->column[m] > 0)
+        return mine[m] / w->column[m];
+    double sum = sum_of(w->all, w->pairs);
+    return sum > 0 ? sum_of(mine, w->memories) / sum : 0;
 }
 
-/* Requests of job J; true when anything of memory is known. */
-static bool fill_requests(const struct work *w, size_t j, struct loop *loop)
+/* Requests from CPU node N; true when anything of memory is known. */
+static bool fill_node(const struct work *w, size_t n, struct loop *loop)
+{
+    bool any = false;
+    double mine[w->memories], *misses = &loop->read_misses[n * w->memories];
+
+    memcpy(mine, misses, w->memories * sizeof(*mine));
+    for (size_t m = 0; m < w->memories; m++) {
+        size_t p = n * w->memories + m;
+        struct loop_requests *r = &loop->requests[p];
+        if (known(&w->sample->traffic[p])) {
+            add_part(r, &w->sample->traffic[p], part_of_pair(w, mine, n, m));
+            any = true;
+        } else if (known(&w->sample->memory[m])) {
+            add_part(r, &w->sample->memory[m], part_of_memory(w, mine, m));
+            any = true;
+        }
+        if (w->divisor <= BY_GROUPS && r->read < mine[m])
+            r->read = mine[m];
+        misses[m] = w->divisor == BY_MISSES ? mine[m] : r->read;
+    }
+    return any;
+}
+
+/* Requests of a job; true when anything of memory is known. */
+static bool fill_requests(const struct work *w, struct loop *loop)
 {
     bool any = w->divisor <= BY_GROUPS;
 
-    for (size_t n = 0; n < w->nodes; n++) {
-        for (size_t m = 0; loop->cores[n] && m < w->memories; m++) {
-            size_t p = n * w->memories + m;
-            double mine = w->weight[j * w->pairs + p];
-            struct loop_requests *r = &loop->requests[p];
-            if (known(&w->sample->traffic[p])) {
-                add_part(r, &w->sample->traffic[p], part_of_pair(w, j, n, m));
-                any = true;
-            } else if (known(&w->sample->memory[m])) {
-                add_part(r, &w->sample->memory[m], part_of_memory(w, j, n, m));
-                any = true;
-            }
-            if (w->divisor <= BY_GROUPS && r->read < mine)
-                r->read = mine;
-            loop->read_misses[p] = w->divisor == BY_MISSES ? mine : r->read;
-        }
-    }
+    for (size_t n = 0; n < w->nodes; n++)
+        if (loop->cores[n])
+            any |= fill_node(w, n, loop);
     return any;
 }
 
@@ -260,13 +291,17 @@ static bool fill_requests(const struct work *w, size_t j, struct loop *loop)
 static void fill_cores(const struct work *w, const struct attribute_job *job,
                        struct loop *loop)
 {
+    const struct machine *machine = w->setup->machine;
+    bool other = false; /* a CPU that is not its core's first */
+
     for (int c = -1; (c = cpuset_next(&job->cpus, c)) >= 0;)
-        if ((size_t)c < w->setup->machine->cpus &&
-            w->setup->machine->cpu_node[c] >= 0)
-            loop->cores[w->setup->machine->cpu_node[c]]++;
+        if ((size_t)c < machine->cpus && machine->cpu_node[c] >= 0)
+            loop->cores[machine->cpu_node[c]]++;
+        else
+            other = true;
     /* A core of which the job has the second thread only. */
-    for (int c = -1; (c = cpuset_next(&job->cpus, c)) >= 0;)
-        if ((size_t)c < w->setup->machine->cpus && w->setup->cpu_node[c] >= 0 &&
+    for (int c = -1; other && (c = cpuset_next(&job->cpus, c)) >= 0;)
+        if ((size_t)c < machine->cpus && w->setup->cpu_node[c] >= 0 &&
             !loop->cores[w->setup->cpu_node[c]])
             loop->cores[w->setup->cpu_node[c]] = 1;
 }
@@ -275,9 +310,11 @@ static void fill_cycles(const struct work *w, size_t j, struct loop *loop)
 {
     bool cycles[w->nodes], accesses[w->nodes];
 
-    for (size_t n = 0; n < w->nodes; n++)
-        cycles[n] = accesses[n] = true;
-    for (size_t c = 0; c < w->sample->cpus; c++) {
+    memset(cycles, true, sizeof(cycles));
+    memset(accesses, true, sizeof(accesses));
+    for (int c = -1; (c = cpuset_next(&w->jobs[j].cpus, c)) >= 0;) {
+        if ((size_t)c >= w->sample->cpus)
+            break;
         const struct sample_cpu *cpu = &w->sample->cpu[c];
         int n = w->setup->cpu_node[c];
         if (w->owner[c] != (int)j || n < 0)
@@ -340,29 +377,64 @@ static double llc_of(const struct work *w, uint32_t id)
     return sum;
 }
 
-static int attribute_one(const struct work *w, size_t j)
+/* A loop with the cores of each job that has any. */
+static int make_loops(const struct work *w)
+{
+    for (size_t j = 0; j < w->count; j++) {
+        struct attribute_job *job = &w->jobs[j];
+        if (cpuset_empty(&job->cpus) || !w->sample->time_ns)
+            continue;
+        if (!(job->loop = loop_new(w->nodes, w->memories)))
+            return -1;
+        job->loop->total_us = (double)w->sample->time_ns * 1e-3;
+        fill_cores(w, job, job->loop);
+    }
+    return 0;
+}
+
+static void attribute_one(const struct work *w, size_t j)
 {
     struct attribute_job *job = &w->jobs[j];
+    struct loop *loop = job->loop;
 
     job->energy_j = energy_of(w, j);
     job->llc_bytes = llc_of(w, job->id);
     job->stalls = w->divisor == BY_MISSES;
-    if (cpuset_empty(&job->cpus) || !w->sample->time_ns)
-        return 0;
-    struct loop *loop = loop_new(w->nodes, w->memories);
     if (!loop)
-        return -1;
-    loop->total_us = (double)w->sample->time_ns * 1e-3;
-    fill_cores(w, job, loop);
-    bool any = fill_requests(w, j, loop);
+        return;
+    bool any = fill_requests(w, loop);
     fill_cycles(w, j, loop);
     for (size_t n = 0; n < w->nodes; n++)
         any |= loop->useful_cycles[n] > 0;
     if (any && loop_check(loop, NULL) == MODEL_OK)
-        job->loop = loop;
+        return;
+    loop_free(loop);
+    job->loop = NULL;
+}
+
+static void find_owners(struct work *w)
+{
+    for (size_t c = 0; c < w->sample->cpus; c++)
+        w->owner[c] = -1;
+    for (size_t j = 0; j < w->count; j++)
+        for (int c = -1; (c = cpuset_next(&w->jobs[j].cpus, c)) >= 0;)
+            if ((size_t)c < w->sample->cpus)
+                w->owner[c] = (int)j;
+}
+
+static void divide(struct work *w)
+{
+    find_owners(w);
+    w->divisor = find_divisor(w);
+    if (w->divisor == BY_GROUPS)
+        weigh_groups(w);
     else
-        loop_free(loop);
-    return 0;
+        weigh_cpus(w);
+    for (size_t n = 0; n < w->nodes; n++)
+        for (size_t m = 0; m < w->memories; m++)
+            w->column[m] += w->all[n * w->memories + m];
+    for (size_t j = 0; j < w->count; j++)
+        attribute_one(w, j);
 }
 
 int attribute(const struct counters_setup *setup, const struct sample *sample,
@@ -375,35 +447,26 @@ int attribute(const struct counters_setup *setup, const struct sample *sample,
                      .count = count,
                      .nodes = nodes,
                      .memories = setup->machine->mem_nodes};
-    int rc = 0;
+    int rc = -1;
 
     w.pairs = w.nodes * w.memories;
     for (size_t j = 0; j < count; j++) {
         jobs[j].loop = NULL;
         jobs[j].energy_j = jobs[j].llc_bytes = NAN;
     }
-    w.owner = malloc(sample->cpus * sizeof(*w.owner));
-    w.weight = calloc((count + 1) * w.pairs, sizeof(*w.weight));
-    if (!w.owner || !w.weight) {
-        rc = -1;
-    } else {
-        w.all = w.weight + count * w.pairs;
-        for (size_t c = 0; c < sample->cpus; c++) {
-            w.owner[c] = -1;
-            for (size_t j = 0; j < count; j++)
-                if (cpuset_has(&jobs[j].cpus, (int)c))
-                    w.owner[c] = (int)j;
-        }
-        w.divisor = find_divisor(&w);
-        if (w.divisor == BY_GROUPS)
-            weigh_groups(&w);
-        else
-            weigh_cpus(&w);
-        for (size_t j = 0; rc == 0 && j < count; j++)
-            rc = attribute_one(&w, j);
+    size_t tables = (w.pairs + w.memories) * sizeof(*w.all);
+    if ((w.all = calloc(1, tables + sample->cpus * sizeof(*w.owner)))) {
+        w.column = w.all + w.pairs;
+        w.owner = (int *)(w.column + w.memories);
+        if ((rc = make_loops(&w)) == 0)
+            divide(&w);
     }
-    free(w.owner);
-    free(w.weight);
+    /* What could not be finished says nothing. */
+    for (size_t j = 0; rc < 0 && j < count; j++) {
+        loop_free(jobs[j].loop);
+        jobs[j].loop = NULL;
+    }
+    free(w.all);
     errno = rc ? ENOMEM : errno;
     return rc;
 }

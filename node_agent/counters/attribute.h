@@ -47,7 +47,7 @@ struct attribute_job {
 };
 
 /* Fill in the JOBS for SAMPLE, which is SETUP's.  Jobs without CPUs get
- * nothing.  -1 with errno ENOMEM; loops made so far are valid. */
+ * nothing.  -1 with errno ENOMEM, and no loops. */
 int attribute(const struct counters_setup *setup, const struct sample *sample,
               struct attribute_job *jobs, size_t count);
 

@@ -89,16 +89,16 @@ static void add_known(double *to, double more)
 
 static void add(struct loop *to, const struct loop *more)
 {
-    size_t pairs = to->cpu_nodes * to->mem_nodes;
-
     to->total_us += more->total_us;
-    for (size_t i = 0; i < pairs; i++) {
-        to->requests[i].read += more->requests[i].read;
-        to->requests[i].write += more->requests[i].write;
-        to->requests[i].prefetch += more->requests[i].prefetch;
-        to->read_misses[i] += more->read_misses[i];
-    }
     for (size_t n = 0; n < to->cpu_nodes; n++) {
+        if (!to->cores[n]) /* nothing was counted there */
+            continue;
+        for (size_t i = n * to->mem_nodes; i < (n + 1) * to->mem_nodes; i++) {
+            to->requests[i].read += more->requests[i].read;
+            to->requests[i].write += more->requests[i].write;
+            to->requests[i].prefetch += more->requests[i].prefetch;
+            to->read_misses[i] += more->read_misses[i];
+        }
         add_known(&to->llc_accesses[n], more->llc_accesses[n]);
         add_known(&to->useful_cycles[n], more->useful_cycles[n]);
         if (to->useful_cycles[n] > 0)
@@ -114,11 +114,14 @@ static double intensity(const struct loop *l)
 {
     double requests = 0, cycles = 0;
 
-    for (size_t i = 0; i < l->cpu_nodes * l->mem_nodes; i++)
-        requests += l->requests[i].read + l->requests[i].write +
-                    l->requests[i].prefetch;
-    for (size_t n = 0; n < l->cpu_nodes; n++)
+    for (size_t n = 0; n < l->cpu_nodes; n++) {
+        if (!l->cores[n])
+            continue;
+        for (size_t i = n * l->mem_nodes; i < (n + 1) * l->mem_nodes; i++)
+            requests += l->requests[i].read + l->requests[i].write +
+                        l->requests[i].prefetch;
         cycles += l->useful_cycles[n];
+    }
     return cycles > 0 ? requests / cycles : NAN;
 }
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Whether anything has changed on which a plan depends. */
+
+#include "node_agent/plan_signature.h"
+
+#include "node_agent/hash.h"
+
+static void add_text(uint64_t *h, const char *text)
+{
+    hash_word(h, text != NULL);
+    if (text)
+        hash_bytes(h, text, strlen(text));
+}
+
+static void add_section(uint64_t *h, const struct section *section,
+                        const struct section_budget *budget)
+{
+    hash_word(h, (uintptr_t)section);
+    if (!section)
+        return;
+    bool may = section_may_probe(section, budget);
+    hash_word(h, (uint64_t)section->state << 1 | may);
+    hash_word(h, (uintptr_t)section->profile);
+    if (may) /* what it wants depends on what is known */
+        hash_word(h, section->fit_time_ns);
+}
+
+static void add_job(uint64_t *h, const struct job *job,
+                    const struct section_budget *budget)
+{
+    hash_word(h, (uint64_t)job->id << 32 | job->restarts);
+    hash_word(h, (uint64_t)job->kind << 2 |
+                     (uint64_t)job->history.known << 1 |
+                     (job->history.dropped != NULL));
+    hash_bytes(h, &job->granted, sizeof(job->granted));
+    hash_bytes(h, &job->options, sizeof(job->options));
+    hash_bytes(h, &job->weight, sizeof(job->weight));
+    add_section(h, job->section, budget);
+}
+
+uint64_t plan_signature(const struct plan_input *in, uint64_t epoch)
+{
+    uint64_t h = HASH_START;
+
+    add_text(&h, in->policy);
+    add_text(&h, in->policy_options);
+    add_text(&h, in->drained);
+    hash_word(&h, in->max_jobs << 1 | in->fair);
+    hash_bytes(&h, &in->fairness, sizeof(in->fairness));
+    hash_word(&h, epoch);
+    hash_word(&h, in->budget.profile_ns);
+    hash_bytes(&h, &in->budget.share, sizeof(in->budget.share));
+    hash_word(&h, in->slice);
+    for (size_t i = 0; i < in->count; i++)
+        add_job(&h, in->jobs[i], &in->budget);
+    return h;
+}
