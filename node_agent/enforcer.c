@@ -5,6 +5,7 @@
 #include "node_agent/enforcer.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,12 @@
 
 #include "node_agent/clock.h"
 #include "node_agent/cpuset_holder.h"
+#include "node_agent/hash.h"
 #include "node_agent/log.h"
 #include "node_agent/proc.h"
 #include "node_agent/proc_table.h"
 #include "node_agent/process.h"
+#include "node_agent/threads.h"
 #include "protocol/cpulist.h"
 
 /* A process is held when it used this much CPU time since the last look, at
@@ -24,7 +27,15 @@
 #define BUSY_TICKS 2
 #define BUSY_WINDOW_NS (100 * NS_PER_MS)
 
-/* New threads and processes may appear during a pass; passes until none does. */
+/* What a task is called until it has executed its program: it is Slurm's until
+ * then, but not for ever, as anybody may choose that name. */
+#define STEPD "slurmstepd"
+#define STEPD_NS (30 * NS_PER_S)
+
+/* A process without a cpuset is seen so for so long before it is told. */
+#define NO_CPUSET_NS NS_PER_S
+
+/* New processes may appear during a pass; passes until none does. */
 #define MAX_PASSES 4
 
 struct enforcer {
@@ -34,6 +45,8 @@ struct enforcer {
     struct proc_table procs;
     uint64_t next_scan_ns;
     uint64_t change_ns; /* last time that a process came, went or was held */
+    uint64_t scan_ns;   /* of the last scan */
+    uint64_t owners; /* owners_key() of the scan that found them; 0: none */
 };
 
 struct enforcer *enforcer_new(struct warden *warden,
@@ -68,12 +81,18 @@ void enforcer_use_cgroups(struct enforcer *e, const char *node)
         log_notice("restored %zu cpuset cgroups from before the restart", count);
 }
 
+static void tracked_free(struct tracked *t)
+{
+    threads_free(t->threads);
+    free(t);
+}
+
 void tracked_clear(struct job *job)
 {
     while (job->tracked) {
         struct tracked *t = job->tracked;
         job->tracked = t->next;
-        free(t);
+        tracked_free(t);
     }
 }
 
@@ -142,7 +161,7 @@ static void find_owners(struct scan *scan, const struct job_table *jobs)
             const struct proc_stat *s = &scan->procs->entry[i].stat;
             struct job *j;
             if (scan->owner[i] || s->pid == 1 || s->pid == self ||
-                !strcmp(s->comm, "slurmstepd"))
+                !strcmp(s->comm, STEPD))
                 continue;
             if ((j = owner_of(scan, s->parent)) ||
                 (j = owner_of(scan, s->group)) ||
@@ -177,6 +196,14 @@ static bool busy_all_along(const struct proc_stat *stat)
            stat->ticks * BUSY_WINDOW_NS >= BUSY_TICKS * age_ns;
 }
 
+/* True while STAT is of a task that has not begun its program. */
+static bool is_stepd(const struct tracked *t, const struct proc_stat *stat,
+                     uint64_t now_ns)
+{
+    return stat->forked && !strcmp(stat->comm, STEPD) &&
+           now_ns - t->first_ns < STEPD_NS;
+}
+
 /* Decide whether T is to be held from now on. */
 static void look(struct enforcer *e, struct tracked *t,
                  struct job *job, const struct proc_stat *stat,
@@ -188,7 +215,7 @@ static void look(struct enforcer *e, struct tracked *t,
         t->unattached_since_ns = 0;
     else if (!t->unattached_since_ns)
         t->unattached_since_ns = now_ns;
-    if (t->attached ||
+    if (t->attached || is_stepd(t, stat, now_ns) ||
         (!job->rigid &&
          now_ns - t->unattached_since_ns < e->options->attach_ns))
         return;
@@ -225,8 +252,11 @@ static void track(struct enforcer *e, struct job *job,
         e->change_ns = now_ns;
         job->unsettled = true;
         t->start = stat->start;
-        t->held = t->stopped = t->narrowed = t->no_cpuset = false;
-        t->look_ns = t->unattached_since_ns = 0;
+        t->first_ns = now_ns;
+        threads_free(t->threads);
+        t->threads = NULL;
+        t->held = t->stopped = t->narrowed = false;
+        t->look_ns = t->unattached_since_ns = t->no_cpuset_ns = 0;
     }
     look(e, t, job, stat, now_ns);
 }
@@ -254,44 +284,97 @@ static bool forget_dead(struct job *job, const struct scan *scan)
             continue;
         }
         *p = t->next;
-        free(t);
+        tracked_free(t);
         any = true;
     }
     return any;
 }
 
-void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
-                   uint64_t now_ns)
+/* What says who owns which process: while it is the same, all are as they were
+ * found. */
+static uint64_t owners_key(const struct enforcer *e,
+                           const struct job_table *jobs)
+{
+    uint64_t h = HASH_START;
+
+    hash_word(&h, e->procs.changes);
+    for (const struct job *j = jobs->first; j; j = j->next) {
+        hash_word(&h, j->id);
+        for (const struct task *t = j->tasks; t; t = t->next) {
+            hash_word(&h, (uint64_t)t->pid);
+            hash_word(&h, t->start);
+        }
+        hash_word(&h, j->processes != NULL);
+        for (const struct process *p = j->processes; p; p = p->next) {
+            hash_word(&h, (uint64_t)p->pid << 1 | p->bad);
+            hash_word(&h, p->start);
+        }
+    }
+    return h;
+}
+
+/* Give owners to all processes anew. */
+static void scan_all(struct enforcer *e, struct job_table *jobs,
+                     uint64_t now_ns)
 {
     struct scan scan = {.procs = &e->procs};
 
+    e->owners = 0;
+    if (!(scan.owner = calloc(scan.procs->count + 1, sizeof(*scan.owner))))
+        return;
+    find_owners(&scan, jobs);
+    for (struct job *j = jobs->first; j; j = j->next)
+        for (struct tracked *t = j->tracked; t; t = t->next)
+            t->dead = true;
+    for (size_t i = 0; i < scan.procs->count; i++) {
+        struct proc_entry *entry = &scan.procs->entry[i];
+        if (!scan.owner[i])
+            continue;
+        /* The end of one that is attached is told by its pidfd, and what it
+         * uses does not matter. */
+        proc_table_watch(&e->procs, entry,
+                         !is_attached(scan.owner[i], entry->stat.pid));
+        track(e, scan.owner[i], &entry->stat, now_ns);
+    }
+    for (struct job *j = jobs->first; j; j = j->next)
+        if (forget_dead(j, &scan))
+            e->change_ns = now_ns;
+    free(scan.owner);
+    e->owners = owners_key(e, jobs);
+}
+
+/* The processes are those of the scan before: see what they use. */
+static void look_at_tracked(struct enforcer *e, struct job_table *jobs,
+                            uint64_t now_ns)
+{
+    for (struct job *j = jobs->first; j; j = j->next)
+        for (struct tracked *t = j->tracked; t; t = t->next) {
+            const struct proc_entry *entry =
+                t->dead || t->attached ? NULL
+                                       : proc_table_find(&e->procs, t->pid);
+            if (entry)
+                look(e, t, j, &entry->stat, now_ns);
+        }
+}
+
+void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
+                   uint64_t now_ns)
+{
     if (!jobs->first || (!force && now_ns < e->next_scan_ns))
         return;
     uint64_t begin_ns = clock_cpu_ns();
-    if (proc_table_scan(scan.procs, now_ns) < 0)
+    if (proc_table_scan(&e->procs, now_ns) < 0)
         return;
-    if ((scan.owner = calloc(scan.procs->count + 1, sizeof(*scan.owner)))) {
-        find_owners(&scan, jobs);
-        for (struct job *j = jobs->first; j; j = j->next)
-            for (struct tracked *t = j->tracked; t; t = t->next)
-                t->dead = true;
-        for (size_t i = 0; i < scan.procs->count; i++) {
-            struct proc_entry *entry = &scan.procs->entry[i];
-            if (!scan.owner[i])
-                continue;
-            /* The end of one that is attached is told by its pidfd, and what it
-             * uses does not matter. */
-            entry->watched = !is_attached(scan.owner[i], entry->stat.pid);
-            track(e, scan.owner[i], &entry->stat, now_ns);
-        }
-        for (struct job *j = jobs->first; j; j = j->next)
-            if (forget_dead(j, &scan))
-                e->change_ns = now_ns;
-    }
-    free(scan.owner);
+    e->scan_ns = now_ns;
+    if (force || owners_key(e, jobs) != e->owners)
+        scan_all(e, jobs, now_ns);
+    else
+        look_at_tracked(e, jobs, now_ns);
     double cost_ns = (double)(clock_cpu_ns() - begin_ns);
     bool quiet = now_ns - e->change_ns >= SCAN_QUIET_NS;
     double pause_ns = cost_ns / (quiet ? SCAN_SHARE_QUIET : SCAN_SHARE);
+    if (quiet)
+        pause_ns = fmax(pause_ns, SCAN_LEAST_NS);
     e->next_scan_ns =
         now_ns + (pause_ns < SCAN_PAUSE_NS ? (uint64_t)pause_ns : SCAN_PAUSE_NS);
 }
@@ -304,32 +387,22 @@ void enforcer_expect(struct enforcer *e, uint64_t now_ns)
 
 /* ---- affinity ----------------------------------------------------------- */
 
-/* Put all threads of PID on CPUS: those whose mask differs, or with STRAYS
- * those whose mask reaches beyond.  Returns the number of threads moved. */
-static size_t set_threads(pid_t pid, const struct cosched_cpuset *cpus,
-                          bool strays)
+/* Put all threads of T on CPUS (threads.h). */
+static size_t keep_tracked(struct tracked *t, const struct cosched_cpuset *cpus,
+                           bool strays)
 {
-    size_t moved = 0;
+    if (!t->threads && !(t->threads = threads_new(t->pid)))
+        return 0;
+    return threads_keep(t->threads, cpus, strays);
+}
 
-    for (int pass = 0; pass < MAX_PASSES; pass++) {
-        pid_t *tids;
-        ssize_t n = proc_threads(pid, &tids);
-        size_t before = moved;
-        for (ssize_t i = 0; i < n; i++) {
-            struct cosched_cpuset mask;
-            if (cpuset_get_affinity(tids[i], &mask) < 0)
-                continue;
-            if (strays ? cpuset_subset(&mask, cpus)
-                       : cpuset_equal(&mask, cpus))
-                continue;
-            if (cpuset_set_affinity(tids[i], cpus) == 0)
-                moved++;
-        }
-        free(tids);
-        /* A thread made during the pass has the mask of its maker. */
-        if (moved == before)
-            break;
-    }
+/* Those of an attached process that no scan has seen so far. */
+static size_t keep_unseen(pid_t pid, const struct cosched_cpuset *cpus)
+{
+    struct threads *threads = threads_new(pid);
+    size_t moved = threads ? threads_keep(threads, cpus, true) : 0;
+
+    threads_free(threads);
     return moved;
 }
 
@@ -338,8 +411,10 @@ static int open_tracked(const struct tracked *t)
     struct proc_stat stat;
     int fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
 
-    /* The pid may have been used again; the pidfd pins what we look at. */
-    if (fd >= 0 && (proc_read(t->pid, &stat) < 0 || stat.start != t->start)) {
+    /* The pid may have been used again; the pidfd pins what we look at.  One that
+     * is ending has left its cgroup, and nothing of it runs. */
+    if (fd >= 0 && (proc_read(t->pid, &stat) < 0 || stat.start != t->start ||
+                    stat.exiting)) {
         close(fd);
         fd = -1;
     }
@@ -352,23 +427,25 @@ static void hold_by_affinity(struct enforcer *e, const struct job *job,
 {
     if (e->warden)
         warden_held(e->warden, t->pid, fd, &job->granted);
-    set_threads(t->pid, cpus, false);
+    keep_tracked(t, cpus, false);
     t->narrowed = true;
 }
 
-/* T is held by affinity instead, because of WHY: said once for each job.  A
- * process that is about to end has left its cgroup, and is gone the next time. */
+/* T is held by affinity instead, because of WHY: said once for each job, and
+ * only of who is still there a while later.  Before, it may be on its way into
+ * its cgroup, or at its end out of it. */
 static void no_cpuset(const struct enforcer *e, struct job *job,
                       struct tracked *t, const char *why)
 {
-    if (t->no_cpuset && !job->no_cpuset) {
-        job->no_cpuset = true;
-        if (e->options->enforcement == ENFORCEMENT_CPUSET)
-            log_warn("job %u: held by affinity: %s", job->id, why);
-        else
-            log_debug("job %u: held by affinity: %s", job->id, why);
-    }
-    t->no_cpuset = true;
+    if (!t->no_cpuset_ns)
+        t->no_cpuset_ns = e->scan_ns + 1;
+    if (job->no_cpuset || e->scan_ns < t->no_cpuset_ns + NO_CPUSET_NS)
+        return;
+    job->no_cpuset = true;
+    if (e->options->enforcement == ENFORCEMENT_CPUSET)
+        log_warn("job %u: held by affinity: %s", job->id, why);
+    else
+        log_debug("job %u: held by affinity: %s", job->id, why);
 }
 
 /* Returns false where there is no cpuset to hold it by. */
@@ -381,10 +458,10 @@ static bool hold_by_cpuset(struct enforcer *e, struct job *job,
         no_cpuset(e, job, t, err.text);
         return false;
     }
-    t->no_cpuset = false;
+    t->no_cpuset_ns = 0;
     /* From before: would be intersected with the cpuset. */
     if (t->narrowed)
-        set_threads(t->pid, &job->granted, false);
+        keep_tracked(t, &job->granted, false);
     t->narrowed = false;
     return true;
 }
@@ -403,6 +480,9 @@ void enforcer_hold(struct enforcer *e, struct job *job,
     for (struct tracked *t = job->tracked; t; t = t->next) {
         if (t->dead || t->attached || !t->held)
             continue;
+        if (!cpuset && t->narrowed && t->threads &&
+            threads_kept(t->threads, cpus, false))
+            continue; /* as the warden knows */
         int fd = open_tracked(t);
         if (fd < 0)
             continue;
@@ -436,9 +516,13 @@ size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus)
 {
     size_t moved = 0;
 
-    for (struct process *p = job->processes; p; p = p->next)
-        if (!p->bad)
-            moved += set_threads(p->pid, cpus, true);
+    for (struct process *p = job->processes; p; p = p->next) {
+        struct tracked *t = p->bad ? NULL : tracked_find(job, p->pid);
+        if (t && t->start == p->start)
+            moved += keep_tracked(t, cpus, true);
+        else if (!p->bad)
+            moved += keep_unseen(p->pid, cpus);
+    }
     return moved;
 }
 

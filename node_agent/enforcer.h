@@ -24,11 +24,14 @@
  * cosched_enforcement says so (cpuset_holder.h), else, and where that fails, by
  * the affinity of all threads.
  *
+ * A task is slurmstepd until it has executed its program, and is not held before.
+ *
  * Looking at /proc costs time even where little of it is read (proc_table.h), so
  * the periodic scan limits itself to SCAN_SHARE of one CPU, and to
  * SCAN_SHARE_QUIET once no process has come, gone or been held for
- * SCAN_QUIET_NS, but is not put off longer than SCAN_PAUSE_NS; after a change of
- * CPUs it is always done.
+ * SCAN_QUIET_NS; then it comes every SCAN_LEAST_NS at most, as a process is held
+ * that was busy for longer than that.  It is not put off longer than
+ * SCAN_PAUSE_NS; after a change of CPUs it is always done.
  */
 
 #include <stdbool.h>
@@ -41,6 +44,7 @@
 #define SCAN_SHARE 0.01
 #define SCAN_SHARE_QUIET 0.0005
 #define SCAN_QUIET_NS UINT64_C(2000000000)
+#define SCAN_LEAST_NS UINT64_C(90000000) /* while quiet */
 #define SCAN_PAUSE_NS UINT64_C(5000000000)
 
 /* A process of a job. */
@@ -52,10 +56,12 @@ struct tracked {
     bool held;
     bool stopped;   /* by us */
     bool narrowed;  /* its affinity, by us */
-    bool no_cpuset; /* to hold it by, when last tried */
     uint64_t ticks; /* CPU time when last looked at */
     uint64_t look_ns;
+    uint64_t first_ns; /* when it was found */
+    uint64_t no_cpuset_ns; /* since when it has none to hold it by; 0: it has */
     uint64_t unattached_since_ns; /* 0: attached */
+    struct threads *threads; /* as of the last look at them; NULL: none so far */
     struct tracked *next;
 };
 

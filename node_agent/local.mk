@@ -41,6 +41,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/state.h \
 	%D%/status.c \
 	%D%/status.h \
+	%D%/threads.c \
+	%D%/threads.h \
 	%D%/user_time.c \
 	%D%/user_time.h \
 	%D%/warden.c \

@@ -12,6 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The kernel's PF_EXITING and PF_FORKNOEXEC, of the process' flags (proc(5)). */
+#define FLAG_EXITING 0x4
+#define FLAG_FORKNOEXEC 0x40
+
 /* Numbers of the text at *P, the first SKIP of them left out; false when there
  * is none behind. */
 static bool number(const char **p, int skip, long long *value)
@@ -32,15 +36,15 @@ int proc_parse(const char *text, struct proc_stat *stat)
 {
     const char *open = strchr(text, '(');
     const char *close = strrchr(text, ')'), *p = text;
-    long long pid, parent, group, session, user, system, start;
+    long long pid, parent, group, session, flags, user, system, start;
 
     if (!open || !close || close < open || !number(&p, 0, &pid) ||
         close[1] != ' ' || !close[2])
         goto bad;
     p = close + 3;
     if (!number(&p, 0, &parent) || !number(&p, 0, &group) ||
-        !number(&p, 0, &session) || !number(&p, 7, &user) ||
-        !number(&p, 0, &system) || !number(&p, 6, &start))
+        !number(&p, 0, &session) || !number(&p, 2, &flags) ||
+        !number(&p, 4, &user) || !number(&p, 0, &system) || !number(&p, 6, &start))
         goto bad;
     size_t length = (size_t)(close - open - 1);
     if (length >= sizeof(stat->comm))
@@ -48,6 +52,8 @@ int proc_parse(const char *text, struct proc_stat *stat)
     memcpy(stat->comm, open + 1, length);
     stat->comm[length] = '\0';
     stat->state = close[2];
+    stat->forked = flags & FLAG_FORKNOEXEC;
+    stat->exiting = flags & FLAG_EXITING;
     stat->pid = (pid_t)pid;
     stat->parent = (pid_t)parent;
     stat->group = (pid_t)group;
@@ -121,31 +127,55 @@ static bool grow(void **array, size_t *room, size_t count, size_t size)
     return true;
 }
 
-ssize_t proc_threads(pid_t pid, pid_t **tids)
+int proc_open_tasks(pid_t pid)
 {
     char path[64];
-    struct dirent *entry;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Without opendir(), which takes a buffer of 32 KB for a handful of entries. */
+ssize_t proc_read_tasks(int dir, pid_t **tids)
+{
+    _Alignas(struct dirent64) char buffer[4096];
     size_t count = 0, room = 0;
+    ssize_t n;
 
     *tids = NULL;
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    DIR *dir = opendir(path);
-    if (!dir) {
-        errno = ESRCH;
+    if (lseek(dir, 0, SEEK_SET) < 0)
         return -1;
-    }
-    while ((entry = readdir(dir))) {
-        pid_t tid = proc_entry_number(entry->d_name);
-        if (!tid)
-            continue;
-        if (!grow((void **)tids, &room, count, sizeof(**tids))) {
-            free(*tids);
-            closedir(dir);
-            errno = ENOMEM;
-            return -1;
+    while ((n = getdents64(dir, buffer, sizeof(buffer))) > 0)
+        for (const char *at = buffer; at < buffer + n;) {
+            const struct dirent64 *entry = (const struct dirent64 *)at;
+            pid_t tid = proc_entry_number(entry->d_name);
+            at += entry->d_reclen;
+            if (!tid)
+                continue;
+            if (!grow((void **)tids, &room, count, sizeof(**tids))) {
+                free(*tids);
+                *tids = NULL;
+                errno = ENOMEM;
+                return -1;
+            }
+            (*tids)[count++] = tid;
         }
-        (*tids)[count++] = tid;
+    if (count)
+        return (ssize_t)count;
+    errno = ESRCH;
+    return -1;
+}
+
+ssize_t proc_threads(pid_t pid, pid_t **tids)
+{
+    int dir = proc_open_tasks(pid);
+    ssize_t n = -1;
+
+    *tids = NULL;
+    if (dir >= 0) {
+        n = proc_read_tasks(dir, tids);
+        close(dir);
     }
-    closedir(dir);
-    return (ssize_t)count;
+    errno = n < 0 && errno != ENOMEM ? ESRCH : errno;
+    return n;
 }

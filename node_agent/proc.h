@@ -17,6 +17,8 @@ struct proc_stat {
     pid_t group;
     pid_t session;
     char state;     /* R, S, D, T, Z, ... */
+    bool forked;    /* it runs its maker's program still */
+    bool exiting;   /* it runs none any more */
     char comm[16];  /* name, cut to 15 characters */
     uint64_t ticks; /* CPU time used, in clock ticks */
     uint64_t start; /* start time in clock ticks since boot */
@@ -39,5 +41,13 @@ pid_t proc_entry_number(const char *name);
 
 /* Thread ids of process PID, a malloc'ed array.  -1 with errno ESRCH. */
 ssize_t proc_threads(pid_t pid, pid_t **tids);
+
+/* The directory of the threads of process PID, for proc_read_tasks(), which may
+ * be called again and again.  A descriptor, or -1 with errno. */
+int proc_open_tasks(pid_t pid);
+
+/* As proc_threads(), for the process of which DIR is the directory, whoever has
+ * its number now.  -1 with errno ESRCH, also when it has ended. */
+ssize_t proc_read_tasks(int dir, pid_t **tids);
 
 #endif /* COSCHED_PROC_H */

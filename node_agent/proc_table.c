@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int compare(const void *a, const void *b)
@@ -32,6 +33,24 @@ struct proc_entry *proc_table_find(const struct proc_table *t, pid_t pid)
     return find(t->entry, t->count, pid);
 }
 
+void proc_table_watch(struct proc_table *t, struct proc_entry *e, bool watched)
+{
+    if (e->watched != watched)
+        t->cool_ns = 0;
+    e->watched = watched;
+}
+
+static bool is_young(const struct proc_entry *e, uint64_t now_ns)
+{
+    return now_ns - e->seen_ns < PROC_SETTLE_NS;
+}
+
+static bool is_hot(const struct proc_entry *e, uint64_t now_ns)
+{
+    return e->watched || is_young(e, now_ns) ||
+           strcmp(e->stat.comm, "slurmstepd") == 0;
+}
+
 static bool must_read(const struct proc_entry *e, uint64_t inode,
                       uint64_t now_ns)
 {
@@ -39,30 +58,36 @@ static bool must_read(const struct proc_entry *e, uint64_t inode,
     uint64_t refresh_ns =
         PROC_REFRESH_NS + PROC_REFRESH_NS / 64 * ((uint64_t)e->stat.pid % 64);
 
-    return e->watched || e->inode != inode ||
-           now_ns - e->seen_ns < PROC_SETTLE_NS ||
-           now_ns - e->read_ns >= refresh_ns ||
-           strcmp(e->stat.comm, "slurmstepd") == 0;
+    return is_hot(e, now_ns) || e->inode != inode ||
+           now_ns - e->read_ns >= refresh_ns;
 }
 
-/* The entry of PID as of now in E, by what was KNOWN of it (NULL: nothing). */
-static bool look(struct proc_table *t, const struct proc_entry *known,
-                 pid_t pid, uint64_t inode, uint64_t now_ns,
-                 struct proc_entry *e)
+static bool same(const struct proc_stat *a, const struct proc_stat *b)
 {
-    if (known && !must_read(known, inode, now_ns)) {
-        *e = *known;
-        return true;
-    }
-    *e = (struct proc_entry){.inode = inode, .seen_ns = now_ns};
+    return a->start == b->start && a->parent == b->parent &&
+           a->group == b->group && a->session == b->session &&
+           !strcmp(a->comm, b->comm);
+}
+
+/* Read process PID, which has INODE, into E, by what was KNOWN of it (NULL:
+ * nothing).  False when there is none. */
+static bool fetch(struct proc_table *t, const struct proc_entry *known,
+                  pid_t pid, uint64_t inode, uint64_t now_ns,
+                  struct proc_entry *e)
+{
+    struct proc_entry fresh = {.inode = inode, .seen_ns = now_ns};
+
     t->reads++;
-    if (proc_read(pid, &e->stat) < 0)
+    if (proc_read(pid, &fresh.stat) < 0)
         return false;
-    e->read_ns = now_ns;
-    if (known && known->stat.start == e->stat.start) {
-        e->seen_ns = known->seen_ns;
-        e->watched = known->watched;
+    fresh.read_ns = now_ns;
+    if (known && known->stat.start == fresh.stat.start) {
+        fresh.seen_ns = known->seen_ns;
+        fresh.watched = known->watched;
     }
+    if (!known || !same(&known->stat, &fresh.stat))
+        t->changes++;
+    *e = fresh;
     return true;
 }
 
@@ -97,11 +122,13 @@ static int list(struct proc_table *t, uint64_t now_ns)
     DIR *dir = opendir("/proc");
     struct dirent *file;
     size_t next = 0; /* in the old table: /proc lists by number */
+    size_t kept = 0;
     bool sorted = true;
 
     swap(t);
     t->lists++;
     t->listed_ns = now_ns;
+    t->missed_count = 0;
     if (!dir)
         return -1;
     while ((file = readdir(dir))) {
@@ -120,29 +147,130 @@ static int list(struct proc_table *t, uint64_t now_ns)
             errno = ENOMEM;
             return -1;
         }
-        if (look(t, known, pid, file->d_ino, now_ns, &t->entry[t->count])) {
-            sorted = sorted && (t->count == 0 ||
-                                t->entry[t->count - 1].stat.pid < pid);
-            t->count++;
-        }
+        struct proc_entry *e = &t->entry[t->count];
+        if (known && !must_read(known, file->d_ino, now_ns))
+            *e = *known;
+        else if (!fetch(t, known, pid, file->d_ino, now_ns, e))
+            continue;
+        kept += known != NULL;
+        sorted = sorted && (t->count == 0 ||
+                            t->entry[t->count - 1].stat.pid < pid);
+        t->count++;
     }
     closedir(dir);
+    if (kept < t->old_count)
+        t->changes++;
     if (!sorted)
         qsort(t->entry, t->count, sizeof(*t->entry), compare);
     return 0;
 }
 
-/* No process is new: look at those that are known. */
-static void look_again(struct proc_table *t, uint64_t now_ns)
-{
-    size_t kept = 0;
+/* ---- between lists ------------------------------------------------------- */
 
+/* Whom each scan reads from NOW_NS on. */
+static int find_hot(struct proc_table *t, uint64_t now_ns)
+{
+    t->hot_count = 0;
+    t->cool_ns = UINT64_MAX;
     for (size_t i = 0; i < t->count; i++) {
-        const struct proc_entry known = t->entry[i];
-        kept += look(t, &known, known.stat.pid, known.inode, now_ns,
-                     &t->entry[kept]);
+        const struct proc_entry *e = &t->entry[i];
+        if (!is_hot(e, now_ns))
+            continue;
+        if (is_young(e, now_ns) && e->seen_ns + PROC_SETTLE_NS < t->cool_ns)
+            t->cool_ns = e->seen_ns + PROC_SETTLE_NS;
+        if (t->hot_count == t->hot_room) {
+            size_t room = t->hot_room ? 2 * t->hot_room : 32;
+            pid_t *more = realloc(t->hot, room * sizeof(*more));
+            if (!more)
+                return -1;
+            t->hot = more;
+            t->hot_room = room;
+        }
+        t->hot[t->hot_count++] = e->stat.pid;
     }
-    t->count = kept;
+    return 0;
+}
+
+static void drop(struct proc_table *t, struct proc_entry *e)
+{
+    size_t behind = (size_t)(t->entry + t->count - (e + 1));
+
+    memmove(e, e + 1, behind * sizeof(*e));
+    t->count--;
+    t->changes++;
+    t->cool_ns = 0;
+}
+
+static int look_again(struct proc_table *t, uint64_t now_ns)
+{
+    if (now_ns >= t->cool_ns && find_hot(t, now_ns) < 0)
+        return -1;
+    for (size_t i = 0; i < t->hot_count; i++) {
+        struct proc_entry *e = proc_table_find(t, t->hot[i]);
+        if (e && !fetch(t, e, t->hot[i], e->inode, now_ns, e))
+            drop(t, e);
+    }
+    return 0;
+}
+
+/* Add FRESH where it belongs. */
+static int insert(struct proc_table *t, const struct proc_entry *fresh)
+{
+    size_t at = t->count;
+
+    if (!make_room(t))
+        return -1;
+    while (at > 0 && t->entry[at - 1].stat.pid > fresh->stat.pid)
+        at--;
+    memmove(&t->entry[at + 1], &t->entry[at],
+            (t->count - at) * sizeof(*t->entry));
+    t->entry[at] = *fresh;
+    t->count++;
+    t->cool_ns = 0;
+    return 0;
+}
+
+/* Look up number PID, which has been given out; with AGAIN to miss it once more
+ * if nobody has it.  -1 where only a list can tell. */
+static int look_up(struct proc_table *t, pid_t pid, bool again, uint64_t now_ns)
+{
+    struct proc_entry *known = proc_table_find(t, pid), fresh;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    if (fd < 0) {
+        /* Threads have numbers of the same kind: ENOENT, before Linux 6.9
+         * EINVAL, as of a process that is being made. */
+        if (errno != ESRCH && errno != EINVAL && errno != ENOENT)
+            return -1;
+        if (again)
+            t->missed[t->missed_count++] = pid;
+        return 0;
+    }
+    close(fd);
+    if (known)
+        return fetch(t, known, pid, 0, now_ns, known) ? 0 : (drop(t, known), 0);
+    return fetch(t, NULL, pid, 0, now_ns, &fresh) ? insert(t, &fresh) : 0;
+}
+
+/* Look up those missed the last time, and the numbers given out since, up to
+ * LAST.  -1 where only a list can tell. */
+static int look_up_new(struct proc_table *t, long last, uint64_t now_ns)
+{
+    pid_t missed[PROC_NEWEST];
+    size_t count = t->missed_count;
+
+    if (!t->last_pid || !last || last < t->last_pid ||
+        last - t->last_pid > PROC_NEWEST)
+        return -1;
+    memcpy(missed, t->missed, count * sizeof(*missed));
+    t->missed_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (look_up(t, missed[i], false, now_ns) < 0)
+            return -1;
+    for (long pid = t->last_pid + 1; pid <= last; pid++)
+        if (look_up(t, (pid_t)pid, true, now_ns) < 0)
+            return -1;
+    return 0;
 }
 
 /* The number that the last new process or thread got; 0: unknown. */
@@ -167,16 +295,16 @@ static long last_pid(struct proc_table *t)
 int proc_table_scan(struct proc_table *t, uint64_t now_ns)
 {
     long last = last_pid(t); /* before the list, so that none is missed */
+    bool listed = now_ns - t->listed_ns >= PROC_REFRESH_NS ||
+                  look_up_new(t, last, now_ns) < 0;
 
-    if (last && last == t->last_pid &&
-        now_ns - t->listed_ns < PROC_REFRESH_NS) {
-        look_again(t, now_ns);
-        return 0;
-    }
     t->last_pid = last;
-    if (list(t, now_ns) == 0)
+    if (listed ? list(t, now_ns) == 0 && find_hot(t, now_ns) == 0
+               : look_again(t, now_ns) == 0)
         return 0;
     t->last_pid = 0;
+    t->count = 0;
+    t->changes++;
     return -1;
 }
 
@@ -184,6 +312,7 @@ void proc_table_clear(struct proc_table *t)
 {
     free(t->entry);
     free(t->old);
+    free(t->hot);
     if (t->loadavg_open)
         close(t->loadavg);
     *t = (struct proc_table){0};

@@ -8,30 +8,33 @@
 /* Concept
  *
  * To read /proc/PID/stat of each process costs 5 to 10 us; a node has hundreds
- * of them, and nearly none is a job's.  So a scan lists /proc, which costs a
- * twentieth of that, and reads only
+ * of them, and nearly none is a job's.  Even to list /proc, which costs a
+ * twentieth of that for each, is too much in an epoch.  /proc/loadavg has the
+ * number given out last, so numbers up to that are all that can be new: a few are
+ * looked up, and after many, or when numbers began again, or at the latest after
+ * REFRESH_NS, /proc is listed.  A number given out but not found, because its
+ * process is still being made or has ended, is looked up once more in the next
+ * scan.  Of what is known, a scan reads only
  *
- *   - processes that it has not seen before, or whose number was used again:
- *     the inode of /proc/PID is then another
  *   - those seen first less than SETTLE_NS ago: a child still has to change its
  *     session, its group and its program
  *   - those that are watched: the jobs' own, but for those attached
  *   - slurmstepd, whose children may still be it
- *   - the others once in REFRESH_NS to 2 REFRESH_NS
  *
- * and it does not even list /proc while no process has begun since the last
- * time: /proc/loadavg has the number given out last.
+ * the list also those with another inode than before, whose number was used
+ * again, and the others once in REFRESH_NS to 3 REFRESH_NS.
  */
 
 #include "node_agent/proc.h"
 
 #define PROC_SETTLE_NS UINT64_C(1000000000)
 #define PROC_REFRESH_NS UINT64_C(5000000000)
+#define PROC_NEWEST 32 /* numbers that are looked up one by one */
 
 struct proc_entry {
     struct proc_stat stat;
-    bool watched;     /* the caller's: read it in each scan */
-    uint64_t inode;
+    bool watched;     /* proc_table_watch(): read it in each scan */
+    uint64_t inode;   /* 0: not known */
     uint64_t seen_ns; /* first */
     uint64_t read_ns; /* last */
 };
@@ -41,10 +44,17 @@ struct proc_table {
     size_t count, room;
     struct proc_entry *old;   /* the scan before */
     size_t old_count, old_room;
-    long last_pid;            /* given out when /proc was listed; 0: unknown */
+    pid_t *hot;               /* [hot_count] those that each scan reads, until, */
+    size_t hot_count, hot_room;
+    uint64_t cool_ns;         /* when the first of them has settled */
+    pid_t missed[PROC_NEWEST]; /* new numbers without a process so far */
+    size_t missed_count;
+    long last_pid;            /* given out when last looked; 0: unknown */
     uint64_t listed_ns;
     int loadavg;              /* kept open, if LOADAVG_OPEN */
     bool loadavg_open;
+    size_t changes;           /* of which processes there are, their parents,
+                                 groups, sessions and names, so far */
     size_t reads;             /* of stat files, so far */
     size_t lists;             /* of /proc, so far */
 };
@@ -55,6 +65,10 @@ int proc_table_scan(struct proc_table *table, uint64_t now_ns);
 
 /* The entry of PID, or NULL. */
 struct proc_entry *proc_table_find(const struct proc_table *table, pid_t pid);
+
+/* Read ENTRY in each scan from now on, or no more. */
+void proc_table_watch(struct proc_table *table, struct proc_entry *entry,
+                      bool watched);
 
 /* Free what TABLE holds, not TABLE. */
 void proc_table_clear(struct proc_table *table);

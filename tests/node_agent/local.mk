@@ -61,6 +61,7 @@ agent_units = \
 	%D%/test_resctrl_control \
 	%D%/test_section \
 	%D%/test_state \
+	%D%/test_threads \
 	%D%/test_topology \
 	%D%/test_topology_links \
 	%D%/test_trace \
@@ -141,6 +142,7 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 
 %C%_test_proc_SOURCES = %D%/test_proc.c %D%/unit.h
 %C%_test_proc_CPPFLAGS = $(agent_unit_flags)
+%C%_test_proc_CFLAGS = $(AM_CFLAGS) -pthread
 %C%_test_proc_LDADD = $(agent_unit_libs)
 
 %C%_test_record_SOURCES = %D%/test_record.c %D%/unit.h
@@ -172,6 +174,11 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_state_SOURCES = %D%/test_state.c %D%/unit.h
 %C%_test_state_CPPFLAGS = $(agent_unit_flags)
 %C%_test_state_LDADD = $(agent_unit_libs)
+
+%C%_test_threads_SOURCES = %D%/test_threads.c %D%/unit.h
+%C%_test_threads_CPPFLAGS = $(agent_unit_flags)
+%C%_test_threads_CFLAGS = $(AM_CFLAGS) -pthread
+%C%_test_threads_LDADD = $(agent_unit_libs)
 
 %C%_test_topology_SOURCES = %D%/test_topology.c %D%/unit.h
 %C%_test_topology_CPPFLAGS = $(agent_unit_flags)

@@ -5,9 +5,12 @@
 #include "tests/node_agent/unit.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "node_agent/enforcer.h"
+#include "node_agent/proc.h"
+#include "protocol/cpulist.h"
 
 #define NOW_NS UINT64_C(1000000000000)
 
@@ -132,6 +135,153 @@ static void test_forced(void **state)
     assert_true(found(s, program));
 }
 
+/* ---- who is held --------------------------------------------------------- */
+
+static sig_atomic_t volatile executed;
+
+static void on_order(int signal)
+{
+    (void)signal;
+    executed = 1;
+}
+
+/* A busy process called slurmstepd, as a task is that has still to execute its
+ * program, until SIGUSR1. */
+static pid_t start_busy(void)
+{
+    struct proc_stat stat;
+    pid_t pid = fork();
+
+    if (pid != 0) {
+        do /* then it waits for the signal */
+            assert_int_equal(proc_read(pid, &stat), 0);
+        while (strcmp(stat.comm, "slurmstepd"));
+        assert_true(stat.forked);
+        return pid;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGUSR1, on_order);
+    prctl(PR_SET_NAME, "slurmstepd");
+    for (bool named = false;;)
+        if (executed && !named)
+            named = prctl(PR_SET_NAME, "program") == 0;
+}
+
+/* Scan each 200 ms of *NOW_NS until PID has used so many clock ticks more, at
+ * least two in each. */
+static const struct tracked *scan_busy(struct stage *s, pid_t pid,
+                                       uint64_t *now_ns, int scans)
+{
+    struct proc_stat before, now;
+
+    for (int i = 0; i < scans; i++) {
+        assert_int_equal(proc_read(pid, &before), 0);
+        do
+            assert_int_equal(proc_read(pid, &now), 0);
+        while (now.ticks < before.ticks + 3);
+        *now_ns += UINT64_C(200000000);
+        enforcer_scan(s->enforcer, &s->table, true, *now_ns);
+    }
+    for (const struct tracked *t = s->job->tracked; t; t = t->next)
+        if (t->pid == pid)
+            return t;
+    fail();
+    return NULL;
+}
+
+static void end_task(struct stage *s, pid_t pid)
+{
+    for (struct task *t = s->job->tasks; t; t = t->next)
+        if (t->pid == pid) {
+            job_remove_task(t);
+            break;
+        }
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* What slurmstepd does before it executes the program is no job's. */
+static void test_executed(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+    pid_t pid = start_busy();
+    struct proc_stat stat;
+
+    s->job->rigid = true;
+    assert_non_null(job_add_task(s->job, 0, pid));
+    assert_false(scan_busy(s, pid, &now_ns, 3)->held);
+    kill(pid, SIGUSR1);
+    do
+        assert_int_equal(proc_read(pid, &stat), 0);
+    while (strcmp(stat.comm, "program"));
+    assert_true(scan_busy(s, pid, &now_ns, 3)->held);
+    end_task(s, pid);
+}
+
+/* A name alone does not help for ever. */
+static void test_called_stepd(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+    pid_t pid = start_busy();
+
+    s->job->rigid = true;
+    assert_non_null(job_add_task(s->job, 0, pid));
+    scan_busy(s, pid, &now_ns, 1);
+    now_ns += UINT64_C(30000000000);
+    assert_true(scan_busy(s, pid, &now_ns, 2)->held);
+    end_task(s, pid);
+}
+
+/* That there is no cpuset to hold a process by is said of one that is still
+ * there a second later. */
+static void test_no_cpuset(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+    struct cosched_cpuset cpus;
+    pid_t pid = start_busy();
+
+    assert_int_equal(cpuset_get_affinity(0, &cpus), 0);
+    s->options.enforcement = ENFORCEMENT_CPUSET;
+    s->job->rigid = true;
+    s->job->granted = cpus;
+    kill(pid, SIGUSR1);
+    assert_non_null(job_add_task(s->job, 0, pid));
+    scan_busy(s, pid, &now_ns, 1);
+    now_ns += UINT64_C(30000000000); /* whatever it is called meanwhile */
+    assert_true(scan_busy(s, pid, &now_ns, 2)->held);
+    for (int i = 0; i < 5; i++) {
+        enforcer_hold(s->enforcer, s->job, &cpus);
+        enforcer_hold(s->enforcer, s->job, &cpus);
+        assert_false(s->job->no_cpuset);
+        scan_busy(s, pid, &now_ns, 1);
+    }
+    scan_busy(s, pid, &now_ns, 1);
+    enforcer_hold(s->enforcer, s->job, &cpus);
+    assert_true(s->job->no_cpuset);
+
+    /* Who ends in between has not been without. */
+    s->job->no_cpuset = false;
+    pid_t other = start_busy();
+    kill(other, SIGUSR1);
+    assert_non_null(job_add_task(s->job, 0, other));
+    end_task(s, pid);
+    scan_busy(s, other, &now_ns, 1);
+    now_ns += UINT64_C(30000000000);
+    assert_true(scan_busy(s, other, &now_ns, 2)->held);
+    enforcer_hold(s->enforcer, s->job, &cpus);
+    kill(other, SIGKILL);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)other, &info, WEXITED | WNOWAIT), 0);
+    now_ns += UINT64_C(2000000000);
+    enforcer_scan(s->enforcer, &s->table, true, now_ns);
+    enforcer_hold(s->enforcer, s->job, &cpus);
+    assert_false(s->job->no_cpuset);
+    end_task(s, other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +289,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_scan_comes_again, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_forced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_executed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_called_stepd, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_cpuset, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

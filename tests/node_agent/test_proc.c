@@ -5,6 +5,7 @@
 #include "tests/node_agent/unit.h"
 
 #include <linux/sched.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -45,7 +46,14 @@ static void test_parse(void **state)
         assert_int_equal(s.session, 3);
         assert_int_equal(s.ticks, 57);
         assert_int_equal(s.start, 777);
+        assert_false(s.forked || s.exiting);
     }
+    struct proc_stat other;
+    assert_int_equal(proc_parse("1 (a) S 1 2 3 0 -1 68 1 2 3 4 5 6 7 8 9 10 11 "
+                                "12 13 14", &other), 0);
+    assert_true(other.forked && other.exiting);
+    assert_int_equal(other.ticks, 11);
+    assert_int_equal(other.start, 13);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct proc_stat s;
         assert_int_equal(proc_parse(bad[i], &s), -1);
@@ -131,12 +139,12 @@ static void test_table(void **state)
     assert_non_null(e = proc_table_find(&t, pid));
     assert_int_equal(e->read_ns, 100 * s + s / 2);
     assert_int_equal(e->stat.parent, getpid());
-    e->watched = true;
+    proc_table_watch(&t, e, true);
     assert_int_equal(proc_table_scan(&t, 103 * s), 0);
     assert_non_null(e = proc_table_find(&t, pid));
     assert_int_equal(e->read_ns, 103 * s);
     assert_true(e->watched);
-    e->watched = false;
+    proc_table_watch(&t, e, false);
     assert_int_equal(proc_table_scan(&t, 104 * s), 0);
     assert_non_null(e = proc_table_find(&t, pid));
     assert_int_equal(e->read_ns, 103 * s);
@@ -172,7 +180,7 @@ static void test_list(void **state)
     }
     assert_true(spared);
     assert_non_null(e = proc_table_find(&t, pid));
-    e->watched = true;
+    proc_table_watch(&t, e, true);
     pid_t more = start_child(0);
     assert_int_equal(proc_table_scan(&t, 100 * s), 0);
     assert_non_null(proc_table_find(&t, more));
@@ -184,6 +192,51 @@ static void test_list(void **state)
     size_t lists = t.lists;
     assert_int_equal(proc_table_scan(&t, 106 * s), 0);
     assert_int_equal(t.lists, lists + 1);
+    proc_table_clear(&t);
+}
+
+static void *wait_on(void *arg)
+{
+    pthread_mutex_lock(arg);
+    pthread_mutex_unlock(arg);
+    return arg;
+}
+
+/* What is new is found by its number: a process, not a thread. */
+static void test_looked_up(void **state)
+{
+    const uint64_t s = UINT64_C(1000000000);
+    struct proc_table t = {0};
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t thread;
+    bool spared = false;
+
+    (void)state;
+    pthread_mutex_lock(&mutex);
+    assert_int_equal(pthread_create(&thread, NULL, wait_on, &mutex), 0);
+    assert_int_equal(proc_table_scan(&t, 100 * s), 0);
+    /* Others may start many processes meanwhile, but not for ever. */
+    for (int i = 0; i < 1000 && !spared; i++) {
+        size_t lists = t.lists, changes = t.changes;
+        pid_t pid = start_child(0);
+        assert_int_equal(proc_table_scan(&t, 100 * s), 0);
+        const struct proc_entry *e = proc_table_find(&t, pid);
+        assert_non_null(e);
+        assert_int_equal(e->stat.parent, getpid());
+        assert_true(t.changes > changes);
+        spared = t.lists == lists;
+        end_child(pid);
+    }
+    assert_true(spared);
+    for (size_t i = 1; i < t.count; i++)
+        assert_true(t.entry[i - 1].stat.pid < t.entry[i].stat.pid);
+    pid_t *tids;
+    assert_int_equal(proc_threads(getpid(), &tids), 2);
+    assert_non_null(proc_table_find(&t, tids[0]));
+    assert_null(proc_table_find(&t, tids[1]));
+    free(tids);
+    pthread_mutex_unlock(&mutex);
+    pthread_join(thread, NULL);
     proc_table_clear(&t);
 }
 
@@ -199,7 +252,7 @@ static void test_reused(void **state)
     assert_int_equal(proc_table_scan(&t, 100 * s), 0);
     assert_int_equal(proc_table_scan(&t, 102 * s), 0);
     assert_non_null(e = proc_table_find(&t, pid));
-    e->watched = true;
+    proc_table_watch(&t, e, true);
     uint64_t start = e->stat.start;
     end_child(pid);
     usleep(50000); /* another clock tick: a start time tells them apart */
@@ -234,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_entry_number),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_looked_up),
         cmocka_unit_test(test_reused),
     };
 

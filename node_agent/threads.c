@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* The threads of one process, and whether they are where they should be. */
+
+#include "node_agent/threads.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "node_agent/proc.h"
+#include "protocol/cpulist.h"
+
+/* New threads may appear during a pass; passes until none had to be moved. */
+#define MAX_PASSES 4
+
+struct threads {
+    int dir;        /* /proc/PID/task */
+    pid_t *tid;     /* [count] as last listed */
+    size_t count;   /* 0: unknown */
+    unsigned looks; /* since then */
+    size_t lists;
+};
+
+struct threads *threads_new(pid_t pid)
+{
+    struct threads *t = calloc(1, sizeof(*t));
+
+    if (t && (t->dir = proc_open_tasks(pid)) < 0) {
+        free(t);
+        return NULL;
+    }
+    return t;
+}
+
+/* Number of threads there are now; 0: the process has ended.  A directory of
+ * /proc has two links more than it has directories. */
+static size_t count_now(const struct threads *t)
+{
+    struct stat status;
+
+    return fstat(t->dir, &status) < 0 || status.st_nlink < 2
+               ? 0
+               : (size_t)status.st_nlink - 2;
+}
+
+static bool is_good(const struct cosched_cpuset *mask,
+                    const struct cosched_cpuset *cpus, bool strays)
+{
+    return strays ? cpuset_subset(mask, cpus) : cpuset_equal(mask, cpus);
+}
+
+bool threads_kept(struct threads *t, const struct cosched_cpuset *cpus,
+                  bool strays)
+{
+    struct cosched_cpuset mask;
+
+    if (!t->count || ++t->looks > THREADS_LOOKS || count_now(t) != t->count)
+        return false;
+    for (size_t i = 0; i < t->count; i++)
+        if (cpuset_get_affinity(t->tid[i], &mask) < 0 ||
+            !is_good(&mask, cpus, strays))
+            return false;
+    return true;
+}
+
+static void forget(struct threads *t)
+{
+    free(t->tid);
+    t->tid = NULL;
+    t->count = 0;
+}
+
+/* Returns false when the process has ended. */
+static bool list(struct threads *t)
+{
+    forget(t);
+    t->lists++;
+    t->looks = 0;
+    ssize_t n = proc_read_tasks(t->dir, &t->tid);
+    t->count = n > 0 ? (size_t)n : 0;
+    return n > 0;
+}
+
+size_t threads_keep(struct threads *t, const struct cosched_cpuset *cpus,
+                    bool strays)
+{
+    size_t moved = 0, before = 0;
+
+    if (threads_kept(t, cpus, strays))
+        return 0;
+    for (int pass = 0; pass < MAX_PASSES && list(t); pass++) {
+        for (size_t i = 0; i < t->count; i++) {
+            struct cosched_cpuset mask;
+            if (cpuset_get_affinity(t->tid[i], &mask) < 0 ||
+                is_good(&mask, cpus, strays))
+                continue;
+            if (cpuset_set_affinity(t->tid[i], cpus) == 0)
+                moved++;
+        }
+        /* A thread made during the pass has the mask of its maker. */
+        if (moved == before)
+            break;
+        before = moved;
+    }
+    return moved;
+}
+
+size_t threads_lists(const struct threads *t)
+{
+    return t->lists;
+}
+
+void threads_free(struct threads *t)
+{
+    if (!t)
+        return;
+    close(t->dir);
+    forget(t);
+    free(t);
+}

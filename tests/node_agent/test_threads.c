@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Threads of a process are kept where they should be, and seldom listed. */
+
+#include "tests/node_agent/unit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "node_agent/proc.h"
+#include "node_agent/threads.h"
+#include "protocol/cpulist.h"
+
+/* A process that makes and ends threads when it is told to. */
+struct stage {
+    pid_t pid;
+    int order[2], answer[2];
+    struct cosched_cpuset all, one; /* what may be used; of it the first */
+    struct threads *threads;
+};
+
+static int wake[2]; /* of the process: a byte ends a thread */
+
+static void *wait_for_the_end(void *arg)
+{
+    char c;
+
+    (void)!read(wake[0], &c, 1);
+    return arg;
+}
+
+/* 't': another thread.  'e': one ends.  Answers with the number of threads. */
+static void obey(const struct stage *s)
+{
+    pthread_t thread[16];
+    int count = 0;
+    char c;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (pipe(wake) < 0)
+        _exit(1);
+    while (read(s->order[0], &c, 1) == 1) {
+        if (c == 't' && pthread_create(&thread[count++], NULL,
+                                       wait_for_the_end, NULL))
+            _exit(1);
+        if (c == 'e') {
+            /* Whichever takes it: all are joined but those that still wait. */
+            if (write(wake[1], &c, 1) != 1)
+                _exit(1);
+            for (int i = 0, found = 0; !found; i = (i + 1) % count)
+                if (pthread_tryjoin_np(thread[i], NULL) == 0) {
+                    thread[i] = thread[--count];
+                    found = 1;
+                }
+        }
+        if (write(s->answer[1], &count, sizeof(count)) < 0)
+            _exit(1);
+    }
+    _exit(0);
+}
+
+static int tell(const struct stage *s, char order)
+{
+    int count;
+
+    assert_int_equal(write(s->order[1], &order, 1), 1);
+    assert_int_equal(read(s->answer[0], &count, sizeof(count)),
+                     sizeof(count));
+    return count;
+}
+
+/* A thread that was joined may still be in /proc for a moment. */
+static ssize_t list(const struct stage *s, pid_t **tids, ssize_t expected)
+{
+    ssize_t n;
+
+    while ((n = proc_threads(s->pid, tids)) != expected) {
+        assert_true(n > 0);
+        free(*tids);
+        usleep(1000);
+    }
+    return n;
+}
+
+static int set_up(void **state)
+{
+    struct stage *s = calloc(1, sizeof(*s));
+
+    assert_int_equal(pipe(s->order), 0);
+    assert_int_equal(pipe(s->answer), 0);
+    assert_int_equal(cpuset_get_affinity(0, &s->all), 0);
+    cpuset_add(&s->one, cpuset_next(&s->all, -1));
+    s->pid = fork();
+    if (s->pid == 0) {
+        close(s->order[1]);
+        obey(s);
+    }
+    close(s->order[0]);
+    tell(s, 't');
+    assert_int_equal(tell(s, 't'), 2);
+    s->threads = threads_new(s->pid);
+    assert_non_null(s->threads);
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct stage *s = *state;
+
+    threads_free(s->threads);
+    close(s->order[1]);
+    if (s->pid > 0)
+        waitpid(s->pid, NULL, 0);
+    close(s->answer[0]);
+    close(s->answer[1]);
+    free(s);
+    return 0;
+}
+
+/* While nothing happens they are listed once in THREADS_LOOKS looks. */
+static void test_remembered(void **state)
+{
+    struct stage *s = *state;
+
+    for (int i = 0; i < 10 * (THREADS_LOOKS + 1); i++)
+        assert_int_equal(threads_keep(s->threads, &s->all, true), 0);
+    assert_int_equal(threads_lists(s->threads), 10);
+}
+
+/* A new thread is seen at once, also when another has ended. */
+static void test_new(void **state)
+{
+    struct stage *s = *state;
+    pid_t *tids;
+
+    assert_int_equal(threads_keep(s->threads, &s->all, true), 0);
+    assert_true(threads_kept(s->threads, &s->all, true));
+    assert_int_equal(tell(s, 't'), 3);
+    assert_false(threads_kept(s->threads, &s->all, true));
+    assert_int_equal(threads_keep(s->threads, &s->all, true), 0);
+    assert_true(threads_kept(s->threads, &s->all, true));
+    assert_int_equal(tell(s, 'e'), 2);
+    assert_int_equal(tell(s, 't'), 3);
+    list(s, &tids, 4);
+    free(tids);
+    assert_false(threads_kept(s->threads, &s->all, true));
+}
+
+/* One that is elsewhere is moved; one within is a stray to nobody. */
+static void test_moved(void **state)
+{
+    struct stage *s = *state;
+    struct cosched_cpuset mask;
+    pid_t *tids;
+
+    if (cpuset_count(&s->all) < 2)
+        skip();
+    assert_int_equal(threads_keep(s->threads, &s->one, false), 3);
+    assert_int_equal(threads_keep(s->threads, &s->one, false), 0);
+    assert_int_equal(threads_keep(s->threads, &s->all, true), 0);
+    list(s, &tids, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(cpuset_get_affinity(tids[i], &mask), 0);
+        assert_true(cpuset_equal(&mask, &s->one));
+        assert_int_equal(cpuset_set_affinity(tids[i], &s->all), 0);
+        assert_false(threads_kept(s->threads, &s->one, true));
+        assert_int_equal(threads_keep(s->threads, &s->one, true), 1);
+    }
+    free(tids);
+    assert_int_equal(threads_keep(s->threads, &s->all, false), 3);
+}
+
+static void test_ended(void **state)
+{
+    struct stage *s = *state;
+
+    assert_int_equal(threads_keep(s->threads, &s->all, true), 0);
+    kill(s->pid, SIGKILL);
+    assert_int_equal(waitpid(s->pid, NULL, 0), s->pid);
+    assert_false(threads_kept(s->threads, &s->all, true));
+    assert_int_equal(threads_keep(s->threads, &s->one, false), 0);
+    assert_null(threads_new(s->pid));
+    s->pid = 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_remembered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_new, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_moved, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ended, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
