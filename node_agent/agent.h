@@ -22,6 +22,7 @@
 #include "node_agent/log.h"
 #include "node_agent/node_config.h"
 #include "node_agent/observer.h"
+#include "node_agent/partitioner.h"
 #include "node_agent/scheduler.h"
 #include "node_agent/server.h"
 #include "node_agent/settings.h"
@@ -49,6 +50,7 @@ struct agent {
     struct enforcer *enforcer;
     struct trace *trace;
     struct decisions *decisions;
+    struct partitioner *partitioner;
     struct scheduler *scheduler;
     struct slurm_link *slurm; /* NULL: --no-slurm */
     struct server *server;
@@ -104,6 +106,10 @@ void agent_configure(struct agent *agent, const struct slurm_says *says);
  * does again (NULL). */
 void agent_slurm_says(struct agent *agent, const struct slurm_says *says);
 void agent_slurm_absent(struct agent *agent, const char *error);
+
+/* What to count with, the command line over slurm.conf, as counters_open()
+ * takes it. */
+const char *agent_counters(const struct agent *agent);
 
 /* Open what the options say; agent->counters is replaced on success. */
 int agent_open_counters(struct agent *agent, struct errtext *err);

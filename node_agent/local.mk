@@ -22,6 +22,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/host_event.h \
 	%D%/munge_decoder.c \
 	%D%/munge_decoder.h \
+	%D%/partitioner.c \
+	%D%/partitioner.h \
 	%D%/privilege.c \
 	%D%/privilege.h \
 	%D%/proc.c \

@@ -115,6 +115,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/scheduler.h \
 	%D%/section.c \
 	%D%/section.h \
+	%D%/tally.c \
+	%D%/tally.h \
 	%D%/trace.c \
 	%D%/trace.h
 %C%_libcore_la_CPPFLAGS = $(%C%_libnode_la_CPPFLAGS)

@@ -13,6 +13,7 @@
 #include "node_agent/journal.h"
 #include "node_agent/log.h"
 #include "node_agent/process.h"
+#include "node_agent/tally.h"
 #include "protocol/cpulist.h"
 
 /* Shorter intervals than this measure the clock, not the job. */
@@ -27,6 +28,8 @@ struct observer {
     struct observer_look *look;  /* [room] */
     struct attribute_job *share; /* [room] likewise */
     size_t room;
+    void (*follow)(void *arg, struct counters_job *jobs, size_t count);
+    void *follow_arg;
 };
 
 struct observer *observer_new(struct counters *counters,
@@ -47,6 +50,15 @@ void observer_use(struct observer *o, struct counters *counters)
 {
     o->counters = counters;
     o->assigned = 0;
+}
+
+void observer_follow(struct observer *o,
+                     void (*follow)(void *arg, struct counters_job *jobs,
+                                    size_t count),
+                     void *arg)
+{
+    o->follow = follow;
+    o->follow_arg = arg;
 }
 
 void observer_free(struct observer *o)
@@ -249,6 +261,8 @@ void observer_learn(const struct counters *counters,
         const struct observer_look *look = &looks[i];
         struct attribute_job *share = &shares[i];
         look->job->counted = share->loop != NULL;
+        if (look->job->tally)
+            tally_add(look->job->tally, share->loop, share->llc_bytes);
         if (share->energy_j > 0)
             look->job->record.energy_j += share->energy_j;
         if (look->section) {
@@ -332,11 +346,20 @@ static void assign(struct observer *o, const struct job_table *jobs)
         hash_bytes(&h, next, n * sizeof(*next));
         next += n;
     }
-    if (pids && h != o->assigned &&
-        counters_assign(o->counters, list, count, &err) < 0)
-        log_warn("counters: %s", err.text);
+    if (pids && h != o->assigned) {
+        if (o->follow)
+            o->follow(o->follow_arg, list, count);
+        if (counters_assign(o->counters, list, count, &err) < 0)
+            log_warn("counters: %s", err.text);
+    }
     o->assigned = h;
     free(pids);
+}
+
+void observer_reassign(struct observer *o, const struct job_table *jobs)
+{
+    o->assigned = 0;
+    assign(o, jobs);
 }
 
 /* ---- all together ------------------------------------------------------- */

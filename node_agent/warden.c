@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "node_agent/cgroup.h"
+#include "node_agent/counters/resctrl.h"
 #include "node_agent/privilege.h"
 #include "node_agent/proc.h"
 #include "protocol/cpulist.h"
@@ -197,8 +199,13 @@ __attribute__((noreturn)) static void warden_main(int fd)
             w->stopped = notice.op == NOTICE_STOPPED;
         }
     }
-    for (struct narrowed *n = groups; n; n = n->next)
-        cgroup_restore(n->path, NULL);
+    for (struct narrowed *n = groups; n; n = n->next) {
+        const char *name = strrchr(n->path, '/');
+        if (name && !strncmp(name + 1, RESCTRL_TAG, strlen(RESCTRL_TAG)))
+            rmdir(n->path);
+        else
+            cgroup_restore(n->path, NULL);
+    }
     for (struct ward *w = first; w; w = w->next)
         undo(w);
     _exit(0);

@@ -9,7 +9,6 @@
 
 #include "node_agent/counters/resctrl.h"
 
-#define RESCTRL_TAG "coschedd." /* of our groups */
 #define RESCTRL_LINE 4096       /* of a list of CPUs */
 
 enum resctrl_file { LOCAL, TOTAL, OCCUPANCY, FILES };

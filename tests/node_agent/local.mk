@@ -11,6 +11,7 @@ agent_scripts = \
 	%D%/test_agent_faults.py \
 	%D%/test_agent_forgotten.py \
 	%D%/test_agent_hold.py \
+	%D%/test_agent_limits.py \
 	%D%/test_agent_munge.py \
 	%D%/test_agent_policies.py \
 	%D%/test_agent_profile.py \
@@ -48,6 +49,7 @@ agent_units = \
 	%D%/test_enforcer \
 	%D%/test_history \
 	%D%/test_keeper \
+	%D%/test_partitioner \
 	%D%/test_perf \
 	%D%/test_perf_real \
 	%D%/test_perf_sysfs \
@@ -115,6 +117,13 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_keeper_LDFLAGS = -Wl,--wrap=enforcer_scan,--wrap=enforcer_hold \
 	-Wl,--wrap=enforcer_move_strays,--wrap=enforcer_park
 %C%_test_keeper_LDADD = $(agent_unit_libs)
+
+%C%_test_partitioner_SOURCES = %D%/test_partitioner.c %D%/fake_resctrl.h \
+	%D%/fake_node.h %D%/unit.h %D%/tree.h
+%C%_test_partitioner_CPPFLAGS = $(agent_unit_flags)
+# Time is the test's.
+%C%_test_partitioner_LDFLAGS = -Wl,--wrap=host_now_ns,--wrap=host_wall_ns
+%C%_test_partitioner_LDADD = $(agent_unit_libs)
 
 %C%_test_perf_SOURCES = %D%/test_perf.c %D%/unit.h %D%/tree.h
 %C%_test_perf_CPPFLAGS = $(agent_unit_flags)
