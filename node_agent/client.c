@@ -126,8 +126,12 @@ struct client *client_open(const char *path, int timeout_ms,
         errtext_set(err, errno, "socket: %s", strerror(errno));
         goto fail;
     }
-    /* With SO_SNDTIMEO a full backlog ends in EAGAIN. */
-    if (connect(client->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+    int rc;
+    do
+        rc = connect(client->fd, (struct sockaddr *)&address, sizeof(address));
+    while (rc < 0 && errno == EINTR);
+    if (rc < 0) {
+        /* With SO_SNDTIMEO a full backlog ends in EAGAIN. */
         if (errno == EAGAIN || errno == EINPROGRESS)
             errno = ETIMEDOUT;
         errtext_set(err, errno, "no agent at %.100s: %s", address.sun_path,

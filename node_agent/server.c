@@ -320,11 +320,11 @@ static int on_accept(sd_event_source *source, int fd, uint32_t events,
         /* The waiting connection stays readable: without a pause this would
          * spin. */
         log_warn("cannot accept connections for now: %s", strerror(errno));
-        sd_event_source_set_enabled(source, SD_EVENT_OFF);
         s->resume_source = sd_event_source_disable_unref(s->resume_source);
-        sd_event_add_time_relative(s->event, &s->resume_source,
-                                   CLOCK_MONOTONIC, ACCEPT_PAUSE_US, 0,
-                                   on_resume, s);
+        if (sd_event_add_time_relative(s->event, &s->resume_source,
+                                       CLOCK_MONOTONIC, ACCEPT_PAUSE_US, 0,
+                                       on_resume, s) >= 0)
+            sd_event_source_set_enabled(source, SD_EVENT_OFF);
     }
     return 0;
 }

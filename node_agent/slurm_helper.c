@@ -28,6 +28,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
 #include <signal.h>
@@ -193,36 +194,46 @@ static void write_interim(uint32_t job, const char *text)
         emit("{s:s, s:I}", "event", "noted", "job", (json_int_t)job);
 }
 
-/* Run ARGV and return the first SIZE - 1 bytes of its output in OUT.  0 if it
- * exited with status 0. */
-static int run(char *const *argv, char *out, size_t size)
+/* Keep the first SIZE - 1 bytes of what comes from FD in OUT, until its end. */
+static void read_output(int fd, char *out, size_t size)
 {
-    posix_spawn_file_actions_t actions;
-    int fds[2], status = -1;
     size_t used = 0;
-    ssize_t got;
-    pid_t pid;
-
-    if (pipe(fds) < 0)
-        return -1;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], 2);
-    posix_spawn_file_actions_addclose(&actions, fds[0]);
-    int rc = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(fds[1]);
     char rest[512];
-    while (rc == 0) {
+
+    for (;;) {
         bool room = used < size - 1;
-        got = read(fds[0], room ? out + used : rest,
-                   room ? size - 1 - used : sizeof(rest));
+        ssize_t got = read(fd, room ? out + used : rest,
+                           room ? size - 1 - used : sizeof(rest));
+        if (got < 0 && errno == EINTR)
+            continue;
         if (got <= 0)
             break;
         used += room ? (size_t)got : 0;
     }
     out[used] = '\0';
+}
+
+/* Run ARGV and return the first SIZE - 1 bytes of its output in OUT.  0 if it
+ * exited with status 0; else OUT says why not. */
+static int run(char *const *argv, char *out, size_t size)
+{
+    posix_spawn_file_actions_t actions;
+    int fds[2], status = -1;
+    pid_t pid;
+
+    if (pipe2(fds, O_CLOEXEC) < 0) {
+        snprintf(out, size, "pipe: %s", strerror(errno));
+        return -1;
+    }
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
+    posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
+    posix_spawn_file_actions_adddup2(&actions, fds[1], 2);
+    int rc = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(fds[1]);
+    if (rc == 0)
+        read_output(fds[0], out, size);
     close(fds[0]);
     if (rc != 0) {
         snprintf(out, size, "%s: %s", argv[0], strerror(rc));
@@ -501,7 +512,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[0], "--node") == 0 && argv[1])
             node = argv[1];
         else if (!option(argv, "--interval", 1, &interval_s) &&
-            !option(argv, "--delay", 0, &delay_s)) {
+                 !option(argv, "--delay", 0, &delay_s)) {
             fprintf(stderr, "coschedd-slurm: %s: unknown, or not a number of "
                     "seconds\n", argv[0]);
             return usage(stderr, 2);

@@ -57,8 +57,10 @@ static int on_restart(sd_event_source *source, uint64_t usec, void *arg)
 static void helper_restart_later(struct slurm_link *l)
 {
     l->restart_source = sd_event_source_disable_unref(l->restart_source);
-    sd_event_add_time_relative(l->event, &l->restart_source, CLOCK_MONOTONIC,
-                               l->backoff_us, 0, on_restart, l);
+    if (sd_event_add_time_relative(l->event, &l->restart_source,
+                                   CLOCK_MONOTONIC, l->backoff_us, 0,
+                                   on_restart, l) < 0)
+        log_error("%s: out of memory; it is not started again", l->program);
     l->backoff_us *= 2;
     if (l->backoff_us > BACKOFF_MAX_US)
         l->backoff_us = BACKOFF_MAX_US;
@@ -172,6 +174,33 @@ static int spawn(struct slurm_link *l, int in, int out)
     return rc;
 }
 
+/* End the helper, which obeys SIGTERM at any time. */
+static void helper_end(struct slurm_link *l)
+{
+    l->child_source = sd_event_source_disable_unref(l->child_source);
+    close_pipes(l);
+    if (l->pid <= 0)
+        return;
+    kill(l->pid, SIGTERM);
+    while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    l->pid = 0;
+}
+
+/* Listen to the helper that was started. */
+static int watch(struct slurm_link *l)
+{
+    /* A helper that does not read must not stop the agent. */
+    if (fcntl(l->to, F_SETFL, O_NONBLOCK) < 0 ||
+        fcntl(l->from, F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
+    int rc = sd_event_add_io(l->event, &l->read_source, l->from, EPOLLIN,
+                             on_output, l);
+    return rc < 0 ? rc
+                  : sd_event_add_child(l->event, &l->child_source, l->pid,
+                                       WEXITED, on_child, l);
+}
+
 static void helper_start(struct slurm_link *l)
 {
     int in[2], out[2];
@@ -191,21 +220,18 @@ static void helper_start(struct slurm_link *l)
     close(out[1]);
     l->to = in[1];
     l->from = out[0];
-    if (rc) {
+    if (rc)
+        l->pid = 0;
+    else
+        rc = -watch(l);
+    if (rc > 0) {
         log_warn("%s: %s; no records and no slurm.conf for now", l->program,
                  strerror(rc));
-        l->pid = 0;
-        close_pipes(l);
+        helper_end(l);
         helper_restart_later(l);
         return;
     }
     l->started_ns = clock_ns();
-    /* A helper that does not read must not stop the agent. */
-    fcntl(l->to, F_SETFL, O_NONBLOCK);
-    fcntl(l->from, F_SETFL, O_NONBLOCK);
-    sd_event_add_io(l->event, &l->read_source, l->from, EPOLLIN, on_output, l);
-    sd_event_add_child(l->event, &l->child_source, l->pid, WEXITED, on_child,
-                       l);
     l->handler->ready(l->arg);
 }
 
@@ -276,15 +302,9 @@ void slurm_link_free(struct slurm_link *l)
 {
     if (!l)
         return;
-    sd_event_source_disable_unref(l->child_source);
     sd_event_source_disable_unref(l->restart_source);
-    close_pipes(l);
     /* What it was doing is in our state, to be sent again. */
-    if (l->pid > 0)
-        kill(l->pid, SIGTERM);
-    if (l->pid > 0)
-        while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
+    helper_end(l);
     free(l->program);
     free(l->node);
     free(l);

@@ -148,6 +148,26 @@ static json_t *state_json(const struct job_table *jobs,
                      node_json(node));
 }
 
+/* Write TEXT of SIZE bytes to FD, and close it. */
+static int write_text(int fd, const char *text, size_t size)
+{
+    int saved = 0;
+
+    while (size && !saved) {
+        ssize_t n = write(fd, text, size);
+        if (n > 0) {
+            text += n;
+            size -= (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            saved = n ? errno : ENOSPC;
+        }
+    }
+    if (close(fd) < 0 && !saved)
+        saved = errno;
+    errno = saved;
+    return saved ? -1 : 0;
+}
+
 int state_write(const char *path, const struct job_table *jobs,
                 const struct pending_list *pending,
                 const struct node_state *node, struct errtext *err)
@@ -157,7 +177,11 @@ int state_write(const char *path, const struct job_table *jobs,
 
     if (!root)
         return errtext_set(err, ENOMEM, "state: out of memory");
-    snprintf(beside, sizeof(beside), "%s.new", path);
+    if (snprintf(beside, sizeof(beside), "%s.new", path) >=
+        (int)sizeof(beside)) {
+        json_decref(root);
+        return errtext_set(err, ENAMETOOLONG, "%.100s...: too long", path);
+    }
     /* Dumped in memory first: jansson writes each token by itself. */
     char *text = json_dumps(root, JSON_INDENT(1));
     json_decref(root);
@@ -166,16 +190,14 @@ int state_write(const char *path, const struct job_table *jobs,
     /* Job names and uids of others are in it. */
     int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
                   0600);
-    size_t size = strlen(text);
-    int rc = fd < 0 || write(fd, text, size) != (ssize_t)size ? -1 : 0;
-    int saved = errno;
+    int rc = fd < 0 ? -1 : write_text(fd, text, strlen(text));
     free(text);
-    if (fd >= 0 && close(fd) < 0)
-        rc = -1;
-    if (rc < 0 || rename(beside, path) < 0)
-        return errtext_set(err, rc < 0 ? saved : errno, "%s: %s", path,
-                           strerror(rc < 0 ? saved : errno));
-    return 0;
+    if (rc == 0 && rename(beside, path) == 0)
+        return 0;
+    int saved = errno;
+    if (fd >= 0)
+        unlink(beside);
+    return errtext_set(err, saved, "%s: %s", path, strerror(saved));
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -356,7 +378,7 @@ int state_read(const char *path, struct job_table *jobs,
                struct errtext *err)
 {
     char aside[4096];
-    json_error_t error = {.text = "not a state of this version"};
+    json_error_t error;
 
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT)
@@ -365,7 +387,8 @@ int state_read(const char *path, struct job_table *jobs,
         return errtext_set(err, errno, "%s: %s", path, strerror(errno));
     json_t *root = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
     close(fd);
-    int rc = root ? read_all(root, jobs, pending, node) : -1;
+    bool json = root != NULL;
+    int rc = json ? read_all(root, jobs, pending, node) : -1;
     json_decref(root);
     if (rc == 0)
         return 0;
@@ -374,7 +397,8 @@ int state_read(const char *path, struct job_table *jobs,
     pending_clear(pending);
     node_state_clear(node);
     snprintf(aside, sizeof(aside), "%s.bad", path);
-    rename(path, aside);
-    return errtext_set(err, EBADMSG, "%.80s: %.60s; set aside as .bad", path,
-                       error.text);
+    bool moved = rename(path, aside) == 0;
+    return errtext_set(err, EBADMSG, "%.80s: %.60s; %s", path,
+                       json ? "not a state of this version" : error.text,
+                       moved ? "set aside as .bad" : "it is replaced");
 }

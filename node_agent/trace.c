@@ -4,6 +4,7 @@
 
 #include "node_agent/trace.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -233,7 +234,7 @@ int trace_write(const struct trace *t, uint32_t job, uint64_t now_ns,
 {
     struct holder *holders = calloc(COSCHED_MAX_CPUS, sizeof(*holders));
     int fd = memfd_create("cosched-trace", MFD_CLOEXEC);
-    int copy = fd < 0 ? -1 : dup(fd);
+    int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     struct writer w = {.out = copy < 0 ? NULL : fdopen(copy, "w")};
     int rc = -1;
 

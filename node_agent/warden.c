@@ -21,6 +21,10 @@
 #include "node_agent/proc.h"
 #include "protocol/cpulist.h"
 
+/* The warden is made before the agent opens anything: above this there are no
+ * descriptors, however many there may be. */
+#define MANY 4096
+
 enum notice_op {
     NOTICE_STOPPED,
     NOTICE_CONTINUED,
@@ -159,12 +163,16 @@ static bool receive(int fd, struct notice *notice, int *pidfd)
  * other end wait for us. */
 static int drop_descriptors(int fd)
 {
-    int null = open("/dev/null", O_RDWR);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    for (int std = 0; std <= STDERR_FILENO; std++)
+    for (int std = 0; null >= 0 && std <= STDERR_FILENO; std++)
         dup2(null, std);
     fd = dup2(fd, STDERR_FILENO + 1);
-    syscall(SYS_close_range, fd + 1, ~0U, 0);
+    if (syscall(SYS_close_range, fd + 1, ~0U, 0) < 0) { /* before Linux 5.9 */
+        long most = sysconf(_SC_OPEN_MAX);
+        for (long other = fd + 1; other < most && other < MANY; other++)
+            close((int)other);
+    }
     return fd;
 }
 

@@ -153,38 +153,48 @@ static void take_timeout(const char *arg, const char *text)
         plugin.timeout_ms = (int)ms;
 }
 
+/* What plugstack.conf may say. */
+static const struct {
+    const char *key;
+    char *field; /* NULL: a number */
+    size_t size;
+} args[] = {
+    {"socket=", plugin.socket, sizeof(plugin.socket)},
+    {"libgomp=", plugin.libgomp, sizeof(plugin.libgomp)},
+    {"munge=", plugin.munge, sizeof(plugin.munge)},
+    {"defaults=", plugin.defaults, sizeof(plugin.defaults)},
+    {"timeout=", NULL, 0},
+};
+
+#define ARGS (sizeof(args) / sizeof(args[0]))
+
+static void take_arg(const char *arg)
+{
+    char keys[128] = "";
+
+    for (size_t k = 0; k < ARGS; k++) {
+        const char *value = arg + strlen(args[k].key);
+        if (strncmp(arg, args[k].key, strlen(args[k].key)) != 0) {
+            snprintf(keys + strlen(keys), sizeof(keys) - strlen(keys), "%s%s",
+                     k ? ", " : "unknown, none of ", args[k].key);
+            continue;
+        }
+        if (!args[k].field)
+            take_timeout(arg, value);
+        else if (strlen(value) < args[k].size)
+            strcpy(args[k].field, value);
+        else
+            complain(arg, "too long");
+        return;
+    }
+    complain(arg, keys);
+}
+
 void plugin_args(int ac, char **av)
 {
-    const struct {
-        const char *key;
-        char *field;
-        size_t size;
-    } args[] = {
-        {"socket=", plugin.socket, sizeof(plugin.socket)},
-        {"libgomp=", plugin.libgomp, sizeof(plugin.libgomp)},
-        {"munge=", plugin.munge, sizeof(plugin.munge)},
-        {"defaults=", plugin.defaults, sizeof(plugin.defaults)},
-    };
-
     write_usage();
     strcpy(plugin.libgomp, COSCHED_LIBGOMPDIR);
-    for (int i = 0; i < ac; i++) {
-        bool known = strncmp(av[i], "timeout=", 8) == 0;
-        if (known)
-            take_timeout(av[i], av[i] + 8);
-        for (size_t k = 0; k < sizeof(args) / sizeof(args[0]); k++) {
-            size_t length = strlen(args[k].key);
-            if (strncmp(av[i], args[k].key, length) != 0)
-                continue;
-            known = true;
-            if (strlen(av[i] + length) < args[k].size)
-                strcpy(args[k].field, av[i] + length);
-            else
-                complain(av[i], "too long");
-        }
-        if (!known)
-            complain(av[i], "unknown, none of socket=, libgomp=, munge=, "
-                            "defaults=, timeout=");
-    }
+    for (int i = 0; i < ac; i++)
+        take_arg(av[i]);
     check_defaults();
 }

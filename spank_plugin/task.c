@@ -92,7 +92,8 @@ static uint32_t node_number(spank_t spank)
 }
 
 /* Fill the announcement from what Slurm says of the job. */
-static void describe(spank_t spank, struct message_request *request)
+static int describe(spank_t spank, struct message_request *request,
+                    struct errtext *err)
 {
     char restarts[16];
     char *cores = NULL;
@@ -102,8 +103,9 @@ static void describe(spank_t spank, struct message_request *request)
 
     memset(request, 0, sizeof(*request));
     request->op = MESSAGE_ANNOUNCE;
-    spank_get_item(spank, S_JOB_ID, &job);
-    spank_get_item(spank, S_JOB_UID, &uid);
+    if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS)
+        return errtext_set(err, ENOENT, "Slurm does not say which job this is");
     if (spank_get_item(spank, S_JOB_ALLOC_MEM, &memory_mb) == ESPANK_SUCCESS)
         request->memory_mb = memory_mb;
     if (spank_get_item(spank, S_JOB_ALLOC_CORES, &cores) == ESPANK_SUCCESS &&
@@ -116,6 +118,7 @@ static void describe(spank_t spank, struct message_request *request)
     request->node = node_number(spank);
     job_getenv(spank, "SLURM_JOB_NAME", request->name, sizeof(request->name));
     strcpy(request->options, plugin.value);
+    return 0;
 }
 
 /* Announce the job and this process as a task of it.  *CPUS is the number of
@@ -136,8 +139,9 @@ static int admit(spank_t spank, const char *socket, int timeout_ms,
         return -1;
     client_bound_in_all(client);
     client_use_munge(client, plugin.munge[0] ? plugin.munge : NULL, NULL);
-    describe(spank, &request);
-    rc = client_call(client, &request, &reply, NULL, 0, NULL, err);
+    rc = describe(spank, &request, err);
+    if (rc == 0)
+        rc = client_call(client, &request, &reply, NULL, 0, NULL, err);
     if (rc == 0) {
         const char *list = json_string_value(json_object_get(reply, "cpus"));
         if (list && cpulist_parse(list, &granted, NULL) == 0)
@@ -182,6 +186,17 @@ static bool begins_with(const char *path, const char *directory)
            (path[length] == ':' || path[length] == '\0');
 }
 
+/* Set variable NAME of the job. */
+static int set_variable(spank_t spank, const char *name, const char *value,
+                        struct errtext *err)
+{
+    spank_err_t rc = spank_setenv(spank, name, value, 1);
+
+    return rc == ESPANK_SUCCESS ? 0
+                                : errtext_set(err, EIO, "%s: %s", name,
+                                              spank_strerror(rc));
+}
+
 /* Put our libgomp in front of the user's libraries, once: a step inherits what
  * its batch script got. */
 static int prepend_library_path(spank_t spank, struct errtext *err)
@@ -197,8 +212,7 @@ static int prepend_library_path(spank_t spank, struct errtext *err)
         return 0;
     snprintf(path, sizeof(path), "%s%s%s", plugin.libgomp, old[0] ? ":" : "",
              old);
-    spank_setenv(spank, LIBRARY_PATH, path, 1);
-    return 0;
+    return set_variable(spank, LIBRARY_PATH, path, err);
 }
 
 /* Job scripts say OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK, or 1 where that is
@@ -233,12 +247,14 @@ static int set_environment(spank_t spank, const char *socket, size_t cpus,
     char number[16];
 
     set_cpus_per_task(spank, cpus);
-    spank_setenv(spank, "COSCHED_SOCKET", socket, 1);
-    spank_setenv(spank, "COSCHED_JOB", job_id(spank, number, sizeof(number)),
-                 1);
+    if (set_variable(spank, "COSCHED_SOCKET", socket, err) < 0 ||
+        set_variable(spank, "COSCHED_JOB",
+                     job_id(spank, number, sizeof(number)), err) < 0)
+        return -1;
     if (job_options_parse(&options, plugin.value, NULL) == 0 && options.ults) {
         snprintf(number, sizeof(number), "%d", options.ults);
-        spank_setenv(spank, "COSCHED_ULTS", number, 1);
+        if (set_variable(spank, "COSCHED_ULTS", number, err) < 0)
+            return -1;
     }
     snprintf(library, sizeof(library), "%s/libgomp.so.1", plugin.libgomp);
     if (access(library, R_OK) < 0)

@@ -211,6 +211,7 @@ static void test_garbage(void **state)
         assert_int_equal(state_read(f->path, &f->jobs, &f->pending, &f->node, &err), -1);
         assert_int_equal(errno, EBADMSG);
         assert_non_null(strstr(err.text, "state.json"));
+        assert_null(strstr(err.text, ": ;")); /* it says what is wrong */
         assert_null(f->jobs.first);
         assert_null(f->pending.first);
         assert_int_equal(access(f->path, F_OK), -1);
