@@ -12,6 +12,7 @@
 
 #include "node_agent/calibrate/calibrate.h"
 #include "node_agent/calibrate/plot.h"
+#include "node_agent/clock.h"
 #include "node_agent/ctl.h"
 
 #define BUSY_CPUS 0.3 /* more of the node than this is somebody's work */
@@ -24,7 +25,7 @@ struct plan {
     const char *socket, *output, *plot, *counters;
     bool quick, force;
     size_t mib; /* of each array; 0: by the cache */
-    struct timespec start;
+    uint64_t start_ns;
 };
 
 void ctl_calibrate_help(FILE *out)
@@ -93,15 +94,6 @@ static int check_idle(const struct plan *plan)
 
 /* ---- progress ------------------------------------------------------------ */
 
-static double elapsed_s(const struct plan *plan)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - plan->start.tv_sec) +
-           (double)(now.tv_nsec - plan->start.tv_nsec) * 1e-9;
-}
-
 static void show_progress(void *arg, size_t done, size_t total,
                           const char *what)
 {
@@ -116,7 +108,8 @@ static void show_progress(void *arg, size_t done, size_t total,
     bar[BAR] = '\0';
     if (done && done < total)
         snprintf(left, sizeof(left), ", %.0f s left",
-                 elapsed_s(plan) / (double)done * (double)(total - done));
+                 (double)(clock_ns() - plan->start_ns) * 1e-9 / (double)done *
+                     (double)(total - done));
     fprintf(stderr, "\r[%s] %s%s\033[K%s", bar, what, left,
             done == total ? "\n" : "");
 }
@@ -150,7 +143,7 @@ static json_t *runs_json(const struct calibration *c)
 static json_t *calibration_json(const struct calibration *c,
                                 const struct plan *plan, const char *notes)
 {
-    struct utsname name;
+    struct utsname name = {.release = ""};
     char date[32];
     time_t now = time(NULL);
     struct tm utc;
@@ -278,7 +271,7 @@ static int measure(struct plan *plan)
         .progress = show_progress,
         .arg = plan,
     };
-    clock_gettime(CLOCK_MONOTONIC, &plan->start);
+    plan->start_ns = clock_ns();
     struct calibration *c = calibrate(t, &options, &err);
     int rc = c ? store(t, c, plan) : ctl_fail(CTL_FAILED, "%s", err.text);
     calibration_free(c);

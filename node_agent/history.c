@@ -46,6 +46,14 @@ static int read_number(const char *text, double low, double high,
     return 0;
 }
 
+/* What stands behind KEY in ENTRY; NULL: it is another one's. */
+static const char *value_of(const char *entry, const char *key)
+{
+    size_t length = strlen(key);
+
+    return strncmp(entry, key, length) == 0 ? entry + length : NULL;
+}
+
 static int read_entry(struct history *h, const char *entry)
 {
     static const struct {
@@ -61,23 +69,22 @@ static int read_entry(struct history *h, const char *entry)
         {"alone_s=", offsetof(struct history, alone_s), 1e-3, 1e12},
         {"weight=", offsetof(struct history, weight), 0.1, 10},
     };
+    const char *value;
     double runs;
 
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        size_t length = strlen(numbers[i].key);
-        if (!strncmp(entry, numbers[i].key, length))
-            return read_number(entry + length, numbers[i].low, numbers[i].high,
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if ((value = value_of(entry, numbers[i].key)))
+            return read_number(value, numbers[i].low, numbers[i].high,
                                (double *)((char *)h + numbers[i].offset));
-    }
-    if (!strncmp(entry, "runs=", 5)) {
-        if (read_number(entry + 5, 1, 1e9, &runs) < 0)
+    if ((value = value_of(entry, "runs="))) {
+        if (read_number(value, 1, 1e9, &runs) < 0)
             return -1;
         h->runs = (unsigned)runs;
-    } else if (!strncmp(entry, "program=", 8)) {
-        size_t length = strcspn(entry + 8, " ");
+    } else if ((value = value_of(entry, "program="))) {
+        size_t length = strcspn(value, " ");
         if (!length || length >= sizeof(h->program))
             return -1;
-        memcpy(h->program, entry + 8, length);
+        memcpy(h->program, value, length);
         h->program[length] = '\0';
     }
     return 0; /* entries of later versions are skipped */
