@@ -85,8 +85,8 @@ static void switch_confined(struct decision *d, struct cache_job *job,
     if (s->part == 1) {
         s->part = CACHE_PART;
         m->miss_ratio = miss_ratio(u);
-        say(d, "job %u on CPU node %zu is confined to %.0f %% of the cache: "
-               "%.0f %% of its %.0f LLC accesses per us miss",
+        say(d, "job %u on CPU node %zu is confined to %.0f %% of the cache (two "
+               "ways at least): %.0f %% of its %.0f LLC accesses per us miss",
             (unsigned)job->id, d->n, 100 * CACHE_PART, misses, u->accesses);
         return;
     }

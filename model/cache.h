@@ -52,6 +52,8 @@
  * Hysteresis: one threshold to limit, a lower one to let go; a change needs
  * CACHE_LOOKS looks in a row that want it; a cap changes by CACHE_STEP or more.
  *
+ * The thresholds are choices: what they gain or cost was never measured.
+ *
  * Rates are per microsecond of wall time, of lines of 64 bytes.  NAN: not known,
  * and then nothing changes.
  */

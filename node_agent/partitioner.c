@@ -39,6 +39,7 @@ struct partitioner {
     uint64_t looked_ns;
     int failure; /* errno of what was last said to have failed; 0: all is well */
     char problem[768];
+    char *counters; /* as last told */
 };
 
 /* ---- groups, with the warden's knowledge --------------------------------- */
@@ -287,17 +288,6 @@ static void look(struct partitioner *p)
     carry_out(p, jobs, parts, count);
 }
 
-void partitioner_epoch(struct partitioner *p)
-{
-    if (!p->control)
-        return;
-    uint64_t now_ns = host_now_ns(p->p.host);
-    if (now_ns - p->looked_ns < PARTITIONER_LOOK_NS)
-        return;
-    p->looked_ns = now_ns;
-    look(p);
-}
-
 /* CPUs have changed hands: the groups follow before the counters do. */
 static void follow(void *arg, struct counters_job *jobs, size_t count)
 {
@@ -331,24 +321,25 @@ static void stop(struct partitioner *p)
 
 static void start(struct partitioner *p, struct errtext *err)
 {
+    p->looked_ns = host_now_ns(p->p.host);
     p->control = resctrl_control_new(&p->setup, &p->source, err);
     if (!p->control)
         return;
     describe_nodes(p);
-    p->looked_ns = host_now_ns(p->p.host);
     if (p->p.observer)
         observer_follow(p->p.observer, follow, p);
 }
 
-/* resctrl is where COUNTERS says, if that is "resctrl:DIRECTORY". */
-static void set_place(struct partitioner *p, const char *counters)
+/* resctrl is where the counters are, if these are "resctrl:DIRECTORY". */
+static void set_place(struct partitioner *p)
 {
     static const char with_place[] = "resctrl:";
     size_t length = sizeof(with_place) - 1;
 
     p->setup = *p->p.setup;
     snprintf(p->place, sizeof(p->place), "%s",
-             strncmp(counters, with_place, length) ? "" : counters + length);
+             strncmp(p->counters, with_place, length) ? ""
+                                                      : p->counters + length);
     p->setup.argument = p->place;
 }
 
@@ -387,7 +378,7 @@ static unsigned possible(const struct partitioner *p, unsigned wanted,
     return wanted & ((no_cache ? 0u : CACHE_CONFINE) | (no_cap ? 0u : CACHE_CAP));
 }
 
-void partitioner_configure(struct partitioner *p, const char *counters)
+static void configure(struct partitioner *p)
 {
     const struct node_options *o = p->p.options;
     unsigned wanted = (o->cache ? CACHE_CONFINE : 0u) |
@@ -396,7 +387,7 @@ void partitioner_configure(struct partitioner *p, const char *counters)
     struct errtext err = {""};
 
     if (wanted && !p->control) {
-        set_place(p, counters);
+        set_place(p);
         start(p, &err);
     }
     p->rules = possible(p, wanted, err.text, problem, sizeof(problem));
@@ -405,6 +396,32 @@ void partitioner_configure(struct partitioner *p, const char *counters)
     if (problem[0] && strcmp(problem, p->problem))
         log_error("%s; nothing is limited by that", problem);
     strcpy(p->problem, problem);
+}
+
+void partitioner_epoch(struct partitioner *p)
+{
+    if (!p->control && !p->problem[0])
+        return; /* is off */
+    uint64_t now_ns = host_now_ns(p->p.host);
+    if (now_ns - p->looked_ns <
+        (p->control ? PARTITIONER_LOOK_NS : PARTITIONER_RETRY_NS))
+        return;
+    p->looked_ns = now_ns;
+    if (p->control)
+        look(p);
+    else
+        configure(p);
+}
+
+void partitioner_configure(struct partitioner *p, const char *counters)
+{
+    char *copy = strdup(counters);
+
+    if (copy) {
+        free(p->counters);
+        p->counters = copy;
+    }
+    configure(p);
 }
 
 struct partitioner *partitioner_new(const struct partitioner_parts *parts,
@@ -417,13 +434,15 @@ struct partitioner *partitioner_new(const struct partitioner_parts *parts,
     p->p = *parts;
     p->nodes = topology_machine(parts->topology)->cpu_nodes;
     p->source = (struct resctrl_source){make_group, remove_group, p};
-    if (!(p->node = calloc(p->nodes, sizeof(*p->node)))) {
-        free(p);
+    p->node = calloc(p->nodes, sizeof(*p->node));
+    p->counters = strdup(counters);
+    if (!p->node || !p->counters) {
+        partitioner_free(p);
         return NULL;
     }
-    set_place(p, counters);
+    set_place(p);
     resctrl_control_sweep(&p->setup, &p->source);
-    partitioner_configure(p, counters);
+    configure(p);
     return p;
 }
 
@@ -457,6 +476,7 @@ void partitioner_free(struct partitioner *p)
         part->seen = false;
     forget_parts(p);
     free(p->node);
+    free(p->counters);
     free(p);
     errno = saved;
 }

@@ -31,6 +31,7 @@
 #include "node_agent/warden.h"
 
 #define PARTITIONER_LOOK_NS UINT64_C(1000000000)
+#define PARTITIONER_RETRY_NS UINT64_C(60000000000) /* where resctrl was not there */
 
 struct partitioner;
 

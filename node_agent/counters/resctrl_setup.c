@@ -48,6 +48,8 @@ unsigned long long resctrl_start_time(const char *procfs, long pid)
     text[got] = '\0';
     /* Field 22; the name, field 2, may hold anything but ends at the last ). */
     char *field = strrchr(text, ')');
+    if (field && (!strncmp(field, ") Z", 3) || !strncmp(field, ") X", 3)))
+        return 0; /* has ended, but its parent has not looked */
     for (int i = 2; field && i < 22; i++)
         field = strchr(field + 1, ' ');
     if (field)

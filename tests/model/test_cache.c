@@ -79,7 +79,7 @@ static void test_stream_is_confined(void **state)
     assert_near(w.share[1][0].part, 1, 0);
     assert_near(w.share[0][1].part, 1, 0);
     assert_string_equal(w.text, "job 10 on CPU node 0 is confined to 10 % of "
-                                "the cache: 90 % of its 100 LLC accesses per "
+                                "the cache (two ways at least): 90 % of its 100 LLC accesses per "
                                 "us miss");
     assert_false(looks(&w, CACHE_CONFINE, 100)); /* stays so */
     assert_string_equal(w.text, "");

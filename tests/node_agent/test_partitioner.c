@@ -265,8 +265,8 @@ static void test_confine(void **state)
     assert_false(has_group(n, 6));
     assert_true(n->job[0]->limited);
     assert_false(n->job[1]->limited);
-    assert_said(n, "job 5 on CPU node 2 is confined to 10 % of the cache: 95 % of "
-                   "its 100 LLC accesses per us miss");
+    assert_said(n, "job 5 on CPU node 2 is confined to 10 % of the cache (two ways "
+                   "at least): 95 % of its 100 LLC accesses per us miss");
     json_t *limits = partitioner_json(n->partitioner, n->job[0]);
     assert_int_equal(json_array_size(limits), 1);
     assert_int_equal(json_unpack(json_array_get(limits, 0), "{s:f}", "cache",
@@ -449,6 +449,27 @@ static void test_not_calibrated(void **state)
     assert_int_equal(n->fake->made, 0);
 }
 
+/* resctrl is mounted when the agent has long been running. */
+static void test_mounted_later(void **state)
+{
+    struct node *n = *state;
+    char here[96], gone[96];
+
+    snprintf(here, sizeof(here), "%s/" ROOT "info/L3", n->fake->is.tree->root);
+    snprintf(gone, sizeof(gone), "%s/L3", n->fake->is.tree->root);
+    assert_int_equal(rename(here, gone), 0);
+    n->options.cache = 1;
+    begin(n);
+    assert_non_null(strstr(partitioner_problem(n->partitioner), "neither L3"));
+    assert_int_equal(rename(gone, here), 0);
+    seconds(n, 10, 100, 95); /* too soon to look again */
+    assert_non_null(strstr(partitioner_problem(n->partitioner), "neither L3"));
+    seconds(n, 52, 100, 95);
+    assert_string_equal(partitioner_problem(n->partitioner), "");
+    seconds(n, CACHE_LOOKS + 1, 100, 95);
+    assert_true(n->job[0]->limited);
+}
+
 /* The agent is killed: its warden removes groups, but no cgroup. */
 static void test_warden(void **state)
 {
@@ -481,7 +502,7 @@ int main(void)
         TEST(test_switched_off), TEST(test_kernel_shares),
         TEST(test_failures),     TEST(test_cap),
         TEST(test_problems),     TEST(test_not_calibrated),
-        TEST(test_warden),
+        TEST(test_mounted_later), TEST(test_warden),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
