@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* What the command lines of coschedmodel and coschedsim share. */
+/* What the command lines of coschedmodel, coschedsim and coschedctl share. */
 
 #include "config.h"
 
@@ -25,24 +25,23 @@ int fail(int status, const char *format, ...)
     return status;
 }
 
-/* fail() for what getopt_long() answered with RESULT, '?' or ':', to the
- * OPTIONS of COMMAND. */
-static int bad_option(const char *command, const struct option *options,
-                      int result, char **argv)
+int cli_bad_option(const char *command, const struct option *options,
+                   int result, char *const *argv)
 {
+    const char *before = command ? command : "", *colon = command ? ": " : "";
+
+    /* getopt tells an unknown long option by its text only, others by value. */
     if (optopt == 0)
-        return fail(EXIT_USAGE, "%s: %s: unknown option", command,
+        return fail(EXIT_USAGE, "%s%s%s: unknown option", before, colon,
                     argv[optind - 1]);
     for (const struct option *o = options; o->name; o++)
         if (o->val == optopt)
-            return fail(EXIT_USAGE, "%s: --%s: %s", command, o->name,
+            return fail(EXIT_USAGE, "%s%s--%s: %s", before, colon, o->name,
                         result == ':' ? "needs a value" : "takes no value");
-    return fail(EXIT_USAGE, "%s: -%c: unknown option", command, optopt);
+    return fail(EXIT_USAGE, "%s%s-%c: unknown option", before, colon, optopt);
 }
 
-/* The exit status of a command that ended with STATUS: what it has printed must
- * have gone out. */
-static int finish(int status)
+int cli_finish(int status)
 {
     if (status == EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout)))
         status = fail(EXIT_REFUSED, "standard output: %s", strerror(errno));
@@ -85,9 +84,9 @@ static int run(const struct cli *cli, const struct cli_command *c,
     while ((option = getopt_long(argc, argv, ":h", cli->options, &index)) !=
            -1) {
         if (option == CLI_HELP)
-            return finish(command_help(cli, c));
+            return cli_finish(command_help(cli, c));
         if (option == '?' || option == ':')
-            return bad_option(c->name, cli->options, option, argv);
+            return cli_bad_option(c->name, cli->options, option, argv);
         if (option == CLI_VERSION || !cli->takes(c, option))
             return fail(EXIT_USAGE, "%s: --%s: not for this command", c->name,
                         cli->options[index].name);
@@ -99,7 +98,7 @@ static int run(const struct cli *cli, const struct cli_command *c,
     if (optind < argc)
         return fail(EXIT_USAGE, "%s: %s: one argument too many", c->name,
                     argv[optind]);
-    return finish(c->run(arguments));
+    return cli_finish(c->run(arguments));
 }
 
 int cli_main(const struct cli *cli, struct arguments *arguments, int argc,
@@ -109,10 +108,10 @@ int cli_main(const struct cli *cli, struct arguments *arguments, int argc,
     if (argc < 2)
         return help(cli, stderr);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return finish(help(cli, stdout));
+        return cli_finish(help(cli, stdout));
     if (strcmp(argv[1], "--version") == 0) {
         printf("%s %s\n", cli_program, PACKAGE_VERSION);
-        return finish(EXIT_DONE);
+        return cli_finish(EXIT_DONE);
     }
     for (const struct cli_command *c = cli->commands; c->name; c++)
         if (strcmp(c->name, argv[1]) == 0)

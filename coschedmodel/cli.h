@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* What the command lines of coschedmodel and coschedsim share. */
+/* What the command lines of coschedmodel, coschedsim and coschedctl share. */
 
 #ifndef COSCHED_MODEL_CLI_H
 #define COSCHED_MODEL_CLI_H
 
 /* Concept
  *
- * Both programs are called PROGRAM COMMAND [OPTION]... [OPERAND]...  Each has a
- * table of its commands, with a mask of what a command takes, and one of all
- * options; cli_main() finds the command, refuses what it does not take, lets the
- * program set its arguments, and runs the command.
+ * Programs are called PROGRAM COMMAND [OPTION]... [OPERAND]...  coschedmodel and
+ * coschedsim have a table of their commands, with a mask of what a command takes,
+ * and one of all options; cli_main() finds the command, refuses what it does not
+ * take, lets the program set its arguments, and runs the command.  coschedctl,
+ * whose options stand on both sides of the command, uses the parts.
  */
 
 #include <getopt.h>
@@ -28,6 +29,15 @@ enum {
 
 /* The program's name; each program defines it. */
 extern const char cli_program[];
+
+/* fail() for what getopt_long() answered with RESULT, '?' or ':', to the OPTIONS
+ * of COMMAND (NULL: before any). */
+int cli_bad_option(const char *command, const struct option *options,
+                   int result, char *const *argv);
+
+/* The exit status of a command that ended with STATUS: what it has printed must
+ * have gone out. */
+int cli_finish(int status);
 
 /* The command line behind the command's name, of the program's own. */
 struct arguments;

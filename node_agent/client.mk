@@ -29,7 +29,8 @@ coschedctl_SOURCES = \
 	%D%/ctl_run.c \
 	%D%/ctl_selftest.c
 coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
-coschedctl_LDADD = %D%/libcalibrate.la coschedmodel/libplot.la \
+coschedctl_LDADD = %D%/libcalibrate.la coschedmodel/libcli.la \
+	coschedmodel/libplot.la \
 	%D%/libnode.la %D%/libclient.la protocol/libprotocol.la \
 	$(JANSSON_LIBS) $(HWLOC_LIBS)
 

@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,42 +57,7 @@ static const struct option long_options[] = {
     {0},
 };
 
-int ctl_fail(int status, const char *format, ...)
-{
-    va_list ap;
-
-    fputs("coschedctl: ", stderr);
-    va_start(ap, format);
-    vfprintf(stderr, format, ap);
-    va_end(ap);
-    fputc('\n', stderr);
-    return status;
-}
-
-int ctl_bad_option(const char *command, int result, char *const *argv,
-                   const struct option *options)
-{
-    const char *before = command ? command : "", *colon = command ? ": " : "";
-
-    /* getopt tells an unknown long option by its text only, others by value. */
-    if (optopt == 0)
-        return ctl_fail(CTL_USAGE, "%s%s%s: unknown option", before, colon,
-                        argv[optind - 1]);
-    for (const struct option *o = options; o->name; o++)
-        if (o->val == optopt)
-            return ctl_fail(CTL_USAGE, "%s%s--%s: %s", before, colon, o->name,
-                            result == ':' ? "needs a value"
-                                          : "takes no value");
-    return ctl_fail(CTL_USAGE, "%s%s-%c: unknown option", before, colon,
-                    optopt);
-}
-
-int ctl_finish(int status)
-{
-    if (status == CTL_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        status = ctl_fail(CTL_FAILED, "standard output: %s", strerror(errno));
-    return status;
-}
+const char cli_program[] = "coschedctl";
 
 int ctl_parse_job(const char *text, uint32_t *job)
 {
@@ -103,7 +67,7 @@ int ctl_parse_job(const char *text, uint32_t *job)
     unsigned long value = strtoul(text, &end, 10);
     if (!isdigit((unsigned char)text[0]) || *end || errno || value == 0 ||
         value > UINT32_MAX)
-        return ctl_fail(CTL_USAGE, "%s: not a job id", text);
+        return fail(CTL_USAGE, "%s: not a job id", text);
     *job = (uint32_t)value;
     return 0;
 }
@@ -117,7 +81,7 @@ int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply, int *fd)
     struct client *client = client_open(ctl->socket, CTL_TIMEOUT_MS, &err);
 
     if (!client)
-        return ctl_fail(CTL_NO_AGENT, "%s", err.text);
+        return fail(CTL_NO_AGENT, "%s", err.text);
     if (ctl->dir)
         snprintf(request.dir, sizeof(request.dir), "%s", ctl->dir);
     if (ctl->reason)
@@ -128,9 +92,9 @@ int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply, int *fd)
         rc = client_call(client, &request, reply, NULL, 0, NULL, &err);
     client_close(client);
     if (rc < 0)
-        return ctl_fail(errno == ETIMEDOUT || errno == ECONNRESET ? CTL_NO_AGENT
-                                                                  : CTL_FAILED,
-                        "%s: %s", message_op_name(op), err.text);
+        return fail(errno == ETIMEDOUT || errno == ECONNRESET ? CTL_NO_AGENT
+                                                              : CTL_FAILED,
+                    "%s: %s", message_op_name(op), err.text);
     json_object_del(*reply, "v");
     json_object_del(*reply, "ok");
     if (fd)
@@ -191,14 +155,14 @@ static int run_command(const struct command *command, struct ctl *ctl, int argc,
         else if (option == 'r' && command->takes & ARG_REASON)
             ctl->reason = optarg;
         else if (option == '?' || option == ':')
-            return ctl_bad_option(argv[0], option, argv, long_options);
+            return cli_bad_option(argv[0], long_options, option, argv);
         else
-            return ctl_fail(CTL_USAGE, "%s: takes no --%s", argv[0],
-                            option == 'j'   ? "json"
-                            : option == 'o' ? "output"
-                            : option == 's' ? "stop"
-                            : option == 'r' ? "reason"
-                                            : "version");
+            return fail(CTL_USAGE, "%s: takes no --%s", argv[0],
+                        option == 'j'   ? "json"
+                        : option == 'o' ? "output"
+                        : option == 's' ? "stop"
+                        : option == 'r' ? "reason"
+                                        : "version");
     }
     if (optind < argc && command->takes & ARG_JOB &&
         (rc = ctl_parse_job(argv[optind++], &ctl->job)) != CTL_OK)
@@ -206,9 +170,9 @@ static int run_command(const struct command *command, struct ctl *ctl, int argc,
     if (optind < argc && command->takes & ARG_DIR)
         ctl->dir = argv[optind++];
     if (optind < argc)
-        return ctl_fail(CTL_USAGE, "%s: %s: one argument too many", argv[0],
-                        argv[optind]);
-    return ctl_finish(command->run(ctl));
+        return fail(CTL_USAGE, "%s: %s: one argument too many", argv[0],
+                    argv[optind]);
+    return cli_finish(command->run(ctl));
 }
 
 int main(int argc, char **argv)
@@ -231,10 +195,10 @@ int main(int argc, char **argv)
             break;
         case '?':
         case ':':
-            return ctl_bad_option(NULL, option, argv, long_options);
+            return cli_bad_option(NULL, long_options, option, argv);
         default:
-            return ctl_fail(CTL_USAGE, "%s: stands behind the command",
-                            argv[optind - 1]);
+            return fail(CTL_USAGE, "%s: stands behind the command",
+                        argv[optind - 1]);
         }
     }
     if (optind == argc) {
@@ -256,6 +220,6 @@ int main(int argc, char **argv)
     for (const struct command *c = commands; c->name; c++)
         if (strcmp(c->name, argv[0]) == 0)
             return run_command(c, &ctl, argc, argv);
-    return ctl_fail(CTL_USAGE, "%s: unknown command, see coschedctl --help",
-                    argv[0]);
+    return fail(CTL_USAGE, "%s: unknown command, see coschedctl --help",
+                argv[0]);
 }

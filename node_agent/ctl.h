@@ -5,11 +5,11 @@
 #ifndef COSCHED_CTL_H
 #define COSCHED_CTL_H
 
-#include <getopt.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "coschedmodel/cli.h"
 #include "node_agent/client.h"
 #include "protocol/machine_json.h"
 
@@ -34,19 +34,6 @@ struct ctl {
 
 /* The agent answers between two epochs; seconds mean that it is stuck. */
 #define CTL_TIMEOUT_MS 5000
-
-/* Print "coschedctl: ..." to stderr and return STATUS. */
-__attribute__((format(printf, 2, 3))) int ctl_fail(int status,
-                                                   const char *format, ...);
-
-/* Say what is wrong with the option for which getopt_long() returned RESULT
- * ("?" or ":") in ARGV of COMMAND (NULL: before any).  Returns CTL_USAGE. */
-int ctl_bad_option(const char *command, int result, char *const *argv,
-                   const struct option *options);
-
-/* The exit status of a command that ended with STATUS: what it has printed must
- * have gone out. */
-int ctl_finish(int status);
 
 /* Ask the agent for OP about ctl->job or ctl->dir, with a munge credential where
  * it wants one.  Returns CTL_OK with a new reference in

@@ -65,9 +65,9 @@ static int check_jobs(const struct plan *plan)
     if (client_call(client, &request, &reply, NULL, 0, NULL, NULL) == 0) {
         size_t jobs = json_array_size(json_object_get(reply, "jobs"));
         if (jobs)
-            rc = ctl_fail(CTL_FAILED, "calibrate: %zu co-scheduled job%s on "
-                          "this node; --force measures all the same", jobs,
-                          jobs == 1 ? "" : "s");
+            rc = fail(CTL_FAILED, "calibrate: %zu co-scheduled job%s on "
+                      "this node; --force measures all the same", jobs,
+                      jobs == 1 ? "" : "s");
         json_decref(reply);
     }
     client_close(client);
@@ -83,12 +83,12 @@ static int check_idle(const struct plan *plan)
         return rc;
     double busy = calibrate_busy("/proc", look_again, NULL);
     if (busy < 0)
-        return ctl_fail(CTL_FAILED, "calibrate: /proc/stat does not tell "
-                        "whether the node is idle; --force measures all the "
-                        "same");
+        return fail(CTL_FAILED, "calibrate: /proc/stat does not tell "
+                    "whether the node is idle; --force measures all the "
+                    "same");
     if (busy > BUSY_CPUS)
-        return ctl_fail(CTL_FAILED, "calibrate: %.1f CPUs of this node are "
-                        "busy; --force measures all the same", busy);
+        return fail(CTL_FAILED, "calibrate: %.1f CPUs of this node are "
+                    "busy; --force measures all the same", busy);
     return CTL_OK;
 }
 
@@ -179,11 +179,11 @@ static int store(const struct topology *t, const struct calibration *c,
     int rc = CTL_FAILED;
 
     if (!d)
-        return ctl_fail(CTL_FAILED, "out of memory");
+        return fail(CTL_FAILED, "out of memory");
     free(d->source);
     d->source = strdup(source_text(c));
     if (calibration_fit(c, d, notes, sizeof(notes), &err) < 0) {
-        ctl_fail(CTL_FAILED, "%s", err.text);
+        fail(CTL_FAILED, "%s", err.text);
     } else {
         d->calibration = calibration_json(c, plan, notes);
         rc = ctl_print_machine(d, plan->output);
@@ -196,7 +196,7 @@ static int store(const struct topology *t, const struct calibration *c,
     }
     if (rc == CTL_OK && plan->plot &&
         calibration_plot(c, d->machine, plan->plot, &err) < 0)
-        rc = ctl_fail(CTL_FAILED, "%s", err.text);
+        rc = fail(CTL_FAILED, "%s", err.text);
     machine_description_free(d);
     return rc;
 }
@@ -251,14 +251,14 @@ static int measure(struct plan *plan)
     struct counters *counters = NULL;
 
     if (!t)
-        return ctl_fail(CTL_FAILED, "%s", err.text);
+        return fail(CTL_FAILED, "%s", err.text);
     if (strcmp(plan->counters, "none") != 0) {
         bool asked = strcmp(plan->counters, "auto") != 0;
         counters = open_counters(t, &setup, model, plan, &err);
         if (!counters && asked) {
             topology_free(t);
-            return ctl_fail(CTL_FAILED, "calibrate: --counters %s: %s",
-                            plan->counters, err.text);
+            return fail(CTL_FAILED, "calibrate: --counters %s: %s",
+                        plan->counters, err.text);
         }
     }
     if (!counters)
@@ -273,7 +273,7 @@ static int measure(struct plan *plan)
     };
     plan->start_ns = clock_ns();
     struct calibration *c = calibrate(t, &options, &err);
-    int rc = c ? store(t, c, plan) : ctl_fail(CTL_FAILED, "%s", err.text);
+    int rc = c ? store(t, c, plan) : fail(CTL_FAILED, "%s", err.text);
     calibration_free(c);
     counters_close(counters);
     topology_free(t);
@@ -302,8 +302,8 @@ static int set_size(struct plan *plan, const char *text)
     unsigned long mib = strtoul(text, &end, 10);
 
     if (text[0] < '0' || text[0] > '9' || *end || mib < 1 || mib > MOST_MIB)
-        return ctl_fail(CTL_USAGE, "calibrate: --size %s: not 1 to %d MiB",
-                        text, MOST_MIB);
+        return fail(CTL_USAGE, "calibrate: --size %s: not 1 to %d MiB",
+                    text, MOST_MIB);
     plan->mib = mib;
     return CTL_OK;
 }
@@ -339,12 +339,12 @@ int ctl_calibrate(const char *socket, int argc, char **argv)
             plan.counters = optarg;
             break;
         default:
-            return ctl_bad_option(argv[0], option, argv, options);
+            return cli_bad_option(argv[0], options, option, argv);
         }
     }
     if (optind < argc)
-        return ctl_fail(CTL_USAGE, "calibrate: %s: one argument too many",
-                        argv[optind]);
+        return fail(CTL_USAGE, "calibrate: %s: one argument too many",
+                    argv[optind]);
     if (!plan.mib)
         plan.mib = default_mib(plan.quick);
     if ((rc = check_idle(&plan)))

@@ -20,7 +20,7 @@ int ctl_node_open(struct ctl_node *node, const struct ctl *ctl)
     *node = (struct ctl_node){0};
     node->topology = topology_new(NULL, &err);
     if (!node->topology)
-        return ctl_fail(CTL_FAILED, "%s", err.text);
+        return fail(CTL_FAILED, "%s", err.text);
     counters_setup_init(&node->setup, topology_machine(node->topology),
                         topology_cpus(node->topology));
     node->setup.cpu_node = topology_cpu_nodes(node->topology);
@@ -219,16 +219,16 @@ int ctl_record(const struct ctl *ctl)
     json_t *reply;
 
     if (!ctl->dir == !ctl->stop)
-        return ctl_fail(CTL_USAGE, "record: needs a directory or --stop");
+        return fail(CTL_USAGE, "record: needs a directory or --stop");
     if (ctl->dir && ctl->dir[0] == '/')
         snprintf(dir, sizeof(dir), "%s", ctl->dir);
     else if (ctl->dir && !getcwd(cwd, sizeof(cwd)))
-        return ctl_fail(CTL_FAILED, "%s: %s", ctl->dir, strerror(errno));
+        return fail(CTL_FAILED, "%s: %s", ctl->dir, strerror(errno));
     else if (ctl->dir)
         snprintf(dir, sizeof(dir), "%s/%s", cwd, ctl->dir);
     if (strlen(dir) >= MESSAGE_DIR_MAX)
-        return ctl_fail(CTL_USAGE, "%s: longer than %d bytes", ctl->dir,
-                        MESSAGE_DIR_MAX - 1);
+        return fail(CTL_USAGE, "%s: longer than %d bytes", ctl->dir,
+                    MESSAGE_DIR_MAX - 1);
     absolute.dir = dir;
     int rc = ctl_ask(&absolute, MESSAGE_RECORD, &reply, NULL);
     if (rc)

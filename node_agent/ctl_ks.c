@@ -64,7 +64,7 @@ static int judge(const struct test_plan *plan, struct verdict *v)
 
     v->counts = calloc(v->section->samples + 1, sizeof(*v->counts));
     if (!v->counts)
-        return ctl_fail(CTL_FAILED, "ks: out of memory");
+        return fail(CTL_FAILED, "ks: out of memory");
     v->samples = request_section_counts(v->section, v->node,
                                         (uint64_t)(plan->per_us * 1e3),
                                         v->counts, &v->ns);
@@ -81,7 +81,7 @@ static int judge(const struct test_plan *plan, struct verdict *v)
     v->dispersion = squares / (double)(v->samples - 1) / v->mean;
     if (kstest_poisson(v->counts, v->samples, plan->bins, plan->alpha,
                        &v->test) != MODEL_OK)
-        return ctl_fail(CTL_FAILED, "ks: out of memory");
+        return fail(CTL_FAILED, "ks: out of memory");
     return CTL_OK;
 }
 
@@ -288,12 +288,12 @@ static int draw(const struct test_plan *plan, const char *metric,
     snprintf(title, sizeof(title), "Requests per interval (%s) and Poisson "
                                    "distributions of the same mean", metric);
     if (!panels || !values)
-        rc = ctl_fail(CTL_FAILED, "ks: out of memory");
+        rc = fail(CTL_FAILED, "ks: out of memory");
     else if (n == 0)
-        rc = ctl_fail(CTL_FAILED, "ks: %s: nothing to draw", plan->path);
+        rc = fail(CTL_FAILED, "ks: %s: nothing to draw", plan->path);
     else if (histogram_draw(panels, n, title, "requests per interval",
                             plan->plot, &err) < 0)
-        rc = ctl_fail(CTL_FAILED, "%s", err.text);
+        rc = fail(CTL_FAILED, "%s", err.text);
     free(panels);
     free(values);
     return rc;
@@ -306,19 +306,19 @@ static int nothing(const struct test_plan *plan, const struct request_counts *c,
                    int metric)
 {
     if (metric < 0 && c->intervals == 0)
-        return ctl_fail(CTL_FAILED, "ks: %s: has no counts: no job was on the "
-                                    "node while it was recorded", plan->path);
+        return fail(CTL_FAILED, "ks: %s: has no counts: no job was on the "
+                                "node while it was recorded", plan->path);
     if (metric < 0 && c->intervals == c->mixed)
-        return ctl_fail(CTL_FAILED, "ks: %s: in none of its %zu intervals each "
-                                    "job was in one section",
-                        plan->path, c->intervals);
+        return fail(CTL_FAILED, "ks: %s: in none of its %zu intervals each "
+                                "job was in one section",
+                    plan->path, c->intervals);
     if (metric < 0)
-        return ctl_fail(CTL_FAILED, "ks: %s: has no counts of %s; what did the "
-                                    "agent count with?",
-                        plan->path,
-                        plan->metric ? plan->metric : "memory requests");
-    return ctl_fail(CTL_FAILED, "ks: %s: no section has %zu intervals (--least)",
-                    plan->path, plan->least);
+        return fail(CTL_FAILED, "ks: %s: has no counts of %s; what did the "
+                                "agent count with?",
+                    plan->path,
+                    plan->metric ? plan->metric : "memory requests");
+    return fail(CTL_FAILED, "ks: %s: no section has %zu intervals (--least)",
+                plan->path, plan->least);
 }
 
 static int test_all(const struct test_plan *plan,
@@ -359,17 +359,17 @@ static int run(const struct test_plan *plan)
     size_t most = 1;
 
     if (!counts)
-        return ctl_fail(CTL_FAILED, "ks: %s", err.text);
+        return fail(CTL_FAILED, "ks: %s", err.text);
     for (size_t s = 0; s < counts->sections; s++)
         most += counts->section[s].nodes;
     struct verdict *verdicts = calloc(most, sizeof(*verdicts));
     int rc = verdicts ? test_all(plan, counts, verdicts)
-                      : ctl_fail(CTL_FAILED, "ks: out of memory");
+                      : fail(CTL_FAILED, "ks: out of memory");
     for (size_t i = 0; verdicts && i < most; i++)
         free(verdicts[i].counts);
     free(verdicts);
     request_counts_free(counts);
-    return ctl_finish(rc);
+    return cli_finish(rc);
 }
 
 /* ---- command line -------------------------------------------------------- */
@@ -396,8 +396,8 @@ static int set_count(const char *option, size_t least, size_t most,
     unsigned long n = strtoul(optarg, &end, 10);
 
     if (optarg[0] < '0' || optarg[0] > '9' || *end || n < least || n > most)
-        return ctl_fail(CTL_USAGE, "ks: --%s %s: not a number of %zu to %zu",
-                        option, optarg, least, most);
+        return fail(CTL_USAGE, "ks: --%s %s: not a number of %zu to %zu",
+                    option, optarg, least, most);
     *value = n;
     return CTL_OK;
 }
@@ -410,8 +410,8 @@ static int set_number(const char *option, double most, const char *wanted,
     double n = strtod(optarg, &end);
 
     if (end == optarg || *end || !(n > 0) || !(n < most))
-        return ctl_fail(CTL_USAGE, "ks: --%s %s: not %s", option, optarg,
-                        wanted);
+        return fail(CTL_USAGE, "ks: --%s %s: not %s", option, optarg,
+                    wanted);
     *value = n;
     return CTL_OK;
 }
@@ -423,8 +423,8 @@ static int set_metric(struct test_plan *plan)
             plan->metric = optarg;
             return CTL_OK;
         }
-    return ctl_fail(CTL_USAGE, "ks: --metric %s: not memory, job-traffic or "
-                               "read-misses", optarg);
+    return fail(CTL_USAGE, "ks: --metric %s: not memory, job-traffic or "
+                           "read-misses", optarg);
 }
 
 static int set_option(struct test_plan *plan, int option, char **argv)
@@ -447,7 +447,7 @@ static int set_option(struct test_plan *plan, int option, char **argv)
     case OPTION_ALPHA:
         return set_number("alpha", 1, "between 0 and 1", &plan->alpha);
     default:
-        return ctl_bad_option(argv[0], option, argv, options);
+        return cli_bad_option(argv[0], options, option, argv);
     }
 }
 
@@ -466,11 +466,11 @@ int ctl_ks(int argc, char **argv)
             return rc;
     }
     if (optind == argc)
-        return ctl_fail(CTL_USAGE, "ks: needs a recording's directory, or a "
-                                   "file");
+        return fail(CTL_USAGE, "ks: needs a recording's directory, or a "
+                               "file");
     if (optind + 1 < argc)
-        return ctl_fail(CTL_USAGE, "ks: %s: one argument too many",
-                        argv[optind + 1]);
+        return fail(CTL_USAGE, "ks: %s: one argument too many",
+                    argv[optind + 1]);
     plan.path = argv[optind];
     return run(&plan);
 }

@@ -24,16 +24,16 @@ int ctl_print_machine(const struct machine_description *d, const char *file)
     int rc = CTL_OK;
 
     if (!value)
-        rc = ctl_fail(CTL_FAILED, "out of memory");
+        rc = fail(CTL_FAILED, "out of memory");
     else if (!out)
-        rc = ctl_fail(CTL_FAILED, "%s: %s", file, strerror(errno));
+        rc = fail(CTL_FAILED, "%s: %s", file, strerror(errno));
     else if (json_dumpf(value, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) <
                  0 ||
              fputc('\n', out) == EOF || fflush(out) != 0)
-        rc = ctl_fail(CTL_FAILED, "%s: %s", file ? file : "standard output",
-                      strerror(errno));
+        rc = fail(CTL_FAILED, "%s: %s", file ? file : "standard output",
+                  strerror(errno));
     if (out && out != stdout && fclose(out) != 0 && rc == CTL_OK)
-        rc = ctl_fail(CTL_FAILED, "%s: %s", file, strerror(errno));
+        rc = fail(CTL_FAILED, "%s: %s", file, strerror(errno));
     json_decref(value);
     return rc;
 }
@@ -130,9 +130,9 @@ static struct machine_description *load(struct topology *topology,
     struct machine_description *d = machine_json_load(file, &err);
 
     if (!d)
-        *status = ctl_fail(CTL_FAILED, "%s", err.text);
+        *status = fail(CTL_FAILED, "%s", err.text);
     else if (topology_use_description(topology, d, &err) < 0)
-        *status = ctl_fail(CTL_FAILED, "%s: %s", file, err.text);
+        *status = fail(CTL_FAILED, "%s: %s", file, err.text);
     return d;
 }
 
@@ -144,10 +144,10 @@ static int show(const char *file, bool json)
     int status = CTL_OK;
 
     if (!topology)
-        return ctl_fail(CTL_FAILED, "%s", err.text);
+        return fail(CTL_FAILED, "%s", err.text);
     d = file ? load(topology, file, &status) : topology_description(topology);
     if (!d && status == CTL_OK)
-        status = ctl_fail(CTL_FAILED, "out of memory");
+        status = fail(CTL_FAILED, "out of memory");
     if (d && json) {
         int rc = ctl_print_machine(d, NULL);
         status = status == CTL_OK ? rc : status;
@@ -176,11 +176,11 @@ int ctl_machine(int argc, char **argv)
             return CTL_OK;
         }
         if (option != 'j')
-            return ctl_bad_option(argv[0], option, argv, options);
+            return cli_bad_option(argv[0], options, option, argv);
         json = true;
     }
     if (optind + 1 < argc)
-        return ctl_fail(CTL_USAGE, "machine: %s: one argument too many",
-                        argv[optind + 1]);
+        return fail(CTL_USAGE, "machine: %s: one argument too many",
+                    argv[optind + 1]);
     return show(argv[optind], json);
 }

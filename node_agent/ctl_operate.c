@@ -25,8 +25,8 @@ static int operate(const struct ctl *ctl, enum message_op op)
 int ctl_drain(const struct ctl *ctl)
 {
     if (ctl->reason && strlen(ctl->reason) >= MESSAGE_REASON_MAX)
-        return ctl_fail(CTL_USAGE, "--reason: longer than %d bytes",
-                        MESSAGE_REASON_MAX - 1);
+        return fail(CTL_USAGE, "--reason: longer than %d bytes",
+                    MESSAGE_REASON_MAX - 1);
     return operate(ctl, MESSAGE_DRAIN);
 }
 
@@ -120,16 +120,16 @@ int ctl_health(const char *socket, int argc, char **argv)
         case 't':
             seconds = strtod(optarg, &end);
             if (end == optarg || *end || !(seconds >= 0.01 && seconds <= 60))
-                return ctl_fail(CTL_USAGE, "health: --timeout %s: not from 0.01 "
-                                "to 60 seconds", optarg);
+                return fail(CTL_USAGE, "health: --timeout %s: not from 0.01 "
+                            "to 60 seconds", optarg);
             break;
         default:
-            return ctl_bad_option("health", option, argv, options);
+            return cli_bad_option("health", options, option, argv);
         }
     }
     if (optind < argc)
-        return ctl_fail(CTL_USAGE, "health: %s: one argument too many",
-                        argv[optind]);
+        return fail(CTL_USAGE, "health: %s: one argument too many",
+                    argv[optind]);
     json_t *reply = ping(socket, seconds, &err);
     if (reply)
         return show_health(reply, json);

@@ -119,7 +119,7 @@ int ctl_status(const struct ctl *ctl)
     json_t *jobs = json_object_get(reply, "jobs");
     if (ctl->job && json_array_size(jobs) == 0) {
         json_decref(reply);
-        return ctl_fail(CTL_FAILED, "%u: no such job on this node", ctl->job);
+        return fail(CTL_FAILED, "%u: no such job on this node", ctl->job);
     }
     if (ctl->json)
         return ctl_print_json(reply);
@@ -183,7 +183,7 @@ int ctl_top(const struct ctl *ctl)
         int rc = ctl_status(ctl);
         if (rc == CTL_OK)
             rc = print_reason(ctl);
-        if (rc != CTL_OK || !screen || ctl_finish(CTL_OK) != CTL_OK)
+        if (rc != CTL_OK || !screen || cli_finish(CTL_OK) != CTL_OK)
             return rc;
         sleep(1);
     }
@@ -229,14 +229,14 @@ int ctl_trace(const struct ctl *ctl)
         return rc;
     json_decref(reply);
     if (fd < 0)
-        return ctl_fail(CTL_FAILED, "trace: the agent sent none");
+        return fail(CTL_FAILED, "trace: the agent sent none");
     FILE *out = ctl->output ? fopen(ctl->output, "we") : stdout;
     if (!out)
-        rc = ctl_fail(CTL_FAILED, "%s: %s", ctl->output, strerror(errno));
+        rc = fail(CTL_FAILED, "%s: %s", ctl->output, strerror(errno));
     else if (copy(fd, out) < 0 || fflush(out) != 0)
-        rc = ctl_fail(CTL_FAILED, "%s: %s",
-                      ctl->output ? ctl->output : "standard output",
-                      strerror(errno));
+        rc = fail(CTL_FAILED, "%s: %s",
+                  ctl->output ? ctl->output : "standard output",
+                  strerror(errno));
     if (out && out != stdout)
         fclose(out);
     close(fd);

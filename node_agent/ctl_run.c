@@ -52,7 +52,7 @@ static int set_defaults(struct run *run, const char *socket)
     run->announce.job = (uint32_t)getpid();
     run->announce.uid = (uint32_t)getuid();
     if (client_socket_path(socket, run->socket, sizeof(run->socket), &err) < 0)
-        return ctl_fail(CTL_USAGE, "%s", err.text);
+        return fail(CTL_USAGE, "%s", err.text);
     if (cpuset_get_affinity(0, &own) == 0)
         cpulist_format(&own, run->announce.cores, sizeof(run->announce.cores));
     return 0;
@@ -63,8 +63,8 @@ static int set_text(char *field, size_t size, const char *option,
                     const char *value)
 {
     if (strlen(value) >= size)
-        return ctl_fail(CTL_USAGE, "run: %s: longer than %zu bytes", option,
-                        size - 1);
+        return fail(CTL_USAGE, "run: %s: longer than %zu bytes", option,
+                    size - 1);
     strcpy(field, value);
     return 0;
 }
@@ -80,12 +80,12 @@ static int set_option(struct run *run, int option, const char *value)
         return ctl_parse_job(value, &run->announce.job);
     case 'c':
         if (cpulist_parse(value, &set, &err) < 0)
-            return ctl_fail(CTL_USAGE, "run: --cpus %s", err.text);
+            return fail(CTL_USAGE, "run: --cpus %s", err.text);
         return set_text(run->announce.cores, sizeof(run->announce.cores),
                         "--cpus", value);
     case 'O':
         if (job_options_parse(&options, value, &err) < 0)
-            return ctl_fail(CTL_USAGE, "run: --options %s", err.text);
+            return fail(CTL_USAGE, "run: --options %s", err.text);
         return set_text(run->announce.options, sizeof(run->announce.options),
                         "--options", value);
     case 'l':
@@ -113,13 +113,13 @@ static int parse(struct run *run, int argc, char **argv)
     optind = 0;
     while ((option = getopt_long(argc, argv, "+:", options, NULL)) != -1) {
         int rc = option == '?' || option == ':'
-                     ? ctl_bad_option("run", option, argv, options)
+                     ? cli_bad_option("run", options, option, argv)
                      : set_option(run, option, optarg);
         if (rc)
             return rc;
     }
     if (optind == argc)
-        return ctl_fail(CTL_USAGE, "run: no program given");
+        return fail(CTL_USAGE, "run: no program given");
     run->program = argv + optind;
     const char *name = strrchr(run->program[0], '/');
     snprintf(run->announce.name, sizeof(run->announce.name), "%s",
@@ -168,13 +168,13 @@ static void become_program(const struct run *run, int go)
     char byte;
 
     if (run->admitted && set_environment(run) < 0)
-        ctl_fail(0, "run: environment: %s", strerror(errno));
+        fail(0, "run: environment: %s", strerror(errno));
     /* The agent must know this process before it has children. */
     while (read(go, &byte, 1) < 0 && errno == EINTR)
         ;
     execvp(run->program[0], run->program);
     int status = errno == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
-    ctl_fail(status, "run: %s: %s", run->program[0], strerror(errno));
+    fail(status, "run: %s: %s", run->program[0], strerror(errno));
     _exit(status);
 }
 
@@ -195,7 +195,7 @@ static pid_t start(const struct run *run)
     }
     task.pid = child;
     if (child > 0 && run->admitted && ask(run, &task, &err) < 0)
-        ctl_fail(0, "run: task: %s", err.text);
+        fail(0, "run: task: %s", err.text);
     int saved = errno;
     close(go[0]);
     close(go[1]);
@@ -242,14 +242,14 @@ int ctl_run(const char *socket, int argc, char **argv)
         return rc;
     run.admitted = ask(&run, &run.announce, &err) == 0;
     if (!run.admitted)
-        ctl_fail(0, "run: %s; the program runs without co-scheduling",
-                 err.text);
+        fail(0, "run: %s; the program runs without co-scheduling",
+             err.text);
     pid_t child = start(&run);
-    rc = child < 0 ? ctl_fail(CTL_FAILED, "run: %s: %s", run.program[0],
-                              strerror(errno))
+    rc = child < 0 ? fail(CTL_FAILED, "run: %s: %s", run.program[0],
+                          strerror(errno))
                    : wait_for(child);
     withdraw.job = run.announce.job;
     if (run.admitted && ask(&run, &withdraw, &err) < 0)
-        ctl_fail(0, "run: withdraw: %s", err.text);
+        fail(0, "run: withdraw: %s", err.text);
     return rc;
 }

@@ -232,16 +232,16 @@ int ctl_selftest(const struct ctl *ctl)
         backends_json(&node), "limits", ctl_node_limits(&node));
     FILE *out = ctl->output ? fopen(ctl->output, "we") : stdout;
     if (!report || !out) {
-        rc = ctl_fail(CTL_FAILED, "%s: %s",
-                      ctl->output ? ctl->output : "selftest",
-                      report ? strerror(errno) : "out of memory");
+        rc = fail(CTL_FAILED, "%s: %s",
+                  ctl->output ? ctl->output : "selftest",
+                  report ? strerror(errno) : "out of memory");
     } else {
         json_dumpf(report, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
         fputc('\n', out);
         if (fflush(out) != 0 || ferror(out))
-            rc = ctl_fail(CTL_FAILED, "%s: %s",
-                          ctl->output ? ctl->output : "standard output",
-                          strerror(errno));
+            rc = fail(CTL_FAILED, "%s: %s",
+                      ctl->output ? ctl->output : "standard output",
+                      strerror(errno));
         print_summary(report);
     }
     if (out && out != stdout)
