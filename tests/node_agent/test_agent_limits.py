@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """cosched_cache and cosched_bandwidth of a whole agent: nothing is touched while
-they are off or nobody is to be limited, what cannot be done is said once, and
-what a killed agent left behind goes.  What is written: test_resctrl_control.c."""
+they are off or nobody is to be limited, who is to be is, what cannot be done is
+said once, and what a killed agent left behind goes.  What is written: test_resctrl_control.c."""
 
+import functools
 import glob
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fakes import Agent, BUILD, allowed_cpus, fake, need, wait_for
@@ -24,13 +27,14 @@ def write(root, name, text):
         file.write(text)
 
 
+@functools.cache
 def cache_ids():
     """Of this machine's L3 caches, for the agent asks it whose they are."""
     ids = set()
     for name in glob.glob("/sys/devices/system/cpu/cpu*/cache/index3/id"):
         with open(name, encoding="ascii") as text:
             ids.add(int(text.read()))
-    return sorted(ids) or [0]
+    return tuple(sorted(ids)) or (0,)
 
 
 SCHEMATA = f"    L3:{';'.join(f'{i}=fffff' for i in cache_ids())}\n"
@@ -96,6 +100,84 @@ def check_garbage(root):
             wait_for("attach", lambda: agent.attached(1))
 
 
+class Traffic:
+    """Bytes that the jobs move: the kernel's counters of them."""
+
+    def __init__(self, root, mb_per_s):
+        self.root = root
+        self.mb_per_s = mb_per_s # by job
+        self.begun = time.monotonic()
+
+    def go_on(self):
+        """Count up to now, in one piece, in all groups that there are."""
+        seconds = time.monotonic() - self.begun
+        for group in glob.glob(f"{self.root}/coschedd.*") + \
+                glob.glob(f"{self.root}/mon_groups/coschedd.*"):
+            rate = self.mb_per_s[int(group.rsplit(".", 1)[1])]
+            for i in cache_ids():
+                name = f"mon_data/mon_L3_{i:02}/mbm_total_bytes"
+                write(group, f"{name}.new", f"{rate * 1e6 * seconds:.0f}\n")
+                os.rename(f"{group}/{name}.new", f"{group}/{name}")
+
+
+def calibrated(folder):
+    """This machine, but with one CPU node and a memory that serves 6.4 MB/s."""
+    shown = subprocess.run([os.path.join(BUILD, "coschedctl"), "machine",
+                            "--json"], capture_output=True, check=True)
+    machine = json.loads(shown.stdout)
+    machine["cpu_nodes"] = [{
+        "cpus": ",".join(node["cpus"] for node in machine["cpu_nodes"]),
+        "memory": 0}]
+    for memory in machine["mem_nodes"]:
+        memory.clear()
+        memory["service_us"] = 10
+    machine["calibration"] = {"date": "today", "host": "here", "kernel": "none",
+                              "counters": "none"}
+    path = os.path.join(folder, "machine.json")
+    with open(path, "w", encoding="ascii") as file:
+        json.dump(machine, file)
+    return path
+
+
+def check_cap(root):
+    """From traffic to a limit: all parts of the agent together."""
+    for name, text in (("min_bandwidth", "10"), ("bandwidth_gran", "10"),
+                       ("num_closids", "8")):
+        write(root, f"info/MB/{name}", f"{text}\n")
+    write(root, "schemata", SCHEMATA + SCHEMATA.replace("L3", "MB")
+          .replace("fffff", "100"))
+    traffic = Traffic(root, {1: 50.0, 2: 1.0})
+    with Agent(f"--counters=resctrl:{root}", "--policy=equal",
+               f"--machine={calibrated(root)}", "--set", "bandwidth=cap") as agent:
+        assert not agent.call({"op": "ping"})["problems"]
+        with fake(agent, 1), fake(agent, 2):
+            def limited():
+                """Its limits and its schemata, while both are there: without
+                traffic, as when this waits for a CPU, it is let go again."""
+                traffic.go_on()
+                limits = agent.job(1)["limits"]
+                group = [g for g in groups(root) if g.endswith(".1")]
+                if not limits or not group:
+                    return None
+                with open(f"{root}/{group[0]}/schemata", encoding="ascii") as text:
+                    lines = text.read().splitlines()
+                return (limits, lines) if len(lines) == 2 and \
+                    "=100" not in lines[1] else None
+            limits, lines = wait_for("limits of job 1", limited)
+            assert all(one["bandwidth"] < 1 and one["cache"] == 1
+                       for one in limits), limits
+            assert lines[0] == SCHEMATA.strip(), lines
+            assert lines[1].startswith("MB:"), lines
+            assert all(int(part.split("=")[1]) % 10 == 0
+                       for part in lines[1].split(";")), lines
+            said = [d["text"] for d in agent.call({"op": "explain", "job": 1})
+                    ["decisions"] if d["policy"] == "limits"]
+            assert any("job 1 on CPU node 0 is capped to " in text
+                       for text in said), said
+            wait_for("status", lambda: limited() and
+                     "of the bandwidth of CPU node 0"
+                     in ctl(agent, "status").stdout)
+
 def check_off(root):
     os.mkdir(os.path.join(root, LEFT))
     with Agent(f"--counters=resctrl:{root}") as agent:
@@ -111,6 +193,9 @@ def main():
         check_tree(root)
         check_garbage(root)
         check_off(root)
+    with tempfile.TemporaryDirectory(prefix="cosched-test.") as root:
+        resctrl(root)
+        check_cap(root)
 
 
 if __name__ == "__main__":
