@@ -156,44 +156,85 @@ double cache_level(const double *demand, const double *weight, size_t count,
     return level;
 }
 
-/* What JOB asks for: as counted, or, at its cap, as before that. */
+/* What JOB asks for: as counted, and before it was capped if that was more. */
 static double demand_of(const struct decision *d, const struct cache_job *job)
 {
-    const struct cache_share *s = &job->share[d->n];
     double now = job->use[d->n].requests;
 
-    return s->rate < 1 && now >= CACHE_FULL * s->requests
-               ? fmax(job->memory[d->n].demand, now)
-               : now;
+    return job->share[d->n].rate < 1 ? fmax(job->memory[d->n].demand, now) : now;
 }
 
-/* Let JOB have RATE of its DEMAND if that has been wanted for long enough. */
-static void set_rate(struct decision *d, struct cache_job *job, double demand,
-                     double rate)
+static void set_cap(struct decision *d, struct cache_job *job, double demand,
+                    double part)
 {
     struct cache_share *s = &job->share[d->n];
     struct cache_memory *m = &job->memory[d->n];
 
-    rate = fmax(rate, CACHE_LEAST);
-    if (rate > 1 - CACHE_STEP)
-        rate = 1;
-    if (s->rate == rate || (rate < 1 && fabs(rate - s->rate) < CACHE_STEP)) {
-        m->cap_looks = 0;
-        return;
-    }
-    if (++m->cap_looks < CACHE_LOOKS)
-        return;
-    m->cap_looks = 0;
-    m->demand = rate < 1 ? demand : 0;
-    s->rate = rate;
-    s->requests = rate < 1 ? rate * demand : INFINITY;
-    if (rate < 1)
+    *s = (struct cache_share){s->part, part, part < 1 ? part * demand : INFINITY};
+    m->cap = part;
+    m->demand = demand;
+    m->cap_looks = m->steer_looks = m->steer_pause = 0;
+    m->steered = 0;
+    if (part < 1)
         say(d, "job %u on CPU node %zu is capped to %.0f of the %.0f requests "
                "per us that it would make: memory serves %.0f",
             (unsigned)job->id, d->n, s->requests, demand, d->node->capacity);
     else
         say(d, "job %u on CPU node %zu is no longer capped", (unsigned)job->id,
             d->n);
+}
+
+/* Turn the rate of a capped JOB so that it makes as many requests as it may. */
+static void steer(struct decision *d, struct cache_job *job)
+{
+    struct cache_share *s = &job->share[d->n];
+    struct cache_memory *m = &job->memory[d->n];
+    double now = job->use[d->n].requests;
+    int way = now > s->requests * (1 + CACHE_STEP)   ? -1
+              : now < s->requests * (1 - CACHE_STEP) ? 1
+                                                     : 0;
+
+    m->steer_pause -= m->steer_pause > 0;
+    if (!way || m->steer_pause || (way < 0 && s->rate <= CACHE_LEAST)) {
+        m->steer_looks = 0;
+        return;
+    }
+    if (++m->steer_looks < CACHE_LOOKS)
+        return;
+    m->steer_looks = 0;
+    if (way == -m->steered) { /* neither step is right */
+        m->steered = 0;
+        m->steer_pause = CACHE_PAUSE;
+        return;
+    }
+    m->steered = way;
+    double rate = fmax(s->rate + way * CACHE_STEP, CACHE_LEAST);
+    if (rate > 1 - CACHE_STEP / 2) { /* so little is all that it wants */
+        set_cap(d, job, now, 1);
+        return;
+    }
+    s->rate = rate;
+    say(d, "job %u on CPU node %zu makes %.0f requests per us for a cap of %.0f: "
+           "rate %.0f %%",
+        (unsigned)job->id, d->n, now, s->requests, 100 * rate);
+}
+
+/* Let JOB have PART of its DEMAND if that has been wanted for long enough. */
+static void want_cap(struct decision *d, struct cache_job *job, double demand,
+                     double part)
+{
+    const struct cache_share *s = &job->share[d->n];
+    struct cache_memory *m = &job->memory[d->n];
+    double had = s->rate < 1 ? m->cap : 1;
+
+    part = part > 1 - CACHE_STEP ? 1 : fmax(part, CACHE_LEAST);
+    if (part == had || (part < 1 && fabs(part - had) < CACHE_STEP)) {
+        m->cap_looks = 0;
+        if (s->rate < 1)
+            steer(d, job);
+    } else if (++m->cap_looks >= CACHE_LOOKS) {
+        set_cap(d, job, demand, part);
+    }
 }
 
 static void cap(struct decision *d)
@@ -219,7 +260,7 @@ static void cap(struct decision *d)
     double level = cache_level(demand, weight, count,
                                CACHE_FULL * d->node->capacity);
     for (size_t i = 0; i < count; i++)
-        set_rate(d, &d->jobs[index[i]], demand[i],
+        want_cap(d, &d->jobs[index[i]], demand[i],
                  fights && demand[i] > level * weight[i]
                      ? level * weight[i] / demand[i]
                      : 1);
@@ -243,7 +284,7 @@ static void undo(struct decision *d, unsigned rules)
             s->requests = INFINITY;
         }
         d->jobs[j].memory[d->n] = (struct cache_memory){0};
-        say(d, "job %u on CPU node %zu has all of the %s again: the rule is off",
+        say(d, "job %u on CPU node %zu has all of the %s again: no rule applies",
             (unsigned)d->jobs[j].id, d->n,
             part && rate ? "cache and bandwidth"
             : part       ? "cache"

@@ -46,8 +46,13 @@
  *
  *     sum over jobs of min(d, L w) = CACHE_FULL * capacity,
  *
- * and job j is capped to L w_j if d_j is more.  The demand of a job at its cap
- * is not seen: that before the cap is taken on.
+ * and job j is capped to L w_j if d_j is more.  What it would ask for now is not
+ * seen: its demand before the cap is taken on.  Nor is it known what the hardware
+ * makes of a rate, which is one of what a core could ask for at most (MBA delays
+ * requests by steps that no CPU does alike).  So the rate begins as cap over demand
+ * and is turned by CACHE_STEP while the job makes more or less than its cap.  Where
+ * the step after one down would be one up, it stays for CACHE_PAUSE looks.  A job
+ * whose rate has thus come back to 1 asks for less by itself: no longer capped.
  *
  * Hysteresis: one threshold to limit, a lower one to let go; a change needs
  * CACHE_LOOKS looks in a row that want it; a cap changes by CACHE_STEP or more.
@@ -101,8 +106,8 @@ struct cache_use {
 /* What a job may have of a CPU node.  {1, 1, INFINITY}: is not limited. */
 struct cache_share {
     double part;     /* of the LLC's ways; 1: all */
-    double rate;     /* of the requests that it would make; 1: all */
-    double requests; /* the same as a number per us */
+    double rate;     /* of the requests that its cores could make; 1: all */
+    double requests; /* that it may make per us, which the rate is to give */
 };
 
 /* What is remembered of a job on a CPU node; all 0 at first. */
@@ -111,7 +116,11 @@ struct cache_memory {
     unsigned pause;     /* for so many it is not confined */
     double miss_ratio;  /* before it was */
     unsigned cap_looks; /* in a row that wanted another cap */
-    double demand;      /* requests before it was capped; 0: it is not */
+    double demand;      /* requests before it was capped */
+    double cap;         /* part of them that it was capped to */
+    unsigned steer_looks; /* in a row in which it made more, or less, than that */
+    unsigned steer_pause; /* for so many the rate stays */
+    int steered;        /* -1: the last step was down, 1: up */
 };
 
 struct cache_job {

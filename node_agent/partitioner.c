@@ -225,8 +225,10 @@ static size_t collect(struct partitioner *p, struct job **jobs,
     size_t count = 0, now[p->nodes];
 
     for (struct job *j = p->p.jobs->first; j; j = j->next) {
-        if (!job_live(j))
+        if (!job_live(j)) {
+            j->limited = false; /* its group has gone with it */
             continue;
+        }
         struct part *part = find_part(p, j->id);
         if (!part && !(part = add_part(p, j->id)))
             continue;

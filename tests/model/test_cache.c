@@ -283,8 +283,37 @@ static void test_cap_of_a_hog(void **state)
     assert_false(looks(&w, CACHE_CAP, 10));
     does(&w, 0, 0, NAN, 350); /* asks for less by itself */
     assert_true(looks(&w, CACHE_CAP, CACHE_LOOKS));
+    assert_near(w.share[0][0].rate, 0.7, 1e-9);
+    assert_true(looks(&w, CACHE_CAP, 3 * CACHE_LOOKS));
     assert_near(w.share[0][0].rate, 1, 0);
     assert_true(isinf(w.share[0][0].requests));
+}
+
+/* The hardware takes a rate as it likes. */
+static void test_steering(void **state)
+{
+    struct world w;
+
+    (void)state;
+    begin(&w);
+    does(&w, 0, 0, NAN, 1000);
+    does(&w, 1, 0, NAN, 300);
+    assert_true(looks(&w, CACHE_CAP, CACHE_LOOKS));
+    does(&w, 0, 0, NAN, 800); /* 600 was meant */
+    assert_true(looks(&w, CACHE_CAP, CACHE_LOOKS));
+    assert_near(w.share[0][0].rate, 0.5, 1e-9);
+    assert_near(w.share[0][0].requests, 600, 1e-9);
+    assert_string_equal(w.text, "job 10 on CPU node 0 makes 800 requests per us "
+                                "for a cap of 600: rate 50 %");
+    does(&w, 0, 0, NAN, 400); /* too much at once */
+    assert_false(looks(&w, CACHE_CAP, CACHE_PAUSE));
+    assert_near(w.share[0][0].rate, 0.5, 1e-9);
+    assert_true(looks(&w, CACHE_CAP, 2 * CACHE_LOOKS)); /* once a minute */
+    assert_near(w.share[0][0].rate, 0.6, 1e-9);
+    does(&w, 0, 0, NAN, 900); /* nothing helps */
+    looks(&w, CACHE_CAP, CACHE_PAUSE + 20 * CACHE_LOOKS);
+    assert_near(w.share[0][0].rate, CACHE_LEAST, 1e-9);
+    assert_false(looks(&w, CACHE_CAP, CACHE_PAUSE));
 }
 
 static void test_cap_hysteresis(void **state)
@@ -457,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_level_of_any),
         cmocka_unit_test(test_cap),
         cmocka_unit_test(test_cap_of_a_hog),
+        cmocka_unit_test(test_steering),
         cmocka_unit_test(test_cap_hysteresis),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_rules_off),
