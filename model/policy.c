@@ -83,7 +83,10 @@ static enum model_status check_input(const struct policy *policy,
 {
     const struct machine *machine = input->machine;
 
-    if (input->job_count < 1 || input->job_count > POLICY_MAX_JOBS ||
+    if (input->job_count < 1 || input->job_count > POLICY_MAX_JOBS)
+        return MODEL_EINVAL;
+    /* Whose workspace it is has been looked at when that was made. */
+    if ((!input->workspace || input->workspace->machine != machine) &&
         machine_check(machine) != MODEL_OK)
         return MODEL_EINVAL;
     for (size_t cpu = 0; cpu < machine->cpus; cpu++)
@@ -207,7 +210,8 @@ static enum model_status decide_fitted(const struct policy *policy,
     out->system_util = proposal.system_util;
     out->reason[0] = '\0';
     place(input, &proposal, out);
-    explain(policy, input, &proposal, &ruling, out);
+    if (!input->terse || !out->periodic || out->moved)
+        explain(policy, input, &proposal, &ruling, out);
     if (out->pace)
         pace_fill(input, &proposal, out->pace);
     if (input->state)

@@ -126,6 +126,8 @@ struct policy_input {
     const double *options;      /* [policy_option_count()], NULL: defaults */
     struct policy_state *state; /* NULL: remembers nothing */
     uint64_t slice;             /* number of the present turn */
+    bool terse; /* no reason is wanted of a periodic decision that moves
+                   nothing: to word it takes as long as to decide so */
 };
 
 /* ---- what comes out ---------------------------------------------------- */
@@ -142,7 +144,8 @@ struct policy_decision {
                      cores alone; NULL: not wanted.  The caller's array */
     size_t moved; /* CPUs that get another owner (nobody included) */
     double system_util;             /* predicted NuUtil (thesis 4.7), or 0 */
-    char reason[POLICY_REASON_MAX]; /* one sentence with its numbers */
+    char reason[POLICY_REASON_MAX]; /* one sentence with its numbers; "" where
+                                       the input's `terse` says so */
 };
 
 /* ---- policies ---------------------------------------------------------- */

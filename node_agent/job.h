@@ -52,15 +52,12 @@ struct job {
     uint32_t restarts;
     uint32_t node; /* not 0: another node keeps the job's record */
     uint64_t memory_mb;
-    char name[MESSAGE_NAME_MAX];
-    char options_text[MESSAGE_OPTIONS_MAX];
     struct job_options options;
     struct cosched_cpuset granted;
     uint64_t announced_wall_ns;
 
     /* agent: from Slurm, some time after the announcement */
-    char history_text[RECORD_TEXT_MAX]; /* as history_parse() takes it, "" */
-    struct history history; /* of that; observer: what is believed of it */
+    struct history history; /* observer: what is believed of it */
     double weight;          /* that its QOS allows; 0: not known */
 
     /* agent: what lives */
@@ -120,6 +117,11 @@ struct job {
 
     struct record record;
     struct job *next;
+
+    /* agent: texts.  They are last, because epochs read none of them. */
+    char name[MESSAGE_NAME_MAX];
+    char options_text[MESSAGE_OPTIONS_MAX];
+    char history_text[RECORD_TEXT_MAX]; /* as history_parse() takes it, "" */
 };
 
 struct job_table {

@@ -324,36 +324,59 @@ static size_t collect_pids(const struct job *job, int32_t *pids)
     return count;
 }
 
-/* Tell the counters who has what, if that has changed. */
-static void assign(struct observer *o, const struct job_table *jobs)
+/* Changes with what collect_pids() says of JOB, and with its CPUs. */
+static void hash_job(uint64_t *h, const struct job *job)
 {
-    uint64_t h = HASH_START;
+    hash_word(h, job->id);
+    hash_bytes(h, &job->cpus, sizeof(job->cpus));
+    for (const struct task *t = job->tasks; t; t = t->next)
+        hash_word(h, (uint64_t)t->pid);
+    for (const struct process *p = job->processes; p; p = p->next)
+        hash_word(h, (uint64_t)p->pid << 32);
+    for (const struct tracked *t = job->tracked; t; t = t->next)
+        if (!t->dead)
+            hash_word(h, (uint64_t)t->pid);
+}
+
+static void tell(struct observer *o, const struct job_table *jobs)
+{
     struct counters_job list[jobs->count ? jobs->count : 1];
-    size_t count = 0, room = 0;
+    size_t count = 0, room = 1;
     struct errtext err = {""};
 
     for (const struct job *j = jobs->first; j; j = j->next)
         room += collect_pids(j, NULL);
-    int32_t *pids = malloc((room ? room : 1) * sizeof(*pids)), *next = pids;
-    for (const struct job *j = jobs->first; pids && j; j = j->next) {
+    int32_t *pids = malloc(room * sizeof(*pids)), *next = pids;
+    if (!pids)
+        return;
+    for (const struct job *j = jobs->first; j; j = j->next) {
         if (!job_live(j))
             continue;
         size_t n = collect_pids(j, next);
         list[count++] = (struct counters_job){
             .id = j->id, .cpus = j->cpus, .pids = next, .count = n};
-        hash_bytes(&h, &j->id, sizeof(j->id));
-        hash_bytes(&h, &j->cpus, sizeof(j->cpus));
-        hash_bytes(&h, next, n * sizeof(*next));
         next += n;
     }
-    if (pids && h != o->assigned) {
-        if (o->follow)
-            o->follow(o->follow_arg, list, count);
-        if (counters_assign(o->counters, list, count, &err) < 0)
-            log_warn("counters: %s", err.text);
-    }
-    o->assigned = h;
+    if (o->follow)
+        o->follow(o->follow_arg, list, count);
+    if (counters_assign(o->counters, list, count, &err) < 0)
+        log_warn("counters: %s", err.text);
     free(pids);
+}
+
+/* Tell who wants to know it who has what, if that has changed. */
+static void assign(struct observer *o, const struct job_table *jobs)
+{
+    uint64_t h = HASH_START;
+
+    if (!o->follow && !counters_follow(o->counters))
+        return;
+    for (const struct job *j = jobs->first; j; j = j->next)
+        if (job_live(j))
+            hash_job(&h, j);
+    if (h != o->assigned)
+        tell(o, jobs);
+    o->assigned = h;
 }
 
 void observer_reassign(struct observer *o, const struct job_table *jobs)

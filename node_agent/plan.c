@@ -385,7 +385,8 @@ static int decide(struct planner *p, struct plan *plan, struct errtext *err)
                                  .workspace = p->workspace,
                                  .options = p->options,
                                  .state = p->state,
-                                 .slice = p->input->slice};
+                                 .slice = p->input->slice,
+                                 .terse = p->input->terse};
     struct policy_decision decision = {.owner = p->owner, .pace = p->pace};
     enum model_status rc = policy_decide(plan->policy, &input, &decision);
 
@@ -490,6 +491,15 @@ static void fill_shares(struct planner *p, struct plan *plan)
     }
 }
 
+bool plan_differs(const struct plan_input *in, const struct plan *plan)
+{
+    for (size_t i = 0; i < in->count; i++)
+        if (!cpuset_equal(&in->jobs[i]->cpus, &plan->share[i].cpus) ||
+            in->jobs[i]->parked != plan->share[i].parked)
+            return true;
+    return false;
+}
+
 /* Nothing is divided. */
 static void fill_drained(const struct plan_input *in, struct plan *plan)
 {
@@ -528,6 +538,10 @@ int plan_make(struct planner *p, const struct plan_input *in, struct plan *plan,
     if (decide(p, plan, err) < 0)
         return -1;
     fill_shares(p, plan);
+    /* What the policy does not see: threads of cores, CPUs no longer granted. */
+    if (!plan->reason[0] && plan_differs(in, plan))
+        snprintf(plan->reason, sizeof(plan->reason),
+                 "the same cores as before, with the CPUs that go with them");
     return 0;
 }
 

@@ -47,6 +47,8 @@ struct plan_input {
                         another one */
     double fairness; /* margin of the fairness bound */
     const char *drained; /* why nothing is divided; NULL: it is */
+    bool terse; /* the reason of a periodic plan that changes nothing may be
+                   left out */
 };
 
 struct plan_share {
@@ -62,7 +64,7 @@ struct plan {
     bool periodic; /* make another one in the next epoch, whatever happens */
     bool turns;  /* jobs take turns; others run in the next slice */
     bool native; /* shares overlap: the kernel shares the time */
-    char reason[POLICY_REASON_MAX + 64];
+    char reason[POLICY_REASON_MAX + 64]; /* "": `terse`, and all as before */
 };
 
 /* What plans are made with: work space, so that a plan allocates nothing, and
@@ -79,6 +81,10 @@ void planner_free(struct planner *planner);
  * CPU to give) or EINVAL (the policy or its options are refused) and ERR. */
 int plan_make(struct planner *planner, const struct plan_input *input,
               struct plan *plan, struct errtext *err);
+
+/* True when PLAN gives a job of INPUT other CPUs than it has, parks it or ends
+ * that. */
+bool plan_differs(const struct plan_input *input, const struct plan *plan);
 
 /* Whether TEXT, "NAME:VALUE;NAME:VALUE", are options of the policy called
  * NAME: 0, or -1 with errno EINVAL and ERR, which names what is wrong as

@@ -305,15 +305,6 @@ static void arm_turns(struct scheduler *s, bool turns, uint64_t now_ns)
                      s);
 }
 
-static bool differs(struct job **jobs, const struct plan *plan, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!cpuset_equal(&jobs[i]->cpus, &plan->share[i].cpus) ||
-            jobs[i]->parked != plan->share[i].parked)
-            return true;
-    return false;
-}
-
 /* Cores that JOB gains and loses by SHARE. */
 static size_t count_moves(const struct scheduler *s, const struct job *job,
                           const struct plan_share *share)
@@ -368,9 +359,22 @@ static void write_down(struct scheduler *s, struct job **jobs,
     log_debug("decided because of %s: %s", why, d.text);
 }
 
-/* Record the plan in the jobs, then move the CPUs. */
+/* True when somebody else's CPUs are to be taken: all JOBS[COUNT] that are to
+ * have some are in the plan. */
+static bool others_have_cpus(const struct scheduler *s, size_t count)
+{
+    if (count == s->p.jobs->count)
+        return false;
+    for (const struct job *j = s->p.jobs->first; j; j = j->next)
+        if ((!job_live(j) || j->suspended) &&
+            (!cpuset_empty(&j->cpus) || j->parked || j->turns))
+            return true;
+    return false;
+}
+
+/* Record the plan in the jobs, then move the CPUs if it MOVES any. */
 static void carry_out(struct scheduler *s, struct job **jobs,
-                      const struct plan *plan, size_t count)
+                      const struct plan *plan, size_t count, bool moves)
 {
     struct section_budget budget = budget_of(s);
     bool parked[count];
@@ -386,7 +390,8 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         if (j->profiling && j->section)
             section_grant(j->section, plan->share[i].profile_dop, &budget);
     }
-    move_cpus(s, parked, jobs, count);
+    if (moves || s->moving || others_have_cpus(s, count))
+        move_cpus(s, parked, jobs, count);
 }
 
 /* What is said of JOB in the trace depends on this. */
@@ -472,6 +477,8 @@ static void decide(struct scheduler *s, const char *why)
                                .fairness =
                                    s->p.options->fairness_percent / 100.0,
                                .drained = drained(s)};
+    input.terse = s->periodic && plan_policy(&input) == s->policy &&
+                  !recorder_active(s->p.recorder);
     if (plan_signature(&input, s->periodic ? s->epoch : 0) == s->signature)
         return;
     struct plan plan = {.share = shares};
@@ -490,11 +497,12 @@ static void decide(struct scheduler *s, const char *why)
         s->periodic = plan.periodic;
         /* A new reason for the same shares is worth knowing, too, unless
          * there is one in each epoch. */
-        if (taken_over || differs(jobs, &plan, count) ||
+        bool moves = plan_differs(&input, &plan);
+        if (taken_over || moves ||
             (!s->periodic && strcmp(plan.reason, s->reason)))
             write_down(s, jobs, &plan, count, why);
         journal_decision(s->p.recorder, &input, &plan, why);
-        carry_out(s, jobs, &plan, count);
+        carry_out(s, jobs, &plan, count, moves);
     }
     /* Granting a measurement changed section states: sign what is now. */
     s->signature = plan_signature(&input, s->periodic ? s->epoch : 0);

@@ -355,6 +355,14 @@ size_t counters_points(const struct counters *c)
 
 /* ---- counting ----------------------------------------------------------- */
 
+bool counters_follow(const struct counters *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->open[i].backend->assign)
+            return true;
+    return false;
+}
+
 int counters_assign(struct counters *c, const struct counters_job *jobs,
                     size_t count, struct errtext *err)
 {

@@ -186,6 +186,9 @@ void counters_describe(const struct counters *counters,
 /* DoPs that a profile needs: 1 while hardware counts for it, else 2. */
 size_t counters_points(const struct counters *counters);
 
+/* True when a backend wants to be told jobs' CPUs and processes. */
+bool counters_follow(const struct counters *counters);
+
 /* Jobs' CPUs and processes from now on. */
 int counters_assign(struct counters *counters, const struct counters_job *jobs,
                     size_t count, struct errtext *err);

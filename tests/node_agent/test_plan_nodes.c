@@ -111,12 +111,107 @@ static void test_scattered(void **state)
     assert_int_equal(divided(f), 0);
 }
 
+/* ---- without words -------------------------------------------------------- */
+
+static unsigned random_below(unsigned limit)
+{
+    static uint64_t state = 1;
+
+    state = state * UINT64_C(6364136223846793005) + 1;
+    return (unsigned)(state >> 33) % limit;
+}
+
+/* JOB does something else: it is serial, or in a section of which the profile is
+ * known, or not. */
+static void change(struct job *job, size_t memories)
+{
+    job->kind = random_below(5) ? SECTION_PARALLEL : SECTION_SERIAL;
+    job->section = job->kind == SECTION_PARALLEL
+                       ? section_find(&job->sections, 1, random_below(3))
+                       : NULL;
+    if (!job->section || job->section->profile || !random_below(4))
+        return;
+    job->section->profile = workload_new(memories);
+    job->section->state = SECTION_KNOWN;
+    job->section->profile->llc_per_us = 1 + random_below(20);
+    for (size_t m = 0; m < memories; m++) {
+        double rate = random_below(100) * 1e-3;
+        job->section->profile->rate[m] = (struct workload_rate){rate, rate};
+    }
+}
+
+/* An epoch of JOB with noise in what is counted of its caches. */
+static void count(const struct fixture *f, struct job *job)
+{
+    const struct machine *machine = topology_machine(f->topology);
+    size_t dop = topology_count_cores(f->topology, &job->cpus);
+    double work[COUNTERS_UNITS] = {1000 + random_below(100), 100, 0, 0};
+
+    if (!job->section || !dop)
+        return;
+    struct loop *loop = loop_new(machine->cpu_nodes, machine->mem_nodes);
+    loop->total_us = 50000;
+    for (int c = -1; (c = cpuset_next(&job->cpus, c)) >= 0;) {
+        size_t node = (size_t)machine->cpu_node[c];
+        loop->cores[node]++;
+        loop->useful_cycles[node] += 1e6;
+        loop->llc_accesses[node] += 1e4 * (1 + random_below(20));
+    }
+    measure_add(&job->section->measure, dop, 50000000, work);
+    measure_add_loop(&job->section->measure, dop, loop);
+    loop_free(loop);
+}
+
+/* A planner that need not give reasons decides as one that does, epoch by epoch,
+ * and is silent only where nothing changes. */
+static void test_terse(void **state)
+{
+    struct fixture *f = *state;
+    struct planner *terse = planner_new(f->topology);
+    struct plan_share shares[PLAN_JOBS];
+    struct plan plan = {.share = shares};
+    struct errtext err = {""};
+    size_t silent = 0, spoken = 0;
+
+    assert_non_null(terse);
+    for (int epoch = 0; epoch < 4000; epoch++) {
+        if (!random_below(20))
+            f->input.count = 1 + random_below(PLAN_JOBS);
+        for (size_t i = 0; i < f->input.count; i++)
+            if (!random_below(15))
+                change(f->jobs[i], NODES);
+        f->input.terse = false;
+        assert_int_equal(plan_make(f->planner, &f->input, &f->plan, &err), 0);
+        f->input.terse = true;
+        assert_int_equal(plan_make(terse, &f->input, &plan, &err), 0);
+        assert_memory_equal(shares, f->share,
+                            f->input.count * sizeof(*shares));
+        assert_int_equal(plan.periodic, f->plan.periodic);
+        assert_int_equal(plan.turns, f->plan.turns);
+        assert_true(f->plan.reason[0]);
+        if (plan.reason[0])
+            assert_string_equal(plan.reason, f->plan.reason);
+        else
+            assert_true(plan.periodic && !plan_differs(&f->input, &plan));
+        silent += !plan.reason[0];
+        spoken += plan.reason[0] != '\0';
+        for (size_t i = 0; i < PLAN_JOBS; i++) {
+            bool in = i < f->input.count;
+            f->jobs[i]->cpus = in ? shares[i].cpus : (struct cosched_cpuset){{0}};
+            f->jobs[i]->parked = in && shares[i].parked;
+            count(f, f->jobs[i]);
+        }
+    }
+    assert_true(silent > 100 && spoken > 100);
+    planner_free(terse);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, fake_plan_free)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {T(test_measured), T(test_moves),
-                                       T(test_scattered)};
+                                       T(test_scattered), T(test_terse)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
