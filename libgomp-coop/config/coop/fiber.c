@@ -5,6 +5,7 @@
 #include "fiber.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "stack.h"
 #include "switch.h"
@@ -147,20 +148,32 @@ coop_fiber_leave (struct coop_worker *w)
     }
 }
 
+/* The first context of W's storage may be a task instead of the scheduler: that
+   of worker 0, where the root blocks.  Until then the storage is as its thread
+   began, that is the scheduler's.  */
 void
 coop_fiber_arrive (struct coop_worker *w)
 {
-  struct coop_fiber *f = current (w);
+  struct coop_fiber *f = current (w), *scheduler = &schedulers[w->index];
+  const void *bottom;
   void *nothing;
+  size_t size;
 
   if (!f || !f->size)
     return;
   if (__sanitizer_start_switch_fiber)
     {
       __sanitizer_start_switch_fiber (&nothing, f->bottom, f->size);
-      __sanitizer_finish_switch_fiber (f->fake_stack, NULL, NULL);
+      __sanitizer_finish_switch_fiber (f->fake_stack, &bottom, &size);
       f->fake_stack = NULL;
+      if (!scheduler->size)
+	{
+	  scheduler->bottom = bottom;
+	  scheduler->size = size;
+	}
     }
+  if (__tsan_switch_to_fiber && !scheduler->tsan)
+    scheduler->tsan = __tsan_get_current_fiber ();
   if (__tsan_switch_to_fiber && f->tsan)
     __tsan_switch_to_fiber (f->tsan, 0);
 }
