@@ -26,7 +26,10 @@ import os, threading
 os.nice(-15)
 def escape():
     while True:
-        os.sched_setaffinity(0, range(os.cpu_count()))
+        try:
+            os.sched_setaffinity(0, range(os.cpu_count()))
+        except OSError: # EINVAL while its cpuset is being changed
+            pass
 threading.Thread(target=escape).start()
 escape()
 """

@@ -80,7 +80,8 @@ def check_users(agent):
     # A process of another user cannot attach to the job, its owner can, but
     # not for another process.
     with Program(agent, 7, [os.path.join(BUILD, "tests/node_agent/fake_job"),
-                            agent.socket, "7", f"uid={NOBODY}"]) as stranger:
+                            agent.socket, "7", f"uid={NOBODY}"],
+                 brief=True) as stranger:
         wait_for("refusal", lambda: "refused" in stranger.text())
         assert "belongs to uid" in stranger.text(), stranger.text()
         assert stranger.process.wait() == 4
