@@ -5,6 +5,7 @@
 #include "model/quadrature.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Larger products leave doubles' range; such a station is saturated. */
 #define RHO_MAX 1e290
@@ -68,45 +69,80 @@ void quadrature_init(struct quadrature *rule, size_t customers)
     }
 }
 
-/* FACTOR[] = (1 + rho t) / (1 + rho last): 1 at most, so that no product of
- * them overflows. */
-static void factors(const struct quadrature *rule, double rho, double *factor)
-{
-    double one = 1 / (1 + rho * rule->last), slope = rho * one;
+/* Two points at a time, which every processor of today computes at once; each
+ * number comes out as if it were alone. */
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
 
-    for (size_t i = 0; i < rule->points; i += 4)
-        for (size_t k = 0; k < 4; k++)
-            factor[i + k] = one + slope * rule->at[i + k];
+static inline pair load(const double *from)
+{
+    pair p;
+
+    memcpy(&p, from, sizeof(p));
+    return p;
 }
 
-/* VALUE[] *= FACTOR[]^POWER; FACTOR[] is lost. */
-static void multiply(size_t points, double *restrict value,
-                     double *restrict factor, size_t power)
+/* The factors (1 + rho t) / (1 + rho last), 1 at most, so that no product of them
+ * overflows. */
+struct line {
+    double one, slope;
+};
+
+static inline struct line line_of(const struct quadrature *rule, double rho)
 {
+    double one = 1 / (1 + rho * rule->last);
+
+    return (struct line){one, rho * one};
+}
+
+/* A[], B[] *= the factors at the four points AT to the power of POWER >= 1. */
+static inline void raise(const double *at, struct line line, size_t power,
+                         pair *a, pair *b)
+{
+    pair f = line.one + line.slope * load(at);
+    pair g = line.one + line.slope * load(at + 2);
+
     for (;;) {
-        if (power & 1)
-            for (size_t i = 0; i < points; i += 4)
-                for (size_t k = 0; k < 4; k++)
-                    value[i + k] *= factor[i + k];
+        if (power & 1) {
+            *a *= f;
+            *b *= g;
+        }
         power >>= 1;
         if (!power)
             return;
-        for (size_t i = 0; i < points; i += 4)
-            for (size_t k = 0; k < 4; k++)
-                factor[i + k] *= factor[i + k];
+        f *= f;
+        g *= g;
     }
 }
 
-/* Mean of t where VALUE[] are the weights. */
-static double mean(const struct quadrature *rule, const double *value)
+/* VALUE[] *= the factors of RHO to the power of POWER. */
+static void multiply(const struct quadrature *rule, double rho, size_t power,
+                     double *value)
 {
-    double up[2] = {0}, down[2] = {0};
+    struct line line = line_of(rule, rho);
 
-    for (size_t i = 0; i < rule->points; i += 2)
-        for (size_t k = 0; k < 2; k++) {
-            up[k] += value[i + k] * rule->at[i + k];
-            down[k] += value[i + k];
-        }
+    for (size_t i = 0; i < rule->points; i += 4) {
+        pair a = load(&value[i]), b = load(&value[i + 2]);
+        raise(&rule->at[i], line, power, &a, &b);
+        memcpy(&value[i], &a, sizeof(a));
+        memcpy(&value[i + 2], &b, sizeof(b));
+    }
+}
+
+/* Mean of t of one class alone, whose customers meet POWER others. */
+static double mean_alone(const struct quadrature *rule, double rho,
+                         size_t power)
+{
+    struct line line = line_of(rule, rho);
+    pair up = {0}, down = {0};
+
+    for (size_t i = 0; i < rule->points; i += 4) {
+        pair a = load(&rule->weight[i]), b = load(&rule->weight[i + 2]);
+        raise(&rule->at[i], line, power, &a, &b);
+        up += a * load(&rule->at[i]);
+        down += a;
+        up += b * load(&rule->at[i + 2]);
+        down += b;
+    }
     return (up[0] + up[1]) / (down[0] + down[1]);
 }
 
@@ -114,15 +150,15 @@ static double mean(const struct quadrature *rule, const double *value)
 static double mean_without(const struct quadrature *rule, const double *value,
                            double rho)
 {
-    double one = 1 / (1 + rho * rule->last), slope = rho * one;
-    double up[2] = {0}, down[2] = {0};
+    struct line line = line_of(rule, rho);
+    pair up = {0}, down = {0};
 
-    for (size_t i = 0; i < rule->points; i += 2)
-        for (size_t k = 0; k < 2; k++) {
-            double part = value[i + k] / (one + slope * rule->at[i + k]);
-            up[k] += part * rule->at[i + k];
-            down[k] += part;
-        }
+    for (size_t i = 0; i < rule->points; i += 2) {
+        pair at = load(&rule->at[i]);
+        pair part = load(&value[i]) / (line.one + line.slope * at);
+        up += part * at;
+        down += part;
+    }
     return (up[0] + up[1]) / (down[0] + down[1]);
 }
 
@@ -148,7 +184,7 @@ void quadrature_solve(const struct quadrature *rule,
                       const struct mva_class *classes, size_t count,
                       double service, double *response)
 {
-    double value[QUADRATURE_MAX_POINTS], factor[QUADRATURE_MAX_POINTS];
+    double value[QUADRATURE_MAX_POINTS];
     size_t asking = 0, customers = 0, before = 0, only = 0;
 
     for (size_t k = 0; k < count; k++) {
@@ -168,19 +204,18 @@ void quadrature_solve(const struct quadrature *rule,
         response[only] = meeting(&classes[before], service);
         return;
     }
-    for (size_t i = 0; i < rule->points; i++)
-        value[i] = rule->weight[i];
     if (asking == 1) {
-        factors(rule, rho_of(&classes[only], service), factor);
-        multiply(rule->points, value, factor, classes[only].count - 1);
-        response[only] = service * mean(rule, value);
+        response[only] =
+            service * mean_alone(rule, rho_of(&classes[only], service),
+                                 classes[only].count - 1);
         return;
     }
+    for (size_t i = 0; i < rule->points; i++)
+        value[i] = rule->weight[i];
     for (size_t k = 0; k < count; k++)
-        if (asks(&classes[k])) {
-            factors(rule, rho_of(&classes[k], service), factor);
-            multiply(rule->points, value, factor, classes[k].count);
-        }
+        if (asks(&classes[k]))
+            multiply(rule, rho_of(&classes[k], service), classes[k].count,
+                     value);
     for (size_t k = 0; k < count; k++)
         if (asks(&classes[k]))
             response[k] =
