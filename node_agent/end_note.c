@@ -50,21 +50,24 @@ static int open_directory(const char *socket, bool make, struct errtext *err)
 
 int end_note_leave(const char *socket, uint32_t job, struct errtext *err)
 {
-    char name[16];
+    char hidden[16], *name = hidden + 1;
     struct timespec now[2];
     int directory = open_directory(socket, false, err);
 
     if (directory < 0)
         return -1;
-    snprintf(name, sizeof(name), "%u", job);
-    int fd = openat(directory, name,
+    snprintf(hidden, sizeof(hidden), ".%u", job);
+    int fd = openat(directory, hidden,
                     O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    /* The file system's own clock is too coarse to tell runs apart. */
+    /* The file system's own clock is too coarse to tell runs apart, so the note
+     * is not to be seen before it has its time. */
     clock_gettime(CLOCK_REALTIME, &now[0]);
     now[1] = now[0];
     int rc = 0;
-    if (fd < 0 || futimens(fd, now) < 0)
-        rc = errtext_set(err, errno, "note %s: %s", name, strerror(errno));
+    if (fd < 0 || futimens(fd, now) < 0 ||
+        renameat(directory, hidden, directory, name) < 0)
+        rc = errtext_set(err, errno, "note of job %s: %s", name,
+                         strerror(errno));
     int saved = errno;
     if (fd >= 0)
         close(fd);

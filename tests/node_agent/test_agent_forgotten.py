@@ -15,9 +15,11 @@ from fakes import Agent, announce, fake, need, wait_for
 def leave_note(agent, job):
     """As the epilog does when the agent does not answer."""
     path = f"{agent.socket}.ended/{job}"
-    with open(path, "wb") as file:
+    hidden = f"{agent.socket}.ended/.{job}"
+    with open(hidden, "wb") as file:
         now = time.time_ns()
         os.utime(file.fileno(), ns=(now, now))
+    os.rename(hidden, path) # not seen before it has its time
     return path
 
 

@@ -103,7 +103,7 @@ static void end_note__is_found_once(void **state)
 /* What epilogs do not leave is none of the agent's business. */
 static void end_note__other_files_stay(void **state)
 {
-    static const char *const names[] = {"0", "07", "-7", "7x", "x",
+    static const char *const names[] = {"0", "07", "-7", "7x", ".7",
                                         "4294967296", "99999999999999999999"};
     const struct place *p = *state;
 
