@@ -192,12 +192,18 @@ void vjob_start(struct vjob *v, uint64_t now_ns)
     begin_section(v, now_ns);
 }
 
+/* Its threads touch their data in the present section. */
+static bool touches(const struct vjob *v)
+{
+    return v->section->placement == SCENARIO_LOCAL &&
+           v->section->kind == SECTION_PARALLEL && !v->local_fixed;
+}
+
 bool vjob_step(struct vjob *v, uint64_t now_ns)
 {
     if (!v->section || v->left_s > DONE_S)
         return false;
-    if (v->section->placement == SCENARIO_LOCAL)
-        v->local_fixed = true;
+    v->local_fixed |= touches(v);
     report_end(v, now_ns);
     v->step++;
     begin_section(v, now_ns);
@@ -395,6 +401,6 @@ void vjob_advance(struct vjob *v, uint64_t from_ns, uint64_t now_ns)
     v->busy_s += v->busy * dt;
     v->work_s += done;
     report_work(v, before, v->section->work_s - v->left_s);
-    if (v->section->placement == SCENARIO_LOCAL && !v->local_fixed)
+    if (touches(v))
         touch(v, done);
 }

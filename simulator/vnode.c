@@ -62,6 +62,8 @@ static void on_epoch(void *arg)
     note_time(n, begin_us, count);
     if (n->table.count)
         host_timer_start(n->host, &n->epoch, n->options.epoch_ns, on_epoch, n);
+    else /* until a job comes */
+        host_timer_stop(&n->epoch);
 }
 
 static void job_changed(struct vnode *n, struct job *job, const char *why)

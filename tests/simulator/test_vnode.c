@@ -313,6 +313,58 @@ static void test_disjoint(void **state)
     machine_free(m);
 }
 
+/* A node that nobody has used for a while watches the next job like the first. */
+static void test_after_a_pause(void **state)
+{
+    struct machine *m = two_nodes();
+    struct scenario_job jobs[2];
+    struct scenario_section s[2];
+    struct scenario_phase phase;
+    struct scenario scenario = pair(jobs, s, &phase);
+    size_t decisions[2];
+
+    (void)state;
+    s[0].work_s = s[1].work_s = 8;
+    s[0] = s[1];
+    for (size_t late = 0; late < 2; late++) {
+        jobs[1].arrival_s = 30;
+        scenario.jobs = 1 + late;
+        struct vnode_result *r = run(m, &scenario, "corun", 1);
+        decisions[late] = r->decisions;
+        vnode_result_free(r);
+    }
+    assert_true(decisions[0] >= 3); /* it is there, attaches, is known */
+    assert_int_equal(decisions[1], 2 * decisions[0]);
+    machine_free(m);
+}
+
+/* What one thread does in a serial section does not decide where the data lies
+ * that all of them touch first in a parallel one. */
+static void test_local_data(void **state)
+{
+    struct machine *m = two_nodes();
+    struct scenario_section s[2] = {reads(1), reads(40)};
+    struct scenario_phase phase = {.repeat = 1, .first = 0, .count = 2};
+    struct scenario_job j = job("a", s, &phase);
+    struct scenario scenario = {.name = "local", .job = &j, .jobs = 1};
+    double makespan[2];
+
+    (void)state;
+    s[0].kind = SECTION_SERIAL;
+    s[0].work_s = 2;
+    s[1].placement = SCENARIO_LOCAL;
+    s[1].offset = 1;
+    s[1].work_s = 40;
+    for (size_t local = 0; local < 2; local++) {
+        s[0].placement = local ? SCENARIO_LOCAL : SCENARIO_INTERLEAVED;
+        struct vnode_result *r = run(m, &scenario, "equal", 1);
+        makespan[local] = r->makespan_s;
+        vnode_result_free(r);
+    }
+    assert_true(near(makespan[1], makespan[0], 0.02));
+    machine_free(m);
+}
+
 /* Nor has a job more than its maximum while the kernel shares the time: it is as
  * fast as on two cores at most, malleable or not. */
 static void test_native_maximum(void **state)
@@ -414,6 +466,8 @@ int main(void)
         cmocka_unit_test(test_policies),
         cmocka_unit_test(test_seed),
         cmocka_unit_test(test_disjoint),
+        cmocka_unit_test(test_after_a_pause),
+        cmocka_unit_test(test_local_data),
         cmocka_unit_test(test_native_maximum),
         cmocka_unit_test(test_weight),
         cmocka_unit_test(test_rigid),
