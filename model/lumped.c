@@ -16,6 +16,7 @@
 #define MANY_LINKS 64 /* beyond, links are delays without queues: where all
                          nodes are connected each has next to no load */
 #define FULL 0.999 /* most that posted requests leave to reads */
+#define WEIGHINGS 3 /* by then the parts of the work are settled well enough */
 #define HALF 0.5   /* below, posted requests slow nobody down */
 
 struct lumped {
@@ -48,6 +49,7 @@ struct lumped {
     double *wait;    /* [room] service, stretched by what is posted */
     double *uses;    /* [cpu_nodes] accesses to the LLC of all jobs */
     double *cores;   /* [max_jobs] */
+    double *part;    /* [max_jobs * cpu_nodes] of a job's work done there */
     double *time;    /* [max_jobs] per unit of computing */
     double *delay;   /* [max_jobs] of that on links without a queue */
 };
@@ -92,6 +94,7 @@ static void take_room(struct lumped *l)
     l->cores = l->uses + machine->cpu_nodes;
     l->time = l->cores + l->max_jobs;
     l->delay = l->time + l->max_jobs;
+    l->part = l->delay + l->max_jobs;
 }
 
 struct lumped *lumped_new(const struct machine *machine, size_t jobs)
@@ -108,7 +111,7 @@ struct lumped *lumped_new(const struct machine *machine, size_t jobs)
     l->member = calloc(2 * memories, sizeof(*l->member));
     l->waits = calloc(jobs + jobs * nodes, sizeof(*l->waits));
     l->link_service =
-        calloc(2 * machine->links + jobs * nodes + 5 * l->room +
+        calloc(2 * machine->links + 2 * jobs * nodes + 5 * l->room +
                    3 * jobs * l->room + nodes + 3 * jobs,
                sizeof(*l->link_service));
     l->link_read = calloc(2 * jobs * nodes * l->links + 1,
@@ -252,12 +255,12 @@ static void take_job(struct lumped *l, const size_t *counts, size_t j)
         size_t row = j * nodes + i;
         const double *link_read = &l->link_read[row * l->links];
         const double *link_other = &l->link_other[row * l->links];
-        double part = (double)counts[i * l->count + j];
+        double part = l->part[row];
         if (!(part > 0))
             continue;
         if (!l->known[row])
             ask_links(l, j, i);
-        part *= misses_more(l, counts, i, j) / l->cores[j];
+        part *= misses_more(l, counts, i, j);
         more += part;
         l->delay[j] += part * l->link_delay[row];
         for (size_t k = 0; k < l->links; k++) {
@@ -285,10 +288,15 @@ static void take_counts(struct lumped *l, const size_t *counts)
             double cores = (double)counts[i * l->count + j];
             l->cores[j] += cores;
             l->uses[i] += cores * l->profile[j]->llc_per_us;
+            l->part[j * l->machine->cpu_nodes + i] = cores;
         }
     }
-    for (size_t j = 0; j < l->count; j++)
+    for (size_t j = 0; j < l->count; j++) {
+        double *part = &l->part[j * l->machine->cpu_nodes];
+        for (size_t i = 0; i < l->machine->cpu_nodes && l->cores[j] > 0; i++)
+            part[i] /= l->cores[j];
         take_job(l, counts, j);
+    }
 }
 
 /* Queues and posted utilisation of all jobs; returns the greatest of these. */
@@ -381,30 +389,78 @@ static double link_time(const struct lumped *l, size_t j, size_t i)
  * worst of its CPU nodes. */
 static double worst_node(const struct lumped *l, const size_t *counts, size_t j)
 {
+    size_t nodes = l->machine->cpu_nodes;
     double worst = 0, mean = 0;
 
-    for (size_t i = 0; i < l->machine->cpu_nodes; i++) {
-        double part = (double)counts[i * l->count + j] / l->cores[j];
-        if (!(part > 0))
+    for (size_t i = 0; i < nodes; i++) {
+        if (!counts[i * l->count + j])
             continue;
         double time = link_time(l, j, i) * misses_more(l, counts, i, j);
         worst = fmax(worst, time);
-        mean += part * time;
+        mean += l->part[j * nodes + i] * time;
     }
     return 1 + (worst - mean) / l->time[j];
 }
 
-void lumped_predict(struct lumped *l, const size_t *counts, double *speed)
+/* Cores with a bad way to memory compute less, and load it less: weigh each CPU
+ * node of job J with what is done there. */
+static void weigh_nodes(struct lumped *l, const size_t *counts, size_t j)
 {
-    double change = 1;
+    size_t nodes = l->machine->cpu_nodes;
+    double *part = &l->part[j * nodes], mean = 0, sum = 0;
+    double time[nodes];
 
-    take_counts(l, counts); /* the solution before is the first guess */
+    for (size_t i = 0; i < nodes; i++) {
+        time[i] = counts[i * l->count + j] ? link_time(l, j, i) *
+                                                 misses_more(l, counts, i, j)
+                                           : 0;
+        mean += part[i] * time[i];
+    }
+    for (size_t i = 0; i < nodes; i++) {
+        double all = greater(1, l->time[j] + time[i] - mean);
+        /* Half of the way, lest it swing. */
+        part[i] = (part[i] + (double)counts[i * l->count + j] / l->cores[j] *
+                                 l->time[j] / all) / 2;
+        sum += part[i];
+    }
+    for (size_t i = 0; i < nodes; i++)
+        part[i] /= sum;
+}
+
+/* Speeds with the parts of work that there are. */
+static void settle(struct lumped *l)
+{
+    double change = 1; /* the solution before is the first guess */
+
     for (int round = 0; round < ROUNDS && change > SETTLED; round++) {
         double posted = add_up(l);
         change = 0;
         for (size_t j = 0; j < l->count; j++)
             if (l->cores[j] > 0)
                 change = greater(change, renew(l, j, posted));
+    }
+}
+
+static bool anybody_waits(const struct lumped *l)
+{
+    for (size_t j = 0; j < l->count; j++)
+        if (l->waits[j] && l->cores[j] > 0)
+            return true;
+    return false;
+}
+
+void lumped_predict(struct lumped *l, const size_t *counts, double *speed)
+{
+    take_counts(l, counts);
+    settle(l);
+    for (int round = 0; round < WEIGHINGS && anybody_waits(l); round++) {
+        for (size_t j = 0; j < l->count; j++)
+            if (l->cores[j] > 0)
+                weigh_nodes(l, counts, j);
+        memset(l->delay, 0, l->count * sizeof(*l->delay));
+        for (size_t j = 0; j < l->count; j++)
+            take_job(l, counts, j);
+        settle(l);
     }
     for (size_t j = 0; j < l->count; j++)
         speed[j] = l->cores[j] > 0 ? l->cores[j] / l->time[j] : 0;

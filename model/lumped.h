@@ -44,7 +44,10 @@ void lumped_free(struct lumped *lumped);
 void lumped_prepare(struct lumped *lumped,
                     const struct workload *const *profile, size_t count);
 
-/* Job number JOB of those prepared waits: its cores get equal parts of the work
+/* Of a mix with such a job the CPU nodes are weighed with what is computed there,
+ * which is less where the way to memory is bad, and solved some times more.
+ *
+ * Job number JOB of those prepared waits: its cores get equal parts of the work
  * and end it together, so that the one with the worst way to memory sets the
  * pace of all (a static schedule).  Without this a job's cores share what there
  * is to do. */

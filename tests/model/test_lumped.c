@@ -128,6 +128,31 @@ static void test_waits(void **state)
     machine_free(m);
 }
 
+/* A job that waits for its worst CPU node keeps the way there less busy than if
+ * all its cores were the same: others see that. */
+static void test_waits_beside(void **state)
+{
+    struct machine *m = machine_new_uniform(2, 4, 2);
+    struct workload *w = workload_new(2);
+    const struct workload *profile[2] = {w, w};
+    size_t counts[4] = {3, 1, 3, 1};
+    double before[2], after[2];
+
+    (void)state;
+    assert_int_equal(machine_connect_all(m, 0.1), MODEL_OK);
+    w->rate[0].mrr_per_us = w->rate[0].read_per_us = 40;
+    struct lumped *lumped = lumped_new(m, 2);
+    lumped_prepare(lumped, profile, 2);
+    lumped_predict(lumped, counts, before);
+    lumped_waits(lumped, 0);
+    lumped_predict(lumped, counts, after);
+    assert_true(after[0] < before[0]);
+    assert_true(after[1] > before[1]);
+    lumped_free(lumped);
+    workload_free(w);
+    machine_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +160,7 @@ int main(void)
         cmocka_unit_test(test_posted),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_waits_beside),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
