@@ -158,6 +158,75 @@ static bool swap_all(struct climber *c)
     return better;
 }
 
+/* Cores of CPU node I that are nobody's. */
+static size_t spare(const struct climber *c, size_t i)
+{
+    size_t sum = c->in->pool ? c->in->pool[i] : 0;
+
+    for (size_t j = 0; j < c->in->jobs && c->in->pool; j++)
+        sum -= *cell(c, i, j);
+    return sum;
+}
+
+/* Job A leaves cores on CPU node I for nobody's on K. */
+static bool move(struct climber *c, size_t i, size_t a, size_t k)
+{
+    size_t most = least(*cell(c, i, a), spare(c, k));
+
+    for (size_t n = most; n && !c->stop; n = smaller(n, most)) {
+        *cell(c, i, a) -= n;
+        *cell(c, k, a) += n;
+        if (gains(c))
+            return true;
+        *cell(c, i, a) += n;
+        *cell(c, k, a) -= n;
+    }
+    return false;
+}
+
+static bool move_all(struct climber *c)
+{
+    const struct climb_look *look = c->in->room;
+    bool better = false;
+
+    for (size_t k = 0; k < c->in->cpu_nodes && !c->stop; k++) {
+        if (look[k].copies || !spare(c, k))
+            continue;
+        for (size_t i = 0; i < c->in->cpu_nodes; i++)
+            for (size_t a = 0; a < c->in->jobs; a++)
+                better |= i != k && !look[i].copies && move(c, i, a, k);
+    }
+    return better;
+}
+
+static void trade(struct climber *c, size_t a, size_t b)
+{
+    for (size_t i = 0; i < c->in->cpu_nodes; i++) {
+        size_t cores = *cell(c, i, a);
+        *cell(c, i, a) = *cell(c, i, b);
+        *cell(c, i, b) = cores;
+    }
+}
+
+static bool trade_all(struct climber *c)
+{
+    bool better = false;
+
+    for (size_t a = 0; a < c->in->jobs; a++)
+        for (size_t b = a + 1; b < c->in->jobs && !c->stop; b++) {
+            size_t of_a = total(c, a), of_b = total(c, b);
+            if (of_b < c->in->min[a] || of_b > c->in->max[a] ||
+                of_a < c->in->min[b] || of_a > c->in->max[b])
+                continue;
+            trade(c, a, b);
+            if (gains(c))
+                better = true;
+            else
+                trade(c, a, b);
+        }
+    return better;
+}
+
 struct climb_result climb(const struct climb_input *in, size_t *layout)
 {
     struct climber c = {.in = in, .layout = layout};
@@ -168,7 +237,9 @@ struct climb_result climb(const struct climb_input *in, size_t *layout)
     c.stop = isnan(c.result.value);
     while (better && !c.stop) {
         find_looks(&c);
-        better = give_all(&c);
+        better = trade_all(&c);
+        better |= give_all(&c);
+        better |= move_all(&c);
         better |= swap_all(&c);
     }
     c.result.converged = !c.stop;

@@ -12,9 +12,13 @@
  *
  *   a gift      a job hands cores of one CPU node to another job
  *   a swap      two jobs exchange cores of two CPU nodes
+ *   a move      a job leaves cores of one CPU node for nobody's on another
  *
- * of all cores that there are, of half of them, or of one.  A step that gains
- * is taken at once.  CPU nodes of one kind with the same cores of each job
+ * of all cores that there are, of half of them, or of one; or
+ *
+ *   a trade     two jobs exchange all their cores
+ *
+ * A step that gains is taken at once.  CPU nodes of one kind with the same cores of each job
  * look alike: one of them is tried, so that a machine of whole CPU nodes costs
  * no more than one with a CPU node per job.
  */
@@ -31,6 +35,7 @@ struct climb_look {
 struct climb_input {
     size_t cpu_nodes, jobs;
     const size_t *kind;      /* [cpu_nodes] equal: alike to VALUE; NULL: all */
+    const size_t *pool;      /* [cpu_nodes] cores; NULL: all are somebody's */
     const size_t *min, *max; /* [jobs] bounds of a job's cores */
     /* What is to grow; NAN ends the search.  ARG is the caller's. */
     double (*value)(void *arg, const size_t *layout);

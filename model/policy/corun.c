@@ -23,7 +23,7 @@
 #include "model/policy/state.h"
 #include "model/policy/workspace.h"
 
-enum { OBJECTIVE = POLICY_OWN, GAIN, EFFORT, LOSS };
+enum { OBJECTIVE = POLICY_OWN, GAIN, EFFORT, LOSS, REGRET };
 
 /* Of policy_proposal.figure. */
 enum { SHARED, TURNS, SIMPLE, KIND };
@@ -37,6 +37,8 @@ static const struct policy_option options[] = {
      1e6, NULL},
     {"loss", "by how much a job may be slower than with equal shares while it is "
      "not known how much is left of each", 0.15, 0, 1, NULL},
+    {"regret", "what may be lost against equal shares if these happen to be just "
+     "right for the jobs' lengths, which are not known", 0.03, 0, 1, NULL},
     {0},
 };
 
@@ -121,7 +123,8 @@ static enum model_status candidates(struct corun *c,
     c->time = c->cost = INFINITY;
     enum model_status status = equal_shares(input, c->trial);
     if (status == MODEL_OK) {
-        outlook_floor(&c->outlook, c->trial, input->options[LOSS], layout);
+        outlook_floor(&c->outlook, c->trial, input->options[LOSS],
+                      input->options[REGRET], layout);
         status = consider(c, &better);
     }
     if (status == MODEL_OK)

@@ -50,6 +50,7 @@ enum {
     FORM,
     SEED,
     LOSS,
+    REGRET,
 };
 
 static const struct policy_option options[] = {
@@ -71,6 +72,8 @@ static const struct policy_option options[] = {
     {"loss", "by how much a job may be slower than with equal shares while it is "
      "not known how much is left of each, of the improved search", 0.15, 0, 1,
      NULL},
+    {"regret", "what may be lost against equal shares if these happen to be just "
+     "right for the jobs' lengths, which are not known", 0.03, 0, 1, NULL},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -291,6 +294,7 @@ static void climb_all(const struct policy_input *in, struct moca *m,
         .cpu_nodes = in->machine->cpu_nodes,
         .jobs = in->job_count,
         .kind = m->kind,
+        .pool = in->workspace->pool,
         .min = m->min,
         .max = m->max,
         .value = worth_of,
@@ -328,7 +332,7 @@ static enum model_status decide_improved(const struct policy_input *in,
 {
     if (equal_shares(in, proposal->cores) == MODEL_OK)
         outlook_floor(&m->outlook, proposal->cores, in->options[LOSS],
-                      proposal->layout);
+                      in->options[REGRET], proposal->layout);
     for (size_t which = 0; which < STARTS; which++)
         make_start(in, m, proposal, which);
     memset(proposal->figure, 0, sizeof(proposal->figure));

@@ -76,6 +76,7 @@ enum model_status outlook_begin(struct outlook *o,
     o->average = average;
     o->predictions = input->job_count;
     memset(o->floor, 0, input->job_count * sizeof(*o->floor));
+    o->bets = false;
     predict_speeds_alone(input, o->alone);
     guess_work(o);
     return MODEL_OK;
@@ -170,6 +171,7 @@ static double look_ahead(struct outlook *o, const size_t *layout)
     double now = 0, sum = 0, weights = 0;
 
     memcpy(o->left, o->work, count * sizeof(*o->left));
+    memcpy(o->start, o->cores, count * sizeof(*o->start));
     for (size_t j = 0; j < count; j++)
         o->alive[j] = true;
     for (size_t rest = count; rest; rest--) {
@@ -215,12 +217,14 @@ enum model_status outlook_layout(struct outlook *o, const size_t *layout,
 }
 
 void outlook_floor(struct outlook *o, const size_t *cores, double loss,
-                   size_t *layout)
+                   double regret, size_t *layout)
 {
     double pool = 0, weights = 0;
 
-    if (o->all_known || loss >= 1)
+    if (o->all_known)
         return;
+    o->bets = true;
+    o->regret = regret;
     placement_counts(o->in, cores, layout);
     predict_speeds_layout(o->in, layout, o->speed);
     o->predictions++;
@@ -231,9 +235,45 @@ void outlook_floor(struct outlook *o, const size_t *cores, double loss,
     for (size_t j = 0; j < o->in->job_count; j++) {
         /* Who has one more than others by chance has no right to it. */
         double share = pool * o->in->jobs[j].weight / weights;
-        o->floor[j] = o->speed[j] * (1 - loss) *
-                      fmin(1, share / (double)cores[j]);
+        o->equal[j] = o->speed[j] * fmin(1, share / (double)cores[j]);
+        o->floor[j] = o->equal[j] * (1 - loss);
     }
+}
+
+/* Speeds with the present cores, between those of the last outlook's beginning
+ * and those alone. */
+static void interpolate(struct outlook *o)
+{
+    for (size_t j = 0; j < o->in->job_count; j++) {
+        double most = (double)o->in->jobs[j].max_cores;
+        double had = (double)o->start[j], more = (double)o->cores[j] - had;
+
+        o->speed[j] = o->first[j];
+        if (more > 0 && o->alone[j] > o->first[j])
+            o->speed[j] += (o->alone[j] - o->first[j]) * more / (most - had);
+    }
+}
+
+/* By how much the last outlook's division would be behind equal shares if all
+ * jobs were just so long that these let them end at the same time. */
+static double loses(struct outlook *o)
+{
+    double now = 0, step;
+    size_t rest = 0;
+
+    memcpy(o->left, o->equal, o->in->job_count * sizeof(*o->left));
+    memcpy(o->cores, o->start, o->in->job_count * sizeof(*o->cores));
+    for (size_t j = 0; j < o->in->job_count; j++)
+        rest += o->alive[j] = o->in->jobs[j].kind == SECTION_PARALLEL;
+    for (; rest; rest--) {
+        interpolate(o);
+        size_t gone = next_end(o, &step);
+        now += step;
+        advance(o, gone, step);
+        if (rest > 1)
+            hand_over(o, gone);
+    }
+    return now - 1;
 }
 
 /* How much the speeds of the last outlook are below the floors. */
@@ -257,16 +297,17 @@ double outlook_unfairness(const struct outlook *o, const double *fair)
     return worst;
 }
 
-double outlook_cost(const struct outlook *o, const double *fair)
+double outlook_cost(struct outlook *o, const double *fair)
 {
     double part = MEAN_PART, cost;
+    double lost = o->bets ? fmax(0, loses(o) - o->regret) : 0;
 
     for (size_t j = 1; j < o->in->job_count; j++)
         if (o->in->jobs[j].weight != o->in->jobs[0].weight)
             part = WEIGHTED_PART;
     cost = (1 - part) * o->time + part * o->mean;
     return cost * (1 + UNFAIR * outlook_unfairness(o, fair) +
-                   BELOW * below_floor(o));
+                   BELOW * below_floor(o) + BELOW * lost);
 }
 
 double outlook_turns(const struct outlook *o, const size_t *order)

@@ -29,12 +29,16 @@ struct outlook {
     bool average;                 /* objective: turnaround, else makespan */
     double alone[POLICY_MAX_JOBS]; /* speed with all that it may have */
     double work[POLICY_MAX_JOBS];  /* left, core-seconds or relative */
+    bool bets;                     /* lengths are guessed: the next ones count */
+    double equal[POLICY_MAX_JOBS]; /* speeds with equal shares */
     double floor[POLICY_MAX_JOBS]; /* speeds that jobs should have */
+    double regret;                 /* part of the time that may be lost */
     size_t predictions;           /* made so far */
     /* of the last outlook_time() */
     double end[POLICY_MAX_JOBS];
     double first[POLICY_MAX_JOBS]; /* speeds until the first one ends */
-    double mean; /* of these */
+    size_t start[POLICY_MAX_JOBS]; /* cores until then */
+    double mean; /* of the ends */
     double time; /* the objective */
     /* scratch */
     double left[POLICY_MAX_JOBS], speed[POLICY_MAX_JOBS];
@@ -62,12 +66,16 @@ enum model_status outlook_layout(struct outlook *outlook, const size_t *layout,
                                  double *time);
 
 /* From now on outlook_cost() minds who is slower than with equal shares, of which
- * CORES are whole ones, less the part LOSS (1: nobody minds).  Without lengths it
+ * CORES are whole ones, less the part LOSS (1: nobody minds).  It also minds how
+ * much later than with these all would be done, beyond the part REGRET, if the
+ * jobs were just so long that equal shares let them end together: who gets less
+ * then goes on with the cores of the others, as long as it may have more, and with
+ * a speed between that of the beginning and that alone.  Without lengths it
  * is a bet whom to slow down, and this limits what can be lost.  Nothing happens
  * where all remaining work is known, as then the objective says who may be slower.
  * LAYOUT is for working in, and not the workspace's `have`. */
 void outlook_floor(struct outlook *outlook, const size_t *cores, double loss,
-                   size_t *layout);
+                   double regret, size_t *layout);
 
 /* How much the speeds of the last outlook are below FAIR[job_count] (see
  * fairness_bounds()), 0: nobody is wronged; 1: somebody does not run. */
@@ -76,7 +84,7 @@ double outlook_unfairness(const struct outlook *outlook, const double *fair);
 /* What searches minimise: the objective of the last outlook and, where that is
  * about the same, the jobs' mean end; going below a floor is worse than any gain, and wronging
  * a job, see above, is worse than that. */
-double outlook_cost(const struct outlook *outlook, const double *fair);
+double outlook_cost(struct outlook *outlook, const double *fair);
 
 /* The same as outlook_time() when the parallel jobs run one after the other, in the given order,
  * each with all it may have beside the serial ones. */

@@ -104,6 +104,54 @@ static void test_swaps(void **state)
     assert_layout(&w, (size_t[]){0, 0, 4, 4, 0, 0, 0, 4, 0});
 }
 
+/* Cores that are nobody's are as good as others. */
+static void test_moves(void **state)
+{
+    static const double weight[CELLS] = {0, 0, 0, 2, 0, 0, 1, 0, 1};
+    static const size_t pool[NODES] = {8, 3, 8};
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    w.weight = weight;
+    memcpy(w.layout, (size_t[]){4, 4, 0, 0, 0, 0, 0, 0, 4}, sizeof(w.layout));
+    for (size_t j = 0; j < JOBS; j++)
+        w.min[j] = w.max[j] = 4;
+    w.in.pool = pool;
+    struct climb_result result = climb(&w.in, w.layout);
+    assert_true(result.converged);
+    assert_layout(&w, (size_t[]){0, 4, 0, 3, 0, 0, 1, 0, 4});
+}
+
+/* Cores at home count, but not one at a time. */
+static double at_home(void *arg, const size_t *layout)
+{
+    struct world *w = arg;
+    double sum = 0;
+
+    w->calls++;
+    for (size_t j = 0; j < JOBS; j++)
+        sum += layout[j * JOBS + j] == 4
+                   ? 1
+                   : -0.1 * (double)layout[j * JOBS + j];
+    return sum;
+}
+
+/* All that two jobs have changes hands at once, if neither gets too much. */
+static void test_trades(void **state)
+{
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    memcpy(w.layout, (size_t[]){0, 4, 0, 4, 0, 0, 0, 0, 4}, sizeof(w.layout));
+    w.in.value = at_home;
+    struct climb_result result = climb(&w.in, w.layout);
+    assert_true(result.converged);
+    assert_int_equal(result.steps, 1);
+    assert_layout(&w, (size_t[]){4, 0, 0, 0, 4, 0, 0, 0, 4});
+}
+
 /* Mixed alike everywhere: two such CPU nodes can still be sorted out. */
 static void test_alike(void **state)
 {
@@ -134,6 +182,7 @@ static void test_kinds(void **state)
         memcpy(w.layout, (size_t[]){4, 0, 0, 4, 0, 0, 0, 4, 0},
                sizeof(w.layout));
         w.min[2] = 0;
+        w.max[1] = 4; /* no trade */
         w.in.kind = known ? kind : NULL;
         struct climb_result result = climb(&w.in, w.layout);
         assert_near(result.value, known ? 36 : 0, 1e-12);
@@ -173,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gifts), cmocka_unit_test(test_swaps),
+        cmocka_unit_test(test_moves), cmocka_unit_test(test_trades),
         cmocka_unit_test(test_alike), cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_ends),
     };

@@ -375,8 +375,12 @@ static void test_laws(void **state)
         assert_memory_equal(again, w.owner, size);
         w.in.state = policy_state_new(policy_find("moca"), w.machine);
         assert_non_null(w.in.state);
-        decide(&w, "moca", options);
-        memcpy(w.before, w.owner, size);
+        /* A search goes in steps of a part of where it began, and may make a few
+         * more when asked again; then it comes to rest. */
+        for (size_t n = 0; n < 3; n++) {
+            decide(&w, "moca", options);
+            memcpy(w.before, w.owner, size);
+        }
         decide(&w, "moca", options);
         if (*options == '\0')
             assert_int_equal(w.out.moved, 0);

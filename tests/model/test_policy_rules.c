@@ -287,9 +287,43 @@ static void test_loss(void **state)
     (void)state;
     for (size_t n = 0; n < 2; n++) {
         assert_int_equal(losers(names[n], "loss:0.1", false), 0);
-        assert_true(losers(names[n], "loss:1", false) > 20);
+        assert_true(losers(names[n], "loss:1;regret:1", false) > 20);
         /* Who is known to end first may wait. */
         assert_true(losers(names[n], "loss:0.1", true) > 20);
+    }
+}
+
+/* The first job may have a quarter of the cores.  Until it is known that it ends
+ * early it keeps them: nothing could make up for it, should it be the last one. */
+static void test_regret(void **state)
+{
+    static const char *const names[] = {"corun", "moca"};
+    static const char *const options[] = {"regret:0.02;loss:1",
+                                          "regret:1;loss:1"};
+    size_t cores[2];
+
+    (void)state;
+    for (size_t n = 0; n < 4; n++) {
+        const struct policy *policy = policy_find(names[n / 2]);
+        double values[POLICY_OPTIONS_MAX];
+        const char *bad;
+        struct mix mix;
+        int owner[MAX_CPUS];
+        mix_init(&mix, 1, 32, 3);
+        mix.jobs[0].max_cores = 8;
+        set_rho(&mix, 0, 0.2);
+        set_rho(&mix, 1, 0);
+        set_rho(&mix, 2, 0);
+        policy_options_init(policy, values);
+        assert_int_equal(policy_options_parse(policy, options[n % 2], values,
+                                              &bad), MODEL_OK);
+        mix.input.options = values;
+        decided(names[n / 2], &mix, owner);
+        cores[n % 2] = count_of(&mix, owner, 0);
+        mix_free(&mix);
+        if (n % 2 && !(cores[0] >= 7 && cores[1] < 7))
+            fail_msg("%s: %zu cores, %zu with no limit", names[n / 2],
+                     cores[0], cores[1]);
     }
 }
 
@@ -499,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_fairness_bound),
         cmocka_unit_test(test_no_oscillation),
         cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_regret),
         cmocka_unit_test(test_scattered),
         cmocka_unit_test(test_new_situation),
         cmocka_unit_test(test_state_refused),
