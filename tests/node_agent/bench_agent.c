@@ -5,9 +5,12 @@
 /* Usage: bench_agent FILE [CPUS JOBS [virtual]].  The agent's own parts on a machine that hwloc is
  * told to see, with counters that count at random and jobs that are real
  * processes: shared pages, 16 sleeping threads each.  Epochs come every 50 ms
- * as in coschedd.  Prints a table and writes FILE, a JSON list of {name, value,
- * unit, reference, ratio}; the reference of the first is what was promised, 0.3 %
- * of a core, of the others the first. */
+ * as in coschedd.  Jobs compute: all CPUs of this machine are kept busy, and
+ * then once more are not, where it sleeps between epochs and wakes up with cold
+ * caches.  A process that wakes up as often and does nothing, with 0 CPUs and
+ * jobs in the table, says what of it is the machine's.  Prints a table and writes
+ * FILE, a JSON list of {name, value, unit, reference, ratio}; the reference of the
+ * first is what was promised, 0.3 % of a core, of the others the first. */
 
 #include "config.h"
 
@@ -27,6 +30,7 @@
 #include <systemd/sd-event.h>
 
 #include "node_agent/agent.h"
+#include "node_agent/clock.h"
 #include "node_agent/host_event.h"
 #include "node_agent/log.h"
 #include "node_agent/plan.h"
@@ -478,6 +482,45 @@ static struct cost measure(size_t cpus, size_t jobs)
     return cost;
 }
 
+/* The same without an agent. */
+static struct cost measure_nothing(void)
+{
+    sd_event *event;
+
+    if (sd_event_new(&event) < 0)
+        die("sd_event_new");
+    for (int e = 0; e < 10; e++)
+        sd_event_run(event, EPOCH_NS / NS_PER_US);
+    double begin = now_s(CLOCK_PROCESS_CPUTIME_ID);
+    for (int e = 0; e < EPOCHS; e++)
+        sd_event_run(event, EPOCH_NS / NS_PER_US);
+    double all = now_s(CLOCK_PROCESS_CPUTIME_ID) - begin;
+    sd_event_unref(event);
+    return (struct cost){.all = all / EPOCHS};
+}
+
+/* Processes that compute, one for each CPU there is; or they end. */
+static void keep_busy(bool busy)
+{
+    static pid_t pid[COSCHED_MAX_CPUS];
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+    for (long i = 0; i < count && i < COSCHED_MAX_CPUS; i++) {
+        if (pid[i] > 0) {
+            kill(pid[i], SIGKILL);
+            waitpid(pid[i], NULL, 0);
+        }
+        pid[i] = busy ? fork() : 0;
+        if (pid[i] < 0)
+            die("fork");
+        if (busy && pid[i] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (volatile unsigned long n = 0;; n++)
+                ;
+        }
+    }
+}
+
 /* In a process of its own. */
 static struct cost measure_apart(size_t cpus, size_t jobs)
 {
@@ -489,7 +532,7 @@ static struct cost measure_apart(size_t cpus, size_t jobs)
         die("pipe");
     pid_t pid = fork();
     if (pid == 0) {
-        result = measure(cpus, jobs);
+        result = jobs ? measure(cpus, jobs) : measure_nothing();
         _exit(write(ends[1], &result, sizeof(result)) != sizeof(result));
     }
     if (pid < 0 || waitpid(pid, &status, 0) < 0 || status ||
@@ -500,33 +543,71 @@ static struct cost measure_apart(size_t cpus, size_t jobs)
     return result;
 }
 
-static void show(FILE *file, size_t cpus, size_t jobs, const struct cost *cost,
+struct row {
+    bool busy; /* this machine */
+    size_t cpus, jobs;
+};
+
+static void show(FILE *file, const struct row *row, const struct cost *cost,
                  double reference)
 {
     double share = cost->all * 1e3 / EPOCH_MS;
+    const char *machine = row->busy ? "" : ", idle machine";
+    char name[64] = "waking up";
 
-    printf("%5zu %5zu %11.1f us %8.3f%%", cpus, jobs, cost->all * 1e6,
-           100 * share);
+    if (row->jobs)
+        snprintf(name, sizeof(name), "agent, %zu CPUs, %zu jobs", row->cpus,
+                 row->jobs);
+    printf("%-5s %5zu %5zu %11.1f us %8.3f%%", row->busy ? "busy" : "idle",
+           row->cpus, row->jobs, cost->all * 1e6, 100 * share);
     fprintf(file,
-            "{\"name\": \"agent, %zu CPUs, %zu jobs\", \"value\": %.6f, "
-            "\"unit\": \"cores\", \"reference\": %.6f, \"ratio\": %.3f}",
-            cpus, jobs, share, reference, share / reference);
-    for (size_t p = 0; p < PARTS; p++) {
+            "{\"name\": \"%s%s\", \"value\": %.6f, \"unit\": \"cores\", "
+            "\"reference\": %.6f, \"ratio\": %.3f}",
+            name, machine, share, reference, share / reference);
+    for (size_t p = 0; p < PARTS && row->jobs; p++) {
         double part = cost->part[p] * 1e3 / EPOCH_MS;
         printf(" %9.1f", cost->part[p] * 1e6);
         fprintf(file,
-                ",\n{\"name\": \"agent, %zu CPUs, %zu jobs: %s\", "
-                "\"value\": %.6f, \"unit\": \"cores\", \"reference\": %.6f, "
-                "\"ratio\": %.3f}",
-                cpus, jobs, part_names[p], part, share, part / share);
+                ",\n{\"name\": \"%s%s: %s\", \"value\": %.6f, "
+                "\"unit\": \"cores\", \"reference\": %.6f, \"ratio\": %.3f}",
+                name, machine, part_names[p], part, share, part / share);
     }
     printf("\n");
+    fflush(stdout);
+}
+
+/* Measure and show those of ROWS that have CPUS and JOBS, all if CPUS is 0. */
+static void run(FILE *file, size_t cpus, size_t jobs)
+{
+    static const struct row rows[] = {
+        {true, 64, 4},   {true, 64, 16}, {true, 256, 4}, {true, 256, 16},
+        {true, 0, 0},    {false, 64, 4}, {false, 0, 0},
+    };
+    double first = 0;
+
+    printf("%-5s %5s %5s %14s %9s", "here", "CPUs", "jobs", "CPU per epoch",
+           "of a core");
+    for (size_t p = 0; p < PARTS; p++)
+        printf(" %9s", part_names[p]);
+    printf("\n");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct row *row = &rows[i];
+        if (cpus && (row->cpus != cpus || row->jobs != jobs))
+            continue;
+        if (virtual_ns && !row->busy)
+            continue;
+        if (!virtual_ns)
+            keep_busy(row->busy);
+        struct cost cost = measure_apart(row->cpus, row->jobs);
+        keep_busy(false);
+        fputs(first > 0 ? ",\n" : "", file);
+        show(file, row, &cost, first > 0 ? first : PROMISED);
+        first = first > 0 ? first : cost.all * 1e3 / EPOCH_MS;
+    }
 }
 
 int main(int argc, char **argv)
 {
-    static const size_t sizes[][2] = {{64, 4}, {64, 16}, {256, 4}, {256, 16}};
-    double first = 0;
     FILE *file;
 
     if (argc == 5 && !strcmp(argv[4], "virtual"))
@@ -536,21 +617,9 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     log_open(LOG_WARNING, false);
-    printf("%5s %5s %14s %9s", "CPUs", "jobs", "CPU per epoch", "of a core");
-    for (size_t p = 0; p < PARTS; p++)
-        printf(" %9s", part_names[p]);
-    printf("\n");
     fprintf(file, "[\n");
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        if (argc >= 4 && (sizes[i][0] != strtoul(argv[2], NULL, 10) ||
-                          sizes[i][1] != strtoul(argv[3], NULL, 10)))
-            continue;
-        struct cost cost = measure_apart(sizes[i][0], sizes[i][1]);
-        fputs(first > 0 ? ",\n" : "", file);
-        show(file, sizes[i][0], sizes[i][1], &cost,
-             first > 0 ? first : PROMISED);
-        first = first > 0 ? first : cost.all * 1e3 / EPOCH_MS;
-    }
+    run(file, argc >= 4 ? strtoul(argv[2], NULL, 10) : 0,
+        argc >= 4 ? strtoul(argv[3], NULL, 10) : 0);
     fprintf(file, "\n]\n");
     return fclose(file) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
