@@ -67,7 +67,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-
 #define CACHE_HITS_STREAM (1.0 / 3) /* 3 of 4 accesses miss */
 #define CACHE_HITS_RELEASE 1.0      /* 1 of 2 */
 #define CACHE_FILLS 5.0             /* 0.3 GB/s of each core */
