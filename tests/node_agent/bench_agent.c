@@ -35,6 +35,7 @@
 #include "node_agent/log.h"
 #include "node_agent/plan.h"
 #include "node_agent/process.h"
+#include "tests/node_agent/virtual_time.h"
 
 #define EPOCH_MS 50
 #define EPOCH_NS (EPOCH_MS * UINT64_C(1000000))
@@ -66,80 +67,6 @@ int __wrap_host_process_hold(pid_t pid, uint64_t *start)
     int handle = __real_host_process_hold(pid, start);
 
     return handle < 0 && errno == ENOSYS ? dup(STDERR_FILENO) : handle;
-}
-
-/* ---- virtual time -------------------------------------------------------- */
-
-/* With "virtual" epochs follow each other at once: the same work in each run,
- * for tools that count instructions and slow everything else down. */
-
-#define TIMERS 4
-
-static struct virtual_timer {
-    bool runs;
-    uint64_t due_ns;
-    void (*call)(void *arg);
-    void *arg;
-} timers[TIMERS];
-static uint64_t virtual_ns; /* 0: time is real */
-
-uint64_t __real_host_now_ns(struct host *host);
-uint64_t __wrap_host_now_ns(struct host *host);
-int __real_host_timer_start(struct host *host, struct host_timer **timer,
-                            uint64_t delay_ns, void (*call)(void *arg),
-                            void *arg);
-int __wrap_host_timer_start(struct host *host, struct host_timer **timer,
-                            uint64_t delay_ns, void (*call)(void *arg),
-                            void *arg);
-void __real_host_timer_stop(struct host_timer **timer);
-void __wrap_host_timer_stop(struct host_timer **timer);
-
-uint64_t __wrap_host_now_ns(struct host *host)
-{
-    return virtual_ns ? virtual_ns : __real_host_now_ns(host);
-}
-
-int __wrap_host_timer_start(struct host *host, struct host_timer **timer,
-                            uint64_t delay_ns, void (*call)(void *arg),
-                            void *arg)
-{
-    struct virtual_timer *t = (struct virtual_timer *)*timer;
-
-    if (!virtual_ns)
-        return __real_host_timer_start(host, timer, delay_ns, call, arg);
-    for (size_t i = 0; !t && i < TIMERS; i++)
-        t = timers[i].runs ? NULL : &timers[i];
-    if (!t)
-        return -1;
-    *t = (struct virtual_timer){true, virtual_ns + delay_ns, call, arg};
-    *timer = (struct host_timer *)t;
-    return 0;
-}
-
-void __wrap_host_timer_stop(struct host_timer **timer)
-{
-    if (!virtual_ns)
-        __real_host_timer_stop(timer);
-    else if (*timer)
-        ((struct virtual_timer *)*timer)->runs = false;
-    *timer = NULL;
-}
-
-/* Call what is due first, before END; false when there is nothing. */
-static bool call_timer(uint64_t end_ns)
-{
-    struct virtual_timer *first = NULL;
-
-    for (size_t i = 0; i < TIMERS; i++)
-        if (timers[i].runs && timers[i].due_ns < end_ns &&
-            (!first || timers[i].due_ns < first->due_ns))
-            first = &timers[i];
-    if (!first)
-        return false;
-    virtual_ns = first->due_ns;
-    first->due_ns = UINT64_MAX; /* until it is started again */
-    first->call(first->arg);
-    return true;
 }
 
 /* ---- parts -------------------------------------------------------------- */
@@ -438,7 +365,7 @@ static void run_epochs(struct bench *b, int from, int to, double *next)
         obey(b);
         if (virtual_ns) {
             uint64_t end_ns = virtual_ns - virtual_ns % EPOCH_NS + EPOCH_NS;
-            while (call_timer(end_ns))
+            while (virtual_timer_call(end_ns))
                 obey(b);
             virtual_ns = end_ns;
             continue;

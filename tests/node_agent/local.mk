@@ -211,7 +211,8 @@ if HAVE_LIBSYSTEMD
 # Built by `make check`, so that it keeps up with the agent; not run.
 check_PROGRAMS += %D%/bench_agent
 CLEANFILES += bench/bench-agent.json
-%C%_bench_agent_SOURCES = %D%/bench_agent.c
+%C%_bench_agent_SOURCES = %D%/bench_agent.c %D%/virtual_time.c \
+	%D%/virtual_time.h
 %C%_bench_agent_CPPFLAGS = $(node_agent_libagent_la_CPPFLAGS)
 %C%_bench_agent_CFLAGS = $(AM_CFLAGS) -pthread
 %C%_bench_agent_LDFLAGS = -Wl,--wrap=cpuset_get_affinity \
