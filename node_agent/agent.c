@@ -55,20 +55,20 @@ static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
     a->epochs++;
     scheduler_epoch(a->scheduler);
     partitioner_epoch(a->partitioner);
-    if (clock_ns() - a->saved_ns > SAVE_INTERVAL_NS)
+    uint64_t now_ns = clock_ns();
+    if (now_ns - a->saved_ns > SAVE_INTERVAL_NS)
         agent_touch(a);
     if (!a->jobs.count) /* nothing to do: a node without jobs sleeps */
         return sd_event_source_set_enabled(source, SD_EVENT_OFF);
     /* Relative to when it should have been, unless we fell behind. */
     uint64_t epoch_us = a->options.epoch_ns / NS_PER_US;
-    uint64_t now_us = clock_ns() / NS_PER_US;
     uint64_t next_us = usec + epoch_us;
-    if (next_us < now_us)
-        next_us = now_us + epoch_us;
+    if (next_us < now_ns / NS_PER_US)
+        next_us = now_ns / NS_PER_US + epoch_us;
     sd_event_source_set_time(source, next_us);
     int rc = sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
     /* Last, because the end of a job starts the epochs unless they run. */
-    if (clock_ns() - a->notes_ns > NOTES_INTERVAL_NS)
+    if (now_ns - a->notes_ns > NOTES_INTERVAL_NS)
         take_end_notes(a);
     return rc;
 }

@@ -18,9 +18,9 @@
  *
  *   a trade     two jobs exchange all their cores
  *
- * A step that gains is taken at once.  CPU nodes of one kind with the same cores of each job
- * look alike: one of them is tried, so that a machine of whole CPU nodes costs
- * no more than one with a CPU node per job.
+ * A step that gains is taken at once.  CPU nodes of one kind with the same cores
+ * of each job look alike: one of them is tried, so that a machine of whole CPU
+ * nodes costs no more than one with a CPU node per job.
  */
 
 #include <stdbool.h>

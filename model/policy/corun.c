@@ -37,8 +37,7 @@ static const struct policy_option options[] = {
      1e6, NULL},
     {"loss", "by how much a job may be slower than with equal shares while it is "
      "not known how much is left of each", 0.15, 0, 1, NULL},
-    {"regret", "what may be lost against equal shares if these happen to be just "
-     "right for the jobs' lengths, which are not known", 0.03, 0, 1, NULL},
+    OUTLOOK_REGRET_OPTION,
     {0},
 };
 

@@ -72,8 +72,7 @@ static const struct policy_option options[] = {
     {"loss", "by how much a job may be slower than with equal shares while it is "
      "not known how much is left of each, of the improved search", 0.15, 0, 1,
      NULL},
-    {"regret", "what may be lost against equal shares if these happen to be just "
-     "right for the jobs' lengths, which are not known", 0.03, 0, 1, NULL},
+    OUTLOOK_REGRET_OPTION,
     {NULL, NULL, 0, 0, 0, NULL},
 };
 

@@ -65,6 +65,11 @@ enum model_status outlook_time(struct outlook *outlook, const size_t *cores,
 enum model_status outlook_layout(struct outlook *outlook, const size_t *layout,
                                  double *time);
 
+/* The option of a policy that says what outlook_floor() takes as REGRET. */
+#define OUTLOOK_REGRET_OPTION                                                  \
+    {"regret", "what may be lost against equal shares if these happen to be "  \
+     "just right for the jobs' lengths, which are not known", 0.03, 0, 1, NULL}
+
 /* From now on outlook_cost() minds who is slower than with equal shares, of which
  * CORES are whole ones, less the part LOSS (1: nobody minds).  It also minds how
  * much later than with these all would be done, beyond the part REGRET, if the

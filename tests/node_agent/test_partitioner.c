@@ -156,31 +156,11 @@ static void seconds(struct node *n, int count, double accesses, double misses)
         second(n, accesses, misses);
 }
 
-static const char *group(char name[160], unsigned job, const char *file)
-{
-    snprintf(name, 160, ROOT "coschedd.%d.777.%u%s", (int)getpid(), job, file);
-    return name;
-}
-
-static void assert_text(const struct node *n, const char *file, const char *text)
-{
-    char name[160], path[300], got[256] = "";
-
-    snprintf(path, sizeof(path), "%s/%s", n->fake->is.tree->root,
-             group(name, 5, file));
-    FILE *f = fopen(path, "r");
-    if (!f)
-        fail_msg("%s: %s", path, strerror(errno));
-    got[fread(got, 1, sizeof(got) - 1, f)] = '\0';
-    fclose(f);
-    assert_string_equal(got, text);
-}
-
 static bool has_group(const struct node *n, unsigned job)
 {
     char name[160];
 
-    return fake_has(n->fake, group(name, job, ""));
+    return fake_has(n->fake, fake_group(name, job, ""));
 }
 
 /* The last decision's text has TEXT. */
@@ -260,8 +240,8 @@ static void test_confine(void **state)
     assert_string_equal(partitioner_problem(n->partitioner), "");
     second(n, 100, 95); /* the jobs are seen for the first time */
     seconds(n, CACHE_LOOKS, 100, 95);
-    assert_text(n, "/schemata", "L3:0=fffff;4=3\n");
-    assert_text(n, "/cpus_list", "4-5\n");
+    assert_group_text(n->fake, 5, "/schemata", "L3:0=fffff;4=3\n");
+    assert_group_text(n->fake, 5, "/cpus_list", "4-5\n");
     assert_false(has_group(n, 6));
     assert_true(n->job[0]->limited);
     assert_false(n->job[1]->limited);
@@ -279,7 +259,7 @@ static void test_confine(void **state)
     seconds(n, 20, 100, 95);
     assert_int_equal(decisions_count(n->decisions), 1);
     seconds(n, CACHE_LOOKS, 100, 20);
-    assert_text(n, "/schemata", "L3:0=fffff;4=fffff\n");
+    assert_group_text(n->fake, 5, "/schemata", "L3:0=fffff;4=fffff\n");
     assert_false(n->job[0]->limited);
     assert_said(n, "no longer streams");
 }
@@ -310,7 +290,7 @@ static void test_cpus_follow(void **state)
     set_cpus(n->job[0], "0,4");
     now_ns += 1;
     observer_update(n->observer, &n->jobs, &n->options, now_ns);
-    assert_text(n, "/cpus_list", "0,4\n"); /* at once */
+    assert_group_text(n->fake, 5, "/cpus_list", "0,4\n"); /* at once */
     /* The job is over. */
     job_remove_task(n->job[0]->tasks);
     observer_update(n->observer, &n->jobs, &n->options, now_ns);
@@ -322,7 +302,7 @@ static void test_cpus_follow(void **state)
     assert_non_null(job_add_task(n->job[0], 1, getpid()));
     set_cpus(n->job[0], "4,5");
     seconds(n, CACHE_LOOKS + 1, 100, 95);
-    assert_text(n, "/schemata", "L3:0=fffff;4=3\n");
+    assert_group_text(n->fake, 5, "/schemata", "L3:0=fffff;4=3\n");
 }
 
 static void test_switched_off(void **state)
@@ -357,7 +337,7 @@ static void test_kernel_shares(void **state)
     n->job[0]->shared = n->job[1]->shared = true; /* policy native */
     seconds(n, 1, 100, 95);
     assert_false(n->job[0]->limited);
-    assert_text(n, "/schemata", "L3:0=fffff;4=fffff\n");
+    assert_group_text(n->fake, 5, "/schemata", "L3:0=fffff;4=fffff\n");
 }
 
 /* Classes of service are used up, or permission is lost, while jobs run. */
@@ -377,7 +357,7 @@ static void test_failures(void **state)
     second(n, 100, 95);
     assert_true(n->job[0]->limited);
     snprintf(path, sizeof(path), "%s/%s", n->fake->is.tree->root,
-             group(name, 5, "/schemata"));
+             fake_group(name, 5, "/schemata"));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0); /* nobody can write that */
     seconds(n, 10, 100, 20);
@@ -385,7 +365,7 @@ static void test_failures(void **state)
     assert_int_equal(decisions_count(n->decisions), 4);
     assert_int_equal(rmdir(path), 0);
     second(n, 100, 20);
-    assert_text(n, "/schemata", "L3:0=fffff;4=fffff\n");
+    assert_group_text(n->fake, 5, "/schemata", "L3:0=fffff;4=fffff\n");
     assert_int_equal(decisions_count(n->decisions), 4);
 }
 
@@ -393,17 +373,14 @@ static void test_cap(void **state)
 {
     struct node *n = *state;
 
-    fake_put(n->fake, ROOT "info/MB/min_bandwidth", "10\n");
-    fake_put(n->fake, ROOT "info/MB/bandwidth_gran", "10\n");
-    fake_put(n->fake, ROOT "info/MB/num_closids", "8\n");
-    fake_put(n->fake, ROOT "schemata", "L3:0=fffff;4=fffff\nMB:0=100;4=100\n");
+    fake_offer_bandwidth(n->fake, "L3:0=fffff;4=fffff\nMB:0=100;4=100\n");
     n->fake->is.setup.calibrated = true;
     n->fake->is.machine->home[2] = 1;
     n->fake->is.machine->controller_service_us[1] = 0.01; /* 100 per us */
     n->options.bandwidth = 1;
     begin(n);
     seconds(n, CACHE_LOOKS + 1, 100, 150); /* 80 of them, beside the other's 10 */
-    assert_text(n, "/schemata", "L3:0=fffff;4=fffff\nMB:0=100;4=60\n");
+    assert_group_text(n->fake, 5, "/schemata", "L3:0=fffff;4=fffff\nMB:0=100;4=60\n");
     assert_said(n, "job 5 on CPU node 2 is capped to 80 of the 150 requests");
 }
 
@@ -437,10 +414,7 @@ static void test_not_calibrated(void **state)
 {
     struct node *n = *state;
 
-    fake_put(n->fake, ROOT "info/MB/min_bandwidth", "10\n");
-    fake_put(n->fake, ROOT "info/MB/bandwidth_gran", "10\n");
-    fake_put(n->fake, ROOT "info/MB/num_closids", "8\n");
-    fake_put(n->fake, ROOT "schemata", "L3:0=fffff;4=fffff\nMB:0=100;4=100\n");
+    fake_offer_bandwidth(n->fake, "L3:0=fffff;4=fffff\nMB:0=100;4=100\n");
     n->options.bandwidth = 1;
     begin(n);
     assert_non_null(strstr(partitioner_problem(n->partitioner),

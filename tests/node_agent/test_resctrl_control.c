@@ -33,14 +33,6 @@ static void offer_cache(const struct node *n, const char *mask,
     fake_put(n->fake, ROOT "schemata", schemata);
 }
 
-static void offer_bandwidth(const struct node *n, const char *schemata)
-{
-    fake_put(n->fake, ROOT "info/MB/min_bandwidth", "10\n");
-    fake_put(n->fake, ROOT "info/MB/bandwidth_gran", "10\n");
-    fake_put(n->fake, ROOT "info/MB/num_closids", "8\n");
-    fake_put(n->fake, ROOT "schemata", schemata);
-}
-
 static int setup(void **state)
 {
     struct node *n = calloc(1, sizeof(*n));
@@ -117,39 +109,17 @@ static int assign(struct node *n, uint32_t a, const char *list, uint32_t b,
     return resctrl_control_assign(n->control, jobs + !a, (size_t)!!a + !!b, err);
 }
 
-static const char *group(char name[160], uint32_t job, const char *file)
-{
-    snprintf(name, 160, ROOT "coschedd.%d.777.%u%s", (int)getpid(),
-             (unsigned)job, file);
-    return name;
-}
-
-static void assert_text(const struct node *n, uint32_t job, const char *file,
-                        const char *text)
-{
-    char name[160], path[300], got[256] = "";
-
-    snprintf(path, sizeof(path), "%s/%s", n->fake->is.tree->root,
-             group(name, job, file));
-    FILE *f = fopen(path, "r");
-    if (!f)
-        fail_msg("%s: %s", path, strerror(errno));
-    got[fread(got, 1, sizeof(got) - 1, f)] = '\0';
-    fclose(f);
-    assert_string_equal(got, text);
-}
-
 static void assert_group(const struct node *n, uint32_t job, const char *cpus,
                          const char *schemata)
 {
-    assert_text(n, job, "/cpus_list", cpus);
-    assert_text(n, job, "/schemata", schemata);
+    assert_group_text(n->fake, job, "/cpus_list", cpus);
+    assert_group_text(n->fake, job, "/schemata", schemata);
 }
 
 static bool has_group(const struct node *n, uint32_t job)
 {
     char name[160];
-    bool there = fake_has(n->fake, group(name, job, ""));
+    bool there = fake_has(n->fake, fake_group(name, job, ""));
 
     assert_int_equal(resctrl_control_has(n->control, job), there);
     return there;
@@ -161,7 +131,7 @@ static void block(const struct node *n, uint32_t job, const char *file)
     char name[160], path[300];
 
     snprintf(path, sizeof(path), "%s/%s", n->fake->is.tree->root,
-             group(name, job, file));
+             fake_group(name, job, file));
     unlink(path);
     assert_int_equal(mkdir(path, 0700), 0);
 }
@@ -171,7 +141,7 @@ static void unblock(const struct node *n, uint32_t job, const char *file)
     char name[160], path[300];
 
     snprintf(path, sizeof(path), "%s/%s", n->fake->is.tree->root,
-             group(name, job, file));
+             fake_group(name, job, file));
     assert_int_equal(rmdir(path), 0);
 }
 
@@ -228,7 +198,7 @@ static void test_bandwidth_only(void **state)
     struct node *n = *state;
     char text[128];
 
-    offer_bandwidth(n, "    MB:0= 100;4= 100\n");
+    fake_offer_bandwidth(n->fake, "    MB:0= 100;4= 100\n");
     open_control(n);
     resctrl_info_describe(resctrl_control_info(n->control), text, sizeof(text));
     assert_string_equal(text, "bandwidth in steps of 10 %, for 7 jobs");
@@ -243,7 +213,7 @@ static void test_megabytes(void **state)
     struct node *n = *state;
     char mounts[300];
 
-    offer_bandwidth(n, "MB:0=4294967295;4=4294967295\n");
+    fake_offer_bandwidth(n->fake, "MB:0=4294967295;4=4294967295\n");
     snprintf(mounts, sizeof(mounts),
              "proc /proc proc rw 0 0\n"
              "resctrl %s/fs/resctrl resctrl rw,relatime,cdp,mba_MBps 0 0\n",
@@ -261,7 +231,7 @@ static void test_both(void **state)
     char text[128];
 
     offer_cache(n, "fffff", "0", "");
-    offer_bandwidth(n, "L3:0=fffff;4=fffff\nMB:0=100;4=50\n");
+    fake_offer_bandwidth(n->fake, "L3:0=fffff;4=fffff\nMB:0=100;4=50\n");
     open_control(n);
     resctrl_info_describe(resctrl_control_info(n->control), text, sizeof(text));
     assert_string_equal(text, "20 ways of 2 caches, bandwidth in steps of 10 %, "
@@ -283,13 +253,13 @@ static void test_only_changes(void **state)
     assert_int_equal(n->fake->made, 0);
     assert_int_equal(set(n, 5, "0-3", 0.1, 1, NULL), 0);
     snprintf(path, sizeof(path), "%s/%s", n->fake->is.tree->root,
-             group(name, 5, "/schemata"));
+             fake_group(name, 5, "/schemata"));
     assert_int_equal(unlink(path), 0); /* would be made by a write */
     assert_int_equal(set(n, 5, "0-3", 0.1, 1, NULL), 0);
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(assign(n, 5, "0-2", 6, "4-7", NULL), 0);
     assert_int_equal(access(path, F_OK), -1);
-    assert_text(n, 5, "/cpus_list", "0-2\n");
+    assert_group_text(n->fake, 5, "/cpus_list", "0-2\n");
 }
 
 static void test_cpus_move(void **state)
@@ -301,18 +271,18 @@ static void test_cpus_move(void **state)
     open_control(n);
     assert_int_equal(set(n, 5, "0-3", 0.1, 1, NULL), 0);
     assert_int_equal(set(n, 6, "4-7", 0.1, 1, NULL), 0);
-    assert_text(n, 6, "/cpus_list", "4-6\n");
+    assert_group_text(n->fake, 6, "/cpus_list", "4-6\n");
     assert_int_equal(assign(n, 5, "4-7", 6, "0-3", NULL), 0);
-    assert_text(n, 5, "/cpus_list", "4-6\n");
-    assert_text(n, 6, "/cpus_list", "0-3\n");
+    assert_group_text(n->fake, 5, "/cpus_list", "4-6\n");
+    assert_group_text(n->fake, 6, "/cpus_list", "0-3\n");
     /* Both have all: the kernel gives it to the last, who then ends. */
     assert_int_equal(assign(n, 5, "0-6", 6, "0-6", NULL), 0);
     fake_put(n->fake, "devices/system/cpu/online", "0-7\n");
     assert_int_equal(assign(n, 5, "0-6", 0, NULL, NULL), 0);
     assert_false(has_group(n, 6));
-    assert_text(n, 5, "/cpus_list", "0-6\n");
+    assert_group_text(n->fake, 5, "/cpus_list", "0-6\n");
     assert_int_equal(assign(n, 5, "", 0, NULL, NULL), 0); /* waits */
-    assert_text(n, 5, "/cpus_list", "\n");
+    assert_group_text(n->fake, 5, "/cpus_list", "\n");
     assert_int_equal(assign(n, 0, NULL, 0, NULL, NULL), 0);
     assert_int_equal(n->fake->made, 0);
 }
@@ -337,11 +307,11 @@ static void test_counting(void **state)
     job.controlled = true;
     assert_int_equal(counters_resctrl.assign(backend, &job, 1, NULL), 0);
     assert_int_equal(n->fake->made, 1); /* one group: the other is gone */
-    fake_put(n->fake, group(name, 5, "/mon_data/mon_L3_04/mbm_total_bytes"),
+    fake_put(n->fake, fake_group(name, 5, "/mon_data/mon_L3_04/mbm_total_bytes"),
              "6400\n");
     assert_int_equal(counters_resctrl.sample(backend, s, NULL), 0);
     assert_true(isnan(s->group[2].total)); /* counted by another number */
-    fake_put(n->fake, group(name, 5, "/mon_data/mon_L3_04/mbm_total_bytes"),
+    fake_put(n->fake, fake_group(name, 5, "/mon_data/mon_L3_04/mbm_total_bytes"),
              "12800\n");
     sample_set_groups(s, NULL, 0);
     assert_int_equal(counters_resctrl.sample(backend, s, NULL), 0);
@@ -389,7 +359,7 @@ static void test_refused(void **state)
     assert_int_equal(errno, EISDIR);
     assert_string_equal(err.text, "resctrl: job 5: schemata: Is a directory "
                                   "(mask overlaps)");
-    assert_text(n, 5, "/cpus_list", "0-1\n"); /* as before */
+    assert_group_text(n->fake, 5, "/cpus_list", "0-1\n"); /* as before */
     unblock(n, 5, "/schemata");
     assert_int_equal(set(n, 5, "0-1", 0.5, 1, &err), 0);
     assert_group(n, 5, "0-1\n", "L3:0=3ff;4=fffff\n");
@@ -399,7 +369,7 @@ static void test_refused(void **state)
     assert_string_equal(err.text, "resctrl: job 5: cpus_list: Is a directory");
     unblock(n, 5, "/cpus_list");
     assert_int_equal(set(n, 5, "0-2", 0.5, 1, &err), 0); /* once more */
-    assert_text(n, 5, "/cpus_list", "0-2\n");
+    assert_group_text(n->fake, 5, "/cpus_list", "0-2\n");
 }
 
 /* Somebody removes the group, or unmounts it all, while the job runs. */
@@ -413,7 +383,7 @@ static void test_gone(void **state)
     open_control(n);
     assert_int_equal(set(n, 5, "0-1", 0.1, 1, &err), 0);
     snprintf(path, sizeof(path), "%s/%s", n->fake->is.tree->root,
-             group(name, 5, ""));
+             fake_group(name, 5, ""));
     fake_resctrl_remove(n->fake, path);
     assert_int_equal(set(n, 5, "0-1", 0.5, 1, &err), -1);
     assert_int_equal(errno, ENOENT);
@@ -468,7 +438,7 @@ static void test_garbage(void **state)
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         offer_cache(n, "fffff", "0", "");
-        offer_bandwidth(n, "L3:0=fffff;4=fffff\nMB:0=100;4=100\n");
+        fake_offer_bandwidth(n->fake, "L3:0=fffff;4=fffff\nMB:0=100;4=100\n");
         snprintf(file, sizeof(file), ROOT "%s", table[i].file);
         fake_put(n->fake, file, table[i].text);
         struct errtext err = {""};
