@@ -14,6 +14,7 @@
 
 #include "node_agent/ctl.h"
 #include "protocol/cpulist.h"
+#include "protocol/fd.h"
 #include "protocol/options.h"
 
 #define TIMEOUT_MS 2000
@@ -170,8 +171,7 @@ static void become_program(const struct run *run, int go)
     if (run->admitted && set_environment(run) < 0)
         fail(0, "run: environment: %s", strerror(errno));
     /* The agent must know this process before it has children. */
-    while (read(go, &byte, 1) < 0 && errno == EINTR)
-        ;
+    (void)fd_read_all(go, &byte, 1);
     execvp(run->program[0], run->program);
     int status = errno == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
     fail(status, "run: %s: %s", run->program[0], strerror(errno));

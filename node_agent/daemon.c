@@ -9,25 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "protocol/fd.h"
+
 /* End of the pipe to the waiting parent; -1 in the foreground. */
 static int parent_fd = -1;
 
 /* Exit as the child tells: one byte '+' is success, all else its error. */
 __attribute__((noreturn)) static void wait_for_child(int fd)
 {
-    char text[512];
-    size_t used = 0;
-    ssize_t n;
+    char text[512] = "";
+    ssize_t used = fd_read_all(fd, text, sizeof(text) - 1);
 
-    while (used < sizeof(text) - 1 &&
-           ((n = read(fd, text + used, sizeof(text) - 1 - used)) > 0 ||
-            (n < 0 && errno == EINTR)))
-        used += n > 0 ? (size_t)n : 0;
-    text[used] = '\0';
     if (!strcmp(text, "+"))
         _exit(0);
     fprintf(stderr, "coschedd: error: %s\n",
-            used ? text : "ended during its start");
+            used > 0 ? text : "ended during its start");
     _exit(1);
 }
 
@@ -54,17 +50,7 @@ int daemon_fork(struct errtext *err)
 
 static void tell_parent(const char *text)
 {
-    size_t left = strlen(text);
-
-    while (left) {
-        ssize_t n = write(parent_fd, text, left);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        text += n;
-        left -= (size_t)n;
-    }
+    (void)fd_write_all(parent_fd, text, strlen(text));
     close(parent_fd);
     parent_fd = -1;
 }

@@ -18,6 +18,7 @@
 
 #include "node_agent/clock.h"
 #include "protocol/cpulist.h"
+#include "protocol/fd.h"
 #include "protocol/likwid_message.h"
 
 #define LOCK_FILE "/var/run/likwid.lock"
@@ -48,36 +49,10 @@ static struct {
 
 /* ---- messages ----------------------------------------------------------- */
 
-static bool write_all(const void *data, size_t size)
+/* Receive SIZE bytes; false when there is nobody to send them. */
+static bool receive(void *data, size_t size)
 {
-    const char *p = data;
-
-    while (size > 0) {
-        ssize_t n = write(LIKWID_MESSAGE_FD, p, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        p += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-static bool read_all(void *data, size_t size)
-{
-    char *p = data;
-
-    while (size > 0) {
-        ssize_t n = read(LIKWID_MESSAGE_FD, p, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        p += n;
-        size -= (size_t)n;
-    }
-    return true;
+    return fd_read_all(LIKWID_MESSAGE_FD, data, size) == (ssize_t)size;
 }
 
 /* Two parts, the second may be empty. */
@@ -93,8 +68,9 @@ static bool send_parts(enum likwid_message_type type, uint32_t serial,
         .serial = serial,
     };
 
-    return write_all(&h, sizeof(h)) && write_all(data, size) &&
-           write_all(more, more_size);
+    return fd_write_all(LIKWID_MESSAGE_FD, &h, sizeof(h)) == 0 &&
+           fd_write_all(LIKWID_MESSAGE_FD, data, size) == 0 &&
+           fd_write_all(LIKWID_MESSAGE_FD, more, more_size) == 0;
 }
 
 __attribute__((format(printf, 3, 4))) static bool
@@ -361,7 +337,7 @@ static bool serve(void)
     static struct likwid_open o;
     struct likwid_header h;
 
-    if (!read_all(&h, sizeof(h)))
+    if (!receive(&h, sizeof(h)))
         return false;
     if (h.magic != LIKWID_MESSAGE_MAGIC || h.version != LIKWID_MESSAGE_VERSION)
         return send_failed(h.serial, EPROTO, "version %u is not %d",
@@ -369,7 +345,7 @@ static bool serve(void)
     if (h.type == LIKWID_SAMPLE && h.bytes == 0)
         return do_sample(h.serial);
     if (h.type == LIKWID_OPEN && h.bytes == sizeof(o))
-        return read_all(&o, sizeof(o)) && do_open(&o, h.serial);
+        return receive(&o, sizeof(o)) && do_open(&o, h.serial);
     return send_failed(h.serial, EPROTO, "message %u of %u bytes is unknown",
                        (unsigned)h.type, (unsigned)h.bytes);
 }

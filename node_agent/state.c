@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "protocol/cpulist.h"
+#include "protocol/fd.h"
 
 /* ---- records on their way ----------------------------------------------- */
 
@@ -151,17 +152,8 @@ static json_t *state_json(const struct job_table *jobs,
 /* Write TEXT of SIZE bytes to FD, and close it. */
 static int write_text(int fd, const char *text, size_t size)
 {
-    int saved = 0;
+    int saved = fd_write_all(fd, text, size) < 0 ? errno : 0;
 
-    while (size && !saved) {
-        ssize_t n = write(fd, text, size);
-        if (n > 0) {
-            text += n;
-            size -= (size_t)n;
-        } else if (n == 0 || errno != EINTR) {
-            saved = n ? errno : ENOSPC;
-        }
-    }
     if (close(fd) < 0 && !saved)
         saved = errno;
     errno = saved;

@@ -8,6 +8,8 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 	%D%/cpulist.h \
 	%D%/errtext.c \
 	%D%/errtext.h \
+	%D%/fd.c \
+	%D%/fd.h \
 	%D%/job_defaults.c \
 	%D%/job_defaults.h \
 	%D%/layout.h \

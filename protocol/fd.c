@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* All of a number of bytes through a descriptor. */
+
+#include "protocol/fd.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int fd_write_all(int fd, const void *data, size_t size)
+{
+    const char *p = data;
+
+    while (size > 0) {
+        ssize_t n = write(fd, p, size);
+        if (n > 0) {
+            p += n;
+            size -= (size_t)n;
+        } else if (n == 0) {
+            errno = ENOSPC;
+            return -1;
+        } else if (errno != EINTR) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+ssize_t fd_read_all(int fd, void *data, size_t size)
+{
+    char *p = data;
+    size_t got = 0;
+
+    while (got < size) {
+        ssize_t n = read(fd, p + got, size - got);
+        if (n == 0)
+            break;
+        if (n > 0)
+            got += (size_t)n;
+        else if (errno != EINTR)
+            return -1;
+    }
+    return (ssize_t)got;
+}
