@@ -11,6 +11,7 @@
 #include "coschedmodel/mix.h"
 #include "coschedmodel/report.h"
 #include "model/closed.h"
+#include "protocol/json_writer.h"
 
 static struct system_input as_input(const struct mix *mix)
 {
@@ -92,15 +93,6 @@ static int show_one(const struct arguments *arguments, struct mix *mix,
     return rc;
 }
 
-static json_t *numbers(const double *values, size_t count)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_real(values[i]));
-    return list;
-}
-
 /* All stations together: the jobs' speeds, and how busy each server is. */
 static int show_closed(const struct arguments *arguments,
                        const struct mix *mix, const char *file)
@@ -128,8 +120,9 @@ static int show_closed(const struct arguments *arguments,
             rows, json_pack("{s:s, s:I, s:f}", "name", mix->name[j], "cores",
                             (json_int_t)cores[j], "speed", speed[j]));
     report.result =
-        json_pack("{s:o, s:o, s:o}", "controllers", numbers(busy, m->mem_nodes),
-                  "links", numbers(busy + m->mem_nodes, m->links), "jobs",
+        json_pack("{s:o, s:o, s:o}", "controllers",
+                  json_writer_numbers(busy, m->mem_nodes), "links",
+                  json_writer_numbers(busy + m->mem_nodes, m->links), "jobs",
                   rows);
     int rc = report_show(&report, arguments);
     json_decref(report.result);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "protocol/json_writer.h"
 #include "protocol/layout.h"
 
 #define MAX_NODES 256
@@ -23,21 +24,13 @@ static json_t *integers(const int *values, size_t count)
     return array;
 }
 
-static json_t *times(const double *values, size_t count)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_real(values[i]));
-    return array;
-}
-
 static json_t *services(const struct machine_service *service, size_t count)
 {
     json_t *array = json_array();
 
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, times(&service[i].read_us, 3));
+        json_array_append_new(array,
+                              json_writer_numbers(&service[i].read_us, 3));
     return array;
 }
 
@@ -62,8 +55,8 @@ json_t *journal_machine_write(const struct machine *m)
         (json_int_t)m->cpus, "cpu_nodes", (json_int_t)m->cpu_nodes, "mem_nodes",
         (json_int_t)m->mem_nodes, "cpu_node", integers(m->cpu_node, m->cpus),
         "home", integers(m->home, m->cpu_nodes), "controller_us",
-        times(m->controller_service_us, m->mem_nodes), "link_us",
-        times(m->link_service_us, m->links), "routes", routes(m));
+        json_writer_numbers(m->controller_service_us, m->mem_nodes), "link_us",
+        json_writer_numbers(m->link_service_us, m->links), "routes", routes(m));
 
     if (object && m->controller_service)
         json_object_set_new(object, "controller_service",

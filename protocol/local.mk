@@ -29,6 +29,8 @@ noinst_LTLIBRARIES += %D%/libdescribe.la
 %C%_libdescribe_la_SOURCES = \
 	%D%/json_reader.c \
 	%D%/json_reader.h \
+	%D%/json_writer.c \
+	%D%/json_writer.h \
 	%D%/loop_json.c \
 	%D%/loop_json.h \
 	%D%/machine_json.c \

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "protocol/json_writer.h"
+
 #define MAX_CORES 65536 /* of a CPU node */
 
 static int read_cores(struct json_reader *reader, const json_t *object,
@@ -185,15 +187,6 @@ struct loop *loop_json_read(struct json_reader *reader, const json_t *value,
     return NULL;
 }
 
-static json_t *write_vector(const double *values, size_t count)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_real(values[i]));
-    return list;
-}
-
 json_t *loop_json_write(const struct loop *loop)
 {
     json_t *cores = json_array(), *requests = json_array(),
@@ -209,17 +202,19 @@ json_t *loop_json_write(const struct loop *loop)
                                r->write, "prefetch", r->prefetch));
         }
         json_array_append_new(requests, row);
-        json_array_append_new(misses, write_vector(&loop->read_misses[at],
-                                                   loop->mem_nodes));
+        json_array_append_new(misses,
+                              json_writer_numbers(&loop->read_misses[at],
+                                                  loop->mem_nodes));
         json_array_append_new(cores, json_integer((json_int_t)loop->cores[i]));
     }
     return json_pack("{s:o, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "cores",
                      cores, "total_us", loop->total_us, "work", loop->work,
                      "sync_share", loop->sync_share, "requests", requests,
                      "read_misses", misses, "llc_accesses",
-                     write_vector(loop->llc_accesses, loop->cpu_nodes),
+                     json_writer_numbers(loop->llc_accesses, loop->cpu_nodes),
                      "useful_cycles",
-                     write_vector(loop->useful_cycles, loop->cpu_nodes),
+                     json_writer_numbers(loop->useful_cycles, loop->cpu_nodes),
                      "stalled_cycles",
-                     write_vector(loop->stalled_cycles, loop->cpu_nodes));
+                     json_writer_numbers(loop->stalled_cycles,
+                                         loop->cpu_nodes));
 }

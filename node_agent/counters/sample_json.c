@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "protocol/json_writer.h"
+
 #define CPU_VALUES (sizeof(struct sample_cpu) / sizeof(double))
 #define MEMORY_VALUES (sizeof(struct sample_memory) / sizeof(double))
 #define GROUP_VALUES (sizeof(struct sample_group) / sizeof(double))
@@ -21,23 +23,13 @@ static bool any_known(const double *values, size_t count)
     return false;
 }
 
-static json_t *row(const double *values, size_t count)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, isfinite(values[i])
-                                         ? json_real(values[i])
-                                         : json_null());
-    return array;
-}
-
 static json_t *rows(const double *values, size_t count, size_t width)
 {
     json_t *array = json_array();
 
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, row(values + i * width, width));
+        json_array_append_new(array,
+                              json_writer_numbers(values + i * width, width));
     return array;
 }
 
@@ -50,7 +42,8 @@ static void write_cpus(const struct sample *s, json_t *object)
         const double *values = &s->cpu[c].cycles;
         snprintf(name, sizeof(name), "%zu", c);
         if (any_known(values, CPU_VALUES))
-            json_object_set_new(cpus, name, row(values, CPU_VALUES));
+            json_object_set_new(cpus, name,
+                                json_writer_numbers(values, CPU_VALUES));
     }
     if (json_object_size(cpus))
         json_object_set(object, "cpu", cpus);
@@ -93,7 +86,8 @@ json_t *sample_json_write(const struct sample *s)
         json_object_set_new(object, "traffic", table);
     }
     if (any_known(s->energy_j, s->packages))
-        json_object_set_new(object, "energy", row(s->energy_j, s->packages));
+        json_object_set_new(object, "energy",
+                            json_writer_numbers(s->energy_j, s->packages));
     write_groups(s, object);
     return object;
 }
