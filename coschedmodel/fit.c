@@ -13,20 +13,6 @@
 
 #define MAX_ITEMS 100000
 
-static int show(const struct arguments *arguments, json_t *row,
-                const char *const *columns)
-{
-    struct report report = {.result = row, .rows = "rows", .columns = columns};
-
-    /* One row; JSON has it without the array around. */
-    if (arguments->table)
-        report.result = json_pack("{s:[O]}", "rows", row);
-    int rc = report_show(&report, arguments);
-    if (arguments->table)
-        json_decref(report.result);
-    return rc;
-}
-
 static int read_samples(struct json_reader *reader, const json_t *list,
                         struct station_sample *samples)
 {
@@ -74,7 +60,7 @@ static int solve_rho(const struct arguments *arguments,
     json_t *row = json_pack("{s:f, s:f, s:f, s:f, s:f}", "rho", fit.rho, "low",
                             fit.low, "high", fit.high, "unit_rate",
                             fit.unit_rate, "residual", fit.residual);
-    int rc = show(arguments, row, columns);
+    int rc = report_show_row(row, columns, arguments);
     json_decref(row);
     return rc;
 }
@@ -155,7 +141,7 @@ static int solve_service(const struct arguments *arguments,
         fit.service.prefetch_us, "read_error_us", fit.error.read_us,
         "write_error_us", fit.error.write_us, "prefetch_error_us",
         fit.error.prefetch_us, "residual", fit.residual);
-    int rc = show(arguments, row, columns);
+    int rc = report_show_row(row, columns, arguments);
     json_decref(row);
     return rc;
 }

@@ -47,13 +47,8 @@ static int show(const struct arguments *arguments, const struct kstest *test)
     json_t *row = json_pack("{s:f, s:f, s:f, s:b}", "d", test->d, "critical",
                             test->critical, "p", test->p, "passed",
                             test->passed);
-    struct report report = {.result = row, .rows = "rows", .columns = columns};
+    int rc = report_show_row(row, columns, arguments);
 
-    if (arguments->table)
-        report.result = json_pack("{s:[O]}", "rows", row);
-    int rc = report_show(&report, arguments);
-    if (arguments->table)
-        json_decref(report.result);
     json_decref(row);
     return rc;
 }

@@ -129,3 +129,16 @@ int report_show(const struct report *report, const struct arguments *arguments)
     putchar('\n');
     return EXIT_DONE;
 }
+
+int report_show_row(json_t *row, const char *const *columns,
+                    const struct arguments *arguments)
+{
+    struct report report = {.result = row, .rows = "rows", .columns = columns};
+
+    if (arguments->table)
+        report.result = json_pack("{s:[O]}", "rows", row);
+    int rc = report_show(&report, arguments);
+    if (arguments->table)
+        json_decref(report.result);
+    return rc;
+}

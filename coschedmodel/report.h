@@ -32,4 +32,9 @@ struct report {
  * the exit status, the reason of a failure already printed. */
 int report_show(const struct report *report, const struct arguments *arguments);
 
+/* The same for a result that is one row, ROW, with nothing to draw: JSON output
+ * is the row itself.  ROW stays the caller's. */
+int report_show_row(json_t *row, const char *const *columns,
+                    const struct arguments *arguments);
+
 #endif /* COSCHED_MODEL_REPORT_H */
