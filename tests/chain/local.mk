@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The chain without Slurm: agent, cooperative libgomp, unmodified programs.
 
-EXTRA_DIST += tests/support/coschedtest.py tests/support/programdocs.py %D%/bench_latency.py \
+EXTRA_DIST += tests/support/coschedtest.py tests/support/median.h \
+	tests/support/programdocs.py %D%/bench_latency.py \
 	%D%/test_share.py %D%/test_faults.py %D%/test_ranks.py \
 	%D%/static_region.c
 

@@ -14,8 +14,9 @@
 #include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "../support/median.h"
 
 enum { BATCHES = 9, REPEAT_MAX = 1 << 20 };
 
@@ -255,13 +256,6 @@ static const struct {
     {"section-1ms-dynamic", section_dynamic, 1},
 };
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double seconds(void (*run)(int n), int n)
 {
     double start = omp_get_wtime();
@@ -281,8 +275,7 @@ static double measure(void (*run)(int n), double ms)
         n *= 2;
     for (int i = 0; i < BATCHES; i++)
         us[i] = seconds(run, n) * 1e6 / n;
-    qsort(us, BATCHES, sizeof us[0], compare);
-    return us[BATCHES / 2];
+    return median(us, BATCHES);
 }
 
 static bool wanted(const char *name, char **names, int count)

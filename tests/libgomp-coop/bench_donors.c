@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/median.h"
+
 enum { ROUNDS = 21 };
 
 /* The number after NAME in FILE, in kB. */
@@ -49,13 +51,6 @@ static double region_ms(int threads)
     return (omp_get_wtime() - begin) * 1e3;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 int main(int argc, char **argv)
 {
     int threads = argc > 1 ? atoi(argv[1]) : 1440;
@@ -74,8 +69,7 @@ int main(int argc, char **argv)
     kernel = number_of("/proc/meminfo", "KernelStack:") - kernel;
     for (int i = 0; i < ROUNDS; i++)
         next[i] = region_ms(threads);
-    qsort(next, ROUNDS, sizeof *next, compare);
     printf("donors threads %d first_ms %.1f next_ms %.3f user_kb_each %.1f kernel_kb_each %.1f\n",
-           threads, first, next[ROUNDS / 2], (double)user / threads, (double)kernel / threads);
+           threads, first, median(next, ROUNDS), (double)user / threads, (double)kernel / threads);
     return 0;
 }

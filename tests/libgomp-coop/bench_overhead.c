@@ -7,8 +7,9 @@
 
 #include <omp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "../support/median.h"
 
 enum { BATCHES = 31 };
 
@@ -106,13 +107,6 @@ static const struct {
     {"nested-2x2", nested, 20},
 };
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Microseconds for one RUN: median over the batches, the first one unmeasured. */
 static double measure(void (*run)(int n), int n)
 {
@@ -125,8 +119,7 @@ static double measure(void (*run)(int n), int n)
         run(n);
         us[i] = (omp_get_wtime() - start) * 1e6 / n;
     }
-    qsort(us, BATCHES, sizeof us[0], compare);
-    return us[BATCHES / 2];
+    return median(us, BATCHES);
 }
 
 int main(int argc, char **argv)

@@ -19,6 +19,7 @@
 #include "model/policy/evolution.h"
 #include "model/policy/workspace.h"
 #include "model/system.h"
+#include "tests/support/median.h"
 
 #define REFERENCE_US 1800.0
 #define PLACEMENT_REFERENCE_US 1500.0
@@ -55,13 +56,6 @@ static double now_us(void)
 
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 /* NODES CPU nodes of CORES cores as in the papers' machines, a memory node and
@@ -234,8 +228,7 @@ static double measure(bool (*call)(struct bench *), struct bench *b)
             call(b);
         times[i] = (now_us() - begin) / (double)calls;
     }
-    qsort(times, BATCHES, sizeof(times[0]), compare);
-    return times[BATCHES / 2];
+    return median(times, BATCHES);
 }
 
 /* One line of the table and of FILE.  GROWTH is against the line before. */

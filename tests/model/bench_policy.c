@@ -25,6 +25,7 @@
 #include "model/lumped.h"
 #include "model/policy.h"
 #include "model/system.h"
+#include "tests/support/median.h"
 
 #define NODES 8
 #define CORES 8
@@ -61,13 +62,6 @@ static struct machine *machine_of(size_t nodes)
 
 /* ---- decisions ---------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Median time of a decision of POLICY in a changed situation. */
 static double decision_us(const struct policy *policy,
                           const struct policy_input *input)
@@ -85,8 +79,7 @@ static double decision_us(const struct policy *policy,
         times[i] = now_us() - begin;
         policy_state_free(in.state);
     }
-    qsort(times, 25, sizeof(times[0]), compare);
-    return times[12];
+    return median(times, 25);
 }
 
 static void bench_decisions(FILE *file)

@@ -154,9 +154,9 @@ EXTRA_PROGRAMS += %D%/bench_model %D%/bench_policy %D%/bench_search
 CLEANFILES += %D%/bench_model$(EXEEXT) bench/bench-model.json \
 	%D%/bench_policy$(EXEEXT) bench/bench-policy.json \
 	%D%/bench_search$(EXEEXT) bench/bench-search.json
-%C%_bench_model_SOURCES = %D%/bench_model.c
+%C%_bench_model_SOURCES = %D%/bench_model.c tests/support/median.h
 %C%_bench_model_LDADD = model/libmodel.la
-%C%_bench_policy_SOURCES = %D%/bench_policy.c
+%C%_bench_policy_SOURCES = %D%/bench_policy.c tests/support/median.h
 %C%_bench_policy_LDADD = model/libmodel.la
 
 bench-model: %D%/bench_model$(EXEEXT) %D%/bench_policy$(EXEEXT)

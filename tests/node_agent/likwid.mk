@@ -27,7 +27,7 @@ TESTS += $(likwid_units)
 likwid_unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 likwid_unit_libs = node_agent/libnode.la $(CMOCKA_LIBS)
 
-%C%_test_events_SOURCES = %D%/test_events.c %D%/unit.h
+%C%_test_events_SOURCES = %D%/test_events.c %D%/tree.h %D%/unit.h
 %C%_test_events_CPPFLAGS = $(likwid_unit_flags)
 %C%_test_events_LDADD = $(likwid_unit_libs)
 
@@ -52,7 +52,8 @@ check_LTLIBRARIES += %D%/fake_likwid_msr.la
 %C%_fake_likwid_msr_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 %C%_fake_likwid_msr_la_LIBADD = -ldl
 
-likwid_stage = %D%/test_likwid_stage.c %D%/test_likwid_stage.h %D%/unit.h
+likwid_stage = %D%/test_likwid_stage.c %D%/test_likwid_stage.h %D%/tree.h \
+	%D%/unit.h
 likwid_helper_units = \
 	%D%/test_likwid \
 	%D%/test_likwid_lost \

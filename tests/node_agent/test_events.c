@@ -4,9 +4,8 @@
 
 #include "tests/node_agent/unit.h"
 
-#include <ftw.h>
-
 #include "node_agent/counters/events.h"
+#include "tests/node_agent/tree.h"
 
 static char dir[64];
 static char shipped[1024];
@@ -22,19 +21,10 @@ static int setup(void **state)
     return mkdtemp(dir) && chdir(dir) == 0 ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     (void)state;
-    return chdir("/") || nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return chdir("/") || nftw(dir, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Write x.json with these parts. */

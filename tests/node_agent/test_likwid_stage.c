@@ -4,9 +4,8 @@
 
 #include "tests/node_agent/test_likwid_stage.h"
 
-#include <ftw.h>
-
 #include "protocol/cpulist.h"
+#include "tests/node_agent/tree.h"
 
 #define HASWELL "6 63 1 haswellEP Intel(R) Xeon(R) CPU E5-2697 v3"
 
@@ -137,15 +136,6 @@ int stage_setup(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 int stage_teardown(void **state)
 {
     struct fixture *f = *state;
@@ -154,7 +144,7 @@ int stage_teardown(void **state)
         counters_likwid.close(f->state);
     sample_free(f->sample);
     machine_free(f->machine);
-    nftw(f->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(f->dir, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
     free(f);
     return 0;
 }
