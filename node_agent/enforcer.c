@@ -204,6 +204,32 @@ static bool is_stepd(const struct tracked *t, const struct proc_stat *stat,
            now_ns - t->first_ns < STEPD_NS;
 }
 
+/* What T used since the last look, at most one look per window. */
+static void measure_use(struct tracked *t, const struct proc_stat *stat,
+                        uint64_t now_ns)
+{
+    double tick_ns = 1e9 / (double)sysconf(_SC_CLK_TCK);
+
+    if (t->use_ns && now_ns - t->use_ns < BUSY_WINDOW_NS)
+        return;
+    t->use = t->use_ns && stat->ticks > t->use_ticks
+                 ? (double)(stat->ticks - t->use_ticks) * tick_ns /
+                       (double)(now_ns - t->use_ns)
+                 : 0;
+    t->use_ticks = stat->ticks;
+    t->use_ns = now_ns;
+}
+
+double enforcer_use(const struct job *job)
+{
+    double use = 0;
+
+    for (const struct tracked *t = job->tracked; t; t = t->next)
+        if (!t->dead && !t->attached)
+            use += t->use;
+    return use;
+}
+
 /* Decide whether T is to be held from now on. */
 static void look(struct enforcer *e, struct tracked *t,
                  struct job *job, const struct proc_stat *stat,
@@ -212,10 +238,13 @@ static void look(struct enforcer *e, struct tracked *t,
     t->dead = false;
     t->attached = is_attached(job, t->pid);
     if (t->attached)
-        t->unattached_since_ns = 0;
+        t->unattached_since_ns = t->use_ns = 0;
     else if (!t->unattached_since_ns)
         t->unattached_since_ns = now_ns;
-    if (t->attached || is_stepd(t, stat, now_ns) ||
+    if (t->attached || is_stepd(t, stat, now_ns))
+        return;
+    measure_use(t, stat, now_ns);
+    if ((job->loose && !t->held) ||
         (!job->rigid &&
          now_ns - t->unattached_since_ns < e->options->attach_ns))
         return;
@@ -257,6 +286,7 @@ static void track(struct enforcer *e, struct job *job,
         t->threads = NULL;
         t->held = t->stopped = t->narrowed = false;
         t->look_ns = t->unattached_since_ns = t->no_cpuset_ns = 0;
+        t->use_ns = 0;
     }
     look(e, t, job, stat, now_ns);
 }

@@ -16,9 +16,10 @@
  *   others              are held: all threads get the job's CPUs, wider or
  *                       narrower.  Only once they use CPU time, though: a shell
  *                       that waits for a program runs nowhere, and programs
- *                       count the CPUs of the mask they inherit.  In a job
- *                       that cooperates, a process has the attach timeout to
- *                       attach (again) before.
+ *                       count the CPUs of the mask they inherit.  For the same
+ *                       reason nobody is held while the whole job uses one core
+ *                       (job_mask()).  In a job that cooperates, a process has
+ *                       the attach timeout to attach (again) before.
  *
  * What is held is held by the cpuset cgroup that Slurm made for it, if
  * cosched_enforcement says so (cpuset_holder.h), else, and where that fails, by
@@ -58,6 +59,9 @@ struct tracked {
     bool narrowed;  /* its affinity, by us */
     uint64_t ticks; /* CPU time when last looked at */
     uint64_t look_ns;
+    uint64_t use_ticks; /* the same for `use`, whether it may be held or not */
+    uint64_t use_ns;    /* 0: not looked at, or attached */
+    double use;         /* cores, between the last two looks */
     uint64_t first_ns; /* when it was found */
     uint64_t no_cpuset_ns; /* since when it has none to hold it by; 0: it has */
     uint64_t unattached_since_ns; /* 0: attached */
@@ -79,6 +83,10 @@ void enforcer_use_cgroups(struct enforcer *enforcer, const char *node);
 /* Find the processes of all jobs.  Unless FORCE, only when a scan is due. */
 void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,
                    bool force, uint64_t now_ns);
+
+/* Cores' worth of CPU time that the processes of JOB which are not attached used
+ * of late; a tenth of a second old, or as old as the last two scans. */
+double enforcer_use(const struct job *job);
 
 /* A task has begun: the next scan is due, and what it starts is looked for as
  * often as while processes come and go. */

@@ -42,6 +42,16 @@ struct job *job_add(struct job_table *table, uint32_t id)
     return j;
 }
 
+bool job_kept(const struct job *job)
+{
+    return job->rigid || job->held || job->cooperative;
+}
+
+const struct cosched_cpuset *job_mask(const struct job *job)
+{
+    return job->loose ? &job->granted : &job->cpus;
+}
+
 bool job_live(const struct job *job)
 {
     return job->tasks || job->processes;

@@ -70,8 +70,10 @@ struct job {
 
     /* observer: what it does now */
     enum section_kind kind;
-    bool rigid;              /* did not attach in time */
+    bool rigid;              /* did not attach in time, and uses several cores */
     bool held;               /* was rigid at some time of this run */
+    bool loose;              /* nothing of it is attached, and it uses one core */
+    uint64_t wide_ns;        /* when it was last seen to use several, unattached */
     struct section *section; /* present parallel section; NULL: none */
     struct section_list sections;
     uint64_t unattached_since_ns; /* 0: not live, or attached */
@@ -143,6 +145,15 @@ bool job_live(const struct job *job);
 /* True when all of its processes that the agent was told of are stopped, by
  * whomever: `scontrol suspend`, say. */
 bool job_stopped(const struct job *job);
+
+/* True when the agent sees to where its processes are: attached, or rigid now or
+ * before. */
+bool job_kept(const struct job *job);
+
+/* The CPUs of processes that are held: the job's, but all that Slurm granted
+ * while it uses one core only, wherever the kernel finds that.  What it may be
+ * about to start would count the CPUs that it may use, once and for ever. */
+const struct cosched_cpuset *job_mask(const struct job *job);
 
 /* Add a task.  NULL with errno ESRCH when PID does not exist (any more), or
  * ENOMEM.  A task that is known already is returned. */

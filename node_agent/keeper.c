@@ -31,7 +31,7 @@ static bool any_held(const struct job *job)
 
 static bool has_threads_to_keep(const struct job *job)
 {
-    return job_live(job) && (job->rigid || job->cooperative);
+    return job_live(job) && job_kept(job);
 }
 
 /* Of the jobs whose turn it is, the one whose turn was first; or NULL. */
@@ -57,7 +57,7 @@ static void look_at(struct enforcer *enforcer, struct job *j, uint64_t turn)
     if (j->parked) {
         enforcer_park(enforcer, j); /* what was started meanwhile */
     } else if (!cpuset_empty(&j->cpus)) {
-        enforcer_hold(enforcer, j, &j->cpus);
+        enforcer_hold(enforcer, j, job_mask(j));
         moved = keeper_move_strays(j);
     }
     uint64_t most = j->rigid || any_held(j) ? KEEPER_PAUSE_HELD : KEEPER_PAUSE;
@@ -74,7 +74,7 @@ void keeper_epoch(uint64_t *turn, struct enforcer *enforcer,
     bool any = false;
 
     for (struct job *j = jobs->first; j; j = j->next)
-        any |= has_threads_to_keep(j);
+        any |= job_live(j);
     if (!any)
         return;
     enforcer_scan(enforcer, jobs, false, now_ns);

@@ -19,6 +19,10 @@
 /* Shorter intervals than this measure the clock, not the job. */
 #define MIN_INTERVAL_NS (2 * UINT64_C(1000000))
 
+/* Who uses no more cores than this uses one: CPU time comes in ticks of 10 ms, and
+ * looks at it are a tenth of a second apart. */
+#define ONE_CORE 1.25
+
 struct observer {
     struct counters *counters;
     const struct topology *topology;
@@ -70,16 +74,38 @@ void observer_free(struct observer *o)
     free(o);
 }
 
-/* A job without attached processes: serial while it may still attach, then
- * rigid, which counts as parallel because nobody knows. */
+/* True when JOB, of which nothing is attached, seems to use a single core: while
+ * it is not held as soon as it does, else once it has for as long as it may take
+ * to attach.  Who is held to one core can not show more. */
+static bool uses_one_core(const struct observer *o, struct job *job,
+                          uint64_t settle_ns, uint64_t now_ns)
+{
+    if (enforcer_use(job) > ONE_CORE)
+        job->wide_ns = now_ns;
+    if (!job->rigid)
+        return job->wide_ns != now_ns;
+    if (job->parked || job->suspended ||
+        topology_count_cores(o->topology, &job->cpus) < 2)
+        job->wide_ns = now_ns;
+    return now_ns - job->wide_ns >= settle_ns;
+}
+
+/* A job without attached processes is serial while it may still attach, and then
+ * as long as it uses one core: a script, or a program that reads its input.  Else
+ * it is rigid, which counts as parallel because nobody knows. */
 static void classify_unattached(const struct observer *o, struct job *job,
                                 const struct node_options *options,
                                 uint64_t now_ns)
 {
+    bool loose = job->loose;
+
     if (!job->unattached_since_ns)
         job->unattached_since_ns = now_ns;
-    job->rigid = now_ns - job->unattached_since_ns >= options->attach_ns;
+    bool may_attach = now_ns - job->unattached_since_ns < options->attach_ns;
+    job->loose = uses_one_core(o, job, options->attach_ns, now_ns);
+    job->rigid = !may_attach && !job->loose;
     job->held |= job->rigid;
+    job->unsettled |= job->loose != loose;
     job->kind = job->rigid ? SECTION_PARALLEL : SECTION_SERIAL;
     /* Counters need no reports: what it does as a whole is one section. */
     job->section = job->rigid && job->counted && counters_points(o->counters) == 1
@@ -106,8 +132,8 @@ static void classify_attached(struct job *job,
     /* What was counted while nobody knew what it did is not its short ones. */
     if (job->rigid && job->sections.folded)
         section_forget(job->sections.folded);
-    job->rigid = false;
-    job->unattached_since_ns = 0;
+    job->rigid = job->loose = false;
+    job->unattached_since_ns = job->wide_ns = 0;
     for (struct process *p = job->processes; p; p = p->next) {
         if (p->bad)
             continue;

@@ -106,8 +106,8 @@ static void apply(struct scheduler *s, struct job *job,
     job->unsettled = true;
     s->applied = true;
     write_parts(s, job, parked, now_ns);
-    if (!cpuset_empty(cpus) && (job->rigid || job->cooperative))
-        enforcer_hold(s->p.enforcer, job, cpus);
+    if (!cpuset_empty(cpus) && job_kept(job))
+        enforcer_hold(s->p.enforcer, job, job_mask(job));
     trace_allotment(s->p.trace, now_ns, job->id, cpus,
                     topology_count_cores(s->p.topology, cpus));
 }
@@ -540,10 +540,10 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
         job->live_since_ns = 0;
         job->ended_wall_ns = host_wall_ns(s->p.host);
-        job->rigid = false;
+        job->rigid = job->loose = false;
         job->section = NULL;
         job->kind = SECTION_SERIAL;
-        job->unattached_since_ns = 0;
+        job->unattached_since_ns = job->wide_ns = 0;
         enforcer_release(s->p.enforcer, job);
     }
     divide_again(s, job, now_ns);

@@ -40,6 +40,16 @@ void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
     (void)now_ns;
 }
 
+double enforcer_use(const struct job *job)
+{
+    double use = 0;
+
+    for (struct tracked *t = job->tracked; t; t = t->next)
+        if (!vjob_of(t)->process)
+            use += vjob_of(t)->busy;
+    return use;
+}
+
 void enforcer_hold(struct enforcer *e, struct job *job,
                    const struct cosched_cpuset *cpus)
 {
