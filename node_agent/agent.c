@@ -369,6 +369,7 @@ static int restore(struct agent *a, struct errtext *err)
             agent_end_job(a, j);
             continue;
         }
+        enforcer_take_over(j);
         if (j->turns)
             enforcer_continue(a->enforcer, j);
         log_info("job %u taken over from before the restart", j->id);

@@ -2,14 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Makes processes stay on their job's CPUs, whether they cooperate or not. */
 
-#include "node_agent/enforcer.h"
+#include "node_agent/enforcer_private.h"
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "node_agent/clock.h"
@@ -17,9 +15,9 @@
 #include "node_agent/hash.h"
 #include "node_agent/log.h"
 #include "node_agent/proc.h"
-#include "node_agent/proc_table.h"
 #include "node_agent/process.h"
 #include "node_agent/threads.h"
+#include "node_agent/usage.h"
 #include "protocol/cpulist.h"
 
 /* A process is held when it used this much CPU time since the last look, at
@@ -34,20 +32,6 @@
 
 /* A process without a cpuset is seen so for so long before it is told. */
 #define NO_CPUSET_NS NS_PER_S
-
-/* New processes may appear during a pass; passes until none does. */
-#define MAX_PASSES 4
-
-struct enforcer {
-    struct warden *warden;
-    const struct node_options *options;
-    struct cpuset_holder *holder; /* NULL: there are no cpuset cgroups */
-    struct proc_table procs;
-    uint64_t next_scan_ns;
-    uint64_t change_ns; /* last time that a process came, went or was held */
-    uint64_t scan_ns;   /* of the last scan */
-    uint64_t owners; /* owners_key() of the scan that found them; 0: none */
-};
 
 struct enforcer *enforcer_new(struct warden *warden,
                               const struct node_options *options)
@@ -204,30 +188,27 @@ static bool is_stepd(const struct tracked *t, const struct proc_stat *stat,
            now_ns - t->first_ns < STEPD_NS;
 }
 
-/* What T used since the last look, at most one look per window. */
-static void measure_use(struct tracked *t, const struct proc_stat *stat,
-                        uint64_t now_ns)
+double enforcer_use(const struct job *job, uint64_t *since_ns)
 {
-    double tick_ns = 1e9 / (double)sysconf(_SC_CLK_TCK);
-
-    if (t->use_ns && now_ns - t->use_ns < BUSY_WINDOW_NS)
-        return;
-    t->use = t->use_ns && stat->ticks > t->use_ticks
-                 ? (double)(stat->ticks - t->use_ticks) * tick_ns /
-                       (double)(now_ns - t->use_ns)
-                 : 0;
-    t->use_ticks = stat->ticks;
-    t->use_ns = now_ns;
+    *since_ns = job->use_from_ns;
+    return job->use;
 }
 
-double enforcer_use(const struct job *job)
+/* True when T may have the affinity that was set for its PARENT (NULL: not the
+ * job's) when it was made. */
+static bool inherits(const struct tracked *t, const struct tracked *parent)
 {
-    double use = 0;
+    return parent && (parent->narrowed || parent->inherits ||
+                      t->start <= parent->let_go_ticks);
+}
 
-    for (const struct tracked *t = job->tracked; t; t = t->next)
-        if (!t->dead && !t->attached)
-            use += t->use;
-    return use;
+/* True when T may be held by now if it is busy. */
+static bool may_be_held(const struct enforcer *e, const struct tracked *t,
+                        const struct job *job, uint64_t now_ns)
+{
+    return !job->loose &&
+           (job->rigid ||
+            now_ns - t->unattached_since_ns >= e->options->attach_ns);
 }
 
 /* Decide whether T is to be held from now on. */
@@ -237,32 +218,28 @@ static void look(struct enforcer *e, struct tracked *t,
 {
     t->dead = false;
     t->attached = is_attached(job, t->pid);
-    if (t->attached)
-        t->unattached_since_ns = t->use_ns = 0;
-    else if (!t->unattached_since_ns)
+    if (t->attached) {
+        t->unattached_since_ns = 0;
+        t->inherits = false;
+    } else if (!t->unattached_since_ns) {
         t->unattached_since_ns = now_ns;
-    if (t->attached || is_stepd(t, stat, now_ns))
-        return;
-    measure_use(t, stat, now_ns);
-    if ((job->loose && !t->held) ||
-        (!job->rigid &&
-         now_ns - t->unattached_since_ns < e->options->attach_ns))
-        return;
-    bool held = t->held;
-    if (!t->look_ns) {
-        t->held = busy_all_along(stat);
-    } else {
-        if (now_ns - t->look_ns < BUSY_WINDOW_NS)
-            return;
-        if (stat->ticks >= t->ticks + BUSY_TICKS)
-            t->held = true;
     }
-    if (t->held != held) {
+    if (t->attached || is_stepd(t, stat, now_ns)) {
+        usage_forget(t);
+        return;
+    }
+    usage_note(t, stat);
+    if (t->look_ns && now_ns - t->look_ns < BUSY_WINDOW_NS)
+        return;
+    bool busy = t->look_ns ? stat->ticks >= t->ticks + BUSY_TICKS
+                           : busy_all_along(stat);
+    t->ticks = stat->ticks;
+    t->look_ns = now_ns;
+    if (busy && !t->held && may_be_held(e, t, job, now_ns)) {
+        t->held = true;
         e->change_ns = now_ns;
         job->unsettled = true;
     }
-    t->ticks = stat->ticks;
-    t->look_ns = now_ns;
 }
 
 static void track(struct enforcer *e, struct job *job,
@@ -286,7 +263,10 @@ static void track(struct enforcer *e, struct job *job,
         t->threads = NULL;
         t->held = t->stopped = t->narrowed = false;
         t->look_ns = t->unattached_since_ns = t->no_cpuset_ns = 0;
-        t->use_ns = 0;
+        t->let_go_ticks = 0;
+        t->inherits = job->taken_over ||
+                      inherits(t, tracked_find(job, stat->parent));
+        usage_forget(t);
     }
     look(e, t, job, stat, now_ns);
 }
@@ -392,7 +372,8 @@ void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
 {
     if (!jobs->first || (!force && now_ns < e->next_scan_ns))
         return;
-    uint64_t begin_ns = clock_cpu_ns();
+    uint64_t begin_ns = clock_cpu_ns(), wall_ns = clock_ns();
+    uint64_t boot_ticks = usage_boot_ticks();
     if (proc_table_scan(&e->procs, now_ns) < 0)
         return;
     e->scan_ns = now_ns;
@@ -400,6 +381,10 @@ void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
         scan_all(e, jobs, now_ns);
     else
         look_at_tracked(e, jobs, now_ns);
+    for (struct job *j = jobs->first; j; j = j->next) {
+        usage_measure(j, now_ns, now_ns + (clock_ns() - wall_ns), boot_ticks);
+        j->taken_over = false;
+    }
     double cost_ns = (double)(clock_cpu_ns() - begin_ns);
     bool quiet = now_ns - e->change_ns >= SCAN_QUIET_NS;
     double pause_ns = cost_ns / (quiet ? SCAN_SHARE_QUIET : SCAN_SHARE);
@@ -436,29 +421,14 @@ static size_t keep_unseen(pid_t pid, const struct cosched_cpuset *cpus)
     return moved;
 }
 
-static int open_tracked(const struct tracked *t)
-{
-    struct proc_stat stat;
-    int fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
-
-    /* The pid may have been used again; the pidfd pins what we look at.  One that
-     * is ending has left its cgroup, and nothing of it runs. */
-    if (fd >= 0 && (proc_read(t->pid, &stat) < 0 || stat.start != t->start ||
-                    stat.exiting)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-static void hold_by_affinity(struct enforcer *e, const struct job *job,
+static void hold_by_affinity(struct enforcer *e, struct job *job,
                              struct tracked *t, int fd,
                              const struct cosched_cpuset *cpus)
 {
     if (e->warden)
         warden_held(e->warden, t->pid, fd, &job->granted);
     keep_tracked(t, cpus, false);
-    t->narrowed = true;
+    job->narrowed = t->narrowed = true;
 }
 
 /* T is held by affinity instead, because of WHY: said once for each job, and
@@ -490,9 +460,9 @@ static bool hold_by_cpuset(struct enforcer *e, struct job *job,
     }
     t->no_cpuset_ns = 0;
     /* From before: would be intersected with the cpuset. */
-    if (t->narrowed)
+    if (t->narrowed || t->inherits)
         keep_tracked(t, &job->granted, false);
-    t->narrowed = false;
+    t->narrowed = t->inherits = false;
     return true;
 }
 
@@ -513,7 +483,7 @@ void enforcer_hold(struct enforcer *e, struct job *job,
         if (!cpuset && t->narrowed && t->threads &&
             threads_kept(t->threads, cpus, false))
             continue; /* as the warden knows */
-        int fd = open_tracked(t);
+        int fd = enforcer_open(t);
         if (fd < 0)
             continue;
         if (!cpuset || !hold_by_cpuset(e, job, t))
@@ -522,6 +492,38 @@ void enforcer_hold(struct enforcer *e, struct job *job,
     }
     if (e->holder && cpuset)
         cpuset_holder_end(e->holder);
+}
+
+/* Give T all that Slurm granted. */
+static void widen(const struct job *job, struct tracked *t)
+{
+    int fd = enforcer_open(t);
+
+    if (fd < 0)
+        return;
+    keep_tracked(t, &job->granted, false);
+    close(fd);
+    t->let_go_ticks = usage_boot_ticks();
+    t->narrowed = t->inherits = false;
+}
+
+void enforcer_let_go(struct enforcer *e, struct job *job)
+{
+    if (e->holder)
+        cpuset_holder_release(e->holder, job->id);
+    for (struct tracked *t = job->tracked; t; t = t->next) {
+        if (t->dead || t->attached)
+            continue;
+        t->held = false;
+        if (t->narrowed || (t->inherits && e->scan_ns - t->unattached_since_ns >=
+                                               e->options->attach_ns))
+            widen(job, t);
+    }
+}
+
+void enforcer_take_over(struct job *job)
+{
+    job->narrowed = job->taken_over = true;
 }
 
 void enforcer_attached(struct enforcer *e, struct job *job, pid_t pid)
@@ -540,6 +542,9 @@ void enforcer_release(struct enforcer *e, struct job *job)
     if (e->holder)
         cpuset_holder_release(e->holder, job->id);
     tracked_clear(job);
+    job->narrowed = job->taken_over = false;
+    job->use = 0;
+    job->use_from_ns = job->use_until_ns = 0;
 }
 
 size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus)
@@ -554,69 +559,4 @@ size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus)
             moved += keep_unseen(p->pid, cpus);
     }
     return moved;
-}
-
-/* ---- turns -------------------------------------------------------------- */
-
-static bool stop_one(struct enforcer *e, struct tracked *t)
-{
-    int fd = open_tracked(t);
-
-    if (fd < 0)
-        return false;
-    if (e->warden)
-        warden_stopped(e->warden, t->pid, fd);
-    t->stopped = syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0) == 0;
-    close(fd);
-    return t->stopped;
-}
-
-/* Find the processes of JOB, of no other. */
-static void scan_one(struct enforcer *e, struct job *job)
-{
-    struct job_table alone = {.first = job, .count = 1};
-    struct job *next = job->next;
-
-    job->next = NULL;
-    enforcer_scan(e, &alone, true, clock_ns());
-    job->next = next;
-}
-
-void enforcer_park(struct enforcer *e, struct job *job)
-{
-    /* A process that forks while it is being stopped leaves a running child:
-     * look again until nothing new is found. */
-    for (int pass = 0; pass < MAX_PASSES; pass++) {
-        bool found = false;
-        for (struct tracked *t = job->tracked; t; t = t->next)
-            if (!t->dead && !t->stopped)
-                found |= stop_one(e, t);
-        if (pass > 0 && !found)
-            break;
-        scan_one(e, job);
-    }
-}
-
-void enforcer_continue(struct enforcer *e, struct job *job)
-{
-    scan_one(e, job);
-    for (struct tracked *t = job->tracked; t; t = t->next)
-        t->stopped = !t->dead;
-    enforcer_unpark(e, job);
-}
-
-void enforcer_unpark(struct enforcer *e, struct job *job)
-{
-    for (struct tracked *t = job->tracked; t; t = t->next) {
-        if (!t->stopped)
-            continue;
-        t->stopped = false;
-        int fd = t->dead ? -1 : open_tracked(t);
-        if (fd >= 0) {
-            syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
-            close(fd);
-        }
-        if (e->warden)
-            warden_continued(e->warden, t->pid);
-    }
 }

@@ -17,9 +17,10 @@
  *                       narrower.  Only once they use CPU time, though: a shell
  *                       that waits for a program runs nowhere, and programs
  *                       count the CPUs of the mask they inherit.  For the same
- *                       reason nobody is held while the whole job uses one core
- *                       (job_mask()).  In a job that cooperates, a process has
- *                       the attach timeout to attach (again) before.
+ *                       reason nobody is held in a job that is loose: nothing
+ *                       of it is attached, and all of it uses one core only.
+ *                       In a job that cooperates, a process has the attach
+ *                       timeout to attach (again) before.
  *
  * What is held is held by the cpuset cgroup that Slurm made for it, if
  * cosched_enforcement says so (cpuset_holder.h), else, and where that fails, by
@@ -59,9 +60,13 @@ struct tracked {
     bool narrowed;  /* its affinity, by us */
     uint64_t ticks; /* CPU time when last looked at */
     uint64_t look_ns;
-    uint64_t use_ticks; /* the same for `use`, whether it may be held or not */
-    uint64_t use_ns;    /* 0: not looked at, or attached */
-    double use;         /* cores, between the last two looks */
+    bool noted;     /* usage: the scan did, */
+    uint64_t noted_ticks;   /* this CPU time, */
+    uint64_t threads_noted; /* and so many threads */
+    bool counted;           /* usage: in the window before, */
+    uint64_t counted_ticks; /* up to here */
+    bool inherits;       /* an affinity that its parent had by us, perhaps */
+    uint64_t let_go_ticks; /* since boot: children made up to then inherit */
     uint64_t first_ns; /* when it was found */
     uint64_t no_cpuset_ns; /* since when it has none to hold it by; 0: it has */
     uint64_t unattached_since_ns; /* 0: attached */
@@ -85,8 +90,9 @@ void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,
                    bool force, uint64_t now_ns);
 
 /* Cores' worth of CPU time that the processes of JOB which are not attached used
- * of late; a tenth of a second old, or as old as the last two scans. */
-double enforcer_use(const struct job *job);
+ * between the last two scans that were far enough apart (usage.h); *SINCE_NS is
+ * the time of the first of them, 0 if there were none. */
+double enforcer_use(const struct job *job, uint64_t *since_ns);
 
 /* A task has begun: the next scan is due, and what it starts is looked for as
  * often as while processes come and go. */
@@ -95,6 +101,15 @@ void enforcer_expect(struct enforcer *enforcer, uint64_t now_ns);
 /* Hold those processes of JOB that are to be held to CPUS (not empty). */
 void enforcer_hold(struct enforcer *enforcer, struct job *job,
                    const struct cosched_cpuset *cpus);
+
+/* JOB is loose: its processes may run wherever Slurm granted.  Also those that
+ * have their affinity from a parent that was held, once they have had the time to
+ * attach.  What is left alone may be bound as its user likes. */
+void enforcer_let_go(struct enforcer *enforcer, struct job *job);
+
+/* JOB is from before the agent's restart: who of it is still held by an agent
+ * that was killed, its warden with it, cannot be seen. */
+void enforcer_take_over(struct job *job);
 
 /* Process PID of JOB has attached: its runtime binds its threads from now on. */
 void enforcer_attached(struct enforcer *enforcer, struct job *job, pid_t pid);

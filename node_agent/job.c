@@ -44,12 +44,7 @@ struct job *job_add(struct job_table *table, uint32_t id)
 
 bool job_kept(const struct job *job)
 {
-    return job->rigid || job->held || job->cooperative;
-}
-
-const struct cosched_cpuset *job_mask(const struct job *job)
-{
-    return job->loose ? &job->granted : &job->cpus;
+    return job->rigid || job->held || job->cooperative || job->narrowed;
 }
 
 bool job_live(const struct job *job)

@@ -72,8 +72,11 @@ struct job {
     enum section_kind kind;
     bool rigid;              /* did not attach in time, and uses several cores */
     bool held;               /* was rigid at some time of this run */
-    bool loose;              /* nothing of it is attached, and it uses one core */
-    uint64_t wide_ns;        /* when it was last seen to use several, unattached */
+    bool loose;              /* nothing of it is attached, and it uses one core:
+                                runs wherever Slurm granted, as what it may be
+                                about to start counts the CPUs it may use, once
+                                and for ever */
+    uint64_t wide_ns;        /* when it last did not, or could not show it */
     struct section *section; /* present parallel section; NULL: none */
     struct section_list sections;
     uint64_t unattached_since_ns; /* 0: not live, or attached */
@@ -116,6 +119,12 @@ struct job {
     /* enforcer: its processes as last seen in /proc */
     struct tracked *tracked;
     bool no_cpuset; /* and that was said: there is none to hold it by */
+    bool narrowed;  /* the affinity of some, at some time of this run */
+    bool taken_over; /* from an agent before, and not looked at so far */
+    double use;      /* cores that those not attached used between two scans, */
+    uint64_t use_from_ns;  /* from here; 0: not known */
+    uint64_t use_until_ns; /* until here; 0: from the next scan on */
+    uint64_t use_ticks;    /* the same as time since boot */
 
     struct record record;
     struct job *next;
@@ -146,14 +155,9 @@ bool job_live(const struct job *job);
  * whomever: `scontrol suspend`, say. */
 bool job_stopped(const struct job *job);
 
-/* True when the agent sees to where its processes are: attached, or rigid now or
- * before. */
+/* True when the agent sees to where its processes are: one attached at some time,
+ * or was held, perhaps by an agent before this one. */
 bool job_kept(const struct job *job);
-
-/* The CPUs of processes that are held: the job's, but all that Slurm granted
- * while it uses one core only, wherever the kernel finds that.  What it may be
- * about to start would count the CPUs that it may use, once and for ever. */
-const struct cosched_cpuset *job_mask(const struct job *job);
 
 /* Add a task.  NULL with errno ESRCH when PID does not exist (any more), or
  * ENOMEM.  A task that is known already is returned. */

@@ -21,6 +21,14 @@ size_t keeper_move_strays(struct job *job)
     return moved;
 }
 
+void keeper_hold(struct enforcer *enforcer, struct job *job)
+{
+    if (job->loose)
+        enforcer_let_go(enforcer, job);
+    else
+        enforcer_hold(enforcer, job, &job->cpus);
+}
+
 static bool any_held(const struct job *job)
 {
     for (const struct tracked *t = job->tracked; t; t = t->next)
@@ -57,7 +65,7 @@ static void look_at(struct enforcer *enforcer, struct job *j, uint64_t turn)
     if (j->parked) {
         enforcer_park(enforcer, j); /* what was started meanwhile */
     } else if (!cpuset_empty(&j->cpus)) {
-        enforcer_hold(enforcer, j, job_mask(j));
+        keeper_hold(enforcer, j);
         moved = keeper_move_strays(j);
     }
     uint64_t most = j->rigid || any_held(j) ? KEEPER_PAUSE_HELD : KEEPER_PAUSE;

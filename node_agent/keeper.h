@@ -28,6 +28,10 @@
 void keeper_epoch(uint64_t *turn, struct enforcer *enforcer,
                   struct job_table *jobs, uint64_t now_ns);
 
+/* Hold those of JOB that are to be held to its CPUs (not empty), or let them go
+ * while it is loose. */
+void keeper_hold(struct enforcer *enforcer, struct job *job);
+
 /* Move the threads of attached processes of JOB that are elsewhere.  Returns how
  * many there were. */
 size_t keeper_move_strays(struct job *job);

@@ -18,6 +18,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/daemon.c \
 	%D%/daemon.h \
 	%D%/enforcer.c \
+	%D%/enforcer_park.c \
+	%D%/enforcer_private.h \
 	%D%/host_event.c \
 	%D%/host_event.h \
 	%D%/munge_decoder.c \
@@ -45,6 +47,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/status.h \
 	%D%/threads.c \
 	%D%/threads.h \
+	%D%/usage.c \
+	%D%/usage.h \
 	%D%/user_time.c \
 	%D%/user_time.h \
 	%D%/warden.c \

@@ -19,8 +19,8 @@
 /* Shorter intervals than this measure the clock, not the job. */
 #define MIN_INTERVAL_NS (2 * UINT64_C(1000000))
 
-/* Who uses no more cores than this uses one: CPU time comes in ticks of 10 ms, and
- * looks at it are a tenth of a second apart. */
+/* Who uses no more cores than this uses one: in a window of a tenth of a second
+ * (usage.h) the times of two processes may be a tick of 10 ms too long each. */
 #define ONE_CORE 1.25
 
 struct observer {
@@ -74,20 +74,22 @@ void observer_free(struct observer *o)
     free(o);
 }
 
-/* True when JOB, of which nothing is attached, seems to use a single core: while
- * it is not held as soon as it does, else once it has for as long as it may take
- * to attach.  Who is held to one core can not show more. */
+/* True when JOB, of which nothing is attached, seems to use a single core: as
+ * soon as it does while it is not held, else once it has for as long as it may
+ * take to attach.  Who is held to one core, or stopped, can not show more. */
 static bool uses_one_core(const struct observer *o, struct job *job,
                           uint64_t settle_ns, uint64_t now_ns)
 {
-    if (enforcer_use(job) > ONE_CORE)
+    uint64_t since_ns;
+    bool wide = enforcer_use(job, &since_ns) > ONE_CORE;
+
+    if (wide ||
+        (job->rigid && (job->parked || job->suspended ||
+                        topology_count_cores(o->topology, &job->cpus) < 2)))
         job->wide_ns = now_ns;
     if (!job->rigid)
-        return job->wide_ns != now_ns;
-    if (job->parked || job->suspended ||
-        topology_count_cores(o->topology, &job->cpus) < 2)
-        job->wide_ns = now_ns;
-    return now_ns - job->wide_ns >= settle_ns;
+        return !wide;
+    return now_ns - job->wide_ns >= settle_ns && since_ns >= job->wide_ns;
 }
 
 /* A job without attached processes is serial while it may still attach, and then

@@ -36,7 +36,8 @@ int proc_parse(const char *text, struct proc_stat *stat)
 {
     const char *open = strchr(text, '(');
     const char *close = strrchr(text, ')'), *p = text;
-    long long pid, parent, group, session, flags, user, system, start;
+    long long pid, parent, group, session, flags, user, system, threads,
+              start;
 
     if (!open || !close || close < open || !number(&p, 0, &pid) ||
         close[1] != ' ' || !close[2])
@@ -44,7 +45,8 @@ int proc_parse(const char *text, struct proc_stat *stat)
     p = close + 3;
     if (!number(&p, 0, &parent) || !number(&p, 0, &group) ||
         !number(&p, 0, &session) || !number(&p, 2, &flags) ||
-        !number(&p, 4, &user) || !number(&p, 0, &system) || !number(&p, 6, &start))
+        !number(&p, 4, &user) || !number(&p, 0, &system) ||
+        !number(&p, 4, &threads) || !number(&p, 1, &start))
         goto bad;
     size_t length = (size_t)(close - open - 1);
     if (length >= sizeof(stat->comm))
@@ -59,6 +61,7 @@ int proc_parse(const char *text, struct proc_stat *stat)
     stat->group = (pid_t)group;
     stat->session = (pid_t)session;
     stat->ticks = (uint64_t)(user + system);
+    stat->threads = (uint64_t)threads;
     stat->start = (uint64_t)start;
     return 0;
 bad:

@@ -21,6 +21,7 @@ struct proc_stat {
     bool exiting;   /* it runs none any more */
     char comm[16];  /* name, cut to 15 characters */
     uint64_t ticks; /* CPU time used, in clock ticks */
+    uint64_t threads; /* how many it has */
     uint64_t start; /* start time in clock ticks since boot */
 };
 

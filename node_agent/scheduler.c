@@ -107,7 +107,7 @@ static void apply(struct scheduler *s, struct job *job,
     s->applied = true;
     write_parts(s, job, parked, now_ns);
     if (!cpuset_empty(cpus) && job_kept(job))
-        enforcer_hold(s->p.enforcer, job, job_mask(job));
+        keeper_hold(s->p.enforcer, job);
     trace_allotment(s->p.trace, now_ns, job->id, cpus,
                     topology_count_cores(s->p.topology, cpus));
 }
@@ -576,5 +576,6 @@ void scheduler_epoch(struct scheduler *s)
     divide_changing(s, now_ns);
     decide(s, s->periodic ? "the next epoch" : "a section that changed");
     if (!s->moving && !drained(s))
-        keeper_epoch(&s->turn, s->p.enforcer, s->p.jobs, now_ns);
+        keeper_epoch(&s->turn, s->p.enforcer, s->p.jobs,
+                     host_now_ns(s->p.host));
 }

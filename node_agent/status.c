@@ -16,7 +16,7 @@
 #include "node_agent/process.h"
 #include "protocol/cpulist.h"
 
-static const char *job_state(const struct job *job)
+static const char *job_state(const struct agent *a, const struct job *job)
 {
     if (!job_live(job))
         return job->ended_wall_ns ? "ended" : "announced";
@@ -26,7 +26,9 @@ static const char *job_state(const struct job *job)
         return "parked";
     if (job->rigid)
         return "rigid";
-    if (!job->processes)
+    if (!job->processes &&
+        (!job->unattached_since_ns ||
+         clock_ns() - job->unattached_since_ns < a->options.attach_ns))
         return "starting";
     return job->kind == SECTION_SERIAL ? "serial" : "parallel";
 }
@@ -99,7 +101,7 @@ static json_t *job_json(const struct agent *a, const struct job *job)
         "{s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:f, s:I, s:f}",
         "job",
         (json_int_t)job->id, "uid", (json_int_t)job->uid, "name", job->name,
-        "state", job_state(job), "cpus",
+        "state", job_state(a, job), "cpus",
         cpulist_format(&job->cpus, cpus, sizeof(cpus)), "granted",
         cpulist_format(&job->granted, granted, sizeof(granted)), "cores",
         (json_int_t)topology_count_cores(a->topology, &job->cpus), "attached",

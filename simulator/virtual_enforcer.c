@@ -40,10 +40,11 @@ void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
     (void)now_ns;
 }
 
-double enforcer_use(const struct job *job)
+double enforcer_use(const struct job *job, uint64_t *since_ns)
 {
     double use = 0;
 
+    *since_ns = UINT64_MAX; /* now */
     for (struct tracked *t = job->tracked; t; t = t->next)
         if (!vjob_of(t)->process)
             use += vjob_of(t)->busy;
@@ -62,6 +63,11 @@ void enforcer_hold(struct enforcer *e, struct job *job,
         v->mask = *cpus;
         v->changes++;
     }
+}
+
+void enforcer_let_go(struct enforcer *e, struct job *job)
+{
+    enforcer_hold(e, job, &job->granted);
 }
 
 size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus)

@@ -15,6 +15,18 @@ from coschedtest import (Agent, BUILD, allowed_cpus, cpu_list, need,  # noqa: E4
 FAKE_JOB = os.path.join(BUILD, "tests", "node_agent", "fake_job")
 
 
+# Python that starts so many threads, each of which uses all of a CPU that it gets:
+# OpenSSL lets go of the interpreter's lock.  More than two, as what uses several
+# cores must be seen to do so on a machine with other work.
+BURN = """
+import hashlib, os, sys, threading
+def burn(threads=4):
+    for _ in range(threads):
+        threading.Thread(target=hashlib.pbkdf2_hmac, daemon=True, args=(
+            "sha256", b"", b"", 2**31 - 1)).start()
+"""
+
+
 def announce(agent, job, uid=None, options="", cores=None, restarts=0):
     """Announce a job that has all cores of the node unless CORES says else."""
     return agent.call({
@@ -75,6 +87,13 @@ class Program:
 def fake(agent, job, *arguments, **announcement):
     """A cooperative job: fake_job.c."""
     return Program(agent, job, [FAKE_JOB, agent.socket, str(job), *arguments],
+                   **announcement)
+
+
+def rigid(agent, job, **announcement):
+    """A job that does not attach and uses several cores."""
+    return Program(agent, job, [sys.executable, "-c",
+                                BURN + "burn()\nthreading.Event().wait()"],
                    **announcement)
 
 

@@ -12,6 +12,7 @@ agent_scripts = \
 	%D%/test_agent_forgotten.py \
 	%D%/test_agent_hold.py \
 	%D%/test_agent_limits.py \
+	%D%/test_agent_loose.py \
 	%D%/test_agent_munge.py \
 	%D%/test_agent_policies.py \
 	%D%/test_agent_profile.py \
@@ -67,6 +68,8 @@ agent_units = \
 	%D%/test_topology \
 	%D%/test_topology_links \
 	%D%/test_trace \
+	%D%/test_unattached \
+	%D%/test_usage \
 	%D%/test_user_time
 check_PROGRAMS += $(agent_units)
 TESTS += $(agent_units)
@@ -115,7 +118,8 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_keeper_SOURCES = %D%/test_keeper.c %D%/unit.h
 %C%_test_keeper_CPPFLAGS = $(agent_unit_flags)
 %C%_test_keeper_LDFLAGS = -Wl,--wrap=enforcer_scan,--wrap=enforcer_hold \
-	-Wl,--wrap=enforcer_move_strays,--wrap=enforcer_park
+	-Wl,--wrap=enforcer_move_strays,--wrap=enforcer_park \
+	-Wl,--wrap=enforcer_let_go
 %C%_test_keeper_LDADD = $(agent_unit_libs)
 
 %C%_test_partitioner_SOURCES = %D%/test_partitioner.c %D%/fake_resctrl.h \
@@ -196,6 +200,15 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 %C%_test_topology_links_SOURCES = %D%/test_topology_links.c %D%/unit.h
 %C%_test_topology_links_CPPFLAGS = $(agent_unit_flags)
 %C%_test_topology_links_LDADD = $(agent_unit_libs) $(HWLOC_LIBS)
+
+%C%_test_unattached_SOURCES = %D%/test_unattached.c %D%/unit.h
+%C%_test_unattached_CPPFLAGS = $(agent_unit_flags)
+%C%_test_unattached_LDFLAGS = -Wl,--wrap=enforcer_use
+%C%_test_unattached_LDADD = $(agent_unit_libs)
+
+%C%_test_usage_SOURCES = %D%/test_usage.c %D%/unit.h
+%C%_test_usage_CPPFLAGS = $(agent_unit_flags)
+%C%_test_usage_LDADD = $(agent_unit_libs)
 
 %C%_test_user_time_SOURCES = %D%/test_user_time.c %D%/unit.h
 %C%_test_user_time_CPPFLAGS = $(agent_unit_flags)

@@ -12,18 +12,19 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import (Agent, FAKE_JOB, Program, affinities, allowed_cpus, cpus_of,
-                   fake, need, skip, wait_for, warden)
+from fakes import (BURN, Agent, FAKE_JOB, Program, affinities, allowed_cpus, cpus_of,
+                   fake, need, rigid, skip, wait_for, warden)
 from slurmtree import SlurmTree, place, read
 
 ALL = set(allowed_cpus())
 NAME = f"cg{os.getpid()}"
 
 # Sets its affinity to all CPUs, all the time, in two threads.  What is held is
-# what is busy, and on a machine with other work that takes a high priority.
-ESCAPE = r"""
-import os, threading
+# what is busy on several cores, and on a machine with other work that takes a
+# high priority.
+ESCAPE = BURN + r"""
 os.nice(-15)
+burn(1)
 def escape():
     while True:
         try:
@@ -35,9 +36,9 @@ escape()
 """
 
 # Busy until a file appears; then a program that attaches.
-LATE = r"""
-import os, sys
+LATE = BURN + r"""
 os.nice(-15)
+burn(1)
 while not os.path.exists(sys.argv[1]):
     pass
 os.execv(sys.argv[2], sys.argv[2:])
@@ -79,9 +80,9 @@ def check_share(agent, tree):
     step = tree.step(2, 0, stepd=agent.directory)
     stepd = tree.stepds[-1]
     at = place(stepd.pid)
-    with fake(agent, 1) as other, escaper(agent, 2, step) as rigid:
-        wait_for("share", lambda: shared(rigid))
-        sets = cpus_of(agent, rigid, other)
+    with fake(agent, 1) as other, escaper(agent, 2, step) as busy:
+        wait_for("share", lambda: shared(busy))
+        sets = cpus_of(agent, busy, other)
         assert sets[0].isdisjoint(sets[1]), sets
         assert place(stepd.pid) == at
         assert os.sched_getaffinity(stepd.pid) == ALL
@@ -91,9 +92,9 @@ def check_share(agent, tree):
         second = escaper(agent, 2, new)
         with second:
             wait_for("hold of the new step", lambda: shared(second))
-            wait_for("hold of the first", lambda: shared(rigid))
+            wait_for("hold of the first", lambda: shared(busy))
         other.kill()
-        wait_for("all CPUs", lambda: free(rigid))
+        wait_for("all CPUs", lambda: free(busy))
     wait_for("end", lambda: not agent.job(2)["cpus"])
     wait_for("end of the holds",
              lambda: tree.untouched(step) and tree.untouched(new))
@@ -101,14 +102,14 @@ def check_share(agent, tree):
 
 def check_crash(agent, tree):
     step = tree.step(3, "batch", stepd=agent.directory)
-    with fake(agent, 1), escaper(agent, 3, step) as rigid:
-        wait_for("share", lambda: shared(rigid))
+    with fake(agent, 1), escaper(agent, 3, step) as busy:
+        wait_for("share", lambda: shared(busy))
         agent.kill()
         wait_for("release by the warden",
-                 lambda: free(rigid) and tree.untouched(step))
-        assert place(rigid.process.pid) == step
+                 lambda: free(busy) and tree.untouched(step))
+        assert place(busy.process.pid) == step
         agent.start()
-        wait_for("hold after the crash", lambda: shared(rigid))
+        wait_for("hold after the crash", lambda: shared(busy))
 
         # Without anybody left to restore it, the next agent does.
         os.kill(warden(agent), signal.SIGKILL)
@@ -118,11 +119,11 @@ def check_crash(agent, tree):
         agent.start()
         assert "restored 1 cpuset cgroups" in agent.log_text()
         assert tree.untouched(step)
-        assert place(rigid.process.pid) == step
+        assert place(busy.process.pid) == step
         agent.stop()
         agent.arguments[-2:] = []
         agent.start()
-        wait_for("hold again", lambda: shared(rigid))
+        wait_for("hold again", lambda: shared(busy))
 
 
 def check_attach(agent, tree):
@@ -141,11 +142,9 @@ def check_attach(agent, tree):
 def check_elsewhere(agent):
     """A job outside all cgroups of Slurm is held by affinity, and that is
     said."""
-    with fake(agent, 1), Program(agent, 5, [sys.executable, "-c",
-                                            "import os; os.nice(-15)\n"
-                                            "while True: pass"]) as rigid:
-        wait_for("hold", lambda: affinities(rigid.process.pid) ==
-                 [rigid.cpus()] and len(rigid.cpus()) < len(ALL))
+    with fake(agent, 1), rigid(agent, 5) as held:
+        wait_for("hold", lambda: set(affinities(held.process.pid)) ==
+                 {frozenset(held.cpus())} and len(held.cpus()) < len(ALL))
         wait_for("warning", lambda: "job 5: held by" in agent.log_text())
     wait_for("end", lambda: not agent.job(5)["cpus"])
     assert agent.log_text().count("job 5: held by affinity") == 1
@@ -163,7 +162,7 @@ def main():
     if len(ALL) < 2 or ALL != set(range(os.cpu_count())):
         skip("needs all CPUs of the machine, two at least")
     with SlurmTree(NAME) as tree, \
-            Agent("--set", "attach_timeout=200ms", "--node", NAME,
+            Agent("--set", "attach_timeout=1s", "--node", NAME,
                   "--set", "enforcement=cpuset") as agent:
         check_share(agent, tree)
         check_crash(agent, tree)

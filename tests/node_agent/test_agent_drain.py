@@ -11,12 +11,11 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import (BUILD, Program, affinities, allowed_cpus, fake, need,
+from fakes import (BUILD, affinities, allowed_cpus, fake, need, rigid,
                    wait_for)
 from fake_helper import SlurmAgent
 
 CPUS = set(allowed_cpus())
-SPIN = ["sh", "-c", "while :; do :; done"]
 
 
 def ctl(agent, *arguments):
@@ -27,16 +26,16 @@ def ctl(agent, *arguments):
 
 def check_drain(agent):
     with fake(agent, 1) as one, fake(agent, 2) as two, \
-            Program(agent, 3, SPIN) as rigid:
-        jobs = (one, two, rigid)
+            rigid(agent, 3) as held:
+        jobs = (one, two, held)
         wait_for("shares", lambda: agent.attached(1) and agent.attached(2)
                  and agent.job(3)["state"] in ("rigid", "parked"))
         done = ctl(agent, "drain", "--reason", "moving house")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done
         # Every job has all that Slurm gave it, and none is stopped.
         wait_for("all CPUs", lambda: all(j.cpus() == CPUS for j in jobs))
-        assert set().union(*affinities(rigid.process.pid)) >= CPUS
-        assert rigid.state() != "T", rigid.state()
+        assert set().union(*affinities(held.process.pid)) >= CPUS
+        assert held.state() != "T", held.state()
         # A new one, too; and so it stays after a crash.
         with fake(agent, 4) as new:
             wait_for("attach", lambda: agent.attached(4))
@@ -121,7 +120,7 @@ def check_quiet(agent):
     """Hundreds of epochs without a change: not one line."""
     agent.config("cosched_epoch=10ms,cosched_policy=equal,cosched_profile=0,"
                  "cosched_attach_timeout=100ms")
-    with fake(agent, 5) as one, fake(agent, 6), Program(agent, 7, SPIN):
+    with fake(agent, 5) as one, fake(agent, 6), rigid(agent, 7):
         wait_for("shares", lambda: agent.attached(5) and agent.attached(6)
                  and agent.job(7)["state"] in ("rigid", "parked"))
         epochs = agent.call({"op": "ping"})["epochs"]

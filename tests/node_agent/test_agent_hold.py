@@ -9,7 +9,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import (Agent, Program, affinities, allowed_cpus, cpus_of, fake, need,
+from fakes import (BURN, Agent, Program, affinities, allowed_cpus, cpus_of, fake, need,
                    skip, wait_for)
 
 ALL = set(allowed_cpus())
@@ -18,16 +18,12 @@ ALL = set(allowed_cpus())
 # start would be busy when the agent looks, and held with good reason.
 PARENT = '"$0" -c "$1" "$2" & echo $!; wait'
 
-# A child with a busy thread, and a second one when file 1 is there.
-BUSY = r"""
-import os, sys, threading
-def burn():
-    while True:
-        pass
-threading.Thread(target=burn, daemon=True).start()
+# A child with busy threads, and one more when file 1 is there.
+BUSY = BURN + r"""
+burn()
 while not os.path.exists(sys.argv[1]):
     threading.Event().wait(0.01)
-threading.Thread(target=burn, daemon=True).start()
+burn(1)
 threading.Event().wait()
 """
 
@@ -37,11 +33,16 @@ def held(pid, cpus, count):
     return len(sets) >= count and all(s == cpus for s in sets)
 
 
+def held_to_share(rigid, pid, count):
+    cpus = rigid.cpus()
+    return len(cpus) == len(ALL) // 2 and held(pid, cpus, count)
+
+
 def main():
     need("coschedd", "tests/node_agent/fake_job")
     if len(ALL) < 2:
         skip("one CPU cannot be shared in space")
-    with Agent("--set", "attach_timeout=200ms") as agent, \
+    with Agent("--set", "attach_timeout=1s") as agent, \
             fake(agent, 1) as other:
         wait_for("attach", lambda: agent.attached(1))
         go = os.path.join(agent.directory, "go")
@@ -55,30 +56,28 @@ def main():
 
 
 def check(agent, other, rigid, child, go):
-    wait_for("share", lambda: len(rigid.cpus()) == len(ALL) // 2)
-    mine = rigid.cpus()
-    wait_for("hold of the busy child", lambda: held(child, mine, 2))
+    wait_for("hold of the busy child",
+             lambda: held_to_share(rigid, child, 5))
     sets = cpus_of(agent, rigid, other)
     assert sets[0].isdisjoint(sets[1]), sets
     with open(go, "w", encoding="ascii"):
         pass
-    wait_for("hold of a new thread", lambda: held(child, mine, 3))
+    wait_for("hold of a new thread", lambda: held_to_share(rigid, child, 6))
     assert os.sched_getaffinity(rigid.process.pid) == ALL, \
         "a process that only waits was narrowed"
 
     # The neighbour leaves: held threads get the freed CPUs as well.
     other.kill()
-    wait_for("all CPUs", lambda: held(child, ALL, 3))
+    wait_for("all CPUs", lambda: held(child, ALL, 6))
 
     with fake(agent, 3):
         wait_for("attach", lambda: agent.attached(3))
-        wait_for("share", lambda: held(child, rigid.cpus(), 3)
-                 and len(rigid.cpus()) < len(ALL))
+        wait_for("share", lambda: held_to_share(rigid, child, 6))
         agent.kill()
-        wait_for("release by the warden", lambda: held(child, ALL, 3))
+        wait_for("release by the warden", lambda: held(child, ALL, 6))
         agent.start()
-        wait_for("hold after the crash", lambda: held(child, rigid.cpus(), 3)
-                 and len(rigid.cpus()) < len(ALL))
+        wait_for("hold after the crash",
+                 lambda: held_to_share(rigid, child, 6))
 
 
 main()

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "node_agent/clock.h"
 #include "node_agent/enforcer.h"
 #include "node_agent/proc.h"
 #include "protocol/cpulist.h"
@@ -282,6 +283,159 @@ static void test_no_cpuset(void **state)
     end_task(s, other);
 }
 
+/* ---- who is let go ------------------------------------------------------- */
+
+static struct tracked *tracked_of(const struct stage *s, pid_t pid)
+{
+    for (struct tracked *t = s->job->tracked; t; t = t->next)
+        if (t->pid == pid && !t->dead)
+            return t;
+    fail();
+    return NULL;
+}
+
+static void assert_on(pid_t pid, const struct cosched_cpuset *cpus)
+{
+    struct cosched_cpuset mask;
+
+    assert_int_equal(cpuset_get_affinity(pid, &mask), 0);
+    assert_true(cpuset_equal(&mask, cpus));
+}
+
+/* All CPUs of this process, which are granted to the job, and one of them; false
+ * when there are no others. */
+static bool choose_cpus(const struct stage *s, struct cosched_cpuset *one)
+{
+    assert_int_equal(cpuset_get_affinity(0, &s->job->granted), 0);
+    *one = s->job->granted;
+    while (cpuset_count(one) > 1)
+        cpuset_remove(one, cpuset_next(one, 0));
+    return cpuset_count(&s->job->granted) > 1;
+}
+
+static void scan_later(struct stage *s, uint64_t *now_ns, uint64_t later_ns)
+{
+    *now_ns += later_ns;
+    enforcer_scan(s->enforcer, &s->table, true, *now_ns);
+}
+
+/* In a loose job nobody is held, and who was may run everywhere again; what he
+ * started meanwhile as well, once it has had the time to attach. */
+static void test_let_go(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+    struct cosched_cpuset one;
+
+    if (!choose_cpus(s, &one))
+        skip();
+    s->options.attach_ns = NS_PER_S;
+    s->job->rigid = true;
+    scan_later(s, &now_ns, 0);
+    struct tracked *task = tracked_of(s, s->task);
+    task->held = true; /* as if it had been busy */
+    enforcer_hold(s->enforcer, s->job, &one);
+    assert_on(s->task, &one);
+    assert_true(job_kept(s->job));
+    pid_t program = start_program(s);
+    scan_later(s, &now_ns, NS_PER_S);
+    assert_on(program, &one);
+
+    s->job->rigid = false;
+    s->job->loose = true;
+    enforcer_let_go(s->enforcer, s->job);
+    assert_false(task->held);
+    assert_on(s->task, &s->job->granted);
+    assert_on(program, &one);
+    scan_later(s, &now_ns, NS_PER_S);
+    enforcer_let_go(s->enforcer, s->job);
+    assert_on(program, &s->job->granted);
+
+    /* Later it may bind itself as it likes. */
+    assert_int_equal(cpuset_set_affinity(program, &one), 0);
+    scan_later(s, &now_ns, NS_PER_S);
+    enforcer_let_go(s->enforcer, s->job);
+    assert_on(program, &one);
+}
+
+/* What was started by a process that was held no more is left alone. */
+static void test_started_later(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+    struct cosched_cpuset one;
+
+    if (!choose_cpus(s, &one))
+        skip();
+    scan_later(s, &now_ns, 0);
+    struct tracked *task = tracked_of(s, s->task);
+    task->held = true;
+    enforcer_hold(s->enforcer, s->job, &one);
+    s->job->loose = true;
+    enforcer_let_go(s->enforcer, s->job);
+    task->let_go_ticks -= 1000; /* that long ago */
+    pid_t program = start_program(s);
+    assert_int_equal(cpuset_set_affinity(program, &one), 0);
+    for (int i = 0; i < 3; i++) {
+        scan_later(s, &now_ns, NS_PER_S);
+        enforcer_let_go(s->enforcer, s->job);
+    }
+    assert_on(program, &one);
+}
+
+/* Masks that an agent left which was killed with its warden. */
+static void test_taken_over(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+    struct cosched_cpuset one;
+
+    if (!choose_cpus(s, &one))
+        skip();
+    s->options.attach_ns = NS_PER_S;
+    assert_int_equal(cpuset_set_affinity(s->task, &one), 0);
+    pid_t program = start_program(s);
+    enforcer_take_over(s->job);
+    assert_true(job_kept(s->job));
+    s->job->loose = true;
+    scan_later(s, &now_ns, 0);
+    enforcer_let_go(s->enforcer, s->job); /* they may attach again */
+    assert_on(s->task, &one);
+    scan_later(s, &now_ns, NS_PER_S);
+    enforcer_let_go(s->enforcer, s->job);
+    assert_on(s->task, &s->job->granted);
+    assert_on(program, &s->job->granted);
+}
+
+/* Nobody gets to be held in a loose job, however busy, nor at once when it is
+ * loose no more for what he did before. */
+static void test_loose_is_not_held(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS, since_ns;
+    pid_t pid = start_busy();
+
+    kill(pid, SIGUSR1);
+    assert_non_null(job_add_task(s->job, 0, pid));
+    s->job->loose = true;
+    scan_busy(s, pid, &now_ns, 1);
+    now_ns += UINT64_C(30000000000); /* whatever it is called meanwhile */
+    assert_false(scan_busy(s, pid, &now_ns, 3)->held);
+    assert_true(enforcer_use(s->job, &since_ns) > 0);
+    assert_true(since_ns > NOW_NS);
+    kill(pid, SIGSTOP);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED), 0);
+    scan_later(s, &now_ns, UINT64_C(200000000));
+    s->job->loose = false;
+    s->job->rigid = true;
+    scan_later(s, &now_ns, UINT64_C(200000000));
+    assert_false(tracked_of(s, pid)->held);
+    kill(pid, SIGCONT);
+    assert_true(scan_busy(s, pid, &now_ns, 1)->held);
+    end_task(s, pid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +446,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_executed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_called_stepd, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_cpuset, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_let_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_started_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_taken_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_loose_is_not_held, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,12 +11,13 @@
 #define JOBS 3
 
 /* What the enforcer was asked. */
-static size_t scans, looks[JOBS], parks, strays;
+static size_t scans, looks[JOBS], let_go[JOBS], parks, strays;
 
 void __wrap_enforcer_scan(struct enforcer *e, struct job_table *jobs,
                           bool force, uint64_t now_ns);
 void __wrap_enforcer_hold(struct enforcer *e, struct job *job,
                           const struct cosched_cpuset *cpus);
+void __wrap_enforcer_let_go(struct enforcer *e, struct job *job);
 size_t __wrap_enforcer_move_strays(struct job *job,
                                    const struct cosched_cpuset *cpus);
 void __wrap_enforcer_park(struct enforcer *e, struct job *job);
@@ -37,6 +38,12 @@ void __wrap_enforcer_hold(struct enforcer *e, struct job *job,
     (void)e;
     assert_true(cpuset_equal(cpus, &job->cpus));
     looks[job->id]++;
+}
+
+void __wrap_enforcer_let_go(struct enforcer *e, struct job *job)
+{
+    (void)e;
+    let_go[job->id]++;
 }
 
 size_t __wrap_enforcer_move_strays(struct job *job,
@@ -77,6 +84,7 @@ static int set_up(void **state)
     s->table = (struct job_table){.first = s->job, .count = JOBS};
     scans = parks = strays = 0;
     memset(looks, 0, sizeof(looks));
+    memset(let_go, 0, sizeof(let_go));
     *state = s;
     return 0;
 }
@@ -166,22 +174,55 @@ static void test_held(void **state)
     s->job[0].tracked = NULL;
 }
 
-/* Nobody to keep: not even /proc is looked at. */
+/* Nobody lives: not even /proc is looked at.  What jobs use that nobody keeps is
+ * still seen. */
 static void test_nobody(void **state)
 {
     struct stage *s = *state;
 
-    for (size_t i = 0; i < JOBS; i++)
+    for (size_t i = 0; i < JOBS; i++) {
         s->job[i].cooperative = false;
+        s->job[i].processes = NULL;
+    }
     epochs(s, 10);
     assert_int_equal(scans, 0);
+    s->job[2].processes = &s->process[2];
+    epochs(s, 10);
+    assert_int_equal(scans, 10);
+    assert_int_equal(looks[2], 0);
     s->job[2].rigid = true;
     epochs(s, 1);
-    assert_int_equal(scans, 1);
+    assert_int_equal(scans, 11);
     assert_int_equal(looks[2], 1);
     s->job[2].processes = NULL;
     epochs(s, 10);
-    assert_int_equal(scans, 1);
+    assert_int_equal(scans, 11);
+}
+
+/* A loose job is not held, but let go: by this agent if it held it, or for the
+ * one before. */
+static void test_loose(void **state)
+{
+    struct stage *s = *state;
+    struct job *j = &s->job[0];
+
+    j->cooperative = j->unsettled = false;
+    j->loose = true;
+    epochs(s, 10);
+    assert_int_equal(looks[0] + let_go[0], 0);
+    j->held = j->unsettled = true;
+    epochs(s, 1);
+    assert_int_equal(let_go[0], 1);
+    j->held = false;
+    j->narrowed = j->unsettled = true;
+    epochs(s, 1);
+    assert_int_equal(let_go[0], 2);
+    assert_int_equal(looks[0], 0);
+    j->loose = false;
+    j->rigid = j->unsettled = true;
+    epochs(s, 1);
+    assert_int_equal(let_go[0], 2);
+    assert_int_equal(looks[0], 1);
 }
 
 int main(void)
@@ -192,6 +233,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fair, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_held, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_loose, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

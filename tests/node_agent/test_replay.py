@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import Agent, BUILD, Program, fake, need, wait_for
+from fakes import Agent, BUILD, fake, need, rigid, wait_for
 
 CORES = 8
 SECONDS = 600  # of scripted counters
@@ -157,24 +157,37 @@ def check_counters(work):
     assert rhos[0] != rhos[1]
 
 
+def has_profile(job, seen):
+    if job["section"] and job["section"]["state"] == "known":
+        seen.append(job)
+    return seen
+
+
+def is_rigid(job, seen):
+    if job["state"] == "rigid":
+        seen.append(job)
+    return seen
+
+
 def check_rigid(work):
     """Who never attaches reports no work; counters tell what it does."""
     counters = os.path.join(work, "script")
     slot = f"0-{CORES - 1}"
     with Agent(f"--counters=replay:{counters}", "--set",
-               "attach_timeout=100ms") as agent:
-        with Program(agent, 1, ["sleep", "1000"], cores=slot), \
-             Program(agent, 2, ["sleep", "1000"], cores=slot):
-            wait_for("profiles", lambda: known(agent, 1) and known(agent, 2))
-            for job in (agent.job(1), agent.job(2)):
-                assert job["state"] == "rigid", job
-                assert job["section"]["section"] == "short", job
-                # Half of the time stalled on one core is rho = 1, on more less.
-                assert 0.05 < job["section"]["rho"] < 1.01, job
-    with Agent("--counters=progress", "--set", "attach_timeout=100ms") as agent:
-        with Program(agent, 1, ["sleep", "1000"], cores=slot):
-            wait_for("rigid", lambda: agent.job(1)["state"] == "rigid")
-            assert agent.job(1)["section"] is None, agent.job(1)
+               "attach_timeout=2s") as agent:
+        with rigid(agent, 1, cores=slot), fake(agent, 2, cores=slot):
+            seen = []
+            wait_for("profile", lambda: has_profile(agent.job(1), seen))
+            job = seen[0]
+            assert job["state"] == "rigid", job
+            assert job["section"]["section"] == "short", job
+            # Half of the time stalled on one core is rho = 1, on more less.
+            assert 0.05 < job["section"]["rho"] < 1.01, job
+    with Agent("--counters=progress", "--set", "attach_timeout=2s") as agent:
+        with rigid(agent, 1, cores=slot):
+            seen = []
+            wait_for("rigid", lambda: is_rigid(agent.job(1), seen))
+            assert seen[0]["section"] is None, seen
 
 
 def check_differences(work, recorded):

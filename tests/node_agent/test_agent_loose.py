@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""A job that does not attach and uses one core is serial: it has one core of the
+division, and may run wherever Slurm said, as what it starts counts the CPUs it
+may use.  When it uses several it is held, and when it does no more, let go."""
+
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fakes import (BURN, Agent, Program, affinities, allowed_cpus, cpus_of,
+                   fake, need, skip, wait_for, warden)
+
+ALL = set(allowed_cpus())
+
+# One busy thread; a process with several while file 1 is there.
+SCRIPT = BURN + r"""
+import subprocess, time
+child = None
+burn(1)
+while True:
+    time.sleep(0.01)
+    wanted = os.path.exists(sys.argv[1])
+    if wanted and not child:
+        child = subprocess.Popen([sys.executable, "-c", sys.argv[2]])
+        print(child.pid, flush=True)
+    elif child and not wanted:
+        child.kill()
+        child.wait()
+        child = None
+"""
+CHILD = BURN + "burn()\nthreading.Event().wait()"
+
+
+def is_loose(agent, script):
+    job = agent.job(script.job)
+    return job["state"] == "serial" and job["cores"] == 1 and \
+        free(script.process.pid)
+
+
+def free(pid):
+    return all(s == ALL for s in affinities(pid))
+
+
+def held(agent, script, pid):
+    sets = affinities(pid)
+    return agent.job(script.job)["state"] == "rigid" and len(sets) > 4 and \
+        all(s == script.cpus() and len(s) == len(ALL) // 2 for s in sets)
+
+
+def check_serial(agent, script):
+    """It stays serial, and its affinity as it was."""
+    wait_for("one core", lambda: is_loose(agent, script))
+    epochs = agent.call({"op": "ping"})["epochs"]
+    while agent.call({"op": "ping"})["epochs"] < epochs + 200:
+        assert agent.job(2)["state"] == "serial", agent.job(2)
+        assert free(script.process.pid)
+    assert not agent.job(2)["held"], agent.job(2)
+
+
+def check_rigid(agent, script, other, go):
+    """It is held while it uses several cores."""
+    with open(go, "w", encoding="ascii"):
+        pass
+    child = int(wait_for("child", script.text).split()[-1])
+    wait_for("hold", lambda: held(agent, script, child))
+    sets = cpus_of(agent, script, other)
+    assert sets[0].isdisjoint(sets[1]), sets
+    # Alone it can show that it uses no more than one.
+    other.kill()
+    wait_for("all CPUs", lambda: len(script.cpus()) == len(ALL))
+    os.unlink(go)
+    wait_for("end of the hold", lambda: is_loose_alone(agent, script))
+
+
+def is_loose_alone(agent, script):
+    return agent.job(script.job)["state"] == "serial" and \
+        free(script.process.pid)
+
+
+def check_restart(agent, script):
+    """What an agent left that was killed with its warden does not stay."""
+    os.kill(warden(agent), signal.SIGKILL)
+    agent.kill()
+    cpu = min(ALL)
+    for tid in os.listdir(f"/proc/{script.process.pid}/task"):
+        os.sched_setaffinity(int(tid), {cpu})
+    agent.start()
+    wait_for("release", lambda: is_loose_alone(agent, script))
+
+
+def main():
+    need("coschedd", "tests/node_agent/fake_job")
+    if len(ALL) < 2:
+        skip("one CPU cannot be shared in space")
+    with Agent("--set", "attach_timeout=1s") as agent, \
+            fake(agent, 1) as other:
+        wait_for("attach", lambda: agent.attached(1))
+        go = os.path.join(agent.directory, "go")
+        with Program(agent, 2, [sys.executable, "-c", SCRIPT, go,
+                                CHILD]) as script:
+            check_serial(agent, script)
+            check_rigid(agent, script, other, go)
+            check_restart(agent, script)
+
+
+main()

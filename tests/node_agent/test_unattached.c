@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the observer takes a job for of which nothing is attached. */
+
+#include "tests/node_agent/unit.h"
+
+#include "model/machine.h"
+#include "node_agent/clock.h"
+#include "node_agent/enforcer.h"
+#include "node_agent/observer.h"
+#include "node_agent/process.h"
+#include "protocol/cpulist.h"
+
+#define EPOCH_NS (10 * NS_PER_MS)
+#define SECOND ((size_t)(NS_PER_S / EPOCH_NS))
+
+/* What the enforcer says, from a window that ended with this epoch. */
+static double use;
+static uint64_t since_ns;
+
+double __wrap_enforcer_use(const struct job *job, uint64_t *from_ns);
+
+double __wrap_enforcer_use(const struct job *job, uint64_t *from_ns)
+{
+    (void)job;
+    *from_ns = since_ns;
+    return use;
+}
+
+struct stage {
+    struct machine *machine;
+    struct topology *topology;
+    struct counters_setup setup;
+    struct counters *counters;
+    struct recorder *recorder;
+    struct observer *observer;
+    struct node_options options;
+    struct job_table jobs;
+    struct job *job;
+    uint64_t now_ns;
+};
+
+static int set_up(void **state)
+{
+    struct stage *s = calloc(1, sizeof(*s));
+    struct cosched_cpuset cpus;
+    struct errtext err = {""};
+
+    assert_int_equal(cpulist_parse("0-3", &cpus, NULL), 0);
+    assert_non_null(s->machine = machine_new_uniform(1, 4, 1));
+    assert_non_null(s->topology = topology_of_machine(s->machine, &err));
+    counters_setup_init(&s->setup, s->machine, &cpus);
+    s->setup.sysfs = s->setup.procfs = "/nowhere";
+    s->counters = counters_open("progress", &s->setup, NULL, 0, &err);
+    assert_non_null(s->counters);
+    s->recorder = recorder_new();
+    s->observer = observer_new(s->counters, s->topology, s->recorder);
+    node_options_init(&s->options);
+    assert_int_equal(s->options.attach_ns, NS_PER_S);
+    s->job = job_add(&s->jobs, 7);
+    assert_non_null(job_add_task(s->job, 0, getpid()));
+    s->job->live_since_ns = s->now_ns = 1000 * NS_PER_S;
+    s->job->cpus = cpus;
+    use = 0;
+    since_ns = 0;
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct stage *s = *state;
+
+    job_remove(&s->jobs, s->job);
+    observer_free(s->observer);
+    recorder_free(s->recorder);
+    counters_close(s->counters);
+    topology_free(s->topology);
+    machine_free(s->machine);
+    free(s);
+    return 0;
+}
+
+/* So many epochs, in which the job uses CORES. */
+static void epochs(struct stage *s, size_t count, double cores)
+{
+    use = cores;
+    for (size_t i = 0; i < count; i++) {
+        s->now_ns += EPOCH_NS;
+        since_ns = s->now_ns - 100 * NS_PER_MS;
+        observer_update(s->observer, &s->jobs, &s->options, s->now_ns);
+    }
+}
+
+static void assert_serial(const struct stage *s)
+{
+    assert_int_equal(s->job->kind, SECTION_SERIAL);
+    assert_false(s->job->rigid);
+}
+
+static void assert_loose(const struct stage *s)
+{
+    assert_serial(s);
+    assert_true(s->job->loose);
+}
+
+static void assert_rigid(const struct stage *s)
+{
+    assert_int_equal(s->job->kind, SECTION_PARALLEL);
+    assert_true(s->job->rigid);
+    assert_true(s->job->held);
+    assert_false(s->job->loose);
+}
+
+/* One busy core is a serial job, however long; nobody ever held it. */
+static void test_one_core(void **state)
+{
+    struct stage *s = *state;
+
+    epochs(s, 100 * SECOND, 1);
+    assert_loose(s);
+    epochs(s, 1, 1.2); /* a tick of each of two */
+    assert_loose(s);
+    assert_false(s->job->held);
+}
+
+/* Several are rigid, but only when the job has had the time to attach. */
+static void test_several(void **state)
+{
+    struct stage *s = *state;
+
+    epochs(s, SECOND / 2, 4);
+    assert_serial(s);
+    assert_false(s->job->held);
+    epochs(s, SECOND, 4);
+    assert_rigid(s);
+}
+
+/* Who begins to use several later is rigid at once, and is held at once. */
+static void test_later(void **state)
+{
+    struct stage *s = *state;
+
+    epochs(s, 10 * SECOND, 1);
+    s->job->unsettled = false;
+    epochs(s, 1, 2);
+    assert_rigid(s);
+    assert_true(s->job->unsettled);
+}
+
+/* Rigid jobs that use one core for as long as they may take to attach are let
+ * go; a pause does not let them. */
+static void test_back(void **state)
+{
+    struct stage *s = *state;
+
+    epochs(s, 2 * SECOND, 4);
+    for (size_t i = 0; i < 5; i++) {
+        epochs(s, SECOND - 5, 1);
+        assert_rigid(s);
+        epochs(s, 1, 4);
+    }
+    s->job->unsettled = false;
+    epochs(s, SECOND + 20, 1);
+    assert_loose(s);
+    assert_true(s->job->unsettled);
+    epochs(s, 1, 4);
+    assert_rigid(s);
+}
+
+/* What was measured before a job could show what it uses does not count, however
+ * long nobody looks again. */
+static void test_old_measurement(void **state)
+{
+    struct stage *s = *state;
+
+    epochs(s, 2 * SECOND, 4);
+    uint64_t seen_ns = s->now_ns - 100 * NS_PER_MS;
+    use = 1;
+    for (size_t i = 0; i < 5 * SECOND; i++) {
+        s->now_ns += EPOCH_NS;
+        since_ns = seen_ns;
+        observer_update(s->observer, &s->jobs, &s->options, s->now_ns);
+        assert_rigid(s);
+    }
+    epochs(s, 1, 1);
+    assert_loose(s);
+}
+
+/* Who is held to one core uses one. */
+static void test_held_to_one(void **state)
+{
+    struct stage *s = *state;
+    struct cosched_cpuset all = s->job->cpus;
+
+    epochs(s, 2 * SECOND, 4);
+    assert_int_equal(cpulist_parse("2", &s->job->cpus, NULL), 0);
+    epochs(s, 10 * SECOND, 1);
+    assert_rigid(s);
+    s->job->cpus = all;
+    epochs(s, SECOND - 5, 1);
+    assert_rigid(s);
+    epochs(s, 20, 1);
+    assert_loose(s);
+}
+
+/* Who is stopped uses none. */
+static void test_stopped(void **state)
+{
+    struct stage *s = *state;
+    bool *stopped[] = {&s->job->parked, &s->job->suspended};
+
+    for (size_t i = 0; i < 2; i++) {
+        epochs(s, 2 * SECOND, 4);
+        *stopped[i] = true;
+        epochs(s, 10 * SECOND, 0);
+        assert_rigid(s);
+        *stopped[i] = false;
+        epochs(s, SECOND - 5, 0);
+        assert_rigid(s);
+        epochs(s, 20, 0);
+        assert_loose(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_one_core, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_several, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_old_measurement, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_held_to_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

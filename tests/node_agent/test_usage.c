@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* How many cores a job uses, from the CPU times of its processes. */
+
+#include "tests/node_agent/unit.h"
+
+#include "node_agent/clock.h"
+#include "node_agent/usage.h"
+
+#define PROCESSES 2
+#define BEGIN_NS (1000 * NS_PER_S)
+#define BEGIN_TICKS 5000 /* since boot */
+
+struct stage {
+    struct job job;
+    struct tracked process[PROCESSES];
+    struct proc_stat stat[PROCESSES];
+    uint64_t now_ns, boot_ticks;
+    uint64_t tick_ns;
+};
+
+/* Two processes from before anybody looked, which have used much. */
+static int set_up(void **state)
+{
+    struct stage *s = calloc(1, sizeof(*s));
+
+    s->now_ns = BEGIN_NS;
+    s->boot_ticks = BEGIN_TICKS;
+    s->tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+    for (size_t i = 0; i < PROCESSES; i++) {
+        s->process[i].next = i + 1 < PROCESSES ? &s->process[i + 1] : NULL;
+        s->process[i].start = 1000 + i;
+        s->stat[i].ticks = 4000;
+        s->stat[i].threads = 1;
+    }
+    s->job.tracked = s->process;
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+/* A scan of LATE_NS. */
+static void scan(struct stage *s, uint64_t late_ns)
+{
+    for (size_t i = 0; i < PROCESSES; i++)
+        if (!s->process[i].attached)
+            usage_note(&s->process[i], &s->stat[i]);
+        else
+            usage_forget(&s->process[i]);
+    usage_measure(&s->job, s->now_ns, s->now_ns + late_ns, s->boot_ticks);
+}
+
+/* So many windows go by, in which the processes use so many of it. */
+static void windows(struct stage *s, double windows, double first, double second)
+{
+    double ticks = (double)USAGE_WINDOW_NS / (double)s->tick_ns;
+
+    s->now_ns += (uint64_t)(windows * (double)USAGE_WINDOW_NS);
+    s->boot_ticks += (uint64_t)(windows * ticks);
+    s->stat[0].ticks += (uint64_t)(first * ticks);
+    s->stat[1].ticks += (uint64_t)(second * ticks);
+}
+
+static void assert_use(const struct stage *s, double cores)
+{
+    assert_true(s->job.use > cores - 0.01 && s->job.use < cores + 0.01);
+}
+
+/* All processes together, between two scans; the first says nothing. */
+static void test_several(void **state)
+{
+    struct stage *s = *state;
+
+    scan(s, 0);
+    assert_use(s, 0);
+    assert_int_equal(s->job.use_from_ns, 0);
+    windows(s, 1, 1, 1);
+    scan(s, 0);
+    assert_use(s, 2);
+    assert_int_equal(s->job.use_from_ns, BEGIN_NS);
+    windows(s, 10, 4, 1);
+    scan(s, 0);
+    assert_use(s, 0.5);
+}
+
+/* Scans that are too close together make one window. */
+static void test_window(void **state)
+{
+    struct stage *s = *state;
+
+    scan(s, 0);
+    windows(s, 0.5, 0.5, 0.5);
+    scan(s, 0);
+    assert_use(s, 0);
+    windows(s, 0.5, 0.5, 0);
+    scan(s, 0);
+    assert_use(s, 1.5);
+    /* Also when one is of an earlier epoch than the one before. */
+    s->now_ns -= USAGE_WINDOW_NS / 10;
+    scan(s, 0);
+    assert_use(s, 1.5);
+}
+
+/* One thread never uses more than a core, however late the kernel counts. */
+static void test_threads(void **state)
+{
+    struct stage *s = *state;
+
+    scan(s, 0);
+    windows(s, 1, 10, 0);
+    scan(s, 0);
+    assert_use(s, 1);
+    s->stat[0].threads = 4;
+    windows(s, 1, 10, 0);
+    scan(s, 0);
+    assert_use(s, 4);
+}
+
+/* What the scan itself takes is no time in which nothing was used. */
+static void test_late(void **state)
+{
+    struct stage *s = *state;
+
+    s->stat[0].threads = 8;
+    scan(s, 0);
+    windows(s, 1, 2, 0);
+    scan(s, USAGE_WINDOW_NS);
+    assert_use(s, 1);
+}
+
+/* A process that takes over from another in the middle of a window counts for
+ * the rest of it; one from before that nobody saw not at all. */
+static void test_takes_over(void **state)
+{
+    struct stage *s = *state;
+
+    s->process[1].dead = true;
+    s->process[1].start = BEGIN_TICKS + 2;
+    s->stat[1].ticks = 0;
+    scan(s, 0);
+    usage_forget(&s->process[1]);
+    s->process[1].dead = false;
+    windows(s, 1, 0.5, 0.5);
+    scan(s, 0);
+    assert_use(s, 1);
+    s->process[1].dead = true;
+    windows(s, 1, 0.7, 0);
+    scan(s, 0);
+    assert_use(s, 0.7);
+
+    usage_forget(&s->process[0]);
+    s->process[0].start = BEGIN_TICKS - 1;
+    windows(s, 1, 1, 0);
+    scan(s, 0);
+    assert_use(s, 0);
+    windows(s, 1, 1, 0);
+    scan(s, 0);
+    assert_use(s, 1);
+}
+
+/* Attached processes report what they do, and have no past when they are not. */
+static void test_attached(void **state)
+{
+    struct stage *s = *state;
+
+    scan(s, 0);
+    s->process[0].attached = true;
+    windows(s, 1, 1, 1);
+    scan(s, 0);
+    assert_use(s, 1);
+    s->process[0].attached = false;
+    windows(s, 1, 1, 0);
+    scan(s, 0);
+    assert_use(s, 0);
+    windows(s, 1, 1, 0);
+    scan(s, 0);
+    assert_use(s, 1);
+}
+
+/* While it waits for its turn, or is suspended, a job does not use little. */
+static void test_stopped(void **state)
+{
+    struct stage *s = *state;
+    bool *stopped[] = {&s->job.parked, &s->job.suspended};
+
+    for (size_t i = 0; i < 2; i++) {
+        windows(s, 2, 0, 0);
+        scan(s, 0);
+        windows(s, 1, 1, 1);
+        scan(s, 0);
+        assert_use(s, 2);
+        *stopped[i] = true;
+        windows(s, 10, 0, 0);
+        scan(s, 0);
+        assert_use(s, 0);
+        *stopped[i] = false;
+        windows(s, 10, 0, 0);
+        scan(s, 0);
+        uint64_t from_ns = s->now_ns;
+        windows(s, 1, 1, 1);
+        scan(s, 0);
+        assert_use(s, 2);
+        assert_int_equal(s->job.use_from_ns, from_ns);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_several, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_window, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_takes_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_attached, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
