@@ -98,7 +98,8 @@ static int set_option(struct run *run, int option, const char *value)
     }
 }
 
-/* What stands behind "run".  0, or the exit status. */
+/* What stands behind "run".  0, or the exit status; without a program there is
+ * no more to do. */
 static int parse(struct run *run, int argc, char **argv)
 {
     static const struct option options[] = {
@@ -107,12 +108,17 @@ static int parse(struct run *run, int argc, char **argv)
         {"options", required_argument, NULL, 'O'},
         {"libgomp", required_argument, NULL, 'l'},
         {"munge", required_argument, NULL, 'm'},
+        {"help", no_argument, NULL, 'h'},
         {0},
     };
     int option;
 
     optind = 0;
-    while ((option = getopt_long(argc, argv, "+:", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "+:h", options, NULL)) != -1) {
+        if (option == 'h') {
+            ctl_run_help(stdout);
+            return 0;
+        }
         int rc = option == '?' || option == ':'
                      ? cli_bad_option("run", options, option, argv)
                      : set_option(run, option, optarg);
@@ -238,7 +244,7 @@ int ctl_run(const char *socket, int argc, char **argv)
 
     if (rc == 0)
         rc = parse(&run, argc, argv);
-    if (rc)
+    if (rc || !run.program)
         return rc;
     run.admitted = ask(&run, &run.announce, &err) == 0;
     if (!run.admitted)

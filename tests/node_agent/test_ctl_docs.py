@@ -29,6 +29,7 @@ def check_completion():
     assert complete("machine", "--j") == {"--json"}
     assert "docs" in complete("machine", "do")
     assert complete("run", "--c") == {"--cpus"}
+    assert complete("run", "--h") == {"--help"}
     assert complete("record", "--s") == {"--stop"}
     assert "docs" in complete("record", "do")
     assert complete("cou") == {"counters"}
@@ -46,6 +47,9 @@ def main():
     check_completion()
     usage = programdocs.usage(COSCHEDCTL)
     assert {"status", "run"} <= commands(usage), usage
+    for command in commands(usage):
+        assert f"\n  {command} " in "\n" + programdocs.usage(
+            COSCHEDCTL, command), command
     wanted = options(usage)
     assert {"--json", "--socket", "--cpus"} <= wanted, usage
     programdocs.check_page("docs/coschedctl.1", commands(usage),
