@@ -6,6 +6,7 @@ include tests/node_agent/likwid.mk
 
 agent_scripts = \
 	%D%/test_agent_cpuset.py \
+	%D%/test_agent_docs.py \
 	%D%/test_agent_drain.py \
 	%D%/test_agent_forged.py \
 	%D%/test_agent_faults.py \

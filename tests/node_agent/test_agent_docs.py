@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""coschedd --help, its manual page and the administrator's guide name the same
+options and the same entries of slurm.conf."""
+
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
+                                "tests", "support"))
+import programdocs
+from programdocs import options, read, same, section
+
+COSCHEDD = os.path.join(os.environ["abs_top_builddir"], "coschedd")
+
+
+def main():
+    usage = programdocs.usage(COSCHEDD)
+    page = read("docs/coschedd.8")
+    entries = re.findall(r"^\.TP\n(.*)$", section(page, "OPTIONS"), re.M)
+    same("options in docs/coschedd.8", options("\n".join(entries)),
+         set(re.findall(r"^  (--[a-z-]+)", usage, re.M)))
+
+    wanted = set(re.findall(r"^  (cosched_[a-z_]+)=", usage, re.M))
+    assert {"cosched_policy", "cosched_report"} <= wanted, usage
+    same("entries of slurm.conf in docs/coschedd.8",
+         set(re.findall(r"^\.TP\n\.B (cosched_[a-z_]+)$",
+                        section(page, "CONFIGURATION"), re.M)), wanted)
+    guide = read("docs/admin-guide.md").partition("## Policy\n")[2]
+    same("entries of slurm.conf in docs/admin-guide.md",
+         set(re.findall(r"^\| `(cosched_[a-z_]+)` \|",
+                        guide.partition("\n## ")[0], re.M)), wanted)
+
+
+main()
