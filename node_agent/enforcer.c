@@ -68,6 +68,7 @@ void enforcer_use_cgroups(struct enforcer *e, const char *node)
 static void tracked_free(struct tracked *t)
 {
     threads_free(t->threads);
+    usage_forget(t);
     free(t);
 }
 

@@ -65,6 +65,7 @@ struct tracked {
     uint64_t threads_noted; /* and so many threads */
     bool counted;           /* usage: in the window before, */
     uint64_t counted_ticks; /* up to here */
+    struct usage_threads *waits; /* what its threads waited until then */
     bool inherits;       /* an affinity that its parent had by us, perhaps */
     uint64_t let_go_ticks; /* since boot: children made up to then inherit */
     uint64_t first_ns; /* when it was found */
@@ -89,8 +90,8 @@ void enforcer_use_cgroups(struct enforcer *enforcer, const char *node);
 void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,
                    bool force, uint64_t now_ns);
 
-/* Cores' worth of CPU time that the processes of JOB which are not attached used
- * between the last two scans that were far enough apart (usage.h); *SINCE_NS is
+/* Cores' worth of CPU time that the processes of JOB which are not attached used,
+ * or would have, between the last two scans that were far enough apart (usage.h); *SINCE_NS is
  * the time of the first of them, 0 if there were none. */
 double enforcer_use(const struct job *job, uint64_t *since_ns);
 

@@ -121,7 +121,8 @@ struct job {
     bool no_cpuset; /* and that was said: there is none to hold it by */
     bool narrowed;  /* the affinity of some, at some time of this run */
     bool taken_over; /* from an agent before, and not looked at so far */
-    double use;      /* cores that those not attached used between two scans, */
+    double use;      /* cores that those not attached used, or would,
+                        between two scans, */
     uint64_t use_from_ns;  /* from here; 0: not known */
     uint64_t use_until_ns; /* until here; 0: from the next scan on */
     uint64_t use_ticks;    /* the same as time since boot */

@@ -19,8 +19,9 @@
 /* Shorter intervals than this measure the clock, not the job. */
 #define MIN_INTERVAL_NS (2 * UINT64_C(1000000))
 
-/* Who uses no more cores than this uses one: in a window of a tenth of a second
- * (usage.h) the times of two processes may be a tick of 10 ms too long each. */
+/* Who uses no more cores than this uses one: in a window of a fifth of a second
+ * (usage.h) user and system time of two processes, one of which takes over from
+ * the other, may each be a tick of 10 ms too long. */
 #define ONE_CORE 1.25
 
 struct observer {

@@ -69,25 +69,49 @@ bad:
     return -1;
 }
 
-int proc_read(pid_t pid, struct proc_stat *stat)
+/* Read FILE of process PID into TEXT of SIZE; false when there is none. */
+static bool read_file(pid_t pid, const char *file, char *text, size_t size)
 {
-    char path[64], text[1024];
+    char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        errno = ESRCH;
-        return -1;
-    }
-    ssize_t n = read(fd, text, sizeof(text) - 1);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, size - 1);
     close(fd);
     if (n > 0)
         text[n] = '\0';
-    if (n <= 0 || proc_parse(text, stat) < 0 || stat->state == 'Z' ||
+    return n > 0;
+}
+
+int proc_read(pid_t pid, struct proc_stat *stat)
+{
+    char text[1024];
+
+    if (!read_file(pid, "stat", text, sizeof(text)) ||
+        proc_parse(text, stat) < 0 || stat->state == 'Z' ||
         stat->state == 'X') {
         errno = ESRCH;
         return -1;
     }
+    return 0;
+}
+
+int proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns, uint64_t *waited_ns)
+{
+    char file[40], text[128];
+    const char *p = text;
+    long long ran, waited;
+
+    snprintf(file, sizeof(file), "task/%d/schedstat", (int)tid);
+    if (!read_file(pid, file, text, sizeof(text)) ||
+        !number(&p, 0, &ran) || !number(&p, 0, &waited)) {
+        errno = ESRCH;
+        return -1;
+    }
+    *ran_ns = (uint64_t)ran;
+    *waited_ns = (uint64_t)waited;
     return 0;
 }
 

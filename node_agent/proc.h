@@ -33,6 +33,11 @@ int proc_read(pid_t pid, struct proc_stat *stat);
  * contain anything, spaces, parentheses and newlines included. */
 int proc_parse(const char *text, struct proc_stat *stat);
 
+/* For how long thread TID of process PID has run so far, and for how long it had
+ * to wait for a CPU.  0, or -1 with errno ESRCH: no such thread, or the kernel
+ * does not count that. */
+int proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns, uint64_t *waited_ns);
+
 /* Path of the program that process PID runs, or, where that may not be known,
  * the process' name.  0, or -1 with errno. */
 int proc_program(pid_t pid, char *path, size_t size);

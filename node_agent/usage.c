@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* How many cores a job uses whose processes report nothing. */
+/* How many cores a job uses, or would, whose processes report nothing. */
 
 #include "node_agent/usage.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "node_agent/clock.h"
+
+/* A thread that runs or waits for so much of the time does not sleep, but for the
+ * waits that have still to be counted. */
+#define ALWAYS 0.7
+
+struct usage_threads {
+    size_t count;
+    struct usage_thread {
+        pid_t tid;
+        uint64_t ran_ns, waited_ns; /* proc_waits() */
+    } thread[USAGE_THREADS];
+};
 
 static double tick_ns(void)
 {
@@ -34,12 +47,61 @@ void usage_note(struct tracked *t, const struct proc_stat *stat)
 
 void usage_forget(struct tracked *t)
 {
+    free(t->waits);
+    t->waits = NULL;
     t->noted = t->counted = false;
 }
 
-/* CPU time that T used in the WINDOW_NS since the window began; from now on the
- * next one counts.  What began before the window and was not seen then has no
- * count to begin with. */
+/* For how long thread TID of T was kept from running in the WINDOW_NS, by the
+ * count of then (NULL: it is new); NOW is the count of now.  The kernel counts a
+ * wait when it is over, so also what was before the window. */
+static double thread_waited(const struct tracked *t, pid_t tid,
+                            const struct usage_thread *then,
+                            struct usage_thread *now, double window_ns)
+{
+    *now = (struct usage_thread){.tid = tid};
+    if (proc_waits(t->pid, tid, &now->ran_ns, &now->waited_ns) < 0)
+        return 0;
+    double ran_ns = (double)(now->ran_ns - (then ? then->ran_ns : 0));
+    double waited_ns = (double)(now->waited_ns - (then ? then->waited_ns : 0));
+
+    return ran_ns + waited_ns < ALWAYS * window_ns
+               ? 0
+               : fmin(waited_ns, fmax(window_ns - ran_ns, 0));
+}
+
+static const struct usage_thread *find(const struct usage_threads *threads,
+                                       pid_t tid)
+{
+    for (size_t i = 0; threads && i < threads->count; i++)
+        if (threads->thread[i].tid == tid)
+            return &threads->thread[i];
+    return NULL;
+}
+
+/* The same of all threads of T. */
+static double advance_waits(struct tracked *t, double window_ns)
+{
+    struct usage_threads *now = calloc(1, sizeof(*now));
+    pid_t *tids = NULL, only = t->pid;
+    double waited_ns = 0;
+    ssize_t n = t->threads_noted > 1 ? proc_threads(t->pid, &tids) : 1;
+    const pid_t *tid = tids ? tids : &only;
+
+    for (ssize_t i = n > USAGE_THREADS ? n - USAGE_THREADS : 0; now && i < n; i++)
+        waited_ns += thread_waited(t, tid[i], find(t->waits, tid[i]),
+                                   &now->thread[now->count++], window_ns);
+    free(tids);
+    if (!t->waits)
+        waited_ns = 0; /* nobody knows since when */
+    free(t->waits);
+    t->waits = now;
+    return waited_ns;
+}
+
+/* CPU time that T used, or waited for, in the WINDOW_NS since the window began;
+ * from now on the next one counts.  What began before the window and was not seen
+ * then has no count to begin with. */
 static double advance(struct tracked *t, double window_ns, uint64_t begin_ticks)
 {
     uint64_t before = t->counted               ? t->counted_ticks
@@ -49,6 +111,7 @@ static double advance(struct tracked *t, double window_ns, uint64_t begin_ticks)
                          ? (double)(t->noted_ticks - before) * tick_ns()
                          : 0;
 
+    used_ns += advance_waits(t, window_ns);
     t->counted = true;
     t->counted_ticks = t->noted_ticks;
     return fmin(used_ns, window_ns * (double)t->threads_noted);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* How many cores a job uses whose processes report nothing. */
+/* How many cores a job uses, or would, whose processes report nothing. */
 
 #ifndef COSCHED_USAGE_H
 #define COSCHED_USAGE_H
@@ -15,12 +15,19 @@
  * process uses as many cores as it has threads at most, whenever the kernel gets
  * round to counting what they ran.  What a process used that has ended before the
  * second reading is missing.
+ *
+ * Beside others on the same CPUs, two threads get one CPU's worth.  So the time
+ * counts, too, for which threads that never sleep had to wait for a CPU: of the
+ * USAGE_THREADS newest of a process.  One that runs or waits is one core at most,
+ * so this makes nothing serial seem more than one.  One that only looks for
+ * something now and then waits each time, and would use little without that.
  */
 
 #include "node_agent/enforcer.h"
 #include "node_agent/proc.h"
 
-#define USAGE_WINDOW_NS UINT64_C(100000000)
+#define USAGE_WINDOW_NS UINT64_C(200000000)
+#define USAGE_THREADS 32
 
 /* The present time as struct proc_stat has the start of processes. */
 uint64_t usage_boot_ticks(void);

@@ -31,7 +31,7 @@ static const struct option node_table[] = {
     NODE("min_section", min_section_ns, OPTION_DURATION, 0, 60 * SECOND,
          "100ms", "shorter sections are managed as one"),
     NODE("attach_timeout", attach_ns, OPTION_DURATION, 100 * MS, 60 * SECOND,
-         "1s", "a job not attached by then is held to its share"),
+         "1s", "not attached by then: held to its share if it uses several cores"),
     NODE("slice", slice_ns, OPTION_DURATION, 100 * MS, 3600 * SECOND, "2s",
          "length of a turn with more jobs than cores"),
     NODE("lease", lease_ns, OPTION_DURATION, 200 * MS, 60 * SECOND, "1s",

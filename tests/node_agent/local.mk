@@ -209,6 +209,7 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 
 %C%_test_usage_SOURCES = %D%/test_usage.c %D%/unit.h
 %C%_test_usage_CPPFLAGS = $(agent_unit_flags)
+%C%_test_usage_LDFLAGS = -Wl,--wrap=proc_waits,--wrap=proc_threads
 %C%_test_usage_LDADD = $(agent_unit_libs)
 
 %C%_test_user_time_SOURCES = %D%/test_user_time.c %D%/unit.h

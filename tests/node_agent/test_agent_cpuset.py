@@ -20,10 +20,8 @@ ALL = set(allowed_cpus())
 NAME = f"cg{os.getpid()}"
 
 # Sets its affinity to all CPUs, all the time, in two threads.  What is held is
-# what is busy on several cores, and on a machine with other work that takes a
-# high priority.
+# what is busy, on several cores.
 ESCAPE = BURN + r"""
-os.nice(-15)
 burn(1)
 def escape():
     while True:
@@ -37,7 +35,6 @@ escape()
 
 # Busy until a file appears; then a program that attaches.
 LATE = BURN + r"""
-os.nice(-15)
 burn(1)
 while not os.path.exists(sys.argv[1]):
     pass

@@ -57,27 +57,27 @@ def main():
 
 def check(agent, other, rigid, child, go):
     wait_for("hold of the busy child",
-             lambda: held_to_share(rigid, child, 5))
+             lambda: held_to_share(rigid, child, 4))
     sets = cpus_of(agent, rigid, other)
     assert sets[0].isdisjoint(sets[1]), sets
     with open(go, "w", encoding="ascii"):
         pass
-    wait_for("hold of a new thread", lambda: held_to_share(rigid, child, 6))
+    wait_for("hold of a new thread", lambda: held_to_share(rigid, child, 5))
     assert os.sched_getaffinity(rigid.process.pid) == ALL, \
         "a process that only waits was narrowed"
 
     # The neighbour leaves: held threads get the freed CPUs as well.
     other.kill()
-    wait_for("all CPUs", lambda: held(child, ALL, 6))
+    wait_for("all CPUs", lambda: held(child, ALL, 5))
 
     with fake(agent, 3):
         wait_for("attach", lambda: agent.attached(3))
-        wait_for("share", lambda: held_to_share(rigid, child, 6))
+        wait_for("share", lambda: held_to_share(rigid, child, 5))
         agent.kill()
-        wait_for("release by the warden", lambda: held(child, ALL, 6))
+        wait_for("release by the warden", lambda: held(child, ALL, 5))
         agent.start()
         wait_for("hold after the crash",
-                 lambda: held_to_share(rigid, child, 6))
+                 lambda: held_to_share(rigid, child, 5))
 
 
 main()

@@ -46,7 +46,7 @@ def free(pid):
 
 def held(agent, script, pid):
     sets = affinities(pid)
-    return agent.job(script.job)["state"] == "rigid" and len(sets) > 4 and \
+    return agent.job(script.job)["state"] == "rigid" and len(sets) > 3 and \
         all(s == script.cpus() and len(s) == len(ALL) // 2 for s in sets)
 
 

@@ -11,6 +11,38 @@
 #define BEGIN_NS (1000 * NS_PER_S)
 #define BEGIN_TICKS 5000 /* since boot */
 
+/* What the kernel says of the processes with the numbers 1 and 2: the threads of 2
+ * have the numbers from 2 on. */
+#define MANY 100
+static struct {
+    uint64_t ran_ns, waited_ns;
+} waits[MANY];
+static bool waits_known;
+static size_t threads;
+
+int __wrap_proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns,
+                      uint64_t *waited_ns);
+ssize_t __wrap_proc_threads(pid_t pid, pid_t **tids);
+
+int __wrap_proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns,
+                      uint64_t *waited_ns)
+{
+    (void)pid;
+    if (!waits_known)
+        return -1;
+    *ran_ns = waits[tid - 1].ran_ns;
+    *waited_ns = waits[tid - 1].waited_ns;
+    return 0;
+}
+
+ssize_t __wrap_proc_threads(pid_t pid, pid_t **tids)
+{
+    *tids = calloc(MANY, sizeof(**tids));
+    for (size_t i = 0; i < threads; i++)
+        (*tids)[i] = pid + (pid_t)i;
+    return (ssize_t)threads;
+}
+
 struct stage {
     struct job job;
     struct tracked process[PROCESSES];
@@ -29,18 +61,26 @@ static int set_up(void **state)
     s->tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
     for (size_t i = 0; i < PROCESSES; i++) {
         s->process[i].next = i + 1 < PROCESSES ? &s->process[i + 1] : NULL;
+        s->process[i].pid = (pid_t)i + 1;
         s->process[i].start = 1000 + i;
         s->stat[i].ticks = 4000;
         s->stat[i].threads = 1;
     }
     s->job.tracked = s->process;
+    waits_known = false;
+    memset(waits, 0, sizeof(waits));
+    threads = 1;
     *state = s;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    free(*state);
+    struct stage *s = *state;
+
+    for (size_t i = 0; i < PROCESSES; i++)
+        usage_forget(&s->process[i]);
+    free(s);
     return 0;
 }
 
@@ -182,6 +222,77 @@ static void test_attached(void **state)
     assert_use(s, 1);
 }
 
+/* A process waits while others run on its CPUs. */
+static void test_waits(void **state)
+{
+    struct stage *s = *state;
+    uint64_t half_ns = USAGE_WINDOW_NS / 2;
+
+    waits_known = true;
+    scan(s, 0);
+    for (size_t i = 0; i < PROCESSES; i++) {
+        waits[i].ran_ns += half_ns;
+        waits[i].waited_ns += half_ns;
+    }
+    windows(s, 1, 0.5, 0.5);
+    scan(s, 0);
+    assert_use(s, 2);
+
+    /* All that it waited before it ran again is no more than the rest of the
+     * window, whatever other threads it has. */
+    s->stat[0].threads = 8;
+    waits[0].ran_ns += half_ns;
+    waits[0].waited_ns += 10 * half_ns;
+    windows(s, 1, 0.5, 0);
+    scan(s, 0);
+    assert_use(s, 1);
+
+    /* Nor does it count what was before anybody looked. */
+    s->process[0].attached = true;
+    windows(s, 1, 0, 0);
+    scan(s, 0);
+    s->process[0].attached = false;
+    waits[0].waited_ns += 2 * half_ns;
+    windows(s, 1, 0, 0);
+    scan(s, 0);
+    assert_use(s, 0);
+}
+
+/* So do threads, also new ones; of very many those that were made last. */
+static void test_threads_wait(void **state)
+{
+    struct stage *s = *state;
+
+    waits_known = true;
+    threads = s->stat[1].threads = 2;
+    scan(s, 0);
+    threads = s->stat[1].threads = 3;
+    for (size_t i = 1; i <= 3; i++)
+        waits[i].waited_ns += USAGE_WINDOW_NS;
+    windows(s, 1, 0, 0);
+    scan(s, 0);
+    assert_use(s, 3);
+
+    /* What sleeps at times would use little without waiting. */
+    for (size_t i = 1; i <= 3; i++) {
+        waits[i].ran_ns += USAGE_WINDOW_NS / 10;
+        waits[i].waited_ns += USAGE_WINDOW_NS / 2;
+    }
+    windows(s, 1, 0, 0.3);
+    scan(s, 0);
+    assert_use(s, 0.3);
+
+    threads = s->stat[1].threads = MANY - 1;
+    scan(s, 0);
+    windows(s, 1, 0, 0);
+    scan(s, 0);
+    for (size_t i = 1; i < MANY; i++)
+        waits[i].waited_ns += USAGE_WINDOW_NS;
+    windows(s, 1, 0, 0);
+    scan(s, 0);
+    assert_use(s, USAGE_THREADS);
+}
+
 /* While it waits for its turn, or is suspended, a job does not use little. */
 static void test_stopped(void **state)
 {
@@ -199,8 +310,10 @@ static void test_stopped(void **state)
         scan(s, 0);
         assert_use(s, 0);
         *stopped[i] = false;
+        assert_int_equal(s->job.use_until_ns, 0);
         windows(s, 10, 0, 0);
         scan(s, 0);
+        assert_int_equal(s->job.use_from_ns, 0);
         uint64_t from_ns = s->now_ns;
         windows(s, 1, 1, 1);
         scan(s, 0);
@@ -218,6 +331,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_takes_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_attached, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_waits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_threads_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
     };
 
