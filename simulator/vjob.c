@@ -271,6 +271,45 @@ static int first_cpu(const struct vjob *v, const struct cosched_cpuset *cpus)
     return cpuset_next(cpus, -1);
 }
 
+/* A single thread that may run anywhere. */
+static bool roams(const struct vjob *v)
+{
+    return !v->process && v->section->kind == SECTION_SERIAL;
+}
+
+/* Threads of another job may run on CPU. */
+static bool taken(const struct vjob *v, int cpu)
+{
+    for (size_t j = 0; j < v->node->jobs; j++) {
+        const struct vjob *w = &v->node->job[j];
+        if (w == v || !w->section || w->stopped)
+            continue;
+        if (w->section->kind == SECTION_SERIAL ? w->cpu == cpu
+                                               : cpuset_has(&w->mask, cpu))
+            return true;
+    }
+    return false;
+}
+
+/* Where the kernel has V, which roams, beside jobs that have their CPUs to
+ * themselves: where it is while nobody else is there, else on the idle core, which
+ * is that which the agent keeps for it. */
+static void find_room(const struct vjob *v, struct cosched_cpuset *cpus)
+{
+    struct cosched_cpuset kept = *cpus;
+    int cpu = cpuset_has(cpus, v->cpu) ? v->cpu : first_cpu(v, cpus);
+
+    cpuset_and(&kept, &v->job->cpus);
+    if (cpuset_empty(&kept) || cpuset_equal(&kept, cpus))
+        return;
+    if (cpu < 0 || taken(v, cpu)) {
+        *cpus = kept;
+    } else {
+        cpuset_zero(cpus);
+        cpuset_add(cpus, cpu);
+    }
+}
+
 static void settle(struct vjob *v, const struct cosched_cpuset *cpus)
 {
     const struct machine *machine = topology_machine(v->node->topology);
@@ -294,11 +333,8 @@ void vjob_cpus(struct vjob *v, struct cosched_cpuset *cpus)
     if (!v->section || v->stopped)
         return;
     *cpus = v->mask;
-    /* A single thread that nobody holds: the kernel finds it the idle core,
-     * which is that which the agent keeps for it. */
-    if (!v->process && v->section->kind == SECTION_SERIAL && v->job &&
-        cpuset_intersects(cpus, &v->job->cpus))
-        cpuset_and(cpus, &v->job->cpus);
+    if (roams(v) && v->job)
+        find_room(v, cpus);
     settle(v, cpus);
 }
 

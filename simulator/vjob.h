@@ -52,8 +52,12 @@
 #define VJOB_PID 100000   /* of job 1; the others follow */
 
 /* What the jobs of a node have in common. */
+struct vjob;
+
 struct vjob_node {
     const struct topology *topology;
+    const struct vjob *job; /* [jobs] all of them */
+    size_t jobs;
     size_t cores; /* of the machine */
     uint64_t lease_ns;
     struct random random;

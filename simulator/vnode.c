@@ -400,6 +400,7 @@ static int build_jobs(struct vnode *n, struct errtext *err)
     bool stock = strcmp(n->options.policy, "native") == 0;
 
     n->job = calloc(c->scenario->jobs, sizeof(*n->job));
+    n->node.job = n->job;
     n->before = calloc(c->scenario->jobs, sizeof(*n->before));
     n->util_s = calloc(m->mem_nodes + m->links, sizeof(*n->util_s));
     n->params = timeshare_params(c->wait, n->node.cores);
@@ -414,7 +415,7 @@ static int build_jobs(struct vnode *n, struct errtext *err)
                                m->mem_nodes);
         if (!vjob_init(&n->job[j], &n->node, what, (uint32_t)j + 1, stock))
             break;
-        n->jobs++;
+        n->node.jobs = ++n->jobs;
     }
     if (n->jobs < c->scenario->jobs || !n->before || !n->util_s ||
         vnode_rates_init(n) < 0)

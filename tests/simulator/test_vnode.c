@@ -365,6 +365,35 @@ static void test_local_data(void **state)
     machine_free(m);
 }
 
+/* Jobs that begin by reading their data run on a core of one CPU node each, as the
+ * kernel spreads them, wherever the agent keeps cores for them: what they read does
+ * not lie all in one memory. */
+static void test_first_threads(void **state)
+{
+    struct machine *m = two_nodes();
+    struct scenario_section s[2] = {reads(1), reads(60)};
+    struct scenario_phase phase = {.repeat = 1, .first = 0, .count = 2};
+    struct scenario_job jobs[2] = {job("a", s, &phase), job("b", s, &phase)};
+    struct scenario scenario = {.name = "first", .job = jobs, .jobs = 2};
+    double makespan[2];
+
+    (void)state;
+    s[0].kind = SECTION_SERIAL;
+    s[0].work_s = 2;
+    s[1].offset = 1;
+    s[1].work_s = 40;
+    s[0].placement = s[1].placement = SCENARIO_FIRST_TOUCH;
+    for (size_t forced = 0; forced < 2; forced++) {
+        if (forced)
+            jobs[0].memory_node = jobs[1].memory_node = 0;
+        struct vnode_result *r = run(m, &scenario, "equal", 1);
+        makespan[forced] = r->makespan_s;
+        vnode_result_free(r);
+    }
+    assert_true(makespan[0] < 0.9 * makespan[1]);
+    machine_free(m);
+}
+
 /* Nor has a job more than its maximum while the kernel shares the time: it is as
  * fast as on two cores at most, malleable or not. */
 static void test_native_maximum(void **state)
@@ -468,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_disjoint),
         cmocka_unit_test(test_after_a_pause),
         cmocka_unit_test(test_local_data),
+        cmocka_unit_test(test_first_threads),
         cmocka_unit_test(test_native_maximum),
         cmocka_unit_test(test_weight),
         cmocka_unit_test(test_rigid),
