@@ -67,8 +67,9 @@ static double parse_value(const struct policy_option *option, const char *text,
         return word < 0 ? NAN : (double)word;
     }
     /* Only decimal numbers reach strtod, which takes much more. */
-    if (!length || length >= sizeof(number) ||
-        strspn(text, "0123456789.") < length)
+    size_t sign = length && *text == '-';
+    if (length == sign || length >= sizeof(number) ||
+        strspn(text + sign, "0123456789.") < length - sign)
         return NAN;
     memcpy(number, text, length);
     number[length] = '\0';

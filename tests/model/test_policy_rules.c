@@ -74,6 +74,29 @@ static void test_option_good(void **state)
     assert_true(values[POLICY_HYSTERESIS] == 0);
 }
 
+/* Below 0, where an option goes that far. */
+static void test_option_negative(void **state)
+{
+    static const char *const bad[] = {"gain:-", "gain:--1", "gain:-1.1",
+                                      "gain:1-", "loss:-0.1", "gain:-e"};
+    const struct policy *corun = policy_find("corun");
+    double values[POLICY_OPTIONS_MAX];
+    const char *where;
+    size_t gain = POLICY_OWN;
+
+    (void)state;
+    while (strcmp(policy_option(corun, gain)->name, "gain"))
+        gain++;
+    policy_options_init(corun, values);
+    assert_int_equal(policy_options_parse(corun, "gain:-0.5", values, &where),
+                     MODEL_OK);
+    assert_true(values[gain] == -0.5);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (policy_options_parse(corun, bad[i], values, &where) == MODEL_OK)
+            fail_msg("%s is accepted", bad[i]);
+    assert_true(values[gain] == -0.5);
+}
+
 /* ---- helpers ---- */
 
 static bool divides(const struct policy *policy)
@@ -529,6 +552,7 @@ int main(void)
         cmocka_unit_test(test_option_tables),
         cmocka_unit_test(test_option_bad),
         cmocka_unit_test(test_option_good),
+        cmocka_unit_test(test_option_negative),
         cmocka_unit_test(test_fairness_off),
         cmocka_unit_test(test_fairness_bound),
         cmocka_unit_test(test_no_oscillation),
