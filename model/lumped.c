@@ -16,7 +16,8 @@
 #define MANY_LINKS 64 /* beyond, links are delays without queues: where all
                          nodes are connected each has next to no load */
 #define FULL 0.999 /* most that posted requests leave to reads */
-#define WEIGHINGS 3 /* by then the parts of the work are settled well enough */
+#define WEIGHINGS 2 /* by then what all CPU nodes compute is settled well enough */
+#define WORST 3     /* and by then the pace of the worst one */
 #define HALF 0.5   /* below, posted requests slow nobody down */
 
 struct lumped {
@@ -441,19 +442,20 @@ static void settle(struct lumped *l)
     }
 }
 
-static bool anybody_waits(const struct lumped *l)
+/* How often to weigh CPU nodes: the pace of the worst one shows every error. */
+static int weighings(const struct lumped *l)
 {
     for (size_t j = 0; j < l->count; j++)
         if (l->waits[j] && l->cores[j] > 0)
-            return true;
-    return false;
+            return WORST;
+    return WEIGHINGS;
 }
 
 void lumped_predict(struct lumped *l, const size_t *counts, double *speed)
 {
     take_counts(l, counts);
     settle(l);
-    for (int round = 0; round < WEIGHINGS && anybody_waits(l); round++) {
+    for (int round = weighings(l); round > 0; round--) {
         for (size_t j = 0; j < l->count; j++)
             if (l->cores[j] > 0)
                 weigh_nodes(l, counts, j);

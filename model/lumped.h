@@ -12,7 +12,8 @@
  * station for each link, too many for the hundreds of predictions of one
  * decision.  Here all cores of a job are one class, which is no approximation
  * as far as controllers go: rates do not depend on the CPU node.  A link is
- * visited as often as the mean of the job's cores does.  Memory nodes that all
+ * visited as often as the mean of the job's cores does, where a core counts by
+ * what it computes: less where the way to memory is bad.  Memory nodes that all
  * jobs treat alike are solved once.  Approximate mean value analysis after
  * Schweitzer, over the stations g, which are groups of memory nodes and links:
  *
@@ -44,10 +45,7 @@ void lumped_free(struct lumped *lumped);
 void lumped_prepare(struct lumped *lumped,
                     const struct workload *const *profile, size_t count);
 
-/* Of a mix with such a job the CPU nodes are weighed with what is computed there,
- * which is less where the way to memory is bad, and solved some times more.
- *
- * Job number JOB of those prepared waits: its cores get equal parts of the work
+/* Job number JOB of those prepared waits: its cores get equal parts of the work
  * and end it together, so that the one with the worst way to memory sets the
  * pace of all (a static schedule).  Without this a job's cores share what there
  * is to do. */
