@@ -31,12 +31,12 @@ enum { BLIND, ALONE, RELATIVE, SECONDS };
 
 static const struct policy_option options[] = {
     {"objective", "what is minimised", 0, 0, 1, "makespan|turnaround"},
-    {"gain", "by how much sharing must be better than taking turns", -0.03, -1, 1,
+    {"gain", "by how much sharing must be better than taking turns", -0.1, -1, 1,
      NULL},
     {"effort", "predictions at most for the improvement of a division", 100, 0,
      1e6, NULL},
     {"loss", "by how much a job may be slower than with equal shares while it is "
-     "not known how much is left of each", 0.15, 0, 1, NULL},
+     "not known how much is left of each", 0.1, 0, 1, NULL},
     OUTLOOK_REGRET_OPTION,
     {0},
 };

@@ -216,42 +216,81 @@ enum model_status outlook_layout(struct outlook *o, const size_t *layout,
     return MODEL_OK;
 }
 
+/* Equal shares by weight in parts of cores, into SHARE: of all that CORES has, and
+ * nobody more than it may have, so that others get what is left. */
+static void share_evenly(const struct outlook *o, const size_t *cores,
+                         double *share)
+{
+    const struct policy_job *jobs = o->in->jobs;
+    size_t count = o->in->job_count;
+    double pool = 0, weights = 0, limit;
+    bool capped = true;
+
+    for (size_t j = 0; j < count; j++) {
+        share[j] = 0;
+        pool += (double)cores[j];
+        weights += jobs[j].weight;
+    }
+    while (capped) {
+        capped = false;
+        limit = pool / weights;
+        for (size_t j = 0; j < count; j++) {
+            double most = (double)jobs[j].max_cores;
+            if (share[j] > 0 || limit * jobs[j].weight < most)
+                continue;
+            share[j] = most;
+            pool -= most;
+            weights -= jobs[j].weight;
+            capped = true;
+        }
+    }
+    for (size_t j = 0; j < count; j++)
+        if (!(share[j] > 0))
+            share[j] = limit * jobs[j].weight;
+}
+
 void outlook_floor(struct outlook *o, const size_t *cores, double loss,
                    double regret, size_t *layout)
 {
-    double pool = 0, weights = 0;
+    double share[POLICY_MAX_JOBS];
 
     if (o->all_known)
         return;
     o->bets = true;
     o->regret = regret;
-    placement_counts(o->in, cores, layout);
+    placement_fresh(o->in, cores, layout);
     predict_speeds_layout(o->in, layout, o->speed);
     o->predictions++;
-    for (size_t j = 0; j < o->in->job_count; j++) {
-        pool += (double)cores[j];
-        weights += o->in->jobs[j].weight;
-    }
+    share_evenly(o, cores, share);
     for (size_t j = 0; j < o->in->job_count; j++) {
         /* Who has one more than others by chance has no right to it. */
-        double share = pool * o->in->jobs[j].weight / weights;
-        o->equal[j] = o->speed[j] * fmin(1, share / (double)cores[j]);
+        o->shares[j] = cores[j];
+        o->equal[j] = o->speed[j] * fmin(1, share[j] / (double)cores[j]);
         o->floor[j] = o->equal[j] * (1 - loss);
     }
 }
 
-/* Speeds with the present cores, between those of the last outlook's beginning
- * and those alone. */
-static void interpolate(struct outlook *o)
+/* Speed of job J with the present cores: on lines from that of the last outlook's
+ * beginning over that with equal shares, where these have more cores, to that
+ * alone.  While OTHERS run it is not that alone on as many cores. */
+static double interpolate(const struct outlook *o, size_t j, bool others)
 {
-    for (size_t j = 0; j < o->in->job_count; j++) {
-        double most = (double)o->in->jobs[j].max_cores;
-        double had = (double)o->start[j], more = (double)o->cores[j] - had;
+    double cores = (double)o->cores[j], most = (double)o->in->jobs[j].max_cores;
+    double from = (double)o->start[j], low = o->first[j];
+    double to = most, high = o->alone[j];
 
-        o->speed[j] = o->first[j];
-        if (more > 0 && o->alone[j] > o->first[j])
-            o->speed[j] += (o->alone[j] - o->first[j]) * more / (most - had);
+    if (cores <= from)
+        return low;
+    if (o->shares[j] > o->start[j] && others && o->equal[j] > low) {
+        if (o->cores[j] <= o->shares[j]) {
+            to = (double)o->shares[j];
+            high = o->equal[j];
+        } else {
+            from = (double)o->shares[j];
+            low = o->equal[j];
+        }
     }
+    return high > low ? low + (high - low) * (cores - from) / (to - from) : low;
 }
 
 /* By how much the last outlook's division would be behind equal shares if all
@@ -266,7 +305,8 @@ static double loses(struct outlook *o)
     for (size_t j = 0; j < o->in->job_count; j++)
         rest += o->alive[j] = o->in->jobs[j].kind == SECTION_PARALLEL;
     for (; rest; rest--) {
-        interpolate(o);
+        for (size_t j = 0; j < o->in->job_count; j++)
+            o->speed[j] = interpolate(o, j, rest > 1);
         size_t gone = next_end(o, &step);
         now += step;
         advance(o, gone, step);

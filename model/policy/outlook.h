@@ -30,7 +30,8 @@ struct outlook {
     double alone[POLICY_MAX_JOBS]; /* speed with all that it may have */
     double work[POLICY_MAX_JOBS];  /* left, core-seconds or relative */
     bool bets;                     /* lengths are guessed: the next ones count */
-    double equal[POLICY_MAX_JOBS]; /* speeds with equal shares */
+    size_t shares[POLICY_MAX_JOBS]; /* equal ones */
+    double equal[POLICY_MAX_JOBS];  /* speeds with them */
     double floor[POLICY_MAX_JOBS]; /* speeds that jobs should have */
     double regret;                 /* part of the time that may be lost */
     size_t predictions;           /* made so far */
@@ -68,7 +69,7 @@ enum model_status outlook_layout(struct outlook *outlook, const size_t *layout,
 /* The option of a policy that says what outlook_floor() takes as REGRET. */
 #define OUTLOOK_REGRET_OPTION                                                  \
     {"regret", "what may be lost against equal shares if these happen to be "  \
-     "just right for the jobs' lengths, which are not known", 0.03, 0, 1, NULL}
+     "just right for the jobs' lengths, which are not known", 0.02, 0, 1, NULL}
 
 /* From now on outlook_cost() minds who is slower than with equal shares, of which
  * CORES are whole ones, less the part LOSS (1: nobody minds).  It also minds how

@@ -24,6 +24,7 @@ model_units = \
 	%D%/test_policy_moca \
 	%D%/test_policy_nupoco \
 	%D%/test_policy_rules \
+	%D%/test_outlook \
 	%D%/test_past \
 	%D%/test_predict \
 	%D%/test_station \
@@ -122,6 +123,9 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_policy_rules_CPPFLAGS = $(model_unit_flags)
 %C%_test_policy_rules_LDADD = $(model_unit_libs)
 
+%C%_test_outlook_SOURCES = %D%/test_outlook.c %D%/mix.h %D%/near.h
+%C%_test_outlook_CPPFLAGS = $(model_unit_flags)
+%C%_test_outlook_LDADD = $(model_unit_libs)
 %C%_test_past_SOURCES = %D%/test_past.c %D%/mix.h %D%/near.h
 %C%_test_past_CPPFLAGS = $(model_unit_flags)
 %C%_test_past_LDADD = $(model_unit_libs)
