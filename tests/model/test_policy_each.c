@@ -473,9 +473,9 @@ static void test_corun_beats_the_simple(void **state)
         size_t jobs = dice_range(&dice, 2, 4);
         bool average = round % 2;
         known_init(&k, "corun", 24, jobs);
-        option(&k, "corun", average ? "fairness:1;loss:1;regret:1;"
+        option(&k, "corun", average ? "fairness:1;loss:1;regret:1;gain:-0.03;"
                                       "objective:turnaround"
-                                    : "fairness:1;loss:1;regret:1");
+                                    : "fairness:1;loss:1;regret:1;gain:-0.03");
         for (size_t j = 0; j < jobs; j++) {
             set_rho(&k.mix, j,
                     dice_range(&dice, 0, 3) ? dice_unit(&dice) : 0);
