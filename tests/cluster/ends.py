@@ -210,10 +210,12 @@ def check_dependency(c, other):
 
 def start_timeout(c):
     """A job whose time is over now, beside another on the second node; Slurm
-    looks at that twice a minute."""
+    looks at that twice a minute.  The other one computes when it is told to: it
+    would slow down what is done meanwhile."""
+    wait = f"until test -e {c.output}/compute; do sleep 0.1; done"
     jobs = [c.sbatch("--coschedule", "--nodelist=n2", "--time=1", "--wrap",
                      "sleep 300"),
-            submit(c, "--wrap", "sleep 300", node="n2")]
+            submit(c, "--wrap", f"{wait}; {long_run(c)}", node="n2")]
     wait_for("both jobs' CPUs", lambda: all(cpus(c, job, "n2") for job in jobs),
              60, 0.1)
     wait_for("its state", lambda: c.call(
@@ -225,6 +227,7 @@ def start_timeout(c):
 def check_timeout(c, job, other):
     """At the end of its time a job's cores go to the other."""
     c.wait_end(job)
+    open(f"{c.output}/compute", "w", encoding="utf-8").close()
     freed(c, other, "n2")
     said(c, job, "DUE TO TIME LIMIT")
     c.call("scancel", str(other))
