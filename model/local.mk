@@ -58,6 +58,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/fairness.c \
 	%D%/policy/greedy.c \
 	%D%/policy/hysteresis.c \
+	%D%/policy/memo.c \
+	%D%/policy/memo.h \
 	%D%/policy/moca.c \
 	%D%/policy/native.c \
 	%D%/policy/nupoco.c \

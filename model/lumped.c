@@ -190,9 +190,6 @@ void lumped_prepare(struct lumped *l, const struct workload *const *profile,
     }
     memset(l->waits, 0, count * sizeof(*l->waits));
     memset(l->known, 0, count * l->machine->cpu_nodes * sizeof(*l->known));
-    memset(l->queue, 0, count * l->room * sizeof(*l->queue));
-    for (size_t j = 0; j < count; j++)
-        l->time[j] = 1;
 }
 
 void lumped_waits(struct lumped *l, size_t job)
@@ -431,7 +428,7 @@ static void weigh_nodes(struct lumped *l, const size_t *counts, size_t j)
 /* Speeds with the parts of work that there are. */
 static void settle(struct lumped *l)
 {
-    double change = 1; /* the solution before is the first guess */
+    double change = 1; /* what is there is the first guess */
 
     for (int round = 0; round < ROUNDS && change > SETTLED; round++) {
         double posted = add_up(l);
@@ -451,9 +448,18 @@ static int weighings(const struct lumped *l)
     return WEIGHINGS;
 }
 
+/* The same every time: who asks before does not matter. */
+static void first_guess(struct lumped *l)
+{
+    memset(l->queue, 0, l->count * l->room * sizeof(*l->queue));
+    for (size_t j = 0; j < l->count; j++)
+        l->time[j] = 1;
+}
+
 void lumped_predict(struct lumped *l, const size_t *counts, double *speed)
 {
     take_counts(l, counts);
+    first_guess(l);
     settle(l);
     for (int round = weighings(l); round > 0; round--) {
         for (size_t j = 0; j < l->count; j++)

@@ -52,7 +52,8 @@ void lumped_prepare(struct lumped *lumped,
 void lumped_waits(struct lumped *lumped, size_t job);
 
 /* Speed of each job in cores' worth of computing, for COUNTS as in
- * system_input.cores, into SPEED.  Allocates nothing. */
+ * system_input.cores, into SPEED; to the last bit the same whatever was asked
+ * before.  Allocates nothing. */
 void lumped_predict(struct lumped *lumped, const size_t *counts,
                     double *speed);
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/policy/memo.h"
 #include "model/policy/workspace.h"
 
-/* Of layouts: a decision asks for the same one up to four times, some others in
- * between. */
-#define LAYOUTS 4
+/* More than most decisions of the searching policies compare. */
+#define LAYOUTS 1024
 
 /* Of a job's row, behind the rates. */
 enum { SYNC, LLC, WEIGHT, RIGID, MOST, ROW };
@@ -23,9 +23,9 @@ struct past {
     size_t jobs;   /* of the situation; 0: none */
     size_t *pool;  /* [nodes] */
     double *rows;  /* [max_jobs * row] */
-    struct past_prediction prediction[LAYOUTS];
-    size_t *counts; /* [LAYOUTS * nodes * max_jobs] */
-    size_t used, next;
+    struct memo *memo;
+    struct past_layout *layout; /* [LAYOUTS] */
+    double *speeds;             /* [LAYOUTS * 2 * max_jobs] theirs */
     size_t *paced;      /* [max_jobs] cores */
     bool paces;         /* they are known */
     double *pace_speed; /* [max_jobs] */
@@ -38,7 +38,7 @@ struct past {
 
 struct past *past_new(const struct machine *machine, size_t jobs)
 {
-    size_t nodes = machine->cpu_nodes, cells = nodes * jobs;
+    size_t nodes = machine->cpu_nodes;
     struct past *p = calloc(1, sizeof(*p));
 
     if (!p)
@@ -47,23 +47,21 @@ struct past *past_new(const struct machine *machine, size_t jobs)
     p->memories = machine->mem_nodes;
     p->max_jobs = jobs;
     p->row = 2 * p->memories + ROW;
-    p->pool = calloc(nodes + LAYOUTS * cells + jobs + jobs * p->memories,
-                     sizeof(*p->pool));
-    p->rows = calloc(2 * jobs * p->row + (LAYOUTS + 3) * jobs,
-                     sizeof(*p->rows));
-    if (!p->pool || !p->rows) {
+    p->pool = calloc(nodes + jobs + jobs * p->memories, sizeof(*p->pool));
+    p->rows = calloc(2 * jobs * p->row + 3 * jobs, sizeof(*p->rows));
+    p->memo = memo_new(nodes * jobs, LAYOUTS);
+    p->layout = calloc(LAYOUTS, sizeof(*p->layout));
+    p->speeds = calloc(LAYOUTS * 2 * jobs, sizeof(*p->speeds));
+    if (!p->pool || !p->rows || !p->memo || !p->layout || !p->speeds) {
         past_free(p);
         return NULL;
     }
-    p->counts = p->pool + nodes;
-    p->paced = p->counts + LAYOUTS * cells;
+    p->paced = p->pool + nodes;
     p->alone_group = p->paced + jobs;
     p->alone_rows = p->rows + jobs * p->row;
     p->alone = p->alone_rows + jobs * p->row;
     p->pace_speed = p->alone + jobs;
     p->pace_alone = p->pace_speed + jobs;
-    for (size_t i = 0; i < LAYOUTS; i++)
-        p->prediction[i].speed = p->pace_alone + (i + 1) * jobs;
     for (size_t j = 0; j < jobs; j++)
         p->alone[j] = NAN;
     return p;
@@ -73,6 +71,9 @@ void past_free(struct past *p)
 {
     if (!p)
         return;
+    memo_free(p->memo);
+    free(p->layout);
+    free(p->speeds);
     free(p->pool);
     free(p->rows);
     free(p);
@@ -103,7 +104,7 @@ static bool take_job(struct past *p, size_t j, const struct policy_job *job,
 
 void past_forget(struct past *p)
 {
-    p->jobs = p->used = p->next = 0;
+    p->jobs = 0;
     p->paces = false;
 }
 
@@ -118,33 +119,26 @@ bool past_begin(struct past *p, const struct policy_input *input,
             p->alone[j] = NAN;
     for (size_t j = 0; j < input->job_count; j++)
         same &= take_job(p, j, &input->jobs[j], profile[j]);
-    if (!same)
+    if (!same) {
         past_forget(p);
+        memo_forget(p->memo, p->nodes * input->job_count);
+    }
     p->jobs = input->job_count;
     return same;
 }
 
-const struct past_prediction *past_find(const struct past *p,
-                                        const size_t *counts)
+struct past_layout *past_layout(struct past *p, const size_t *counts)
 {
-    size_t cells = p->nodes * p->jobs;
+    bool known;
+    size_t number = memo_number(p->memo, counts, &known);
+    struct past_layout *layout = &p->layout[number];
 
-    for (size_t i = 0; i < p->used; i++)
-        if (!memcmp(&p->counts[i * p->nodes * p->max_jobs], counts,
-                    cells * sizeof(*counts)))
-            return &p->prediction[i];
-    return NULL;
-}
-
-struct past_prediction *past_add(struct past *p, const size_t *counts)
-{
-    size_t i = p->next, cells = p->nodes * p->jobs;
-
-    memcpy(&p->counts[i * p->nodes * p->max_jobs], counts,
-           cells * sizeof(*counts));
-    p->used = p->used > i ? p->used : i + 1;
-    p->next = (i + 1) % LAYOUTS;
-    return &p->prediction[i];
+    if (!known) {
+        layout->solved = layout->quick = false;
+        layout->speed = &p->speeds[number * 2 * p->max_jobs];
+        layout->quick_speed = layout->speed + p->max_jobs;
+    }
+    return layout;
 }
 
 bool past_paces(struct past *p, const size_t *cores, double **speed,

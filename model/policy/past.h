@@ -37,17 +37,17 @@ bool past_begin(struct past *past, const struct policy_input *input,
 /* Nothing holds any more. */
 void past_forget(struct past *past);
 
-struct past_prediction {
+/* What was predicted for a layout. */
+struct past_layout {
+    bool solved, quick; /* RESULT and SPEED are known; QUICK_SPEED is */
     struct system_result result;
-    double *speed; /* [jobs] */
+    double *speed;       /* [jobs] by model/system.h */
+    double *quick_speed; /* [jobs] by model/lumped.h */
 };
 
-/* What was predicted for COUNTS[cpu_nodes * job_count], or NULL. */
-const struct past_prediction *past_find(const struct past *past,
-                                        const size_t *counts);
-
-/* Place for the prediction for COUNTS, instead of the oldest one. */
-struct past_prediction *past_add(struct past *past, const size_t *counts);
+/* What is kept for COUNTS[cpu_nodes * job_count], to be read and completed until
+ * the next call. */
+struct past_layout *past_layout(struct past *past, const size_t *counts);
 
 /* The same as when the paces of jobs with CORES[job_count] were predicted last?
  * If not, they are taken to be from now on.  SPEED and ALONE are where these

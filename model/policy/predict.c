@@ -40,13 +40,12 @@ enum model_status predict_begin(const struct policy_input *input)
                                                 : ws->compute;
         ws->weight[j] = input->jobs[j].weight;
     }
-    bool same = past_begin(ws->past, input, ws->profile);
+    if (past_begin(ws->past, input, ws->profile))
+        return MODEL_OK;
     lumped_prepare(ws->lumped, ws->profile, input->job_count);
     for (size_t j = 0; j < input->job_count; j++)
         if (input->jobs[j].rigid)
             lumped_waits(ws->lumped, j);
-    if (same)
-        return MODEL_OK;
     enum model_status status = system_prepare(ws->system, &system);
     if (status != MODEL_OK)
         past_forget(ws->past);
@@ -58,17 +57,14 @@ enum model_status predict_counts(const struct policy_input *input,
                                  struct system_result *result, double *speed)
 {
     struct policy_workspace *ws = input->workspace;
-    const struct past_prediction *known = past_find(ws->past, counts);
+    struct past_layout *known = past_layout(ws->past, counts);
 
-    if (!known) {
-        struct past_prediction *fresh = past_add(ws->past, counts);
+    if (!known->solved) {
         enum model_status status =
-            system_predict(ws->system, counts, &fresh->result, fresh->speed);
-        if (status != MODEL_OK) {
-            past_forget(ws->past);
+            system_predict(ws->system, counts, &known->result, known->speed);
+        if (status != MODEL_OK)
             return status;
-        }
-        known = fresh;
+        known->solved = true;
     }
     if (result)
         *result = known->result;
@@ -111,13 +107,19 @@ void predict_speeds(const struct policy_input *input, const size_t *cores,
                     double *speed)
 {
     placement_sketch(input, cores, input->workspace->have);
-    lumped_predict(input->workspace->lumped, input->workspace->have, speed);
+    predict_speeds_layout(input, input->workspace->have, speed);
 }
 
 void predict_speeds_layout(const struct policy_input *input,
                            const size_t *counts, double *speed)
 {
-    lumped_predict(input->workspace->lumped, counts, speed);
+    struct policy_workspace *ws = input->workspace;
+    struct past_layout *known = past_layout(ws->past, counts);
+
+    if (!known->quick)
+        lumped_predict(ws->lumped, counts, known->quick_speed);
+    known->quick = true;
+    memcpy(speed, known->quick_speed, input->job_count * sizeof(*speed));
 }
 
 void predict_speeds_alone(const struct policy_input *input, double *speed)

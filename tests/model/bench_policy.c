@@ -62,9 +62,20 @@ static struct machine *machine_of(size_t nodes)
 
 /* ---- decisions ---------------------------------------------------------- */
 
-/* Median time of a decision of POLICY in a changed situation. */
+/* Another profile, by a little. */
+static void change(struct workload *profile, size_t memories, double factor)
+{
+    for (size_t m = 0; m < memories; m++) {
+        profile->rate[m].mrr_per_us *= factor;
+        profile->rate[m].read_per_us *= factor;
+    }
+}
+
+/* Median time of a decision of POLICY after one of PROFILE has changed, so that
+ * what was predicted before does not hold. */
 static double decision_us(const struct policy *policy,
-                          const struct policy_input *input)
+                          const struct policy_input *input,
+                          struct workload *const *profile)
 {
     static int owner[256];
     struct policy_input in = *input;
@@ -72,6 +83,8 @@ static double decision_us(const struct policy *policy,
 
     for (size_t i = 0; i < 25; i++) {
         struct policy_decision out = {.owner = owner};
+        change(profile[1 + i % (in.job_count - 1)], in.machine->mem_nodes,
+               i % 2 ? 1.01 : 1 / 1.01);
         in.state = policy_state_new(policy, in.machine);
         double begin = now_us();
         if (policy_decide(policy, &in, &out) != MODEL_OK)
@@ -114,7 +127,7 @@ static void bench_decisions(FILE *file)
         char name[64];
         snprintf(name, sizeof(name), "decision of %s, 256 cores, 16 jobs",
                  (*p)->name);
-        print(file, name, decision_us(*p, &input), "us", BUDGET_US);
+        print(file, name, decision_us(*p, &input, profile), "us", BUDGET_US);
     }
     for (size_t j = 0; j < 16; j++)
         workload_free(profile[j]);

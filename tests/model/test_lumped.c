@@ -164,12 +164,44 @@ static void test_waits(void **state)
     machine_free(m);
 }
 
+/* What was asked before does not matter, to the last bit. */
+static void test_same(void **state)
+{
+    struct machine *m = machine_new_uniform(4, 4, 4);
+    struct workload *w[2] = {workload_new_rho(4, 0.2, 1),
+                             workload_new_rho(4, 1, 1)};
+    const struct workload *profile[2] = {w[0], w[1]};
+    struct lumped *lumped;
+    struct dice dice = {5};
+    size_t counts[8] = {4, 0, 3, 1, 0, 4, 0, 2};
+    double first[2], again[2];
+
+    (void)state;
+    assert_int_equal(machine_connect_all(m, 0.1), MODEL_OK);
+    lumped = lumped_new(m, 2);
+    lumped_prepare(lumped, profile, 2);
+    lumped_predict(lumped, counts, first);
+    for (size_t round = 0; round < 20; round++) {
+        size_t other[8];
+        for (size_t c = 0; c < 8; c++)
+            other[c] = dice_range(&dice, 0, 2);
+        lumped_predict(lumped, other, again);
+        lumped_predict(lumped, counts, again);
+        assert_memory_equal(first, again, sizeof(first));
+    }
+    lumped_free(lumped);
+    workload_free(w[0]);
+    workload_free(w[1]);
+    machine_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads),
         cmocka_unit_test(test_posted),
         cmocka_unit_test(test_far_cores),
+        cmocka_unit_test(test_same),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_waits),
     };

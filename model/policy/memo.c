@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Numbers for layouts that were seen before. */
+
+#include "model/policy/memo.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct memo {
+    size_t most_cells, cells;
+    size_t layouts, used; /* there is room for; known */
+    size_t slots;         /* a power of two, at least twice LAYOUTS */
+    uint32_t *number;     /* [slots] + 1 of a layout, 0: free */
+    uint16_t *key;        /* [(layouts + 1) * most_cells], the last to compare */
+};
+
+struct memo *memo_new(size_t cells, size_t layouts)
+{
+    struct memo *m = calloc(1, sizeof(*m));
+
+    if (!m)
+        return NULL;
+    m->most_cells = m->cells = cells;
+    m->layouts = layouts;
+    for (m->slots = 1; m->slots < 2 * layouts; m->slots *= 2)
+        ;
+    m->number = calloc(m->slots, sizeof(*m->number));
+    m->key = calloc((layouts + 1) * cells, sizeof(*m->key));
+    if (!m->number || !m->key) {
+        memo_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void memo_free(struct memo *m)
+{
+    if (!m)
+        return;
+    free(m->number);
+    free(m->key);
+    free(m);
+}
+
+void memo_forget(struct memo *m, size_t cells)
+{
+    if (m->used)
+        memset(m->number, 0, m->slots * sizeof(*m->number));
+    m->used = 0;
+    m->cells = cells;
+}
+
+/* Take COUNTS as the key to compare; returns its hash (FNV-1a by cells, whose
+ * upper bits are the good ones). */
+static size_t take_key(struct memo *m, const size_t *counts)
+{
+    uint16_t *key = &m->key[m->layouts * m->most_cells];
+    uint64_t hash = 14695981039346656037u;
+
+    for (size_t c = 0; c < m->cells; c++) {
+        key[c] = (uint16_t)counts[c];
+        hash = (hash ^ key[c]) * 1099511628211u;
+    }
+    return (size_t)(hash >> 32);
+}
+
+size_t memo_number(struct memo *m, const size_t *counts, bool *known)
+{
+    size_t hash = take_key(m, counts), size = m->cells * sizeof(*m->key);
+    const uint16_t *key = &m->key[m->layouts * m->most_cells];
+
+    if (m->used == m->layouts)
+        memo_forget(m, m->cells);
+    for (size_t slot = hash;; slot++) {
+        uint32_t *number = &m->number[slot & (m->slots - 1)];
+        *known = *number;
+        if (!*number) {
+            memcpy(&m->key[m->used * m->cells], key, size);
+            *number = (uint32_t)++m->used;
+        }
+        if (!*known || !memcmp(&m->key[(*number - 1) * m->cells], key, size))
+            return *number - 1;
+    }
+}
