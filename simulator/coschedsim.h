@@ -80,6 +80,7 @@ struct outcome {
                                           node to itself, under the kernel */
     double hmean;   /* harmonic mean of alone_s / turnaround */
     double mean_s;  /* turnaround */
+    double worst;   /* turnaround / alone_s of the job that lost most */
 };
 
 /* Simulate SCENARIO under POLICY ("NAME" or "NAME:OPTION=VALUE;..."), with more

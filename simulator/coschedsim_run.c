@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "protocol/fd.h"
 #include "simulator/coschedsim.h"
 #include "simulator/picture.h"
 
@@ -26,19 +27,22 @@ static void print_outcome(const struct outcome *o, bool explain)
            r->scenario->name, o->policy, r->makespan_s, o->hmean,
            100 * r->core_util, 100 * r->compute_util, 100 * most, r->decisions,
            r->moved_cpus);
-    printf("  %-16s %10s %12s %10s %10s %8s\n", "job", "arrival s",
-           "turnaround s", "alone s", "cores", "moves");
+    printf("  %3s %-16s %10s %12s %10s %9s %8s %8s\n", "job", "", "arrival s",
+           "turnaround s", "alone s", "slowdown", "cores", "moves");
     for (size_t j = 0; j < r->scenario->jobs; j++) {
         const struct vnode_job *job = &r->job[j];
-        printf("  %-16s %10.2f %12.2f %10.2f %10.2f %8llu\n", job->name,
-               job->arrival_s, job->turnaround_s, o->alone_s[j],
+        printf("  %3zu %-16s %10.2f %12.2f %10.2f %9.2f %8.2f %8llu\n", j + 1,
+               job->name, job->arrival_s, job->turnaround_s, o->alone_s[j],
+               job->turnaround_s / o->alone_s[j],
                job->core_s / job->turnaround_s, (unsigned long long)job->moves);
     }
     for (size_t i = 0; explain && i < json_array_size(r->log); i++) {
         const json_t *d = json_array_get(r->log, i);
         const char *trigger = json_string_value(json_object_get(d, "trigger"));
         const char *text = json_string_value(json_object_get(d, "text"));
-        printf("  %s: %s\n", trigger ? trigger : "", text ? text : "");
+        printf("  %10.3f s, %s: %s\n",
+               json_number_value(json_object_get(d, "time")),
+               trigger ? trigger : "", text ? text : "");
     }
 }
 
@@ -50,9 +54,9 @@ static int copy_trace(const struct vnode_result *r, const char *file)
     bool good = fd >= 0;
 
     lseek(r->trace_fd, 0, SEEK_SET);
-    while (good && (n = read(r->trace_fd, buffer, sizeof(buffer))) > 0)
-        for (ssize_t done = 0, w; done < n && good; done += w)
-            good = (w = write(fd, buffer + done, (size_t)(n - done))) >= 0;
+    while (good &&
+           (n = fd_read_all(r->trace_fd, buffer, sizeof(buffer))) > 0)
+        good = fd_write_all(fd, buffer, (size_t)n) == 0;
     good = good && n == 0;
     if (fd >= 0 && close(fd) < 0)
         good = false;

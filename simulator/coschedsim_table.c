@@ -39,15 +39,17 @@ static void print_text(const struct table *t, const struct table_row *row,
     int width = t->keys ? 40 : 24;
 
     if (t->rows == 1 || strcmp(row[-1].scenario, row->scenario))
-        printf("%s\n  %-*s %9s %6s %6s %5s %5s %6s %6s\n", row->scenario, width,
-               t->keys ? "policy and values" : "policy", "makespan", "NTT",
-               "Hmean", "busy%", "comp%", "decis.", "moved");
+        printf("%s\n  %-*s %9s %9s %6s %6s %6s %5s %5s %6s %6s\n",
+               row->scenario, width, t->keys ? "policy and values" : "policy",
+               "makespan", "mean", "worst", "NTT", "Hmean", "busy%", "comp%",
+               "decis.", "moved");
     memset(bar, '#', sizeof(bar) - 1);
     bar[length] = '\0';
     describe(t, row, 0, what, sizeof(what));
-    printf("  %-*s %9.2f %6.3f %6.3f %5.0f %5.0f %6zu %6zu  %s\n", width, what,
-           r->makespan_s, row->ntt, o->hmean, 100 * r->core_util,
-           100 * r->compute_util, r->decisions, r->moved_cpus, bar);
+    printf("  %-*s %9.2f %9.2f %6.2f %6.3f %6.3f %5.0f %5.0f %6zu %6zu  %s\n",
+           width, what, r->makespan_s, o->mean_s, o->worst, row->ntt, o->hmean,
+           100 * r->core_util, 100 * r->compute_util, r->decisions,
+           r->moved_cpus, bar);
 }
 
 /* A field as RFC 4180 has it. */
@@ -73,16 +75,16 @@ static void print_csv(const struct table *t, const struct table_row *row,
         for (size_t k = 0; k < t->keys; k++)
             print_field(t->key[k]);
         puts("job_count,core_count,makespan_s,ntt,hmean,mean_turnaround_s,core_util,"
-             "compute_util,decisions,moved_cpus");
+             "compute_util,decisions,moved_cpus,worst_slowdown");
     }
     print_field(row->scenario);
     print_field(row->policy);
     for (size_t k = 0; k < t->keys; k++)
         print_field(row->value[k]);
-    printf("%zu,%zu,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%zu,%zu\n",
+    printf("%zu,%zu,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%zu,%zu,%.6f\n",
            r->scenario->jobs, r->cores, r->makespan_s, row->ntt, o->hmean,
            o->mean_s, r->core_util, r->compute_util, r->decisions,
-           r->moved_cpus);
+           r->moved_cpus, o->worst);
 }
 
 int table_add(struct table *t, const struct outcome *o, const char *policy,

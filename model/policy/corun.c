@@ -35,8 +35,7 @@ static const struct policy_option options[] = {
      NULL},
     {"effort", "predictions at most for the improvement of a division", 100, 0,
      1e6, NULL},
-    {"loss", "by how much a job may be slower than with equal shares while it is "
-     "not known how much is left of each", 0.1, 0, 1, NULL},
+    OUTLOOK_LOSS_OPTION,
     OUTLOOK_REGRET_OPTION,
     {0},
 };

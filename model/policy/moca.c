@@ -69,9 +69,7 @@ static const struct policy_option options[] = {
     {"form", "of the evolution's model", MOCA_CONSISTENT, 0, 1,
      "paper|consistent"},
     {"seed", "of the evolution's random numbers", 1, 0, 1000000000, NULL},
-    {"loss", "by how much a job may be slower than with equal shares while it is "
-     "not known how much is left of each, of the improved search", 0.1, 0, 1,
-     NULL},
+    OUTLOOK_LOSS_OPTION,
     OUTLOOK_REGRET_OPTION,
     {NULL, NULL, 0, 0, 0, NULL},
 };

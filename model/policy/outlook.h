@@ -66,7 +66,11 @@ enum model_status outlook_time(struct outlook *outlook, const size_t *cores,
 enum model_status outlook_layout(struct outlook *outlook, const size_t *layout,
                                  double *time);
 
-/* The option of a policy that says what outlook_floor() takes as REGRET. */
+/* The options of a policy that say what outlook_floor() takes as LOSS and as
+ * REGRET. */
+#define OUTLOOK_LOSS_OPTION                                                    \
+    {"loss", "by how much a job may be slower than with equal shares while "   \
+     "it is not known how much is left of each", 0.1, 0, 1, NULL}
 #define OUTLOOK_REGRET_OPTION                                                  \
     {"regret", "what may be lost against equal shares if these happen to be "  \
      "just right for the jobs' lengths, which are not known", 0.02, 0, 1, NULL}

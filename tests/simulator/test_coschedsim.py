@@ -82,6 +82,10 @@ def check_run(file):
         assert cpu["turnaround_s"] >= 1 + 24 / 8
         assert abs(cpu["work_s"] - 25) < 0.01 and abs(mem["work_s"] - 8) < 0.01
         assert mem["alone_s"] <= mem["turnaround_s"] * 1.05
+        slower = [j["turnaround_s"] / j["alone_s"] for j in (cpu, mem)]
+        assert all(abs(j["slowdown"] - s) < 1e-6 * s
+                   for j, s in zip((cpu, mem), slower))
+        assert abs(one["worst_slowdown"] - max(slower)) < 1e-6
         assert 0 < one["hmean"] < 1.1
         assert all(0 <= u <= 1 for u in one["controller_util"])
     progress = results(*words, "--counters", "progress")
@@ -89,6 +93,8 @@ def check_run(file):
     text = call("run", file, "--machine", "uma-1x8", "--explain")
     assert "profile of job 2 is unknown" in text and (
         "predicted system utilisation" in text)
+    times = [float(t) for t in re.findall(r"^ +([0-9.]+) s, .*: ", text, re.M)]
+    assert len(times) > 2 and times == sorted(times) and times[-1] > 1
 
 
 def check_compare(file, directory):
