@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "model/maxmin.h"
+
 const struct cache_share cache_unlimited = {1, 1, INFINITY};
 
 /* A decision in the making. */
@@ -134,28 +136,6 @@ static void confine(struct decision *d)
 
 /* ---- bandwidth ----------------------------------------------------------- */
 
-double cache_level(const double *demand, const double *weight, size_t count,
-                   double amount)
-{
-    double level = 0;
-
-    /* Who is below the level gets what it asks for, the others divide the rest,
-     * which can only raise it: in COUNT rounds all are found who are below. */
-    for (size_t round = 0; round <= count; round++) {
-        double left = amount, weights = 0;
-        for (size_t i = 0; i < count; i++) {
-            if (demand[i] <= level * weight[i])
-                left -= demand[i];
-            else
-                weights += weight[i];
-        }
-        if (!(weights > 0))
-            return INFINITY;
-        level = fmax(level, left / weights);
-    }
-    return level;
-}
-
 /* What JOB asks for: as counted, and before it was capped if that was more. */
 static double demand_of(const struct decision *d, const struct cache_job *job)
 {
@@ -257,8 +237,8 @@ static void cap(struct decision *d)
     if (!(sum >= 0) || isnan(d->node->capacity))
         return;
     bool fights = count > 1 && sum >= full * d->node->capacity;
-    double level = cache_level(demand, weight, count,
-                               CACHE_FULL * d->node->capacity);
+    double level = maxmin_level(demand, weight, count,
+                                CACHE_FULL * d->node->capacity);
     for (size_t i = 0; i < count; i++)
         want_cap(d, &d->jobs[index[i]], demand[i],
                  fights && demand[i] > level * weight[i]

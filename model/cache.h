@@ -41,18 +41,14 @@
  *
  * CACHE_CAP.  When jobs ask for more than CACHE_FULL of what the memory behind
  * the node can serve, who asks for more than its share is capped to it.  Shares
- * are max-min fair by cores and weights (Bertsekas and Gallager, Data Networks,
- * 6.5.2): with demands d and weights w, the level L such that
- *
- *     sum over jobs of min(d, L w) = CACHE_FULL * capacity,
- *
- * and job j is capped to L w_j if d_j is more.  What it would ask for now is not
- * seen: its demand before the cap is taken on.  Nor is it known what the hardware
- * makes of a rate, which is one of what a core could ask for at most (MBA delays
- * requests by steps that no CPU does alike).  So the rate begins as cap over demand
- * and is turned by CACHE_STEP while the job makes more or less than its cap.  Where
- * the step after one down would be one up, it stays for CACHE_PAUSE looks.  A job
- * whose rate has thus come back to 1 asks for less by itself: no longer capped.
+ * of CACHE_FULL * capacity are max-min fair by cores and weights
+ * (model/maxmin.h).  What a capped job would ask for is not seen: its demand before
+ * the cap is taken on.  Nor is it known what the hardware makes of a rate, which
+ * is one of what a core could ask for at most (MBA delays requests by steps that
+ * no CPU does alike).  So the rate begins as cap over demand and is turned by
+ * CACHE_STEP while the job makes more or less than its cap.  Where the step
+ * after one down would be one up, it stays for CACHE_PAUSE looks.  A job whose
+ * rate has thus come back to 1 asks for less by itself: no longer capped.
  *
  * Hysteresis: one threshold to limit, a lower one to let go; a change needs
  * CACHE_LOOKS looks in a row that want it; a cap changes by CACHE_STEP or more.
@@ -139,12 +135,6 @@ extern const struct cache_share cache_unlimited;
 bool cache_decide(const struct cache_node *node, size_t nodes, unsigned rules,
                   struct cache_job *jobs, size_t count, char *text,
                   size_t size);
-
-/* The level of the water: L of the formula above for COUNT jobs with demands D
- * and weights W (> 0), when AMOUNT is there for them.  INFINITY when it is enough
- * for all. */
-double cache_level(const double *demand, const double *weight, size_t count,
-                   double amount);
 
 /* The ways of an LLC that may be used. */
 struct cache_ways {

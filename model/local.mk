@@ -16,6 +16,7 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/cputime.h \
 	%D%/divide.c \
 	%D%/divide.h \
+	%D%/hash.h \
 	%D%/hierarchy.c \
 	%D%/hierarchy.h \
 	%D%/kstest.c \
@@ -30,6 +31,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/lumped.h \
 	%D%/machine.c \
 	%D%/machine.h \
+	%D%/maxmin.c \
+	%D%/maxmin.h \
 	%D%/moca.c \
 	%D%/moca.h \
 	%D%/mva.c \

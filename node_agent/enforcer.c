@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/hash.h"
 #include "node_agent/clock.h"
 #include "node_agent/cpuset_holder.h"
-#include "node_agent/hash.h"
 #include "node_agent/log.h"
 #include "node_agent/proc.h"
 #include "node_agent/process.h"

@@ -82,7 +82,6 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/division.c \
 	%D%/division.h \
 	%D%/enforcer.h \
-	%D%/hash.h \
 	%D%/history.c \
 	%D%/history.h \
 	%D%/host.h \

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/hash.h"
 #include "node_agent/enforcer.h"
-#include "node_agent/hash.h"
 #include "node_agent/journal.h"
 #include "node_agent/log.h"
 #include "node_agent/process.h"

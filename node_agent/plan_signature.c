@@ -4,7 +4,7 @@
 
 #include "node_agent/plan_signature.h"
 
-#include "node_agent/hash.h"
+#include "model/hash.h"
 
 static void add_text(uint64_t *h, const char *text)
 {

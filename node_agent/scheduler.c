@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/hash.h"
 #include "node_agent/clock.h"
 #include "node_agent/division.h"
-#include "node_agent/hash.h"
 #include "node_agent/journal.h"
 #include "node_agent/keeper.h"
 #include "node_agent/log.h"

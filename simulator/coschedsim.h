@@ -80,8 +80,11 @@ struct outcome {
                                           node to itself, under the kernel */
     double hmean;   /* harmonic mean of alone_s / turnaround */
     double mean_s;  /* turnaround */
-    double worst;   /* turnaround / alone_s of the job that lost most */
+    double worst;   /* slowdown of the job that lost most */
 };
+
+/* Turnaround of job J over that alone. */
+double outcome_slowdown(const struct outcome *outcome, size_t job);
 
 /* Simulate SCENARIO under POLICY ("NAME" or "NAME:OPTION=VALUE;..."), with more
  * SchedulerParameters in OPTIONS ("").  0, or an exit status with the reason

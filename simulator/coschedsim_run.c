@@ -33,7 +33,7 @@ static void print_outcome(const struct outcome *o, bool explain)
         const struct vnode_job *job = &r->job[j];
         printf("  %3zu %-16s %10.2f %12.2f %10.2f %9.2f %8.2f %8llu\n", j + 1,
                job->name, job->arrival_s, job->turnaround_s, o->alone_s[j],
-               job->turnaround_s / o->alone_s[j],
+               outcome_slowdown(o, j),
                job->core_s / job->turnaround_s, (unsigned long long)job->moves);
     }
     for (size_t i = 0; explain && i < json_array_size(r->log); i++) {

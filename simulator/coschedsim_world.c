@@ -184,6 +184,11 @@ static double alone(struct world *w, const struct scenario_job *job)
     return s->time_s;
 }
 
+double outcome_slowdown(const struct outcome *o, size_t job)
+{
+    return o->result->job[job].turnaround_s / o->alone_s[job];
+}
+
 int world_simulate(struct world *w, const struct scenario *scenario,
                    const char *policy, const char *options, struct outcome *o)
 {
@@ -209,9 +214,8 @@ int world_simulate(struct world *w, const struct scenario *scenario,
         o->alone_s[j] = alone(w, &scenario->job[j]);
         if (isnan(o->alone_s[j]))
             return EXIT_REFUSED;
-        double slower = o->result->job[j].turnaround_s / o->alone_s[j];
-        slowdown += slower;
-        o->worst = fmax(o->worst, slower);
+        slowdown += outcome_slowdown(o, j);
+        o->worst = fmax(o->worst, outcome_slowdown(o, j));
         o->mean_s += o->result->job[j].turnaround_s / (double)scenario->jobs;
     }
     o->hmean = (double)scenario->jobs / slowdown;
@@ -278,13 +282,12 @@ static json_t *job_json(const struct outcome *o, size_t j)
 {
     const struct vnode_job *job = &o->result->job[j];
 
-    return json_pack("{s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:I}", "name", job->name,
-                     "arrival_s", job->arrival_s, "end_s", job->end_s,
-                     "turnaround_s", job->turnaround_s, "alone_s",
-                     o->alone_s[j], "slowdown",
-                     job->turnaround_s / o->alone_s[j], "core_s", job->core_s, "busy_s",
-                     job->busy_s, "work_s", job->work_s, "moves",
-                     (json_int_t)job->moves);
+    return json_pack("{s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:I}", "name",
+                     job->name, "arrival_s", job->arrival_s, "end_s",
+                     job->end_s, "turnaround_s", job->turnaround_s, "alone_s",
+                     o->alone_s[j], "slowdown", outcome_slowdown(o, j),
+                     "core_s", job->core_s, "busy_s", job->busy_s, "work_s",
+                     job->work_s, "moves", (json_int_t)job->moves);
 }
 
 json_t *outcome_json(const struct outcome *o, bool explain)
@@ -303,8 +306,8 @@ json_t *outcome_json(const struct outcome *o, bool explain)
         "scenario", r->scenario->name, "policy", o->policy, "makespan_s",
         r->makespan_s, "mean_turnaround_s", o->mean_s, "worst_slowdown",
         o->worst, "hmean", o->hmean, "core_util", r->core_util, "compute_util",
-        r->compute_util, "controller_util", controllers, "link_util", links, "decisions",
-        (json_int_t)r->decisions, "moved_cpus", (json_int_t)r->moved_cpus,
+        r->compute_util, "controller_util", controllers, "link_util", links,
+        "decisions", (json_int_t)r->decisions, "moved_cpus", (json_int_t)r->moved_cpus,
         "decide_us", "mean", r->decide_mean_us, "max", r->decide_max_us, "jobs",
         jobs);
     if (json && o->history)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/hash.h"
+
 /* Fractions of a customer: rounds, and when they are good enough. */
 #define DUTY_ROUNDS 4
 #define DUTY_TOLERANCE 1e-3
@@ -278,27 +280,19 @@ static enum model_status solve(struct virtual_memory *m)
 
 /* ---- what was solved before --------------------------------------------- */
 
-static void hash(uint64_t *h, const void *data, size_t size)
-{
-    const unsigned char *byte = data;
-
-    for (size_t i = 0; i < size; i++)
-        *h = (*h ^ byte[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-}
-
 static uint64_t key_of(const struct virtual_memory *m,
                        const struct virtual_load *loads, size_t count)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h = HASH_START;
     size_t nodes = m->machine->cpu_nodes;
 
-    hash(&h, &count, sizeof(count));
+    hash_word(&h, count);
     for (size_t j = 0; j < count; j++) {
-        hash(&h, &loads[j].section, sizeof(loads[j].section));
-        hash(&h, loads[j].cores, nodes * sizeof(double));
+        hash_word(&h, (uintptr_t)loads[j].section);
+        hash_bytes(&h, loads[j].cores, nodes * sizeof(double));
     }
-    hash(&h, m->requests,
-         count * nodes * m->machine->mem_nodes * sizeof(double));
+    hash_bytes(&h, m->requests,
+               count * nodes * m->machine->mem_nodes * sizeof(double));
     return h ? h : 1;
 }
 

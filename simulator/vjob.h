@@ -51,9 +51,9 @@
 #define VJOB_GRAIN_S 1e-3 /* computing of one reported loop iteration */
 #define VJOB_PID 100000   /* of job 1; the others follow */
 
-/* What the jobs of a node have in common. */
 struct vjob;
 
+/* What the jobs of a node have in common. */
 struct vjob_node {
     const struct topology *topology;
     const struct vjob *job; /* [jobs] all of them */

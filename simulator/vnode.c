@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/hash.h"
 #include "node_agent/clock.h"
 #include "node_agent/journal.h"
 #include "protocol/cpulist.h"
@@ -286,18 +287,16 @@ static uint64_t next_event(const struct vnode *n)
 /* All that speeds depend on. */
 static uint64_t situation(struct vnode *n)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h = HASH_START;
 
     for (size_t j = 0; j < n->jobs; j++) {
         struct vjob *v = &n->job[j];
         struct cosched_cpuset cpus;
         vjob_cpus(v, &cpus);
-        uint64_t word[3] = {(uint64_t)(uintptr_t)v->section, (uint64_t)v->cpu,
-                            v->local_fixed};
-        for (size_t i = 0; i < 3; i++)
-            h = (h ^ word[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        for (size_t i = 0; i < sizeof(cpus.word) / sizeof(cpus.word[0]); i++)
-            h = ((h ^ cpus.word[i]) * UINT64_C(0x9e3779b97f4a7c15)) ^ (h >> 31);
+        hash_word(&h, (uintptr_t)v->section);
+        hash_word(&h, (uint64_t)v->cpu);
+        hash_word(&h, v->local_fixed);
+        hash_bytes(&h, cpus.word, sizeof(cpus.word));
     }
     return h;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/hash.h"
+
 struct memo {
     size_t most_cells, cells;
     size_t layouts, used; /* there is room for; known */
@@ -52,28 +54,18 @@ void memo_forget(struct memo *m, size_t cells)
     m->cells = cells;
 }
 
-/* Take COUNTS as the key to compare; returns its hash (FNV-1a by cells, whose
- * upper bits are the good ones). */
-static size_t take_key(struct memo *m, const size_t *counts)
-{
-    uint16_t *key = &m->key[m->layouts * m->most_cells];
-    uint64_t hash = 14695981039346656037u;
-
-    for (size_t c = 0; c < m->cells; c++) {
-        key[c] = (uint16_t)counts[c];
-        hash = (hash ^ key[c]) * 1099511628211u;
-    }
-    return (size_t)(hash >> 32);
-}
-
 size_t memo_number(struct memo *m, const size_t *counts, bool *known)
 {
-    size_t hash = take_key(m, counts), size = m->cells * sizeof(*m->key);
-    const uint16_t *key = &m->key[m->layouts * m->most_cells];
+    uint16_t *key = &m->key[m->layouts * m->most_cells];
+    size_t size = m->cells * sizeof(*key);
+    uint64_t hash = HASH_START;
 
     if (m->used == m->layouts)
         memo_forget(m, m->cells);
-    for (size_t slot = hash;; slot++) {
+    for (size_t c = 0; c < m->cells; c++)
+        key[c] = (uint16_t)counts[c];
+    hash_bytes(&hash, key, size);
+    for (size_t slot = (size_t)hash;; slot++) {
         uint32_t *number = &m->number[slot & (m->slots - 1)];
         *known = *number;
         if (!*number) {

@@ -31,8 +31,7 @@ void memo_free(struct memo *memo);
 void memo_forget(struct memo *memo, size_t cells);
 
 /* The number of the layout COUNTS[cells], below LAYOUTS.  KNOWN tells whether it
- * was there; if not, whatever was kept under its number is of another one, and
- * with number 0 all that was kept is. */
+ * was there; if not, whatever was kept under its number is of another one. */
 size_t memo_number(struct memo *memo, const size_t *counts, bool *known);
 
 #endif /* COSCHED_MODEL_POLICY_MEMO_H */

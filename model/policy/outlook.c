@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/maxmin.h"
 #include "model/placement.h"
 #include "model/policy/predict.h"
 
@@ -221,32 +222,17 @@ enum model_status outlook_layout(struct outlook *o, const size_t *layout,
 static void share_evenly(const struct outlook *o, const size_t *cores,
                          double *share)
 {
-    const struct policy_job *jobs = o->in->jobs;
+    double most[POLICY_MAX_JOBS], weight[POLICY_MAX_JOBS], pool = 0;
     size_t count = o->in->job_count;
-    double pool = 0, weights = 0, limit;
-    bool capped = true;
 
     for (size_t j = 0; j < count; j++) {
-        share[j] = 0;
         pool += (double)cores[j];
-        weights += jobs[j].weight;
+        most[j] = (double)o->in->jobs[j].max_cores;
+        weight[j] = o->in->jobs[j].weight;
     }
-    while (capped) {
-        capped = false;
-        limit = pool / weights;
-        for (size_t j = 0; j < count; j++) {
-            double most = (double)jobs[j].max_cores;
-            if (share[j] > 0 || limit * jobs[j].weight < most)
-                continue;
-            share[j] = most;
-            pool -= most;
-            weights -= jobs[j].weight;
-            capped = true;
-        }
-    }
+    double level = maxmin_level(most, weight, count, pool);
     for (size_t j = 0; j < count; j++)
-        if (!(share[j] > 0))
-            share[j] = limit * jobs[j].weight;
+        share[j] = fmin(most[j], level * weight[j]);
 }
 
 void outlook_floor(struct outlook *o, const size_t *cores, double loss,

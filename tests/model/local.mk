@@ -15,6 +15,7 @@ model_units = \
 	%D%/test_loopperf \
 	%D%/test_lumped \
 	%D%/test_machine \
+	%D%/test_maxmin \
 	%D%/test_memo \
 	%D%/test_moca \
 	%D%/test_mva \
@@ -85,6 +86,9 @@ model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_machine_CPPFLAGS = $(model_unit_flags)
 %C%_test_machine_LDADD = $(model_unit_libs)
 
+%C%_test_maxmin_SOURCES = %D%/test_maxmin.c %D%/near.h
+%C%_test_maxmin_CPPFLAGS = $(model_unit_flags)
+%C%_test_maxmin_LDADD = $(model_unit_libs)
 %C%_test_memo_SOURCES = %D%/test_memo.c %D%/near.h
 %C%_test_memo_CPPFLAGS = $(model_unit_flags)
 %C%_test_memo_LDADD = $(model_unit_libs)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* A hash that tells whether anything has changed since the last epoch. */
+/* A hash of what is compared often: whether anything has changed, or is known. */
 
-#ifndef COSCHED_HASH_H
-#define COSCHED_HASH_H
+#ifndef COSCHED_MODEL_HASH_H
+#define COSCHED_MODEL_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,4 +36,4 @@ static inline void hash_bytes(uint64_t *h, const void *data, size_t size)
     hash_word(h, word ^ (uint64_t)size << 56);
 }
 
-#endif /* COSCHED_HASH_H */
+#endif /* COSCHED_MODEL_HASH_H */
