@@ -4,7 +4,7 @@
 
 #include "config.h"
 
-#include "coschedmodel/cli.h"
+#include "common/cli.h"
 
 #include <errno.h>
 #include <stdarg.h>

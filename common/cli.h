@@ -17,8 +17,8 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-#include "protocol/errtext.h"
-#include "protocol/machine_json.h"
+#include "common/errtext.h"
+#include "model/io/machine_json.h"
 
 /* Exit status, as the manual pages have it. */
 enum {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/layout.h"
 
 static inline void cpuset_zero(struct cosched_cpuset *set)

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Make texts that others wrote safe to log, print and send. */
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 /* Length of the printable UTF-8 character at TEXT, 0 if there is none. */
 static size_t character(const unsigned char *text)

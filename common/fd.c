@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* All of a number of bytes through a descriptor. */
 
-#include "protocol/fd.h"
+#include "common/fd.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Strict reading of JSON that people write. */
 
-#include "protocol/json_reader.h"
+#include "common/json_reader.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 #define JSON_READER_PATH 96
 #define JSON_READER_BYTES (4 << 20) /* nothing sensible is larger */

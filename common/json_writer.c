@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What several writers of JSON need beyond jansson. */
 
-#include "protocol/json_writer.h"
+#include "common/json_writer.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The agent's log: stderr in the foreground, else syslog. */
 
-#include "node_agent/log.h"
+#include "common/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
+#include "common/clock.h"
 
 static int max_level = LOG_INFO;
 static bool use_syslog;

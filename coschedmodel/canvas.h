@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 /* Concept
  *

@@ -8,10 +8,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "coschedmodel/cli.h"
+#include "common/cli.h"
 #include "model/mva.h"
-#include "protocol/json_reader.h"
-#include "protocol/machine_json.h"
+#include "common/json_reader.h"
+#include "model/io/machine_json.h"
 
 /* The command line behind the command's name. */
 struct arguments {

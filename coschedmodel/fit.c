@@ -9,7 +9,7 @@
 #include "coschedmodel/report.h"
 
 #ifdef HAVE_GSL
-#include "model/fit.h"
+#include "model/analysis/fit.h"
 
 #define MAX_ITEMS 100000
 

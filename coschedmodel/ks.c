@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "coschedmodel/report.h"
-#include "model/kstest.h"
+#include "model/analysis/kstest.h"
 
 #define MAX_ITEMS 1000000
 

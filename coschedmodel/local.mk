@@ -15,12 +15,6 @@ noinst_LTLIBRARIES += %D%/libplot.la
 %C%_libplot_la_CPPFLAGS = $(AM_CPPFLAGS) $(CAIRO_CFLAGS)
 %C%_libplot_la_LIBADD = $(CAIRO_LIBS)
 
-# Command lines, for coschedsim too.
-noinst_LTLIBRARIES += %D%/libcli.la
-%C%_libcli_la_SOURCES = %D%/cli.c %D%/cli.h
-%C%_libcli_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
-	-DCOSCHED_MACHINESDIR='"$(pkgdatadir)/machines"'
-
 bin_PROGRAMS += coschedmodel/coschedmodel
 %C%_coschedmodel_SOURCES = \
 	%D%/command.h \
@@ -40,9 +34,10 @@ bin_PROGRAMS += coschedmodel/coschedmodel
 	%D%/utilisation.c
 %C%_coschedmodel_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	$(CAIRO_CFLAGS) $(GSL_CFLAGS)
-%C%_coschedmodel_LDADD = %D%/libcli.la %D%/libplot.la protocol/libdescribe.la
+%C%_coschedmodel_LDADD = common/libcli.la %D%/libplot.la \
+	model/analysis/libanalysis.la model/io/libdescribe.la
 if HAVE_GSL
-%C%_coschedmodel_LDADD += model/libmodelfit.la
+%C%_coschedmodel_LDADD += model/analysis/libfit.la
 endif
 
 dist_man_MANS += docs/coschedmodel.1

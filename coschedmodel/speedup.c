@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "coschedmodel/report.h"
-#include "model/loopperf.h"
-#include "protocol/loop_json.h"
+#include "model/analysis/loopperf.h"
+#include "model/io/loop_json.h"
 
 #define MAX_LOOPS 1024
 

@@ -10,8 +10,8 @@
 
 #include "coschedmodel/mix.h"
 #include "coschedmodel/report.h"
-#include "model/closed.h"
-#include "protocol/json_writer.h"
+#include "model/analysis/closed.h"
+#include "common/json_writer.h"
 
 static struct system_input as_input(const struct mix *mix)
 {

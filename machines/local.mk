@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Descriptions of machines, protocol/machine.schema.json says what is in them.
+# Descriptions of machines, model/io/machine.schema.json says what is in them.
 
 machinesdir = $(pkgdatadir)/machines
 dist_machines_DATA = \

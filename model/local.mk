@@ -10,23 +10,16 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/alike.h \
 	%D%/cache.c \
 	%D%/cache.h \
-	%D%/closed.c \
-	%D%/closed.h \
 	%D%/cputime.c \
 	%D%/cputime.h \
 	%D%/divide.c \
 	%D%/divide.h \
-	%D%/hash.h \
 	%D%/hierarchy.c \
 	%D%/hierarchy.h \
-	%D%/kstest.c \
-	%D%/kstest.h \
 	%D%/layout.c \
 	%D%/layout.h \
 	%D%/loop.c \
 	%D%/loop.h \
-	%D%/loopperf.c \
-	%D%/loopperf.h \
 	%D%/lumped.c \
 	%D%/lumped.h \
 	%D%/machine.c \
@@ -43,44 +36,6 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/placement.h \
 	%D%/policy.c \
 	%D%/policy.h \
-	%D%/policy/amdahl.c \
-	%D%/policy/arrange.c \
-	%D%/policy/arrange.h \
-	%D%/policy/batch.c \
-	%D%/policy/best_simple.c \
-	%D%/policy/bounds.c \
-	%D%/policy/chromosome.c \
-	%D%/policy/chromosome.h \
-	%D%/policy/climb.c \
-	%D%/policy/climb.h \
-	%D%/policy/corun.c \
-	%D%/policy/describe.c \
-	%D%/policy/equal.c \
-	%D%/policy/evolution.c \
-	%D%/policy/evolution.h \
-	%D%/policy/fairness.c \
-	%D%/policy/greedy.c \
-	%D%/policy/hysteresis.c \
-	%D%/policy/memo.c \
-	%D%/policy/memo.h \
-	%D%/policy/moca.c \
-	%D%/policy/native.c \
-	%D%/policy/nupoco.c \
-	%D%/policy/options.c \
-	%D%/policy/outlook.c \
-	%D%/policy/outlook.h \
-	%D%/policy/pace.c \
-	%D%/policy/past.c \
-	%D%/policy/past.h \
-	%D%/policy/predict.c \
-	%D%/policy/predict.h \
-	%D%/policy/rules.h \
-	%D%/policy/scalability.c \
-	%D%/policy/shares.h \
-	%D%/policy/state.c \
-	%D%/policy/state.h \
-	%D%/policy/workspace.c \
-	%D%/policy/workspace.h \
 	%D%/quadrature.c \
 	%D%/quadrature.h \
 	%D%/station.c \
@@ -91,16 +46,49 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/throughput.c \
 	%D%/throughput.h \
 	%D%/workload.c \
-	%D%/workload.h
+	%D%/workload.h \
+	%D%/policy/bounds.c \
+	%D%/policy/corun.c \
+	%D%/policy/describe.c \
+	%D%/policy/equal.c \
+	%D%/policy/fairness.c \
+	%D%/policy/greedy.c \
+	%D%/policy/hysteresis.c \
+	%D%/policy/moca.c \
+	%D%/policy/nupoco.c \
+	%D%/policy/options.c \
+	%D%/policy/pace.c \
+	%D%/policy/rules.h \
+	%D%/policy/shares.h \
+	%D%/policy/state.c \
+	%D%/policy/state.h \
+	%D%/policy/workspace.c \
+	%D%/policy/workspace.h \
+	%D%/policy/baseline/amdahl.c \
+	%D%/policy/baseline/batch.c \
+	%D%/policy/baseline/best_simple.c \
+	%D%/policy/baseline/native.c \
+	%D%/policy/baseline/scalability.c \
+	%D%/policy/search/arrange.c \
+	%D%/policy/search/arrange.h \
+	%D%/policy/search/chromosome.c \
+	%D%/policy/search/chromosome.h \
+	%D%/policy/search/climb.c \
+	%D%/policy/search/climb.h \
+	%D%/policy/search/evolution.c \
+	%D%/policy/search/evolution.h \
+	%D%/policy/search/memo.c \
+	%D%/policy/search/memo.h \
+	%D%/policy/search/outlook.c \
+	%D%/policy/search/outlook.h \
+	%D%/policy/search/past.c \
+	%D%/policy/search/past.h \
+	%D%/policy/search/predict.c \
+	%D%/policy/search/predict.h
 %C%_libmodel_la_LIBADD = -lm
 
-# Apart from the rest, so that the agent needs no GSL.
-if HAVE_GSL
-noinst_LTLIBRARIES += %D%/libmodelfit.la
-%C%_libmodelfit_la_SOURCES = %D%/fit.c %D%/fit.h
-%C%_libmodelfit_la_CPPFLAGS = $(AM_CPPFLAGS) $(GSL_CFLAGS)
-%C%_libmodelfit_la_LIBADD = %D%/libmodel.la $(GSL_LIBS)
-endif
+include model/analysis/local.mk
+include model/io/local.mk
 
 EXTRA_DIST += docs/model.md docs/model/loopperf.md \
 	docs/model/validation.md \

@@ -7,7 +7,7 @@
 
 /* Concept
  *
- * The closed network of model/closed.h decides better than the station model
+ * The closed network of model/analysis/closed.h decides better than the station model
  * (docs/policies.md) but has a class for each job on each CPU node and a
  * station for each link, too many for the hundreds of predictions of one
  * decision.  Here all cores of a job are one class, which is no approximation

@@ -31,7 +31,7 @@
  * more than the square of Student's t.  Where it reaches down to zero, the
  * section is compute-bound as far as can be told.
  *
- * Pure, and without GSL (model/fit.h does the same from calibrated noise).
+ * Pure, and without GSL (model/analysis/fit.h does the same from calibrated noise).
  */
 
 #include <stdbool.h>

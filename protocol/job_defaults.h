@@ -19,7 +19,7 @@
 
 #include <stddef.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 #define JOB_VARIABLE_MAX 32 /* name of a variable with its zero */
 

@@ -86,7 +86,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 #define MESSAGE_VERSION 1
 #define MESSAGE_VERSION_OLDEST 1

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)

@@ -33,7 +33,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 #define OPTIONS_POLICY_MAX 32
 #define OPTIONS_TEXT_MAX 128

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_agent/log.h"
+#include "common/log.h"
 #include "simulator/coschedsim.h"
 
 enum {

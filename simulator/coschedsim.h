@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "coschedmodel/cli.h"
+#include "common/cli.h"
 #include "simulator/vnode.h"
 
 #define ARGUMENTS_VARY 8

@@ -16,11 +16,11 @@
 #include <string.h>
 
 #include "model/station.h"
-#include "node_agent/journal.h"
-#include "node_agent/journal_machine.h"
-#include "node_agent/observer.h"
-#include "protocol/cpulist.h"
-#include "protocol/json_reader.h"
+#include "node_agent/recording/journal.h"
+#include "node_agent/recording/journal_machine.h"
+#include "node_agent/core/observer.h"
+#include "common/cpulist.h"
+#include "common/json_reader.h"
 #include "simulator/coschedsim.h"
 
 #define MOST_SECTIONS 250 /* of a job's program; more are put together */

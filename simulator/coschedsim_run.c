@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "protocol/fd.h"
+#include "common/fd.h"
 #include "simulator/coschedsim.h"
 #include "simulator/picture.h"
 

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "protocol/json_reader.h"
+#include "common/json_reader.h"
 #include "simulator/coschedsim.h"
 
 /* A job's section in a program is a serial or parallel stretch; of more than
  * this many the neighbours are put together. */
 #define STRETCHES 100
 
-/* The tracks that node_agent/trace.c writes. */
+/* The tracks that node_agent/core/trace.c writes. */
 #define TRACK_JOBS 2
 
 /* A stretch of a job's life. */

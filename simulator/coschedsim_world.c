@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node_agent/plan.h"
+#include "node_agent/core/plan.h"
 #include "simulator/coschedsim.h"
 
 /* How long a job takes alone; jobs with equal programs take as long. */

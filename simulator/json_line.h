@@ -14,10 +14,10 @@
 
 #include <stddef.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 /* The line, from 1, in which member or element PATH ("jobs[2].threads", as
- * protocol/json_reader.h writes it) begins in TEXT[SIZE], which is JSON; that of
+ * common/json_reader.h writes it) begins in TEXT[SIZE], which is JSON; that of
  * the innermost value around it where there is no such member. */
 size_t json_line_find(const char *text, size_t size, const char *path);
 

@@ -26,11 +26,9 @@ noinst_LTLIBRARIES += %D%/libscenario.la
 	%D%/scenario_json.h \
 	%D%/scenario_program.c \
 	%D%/timeshare.c \
-	%D%/timeshare.h \
-	%D%/timeslices.c \
-	%D%/timeslices.h
+	%D%/timeshare.h
 %C%_libscenario_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-%C%_libscenario_la_LIBADD = %D%/libmemsys.la protocol/libdescribe.la \
+%C%_libscenario_la_LIBADD = %D%/libmemsys.la model/io/libdescribe.la \
 	model/libmodel.la \
 	$(JANSSON_LIBS) -lm
 
@@ -53,7 +51,7 @@ noinst_LTLIBRARIES += %D%/libvnode.la
 	%D%/vnode_rates.c \
 	%D%/vnode_result.c
 %C%_libvnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
-%C%_libvnode_la_LIBADD = %D%/libscenario.la %D%/libmemsys.la node_agent/libcore.la
+%C%_libvnode_la_LIBADD = %D%/libscenario.la %D%/libmemsys.la node_agent/core/libcore.la
 
 bin_PROGRAMS += %D%/coschedsim
 %C%_coschedsim_SOURCES = \
@@ -72,7 +70,7 @@ bin_PROGRAMS += %D%/coschedsim
 	%D%/variation.c \
 	%D%/variation.h
 %C%_coschedsim_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS)
-%C%_coschedsim_LDADD = coschedmodel/libcli.la coschedmodel/libplot.la \
+%C%_coschedsim_LDADD = common/libcli.la coschedmodel/libplot.la \
 	%D%/libvnode.la
 dist_man_MANS += docs/coschedsim.1
 dist_bashcompletion_DATA += %D%/completions/coschedsim
@@ -104,7 +102,8 @@ EXTRA_DIST += %D%/validate/report.py %D%/validate/svg.py
 	%D%/validate/worlds.c \
 	%D%/validate/worlds.h
 %C%_validate_validate_model_CFLAGS = $(AM_CFLAGS) -pthread
-%C%_validate_validate_model_LDADD = %D%/libmemsys.la model/libmodel.la
+%C%_validate_validate_model_LDADD = %D%/libmemsys.la \
+	model/analysis/libanalysis.la
 
 validate-model: %D%/validate/validate_model$(EXEEXT)
 	$(AM_V_at)$(MKDIR_P) docs/model
@@ -134,7 +133,7 @@ EXTRA_PROGRAMS += %D%/workloads/fit_workloads
 CLEANFILES += %D%/workloads/fit_workloads$(EXEEXT)
 %C%_workloads_fit_workloads_SOURCES = %D%/workloads/fit_workloads.c
 %C%_workloads_fit_workloads_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-%C%_workloads_fit_workloads_LDADD = protocol/libdescribe.la \
+%C%_workloads_fit_workloads_LDADD = model/io/libdescribe.la \
 	model/libmodel.la $(JANSSON_LIBS) -lm
 
 workloads_opteron = $(srcdir)/machines/amd-opteron-6380-8x8.json

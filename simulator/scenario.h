@@ -52,8 +52,8 @@
 #include <stdint.h>
 
 #include "model/workload.h"
-#include "protocol/errtext.h"
-#include "protocol/json_reader.h"
+#include "common/errtext.h"
+#include "common/json_reader.h"
 
 #define SCENARIO_MAX_JOBS 64
 #define SCENARIO_MAX_SECTIONS 256 /* of a program, before repetition */

@@ -5,7 +5,7 @@
 #ifndef COSCHED_SIMULATOR_SCENARIO_JSON_H
 #define COSCHED_SIMULATOR_SCENARIO_JSON_H
 
-#include "protocol/json_reader.h"
+#include "common/json_reader.h"
 #include "simulator/scenario.h"
 
 /* Where a program may be found: READER is the file's. */

@@ -23,7 +23,7 @@
  */
 
 #include "model/machine.h"
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "simulator/scenario.h"
 
 struct variation {

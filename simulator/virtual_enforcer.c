@@ -2,13 +2,13 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The enforcer of the simulated node: moves simulated threads. */
 
-/* It implements node_agent/enforcer.h for processes that are not in /proc.  A
+/* It implements node_agent/enforce/enforcer.h for processes that are not in /proc.  A
  * job has one process, which is its entry in job->tracked. */
 
 #include <stdlib.h>
 
-#include "node_agent/enforcer.h"
-#include "protocol/cpulist.h"
+#include "node_agent/enforce/enforcer.h"
+#include "common/cpulist.h"
 #include "simulator/vjob.h"
 
 struct enforcer {

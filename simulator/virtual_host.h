@@ -7,7 +7,7 @@
 
 /* Concept
  *
- * The simulated implementation of node_agent/host.h.  Time stands still until
+ * The simulated implementation of node_agent/core/host.h.  Time stands still until
  * somebody moves it with virtual_host_advance(); timers then come due in the
  * order of their times, those of equal time in the order in which they were
  * started.  Time begins at VIRTUAL_BEGIN_NS, because the agent takes 0 for
@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#include "node_agent/host.h"
+#include "node_agent/core/host.h"
 
 #define VIRTUAL_BEGIN_NS UINT64_C(1000)
 #define VIRTUAL_NEVER UINT64_MAX

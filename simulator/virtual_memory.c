@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/hash.h"
+#include "common/hash.h"
 
 /* Fractions of a customer: rounds, and when they are good enough. */
 #define DUTY_ROUNDS 4

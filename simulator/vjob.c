@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "node_agent/allotment.h"
-#include "node_agent/clock.h"
-#include "node_agent/report.h"
-#include "protocol/cpulist.h"
+#include "node_agent/core/allotment.h"
+#include "common/clock.h"
+#include "node_agent/core/report.h"
+#include "common/cpulist.h"
 #include "simulator/virtual_host.h"
 
 /* Threads per core that libgomp-coop starts when nobody says how many: the

@@ -36,10 +36,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node_agent/enforcer.h"
-#include "node_agent/job.h"
-#include "node_agent/process.h"
-#include "node_agent/topology.h"
+#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/job.h"
+#include "node_agent/core/process.h"
+#include "node_agent/topology/topology.h"
 #include "protocol/layout.h"
 #include "simulator/random.h"
 #include "simulator/scenario.h"

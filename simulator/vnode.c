@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/hash.h"
-#include "node_agent/clock.h"
-#include "node_agent/journal.h"
-#include "protocol/cpulist.h"
+#include "common/hash.h"
+#include "common/clock.h"
+#include "node_agent/recording/journal.h"
+#include "common/cpulist.h"
 #include "simulator/virtual_host.h"
 #include "simulator/vnode_private.h"
 

@@ -35,7 +35,7 @@
 
 #include "model/machine.h"
 #include "model/network.h"
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/layout.h"
 #include "protocol/options.h"
 #include "simulator/scenario.h"

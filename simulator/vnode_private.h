@@ -6,11 +6,11 @@
 #define COSCHED_SIMULATOR_VNODE_PRIVATE_H
 
 #include "node_agent/counters/counters.h"
-#include "node_agent/decisions.h"
-#include "node_agent/enforcer.h"
-#include "node_agent/observer.h"
-#include "node_agent/scheduler.h"
-#include "node_agent/trace.h"
+#include "node_agent/core/decisions.h"
+#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/observer.h"
+#include "node_agent/core/scheduler.h"
+#include "node_agent/core/trace.h"
 #include "simulator/virtual_counters.h"
 #include "simulator/virtual_memory.h"
 #include "simulator/vjob.h"

@@ -45,7 +45,7 @@ dist_bashcompletion_DATA += %D%/completions/coschedreport \
 EXTRA_DIST += $(slurm_conf_data) \
 	$(report_modules) \
 	$(shared_modules) \
-	%D%/cluster \
 	%D%/coschedhistory \
 	%D%/coschedreport \
-	%D%/demo.py
+	%D%/testcluster/cluster \
+	%D%/testcluster/demo.py

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "node_agent/client.h"
-#include "node_agent/end_note.h"
+#include "node_agent/client/client.h"
+#include "node_agent/client/end_note.h"
 #include "spank_plugin/plugin.h"
 
 /* Runs for every job of the node, also for jobs that never had a prolog. */

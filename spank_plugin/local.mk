@@ -22,8 +22,8 @@ spank_cosched_la_SOURCES =
 spank_cosched_la_LDFLAGS = -module -avoid-version -shared \
 	-Wl,-z,now,-z,relro,-z,noexecstack \
 	-Wl,--version-script=$(srcdir)/%D%/spank_cosched.map
-spank_cosched_la_LIBADD = %D%/libplugin.la node_agent/libclient.la
+spank_cosched_la_LIBADD = %D%/libplugin.la node_agent/client/libclient.la
 spank_cosched_la_DEPENDENCIES = %D%/spank_cosched.map \
-	%D%/libplugin.la node_agent/libclient.la
+	%D%/libplugin.la node_agent/client/libclient.la
 
 EXTRA_DIST += %D%/spank_cosched.map

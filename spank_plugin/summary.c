@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "node_agent/client.h"
+#include "node_agent/client/client.h"
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+include tests/common/local.mk
 include tests/protocol/local.mk
 include tests/model/local.mk
 include tests/simulator/local.mk

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The memory of a whole machine as one closed network. */
 
-#include "model/closed.h"
+#include "model/analysis/closed.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The model's numbers from measurements, by least squares. */
 
-#include "model/fit.h"
+#include "model/analysis/fit.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Kolmogorov-Smirnov tests. */
 
-#include "model/kstest.h"
+#include "model/analysis/kstest.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Speedup of a parallel loop on more and more cores. */
 
-#include "model/loopperf.h"
+#include "model/analysis/loopperf.h"
 
 #include <math.h>
 #include <stdbool.h>

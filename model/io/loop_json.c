@@ -2,11 +2,11 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Loop profiles as files. */
 
-#include "protocol/loop_json.h"
+#include "model/io/loop_json.h"
 
 #include <string.h>
 
-#include "protocol/json_writer.h"
+#include "common/json_writer.h"
 
 #define MAX_CORES 65536 /* of a CPU node */
 

@@ -22,7 +22,7 @@
  */
 
 #include "model/loop.h"
-#include "protocol/json_reader.h"
+#include "common/json_reader.h"
 
 /* Make a profile of VALUE, which is at the path of READER.  NULL with errno
  * EINVAL or ENOMEM and the text set.  Free with loop_free(). */

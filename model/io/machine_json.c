@@ -2,12 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Machine descriptions as files. */
 
-#include "protocol/machine_json.h"
+#include "model/io/machine_json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/cpulist.h"
+#include "common/cpulist.h"
 
 static int no_memory(struct json_reader *reader)
 {

@@ -30,7 +30,7 @@
  */
 
 #include "model/machine.h"
-#include "protocol/json_reader.h"
+#include "common/json_reader.h"
 
 #define MACHINE_JSON_MAX_NODES 256
 #define MACHINE_JSON_MAX_LINKS 4096

@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "model/divide.h"
-#include "model/policy/arrange.h"
-#include "model/policy/predict.h"
+#include "model/policy/search/arrange.h"
+#include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
 #include "model/policy/shares.h"
 #include "model/policy/state.h"

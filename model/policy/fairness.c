@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "model/divide.h"
-#include "model/policy/predict.h"
+#include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
 #include "model/policy/workspace.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "model/divide.h"
-#include "model/policy/predict.h"
+#include "model/policy/search/predict.h"
 #include "model/policy/shares.h"
 
 /* Of policy_proposal.figure. */

@@ -21,10 +21,10 @@
 #include <string.h>
 
 #include "model/placement.h"
-#include "model/policy/arrange.h"
-#include "model/policy/climb.h"
-#include "model/policy/evolution.h"
-#include "model/policy/predict.h"
+#include "model/policy/search/arrange.h"
+#include "model/policy/search/climb.h"
+#include "model/policy/search/evolution.h"
+#include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
 #include "model/policy/shares.h"
 #include "model/policy/workspace.h"

@@ -16,7 +16,7 @@
 
 #include "model/adaptive.h"
 #include "model/placement.h"
-#include "model/policy/predict.h"
+#include "model/policy/search/predict.h"
 #include "model/policy/shares.h"
 #include "model/policy/state.h"
 #include "model/policy/workspace.h"

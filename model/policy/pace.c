@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/policy/past.h"
-#include "model/policy/predict.h"
+#include "model/policy/search/past.h"
+#include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
 #include "model/policy/workspace.h"
 

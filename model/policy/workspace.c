@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "model/policy/past.h"
+#include "model/policy/search/past.h"
 
 static bool allocate(struct policy_workspace *ws)
 {

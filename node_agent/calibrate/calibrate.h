@@ -29,7 +29,7 @@
 
 #include "node_agent/calibrate/kernels.h"
 #include "node_agent/counters/counters.h"
-#include "node_agent/topology.h"
+#include "node_agent/topology/topology.h"
 
 #define CALIBRATE_STRIDES 5
 extern const size_t calibrate_strides[CALIBRATE_STRIDES]; /* bytes */

@@ -48,7 +48,7 @@ struct calibrate_run *calibration_run(const struct calibration *c,
 }
 
 #ifdef HAVE_GSL
-#include "model/fit.h"
+#include "model/analysis/fit.h"
 
 /* Runs for one server. */
 struct list {

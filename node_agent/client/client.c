@@ -4,7 +4,7 @@
 
 #include "config.h"
 
-#include "node_agent/client.h"
+#include "node_agent/client/client.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/munge_credential.h"
+#include "common/clock.h"
+#include "node_agent/client/munge_credential.h"
 
 #define DEFAULT_SOCKET COSCHED_RUNDIR "/coschedd.sock"
 #define NODE_MAX 256

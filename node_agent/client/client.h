@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/message.h"
 
 struct client;

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Notes that jobs have ended, for an agent that did not answer. */
 
-#include "node_agent/end_note.h"
+#include "node_agent/client/end_note.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node_agent/client.h"
-#include "node_agent/clock.h"
+#include "node_agent/client/client.h"
+#include "common/clock.h"
 
 #define SUFFIX ".ended"
 

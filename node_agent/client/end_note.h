@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 /* Leave a note that JOB ended now, for the agent at SOCKET (as client_open()
  * takes it).  -1 with errno ENOENT where no agent ever was, EPERM if the

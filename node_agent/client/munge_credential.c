@@ -4,7 +4,7 @@
 
 #include "config.h"
 
-#include "node_agent/munge_credential.h"
+#include "node_agent/client/munge_credential.h"
 
 #ifdef HAVE_MUNGE
 

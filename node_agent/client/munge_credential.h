@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 /* Sign SIZE bytes at PAYLOAD.  SOCKET: munged's socket, NULL for its default.
  * Returns a malloc'ed text, or NULL with errno ENOTSUP, ENOMEM or EACCES (what

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Writer of an allotment page (protocol/layout.h). */
 
-#include "node_agent/allotment.h"
+#include "node_agent/core/allotment.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "protocol/cpulist.h"
+#include "common/cpulist.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1 */

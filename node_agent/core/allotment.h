@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/layout.h"
 
 struct allotment;

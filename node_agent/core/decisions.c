@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The last decisions and their reasons, for "explain". */
 
-#include "node_agent/decisions.h"
+#include "node_agent/core/decisions.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* A job's CPUs, divided among its processes. */
 
-#include "node_agent/division.h"
+#include "node_agent/core/division.h"
 
-#include "protocol/cpulist.h"
+#include "common/cpulist.h"
 
 void division_quotas(size_t count, const uint32_t *team, size_t parts,
                      size_t *quota)

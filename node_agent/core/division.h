@@ -24,9 +24,9 @@
  * and shares it with as few others as possible.
  */
 
-#include "node_agent/job.h"
-#include "node_agent/process.h"
-#include "node_agent/topology.h"
+#include "node_agent/core/job.h"
+#include "node_agent/core/process.h"
+#include "node_agent/topology/topology.h"
 
 /* Ranks wait for each other between regions, seldom for so long. */
 #define DIVISION_IDLE_NS UINT64_C(500000000)

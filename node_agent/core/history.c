@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What the controller knows of a job: its weight, and earlier runs. */
 
-#include "node_agent/history.h"
+#include "node_agent/core/history.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 /* Concept
  *
- * coschedhistory(8) gathers the records (node_agent/record.h) of each program;
+ * coschedhistory(8) gathers the records (node_agent/core/record.h) of each program;
  * at submission job_submit.lua puts what it knows of the job's program into its
  * AdminComment, docs/record.md, from where the agent has it:
  *
@@ -29,8 +29,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "node_agent/record.h"
-#include "protocol/errtext.h"
+#include "node_agent/core/record.h"
+#include "common/errtext.h"
 
 #define HISTORY_TAG "cosched-job/1"
 #define HISTORY_MIN_RUNS 2 /* fewer say nothing about what differs */

@@ -2,15 +2,15 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Co-scheduled jobs of this node. */
 
-#include "node_agent/job.h"
+#include "node_agent/core/job.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/enforcer.h"
-#include "node_agent/host.h"
-#include "node_agent/process.h"
+#include "common/clock.h"
+#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/host.h"
+#include "node_agent/core/process.h"
 
 struct job *job_find(const struct job_table *table, uint32_t id)
 {

@@ -20,9 +20,9 @@
 #include <sys/types.h>
 
 #include "model/workload.h"
-#include "node_agent/history.h"
-#include "node_agent/record.h"
-#include "node_agent/section.h"
+#include "node_agent/core/history.h"
+#include "node_agent/core/record.h"
+#include "node_agent/core/section.h"
 #include "protocol/layout.h"
 #include "protocol/message.h"
 #include "protocol/options.h"

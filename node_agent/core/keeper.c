@@ -2,10 +2,10 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Whose threads to look at in which epoch. */
 
-#include "node_agent/keeper.h"
+#include "node_agent/core/keeper.h"
 
-#include "node_agent/log.h"
-#include "protocol/cpulist.h"
+#include "common/log.h"
+#include "common/cpulist.h"
 
 size_t keeper_move_strays(struct job *job)
 {

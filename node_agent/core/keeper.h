@@ -17,8 +17,8 @@
  * soon.
  */
 
-#include "node_agent/enforcer.h"
-#include "node_agent/job.h"
+#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/job.h"
 
 #define KEEPER_PAUSE 16
 #define KEEPER_PAUSE_HELD 4 /* of a job some process of which is held */

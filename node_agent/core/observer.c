@@ -2,19 +2,19 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What the jobs are doing: from report pages to sections and measurements. */
 
-#include "node_agent/observer.h"
+#include "node_agent/core/observer.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/hash.h"
-#include "node_agent/enforcer.h"
-#include "node_agent/journal.h"
-#include "node_agent/log.h"
-#include "node_agent/process.h"
-#include "node_agent/tally.h"
-#include "protocol/cpulist.h"
+#include "common/hash.h"
+#include "node_agent/enforce/enforcer.h"
+#include "node_agent/recording/journal.h"
+#include "common/log.h"
+#include "node_agent/core/process.h"
+#include "node_agent/enforce/tally.h"
+#include "common/cpulist.h"
 
 /* Shorter intervals than this measure the clock, not the job. */
 #define MIN_INTERVAL_NS (2 * UINT64_C(1000000))

@@ -10,9 +10,9 @@
 
 #include "node_agent/counters/attribute.h"
 #include "node_agent/counters/counters.h"
-#include "node_agent/counters/recording.h"
-#include "node_agent/job.h"
-#include "node_agent/topology.h"
+#include "node_agent/recording/recording.h"
+#include "node_agent/core/job.h"
+#include "node_agent/topology/topology.h"
 #include "protocol/options.h"
 
 struct observer;

@@ -2,13 +2,13 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* A plan: which CPUs each live job should have now. */
 
-#include "node_agent/plan.h"
+#include "node_agent/core/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_agent/plan_facts.h"
-#include "protocol/cpulist.h"
+#include "node_agent/core/plan_facts.h"
+#include "common/cpulist.h"
 
 /* Jobs that one decision can be about; beyond that they take turns. */
 #define MOST POLICY_MAX_JOBS

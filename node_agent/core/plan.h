@@ -31,8 +31,8 @@
 #include <stdint.h>
 
 #include "model/policy.h"
-#include "node_agent/job.h"
-#include "node_agent/topology.h"
+#include "node_agent/core/job.h"
+#include "node_agent/topology/topology.h"
 
 struct plan_input {
     const struct topology *topology;

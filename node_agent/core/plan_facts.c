@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* From what was measured of a section to what policies may know of it. */
 
-#include "node_agent/plan_facts.h"
+#include "node_agent/core/plan_facts.h"
 
 #include <math.h>
 

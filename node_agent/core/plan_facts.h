@@ -7,7 +7,7 @@
 
 #include "model/policy.h"
 #include "node_agent/counters/measure.h"
-#include "node_agent/job.h"
+#include "node_agent/core/job.h"
 
 /* Facts of one job with the arrays that they point to. */
 struct plan_facts {

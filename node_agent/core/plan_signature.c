@@ -2,9 +2,9 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Whether anything has changed on which a plan depends. */
 
-#include "node_agent/plan_signature.h"
+#include "node_agent/core/plan_signature.h"
 
-#include "model/hash.h"
+#include "common/hash.h"
 
 static void add_text(uint64_t *h, const char *text)
 {

@@ -5,7 +5,7 @@
 #ifndef COSCHED_PLAN_SIGNATURE_H
 #define COSCHED_PLAN_SIGNATURE_H
 
-#include "node_agent/plan.h"
+#include "node_agent/core/plan.h"
 
 /* A number that differs, but for one chance in 2^64, when another plan may come
  * of INPUT: other jobs, in other sections or of which more is known, other

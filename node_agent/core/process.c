@@ -2,13 +2,13 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* A process that attached: its two shared pages and what they say. */
 
-#include "node_agent/process.h"
+#include "node_agent/core/process.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "node_agent/host.h"
-#include "node_agent/job.h"
+#include "node_agent/core/host.h"
+#include "node_agent/core/job.h"
 
 struct process *process_attach(struct job *job, pid_t pid,
                                const struct topology *topology,

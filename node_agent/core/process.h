@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "node_agent/allotment.h"
+#include "node_agent/core/allotment.h"
 #include "node_agent/counters/counters.h"
-#include "node_agent/report.h"
-#include "node_agent/topology.h"
+#include "node_agent/core/report.h"
+#include "node_agent/topology/topology.h"
 
 struct job;
 struct sd_event_source;

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The summary of a job that goes into its AdminComment. */
 
-#include "node_agent/record.h"
+#include "node_agent/core/record.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -9,7 +9,7 @@
  *
  * One line of at most 1000 bytes per job, docs/record.md: what it had, what it
  * did, and what sort of program it is.  Later runs of the same program profit
- * from the latter (coschedhistory(8), node_agent/history.h), so it must mean the
+ * from the latter (coschedhistory(8), node_agent/core/history.h), so it must mean the
  * same on each node:
  *
  *   work    core-seconds of computing, as the model counts it: a core that waits

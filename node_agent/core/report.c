@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Reader of a report page (protocol/layout.h), which a job writes. */
 
-#include "node_agent/report.h"
+#include "node_agent/core/report.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -2,21 +2,21 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Decides when CPUs change hands, and moves them. */
 
-#include "node_agent/scheduler.h"
+#include "node_agent/core/scheduler.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/hash.h"
-#include "node_agent/clock.h"
-#include "node_agent/division.h"
-#include "node_agent/journal.h"
-#include "node_agent/keeper.h"
-#include "node_agent/log.h"
-#include "node_agent/plan.h"
-#include "node_agent/plan_signature.h"
-#include "node_agent/process.h"
-#include "protocol/cpulist.h"
+#include "common/hash.h"
+#include "common/clock.h"
+#include "node_agent/core/division.h"
+#include "node_agent/recording/journal.h"
+#include "node_agent/core/keeper.h"
+#include "common/log.h"
+#include "node_agent/core/plan.h"
+#include "node_agent/core/plan_signature.h"
+#include "node_agent/core/process.h"
+#include "common/cpulist.h"
 
 /* How long runtimes have to obey by themselves: a revoked worker leaves at its
  * next scheduling point, about 30 us away; 5 ms are half of what a job may have

@@ -17,13 +17,13 @@
  * by force, the others grow.  The event loop runs on in between.
  */
 
-#include "node_agent/decisions.h"
-#include "node_agent/enforcer.h"
-#include "node_agent/host.h"
-#include "node_agent/job.h"
-#include "node_agent/observer.h"
-#include "node_agent/topology.h"
-#include "node_agent/trace.h"
+#include "node_agent/core/decisions.h"
+#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/host.h"
+#include "node_agent/core/job.h"
+#include "node_agent/core/observer.h"
+#include "node_agent/topology/topology.h"
+#include "node_agent/core/trace.h"
 #include "protocol/options.h"
 
 struct scheduler;

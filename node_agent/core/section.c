@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Sections of a job: what is known of each, and how it gets known. */
 
-#include "node_agent/section.h"
+#include "node_agent/core/section.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Who had which CPU when, for Perfetto and chrome://tracing. */
 
-#include "node_agent/trace.h"
+#include "node_agent/core/trace.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "protocol/cpulist.h"
+#include "common/cpulist.h"
 
 /* Process numbers in the trace, which sort its tracks. */
 #define TRACK_CPUS 1

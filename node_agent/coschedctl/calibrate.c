@@ -12,8 +12,8 @@
 
 #include "node_agent/calibrate/calibrate.h"
 #include "node_agent/calibrate/plot.h"
-#include "node_agent/clock.h"
-#include "node_agent/ctl.h"
+#include "common/clock.h"
+#include "node_agent/coschedctl/ctl.h"
 
 #define BUSY_CPUS 0.3 /* more of the node than this is somebody's work */
 #define BUSY_LOOK_US 500000

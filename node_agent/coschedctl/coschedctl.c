@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node_agent/ctl.h"
+#include "node_agent/coschedctl/ctl.h"
 
 enum { ARG_JOB = 1, ARG_OUTPUT = 2, ARG_JSON = 4, ARG_DIR = 8,
        ARG_REASON = 16 };

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedctl: what can be counted on this node, and recording it. */
 
-#include "node_agent/ctl_counters.h"
+#include "node_agent/coschedctl/counters.h"
 
 #include <stdlib.h>
 #include <string.h>

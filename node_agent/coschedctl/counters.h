@@ -7,8 +7,8 @@
 
 #include "node_agent/counters/counters.h"
 #include "node_agent/counters/probe.h"
-#include "node_agent/ctl.h"
-#include "node_agent/topology.h"
+#include "node_agent/coschedctl/ctl.h"
+#include "node_agent/topology/topology.h"
 
 struct ctl_node {
     struct topology *topology;

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "coschedmodel/cli.h"
-#include "node_agent/client.h"
-#include "protocol/machine_json.h"
+#include "common/cli.h"
+#include "node_agent/client/client.h"
+#include "model/io/machine_json.h"
 
 /* Exit status, as the manual page has it. */
 enum {

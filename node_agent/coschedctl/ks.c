@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "coschedmodel/histogram.h"
-#include "model/kstest.h"
+#include "model/analysis/kstest.h"
 #include "node_agent/counters/request_counts.h"
-#include "node_agent/ctl.h"
+#include "node_agent/coschedctl/ctl.h"
 
 #define BINS 10       /* categories, as in thesis A.1.2 */
 #define PLOT_BINS 20  /* where there are none */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_agent/ctl.h"
-#include "node_agent/topology.h"
-#include "protocol/cpulist.h"
+#include "node_agent/coschedctl/ctl.h"
+#include "node_agent/topology/topology.h"
+#include "common/cpulist.h"
 
 void ctl_machine_help(FILE *out)
 {

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "node_agent/ctl.h"
+#include "node_agent/coschedctl/ctl.h"
 
 static const char *text(const json_t *object, const char *key)
 {

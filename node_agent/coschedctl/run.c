@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node_agent/ctl.h"
-#include "protocol/cpulist.h"
-#include "protocol/fd.h"
+#include "node_agent/coschedctl/ctl.h"
+#include "common/cpulist.h"
+#include "common/fd.h"
 #include "protocol/options.h"
 
 #define TIMEOUT_MS 2000

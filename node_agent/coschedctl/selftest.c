@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "node_agent/ctl_counters.h"
-#include "node_agent/journal_machine.h"
+#include "node_agent/coschedctl/counters.h"
+#include "node_agent/recording/journal_machine.h"
 
 #define REPORT_VERSION 1
 #define LOAD_MS 500

@@ -37,7 +37,7 @@
 #include "model/workload.h"
 #include "node_agent/counters/measure.h"
 #include "node_agent/counters/sample.h"
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/layout.h"
 
 /* What a backend may or may not measure. */

@@ -30,7 +30,7 @@
 #include <stddef.h>
 
 #include "node_agent/counters/formula.h"
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 #define EVENTS_SETS 8       /* most sets of a file */
 #define EVENTS_SET_EVENTS 64 /* most events of a set */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "node_agent/counters/events.h"
-#include "protocol/json_reader.h"
+#include "common/json_reader.h"
 
 #define FORMAT "coschedule-events/1"
 #define HIGHEST 63 /* number for "#" */

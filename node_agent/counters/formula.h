@@ -26,7 +26,7 @@
 
 #include <stddef.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 #define FORMULA_BYTES 1024 /* longest text */
 #define FORMULA_DEPTH 32   /* nested parentheses */

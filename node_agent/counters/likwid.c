@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_agent/clock.h"
+#include "common/clock.h"
 #include "node_agent/counters/events.h"
 #include "node_agent/counters/likwid_link.h"
 #include "node_agent/counters/likwid_values.h"
-#include "protocol/cpulist.h"
+#include "common/cpulist.h"
 
 #define HELPER "coschedd-likwid"
 

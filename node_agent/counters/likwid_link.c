@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
+#include "common/clock.h"
 
 #define SAID_BYTES 120
 #define HEAR_MS 50

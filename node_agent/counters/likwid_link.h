@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/likwid_message.h"
 
 struct likwid_link;

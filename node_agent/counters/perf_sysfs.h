@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/layout.h"
 
 #define PERF_PMU_NAME_MAX 64

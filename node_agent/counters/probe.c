@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/counters/sample_json.h"
-#include "protocol/cpulist.h"
+#include "common/clock.h"
+#include "node_agent/recording/sample_json.h"
+#include "common/cpulist.h"
 
 /* Larger than a core's share of any last-level cache. */
 #define THREAD_BYTES (64 << 20)

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "node_agent/counters/recording.h"
-#include "node_agent/counters/sample_json.h"
-#include "protocol/cpulist.h"
+#include "node_agent/recording/recording.h"
+#include "node_agent/recording/sample_json.h"
+#include "common/cpulist.h"
 
 #define MOST_SECTIONS 10000
 #define MOST_NODES 4096 /* CPUs, too */

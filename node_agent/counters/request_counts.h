@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 enum request_metric {
     REQUEST_MEMORY,

@@ -13,7 +13,7 @@
 
 #include "node_agent/counters/perf_sysfs.h"
 #include "node_agent/counters/resctrl_info.h"
-#include "protocol/cpulist.h"
+#include "common/cpulist.h"
 
 #define RETRY_NS UINT64_C(1000000000) /* after no group could be made */
 /* Occupancy says how much, not how fast; each read interrupts a CPU of the

@@ -10,7 +10,7 @@
 
 #include "node_agent/counters/perf_sysfs.h"
 #include "node_agent/counters/resctrl_private.h"
-#include "protocol/cpulist.h"
+#include "common/cpulist.h"
 
 /* The kernel's megabytes are of 2^20 bytes. */
 #define MB_PER_REQUEST_PER_US (SAMPLE_LINE_BYTES * 1e6 / (1 << 20))

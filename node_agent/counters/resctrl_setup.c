@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "node_agent/counters/perf_sysfs.h"
-#include "protocol/cpulist.h"
+#include "common/cpulist.h"
 
 const char *const resctrl_files[FILES] = {
     [LOCAL] = "mbm_local_bytes",

@@ -2,18 +2,18 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The node agent: what holds its parts together. */
 
-#include "node_agent/agent.h"
+#include "node_agent/daemon/agent.h"
 
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/end_note.h"
-#include "node_agent/log.h"
-#include "node_agent/process.h"
-#include "protocol/cpulist.h"
+#include "common/clock.h"
+#include "node_agent/client/end_note.h"
+#include "common/log.h"
+#include "node_agent/core/process.h"
+#include "common/cpulist.h"
 
 /* The records of running jobs grow without any event; a crash may cost them
  * this much. */

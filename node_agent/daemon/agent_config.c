@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_agent/agent.h"
-#include "node_agent/clock.h"
-#include "node_agent/log.h"
-#include "node_agent/process.h"
+#include "node_agent/daemon/agent.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "node_agent/core/process.h"
 
 /* The command line over slurm.conf. */
 static const char *wanted_counters(const struct agent *a,

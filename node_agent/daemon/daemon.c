@@ -2,14 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Becoming a daemon without losing the news of a failed start. */
 
-#include "node_agent/daemon.h"
+#include "node_agent/daemon/daemon.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "protocol/fd.h"
+#include "common/fd.h"
 
 /* End of the pipe to the waiting parent; -1 in the foreground. */
 static int parent_fd = -1;

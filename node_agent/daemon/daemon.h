@@ -5,7 +5,7 @@
 #ifndef COSCHED_DAEMON_H
 #define COSCHED_DAEMON_H
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 /* Fork into the background.  The parent waits until the child calls
  * daemon_started() and exits 0, or prints what daemon_failed() says and exits 1

@@ -2,15 +2,15 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The world of the agent: sd-event, the kernel's clocks and processes. */
 
-#include "node_agent/host_event.h"
+#include "node_agent/daemon/host_event.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/proc.h"
+#include "common/clock.h"
+#include "node_agent/enforce/proc.h"
 
 /* sd-event's default of 250 ms is for mail, not for schedulers. */
 #define ACCURACY_US 1

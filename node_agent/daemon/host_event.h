@@ -7,7 +7,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "node_agent/host.h"
+#include "node_agent/core/host.h"
 
 /* A host whose timers are EVENT's.  NULL when out of memory. */
 struct host *host_event_new(sd_event *event);

@@ -14,13 +14,13 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
-#include "node_agent/agent.h"
-#include "node_agent/daemon.h"
-#include "node_agent/journal.h"
-#include "node_agent/log.h"
-#include "node_agent/privilege.h"
-#include "node_agent/settings.h"
-#include "node_agent/warden.h"
+#include "node_agent/daemon/agent.h"
+#include "node_agent/daemon/daemon.h"
+#include "node_agent/recording/journal.h"
+#include "common/log.h"
+#include "node_agent/daemon/privilege.h"
+#include "node_agent/daemon/settings.h"
+#include "node_agent/enforce/warden.h"
 
 /* Four descriptors per attached process and one per task and client. */
 static void raise_descriptor_limit(void)

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Checks munge credentials without making the agent wait for munged. */
 
-#include "node_agent/munge_decoder.h"
+#include "node_agent/daemon/munge_decoder.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -12,8 +12,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/munge_credential.h"
+#include "common/clock.h"
+#include "node_agent/client/munge_credential.h"
 
 struct munge_ticket {
     struct munge_decoder *decoder;

@@ -18,7 +18,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 #define MUNGE_DECODER_LIMIT_NS UINT64_C(1000000000)
 #define MUNGE_DECODER_QUEUE 1024     /* credentials that wait, in all */

@@ -2,11 +2,11 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The options in force on this node, and where each is from. */
 
-#include "node_agent/node_config.h"
+#include "node_agent/daemon/node_config.h"
 
 #include <string.h>
 
-#include "node_agent/plan.h"
+#include "node_agent/core/plan.h"
 
 /* Options of the policy that it does not have: its defaults then. */
 static void check_policy_options(struct node_config *c)

@@ -14,7 +14,7 @@
  * wrong on the command line stops the agent's start.
  */
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/options.h"
 
 /* What Slurm says; NULL where it is not known. */

@@ -5,7 +5,7 @@
 #ifndef COSCHED_PRIVILEGE_H
 #define COSCHED_PRIVILEGE_H
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 /* Drop all capabilities of root but those that the agent needs, for good:
  * CAP_SYS_NICE (affinity), CAP_KILL (turns), CAP_SYS_PTRACE (/proc of others

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node_agent/agent.h"
-#include "node_agent/clock.h"
-#include "node_agent/journal.h"
-#include "node_agent/log.h"
-#include "node_agent/proc.h"
-#include "node_agent/process.h"
-#include "node_agent/status.h"
-#include "protocol/cpulist.h"
+#include "node_agent/daemon/agent.h"
+#include "common/clock.h"
+#include "node_agent/recording/journal.h"
+#include "common/log.h"
+#include "node_agent/enforce/proc.h"
+#include "node_agent/core/process.h"
+#include "node_agent/daemon/status.h"
+#include "common/cpulist.h"
 
 static int no_such_job(uint32_t job, struct errtext *err)
 {

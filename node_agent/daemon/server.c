@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The agent's socket: connections, who is at the other end, garbage. */
 
-#include "node_agent/server.h"
+#include "node_agent/daemon/server.h"
 
 #include <libgen.h>
 #include <poll.h>
@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/server_private.h"
+#include "common/clock.h"
+#include "node_agent/daemon/server_private.h"
 
 /* The socket's file is looked for this often: somebody may clean up. */
 #define LOOK_US (2 * 1000000)

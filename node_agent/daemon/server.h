@@ -26,7 +26,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/message.h"
 
 #define SERVER_CONNECTIONS 4096     /* in all */

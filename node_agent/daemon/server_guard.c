@@ -4,8 +4,8 @@
 
 #include <unistd.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/server_private.h"
+#include "common/clock.h"
+#include "node_agent/daemon/server_private.h"
 
 /* Between two looks for silent connections, and for users who may go on. */
 #define SWEEP_US 2000000

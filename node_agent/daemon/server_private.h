@@ -8,10 +8,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "node_agent/log.h"
-#include "node_agent/munge_decoder.h"
-#include "node_agent/server.h"
-#include "node_agent/user_time.h"
+#include "common/log.h"
+#include "node_agent/daemon/munge_decoder.h"
+#include "node_agent/daemon/server.h"
+#include "node_agent/daemon/user_time.h"
 
 struct connection {
     struct server *server;

@@ -4,7 +4,7 @@
 
 #include "config.h"
 
-#include "node_agent/settings.h"
+#include "node_agent/daemon/settings.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node_agent/log.h"
-#include "node_agent/node_config.h"
+#include "common/log.h"
+#include "node_agent/daemon/node_config.h"
 #include "model/policy.h"
-#include "protocol/cpulist.h"
+#include "common/cpulist.h"
 
 enum {
     OPT_SOCKET = 256,

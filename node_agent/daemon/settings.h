@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "node_agent/server.h"
+#include "node_agent/daemon/server.h"
 #include "protocol/layout.h"
 #include "protocol/options.h"
 

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The agent's line to Slurm: a helper process, the only one with libslurm. */
 
-#include "node_agent/slurm_link.h"
+#include "node_agent/daemon/slurm_link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/log.h"
+#include "common/clock.h"
+#include "common/log.h"
 
 #define BACKOFF_MIN_US UINT64_C(1000000)
 #define BACKOFF_MAX_US (60 * BACKOFF_MIN_US)

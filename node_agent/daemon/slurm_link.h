@@ -33,8 +33,8 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#include "node_agent/node_config.h"
-#include "protocol/errtext.h"
+#include "node_agent/daemon/node_config.h"
+#include "common/errtext.h"
 
 struct slurm_link;
 

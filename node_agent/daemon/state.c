@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What survives a restart of the agent: jobs and records not yet delivered. */
 
-#include "node_agent/state.h"
+#include "node_agent/daemon/state.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "protocol/cpulist.h"
-#include "protocol/fd.h"
+#include "common/cpulist.h"
+#include "common/fd.h"
 
 /* ---- records on their way ----------------------------------------------- */
 

@@ -21,9 +21,9 @@
  * CPUs' exclusiveness until then.
  */
 
-#include "node_agent/job.h"
-#include "node_agent/record.h"
-#include "protocol/errtext.h"
+#include "node_agent/core/job.h"
+#include "node_agent/core/record.h"
+#include "common/errtext.h"
 
 #define STATE_VERSION 1
 

@@ -4,17 +4,17 @@
 
 #include "config.h"
 
-#include "node_agent/status.h"
+#include "node_agent/daemon/status.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
+#include "common/clock.h"
 #include "node_agent/counters/probe.h"
-#include "node_agent/plan.h"
-#include "node_agent/process.h"
-#include "protocol/cpulist.h"
+#include "node_agent/core/plan.h"
+#include "node_agent/core/process.h"
+#include "common/cpulist.h"
 
 static const char *job_state(const struct agent *a, const struct job *job)
 {

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "node_agent/agent.h"
+#include "node_agent/daemon/agent.h"
 
 /* Each returns a new JSON object, NULL when out of memory.  JOB 0: all. */
 json_t *status_reply(const struct agent *agent, uint32_t job);

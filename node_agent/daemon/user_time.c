@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* CPU time that each user may cost the agent. */
 
-#include "node_agent/user_time.h"
+#include "node_agent/daemon/user_time.h"
 
 #include <stddef.h>
 

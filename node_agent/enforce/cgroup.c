@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Cpuset cgroups of Slurm's jobs: where a process is, and how to narrow it. */
 
-#include "node_agent/cgroup.h"
+#include "node_agent/enforce/cgroup.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -14,7 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "protocol/cpulist.h"
+#include "common/cpulist.h"
 
 /* Begin of the names of version 1's groups; the node and a colon follow. */
 #define OURS "cosched-"

@@ -31,7 +31,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/layout.h"
 
 #define CGROUP_PATH_MAX 512

@@ -2,14 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Holds processes to CPUs by the cpuset cgroups of their jobs. */
 
-#include "node_agent/cpuset_holder.h"
+#include "node_agent/enforce/cpuset_holder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_agent/cgroup.h"
-#include "node_agent/log.h"
-#include "protocol/cpulist.h"
+#include "node_agent/enforce/cgroup.h"
+#include "common/log.h"
+#include "common/cpulist.h"
 
 /* A group that is narrowed, or was. */
 struct held_group {

@@ -22,8 +22,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "node_agent/warden.h"
-#include "protocol/errtext.h"
+#include "node_agent/enforce/warden.h"
+#include "common/errtext.h"
 #include "protocol/layout.h"
 
 struct cpuset_holder;

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Makes processes stay on their job's CPUs, whether they cooperate or not. */
 
-#include "node_agent/enforcer_private.h"
+#include "node_agent/enforce/enforcer_private.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,15 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/hash.h"
-#include "node_agent/clock.h"
-#include "node_agent/cpuset_holder.h"
-#include "node_agent/log.h"
-#include "node_agent/proc.h"
-#include "node_agent/process.h"
-#include "node_agent/threads.h"
-#include "node_agent/usage.h"
-#include "protocol/cpulist.h"
+#include "common/hash.h"
+#include "common/clock.h"
+#include "node_agent/enforce/cpuset_holder.h"
+#include "common/log.h"
+#include "node_agent/enforce/proc.h"
+#include "node_agent/core/process.h"
+#include "node_agent/enforce/threads.h"
+#include "node_agent/enforce/usage.h"
+#include "common/cpulist.h"
 
 /* A process is held when it used this much CPU time since the last look, at
  * most one look per window: a fifth of a CPU at 100 ticks a second. */

@@ -40,8 +40,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "node_agent/job.h"
-#include "node_agent/warden.h"
+#include "node_agent/core/job.h"
+#include "node_agent/enforce/warden.h"
 
 #define SCAN_SHARE 0.01
 #define SCAN_SHARE_QUIET 0.0005

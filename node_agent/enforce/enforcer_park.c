@@ -2,14 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Stops and continues the processes of jobs that take turns. */
 
-#include "node_agent/enforcer_private.h"
+#include "node_agent/enforce/enforcer_private.h"
 
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/proc.h"
+#include "common/clock.h"
+#include "node_agent/enforce/proc.h"
 
 /* New processes may appear during a pass; passes until none does. */
 #define MAX_PASSES 4

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Limits what jobs fill of shared caches, where the administrator wants it. */
 
-#include "node_agent/partitioner.h"
+#include "node_agent/enforce/partitioner.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #include "model/cache.h"
 #include "node_agent/counters/perf_sysfs.h"
 #include "node_agent/counters/resctrl_control.h"
-#include "node_agent/log.h"
-#include "node_agent/plan.h"
-#include "node_agent/tally.h"
-#include "protocol/cpulist.h"
+#include "common/log.h"
+#include "node_agent/core/plan.h"
+#include "node_agent/enforce/tally.h"
+#include "common/cpulist.h"
 
 /* A job that is followed. */
 struct part {

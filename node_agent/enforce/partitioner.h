@@ -23,12 +23,12 @@
 
 #include "node_agent/counters/counters.h"
 #include "node_agent/counters/resctrl.h"
-#include "node_agent/decisions.h"
-#include "node_agent/host.h"
-#include "node_agent/job.h"
-#include "node_agent/observer.h"
-#include "node_agent/topology.h"
-#include "node_agent/warden.h"
+#include "node_agent/core/decisions.h"
+#include "node_agent/core/host.h"
+#include "node_agent/core/job.h"
+#include "node_agent/core/observer.h"
+#include "node_agent/topology/topology.h"
+#include "node_agent/enforce/warden.h"
 
 #define PARTITIONER_LOOK_NS UINT64_C(1000000000)
 #define PARTITIONER_RETRY_NS UINT64_C(60000000000) /* where resctrl was not there */

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Processes and threads as /proc shows them. */
 
-#include "node_agent/proc.h"
+#include "node_agent/enforce/proc.h"
 
 #include <dirent.h>
 #include <errno.h>

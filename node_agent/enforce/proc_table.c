@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* All processes of the node, looked at again and again. */
 
-#include "node_agent/proc_table.h"
+#include "node_agent/enforce/proc_table.h"
 
 #include <dirent.h>
 #include <errno.h>

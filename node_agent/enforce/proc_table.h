@@ -25,7 +25,7 @@
  * again, and the others once in REFRESH_NS to 3 REFRESH_NS.
  */
 
-#include "node_agent/proc.h"
+#include "node_agent/enforce/proc.h"
 
 #define PROC_SETTLE_NS UINT64_C(1000000000)
 #define PROC_REFRESH_NS UINT64_C(5000000000)

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What a job did to caches and memory since somebody last asked. */
 
-#include "node_agent/tally.h"
+#include "node_agent/enforce/tally.h"
 
 #include <math.h>
 #include <stdlib.h>

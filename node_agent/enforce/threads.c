@@ -2,14 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The threads of one process, and whether they are where they should be. */
 
-#include "node_agent/threads.h"
+#include "node_agent/enforce/threads.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node_agent/proc.h"
-#include "protocol/cpulist.h"
+#include "node_agent/enforce/proc.h"
+#include "common/cpulist.h"
 
 /* New threads may appear during a pass; passes until none had to be moved. */
 #define MAX_PASSES 4

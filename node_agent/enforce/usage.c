@@ -2,14 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* How many cores a job uses, or would, whose processes report nothing. */
 
-#include "node_agent/usage.h"
+#include "node_agent/enforce/usage.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
+#include "common/clock.h"
 
 /* A thread that runs or waits for so much of the time does not sleep, but for the
  * waits that have still to be counted. */

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* A process that undoes what the agent did to others, should the agent die. */
 
-#include "node_agent/warden.h"
+#include "node_agent/enforce/warden.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node_agent/cgroup.h"
+#include "node_agent/enforce/cgroup.h"
 #include "node_agent/counters/resctrl.h"
-#include "node_agent/privilege.h"
-#include "node_agent/proc.h"
-#include "protocol/cpulist.h"
+#include "node_agent/daemon/privilege.h"
+#include "node_agent/enforce/proc.h"
+#include "common/cpulist.h"
 
 /* The warden is made before the agent opens anything: above this there are no
  * descriptors, however many there may be. */

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/layout.h"
 
 struct warden;

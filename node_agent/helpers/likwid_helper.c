@@ -16,9 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node_agent/clock.h"
-#include "protocol/cpulist.h"
-#include "protocol/fd.h"
+#include "common/clock.h"
+#include "common/cpulist.h"
+#include "common/fd.h"
 #include "protocol/likwid_message.h"
 
 #define LOCK_FILE "/var/run/likwid.lock"

@@ -6,7 +6,7 @@
  *
  * libslurm blocks for seconds when slurmctld is away and may end its process on
  * an error, so the agent never calls it: it talks with this helper by lines of
- * JSON (node_agent/slurm_link.h).  Four things are done here:
+ * JSON (node_agent/daemon/slurm_link.h).  Four things are done here:
  *
  *   config   watch SchedulerParameters; an unchanged configuration costs
  *            slurmctld one answer without data per interval
@@ -44,8 +44,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "node_agent/slurm_compat.h"
-#include "node_agent/slurm_partitions.h"
+#include "node_agent/helpers/slurm_compat.h"
+#include "node_agent/helpers/slurm_partitions.h"
 
 #define DELAY_S 6    /* from a job's end to its record */
 #define TRIES 8      /* pauses of 2, 4, ... 128 delays: 25 minutes in all */

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Which partitions a node is in; needs libslurm (coschedd-slurm only). */
 
-#include "node_agent/slurm_partitions.h"
+#include "node_agent/helpers/slurm_partitions.h"
 
 #include <errno.h>
 #include <slurm/slurm.h>

@@ -4,18 +4,18 @@
 
 #include "config.h"
 
-#include "node_agent/journal.h"
+#include "node_agent/recording/journal.h"
 
 #include <limits.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/counters/sample_json.h"
-#include "node_agent/journal_machine.h"
-#include "node_agent/log.h"
-#include "node_agent/observer.h"
-#include "protocol/cpulist.h"
+#include "common/clock.h"
+#include "node_agent/recording/sample_json.h"
+#include "node_agent/recording/journal_machine.h"
+#include "common/log.h"
+#include "node_agent/core/observer.h"
+#include "common/cpulist.h"
 
 static json_t *cpus_json(const struct cosched_cpuset *cpus)
 {

@@ -16,8 +16,8 @@
 #include <stdio.h>
 
 #include "node_agent/counters/counters.h"
-#include "node_agent/counters/recording.h"
-#include "node_agent/plan.h"
+#include "node_agent/recording/recording.h"
+#include "node_agent/core/plan.h"
 #include "protocol/options.h"
 
 struct job_table;

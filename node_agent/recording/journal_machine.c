@@ -2,12 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The model's machine in a recording. */
 
-#include "node_agent/journal_machine.h"
+#include "node_agent/recording/journal_machine.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "protocol/json_writer.h"
+#include "common/json_writer.h"
 #include "protocol/layout.h"
 
 #define MAX_NODES 256

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "model/machine.h"
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 /* All of MACHINE as JSON: a new reference, or NULL when out of memory. */
 json_t *journal_machine_write(const struct machine *machine);

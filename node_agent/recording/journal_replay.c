@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node_agent/counters/sample_json.h"
-#include "node_agent/journal.h"
-#include "node_agent/journal_machine.h"
-#include "node_agent/observer.h"
-#include "protocol/cpulist.h"
+#include "node_agent/recording/sample_json.h"
+#include "node_agent/recording/journal.h"
+#include "node_agent/recording/journal_machine.h"
+#include "node_agent/core/observer.h"
+#include "common/cpulist.h"
 
 #define MAX_JOBS JOB_LIMIT
 

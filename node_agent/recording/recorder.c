@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node_agent/counters/recording.h"
+#include "node_agent/recording/recording.h"
 
 struct recorder {
     FILE *file; /* NULL: not recording */

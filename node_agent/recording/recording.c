@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* A recording of a node: reading. */
 
-#include "node_agent/counters/recording.h"
+#include "node_agent/recording/recording.h"
 
 #include <limits.h>
 #include <stdlib.h>

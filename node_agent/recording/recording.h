@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 #define RECORDING_VERSION 1
 #define RECORDING_FILE "record.jsonl"

@@ -2,12 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Samples as JSON, for recordings and reports. */
 
-#include "node_agent/counters/sample_json.h"
+#include "node_agent/recording/sample_json.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "protocol/json_writer.h"
+#include "common/json_writer.h"
 
 #define CPU_VALUES (sizeof(struct sample_cpu) / sizeof(double))
 #define MEMORY_VALUES (sizeof(struct sample_memory) / sizeof(double))

@@ -22,7 +22,7 @@
 #include <jansson.h>
 
 #include "node_agent/counters/sample.h"
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 
 /* A new reference, or NULL when out of memory. */
 json_t *sample_json_write(const struct sample *sample);

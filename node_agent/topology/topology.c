@@ -2,14 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The node as hwloc sees it, in the words of the model and of Slurm. */
 
-#include "node_agent/topology_private.h"
+#include "node_agent/topology/topology_private.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_agent/topology_links.h"
-#include "protocol/cpulist.h"
+#include "node_agent/topology/topology_links.h"
+#include "common/cpulist.h"
 
 static int load(struct topology *t, struct errtext *err)
 {

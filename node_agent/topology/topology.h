@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 #include "model/machine.h"
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/layout.h"
-#include "protocol/machine_json.h"
+#include "model/io/machine_json.h"
 
 /* Concept
  *

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_agent/topology_private.h"
-#include "protocol/cpulist.h"
+#include "node_agent/topology/topology_private.h"
+#include "common/cpulist.h"
 
 /* ---- to a description ---------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Links between memory nodes, guessed from their distances. */
 
-#include "node_agent/topology_links.h"
+#include "node_agent/topology/topology_links.h"
 
 #include <errno.h>
 #include <math.h>

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "model/machine.h"
-#include "protocol/machine_json.h"
+#include "model/io/machine_json.h"
 
 #define TOPOLOGY_DETOUR 1.25 /* a way longer than this is none */
 

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "node_agent/topology.h"
+#include "node_agent/topology/topology.h"
 
 struct topology {
     hwloc_topology_t hwloc;

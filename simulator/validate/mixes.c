@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/closed.h"
+#include "model/analysis/closed.h"
 #include "simulator/random.h"
 
 const char *const mix_method_names[MIX_METHODS] = {

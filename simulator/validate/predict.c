@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "model/loopperf.h"
+#include "model/analysis/loopperf.h"
 
 /* COUNT servers with PLAIN service times for reads; NULL when out of memory. */
 static struct machine_service *by_kind(const double *plain, size_t count)

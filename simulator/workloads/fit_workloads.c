@@ -22,7 +22,7 @@
 
 #include "model/hierarchy.h"
 #include "model/machine.h"
-#include "protocol/machine_json.h"
+#include "model/io/machine_json.h"
 
 #define MAX_RATE 2000.0 /* requests per us that no core reaches */
 

@@ -3,7 +3,7 @@
 # Copyright (C) 2026 The coschedule developers
 """Mixes of OpenMP jobs under Slurm, in turn, shared by the kernel, co-scheduled.
 
-Run by ./demo on a cluster that slurm_conf/cluster started.
+Run by ./demo on a cluster that slurm_conf/testcluster/cluster started.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True      # leave the source tree as it is
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 import corechart        # noqa: E402
 import turnaround       # noqa: E402

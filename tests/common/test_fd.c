@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "protocol/fd.h"
+#include "common/fd.h"
 
 #define SIZE 100000 /* many times what the pipe holds */
 #define SIGNALS 20

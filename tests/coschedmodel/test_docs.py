@@ -25,8 +25,8 @@ complete = functools.partial(
 
 def check_schema():
     """Every member that the readers take is described, and none else."""
-    schema = json.loads(read("protocol/machine.schema.json"))
-    reader = read("protocol/machine_json.c")
+    schema = json.loads(read("model/io/machine.schema.json"))
+    reader = read("model/io/machine_json.c")
     lists = re.findall(r"known\[\] = \{(.*?)NULL\}", reader, re.S)
     accepted = {word for one in lists for word in re.findall(r'"(\w+)"', one)}
 

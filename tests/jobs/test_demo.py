@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 SOURCE = os.environ.get("srcdir", ".")
 sys.path.insert(0, os.path.join(SOURCE, "slurm_conf"))
+sys.path.insert(0, os.path.join(SOURCE, "slurm_conf/testcluster"))
 sys.dont_write_bytecode = True
 
 import corechart        # noqa: E402

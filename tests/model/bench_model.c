@@ -16,7 +16,7 @@
 
 #include "model/placement.h"
 #include "model/policy.h"
-#include "model/policy/evolution.h"
+#include "model/policy/search/evolution.h"
 #include "model/policy/workspace.h"
 #include "model/system.h"
 #include "tests/support/median.h"

@@ -9,7 +9,7 @@
  *
  * Models: for random mixes on 64 cores of 8 nodes, the division of CPU nodes
  * with the least predicted makespan, by the station model (model/system.h) and
- * by the closed network after Schweitzer (model/closed.h), with one class per
+ * by the closed network after Schweitzer (model/analysis/closed.h), with one class per
  * job (model/lumped.h) and in full.  These divisions, and equal shares, are
  * judged by the closed network after Linearizer, which is
  * 0.3 % from simulation (docs/model/validation.md); the reference is the best
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "model/closed.h"
+#include "model/analysis/closed.h"
 #include "model/lumped.h"
 #include "model/policy.h"
 #include "model/system.h"

@@ -4,7 +4,7 @@
 
 /* Usage: bench_search FILE.  Random mixes of two to four jobs, each 50 to 150 s
  * long alone, run to their end on the papers' machines as the closed network of
- * the whole memory (model/closed.h) has it, which no policy uses; the policy
+ * the whole memory (model/analysis/closed.h) has it, which no policy uses; the policy
  * decides again when a job ends.  Prints a table and writes FILE, a JSON list of
  * {name, value, unit, reference, ratio}: the geometric mean of the total time,
  * with that of one job after the other as reference.  Numbers but for the last
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "model/closed.h"
+#include "model/analysis/closed.h"
 #include "model/policy.h"
 #include "model/system.h"
 

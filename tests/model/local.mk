@@ -158,7 +158,7 @@ check_PROGRAMS += %D%/test_fit
 TESTS += %D%/test_fit
 %C%_test_fit_SOURCES = %D%/test_fit.c %D%/near.h
 %C%_test_fit_CPPFLAGS = $(model_unit_flags)
-%C%_test_fit_LDADD = model/libmodelfit.la $(model_unit_libs)
+%C%_test_fit_LDADD = model/analysis/libfit.la $(model_unit_libs)
 endif
 endif
 

@@ -4,7 +4,7 @@
 
 #include "tests/model/near.h"
 
-#include "model/policy/climb.h"
+#include "model/policy/search/climb.h"
 
 #define NODES 3
 #define JOBS 3

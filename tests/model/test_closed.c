@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "model/closed.h"
+#include "model/analysis/closed.h"
 
 struct world {
     struct machine *machine;

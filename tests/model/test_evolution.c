@@ -5,7 +5,7 @@
 #include "tests/model/near.h"
 
 #include "model/moca.h"
-#include "model/policy/evolution.h"
+#include "model/policy/search/evolution.h"
 
 #define NODES 4
 #define JOBS 3

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "model/fit.h"
+#include "model/analysis/fit.h"
 
 /* Roughly normal, of variance 1. */
 static double noise(struct dice *dice)

@@ -4,7 +4,7 @@
 
 #include "tests/model/near.h"
 
-#include "model/kstest.h"
+#include "model/analysis/kstest.h"
 
 /* Samples of N numbers each with distance STEPS / N: the first is shifted by
  * as many places. */

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "model/loopperf.h"
+#include "model/analysis/loopperf.h"
 #include "model/station.h"
 
 #define NODES 4

@@ -4,7 +4,7 @@
 
 #include "tests/model/near.h"
 
-#include "model/closed.h"
+#include "model/analysis/closed.h"
 #include "model/lumped.h"
 
 #define JOBS 3

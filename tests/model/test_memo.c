@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "model/policy/memo.h"
+#include "model/policy/search/memo.h"
 
 #define CELLS 6
 #define LAYOUTS 50

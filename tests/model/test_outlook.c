@@ -3,8 +3,8 @@
 /* What jobs have a right to while nobody knows how long they take. */
 
 #include "model/divide.h"
-#include "model/policy/outlook.h"
-#include "model/policy/predict.h"
+#include "model/policy/search/outlook.h"
+#include "model/policy/search/predict.h"
 #include "model/policy/workspace.h"
 #include "tests/model/mix.h"
 

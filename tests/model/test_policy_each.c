@@ -4,8 +4,8 @@
 
 #include "tests/model/mix.h"
 
-#include "model/policy/outlook.h"
-#include "model/policy/predict.h"
+#include "model/policy/search/outlook.h"
+#include "model/policy/search/predict.h"
 #include "model/policy/workspace.h"
 
 /* A mix on one CPU node of 16 cores whose jobs have facts. */

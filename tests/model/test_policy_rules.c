@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "model/placement.h"
-#include "model/policy/predict.h"
+#include "model/policy/search/predict.h"
 #include "model/policy/workspace.h"
 
 /* ---- options ---- */

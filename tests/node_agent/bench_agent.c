@@ -29,12 +29,12 @@
 
 #include <systemd/sd-event.h>
 
-#include "node_agent/agent.h"
-#include "node_agent/clock.h"
-#include "node_agent/host_event.h"
-#include "node_agent/log.h"
-#include "node_agent/plan.h"
-#include "node_agent/process.h"
+#include "node_agent/daemon/agent.h"
+#include "common/clock.h"
+#include "node_agent/daemon/host_event.h"
+#include "common/log.h"
+#include "node_agent/core/plan.h"
+#include "node_agent/core/process.h"
 #include "tests/node_agent/virtual_time.h"
 
 #define EPOCH_MS 50

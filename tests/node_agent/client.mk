@@ -23,7 +23,7 @@ check_PROGRAMS += $(client_units)
 TESTS += $(client_units)
 %C%_test_client_SOURCES = %D%/test_client.c %D%/unit.h
 %C%_test_client_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
-%C%_test_client_LDADD = node_agent/libclient.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
+%C%_test_client_LDADD = node_agent/client/libclient.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 %C%_test_end_note_SOURCES = %D%/test_end_note.c %D%/unit.h
 %C%_test_end_note_CPPFLAGS = $(%C%_test_client_CPPFLAGS)

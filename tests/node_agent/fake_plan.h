@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "node_agent/plan.h"
+#include "node_agent/core/plan.h"
 
 #define PLAN_JOBS 4
 

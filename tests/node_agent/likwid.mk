@@ -25,7 +25,7 @@ check_PROGRAMS += $(likwid_units)
 TESTS += $(likwid_units)
 
 likwid_unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
-likwid_unit_libs = node_agent/libnode.la $(CMOCKA_LIBS)
+likwid_unit_libs = node_agent/recording/librecording.la $(CMOCKA_LIBS)
 
 %C%_test_events_SOURCES = %D%/test_events.c %D%/tree.h %D%/unit.h
 %C%_test_events_CPPFLAGS = $(likwid_unit_flags)
@@ -82,7 +82,7 @@ fuzz-events: $(srcdir)/%D%/fuzz_events.c
 	  $(srcdir)/%D%/fuzz_events.c $(srcdir)/node_agent/counters/formula.c \
 	  $(srcdir)/node_agent/counters/events.c \
 	  $(srcdir)/node_agent/counters/events_load.c \
-	  $(srcdir)/protocol/errtext.c $(srcdir)/protocol/json_reader.c \
+	  $(srcdir)/common/errtext.c $(srcdir)/common/json_reader.c \
 	  $(JANSSON_LIBS) -lm -o %D%/fuzz_events
 	%D%/fuzz_events -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
 	  -artifact_prefix=%D%/ -print_final_stats=1 %D%/corpus-events \

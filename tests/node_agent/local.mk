@@ -76,8 +76,8 @@ check_PROGRAMS += $(agent_units)
 TESTS += $(agent_units)
 THREAD_TESTS += %D%/test_allotment
 
-agent_unit_flags = $(node_agent_libagent_la_CPPFLAGS) $(CMOCKA_CFLAGS)
-agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
+agent_unit_flags = $(node_agent_daemon_libagent_la_CPPFLAGS) $(CMOCKA_CFLAGS)
+agent_unit_libs = node_agent/daemon/libagent.la $(CMOCKA_LIBS)
 
 %C%_test_allotment_SOURCES = %D%/test_allotment.c %D%/unit.h
 %C%_test_allotment_CPPFLAGS = $(agent_unit_flags)
@@ -89,7 +89,7 @@ agent_unit_libs = node_agent/libagent.la $(CMOCKA_LIBS)
 
 %C%_test_calibrate_SOURCES = %D%/test_calibrate.c %D%/unit.h %D%/tree.h
 %C%_test_calibrate_CPPFLAGS = $(agent_unit_flags)
-%C%_test_calibrate_LDADD = node_agent/libcalibrate.la $(agent_unit_libs)
+%C%_test_calibrate_LDADD = node_agent/calibrate/libcalibrate.la $(agent_unit_libs)
 
 %C%_test_cgroup_SOURCES = %D%/test_cgroup.c %D%/unit.h %D%/tree.h
 %C%_test_cgroup_CPPFLAGS = $(agent_unit_flags)
@@ -228,7 +228,7 @@ check_PROGRAMS += %D%/bench_agent
 CLEANFILES += bench/bench-agent.json
 %C%_bench_agent_SOURCES = %D%/bench_agent.c %D%/virtual_time.c \
 	%D%/virtual_time.h
-%C%_bench_agent_CPPFLAGS = $(node_agent_libagent_la_CPPFLAGS)
+%C%_bench_agent_CPPFLAGS = $(node_agent_daemon_libagent_la_CPPFLAGS)
 %C%_bench_agent_CFLAGS = $(AM_CFLAGS) -pthread
 %C%_bench_agent_LDFLAGS = -Wl,--wrap=cpuset_get_affinity \
 	-Wl,--wrap=observer_update,--wrap=counters_sample,--wrap=plan_make \
@@ -236,7 +236,7 @@ CLEANFILES += bench/bench-agent.json
 	-Wl,--wrap=enforcer_move_strays,--wrap=host_process_stopped \
 	-Wl,--wrap=host_process_hold,--wrap=host_now_ns \
 	-Wl,--wrap=host_timer_start,--wrap=host_timer_stop
-%C%_bench_agent_LDADD = node_agent/libagent.la
+%C%_bench_agent_LDADD = node_agent/daemon/libagent.la
 
 bench-agent: %D%/bench_agent$(EXEEXT)
 	$(AM_V_at)$(MKDIR_P) bench

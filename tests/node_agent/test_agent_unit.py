@@ -156,7 +156,7 @@ def check_notify():
 
 
 def main():
-    need("coschedd", "node_agent/coschedd.service")
+    need("coschedd", "node_agent/daemon/coschedd.service")
     with tempfile.TemporaryDirectory() as folder:
         check_text(folder)
         check_likwid(folder)

@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
-#include "node_agent/allotment.h"
-#include "protocol/cpulist.h"
+#include "node_agent/core/allotment.h"
+#include "common/cpulist.h"
 
 static const int cpu_node[] = {0, 0, 1, -1, 1};
 

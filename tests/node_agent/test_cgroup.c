@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node_agent/cgroup.h"
-#include "protocol/cpulist.h"
+#include "node_agent/enforce/cgroup.h"
+#include "common/cpulist.h"
 #include "tests/node_agent/tree.h"
 
 #define NODE "n1"

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "node_agent/client.h"
-#include "node_agent/munge_credential.h"
+#include "node_agent/client/client.h"
+#include "node_agent/client/munge_credential.h"
 
 /* Long enough to be certain that an answer was not late. */
 #define PATIENT_MS 20000

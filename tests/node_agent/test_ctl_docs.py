@@ -15,7 +15,7 @@ import programdocs
 from programdocs import commands, options, read, same
 
 COSCHEDCTL = os.path.join(os.environ["abs_top_builddir"], "coschedctl")
-COMPLETION = "node_agent/completions/coschedctl"
+COMPLETION = "node_agent/coschedctl/completions/coschedctl"
 OF_SBATCH = options("sbatch --coschedule")
 
 complete = functools.partial(programdocs.complete, COMPLETION, "coschedctl")

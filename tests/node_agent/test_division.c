@@ -4,8 +4,8 @@
 
 #include "tests/node_agent/unit.h"
 
-#include "node_agent/division.h"
-#include "protocol/cpulist.h"
+#include "node_agent/core/division.h"
+#include "common/cpulist.h"
 
 #define MOST 8
 #define LATE (2 * DIVISION_IDLE_NS)

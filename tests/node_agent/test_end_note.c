@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/end_note.h"
+#include "common/clock.h"
+#include "node_agent/client/end_note.h"
 
 struct place {
     char directory[32];

@@ -8,10 +8,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "node_agent/clock.h"
-#include "node_agent/enforcer.h"
-#include "node_agent/proc.h"
-#include "protocol/cpulist.h"
+#include "common/clock.h"
+#include "node_agent/enforce/enforcer.h"
+#include "node_agent/enforce/proc.h"
+#include "common/cpulist.h"
 
 #define NOW_NS UINT64_C(1000000000000)
 

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "node_agent/history.h"
+#include "node_agent/core/history.h"
 
 #define GOOD                                                                   \
     "cosched-job/1 runs=5 program=cg done_s=100 done_spread=0.2 "          \

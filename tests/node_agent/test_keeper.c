@@ -4,9 +4,9 @@
 
 #include "tests/node_agent/unit.h"
 
-#include "node_agent/keeper.h"
-#include "node_agent/process.h"
-#include "protocol/cpulist.h"
+#include "node_agent/core/keeper.h"
+#include "node_agent/core/process.h"
+#include "common/cpulist.h"
 
 #define JOBS 3
 

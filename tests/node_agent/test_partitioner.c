@@ -7,11 +7,11 @@
 
 #include <math.h>
 
-#include "node_agent/counters/recording.h"
-#include "node_agent/log.h"
-#include "node_agent/partitioner.h"
-#include "node_agent/tally.h"
-#include "protocol/cpulist.h"
+#include "node_agent/recording/recording.h"
+#include "common/log.h"
+#include "node_agent/enforce/partitioner.h"
+#include "node_agent/enforce/tally.h"
+#include "common/cpulist.h"
 #include "tests/node_agent/fake_resctrl.h"
 
 static uint64_t now_ns;

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "node_agent/plan_facts.h"
-#include "protocol/cpulist.h"
+#include "node_agent/core/plan_facts.h"
+#include "common/cpulist.h"
 #include "tests/node_agent/fake_plan.h"
 
 #define MS UINT64_C(1000000)

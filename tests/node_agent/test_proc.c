@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "node_agent/proc.h"
-#include "node_agent/proc_table.h"
+#include "node_agent/enforce/proc.h"
+#include "node_agent/enforce/proc_table.h"
 
 #define REST " 1 2 3 0 -1 4194304 1 2 3 4 50 7 8 9 20 0 1 0 777 10 20"
 

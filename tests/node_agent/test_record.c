@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "node_agent/decisions.h"
-#include "node_agent/record.h"
+#include "node_agent/core/decisions.h"
+#include "node_agent/core/record.h"
 
 #define S UINT64_C(1000000000)
 

@@ -9,8 +9,8 @@
 #include <math.h>
 
 #include "node_agent/counters/counters.h"
-#include "node_agent/counters/recording.h"
-#include "node_agent/counters/sample_json.h"
+#include "node_agent/recording/recording.h"
+#include "node_agent/recording/sample_json.h"
 #include "tests/node_agent/tree.h"
 
 #define MS UINT64_C(1000000)

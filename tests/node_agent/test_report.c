@@ -4,7 +4,7 @@
 
 #include "tests/node_agent/unit.h"
 
-#include "node_agent/report.h"
+#include "node_agent/core/report.h"
 
 struct fixture {
     struct report *report;

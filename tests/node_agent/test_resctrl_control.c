@@ -10,7 +10,7 @@
 
 #include "node_agent/counters/resctrl_control.h"
 #include "node_agent/counters/resctrl_private.h"
-#include "protocol/cpulist.h"
+#include "common/cpulist.h"
 #include "tests/node_agent/fake_resctrl.h"
 
 struct node {

@@ -8,7 +8,7 @@
 
 #include "model/machine.h"
 #include "model/station.h"
-#include "node_agent/section.h"
+#include "node_agent/core/section.h"
 
 #define MS UINT64_C(1000000)
 #define PROFILE (150 * MS)

@@ -6,8 +6,8 @@
 
 #include <sys/stat.h>
 
-#include "node_agent/state.h"
-#include "protocol/cpulist.h"
+#include "node_agent/daemon/state.h"
+#include "common/cpulist.h"
 
 struct fixture {
     char directory[64];

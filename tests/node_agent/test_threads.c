@@ -9,9 +9,9 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "node_agent/proc.h"
-#include "node_agent/threads.h"
-#include "protocol/cpulist.h"
+#include "node_agent/enforce/proc.h"
+#include "node_agent/enforce/threads.h"
+#include "common/cpulist.h"
 
 /* A process that makes and ends threads when it is told to. */
 struct stage {

@@ -4,8 +4,8 @@
 
 #include "tests/node_agent/unit.h"
 
-#include "node_agent/topology.h"
-#include "protocol/cpulist.h"
+#include "node_agent/topology/topology.h"
+#include "common/cpulist.h"
 
 static struct topology *synthetic(const char *text,
                                   const struct cosched_cpuset *only)

@@ -5,11 +5,11 @@
 #include "tests/node_agent/unit.h"
 
 #include "model/machine.h"
-#include "node_agent/clock.h"
-#include "node_agent/enforcer.h"
-#include "node_agent/observer.h"
-#include "node_agent/process.h"
-#include "protocol/cpulist.h"
+#include "common/clock.h"
+#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/observer.h"
+#include "node_agent/core/process.h"
+#include "common/cpulist.h"
 
 #define EPOCH_NS (10 * NS_PER_MS)
 #define SECOND ((size_t)(NS_PER_S / EPOCH_NS))

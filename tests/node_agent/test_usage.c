@@ -4,8 +4,8 @@
 
 #include "tests/node_agent/unit.h"
 
-#include "node_agent/clock.h"
-#include "node_agent/usage.h"
+#include "common/clock.h"
+#include "node_agent/enforce/usage.h"
 
 #define PROCESSES 2
 #define BEGIN_NS (1000 * NS_PER_S)

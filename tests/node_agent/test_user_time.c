@@ -4,7 +4,7 @@
 
 #include "tests/node_agent/unit.h"
 
-#include "node_agent/user_time.h"
+#include "node_agent/daemon/user_time.h"
 
 #define SECOND UINT64_C(1000000000)
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "node_agent/host.h"
+#include "node_agent/core/host.h"
 
 #define TIMERS 4
 

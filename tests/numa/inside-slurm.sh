@@ -6,7 +6,7 @@
 
 BUILD=$1
 . "$(dirname "$0")/inside-tap.sh"
-cluster=$2/slurm_conf/cluster
+cluster=$2/slurm_conf/testcluster/cluster
 dir=/run/c
 out=/run/out
 mkdir -p $out

@@ -79,7 +79,7 @@ start="/usr/local/sbin/coschedd --foreground --no-slurm --auth peer"
 start="$start --socket /run/cosched/coschedd.sock --state /run/cosched/state.json"
 sed -e "s,^ExecStart=.*,ExecStart=$start," \
     -e 's,^ReadWritePaths=.*,ReadWritePaths=/run/cosched,' \
-    "$BUILD/node_agent/coschedd.service" >$units/coschedd.service
+    "$BUILD/node_agent/daemon/coschedd.service" >$units/coschedd.service
 mkdir -p $units/coschedd.service.d
 # No sysinit.target: there are no devices and file systems to wait for.
 cat >$units/coschedd.service.d/test.conf <<X

@@ -10,7 +10,7 @@ EXTRA_PROGRAMS += %D%/look
 CLEANFILES += %D%/look$(EXEEXT)
 %C%_look_SOURCES = %D%/look.c
 %C%_look_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
-%C%_look_LDADD = node_agent/libagent.la $(HWLOC_LIBS) $(NUMA_LIBS)
+%C%_look_LDADD = node_agent/daemon/libagent.la $(HWLOC_LIBS) $(NUMA_LIBS)
 
 EXTRA_LTLIBRARIES = %D%/pages.la
 CLEANFILES += %D%/pages.la

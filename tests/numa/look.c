@@ -27,9 +27,9 @@
 #include <hwloc.h>
 #include <hwloc/distances.h>
 
-#include "node_agent/proc.h"
-#include "node_agent/topology.h"
-#include "protocol/cpulist.h"
+#include "node_agent/enforce/proc.h"
+#include "node_agent/topology/topology.h"
+#include "common/cpulist.h"
 
 #define NODES_MAX 64
 #define LISTS_MAX 16

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/loop_json.h"
-#include "protocol/machine_json.h"
+#include "model/io/loop_json.h"
+#include "model/io/machine_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

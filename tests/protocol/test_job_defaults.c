@@ -4,7 +4,7 @@
 
 #include "tests/protocol/unit.h"
 
-#include "protocol/errtext.h"
+#include "common/errtext.h"
 #include "protocol/job_defaults.h"
 #include "protocol/options.h"
 

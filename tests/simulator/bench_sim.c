@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "node_agent/log.h"
-#include "protocol/machine_json.h"
+#include "common/log.h"
+#include "model/io/machine_json.h"
 #include "simulator/memsys.h"
 #include "simulator/vnode.h"
 

@@ -42,7 +42,8 @@ simulator_unit_libs = simulator/libmemsys.la model/libmodel.la $(CMOCKA_LIBS)
 %C%_test_scenario_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
 %C%_test_scenario_LDADD = simulator/libscenario.la $(simulator_unit_libs)
 
-%C%_test_timeshare_SOURCES = %D%/test_timeshare.c
+%C%_test_timeshare_SOURCES = %D%/test_timeshare.c \
+	%D%/timeslices.c %D%/timeslices.h
 %C%_test_timeshare_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
 %C%_test_timeshare_LDADD = simulator/libscenario.la $(simulator_unit_libs)
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "simulator/timeshare.h"
-#include "simulator/timeslices.h"
+#include "tests/simulator/timeslices.h"
 
 #define CORES 64
 

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/closed.h"
-#include "node_agent/log.h"
+#include "model/analysis/closed.h"
+#include "common/log.h"
 #include "simulator/virtual_host.h"
 #include "simulator/virtual_memory.h"
 #include "simulator/vnode.h"
@@ -91,7 +91,7 @@ static struct scenario_section reads(double per_us)
                                      .object = "o"};
 }
 
-/* Interleaved data: what model/closed.h says for the same jobs. */
+/* Interleaved data: what model/analysis/closed.h says for the same jobs. */
 static void test_memory_closed(void **state)
 {
     struct machine *m = two_nodes();

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Time sharing slice by slice: what timeshare.h is held to. */
 
-#include "simulator/timeslices.h"
+#include "tests/simulator/timeslices.h"
 
 #include <math.h>
 #include <stdbool.h>

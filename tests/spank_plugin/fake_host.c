@@ -4,8 +4,8 @@
 
 #include "tests/spank_plugin/fake_host.h"
 
-#include "node_agent/client.h"
-#include "node_agent/end_note.h"
+#include "node_agent/client/client.h"
+#include "node_agent/client/end_note.h"
 #include "spank_plugin/plugin.h"
 
 struct host host;

@@ -8,7 +8,7 @@
 /* Concept
  *
  * fake_host.c defines the functions of Slurm that the plugin calls, and those
- * of node_agent/client.h and end_note.h.  They act on `host`: the test says what Slurm and
+ * of node_agent/client/client.h and end_note.h.  They act on `host`: the test says what Slurm and
  * the agent would answer, and looks at what the plugin did.
  */
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""A throw-away Slurm cluster of the test's own (slurm_conf/cluster)."""
+"""A throw-away Slurm cluster of the test's own (slurm_conf/testcluster/cluster)."""
 
 import glob
 import json

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "model/divide.h"
-#include "model/policy/predict.h"
+#include "model/policy/search/predict.h"
 #include "model/policy/shares.h"
 #include "model/policy/workspace.h"
 

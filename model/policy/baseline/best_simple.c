@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/policy/predict.h"
+#include "model/policy/search/predict.h"
 #include "model/policy/shares.h"
 #include "model/policy/workspace.h"
 

@@ -2,14 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* From numbers of cores to the best layout nearby, by the outlook. */
 
-#include "model/policy/arrange.h"
+#include "model/policy/search/arrange.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/placement.h"
-#include "model/policy/climb.h"
+#include "model/policy/search/climb.h"
 #include "model/policy/workspace.h"
 
 /* A new layout must be better than the present one by this part, and a step of

@@ -13,7 +13,7 @@
  * (climb.h) goes on from there.
  */
 
-#include "model/policy/outlook.h"
+#include "model/policy/search/outlook.h"
 
 struct arrange;
 

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* MOCA's chromosomes: an allocation, a gene for each core, and its worth. */
 
-#include "model/policy/chromosome.h"
+#include "model/policy/search/chromosome.h"
 
 #include <math.h>
 #include <stdbool.h>

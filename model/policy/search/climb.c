@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Local search over layouts. */
 
-#include "model/policy/climb.h"
+#include "model/policy/search/climb.h"
 
 #include <math.h>
 #include <string.h>

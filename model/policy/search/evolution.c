@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* MOCA's evolution of core allocations. */
 
-#include "model/policy/evolution.h"
+#include "model/policy/search/evolution.h"
 
 #include <math.h>
 #include <stdlib.h>

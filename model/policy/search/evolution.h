@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/policy/chromosome.h"
+#include "model/policy/search/chromosome.h"
 
 #define EVOLUTION_POPULATION 4
 #define EVOLUTION_GENERATIONS 50

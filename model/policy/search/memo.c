@@ -2,13 +2,13 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Numbers for layouts that were seen before. */
 
-#include "model/policy/memo.h"
+#include "model/policy/search/memo.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/hash.h"
+#include "common/hash.h"
 
 struct memo {
     size_t most_cells, cells;

@@ -2,14 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* When the jobs of a mix will end, for a given division of the cores. */
 
-#include "model/policy/outlook.h"
+#include "model/policy/search/outlook.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "model/maxmin.h"
 #include "model/placement.h"
-#include "model/policy/predict.h"
+#include "model/policy/search/predict.h"
 
 /* Part of the mean end in what is minimised: of many divisions with the same
  * makespan one that lets jobs go early. */

@@ -2,13 +2,13 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What was predicted before, for the same question. */
 
-#include "model/policy/past.h"
+#include "model/policy/search/past.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/policy/memo.h"
+#include "model/policy/search/memo.h"
 #include "model/policy/workspace.h"
 
 /* More than most decisions of the searching policies compare. */

@@ -2,14 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Predictions of one decision: how fast the jobs would be. */
 
-#include "model/policy/predict.h"
+#include "model/policy/search/predict.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "model/placement.h"
-#include "model/policy/past.h"
+#include "model/policy/search/past.h"
 #include "model/policy/workspace.h"
 
 const struct policy_job *predict_unknown(const struct policy_input *input)

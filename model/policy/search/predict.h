@@ -17,7 +17,7 @@ enum model_status predict_begin(const struct policy_input *input);
 const struct policy_job *predict_unknown(const struct policy_input *input);
 
 /* What was predicted before is kept while INPUT stays the same
- * (model/policy/past.h).
+ * (model/policy/search/past.h).
  *
  * Predict for COUNTS[cpu_nodes * job_count], cores of each job on each CPU
  * node, by the station model.  RESULT and SPEED (cores' worth of computing per

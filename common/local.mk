@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What every program uses.  PIC, because the SPANK plugin links the first library.
+
+noinst_LTLIBRARIES += %D%/libcommon.la %D%/libjson.la %D%/libcli.la
+
+%C%_libcommon_la_SOURCES = \
+	%D%/clock.h \
+	%D%/cpulist.c \
+	%D%/cpulist.h \
+	%D%/errtext.c \
+	%D%/errtext.h \
+	%D%/fd.c \
+	%D%/fd.h \
+	%D%/hash.h \
+	%D%/log.c \
+	%D%/log.h
+
+%C%_libjson_la_SOURCES = \
+	%D%/json_reader.c \
+	%D%/json_reader.h \
+	%D%/json_writer.c \
+	%D%/json_writer.h
+%C%_libjson_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+%C%_libjson_la_LIBADD = %D%/libcommon.la $(JANSSON_LIBS)
+
+%C%_libcli_la_SOURCES = %D%/cli.c %D%/cli.h
+%C%_libcli_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DCOSCHED_MACHINESDIR='"$(pkgdatadir)/machines"'
+%C%_libcli_la_LIBADD = model/io/libdescribe.la

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What observes, decides and moves CPUs.  It asks its world through host.h and
+# enforce/enforcer.h, so that the simulator runs the same code in its own.
+
+noinst_LTLIBRARIES += %D%/libcore.la
+%C%_libcore_la_SOURCES = \
+	%D%/allotment.c \
+	%D%/allotment.h \
+	%D%/decisions.c \
+	%D%/decisions.h \
+	%D%/division.c \
+	%D%/division.h \
+	%D%/history.c \
+	%D%/history.h \
+	%D%/host.h \
+	%D%/job.c \
+	%D%/job.h \
+	%D%/keeper.c \
+	%D%/keeper.h \
+	%D%/observer.c \
+	%D%/observer.h \
+	%D%/plan.c \
+	%D%/plan.h \
+	%D%/plan_facts.c \
+	%D%/plan_facts.h \
+	%D%/plan_signature.c \
+	%D%/plan_signature.h \
+	%D%/process.c \
+	%D%/process.h \
+	%D%/record.c \
+	%D%/record.h \
+	%D%/report.c \
+	%D%/report.h \
+	%D%/scheduler.c \
+	%D%/scheduler.h \
+	%D%/section.c \
+	%D%/section.h \
+	%D%/trace.c \
+	%D%/trace.h \
+	node_agent/daemon/node_config.c \
+	node_agent/daemon/node_config.h \
+	node_agent/enforce/enforcer.h \
+	node_agent/enforce/tally.c \
+	node_agent/enforce/tally.h \
+	node_agent/recording/journal.c \
+	node_agent/recording/journal.h \
+	node_agent/recording/journal_replay.c
+%C%_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
+%C%_libcore_la_LIBADD = node_agent/recording/librecording.la

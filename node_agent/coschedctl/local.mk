@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The control tool.
+
+bin_PROGRAMS += coschedctl
+coschedctl_SOURCES = \
+	node_agent/calibrate/plot.c \
+	node_agent/calibrate/plot.h \
+	%D%/calibrate.c \
+	%D%/coschedctl.c \
+	%D%/counters.c \
+	%D%/counters.h \
+	%D%/ctl.h \
+	%D%/ks.c \
+	%D%/machine.c \
+	%D%/operate.c \
+	%D%/query.c \
+	%D%/run.c \
+	%D%/selftest.c
+coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
+coschedctl_LDADD = node_agent/calibrate/libcalibrate.la common/libcli.la \
+	coschedmodel/libplot.la node_agent/recording/librecording.la \
+	node_agent/client/libclient.la $(JANSSON_LIBS) $(HWLOC_LIBS)
+
+dist_man_MANS += docs/coschedctl.1
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = %D%/completions/coschedctl

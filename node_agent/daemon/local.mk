@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# coschedd: all of the agent but main(), for the tests to link.
+
+noinst_LTLIBRARIES += %D%/libagent.la
+%C%_libagent_la_SOURCES = \
+	%D%/agent.c \
+	%D%/agent.h \
+	%D%/agent_config.c \
+	%D%/daemon.c \
+	%D%/daemon.h \
+	%D%/host_event.c \
+	%D%/host_event.h \
+	%D%/munge_decoder.c \
+	%D%/munge_decoder.h \
+	%D%/privilege.c \
+	%D%/privilege.h \
+	%D%/request.c \
+	%D%/server.c \
+	%D%/server.h \
+	%D%/server_guard.c \
+	%D%/server_private.h \
+	%D%/settings.c \
+	%D%/settings.h \
+	%D%/slurm_link.c \
+	%D%/slurm_link.h \
+	%D%/state.c \
+	%D%/state.h \
+	%D%/status.c \
+	%D%/status.h \
+	%D%/user_time.c \
+	%D%/user_time.h
+%C%_libagent_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	$(JANSSON_CFLAGS) $(HWLOC_CFLAGS) $(LIBSYSTEMD_CFLAGS)
+%C%_libagent_la_LIBADD = node_agent/enforce/libenforce.la \
+	node_agent/client/libclient.la \
+	$(JANSSON_LIBS) $(HWLOC_LIBS) $(LIBSYSTEMD_LIBS) -lpthread
+
+sbin_PROGRAMS += coschedd
+coschedd_SOURCES = %D%/main.c
+coschedd_CPPFLAGS = $(%C%_libagent_la_CPPFLAGS)
+coschedd_LDADD = %D%/libagent.la

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What touches other people's processes.
+
+noinst_LTLIBRARIES += %D%/libenforce.la
+%C%_libenforce_la_SOURCES = \
+	%D%/cgroup.c \
+	%D%/cgroup.h \
+	%D%/cpuset_holder.c \
+	%D%/cpuset_holder.h \
+	%D%/enforcer.c \
+	%D%/enforcer_park.c \
+	%D%/enforcer_private.h \
+	%D%/partitioner.c \
+	%D%/partitioner.h \
+	%D%/proc.c \
+	%D%/proc.h \
+	%D%/proc_table.c \
+	%D%/proc_table.h \
+	%D%/threads.c \
+	%D%/threads.h \
+	%D%/usage.c \
+	%D%/usage.h \
+	%D%/warden.c \
+	%D%/warden.h
+%C%_libenforce_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
+%C%_libenforce_la_LIBADD = node_agent/core/libcore.la -lpthread

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Programs of their own, so that a library that fails takes nothing with it.
+
+# The only program with libslurm.
+pkglibexec_PROGRAMS += coschedd-slurm
+coschedd_slurm_SOURCES = \
+	%D%/slurm_compat.h \
+	%D%/slurm_helper.c \
+	%D%/slurm_partitions.c \
+	%D%/slurm_partitions.h
+coschedd_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(JANSSON_CFLAGS)
+coschedd_slurm_LDADD = $(SLURM_LIBS) $(JANSSON_LIBS)
+
+# The only program with liblikwid.
+if HAVE_LIKWID
+pkglibexec_PROGRAMS += coschedd-likwid
+coschedd_likwid_SOURCES = %D%/likwid_helper.c
+coschedd_likwid_LDADD = protocol/libprotocol.la $(LIKWID_LIBS)
+endif

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Recordings: counters and decisions of a node, written and played again.
+
+noinst_LTLIBRARIES += %D%/librecording.la
+%C%_librecording_la_SOURCES = \
+	%D%/journal_machine.c \
+	%D%/journal_machine.h \
+	%D%/recorder.c \
+	%D%/recording.c \
+	%D%/recording.h \
+	%D%/replay.c \
+	%D%/sample_json.c \
+	%D%/sample_json.h
+%C%_librecording_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
+%C%_librecording_la_CFLAGS = $(AM_CFLAGS) -pthread
+%C%_librecording_la_LIBADD = node_agent/counters/libcounters.la
