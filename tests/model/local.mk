@@ -36,7 +36,7 @@ check_PROGRAMS += $(model_units)
 TESTS += $(model_units)
 
 model_unit_flags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
-model_unit_libs = model/libmodel.la $(CMOCKA_LIBS)
+model_unit_libs = model/analysis/libanalysis.la $(CMOCKA_LIBS)
 
 %C%_test_adaptive_SOURCES = %D%/test_adaptive.c %D%/near.h
 %C%_test_adaptive_CPPFLAGS = $(model_unit_flags)
@@ -167,9 +167,9 @@ CLEANFILES += %D%/bench_model$(EXEEXT) bench/bench-model.json \
 	%D%/bench_policy$(EXEEXT) bench/bench-policy.json \
 	%D%/bench_search$(EXEEXT) bench/bench-search.json
 %C%_bench_model_SOURCES = %D%/bench_model.c tests/support/median.h
-%C%_bench_model_LDADD = model/libmodel.la
+%C%_bench_model_LDADD = model/analysis/libanalysis.la
 %C%_bench_policy_SOURCES = %D%/bench_policy.c tests/support/median.h
-%C%_bench_policy_LDADD = model/libmodel.la
+%C%_bench_policy_LDADD = model/analysis/libanalysis.la
 
 bench-model: %D%/bench_model$(EXEEXT) %D%/bench_policy$(EXEEXT)
 	$(AM_V_at)$(MKDIR_P) bench
@@ -177,7 +177,7 @@ bench-model: %D%/bench_model$(EXEEXT) %D%/bench_policy$(EXEEXT)
 	$(AM_V_at)%D%/bench_policy$(EXEEXT) bench/bench-policy.json
 
 %C%_bench_search_SOURCES = %D%/bench_search.c
-%C%_bench_search_LDADD = model/libmodel.la
+%C%_bench_search_LDADD = model/analysis/libanalysis.la
 
 bench-search: %D%/bench_search$(EXEEXT)
 	$(AM_V_at)$(MKDIR_P) bench
