@@ -49,7 +49,8 @@ simulator_unit_libs = simulator/libmemsys.la model/libmodel.la $(CMOCKA_LIBS)
 
 %C%_test_vnode_SOURCES = %D%/test_vnode.c
 %C%_test_vnode_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
-%C%_test_vnode_LDADD = simulator/libvnode.la $(CMOCKA_LIBS)
+%C%_test_vnode_LDADD = simulator/libvnode.la \
+	model/analysis/libanalysis.la $(CMOCKA_LIBS)
 endif
 
 EXTRA_PROGRAMS += %D%/bench_sim
