@@ -7,7 +7,9 @@ job in each mode we know when it was submitted, started and finished.
 
 - turnaround: finished - submitted
 - makespan of a mix: last finished - first submitted
-- NTT: total turnaround of the mix, divided by that under native time sharing
+- NTT: last finished - first started, relative to native time sharing
+- normalised turnaround: total turnaround of the mix, relative to native time
+  sharing
 - Hmean: harmonic mean of the jobs' speedups against having the node alone
   without waiting (the run time, start to finish, in mode batch)
 """
@@ -53,17 +55,30 @@ def total_turnaround(runs):
     return sum(r.turnaround for r in runs)
 
 
+def total_time(runs):
+    """From the first start to the last end."""
+    return max(r.finished for r in runs) - min(r.started for r in runs)
+
+
 def hmean_speedup(turnarounds, alone):
     """Harmonic mean of alone / turnaround."""
     return len(turnarounds) / sum(t / a for t, a in zip(turnarounds, alone))
 
 
-def ntt(runs, mix, mode):
+def _to_native(measure, runs, mix, mode):
     """None where MODE or native was not measured."""
     mine, native = select(runs, mix, mode), select(runs, mix, "native")
     if not (complete(mine) and complete(native)):
         return None
-    return total_turnaround(mine) / total_turnaround(native)
+    return measure(mine) / measure(native)
+
+
+def ntt(runs, mix, mode):
+    return _to_native(total_time, runs, mix, mode)
+
+
+def normalised_turnaround(runs, mix, mode):
+    return _to_native(total_turnaround, runs, mix, mode)
 
 
 def hmean(runs, mix, mode):
@@ -91,7 +106,7 @@ def records(runs):
 
 
 HEADINGS = ("mix", "mode", "job", "turnaround", "by sacct", "makespan", "NTT",
-            "Hmean", "result")
+            "norm. turnaround", "Hmean", "result")
 
 
 def table(runs):
@@ -108,12 +123,13 @@ def table(runs):
             "-" if r.recorded_s is None else f"{r.recorded_s} s",
             f"{makespan(mine):.2f} s" if first and complete(mine) else "",
             _ratio(ntt(runs, r.mix, r.mode)) if first else "",
+            _ratio(normalised_turnaround(runs, r.mix, r.mode)) if first else "",
             _ratio(hmean(runs, r.mix, r.mode)) if first else "",
             "verified" if r.verified else "WRONG"))
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
     text = []
     for number, row in enumerate(rows):
-        cells = [cell.rjust(width) if 3 <= i <= 7 else cell.ljust(width)
+        cells = [cell.rjust(width) if 3 <= i <= 8 else cell.ljust(width)
                  for i, (cell, width) in enumerate(zip(row, widths))]
         text.append("  ".join(cells).rstrip())
         if number == 0:

@@ -90,7 +90,7 @@ def add_content(parser):
                       "slowdown and Hmean")
     what.add_argument("--native", metavar="JOBID,...", type=job_list,
                       default=[], help="the same mix under native time "
-                      "sharing, for NTT")
+                      "sharing, for NTT and normalised turnaround")
     what.add_argument("--history", metavar="DAYS", type=days, default=HISTORY,
                       help="look so far back for such runs (default "
                       f"{HISTORY}; 0: only among the jobs)")

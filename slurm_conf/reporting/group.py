@@ -111,6 +111,8 @@ def mix_row(mix):
         "hmean_error": mix.hmean_error,
         "ntt": mix.ntt,
         "ntt_error": mix.ntt_error,
+        "normalised_turnaround": mix.normalised_turnaround,
+        "normalised_turnaround_error": mix.normalised_turnaround_error,
         "native_jobs": [j.job for j in mix.native.jobs] if mix.native else None,
         "energy_j": mix.energy_j,
         "energy_delay_js": mix.energy_delay_js,

@@ -126,6 +126,8 @@ GROUP_COLUMNS = {
             Column("IN-TURN", "in_turn_s", some_seconds),
             Column("HMEAN", "hmean", "{:.2f}".format),
             Column("NTT", "ntt", "{:.2f}".format, shown=ANY),
+            Column("NORM-TA", "normalised_turnaround", "{:.2f}".format,
+                   shown=ANY),
             Column("ENERGY*", "energy_j", "{:.0f} J".format, shown=ANY),
             Column("EDP*", "energy_delay_js", "{:.3g} Js".format, shown=ANY)),
 }

@@ -8,7 +8,9 @@ having shared a node, as the agent's records tell.
 - makespan: last end - first submission
 - in turn: sum of the jobs' run times alone on the node
 - Hmean: harmonic mean of the jobs' speedups, run time alone by turnaround
-- NTT: total turnaround by that of the same programs under native time sharing
+- NTT: first start to last end, relative to the same programs under native time
+  sharing
+- normalised turnaround: total turnaround, likewise
 """
 
 from dataclasses import dataclass
@@ -72,20 +74,43 @@ class Mix:
         return round(self.hmean * sum(errors) / sum(slowdowns), 3)
 
     @property
-    def ntt(self):
-        if self.native is None or self.total_turnaround_s is None or \
-                not self.native.total_turnaround_s:
+    def total_time_s(self):
+        """From the first start to the last end."""
+        if not self.complete or any(j.start is None for j in self.jobs):
             return None
-        return round(self.total_turnaround_s / self.native.total_turnaround_s,
-                     3)
+        return max(j.end for j in self.jobs) - min(j.start for j in self.jobs)
+
+    @property
+    def ntt(self):
+        return self._to_native("total_time_s")
 
     @property
     def ntt_error(self):
         """The same of NTT."""
-        if self.ntt is None or not self.total_turnaround_s:
+        return self._to_native_error("total_time_s", 1)
+
+    @property
+    def normalised_turnaround(self):
+        return self._to_native("total_turnaround_s")
+
+    @property
+    def normalised_turnaround_error(self):
+        return self._to_native_error("total_turnaround_s", len(self.jobs))
+
+    def _to_native(self, attribute):
+        mine = getattr(self, attribute)
+        native = self.native and getattr(self.native, attribute)
+        if mine is None or not native:
             return None
-        return round(self.ntt * len(self.jobs) * (
-            1 / self.total_turnaround_s + 1 / self.native.total_turnaround_s), 3)
+        return round(mine / native, 3)
+
+    def _to_native_error(self, attribute, times):
+        """Each of TIMES times, of the mix and of native, is wrong by up to 1 s."""
+        ratio = self._to_native(attribute)
+        if not ratio:
+            return None
+        return round(ratio * times * (1 / getattr(self, attribute) +
+                                      1 / getattr(self.native, attribute)), 3)
 
     @property
     def core_s(self):

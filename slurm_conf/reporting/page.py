@@ -93,8 +93,10 @@ WORDS = (
      "sharing"),
     ("Hmean", "harmonic mean of the jobs' speedups: run time alone by "
      "turnaround"),
-    ("NTT", "total turnaround by that of the same programs under native time "
-     "sharing"),
+    ("NTT", "from the first start to the last end, relative to the same "
+     "programs under native time sharing"),
+    ("Norm-ta", "normalised turnaround: total turnaround, relative to the same "
+     "programs under native time sharing"),
     ("Energy, EDP", "estimated: the job's share of its packages' energy, and "
      "that times its run time"),
 )

@@ -45,7 +45,7 @@ def core_seconds(jobs, node_core_s=None):
 
 
 def _gain(mix):
-    """Sharing against running the jobs one after the other, and NTT."""
+    """Sharing relative to one after the other, and to native time sharing."""
     lines, words = [], []
     if mix.in_turn_s and mix.makespan_s:
         change = mix.makespan_s / mix.in_turn_s - 1
@@ -55,8 +55,11 @@ def _gain(mix):
     if mix.hmean is not None:
         words.append("Hmean " + with_error(mix.hmean, mix.hmean_error))
     if mix.ntt is not None:
-        words.append(f"NTT {with_error(mix.ntt, mix.ntt_error)} (native: "
-                     f"{jobs_named([j.job for j in mix.native.jobs])})")
+        words.append(
+            f"NTT {with_error(mix.ntt, mix.ntt_error)}, normalised turnaround "
+            + with_error(mix.normalised_turnaround,
+                         mix.normalised_turnaround_error) +
+            f" (native: {jobs_named([j.job for j in mix.native.jobs])})")
     return lines + ([", ".join(words)] if words else [])
 
 

@@ -310,9 +310,10 @@ class Demo:
         print()
         print(turnaround.table(self.runs))
         print()
-        print("turnaround: submission to end.  NTT: total turnaround / that of "
-              "native.  Hmean:\nharmonic mean of the speedups against having "
-              "the node alone without waiting.")
+        print("turnaround: submission to end.  NTT: first start to last end, "
+              "relative to native.\nnorm. turnaround: total turnaround, "
+              "relative to native.  Hmean: harmonic mean of\nthe speedups "
+              "relative to having the node alone without waiting.")
         print()
         for mix in dict.fromkeys(r.mix for r in self.runs):
             print("\n".join(turnaround.verdict(self.runs, mix)))

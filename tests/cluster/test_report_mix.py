@@ -158,18 +158,23 @@ class Mixes(ReportTest):
         past = [*self.native(20, T - 9000, 100, 100),
                 *self.native(30, T - 5000, 110, 90)]
         mix = self.report(MIX, "42,43", past=past)["mix"]
-        self.assertEqual((mix["ntt"], mix["native_jobs"]), (0.75, ["30", "31"]))
-        self.assertIn("NTT 0.75 (native: jobs 30 and 31)",
+        # The first starts at once, the last ends after 90 s; native 110 s.
+        self.assertEqual((mix["ntt"], mix["normalised_turnaround"],
+                          mix["native_jobs"]), (0.818, 0.75, ["30", "31"]))
+        self.assertIn("NTT 0.82, normalised turnaround 0.75 (native: jobs 30 and "
+                      "31)",
                       self.text(MIX, "42,43", past=past))
         # Other programs are another mix.
         mix = self.report(MIX, "42,43", past=past[:1])["mix"]
         self.assertIsNone(mix["ntt"])
+        self.assertIsNone(mix["normalised_turnaround"])
 
     def test_native_named(self):
         self.rows("j-50,51", [run(50, (T, T, T + 100), "x"),
                               run(51, (T, T, T + 200), "y")])
         mix = self.report(MIX, "42,43", "--native", "50,51")["mix"]
-        self.assertEqual((mix["ntt"], mix["native_jobs"]), (0.5, ["50", "51"]))
+        self.assertEqual((mix["ntt"], mix["normalised_turnaround"],
+                          mix["native_jobs"]), (0.45, 0.5, ["50", "51"]))
 
     def test_errors_of_short_jobs(self):
         """Whole seconds leave much open in mixes of a few seconds."""
@@ -179,10 +184,14 @@ class Mixes(ReportTest):
         self.rows("j-50,51", [run(50, (T, T, T + 6), "x"),
                               run(51, (T, T, T + 6), "y")])
         mix = self.report(rows, "42,43", "--native", "50,51", past=past)["mix"]
-        # 0.5 (2 (1/4 + 1/2) + 2 (1/8 + 1/4)) / 4 and 2 (1/12 + 1/12).
+        # 0.5 (2 (1/4 + 1/2) + 2 (1/8 + 1/4)) / 4, 8/6 (1/8 + 1/6) and
+        # 2 (1/12 + 1/12).
         self.assertEqual((mix["hmean"], mix["hmean_error"], mix["ntt"],
-                          mix["ntt_error"]), (0.5, 0.281, 1, 0.333))
-        self.assertIn("Hmean 0.5±0.3, NTT 1.0±0.3 (native: jobs 50 and 51)",
+                          mix["ntt_error"], mix["normalised_turnaround"],
+                          mix["normalised_turnaround_error"]),
+                         (0.5, 0.281, 1.333, 0.389, 1, 0.333))
+        self.assertIn("Hmean 0.5±0.3, NTT 1.3±0.4, normalised turnaround "
+                      "1.0±0.3 (native: jobs 50 and 51)",
                       self.text(rows, "42,43", "--native", "50,51", past=past))
 
     # ---- groups

@@ -42,11 +42,19 @@ class Measures(unittest.TestCase):
         self.assertEqual(turnaround.makespan(NATIVE), 16)
         self.assertEqual(turnaround.makespan(BATCH), 15)
 
-    def test_ntt(self):
-        runs = BATCH + NATIVE + OURS
+    def test_ntt_is_from_first_start_to_last_end(self):
+        late = runs_of("passive", ("ep", 400, 407, 419), ("cg", 400, 411, 423))
+        runs = BATCH + NATIVE + OURS + late
         self.assertEqual(turnaround.ntt(runs, MIX, "native"), 1)
-        self.assertAlmostEqual(turnaround.ntt(runs, MIX, "batch"), 25 / 30)
-        self.assertAlmostEqual(turnaround.ntt(runs, MIX, "coschedule"), 20 / 30)
+        self.assertAlmostEqual(turnaround.ntt(runs, MIX, "batch"), 15 / 16)
+        self.assertAlmostEqual(turnaround.ntt(runs, MIX, "coschedule"), 12 / 16)
+        self.assertAlmostEqual(turnaround.ntt(runs, MIX, "passive"), 16 / 16)
+
+    def test_normalised_turnaround(self):
+        runs = BATCH + NATIVE + OURS
+        self.assertEqual([round(turnaround.normalised_turnaround(
+            runs, MIX, mode), 6) for mode in ("native", "batch", "coschedule")],
+            [1, round(25 / 30, 6), round(20 / 30, 6)])
 
     def test_hmean_speedup(self):
         # Speedups 1/2 and 1/4: 2 / (2 + 4).
@@ -64,13 +72,19 @@ class Measures(unittest.TestCase):
 
     def test_measures_need_their_reference(self):
         self.assertIsNone(turnaround.ntt(OURS, MIX, "coschedule"))
+        self.assertIsNone(turnaround.normalised_turnaround(
+            OURS, MIX, "coschedule"))
         self.assertIsNone(turnaround.hmean(OURS, MIX, "coschedule"))
         self.assertIsNone(turnaround.ntt(OURS + NATIVE, "other", "native"))
+        self.assertIsNone(turnaround.normalised_turnaround(
+            OURS + NATIVE, "other", "native"))
 
     def test_a_job_that_did_not_end_has_no_measures(self):
         runs = NATIVE + runs_of("coschedule", ("ep", 300, 300, 312),
                                 ("cg", 300, 300, 0))
         self.assertIsNone(turnaround.ntt(runs, MIX, "coschedule"))
+        self.assertIsNone(turnaround.normalised_turnaround(
+            runs, MIX, "coschedule"))
         self.assertIn("was not measured", turnaround.verdict(runs, MIX)[0])
         rows = turnaround.records(runs)
         self.assertEqual([r["turnaround_s"] for r in rows[2:]], [12, None])
@@ -90,11 +104,11 @@ class Text(unittest.TestCase):
         lines = turnaround.table(BATCH + NATIVE + OURS + wrong).splitlines()
         self.assertEqual([line.split() for line in lines[0:1] + lines[6:]], [
             ["mix", "mode", "job", "turnaround", "by", "sacct", "makespan",
-             "NTT", "Hmean", "result"],
+             "NTT", "norm.", "turnaround", "Hmean", "result"],
             ["ep", "+", "cg", "coschedule", "ep", "12.00", "s", "12", "s",
-             "12.00", "s", "0.67", "0.71", "verified"],
+             "12.00", "s", "0.75", "0.67", "0.71", "verified"],
             ["cg", "8.00", "s", "-", "verified"],
-            ["ep", "+", "cg", "passive", "ep", "10.00", "s", "-", "-", "-",
+            ["ep", "+", "cg", "passive", "ep", "10.00", "s", "-", "-", "-", "-",
              "WRONG"],
             ["cg", "-", "-", "WRONG"]])
         columns = {line.index("verified") for line in lines[2:8]}
