@@ -8,8 +8,6 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/adaptive.h \
 	%D%/alike.c \
 	%D%/alike.h \
-	%D%/cache.c \
-	%D%/cache.h \
 	%D%/cputime.c \
 	%D%/cputime.h \
 	%D%/divide.c \

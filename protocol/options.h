@@ -87,10 +87,6 @@ struct node_options {
     int enforcement;         /* cosched_enforcement, enum enforcement */
     int report;              /* cosched_report, enum report_level */
     char counters[OPTIONS_TEXT_MAX]; /* cosched_counters, auto */
-    int cache;     /* cosched_cache, 1: jobs that only stream are confined to a
-                      small part of the caches that they share; 0: off */
-    int bandwidth; /* cosched_bandwidth, 1: who takes more than its share of a
-                      memory that is too slow for all is capped; 0: off */
 };
 
 /* Where a value is from, weakest first. */

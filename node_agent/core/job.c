@@ -126,6 +126,5 @@ void job_remove(struct job_table *table, struct job *job)
         job_remove_task(job->tasks);
     section_list_clear(&job->sections);
     tracked_clear(job);
-    free(job->tally);
     free(job);
 }

@@ -30,7 +30,6 @@
 struct agent;
 struct process;
 struct sd_event_source;
-struct tally;
 struct tracked;
 
 /* A process that slurmstepd started for the job. */
@@ -85,8 +84,6 @@ struct job {
                           at their end); 0: not known */
     bool pauses;           /* is in a serial stretch, perhaps a short one */
     bool counted;          /* hardware counted for it in the last interval */
-    struct tally *tally;   /* of what it does to caches, for the partitioner;
-                              NULL: nobody asks */
     size_t sections_ended; /* seen in processes that detached */
     double steps_ended, barriers_ended; /* likewise */
 
@@ -112,9 +109,6 @@ struct job {
                       fewer cores and by others.  At its end an estimate of its
                       time alone even if it never was */
     double pace;   /* present speed relative to that alone, by prediction */
-
-    /* partitioner: may not fill all of a cache, or not as fast */
-    bool limited;
 
     /* enforcer: its processes as last seen in /proc */
     struct tracked *tracked;

@@ -40,8 +40,6 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	node_agent/daemon/node_config.c \
 	node_agent/daemon/node_config.h \
 	node_agent/enforce/enforcer.h \
-	node_agent/enforce/tally.c \
-	node_agent/enforce/tally.h \
 	node_agent/recording/journal.c \
 	node_agent/recording/journal.h \
 	node_agent/recording/journal_replay.c

@@ -13,7 +13,6 @@
 #include "node_agent/recording/journal.h"
 #include "common/log.h"
 #include "node_agent/core/process.h"
-#include "node_agent/enforce/tally.h"
 #include "common/cpulist.h"
 
 /* Shorter intervals than this measure the clock, not the job. */
@@ -33,8 +32,6 @@ struct observer {
     struct observer_look *look;  /* [room] */
     struct attribute_job *share; /* [room] likewise */
     size_t room;
-    void (*follow)(void *arg, struct counters_job *jobs, size_t count);
-    void *follow_arg;
 };
 
 struct observer *observer_new(struct counters *counters,
@@ -55,15 +52,6 @@ void observer_use(struct observer *o, struct counters *counters)
 {
     o->counters = counters;
     o->assigned = 0;
-}
-
-void observer_follow(struct observer *o,
-                     void (*follow)(void *arg, struct counters_job *jobs,
-                                    size_t count),
-                     void *arg)
-{
-    o->follow = follow;
-    o->follow_arg = arg;
 }
 
 void observer_free(struct observer *o)
@@ -290,8 +278,6 @@ void observer_learn(const struct counters *counters,
         const struct observer_look *look = &looks[i];
         struct attribute_job *share = &shares[i];
         look->job->counted = share->loop != NULL;
-        if (look->job->tally)
-            tally_add(look->job->tally, share->loop, share->llc_bytes);
         if (share->energy_j > 0)
             look->job->record.energy_j += share->energy_j;
         if (look->section) {
@@ -386,19 +372,17 @@ static void tell(struct observer *o, const struct job_table *jobs)
             .id = j->id, .cpus = j->cpus, .pids = next, .count = n};
         next += n;
     }
-    if (o->follow)
-        o->follow(o->follow_arg, list, count);
     if (counters_assign(o->counters, list, count, &err) < 0)
         log_warn("counters: %s", err.text);
     free(pids);
 }
 
-/* Tell who wants to know it who has what, if that has changed. */
+/* Tell the counters who has what, if that has changed. */
 static void assign(struct observer *o, const struct job_table *jobs)
 {
     uint64_t h = HASH_START;
 
-    if (!o->follow && !counters_follow(o->counters))
+    if (!counters_follow(o->counters))
         return;
     for (const struct job *j = jobs->first; j; j = j->next)
         if (job_live(j))
@@ -406,12 +390,6 @@ static void assign(struct observer *o, const struct job_table *jobs)
     if (h != o->assigned)
         tell(o, jobs);
     o->assigned = h;
-}
-
-void observer_reassign(struct observer *o, const struct job_table *jobs)
-{
-    o->assigned = 0;
-    assign(o, jobs);
 }
 
 /* ---- all together ------------------------------------------------------- */

@@ -34,16 +34,6 @@ struct observer *observer_new(struct counters *counters,
 /* Count with COUNTERS from now on; the sections must have been cleared. */
 void observer_use(struct observer *observer, struct counters *counters);
 
-/* From now on FOLLOW(ARG, ...) is told of all jobs and their CPUs before the
- * counters are, and says which of them are `controlled`.  NULL: nobody is. */
-void observer_follow(struct observer *observer,
-                     void (*follow)(void *arg, struct counters_job *jobs,
-                                    size_t count),
-                     void *arg);
-
-/* Tell it, and the counters, once more: who is controlled has changed. */
-void observer_reassign(struct observer *observer, const struct job_table *jobs);
-
 /* Give each of COUNT jobs its part of SAMPLE and let sections get known that
  * were measured for PROFILE_NS.  SHARES has ids and CPUs of the same jobs.  Used
  * by observer_update(), and by itself to replay a recording. */

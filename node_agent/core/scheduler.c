@@ -400,7 +400,7 @@ static uint64_t trace_key(const struct job *job)
     const struct section *section = job->section;
     uint64_t h = HASH_START;
 
-    hash_word(&h, (uint64_t)job->limited << 4 | (uint64_t)job_live(job) << 3 |
+    hash_word(&h, (uint64_t)job_live(job) << 3 |
                       (uint64_t)job->suspended << 2 |
                       (uint64_t)job->rigid << 1 |
                       (job->kind == SECTION_SERIAL));
@@ -432,8 +432,6 @@ static void trace_job(struct scheduler *s, struct job *j, uint64_t now_ns)
         snprintf(text, sizeof(text), "%s +%llx",
                  section_state_name(section->state),
                  (unsigned long long)section->offset);
-    if (j->limited)
-        strncat(text, " limited", sizeof(text) - strlen(text) - 1);
     if (!strcmp(text, j->traced))
         return;
     memcpy(j->traced, text, sizeof(text));

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node_agent/counters/resctrl_info.h"
-
 /* ---- looking ------------------------------------------------------------ */
 
 int ctl_node_open(struct ctl_node *node, const struct ctl *ctl)
@@ -89,21 +87,6 @@ json_t *ctl_node_probe(const struct ctl_node *node,
     return one;
 }
 
-json_t *ctl_node_limits(const struct ctl_node *node)
-{
-    struct resctrl_info info;
-    struct errtext err = {""};
-    char text[128];
-    char *root = resctrl_root(&node->setup);
-    bool can = root && resctrl_info_read(root, node->setup.procfs, &info,
-                                         &err) == 0;
-
-    free(root);
-    return json_pack("{s:b, s:s}", "can", (int)can, "why",
-                     can ? resctrl_info_describe(&info, text, sizeof(text))
-                         : err.text);
-}
-
 /* The first that `auto` would take. */
 static const char *automatic(const json_t *backends)
 {
@@ -174,14 +157,14 @@ int ctl_counters(const struct ctl *ctl)
 
     if (rc)
         return rc;
-    json_t *backends = json_array(), *limits = ctl_node_limits(&node);
+    json_t *backends = json_array();
     for (i = 0; counters_backends[i]; i++)
         if ((one = ctl_node_probe(&node, counters_backends[i])))
             json_array_append_new(backends, one);
     if (ctl->json) {
-        json_t *all = json_pack("{s:O?, s:s, s:O, s:O}", "agent", node.agent,
+        json_t *all = json_pack("{s:O?, s:s, s:O}", "agent", node.agent,
                                 "auto", automatic(backends), "backends",
-                                backends, "limits", limits);
+                                backends);
         rc = ctl_print_json(all);
     } else {
         if (node.agent) {
@@ -200,11 +183,7 @@ int ctl_counters(const struct ctl *ctl)
                geteuid() ? " for you (root may be able to do more)" : "");
         json_array_foreach(backends, i, one)
             print_backend(one);
-        printf("Limits of caches and bandwidth: %s%s\n",
-               json_is_true(json_object_get(limits, "can")) ? "" : "no: ",
-               text(limits, "why"));
     }
-    json_decref(limits);
     json_decref(backends);
     ctl_node_close(&node);
     return rc;

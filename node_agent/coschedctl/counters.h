@@ -29,10 +29,6 @@ void ctl_node_close(struct ctl_node *node);
 json_t *ctl_node_probe(const struct ctl_node *node,
                        const struct counters_backend *backend);
 
-/* Whether the kernel can limit what jobs fill of caches and of bandwidth here,
- * {"can": BOOL, "why": TEXT}: what, or why not.  A new object. */
-json_t *ctl_node_limits(const struct ctl_node *node);
-
 /* Why it does not open, without its name in front; "" if nothing is wrong. */
 const char *ctl_probe_error(const json_t *probe);
 

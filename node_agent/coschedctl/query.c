@@ -50,25 +50,6 @@ static void describe_section(const json_t *section, char *out, size_t size)
                  number(section, "rho"));
 }
 
-/* Append to OUT what JOB may not fill: "; 10 % of the cache of CPU node 1". */
-static void describe_limits(const json_t *limits, char *out, size_t size)
-{
-    json_t *one;
-    size_t i;
-
-    json_array_foreach(limits, i, one) {
-        static const char *const names[] = {"cache", "bandwidth"};
-        for (size_t k = 0; k < 2; k++) {
-            const json_t *part = json_object_get(one, names[k]);
-            size_t used = strlen(out);
-            if (json_is_number(part) && json_number_value(part) < 1)
-                snprintf(out + used, size - used, "; %.0f %% of the %s of CPU "
-                         "node %.0f", 100 * number(one, names[k]), names[k],
-                         number(one, "cpu_node"));
-        }
-    }
-}
-
 /* Name of the user UID, or its number. */
 static const char *user_name(double uid, char *out, size_t size)
 {
@@ -97,7 +78,6 @@ static void print_job(const json_t *job)
 
     describe_section(json_object_get(job, "section"), section,
                      sizeof(section));
-    describe_limits(json_object_get(job, "limits"), section, sizeof(section));
     /* A job may call itself anything. */
     snprintf(name, sizeof(name), "%s", text(job, "name"));
     printf("%8.0f  %-13s %-9s %-9s %5.0f %6.2f %8.0f  %-11s %s\n",

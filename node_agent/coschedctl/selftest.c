@@ -212,10 +212,6 @@ static void print_summary(const json_t *report)
         json_object_foreach(json_object_get(one, "checks"), key, value)
             fprintf(stderr, "  %-26s %.4g\n", key, json_number_value(value));
     }
-    one = json_object_get(report, "limits");
-    fprintf(stderr, "limits of caches and bandwidth: %s%s\n",
-            json_is_true(json_object_get(one, "can")) ? "" : "no: ",
-            json_string_value(json_object_get(one, "why")));
 }
 
 int ctl_selftest(const struct ctl *ctl)
@@ -226,10 +222,10 @@ int ctl_selftest(const struct ctl *ctl)
     if (rc)
         return rc;
     json_t *report = json_pack(
-        "{s:i, s:s, s:I, s:o, s:O?, s:o, s:o}", "version", REPORT_VERSION, "program",
+        "{s:i, s:s, s:I, s:o, s:O?, s:o}", "version", REPORT_VERSION, "program",
         "coschedctl " PACKAGE_VERSION, "time", (json_int_t)time(NULL), "system",
         system_json(&node), "agent", node.agent, "backends",
-        backends_json(&node), "limits", ctl_node_limits(&node));
+        backends_json(&node));
     FILE *out = ctl->output ? fopen(ctl->output, "we") : stdout;
     if (!report || !out) {
         rc = fail(CTL_FAILED, "%s: %s",

@@ -366,17 +366,6 @@ static double energy_of(const struct work *w, size_t j)
     return sum;
 }
 
-static double llc_of(const struct work *w, uint32_t id)
-{
-    const struct sample *s = w->sample;
-    double sum = NAN;
-
-    for (size_t g = 0; g < s->groups; g++)
-        for (size_t n = 0; s->group_job[g] == id && n < w->nodes; n++)
-            sum = sample_add(sum, s->group[g * w->nodes + n].llc_bytes);
-    return sum;
-}
-
 /* A loop with the cores of each job that has any. */
 static int make_loops(const struct work *w)
 {
@@ -398,7 +387,6 @@ static void attribute_one(const struct work *w, size_t j)
     struct loop *loop = job->loop;
 
     job->energy_j = energy_of(w, j);
-    job->llc_bytes = llc_of(w, job->id);
     job->stalls = w->divisor == BY_MISSES;
     if (!loop)
         return;
@@ -452,7 +440,7 @@ int attribute(const struct counters_setup *setup, const struct sample *sample,
     w.pairs = w.nodes * w.memories;
     for (size_t j = 0; j < count; j++) {
         jobs[j].loop = NULL;
-        jobs[j].energy_j = jobs[j].llc_bytes = NAN;
+        jobs[j].energy_j = NAN;
     }
     size_t tables = (w.pairs + w.memories) * sizeof(*w.all);
     if ((w.all = calloc(1, tables + sample->cpus * sizeof(*w.owner)))) {

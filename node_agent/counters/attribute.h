@@ -43,7 +43,6 @@ struct attribute_job {
     bool stalls;        /* misses were counted as such; else all requests are
                            taken for misses */
     double energy_j;    /* estimate; NAN: not measured */
-    double llc_bytes;   /* held, of all CPU nodes; NAN */
 };
 
 /* Fill in the JOBS for SAMPLE, which is SETUP's.  Jobs without CPUs get

@@ -71,7 +71,6 @@ struct counters_job {
     struct cosched_cpuset cpus;
     const int32_t *pids; /* [count] of its processes, for backends that tag */
     size_t count;        /* tasks; some may come twice; may be 0 */
-    bool controlled;     /* it has a control group (resctrl_control.h) */
 };
 
 struct counters_backend;

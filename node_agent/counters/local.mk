@@ -37,10 +37,6 @@ noinst_LTLIBRARIES += %D%/libcounters.la
 	%D%/request_counts.h \
 	%D%/resctrl.c \
 	%D%/resctrl.h \
-	%D%/resctrl_control.c \
-	%D%/resctrl_control.h \
-	%D%/resctrl_info.c \
-	%D%/resctrl_info.h \
 	%D%/resctrl_private.h \
 	%D%/resctrl_setup.c \
 	%D%/sample.c \

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "node_agent/counters/perf_sysfs.h"
-#include "node_agent/counters/resctrl_info.h"
 #include "common/cpulist.h"
 
 #define RETRY_NS UINT64_C(1000000000) /* after no group could be made */
@@ -44,9 +43,8 @@ const struct resctrl_source resctrl_kernel = {
 static bool group_path(char path[PATH_MAX], const struct resctrl *r,
                        const struct resctrl_group *g, const char *file)
 {
-    return resctrl_path(path, r, "%s%s%" PRIu32 "%s",
-                        g->controlled ? "" : "mon_groups/", r->prefix, g->job,
-                        file);
+    return resctrl_path(path, r, "mon_groups/%s%" PRIu32 "%s", r->prefix,
+                        g->job, file);
 }
 
 static void forget_readings(const struct resctrl *r, struct resctrl_group *g)
@@ -73,10 +71,6 @@ static int update_group(struct resctrl *r, struct resctrl_group *g,
     struct cosched_cpuset want = g->wanted;
     bool made = g->made;
 
-    if (g->controlled) { /* has CPUs already, and counts */
-        g->has = want;
-        return 0;
-    }
     resctrl_only_online(r->setup, &want);
     if (made && !memcmp(&want, &g->has, sizeof(want)))
         return 0;
@@ -170,11 +164,6 @@ static int resctrl_assign(void *state, const struct counters_job *jobs,
             g = &r->group[r->groups++];
             *g = (struct resctrl_group){.job = jobs[j].id, .reading = reading};
         }
-        if (g->controlled != jobs[j].controlled) {
-            remove_group(r, g);
-            forget_readings(r, g);
-            g->controlled = jobs[j].controlled;
-        }
         g->wanted = jobs[j].cpus;
     }
     return update_groups(r, err);
@@ -188,9 +177,8 @@ static bool read_value(const struct resctrl *r, const struct resctrl_group *g,
 {
     char path[NAME_MAX + 64], text[32], *end;
 
-    snprintf(path, sizeof(path), "%s%s%" PRIu32 "/mon_data/mon_L3_%02d/%s",
-             g->controlled ? "" : "mon_groups/", r->prefix, g->job,
-             r->domain_id[d], resctrl_files[file]);
+    snprintf(path, sizeof(path), "mon_groups/%s%" PRIu32 "/mon_data/mon_L3_%02d/%s",
+             r->prefix, g->job, r->domain_id[d], resctrl_files[file]);
     if (perf_sysfs_line(r->root, path, text, sizeof(text)) < 0 ||
         !isdigit((unsigned char)text[0])) /* "Unavailable" or "Error" */
         return false;
@@ -295,7 +283,7 @@ static int resctrl_sample(void *state, struct sample *sample,
         return errtext_set(err, ENOMEM, "resctrl: out of memory");
     r->occupancy_ns += sample->time_ns;
     for (size_t i = 0; i < r->groups; i++)
-        if (r->group[i].made || r->group[i].controlled)
+        if (r->group[i].made)
             all &= sample_group_of(
                 r, &r->group[i],
                 &sample->group[i * r->setup->machine->cpu_nodes]);

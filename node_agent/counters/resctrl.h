@@ -33,9 +33,6 @@
  * of the machine description lie behind one cache, a job's bytes are spread
  * over its CPUs there.  Bytes become requests of SAMPLE_LINE_BYTES.
  *
- * A job that has a control group of the agent's (resctrl_control.h) is counted by
- * that, for a CPU can be in one control group only.
- *
  * The agent does not mount resctrl: that is the administrator's to decide (one
  * mount serves all tools).
  */

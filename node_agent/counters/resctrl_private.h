@@ -28,7 +28,6 @@ struct resctrl_group {
     struct cosched_cpuset wanted; /* CPUs that it has */
     struct cosched_cpuset has;    /* and that the kernel tags */
     bool made;
-    bool controlled; /* its control group counts, there is none to make */
     struct resctrl_reading *reading; /* [domains * FILES] */
 };
 
@@ -52,6 +51,10 @@ struct resctrl {
 __attribute__((format(printf, 3, 4))) bool
 resctrl_path(char path[PATH_MAX], const struct resctrl *resctrl,
              const char *format, ...);
+
+/* Root of resctrl: SETUP's argument, else where it is below sysfs.  The caller
+ * frees it; NULL when out of memory. */
+char *resctrl_root(const struct counters_setup *setup);
 
 /* Start time of process PID in the kernel's ticks.  0: it does not live. */
 unsigned long long resctrl_start_time(const char *procfs, long pid);

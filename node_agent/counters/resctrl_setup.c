@@ -34,6 +34,16 @@ resctrl_path(char path[PATH_MAX], const struct resctrl *r, const char *format, .
     return m < PATH_MAX - n;
 }
 
+char *resctrl_root(const struct counters_setup *setup)
+{
+    char *root;
+    int rc = setup->argument && setup->argument[0]
+                 ? asprintf(&root, "%s", setup->argument)
+                 : asprintf(&root, "%s/fs/resctrl", setup->sysfs);
+
+    return rc < 0 ? NULL : root;
+}
+
 unsigned long long resctrl_start_time(const char *procfs, long pid)
 {
     char path[PATH_MAX], text[1024];

@@ -54,7 +54,6 @@ static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
 
     a->epochs++;
     scheduler_epoch(a->scheduler);
-    partitioner_epoch(a->partitioner);
     uint64_t now_ns = clock_ns();
     if (now_ns - a->saved_ns > SAVE_INTERVAL_NS)
         agent_touch(a);
@@ -446,18 +445,6 @@ static int build_parts(struct agent *a, struct errtext *err)
     if (!a->scheduler ||
         sd_event_add_defer(a->event, &a->save_source, on_save, a) < 0)
         return errtext_set(err, ENOMEM, "agent: out of memory");
-    a->partitioner = partitioner_new(&(struct partitioner_parts){
-        .host = a->host,
-        .jobs = &a->jobs,
-        .topology = a->topology,
-        .options = &a->options,
-        .setup = &a->setup,
-        .observer = a->observer,
-        .decisions = a->decisions,
-        .warden = a->warden,
-    }, agent_counters(a));
-    if (!a->partitioner)
-        return errtext_set(err, ENOMEM, "agent: out of memory");
     sd_event_source_set_priority(a->save_source, SD_EVENT_PRIORITY_IDLE);
     return sd_event_source_set_enabled(a->save_source, SD_EVENT_OFF) < 0 ? -1
                                                                          : 0;
@@ -508,7 +495,6 @@ void agent_free(struct agent *a)
     server_free(a->server);
     slurm_link_free(a->slurm);
     scheduler_free(a->scheduler);
-    partitioner_free(a->partitioner);
     for (struct job *j = a->jobs.first; j; j = j->next)
         while (j->processes)
             process_detach(j->processes);

@@ -22,7 +22,6 @@
 #include "common/log.h"
 #include "node_agent/daemon/node_config.h"
 #include "node_agent/core/observer.h"
-#include "node_agent/enforce/partitioner.h"
 #include "node_agent/core/scheduler.h"
 #include "node_agent/daemon/server.h"
 #include "node_agent/daemon/settings.h"
@@ -50,7 +49,6 @@ struct agent {
     struct enforcer *enforcer;
     struct trace *trace;
     struct decisions *decisions;
-    struct partitioner *partitioner;
     struct scheduler *scheduler;
     struct slurm_link *slurm; /* NULL: --no-slurm */
     struct server *server;
@@ -106,10 +104,6 @@ void agent_configure(struct agent *agent, const struct slurm_says *says);
  * does again (NULL). */
 void agent_slurm_says(struct agent *agent, const struct slurm_says *says);
 void agent_slurm_absent(struct agent *agent, const char *error);
-
-/* What to count with, the command line over slurm.conf, as counters_open()
- * takes it. */
-const char *agent_counters(const struct agent *agent);
 
 /* Open what the options say; agent->counters is replaced on success. */
 int agent_open_counters(struct agent *agent, struct errtext *err);

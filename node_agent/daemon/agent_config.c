@@ -22,7 +22,7 @@ int agent_open_counters(struct agent *a, struct errtext *err)
 {
     char why[1024];
     struct counters *fresh =
-        counters_open(agent_counters(a), &a->setup, why,
+        counters_open(wanted_counters(a, &a->options), &a->setup, why,
                       sizeof(why), err);
 
     if (!fresh)
@@ -30,11 +30,6 @@ int agent_open_counters(struct agent *a, struct errtext *err)
     log_info("counters: %s", why);
     a->counters = fresh;
     return 0;
-}
-
-const char *agent_counters(const struct agent *a)
-{
-    return wanted_counters(a, &a->options);
 }
 
 /* Count with something else.  What was measured cannot be compared with what
@@ -99,7 +94,6 @@ void agent_configure(struct agent *a, const struct slurm_says *says)
         return; /* still at its start */
     if (counters)
         switch_counters(a);
-    partitioner_configure(a->partitioner, agent_counters(a));
     for (struct job *j = a->jobs.first; j; j = j->next) {
         j->unsettled = true; /* held by other means, perhaps */
         for (struct process *p = j->processes; p; p = p->next)

@@ -114,7 +114,6 @@ static json_t *job_json(const struct agent *a, const struct job *job)
     /* Nothing of it ever followed the allotment by itself. */
     json_object_set_new(object, "held",
                         json_boolean(job->held && !job->cooperative));
-    json_object_set_new(object, "limits", partitioner_json(a->partitioner, job));
     if (object && job->record.energy_j > 0)
         json_object_set_new(object, "energy_j",
                             json_real(job->record.energy_j));
@@ -238,9 +237,6 @@ json_t *status_ping(const struct agent *a)
         json_array_append_new(problems,
                               json_sprintf("SchedulerParameters: %s",
                                            a->config.problems.text));
-    if (*partitioner_problem(a->partitioner))
-        json_array_append_new(problems,
-                              json_string(partitioner_problem(a->partitioner)));
     return json_pack("{s:s, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:o, s:o}",
                      "version", PACKAGE_VERSION, "pid", (json_int_t)getpid(),
                      "node", a->settings->node, "jobs",

@@ -10,8 +10,6 @@ noinst_LTLIBRARIES += %D%/libenforce.la
 	%D%/enforcer.c \
 	%D%/enforcer_park.c \
 	%D%/enforcer_private.h \
-	%D%/partitioner.c \
-	%D%/partitioner.h \
 	%D%/proc.c \
 	%D%/proc.h \
 	%D%/proc_table.c \

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "node_agent/enforce/cgroup.h"
-#include "node_agent/counters/resctrl.h"
 #include "node_agent/daemon/privilege.h"
 #include "node_agent/enforce/proc.h"
 #include "common/cpulist.h"
@@ -207,13 +206,8 @@ __attribute__((noreturn)) static void warden_main(int fd)
             w->stopped = notice.op == NOTICE_STOPPED;
         }
     }
-    for (struct narrowed *n = groups; n; n = n->next) {
-        const char *name = strrchr(n->path, '/');
-        if (name && !strncmp(name + 1, RESCTRL_TAG, strlen(RESCTRL_TAG)))
-            rmdir(n->path);
-        else
-            cgroup_restore(n->path, NULL);
-    }
+    for (struct narrowed *n = groups; n; n = n->next)
+        cgroup_restore(n->path, NULL);
     for (struct ward *w = first; w; w = w->next)
         undo(w);
     _exit(0);

@@ -37,10 +37,8 @@ int warden_continued(struct warden *warden, pid_t pid);
 int warden_held(struct warden *warden, pid_t pid, int pidfd,
                 const struct cosched_cpuset *granted);
 
-/* The cgroup at PATH is about to be narrowed (cgroup_restore() can undo it), or
- * PATH is a group of resctrl that is about to be made (its name begins with
- * RESCTRL_TAG; removing it undoes it).  It was restored, or removed.  The former
- * fails with errno ENAMETOOLONG or EPIPE. */
+/* The cgroup at PATH is about to be narrowed (cgroup_restore() can undo it); it was
+ * restored.  The former fails with errno ENAMETOOLONG or EPIPE. */
 int warden_narrowed(struct warden *warden, const char *path);
 int warden_restored(struct warden *warden, const char *path);
 

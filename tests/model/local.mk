@@ -4,7 +4,6 @@
 if HAVE_CMOCKA
 model_units = \
 	%D%/test_adaptive \
-	%D%/test_cache \
 	%D%/test_climb \
 	%D%/test_closed \
 	%D%/test_cputime \
@@ -42,9 +41,6 @@ model_unit_libs = model/analysis/libanalysis.la $(CMOCKA_LIBS)
 %C%_test_adaptive_CPPFLAGS = $(model_unit_flags)
 %C%_test_adaptive_LDADD = $(model_unit_libs)
 
-%C%_test_cache_SOURCES = %D%/test_cache.c %D%/near.h
-%C%_test_cache_CPPFLAGS = $(model_unit_flags)
-%C%_test_cache_LDADD = $(model_unit_libs)
 
 %C%_test_climb_SOURCES = %D%/test_climb.c %D%/near.h
 %C%_test_climb_CPPFLAGS = $(model_unit_flags)

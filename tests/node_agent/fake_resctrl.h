@@ -37,41 +37,6 @@ static inline bool fake_has(const struct fake_resctrl *n, const char *file)
     return access(path, F_OK) == 0;
 }
 
-/* The name of FILE ("/schemata", say) of the group that the agent makes for JOB,
- * below the node's root. */
-static inline const char *fake_group(char name[160], uint32_t job,
-                                     const char *file)
-{
-    snprintf(name, 160, ROOT "coschedd.%d.777.%" PRIu32 "%s", (int)getpid(), job,
-             file);
-    return name;
-}
-
-static inline void assert_group_text(const struct fake_resctrl *n, uint32_t job,
-                                     const char *file, const char *text)
-{
-    char name[160], path[300], got[256] = "";
-
-    snprintf(path, sizeof(path), "%s/%s", n->is.tree->root,
-             fake_group(name, job, file));
-    FILE *f = fopen(path, "r");
-    if (!f)
-        fail_msg("%s: %s", path, strerror(errno));
-    got[fread(got, 1, sizeof(got) - 1, f)] = '\0';
-    fclose(f);
-    assert_string_equal(got, text);
-}
-
-/* Bandwidth in steps of 10 %, and what SCHEMATA the default group has. */
-static inline void fake_offer_bandwidth(const struct fake_resctrl *n,
-                                        const char *schemata)
-{
-    fake_put(n, ROOT "info/MB/min_bandwidth", "10\n");
-    fake_put(n, ROOT "info/MB/bandwidth_gran", "10\n");
-    fake_put(n, ROOT "info/MB/num_closids", "8\n");
-    fake_put(n, ROOT "schemata", schemata);
-}
-
 /* ---- the kernel ---------------------------------------------------------- */
 
 static inline void fake_resctrl_files(const struct fake_resctrl *n,

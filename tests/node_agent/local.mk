@@ -12,7 +12,6 @@ agent_scripts = \
 	%D%/test_agent_faults.py \
 	%D%/test_agent_forgotten.py \
 	%D%/test_agent_hold.py \
-	%D%/test_agent_limits.py \
 	%D%/test_agent_loose.py \
 	%D%/test_agent_munge.py \
 	%D%/test_agent_policies.py \
@@ -51,7 +50,6 @@ agent_units = \
 	%D%/test_enforcer \
 	%D%/test_history \
 	%D%/test_keeper \
-	%D%/test_partitioner \
 	%D%/test_perf \
 	%D%/test_perf_real \
 	%D%/test_perf_sysfs \
@@ -62,7 +60,6 @@ agent_units = \
 	%D%/test_recording \
 	%D%/test_report \
 	%D%/test_resctrl \
-	%D%/test_resctrl_control \
 	%D%/test_section \
 	%D%/test_state \
 	%D%/test_threads \
@@ -123,13 +120,6 @@ agent_unit_libs = node_agent/daemon/libagent.la $(CMOCKA_LIBS)
 	-Wl,--wrap=enforcer_let_go
 %C%_test_keeper_LDADD = $(agent_unit_libs)
 
-%C%_test_partitioner_SOURCES = %D%/test_partitioner.c %D%/fake_resctrl.h \
-	%D%/fake_node.h %D%/unit.h %D%/tree.h
-%C%_test_partitioner_CPPFLAGS = $(agent_unit_flags)
-# Time is the test's.
-%C%_test_partitioner_LDFLAGS = -Wl,--wrap=host_now_ns,--wrap=host_wall_ns
-%C%_test_partitioner_LDADD = $(agent_unit_libs)
-
 %C%_test_perf_SOURCES = %D%/test_perf.c %D%/unit.h %D%/tree.h
 %C%_test_perf_CPPFLAGS = $(agent_unit_flags)
 %C%_test_perf_LDADD = $(agent_unit_libs)
@@ -175,11 +165,6 @@ agent_unit_libs = node_agent/daemon/libagent.la $(CMOCKA_LIBS)
 	%D%/fake_node.h %D%/unit.h %D%/tree.h
 %C%_test_resctrl_CPPFLAGS = $(agent_unit_flags)
 %C%_test_resctrl_LDADD = $(agent_unit_libs)
-
-%C%_test_resctrl_control_SOURCES = %D%/test_resctrl_control.c \
-	%D%/fake_resctrl.h %D%/fake_node.h %D%/unit.h %D%/tree.h
-%C%_test_resctrl_control_CPPFLAGS = $(agent_unit_flags)
-%C%_test_resctrl_control_LDADD = $(agent_unit_libs)
 
 %C%_test_section_SOURCES = %D%/test_section.c %D%/unit.h
 %C%_test_section_CPPFLAGS = $(agent_unit_flags)

@@ -186,12 +186,6 @@ def check_status(agent):
     assert fields[:2] + fields[3:] == [
         "12", "ep", "parallel", "1", "1.40", "1", "0",
         "a1b2c3d4e5f60708+1234 known, rho 0.50"], job
-    agent.replies["status"] = {**STATUS, "jobs": [{**JOB, "limits": [
-        {"cpu_node": 0, "cache": 0.1, "bandwidth": 1},
-        {"cpu_node": 3, "cache": 1, "bandwidth": 0.6}, {"cpu_node": 4}, 7]}]}
-    assert ctl(agent, "status").splitlines()[2].endswith(
-        "rho 0.50; 10 % of the cache of CPU node 0; 60 % of the bandwidth of CPU "
-        "node 3"), ctl(agent, "status")
     # What a job calls itself does not reach the terminal as it is.
     agent.replies["status"] = {**STATUS, "omitted": 7, "jobs": [
         {**JOB, "name": "a\x1b[31m\nb", "cpus": "", "section": None}]}

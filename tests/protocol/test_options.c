@@ -439,11 +439,8 @@ static void test_values(void **state)
                                "cosched_policy_options=a:1;b:x,"
                                "cosched_max_jobs=3,cosched_fairness=0,"
                                "cosched_enforcement=cpuset,"
-                               "cosched_counters=perf,cosched_report=none,"
-                               "cosched_cache=confine,cosched_bandwidth=cap",
+                               "cosched_counters=perf,cosched_report=none",
                            NULL), 0);
-    assert_int_equal(o.cache, 1);
-    assert_int_equal(o.bandwidth, 1);
     assert_int_equal(o.fairness_percent, 0);
     assert_int_equal(o.enforcement, ENFORCEMENT_CPUSET);
     assert_int_equal(o.report, REPORT_NONE);
@@ -500,7 +497,6 @@ static void test_help(void **state)
                                        "lease",       "forget",
                                        "fairness",    "max_jobs",
                                        "enforcement", "counters",
-                                       "cache",       "bandwidth",
                                        "report",      NULL};
 
     (void)state;
