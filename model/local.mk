@@ -10,8 +10,6 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/alike.h \
 	%D%/cputime.c \
 	%D%/cputime.h \
-	%D%/divide.c \
-	%D%/divide.h \
 	%D%/hierarchy.c \
 	%D%/hierarchy.h \
 	%D%/layout.c \
@@ -30,9 +28,6 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/mva.h \
 	%D%/network.c \
 	%D%/network.h \
-	%D%/placement.c \
-	%D%/placement.h \
-	%D%/policy.c \
 	%D%/policy.h \
 	%D%/quadrature.c \
 	%D%/quadrature.h \
@@ -56,12 +51,11 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/nupoco.c \
 	%D%/policy/options.c \
 	%D%/policy/pace.c \
+	%D%/policy/policy.c \
 	%D%/policy/rules.h \
 	%D%/policy/shares.h \
 	%D%/policy/state.c \
 	%D%/policy/state.h \
-	%D%/policy/workspace.c \
-	%D%/policy/workspace.h \
 	%D%/policy/baseline/amdahl.c \
 	%D%/policy/baseline/batch.c \
 	%D%/policy/baseline/best_simple.c \
@@ -73,6 +67,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/search/chromosome.h \
 	%D%/policy/search/climb.c \
 	%D%/policy/search/climb.h \
+	%D%/policy/search/divide.c \
+	%D%/policy/search/divide.h \
 	%D%/policy/search/evolution.c \
 	%D%/policy/search/evolution.h \
 	%D%/policy/search/memo.c \
@@ -81,8 +77,12 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/search/outlook.h \
 	%D%/policy/search/past.c \
 	%D%/policy/search/past.h \
+	%D%/policy/search/placement.c \
+	%D%/policy/search/placement.h \
 	%D%/policy/search/predict.c \
-	%D%/policy/search/predict.h
+	%D%/policy/search/predict.h \
+	%D%/policy/search/workspace.c \
+	%D%/policy/search/workspace.h
 %C%_libmodel_la_LIBADD = -lm
 
 include model/analysis/local.mk

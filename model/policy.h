@@ -33,7 +33,7 @@
  *     whole CPU nodes as there are parallel jobs, else a core;
  *   - CPUs that a job has now stay with it where the counts allow it, unless
  *     that leaves the jobs scattered, and CPUs of one job are packed on as few
- *     CPU nodes as possible, near its memory (model/placement.h); but moca and
+ *     CPU nodes as possible, near its memory (model/policy/search/placement.h); but moca and
  *     corun divide CPU nodes and move cores where that is predicted to be
  *     better, and nupoco, while the situation is the same, where the LLC is
  *     used unevenly;

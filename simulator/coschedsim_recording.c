@@ -16,7 +16,8 @@
 #include <string.h>
 
 #include "model/station.h"
-#include "node_agent/recording/journal.h"
+#include "node_agent/recording/journal_replay.h"
+#include "node_agent/recording/recording.h"
 #include "node_agent/recording/journal_machine.h"
 #include "node_agent/core/observer.h"
 #include "common/cpulist.h"

@@ -51,7 +51,8 @@ noinst_LTLIBRARIES += %D%/libvnode.la
 	%D%/vnode_rates.c \
 	%D%/vnode_result.c
 %C%_libvnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
-%C%_libvnode_la_LIBADD = %D%/libscenario.la %D%/libmemsys.la node_agent/core/libcore.la
+%C%_libvnode_la_LIBADD = %D%/libscenario.la %D%/libmemsys.la \
+	node_agent/recording/librecording.la
 
 bin_PROGRAMS += %D%/coschedsim
 %C%_coschedsim_SOURCES = \

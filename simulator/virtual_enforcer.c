@@ -2,12 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The enforcer of the simulated node: moves simulated threads. */
 
-/* It implements node_agent/enforce/enforcer.h for processes that are not in /proc.  A
+/* It implements node_agent/core/enforcer.h for processes that are not in /proc.  A
  * job has one process, which is its entry in job->tracked. */
 
 #include <stdlib.h>
 
-#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/enforcer.h"
 #include "common/cpulist.h"
 #include "simulator/vjob.h"
 

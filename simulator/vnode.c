@@ -11,7 +11,8 @@
 
 #include "common/hash.h"
 #include "common/clock.h"
-#include "node_agent/recording/journal.h"
+#include "node_agent/core/journal.h"
+#include "node_agent/recording/recording.h"
 #include "common/cpulist.h"
 #include "simulator/virtual_host.h"
 #include "simulator/vnode_private.h"

@@ -7,7 +7,7 @@
 
 #include "node_agent/counters/counters.h"
 #include "node_agent/core/decisions.h"
-#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/enforcer.h"
 #include "node_agent/core/observer.h"
 #include "node_agent/core/scheduler.h"
 #include "node_agent/core/trace.h"

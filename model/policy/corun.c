@@ -15,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/divide.h"
+#include "model/policy/search/divide.h"
 #include "model/policy/search/arrange.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
 #include "model/policy/shares.h"
 #include "model/policy/state.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 enum { OBJECTIVE = POLICY_OWN, GAIN, EFFORT, LOSS, REGRET };
 

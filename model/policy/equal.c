@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "model/divide.h"
+#include "model/policy/search/divide.h"
 #include "model/policy/shares.h"
 
 /* The job that is furthest below its share grows next. */

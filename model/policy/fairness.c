@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/divide.h"
+#include "model/policy/search/divide.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 struct balance {
     const struct policy_input *in;

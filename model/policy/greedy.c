@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/divide.h"
+#include "model/policy/search/divide.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/shares.h"
 

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/placement.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/rules.h"
 #include "model/policy/state.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 static void sum(const struct policy_input *input, const size_t *counts,
                 size_t *cores)

@@ -20,14 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/placement.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/search/arrange.h"
 #include "model/policy/search/climb.h"
 #include "model/policy/search/evolution.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
 #include "model/policy/shares.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 /* A job below its fair share outweighs all that could be gained so. */
 #define UNFAIR 1000.0

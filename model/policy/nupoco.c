@@ -7,7 +7,7 @@
  * one.  A step that the closed network (model/lumped.h) predicts to slow the jobs
  * down is not taken, which the papers do not ask: even use of the caches may
  * mean busier links.  Counters that cannot see the LLC, as `progress`, give it nothing to
- * work on; the placement is then the common one of model/placement.h. */
+ * work on; the placement is then the common one of model/policy/search/placement.h. */
 
 #include <math.h>
 #include <stdio.h>
@@ -15,11 +15,11 @@
 #include <string.h>
 
 #include "model/adaptive.h"
-#include "model/placement.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/shares.h"
 #include "model/policy/state.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 /* A profile whose rates changed by more than this calls for other numbers of
  * cores rather than for other places. */

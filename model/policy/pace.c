@@ -8,7 +8,7 @@
 #include "model/policy/search/past.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 /* Parallel jobs share what each alone would have. */
 static void in_common(const struct policy_input *input, double *pace)

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/divide.h"
-#include "model/placement.h"
+#include "model/policy/search/divide.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/rules.h"
 #include "model/policy/shares.h"
 #include "model/policy/state.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 const struct policy *const policies[] = {
     &policy_nupoco,

@@ -41,7 +41,6 @@
 #include <sys/types.h>
 
 #include "node_agent/core/job.h"
-#include "node_agent/enforce/warden.h"
 
 #define SCAN_SHARE 0.01
 #define SCAN_SHARE_QUIET 0.0005
@@ -76,6 +75,8 @@ struct tracked {
 };
 
 struct enforcer;
+struct node_options;
+struct warden;
 
 /* WARDEN may be NULL: nothing is undone then if the agent dies.  OPTIONS must
  * outlive the enforcer. */

@@ -17,7 +17,8 @@
  *   simulator/virtual_host.c    virtual time and simulated processes, for
  *                               coschedsim
  *
- * What moves threads is behind enforcer.h in the same way.
+ * What moves threads is behind enforcer.h in the same way, and what writes down
+ * what is seen and decided behind journal.h.
  */
 
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
-#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/enforcer.h"
 #include "node_agent/core/host.h"
 #include "node_agent/core/process.h"
 

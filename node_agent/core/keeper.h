@@ -17,7 +17,7 @@
  * soon.
  */
 
-#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/enforcer.h"
 #include "node_agent/core/job.h"
 
 #define KEEPER_PAUSE 16

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What observes, decides and moves CPUs.  It asks its world through host.h and
-# enforce/enforcer.h, so that the simulator runs the same code in its own.
+# What observes, decides and moves CPUs.  It asks its world through host.h,
+# enforcer.h and journal.h, so that the simulator runs the same code in its own.
 
 noinst_LTLIBRARIES += %D%/libcore.la
 %C%_libcore_la_SOURCES = \
@@ -10,6 +10,7 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/decisions.h \
 	%D%/division.c \
 	%D%/division.h \
+	%D%/enforcer.h \
 	%D%/history.c \
 	%D%/history.h \
 	%D%/host.h \
@@ -17,6 +18,7 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/job.h \
 	%D%/keeper.c \
 	%D%/keeper.h \
+	%D%/journal.h \
 	%D%/observer.c \
 	%D%/observer.h \
 	%D%/plan.c \
@@ -36,12 +38,6 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/section.c \
 	%D%/section.h \
 	%D%/trace.c \
-	%D%/trace.h \
-	node_agent/daemon/node_config.c \
-	node_agent/daemon/node_config.h \
-	node_agent/enforce/enforcer.h \
-	node_agent/recording/journal.c \
-	node_agent/recording/journal.h \
-	node_agent/recording/journal_replay.c
+	%D%/trace.h
 %C%_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
-%C%_libcore_la_LIBADD = node_agent/recording/librecording.la
+%C%_libcore_la_LIBADD = node_agent/counters/libcounters.la

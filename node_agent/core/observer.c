@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/hash.h"
-#include "node_agent/enforce/enforcer.h"
-#include "node_agent/recording/journal.h"
+#include "node_agent/core/enforcer.h"
+#include "node_agent/core/journal.h"
 #include "common/log.h"
 #include "node_agent/core/process.h"
 #include "common/cpulist.h"

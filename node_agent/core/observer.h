@@ -10,12 +10,12 @@
 
 #include "node_agent/counters/attribute.h"
 #include "node_agent/counters/counters.h"
-#include "node_agent/recording/recording.h"
 #include "node_agent/core/job.h"
 #include "node_agent/topology/topology.h"
 #include "protocol/options.h"
 
 struct observer;
+struct recorder;
 
 /* A job in an interval in which its CPUs were the same. */
 struct observer_look {

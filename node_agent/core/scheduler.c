@@ -10,7 +10,7 @@
 #include "common/hash.h"
 #include "common/clock.h"
 #include "node_agent/core/division.h"
-#include "node_agent/recording/journal.h"
+#include "node_agent/core/journal.h"
 #include "node_agent/core/keeper.h"
 #include "common/log.h"
 #include "node_agent/core/plan.h"
@@ -476,7 +476,7 @@ static void decide(struct scheduler *s, const char *why)
                                    s->p.options->fairness_percent / 100.0,
                                .drained = drained(s)};
     input.terse = s->periodic && plan_policy(&input) == s->policy &&
-                  !recorder_active(s->p.recorder);
+                  !journal_active(s->p.recorder);
     if (plan_signature(&input, s->periodic ? s->epoch : 0) == s->signature)
         return;
     struct plan plan = {.share = shares};

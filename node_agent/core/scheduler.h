@@ -18,7 +18,7 @@
  */
 
 #include "node_agent/core/decisions.h"
-#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/enforcer.h"
 #include "node_agent/core/host.h"
 #include "node_agent/core/job.h"
 #include "node_agent/core/observer.h"

@@ -75,8 +75,6 @@ json_t *ctl_node_probe(const struct ctl_node *node,
 {
     const char *why = conflict(node, b);
 
-    if (b->flags & COUNTERS_COMPLETE) /* counts no machine */
-        return NULL;
     json_t *one = why ? json_pack("{s:s, s:s, s:b, s:n, s:s, s:n, s:n}", "name",
                                   b->name, "help", b->help, "opens", 0, "moves",
                                   "error", why, "metrics", "sample")
@@ -159,8 +157,8 @@ int ctl_counters(const struct ctl *ctl)
         return rc;
     json_t *backends = json_array();
     for (i = 0; counters_backends[i]; i++)
-        if ((one = ctl_node_probe(&node, counters_backends[i])))
-            json_array_append_new(backends, one);
+        json_array_append_new(backends,
+                              ctl_node_probe(&node, counters_backends[i]));
     if (ctl->json) {
         json_t *all = json_pack("{s:O?, s:s, s:O}", "agent", node.agent,
                                 "auto", automatic(backends), "backends",

@@ -25,7 +25,7 @@ void ctl_node_close(struct ctl_node *node);
 
 /* Look at BACKEND (probe.h) under one load of the node's setup, unless that
  * would disturb the agent.  A new object, with whether `auto` may choose it as
- * "auto"; NULL for a backend that counts no machine. */
+ * "auto". */
 json_t *ctl_node_probe(const struct ctl_node *node,
                        const struct counters_backend *backend);
 

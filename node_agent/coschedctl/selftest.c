@@ -183,8 +183,6 @@ static json_t *backends_json(struct ctl_node *node)
     node->setup.load = load;
     for (size_t i = 0; counters_backends[i]; i++) {
         json_t *one = ctl_node_probe(node, counters_backends[i]);
-        if (!one)
-            continue;
         json_object_set_new(one, "checks", judge(one));
         json_array_append_new(array, one);
     }

@@ -40,7 +40,6 @@ const struct counters_backend *const counters_backends[] = {
     &counters_resctrl,
     &counters_powercap,
     &counters_progress,
-    &counters_replay,
     NULL,
 };
 
@@ -196,6 +195,21 @@ static int open_auto(struct counters *c, struct reason *reason,
     return errtext_set(err, ENOTSUP, "counters auto: none works here");
 }
 
+static bool named(const struct counters_backend *b, const char *name,
+                  size_t length)
+{
+    return b && strlen(b->name) == length && !strncmp(b->name, name, length);
+}
+
+static const struct counters_backend *
+find(const struct counters_setup *setup, const char *name, size_t length)
+{
+    for (size_t i = 0; setup->backends[i]; i++)
+        if (named(setup->backends[i], name, length))
+            return setup->backends[i];
+    return named(setup->replay, name, length) ? setup->replay : NULL;
+}
+
 /* NAME of NAME:ARGUMENT, whose argument goes into the setup. */
 static int open_named(struct counters *c, const char *specification,
                       struct reason *reason, struct errtext *err)
@@ -210,18 +224,14 @@ static int open_named(struct counters *c, const char *specification,
         return errtext_set(err, EINVAL, "counters %.40s...: too long",
                            specification);
     c->setup.argument = c->argument;
-    for (size_t i = 0; c->setup.backends[i]; i++) {
-        const struct counters_backend *b = c->setup.backends[i];
-        if (strlen(b->name) != length ||
-            strncmp(b->name, specification, length))
-            continue;
-        if (open_one(c, b, false, &why) < 0)
-            return errtext_set(err, errno, "counters %.180s", why.text);
-        say(reason, "asked for %s: %s", b->name, b->help);
-        return 0;
-    }
-    return errtext_set(err, EINVAL, "counters %.100s: no such backend",
-                       specification);
+    const struct counters_backend *b = find(&c->setup, specification, length);
+    if (!b)
+        return errtext_set(err, EINVAL, "counters %.100s: no such backend",
+                           specification);
+    if (open_one(c, b, false, &why) < 0)
+        return errtext_set(err, errno, "counters %.180s", why.text);
+    say(reason, "asked for %s: %s", b->name, b->help);
+    return 0;
 }
 
 /* AUTOMATIC: what open_auto() did not take has said why already. */

@@ -94,6 +94,8 @@ struct counters_setup {
     const char *argument;  /* what follows "NAME:" in the specification, "" */
     const struct counters_backend *const *backends; /* NULL: counters_backends;
                               others for tests */
+    const struct counters_backend *replay; /* recording/recording.h has it; only its
+                              name chooses it; NULL: there is none */
     void (*load)(const struct counters_setup *setup); /* make values move; NULL:
                               counters_load() */
 };
@@ -155,7 +157,6 @@ struct counters_backend {
 extern const struct counters_backend *const counters_backends[];
 extern const struct counters_backend counters_perf;
 extern const struct counters_backend counters_progress;
-extern const struct counters_backend counters_replay;
 
 struct counters;
 

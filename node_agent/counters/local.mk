@@ -33,14 +33,14 @@ noinst_LTLIBRARIES += %D%/libcounters.la
 	%D%/probe.h \
 	%D%/profile.c \
 	%D%/progress.c \
-	%D%/request_counts.c \
-	%D%/request_counts.h \
 	%D%/resctrl.c \
 	%D%/resctrl.h \
 	%D%/resctrl_private.h \
 	%D%/resctrl_setup.c \
 	%D%/sample.c \
 	%D%/sample.h \
+	%D%/sample_json.c \
+	%D%/sample_json.h \
 	%D%/setup.c
 %C%_libcounters_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 %C%_libcounters_la_CFLAGS = $(AM_CFLAGS) -pthread

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "node_agent/recording/sample_json.h"
+#include "node_agent/counters/sample_json.h"
 #include "common/cpulist.h"
 
 /* Larger than a core's share of any last-level cache. */

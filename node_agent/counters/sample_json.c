@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Samples as JSON, for recordings and reports. */
 
-#include "node_agent/recording/sample_json.h"
+#include "node_agent/counters/sample_json.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -13,6 +13,7 @@
 #include "node_agent/client/end_note.h"
 #include "common/log.h"
 #include "node_agent/core/process.h"
+#include "node_agent/recording/recording.h"
 #include "common/cpulist.h"
 
 /* The records of running jobs grow without any event; a crash may cost them
@@ -417,6 +418,7 @@ static int build_parts(struct agent *a, struct errtext *err)
     counters_setup_init(&a->setup, topology_machine(a->topology),
                         topology_cpus(a->topology));
     a->setup.calibrated = calibrated;
+    a->setup.replay = &counters_replay;
     a->setup.cpu_node = topology_cpu_nodes(a->topology);
     a->setup.package = topology_packages(a->topology, &a->setup.packages);
     a->setup.cpu_model = counters_cpu_model(a->setup.procfs, a->cpu_model,

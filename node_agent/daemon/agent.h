@@ -16,7 +16,7 @@
 
 #include "node_agent/counters/counters.h"
 #include "node_agent/core/decisions.h"
-#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/enforcer.h"
 #include "node_agent/daemon/host_event.h"
 #include "node_agent/core/job.h"
 #include "common/log.h"

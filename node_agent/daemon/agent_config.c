@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "node_agent/core/process.h"
+#include "node_agent/recording/recording.h"
 
 /* The command line over slurm.conf. */
 static const char *wanted_counters(const struct agent *a,

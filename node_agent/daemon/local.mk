@@ -12,8 +12,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/host_event.h \
 	%D%/munge_decoder.c \
 	%D%/munge_decoder.h \
-	%D%/privilege.c \
-	%D%/privilege.h \
+	%D%/node_config.c \
+	%D%/node_config.h \
 	%D%/request.c \
 	%D%/server.c \
 	%D%/server.h \
@@ -32,6 +32,7 @@ noinst_LTLIBRARIES += %D%/libagent.la
 %C%_libagent_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	$(JANSSON_CFLAGS) $(HWLOC_CFLAGS) $(LIBSYSTEMD_CFLAGS)
 %C%_libagent_la_LIBADD = node_agent/enforce/libenforce.la \
+	node_agent/recording/librecording.la \
 	node_agent/client/libclient.la \
 	$(JANSSON_LIBS) $(HWLOC_LIBS) $(LIBSYSTEMD_LIBS) -lpthread
 

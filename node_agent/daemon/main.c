@@ -16,9 +16,9 @@
 
 #include "node_agent/daemon/agent.h"
 #include "node_agent/daemon/daemon.h"
-#include "node_agent/recording/journal.h"
+#include "node_agent/recording/journal_replay.h"
 #include "common/log.h"
-#include "node_agent/daemon/privilege.h"
+#include "node_agent/enforce/privilege.h"
 #include "node_agent/daemon/settings.h"
 #include "node_agent/enforce/warden.h"
 

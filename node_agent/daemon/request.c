@@ -9,11 +9,12 @@
 
 #include "node_agent/daemon/agent.h"
 #include "common/clock.h"
-#include "node_agent/recording/journal.h"
+#include "node_agent/core/journal.h"
 #include "common/log.h"
 #include "node_agent/enforce/proc.h"
 #include "node_agent/core/process.h"
 #include "node_agent/daemon/status.h"
+#include "node_agent/recording/recording.h"
 #include "common/cpulist.h"
 
 static int no_such_job(uint32_t job, struct errtext *err)

@@ -14,6 +14,7 @@
 #include "node_agent/counters/probe.h"
 #include "node_agent/core/plan.h"
 #include "node_agent/core/process.h"
+#include "node_agent/recording/recording.h"
 #include "common/cpulist.h"
 
 static const char *job_state(const struct agent *a, const struct job *job)

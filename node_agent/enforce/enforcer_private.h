@@ -5,7 +5,8 @@
 #ifndef COSCHED_ENFORCER_PRIVATE_H
 #define COSCHED_ENFORCER_PRIVATE_H
 
-#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/enforcer.h"
+#include "node_agent/enforce/warden.h"
 #include "node_agent/enforce/proc_table.h"
 
 struct enforcer {

@@ -10,6 +10,8 @@ noinst_LTLIBRARIES += %D%/libenforce.la
 	%D%/enforcer.c \
 	%D%/enforcer_park.c \
 	%D%/enforcer_private.h \
+	%D%/privilege.c \
+	%D%/privilege.h \
 	%D%/proc.c \
 	%D%/proc.h \
 	%D%/proc_table.c \

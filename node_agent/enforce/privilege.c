@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Capabilities that the agent keeps as root. */
 
-#include "node_agent/daemon/privilege.h"
+#include "node_agent/enforce/privilege.h"
 
 #include <linux/capability.h>
 #include <string.h>

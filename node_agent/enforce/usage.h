@@ -23,7 +23,7 @@
  * something now and then waits each time, and would use little without that.
  */
 
-#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/enforcer.h"
 #include "node_agent/enforce/proc.h"
 
 #define USAGE_WINDOW_NS UINT64_C(200000000)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "node_agent/enforce/cgroup.h"
-#include "node_agent/daemon/privilege.h"
+#include "node_agent/enforce/privilege.h"
 #include "node_agent/enforce/proc.h"
 #include "common/cpulist.h"
 

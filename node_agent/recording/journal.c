@@ -4,17 +4,19 @@
 
 #include "config.h"
 
-#include "node_agent/recording/journal.h"
+#include "node_agent/core/journal.h"
 
 #include <limits.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "common/clock.h"
-#include "node_agent/recording/sample_json.h"
+#include "node_agent/counters/sample_json.h"
 #include "node_agent/recording/journal_machine.h"
 #include "common/log.h"
 #include "node_agent/core/observer.h"
+#include "node_agent/core/plan.h"
+#include "node_agent/recording/recording.h"
 #include "common/cpulist.h"
 
 static json_t *cpus_json(const struct cosched_cpuset *cpus)
@@ -101,6 +103,11 @@ int journal_start(struct recorder *recorder, const char *dir,
         j->section = NULL;
     }
     return 0;
+}
+
+bool journal_active(const struct recorder *recorder)
+{
+    return recorder_active(recorder);
 }
 
 /* ---- what happens ------------------------------------------------------- */

@@ -2,15 +2,18 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Deciding again what was decided in a recording. */
 
+#include "node_agent/recording/journal_replay.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "node_agent/recording/sample_json.h"
-#include "node_agent/recording/journal.h"
 #include "node_agent/recording/journal_machine.h"
 #include "node_agent/core/observer.h"
+#include "node_agent/core/plan.h"
+#include "node_agent/counters/sample_json.h"
+#include "node_agent/recording/recording.h"
 #include "common/cpulist.h"
 
 #define MAX_JOBS JOB_LIMIT

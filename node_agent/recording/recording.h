@@ -37,6 +37,7 @@
 
 /* ---- writing ------------------------------------------------------------ */
 
+struct counters_backend;
 struct recorder;
 
 /* Nothing is recorded yet.  NULL when out of memory. */
@@ -92,5 +93,10 @@ recording_refuse(const struct recording *recording, struct errtext *err,
 
 /* Takes NULL. */
 void recording_close(struct recording *recording);
+
+/* ---- counting ----------------------------------------------------------- */
+
+/* Counters from a recording, for counters_setup.replay. */
+extern const struct counters_backend counters_replay;
 
 #endif /* COSCHED_RECORDING_H */

@@ -7,7 +7,7 @@
 
 #include "node_agent/counters/counters.h"
 #include "node_agent/recording/recording.h"
-#include "node_agent/recording/sample_json.h"
+#include "node_agent/counters/sample_json.h"
 
 struct replay {
     struct recording *recording;

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* How many memory requests sections made in each interval of a recording. */
 
-#include "node_agent/counters/request_counts.h"
+#include "node_agent/recording/request_counts.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "node_agent/recording/recording.h"
-#include "node_agent/recording/sample_json.h"
+#include "node_agent/counters/sample_json.h"
 #include "common/cpulist.h"
 
 #define MOST_SECTIONS 10000

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "model/placement.h"
+#include "model/policy/search/placement.h"
 #include "model/policy.h"
 #include "model/policy/search/evolution.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 #include "model/system.h"
 #include "tests/support/median.h"
 

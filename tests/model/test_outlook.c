@@ -2,10 +2,10 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What jobs have a right to while nobody knows how long they take. */
 
-#include "model/divide.h"
+#include "model/policy/search/divide.h"
 #include "model/policy/search/outlook.h"
 #include "model/policy/search/predict.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 #include "tests/model/mix.h"
 
 #define NODES 4

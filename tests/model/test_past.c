@@ -2,10 +2,10 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Decisions that use earlier predictions are those of who has none. */
 
-#include "model/divide.h"
+#include "model/policy/search/divide.h"
 #include "model/policy.h"
 #include "model/policy/state.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 #include "tests/model/mix.h"
 
 #define MIXES 40

@@ -5,8 +5,8 @@
 #include "tests/model/near.h"
 #include "tests/model/parts.h"
 
-#include "model/placement.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/placement.h"
+#include "model/policy/search/workspace.h"
 
 #define MAX_CPUS 256
 #define MAX_NODES 32

@@ -5,9 +5,9 @@
 #include "tests/model/mix.h"
 #include "tests/model/parts.h"
 
-#include "model/divide.h"
-#include "model/placement.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/divide.h"
+#include "model/policy/search/placement.h"
+#include "model/policy/search/workspace.h"
 #include "protocol/options.h"
 
 /* ---- what is refused ---- */

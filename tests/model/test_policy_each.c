@@ -6,7 +6,7 @@
 
 #include "model/policy/search/outlook.h"
 #include "model/policy/search/predict.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 /* A mix on one CPU node of 16 cores whose jobs have facts. */
 struct known {

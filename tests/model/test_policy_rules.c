@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-#include "model/placement.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/search/predict.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 /* ---- options ---- */
 

@@ -35,6 +35,7 @@
 #include "common/log.h"
 #include "node_agent/core/plan.h"
 #include "node_agent/core/process.h"
+#include "node_agent/recording/recording.h"
 #include "tests/node_agent/virtual_time.h"
 
 #define EPOCH_MS 50

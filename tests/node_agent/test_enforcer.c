@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "common/clock.h"
-#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/enforcer.h"
 #include "node_agent/enforce/proc.h"
 #include "common/cpulist.h"
 

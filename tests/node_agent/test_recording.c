@@ -10,7 +10,7 @@
 
 #include "node_agent/counters/counters.h"
 #include "node_agent/recording/recording.h"
-#include "node_agent/recording/sample_json.h"
+#include "node_agent/counters/sample_json.h"
 #include "tests/node_agent/tree.h"
 
 #define MS UINT64_C(1000000)

@@ -6,9 +6,10 @@
 
 #include "model/machine.h"
 #include "common/clock.h"
-#include "node_agent/enforce/enforcer.h"
+#include "node_agent/core/enforcer.h"
 #include "node_agent/core/observer.h"
 #include "node_agent/core/process.h"
+#include "node_agent/recording/recording.h"
 #include "common/cpulist.h"
 
 #define EPOCH_NS (10 * NS_PER_MS)

@@ -12,10 +12,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/divide.h"
+#include "model/policy/search/divide.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/shares.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 #define ROUNDS 200
 #define SETTLED 1e-6

@@ -17,7 +17,7 @@
 
 #include "model/policy/search/predict.h"
 #include "model/policy/shares.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 enum { GAIN = POLICY_OWN, WAIT };
 

@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/divide.h"
+#include "model/policy/search/divide.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
 #include "model/policy/shares.h"
 #include "model/policy/state.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 enum { STEP = POLICY_OWN, DIFFERENCE, PATIENCE };
 

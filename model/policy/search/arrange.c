@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/placement.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/search/climb.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 /* A new layout must be better than the present one by this part, and a step of
  * the search by that. */

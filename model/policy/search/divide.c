@@ -2,13 +2,13 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Divide the pool's cores among jobs step by step, best step first. */
 
-#include "model/divide.h"
+#include "model/policy/search/divide.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 size_t divide_pool(const struct policy_input *input)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "model/maxmin.h"
-#include "model/placement.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/search/predict.h"
 
 /* Part of the mean end in what is minimised: of many divisions with the same

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "model/policy/search/memo.h"
-#include "model/policy/workspace.h"
 
 /* More than most decisions of the searching policies compare. */
 #define LAYOUTS 1024
@@ -109,11 +108,11 @@ void past_forget(struct past *p)
 }
 
 bool past_begin(struct past *p, const struct policy_input *input,
-                const struct workload *const *profile)
+                const size_t *pool, const struct workload *const *profile)
 {
     bool same = p->jobs == input->job_count;
 
-    same &= take(p->pool, input->workspace->pool, p->nodes * sizeof(*p->pool));
+    same &= take(p->pool, pool, p->nodes * sizeof(*p->pool));
     if (!same) /* speeds alone do not know the pool */
         for (size_t j = 0; j < p->max_jobs; j++)
             p->alone[j] = NAN;

@@ -29,10 +29,10 @@ struct past *past_new(const struct machine *machine, size_t jobs);
 /* Takes NULL. */
 void past_free(struct past *past);
 
-/* From now on the situation is that of INPUT, whose pool is in its workspace,
- * and of PROFILE[job_count].  True when it is the one before. */
+/* From now on the situation is that of INPUT, of POOL[cpu_nodes] CPUs and
+ * of PROFILE[job_count].  True when it is the one before. */
 bool past_begin(struct past *past, const struct policy_input *input,
-                const struct workload *const *profile);
+                const size_t *pool, const struct workload *const *profile);
 
 /* Nothing holds any more. */
 void past_forget(struct past *past);

@@ -2,14 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Which CPUs a job gets, once it is decided how many. */
 
-#include "model/placement.h"
+#include "model/policy/search/placement.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "model/layout.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 void placement_present(const struct policy_input *in, size_t *have)
 {

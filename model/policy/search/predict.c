@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "model/placement.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/search/past.h"
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 const struct policy_job *predict_unknown(const struct policy_input *input)
 {
@@ -40,7 +40,7 @@ enum model_status predict_begin(const struct policy_input *input)
                                                 : ws->compute;
         ws->weight[j] = input->jobs[j].weight;
     }
-    if (past_begin(ws->past, input, ws->profile))
+    if (past_begin(ws->past, input, ws->pool, ws->profile))
         return MODEL_OK;
     lumped_prepare(ws->lumped, ws->profile, input->job_count);
     for (size_t j = 0; j < input->job_count; j++)

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What a decision works with. */
 
-#include "model/policy/workspace.h"
+#include "model/policy/search/workspace.h"
 
 #include <stdlib.h>
 
