@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""coschedd --help, its manual page and the administrator's guide name the same
+"""coschedd --help, its manual page and docs/settings.md name the same
 options and the same entries of slurm.conf."""
 
 import os
@@ -28,10 +28,9 @@ def main():
     same("entries of slurm.conf in docs/coschedd.8",
          set(re.findall(r"^\.TP\n\.B (cosched_[a-z_]+)$",
                         section(page, "CONFIGURATION"), re.M)), wanted)
-    guide = read("docs/admin-guide.md").partition("## Policy\n")[2]
-    same("entries of slurm.conf in docs/admin-guide.md",
-         set(re.findall(r"^\| `(cosched_[a-z_]+)` \|",
-                        guide.partition("\n## ")[0], re.M)), wanted)
+    settings = read("docs/settings.md").partition("\n## Site: other files")[0]
+    same("entries of slurm.conf in docs/settings.md",
+         set(re.findall(r"^\| `(cosched_[a-z_]+)` \|", settings, re.M)), wanted)
 
 
 main()
