@@ -9,9 +9,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int fail(int status, const char *format, ...)
 {
@@ -118,22 +116,4 @@ int cli_main(const struct cli *cli, struct arguments *arguments, int argc,
             return run(cli, c, arguments, argc - 1, argv + 1);
     return fail(EXIT_USAGE, "%s: unknown %s, see %s --help", argv[1],
                 argv[1][0] == '-' ? "option" : "command", cli_program);
-}
-
-struct machine_description *find_machine(const char *name, struct errtext *err)
-{
-    const char *directory = getenv("COSCHED_MACHINES");
-    char path[4096];
-    struct machine_description *d = machine_json_load(name, err);
-
-    if (d || errno != ENOENT || strchr(name, '/'))
-        return d;
-    if (!directory)
-        directory = COSCHED_MACHINESDIR;
-    snprintf(path, sizeof(path), "%s/%s.json", directory, name);
-    if (access(path, F_OK) == 0)
-        return machine_json_load(path, err);
-    errtext_set(err, ENOENT, "%s: neither a file nor a machine of %s", name,
-                directory);
-    return NULL;
 }

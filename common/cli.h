@@ -2,8 +2,8 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What the command lines of coschedmodel, coschedsim and coschedctl share. */
 
-#ifndef COSCHED_MODEL_CLI_H
-#define COSCHED_MODEL_CLI_H
+#ifndef COSCHED_CLI_H
+#define COSCHED_CLI_H
 
 /* Concept
  *
@@ -17,8 +17,6 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-#include "common/errtext.h"
-#include "model/io/machine_json.h"
 
 /* Exit status, as the manual pages have it. */
 enum {
@@ -86,8 +84,4 @@ int cli_main(const struct cli *cli, struct arguments *arguments, int argc,
 __attribute__((format(printf, 2, 3))) int fail(int status, const char *format,
                                                ...);
 
-/* Load the description NAME: a file, or the name of a shipped one. */
-struct machine_description *find_machine(const char *name,
-                                         struct errtext *err);
-
-#endif /* COSCHED_MODEL_CLI_H */
+#endif /* COSCHED_CLI_H */

@@ -5,8 +5,6 @@ noinst_LTLIBRARIES += %D%/libcommon.la %D%/libjson.la %D%/libcli.la
 
 %C%_libcommon_la_SOURCES = \
 	%D%/clock.h \
-	%D%/cpulist.c \
-	%D%/cpulist.h \
 	%D%/errtext.c \
 	%D%/errtext.h \
 	%D%/fd.c \
@@ -24,6 +22,4 @@ noinst_LTLIBRARIES += %D%/libcommon.la %D%/libjson.la %D%/libcli.la
 %C%_libjson_la_LIBADD = %D%/libcommon.la $(JANSSON_LIBS)
 
 %C%_libcli_la_SOURCES = %D%/cli.c %D%/cli.h
-%C%_libcli_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
-	-DCOSCHED_MACHINESDIR='"$(pkgdatadir)/machines"'
-%C%_libcli_la_LIBADD = model/io/libdescribe.la
+%C%_libcli_la_LIBADD = %D%/libcommon.la

@@ -43,7 +43,7 @@ struct machine_description *load_machine(const struct arguments *arguments,
     struct machine_description *d = NULL;
 
     if (arguments->machine) {
-        d = find_machine(arguments->machine, reader->err);
+        d = machine_json_find(arguments->machine, reader->err);
     } else if (json_is_object(value)) {
         size_t mark = json_reader_enter(reader, "machine");
         d = machine_json_read(reader, value);
@@ -54,7 +54,7 @@ struct machine_description *load_machine(const struct arguments *arguments,
     } else if (!json_is_string(value)) {
         json_reader_fail(reader, "machine", "must be a name or an object");
     } else {
-        d = find_machine(json_string_value(value), reader->err);
+        d = machine_json_find(json_string_value(value), reader->err);
     }
     if (!d)
         fail(EXIT_REFUSED, "%s", reader->err->text);

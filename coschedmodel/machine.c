@@ -128,7 +128,7 @@ int command_machine(const struct arguments *arguments)
                     arguments->action);
     if (arguments->plot && action != 2)
         return fail(EXIT_USAGE, "machine: --plot is for draw");
-    struct machine_description *d = find_machine(arguments->file, &err);
+    struct machine_description *d = machine_json_find(arguments->file, &err);
     if (!d)
         return fail(EXIT_REFUSED, "%s", err.text);
     int status = action == 0   ? show(d)

@@ -4,6 +4,8 @@
 noinst_LTLIBRARIES += %D%/libprotocol.la
 
 %C%_libprotocol_la_SOURCES = \
+	%D%/cpulist.c \
+	%D%/cpulist.h \
 	%D%/job_defaults.c \
 	%D%/job_defaults.h \
 	%D%/layout.h \

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "common/cli.h"
+#include "model/io/machine_json.h"
 #include "simulator/vnode.h"
 
 #define ARGUMENTS_VARY 8

@@ -20,7 +20,7 @@
 #include "node_agent/recording/recording.h"
 #include "node_agent/recording/journal_machine.h"
 #include "node_agent/core/observer.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "common/json_reader.h"
 #include "simulator/coschedsim.h"
 

@@ -223,7 +223,7 @@ int world_open_trace(struct world *w, const struct arguments *a)
     bool recording = stat(a->file, &info) == 0 && S_ISDIR(info.st_mode);
     if (!a->machine && !recording)
         return fail(EXIT_USAGE, "needs --machine");
-    if ((a->machine && !(w->machine = find_machine(a->machine, &err))) ||
+    if ((a->machine && !(w->machine = machine_json_find(a->machine, &err))) ||
         (recording ? world_read_recording(w, a->file, &err)
                    : read_trace(w, a->file, &err)) < 0)
         return fail(EXIT_REFUSED, "%s", err.text);

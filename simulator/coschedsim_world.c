@@ -48,7 +48,7 @@ int world_open(struct world *w, const struct arguments *a)
         return fail(EXIT_USAGE, "needs a file of scenarios");
     if (!a->machine)
         return fail(EXIT_USAGE, "needs --machine");
-    if (!(w->machine = find_machine(a->machine, &err)) ||
+    if (!(w->machine = machine_json_find(a->machine, &err)) ||
         !(w->set = scenario_load(a->file, a->library, &err)))
         return fail(EXIT_REFUSED, "%s", err.text);
     if (a->scenario && !scenario_find(w->set, a->scenario))

@@ -11,7 +11,7 @@
 
 #include "coschedmodel/canvas.h"
 #include "coschedmodel/chart.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define WIDTH 900.0
 #define LEFT 50.0

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "node_agent/core/enforcer.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "simulator/vjob.h"
 
 struct enforcer {

@@ -13,7 +13,7 @@
 #include "node_agent/core/allotment.h"
 #include "common/clock.h"
 #include "node_agent/core/report.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "simulator/virtual_host.h"
 
 /* Threads per core that libgomp-coop starts when nobody says how many: the

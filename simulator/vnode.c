@@ -13,7 +13,7 @@
 #include "common/clock.h"
 #include "node_agent/core/journal.h"
 #include "node_agent/recording/recording.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "simulator/virtual_host.h"
 #include "simulator/vnode_private.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "simulator/vnode_private.h"
 
 /* Jobs whose CPUs overlap, directly or through others. */

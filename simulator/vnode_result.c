@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "simulator/virtual_host.h"
 #include "simulator/vnode_private.h"
 

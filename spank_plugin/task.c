@@ -9,7 +9,7 @@
 
 #include "node_agent/client/client.h"
 #include "common/clock.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "protocol/job_defaults.h"
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"

@@ -7,8 +7,10 @@ noinst_LTLIBRARIES += %D%/libdescribe.la
 	%D%/loop_json.h \
 	%D%/machine_json.c \
 	%D%/machine_json.h
-%C%_libdescribe_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-%C%_libdescribe_la_LIBADD = common/libjson.la model/libmodel.la $(JANSSON_LIBS)
+%C%_libdescribe_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DCOSCHED_MACHINESDIR='"$(pkgdatadir)/machines"'
+%C%_libdescribe_la_LIBADD = common/libjson.la protocol/libprotocol.la \
+	model/libmodel.la $(JANSSON_LIBS)
 
 pkgdata_DATA += %D%/machine.schema.json
 EXTRA_DIST += %D%/machine.schema.json

@@ -6,8 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 static int no_memory(struct json_reader *reader)
 {
@@ -409,6 +410,25 @@ struct machine_description *machine_json_load(const char *file,
     json_decref(root);
     errno = saved;
     return d;
+}
+
+struct machine_description *machine_json_find(const char *name,
+                                              struct errtext *err)
+{
+    const char *directory = getenv("COSCHED_MACHINES");
+    char path[4096];
+    struct machine_description *d = machine_json_load(name, err);
+
+    if (d || errno != ENOENT || strchr(name, '/'))
+        return d;
+    if (!directory)
+        directory = COSCHED_MACHINESDIR;
+    snprintf(path, sizeof(path), "%s/%s.json", directory, name);
+    if (access(path, F_OK) == 0)
+        return machine_json_load(path, err);
+    errtext_set(err, ENOENT, "%s: neither a file nor a machine of %s", name,
+                directory);
+    return NULL;
 }
 
 static json_t *write_service(const struct machine_service *s)

@@ -58,6 +58,11 @@ struct machine_description *machine_json_read(struct json_reader *reader,
 struct machine_description *machine_json_load(const char *file,
                                               struct errtext *err);
 
+/* Load the description NAME: a file, or the name of a shipped one, which is in
+ * $COSCHED_MACHINES, or in the package's own directory.  As above. */
+struct machine_description *machine_json_find(const char *name,
+                                              struct errtext *err);
+
 /* The description as JSON that machine_json_read() takes, routes included: a
  * new reference, or NULL when out of memory. */
 json_t *machine_json_write(const struct machine_description *description);

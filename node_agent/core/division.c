@@ -4,7 +4,7 @@
 
 #include "node_agent/core/division.h"
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 void division_quotas(size_t count, const uint32_t *team, size_t parts,
                      size_t *quota)

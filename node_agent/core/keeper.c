@@ -5,7 +5,7 @@
 #include "node_agent/core/keeper.h"
 
 #include "common/log.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 size_t keeper_move_strays(struct job *job)
 {

@@ -13,7 +13,7 @@
 #include "node_agent/core/journal.h"
 #include "common/log.h"
 #include "node_agent/core/process.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* Shorter intervals than this measure the clock, not the job. */
 #define MIN_INTERVAL_NS (2 * UINT64_C(1000000))

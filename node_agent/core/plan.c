@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "node_agent/core/plan_facts.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* Jobs that one decision can be about; beyond that they take turns. */
 #define MOST POLICY_MAX_JOBS

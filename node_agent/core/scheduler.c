@@ -16,7 +16,7 @@
 #include "node_agent/core/plan.h"
 #include "node_agent/core/plan_signature.h"
 #include "node_agent/core/process.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* How long runtimes have to obey by themselves: a revoked worker leaves at its
  * next scheduling point, about 30 us away; 5 ms are half of what a job may have

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* Process numbers in the trace, which sort its tracks. */
 #define TRACK_CPUS 1

@@ -9,7 +9,7 @@
 
 #include "node_agent/coschedctl/ctl.h"
 #include "node_agent/topology/topology.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 void ctl_machine_help(FILE *out)
 {

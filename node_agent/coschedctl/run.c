@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "node_agent/coschedctl/ctl.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "common/fd.h"
 #include "protocol/options.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* By what shared counts are divided, best first. */
 enum divisor { BY_MISSES, BY_GROUPS, BY_CYCLES, BY_CPUS };

@@ -13,7 +13,7 @@
 #include "node_agent/counters/events.h"
 #include "node_agent/counters/likwid_link.h"
 #include "node_agent/counters/likwid_values.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define HELPER "coschedd-likwid"
 

@@ -11,7 +11,7 @@
 
 #include "node_agent/counters/perf_private.h"
 #include "node_agent/counters/perf_sysfs.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* A CPU that could not be counted is tried again after so many samples: about
  * once a second at the usual epoch. */

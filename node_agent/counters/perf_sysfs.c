@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define DEVICES "bus/event_source/devices"
 #define MAX_PMUS 256

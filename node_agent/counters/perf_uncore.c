@@ -6,7 +6,7 @@
 
 #include "node_agent/counters/perf_private.h"
 #include "node_agent/counters/perf_sysfs.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* Names under which drivers describe what we look for. */
 static const struct {

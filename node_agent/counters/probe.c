@@ -11,7 +11,7 @@
 
 #include "common/clock.h"
 #include "node_agent/counters/sample_json.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* Larger than a core's share of any last-level cache. */
 #define THREAD_BYTES (64 << 20)

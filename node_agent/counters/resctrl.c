@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "node_agent/counters/perf_sysfs.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define RETRY_NS UINT64_C(1000000000) /* after no group could be made */
 /* Occupancy says how much, not how fast; each read interrupts a CPU of the

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "node_agent/counters/perf_sysfs.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 const char *const resctrl_files[FILES] = {
     [LOCAL] = "mbm_local_bytes",

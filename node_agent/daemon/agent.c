@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "node_agent/core/process.h"
 #include "node_agent/recording/recording.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* The records of running jobs grow without any event; a crash may cost them
  * this much. */

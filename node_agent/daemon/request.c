@@ -15,7 +15,7 @@
 #include "node_agent/core/process.h"
 #include "node_agent/daemon/status.h"
 #include "node_agent/recording/recording.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 static int no_such_job(uint32_t job, struct errtext *err)
 {

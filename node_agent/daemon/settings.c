@@ -15,7 +15,7 @@
 #include "common/log.h"
 #include "node_agent/daemon/node_config.h"
 #include "model/policy.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 enum {
     OPT_SOCKET = 256,

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "common/fd.h"
 
 /* ---- records on their way ----------------------------------------------- */

@@ -15,7 +15,7 @@
 #include "node_agent/core/plan.h"
 #include "node_agent/core/process.h"
 #include "node_agent/recording/recording.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 static const char *job_state(const struct agent *a, const struct job *job)
 {

@@ -14,7 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* Begin of the names of version 1's groups; the node and a colon follow. */
 #define OURS "cosched-"

@@ -9,7 +9,7 @@
 
 #include "node_agent/enforce/cgroup.h"
 #include "common/log.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* A group that is narrowed, or was. */
 struct held_group {

@@ -18,7 +18,7 @@
 #include "node_agent/core/process.h"
 #include "node_agent/enforce/threads.h"
 #include "node_agent/enforce/usage.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* A process is held when it used this much CPU time since the last look, at
  * most one look per window: a fifth of a CPU at 100 ticks a second. */

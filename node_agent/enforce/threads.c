@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "node_agent/enforce/proc.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* New threads may appear during a pass; passes until none had to be moved. */
 #define MAX_PASSES 4

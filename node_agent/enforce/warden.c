@@ -18,7 +18,7 @@
 #include "node_agent/enforce/cgroup.h"
 #include "node_agent/enforce/privilege.h"
 #include "node_agent/enforce/proc.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* The warden is made before the agent opens anything: above this there are no
  * descriptors, however many there may be. */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "common/fd.h"
 #include "protocol/likwid_message.h"
 

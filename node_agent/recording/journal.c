@@ -17,7 +17,7 @@
 #include "node_agent/core/observer.h"
 #include "node_agent/core/plan.h"
 #include "node_agent/recording/recording.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 static json_t *cpus_json(const struct cosched_cpuset *cpus)
 {

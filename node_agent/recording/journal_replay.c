@@ -14,7 +14,7 @@
 #include "node_agent/core/plan.h"
 #include "node_agent/counters/sample_json.h"
 #include "node_agent/recording/recording.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define MAX_JOBS JOB_LIMIT
 

@@ -13,7 +13,7 @@
 
 #include "node_agent/recording/recording.h"
 #include "node_agent/counters/sample_json.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define MOST_SECTIONS 10000
 #define MOST_NODES 4096 /* CPUs, too */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "node_agent/topology/topology_links.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 static int load(struct topology *t, struct errtext *err)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "node_agent/topology/topology_private.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* ---- to a description ---------------------------------------------------- */
 

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "model/station.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "protocol/layout.h"
 #include "protocol/message.h"
 

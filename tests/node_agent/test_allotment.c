@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "node_agent/core/allotment.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 static const int cpu_node[] = {0, 0, 1, -1, 1};
 

@@ -10,7 +10,7 @@
 #include "model/cputime.h"
 #include "model/station.h"
 #include "node_agent/counters/attribute.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define CPUS 8
 #define NODES 2

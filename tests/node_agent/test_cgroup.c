@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "node_agent/enforce/cgroup.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "tests/node_agent/tree.h"
 
 #define NODE "n1"

@@ -5,7 +5,7 @@
 #include "tests/node_agent/unit.h"
 
 #include "node_agent/core/division.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define MOST 8
 #define LATE (2 * DIVISION_IDLE_NS)

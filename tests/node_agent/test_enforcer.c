@@ -11,7 +11,7 @@
 #include "common/clock.h"
 #include "node_agent/core/enforcer.h"
 #include "node_agent/enforce/proc.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define NOW_NS UINT64_C(1000000000000)
 

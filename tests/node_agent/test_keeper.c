@@ -6,7 +6,7 @@
 
 #include "node_agent/core/keeper.h"
 #include "node_agent/core/process.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define JOBS 3
 

@@ -10,7 +10,7 @@
 
 #include "node_agent/counters/events.h"
 #include "node_agent/counters/likwid_link.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define CRASH "ended by signal"
 

@@ -4,7 +4,7 @@
 
 #include "tests/node_agent/test_likwid_stage.h"
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "tests/node_agent/tree.h"
 
 #define HASWELL "6 63 1 haswellEP Intel(R) Xeon(R) CPU E5-2697 v3"

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "node_agent/counters/perf.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "tests/node_agent/tree.h"
 
 #define MS UINT64_C(1000000)

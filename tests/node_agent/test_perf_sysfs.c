@@ -6,7 +6,7 @@
 #include "tests/node_agent/unit.h"
 
 #include "node_agent/counters/perf_sysfs.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "tests/node_agent/tree.h"
 
 static int setup(void **state)

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "node_agent/core/plan_facts.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "tests/node_agent/fake_plan.h"
 
 #define MS UINT64_C(1000000)

@@ -4,7 +4,7 @@
 
 #include "tests/node_agent/unit.h"
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "tests/node_agent/fake_plan.h"
 
 #define CORES 8

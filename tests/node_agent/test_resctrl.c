@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "node_agent/counters/resctrl.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "tests/node_agent/fake_resctrl.h"
 
 static void open_node(struct fake_resctrl *n)

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "node_agent/daemon/state.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 struct fixture {
     char directory[64];

@@ -11,7 +11,7 @@
 
 #include "node_agent/enforce/proc.h"
 #include "node_agent/enforce/threads.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 /* A process that makes and ends threads when it is told to. */
 struct stage {

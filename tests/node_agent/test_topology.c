@@ -5,7 +5,7 @@
 #include "tests/node_agent/unit.h"
 
 #include "node_agent/topology/topology.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 static struct topology *synthetic(const char *text,
                                   const struct cosched_cpuset *only)

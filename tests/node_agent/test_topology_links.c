@@ -8,7 +8,7 @@
 #include <hwloc.h>
 
 #include "node_agent/topology/topology.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define KIND (HWLOC_DISTANCES_KIND_FROM_OS | HWLOC_DISTANCES_KIND_MEANS_LATENCY)
 

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "node_agent/core/trace.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 static json_t *written(const struct trace *t, uint32_t job, uint64_t now_ns)
 {

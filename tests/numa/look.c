@@ -29,7 +29,7 @@
 
 #include "node_agent/enforce/proc.h"
 #include "node_agent/topology/topology.h"
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #define NODES_MAX 64
 #define LISTS_MAX 16

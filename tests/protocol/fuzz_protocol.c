@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 #include "protocol/message.h"
 #include "protocol/options.h"
 

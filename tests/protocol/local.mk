@@ -3,6 +3,7 @@
 
 if HAVE_CMOCKA
 protocol_units = \
+	%D%/test_cpulist \
 	%D%/test_job_defaults \
 	%D%/test_layout \
 	%D%/test_message \
@@ -13,6 +14,10 @@ TESTS += $(protocol_units)
 
 protocol_unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 protocol_unit_libs = protocol/libprotocol.la $(CMOCKA_LIBS)
+
+%C%_test_cpulist_SOURCES = %D%/test_cpulist.c %D%/unit.h
+%C%_test_cpulist_CPPFLAGS = $(protocol_unit_flags)
+%C%_test_cpulist_LDADD = $(protocol_unit_libs)
 
 %C%_test_job_defaults_SOURCES = %D%/test_job_defaults.c %D%/unit.h
 %C%_test_job_defaults_CPPFLAGS = $(protocol_unit_flags)
@@ -43,8 +48,7 @@ fuzz: $(srcdir)/%D%/fuzz_protocol.c
 	$(FUZZ_CC) $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -g -O1 \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  $(srcdir)/%D%/fuzz_protocol.c $(srcdir)/protocol/*.c \
-	  $(srcdir)/common/cpulist.c $(srcdir)/common/errtext.c \
-	  $(srcdir)/common/fd.c \
+	  $(srcdir)/common/errtext.c $(srcdir)/common/fd.c \
 	  $(srcdir)/model/machine.c $(srcdir)/model/loop.c $(JANSSON_LIBS) -lm \
 	  -o %D%/fuzz_protocol
 	%D%/fuzz_protocol -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
@@ -57,7 +61,7 @@ fuzz-describe: $(srcdir)/%D%/fuzz_describe.c
 	$(FUZZ_CC) $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -g -O1 \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  $(srcdir)/%D%/fuzz_describe.c $(srcdir)/model/io/*.c $(srcdir)/common/json_*.c \
-	  $(srcdir)/common/errtext.c $(srcdir)/common/cpulist.c \
+	  $(srcdir)/common/errtext.c $(srcdir)/protocol/cpulist.c \
 	  $(srcdir)/model/machine.c $(srcdir)/model/loop.c $(JANSSON_LIBS) -lm \
 	  -o %D%/fuzz_describe
 	%D%/fuzz_describe -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* CPU sets and the kernel's list format. */
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "tests/protocol/unit.h"
 
-#include "common/cpulist.h"
+#include "protocol/cpulist.h"
 
 static void test_parse_bad(void **state)
 {
