@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* All of a number of bytes through a descriptor. */
+/* Read and write a whole number of bytes through a descriptor. */
 
 #include "common/fd.h"
 
