@@ -96,7 +96,7 @@ def check_health(agent):
         hung = ctl(agent, "health", "--timeout", "0.2")
         assert hung.returncode == 3, hung
         assert "did not answer" in hung.stdout, hung
-        script = os.path.join(BUILD, "node_agent", "cosched-health")
+        script = os.path.join(BUILD, "node_agent/daemon/cosched-health")
         done = subprocess.run(
             ["sh", script], check=False, timeout=300, capture_output=True,
             text=True, env={**os.environ, "COSCHED_SOCKET": agent.socket,

@@ -15,7 +15,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fakes import Agent, BUILD, need, wait_for
 
-UNIT = os.path.join(BUILD, "node_agent", "coschedd.service")
+UNIT = os.path.join(BUILD, "node_agent/daemon/coschedd.service")
 CAPABILITIES = {"CAP_KILL": 5, "CAP_SYS_PTRACE": 19, "CAP_SYS_NICE": 23,
                 "CAP_PERFMON": 38}
 

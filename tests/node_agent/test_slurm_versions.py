@@ -60,7 +60,7 @@ def compiles(name, changes, number):
             done = subprocess.run(
                 ["cc", "-std=gnu17", "-Wall", "-Werror", "-fsyntax-only",
                  "-I", folder, "-I", BUILD, "-I", SOURCE,
-                 f"{SOURCE}/node_agent/{file}"],
+                 f"{SOURCE}/node_agent/helpers/{file}"],
                 capture_output=True, text=True, check=False)
             assert done.returncode == 0, (name, file, done.stderr)
 
