@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 
-EXTRA_DIST += docs/architecture.md docs/calibration.md docs/counters.md \
-	docs/glossary.md docs/hardware.md docs/install.md \
+EXTRA_DIST += docs/architecture.md docs/counters.md \
+	docs/glossary.md docs/install.md \
 	docs/images/demo.svg docs/policies.md docs/policies-moca.md docs/record.md \
 	docs/operate.md docs/settings.md
 pkgdata_DATA += docs/scenario.schema.json

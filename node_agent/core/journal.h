@@ -9,7 +9,7 @@
  *
  * The agent's decisions are a function of what it saw.  The core tells both to a
  * journal, which it knows by this header only: node_agent/recording/ writes it
- * down (docs/counters.md has the lines' members) and can decide again from it
+ * down (docs/counters-reference.md has the lines' members) and can decide again from it
  * (recording/journal_replay.h).
  */
 

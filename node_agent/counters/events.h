@@ -8,7 +8,7 @@
 /* Concept
  *
  * What a processor counts is data, not code: one JSON file per
- * microarchitecture (docs/counters-events.md, events.schema.json) lists the
+ * microarchitecture (docs/counters-reference.md, events.schema.json) lists the
  * events by LIKWID's names, the counters to put them on, and for each metric of
  * sample.h a formula over the counters.  So a site adds its processor with a
  * text editor.

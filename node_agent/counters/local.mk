@@ -60,5 +60,5 @@ event_files = \
 	%D%/events/zen4.json
 dist_events_DATA = $(event_files)
 pkgdata_DATA += %D%/events.schema.json
-EXTRA_DIST += %D%/events.schema.json docs/counters-events.md
+EXTRA_DIST += %D%/events.schema.json docs/counters-reference.md
 

@@ -10,7 +10,7 @@
  * A recording is a directory with
  *
  *   topology.xml   the machine as hwloc saw it
- *   record.jsonl   one JSON object a line, docs/counters.md has all members:
+ *   record.jsonl   one JSON object a line, docs/counters-reference.md has all members:
  *       {"type": "begin", "version": 1, ...}   first: the node, its machine
  *       {"type": "sample", ...}    an interval: sample_json.h, and what each
  *                                  job had and did in it

@@ -156,13 +156,13 @@ def check_schema():
                    schema["$defs"]["event"], schema["$defs"]["metric"]]
     described = {name for d in definitions for name in d["properties"]}
     assert known == described, known ^ described
-    with open(os.path.join(SOURCE, "docs", "counters-events.md"),
+    with open(os.path.join(SOURCE, "docs", "counters-reference.md"),
               encoding="utf-8") as file:
         text = file.read()
     for name in list(schema["properties"]["metrics"]["properties"]) + \
             list(schema["$defs"]["event"]["properties"]) + \
             list(schema["$defs"]["metric"]["properties"]):
-        assert f"`{name}`" in text, f"docs/counters-events.md: no {name}"
+        assert f"`{name}`" in text, f"docs/counters-reference.md: no {name}"
 
 
 def main():
