@@ -9,6 +9,7 @@ noinst_LTLIBRARIES += %D%/libcommon.la %D%/libjson.la %D%/libcli.la
 	%D%/errtext.h \
 	%D%/fd.c \
 	%D%/fd.h \
+	%D%/fields.h \
 	%D%/hash.h \
 	%D%/log.c \
 	%D%/log.h

@@ -8,6 +8,8 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 	%D%/cpulist.h \
 	%D%/job_defaults.c \
 	%D%/job_defaults.h \
+	%D%/json_fields.c \
+	%D%/json_fields.h \
 	%D%/layout.h \
 	%D%/likwid_message.h \
 	%D%/message.c \

@@ -23,6 +23,19 @@
 #define ALONE_MIN_S 1.0
 #define ALONE_WHOLE 0.95        /* of its time: alone all the time */
 
+#define KEPT(member) FIELD(struct record, member, #member, 1)
+/* Earlier agents did not write it. */
+#define LATER(member) FIELD(struct record, member, #member, 1 | FIELD_OPTIONAL)
+
+const struct field record_fields[] = {
+    KEPT(policy),        KEPT(live_ns),  KEPT(core_s),    KEPT(parallel_s),
+    KEPT(final_cores),   KEPT(sections), KEPT(decisions), KEPT(attached),
+    LATER(energy_j),     LATER(moves),   LATER(program),  LATER(granted),
+    LATER(work_s),       LATER(done_s),  LATER(steps),    LATER(barriers),
+    LATER(alone_s),      LATER(alone_work_s),
+    LATER(profiled),     LATER(rho),     LATER(profiled_share),
+    {0}};
+
 double record_speed(size_t cores, double rho)
 {
     if (!(rho > 0) || !cores)

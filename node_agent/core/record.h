@@ -26,6 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/fields.h"
+
 #define RECORD_TEXT_MAX 1001   /* with its terminating zero */
 #define RECORD_PARTNERS 32     /* named in the record */
 #define RECORD_PROGRAM_MAX 48  /* name of a program with its zero */
@@ -56,6 +58,10 @@ struct record {
     double rho;           /* effective, mean over its parallel time */
     double profiled_share; /* part of that time of which it is known */
 };
+
+/* Its numbers and words, as the state file names them (where: 1); the partners
+ * are beside it. */
+extern const struct field record_fields[];
 
 /* What a job did for a while. */
 struct record_time {

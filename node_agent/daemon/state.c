@@ -12,6 +12,7 @@
 
 #include "protocol/cpulist.h"
 #include "common/fd.h"
+#include "protocol/json_fields.h"
 
 /* ---- records on their way ----------------------------------------------- */
 
@@ -56,58 +57,58 @@ void pending_clear(struct pending_list *list)
 
 /* ---- writing ------------------------------------------------------------ */
 
-static json_t *tasks_json(const struct job *job)
-{
-    json_t *array = json_array();
+static const struct field task_fields[] = {
+    FIELD(struct task, step, "step", 1),
+    FIELD(struct task, pid, "pid", 1),
+    FIELD(struct task, start, "start", 1),
+    {0}};
 
-    for (const struct task *t = job->tasks; t; t = t->next)
-        json_array_append_new(
-            array, json_pack("{s:I, s:I, s:I}", "step", (json_int_t)t->step,
-                             "pid", (json_int_t)t->pid, "start",
-                             (json_int_t)t->start));
-    return array;
-}
+static const struct field job_fields[] = {
+    FIELD(struct job, uid, "uid", 1),
+    FIELD(struct job, restarts, "restarts", 1),
+    FIELD(struct job, memory_mb, "memory_mb", 1),
+    FIELD(struct job, name, "name", 1),
+    FIELD(struct job, options_text, "options", 1),
+    FIELD(struct job, granted, "granted", 1),
+    FIELD(struct job, announced_wall_ns, "announced_ns", 1),
+    FIELD(struct job, ended_wall_ns, "ended_ns", 1),
+    FIELD(struct job, cooperative, "cooperative", 1),
+    FIELD(struct job, interim_sent, "interim_sent", 1),
+    FIELD(struct job, history_text, "history", 1 | FIELD_OPTIONAL),
+    FIELD(struct job, weight, "weight", 1 | FIELD_OPTIONAL),
+    FIELD(struct job, node, "node", 1 | FIELD_OPTIONAL),
+    FIELD(struct job, turns, "turns", 1 | FIELD_OPTIONAL),
+    {0}};
+
+static const struct field pending_fields[] = {
+    FIELD(struct pending, job, "job", 1),
+    FIELD(struct pending, end_s, "end", 1),
+    FIELD(struct pending, text, "text", 1),
+    {0}};
 
 static json_t *record_json(const struct record *r)
 {
+    json_t *object = json_fields_write(record_fields, r, 1);
     json_t *partners = json_array();
 
     for (size_t i = 0; i < r->partners; i++)
         json_array_append_new(partners,
                               json_integer((json_int_t)r->partner[i]));
-    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:b, s:o, s:I, "
-                     "s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:f, s:f}",
-                     "policy", r->policy, "live_ns", (json_int_t)r->live_ns,
-                     "core_s", r->core_s, "parallel_s", r->parallel_s,
-                     "energy_j", r->energy_j, "final_cores",
-                     (json_int_t)r->final_cores, "sections",
-                     (json_int_t)r->sections, "decisions",
-                     (json_int_t)r->decisions, "attached", (int)r->attached,
-                     "partners", partners, "moves", (json_int_t)r->moves,
-                     "program", r->program, "granted", (json_int_t)r->granted,
-                     "work_s", r->work_s, "done_s", r->done_s, "steps", r->steps, "barriers",
-                     r->barriers, "alone_s", r->alone_s, "alone_work_s",
-                     r->alone_work_s, "profiled", (int)r->profiled, "rho",
-                     r->rho, "profiled_share", r->profiled_share);
+    json_object_set_new(object, "partners", partners);
+    return object;
 }
 
 static json_t *job_json(const struct job *job)
 {
-    char granted[4096];
+    json_t *object = json_fields_write(job_fields, job, 1);
+    json_t *tasks = json_array();
 
-    return json_pack(
-        "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, s:o, s:o, "
-        "s:s, s:f, s:I, s:b}",
-        "job", (json_int_t)job->id, "uid", (json_int_t)job->uid, "restarts",
-        (json_int_t)job->restarts, "memory_mb", (json_int_t)job->memory_mb,
-        "name", job->name, "options", job->options_text, "granted",
-        cpulist_format(&job->granted, granted, sizeof(granted)),
-        "announced_ns", (json_int_t)job->announced_wall_ns, "ended_ns",
-        (json_int_t)job->ended_wall_ns, "cooperative", (int)job->cooperative,
-        "interim_sent", (int)job->interim_sent, "tasks", tasks_json(job),
-        "record", record_json(&job->record), "history", job->history_text,
-        "weight", job->weight, "node", (json_int_t)job->node,
-        "turns", (int)job->turns);
+    for (const struct task *t = job->tasks; t; t = t->next)
+        json_array_append_new(tasks, json_fields_write(task_fields, t, 1));
+    json_object_set_new(object, "job", json_integer(job->id));
+    json_object_set_new(object, "tasks", tasks);
+    json_object_set_new(object, "record", record_json(&job->record));
+    return object;
 }
 
 void node_state_clear(struct node_state *n)
@@ -140,10 +141,8 @@ static json_t *state_json(const struct job_table *jobs,
     for (const struct job *j = jobs->first; j; j = j->next)
         json_array_append_new(job_array, job_json(j));
     for (const struct pending *p = pending->first; p; p = p->next)
-        json_array_append_new(
-            pending_array, json_pack("{s:I, s:I, s:s}", "job",
-                                     (json_int_t)p->job, "end",
-                                     (json_int_t)p->end_s, "text", p->text));
+        json_array_append_new(pending_array,
+                              json_fields_write(pending_fields, p, 1));
     return json_pack("{s:i, s:o, s:o, s:o}", "version", STATE_VERSION, "jobs",
                      job_array, "pending", pending_array, "node",
                      node_json(node));
@@ -201,53 +200,25 @@ static int read_tasks(struct job *job, json_t *array)
 
     json_array_foreach(array, i, entry)
     {
-        json_int_t step, pid, start;
-        if (json_unpack(entry, "{s:I, s:I, s:I}", "step", &step, "pid", &pid,
-                        "start", &start) < 0 ||
-            pid <= 0 || pid > INT32_MAX)
+        struct task saved;
+        if (json_fields_read(task_fields, &saved, entry, 1, NULL) < 0 ||
+            saved.pid <= 0)
             return -1;
-        struct task *t = job_add_task(job, (uint32_t)step, (pid_t)pid);
-        if (t && t->start != (uint64_t)start)
+        struct task *t = job_add_task(job, saved.step, saved.pid);
+        if (t && t->start != saved.start)
             job_remove_task(t); /* another process has the pid now */
     }
-    return 0;
+    return json_is_array(array) ? 0 : -1;
 }
 
 static int read_record(struct record *r, json_t *object)
 {
-    const char *policy, *program = "";
-    json_int_t live_ns, final_cores, sections, decisions, moves = 0;
-    json_int_t granted = 0;
-    json_t *partners, *entry;
-    int attached, profiled = 0;
+    json_t *partners = json_object_get(object, "partners"), *entry;
     size_t i;
 
-    /* Earlier agents wrote less. */
-    if (json_unpack(object,
-                    "{s:s, s:I, s:F, s:F, s?F, s:I, s:I, s:I, s:b, s:o, s?I, "
-                    "s?s, s?I, s?F, s?F, s?F, s?F, s?F, s?F, s?b, s?F, s?F}",
-                    "policy", &policy, "live_ns", &live_ns, "core_s",
-                    &r->core_s, "parallel_s", &r->parallel_s, "energy_j",
-                    &r->energy_j, "final_cores", &final_cores, "sections",
-                    &sections, "decisions", &decisions, "attached", &attached,
-                    "partners", &partners, "moves", &moves, "program",
-                    &program, "granted", &granted, "work_s", &r->work_s,
-                    "done_s", &r->done_s, "steps", &r->steps, "barriers", &r->barriers, "alone_s",
-                    &r->alone_s, "alone_work_s", &r->alone_work_s, "profiled",
-                    &profiled, "rho", &r->rho, "profiled_share",
-                    &r->profiled_share) < 0 ||
+    if (json_fields_read(record_fields, r, object, 1, NULL) < 0 ||
         !json_is_array(partners))
         return -1;
-    record_set_program(r, program);
-    r->moves = (uint64_t)moves;
-    r->granted = (size_t)granted;
-    r->profiled = profiled;
-    snprintf(r->policy, sizeof(r->policy), "%s", policy);
-    r->live_ns = (uint64_t)live_ns;
-    r->final_cores = (size_t)final_cores;
-    r->sections = (size_t)sections;
-    r->decisions = (uint64_t)decisions;
-    r->attached = attached;
     json_array_foreach(partners, i, entry)
         record_add_partner(r, (uint32_t)json_integer_value(entry));
     return 0;
@@ -255,62 +226,29 @@ static int read_record(struct record *r, json_t *object)
 
 static int read_job(struct job_table *jobs, json_t *object)
 {
-    json_int_t id, uid, restarts, memory_mb, announced, ended, node = 0;
-    const char *name, *options, *granted, *history = "";
-    int cooperative, interim_sent, turns = 0;
-    double weight = 0;
-    json_t *tasks, *record;
+    json_int_t id = json_integer_value(json_object_get(object, "job"));
 
-    if (json_unpack(object,
-                    "{s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:b, s:b, "
-                    "s:o, s:o, s?s, s?F, s?I, s?b}",
-                    "job", &id, "uid", &uid, "restarts", &restarts, "memory_mb",
-                    &memory_mb, "name", &name, "options", &options, "granted",
-                    &granted, "announced_ns", &announced, "ended_ns", &ended,
-                    "cooperative", &cooperative, "interim_sent", &interim_sent,
-                    "tasks", &tasks, "record", &record, "history", &history,
-                    "weight", &weight, "node", &node, "turns", &turns) < 0 ||
-        !(weight >= 0) ||
-        id <= 0 || id > UINT32_MAX || uid < 0 || uid > UINT32_MAX ||
-        job_find(jobs, (uint32_t)id))
+    if (id <= 0 || id > UINT32_MAX || job_find(jobs, (uint32_t)id))
         return -1;
     struct job *job = job_add(jobs, (uint32_t)id);
-    if (!job)
+    if (!job || json_fields_read(job_fields, job, object, 1, NULL) < 0 ||
+        !(job->weight >= 0) ||
+        job_options_parse(&job->options, job->options_text, NULL) < 0 ||
+        read_record(&job->record, json_object_get(object, "record")) < 0)
         return -1;
-    job->uid = (uint32_t)uid;
-    job->restarts = (uint32_t)restarts;
-    job->node = (uint32_t)node;
-    job->memory_mb = (uint64_t)memory_mb;
-    job->announced_wall_ns = (uint64_t)announced;
-    job->ended_wall_ns = (uint64_t)ended;
-    job->cooperative = cooperative;
-    job->interim_sent = interim_sent;
-    job->turns = turns;
-    snprintf(job->name, sizeof(job->name), "%s", name);
-    snprintf(job->options_text, sizeof(job->options_text), "%s", options);
-    snprintf(job->history_text, sizeof(job->history_text), "%s", history);
-    if (*history)
+    if (*job->history_text)
         history_parse(&job->history, job->history_text, NULL);
-    job->weight = weight;
-    if (job_options_parse(&job->options, options, NULL) < 0 ||
-        cpulist_parse(granted, &job->granted, NULL) < 0)
-        return -1;
-    if (read_record(&job->record, record) < 0)
-        return -1;
     job->done_s = job->record.done_s;
-    return read_tasks(job, tasks);
+    return read_tasks(job, json_object_get(object, "tasks"));
 }
 
 static int read_pending(struct pending_list *pending, json_t *object)
 {
-    json_int_t job, end;
-    const char *text;
+    struct pending p;
 
-    if (json_unpack(object, "{s:I, s:I, s:s}", "job", &job, "end", &end,
-                    "text", &text) < 0 ||
-        job <= 0 || job > UINT32_MAX || end < 0)
+    if (json_fields_read(pending_fields, &p, object, 1, NULL) < 0 || !p.job)
         return -1;
-    return pending_add(pending, (uint32_t)job, (uint64_t)end, text);
+    return pending_add(pending, p.job, p.end_s, p.text);
 }
 
 /* A copy of the string KEY of OBJECT in *TO if it is there. */

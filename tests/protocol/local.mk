@@ -4,6 +4,7 @@
 if HAVE_CMOCKA
 protocol_units = \
 	%D%/test_cpulist \
+	%D%/test_fields \
 	%D%/test_job_defaults \
 	%D%/test_layout \
 	%D%/test_message \
@@ -18,6 +19,10 @@ protocol_unit_libs = protocol/libprotocol.la $(CMOCKA_LIBS)
 %C%_test_cpulist_SOURCES = %D%/test_cpulist.c %D%/unit.h
 %C%_test_cpulist_CPPFLAGS = $(protocol_unit_flags)
 %C%_test_cpulist_LDADD = $(protocol_unit_libs)
+
+%C%_test_fields_SOURCES = %D%/test_fields.c %D%/unit.h
+%C%_test_fields_CPPFLAGS = $(protocol_unit_flags)
+%C%_test_fields_LDADD = $(protocol_unit_libs) $(JANSSON_LIBS)
 
 %C%_test_job_defaults_SOURCES = %D%/test_job_defaults.c %D%/unit.h
 %C%_test_job_defaults_CPPFLAGS = $(protocol_unit_flags)
