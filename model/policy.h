@@ -38,7 +38,7 @@
  *     better, and nupoco, while the situation is the same, where the LLC is
  *     used unevenly;
  *   - fairness: of K jobs none is predicted to be slower than 1/K of its
- *     speed alone by more than a margin (option "fairness");
+ *     speed alone by more than a margin (policy_input.fairness_percent);
  *   - hysteresis: while the situation is the same, another division must be
  *     predicted to be better by a margin (option "hysteresis").
  *
@@ -124,6 +124,8 @@ struct policy_input {
                          POLICY_NOBODY or POLICY_NO_CPU */
     struct policy_workspace *workspace; /* NULL: a new one per decision */
     const double *options;      /* [policy_option_count()], NULL: defaults */
+    int fairness_percent; /* margin of the fairness bound: a job may be so much
+                             slower than its fair share; 100: no bound */
     struct policy_state *state; /* NULL: remembers nothing */
     uint64_t slice;             /* number of the present turn */
     bool terse; /* no reason is wanted of a periodic decision that moves
@@ -161,11 +163,11 @@ struct policy_option {
 /* Options that every policy has, before its own.  Index into
  * policy_input.options. */
 enum {
-    POLICY_FAIRNESS,   /* margin of the fairness bound; 1: no bound */
     POLICY_HYSTERESIS, /* gain that a new division must promise; 0: none */
     POLICY_OWN,        /* the policy's own options begin here */
 };
 
+#define POLICY_FAIRNESS_PERCENT 25 /* where nobody says another margin */
 #define POLICY_OPTIONS_MAX 16 /* of a policy, common ones included */
 
 /* What a policy's decide() fills. */

@@ -38,8 +38,8 @@ static const struct option node_table[] = {
          "jobs take the agent for dead after this silence"),
     NODE("forget", forget_ns, OPTION_DURATION, 100 * MS, 24 * 3600 * SECOND,
          "1h", "a job is over when it was dead so long without an epilog"),
-    NODE("fairness", fairness_percent, OPTION_OPTIONAL, 0, 100, "",
-         "percent that a job may be slower than its fair share"),
+    NODE("fairness", fairness_percent, OPTION_COUNT, 0, 100, "25",
+         "percent that a job may be slower than its fair share; 100: any"),
     NODE("max_jobs", max_jobs, OPTION_COUNT, 0, 1024, "0",
          "jobs that have cores at a time, more take turns; 0: all"),
     NODE_WORD("enforcement", enforcement, "affinity|cpuset|auto", "affinity",
@@ -295,11 +295,7 @@ const char *node_option_value(const struct node_options *options, size_t index,
         snprintf(buffer, size, "%s", (const char *)field);
         break;
     case OPTION_COUNT:
-    case OPTION_OPTIONAL:
-        number = *(const int *)field;
-        snprintf(buffer, size, "%d", number);
-        if (number < 0)
-            buffer[0] = '\0';
+        snprintf(buffer, size, "%d", *(const int *)field);
         break;
     case OPTION_WORD:
         for (number = *(const int *)field; number > 0; number--)

@@ -23,7 +23,6 @@ enum option_type {
     OPTION_COUNT,    /* int, low..high */
     OPTION_NUMBER,   /* double, low..high tenths */
     OPTION_SWITCH,   /* int, 1: yes, -1: no */
-    OPTION_OPTIONAL, /* int, low..high; unset: -1 */
     OPTION_WORD,     /* int: which of the words */
     OPTION_NAME,     /* char[OPTIONS_TEXT_MAX], printable, not empty */
     OPTION_DURATION, /* uint64_t ns, low..high */

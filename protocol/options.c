@@ -268,11 +268,6 @@ int option_set(void *base, const struct option *option, const char *prefix,
         return set_number(field, option, prefix, value, err);
     case OPTION_SWITCH:
         return set_switch(field, option, prefix, value, err);
-    case OPTION_OPTIONAL:
-        if (*value)
-            return set_count(field, option, prefix, value, err);
-        *(int *)field = -1;
-        return 0;
     case OPTION_WORD:
         return set_word(field, option, prefix, value, err);
     case OPTION_NAME:

@@ -80,8 +80,8 @@ struct node_options {
     uint64_t slice_ns;       /* cosched_slice, 2s: turn when jobs > cores */
     uint64_t lease_ns;       /* cosched_lease, 1s: agent counted as dead */
     uint64_t forget_ns;      /* cosched_forget, 1h: an epilog counted as lost */
-    int fairness_percent;    /* cosched_fairness, 0..100: margin of the fairness
-                                bound of every policy; -1: the policy's own */
+    int fairness_percent;    /* cosched_fairness, 25; 0..100: margin of the
+                                fairness bound of every policy; 100: no bound */
     int max_jobs;            /* cosched_max_jobs, 0..1024: so many have cores at a
                                 time, more take turns; 0: as many as there are */
     int enforcement;         /* cosched_enforcement, enum enforcement */

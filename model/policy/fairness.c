@@ -20,7 +20,7 @@ struct balance {
 
 void fairness_bounds(const struct policy_input *input, double *speed)
 {
-    double margin = fmin(1, input->options[POLICY_FAIRNESS]), weights = 0;
+    double margin = input->fairness_percent / 100.0, weights = 0;
     size_t count = input->job_count;
 
     for (size_t j = 0; j < count; j++)
@@ -111,7 +111,7 @@ enum model_status fairness_apply(const struct policy_input *input,
     bool done = false;
 
     *moved = 0;
-    if (input->options[POLICY_FAIRNESS] >= 1 || input->job_count < 2)
+    if (input->fairness_percent >= 100 || input->job_count < 2)
         return MODEL_OK;
     enum model_status status = predict_begin(input);
     if (status != MODEL_OK) /* nothing to compare */

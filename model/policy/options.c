@@ -9,10 +9,6 @@
 #include "model/policy.h"
 
 static const struct policy_option common[POLICY_OWN] = {
-    [POLICY_FAIRNESS] = {"fairness",
-                         "margin by which a job may be slower than its fair "
-                         "share of its speed alone; 1: any",
-                         0.25, 0, 1, NULL},
     [POLICY_HYSTERESIS] = {"hysteresis",
                            "gain that another division must promise; 0: none",
                            0.02, 0, 1, NULL},

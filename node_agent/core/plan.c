@@ -173,8 +173,6 @@ static int prepare_policy(struct planner *p, const struct policy *policy,
                                policy->name);
     }
     policy_options_init(policy, p->options);
-    if (p->input->fair)
-        p->options[POLICY_FAIRNESS] = p->input->fairness;
     /* Options are for the node's policy, not for one that jobs ask for. */
     if (text && !strcmp(policy->name, p->input->policy) &&
         policy_options_parse(policy, text, p->options, &bad) != MODEL_OK)
@@ -384,6 +382,7 @@ static int decide(struct planner *p, struct plan *plan, struct errtext *err)
                                  .owner = p->before,
                                  .workspace = p->workspace,
                                  .options = p->options,
+                                 .fairness_percent = p->input->fairness_percent,
                                  .state = p->state,
                                  .slice = p->input->slice,
                                  .terse = p->input->terse};

@@ -43,9 +43,7 @@ struct plan_input {
     uint64_t slice;      /* number of the present turn */
     struct section_budget budget; /* of probes */
     size_t max_jobs; /* that have cores at a time; 0: as many as cores */
-    bool fair;       /* FAIRNESS is for every policy whose options do not say
-                        another one */
-    double fairness; /* margin of the fairness bound */
+    int fairness_percent; /* margin of the fairness bound; 100: no bound */
     const char *drained; /* why nothing is divided; NULL: it is */
     bool terse; /* the reason of a periodic plan that changes nothing may be
                    left out */

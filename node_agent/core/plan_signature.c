@@ -46,8 +46,8 @@ uint64_t plan_signature(const struct plan_input *in, uint64_t epoch)
     add_text(&h, in->policy);
     add_text(&h, in->policy_options);
     add_text(&h, in->drained);
-    hash_word(&h, in->max_jobs << 1 | in->fair);
-    hash_bytes(&h, &in->fairness, sizeof(in->fairness));
+    hash_word(&h, in->max_jobs);
+    hash_word(&h, (uint64_t)in->fairness_percent);
     hash_word(&h, epoch);
     hash_word(&h, in->budget.profile_ns);
     hash_bytes(&h, &in->budget.share, sizeof(in->budget.share));

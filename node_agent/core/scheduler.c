@@ -471,9 +471,8 @@ static void decide(struct scheduler *s, const char *why)
                                .slice = slice,
                                .budget = budget_of(s),
                                .max_jobs = (size_t)s->p.options->max_jobs,
-                               .fair = s->p.options->fairness_percent >= 0,
-                               .fairness =
-                                   s->p.options->fairness_percent / 100.0,
+                               .fairness_percent =
+                                   s->p.options->fairness_percent,
                                .drained = drained(s)};
     input.terse = s->periodic && plan_policy(&input) == s->policy &&
                   !journal_active(s->p.recorder);

@@ -176,18 +176,16 @@ void journal_decision(struct recorder *recorder, const struct plan_input *input,
                       j->weight, "rigid", (int)j->rigid));
     }
     json_t *line = json_pack(
-        "{s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:s, s:o}", "time",
+        "{s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:i, s:s, s:o}", "time",
         (double)clock_wall_ns() * 1e-9, "trigger", trigger, "node_policy",
         input->policy, "node_policy_options",
         input->policy_options ? input->policy_options : "", "policy",
         plan->policy->name, "slice", (json_int_t)input->slice, "profile_ns",
         (json_int_t)input->budget.profile_ns, "probe", input->budget.share,
-        "reason", plan->reason, "jobs", jobs);
+        "fairness_percent", input->fairness_percent, "reason", plan->reason, "jobs", jobs);
     if (line && input->max_jobs)
         json_object_set_new(line, "max_jobs",
                             json_integer((json_int_t)input->max_jobs));
-    if (line && input->fair)
-        json_object_set_new(line, "fairness", json_real(input->fairness));
     if (line && input->drained)
         json_object_set_new(line, "drained", json_string(input->drained));
     write_line(recorder, "decision", line);

@@ -5,6 +5,7 @@
 #include "node_agent/recording/journal_replay.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -249,6 +250,17 @@ static void decide_again(struct replay *r, const json_t *line,
                    made < 0 ? why.text : plan.reason, different);
 }
 
+/* Before 0.2 a margin as a part of 1 was recorded, and only where it was set. */
+static int fairness_of(const json_t *line)
+{
+    const json_t *percent = json_object_get(line, "fairness_percent");
+    const json_t *part = json_object_get(line, "fairness");
+
+    return percent ? (int)json_integer_value(percent)
+           : part  ? (int)lround(100 * json_number_value(part))
+                   : POLICY_FAIRNESS_PERCENT;
+}
+
 static int on_decision(struct replay *r, const json_t *line,
                        struct errtext *err)
 {
@@ -275,8 +287,7 @@ static int on_decision(struct replay *r, const json_t *line,
             .budget = {number(line, "profile_ns"),
                        json_number_value(json_object_get(line, "probe"))},
             .max_jobs = number(line, "max_jobs"),
-            .fair = json_object_get(line, "fairness") != NULL,
-            .fairness = json_number_value(json_object_get(line, "fairness")),
+            .fairness_percent = fairness_of(line),
             .drained = json_string_value(json_object_get(line, "drained")),
         };
         if (!r->walk)

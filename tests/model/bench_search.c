@@ -171,6 +171,7 @@ static void decide(struct run *run, struct score *score)
                               .job_count = run->count,
                               .owner = run->owner,
                               .options = run->options,
+                              .fairness_percent = POLICY_FAIRNESS_PERCENT,
                               .state = run->state};
 
     for (size_t j = 0; j < run->count; j++)

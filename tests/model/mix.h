@@ -49,7 +49,9 @@ static inline void mix_init(struct mix *mix, size_t nodes, size_t cores,
     mix->input = (struct policy_input){.machine = mix->machine,
                                        .jobs = mix->jobs,
                                        .job_count = count,
-                                       .owner = mix->owner};
+                                       .owner = mix->owner,
+                                       .fairness_percent =
+                                           POLICY_FAIRNESS_PERCENT};
 }
 
 static inline void set_rho(struct mix *mix, size_t job, double rho)

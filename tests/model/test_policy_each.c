@@ -105,14 +105,14 @@ static void test_scalability_golden(void **state)
     (void)state;
     known_init(&k, "scalability", 16, 2);
     set_rho(&k.mix, 1, 0.5);
-    option(&k, "scalability", "fairness:1");
+    k.mix.input.fairness_percent = 100;
     k.mix.input.state =
         policy_state_new(policy_find("scalability"), k.mix.machine);
     assert_int_equal(climb(&k, 100, &cores), 7);
     assert_near(cores, 15, 0);
     policy_state_free(k.mix.input.state);
     /* The fairness bound keeps B at half of what it does alone, less 25 %. */
-    option(&k, "scalability", "fairness:0.25");
+    k.mix.input.fairness_percent = 25;
     k.mix.input.state =
         policy_state_new(policy_find("scalability"), k.mix.machine);
     climb(&k, 100, &cores);
@@ -130,7 +130,7 @@ static void test_scalability_measured(void **state)
     (void)state;
     known_init(&k, "scalability", 16, 2);
     set_rho(&k.mix, 1, 0.5);
-    option(&k, "scalability", "fairness:1");
+    k.mix.input.fairness_percent = 100;
     k.facts[0].cpu_share = 0.2;
     k.facts[1].cpu_share = 0.9;
     k.mix.input.state =
@@ -239,7 +239,7 @@ static void test_amdahl(void **state)
 
     (void)state;
     known_init(&k, "amdahl", 16, 2);
-    option(&k, "amdahl", "fairness:1");
+    k.mix.input.fairness_percent = 100;
     for (size_t j = 0; j < 2; j++) {
         for (size_t i = 0; i < 2; i++)
             points[j][i] = (struct station_sample){
@@ -439,7 +439,6 @@ static void rivals(struct known *k, const int *owner, bool average,
         const int *from = owner;
         if (n > 0) {
             policy_options_init(policy_find(names[n - 1]), values);
-            values[POLICY_FAIRNESS] = 1;
             mix->input.options = values;
             decided(names[n - 1], mix, other);
             from = other;
@@ -473,9 +472,10 @@ static void test_corun_beats_the_simple(void **state)
         size_t jobs = dice_range(&dice, 2, 4);
         bool average = round % 2;
         known_init(&k, "corun", 24, jobs);
-        option(&k, "corun", average ? "fairness:1;loss:1;regret:1;gain:-0.03;"
+        k.mix.input.fairness_percent = 100;
+        option(&k, "corun", average ? "loss:1;regret:1;gain:-0.03;"
                                       "objective:turnaround"
-                                    : "fairness:1;loss:1;regret:1;gain:-0.03");
+                                    : "loss:1;regret:1;gain:-0.03");
         for (size_t j = 0; j < jobs; j++) {
             set_rho(&k.mix, j,
                     dice_range(&dice, 0, 3) ? dice_unit(&dice) : 0);

@@ -46,6 +46,7 @@ static void setup(struct world *w, size_t nodes, size_t size, size_t jobs)
     w->in.jobs = w->jobs;
     w->in.job_count = jobs;
     w->in.owner = w->before;
+    w->in.fairness_percent = POLICY_FAIRNESS_PERCENT;
     w->out.owner = w->owner;
 }
 
@@ -414,15 +415,13 @@ static void test_at_least_as_good(void **state)
         setup(&w, dice_range(&dice, 1, 8), dice_range(&dice, 4, 8),
               dice_range(&dice, 2, MAX_JOBS));
         shuffle(&w, &dice);
-        char options[64];
-        snprintf(options, sizeof(options), "goal:%s;fairness:%s",
-                 utilisation ? "utilisation" : "throughput",
-                 just ? "0.25" : "1");
+        const char *options = utilisation ? "goal:utilisation" : "goal:throughput";
+        w.in.fairness_percent = just ? 25 : 100;
         decide(&w, "moca", options);
         layout_of(&w, w.owner, mine);
         double worth = goal_of(&w, utilisation, mine);
         for (const struct policy *const *p = policies; *p; p++) {
-            decide(&w, (*p)->name, just ? "fairness:0.25" : "fairness:1");
+            decide(&w, (*p)->name, "");
             if (w.out.mode != POLICY_SPACE || !strcmp((*p)->name, "moca"))
                 continue;
             layout_of(&w, w.owner, other);
@@ -460,7 +459,8 @@ static void test_exhaustive(void **state)
             }
             best = fmax(best, throughput(&w, layout));
         }
-        decide(&w, "moca", "goal:throughput;fairness:1");
+        w.in.fairness_percent = 100;
+        decide(&w, "moca", "goal:throughput");
         layout_of(&w, w.owner, layout);
         double part = throughput(&w, layout) / best;
         sum += part;

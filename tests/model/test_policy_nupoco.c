@@ -55,6 +55,7 @@ static void setup(struct world *w)
     w->in.job_count = JOBS;
     w->in.owner = w->owner;
     w->in.options = w->options;
+    w->in.fairness_percent = POLICY_FAIRNESS_PERCENT;
     w->in.state = policy_state_new(policy, w->machine);
     assert_non_null(w->in.state);
 }

@@ -34,11 +34,11 @@ static void test_option_tables(void **state)
 static void test_option_bad(void **state)
 {
     static const char *const bad[] = {
-        "x",          "x:1",       "fairness",        "fairness:",
-        "fairness:-1", "fairness:2", "fairness:0x1",  "fairness:nan",
-        "fairness:1e", "wait:",    "wait:lazy",       "wait:activ",
-        "wait:1",     ";",         "fairness:1;;wait:active",
-        "wait:active|passive",     "fairness:0.5;x:1", "fairness:1.2.3",
+        "x",          "x:1",       "hysteresis",        "hysteresis:",
+        "hysteresis:-1", "hysteresis:2", "hysteresis:0x1",  "hysteresis:nan",
+        "hysteresis:1e", "wait:",    "wait:lazy",       "wait:activ",
+        "wait:1",     ";",         "hysteresis:1;;wait:active",
+        "wait:active|passive",     "hysteresis:0.5;x:1", "hysteresis:1.2.3",
     };
     const struct policy *native = policy_find("native");
     double values[POLICY_OPTIONS_MAX], before[POLICY_OPTIONS_MAX];
@@ -67,11 +67,10 @@ static void test_option_good(void **state)
     assert_int_equal(policy_options_parse(native, "", values, &where), MODEL_OK);
     assert_true(values[POLICY_OWN] == 1);
     assert_int_equal(policy_options_parse(
-                         native, "wait:active;fairness:0.5;hysteresis:0;",
+                         native, "wait:active;hysteresis:0.5;",
                          values, &where), MODEL_OK);
     assert_true(values[POLICY_OWN] == 0);
-    assert_true(values[POLICY_FAIRNESS] == 0.5);
-    assert_true(values[POLICY_HYSTERESIS] == 0);
+    assert_true(values[POLICY_HYSTERESIS] == 0.5);
 }
 
 /* Below 0, where an option goes that far. */
@@ -161,16 +160,15 @@ static void test_fairness_off(void **state)
 {
     struct mix mix;
     int owner[MAX_CPUS];
-    double values[POLICY_OPTIONS_MAX];
 
     (void)state;
     mix_init(&mix, 1, 16, 2);
     set_rho(&mix, 0, 0.5);
     set_rho(&mix, 1, 0.5);
-    set_option(&mix, policy_find("greedy"), values, POLICY_FAIRNESS, 1);
+    mix.input.fairness_percent = 100;
     decided("greedy", &mix, owner);
     assert_int_equal(count_of(&mix, owner, 0), 15);
-    set_option(&mix, policy_find("greedy"), values, POLICY_FAIRNESS, 0.25);
+    mix.input.fairness_percent = 25;
     struct policy_decision out = decided("greedy", &mix, owner);
     assert_in_range(count_of(&mix, owner, 1), 4, 8);
     assert_non_null(strstr(out.reason, "moved to job 101 for its fair share"));

@@ -37,7 +37,9 @@ static inline int fake_plan_new(void **state, const char *synthetic)
     f->input = (struct plan_input){.topology = f->topology,
                                    .policy = "nupoco",
                                    .jobs = f->jobs,
-                                   .count = 2};
+                                   .count = 2,
+                                   .fairness_percent =
+                                       POLICY_FAIRNESS_PERCENT};
     f->plan.share = f->share;
     f->planner = f->topology ? planner_new(f->topology) : NULL;
     *state = f;

@@ -334,10 +334,10 @@ static void test_policy_options(void **state)
     know(f->jobs[0], 0.5);
     know(f->jobs[1], 0.5);
     f->input.policy = "greedy";
-    f->input.policy_options = "fairness:1";
+    f->input.fairness_percent = 100;
     make(f);
     assert_int_equal(cores(f, 0), 7);
-    f->input.policy_options = "fairness:0";
+    f->input.fairness_percent = 0;
     make(f);
     assert_in_range(cores(f, 0), 4, 5);
     /* They are not those of a policy that all jobs ask for. */
@@ -349,7 +349,7 @@ static void test_policy_options(void **state)
     assert_int_equal(plan_make(f->planner, &f->input, &f->plan, &err), -1);
     assert_int_equal(errno, EINVAL);
     assert_non_null(strstr(err.text, "gain:0.1: not an option of policy equal"));
-    assert_non_null(strstr(err.text, "fairness:0..1"));
+    assert_non_null(strstr(err.text, "hysteresis:0..1"));
 }
 
 static void test_check_options(void **state)

@@ -457,9 +457,9 @@ static void test_values(void **state)
     assert_true(node_option_find("bogus") == node_option_count());
     struct node_origins origins = {0};
     node_option_reset(&o, &origins, "fairness");
-    assert_int_equal(o.fairness_percent, -1);
+    assert_int_equal(o.fairness_percent, 25);
     assert_string_equal(node_option_value(&o, node_option_find("fairness"),
-                                          value, sizeof(value)), "");
+                                          value, sizeof(value)), "25");
 }
 
 /* What HELP prints names each of KEYS with PREFIX at a line's begin. */
