@@ -13,6 +13,7 @@
 #include "node_agent/calibrate/calibrate.h"
 #include "node_agent/calibrate/plot.h"
 #include "common/clock.h"
+#include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
 
 #define BUSY_CPUS 0.3 /* more of the node than this is somebody's work */

@@ -4,12 +4,12 @@
 
 #include "config.h"
 
-#include <ctype.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
 
 enum { ARG_JOB = 1, ARG_OUTPUT = 2, ARG_JSON = 4, ARG_DIR = 8,
@@ -58,49 +58,6 @@ static const struct option long_options[] = {
 };
 
 const char cli_program[] = "coschedctl";
-
-int ctl_parse_job(const char *text, uint32_t *job)
-{
-    char *end;
-
-    errno = 0;
-    unsigned long value = strtoul(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || *end || errno || value == 0 ||
-        value > UINT32_MAX)
-        return fail(CTL_USAGE, "%s: not a job id", text);
-    *job = (uint32_t)value;
-    return 0;
-}
-
-int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply, int *fd)
-{
-    struct message_request request = {.op = op, .job = ctl->job};
-    struct errtext err = {""};
-    int fds[1] = {-1};
-    size_t nfds = 0;
-    struct client *client = client_open(ctl->socket, CTL_TIMEOUT_MS, &err);
-
-    if (!client)
-        return fail(CTL_NO_AGENT, "%s", err.text);
-    if (ctl->dir)
-        snprintf(request.dir, sizeof(request.dir), "%s", ctl->dir);
-    if (ctl->reason)
-        snprintf(request.reason, sizeof(request.reason), "%s", ctl->reason);
-    int rc = client_call(client, &request, reply, fds, fd ? 1 : 0, &nfds, &err);
-    if (rc < 0 && errno == EPERM && message_op_privileged(op) &&
-        client_use_munge(client, NULL, NULL) == 0)
-        rc = client_call(client, &request, reply, NULL, 0, NULL, &err);
-    client_close(client);
-    if (rc < 0)
-        return fail(errno == ETIMEDOUT || errno == ECONNRESET ? CTL_NO_AGENT
-                                                              : CTL_FAILED,
-                    "%s: %s", message_op_name(op), err.text);
-    json_object_del(*reply, "v");
-    json_object_del(*reply, "ok");
-    if (fd)
-        *fd = nfds ? fds[0] : -1;
-    return CTL_OK;
-}
 
 static void help(FILE *out)
 {

@@ -2,88 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedctl: what can be counted on this node, and recording it. */
 
-#include "node_agent/coschedctl/counters.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* ---- looking ------------------------------------------------------------ */
-
-int ctl_node_open(struct ctl_node *node, const struct ctl *ctl)
-{
-    struct errtext err = {""};
-    struct message_request request = {.op = MESSAGE_COUNTERS};
-
-    *node = (struct ctl_node){0};
-    node->topology = topology_new(NULL, &err);
-    if (!node->topology)
-        return fail(CTL_FAILED, "%s", err.text);
-    counters_setup_init(&node->setup, topology_machine(node->topology),
-                        topology_cpus(node->topology));
-    node->setup.cpu_node = topology_cpu_nodes(node->topology);
-    node->setup.package =
-        topology_packages(node->topology, &node->setup.packages);
-    node->setup.cpu_model = counters_cpu_model(
-        node->setup.procfs, node->cpu_model, sizeof(node->cpu_model));
-    /* Without an agent there is more to see, not less. */
-    struct client *client = client_open(ctl->socket, CTL_TIMEOUT_MS, NULL);
-    if (client)
-        node->silent = client_call(client, &request, &node->agent, NULL, 0,
-                                   NULL, NULL) < 0;
-    client_close(client);
-    return CTL_OK;
-}
-
-void ctl_node_close(struct ctl_node *node)
-{
-    json_decref(node->agent);
-    topology_free(node->topology);
-}
-
-/* "perf" is in "perf + powercap", "per" is not. */
-static bool listed(const char *names, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const char *p = names; (p = strstr(p, name)); p += length)
-        if ((p == names || p[-1] == ' ') && (!p[length] || p[length] == ' '))
-            return true;
-    return false;
-}
-
-/* What stands against opening B beside the agent, or NULL. */
-static const char *conflict(const struct ctl_node *node,
-                            const struct counters_backend *b)
-{
-    const char *names =
-        json_string_value(json_object_get(node->agent, "counters"));
-
-    if (node->silent && b->flags & COUNTERS_EXCLUSIVE)
-        return "not tried: it might disturb the agent, which does not answer";
-    if (!names || !b->sample)
-        return NULL;
-    if (listed(names, b->name))
-        return "the agent counts with it";
-    if (b->flags & COUNTERS_EXCLUSIVE && !listed(names, "progress"))
-        return "not tried: it would disturb the agent's counters";
-    return NULL;
-}
-
-json_t *ctl_node_probe(const struct ctl_node *node,
-                       const struct counters_backend *b)
-{
-    const char *why = conflict(node, b);
-
-    json_t *one = why ? json_pack("{s:s, s:s, s:b, s:n, s:s, s:n, s:n}", "name",
-                                  b->name, "help", b->help, "opens", 0, "moves",
-                                  "error", why, "metrics", "sample")
-                      : probe_backend(&node->setup, b, 1);
-    if (one)
-        json_object_set_new(one, "auto",
-                            json_boolean(b->flags & COUNTERS_AUTO));
-    return one;
-}
+#include "node_agent/coschedctl/commands.h"
+#include "node_agent/coschedctl/node.h"
 
 /* The first that `auto` would take. */
 static const char *automatic(const json_t *backends)
@@ -118,16 +42,6 @@ static void print_metrics(const json_t *metrics)
                : json_is_true(json_object_get(one, "shared")) ? "shared"
                                                               : "yes",
                text(one, "why"));
-}
-
-const char *ctl_probe_error(const json_t *one)
-{
-    const char *name = text(one, "name"), *error = text(one, "error");
-    size_t length = strlen(name);
-
-    return !strncmp(error, name, length) && !strncmp(error + length, ": ", 2)
-               ? error + length + 2
-               : error;
 }
 
 static void print_backend(const json_t *one)

@@ -51,39 +51,6 @@ const char *ctl_time(double when, char *out, size_t size);
 /* Print REPLY as JSON, drop it, and return CTL_OK. */
 int ctl_print_json(json_t *reply);
 
-/* The commands.  Each returns the exit status. */
-int ctl_status(const struct ctl *ctl);
-int ctl_top(const struct ctl *ctl);
-int ctl_explain(const struct ctl *ctl);
-int ctl_trace(const struct ctl *ctl);
-int ctl_config(const struct ctl *ctl);
-int ctl_ping(const struct ctl *ctl);
-int ctl_counters(const struct ctl *ctl);
-int ctl_record(const struct ctl *ctl);
-int ctl_selftest(const struct ctl *ctl);
-int ctl_drain(const struct ctl *ctl);
-int ctl_resume(const struct ctl *ctl);
-
-/* `health`, which parses its own arguments: ARGV[0] is "health". */
-int ctl_health(const char *socket, int argc, char **argv);
-void ctl_health_help(FILE *out);
-
-/* `run`, which parses its own arguments: ARGV[0] is "run". */
-int ctl_run(const char *socket, int argc, char **argv);
-void ctl_run_help(FILE *out);
-
-/* `machine`, likewise. */
-int ctl_machine(int argc, char **argv);
-void ctl_machine_help(FILE *out);
-
-/* `calibrate`, likewise. */
-int ctl_calibrate(const char *socket, int argc, char **argv);
-void ctl_calibrate_help(FILE *out);
-
-/* `ks`, likewise. */
-int ctl_ks(int argc, char **argv);
-void ctl_ks_help(FILE *out);
-
 /* Write DESCRIPTION to FILE (NULL: standard output) as JSON.  The exit status,
  * its reason printed. */
 int ctl_print_machine(const struct machine_description *description,

@@ -11,6 +11,7 @@
 #include "coschedmodel/histogram.h"
 #include "model/analysis/kstest.h"
 #include "node_agent/recording/request_counts.h"
+#include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
 
 #define BINS 10       /* categories, as in thesis A.1.2 */

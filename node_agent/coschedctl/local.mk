@@ -6,12 +6,15 @@ coschedctl_SOURCES = \
 	node_agent/calibrate/plot.c \
 	node_agent/calibrate/plot.h \
 	%D%/calibrate.c \
+	%D%/commands.h \
 	%D%/coschedctl.c \
 	%D%/counters.c \
-	%D%/counters.h \
+	%D%/ctl.c \
 	%D%/ctl.h \
 	%D%/ks.c \
 	%D%/machine.c \
+	%D%/node.c \
+	%D%/node.h \
 	%D%/operate.c \
 	%D%/query.c \
 	%D%/run.c \

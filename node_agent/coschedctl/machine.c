@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
 #include "node_agent/topology/topology.h"
 #include "protocol/cpulist.h"
@@ -15,27 +16,6 @@ void ctl_machine_help(FILE *out)
 {
     fputs("  machine [--json] [FILE]          what the model knows of this node"
           ", or FILE\n", out);
-}
-
-int ctl_print_machine(const struct machine_description *d, const char *file)
-{
-    json_t *value = machine_json_write(d);
-    FILE *out = file ? fopen(file, "we") : stdout;
-    int rc = CTL_OK;
-
-    if (!value)
-        rc = fail(CTL_FAILED, "out of memory");
-    else if (!out)
-        rc = fail(CTL_FAILED, "%s: %s", file, strerror(errno));
-    else if (json_dumpf(value, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) <
-                 0 ||
-             fputc('\n', out) == EOF || fflush(out) != 0)
-        rc = fail(CTL_FAILED, "%s: %s", file ? file : "standard output",
-                  strerror(errno));
-    if (out && out != stdout && fclose(out) != 0 && rc == CTL_OK)
-        rc = fail(CTL_FAILED, "%s: %s", file, strerror(errno));
-    json_decref(value);
-    return rc;
 }
 
 static void print_nodes(const struct machine *m)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
 
 static const char *text(const json_t *object, const char *key)
@@ -21,15 +22,6 @@ static const char *text(const json_t *object, const char *key)
 static double number(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
-}
-
-int ctl_print_json(json_t *reply)
-{
-    /* 15 digits: times of day to 10 us, and 1.4 is not 1.3999999999999999. */
-    json_dumpf(reply, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-    putchar('\n');
-    json_decref(reply);
-    return CTL_OK;
 }
 
 /* "a1b2..+1234 known, rho 0.50", "..., compute-bound" or "-". */
@@ -59,17 +51,6 @@ static const char *user_name(double uid, char *out, size_t size)
     if (user)
         snprintf(out, size, "%s", user->pw_name);
     return errtext_clean(out);
-}
-
-const char *ctl_time(double when, char *out, size_t size)
-{
-    time_t seconds = (time_t)when;
-    struct tm local;
-
-    if (!localtime_r(&seconds, &local) ||
-        !strftime(out, size, "%Y-%m-%d %H:%M:%S", &local))
-        snprintf(out, size, "?");
-    return out;
 }
 
 static void print_job(const json_t *job)

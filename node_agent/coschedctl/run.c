@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
 #include "protocol/cpulist.h"
 #include "common/fd.h"

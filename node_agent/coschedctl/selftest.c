@@ -13,7 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "node_agent/coschedctl/counters.h"
+#include "node_agent/coschedctl/commands.h"
+#include "node_agent/coschedctl/node.h"
 #include "node_agent/recording/journal_machine.h"
 
 #define REPORT_VERSION 1

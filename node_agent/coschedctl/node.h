@@ -2,8 +2,8 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedctl: the node as its commands see it for themselves. */
 
-#ifndef COSCHED_CTL_COUNTERS_H
-#define COSCHED_CTL_COUNTERS_H
+#ifndef COSCHED_CTL_NODE_H
+#define COSCHED_CTL_NODE_H
 
 #include "node_agent/counters/counters.h"
 #include "node_agent/counters/probe.h"
@@ -32,4 +32,4 @@ json_t *ctl_node_probe(const struct ctl_node *node,
 /* Why it does not open, without its name in front; "" if nothing is wrong. */
 const char *ctl_probe_error(const json_t *probe);
 
-#endif /* COSCHED_CTL_COUNTERS_H */
+#endif /* COSCHED_CTL_NODE_H */
