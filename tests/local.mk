@@ -1,4 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+
+# The unit test program of a folder runs the groups of its files (unit.h).
+units =
+if HAVE_CMOCKA
+check_LTLIBRARIES += %D%/support/libunit.la
+%C%_support_libunit_la_SOURCES = %D%/support/unit.h %D%/support/unit_main.c \
+	%D%/support/tree.h
+%C%_support_libunit_la_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) \
+	-DUNIT_SOURCE='"$(abs_top_srcdir)"' -DUNIT_BUILD='"$(abs_top_builddir)"'
+endif
+unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
+unit_libs = tests/support/libunit.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
 include tests/common/local.mk
 include tests/protocol/local.mk
 include tests/model/local.mk
@@ -13,3 +26,16 @@ include tests/scripts/local.mk
 include tests/slurm_conf/local.mk
 include tests/cluster/local.mk
 include tests/chain/local.mk
+
+check_PROGRAMS += $(units)
+TESTS += $(units)
+
+# Each log ends with the time that its test took.
+LOG_COMPILER = $(SHELL) $(srcdir)/%D%/support/timed
+EXTRA_DIST += %D%/support/timed
+
+# One group of a unit test program: make check TESTS=tests/model/test_station
+tests/%.log:
+	@p='tests/$*'; $(am__check_pre) $(LOG_DRIVER) --test-name "$$f" \
+	  --log-file "$$f.log" --trs-file "$$f.trs" $(am__common_driver_flags) -- \
+	  $(LOG_COMPILE) $(@D)/unit "$${f##*/}"

@@ -12,8 +12,6 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
-sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
-                                "tests", "node_agent"))
 from coschedtest import BUILD, allowed_cpus, cpu_list, skip, threads, wait_for
 from coschedcluster import Cluster, need_cluster
 from slurmtree import cpuset_mount, place

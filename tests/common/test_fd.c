@@ -197,7 +197,7 @@ static void test_errors(void **state)
     close(ends[1]);
 }
 
-int main(void)
+UNIT(test_fd)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write),
@@ -206,5 +206,5 @@ int main(void)
         cmocka_unit_test(test_errors),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_fd", tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #ifndef COSCHED_NEAR_H
 #define COSCHED_NEAR_H
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 

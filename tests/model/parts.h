@@ -5,7 +5,7 @@
 #ifndef TESTS_PARTS_H
 #define TESTS_PARTS_H
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include "model/machine.h"
 

@@ -324,7 +324,7 @@ static void test_ends(void **state)
     assert_in_range(most, 2, 40);
 }
 
-int main(void)
+UNIT(test_adaptive)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_jobs),
@@ -339,5 +339,5 @@ int main(void)
         cmocka_unit_test(test_ends),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_adaptive", tests, NULL, NULL);
 }

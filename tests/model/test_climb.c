@@ -218,7 +218,7 @@ static void test_ends(void **state)
     assert_layout(&w, (size_t[]){4, 0, 0, 0, 4, 0, 0, 0, 4});
 }
 
-int main(void)
+UNIT(test_climb)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gifts), cmocka_unit_test(test_swaps),
@@ -227,5 +227,5 @@ int main(void)
         cmocka_unit_test(test_ends),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_climb", tests, NULL, NULL);
 }

@@ -153,7 +153,7 @@ static void test_bad_input(void **state)
     teardown(&w);
 }
 
-int main(void)
+UNIT(test_closed)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_input),
@@ -162,5 +162,5 @@ int main(void)
         cmocka_unit_test(test_nobody),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_closed", tests, NULL, NULL);
 }

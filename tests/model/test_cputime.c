@@ -214,7 +214,7 @@ static void test_bad(void **state)
     teardown(&w);
 }
 
-int main(void)
+UNIT(test_cputime)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comes_back), cmocka_unit_test(test_criterion),
@@ -222,5 +222,5 @@ int main(void)
         cmocka_unit_test(test_measured),   cmocka_unit_test(test_bad),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_cputime", tests, NULL, NULL);
 }

@@ -418,7 +418,7 @@ static void test_start(void **state)
     teardown(&w);
 }
 
-int main(void)
+UNIT(test_evolution)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worth),      cmocka_unit_test(test_weight),
@@ -428,5 +428,5 @@ int main(void)
         cmocka_unit_test(test_sets),       cmocka_unit_test(test_start),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_evolution", tests, NULL, NULL);
 }

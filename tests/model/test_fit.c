@@ -288,7 +288,7 @@ static void test_rho_zero(void **state)
     assert_int_equal(fit_rho(&in, &fit), MODEL_EINVAL);
 }
 
-int main(void)
+UNIT(test_fit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_service_exact),
@@ -303,5 +303,5 @@ int main(void)
         cmocka_unit_test(test_rho_zero),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_fit", tests, NULL, NULL);
 }

@@ -310,7 +310,7 @@ static void test_bad(void **state)
     machine_free(w.machine);
 }
 
-int main(void)
+UNIT(test_hierarchy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equations),   cmocka_unit_test(test_one_node),
@@ -320,5 +320,5 @@ int main(void)
         cmocka_unit_test(test_bad),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_hierarchy", tests, NULL, NULL);
 }

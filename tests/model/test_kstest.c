@@ -206,7 +206,7 @@ static void test_bad(void **state)
     assert_int_equal(kstest_poisson(a, 3, 0, NAN, &r), MODEL_EINVAL);
 }
 
-int main(void)
+UNIT(test_kstest)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),   cmocka_unit_test(test_limit),
@@ -215,5 +215,5 @@ int main(void)
         cmocka_unit_test(test_bad),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_kstest", tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static void test_names(void **state)
     assert_int_equal(loop_field_indices(LOOP_TOTAL), 0);
 }
 
-int main(void)
+UNIT(test_loop)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),
@@ -110,5 +110,5 @@ int main(void)
         cmocka_unit_test(test_names),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_loop", tests, NULL, NULL);
 }

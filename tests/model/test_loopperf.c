@@ -358,7 +358,7 @@ static void test_bad(void **state)
     machine_free(machine);
 }
 
-int main(void)
+UNIT(test_loopperf)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_linear),        cmocka_unit_test(test_equations),
@@ -367,5 +367,5 @@ int main(void)
         cmocka_unit_test(test_best_fixed),    cmocka_unit_test(test_bad),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_loopperf", tests, NULL, NULL);
 }

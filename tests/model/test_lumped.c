@@ -195,7 +195,7 @@ static void test_same(void **state)
     machine_free(m);
 }
 
-int main(void)
+UNIT(test_lumped)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads),
@@ -206,5 +206,5 @@ int main(void)
         cmocka_unit_test(test_waits),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_lumped", tests, NULL, NULL);
 }

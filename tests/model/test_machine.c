@@ -169,7 +169,7 @@ static void test_workload_rho(void **state)
     workload_free(w);
 }
 
-int main(void)
+UNIT(test_machine)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_machine),
@@ -181,5 +181,5 @@ int main(void)
         cmocka_unit_test(test_workload_rho),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_machine", tests, NULL, NULL);
 }

@@ -40,12 +40,12 @@ static void test_level_of_any(void **state)
     }
 }
 
-int main(void)
+UNIT(test_maxmin)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_level),
         cmocka_unit_test(test_level_of_any),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_maxmin", tests, NULL, NULL);
 }

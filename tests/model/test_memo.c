@@ -70,12 +70,12 @@ static void test_values(void **state)
     memo_free(NULL);
 }
 
-int main(void)
+UNIT(test_memo)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_values),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_memo", tests, NULL, NULL);
 }

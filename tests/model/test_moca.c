@@ -243,7 +243,7 @@ static void test_bad(void **state)
     teardown(&w);
 }
 
-int main(void)
+UNIT(test_moca)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equations), cmocka_unit_test(test_limits),
@@ -251,5 +251,5 @@ int main(void)
         cmocka_unit_test(test_monotone),  cmocka_unit_test(test_bad),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_moca", tests, NULL, NULL);
 }

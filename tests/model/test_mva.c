@@ -326,7 +326,7 @@ static void test_extremes_converge(void **state)
             }
 }
 
-int main(void)
+UNIT(test_mva)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_input),
@@ -342,5 +342,5 @@ int main(void)
         cmocka_unit_test(test_extremes_converge),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_mva", tests, NULL, NULL);
 }

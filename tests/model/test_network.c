@@ -343,7 +343,7 @@ static void test_bad_input(void **state)
                      MODEL_EINVAL);
 }
 
-int main(void)
+UNIT(test_network)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_input),
@@ -356,5 +356,5 @@ int main(void)
         cmocka_unit_test(test_posted_and_read),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_network", tests, NULL, NULL);
 }

@@ -149,7 +149,7 @@ static void test_few_cores_are_kept(void **state)
     view_free(&v);
 }
 
-int main(void)
+UNIT(test_outlook)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_floor_is_everywhere),
@@ -158,5 +158,5 @@ int main(void)
         cmocka_unit_test(test_few_cores_are_kept),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_outlook", tests, NULL, NULL);
 }

@@ -112,9 +112,9 @@ static void test_as_without(void **arg)
     }
 }
 
-int main(void)
+UNIT(test_past)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_without)};
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_past", tests, NULL, NULL);
 }

@@ -479,7 +479,7 @@ static void test_exhaustive(void **state)
     assert_true(far < rounds / 50);
 }
 
-int main(void)
+UNIT(test_placement)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layout),
@@ -492,5 +492,5 @@ int main(void)
         cmocka_unit_test(test_exhaustive),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_placement", tests, NULL, NULL);
 }

@@ -555,7 +555,7 @@ static void test_turns(void **state)
         }
 }
 
-int main(void)
+UNIT(test_policy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_input),
@@ -575,5 +575,5 @@ int main(void)
         cmocka_unit_test(test_turns),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_policy", tests, NULL, NULL);
 }

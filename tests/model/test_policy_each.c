@@ -491,7 +491,7 @@ static void test_corun_beats_the_simple(void **state)
     }
 }
 
-int main(void)
+UNIT(test_policy_each)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch),
@@ -510,5 +510,5 @@ int main(void)
         cmocka_unit_test(test_corun_beats_the_simple),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_policy_each", tests, NULL, NULL);
 }

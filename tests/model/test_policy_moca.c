@@ -471,7 +471,7 @@ static void test_exhaustive(void **state)
     assert_true(worst > 0.985);
 }
 
-int main(void)
+UNIT(test_policy_moca)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden_pair),
@@ -486,5 +486,5 @@ int main(void)
         cmocka_unit_test(test_exhaustive),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_policy_moca", tests, NULL, NULL);
 }

@@ -255,7 +255,7 @@ static void test_no_state(void **state)
     teardown(&w);
 }
 
-int main(void)
+UNIT(test_policy_nupoco)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_epochs),
@@ -266,5 +266,5 @@ int main(void)
         cmocka_unit_test(test_no_state),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_policy_nupoco", tests, NULL, NULL);
 }

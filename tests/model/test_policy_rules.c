@@ -544,7 +544,7 @@ static void test_weight_never_harms(void **state)
         }
 }
 
-int main(void)
+UNIT(test_policy_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_option_tables),
@@ -564,5 +564,5 @@ int main(void)
         cmocka_unit_test(test_weight_never_harms),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_policy_rules", tests, NULL, NULL);
 }

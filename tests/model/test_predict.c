@@ -420,7 +420,7 @@ static void test_rule(void **state)
     }
 }
 
-int main(void)
+UNIT(test_predict)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_as_by_definition),
@@ -432,5 +432,5 @@ int main(void)
         cmocka_unit_test(test_rule),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_predict", tests, NULL, NULL);
 }

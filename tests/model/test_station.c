@@ -298,7 +298,7 @@ static void test_fit_weights(void **state)
     assert_true(fabs(heavy.rho - 0.5) < fabs(even.rho - 0.5) / 10);
 }
 
-int main(void)
+UNIT(test_station)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_input),
@@ -318,5 +318,5 @@ int main(void)
         cmocka_unit_test(test_fit_weights),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_station", tests, NULL, NULL);
 }

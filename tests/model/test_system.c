@@ -323,7 +323,7 @@ static void test_weight(void **state)
     machine_free(m);
 }
 
-int main(void)
+UNIT(test_system)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden_pair),
@@ -337,5 +337,5 @@ int main(void)
         cmocka_unit_test(test_weight),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_system", tests, NULL, NULL);
 }

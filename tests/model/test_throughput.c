@@ -239,7 +239,7 @@ static void test_next(void **state)
     assert_int_equal(throughput_next(NULL, cores, 1, 1), 0);
 }
 
-int main(void)
+UNIT(test_throughput)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_student),     cmocka_unit_test(test_samples),
@@ -249,5 +249,5 @@ int main(void)
         cmocka_unit_test(test_judge),       cmocka_unit_test(test_next),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_throughput", tests, NULL, NULL);
 }

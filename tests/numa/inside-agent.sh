@@ -9,7 +9,7 @@ BUILD=$1
 work=$(mktemp -d /run/numa.XXXXXX)
 socket=$work/socket
 export COSCHED_SOCKET=$socket
-fake=$BUILD/tests/node_agent/fake_job
+fake=$BUILD/tests/node_agent/daemon/fake_job
 
 # Limits that a slow machine cannot miss: a job that is late to attach is another
 # kind of job, and a lease that ends is a dead agent.

@@ -12,7 +12,7 @@ export COSCHED_TEST_PATIENCE=20
 is "the machine has version $3 of cgroups" \
     "$(awk '$3 ~ /^cgroup2?$/ && ($3 == "cgroup2" || $4 ~ /cpuset/) {
         print $3 }' /proc/mounts)" "$([ "$3" = 2 ] && echo cgroup2 || echo cgroup)"
-python3 -u "$2/tests/node_agent/test_agent_cpuset.py" >/run/log 2>&1
+python3 -u "$2/tests/node_agent/daemon/test_agent_cpuset.py" >/run/log 2>&1
 is "held by cpuset, and let go" $? 0
 [ $failures -eq 0 ] || sed 's/^/# /' /run/log
 finish

@@ -131,7 +131,7 @@ until_is "a new agent holds them" held held "$first" one "$second" two \
     "$second" three
 
 third=$(submit --wrap "echo \$\$ >$out/four
-    exec $BUILD/tests/node_agent/fake_job \$COSCHED_SOCKET \$SLURM_JOB_ID")
+    exec $BUILD/tests/node_agent/daemon/fake_job \$COSCHED_SOCKET \$SLURM_JOB_ID")
 until_is "a cooperative one follows, the others make room" held \
     held "$first" one "$second" two "$third" four
 scancel "$second" "$third"

@@ -23,7 +23,7 @@ CLEANFILES += %D%/pages.la
 # Machines by name: make check-numa MACHINES='agent cgroup2'.
 MACHINES =
 numa_programs = %D%/look$(EXEEXT) %D%/pages.la \
-	tests/node_agent/fake_job$(EXEEXT)
+	tests/node_agent/daemon/fake_job$(EXEEXT)
 
 if HAVE_NUMA
 if HAVE_LIBSYSTEMD

@@ -2,47 +2,18 @@
 # The contracts between the programs: bytes, messages, options.
 
 if HAVE_CMOCKA
-protocol_units = \
-	%D%/test_cpulist \
-	%D%/test_fields \
-	%D%/test_job_defaults \
-	%D%/test_layout \
-	%D%/test_message \
-	%D%/test_options \
-	%D%/test_packet
-check_PROGRAMS += $(protocol_units)
-TESTS += $(protocol_units)
-
-protocol_unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
-protocol_unit_libs = protocol/libprotocol.la $(CMOCKA_LIBS)
-
-%C%_test_cpulist_SOURCES = %D%/test_cpulist.c %D%/unit.h
-%C%_test_cpulist_CPPFLAGS = $(protocol_unit_flags)
-%C%_test_cpulist_LDADD = $(protocol_unit_libs)
-
-%C%_test_fields_SOURCES = %D%/test_fields.c %D%/unit.h
-%C%_test_fields_CPPFLAGS = $(protocol_unit_flags)
-%C%_test_fields_LDADD = $(protocol_unit_libs) $(JANSSON_LIBS)
-
-%C%_test_job_defaults_SOURCES = %D%/test_job_defaults.c %D%/unit.h
-%C%_test_job_defaults_CPPFLAGS = $(protocol_unit_flags)
-%C%_test_job_defaults_LDADD = $(protocol_unit_libs)
-
-%C%_test_layout_SOURCES = %D%/test_layout.c %D%/unit.h
-%C%_test_layout_CPPFLAGS = $(protocol_unit_flags)
-%C%_test_layout_LDADD = $(protocol_unit_libs)
-
-%C%_test_message_SOURCES = %D%/test_message.c %D%/unit.h
-%C%_test_message_CPPFLAGS = $(protocol_unit_flags)
-%C%_test_message_LDADD = $(protocol_unit_libs)
-
-%C%_test_options_SOURCES = %D%/test_options.c %D%/unit.h
-%C%_test_options_CPPFLAGS = $(protocol_unit_flags)
-%C%_test_options_LDADD = $(protocol_unit_libs)
-
-%C%_test_packet_SOURCES = %D%/test_packet.c %D%/unit.h
-%C%_test_packet_CPPFLAGS = $(protocol_unit_flags)
-%C%_test_packet_LDADD = $(protocol_unit_libs)
+units += %D%/unit
+%C%_unit_SOURCES = \
+	%D%/test_cpulist.c \
+	%D%/test_fields.c \
+	%D%/test_job_defaults.c \
+	%D%/test_layout.c \
+	%D%/test_message.c \
+	%D%/test_options.c \
+	%D%/test_packet.c \
+	%D%/unit.h
+%C%_unit_CPPFLAGS = $(unit_flags)
+%C%_unit_LDADD = protocol/libprotocol.la $(unit_libs)
 endif
 
 # Not part of `make check`: needs clang, and finds what is rare only in time.
@@ -53,7 +24,8 @@ fuzz: $(srcdir)/%D%/fuzz_protocol.c
 	$(FUZZ_CC) $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -g -O1 \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  $(srcdir)/%D%/fuzz_protocol.c $(srcdir)/protocol/*.c \
-	  $(srcdir)/common/errtext.c $(srcdir)/common/fd.c \
+	  $(srcdir)/common/cpulist.c $(srcdir)/common/errtext.c \
+	  $(srcdir)/common/fd.c \
 	  $(srcdir)/model/machine.c $(srcdir)/model/loop.c $(JANSSON_LIBS) -lm \
 	  -o %D%/fuzz_protocol
 	%D%/fuzz_protocol -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
@@ -66,7 +38,7 @@ fuzz-describe: $(srcdir)/%D%/fuzz_describe.c
 	$(FUZZ_CC) $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -g -O1 \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  $(srcdir)/%D%/fuzz_describe.c $(srcdir)/model/io/*.c $(srcdir)/common/json_*.c \
-	  $(srcdir)/common/errtext.c $(srcdir)/protocol/cpulist.c \
+	  $(srcdir)/common/errtext.c $(srcdir)/common/cpulist.c \
 	  $(srcdir)/model/machine.c $(srcdir)/model/loop.c $(JANSSON_LIBS) -lm \
 	  -o %D%/fuzz_describe
 	%D%/fuzz_describe -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \

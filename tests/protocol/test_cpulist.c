@@ -176,7 +176,7 @@ static void test_affinity(void **state)
     assert_true(errno == EINVAL || errno == ESRCH);
 }
 
-int main(void)
+UNIT(test_cpulist)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse_bad),
@@ -187,5 +187,5 @@ int main(void)
         cmocka_unit_test(test_affinity),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_cpulist", tests, NULL, NULL);
 }

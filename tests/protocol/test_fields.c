@@ -153,12 +153,12 @@ static void test_hash(void **state)
     assert_true(hash_of(&thing, A) == hash_of(&same, A));
 }
 
-int main(void)
+UNIT(test_fields)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_absent),
         cmocka_unit_test(test_refused),    cmocka_unit_test(test_hash),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_fields", tests, NULL, NULL);
 }

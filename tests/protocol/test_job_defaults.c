@@ -173,7 +173,7 @@ static void complete__bad(void **state)
     assert_non_null(strstr(err.text, "longer than 23 bytes"));
 }
 
-int main(void)
+UNIT(test_job_defaults)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
@@ -184,5 +184,5 @@ int main(void)
         cmocka_unit_test(complete__bad),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_job_defaults", tests, NULL, NULL);
 }

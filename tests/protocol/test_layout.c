@@ -113,7 +113,7 @@ static void test_constants(void **state)
                      'C' | 'o' << 8 | 'R' << 16 | '1' << 24);
 }
 
-int main(void)
+UNIT(test_layout)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_allotment),
@@ -122,5 +122,5 @@ int main(void)
         cmocka_unit_test(test_constants),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_layout", tests, NULL, NULL);
 }

@@ -411,7 +411,7 @@ static void test_no_memory(void **state)
     json_set_alloc_funcs(malloc, free);
 }
 
-int main(void)
+UNIT(test_message)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_not_json),
@@ -427,5 +427,5 @@ int main(void)
         cmocka_unit_test(test_no_memory),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_message", tests, NULL, NULL);
 }

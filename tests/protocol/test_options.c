@@ -504,7 +504,7 @@ static void test_help(void **state)
     compare_help(node_options_help, "cosched_", node);
 }
 
-int main(void)
+UNIT(test_options)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_duration_bad),
@@ -523,5 +523,5 @@ int main(void)
         cmocka_unit_test(test_help),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_options", tests, NULL, NULL);
 }

@@ -222,7 +222,7 @@ static void test_close_keeps_errno(void **state)
     assert_int_equal(pair->packet.nfds, 0);
 }
 
-int main(void)
+UNIT(test_packet)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_send_bad, set_up, tear_down),
@@ -236,5 +236,5 @@ int main(void)
                                         tear_down),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_packet", tests, NULL, NULL);
 }

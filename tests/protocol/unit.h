@@ -5,19 +5,7 @@
 #ifndef COSCHED_PROTOCOL_UNIT_H
 #define COSCHED_PROTOCOL_UNIT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "tests/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

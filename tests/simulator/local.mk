@@ -13,44 +13,19 @@ TESTS += $(simulator_scripts)
 EXTRA_DIST += $(simulator_scripts)
 
 if HAVE_CMOCKA
-simulator_units = \
-	%D%/test_draw \
-	%D%/test_memsys \
-	%D%/test_progress \
-	%D%/test_scenario \
-	%D%/test_timeshare \
-	%D%/test_vnode
-check_PROGRAMS += $(simulator_units)
-TESTS += $(simulator_units)
-
-simulator_unit_flags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
-simulator_unit_libs = simulator/libmemsys.la model/libmodel.la $(CMOCKA_LIBS)
-
-%C%_test_draw_SOURCES = %D%/test_draw.c
-%C%_test_draw_CPPFLAGS = $(simulator_unit_flags)
-%C%_test_draw_LDADD = $(simulator_unit_libs)
-
-%C%_test_memsys_SOURCES = %D%/test_memsys.c
-%C%_test_memsys_CPPFLAGS = $(simulator_unit_flags)
-%C%_test_memsys_LDADD = $(simulator_unit_libs)
-
-%C%_test_progress_SOURCES = %D%/test_progress.c
-%C%_test_progress_CPPFLAGS = $(simulator_unit_flags)
-%C%_test_progress_LDADD = $(simulator_unit_libs)
-
-%C%_test_scenario_SOURCES = %D%/test_scenario.c
-%C%_test_scenario_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
-%C%_test_scenario_LDADD = simulator/libscenario.la $(simulator_unit_libs)
-
-%C%_test_timeshare_SOURCES = %D%/test_timeshare.c \
-	%D%/timeslices.c %D%/timeslices.h
-%C%_test_timeshare_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
-%C%_test_timeshare_LDADD = simulator/libscenario.la $(simulator_unit_libs)
-
-%C%_test_vnode_SOURCES = %D%/test_vnode.c
-%C%_test_vnode_CPPFLAGS = $(simulator_unit_flags) $(JANSSON_CFLAGS)
-%C%_test_vnode_LDADD = simulator/libvnode.la \
-	model/analysis/libanalysis.la $(CMOCKA_LIBS)
+units += %D%/unit
+%C%_unit_SOURCES = \
+	%D%/test_draw.c \
+	%D%/test_memsys.c \
+	%D%/test_progress.c \
+	%D%/test_scenario.c \
+	%D%/test_timeshare.c \
+	%D%/test_vnode.c \
+	%D%/timeslices.c \
+	%D%/timeslices.h
+%C%_unit_CPPFLAGS = $(unit_flags)
+%C%_unit_LDADD = simulator/libmemsys.la simulator/libscenario.la \
+	simulator/libvnode.la model/analysis/libanalysis.la $(unit_libs)
 endif
 
 EXTRA_PROGRAMS += %D%/bench_sim

@@ -2,14 +2,9 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The simulators' random numbers, choices and pending events. */
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "tests/support/unit.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "simulator/choice.h"
 #include "simulator/events.h"
@@ -126,7 +121,7 @@ static void test_events(void **state)
     events_release(&events);
 }
 
-int main(void)
+UNIT(test_draw)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reference),
@@ -135,5 +130,5 @@ int main(void)
         cmocka_unit_test(test_events),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_draw", tests, NULL, NULL);
 }

@@ -2,15 +2,9 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The memory simulator against what is known about queues by other means. */
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/support/unit.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "simulator/memsys.h"
 
@@ -428,7 +422,7 @@ static void test_bad_input(void **state)
     machine_free((struct machine *)good.machine);
 }
 
-int main(void)
+UNIT(test_memsys)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_input),
@@ -442,5 +436,5 @@ int main(void)
         cmocka_unit_test(test_nothing_asked),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_memsys", tests, NULL, NULL);
 }

@@ -2,21 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Effective rho from the work that simulated loops report, against their truth. */
 
-/* Usage: test_progress [--table].  The memory simulator says how fast a loop of
+/* The memory simulator says how fast a loop of
  * known rho is on n cores.  From that come epochs of 50 ms as the agent sees
  * them: whole units of work, runs of good and bad luck, and every thirtieth
  * epoch spoiled by something else. */
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/support/unit.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "model/throughput.h"
 #include "simulator/memsys.h"
@@ -201,15 +194,13 @@ static void judge(double rho, const struct outcome *o, struct totals *t)
         assert_true(loss < 0.07);
 }
 
-static void run(struct totals *t, bool table)
+static void run(struct totals *t)
 {
     for (size_t set = 0; set < SETS; set++)
         for (size_t l = 0; l < LOADS; l++) {
             struct outcome o = measure(set, l, 1 + set * LOADS + l);
-            if (table)
-                print(set, loads[l], &o);
-            else
-                judge(loads[l], &o, t);
+            print(set, loads[l], &o);
+            judge(loads[l], &o, t);
         }
 }
 
@@ -218,7 +209,9 @@ static void test_truth(void **state)
     struct totals t = {0};
 
     (void)state;
-    run(&t, false);
+    printf("%-8s %6s %8s %8s %8s %8s %-8s %6s %6s %4s\n", "cores", "truth", "rho",
+           "low", "high", "error", "verdict", "decide", "epochs", "drift");
+    run(&t);
     print_message("%zu runs, truth inside %zu, precise %zu, of these within "
                   "15 %%: %zu; %zu drifts in %zu epochs\n",
                   t.runs, t.inside, t.precise, t.good, t.drifts, t.epochs);
@@ -271,17 +264,10 @@ static void test_choice(void **state)
     assert_true(t.good * 100 >= t.precise * 90);
 }
 
-int main(int argc, char **argv)
+UNIT(test_progress)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_truth),
                                        cmocka_unit_test(test_choice)};
 
-    if (argc > 1 && !strcmp(argv[1], "--table")) {
-        printf("%-8s %6s %8s %8s %8s %8s %-8s %6s %6s %4s\n", "cores", "truth",
-               "rho", "low", "high", "error", "verdict", "decide", "epochs",
-               "drift");
-        run(NULL, true);
-        return 0;
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_progress", tests, NULL, NULL);
 }

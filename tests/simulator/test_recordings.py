@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 SOURCE = os.environ["abs_top_srcdir"]
-sys.path.insert(0, os.path.join(SOURCE, "tests", "node_agent"))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 from fakes import Agent, BUILD, fake, need, wait_for
 
 COSCHEDSIM = os.path.join(BUILD, "simulator", "coschedsim")
@@ -151,7 +151,7 @@ def check_refusals(work):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     os.environ["HWLOC_SYNTHETIC"] = f"pack:1 core:{CORES} pu:1"
     with tempfile.TemporaryDirectory(prefix="recordings.") as work:
         check_same(work, "nupoco", "virtual")

@@ -2,18 +2,9 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Scenario files: what they mean, and that each refusal names the place. */
 
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "tests/support/unit.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "simulator/json_line.h"
 #include "simulator/scenario.h"
@@ -440,7 +431,7 @@ static void test_schema(void **state)
     json_decref(schema);
 }
 
-int main(void)
+UNIT(test_scenario)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refusals_name_the_place),
@@ -456,5 +447,5 @@ int main(void)
         cmocka_unit_test(test_schema),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_scenario", tests, NULL, NULL);
 }

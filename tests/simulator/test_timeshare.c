@@ -2,13 +2,9 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The fluid model of time sharing: limits that are known, and its direction. */
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/support/unit.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "simulator/timeshare.h"
 #include "tests/simulator/timeslices.h"
@@ -351,7 +347,7 @@ static void test_parameters(void **state)
     assert_string_equal(timeshare_wait_name(TIMESHARE_PASSIVE), "passive");
 }
 
-int main(void)
+UNIT(test_timeshare)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refuses_bad_input),
@@ -370,5 +366,5 @@ int main(void)
         cmocka_unit_test(test_parameters),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_timeshare", tests, NULL, NULL);
 }

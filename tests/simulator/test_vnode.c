@@ -2,18 +2,9 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The simulated node: time, memory, and the agent's scheduler on it. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/support/unit.h"
 
-#include <cmocka.h>
-
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "model/analysis/closed.h"
 #include "common/log.h"
@@ -485,7 +476,7 @@ static void test_refused(void **state)
     machine_free(m);
 }
 
-int main(void)
+UNIT(test_vnode)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timers),
@@ -505,5 +496,5 @@ int main(void)
     };
 
     log_open(LOG_ERR, false);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_vnode", tests, NULL, NULL);
 }

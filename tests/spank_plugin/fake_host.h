@@ -12,12 +12,7 @@
  * the agent would answer, and looks at what the plugin did.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <slurm/spank.h>

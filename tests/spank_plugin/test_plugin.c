@@ -539,7 +539,7 @@ static void epilog__leaves_note(void **state)
     assert_int_equal(host.error_lines, 0);
 }
 
-int main(void)
+UNIT(test_plugin)
 {
     const struct CMUnitTest tests[] = {
         HOST_TEST(task__other_jobs_are_left_alone),
@@ -568,5 +568,5 @@ int main(void)
         HOST_TEST(epilog__leaves_note),
     };
 
-    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+    return cmocka_run_group_tests_name("test_plugin", tests, group_setup, group_teardown);
 }

@@ -289,7 +289,7 @@ static void submit__plain_job_of_a_coscheduled_one(void **state)
     assert_string_equal(host.control[0], "");
 }
 
-int main(void)
+UNIT(test_submission)
 {
     const struct CMUnitTest tests[] = {
         HOST_TEST(args__bad),
@@ -307,5 +307,5 @@ int main(void)
         HOST_TEST(submit__plain_job_of_a_coscheduled_one),
     };
 
-    return cmocka_run_group_tests(tests, NULL, host_reset);
+    return cmocka_run_group_tests_name("test_submission", tests, NULL, host_reset);
 }

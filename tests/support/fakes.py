@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
 from coschedtest import (Agent, BUILD, allowed_cpus, cpu_list, need,  # noqa: E402,F401
                          skip, threads, wait_for)
 
-FAKE_JOB = os.path.join(BUILD, "tests", "node_agent", "fake_job")
+FAKE_JOB = os.path.join(BUILD, "tests", "node_agent", "daemon", "fake_job")
 
 
 # Python that starts so many threads, each of which uses all of a CPU that it gets:

@@ -4,12 +4,12 @@
 
 #include "config.h"
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
 #include "node_agent/calibrate/calibrate.h"
-#include "tests/node_agent/tree.h"
+#include "tests/support/tree.h"
 
 /* ---- kernels ------------------------------------------------------------- */
 
@@ -225,7 +225,7 @@ static void test_busy(void **state)
     tree_free(t);
 }
 
-int main(void)
+UNIT(test_calibrate)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels),
@@ -240,5 +240,5 @@ int main(void)
         cmocka_unit_test(test_busy),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_calibrate", tests, NULL, NULL);
 }

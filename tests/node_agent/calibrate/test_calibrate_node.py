@@ -11,7 +11,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, BUILD, announce, skip, wait_for
 
 COSCHEDCTL = os.path.join(BUILD, "coschedctl")

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The client library against a listener of the test's own. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -353,7 +353,7 @@ static void test_no_munge(void **state)
     client_close(client);
 }
 
-int main(void)
+UNIT(test_client)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_socket_path),
@@ -367,5 +367,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_munge, set_up, tear_down),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_client", tests, NULL, NULL);
 }

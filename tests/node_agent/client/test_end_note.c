@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Notes of ended jobs: left, found once, refused in a stranger's directory. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -167,7 +167,7 @@ static void end_note__directory_of_others(void **state)
     refused(p, ENOTDIR);
 }
 
-int main(void)
+UNIT(test_end_note)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(end_note__is_found_once, set_up,
@@ -180,5 +180,5 @@ int main(void)
                                         tear_down),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_end_note", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Allotment pages: what a job can do with one, and torn reads. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <pthread.h>
 
@@ -157,7 +157,7 @@ static void test_concurrent_reader(void **state)
     allotment_free(a);
 }
 
-int main(void)
+UNIT(test_allotment)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_contents),
@@ -166,5 +166,5 @@ int main(void)
         cmocka_unit_test(test_concurrent_reader),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_allotment", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* A job's CPUs are divided among its processes, on a machine that is not there. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include "node_agent/core/division.h"
 #include "protocol/cpulist.h"
@@ -184,7 +184,7 @@ static void division__quotas(void **state)
     }
 }
 
-int main(void)
+UNIT(test_division)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(division__machine),
@@ -197,5 +197,5 @@ int main(void)
         cmocka_unit_test(division__quotas),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests_name("test_division", tests, setup, teardown);
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What the agent believes of earlier runs, and when it stops. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
@@ -158,7 +158,7 @@ static void test_dropped(void **state)
     assert_null(h.dropped);
 }
 
-int main(void)
+UNIT(test_history)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),
@@ -167,5 +167,5 @@ int main(void)
         cmocka_unit_test(test_dropped),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_history", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Whose threads are looked at in which epoch. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include "node_agent/core/keeper.h"
 #include "node_agent/core/process.h"
@@ -225,7 +225,7 @@ static void test_loose(void **state)
     assert_int_equal(looks[0], 1);
 }
 
-int main(void)
+UNIT(test_keeper)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pauses, set_up, tear_down),
@@ -236,5 +236,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_loose, set_up, tear_down),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_keeper", tests, NULL, NULL);
 }

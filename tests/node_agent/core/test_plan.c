@@ -2,13 +2,13 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Plans on a machine that is not there: pool, limits, profiling, turns. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
 #include "node_agent/core/plan_facts.h"
 #include "protocol/cpulist.h"
-#include "tests/node_agent/fake_plan.h"
+#include "tests/node_agent/core/fake_plan.h"
 
 #define MS UINT64_C(1000000)
 
@@ -538,7 +538,7 @@ static void test_adaptive(void **state)
 
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, fake_plan_free)
 
-int main(void)
+UNIT(test_plan)
 {
     const struct CMUnitTest tests[] = {
         T(test_profiling),         T(test_one_is_profiled_at_a_time),
@@ -554,5 +554,5 @@ int main(void)
                                         fake_plan_free),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_plan", tests, NULL, NULL);
 }

@@ -2,10 +2,10 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Plans on four CPU nodes of two cores: which of them are divided. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include "protocol/cpulist.h"
-#include "tests/node_agent/fake_plan.h"
+#include "tests/node_agent/core/fake_plan.h"
 
 #define CORES 8
 #define NODES 4
@@ -208,10 +208,10 @@ static void test_terse(void **state)
 
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, fake_plan_free)
 
-int main(void)
+UNIT(test_plan_nodes)
 {
     const struct CMUnitTest tests[] = {T(test_measured), T(test_moves),
                                        T(test_scattered), T(test_terse)};
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_plan_nodes", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The summary for AdminComment, and the decision log. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
@@ -212,7 +212,7 @@ static void test_decisions(void **state)
     decisions_free(d);
 }
 
-int main(void)
+UNIT(test_record)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_format),
@@ -225,5 +225,5 @@ int main(void)
         cmocka_unit_test(test_decisions),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_record", tests, NULL, NULL);
 }

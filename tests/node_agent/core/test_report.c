@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Report pages: honest ones are read, hostile ones refused. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include "node_agent/core/report.h"
 
@@ -134,7 +134,7 @@ static void test_job_cannot_shrink(void **state)
     assert_int_equal(errno, EPERM);
 }
 
-int main(void)
+UNIT(test_report)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
@@ -145,5 +145,5 @@ int main(void)
                                         teardown),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_report", tests, NULL, NULL);
 }

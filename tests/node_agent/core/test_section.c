@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Sections: from unknown to known, and rho from throughputs. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
@@ -333,7 +333,7 @@ static void test_backends(void **state)
 
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-int main(void)
+UNIT(test_section)
 {
     const struct CMUnitTest tests[] = {
         T(test_states),           T(test_half),
@@ -345,5 +345,5 @@ int main(void)
         T(test_changed_for_good), T(test_profile_follows_loads),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_section", tests, NULL, NULL);
 }

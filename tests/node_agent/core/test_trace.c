@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The trace is valid JSON with the right spans, also after an overflow. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <jansson.h>
 
@@ -98,7 +98,7 @@ static void test_empty(void **state)
     trace_free(t);
 }
 
-int main(void)
+UNIT(test_trace)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spans),
@@ -106,5 +106,5 @@ int main(void)
         cmocka_unit_test(test_empty),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_trace", tests, NULL, NULL);
 }

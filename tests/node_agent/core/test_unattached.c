@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What the observer takes a job for of which nothing is attached. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include "model/machine.h"
 #include "common/clock.h"
@@ -224,7 +224,7 @@ static void test_stopped(void **state)
     }
 }
 
-int main(void)
+UNIT(test_unattached)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_core, set_up, tear_down),
@@ -236,5 +236,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_unattached", tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #define COSCHED_FAKE_NODE_H
 
 #include "node_agent/counters/counters.h"
-#include "tests/node_agent/tree.h"
+#include "tests/support/tree.h"
 
 struct fake_node {
     struct tree *tree; /* its /sys */

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 #include "node_agent/counters/resctrl.h"
-#include "tests/node_agent/fake_node.h"
+#include "tests/node_agent/counters/fake_node.h"
 
 #define ROOT "fs/resctrl/"
 

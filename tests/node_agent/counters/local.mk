@@ -17,27 +17,13 @@ EXTRA_DIST += %D%/test_events_names.py %D%/likwid_names.txt
 TESTS += %D%/test_events_names.py
 
 if HAVE_CMOCKA
-likwid_units = \
-	%D%/test_events \
-	%D%/test_events_formula \
-	%D%/test_likwid_values
-check_PROGRAMS += $(likwid_units)
-TESTS += $(likwid_units)
-
-likwid_unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
-likwid_unit_libs = node_agent/recording/librecording.la $(CMOCKA_LIBS)
-
-%C%_test_events_SOURCES = %D%/test_events.c %D%/tree.h %D%/unit.h
-%C%_test_events_CPPFLAGS = $(likwid_unit_flags)
-%C%_test_events_LDADD = $(likwid_unit_libs)
-
-%C%_test_events_formula_SOURCES = %D%/test_events_formula.c %D%/unit.h
-%C%_test_events_formula_CPPFLAGS = $(likwid_unit_flags)
-%C%_test_events_formula_LDADD = $(likwid_unit_libs)
-
-%C%_test_likwid_values_SOURCES = %D%/test_likwid_values.c %D%/unit.h
-%C%_test_likwid_values_CPPFLAGS = $(likwid_unit_flags)
-%C%_test_likwid_values_LDADD = $(likwid_unit_libs)
+units += %D%/unit
+%C%_unit_SOURCES = \
+	%D%/test_events.c \
+	%D%/test_events_formula.c \
+	%D%/test_likwid_values.c
+%C%_unit_CPPFLAGS = $(unit_flags)
+%C%_unit_LDADD = node_agent/recording/librecording.la $(unit_libs)
 
 if HAVE_LIKWID
 check_LTLIBRARIES += %D%/fake_likwid.la
@@ -52,24 +38,12 @@ check_LTLIBRARIES += %D%/fake_likwid_msr.la
 %C%_fake_likwid_msr_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 %C%_fake_likwid_msr_la_LIBADD = -ldl
 
-likwid_stage = %D%/test_likwid_stage.c %D%/test_likwid_stage.h %D%/tree.h \
-	%D%/unit.h
-likwid_helper_units = \
-	%D%/test_likwid \
-	%D%/test_likwid_lost \
-	%D%/test_likwid_real
-check_PROGRAMS += $(likwid_helper_units)
-TESTS += $(likwid_helper_units)
-
-%C%_test_likwid_real_SOURCES = %D%/test_likwid_real.c $(likwid_stage)
-%C%_test_likwid_real_CPPFLAGS = $(likwid_unit_flags)
-%C%_test_likwid_real_LDADD = $(likwid_unit_libs)
-%C%_test_likwid_lost_SOURCES = %D%/test_likwid_lost.c $(likwid_stage)
-%C%_test_likwid_lost_CPPFLAGS = $(likwid_unit_flags)
-%C%_test_likwid_lost_LDADD = $(likwid_unit_libs)
-%C%_test_likwid_SOURCES = %D%/test_likwid.c $(likwid_stage)
-%C%_test_likwid_CPPFLAGS = $(likwid_unit_flags)
-%C%_test_likwid_LDADD = $(likwid_unit_libs)
+%C%_unit_SOURCES += \
+	%D%/test_likwid.c \
+	%D%/test_likwid_lost.c \
+	%D%/test_likwid_real.c \
+	%D%/test_likwid_stage.c \
+	%D%/test_likwid_stage.h
 endif
 endif
 

@@ -3,7 +3,7 @@
 /* Attribution: who did what, nothing invented, nothing counted twice; and
  * profiles that give back the rates they were made from. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
@@ -386,7 +386,7 @@ static void test_profile_refused(void **state)
 
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-int main(void)
+UNIT(test_attribute)
 {
     const struct CMUnitTest tests[] = {
         T(test_misses_alone),
@@ -403,5 +403,5 @@ int main(void)
         T(test_profile_refused),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_attribute", tests, NULL, NULL);
 }

@@ -3,13 +3,13 @@
 /* Counters: which backend is chosen and why, what several give together, what
  * remains when one fails; samples and measures. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
 #include "model/station.h"
 #include "node_agent/counters/counters.h"
-#include "tests/node_agent/tree.h"
+#include "tests/support/tree.h"
 
 #define MS UINT64_C(1000000)
 
@@ -436,7 +436,7 @@ static void test_cpu_model(void **state)
 
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-int main(void)
+UNIT(test_counters)
 {
     const struct CMUnitTest tests[] = {
         T(test_refusals),
@@ -454,5 +454,5 @@ int main(void)
         cmocka_unit_test(test_cpu_model),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_counters", tests, NULL, NULL);
 }

@@ -2,12 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Energy from powercap files that the test writes. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
 #include "node_agent/counters/energy.h"
-#include "tests/node_agent/fake_node.h"
+#include "tests/node_agent/counters/fake_node.h"
 
 #define RAPL "class/powercap/intel-rapl:"
 
@@ -179,7 +179,7 @@ static void test_refusals(void **state)
     open_node(n);
 }
 
-int main(void)
+UNIT(test_energy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
@@ -189,5 +189,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_energy", tests, NULL, NULL);
 }

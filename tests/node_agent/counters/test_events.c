@@ -2,10 +2,10 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Event sets: those that come with coschedule, and what is refused of others. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include "node_agent/counters/events.h"
-#include "tests/node_agent/tree.h"
+#include "tests/support/tree.h"
 
 static char dir[64];
 static char shipped[1024];
@@ -261,7 +261,7 @@ static void a_bad_file_among_good(void **state)
     events_free(e);
 }
 
-int main(void)
+UNIT(test_events)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file),          cmocka_unit_test(refused_sets),
@@ -270,9 +270,5 @@ int main(void)
         cmocka_unit_test(a_bad_file_among_good),
     };
 
-    if (!getenv("abs_top_srcdir")) {
-        fputs("run it by make check\n", stderr);
-        return 77;
-    }
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests_name("test_events", tests, setup, teardown);
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Formulas over counters: what they say, and what is refused how. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
@@ -179,7 +179,7 @@ static void knows_its_variables(void **state)
     formula_free(NULL);
 }
 
-int main(void)
+UNIT(test_events_formula)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(computes), cmocka_unit_test(not_measured),
@@ -187,5 +187,5 @@ int main(void)
         cmocka_unit_test(knows_its_variables),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_events_formula", tests, NULL, NULL);
 }

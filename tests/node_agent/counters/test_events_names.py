@@ -16,7 +16,7 @@ import sys
 SOURCE = os.environ["abs_top_srcdir"]
 BUILD = os.environ["abs_top_builddir"]
 EVENTS = os.path.join(SOURCE, "node_agent", "counters", "events")
-MSR = os.path.join(BUILD, "tests", "node_agent", ".libs", "fake_likwid_msr.so")
+MSR = os.path.join(BUILD, "tests/node_agent/counters/.libs/fake_likwid_msr.so")
 GROUPS = "/usr/share/likwid/perfgroups"
 
 # LIKWID's name of what each file is for, where its own name is another.
@@ -94,7 +94,7 @@ def group_lists(archs):
 def our_lists(arch):
     """{event: counters} of likwid_names.txt."""
     found = {}
-    with open(os.path.join(SOURCE, "tests", "node_agent", "likwid_names.txt"),
+    with open(os.path.join(SOURCE, "tests/node_agent/counters/likwid_names.txt"),
               encoding="ascii") as file:
         for line in file:
             words = line.split()

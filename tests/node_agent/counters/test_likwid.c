@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The backend `likwid`, helper process and all: what it counts and on what. */
 
-#include "tests/node_agent/test_likwid_stage.h"
+#include "tests/node_agent/counters/test_likwid_stage.h"
 
 /* ---- what it counts ----------------------------------------------------- */
 
@@ -193,7 +193,7 @@ static void chosen_by_auto(void **state)
     assert_non_null(strstr(reason, "likwid: opens, but its values do not move"));
 }
 
-int main(void)
+UNIT(test_likwid)
 {
     const struct CMUnitTest tests[] = {
         STAGE_TEST(counts),
@@ -207,6 +207,5 @@ int main(void)
         STAGE_TEST(chosen_by_auto),
     };
 
-    stage_need_environment();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_likwid", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The backend `likwid`, helper process and all: whatever goes wrong. */
 
-#include "tests/node_agent/test_likwid_stage.h"
+#include "tests/node_agent/counters/test_likwid_stage.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -257,7 +257,7 @@ static void others_start_it(void **state)
     sample_good(f, 0, NULL);
 }
 
-int main(void)
+UNIT(test_likwid_lost)
 {
     const struct CMUnitTest tests[] = {
         STAGE_TEST(library_fails),
@@ -272,6 +272,5 @@ int main(void)
         STAGE_TEST(others_start_it),
     };
 
-    stage_need_environment();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_likwid_lost", tests, NULL, NULL);
 }

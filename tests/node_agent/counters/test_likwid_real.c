@@ -4,7 +4,7 @@
  * (fake_likwid_msr.c), so that it takes or refuses each of our events, and on
  * this machine as it is. */
 
-#include "tests/node_agent/test_likwid_stage.h"
+#include "tests/node_agent/counters/test_likwid_stage.h"
 
 #include <sched.h>
 
@@ -125,7 +125,7 @@ static void real(const struct fixture *f, const char *name,
     if (p) {
         write_topology(f, p, topology);
         snprintf(preload, sizeof(preload),
-                 "LD_PRELOAD='%s/tests/node_agent/.libs/fake_likwid_msr.so'",
+                 "LD_PRELOAD='%s/tests/node_agent/counters/.libs/fake_likwid_msr.so'",
                  build);
     }
     snprintf(script, sizeof(script),
@@ -323,7 +323,7 @@ static void this_machine(void **state)
     print_message("here: %s\n", err.text);
 }
 
-int main(void)
+UNIT(test_likwid_real)
 {
     const struct CMUnitTest tests[] = {
         STAGE_TEST(all_events_exist),
@@ -331,6 +331,5 @@ int main(void)
         STAGE_TEST(this_machine),
     };
 
-    stage_need_environment();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_likwid_real", tests, NULL, NULL);
 }

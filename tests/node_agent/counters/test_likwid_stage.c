@@ -2,10 +2,10 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* A node with a liblikwid of the test's own, for tests of the backend. */
 
-#include "tests/node_agent/test_likwid_stage.h"
+#include "tests/node_agent/counters/test_likwid_stage.h"
 
 #include "protocol/cpulist.h"
-#include "tests/node_agent/tree.h"
+#include "tests/support/tree.h"
 
 #define HASWELL "6 63 1 haswellEP Intel(R) Xeon(R) CPU E5-2697 v3"
 
@@ -16,14 +16,6 @@ const char *const core_values =
     "LONGEST_LAT_CACHE_REFERENCE PMC1 * 40000\n"
     "OFFCORE_RESPONSE_0_LOCAL_DRAM PMC2 * 6000\n"
     "OFFCORE_RESPONSE_1_REMOTE_DRAM PMC3 * 1000\n";
-
-void stage_need_environment(void)
-{
-    if (getenv("abs_top_builddir") && getenv("abs_top_srcdir"))
-        return;
-    fputs("run it by make check\n", stderr);
-    exit(77);
-}
 
 void path_of(const struct fixture *f, const char *name, char *path)
 {
@@ -82,7 +74,7 @@ static void place_library(const struct fixture *f, const char *build)
     static char text[8 << 20];
 
     snprintf(program, sizeof(program), "%s/coschedd-likwid", build);
-    snprintf(fake, sizeof(fake), "%s/tests/node_agent/.libs/fake_likwid.so",
+    snprintf(fake, sizeof(fake), "%s/tests/node_agent/counters/.libs/fake_likwid.so",
              build);
     FILE *in = fopen(program, "r");
     assert_non_null(in);

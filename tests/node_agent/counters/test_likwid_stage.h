@@ -5,7 +5,7 @@
 #ifndef COSCHED_TEST_LIKWID_STAGE_H
 #define COSCHED_TEST_LIKWID_STAGE_H
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -36,9 +36,6 @@ int stage_teardown(void **state);
 
 #define STAGE_TEST(name) \
     cmocka_unit_test_setup_teardown(name, stage_setup, stage_teardown)
-
-/* End with status 77 outside of make check. */
-void stage_need_environment(void);
 
 /* Path of the stage's file NAME into PATH[256]; write it; remove it. */
 void path_of(const struct fixture *f, const char *name, char *path);

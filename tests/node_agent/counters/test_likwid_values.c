@@ -16,7 +16,7 @@
  *   expect coverage VALUE
  */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
@@ -225,7 +225,7 @@ static void series(void **state)
     bool done = false;
     size_t expected = 0;
 
-    snprintf(path, sizeof(path), "%s/tests/node_agent/series/%s.series",
+    snprintf(path, sizeof(path), "%s/tests/node_agent/counters/series/%s.series",
              getenv("abs_top_srcdir"), (const char *)*state);
     FILE *in = fopen(path, "r");
     assert_non_null(in);
@@ -421,7 +421,7 @@ static void any_counts(void **state)
 
 #define SERIES(name) {"series " name, series, NULL, NULL, (void *)name}
 
-int main(void)
+UNIT(test_likwid_values)
 {
     const struct CMUnitTest tests[] = {
         SERIES("haswellEP"),
@@ -442,9 +442,5 @@ int main(void)
         cmocka_unit_test(any_counts),
     };
 
-    if (!getenv("abs_top_srcdir")) {
-        fputs("run it by make check\n", stderr);
-        return 77;
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_likwid_values", tests, NULL, NULL);
 }

@@ -2,13 +2,13 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The perf backend against a kernel of the test's own. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
 #include "node_agent/counters/perf.h"
 #include "protocol/cpulist.h"
-#include "tests/node_agent/tree.h"
+#include "tests/support/tree.h"
 
 #define MS UINT64_C(1000000)
 #define MAX_EVENTS 256
@@ -539,7 +539,7 @@ static void test_controllers_alone(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+UNIT(test_perf)
 {
     const struct CMUnitTest tests[] = {
         T(test_denied),
@@ -557,5 +557,5 @@ int main(void)
         T(test_controllers_alone),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_perf", tests, NULL, NULL);
 }

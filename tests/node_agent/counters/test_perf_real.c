@@ -2,12 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The perf backend against the kernel that is here. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
 #include "node_agent/counters/perf.h"
-#include "tests/node_agent/fake_node.h"
+#include "tests/node_agent/counters/fake_node.h"
 
 #define CPUS 8
 
@@ -81,12 +81,12 @@ static void test_real_calls(void **state)
     assert_true(isnan(n->sample->cpu[1].cycles));
 }
 
-int main(void)
+UNIT(test_perf_real)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_this_machine, setup, teardown),
         cmocka_unit_test_setup_teardown(test_real_calls, setup, teardown),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_perf_real", tests, NULL, NULL);
 }

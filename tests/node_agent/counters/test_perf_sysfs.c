@@ -3,11 +3,11 @@
 /* Events from sysfs: terms, formats, scales, and descriptions that make no
  * sense. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include "node_agent/counters/perf_sysfs.h"
 #include "protocol/cpulist.h"
-#include "tests/node_agent/tree.h"
+#include "tests/support/tree.h"
 
 static int setup(void **state)
 {
@@ -123,10 +123,10 @@ static void test_list(void **state)
 
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-int main(void)
+UNIT(test_perf_sysfs)
 {
     const struct CMUnitTest tests[] = {T(test_events), T(test_refusals),
                                        T(test_list)};
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_perf_sysfs", tests, NULL, NULL);
 }

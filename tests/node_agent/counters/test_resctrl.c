@@ -2,13 +2,13 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Traffic per job from a resctrl that the test plays. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 
 #include "node_agent/counters/resctrl.h"
 #include "protocol/cpulist.h"
-#include "tests/node_agent/fake_resctrl.h"
+#include "tests/node_agent/counters/fake_resctrl.h"
 
 static void open_node(struct fake_resctrl *n)
 {
@@ -379,7 +379,7 @@ static int teardown(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+UNIT(test_resctrl)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_traffic),       TEST(test_occupancy),
@@ -391,5 +391,5 @@ int main(void)
         TEST(test_refusals),      TEST(test_abilities),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_resctrl", tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@
 #include "node_agent/core/plan.h"
 #include "node_agent/core/process.h"
 #include "node_agent/recording/recording.h"
-#include "tests/node_agent/virtual_time.h"
+#include "tests/node_agent/daemon/virtual_time.h"
 
 #define EPOCH_MS 50
 #define EPOCH_NS (EPOCH_MS * UINT64_C(1000000))

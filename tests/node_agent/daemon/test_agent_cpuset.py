@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (BURN, Agent, FAKE_JOB, Program, affinities, allowed_cpus, cpus_of,
                    fake, need, rigid, skip, wait_for, warden)
 from slurmtree import SlurmTree, place, read
@@ -155,7 +155,7 @@ def check_warnings(log):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     if len(ALL) < 2 or ALL != set(range(os.cpu_count())):
         skip("needs all CPUs of the machine, two at least")
     with SlurmTree(NAME) as tree, \

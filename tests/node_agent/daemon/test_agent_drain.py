@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (BUILD, affinities, allowed_cpus, fake, need, rigid,
                    wait_for)
 from fake_helper import SlurmAgent
@@ -134,7 +134,7 @@ def check_quiet(agent):
 
 
 def main():
-    need("coschedd", "coschedctl", "tests/node_agent/fake_job")
+    need("coschedd", "coschedctl", "tests/node_agent/daemon/fake_job")
     with SlurmAgent("--set", "attach_timeout=200ms") as agent:
         agent.config("")
         check_drain(agent)

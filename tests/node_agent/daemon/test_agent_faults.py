@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (Agent, BUILD, FAKE_JOB, Program, allowed_cpus, announce,
                    fake, need, skip, wait_for)
 
@@ -166,7 +166,7 @@ def check_directory(agent):
 
 
 def main():
-    need("coschedd", "coschedctl", "tests/node_agent/fake_job")
+    need("coschedd", "coschedctl", "tests/node_agent/daemon/fake_job")
     if len(ALL) < 2:
         skip("one CPU cannot be shared in space")
     with Agent("--set", "attach_timeout=60s") as agent:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, fake, need, skip, wait_for
 
 NOBODY = 65534
@@ -187,7 +187,7 @@ def check_flood(agent, victim):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     if os.getuid() != 0:
         skip("only root can become another user")
     with Agent() as agent, fake(agent, 1) as victim:

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, announce, fake, need, wait_for
 
 
@@ -43,7 +43,7 @@ def check_notes():
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     check_notes()
     with Agent("--set", "forget=100ms") as agent:
         with fake(agent, 1):

@@ -8,7 +8,7 @@ agent gives everything back."""
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (BURN, Agent, Program, affinities, allowed_cpus, cpus_of, fake, need,
                    skip, wait_for)
 
@@ -39,7 +39,7 @@ def held_to_share(rigid, pid, count):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     if len(ALL) < 2:
         skip("one CPU cannot be shared in space")
     with Agent("--set", "attach_timeout=1s") as agent, \

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (BURN, Agent, Program, affinities, allowed_cpus, cpus_of,
                    fake, need, skip, wait_for, warden)
 
@@ -92,7 +92,7 @@ def check_restart(agent, script):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     if len(ALL) < 2:
         skip("one CPU cannot be shared in space")
     with Agent("--set", "attach_timeout=1s") as agent, \

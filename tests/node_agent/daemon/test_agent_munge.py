@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, BUILD, announce, need, skip, wait_for
 
 MUNGED = shutil.which("munged", path="/usr/sbin:/sbin:" + os.environ["PATH"])

@@ -7,7 +7,7 @@ must wait or share does."""
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import allowed_cpus, fake, need, wait_for
 from fake_helper import SlurmAgent
 from coschedtest import skip
@@ -36,7 +36,7 @@ def as_it_should(name, one, two):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     if len(CPUS) < 2:
         skip("needs two CPUs")
     with SlurmAgent(cpus=",".join(map(str, sorted(CPUS)))) as agent:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, fake, need, wait_for
 
 CORES = 8
@@ -37,7 +37,7 @@ def share(job):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     # The agent decides for this machine; that the affinities do not exist here
     # does not matter to jobs that only calculate what they would have done.
     os.environ["HWLOC_SYNTHETIC"] = f"pack:1 core:{CORES} pu:1"

@@ -7,7 +7,7 @@ own while it computes in parallel, all of them when it is the only one to."""
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (Agent, FAKE_JOB, Program, allowed_cpus, cpu_list, fake, need,
                    skip, wait_for)
 
@@ -28,7 +28,7 @@ def divided(*programs):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     if len(ALL) < 2:
         skip("one CPU cannot be divided")
     with Agent() as agent, fake(agent, 1) as first:

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (Agent, allowed_cpus, announce, cpus_of, fake, need, skip,
                    wait_for)
 
@@ -32,7 +32,7 @@ def both_have(agent, one, two):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     if len(ALL) < 2:
         skip("one CPU cannot be shared in space")
     with Agent() as agent, fake(agent, 1) as one:

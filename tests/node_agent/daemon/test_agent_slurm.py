@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import allowed_cpus, announce, fake, need, wait_for
 from fake_helper import SlurmAgent
 
@@ -180,7 +180,7 @@ def state(agent):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     with SlurmAgent("--set", "slice=3s") as agent:
         check_config(agent)
         check_layers(agent)

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (Agent, BUILD, Program, announce, cpus_of, fake,  # noqa: F401
                    need, skip, wait_for)
 
@@ -79,7 +79,7 @@ def check_users(agent):
 
     # A process of another user cannot attach to the job, its owner can, but
     # not for another process.
-    with Program(agent, 7, [os.path.join(BUILD, "tests/node_agent/fake_job"),
+    with Program(agent, 7, [os.path.join(BUILD, "tests/node_agent/daemon/fake_job"),
                             agent.socket, "7", f"uid={NOBODY}"],
                  brief=True) as stranger:
         wait_for("refusal", lambda: "refused" in stranger.text())
@@ -117,7 +117,7 @@ def check_second(agent):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     with Agent() as agent:
         check_garbage(agent)
         check_users(agent)

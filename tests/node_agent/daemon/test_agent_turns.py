@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (Agent, allowed_cpus, cpus_of, fake, need, wait_for,
                    warden)
 
@@ -26,7 +26,7 @@ def running(agent, programs):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     with Agent("--set", "slice=200ms", cpus=str(CPU)) as agent:
         programs = []
         try:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, BUILD, need, wait_for
 
 UNIT = os.path.join(BUILD, "node_agent/daemon/coschedd.service")

@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, announce, fake, need, wait_for
 
 
@@ -87,7 +87,7 @@ def check_state(agent):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     with Agent() as agent:
         check_messages(agent)
         check_pages(agent)

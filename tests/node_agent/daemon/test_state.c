@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The state file: what is written is read back; garbage is set aside. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <sys/stat.h>
 
@@ -248,7 +248,7 @@ static void test_pending_is_bounded(void **state)
 
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-int main(void)
+UNIT(test_state)
 {
     const struct CMUnitTest tests[] = {
         T(test_round_trip), T(test_node),
@@ -257,5 +257,5 @@ int main(void)
         T(test_pending_is_bounded),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_state", tests, NULL, NULL);
 }

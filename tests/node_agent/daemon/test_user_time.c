@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Shares of the agent's time. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include "node_agent/daemon/user_time.h"
 
@@ -51,7 +51,7 @@ static void test_many(void **state)
     assert_true(user_time_left(&time, 2, SECOND + 104) == USER_TIME_BURST_NS);
 }
 
-int main(void)
+UNIT(test_user_time)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_burst),
@@ -59,5 +59,5 @@ int main(void)
         cmocka_unit_test(test_many),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_user_time", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Virtual time for an agent's parts (virtual_time.h). */
 
-#include "tests/node_agent/virtual_time.h"
+#include "tests/node_agent/daemon/virtual_time.h"
 
 #include <stddef.h>
 

@@ -3,14 +3,14 @@
 /* cgroup: trees and processes made of files, in all the layouts that Slurm,
  * systemd and containers make.  Real ones are in test_agent_cpuset.py. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "node_agent/enforce/cgroup.h"
 #include "protocol/cpulist.h"
-#include "tests/node_agent/tree.h"
+#include "tests/support/tree.h"
 
 #define NODE "n1"
 
@@ -288,7 +288,7 @@ static void test_errors(void **state)
     world_free(&w);
 }
 
-int main(void)
+UNIT(test_cgroup)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_find),
@@ -299,5 +299,5 @@ int main(void)
         cmocka_unit_test(test_errors),
     };
 
-    return cmocka_run_group_tests_name("cgroup", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_cgroup", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* When the enforcer looks for processes, and which it finds. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -436,7 +436,7 @@ static void test_loose_is_not_held(void **state)
     end_task(s, pid);
 }
 
-int main(void)
+UNIT(test_enforcer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_scan_is_due, set_up, tear_down),
@@ -453,5 +453,5 @@ int main(void)
                                         tear_down),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_enforcer", tests, NULL, NULL);
 }

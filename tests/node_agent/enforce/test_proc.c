@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* /proc's stat lines, and the process that runs the test. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <linux/sched.h>
 #include <pthread.h>
@@ -279,7 +279,7 @@ static void test_reused(void **state)
     proc_table_clear(&t);
 }
 
-int main(void)
+UNIT(test_proc)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),
@@ -291,5 +291,5 @@ int main(void)
         cmocka_unit_test(test_reused),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_proc", tests, NULL, NULL);
 }

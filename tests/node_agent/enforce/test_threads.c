@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Threads of a process are kept where they should be, and seldom listed. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -186,7 +186,7 @@ static void test_ended(void **state)
     s->pid = 0;
 }
 
-int main(void)
+UNIT(test_threads)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_remembered, set_up, tear_down),
@@ -195,5 +195,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ended, set_up, tear_down),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_threads", tests, NULL, NULL);
 }

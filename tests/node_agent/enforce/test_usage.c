@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* How many cores a job uses, from the CPU times of its processes. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include "common/clock.h"
 #include "node_agent/enforce/usage.h"
@@ -322,7 +322,7 @@ static void test_stopped(void **state)
     }
 }
 
-int main(void)
+UNIT(test_usage)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_several, set_up, tear_down),
@@ -336,5 +336,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_usage", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ import time
 
 BUILD = os.environ["abs_top_builddir"]
 HELPER = os.path.join(BUILD, "coschedd-slurm")
-FAKE = os.path.join(BUILD, "tests", "node_agent", ".libs", "fake_slurm.so")
+FAKE = os.path.join(BUILD, "tests", "node_agent", "helpers", ".libs", "fake_slurm.so")
 
 # Note the arguments; then do as told.
 SACCTMGR = """#!/bin/sh

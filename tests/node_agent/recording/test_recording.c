@@ -3,7 +3,7 @@
 /* Recordings: samples to JSON and back, files that are none, and the replay
  * backend at the speed of the clock. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "node_agent/counters/counters.h"
 #include "node_agent/recording/recording.h"
 #include "node_agent/counters/sample_json.h"
-#include "tests/node_agent/tree.h"
+#include "tests/support/tree.h"
 
 #define MS UINT64_C(1000000)
 
@@ -292,7 +292,7 @@ static void test_replay_of_garbage(void **state)
 
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-int main(void)
+UNIT(test_recording)
 {
     const struct CMUnitTest tests[] = {
         T(test_round_trip),     T(test_bad_samples),
@@ -301,5 +301,5 @@ int main(void)
         T(test_replay_of_garbage),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_recording", tests, NULL, NULL);
 }

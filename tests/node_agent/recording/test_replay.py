@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, BUILD, fake, need, rigid, wait_for
 
 CORES = 8
@@ -264,7 +264,7 @@ def check_bad(work, recorded):
 
 
 def main():
-    need("coschedd", "tests/node_agent/fake_job")
+    need("coschedd", "tests/node_agent/daemon/fake_job")
     os.environ["HWLOC_SYNTHETIC"] = f"pack:1 core:{CORES} pu:1"
     work = tempfile.mkdtemp(prefix="cosched-test.")
     try:

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Topologies of machines that are not there: cores, CPU nodes, Slurm's lists. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include "node_agent/topology/topology.h"
 #include "protocol/cpulist.h"
@@ -122,7 +122,7 @@ static void test_restricted(void **state)
     assert_non_null(strstr(err.text, "1000"));
 }
 
-int main(void)
+UNIT(test_topology)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),
@@ -131,5 +131,5 @@ int main(void)
         cmocka_unit_test(test_restricted),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_topology", tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 /* Machines of several memory nodes: links from distances, and descriptions
  * that are stored, edited and used. */
 
-#include "tests/node_agent/unit.h"
+#include "tests/support/unit.h"
 
 #include <hwloc.h>
 
@@ -389,7 +389,7 @@ static void test_bad_calibration(void **state)
     }
 }
 
-int main(void)
+UNIT(test_topology_links)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_meshes),      cmocka_unit_test(test_no_distances),
@@ -399,5 +399,5 @@ int main(void)
         cmocka_unit_test(test_unfit),       cmocka_unit_test(test_bad_calibration),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_topology_links", tests, NULL, NULL);
 }
