@@ -15,7 +15,7 @@ import time
 
 from coschedtest import BUILD, LIBGOMP_COOP, SOURCE, need, skip, wait_for
 
-SCRIPT = os.path.join(SOURCE, "slurm_conf", "cluster")
+SCRIPT = os.path.join(SOURCE, "slurm_conf", "testcluster", "cluster")
 # An ordinary user, for run().
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 PROGRAMS = ("slurmctld", "slurmd", "slurmdbd", "munged", "mariadbd", "sbatch")
