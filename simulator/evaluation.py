@@ -333,7 +333,7 @@ def report(args, chosen, results):
         if there:
             blocks[f"summary-{short}"] = summary(results, there)
         for s in there:
-            if s.file in ("nupoco", "thesis"):
+            if s.file == "nupoco":
                 blocks[s.name] = each(results, s)
     for name in ("random-amd", "random-intel", "case-study"):
         if name in by_name:

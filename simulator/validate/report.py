@@ -17,74 +17,57 @@ import svg  # noqa: E402
 
 INTRO = """# The model held to simulation
 
-Written by `make validate-model` (simulator/validate/). The simulator follows each request through
-outgoing queues, links and controllers (simulator/memsys.h) and shares no formula with the model;
-its own proof is tests/simulator/. The machines are in simulator/validate/worlds.c, the loops, which
-are parameterised like those of thesis table 3.1, in loops.c. MAPE is the mean absolute percentage
-error against simulation (thesis 3.16). The simulation's 95 % confidence interval is in the last
-column of each table: what is below it means nothing.
+Written by `make validate-model` (simulator/validate/). The simulator follows each request through outgoing queues, links
+and controllers (simulator/memsys.h) and shares no formula with the model. Machines are in worlds.c, loops, with the
+parameters of thesis table 3.1, in loops.c. MAPE is the mean absolute percentage error relative to simulation (thesis 3.16);
+the last column is the simulation's 95 % confidence interval.
 
-What this proves and what not: the simulated machine obeys the assumptions that the model makes
-(exponential times, first come first served), so the numbers say how good the solution is, not how
-well the assumptions fit hardware. Section "Where the assumptions do not hold" drops some of them.
+The simulated machine obeys the model's assumptions (exponential times, first come first served). So the numbers say how good
+the solution is, not how well the assumptions fit hardware; "Where the assumptions do not hold" drops some of them.
 """
 
 SPEED_TEXT = """## Speeds of jobs, alone and in mixes
 
-The model is told the loops' request rates and the machine, and predicts how fast each job computes
-(cores' worth of computing). *Alone* is each of the {loops} loops at each degree of parallelism;
-*mixes* are {mixes} seeded random ones of two to four loops per machine, half of them with whole CPU
-nodes to each job and half with all jobs on all nodes. Service times are exponential and the same
-for reads, writes and prefetches.
+The model gets request rates and machine, and predicts how fast each job computes (cores' worth of computing). *Alone* is each
+of the {loops} loops at each DoP; *mixes* are {mixes} random ones of two to four loops per machine, half of them with whole LLC
+domains. Service times are exponential and the same for reads, writes and prefetches.
 """
 
 SPEED_AFTER = """
-*Multi-class MVA* is `closed_solve()`: all controllers and links are one closed network with the
-cores as customers. *Stations one by one* is `system_solve()`: thesis 3.6 to 3.8 with the classes
-kept apart, or with their average rate as in the papers. It is right while no controller is busy
-for more than half of the time. Beyond, speeds come out too low, as a core that waits for one memory
-node still counts as asking the others, a CPU node asks the controllers as if all its cores were
-computing, and the same wait counts at the controller and again in the outgoing queue; or too high,
-as writes and prefetches of a CPU node do not delay its own reads. Averaging the rates is a small
-error beside these.
+*MVA* is `closed_solve()`: controllers and links are one closed network with the cores as customers. *One by one* is
+`system_solve()` (thesis 3.6 to 3.8) with classes, *papers' average* the same with average rates. Both are right while no
+controller is busy for more than half of the time. Beyond, speeds come out too low, as a waiting core still counts as asking
+elsewhere and a wait counts twice; or too high, as writes and prefetches of an LLC domain do not delay its own reads.
 
 ![Mean error of jobs' speeds](validation-speed.svg)
 """
 
 VARIANT_TEXT = """## Where the assumptions do not hold
 
-The same mixes, all machines, with other memories; the model is told only the mean service times.
-*By kind*: writes and prefetches are served faster than reads (equation 3.13). *Deterministic*:
-service times do not vary. *Hyper-exponential*: squared coefficient of variation 4. *Window 1*: a
-last-level cache has but one request per memory node under way, which is what the thesis' outgoing
-queue says when taken literally; hardware has tens of miss registers.
+The same mixes with other memories; the model gets only mean service times. *By kind*: writes and prefetches are served faster
+than reads (3.13). *Deterministic*: service times do not vary. *Hyper-exponential*: squared coefficient of variation 4.
+*Window 1*: a last-level cache has one request per NUMA node under way, the thesis' outgoing queue taken literally.
 """
 
 LOOPPERF_TEXT = """## Speedups of loops
 
-LoopPerf (thesis 3.4) sees of a simulated loop what counters would see: requests by memory node and
-kind, and wall time, on one CPU node (S), and on all of them too (T, a straight line between). It
-finds the computing in the first run as the fixed point of 3.11, the service times from the mix by
-3.13, and predicts the speedup (3.14) on every number of CPU nodes. In the simulation, as in figures
-3.4 and 3.5, request rates and prefetch shares change with the logarithm of the number of nodes, so
-a straight line is not the truth. *One by one* solves the stations as the papers do, *closed* as one
-network. *None*: loops where 3.11 has no solution, as the stalls predicted for the first run alone
-take longer than it did. MAPE in percent (worst case), all numbers of CPU nodes above one:
+LoopPerf (thesis 3.4) gets what counters would see of a simulated loop, on one LLC domain (S), and on all of them too (T). It
+finds the CPU time by 3.11, service times by 3.13, and predicts the speedup (3.14) on every number of domains. In the
+simulation, request rates and prefetch shares change with the logarithm of the number of domains (figures 3.4, 3.5), so T's
+straight line is not the truth. *None*: loops where 3.11 has no solution. MAPE in percent (worst case):
 """
 
 LOOPPERF_AFTER = """
-The thesis reports 8 % for LoopPerf-T and 14 % for -S on its Opteron, 7 % on its Intel machine,
-against real runs. -S errs where the mix changes with the nodes: it thinks prefetches as frequent as
-on one. Lines: predicted; dots: simulated.
+The thesis reports 8 % for LoopPerf-T and 14 % for -S on its Opteron, 7 % on its Intel machine, against real runs. -S errs
+where the mix changes with the domains. Lines: predicted; dots: simulated.
 
 ![Speedups of the loops on the Opteron](validation-loopperf.svg)
 """
 
 LOOPS_TEXT = """## The loops
 
-Requests per microsecond of computing on one CPU node are fitted by simulation so that the speedup
-from one to eight CPU nodes of the Opteron is the measured one (thesis table A.4, guided);
-*assumed* ones are taken from a loop alike (simulator/validate/loops.h).
+Request rates are fitted by simulation to the measured speedup from one to eight LLC domains of the Opteron (thesis table A.4,
+guided); *assumed* ones are those of a similar loop (simulator/validate/loops.h).
 """
 
 METHOD_SHORT = {
@@ -184,8 +167,8 @@ def loopperf_page(results):
             table(["machine", "loops"] + methods + ["simulation +-"], lines),
             LOOPPERF_AFTER], [
             LOOPS_TEXT,
-            table(["loop", "speedup on 8 nodes", "requests per us",
-                   "growth to all nodes", "writes", "prefetches"], traits)]
+            table(["loop", "speedup on 8", "requests per us",
+                   "growth to all", "writes", "prefetches"], traits)]
 
 
 def loopperf_plot(results, path):
@@ -195,7 +178,7 @@ def loopperf_plot(results, path):
     panels = []
     for loop in unique(rows, "loop"):
         part = [r for r in rows if r["loop"] == loop]
-        panel = svg.Panel(loop, (1, 8), (0, 8), "CPU nodes")
+        panel = svg.Panel(loop, (1, 8), (0, 8), "LLC domains")
         for k, method in enumerate(methods):
             if method in part[0]:
                 panel.line([(r["nodes"], r[method]) for r in part], k)
