@@ -118,18 +118,19 @@ def label(policy):
 
 
 def summary(results, chosen):
-    """NTT and Hmean of each policy in the sets CHOSEN, beside the papers'."""
+    """NTT and Hmean of each policy in the sets CHOSEN; the papers' NTT in
+    brackets."""
     head = ["policy"]
     for s in chosen:
         count = len(results[s.name]["native"])
-        head += [f"{s.title} ({count}): NTT", "Hmean", "paper's NTT"]
+        head += [f"{s.title} ({count}): NTT", "Hmean"]
     rows = []
     for policy in POLICIES:
         row = [label(policy)]
         for s in chosen:
-            row += [f"{geomean(list(ntt(results, s, policy).values())):.2f}",
-                    f"{geomean(list(hmean(results, s, policy).values())):.2f}",
-                    f"{s.paper[policy]:g}" if policy in s.paper else ""]
+            paper = f" ({s.paper[policy]:g})" if policy in s.paper else ""
+            row += [f"{geomean(list(ntt(results, s, policy).values())):.2f}{paper}",
+                    f"{geomean(list(hmean(results, s, policy).values())):.2f}"]
         rows.append(row)
     return table(head, rows)
 
@@ -263,12 +264,20 @@ def robustness(results, s):
     for policy in POLICIES:
         values = list(ntt(results, s, policy).values())
         worst, where = worst_over_simple(results, s, policy)
-        rows.append([label(policy), f"{geomean(values):.3f}",
+        rows.append([f"`{policy}`", f"{geomean(values):.3f}",
                      f"{max(values):.2f}",
                      f"{geomean(list(hmean(results, s, policy).values())):.3f}",
                      f"{worst:.2f} ({where})"])
     return table(["policy", "NTT", "greatest NTT", "Hmean",
                   "greatest over the best simple way"], rows)
+
+
+def single(results, s):
+    """NTT and Hmean of the one scenario of S."""
+    rows = [[f"`{p}`", *(f"{value:.3f}" for measure in (ntt, hmean)
+                         for value in measure(results, s, p).values())]
+            for p in POLICIES]
+    return table(["policy", "NTT", "Hmean"], rows)
 
 
 def wide(results, chosen):
@@ -304,7 +313,7 @@ def big(results, s):
     rows = []
     for policy in POLICIES:
         worst, _ = worst_over_simple(results, s, policy)
-        rows.append([label(policy),
+        rows.append([f"`{policy}`",
                      f"{geomean(list(ntt(results, s, policy).values())):.3f}",
                      f"{geomean(list(hmean(results, s, policy).values())):.3f}",
                      f"{worst:.2f}", f"{decide(policy) / decide('greedy'):.2f}"])
@@ -335,9 +344,11 @@ def report(args, chosen, results):
         for s in there:
             if s.file == "nupoco":
                 blocks[s.name] = each(results, s)
-    for name in ("random-amd", "random-intel", "case-study"):
+    for name in ("random-amd", "random-intel"):
         if name in by_name:
             blocks[name] = robustness(results, by_name[name])
+    if "case-study" in by_name:
+        blocks["case-study"] = single(results, by_name["case-study"])
     if "big" in by_name:
         blocks["big"] = big(results, by_name["big"])
     many = [s for s in chosen if s.policies is WIDE]
