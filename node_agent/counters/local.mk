@@ -25,10 +25,8 @@ noinst_LTLIBRARIES += %D%/libcounters.la
 	%D%/measure.h \
 	%D%/perf.c \
 	%D%/perf.h \
-	%D%/perf_private.h \
 	%D%/perf_sysfs.c \
 	%D%/perf_sysfs.h \
-	%D%/perf_uncore.c \
 	%D%/probe.c \
 	%D%/probe.h \
 	%D%/profile.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Counters through perf_event_open(2): core events per CPU. */
+/* Counters through perf_event_open(2): core events per CPU, memory controllers,
+ * energy. */
 
 #include "node_agent/counters/perf.h"
 
@@ -9,13 +10,67 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "node_agent/counters/perf_private.h"
 #include "node_agent/counters/perf_sysfs.h"
 #include "protocol/cpulist.h"
 
 /* A CPU that could not be counted is tried again after so many samples: about
  * once a second at the usual epoch. */
 #define RETRY_SAMPLES 20
+
+/* In the order in which they are put into a group: the ones with fixed counters
+ * first, then by what a profile needs most. */
+enum perf_role {
+    PERF_CYCLES,
+    PERF_INSTRUCTIONS,
+    PERF_MISSES,
+    PERF_STALLED,
+    PERF_REMOTE,
+    PERF_LLC,
+    PERF_ROLES,
+};
+
+#define PERF_NONE SIZE_MAX
+
+/* Events that are counted together or not at all. */
+struct perf_group {
+    size_t count;
+    int fd[PERF_ROLES]; /* the first is the leader */
+    enum perf_role role[PERF_ROLES];
+    uint64_t value[PERF_ROLES]; /* as last read */
+    uint64_t enabled, running;  /* ns, likewise */
+};
+
+struct perf_cpu {
+    struct perf_group group[PERF_ROLES];
+    size_t groups; /* 0: not counted now */
+    int outcome;   /* of the last sample, to tell news */
+};
+
+enum uncore_kind { PERF_READS, PERF_WRITES, PERF_ENERGY };
+
+#define PERF_MAX_UNCORES 256
+
+/* One event of a memory controller or package. */
+struct perf_uncore {
+    enum uncore_kind kind;
+    size_t index; /* memory node, or package */
+    double scale;
+    int fd;
+    bool lost; /* not counted in the last sample */
+    uint64_t value, enabled, running;
+};
+
+struct perf {
+    const struct perf_source *source;
+    const struct counters_setup *setup;
+    size_t encoding[PERF_ROLES]; /* PERF_NONE: not counted */
+    struct perf_cpu *cpu;        /* [machine->cpus] */
+    struct perf_uncore uncore[PERF_MAX_UNCORES];
+    size_t uncores;
+    bool uncore_told; /* that one of them is gone */
+    int uncore_error; /* errno of the first that did not open */
+    uint64_t samples;
+};
 
 #define RAW(event, umask, cmask)                                               \
     ((uint64_t)(event) | (uint64_t)(umask) << 8 | (uint64_t)(cmask) << 24)
@@ -90,7 +145,8 @@ static void kernel_close(void *arg, int fd)
 const struct perf_source perf_kernel = {kernel_open, kernel_read, kernel_close,
                                         NULL};
 
-int perf_open_event(const struct perf *p, uint32_t type,
+/* Open an event, its values alone or for a GROUP, as perf_event_open(2). */
+static int open_event(const struct perf *p, uint32_t type,
                     const uint64_t config[3], bool group, int cpu, int leader)
 {
     struct perf_event_attr attr = {
@@ -105,6 +161,214 @@ int perf_open_event(const struct perf *p, uint32_t type,
     };
 
     return p->source->open(p->source->arg, &attr, cpu, leader);
+}
+
+/* ---- controllers and packages -------------------------------------------- */
+
+/* Names under which drivers describe what we look for. */
+static const struct {
+    enum uncore_kind kind;
+    const char *prefix; /* of the PMU */
+    const char *event;
+} known[] = {
+    {PERF_READS, "uncore_imc", "cas_count_read"},
+    {PERF_READS, "uncore_imc", "data_reads"},
+    {PERF_READS, "uncore_imc_free_running", "data_read"},
+    {PERF_WRITES, "uncore_imc", "cas_count_write"},
+    {PERF_WRITES, "uncore_imc", "data_writes"},
+    {PERF_WRITES, "uncore_imc_free_running", "data_write"},
+    {PERF_ENERGY, "power", "energy-pkg"},
+};
+
+/* The PMUs that have one known event. */
+struct search {
+    struct perf *perf;
+    size_t entry; /* of known[] */
+    char name[PERF_MAX_UNCORES][PERF_PMU_NAME_MAX];
+    size_t count;
+};
+
+static void collect(void *arg, const char *pmu)
+{
+    struct search *s = arg;
+    struct perf_pmu_event event;
+
+    if (s->count < PERF_MAX_UNCORES &&
+        perf_sysfs_event(s->perf->setup->sysfs, pmu, known[s->entry].event,
+                         &event, NULL) == 0)
+        strcpy(s->name[s->count++], pmu);
+}
+
+static size_t package_of(const struct counters_setup *setup, int cpu,
+                         size_t position)
+{
+    if ((size_t)cpu < setup->machine->cpus && setup->package &&
+        setup->package[cpu] >= 0)
+        return (size_t)setup->package[cpu];
+    /* A CPU outside the pool: the mask has one CPU per package, in order. */
+    return position < setup->packages ? position : setup->packages - 1;
+}
+
+/* Memory node of the controller BOX of BOXES in PACKAGE. */
+static size_t memory_of(const struct counters_setup *setup, size_t package,
+                        size_t box, size_t boxes)
+{
+    const struct machine *machine = setup->machine;
+    size_t nodes[machine->mem_nodes], count = 0;
+
+    for (size_t m = 0; m < machine->mem_nodes; m++)
+        for (size_t c = 0; c < machine->cpus; c++) {
+            int n = setup->cpu_node[c];
+            if (n >= 0 && machine->home[n] == (int)m &&
+                (setup->package ? setup->package[c] : 0) == (int)package) {
+                nodes[count++] = m;
+                break;
+            }
+        }
+    return count ? nodes[box * count / boxes] : SIZE_MAX;
+}
+
+/* Increment of U, NAN when it was not counted. */
+static double increment(const struct perf *p, struct perf_uncore *u,
+                        double *coverage)
+{
+    uint64_t data[3];
+
+    if (p->source->read(p->source->arg, u->fd, data, sizeof(data)) !=
+        sizeof(data))
+        return NAN;
+    double count = sample_scale(sample_wrap(u->value, data[0], 64),
+                                sample_wrap(u->enabled, data[1], 64),
+                                sample_wrap(u->running, data[2], 64), coverage);
+    u->value = data[0];
+    u->enabled = data[1];
+    u->running = data[2];
+    return count * u->scale;
+}
+
+static void open_on(struct search *s, size_t box, int cpu, size_t position)
+{
+    struct perf *p = s->perf;
+    struct perf_uncore *u = &p->uncore[p->uncores];
+    struct perf_pmu_event event;
+    enum uncore_kind kind = known[s->entry].kind;
+    size_t package = package_of(p->setup, cpu, position);
+
+    if (p->uncores == PERF_MAX_UNCORES ||
+        perf_sysfs_event(p->setup->sysfs, s->name[box], known[s->entry].event,
+                         &event, NULL) < 0)
+        return;
+    *u = (struct perf_uncore){.kind = kind};
+    u->index = kind == PERF_ENERGY
+                   ? package
+                   : memory_of(p->setup, package, box, s->count);
+    /* Controllers count lines; the scale to MiB is for people. */
+    u->scale = kind == PERF_ENERGY ? event.scale : 1;
+    if (u->index == SIZE_MAX)
+        return;
+    u->fd = open_event(p, event.type, event.config, false, cpu, -1);
+    if (u->fd < 0) {
+        p->uncore_error = p->uncore_error ? p->uncore_error : errno;
+        return;
+    }
+    increment(p, u, &(double){1}); /* from here on */
+    p->uncores++;
+}
+
+static bool has_kind(const struct perf *p, enum uncore_kind kind)
+{
+    for (size_t i = 0; i < p->uncores; i++)
+        if (p->uncore[i].kind == kind)
+            return true;
+    return false;
+}
+
+static void uncore_open(struct perf *p)
+{
+    for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++) {
+        struct search s = {.perf = p, .entry = k};
+        if (has_kind(p, known[k].kind))
+            continue;
+        perf_sysfs_list(p->setup->sysfs, known[k].prefix, collect, &s);
+        for (size_t box = 0; box < s.count; box++) {
+            struct cosched_cpuset cpus = {{1}};
+            size_t position = 0;
+            perf_sysfs_cpus(p->setup->sysfs, s.name[box], &cpus);
+            for (int c = -1; (c = cpuset_next(&cpus, c)) >= 0;)
+                open_on(&s, box, c, position++);
+        }
+    }
+}
+
+/* Where U belongs in SAMPLE. */
+static double *place(struct sample *sample, const struct perf_uncore *u)
+{
+    if (u->kind == PERF_ENERGY)
+        return &sample->energy_j[u->index];
+    return u->kind == PERF_READS ? &sample->memory[u->index].reads
+                                 : &sample->memory[u->index].writes;
+}
+
+static int uncore_sample(struct perf *p, struct sample *sample,
+                       struct errtext *err)
+{
+    bool lost = false;
+
+    for (size_t i = 0; i < p->uncores; i++) {
+        struct perf_uncore *u = &p->uncore[i];
+        double count = increment(p, u, &sample->coverage);
+        u->lost = isnan(count);
+        lost |= u->lost;
+        *place(sample, u) = sample_add(*place(sample, u), count);
+    }
+    /* A sum that lacks a part is no sum. */
+    for (size_t i = 0; i < p->uncores; i++)
+        if (p->uncore[i].lost)
+            *place(sample, &p->uncore[i]) = NAN;
+    bool news = lost && !p->uncore_told;
+    p->uncore_told = lost;
+    if (!news)
+        return 0;
+    return errtext_set(err, EBUSY, "perf: a memory controller's or package's "
+                                   "counter is taken by another tool or gone");
+}
+
+static void set_why(struct counters_ability *a, const char *why)
+{
+    snprintf(a->why, sizeof(a->why), "%s", why);
+}
+
+static void uncore_describe(const struct perf *p,
+                          struct counters_ability *ability)
+{
+    static const struct {
+        enum uncore_kind kind;
+        enum counters_metric metric;
+        const char *can, *cannot;
+    } text[] = {
+        {PERF_READS, COUNTERS_MEMORY_READS, "uncore_imc, reads",
+         "sysfs describes no memory controller (uncore_imc*)"},
+        {PERF_WRITES, COUNTERS_MEMORY_WRITES, "uncore_imc, writes",
+         "sysfs describes no memory controller (uncore_imc*)"},
+        {PERF_ENERGY, COUNTERS_ENERGY, "power/energy-pkg",
+         "sysfs describes no power/energy-pkg"},
+    };
+
+    for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+        struct counters_ability *a = &ability[text[i].metric];
+        a->can = has_kind(p, text[i].kind);
+        a->shared = a->can;
+        set_why(a, a->can            ? text[i].can
+                   : p->uncore_error ? strerror(p->uncore_error)
+                                     : text[i].cannot);
+    }
+}
+
+static void uncore_close(struct perf *p)
+{
+    for (size_t i = 0; i < p->uncores; i++)
+        p->source->close(p->source->arg, p->uncore[i].fd);
+    p->uncores = 0;
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -132,7 +396,7 @@ static int open_encoding(const struct perf *p, size_t encoding, int cpu,
     const struct encoding *e = &encodings[encoding];
     uint64_t config[3] = {e->config, 0, 0};
 
-    return perf_open_event(p, e->type, config, true, cpu, leader);
+    return open_event(p, e->type, config, true, cpu, leader);
 }
 
 static void close_cpu(const struct perf *p, struct perf_cpu *c)
@@ -225,10 +489,9 @@ static int choose(struct perf *p, int cpu)
 static int refuse(const struct perf *p, int errnum, struct errtext *err)
 {
     char level[32] = "?";
-    char file[64];
 
-    snprintf(file, sizeof(file), "sys/kernel/perf_event_paranoid");
-    perf_sysfs_line(p->setup->procfs, file, level, sizeof(level));
+    perf_sysfs_line(p->setup->procfs, "sys/kernel/perf_event_paranoid", level,
+                    sizeof(level));
     switch (errnum) {
     case EACCES:
     case EPERM:
@@ -272,7 +535,7 @@ int perf_open(const struct perf_source *source,
         if ((size_t)c < setup->machine->cpus && open_cpu(p, c) < 0 &&
             errno != ENODEV && errno != ENXIO) /* offline: tried again */
             problem = errno;
-    perf_uncore_open(p);
+    uncore_open(p);
     if (problem && (problem == EMFILE || !p->uncores)) {
         refuse(p, problem, err);
         int saved = errno;
@@ -296,7 +559,7 @@ void perf_close(void *state)
     for (size_t c = 0; p->cpu && c < p->setup->machine->cpus; c++)
         close_cpu(p, &p->cpu[c]);
     if (p->source)
-        perf_uncore_close(p);
+        uncore_close(p);
     free(p->cpu);
     free(p);
 }
@@ -305,20 +568,16 @@ void perf_close(void *state)
 
 static double *value_of(struct sample_cpu *cpu, enum perf_role role)
 {
-    switch (role) {
-    case PERF_CYCLES:
-        return &cpu->cycles;
-    case PERF_INSTRUCTIONS:
-        return &cpu->instructions;
-    case PERF_STALLED:
-        return &cpu->stalled;
-    case PERF_MISSES:
-        return &cpu->read_misses;
-    case PERF_REMOTE:
-        return &cpu->remote_misses;
-    default:
-        return &cpu->llc_accesses;
-    }
+    double *const value[PERF_ROLES] = {
+        [PERF_CYCLES] = &cpu->cycles,
+        [PERF_INSTRUCTIONS] = &cpu->instructions,
+        [PERF_MISSES] = &cpu->read_misses,
+        [PERF_STALLED] = &cpu->stalled,
+        [PERF_REMOTE] = &cpu->remote_misses,
+        [PERF_LLC] = &cpu->llc_accesses,
+    };
+
+    return value[role];
 }
 
 enum outcome { COUNTED, STARVED, GONE };
@@ -394,7 +653,7 @@ int perf_sample(void *state, struct sample *sample, struct errtext *err)
             p->encoding[PERF_CYCLES] != PERF_NONE &&
             read_cpu(p, c, sample, rc ? NULL : err) < 0)
             rc = -1;
-    if (perf_uncore_sample(p, sample, rc ? NULL : err) < 0)
+    if (uncore_sample(p, sample, rc ? NULL : err) < 0)
         rc = -1;
     return rc;
 }
@@ -414,21 +673,14 @@ void perf_describe(const void *state, struct counters_ability *ability)
     for (enum perf_role r = 0; r < PERF_ROLES; r++) {
         struct counters_ability *a = &ability[metric[r]];
         a->can = p->encoding[r] != PERF_NONE;
-        snprintf(a->why, sizeof(a->why), "%s",
-                 a->can ? encodings[p->encoding[r]].name
-                        : "no event of this CPU that the kernel opens");
+        set_why(a, a->can ? encodings[p->encoding[r]].name
+                          : "no event of this CPU that the kernel opens");
     }
-    snprintf(ability[COUNTERS_PREFETCHES].why,
-             sizeof(ability[COUNTERS_PREFETCHES].why),
-             "controllers count them as reads");
-    snprintf(ability[COUNTERS_TRAFFIC].why,
-             sizeof(ability[COUNTERS_TRAFFIC].why),
-             "the kernel describes no such event");
-    snprintf(ability[COUNTERS_JOB_TRAFFIC].why,
-             sizeof(ability[COUNTERS_JOB_TRAFFIC].why), "see resctrl");
-    snprintf(ability[COUNTERS_JOB_LLC].why,
-             sizeof(ability[COUNTERS_JOB_LLC].why), "see resctrl");
-    perf_uncore_describe(p, ability);
+    set_why(&ability[COUNTERS_PREFETCHES], "controllers count them as reads");
+    set_why(&ability[COUNTERS_TRAFFIC], "the kernel describes no such event");
+    set_why(&ability[COUNTERS_JOB_TRAFFIC], "see resctrl");
+    set_why(&ability[COUNTERS_JOB_LLC], "see resctrl");
+    uncore_describe(p, ability);
 }
 
 static int open_kernel(const struct counters_setup *setup, void **state,

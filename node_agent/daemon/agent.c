@@ -47,7 +47,7 @@ static void take_end_notes(struct agent *a)
         log_warn("notes of epilogs: %s", err.text);
 }
 
-/* ---- epochs ------------------------------------------------------------- */
+/* ---- epochs -------------------------------------------------------------- */
 
 static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
 {
@@ -86,7 +86,7 @@ static void start_epochs(struct agent *a)
                                a->options.epoch_ns / NS_PER_US, 1, on_epoch, a);
 }
 
-/* ---- state -------------------------------------------------------------- */
+/* ---- state --------------------------------------------------------------- */
 
 void agent_save(struct agent *a)
 {
@@ -116,7 +116,7 @@ void agent_touch(struct agent *a)
     sd_event_source_set_enabled(a->save_source, SD_EVENT_ONESHOT);
 }
 
-/* ---- records ------------------------------------------------------------ */
+/* ---- records ------------------------------------------------------------- */
 
 static void send_pending(struct agent *a)
 {
@@ -159,16 +159,142 @@ static void send_final(struct agent *a, struct job *job)
         slurm_link_comment(a->slurm, job->id, text, true, end_s);
 }
 
-/* ---- what Slurm says ---------------------------------------------------- */
+/* ---- options ------------------------------------------------------------- */
+
+/* The command line over slurm.conf. */
+static const char *wanted_counters(const struct agent *a,
+                                   const struct node_options *options)
+{
+    return a->settings->counters[0] ? a->settings->counters
+                                    : options->counters;
+}
+
+/* Open what the options say; the counters are replaced on success. */
+static int open_counters(struct agent *a, struct errtext *err)
+{
+    char why[1024];
+    struct counters *fresh =
+        counters_open(wanted_counters(a, &a->options), &a->setup, why,
+                      sizeof(why), err);
+
+    if (!fresh)
+        return -1;
+    log_info("counters: %s", why);
+    a->counters = fresh;
+    return 0;
+}
+
+/* Count with something else.  What was measured cannot be compared with what
+ * will be: every section is measured anew. */
+static void switch_counters(struct agent *a)
+{
+    struct counters *before = a->counters;
+    struct errtext err;
+
+    if (recorder_active(a->recorder)) {
+        log_warn("counters: not changed while a recording goes on");
+        return;
+    }
+    if (open_counters(a, &err) < 0) {
+        log_error("cosched_counters=%s: %s; %s stays", a->options.counters,
+                  err.text, counters_names(before));
+        return;
+    }
+    for (struct job *j = a->jobs.first; j; j = j->next) {
+        section_list_clear(&j->sections);
+        j->section = NULL;
+    }
+    observer_use(a->observer, a->counters);
+    counters_close(before);
+    scheduler_forget(a->scheduler);
+}
+
+/* Say what is in force once, in one line. */
+static void log_config(const struct node_config *c)
+{
+    char value[OPTIONS_TEXT_MAX], text[768];
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < node_option_count() && used < sizeof(text); i++)
+        if (c->origins.option[i].source != OPTION_DEFAULT)
+            used += (size_t)snprintf(
+                text + used, sizeof(text) - used, "%s%s=%s", used ? ", " : "",
+                node_option_name(i),
+                node_option_value(&c->options, i, value, sizeof(value)));
+    log_notice("options: %s", used ? text : "all as by default");
+}
+
+/* Take the options of what Slurm SAYS and the command line, and act on what has
+ * changed. */
+static void configure(struct agent *a, const struct slurm_says *says)
+{
+    struct node_config fresh;
+
+    node_config_make(&fresh, says, a->settings->overrides);
+    if (fresh.problems.count &&
+        strcmp(fresh.problems.text, a->config.problems.text))
+        log_error("SchedulerParameters: %s (without effect)",
+                  fresh.problems.text);
+    bool changed = memcmp(&fresh.options, &a->options, sizeof(a->options)) != 0;
+    bool counters =
+        strcmp(wanted_counters(a, &fresh.options), wanted_counters(a, &a->options));
+    a->config = fresh;
+    if (!changed)
+        return;
+    a->options = fresh.options;
+    log_config(&fresh);
+    if (!a->scheduler)
+        return; /* still at its start */
+    if (counters)
+        switch_counters(a);
+    for (struct job *j = a->jobs.first; j; j = j->next) {
+        j->unsettled = true; /* held by other means, perhaps */
+        for (struct process *p = j->processes; p; p = p->next)
+            allotment_regrant(p->allotment, &j->granted, a->options.lease_ns,
+                              clock_ns());
+    }
+    scheduler_trigger(a->scheduler, "new options");
+}
+
+/* ---- what Slurm says ----------------------------------------------------- */
+
+static int keep(char **to, const char *text)
+{
+    char *copy = text ? strdup(text) : NULL;
+
+    if (text && !copy)
+        return -1;
+    free(*to);
+    *to = copy;
+    return 0;
+}
 
 static void on_config(void *arg, const struct slurm_says *says)
 {
-    agent_slurm_says(arg, says);
+    struct agent *a = arg;
+    struct node_state *n = &a->node;
+
+    a->slurm_absent[0] = '\0';
+    /* For the next agent, which may find slurmctld away. */
+    if (keep(&n->scheduler_parameters, says->scheduler_parameters) < 0 ||
+        keep(&n->partitions, says->partitions) < 0)
+        log_error("slurm.conf: out of memory");
+    configure(a, says);
+    agent_touch(a);
 }
 
 static void on_absent(void *arg, const char *error)
 {
-    agent_slurm_absent(arg, error);
+    struct agent *a = arg;
+
+    if (error && !a->slurm_absent[0])
+        log_notice("slurmctld does not answer: %s; options stay as they are",
+                   error);
+    else if (!error && a->slurm_absent[0])
+        log_notice("slurmctld answers again");
+    snprintf(a->slurm_absent, sizeof(a->slurm_absent), "%s",
+             error ? error : "");
 }
 
 static void on_recorded(void *arg, uint32_t job, const char *error)
@@ -227,7 +353,7 @@ static const struct slurm_link_handler slurm_handler = {
     .ready = on_ready,
 };
 
-/* ---- jobs and processes ------------------------------------------------- */
+/* ---- jobs and processes -------------------------------------------------- */
 
 void agent_job_changed(struct agent *a, struct job *job, const char *why)
 {
@@ -337,7 +463,7 @@ void agent_end_job(struct agent *a, struct job *job)
     agent_touch(a);
 }
 
-/* ---- start and stop ----------------------------------------------------- */
+/* ---- start and stop ------------------------------------------------------ */
 
 /* Take over what the state file knows: watch the living, finish the dead. */
 static int restore(struct agent *a, struct errtext *err)
@@ -352,7 +478,7 @@ static int restore(struct agent *a, struct errtext *err)
     }
     /* Until slurmctld answers: as before. */
     if (a->settings->slurm && a->node.scheduler_parameters)
-        agent_configure(a, &(struct slurm_says){
+        configure(a, &(struct slurm_says){
                                a->node.scheduler_parameters,
                                a->node.partitions, NULL});
     for (struct job *j = a->jobs.first; j; j = next) {
@@ -423,7 +549,7 @@ static int build_parts(struct agent *a, struct errtext *err)
     a->setup.package = topology_packages(a->topology, &a->setup.packages);
     a->setup.cpu_model = counters_cpu_model(a->setup.procfs, a->cpu_model,
                                             sizeof(a->cpu_model));
-    if (agent_open_counters(a, err) < 0)
+    if (open_counters(a, err) < 0)
         return -1;
     if (!(a->recorder = recorder_new()) ||
         !(a->observer = observer_new(a->counters, a->topology, a->recorder)) ||
@@ -453,7 +579,8 @@ static int build_parts(struct agent *a, struct errtext *err)
 }
 
 struct agent *agent_new(const struct settings *settings, struct warden *warden,
-                        sd_event *event, struct errtext *err)
+                        sd_event *event, const struct server_handler *handler,
+                        struct errtext *err)
 {
     struct agent *a = calloc(1, sizeof(*a));
 
@@ -472,7 +599,7 @@ struct agent *agent_new(const struct settings *settings, struct warden *warden,
                                  settings->munge_socket[0]
                                      ? settings->munge_socket
                                      : NULL,
-                                 &request_handler, a, err)) ||
+                                 handler, a, err)) ||
         restore(a, err) < 0) {
         agent_free(a);
         return NULL;

@@ -65,9 +65,11 @@ struct agent {
     char slurm_absent[sizeof(struct errtext)];
 };
 
-/* Build all parts, read the state and listen.  NULL with errno and ERR. */
+/* Build all parts, read the state and listen for HANDLER, whose argument is the
+ * agent.  NULL with errno and ERR. */
 struct agent *agent_new(const struct settings *settings, struct warden *warden,
-                        sd_event *event, struct errtext *err);
+                        sd_event *event, const struct server_handler *handler,
+                        struct errtext *err);
 
 /* Save the state and take all parts down.  Takes NULL. */
 void agent_free(struct agent *agent);
@@ -95,20 +97,5 @@ void agent_detach(struct agent *agent, struct process *process,
 
 /* Hand the interim summary of JOB to Slurm, once. */
 void agent_send_interim(struct agent *agent, struct job *job);
-
-/* Take the options of what Slurm SAYS and the command line, and act on what has
- * changed (agent_config.c). */
-void agent_configure(struct agent *agent, const struct slurm_says *says);
-
-/* News from slurmctld: its configuration; that it does not answer (ERROR) or
- * does again (NULL). */
-void agent_slurm_says(struct agent *agent, const struct slurm_says *says);
-void agent_slurm_absent(struct agent *agent, const char *error);
-
-/* Open what the options say; agent->counters is replaced on success. */
-int agent_open_counters(struct agent *agent, struct errtext *err);
-
-/* The requests of the socket. */
-extern const struct server_handler request_handler;
 
 #endif /* COSCHED_AGENT_H */

@@ -5,7 +5,6 @@ noinst_LTLIBRARIES += %D%/libagent.la
 %C%_libagent_la_SOURCES = \
 	%D%/agent.c \
 	%D%/agent.h \
-	%D%/agent_config.c \
 	%D%/daemon.c \
 	%D%/daemon.h \
 	%D%/host_event.c \
@@ -15,10 +14,9 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/node_config.c \
 	%D%/node_config.h \
 	%D%/request.c \
+	%D%/request.h \
 	%D%/server.c \
 	%D%/server.h \
-	%D%/server_guard.c \
-	%D%/server_private.h \
 	%D%/settings.c \
 	%D%/settings.h \
 	%D%/slurm_link.c \

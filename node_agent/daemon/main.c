@@ -16,6 +16,7 @@
 
 #include "node_agent/daemon/agent.h"
 #include "node_agent/daemon/daemon.h"
+#include "node_agent/daemon/request.h"
 #include "node_agent/recording/journal_replay.h"
 #include "common/log.h"
 #include "node_agent/enforce/privilege.h"
@@ -83,7 +84,7 @@ static int serve(const struct settings *settings, struct warden *warden,
         return errtext_set(err, -rc, "event loop: %s", strerror(-rc));
     rc = -1;
     if (watch_signals(event, err) == 0 && privilege_drop(err) == 0 &&
-        (agent = agent_new(settings, warden, event, err)) &&
+        (agent = agent_new(settings, warden, event, &request_handler, err)) &&
         write_pidfile(settings->pidfile, err) == 0) {
         daemon_started();
         sd_notify(0, "READY=1");

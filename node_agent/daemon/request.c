@@ -2,6 +2,8 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What each request of the socket does. */
 
+#include "node_agent/daemon/request.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

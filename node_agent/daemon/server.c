@@ -9,11 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "node_agent/daemon/server_private.h"
+#include "common/log.h"
+#include "node_agent/daemon/munge_decoder.h"
+#include "node_agent/daemon/user_time.h"
 
 /* The socket's file is looked for this often: somebody may clean up. */
 #define LOOK_US (2 * 1000000)
@@ -21,9 +25,53 @@
 /* Pause of accept() when the process is out of descriptors. */
 #define ACCEPT_PAUSE_US 100000
 
+/* Between two looks for silent connections, and for users who may go on. */
+#define SWEEP_US 2000000
+#define WAIT_US 20000
+
 static const char munge_prefix[] = "MUNGE:";
 
-void connection_free(struct connection *c)
+struct connection {
+    struct server *server;
+    int fd;
+    struct ucred cred;
+    struct munge_ticket *ticket; /* its request is being checked by munged */
+    sd_event_source *source;
+    void *owner;
+    uint64_t heard_ns; /* accepted, or last packet */
+    bool waiting;      /* its user has used up his time */
+    struct connection *next;
+};
+
+struct server {
+    sd_event *event;
+    int fd;
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    enum server_auth auth;
+    struct munge_decoder *munge;
+    const struct server_handler *handler;
+    void *arg;
+    sd_event_source *accept_source;
+    sd_event_source *resume_source;
+    sd_event_source *look_source;
+    dev_t device; /* of the socket's file */
+    ino_t inode;
+    sd_event_source *sweep_source; /* runs while there is a silent one */
+    sd_event_source *wait_source;  /* runs while one waits */
+    struct connection *connections;
+    size_t count;
+    struct user_time user_time;
+    struct log_limit refused;
+    struct log_limit flood;
+    struct log_limit garbage;
+    struct log_limit crowd;
+    struct log_limit munge_silent;
+    struct log_limit lost;
+    struct message_packet packet; /* too large for the stack */
+};
+
+/* Close and forget C, without a word to its owner. */
+static void connection_free(struct connection *c)
 {
     for (struct connection **p = &c->server->connections; *p; p = &(*p)->next)
         if (*p == c) {
@@ -36,6 +84,130 @@ void connection_free(struct connection *c)
     close(c->fd);
     free(c);
 }
+
+/* ---- no user keeps the server from others -------------------------------- */
+
+/* Root and the agent's own user, who could do worse. */
+static bool guard_exempt(uid_t uid)
+{
+    return uid == 0 || uid == geteuid();
+}
+
+/* UID has cost the CPU time since BEGIN_NS (clock_cpu_ns()).  False when it has
+ * none left: its connections are to wait. */
+static bool guard_charge(struct server *s, uid_t uid, uint64_t begin_ns)
+{
+    if (guard_exempt(uid))
+        return true;
+    return user_time_charge(&s->user_time, uid, clock_cpu_ns() - begin_ns,
+                            clock_ns()) > 0;
+}
+
+static int on_wait_over(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct server *s = arg;
+    uint64_t now_ns = clock_ns();
+    bool more = false;
+
+    (void)usec;
+    for (struct connection *c = s->connections; c; c = c->next) {
+        if (!c->waiting)
+            continue;
+        if (user_time_left(&s->user_time, c->cred.uid, now_ns) > 0) {
+            c->waiting = false;
+            c->heard_ns = now_ns;
+            sd_event_source_set_enabled(c->source, SD_EVENT_ON);
+        } else {
+            more = true;
+        }
+    }
+    if (!more) {
+        s->wait_source = sd_event_source_disable_unref(s->wait_source);
+        return 0;
+    }
+    sd_event_source_set_time_relative(source, WAIT_US);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* Read nothing from C until its user has time again. */
+static void guard_let_wait(struct connection *c)
+{
+    struct server *s = c->server;
+
+    if (log_limit_allows(&s->flood, c->cred.uid, clock_ns()))
+        log_warn("uid %u asks too much: its requests wait for their share",
+                 c->cred.uid);
+    c->waiting = true;
+    sd_event_source_set_enabled(c->source, SD_EVENT_OFF);
+    if (!s->wait_source)
+        sd_event_add_time_relative(s->event, &s->wait_source, CLOCK_MONOTONIC,
+                                   WAIT_US, 0, on_wait_over, s);
+}
+
+/* Connections of UID, silent ones only or all. */
+static size_t count_of_uid(const struct server *s, uid_t uid, bool silent)
+{
+    size_t n = 0;
+
+    for (const struct connection *c = s->connections; c; c = c->next)
+        n += c->cred.uid == uid && !(silent && c->owner);
+    return n;
+}
+
+/* May UID have one more connection? */
+static bool guard_admits(const struct server *s, uid_t uid)
+{
+    if (uid == 0)
+        return s->count < SERVER_CONNECTIONS;
+    return s->count < SERVER_CONNECTIONS - SERVER_CONNECTIONS_ROOT &&
+           count_of_uid(s, uid, false) < SERVER_CONNECTIONS_UID &&
+           (guard_exempt(uid) ||
+            count_of_uid(s, uid, true) < SERVER_SILENT_UID);
+}
+
+static int on_sweep(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct server *s = arg;
+    struct connection *next;
+    uint64_t now_ns = clock_ns();
+    bool more = false;
+
+    (void)usec;
+    for (struct connection *c = s->connections; c; c = next) {
+        next = c->next;
+        if (c->owner || guard_exempt(c->cred.uid))
+            continue;
+        if (!c->waiting && !c->ticket &&
+            now_ns - c->heard_ns > SERVER_SILENT_NS)
+            connection_free(c);
+        else
+            more = true;
+    }
+    if (!more) {
+        s->sweep_source = sd_event_source_disable_unref(s->sweep_source);
+        return 0;
+    }
+    sd_event_source_set_time_relative(source, SWEEP_US);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static void guard_accepted(struct connection *c)
+{
+    struct server *s = c->server;
+
+    c->heard_ns = clock_ns();
+    if (!guard_exempt(c->cred.uid) && !s->sweep_source)
+        sd_event_add_time_relative(s->event, &s->sweep_source, CLOCK_MONOTONIC,
+                                   SWEEP_US, 0, on_sweep, s);
+}
+
+static void guard_stop(struct server *s)
+{
+    s->sweep_source = sd_event_source_disable_unref(s->sweep_source);
+    s->wait_source = sd_event_source_disable_unref(s->wait_source);
+}
+
+/* ---- requests ------------------------------------------------------------ */
 
 static void connection_end(struct connection *c)
 {
@@ -328,6 +500,8 @@ static int on_accept(sd_event_source *source, int fd, uint32_t events,
     }
     return 0;
 }
+
+/* ---- the socket ---------------------------------------------------------- */
 
 /* Who may write into the directory may put a socket of their own there, and
  * Slurm would tell them of its jobs. */

@@ -13,7 +13,7 @@
  * (munge_decoder.h).  Garbage is answered, logged once per uid and minute, and
  * ends the connection.
  *
- * No user can keep the agent from serving others (server_guard.c):
+ * No user can keep the agent from serving others:
  *   - Connections are limited, in all and per uid; those that say nothing
  *     (nobody has attached there) have a lower limit and are dropped after a
  *     while; some are kept for root.
