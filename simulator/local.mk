@@ -1,25 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Discrete-event simulators: the truth that the model is held to.
-
-noinst_LTLIBRARIES += %D%/libmemsys.la
-
-%C%_libmemsys_la_SOURCES = \
-	%D%/choice.c \
-	%D%/choice.h \
-	%D%/events.c \
-	%D%/events.h \
-	%D%/memsys.c \
-	%D%/memsys.h \
-	%D%/random.c \
-	%D%/random.h
-%C%_libmemsys_la_LIBADD = model/libmodel.la -lm
-
 # What runs on a virtual node, and what the kernel's scheduler makes of it.
 noinst_LTLIBRARIES += %D%/libscenario.la
 
 %C%_libscenario_la_SOURCES = \
 	%D%/json_line.c \
 	%D%/json_line.h \
+	%D%/random.h \
 	%D%/scenario.c \
 	%D%/scenario.h \
 	%D%/scenario_json.c \
@@ -28,7 +14,7 @@ noinst_LTLIBRARIES += %D%/libscenario.la
 	%D%/timeshare.c \
 	%D%/timeshare.h
 %C%_libscenario_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-%C%_libscenario_la_LIBADD = %D%/libmemsys.la model/io/libdescribe.la \
+%C%_libscenario_la_LIBADD = model/io/libdescribe.la \
 	model/libmodel.la \
 	$(JANSSON_LIBS) -lm
 
@@ -75,44 +61,6 @@ bin_PROGRAMS += %D%/coschedsim
 	%D%/libvnode.la
 dist_man_MANS += docs/coschedsim.1
 dist_bashcompletion_DATA += %D%/completions/coschedsim
-
-# The model held to simulation: `make validate-model`.  What is committed under
-# docs/model/ is a copy of its results.
-validation = docs/model/validation
-
-EXTRA_PROGRAMS += %D%/validate/validate_model
-CLEANFILES += %D%/validate/validate_model$(EXEEXT) $(validation).json \
-	$(validation).md $(validation)-speed.svg \
-	$(validation)-loopperf.svg docs/model/nupoco-figures.svg
-EXTRA_DIST += %D%/validate/report.py %D%/validate/svg.py
-
-%C%_validate_validate_model_SOURCES = \
-	%D%/validate/figures.c \
-	%D%/validate/figures.h \
-	%D%/validate/loops.c \
-	%D%/validate/loops.h \
-	%D%/validate/mixes.c \
-	%D%/validate/mixes.h \
-	%D%/validate/predict.c \
-	%D%/validate/predict.h \
-	%D%/validate/speedups.c \
-	%D%/validate/speedups.h \
-	%D%/validate/truth.c \
-	%D%/validate/truth.h \
-	%D%/validate/validate.c \
-	%D%/validate/worlds.c \
-	%D%/validate/worlds.h
-%C%_validate_validate_model_CFLAGS = $(AM_CFLAGS) -pthread
-%C%_validate_validate_model_LDADD = %D%/libmemsys.la \
-	model/analysis/libanalysis.la
-
-validate-model: %D%/validate/validate_model$(EXEEXT)
-	$(AM_V_at)$(MKDIR_P) docs/model
-	$(AM_V_at)%D%/validate/validate_model$(EXEEXT) $(validation).json
-	$(AM_V_at)$(srcdir)/%D%/validate/report.py \
-	  $(validation).json docs/model
-
-.PHONY: validate-model
 
 # What to run, for those who have the package only.
 scenariosdir = $(pkgdatadir)/scenarios

@@ -21,7 +21,16 @@ struct random {
 };
 
 /* Start the sequence that belongs to SEED; any value is good. */
-void random_seed(struct random *random, uint64_t seed);
+static inline void random_seed(struct random *random, uint64_t seed)
+{
+    for (int i = 0; i < 4; i++) {
+        uint64_t z = seed += 0x9e3779b97f4a7c15;
+
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+        z = (z ^ z >> 27) * 0x94d049bb133111eb;
+        random->state[i] = z ^ z >> 31;
+    }
+}
 
 static inline uint64_t random_rotate(uint64_t x, int k)
 {

@@ -15,7 +15,7 @@
 
 #include "common/log.h"
 #include "model/io/machine_json.h"
-#include "simulator/memsys.h"
+#include "tests/simulator/memsys.h"
 #include "simulator/vnode.h"
 
 #define REFERENCE_EVENTS 300000

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Draw one of several alternatives with given weights. */
 
-#include "simulator/choice.h"
+#include "tests/simulator/choice.h"
 
 #include <stdlib.h>
 

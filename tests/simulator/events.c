@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Pending events of a simulation, earliest first. */
 
-#include "simulator/events.h"
+#include "tests/simulator/events.h"
 
 #include <stdlib.h>
 

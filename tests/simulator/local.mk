@@ -12,6 +12,17 @@ simulator_scripts = \
 TESTS += $(simulator_scripts)
 EXTRA_DIST += $(simulator_scripts)
 
+# Memory, request by request: the truth that the model is held to.
+check_LTLIBRARIES += %D%/libmemsys.la
+%C%_libmemsys_la_SOURCES = \
+	%D%/choice.c \
+	%D%/choice.h \
+	%D%/events.c \
+	%D%/events.h \
+	%D%/memsys.c \
+	%D%/memsys.h
+%C%_libmemsys_la_LIBADD = model/libmodel.la -lm
+
 if HAVE_CMOCKA
 units += %D%/unit
 %C%_unit_SOURCES = \
@@ -24,7 +35,7 @@ units += %D%/unit
 	%D%/timeslices.c \
 	%D%/timeslices.h
 %C%_unit_CPPFLAGS = $(unit_flags)
-%C%_unit_LDADD = simulator/libmemsys.la simulator/libscenario.la \
+%C%_unit_LDADD = %D%/libmemsys.la simulator/libscenario.la \
 	simulator/libvnode.la model/analysis/libanalysis.la $(unit_libs)
 endif
 
@@ -32,7 +43,7 @@ EXTRA_PROGRAMS += %D%/bench_sim
 CLEANFILES += %D%/bench_sim$(EXEEXT) bench/bench-sim.json
 %C%_bench_sim_SOURCES = %D%/bench_sim.c
 %C%_bench_sim_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-%C%_bench_sim_LDADD = simulator/libvnode.la
+%C%_bench_sim_LDADD = %D%/libmemsys.la simulator/libvnode.la
 
 bench-sim: %D%/bench_sim$(EXEEXT)
 	$(AM_V_at)$(MKDIR_P) bench

@@ -2,15 +2,15 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Discrete-event simulation of a machine's memory system. */
 
-#include "simulator/memsys.h"
+#include "tests/simulator/memsys.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulator/choice.h"
-#include "simulator/events.h"
+#include "tests/simulator/choice.h"
+#include "tests/simulator/events.h"
 #include "simulator/random.h"
 
 #define NONE UINT32_MAX

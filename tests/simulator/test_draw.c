@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "simulator/choice.h"
-#include "simulator/events.h"
+#include "tests/simulator/choice.h"
+#include "tests/simulator/events.h"
 #include "simulator/random.h"
 
 #define DRAWS 200000

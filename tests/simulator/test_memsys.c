@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "simulator/memsys.h"
+#include "tests/simulator/memsys.h"
 
 /* One CPU node, one memory node, cores that only read: the machine repair
  * queue. */

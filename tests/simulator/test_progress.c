@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "model/throughput.h"
-#include "simulator/memsys.h"
+#include "tests/simulator/memsys.h"
 #include "simulator/random.h"
 
 #define SERVICE_US 0.1

@@ -2,10 +2,10 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The curves of NuPoCo figures 4 and 5. */
 
-#include "simulator/validate/figures.h"
+#include "tests/validate/figures.h"
 
 #include "model/station.h"
-#include "simulator/validate/truth.h"
+#include "tests/validate/truth.h"
 
 #define CORES 16
 #define MRR 0.01

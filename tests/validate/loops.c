@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The 24 loops of thesis table 3.1 as the simulator runs them. */
 
-#include "simulator/validate/loops.h"
+#include "tests/validate/loops.h"
 
 #include <math.h>
 

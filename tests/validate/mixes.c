@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Several loops at a time: how well the model predicts each one's speed. */
 
-#include "simulator/validate/mixes.h"
+#include "tests/validate/mixes.h"
 
 #include <math.h>
 #include <stdlib.h>

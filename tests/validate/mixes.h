@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-#include "simulator/validate/truth.h"
+#include "tests/validate/truth.h"
 
 #define MIXES 24          /* random ones per machine */
 #define MIX_CPU_NODES 16  /* most of any machine */

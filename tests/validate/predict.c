@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Ask the model for a loop's speedups, given its counters. */
 
-#include "simulator/validate/predict.h"
+#include "tests/validate/predict.h"
 
 #include <stdlib.h>
 

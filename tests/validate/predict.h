@@ -5,7 +5,7 @@
 #ifndef COSCHED_VALIDATE_PREDICT_H
 #define COSCHED_VALIDATE_PREDICT_H
 
-#include "simulator/validate/speedups.h"
+#include "tests/validate/speedups.h"
 
 /* Fill the predictions of C, whose truth and profiles are known. */
 void predict_speedups(const struct world *world, struct speedup_case *c);

@@ -17,8 +17,8 @@ import svg  # noqa: E402
 
 INTRO = """# The model held to simulation
 
-Written by `make validate-model` (simulator/validate/). The simulator follows each request through outgoing queues, links
-and controllers (simulator/memsys.h) and shares no formula with the model. Machines are in worlds.c, loops, with the
+Written by `make validate-model` (tests/validate/). The simulator follows each request through outgoing queues, links
+and controllers (tests/simulator/memsys.h) and shares no formula with the model. Machines are in worlds.c, loops, with the
 parameters of thesis table 3.1, in loops.c. MAPE is the mean absolute percentage error relative to simulation (thesis 3.16);
 the last column is the simulation's 95 % confidence interval.
 
@@ -67,7 +67,7 @@ where the mix changes with the domains. Lines: predicted; dots: simulated.
 LOOPS_TEXT = """## The loops
 
 Request rates are fitted by simulation to the measured speedup from one to eight LLC domains of the Opteron (thesis table A.4,
-guided); *assumed* ones are those of a similar loop (simulator/validate/loops.h).
+guided); *assumed* ones are those of a similar loop (tests/validate/loops.h).
 """
 
 METHOD_SHORT = {

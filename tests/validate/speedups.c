@@ -2,11 +2,11 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* One loop on more and more nodes: how well LoopPerf predicts its speedup. */
 
-#include "simulator/validate/speedups.h"
+#include "tests/validate/speedups.h"
 
 #include <math.h>
 
-#include "simulator/validate/predict.h"
+#include "tests/validate/predict.h"
 
 #define WORK_US 1e6 /* of computing, in each run of a loop */
 

@@ -15,7 +15,7 @@
  * with the simulated speedups.  Machines of one CPU node have no such loop.
  */
 
-#include "simulator/validate/truth.h"
+#include "tests/validate/truth.h"
 
 #define SPEEDUP_NODES 16    /* most CPU nodes of any machine */
 #define SPEEDUP_MEM_NODES 8 /* most memory nodes */

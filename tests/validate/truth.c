@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What really happens: loops on machines, simulated. */
 
-#include "simulator/validate/truth.h"
+#include "tests/validate/truth.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "simulator/memsys.h"
-#include "simulator/validate/loops.h"
-#include "simulator/validate/worlds.h"
+#include "tests/simulator/memsys.h"
+#include "tests/validate/loops.h"
+#include "tests/validate/worlds.h"
 
 #define TRUTH_JOBS 4
 #define TRUTH_WINDOW 64 /* miss registers of a last-level cache per memory

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulator/validate/figures.h"
-#include "simulator/validate/mixes.h"
-#include "simulator/validate/speedups.h"
-#include "simulator/validate/truth.h"
-#include "simulator/validate/worlds.h"
+#include "tests/validate/figures.h"
+#include "tests/validate/mixes.h"
+#include "tests/validate/speedups.h"
+#include "tests/validate/truth.h"
+#include "tests/validate/worlds.h"
 
 /* Errors that the product promises, in percent. */
 #define TARGET_MVA 2.0

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The machines on which the model is validated. */
 
-#include "simulator/validate/worlds.h"
+#include "tests/validate/worlds.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
