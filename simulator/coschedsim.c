@@ -44,13 +44,11 @@ static const struct cli_command commands[] = {
      "  seed, noise      as the options\n"
      "  POLICY:OPTION    of a policy\n"
      "  anything else    option of slurm.conf without its prefix: epoch, ...\n"},
-    {"replay", TAKES_TRACE, command_replay, OPERAND "TRACE|DIRECTORY",
+    {"replay", TAKES_TRACE, command_replay, OPERAND "DIRECTORY",
      "what if: what was recorded, otherwise",
-     "Runs the jobs of a recording (coschedctl record, coschedsim run --record) or\n"
-     "of a trace (coschedctl trace, --trace) again under other policies.  A\n"
-     "recording has its machine, and what the agent learned of the sections.  A\n"
-     "trace has no memory rates: parallel sections are taken to have used all of\n"
-     "their cores' time.\n"},
+     "Runs the jobs of a recording (coschedctl record, coschedsim run --record)\n"
+     "again under other policies.  A recording has its machine, and what the agent\n"
+     "learned of the sections.\n"},
     {0},
 };
 

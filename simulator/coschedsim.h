@@ -16,7 +16,7 @@
 
 /* The command line behind the command's name. */
 struct arguments {
-    const char *file;     /* scenarios, or a trace; NULL: none was named */
+    const char *file;     /* scenarios, or a recording; NULL: none was named */
     const char *machine;  /* --machine, or NULL */
     const char *library;  /* --library, or NULL */
     const char *scenario; /* --scenario, or NULL: all of the file */
@@ -63,14 +63,10 @@ struct world {
 int world_open(struct world *world, const struct arguments *arguments);
 void world_close(struct world *world);
 
-/* The same with the jobs of a trace that the agent wrote, or of a recording (a
- * directory), which has its machine. */
-int world_open_trace(struct world *world, const struct arguments *arguments);
+/* The same with the jobs of a recording (a directory), and unless --machine names
+ * another one, its machine. */
+int world_open_recording(struct world *world, const struct arguments *arguments);
 
-/* world_open_trace()'s: the jobs of the recording in DIR, and unless W has a
- * machine, the recorded one.  -1 with errno and ERR. */
-int world_read_recording(struct world *world, const char *dir,
-                         struct errtext *err);
 
 /* A run of a scenario under a policy, and what it means. */
 struct outcome {

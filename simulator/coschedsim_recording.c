@@ -366,7 +366,7 @@ static int open_machine(struct world *w, const char *dir, struct errtext *err)
     return w->own ? 0 : -1;
 }
 
-int world_read_recording(struct world *w, const char *dir, struct errtext *err)
+static int read_recording(struct world *w, const char *dir, struct errtext *err)
 {
     struct reader *r = calloc(1, sizeof(*r));
     struct json_reader reader = {.file = dir, .err = err};
@@ -392,4 +392,17 @@ int world_read_recording(struct world *w, const char *dir, struct errtext *err)
     free(r);
     errno = saved;
     return rc;
+}
+
+int world_open_recording(struct world *w, const struct arguments *a)
+{
+    struct errtext err = {""};
+
+    *w = (struct world){.arguments = a};
+    if (!a->file)
+        return fail(EXIT_USAGE, "needs a recording");
+    if ((a->machine && !(w->machine = machine_json_find(a->machine, &err))) ||
+        read_recording(w, a->file, &err) < 0)
+        return fail(EXIT_REFUSED, "%s", err.text);
+    return EXIT_DONE;
 }

@@ -126,5 +126,5 @@ int command_replay(const struct arguments *a)
 {
     struct world w;
 
-    return run_all(&w, world_open_trace(&w, a));
+    return run_all(&w, world_open_recording(&w, a));
 }

@@ -77,7 +77,7 @@ void world_close(struct world *w)
 /* ---- one run ------------------------------------------------------------- */
 
 /* SchedulerParameters from --options, OPTIONS and POLICY, whose options come
- * behind a colon; `wait` of native is for the simulated kernel. */
+ * behind a colon. */
 static int parse_options(const char *policy, const char *more,
                          const struct arguments *a, struct vnode_config *c)
 {
@@ -86,16 +86,7 @@ static int parse_options(const char *policy, const char *more,
     char own[256] = "", text[1024];
     struct errtext err = {""};
 
-    if (colon && length == 6 && !strncmp(policy, "native", 6) &&
-        !strncmp(colon, ":wait=", 6)) {
-        for (c->wait = TIMESHARE_DEFAULT; c->wait <= TIMESHARE_PASSIVE;
-             c->wait++)
-            if (!strcmp(timeshare_wait_name(c->wait), colon + 6))
-                break;
-        if (c->wait > TIMESHARE_PASSIVE)
-            return fail(EXIT_USAGE, "policy %s: wait is default, active or "
-                        "passive", policy);
-    } else if (colon) {
+    if (colon) {
         snprintf(own, sizeof(own), ",cosched_policy_options=%s", colon + 1);
         for (char *p = strchr(own + 1, '=') + 1; *p; p++)
             if (*p == '=')

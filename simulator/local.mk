@@ -50,7 +50,6 @@ bin_PROGRAMS += %D%/coschedsim
 	%D%/coschedsim_sweep.c \
 	%D%/coschedsim_table.c \
 	%D%/coschedsim_table.h \
-	%D%/coschedsim_trace.c \
 	%D%/coschedsim_world.c \
 	%D%/picture.c \
 	%D%/picture.h \

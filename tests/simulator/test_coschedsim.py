@@ -156,20 +156,16 @@ def check_sweep_output(file, directory):
     assert "cores" in text and "batch seed=2" in text
 
 
-def check_replay(file, directory):
+def check_trace(file, directory):
     trace = os.path.join(directory, "trace.json")
     picture = os.path.join(directory, "cpus.svg")
-    first = results("run", file, "--machine", "uma-1x8", "--policy", "equal",
-                    "--trace", trace, "--plot", picture)[0]
+    results("run", file, "--machine", "uma-1x8", "--policy", "equal",
+            "--trace", trace, "--plot", picture)
     with open(trace, encoding="utf-8") as text:
         events = json.load(text)["traceEvents"]
     assert {"job 1", "job 2"} <= {e["name"] for e in events}
     with open(picture, encoding="utf-8") as svg:
         assert "cpu" in svg.read()
-    again = results("replay", trace, "--machine", "uma-1x8", "--policy",
-                    "equal,batch")
-    assert abs(again[0]["makespan_s"] / first["makespan_s"] - 1) < 0.1, again
-    assert len(again[0]["jobs"]) == 2
 
 
 def check_refusals(file, directory):
@@ -196,7 +192,6 @@ def check_refusals(file, directory):
             (("run", file, *machine, "--limit", "0.1"), 1, "not done"),
             (("run", file, *machine, "--vary", "seed=1"), 2, "--vary"),
             (("run", file, file, *machine), 2, "too many"),
-            (("run", file, *machine, "--policy", "native:wait=x"), 2, "wait"),
             (("sweep", file, *machine), 2, "--vary"),
             (("sweep", file, *machine, "--vary", "seed"), 2, "seed"),
             (("sweep", file, *machine, "--vary", "seed=a"), 2, "a is not"),
@@ -210,7 +205,7 @@ def check_refusals(file, directory):
             (("sweep", file, *machine, "--vary", "seed=1,,2"), 2, "missing"),
             (("sweep", file, *machine, "--vary", "nupoco:speed=1"), 2, "speed"),
             (("run", file, *machine, "--csv"), 2, "--csv"),
-            (("replay", file, *machine), 1, "traceEvents"),
+            (("replay", file, *machine), 1, file),
             (("walk",), 2, "walk"), (("--fast",), 2, "--fast"),
             (("run", "--fast"), 2, "--fast"), (("run", "--seed"), 2, "--seed")):
         error = call(*words, status=status)
@@ -242,7 +237,7 @@ def main():
         check_compare(file, directory)
         check_sweep(file)
         check_sweep_output(file, directory)
-        check_replay(file, directory)
+        check_trace(file, directory)
         check_refusals(file, directory)
     check_docs()
 
