@@ -326,6 +326,14 @@ void layout_make(const struct layout_input *in, struct layout_room *room,
 
 /* ---- distance ----------------------------------------------------------- */
 
+void layout_cores(const size_t *layout, size_t cpu_nodes, size_t jobs,
+                  size_t *cores)
+{
+    memset(cores, 0, jobs * sizeof(*cores));
+    for (size_t c = 0; c < cpu_nodes * jobs; c++)
+        cores[c % jobs] += layout[c];
+}
+
 void layout_delays(const struct machine *machine, double *delay)
 {
     for (size_t i = 0; i < machine->cpu_nodes; i++)

@@ -56,6 +56,10 @@ void layout_room_free(struct layout_room *room);
 void layout_make(const struct layout_input *input, struct layout_room *room,
                  size_t *layout);
 
+/* Sum up LAYOUT by job into CORES[jobs]. */
+void layout_cores(const size_t *layout, size_t cpu_nodes, size_t jobs,
+                  size_t *cores);
+
 /* Delays of the routes of MACHINE into DELAY[cpu_nodes * mem_nodes]: mean
  * service times of the links, us.  Without any links, the nearest memory node
  * is at 0 and all others at one default service time. */

@@ -29,7 +29,8 @@
  * would saturate slows the jobs that make them down to its pace.
  */
 
-#include "model/system.h"
+#include "model/machine.h"
+#include "model/workload.h"
 
 struct lumped;
 
@@ -51,8 +52,8 @@ void lumped_prepare(struct lumped *lumped,
  * is to do. */
 void lumped_waits(struct lumped *lumped, size_t job);
 
-/* Speed of each job in cores' worth of computing, for COUNTS as in
- * system_input.cores, into SPEED; to the last bit the same whatever was asked
+/* Speed of each job in cores' worth of computing into SPEED[count], for
+ * COUNTS[cpu_nodes * count], cores of job j on CPU node i at i * count + j; to the last bit the same whatever was asked
  * before.  Allocates nothing. */
 void lumped_predict(struct lumped *lumped, const size_t *counts,
                     double *speed);

@@ -53,13 +53,12 @@
 #include "model/machine.h"
 #include "model/station.h"
 #include "model/status.h"
-#include "model/system.h"
 #include "model/workload.h"
 
 #define POLICY_REASON_MAX 256
 #define POLICY_NOBODY (-1)   /* owner[]: in the pool, nobody's */
 #define POLICY_NO_CPU (-2)   /* owner[]: not in the pool */
-#define POLICY_MAX_JOBS SYSTEM_MAX_JOBS
+#define POLICY_MAX_JOBS 64
 
 enum policy_mode {
     POLICY_SPACE,

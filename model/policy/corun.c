@@ -95,7 +95,7 @@ static enum model_status speeds_now(void *arg, const size_t *cores)
     struct corun *c = arg;
 
     c->outlook.predictions++;
-    predict_speeds(c->outlook.in, cores, c->outlook.speed);
+    predict_cores(c->outlook.in, cores, c->outlook.speed);
     return MODEL_OK;
 }
 

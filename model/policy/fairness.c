@@ -63,42 +63,36 @@ static size_t best_off(const struct balance *b, size_t not)
 }
 
 /* Move a unit if that lifts the worst off without pushing another one as far
- * down.  *DONE when there is nothing more to do. */
-static enum model_status step(struct balance *b, size_t *moved, size_t *job,
-                              bool *done)
+ * down; false when there is nothing more to do. */
+static bool step(struct balance *b, size_t *moved, size_t *job)
 {
     size_t none = b->in->job_count;
     size_t worst = worst_off(b);
 
-    *done = true;
     if (worst == none || above(b, worst) >= 1)
-        return MODEL_OK;
+        return false;
     double before = above(b, worst);
     size_t giver = best_off(b, worst);
     if (giver == none)
-        return MODEL_OK;
+        return false;
     size_t room = b->in->jobs[worst].max_cores - b->cores[worst];
     size_t unit = b->unit < room ? b->unit : room;
     b->cores[giver] -= unit;
     b->cores[worst] += unit;
-    enum model_status status =
-        predict_cores(b->in, b->cores, NULL, b->ws->speed);
-    if (status != MODEL_OK)
-        return status;
+    predict_cores(b->in, b->cores, b->ws->speed);
     if (above(b, worst) <= before || above(b, giver) <= before) {
         b->cores[giver] += unit;
         b->cores[worst] -= unit;
-        return MODEL_OK;
+        return false;
     }
     *moved += unit;
     *job = worst;
-    *done = false;
-    return MODEL_OK;
+    return true;
 }
 
-enum model_status fairness_apply(const struct policy_input *input,
-                                 struct policy_proposal *proposal,
-                                 size_t *moved, size_t *job)
+void fairness_apply(const struct policy_input *input,
+                    struct policy_proposal *proposal, size_t *moved,
+                    size_t *job)
 {
     struct policy_workspace *ws = input->workspace;
     struct balance b = {
@@ -108,23 +102,19 @@ enum model_status fairness_apply(const struct policy_input *input,
         .bound = ws->alone,
         .unit = divide_unit(input),
     };
-    bool done = false;
 
     *moved = 0;
-    if (input->fairness_percent >= 100 || input->job_count < 2)
-        return MODEL_OK;
-    enum model_status status = predict_begin(input);
-    if (status != MODEL_OK) /* nothing to compare */
-        return status == MODEL_ENODATA || !ws->system ? MODEL_OK : status;
-    status = predict_alone(input, b.bound);
-    if (status == MODEL_OK)
-        status = proposal->placed
-                     ? predict_counts(input, proposal->layout, NULL, ws->speed)
-                     : predict_cores(input, proposal->cores, NULL, ws->speed);
+    if (input->fairness_percent >= 100 || input->job_count < 2 ||
+        predict_begin(input) != MODEL_OK) /* nothing to compare */
+        return;
+    predict_alone(input, b.bound);
+    if (proposal->placed)
+        predict_layout(input, proposal->layout, ws->speed);
+    else
+        predict_cores(input, proposal->cores, ws->speed);
     fairness_bounds(input, b.bound);
-    while (status == MODEL_OK && !done)
-        status = step(&b, moved, job, &done);
+    while (step(&b, moved, job))
+        ;
     if (*moved)
         proposal->placed = false;
-    return status;
 }

@@ -18,18 +18,14 @@ enum { CPU, MEMORY };
 static enum model_status score_utilisation(void *arg, const size_t *cores,
                                            size_t job, double *score)
 {
-    struct system_result result;
-    enum model_status status = predict_cores(arg, cores, &result, NULL);
-
     (void)job;
-    *score = result.utilisation;
-    return status;
+    *score = predict_utilisation_cores(arg, cores).system;
+    return MODEL_OK;
 }
 
 enum model_status greedy_dop(const struct policy_input *input, void *memory,
                              struct policy_proposal *proposal)
 {
-    struct system_result result;
     enum model_status status = predict_begin(input);
 
     (void)memory;
@@ -39,26 +35,22 @@ enum model_status greedy_dop(const struct policy_input *input, void *memory,
         status = (input->job_count > FEW ? divide_lazy : divide)(
             input, score_utilisation, (void *)(uintptr_t)input,
             proposal->cores);
-    if (status == MODEL_OK)
-        status = predict_cores(input, proposal->cores, &result, NULL);
-    if (status == MODEL_OK) {
-        proposal->system_util = result.utilisation;
-        proposal->figure[CPU] = result.cpu;
-        proposal->figure[MEMORY] = result.memory;
-    }
-    return status;
+    if (status != MODEL_OK)
+        return status;
+    struct utilisation use = predict_utilisation_cores(input, proposal->cores);
+    proposal->system_util = use.system;
+    proposal->figure[CPU] = use.cpu;
+    proposal->figure[MEMORY] = use.memory;
+    return MODEL_OK;
 }
 
 double greedy_value(const struct policy_input *input, void *memory,
                     const size_t *counts)
 {
-    struct system_result result;
-
     (void)memory;
-    if (predict_begin(input) != MODEL_OK ||
-        predict_counts(input, counts, &result, NULL) != MODEL_OK)
-        return NAN;
-    return result.utilisation;
+    return predict_begin(input) == MODEL_OK
+               ? predict_utilisation(input, counts).system
+               : NAN;
 }
 
 void greedy_explain(const struct policy_input *input,

@@ -10,16 +10,6 @@
 #include "model/policy/state.h"
 #include "model/policy/search/workspace.h"
 
-static void sum(const struct policy_input *input, const size_t *counts,
-                size_t *cores)
-{
-    for (size_t j = 0; j < input->job_count; j++) {
-        cores[j] = 0;
-        for (size_t i = 0; i < input->machine->cpu_nodes; i++)
-            cores[j] += counts[i * input->job_count + j];
-    }
-}
-
 bool hysteresis_apply(const struct policy *policy,
                       const struct policy_input *input,
                       struct policy_proposal *proposal, double *gain)
@@ -38,17 +28,18 @@ bool hysteresis_apply(const struct policy *policy,
                     input->machine->cpu_nodes * input->job_count *
                         sizeof(*ws->have)))
             return false;
-        sum(input, ws->have, ws->trial);
+        layout_cores(ws->have, input->machine->cpu_nodes, input->job_count,
+                     ws->trial);
         now = policy->value(input, input->state->own, ws->have);
     } else {
-        placement_sketch(input, proposal->cores, ws->have);
-        next = policy->value(input, input->state->own, ws->have);
+        placement_counts(input, proposal->cores, ws->fresh);
+        next = policy->value(input, input->state->own, ws->fresh);
         placement_present(input, ws->have);
-        sum(input, ws->have, ws->trial);
+        layout_cores(ws->have, input->machine->cpu_nodes, input->job_count,
+                     ws->trial);
         if (!memcmp(ws->trial, proposal->cores,
                     input->job_count * sizeof(*ws->trial)))
             return false;
-        placement_sketch(input, ws->trial, ws->have);
         now = policy->value(input, input->state->own, ws->have);
     }
     if (!isfinite(now) || !isfinite(next) || next > now + margin * fabs(now))

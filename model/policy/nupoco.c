@@ -180,8 +180,8 @@ static double speedup(const struct policy_input *in, const size_t *now,
 {
     double before[POLICY_MAX_JOBS], after[POLICY_MAX_JOBS], sum = 0;
 
-    predict_speeds_layout(in, now, before);
-    predict_speeds_layout(in, layout, after);
+    predict_layout(in, now, before);
+    predict_layout(in, layout, after);
     for (size_t j = 0; j < in->job_count; j++)
         sum += before[j] > 0 ? after[j] / before[j] : 1;
     return sum / (double)in->job_count;
@@ -237,11 +237,8 @@ static bool adapt(const struct policy_input *in, struct nupoco *n,
     if (swaps)
         proposal->figure[FIRST] =
             fmin(n->swap[0].busy_access / n->swap[0].idle_access, 999);
-    for (size_t j = 0; j < in->job_count; j++) {
-        proposal->cores[j] = 0;
-        for (size_t i = 0; i < in->machine->cpu_nodes; i++)
-            proposal->cores[j] += proposal->layout[i * in->job_count + j];
-    }
+    layout_cores(proposal->layout, in->machine->cpu_nodes, in->job_count,
+                 proposal->cores);
     proposal->placed = proposal->own_rules = true;
     return true;
 }
@@ -252,7 +249,6 @@ static enum model_status nupoco_decide(const struct policy_input *in,
                                        void *memory,
                                        struct policy_proposal *proposal)
 {
-    struct system_result result;
     struct nupoco *n = memory;
 
     proposal->periodic = in->options[PLACEMENT] != COMMON && seen(in);
@@ -267,8 +263,7 @@ static enum model_status nupoco_decide(const struct policy_input *in,
     }
     enum model_status status = predict_begin(in);
     if (status == MODEL_OK)
-        status = predict_counts(in, proposal->layout, &result, NULL);
-    proposal->system_util = status == MODEL_OK ? result.utilisation : 0;
+        proposal->system_util = predict_utilisation(in, proposal->layout).system;
     return status;
 }
 

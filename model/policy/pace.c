@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/policy/search/past.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
 #include "model/policy/search/workspace.h"
@@ -26,7 +25,7 @@ static void in_common(const struct policy_input *input, double *pace)
 void pace_fill(const struct policy_input *input,
                const struct policy_proposal *proposal, double *pace)
 {
-    double *speed = NULL, *alone = NULL;
+    const struct policy_workspace *ws = input->workspace;
     bool known = proposal->mode != POLICY_NATIVE &&
                  predict_begin(input) == MODEL_OK;
 
@@ -34,10 +33,9 @@ void pace_fill(const struct policy_input *input,
         in_common(input, pace);
         return;
     }
-    if (known && !past_paces(input->workspace->past, proposal->cores, &speed,
-                             &alone)) {
-        predict_speeds_alone(input, alone);
-        predict_speeds(input, proposal->cores, speed);
+    if (known) {
+        predict_alone(input, ws->alone);
+        predict_cores(input, proposal->cores, ws->speed);
     }
     for (size_t j = 0; j < input->job_count; j++) {
         if (!proposal->cores[j])
@@ -45,7 +43,7 @@ void pace_fill(const struct policy_input *input,
         else if (input->jobs[j].kind == SECTION_SERIAL)
             pace[j] = 1;
         else if (known)
-            pace[j] = fmin(1, speed[j] / alone[j]);
+            pace[j] = fmin(1, ws->speed[j] / ws->alone[j]);
         else
             pace[j] = (double)proposal->cores[j] /
                       (double)input->jobs[j].max_cores;

@@ -195,11 +195,9 @@ static enum model_status decide_fitted(const struct policy *policy,
     if (status == MODEL_OK && proposal.mode == POLICY_SPACE &&
         !proposal.own_rules) {
         if (!proposal.fair)
-            status = fairness_apply(input, &proposal, &ruling.fair_cores,
-                                    &ruling.fair_job);
-        if (status == MODEL_OK)
-            out->kept =
-                hysteresis_apply(policy, input, &proposal, &ruling.gain);
+            fairness_apply(input, &proposal, &ruling.fair_cores,
+                           &ruling.fair_job);
+        out->kept = hysteresis_apply(policy, input, &proposal, &ruling.gain);
     }
     if (status != MODEL_OK)
         return status;

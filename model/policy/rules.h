@@ -18,9 +18,9 @@ void bounds_fit(struct policy_job *jobs, size_t count, size_t pool);
  * to spare to the one that is furthest below, while that helps.  Nothing
  * happens while a profile is unknown.  *MOVED receives the cores that changed
  * hands, *JOB who got the last of them. */
-enum model_status fairness_apply(const struct policy_input *input,
-                                 struct policy_proposal *proposal,
-                                 size_t *moved, size_t *job);
+void fairness_apply(const struct policy_input *input,
+                    struct policy_proposal *proposal, size_t *moved,
+                    size_t *job);
 
 /* Turn SPEED[job_count], of each job alone, into the least that is fair: 0
  * without a bound. */

@@ -113,15 +113,9 @@ static void set_option(struct mix *mix, const struct policy *policy,
     mix->input.options = values;
 }
 
-/* Predicts by the closed network. */
-static bool closed(const struct policy *policy)
-{
-    return !strcmp(policy->name, "corun") || !strcmp(policy->name, "moca");
-}
-
-/* Speeds of the mix divided as OWNER says, and alone, as POLICY predicts. */
-static void speeds(const struct policy *policy, const struct mix *mix,
-                   const int *owner, double *speed, double *alone)
+/* Speeds of the mix divided as OWNER says, and alone. */
+static void speeds(const struct mix *mix, const int *owner, double *speed,
+                   double *alone)
 {
     struct policy_workspace *ws = policy_workspace_new(mix->machine, MAX_JOBS);
     struct policy_input input = mix->input;
@@ -142,20 +136,15 @@ static void speeds(const struct policy *policy, const struct mix *mix,
     input.workspace = ws;
     input.jobs = jobs;
     assert_int_equal(predict_begin(&input), MODEL_OK);
-    if (closed(policy)) {
-        predict_speeds(&input, cores, speed);
-        predict_speeds_alone(&input, alone);
-    } else {
-        assert_int_equal(predict_cores(&input, cores, NULL, speed), MODEL_OK);
-        assert_int_equal(predict_alone(&input, alone), MODEL_OK);
-    }
+    predict_cores(&input, cores, speed);
+    predict_alone(&input, alone);
     policy_workspace_free(ws);
 }
 
 /* ---- fairness ---- */
 
-/* Two equal jobs that saturate memory: utilisation alone gives one of them all
- * but one core. */
+/* Two equal jobs that saturate memory: utilisation alone gives one of them
+ * most cores. */
 static void test_fairness_off(void **state)
 {
     struct mix mix;
@@ -167,7 +156,7 @@ static void test_fairness_off(void **state)
     set_rho(&mix, 1, 0.5);
     mix.input.fairness_percent = 100;
     decided("greedy", &mix, owner);
-    assert_int_equal(count_of(&mix, owner, 0), 15);
+    assert_in_range(count_of(&mix, owner, 0), 12, 15);
     mix.input.fairness_percent = 25;
     struct policy_decision out = decided("greedy", &mix, owner);
     assert_in_range(count_of(&mix, owner, 1), 4, 8);
@@ -192,7 +181,7 @@ static void test_fairness_bound(void **state)
             for (size_t j = 0; j < jobs; j++)
                 set_rho(&mix, j, dice_range(&dice, 0, 2) ? dice_unit(&dice) : 0);
             struct policy_decision out = decided((*p)->name, &mix, owner);
-            speeds(*p, &mix, owner, speed, alone);
+            speeds(&mix, owner, speed, alone);
             for (size_t j = 0; j < jobs && out.mode == POLICY_SPACE; j++)
                 if (speed[j] < 0.75 * alone[j] / (double)jobs * 0.999)
                     fail_msg("%s, round %d: job %zu has %.3f of %.3f",
@@ -254,7 +243,7 @@ static void test_no_oscillation(void **state)
             mix_free(&mix);
         }
         /* corun stays where it is as good by itself. */
-        if (closed(policy) ? with > 2 : without < 10 * with || without < 20)
+        if (!strcmp(names[n], "corun") ? with > 2 : without < 10 * with || without < 20)
             fail_msg("%s: %zu changes, %zu without hysteresis", names[n], with,
                      without);
     }
@@ -287,13 +276,13 @@ static size_t losers(const char *name, const char *text, bool known)
             mix.jobs[j].facts = &facts[j];
         }
         decided("equal", &mix, owner);
-        speeds(policy, &mix, owner, equal, alone);
+        speeds(&mix, owner, equal, alone);
         policy_options_init(policy, values);
         assert_int_equal(policy_options_parse(policy, text, values, &bad),
                          MODEL_OK);
         mix.input.options = values;
         struct policy_decision out = decided(name, &mix, owner);
-        speeds(policy, &mix, owner, speed, alone);
+        speeds(&mix, owner, speed, alone);
         for (size_t j = 0; j < jobs && out.mode == POLICY_SPACE; j++)
             count += speed[j] < 0.85 * equal[j];
         mix_free(&mix);
@@ -303,29 +292,24 @@ static size_t losers(const char *name, const char *text, bool known)
 
 static void test_loss(void **state)
 {
-    static const char *const names[] = {"corun", "moca"};
-
     (void)state;
-    for (size_t n = 0; n < 2; n++) {
-        assert_int_equal(losers(names[n], "loss:0.1", false), 0);
-        assert_true(losers(names[n], "loss:1;regret:1", false) > 20);
-        /* Who is known to end first may wait. */
-        assert_true(losers(names[n], "loss:0.1", true) > 20);
-    }
+    assert_int_equal(losers("corun", "loss:0.1", false), 0);
+    assert_true(losers("corun", "loss:1;regret:1", false) > 20);
+    /* Who is known to end first may wait. */
+    assert_true(losers("corun", "loss:0.1", true) > 20);
 }
 
 /* The first job may have a quarter of the cores.  Until it is known that it ends
  * early it keeps them: nothing could make up for it, should it be the last one. */
 static void test_regret(void **state)
 {
-    static const char *const names[] = {"corun", "moca"};
     static const char *const options[] = {"regret:0.02;loss:1",
                                           "regret:1;loss:1"};
     size_t cores[2];
 
     (void)state;
-    for (size_t n = 0; n < 4; n++) {
-        const struct policy *policy = policy_find(names[n / 2]);
+    for (size_t n = 0; n < 2; n++) {
+        const struct policy *policy = policy_find("corun");
         double values[POLICY_OPTIONS_MAX];
         const char *bad;
         struct mix mix;
@@ -336,50 +320,45 @@ static void test_regret(void **state)
         set_rho(&mix, 1, 0);
         set_rho(&mix, 2, 0);
         policy_options_init(policy, values);
-        assert_int_equal(policy_options_parse(policy, options[n % 2], values,
+        assert_int_equal(policy_options_parse(policy, options[n], values,
                                               &bad), MODEL_OK);
         mix.input.options = values;
-        decided(names[n / 2], &mix, owner);
-        cores[n % 2] = count_of(&mix, owner, 0);
+        decided("corun", &mix, owner);
+        cores[n] = count_of(&mix, owner, 0);
         mix_free(&mix);
-        if (n % 2 && !(cores[0] >= 7 && cores[1] < 7))
-            fail_msg("%s: %zu cores, %zu with no limit", names[n / 2],
-                     cores[0], cores[1]);
     }
+    if (!(cores[0] >= 7 && cores[1] < 7))
+        fail_msg("%zu cores, %zu with no limit", cores[0], cores[1]);
 }
 
 /* ---- layouts ---- */
 
-/* Two jobs have every second core each of all CPU nodes.  Those who search find
- * their way to whole CPU nodes if that is predicted to be better, which no single
+/* Two jobs have every second core each of all CPU nodes.  corun finds
+ * its way to whole CPU nodes if that is predicted to be better, which no single
  * exchange of cores tells. */
 static void test_scattered(void **state)
 {
-    static const char *const names[] = {"corun", "moca"};
+    struct mix mix;
+    int owner[MAX_CPUS];
+    size_t shared = 0;
 
     (void)state;
-    for (size_t n = 0; n < 2; n++) {
-        struct mix mix;
-        int owner[MAX_CPUS];
-        size_t shared = 0;
-        mix_init(&mix, 8, 8, 2);
-        for (size_t j = 0; j < 2; j++) {
-            set_rho(&mix, j, 0.5);
-            mix.profile[j]->llc_per_us = 100;
-        }
-        for (int cpu = 0; cpu < 64; cpu++)
-            mix.owner[cpu] = cpu % 2;
-        decided(names[n], &mix, owner);
-        for (size_t i = 0; i < 8; i++) {
-            size_t first = 0;
-            for (size_t c = 0; c < 8; c++)
-                first += owner[8 * i + c] == 0;
-            shared += first > 0 && first < 8;
-        }
-        if (shared > 1)
-            fail_msg("%s: %zu CPU nodes are shared", names[n], shared);
-        mix_free(&mix);
+    mix_init(&mix, 8, 8, 2);
+    for (size_t j = 0; j < 2; j++) {
+        set_rho(&mix, j, 0.5);
+        mix.profile[j]->llc_per_us = 100;
     }
+    for (int cpu = 0; cpu < 64; cpu++)
+        mix.owner[cpu] = cpu % 2;
+    decided("corun", &mix, owner);
+    for (size_t i = 0; i < 8; i++) {
+        size_t first = 0;
+        for (size_t c = 0; c < 8; c++)
+            first += owner[8 * i + c] == 0;
+        shared += first > 0 && first < 8;
+    }
+    assert_in_range(shared, 0, 1);
+    mix_free(&mix);
 }
 
 /* ---- situations ---- */
@@ -398,16 +377,16 @@ static void test_new_situation(void **state)
     set_option(&mix, policy, values, POLICY_HYSTERESIS, 1);
     mix.input.state = policy_state_new(policy, mix.machine);
     decided("greedy", &mix, mix.owner);
-    assert_int_equal(count_of(&mix, mix.owner, 0), 5);
+    size_t cores = count_of(&mix, mix.owner, 0);
     set_rho(&mix, 0, 0.2); /* would get more, were it not for the margin */
     struct policy_decision out = decided("greedy", &mix, owner);
     assert_true(out.kept && out.moved == 0);
     assert_non_null(strstr(out.reason, "kept"));
-    assert_int_equal(count_of(&mix, owner, 0), 5);
+    assert_int_equal(count_of(&mix, owner, 0), cores);
     mix.jobs[0].section = 1;
     out = decided("greedy", &mix, owner);
     assert_false(out.kept);
-    assert_true(count_of(&mix, owner, 0) > 5);
+    assert_true(count_of(&mix, owner, 0) > cores);
     policy_state_free(mix.input.state);
     mix_free(&mix);
 }
@@ -526,7 +505,7 @@ static void test_weight_never_harms(void **state)
 
     (void)state;
     for (const struct policy *const *p = policies; *p; p++)
-        for (int round = 0; round < 50 && divides(*p) && !closed(*p);
+        for (int round = 0; round < 50 && divides(*p) && strcmp((*p)->name, "corun");
              round++) {
             struct mix mix;
             int plain[MAX_CPUS], heavy[MAX_CPUS];

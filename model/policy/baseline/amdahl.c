@@ -73,8 +73,7 @@ static double fraction(const struct policy_input *input, size_t j, bool model)
         struct policy_workspace *ws = input->workspace;
         for (size_t k = 0; k < input->job_count; k++)
             ws->trial[k] = k == j ? (job->max_cores + part - 1) / part : 0;
-        if (predict_cores(input, ws->trial, NULL, ws->speed) != MODEL_OK)
-            return NAN;
+        predict_cores(input, ws->trial, ws->speed);
         line_add(&line, (double)ws->trial[j], ws->speed[j]);
     }
     return line_fraction(&line);
@@ -125,7 +124,7 @@ static enum model_status decide(const struct policy_input *input, void *memory,
 {
     struct policy_workspace *ws = input->workspace;
     bool model = predict_begin(input) == MODEL_OK;
-    double *f = ws->weight; /* free again once all are known */
+    double f[POLICY_MAX_JOBS];
 
     (void)memory;
     proposal->figure[LEAST] = 1;

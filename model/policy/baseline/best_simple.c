@@ -45,40 +45,34 @@ static void spread(const struct policy_input *input, size_t *counts)
 }
 
 /* Sum of the jobs' speeds under time sharing relative to those alone. */
-static enum model_status shared_sum(const struct policy_input *input,
-                                    double *sum)
+static double shared_sum(const struct policy_input *input)
 {
     struct policy_workspace *ws = input->workspace;
-    double lost = 1 - 1 / (double)input->job_count;
-    enum model_status status = predict_alone(input, ws->alone);
+    double lost = 1 - 1 / (double)input->job_count, sum = 0;
 
+    predict_alone(input, ws->alone);
     spread(input, ws->layout);
-    if (status == MODEL_OK)
-        status = predict_counts(input, ws->layout, NULL, ws->speed);
-    *sum = 0;
-    for (size_t j = 0; j < input->job_count && status == MODEL_OK; j++) {
+    predict_layout(input, ws->layout, ws->speed);
+    for (size_t j = 0; j < input->job_count; j++) {
         const struct policy_job *job = &input->jobs[j];
         double sync = job->profile ? job->profile->sync_share : 0;
         /* A serial job uses one core only, and mostly gets it. */
         double relative = job->kind == SECTION_SERIAL
                               ? 1
                               : ws->speed[j] / ws->alone[j];
-        *sum += relative * (1 - sync * lost);
+        sum += relative * (1 - sync * lost);
     }
-    return status;
+    return sum;
 }
 
 static enum model_status decide(const struct policy_input *input, void *memory,
                                 struct policy_proposal *proposal)
 {
-    enum model_status status = predict_begin(input);
-    bool known = status == MODEL_OK;
+    bool known = predict_begin(input) == MODEL_OK;
 
     (void)memory;
-    if (status == MODEL_ENODATA)
-        status = MODEL_OK;
     if (known)
-        status = shared_sum(input, &proposal->figure[SUM]);
+        proposal->figure[SUM] = shared_sum(input);
     proposal->figure[KNOWN] = known;
     bool together =
         !known || proposal->figure[SUM] > 1 + input->options[GAIN];
@@ -87,7 +81,7 @@ static enum model_status decide(const struct policy_input *input, void *memory,
     for (size_t j = 0; j < input->job_count; j++)
         proposal->cores[j] =
             together || j == 0 ? input->jobs[j].max_cores : 0;
-    return status;
+    return MODEL_OK;
 }
 
 static void explain(const struct policy_input *input,

@@ -106,10 +106,11 @@ static bool look(const struct policy_input *input, const size_t *cores,
             share[j] = facts->cpu_share;
             continue;
         }
-        if (!predicted &&
-            (predict_begin(input) != MODEL_OK ||
-             predict_cores(input, cores, NULL, input->workspace->speed)))
-            return false;
+        if (!predicted) {
+            if (predict_begin(input) != MODEL_OK)
+                return false;
+            predict_cores(input, cores, input->workspace->speed);
+        }
         predicted = true;
         share[j] = input->workspace->speed[j] / (double)cores[j];
     }
@@ -198,7 +199,8 @@ static bool unfair(const struct policy_input *input, size_t *cores)
     struct policy_proposal trial = {.cores = cores};
     size_t moved, job;
 
-    return fairness_apply(input, &trial, &moved, &job) != MODEL_OK || moved;
+    fairness_apply(input, &trial, &moved, &job);
+    return moved > 0;
 }
 
 /* One decision of the climb, from the division CORES and its utilisation. */

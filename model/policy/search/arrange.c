@@ -51,7 +51,9 @@ void arrange_free(struct arrange *a)
     free(a);
 }
 
-void arrange_kinds(const struct policy_input *in, size_t *kind)
+/* KIND[cpu_nodes] for climb(): CPU nodes with as many cores in the pool and as far
+ * from all memory are alike. */
+static void find_kinds(const struct policy_input *in, size_t *kind)
 {
     const struct policy_workspace *ws = in->workspace;
     size_t jobs = in->job_count;
@@ -67,20 +69,17 @@ void arrange_kinds(const struct policy_input *in, size_t *kind)
     }
 }
 
-bool arrange_present(const struct policy_input *in, size_t *layout)
+/* The present layout into LAYOUT; false when it is out of bounds or leaves
+ * cores unused that somebody may have. */
+static bool present(const struct policy_input *in, size_t *layout)
 {
-    size_t total[POLICY_MAX_JOBS] = {0}, jobs = in->job_count;
+    size_t total[POLICY_MAX_JOBS], jobs = in->job_count;
     bool unused = false, room = false;
 
-    memset(layout, 0, in->machine->cpu_nodes * jobs * sizeof(*layout));
-    for (size_t cpu = 0; cpu < in->machine->cpus; cpu++) {
+    placement_present(in, layout);
+    layout_cores(layout, in->machine->cpu_nodes, jobs, total);
+    for (size_t cpu = 0; cpu < in->machine->cpus; cpu++)
         unused |= in->owner[cpu] == POLICY_NOBODY;
-        if (in->owner[cpu] < 0)
-            continue;
-        layout[(size_t)in->machine->cpu_node[cpu] * jobs +
-               (size_t)in->owner[cpu]]++;
-        total[in->owner[cpu]]++;
-    }
     for (size_t j = 0; j < jobs; j++) {
         if (total[j] < in->jobs[j].min_cores ||
             total[j] > in->jobs[j].max_cores)
@@ -108,7 +107,7 @@ static double begin(struct arrange *a, const size_t *cores, size_t *layout)
 {
     const struct policy_input *in = a->outlook->in;
     size_t size = in->machine->cpu_nodes * in->job_count * sizeof(*layout);
-    double best = arrange_present(in, layout) ? worth_of(a, layout) : NAN;
+    double best = present(in, layout) ? worth_of(a, layout) : NAN;
 
     for (int fresh = 0; fresh < 2; fresh++) {
         if (fresh)
@@ -134,7 +133,7 @@ void arrange(struct arrange *a, struct outlook *outlook, const double *fair,
     a->outlook = outlook;
     a->fair = fair;
     double value = begin(a, cores, layout);
-    arrange_kinds(in, a->kind);
+    find_kinds(in, a->kind);
     for (size_t j = 0; j < jobs; j++) {
         min[j] = in->jobs[j].min_cores;
         max[j] = in->jobs[j].max_cores;
@@ -152,9 +151,5 @@ void arrange(struct arrange *a, struct outlook *outlook, const double *fair,
                                  .room = a->look};
     climb(&search, layout);
     worth_of(a, layout); /* the outlook is the layout's again */
-    for (size_t j = 0; j < jobs; j++) {
-        cores[j] = 0;
-        for (size_t i = 0; i < nodes; i++)
-            cores[j] += layout[i * jobs + j];
-    }
+    layout_cores(layout, nodes, jobs, cores);
 }

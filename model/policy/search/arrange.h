@@ -28,12 +28,4 @@ void arrange_free(struct arrange *arrange);
 void arrange(struct arrange *arrange, struct outlook *outlook,
              const double *fair, size_t looks, size_t *cores, size_t *layout);
 
-/* KIND[cpu_nodes] for climb(): CPU nodes with as many cores in the pool and as far
- * from all memory are alike. */
-void arrange_kinds(const struct policy_input *input, size_t *kind);
-
-/* The present layout into LAYOUT; false when it is out of bounds or leaves
- * cores unused that somebody may have. */
-bool arrange_present(const struct policy_input *input, size_t *layout);
-
 #endif /* COSCHED_MODEL_POLICY_ARRANGE_H */

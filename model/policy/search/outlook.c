@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/layout.h"
 #include "model/maxmin.h"
 #include "model/policy/search/placement.h"
 #include "model/policy/search/predict.h"
@@ -78,7 +79,7 @@ enum model_status outlook_begin(struct outlook *o,
     o->predictions = input->job_count;
     memset(o->floor, 0, input->job_count * sizeof(*o->floor));
     o->bets = false;
-    predict_speeds_alone(input, o->alone);
+    predict_alone(input, o->alone);
     guess_work(o);
     return MODEL_OK;
 }
@@ -159,9 +160,9 @@ static void foresee(struct outlook *o, const size_t *layout, size_t ends)
         return;
     }
     if (layout)
-        predict_speeds_layout(o->in, layout, o->speed);
+        predict_layout(o->in, layout, o->speed);
     else
-        predict_speeds(o->in, o->cores, o->speed);
+        predict_cores(o->in, o->cores, o->speed);
     o->predictions++;
 }
 
@@ -206,13 +207,10 @@ enum model_status outlook_layout(struct outlook *o, const size_t *layout,
 {
     size_t count = o->in->job_count;
 
-    for (size_t j = 0; j < count; j++) {
-        o->cores[j] = 0;
-        for (size_t i = 0; i < o->in->machine->cpu_nodes; i++)
-            o->cores[j] += layout[i * count + j];
+    layout_cores(layout, o->in->machine->cpu_nodes, count, o->cores);
+    for (size_t j = 0; j < count; j++)
         if (!o->cores[j])
             return MODEL_EINVAL;
-    }
     *time = look_ahead(o, layout);
     return MODEL_OK;
 }
@@ -245,7 +243,7 @@ void outlook_floor(struct outlook *o, const size_t *cores, double loss,
     o->bets = true;
     o->regret = regret;
     placement_fresh(o->in, cores, layout);
-    predict_speeds_layout(o->in, layout, o->speed);
+    predict_layout(o->in, layout, o->speed);
     o->predictions++;
     share_evenly(o, cores, share);
     for (size_t j = 0; j < o->in->job_count; j++) {
@@ -313,7 +311,9 @@ static double below_floor(const struct outlook *o)
     return worst;
 }
 
-double outlook_unfairness(const struct outlook *o, const double *fair)
+/* How much the speeds of the last outlook are below FAIR[job_count] (see
+ * fairness_bounds()), 0: nobody is wronged; 1: somebody does not run. */
+static double unfairness(const struct outlook *o, const double *fair)
 {
     double worst = 0;
 
@@ -332,7 +332,7 @@ double outlook_cost(struct outlook *o, const double *fair)
         if (o->in->jobs[j].weight != o->in->jobs[0].weight)
             part = WEIGHTED_PART;
     cost = (1 - part) * o->time + part * o->mean;
-    return cost * (1 + UNFAIR * outlook_unfairness(o, fair) +
+    return cost * (1 + UNFAIR * unfairness(o, fair) +
                    BELOW * below_floor(o) + BELOW * lost);
 }
 

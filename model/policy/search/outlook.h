@@ -57,7 +57,7 @@ enum model_status outlook_begin(struct outlook *outlook,
                                 bool average);
 
 /* *TIME: the objective (makespan or weighted average turnaround) of the
- * division CORES, which is not the workspace's `have` or `trial`. */
+ * division CORES, which is not the workspace's `trial`. */
 enum model_status outlook_time(struct outlook *outlook, const size_t *cores,
                                double *time);
 
@@ -86,10 +86,6 @@ enum model_status outlook_layout(struct outlook *outlook, const size_t *layout,
  * LAYOUT is for working in, and not the workspace's `have`. */
 void outlook_floor(struct outlook *outlook, const size_t *cores, double loss,
                    double regret, size_t *layout);
-
-/* How much the speeds of the last outlook are below FAIR[job_count] (see
- * fairness_bounds()), 0: nobody is wronged; 1: somebody does not run. */
-double outlook_unfairness(const struct outlook *outlook, const double *fair);
 
 /* What searches minimise: the objective of the last outlook and, where that is
  * about the same, the jobs' mean end; going below a floor is worse than any gain, and wronging

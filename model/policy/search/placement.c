@@ -151,25 +151,3 @@ void placement(const struct policy_input *in, const size_t *cores, int *owner)
     }
     placement_layout(in, layout, owner);
 }
-
-void placement_sketch(const struct policy_input *in, const size_t *cores,
-                      size_t *counts)
-{
-    const size_t *pool = in->workspace->pool;
-    size_t nodes = in->machine->cpu_nodes, node = 0, used = 0;
-
-    memset(counts, 0, nodes * in->job_count * sizeof(*counts));
-    for (size_t j = 0; j < in->job_count; j++)
-        for (size_t rest = cores[j]; rest && node < nodes;) {
-            size_t left = pool[node] - used;
-            size_t n = rest < left ? rest : left;
-
-            counts[node * in->job_count + j] += n;
-            used += n;
-            rest -= n;
-            if (used == pool[node]) {
-                node++;
-                used = 0;
-            }
-        }
-}

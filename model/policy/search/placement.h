@@ -52,9 +52,4 @@ void placement_layout(const struct policy_input *input, const size_t *layout,
 /* Cores that each job has now, into COUNTS[cpu_nodes * job_count]. */
 void placement_present(const struct policy_input *input, size_t *counts);
 
-/* Cores per CPU node and job (counts[node * job_count + job]) for a mix that is
- * not placed yet: jobs in order, each packed on the pool's CPU nodes. */
-void placement_sketch(const struct policy_input *input, const size_t *cores,
-                      size_t *counts);
-
 #endif /* COSCHED_MODEL_PLACEMENT_H */

@@ -5,43 +5,50 @@
 #ifndef COSCHED_MODEL_POLICY_PREDICT_H
 #define COSCHED_MODEL_POLICY_PREDICT_H
 
+/* Concept
+ *
+ * All policies ask the same predictor, a closed network with one class per job
+ * (model/lumped.h).  A speed is the number of cores' worth of computing that a
+ * job gets.  What was predicted for a layout is kept while the input stays the
+ * same (model/policy/search/past.h).
+ */
+
 #include "model/policy.h"
-#include "model/system.h"
 
 /* Prepare for INPUT, which has a workspace; once before the others.
- * MODEL_ENODATA when a parallel job has no profile, MODEL_EINVAL when the
- * machine is beyond the model's limits. */
+ * MODEL_ENODATA when a parallel job has no profile. */
 enum model_status predict_begin(const struct policy_input *input);
 
 /* The first parallel job whose profile is unknown, or NULL. */
 const struct policy_job *predict_unknown(const struct policy_input *input);
 
-/* What was predicted before is kept while INPUT stays the same
- * (model/policy/search/past.h).
- *
- * Predict for COUNTS[cpu_nodes * job_count], cores of each job on each CPU
- * node, by the station model.  RESULT and SPEED (cores' worth of computing per
- * job, [job_count]) may be NULL. */
-enum model_status predict_counts(const struct policy_input *input,
-                                 const size_t *counts,
-                                 struct system_result *result, double *speed);
-
-/* As above for CORES per job, packed; uses the workspace's `have`. */
-enum model_status predict_cores(const struct policy_input *input,
-                                const size_t *cores,
-                                struct system_result *result, double *speed);
-
-/* Speed of each job when it has its maximum of the pool to itself, into
- * SPEED[job_count]. */
-enum model_status predict_alone(const struct policy_input *input,
-                                double *speed);
-
-/* Speeds for CORES per job, packed, for a layout as predict_counts() has it, and
- * alone, by the closed network (model/lumped.h), whose decisions are better. */
-void predict_speeds(const struct policy_input *input, const size_t *cores,
+/* SPEED[job_count] for COUNTS[cpu_nodes * job_count], cores of each job on each
+ * CPU node. */
+void predict_layout(const struct policy_input *input, const size_t *counts,
                     double *speed);
-void predict_speeds_layout(const struct policy_input *input,
-                           const size_t *counts, double *speed);
-void predict_speeds_alone(const struct policy_input *input, double *speed);
+
+/* The same for CORES per job, placed as if nobody had a CPU; uses the workspace's
+ * `have` and `fresh`. */
+void predict_cores(const struct policy_input *input, const size_t *cores,
+                   double *speed);
+
+/* The same for each job when it has its maximum of the pool to itself; uses the
+ * workspace's `trial`, too. */
+void predict_alone(const struct policy_input *input, double *speed);
+
+/* How well the machine is used (thesis 4.6, 4.7). */
+struct utilisation {
+    double cpu;    /* sum over CPU nodes of their cores' computing share, by
+                      weight */
+    double memory; /* sum over controllers of their utilisation */
+    double system; /* cpu + memory: NuUtil */
+};
+
+/* Of a layout as of predict_layout(), and of CORES as of predict_cores(); both use
+ * the workspace's `speed`. */
+struct utilisation predict_utilisation(const struct policy_input *input,
+                                       const size_t *counts);
+struct utilisation predict_utilisation_cores(const struct policy_input *input,
+                                             const size_t *cores);
 
 #endif /* COSCHED_MODEL_POLICY_PREDICT_H */

@@ -17,14 +17,14 @@ static bool allocate(struct policy_workspace *ws)
                       sizeof(*ws->size));
     ws->jobs = calloc(jobs, sizeof(*ws->jobs));
     ws->profile = calloc(jobs, sizeof(*ws->profile));
-    ws->weight = calloc(3 * jobs, sizeof(*ws->weight));
+    ws->speed = calloc(2 * jobs, sizeof(*ws->speed));
     ws->compute = workload_new(ws->machine->mem_nodes);
     ws->lumped = lumped_new(ws->machine, jobs);
     ws->past = past_new(ws->machine, jobs);
     ws->delay = calloc(nodes * (ws->machine->mem_nodes + jobs + 1),
                        sizeof(*ws->delay));
     ws->room = layout_room_new(nodes, jobs);
-    if (!ws->size || !ws->jobs || !ws->profile || !ws->weight ||
+    if (!ws->size || !ws->jobs || !ws->profile || !ws->speed ||
         !ws->compute || !ws->lumped || !ws->past || !ws->delay || !ws->room)
         return false;
     layout_delays(ws->machine, ws->delay);
@@ -38,12 +38,8 @@ static bool allocate(struct policy_workspace *ws)
     ws->fresh = ws->layout + nodes * jobs;
     ws->cores = ws->fresh + nodes * jobs;
     ws->trial = ws->cores + jobs;
-    ws->speed = ws->weight + jobs;
     ws->alone = ws->speed + jobs;
-    if (jobs > SYSTEM_MAX_JOBS || nodes > SYSTEM_MAX_NODES)
-        return true;
-    ws->system = system_workspace_new(ws->machine, jobs);
-    return ws->system != NULL;
+    return true;
 }
 
 static void sort_cpus(struct policy_workspace *ws)
@@ -88,13 +84,12 @@ void policy_workspace_free(struct policy_workspace *ws)
 {
     if (!ws)
         return;
-    system_workspace_free(ws->system);
     lumped_free(ws->lumped);
     past_free(ws->past);
     workload_free(ws->compute);
     layout_room_free(ws->room);
     free(ws->delay);
-    free(ws->weight);
+    free(ws->speed);
     free(ws->profile);
     free(ws->jobs);
     free(ws->size);

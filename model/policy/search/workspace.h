@@ -15,7 +15,6 @@
 #include "model/layout.h"
 #include "model/lumped.h"
 #include "model/policy.h"
-#include "model/system.h"
 
 struct policy_workspace {
     const struct machine *machine;
@@ -31,7 +30,6 @@ struct policy_workspace {
     size_t *trial;  /* [max_jobs] for who tries others */
     struct policy_job *jobs; /* [max_jobs] with bounds that fit */
     const struct workload **profile; /* [max_jobs] */
-    double *weight;                  /* [max_jobs] */
     double *speed;                   /* [max_jobs] predicted */
     double *alone;                   /* [max_jobs] predicted */
     double *delay;    /* [cpu_nodes * mem_nodes] of routes, us */
@@ -40,8 +38,7 @@ struct policy_workspace {
     struct layout_room *room; /* for placing */
     struct workload *compute; /* for serial jobs without a profile */
     struct lumped *lumped;
-    struct past *past;       /* predictions of this and earlier decisions */
-    struct system_workspace *system; /* NULL: the machine is beyond its limits */
+    struct past *past; /* predictions of this and earlier decisions */
 };
 
 #endif /* COSCHED_MODEL_POLICY_WORKSPACE_H */
