@@ -12,11 +12,11 @@
 #include "coschedmodel/chart.h"
 #include "coschedmodel/command.h"
 
-#define BOX 128.0  /* of a memory node with its CPU nodes */
-#define LINE 17.0  /* of a CPU node within it */
+#define BOX 128.0  /* of a NUMA node with its LLC domains */
+#define LINE 17.0  /* of an LLC domain within it */
 #define MARGIN 24.0
 
-/* Centre of memory node J of COUNT: on a circle, from the top clockwise. */
+/* Centre of NUMA node J of COUNT: on a circle, from the top clockwise. */
 static struct canvas_point centre(size_t j, size_t count, double size,
                                   double box)
 {
@@ -29,12 +29,12 @@ static struct canvas_point centre(size_t j, size_t count, double size,
                                  size / 2 + radius * sin(angle)};
 }
 
-/* CPU nodes at home on memory node J. */
+/* LLC domains at home on NUMA node J. */
 static size_t residents(const struct machine *m, size_t j)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < m->cpu_nodes; i++)
+    for (size_t i = 0; i < m->llc_domains; i++)
         count += m->home[i] == (int)j;
     return count;
 }
@@ -50,7 +50,7 @@ static void draw_memory(struct canvas *canvas, const struct machine *m,
     snprintf(text, sizeof(text), "memory %zu: %.3g ns", j,
              m->controller_service_us[j] * 1e3);
     canvas_text(canvas, at.x, y + LINE, 12, CANVAS_MIDDLE, 0, text);
-    for (size_t i = 0; i < m->cpu_nodes; i++) {
+    for (size_t i = 0; i < m->llc_domains; i++) {
         if (m->home[i] != (int)j)
             continue;
         y += LINE;
@@ -70,8 +70,8 @@ static void draw_links(struct canvas *canvas,
 
     for (size_t l = 0; l < m->links; l++) {
         const struct machine_link *link = &d->link[l];
-        struct canvas_point a = centre(link->from, m->mem_nodes, size, BOX);
-        struct canvas_point b = centre(link->to, m->mem_nodes, size, BOX);
+        struct canvas_point a = centre(link->from, m->numa_nodes, size, BOX);
+        struct canvas_point b = centre(link->to, m->numa_nodes, size, BOX);
         canvas_line(canvas, a.x, a.y, b.x, b.y, chart_colour(1), 1.5);
         /* Off the middle, where lines across the circle meet. */
         snprintf(text, sizeof(text), "%.3g%s", m->link_service_us[l] * 1e3,
@@ -84,7 +84,7 @@ static void draw_links(struct canvas *canvas,
 static int draw(const struct machine_description *d, const char *file)
 {
     const struct machine *m = d->machine;
-    double size = fmax(420, BOX * (double)m->mem_nodes * 0.62 + 2 * BOX);
+    double size = fmax(420, BOX * (double)m->numa_nodes * 0.62 + 2 * BOX);
     struct errtext err = {""};
     struct canvas *canvas;
 
@@ -95,8 +95,8 @@ static int draw(const struct machine_description *d, const char *file)
         return fail(EXIT_REFUSED, "%s", err.text);
     canvas_text(canvas, 12, 20, 13, CANVAS_START, 0, d->name);
     draw_links(canvas, d, size);
-    for (size_t j = 0; j < m->mem_nodes; j++)
-        draw_memory(canvas, m, j, centre(j, m->mem_nodes, size, BOX));
+    for (size_t j = 0; j < m->numa_nodes; j++)
+        draw_memory(canvas, m, j, centre(j, m->numa_nodes, size, BOX));
     canvas_text(canvas, 12, size + 10, 11, CANVAS_START, 0,
                 "ns: mean service time of a read, at controllers and links");
     return canvas_close(canvas, &err) < 0 ? fail(EXIT_REFUSED, "%s", err.text)

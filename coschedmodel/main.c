@@ -28,7 +28,7 @@ static const struct cli_command commands[] = {
     {"speedup", TAKES_METHOD | TAKES_MACHINE, command_speedup,
      "[OPTION]... [FILE]", "speedup of a loop from its profile (LoopPerf-S, -T)",
      "Input: {\"machine\": NAME, \"loops\": [{\"name\": ..., \"profiles\": [P] or\n"
-     "[P, Q]}...]}: speedup on 1, 2, ... CPU nodes over one.\n"},
+     "[P, Q]}...]}: speedup on 1, 2, ... LLC domains over one.\n"},
     {"utilisation", TAKES_METHOD | TAKES_MACHINE | TAKES_SWEEP,
      command_utilisation, "[OPTION]... [FILE]",
      "how well a mix of jobs uses a machine (NuPoCo)",

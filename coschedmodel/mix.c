@@ -15,12 +15,12 @@ size_t mix_cpus(const struct mix *mix)
     const struct machine *m = mix->description->machine;
     size_t cpus = 0;
 
-    for (size_t i = 0; i < m->cpu_nodes; i++)
+    for (size_t i = 0; i < m->llc_domains; i++)
         cpus += machine_node_cpus(m, i);
     return cpus;
 }
 
-/* Cores of CPU node NODE that no job has. */
+/* Cores of LLC domain NODE that no job has. */
 static size_t unused(const struct mix *mix, size_t node)
 {
     size_t all = machine_node_cpus(mix->description->machine, node);
@@ -32,11 +32,11 @@ static size_t unused(const struct mix *mix, size_t node)
 
 size_t mix_pack(struct mix *mix, size_t job, size_t count)
 {
-    size_t cpu_nodes = mix->description->machine->cpu_nodes, got = 0;
+    size_t llc_domains = mix->description->machine->llc_domains, got = 0;
 
-    for (size_t i = 0; i < cpu_nodes; i++)
+    for (size_t i = 0; i < llc_domains; i++)
         mix->cores[i * mix->jobs + job] = 0;
-    for (size_t i = 0; i < cpu_nodes && got < count; i++) {
+    for (size_t i = 0; i < llc_domains && got < count; i++) {
         size_t take = unused(mix, i);
         if (take > count - got)
             take = count - got;
@@ -46,16 +46,16 @@ size_t mix_pack(struct mix *mix, size_t job, size_t count)
     return got;
 }
 
-/* "rates": one object for each memory node. */
+/* "rates": one object for each NUMA node. */
 static int read_rates(struct json_reader *reader, const json_t *object,
                       struct workload *profile)
 {
     static const char *const known[] = {"mrr_per_us", "read_per_us", NULL};
     const json_t *list;
     int rc = json_reader_array(reader, object, "rates", false,
-                               profile->mem_nodes, profile->mem_nodes, &list);
+                               profile->numa_nodes, profile->numa_nodes, &list);
 
-    for (size_t m = 0; rc == 0 && m < profile->mem_nodes; m++) {
+    for (size_t m = 0; rc == 0 && m < profile->numa_nodes; m++) {
         struct workload_rate *rate = &profile->rate[m];
         const json_t *value = json_array_get(list, m);
         size_t mark = json_reader_enter_element(reader, "rates", m);
@@ -88,10 +88,10 @@ static int read_profile(struct json_reader *reader, const json_t *object,
         if (json_reader_number(reader, object, "rho", false, JSON_NOT_NEGATIVE,
                                &rho) < 0)
             return -1;
-        mix->profile[job] = workload_new_rho(m->mem_nodes, rho,
+        mix->profile[job] = workload_new_rho(m->numa_nodes, rho,
                                              m->controller_service_us[0]);
     } else {
-        mix->profile[job] = workload_new(m->mem_nodes);
+        mix->profile[job] = workload_new(m->numa_nodes);
     }
     if (!mix->profile[job])
         return errtext_set(reader->err, ENOMEM, "out of memory");
@@ -102,11 +102,11 @@ static int read_profile(struct json_reader *reader, const json_t *object,
                               &mix->profile[job]->sync_share);
 }
 
-/* "cores": how many, or how many of each CPU node. */
+/* "cores": how many, or how many of each LLC domain. */
 static int read_cores(struct json_reader *reader, const json_t *object,
                       struct mix *mix, size_t job)
 {
-    size_t cpu_nodes = mix->description->machine->cpu_nodes, count = 0;
+    size_t llc_domains = mix->description->machine->llc_domains, count = 0;
     const json_t *list = json_object_get(object, "cores");
     double number;
 
@@ -119,10 +119,10 @@ static int read_cores(struct json_reader *reader, const json_t *object,
                                     "there are not %zu cores left", count);
         return 0;
     }
-    if (json_reader_array(reader, object, "cores", false, cpu_nodes, cpu_nodes,
+    if (json_reader_array(reader, object, "cores", false, llc_domains, llc_domains,
                           &list) < 0)
         return -1;
-    for (size_t i = 0; i < cpu_nodes; i++) {
+    for (size_t i = 0; i < llc_domains; i++) {
         if (json_reader_element(reader, list, "cores", i, JSON_NOT_NEGATIVE,
                                 &number) < 0)
             return -1;
@@ -184,7 +184,7 @@ int mix_read(struct mix *mix, const struct arguments *arguments,
     mix->profile = calloc(mix->jobs, sizeof(*mix->profile));
     mix->weight = calloc(mix->jobs, sizeof(*mix->weight));
     mix->work = calloc(mix->jobs, sizeof(*mix->work));
-    mix->cores = calloc(mix->description->machine->cpu_nodes * mix->jobs,
+    mix->cores = calloc(mix->description->machine->llc_domains * mix->jobs,
                         sizeof(*mix->cores));
     if (!mix->name || !mix->profile || !mix->weight || !mix->work ||
         !mix->cores)

@@ -17,7 +17,7 @@ struct mix {
     struct workload **profile; /* [jobs] */
     double *weight;            /* [jobs] */
     double *work;              /* [jobs] time alone on one core, 0: not given */
-    size_t *cores;             /* [cpu_nodes * jobs], node-major */
+    size_t *cores;             /* [llc_domains * jobs], node-major */
 };
 
 /* Read INPUT.  The cores are read unless ARGUMENTS ask for a sweep.  Returns
@@ -26,7 +26,7 @@ int mix_read(struct mix *mix, const struct arguments *arguments,
              struct json_reader *reader, const json_t *input);
 void mix_release(struct mix *mix);
 
-/* Give job JOB COUNT cores of those that no job before it has, one CPU node
+/* Give job JOB COUNT cores of those that no job before it has, one LLC domain
  * after the other.  The number it got. */
 size_t mix_pack(struct mix *mix, size_t job, size_t count);
 

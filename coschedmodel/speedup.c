@@ -33,15 +33,15 @@ static enum model_status predict(const struct prediction *p,
         .second = profile[1],
     };
     struct loopperf *learnt = NULL;
-    double *speedup = calloc(machine->cpu_nodes, sizeof(*speedup));
+    double *speedup = calloc(machine->llc_domains, sizeof(*speedup));
     enum model_status status =
         speedup ? loopperf_learn(&input, &learnt) : MODEL_ENOMEM;
 
     if (status == MODEL_OK)
-        status = loopperf_curve(learnt, machine->cpu_nodes, speedup);
-    for (size_t i = 0; status == MODEL_OK && i < machine->cpu_nodes; i++) {
+        status = loopperf_curve(learnt, machine->llc_domains, speedup);
+    for (size_t i = 0; status == MODEL_OK && i < machine->llc_domains; i++) {
         json_t *row = json_pack("{s:s, s:I, s:f}", "loop", p->name,
-                                "cpu_nodes", (json_int_t)(i + 1), "speedup",
+                                "llc_domains", (json_int_t)(i + 1), "speedup",
                                 speedup[i]);
         if (p->measured) {
             json_object_set_new(row, "measured", json_real(p->measured[i]));
@@ -68,7 +68,7 @@ static int from_profiles(struct json_reader *reader, struct prediction *p,
     for (size_t i = 0; rc == EXIT_DONE && i < json_array_size(profiles); i++) {
         size_t mark = json_reader_enter_element(reader, "profiles", i);
         profile[i] = loop_json_read(reader, json_array_get(profiles, i),
-                                    m->cpu_nodes, m->mem_nodes);
+                                    m->llc_domains, m->numa_nodes);
         if (!profile[i])
             rc = fail(EXIT_REFUSED, "%s", reader->err->text);
         json_reader_leave(reader, mark);
@@ -81,7 +81,7 @@ static int from_profiles(struct json_reader *reader, struct prediction *p,
                   reader->path);
     else if (status == MODEL_EINVAL && profile[1] &&
              loop_active_nodes(profile[0]) == loop_active_nodes(profile[1]))
-        rc = fail(EXIT_REFUSED, "%s: %s.profiles[1]: is on as many CPU nodes "
+        rc = fail(EXIT_REFUSED, "%s: %s.profiles[1]: is on as many LLC domains "
                   "as profiles[0]", reader->file, reader->path);
     else if (status != MODEL_OK)
         rc = fail_model(p->name, status);
@@ -90,11 +90,11 @@ static int from_profiles(struct json_reader *reader, struct prediction *p,
     return rc;
 }
 
-/* "measured": speedups on 1, 2, ... CPU nodes, into VALUES. */
+/* "measured": speedups on 1, 2, ... LLC domains, into VALUES. */
 static int read_measured(struct json_reader *reader, const json_t *object,
                          struct prediction *p, double *values)
 {
-    size_t count = p->description->machine->cpu_nodes;
+    size_t count = p->description->machine->llc_domains;
     const json_t *list = NULL;
     int rc = json_reader_array(reader, object, "measured", true, count, count,
                                &list);
@@ -137,7 +137,7 @@ static int method_of(const struct arguments *arguments,
                 "closed", name);
 }
 
-/* Mean absolute percentage error (3.16) of ROWS beyond the first CPU node, which
+/* Mean absolute percentage error (3.16) of ROWS beyond the first LLC domain, which
  * is right by definition; NaN where nothing was measured. */
 static double mape(const json_t *rows)
 {
@@ -148,7 +148,7 @@ static double mape(const json_t *rows)
     json_array_foreach((json_t *)rows, i, row) {
         const json_t *error = json_object_get(row, "error_percent");
         if (!error ||
-            json_integer_value(json_object_get(row, "cpu_nodes")) == 1)
+            json_integer_value(json_object_get(row, "llc_domains")) == 1)
             continue;
         sum += fabs(json_number_value(error));
         count++;
@@ -158,15 +158,15 @@ static double mape(const json_t *rows)
 
 static int show(const struct arguments *arguments, json_t *rows)
 {
-    static const char *const columns[] = {"loop", "cpu_nodes", "speedup",
+    static const char *const columns[] = {"loop", "llc_domains", "speedup",
                                           "measured", "error_percent", NULL};
     static const char *const y[] = {"speedup", "measured", NULL};
     double error = mape(rows);
     struct report report = {
         .result = json_pack("{s:O}", "points", rows), .rows = "points",
         .columns = columns, .title = "Predicted speedup",
-        .x = "cpu_nodes", .x_label = "CPU nodes",
-        .y_label = "speedup over one CPU node", .y = y, .group = "loop",
+        .x = "llc_domains", .x_label = "LLC domains",
+        .y_label = "speedup over one LLC domain", .y = y, .group = "loop",
     };
 
     if (!isnan(error))

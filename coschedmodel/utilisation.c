@@ -38,7 +38,7 @@ static enum model_status solve(const struct mix *mix,
 static void count_cores(const struct mix *mix, size_t *cores)
 {
     memset(cores, 0, mix->jobs * sizeof(*cores));
-    for (size_t i = 0; i < mix->description->machine->cpu_nodes; i++)
+    for (size_t i = 0; i < mix->description->machine->llc_domains; i++)
         for (size_t j = 0; j < mix->jobs; j++)
             cores[j] += mix->cores[i * mix->jobs + j];
 }
@@ -50,7 +50,7 @@ static enum model_status alone(struct mix *mix, size_t job, size_t count,
     double speeds[MVA_MAX_CLASSES];
     struct system_result result;
 
-    memset(mix->cores, 0, mix->description->machine->cpu_nodes * mix->jobs *
+    memset(mix->cores, 0, mix->description->machine->llc_domains * mix->jobs *
                               sizeof(*mix->cores));
     mix_pack(mix, job, count);
     enum model_status status = solve(mix, &result, speeds);
@@ -103,7 +103,7 @@ static int show_closed(const struct arguments *arguments,
     struct report report = {.rows = "jobs", .columns = columns};
     double speed[MVA_MAX_CLASSES];
     size_t cores[MVA_MAX_CLASSES];
-    double *busy = calloc(m->mem_nodes + m->links, sizeof(*busy));
+    double *busy = calloc(m->numa_nodes + m->links, sizeof(*busy));
     const struct closed_result result = {.job_speed = speed,
                                          .utilisation = busy};
     enum model_status status =
@@ -121,8 +121,8 @@ static int show_closed(const struct arguments *arguments,
                             (json_int_t)cores[j], "speed", speed[j]));
     report.result =
         json_pack("{s:o, s:o, s:o}", "controllers",
-                  json_writer_numbers(busy, m->mem_nodes), "links",
-                  json_writer_numbers(busy + m->mem_nodes, m->links), "jobs",
+                  json_writer_numbers(busy, m->numa_nodes), "links",
+                  json_writer_numbers(busy + m->numa_nodes, m->links), "jobs",
                   rows);
     int rc = report_show(&report, arguments);
     json_decref(report.result);
@@ -156,7 +156,7 @@ static enum model_status sweep_row(struct mix *mix, struct sweep *s,
     struct system_result system;
     double speed[2];
 
-    memset(mix->cores, 0, mix->description->machine->cpu_nodes * mix->jobs *
+    memset(mix->cores, 0, mix->description->machine->llc_domains * mix->jobs *
                               sizeof(*mix->cores));
     mix_pack(mix, 0, first);
     mix_pack(mix, 1, all - first);

@@ -3,7 +3,7 @@
 # stand for users' programs: built by JOBS_CC with GNU OpenMP and nothing of
 # ours, whatever compiles the rest, so automake's own rules do not serve.
 
-jobs_programs = %D%/ep %D%/stream %D%/cg %D%/rigid
+jobs_programs = %D%/ep %D%/stream %D%/cg %D%/pinned
 jobs_scripts = %D%/ep.sh %D%/stream.sh %D%/cg.sh
 
 # ep with its OpenMP runtime inside, which no LD_LIBRARY_PATH replaces; left out
@@ -24,7 +24,7 @@ jobs_sources = \
 	%D%/matrix.c %D%/matrix.h \
 	%D%/program.c %D%/program.h \
 	%D%/random.h \
-	%D%/rigid.c \
+	%D%/pinned.c \
 	%D%/stream.c
 
 jobs_headers = $(filter %.h,$(jobs_sources))
@@ -36,7 +36,7 @@ AM_V_JOBS_ = $(AM_V_JOBS_@AM_DEFAULT_V@)
 AM_V_JOBS_0 = @echo "  JOBS_CC " $@;
 
 %D%/ep: %D%/ep.c %D%/gauss.c
-%D%/rigid: %D%/rigid.c %D%/gauss.c
+%D%/pinned: %D%/pinned.c %D%/gauss.c
 %D%/stream: %D%/stream.c
 %D%/cg: %D%/cg.c %D%/matrix.c
 $(jobs_programs): %D%/program.c $(jobs_headers)

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* LLC accesses of CPU node I, NAN when not known or it has no CPU. */
+/* LLC accesses of LLC domain I, NAN when not known or it has no CPU. */
 static double node_access(const struct adaptive_input *in,
                           const size_t *layout, size_t i)
 {
@@ -24,18 +24,18 @@ bool adaptive_possible(const struct adaptive_input *in, const size_t *layout)
 {
     size_t known = 0;
 
-    for (size_t i = 0; i < in->cpu_nodes; i++)
+    for (size_t i = 0; i < in->llc_domains; i++)
         known += !isnan(node_access(in, layout, i));
     return known > 1;
 }
 
-/* ORDER: known CPU nodes by descending accesses, equals by number. */
+/* ORDER: known LLC domains by descending accesses, equals by number. */
 static size_t sort_nodes(const struct adaptive_input *in,
                          const size_t *layout, size_t *order)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < in->cpu_nodes; i++) {
+    for (size_t i = 0; i < in->llc_domains; i++) {
         double access = node_access(in, layout, i);
         size_t at = count;
 
@@ -49,7 +49,7 @@ static size_t sort_nodes(const struct adaptive_input *in,
     return count;
 }
 
-/* CPUs of CPU node I that nobody has. */
+/* CPUs of LLC domain I that nobody has. */
 static size_t node_free(const struct adaptive_input *in, const size_t *layout,
                         size_t i)
 {
@@ -60,7 +60,7 @@ static size_t node_free(const struct adaptive_input *in, const size_t *layout,
     return rest;
 }
 
-/* RATE of one core of job J on CPU node I, or, where that is not known, its
+/* RATE of one core of job J on LLC domain I, or, where that is not known, its
  * accesses. */
 static double core_rate(const struct adaptive_input *in, const size_t *layout,
                         const double *rate, size_t i, size_t j)
@@ -71,7 +71,7 @@ static double core_rate(const struct adaptive_input *in, const size_t *layout,
     return all / (double)layout[at];
 }
 
-/* The job of CPU node I with the highest rate of misses per core. */
+/* The job of LLC domain I with the highest rate of misses per core. */
 static size_t missing_most(const struct adaptive_input *in,
                            const size_t *layout, size_t i)
 {
@@ -90,7 +90,7 @@ static size_t missing_most(const struct adaptive_input *in,
     return best;
 }
 
-/* The job of CPU node I with the fewest accesses per core: nobody's CPUs have
+/* The job of LLC domain I with the fewest accesses per core: nobody's CPUs have
  * none. */
 static size_t asking_least(const struct adaptive_input *in,
                            const size_t *layout, size_t i)

@@ -7,9 +7,9 @@
 
 /* Concept
  *
- * Jobs get whole CPU nodes, so all cores of a memory-bound job fight for the
+ * Jobs get whole LLC domains, so all cores of a memory-bound job fight for the
  * same last-level caches while those of a compute-bound one lie idle.  Each
- * epoch the CPU nodes are paired by their LLC accesses since the last one, the
+ * epoch the LLC domains are paired by their LLC accesses since the last one, the
  * busiest with the idlest, the second busiest with the second idlest, and so
  * on (thesis algorithm 3).  Where the busy one has more than `threshold` times
  * as many, its job with the highest rate of LLC misses and the idle one's job
@@ -17,9 +17,9 @@
  * count as a job without accesses.
  *
  * Beyond the paper, two rules that make the hill climbing end: fewer cores
- * change places when all of them would make the idle CPU node the busier one
+ * change places when all of them would make the idle LLC domain the busier one
  * (two cores of two would swap for ever), and none do when both jobs ask as
- * much.  With unchanging rates per core each step lowers the busier CPU node's
+ * much.  With unchanging rates per core each step lowers the busier LLC domain's
  * accesses, so that no division is seen twice.
  *
  * Numbers of cores per job do not change.
@@ -33,10 +33,10 @@
 #define ADAPTIVE_CORES 2       /* the papers' */
 #define ADAPTIVE_NOBODY SIZE_MAX
 
-/* Tables are [cpu_nodes * jobs]: of job j on CPU node i at i * jobs + j. */
+/* Tables are [llc_domains * jobs]: of job j on LLC domain i at i * jobs + j. */
 struct adaptive_input {
-    size_t cpu_nodes, jobs;
-    const size_t *pool;   /* [cpu_nodes] CPUs of the pool, >= those in use */
+    size_t llc_domains, jobs;
+    const size_t *pool;   /* [llc_domains] CPUs of the pool, >= those in use */
     const double *access; /* LLC accesses of all cores there per unit of time,
                              NAN where not known; ignored without cores */
     const double *miss;   /* LLC misses likewise */
@@ -45,20 +45,20 @@ struct adaptive_input {
 };
 
 struct adaptive_swap {
-    size_t busy, idle;         /* CPU nodes */
+    size_t busy, idle;         /* LLC domains */
     size_t busy_job, idle_job; /* idle_job may be ADAPTIVE_NOBODY */
     size_t cores;              /* of each, >= 1 */
-    double busy_access, idle_access; /* of the CPU nodes, before */
+    double busy_access, idle_access; /* of the LLC domains, before */
 };
 
-/* One step on LAYOUT, cores of job j on CPU node i, which is changed.  Writes
- * the swaps to SWAP[cpu_nodes / 2] and returns their number.  ORDER is room
- * for cpu_nodes numbers.  CPU nodes of which the accesses of a job are not
+/* One step on LAYOUT, cores of job j on LLC domain i, which is changed.  Writes
+ * the swaps to SWAP[llc_domains / 2] and returns their number.  ORDER is room
+ * for llc_domains numbers.  LLC domains of which the accesses of a job are not
  * known take no part; misses that are not known count as accesses. */
 size_t adaptive_step(const struct adaptive_input *input, size_t *layout,
                      struct adaptive_swap *swap, size_t *order);
 
-/* True when at least two CPU nodes' accesses are known: else a step does
+/* True when at least two LLC domains' accesses are known: else a step does
  * nothing. */
 bool adaptive_possible(const struct adaptive_input *input,
                        const size_t *layout);

@@ -12,8 +12,8 @@
 static void sort_routes(const struct machine *machine, size_t *first,
                         size_t *user, size_t *target)
 {
-    size_t memories = machine->mem_nodes;
-    size_t pairs = machine->cpu_nodes * memories;
+    size_t memories = machine->numa_nodes;
+    size_t pairs = machine->llc_domains * memories;
 
     memset(first, 0, (machine->links + 1) * sizeof(*first));
     for (size_t r = 0; r < pairs; r++)
@@ -36,7 +36,7 @@ static void sort_routes(const struct machine *machine, size_t *first,
 
 bool alike_init(struct alike *a, const struct machine *machine)
 {
-    size_t nodes = machine->cpu_nodes, memories = machine->mem_nodes;
+    size_t nodes = machine->llc_domains, memories = machine->numa_nodes;
     size_t crossings = 0;
 
     *a = (struct alike){.machine = machine};
@@ -59,8 +59,8 @@ bool alike_init(struct alike *a, const struct machine *machine)
     a->user = a->first + machine->links + 1;
     a->target = a->user + crossings;
     for (size_t cpu = 0; cpu < machine->cpus; cpu++)
-        if (machine->cpu_node[cpu] >= 0)
-            a->size[machine->cpu_node[cpu]]++;
+        if (machine->llc_domain[cpu] >= 0)
+            a->size[machine->llc_domain[cpu]]++;
     sort_routes(machine, a->first, a->user, a->target);
     return true;
 }
@@ -89,7 +89,7 @@ static void find_groups(struct alike *a, const struct workload *const *profile,
                         size_t jobs)
 {
     a->groups = 0;
-    for (size_t m = 0; m < a->machine->mem_nodes; m++) {
+    for (size_t m = 0; m < a->machine->numa_nodes; m++) {
         size_t g = 0;
         while (g < a->groups && !same_memory(a, m, a->member[g], profile, jobs))
             g++;
@@ -153,12 +153,12 @@ static bool same_links(const struct alike *a, const struct machine_route *x,
     }
 }
 
-/* True when path P of CPU node X and path Q of CPU node Y cost the same. */
+/* True when path P of LLC domain X and path Q of LLC domain Y cost the same. */
 static bool same_path(const struct alike *a, size_t x,
                       const struct alike_path *p, size_t y,
                       const struct alike_path *q)
 {
-    size_t memories = a->machine->mem_nodes;
+    size_t memories = a->machine->numa_nodes;
 
     return p->group == q->group && p->fixed == q->fixed &&
            same_links(a, &a->machine->route[x * memories + p->first],
@@ -167,7 +167,7 @@ static bool same_path(const struct alike *a, size_t x,
 
 static void find_paths(struct alike *a, size_t node)
 {
-    size_t memories = a->machine->mem_nodes, count = 0;
+    size_t memories = a->machine->numa_nodes, count = 0;
     struct alike_path *path = &a->path[node * memories];
 
     for (size_t m = 0; m < memories; m++) {
@@ -189,10 +189,10 @@ static void find_paths(struct alike *a, size_t node)
     a->paths[node] = count;
 }
 
-/* True when each path of CPU node X is one of Y, with as many routes. */
+/* True when each path of LLC domain X is one of Y, with as many routes. */
 static bool same_kind(const struct alike *a, size_t x, size_t y)
 {
-    size_t memories = a->machine->mem_nodes;
+    size_t memories = a->machine->numa_nodes;
 
     if (a->size[x] != a->size[y] || a->paths[x] != a->paths[y])
         return false;
@@ -214,7 +214,7 @@ void alike_find(struct alike *a, const struct workload *const *profile,
 {
     find_groups(a, profile, jobs);
     find_links(a);
-    for (size_t i = 0; i < a->machine->cpu_nodes; i++) {
+    for (size_t i = 0; i < a->machine->llc_domains; i++) {
         size_t k = 0;
 
         find_paths(a, i);

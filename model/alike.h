@@ -12,13 +12,13 @@
  * the machine and the jobs' profiles only, not on who has which cores, is found
  * here once for a decision of many predictions:
  *
- *   group  memory nodes of equal service time to which all jobs ask at equal
+ *   group  NUMA nodes of equal service time to which all jobs ask at equal
  *          rates
- *   link   only those that several CPU nodes use, one of each kind; a lone
+ *   link   only those that several LLC domains use, one of each kind; a lone
  *          customer never waits, so that the others just add service time
- *   path   a CPU node's routes to memory nodes of one group, across links with
+ *   path   an LLC domain's routes to NUMA nodes of one group, across links with
  *          the same responses
- *   kind   CPU nodes with the same paths and as many CPUs
+ *   kind   LLC domains with the same paths and as many CPUs
  */
 
 #include <stdbool.h>
@@ -29,27 +29,27 @@
 
 struct alike_path {
     size_t group;
-    size_t first; /* memory node of the first such route */
+    size_t first; /* NUMA node of the first such route */
     size_t count; /* routes */
     double fixed; /* time on links that are nobody else's */
 };
 
 struct alike {
     const struct machine *machine;
-    size_t *size;      /* [cpu_nodes] CPUs */
+    size_t *size;      /* [llc_domains] CPUs */
     size_t groups;
-    size_t *group;     /* [mem_nodes] */
-    size_t *member;    /* [groups] a memory node of each */
+    size_t *group;     /* [numa_nodes] */
+    size_t *member;    /* [groups] a NUMA node of each */
     size_t *members;   /* [groups] how many */
     size_t links;      /* that have to be solved */
     size_t *link_at;   /* [links] the machine's number */
     size_t *link;      /* [machine->links] ours, or ALIKE_FIXED */
     size_t *first;     /* [machine->links + 1] begin in the next two */
-    size_t *user;      /* routes by link: the CPU node, ascending, and */
-    size_t *target;    /* the memory node of each */
-    size_t *paths;     /* [cpu_nodes] */
-    struct alike_path *path; /* [cpu_nodes * mem_nodes] */
-    size_t *kind;      /* [cpu_nodes] the first CPU node of this kind */
+    size_t *user;      /* routes by link: the LLC domain, ascending, and */
+    size_t *target;    /* the NUMA node of each */
+    size_t *paths;     /* [llc_domains] */
+    struct alike_path *path; /* [llc_domains * numa_nodes] */
+    size_t *kind;      /* [llc_domains] the first LLC domain of this kind */
 };
 
 #define ALIKE_FIXED ((size_t)-1)

@@ -17,7 +17,7 @@ struct subject {
     double total_us;            /* T: without synchronisation */
     struct loop_requests *rate; /* [pairs] per core and us */
     double *misses;             /* [pairs] likewise */
-    double *stall;              /* [cpu_nodes] per us of CPU time */
+    double *stall;              /* [llc_domains] per us of CPU time */
     struct hierarchy_input input;
 };
 
@@ -26,17 +26,17 @@ static enum model_status setup(struct subject *s,
 {
     const struct machine *machine = in->machine;
     const struct loop *loop = in->loop;
-    size_t pairs = loop->cpu_nodes * loop->mem_nodes;
+    size_t pairs = loop->llc_domains * loop->numa_nodes;
 
     *s = (struct subject){.loop = loop};
     if (loop_check(loop, NULL) != MODEL_OK ||
         machine_check(machine) != MODEL_OK ||
-        loop->cpu_nodes != machine->cpu_nodes ||
-        loop->mem_nodes != machine->mem_nodes)
+        loop->llc_domains != machine->llc_domains ||
+        loop->numa_nodes != machine->numa_nodes)
         return MODEL_EINVAL;
     s->total_us = loop->total_us * (1 - loop->sync_share);
     s->rate = calloc(pairs, sizeof(*s->rate));
-    s->misses = calloc(pairs + loop->cpu_nodes, sizeof(*s->misses));
+    s->misses = calloc(pairs + loop->llc_domains, sizeof(*s->misses));
     if (!s->rate || !s->misses)
         return MODEL_ENOMEM;
     s->stall = s->misses + pairs;
@@ -63,10 +63,10 @@ static enum model_status evaluate(struct subject *s, double cpu_us, double *f)
     struct hierarchy_result result = {.stall = s->stall};
     double stall = 0;
 
-    for (size_t i = 0; i < loop->cpu_nodes; i++) {
+    for (size_t i = 0; i < loop->llc_domains; i++) {
         double time = (double)loop->cores[i] * cpu_us;
-        for (size_t j = 0; loop->cores[i] && j < loop->mem_nodes; j++) {
-            size_t p = i * loop->mem_nodes + j;
+        for (size_t j = 0; loop->cores[i] && j < loop->numa_nodes; j++) {
+            size_t p = i * loop->numa_nodes + j;
             s->rate[p] = (struct loop_requests){
                 loop->requests[p].read / time, loop->requests[p].write / time,
                 loop->requests[p].prefetch / time};
@@ -74,7 +74,7 @@ static enum model_status evaluate(struct subject *s, double cpu_us, double *f)
         }
     }
     enum model_status status = hierarchy_solve(&s->input, &result);
-    for (size_t i = 0; status == MODEL_OK && i < loop->cpu_nodes; i++)
+    for (size_t i = 0; status == MODEL_OK && i < loop->llc_domains; i++)
         stall += (double)loop->cores[i] * s->stall[i];
     *f = s->total_us - stall / (double)loop_cores(loop) * cpu_us;
     return status;
@@ -177,7 +177,7 @@ enum model_status cputime_measured(const struct loop *loop,
 
     if (loop_check(loop, NULL) != MODEL_OK)
         return MODEL_EINVAL;
-    for (size_t i = 0; i < loop->cpu_nodes; i++) {
+    for (size_t i = 0; i < loop->llc_domains; i++) {
         useful += loop->useful_cycles[i];
         stalled += loop->stalled_cycles[i];
     }

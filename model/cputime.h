@@ -13,7 +13,7 @@
  *     c = f(c),   f(c) = T - sum_ij misses_ij LRT_ij(c) / cores
  *
  * T is total_us less the synchronisation.  The sum is a thread's mean stall:
- * counters count all threads of a CPU node, which stall at the same time.
+ * counters count all threads of an LLC domain, which stall at the same time.
  *
  * f grows with c, as rarer requests wait less.  So the papers' iteration (3.12)
  * from c = T, or above, falls towards the greatest fixed point, and if it ever

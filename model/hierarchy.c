@@ -16,7 +16,7 @@
 struct solution {
     const struct hierarchy_input *in;
     size_t nodes, memories, servers, pairs;
-    double *rate;      /* [servers * nodes] of a whole CPU node */
+    double *rate;      /* [servers * nodes] of a whole LLC domain */
     double *service;   /* [servers] mean, us */
     double *response;  /* [servers] MRT, us */
     double *total;     /* [pairs] TRT */
@@ -34,14 +34,14 @@ static bool valid(const struct hierarchy_input *in)
 
     if (machine_check(machine) != MODEL_OK || in->method > HIERARCHY_CLOSED)
         return false;
-    for (size_t p = 0; p < machine->cpu_nodes * machine->mem_nodes; p++) {
+    for (size_t p = 0; p < machine->llc_domains * machine->numa_nodes; p++) {
         const struct loop_requests *r = &in->rate[p];
         if (!(r->read >= 0) || !(r->write >= 0) || !(r->prefetch >= 0) ||
             !isfinite(sum_of(r)) || !(in->misses[p] >= 0) ||
             in->misses[p] > sum_of(r) * (1 + 1e-6))
             return false;
     }
-    for (size_t j = 0; in->controller_us && j < machine->mem_nodes; j++)
+    for (size_t j = 0; in->controller_us && j < machine->numa_nodes; j++)
         if (!(in->controller_us[j] > 0) || !isfinite(in->controller_us[j]))
             return false;
     for (size_t l = 0; in->link_us && l < machine->links; l++)
@@ -55,10 +55,10 @@ static bool setup(struct solution *s, const struct hierarchy_input *in)
     const struct machine *m = in->machine;
 
     *s = (struct solution){.in = in,
-                           .nodes = m->cpu_nodes,
-                           .memories = m->mem_nodes,
-                           .servers = m->mem_nodes + m->links,
-                           .pairs = m->cpu_nodes * m->mem_nodes};
+                           .nodes = m->llc_domains,
+                           .memories = m->numa_nodes,
+                           .servers = m->numa_nodes + m->links,
+                           .pairs = m->llc_domains * m->numa_nodes};
     s->rate = calloc(s->servers * s->nodes + 2 * s->servers + 2 * s->pairs,
                      sizeof(*s->rate));
     if (!s->rate)
@@ -70,7 +70,7 @@ static bool setup(struct solution *s, const struct hierarchy_input *in)
     return true;
 }
 
-/* Put the requests from CPU node I to memory J into the sums of SERVER. */
+/* Put the requests from LLC domain I to memory J into the sums of SERVER. */
 static void add_requests(struct solution *s, struct loop_requests *kinds,
                          size_t server, size_t i, size_t j)
 {
@@ -120,7 +120,7 @@ static enum model_status load_servers(struct solution *s)
     return MODEL_OK;
 }
 
-/* MRT of one controller or link: 3.2 with the mean rate of those CPU nodes
+/* MRT of one controller or link: 3.2 with the mean rate of those LLC domains
  * that ask it (3.6, 3.7). */
 static enum model_status respond(struct solution *s, size_t server)
 {
@@ -171,7 +171,7 @@ static enum model_status solve_stations(struct solution *s)
     return status;
 }
 
-/* Tables of the network: class = CPU node, station = server. */
+/* Tables of the network: class = LLC domain, station = server. */
 struct tables {
     double *visits, *service, *posted, *response;
 };
@@ -200,7 +200,7 @@ static void fill(const struct solution *s, struct tables *t)
     }
 }
 
-/* Mean response of each server over the CPU nodes, by their read misses;
+/* Mean response of each server over the LLC domains, by their read misses;
  * where there are none it is a lone request's. */
 static void server_means(struct solution *s, const struct tables *t)
 {
@@ -247,7 +247,7 @@ static enum model_status solve_closed(struct solution *s)
     fill(s, &t);
     status = network_solve(NETWORK_LINEARIZER, &network, &result);
     if (status == MODEL_OK) {
-        add_route_times(s, s->service); /* for CPU nodes without cores */
+        add_route_times(s, s->service); /* for LLC domains without cores */
         memcpy(s->miss, s->total, s->pairs * sizeof(*s->miss));
         server_means(s, &t);
         route_misses(s, &t);

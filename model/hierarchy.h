@@ -7,14 +7,14 @@
 
 /* Concept
  *
- * What a loop waits for memory on cores[i] cores of CPU node i (thesis 3.3.1):
+ * What a loop waits for memory on cores[i] cores of LLC domain i (thesis 3.3.1):
  *
- *   MRT_M   response of each controller; customers are the CPU nodes that ask
+ *   MRT_M   response of each controller; customers are the LLC domains that ask
  *           it, with the mean of their rates (3.6)
- *   MRT_L   response of each link; customers are the CPU nodes whose routes
+ *   MRT_L   response of each link; customers are the LLC domains whose routes
  *           cross it, with the mean of their rates across it (3.7, LSet)
  *   TRT     MRT_M plus the MRT_L of all links of the route (3.8)
- *   LRT     response of a read miss; customers are the cores of one CPU node,
+ *   LRT     response of a read miss; customers are the cores of one LLC domain,
  *           service time is TRT
  *
  * Service times are those of the mix of kinds at each server (3.13).  All rates
@@ -42,13 +42,13 @@ enum hierarchy_method {
 struct hierarchy_input {
     const struct machine *machine;
     enum hierarchy_method method;
-    const size_t *cores; /* [cpu_nodes] degree of parallelism; need not fit the
+    const size_t *cores; /* [llc_domains] degree of parallelism; need not fit the
                             machine: hyper-threads are cores here */
-    const struct loop_requests *rate; /* [cpu_nodes * mem_nodes] of each core,
+    const struct loop_requests *rate; /* [llc_domains * numa_nodes] of each core,
                                          per us of CPU time (3.9 / cores) */
-    const double *misses; /* [cpu_nodes * mem_nodes] read misses of each core
+    const double *misses; /* [llc_domains * numa_nodes] read misses of each core
                              per us of CPU time (3.10), at most the rate */
-    const double *controller_us; /* [mem_nodes] fixed service times instead of
+    const double *controller_us; /* [numa_nodes] fixed service times instead of
                                     3.13 (Best-F), or NULL */
     const double *link_us;       /* [links] likewise, or NULL */
 };
@@ -56,12 +56,12 @@ struct hierarchy_input {
 /* Mean times in us; the caller's arrays, each may be NULL.  Where nobody asks,
  * times are those of a lone request. */
 struct hierarchy_result {
-    double *controller_us; /* [mem_nodes] MRT_M */
+    double *controller_us; /* [numa_nodes] MRT_M */
     double *link_us;       /* [links] MRT_L */
-    double *total_us;      /* [cpu_nodes * mem_nodes] TRT */
-    double *miss_us;       /* [cpu_nodes * mem_nodes] LRT */
-    double *stall;         /* [cpu_nodes] stall of a core per us of CPU time:
-                              sum over memory nodes of misses times LRT */
+    double *total_us;      /* [llc_domains * numa_nodes] TRT */
+    double *miss_us;       /* [llc_domains * numa_nodes] LRT */
+    double *stall;         /* [llc_domains] stall of a core per us of CPU time:
+                              sum over NUMA nodes of misses times LRT */
 };
 
 /* Solve INPUT.  MODEL_EINVAL for values out of range, MODEL_ENOMEM, or what

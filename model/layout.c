@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* On which CPU nodes a job's cores lie. */
+/* On which LLC domains a job's cores lie. */
 
 #include "model/layout.h"
 
@@ -15,56 +15,56 @@
 /* Exchanges that are looked at, some 6 ns each.  Nearly always that is all of
  * them, twice: some are made, and then there are no more.  Where many jobs
  * have cores everywhere on a large machine it is a part. */
-#define LOOKS 5000
+#define EVALUATIONS 5000
 
 /* Rounding must not move cores. */
 #define BETTER 1e-9
 
 #define NOBODY SIZE_MAX
 
-/* Cores of a job, or of nobody, on a CPU node that may go elsewhere. */
+/* Cores of a job, or of nobody, on an LLC domain that may go elsewhere. */
 struct part {
     size_t node, job;
 };
 
-struct layout_room {
-    size_t *free;  /* [cpu_nodes] nobody's */
+struct layout_scratch {
+    size_t *free;  /* [llc_domains] nobody's */
     size_t *total; /* [jobs] cores now */
     size_t *order; /* [jobs] who grows, the one with most to get first */
-    struct part *part; /* [cpu_nodes * (jobs + 1)] */
+    struct part *part; /* [llc_domains * (jobs + 1)] */
 };
 
 struct making {
     const struct layout_input *in;
-    struct layout_room *room;
+    struct layout_scratch *scratch;
     size_t *layout;
     size_t parts;
 };
 
-struct layout_room *layout_room_new(size_t cpu_nodes, size_t jobs)
+struct layout_scratch *layout_scratch_new(size_t llc_domains, size_t jobs)
 {
-    struct layout_room *room = calloc(1, sizeof(*room));
+    struct layout_scratch *scratch = calloc(1, sizeof(*scratch));
 
-    if (!room)
+    if (!scratch)
         return NULL;
-    room->free = calloc(cpu_nodes + 2 * jobs, sizeof(*room->free));
-    room->part = calloc(cpu_nodes * (jobs + 1), sizeof(*room->part));
-    if (!room->free || !room->part) {
-        layout_room_free(room);
+    scratch->free = calloc(llc_domains + 2 * jobs, sizeof(*scratch->free));
+    scratch->part = calloc(llc_domains * (jobs + 1), sizeof(*scratch->part));
+    if (!scratch->free || !scratch->part) {
+        layout_scratch_free(scratch);
         return NULL;
     }
-    room->total = room->free + cpu_nodes;
-    room->order = room->total + jobs;
-    return room;
+    scratch->total = scratch->free + llc_domains;
+    scratch->order = scratch->total + jobs;
+    return scratch;
 }
 
-void layout_room_free(struct layout_room *room)
+void layout_scratch_free(struct layout_scratch *scratch)
 {
-    if (!room)
+    if (!scratch)
         return;
-    free(room->free);
-    free(room->part);
-    free(room);
+    free(scratch->free);
+    free(scratch->part);
+    free(scratch);
 }
 
 static size_t *cell(const struct making *m, size_t i, size_t j)
@@ -92,13 +92,13 @@ static void take_stock(struct making *m)
 {
     const struct layout_input *in = m->in;
 
-    memset(m->room->total, 0, in->jobs * sizeof(*m->room->total));
-    for (size_t i = 0; i < in->cpu_nodes; i++) {
-        m->room->free[i] = in->pool[i];
+    memset(m->scratch->total, 0, in->jobs * sizeof(*m->scratch->total));
+    for (size_t i = 0; i < in->llc_domains; i++) {
+        m->scratch->free[i] = in->pool[i];
         for (size_t j = 0; j < in->jobs; j++) {
             *cell(m, i, j) = had(m, i, j);
-            m->room->free[i] -= had(m, i, j);
-            m->room->total[j] += had(m, i, j);
+            m->scratch->free[i] -= had(m, i, j);
+            m->scratch->total[j] += had(m, i, j);
         }
     }
 }
@@ -113,7 +113,7 @@ static int order(double a, double b)
 
 /* ---- greedy ------------------------------------------------------------- */
 
-/* True when job J should rather leave CPU node A than B: where it has least,
+/* True when job J should rather leave LLC domain A than B: where it has least,
  * then the far one, then the one that is used most. */
 static bool leaves_rather(const struct making *m, size_t j, size_t a, size_t b)
 {
@@ -125,28 +125,28 @@ static bool leaves_rather(const struct making *m, size_t j, size_t a, size_t b)
 
 static void shrink(struct making *m, size_t j)
 {
-    while (m->room->total[j] > m->in->cores[j]) {
-        size_t best = NOBODY, excess = m->room->total[j] - m->in->cores[j];
+    while (m->scratch->total[j] > m->in->cores[j]) {
+        size_t best = NOBODY, excess = m->scratch->total[j] - m->in->cores[j];
 
-        for (size_t i = 0; i < m->in->cpu_nodes; i++)
+        for (size_t i = 0; i < m->in->llc_domains; i++)
             if (*cell(m, i, j) &&
                 (best == NOBODY || leaves_rather(m, j, i, best)))
                 best = i;
         size_t count = *cell(m, best, j) < excess ? *cell(m, best, j) : excess;
         *cell(m, best, j) -= count;
-        m->room->free[best] += count;
-        m->room->total[j] -= count;
+        m->scratch->free[best] += count;
+        m->scratch->total[j] -= count;
     }
 }
 
-/* True when job J, which wants NEED more cores, should rather join CPU node A
+/* True when job J, which wants NEED more cores, should rather join LLC domain A
  * than B: one where it is already, then one that takes all it wants and has
  * least to spare, then the one with most, then the near one, then the one that
  * is used least. */
 static bool joins_rather(const struct making *m, size_t j, size_t need,
                          size_t a, size_t b)
 {
-    const size_t *free = m->room->free;
+    const size_t *free = m->scratch->free;
     bool own_a = *cell(m, a, j), own_b = *cell(m, b, j);
 
     if (own_a != own_b)
@@ -162,31 +162,31 @@ static bool joins_rather(const struct making *m, size_t j, size_t need,
 
 static void grow(struct making *m, size_t j)
 {
-    while (m->room->total[j] < m->in->cores[j]) {
-        size_t best = NOBODY, need = m->in->cores[j] - m->room->total[j];
+    while (m->scratch->total[j] < m->in->cores[j]) {
+        size_t best = NOBODY, need = m->in->cores[j] - m->scratch->total[j];
 
-        for (size_t i = 0; i < m->in->cpu_nodes; i++)
-            if (m->room->free[i] &&
+        for (size_t i = 0; i < m->in->llc_domains; i++)
+            if (m->scratch->free[i] &&
                 (best == NOBODY || joins_rather(m, j, need, i, best)))
                 best = i;
         if (best == NOBODY)
             return;
-        size_t count = m->room->free[best] < need ? m->room->free[best] : need;
+        size_t count = m->scratch->free[best] < need ? m->scratch->free[best] : need;
         *cell(m, best, j) += count;
-        m->room->free[best] -= count;
-        m->room->total[j] += count;
+        m->scratch->free[best] -= count;
+        m->scratch->total[j] += count;
     }
 }
 
 /* Those with most to get first: what they leave is for small ones. */
 static void grow_all(struct making *m)
 {
-    size_t count = 0, *order = m->room->order;
+    size_t count = 0, *order = m->scratch->order;
 
     for (size_t j = 0; j < m->in->jobs; j++) {
-        size_t need = m->in->cores[j] - m->room->total[j], at = count++;
+        size_t need = m->in->cores[j] - m->scratch->total[j], at = count++;
         for (; at && m->in->cores[order[at - 1]] -
-                             m->room->total[order[at - 1]] < need;
+                             m->scratch->total[order[at - 1]] < need;
              at--)
             order[at] = order[at - 1];
         order[at] = j;
@@ -201,7 +201,7 @@ static bool shrinks(const struct making *m, size_t j)
 {
     size_t before = 0;
 
-    for (size_t i = 0; i < m->in->cpu_nodes; i++)
+    for (size_t i = 0; i < m->in->llc_domains; i++)
         before += had(m, i, j);
     return before > m->in->cores[j];
 }
@@ -209,15 +209,15 @@ static bool shrinks(const struct making *m, size_t j)
 /* room->order is used for this after grow_all(). */
 static bool shrinker(const struct making *m, size_t j)
 {
-    return m->room->order[j];
+    return m->scratch->order[j];
 }
 
-/* Cores that job J may take off CPU node I, and put there, without more moves:
+/* Cores that job J may take off LLC domain I, and put there, without more moves:
  * who grew has kept what it had, who shrank has taken nothing. */
 static size_t may_leave(const struct making *m, size_t i, size_t j)
 {
     if (j == NOBODY)
-        return m->room->free[i];
+        return m->scratch->free[i];
     return shrinker(m, j) ? *cell(m, i, j) : *cell(m, i, j) - had(m, i, j);
 }
 
@@ -231,12 +231,12 @@ static size_t may_join(const struct making *m, size_t i, size_t j)
 static void find_parts(struct making *m)
 {
     m->parts = 0;
-    for (size_t i = 0; i < m->in->cpu_nodes; i++) {
+    for (size_t i = 0; i < m->in->llc_domains; i++) {
         for (size_t j = 0; j < m->in->jobs; j++)
             if (may_leave(m, i, j))
-                m->room->part[m->parts++] = (struct part){i, j};
-        if (m->room->free[i])
-            m->room->part[m->parts++] = (struct part){i, NOBODY};
+                m->scratch->part[m->parts++] = (struct part){i, j};
+        if (m->scratch->free[i])
+            m->scratch->part[m->parts++] = (struct part){i, NOBODY};
     }
 }
 
@@ -256,8 +256,8 @@ static int parts_change(const struct making *m, size_t j, size_t a, size_t b,
 
 static void carry(struct making *m, size_t j, size_t a, size_t b, size_t count)
 {
-    *(j == NOBODY ? &m->room->free[a] : cell(m, a, j)) -= count;
-    *(j == NOBODY ? &m->room->free[b] : cell(m, b, j)) += count;
+    *(j == NOBODY ? &m->scratch->free[a] : cell(m, a, j)) -= count;
+    *(j == NOBODY ? &m->scratch->free[b] : cell(m, b, j)) += count;
 }
 
 /* Exchange as many cores as possible of P and Q if that is better. */
@@ -283,39 +283,39 @@ static bool exchange(struct making *m, const struct part *p,
     return true;
 }
 
-/* Exchange what part P can.  False when LOOKS are used up. */
-static bool exchange_part(struct making *m, size_t p, size_t *looks,
+/* Exchange what part P can.  False when EVALUATIONS are used up. */
+static bool exchange_part(struct making *m, size_t p, size_t *evaluations,
                           bool *better)
 {
     for (size_t q = p + 1; q < m->parts; q++) {
-        if (!*looks)
+        if (!*evaluations)
             return false;
-        --*looks;
-        *better |= exchange(m, &m->room->part[p], &m->room->part[q]);
+        --*evaluations;
+        *better |= exchange(m, &m->scratch->part[p], &m->scratch->part[q]);
     }
     return true;
 }
 
 static void exchange_all(struct making *m)
 {
-    size_t looks = LOOKS;
+    size_t evaluations = EVALUATIONS;
     bool better = true;
 
     for (size_t j = 0; j < m->in->jobs; j++)
-        m->room->order[j] = shrinks(m, j);
+        m->scratch->order[j] = shrinks(m, j);
     while (better) {
         better = false;
         find_parts(m);
         for (size_t p = 0; p < m->parts; p++)
-            if (!exchange_part(m, p, &looks, &better))
+            if (!exchange_part(m, p, &evaluations, &better))
                 return;
     }
 }
 
-void layout_make(const struct layout_input *in, struct layout_room *room,
+void layout_make(const struct layout_input *in, struct layout_scratch *scratch,
                  size_t *layout)
 {
-    struct making m = {.in = in, .room = room, .layout = layout};
+    struct making m = {.in = in, .scratch = scratch, .layout = layout};
 
     take_stock(&m);
     for (size_t j = 0; j < in->jobs; j++)
@@ -326,19 +326,19 @@ void layout_make(const struct layout_input *in, struct layout_room *room,
 
 /* ---- distance ----------------------------------------------------------- */
 
-void layout_cores(const size_t *layout, size_t cpu_nodes, size_t jobs,
+void layout_cores(const size_t *layout, size_t llc_domains, size_t jobs,
                   size_t *cores)
 {
     memset(cores, 0, jobs * sizeof(*cores));
-    for (size_t c = 0; c < cpu_nodes * jobs; c++)
+    for (size_t c = 0; c < llc_domains * jobs; c++)
         cores[c % jobs] += layout[c];
 }
 
 void layout_delays(const struct machine *machine, double *delay)
 {
-    for (size_t i = 0; i < machine->cpu_nodes; i++)
-        for (size_t m = 0; m < machine->mem_nodes; m++)
-            delay[i * machine->mem_nodes + m] =
+    for (size_t i = 0; i < machine->llc_domains; i++)
+        for (size_t m = 0; m < machine->numa_nodes; m++)
+            delay[i * machine->numa_nodes + m] =
                 machine->links            ? moca_link_delay(machine, i, m)
                 : machine->home[i] == (int)m ? 0
                                              : MACHINE_DEFAULT_SERVICE_US;
@@ -348,11 +348,11 @@ void layout_distance(const struct machine *machine, const double *delay,
                      const struct workload *profile, size_t stride,
                      double *distance)
 {
-    for (size_t i = 0; i < machine->cpu_nodes; i++) {
+    for (size_t i = 0; i < machine->llc_domains; i++) {
         double sum = 0;
-        for (size_t m = 0; profile && m < machine->mem_nodes; m++)
+        for (size_t m = 0; profile && m < machine->numa_nodes; m++)
             sum += profile->rate[m].mrr_per_us *
-                   delay[i * machine->mem_nodes + m];
+                   delay[i * machine->numa_nodes + m];
         distance[i * stride] = sum;
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* On which CPU nodes a job's cores lie. */
+/* On which LLC domains a job's cores lie. */
 
 #ifndef COSCHED_MODEL_LAYOUT_H
 #define COSCHED_MODEL_LAYOUT_H
@@ -8,22 +8,22 @@
 /* Concept
  *
  * Each job is to have a number of cores and has some already.  A layout says
- * how many on each CPU node.  Wishes, a later one only where the earlier ones
+ * how many on each LLC domain.  Wishes, a later one only where the earlier ones
  * are as well fulfilled:
  *
  *   1. moves      a job keeps the cores it has (their caches are warm, and
  *                 moving threads costs): who grows gives up none, who shrinks
  *                 takes none
- *   2. parts      few pairs of a job and a CPU node where it has cores: whole
- *                 CPU nodes first, jobs that share a last-level cache disturb
+ *   2. parts      few pairs of a job and an LLC domain where it has cores: whole
+ *                 LLC domains first, jobs that share a last-level cache disturb
  *                 each other
  *   3. distance   a job's cores are near its memory
- *   4. noise      joining a CPU node, the one whose last-level cache is used
+ *   4. noise      joining an LLC domain, the one whose last-level cache is used
  *                 least
  *
  * Wish 1 is always fulfilled: exactly as many cores join jobs as these grow by.
  * The others are a bin packing problem, solved by greedy choices and then by
- * exchanges of cores between two jobs and two CPU nodes while that helps; the
+ * exchanges of cores between two jobs and two LLC domains while that helps; the
  * tests compare with exhaustive search.
  */
 
@@ -32,41 +32,41 @@
 #include "model/machine.h"
 #include "model/workload.h"
 
-/* Tables are [cpu_nodes * jobs]: of job j on CPU node i at i * jobs + j. */
+/* Tables are [llc_domains * jobs]: of job j on LLC domain i at i * jobs + j. */
 struct layout_input {
-    size_t cpu_nodes, jobs;
-    const size_t *pool;     /* [cpu_nodes] cores to divide */
-    const size_t *have;     /* cores now; no CPU node has more than its pool */
+    size_t llc_domains, jobs;
+    const size_t *pool;     /* [llc_domains] cores to divide */
+    const size_t *have;     /* cores now; no LLC domain has more than its pool */
     const size_t *cores;    /* [jobs] wanted, the sum at most that of POOL */
     const double *distance; /* of a core from its job's memory, any unit; NULL:
                                all alike */
-    const double *noise;    /* [cpu_nodes] LLC accesses, any unit; NULL: all
+    const double *noise;    /* [llc_domains] LLC accesses, any unit; NULL: all
                                alike */
 };
 
-struct layout_room;
+struct layout_scratch;
 
 /* Room to make layouts for up to so many; NULL when out of memory. */
-struct layout_room *layout_room_new(size_t cpu_nodes, size_t jobs);
+struct layout_scratch *layout_scratch_new(size_t llc_domains, size_t jobs);
 
 /* Takes NULL. */
-void layout_room_free(struct layout_room *room);
+void layout_scratch_free(struct layout_scratch *scratch);
 
 /* Fill LAYOUT, which is not HAVE.  Allocates nothing. */
-void layout_make(const struct layout_input *input, struct layout_room *room,
+void layout_make(const struct layout_input *input, struct layout_scratch *scratch,
                  size_t *layout);
 
 /* Sum up LAYOUT by job into CORES[jobs]. */
-void layout_cores(const size_t *layout, size_t cpu_nodes, size_t jobs,
+void layout_cores(const size_t *layout, size_t llc_domains, size_t jobs,
                   size_t *cores);
 
-/* Delays of the routes of MACHINE into DELAY[cpu_nodes * mem_nodes]: mean
- * service times of the links, us.  Without any links, the nearest memory node
+/* Delays of the routes of MACHINE into DELAY[llc_domains * numa_nodes]: mean
+ * service times of the links, us.  Without any links, the nearest NUMA node
  * is at 0 and all others at one default service time. */
 void layout_delays(const struct machine *machine, double *delay);
 
-/* Distance of each CPU node from the memory of PROFILE into DISTANCE, of which
- * every STRIDE-th element is set, [cpu_nodes]: link time of the requests that a
+/* Distance of each LLC domain from the memory of PROFILE into DISTANCE, of which
+ * every STRIDE-th element is set, [llc_domains]: link time of the requests that a
  * core makes per us of CPU time.  PROFILE NULL: 0. */
 void layout_distance(const struct machine *machine, const double *delay,
                      const struct workload *profile, size_t stride,

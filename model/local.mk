@@ -16,8 +16,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/layout.h \
 	%D%/loop.c \
 	%D%/loop.h \
-	%D%/lumped.c \
-	%D%/lumped.h \
+	%D%/aggregated_mva.c \
+	%D%/aggregated_mva.h \
 	%D%/machine.c \
 	%D%/machine.h \
 	%D%/maxmin.c \
@@ -50,7 +50,7 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/moca.c \
 	%D%/policy/nupoco.c \
 	%D%/policy/options.c \
-	%D%/policy/pace.c \
+	%D%/policy/relative_speed.c \
 	%D%/policy/policy.c \
 	%D%/policy/rules.h \
 	%D%/policy/shares.h \
@@ -65,18 +65,18 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/search/arrange.h \
 	%D%/policy/search/chromosome.c \
 	%D%/policy/search/chromosome.h \
-	%D%/policy/search/climb.c \
-	%D%/policy/search/climb.h \
+	%D%/policy/search/local_search.c \
+	%D%/policy/search/local_search.h \
 	%D%/policy/search/divide.c \
 	%D%/policy/search/divide.h \
 	%D%/policy/search/evolution.c \
 	%D%/policy/search/evolution.h \
 	%D%/policy/search/memo.c \
 	%D%/policy/search/memo.h \
-	%D%/policy/search/outlook.c \
-	%D%/policy/search/outlook.h \
-	%D%/policy/search/past.c \
-	%D%/policy/search/past.h \
+	%D%/policy/search/completion.c \
+	%D%/policy/search/completion.h \
+	%D%/policy/search/prediction_cache.c \
+	%D%/policy/search/prediction_cache.h \
 	%D%/policy/search/placement.c \
 	%D%/policy/search/placement.h \
 	%D%/policy/search/predict.c \

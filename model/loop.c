@@ -13,26 +13,26 @@
 #define MISS_SLACK 1e-9
 
 /* All in one piece: most loops live for one epoch of the agent. */
-struct loop *loop_new(size_t cpu_nodes, size_t mem_nodes)
+struct loop *loop_new(size_t llc_domains, size_t numa_nodes)
 {
-    size_t pairs = cpu_nodes * mem_nodes;
-    size_t doubles = 3 * cpu_nodes + pairs;
+    size_t pairs = llc_domains * numa_nodes;
+    size_t doubles = 3 * llc_domains + pairs;
     struct loop *loop = NULL;
 
     if (!pairs ||
         !(loop = calloc(1, sizeof(*loop) + doubles * sizeof(double) +
                                pairs * sizeof(*loop->requests) +
-                               cpu_nodes * sizeof(*loop->cores))))
+                               llc_domains * sizeof(*loop->cores))))
         return NULL;
-    loop->cpu_nodes = cpu_nodes;
-    loop->mem_nodes = mem_nodes;
+    loop->llc_domains = llc_domains;
+    loop->numa_nodes = numa_nodes;
     loop->work = 1;
     loop->requests = (struct loop_requests *)(loop + 1);
     loop->read_misses = (double *)(loop->requests + pairs);
     loop->llc_accesses = loop->read_misses + pairs;
-    loop->useful_cycles = loop->llc_accesses + cpu_nodes;
-    loop->stalled_cycles = loop->useful_cycles + cpu_nodes;
-    loop->cores = (size_t *)(loop->stalled_cycles + cpu_nodes);
+    loop->useful_cycles = loop->llc_accesses + llc_domains;
+    loop->stalled_cycles = loop->useful_cycles + llc_domains;
+    loop->cores = (size_t *)(loop->stalled_cycles + llc_domains);
     return loop;
 }
 
@@ -44,7 +44,7 @@ static bool count_valid(double count)
 /* The first bad field of what belongs to the whole loop. */
 static enum loop_field check_whole(const struct loop *loop)
 {
-    if (!loop->cpu_nodes || !loop->mem_nodes)
+    if (!loop->llc_domains || !loop->numa_nodes)
         return LOOP_NODES;
     if (loop_cores(loop) == 0)
         return LOOP_CORES;
@@ -70,8 +70,8 @@ static enum loop_field check_node(const struct loop *loop, size_t i)
 
 static enum loop_field check_pair(const struct loop *loop, size_t i, size_t j)
 {
-    const struct loop_requests *r = &loop->requests[i * loop->mem_nodes + j];
-    double misses = loop->read_misses[i * loop->mem_nodes + j];
+    const struct loop_requests *r = &loop->requests[i * loop->numa_nodes + j];
+    double misses = loop->read_misses[i * loop->numa_nodes + j];
     double most = loop->cores[i] ? INFINITY : 0; /* nobody asks nothing */
 
     if (!count_valid(r->read) || r->read > most)
@@ -86,11 +86,11 @@ static enum loop_field check_pair(const struct loop *loop, size_t i, size_t j)
     return LOOP_GOOD;
 }
 
-/* Most jobs have cores on few CPU nodes of a large machine: true when CPU node I
+/* Most jobs have cores on few LLC domains of a large machine: true when LLC domain I
  * has none and asked nothing. */
 static bool idle(const struct loop *loop, size_t i)
 {
-    size_t begin = i * loop->mem_nodes, end = begin + loop->mem_nodes;
+    size_t begin = i * loop->numa_nodes, end = begin + loop->numa_nodes;
     bool any = loop->cores[i] > 0;
 
     for (size_t p = begin; p < end; p++) {
@@ -106,8 +106,8 @@ enum model_status loop_check(const struct loop *loop,
 {
     struct loop_problem found = {.field = check_whole(loop)};
 
-    for (size_t i = 0; !found.field && i < loop->cpu_nodes; i++) {
-        size_t asked = idle(loop, i) ? 0 : loop->mem_nodes;
+    for (size_t i = 0; !found.field && i < loop->llc_domains; i++) {
+        size_t asked = idle(loop, i) ? 0 : loop->numa_nodes;
         found = (struct loop_problem){check_node(loop, i), i, 0};
         for (size_t j = 0; !found.field && j < asked; j++)
             found = (struct loop_problem){check_pair(loop, i, j), i, j};
@@ -122,7 +122,7 @@ static const struct {
     int indices;
 } fields[] = {
     [LOOP_GOOD] = {"", 0},
-    [LOOP_NODES] = {"cpu_nodes or mem_nodes", 0},
+    [LOOP_NODES] = {"llc_domains or numa_nodes", 0},
     [LOOP_CORES] = {"cores", 0},
     [LOOP_TOTAL] = {"total_us", 0},
     [LOOP_WORK] = {"work", 0},
@@ -150,7 +150,7 @@ size_t loop_cores(const struct loop *loop)
 {
     size_t cores = 0;
 
-    for (size_t i = 0; i < loop->cpu_nodes; i++)
+    for (size_t i = 0; i < loop->llc_domains; i++)
         cores += loop->cores[i];
     return cores;
 }
@@ -159,7 +159,7 @@ size_t loop_active_nodes(const struct loop *loop)
 {
     size_t nodes = 0;
 
-    for (size_t i = 0; i < loop->cpu_nodes; i++)
+    for (size_t i = 0; i < loop->llc_domains; i++)
         nodes += loop->cores[i] > 0;
     return nodes;
 }
@@ -168,9 +168,9 @@ struct loop_requests loop_requests_to(const struct loop *loop, size_t memory)
 {
     struct loop_requests sum = {0};
 
-    for (size_t i = 0; i < loop->cpu_nodes; i++) {
+    for (size_t i = 0; i < loop->llc_domains; i++) {
         const struct loop_requests *r =
-            &loop->requests[i * loop->mem_nodes + memory];
+            &loop->requests[i * loop->numa_nodes + memory];
         sum.read += r->read;
         sum.write += r->write;
         sum.prefetch += r->prefetch;
@@ -182,8 +182,8 @@ double loop_misses_to(const struct loop *loop, size_t memory)
 {
     double sum = 0;
 
-    for (size_t i = 0; i < loop->cpu_nodes; i++)
-        sum += loop->read_misses[i * loop->mem_nodes + memory];
+    for (size_t i = 0; i < loop->llc_domains; i++)
+        sum += loop->read_misses[i * loop->numa_nodes + memory];
     return sum;
 }
 

@@ -7,10 +7,10 @@
 
 /* Concept
  *
- * A loop ran for total_us of wall time with cores[i] cores (threads) on CPU
- * node i, and counters counted over the whole run (thesis 3.3.2):
+ * A loop ran for total_us of wall time with cores[i] cores (threads) on LLC
+ * domain i, and counters counted over the whole run (thesis 3.3.2):
  *
- *   requests      what each CPU node asked each memory node, by kind; all of
+ *   requests      what each LLC domain asked each NUMA node, by kind; all of
  *                 them occupy controllers and links (MRR, eq. 3.9)
  *   read_misses   those of them that stalled a core (LLC, eq. 3.10)
  *
@@ -37,19 +37,19 @@ struct loop_requests {
 };
 
 struct loop {
-    size_t cpu_nodes;
-    size_t mem_nodes;
-    size_t *cores;  /* [cpu_nodes] that ran the loop; at least one in all */
+    size_t llc_domains;
+    size_t numa_nodes;
+    size_t *cores;  /* [llc_domains] that ran the loop; at least one in all */
     double total_us;                /* wall time of the run, > 0 */
     double work;                    /* > 0, any unit; loop_new() says 1 */
     double sync_share;              /* part of total_us in synchronisation,
                                        mean over cores, 0 <= share < 1 */
-    struct loop_requests *requests; /* [cpu_nodes * mem_nodes] */
-    double *read_misses;            /* [cpu_nodes * mem_nodes]; no more than
+    struct loop_requests *requests; /* [llc_domains * numa_nodes] */
+    double *read_misses;            /* [llc_domains * numa_nodes]; no more than
                                        the requests there */
-    double *llc_accesses;           /* [cpu_nodes], 0: unknown */
-    double *useful_cycles;          /* [cpu_nodes] of its cores, 0: unknown */
-    double *stalled_cycles;         /* [cpu_nodes] of its cores */
+    double *llc_accesses;           /* [llc_domains], 0: unknown */
+    double *useful_cycles;          /* [llc_domains] of its cores, 0: unknown */
+    double *stalled_cycles;         /* [llc_domains] of its cores */
 };
 
 /* What loop_check() may object to. */
@@ -71,15 +71,15 @@ enum loop_field {
 
 struct loop_problem {
     enum loop_field field;
-    size_t cpu_node; /* where the field has one per CPU node */
-    size_t mem_node; /* where it has one per memory node, too */
+    size_t llc_domain; /* where the field has one per LLC domain */
+    size_t numa_node; /* where it has one per NUMA node, too */
 };
 
 /* A loop of work 1 with no cores and nothing counted.  NULL when out of memory
  * or a size is 0.  Free with loop_free(). */
-struct loop *loop_new(size_t cpu_nodes, size_t mem_nodes);
+struct loop *loop_new(size_t llc_domains, size_t numa_nodes);
 
-/* Check the ranges above, all numbers finite and not negative.  A CPU node
+/* Check the ranges above, all numbers finite and not negative.  An LLC domain
  * without cores must have no requests and no misses.  On MODEL_EINVAL
  * *PROBLEM, if not NULL, is the first field that is wrong; LOOP_READ_MISSES
  * also for more misses than requests. */
@@ -90,17 +90,17 @@ enum model_status loop_check(const struct loop *loop,
  * LOOP_GOOD. */
 const char *loop_field_name(enum loop_field field);
 
-/* 0: the field is one number; 1: one per CPU node; 2: per memory node, too. */
+/* 0: the field is one number; 1: one per LLC domain; 2: per NUMA node, too. */
 int loop_field_indices(enum loop_field field);
 
 /* Sum of cores. */
 size_t loop_cores(const struct loop *loop);
 
-/* Number of CPU nodes with cores. */
+/* Number of LLC domains with cores. */
 size_t loop_active_nodes(const struct loop *loop);
 
-/* Sum of a table [cpu_nodes * mem_nodes] of requests over the CPU nodes, for
- * one memory node. */
+/* Sum of a table [llc_domains * numa_nodes] of requests over the LLC domains, for
+ * one NUMA node. */
 struct loop_requests loop_requests_to(const struct loop *loop, size_t memory);
 double loop_misses_to(const struct loop *loop, size_t memory);
 

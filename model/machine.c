@@ -8,27 +8,27 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-struct machine *machine_new(size_t cpus, size_t cpu_nodes, size_t mem_nodes)
+struct machine *machine_new(size_t cpus, size_t llc_domains, size_t numa_nodes)
 {
     struct machine *m = calloc(1, sizeof(*m));
 
-    if (!m || !cpus || !cpu_nodes || !mem_nodes)
+    if (!m || !cpus || !llc_domains || !numa_nodes)
         goto fail;
     m->cpus = cpus;
-    m->cpu_nodes = cpu_nodes;
-    m->mem_nodes = mem_nodes;
-    m->cpu_node = calloc(cpus, sizeof(*m->cpu_node));
-    m->home = calloc(cpu_nodes, sizeof(*m->home));
+    m->llc_domains = llc_domains;
+    m->numa_nodes = numa_nodes;
+    m->llc_domain = calloc(cpus, sizeof(*m->llc_domain));
+    m->home = calloc(llc_domains, sizeof(*m->home));
     m->controller_service_us =
-        calloc(mem_nodes, sizeof(*m->controller_service_us));
-    m->route = calloc(cpu_nodes * mem_nodes, sizeof(*m->route));
-    if (!m->cpu_node || !m->home || !m->controller_service_us || !m->route)
+        calloc(numa_nodes, sizeof(*m->controller_service_us));
+    m->route = calloc(llc_domains * numa_nodes, sizeof(*m->route));
+    if (!m->llc_domain || !m->home || !m->controller_service_us || !m->route)
         goto fail;
     for (size_t cpu = 0; cpu < cpus; cpu++)
-        m->cpu_node[cpu] = -1;
-    for (size_t i = 0; i < cpu_nodes; i++)
-        m->home[i] = (int)(i * mem_nodes / cpu_nodes);
-    for (size_t j = 0; j < mem_nodes; j++)
+        m->llc_domain[cpu] = -1;
+    for (size_t i = 0; i < llc_domains; i++)
+        m->home[i] = (int)(i * numa_nodes / llc_domains);
+    for (size_t j = 0; j < numa_nodes; j++)
         m->controller_service_us[j] = MACHINE_DEFAULT_SERVICE_US;
     return m;
 fail:
@@ -36,13 +36,13 @@ fail:
     return NULL;
 }
 
-struct machine *machine_new_uniform(size_t cpu_nodes, size_t cores,
-                                    size_t mem_nodes)
+struct machine *machine_new_uniform(size_t llc_domains, size_t cores,
+                                    size_t numa_nodes)
 {
-    struct machine *m = machine_new(cpu_nodes * cores, cpu_nodes, mem_nodes);
+    struct machine *m = machine_new(llc_domains * cores, llc_domains, numa_nodes);
 
     for (size_t cpu = 0; m && cpu < m->cpus; cpu++)
-        m->cpu_node[cpu] = (int)(cpu / cores);
+        m->llc_domain[cpu] = (int)(cpu / cores);
     return m;
 }
 
@@ -50,7 +50,7 @@ struct machine *machine_new_uniform(size_t cpu_nodes, size_t cores,
 static bool route_one(struct machine *m, size_t node, size_t memory,
                       size_t link)
 {
-    struct machine_route *route = &m->route[node * m->mem_nodes + memory];
+    struct machine_route *route = &m->route[node * m->numa_nodes + memory];
     size_t *list = malloc(sizeof(*list));
 
     if (!list)
@@ -64,7 +64,7 @@ static bool route_one(struct machine *m, size_t node, size_t memory,
 
 enum model_status machine_connect_all(struct machine *m, double service_us)
 {
-    size_t count = m->mem_nodes * (m->mem_nodes - 1);
+    size_t count = m->numa_nodes * (m->numa_nodes - 1);
 
     if (!(service_us > 0) || !isfinite(service_us) || m->links)
         return MODEL_EINVAL;
@@ -76,12 +76,12 @@ enum model_status machine_connect_all(struct machine *m, double service_us)
     m->links = count;
     for (size_t link = 0; link < count; link++)
         m->link_service_us[link] = service_us;
-    /* Link from memory node a to b: row a without its diagonal. */
-    for (size_t i = 0; i < m->cpu_nodes; i++)
-        for (size_t b = 0; b < m->mem_nodes; b++) {
+    /* Link from NUMA node a to b: row a without its diagonal. */
+    for (size_t i = 0; i < m->llc_domains; i++)
+        for (size_t b = 0; b < m->numa_nodes; b++) {
             size_t a = (size_t)m->home[i];
             if (a != b && !route_one(m, i, b,
-                                     a * (m->mem_nodes - 1) + b - (b > a)))
+                                     a * (m->numa_nodes - 1) + b - (b > a)))
                 return MODEL_ENOMEM;
         }
     return MODEL_OK;
@@ -108,19 +108,19 @@ static bool services_valid(const struct machine_service *service, size_t count)
 
 enum model_status machine_check(const struct machine *m)
 {
-    if (!m->cpus || !m->cpu_nodes || !m->mem_nodes ||
-        !times_valid(m->controller_service_us, m->mem_nodes) ||
+    if (!m->cpus || !m->llc_domains || !m->numa_nodes ||
+        !times_valid(m->controller_service_us, m->numa_nodes) ||
         !times_valid(m->link_service_us, m->links) ||
-        !services_valid(m->controller_service, m->mem_nodes) ||
+        !services_valid(m->controller_service, m->numa_nodes) ||
         !services_valid(m->link_service, m->links))
         return MODEL_EINVAL;
     for (size_t cpu = 0; cpu < m->cpus; cpu++)
-        if (m->cpu_node[cpu] < -1 || m->cpu_node[cpu] >= (int)m->cpu_nodes)
+        if (m->llc_domain[cpu] < -1 || m->llc_domain[cpu] >= (int)m->llc_domains)
             return MODEL_EINVAL;
-    for (size_t i = 0; i < m->cpu_nodes; i++)
-        if (m->home[i] < 0 || m->home[i] >= (int)m->mem_nodes)
+    for (size_t i = 0; i < m->llc_domains; i++)
+        if (m->home[i] < 0 || m->home[i] >= (int)m->numa_nodes)
             return MODEL_EINVAL;
-    for (size_t r = 0; r < m->cpu_nodes * m->mem_nodes; r++)
+    for (size_t r = 0; r < m->llc_domains * m->numa_nodes; r++)
         for (size_t l = 0; l < m->route[r].links; l++)
             if (m->route[r].link[l] >= m->links)
                 return MODEL_EINVAL;
@@ -163,7 +163,7 @@ size_t machine_node_cpus(const struct machine *m, size_t node)
     size_t count = 0;
 
     for (size_t cpu = 0; cpu < m->cpus; cpu++)
-        count += m->cpu_node[cpu] == (int)node;
+        count += m->llc_domain[cpu] == (int)node;
     return count;
 }
 
@@ -172,7 +172,7 @@ size_t machine_all_cpus(const struct machine *m)
     size_t count = 0;
 
     for (size_t cpu = 0; cpu < m->cpus; cpu++)
-        count += m->cpu_node[cpu] >= 0;
+        count += m->llc_domain[cpu] >= 0;
     return count;
 }
 
@@ -180,7 +180,7 @@ void machine_free(struct machine *m)
 {
     if (!m)
         return;
-    for (size_t r = 0; m->route && r < m->cpu_nodes * m->mem_nodes; r++)
+    for (size_t r = 0; m->route && r < m->llc_domains * m->numa_nodes; r++)
         free(m->route[r].link);
     free(m->route);
     free(m->link_service);
@@ -188,6 +188,6 @@ void machine_free(struct machine *m)
     free(m->link_service_us);
     free(m->controller_service_us);
     free(m->home);
-    free(m->cpu_node);
+    free(m->llc_domain);
     free(m);
 }

@@ -7,15 +7,15 @@
 
 /* Concept
  *
- * A machine has CPU nodes (the cores behind one last-level cache), memory
+ * A machine has LLC domains (the cores behind one last-level cache), NUMA
  * nodes (one memory controller station each) and links (one station each).
  * Their numbers are independent: a UMA machine has one of each and no link, a
- * modern AMD socket several CPU nodes per memory node.
+ * modern AMD socket several LLC domains per NUMA node.
  *
- * Each CPU belongs to one CPU node; CPU numbers are the operating system's
+ * Each CPU belongs to one LLC domain; CPU numbers are the operating system's
  * and may have holes.  A route lists the links that a request crosses from a
- * CPU node to a memory node; local accesses have an empty route.  LSet of a
- * link (thesis eq. 3.7) is the set of CPU nodes whose routes cross it.
+ * LLC domain to a NUMA node; local accesses have an empty route.  LSet of a
+ * link (thesis eq. 3.7) is the set of LLC domains whose routes cross it.
  *
  * Service times are mean times per request in microseconds, as measured by
  * calibration.  Where nothing was measured, all are MACHINE_DEFAULT_SERVICE_US
@@ -32,7 +32,7 @@
 #include "model/status.h"
 
 /* One 64-byte line at about 10 GB/s: a controller's share as seen from one
- * CPU node of a current server; only its order of magnitude matters. */
+ * LLC domain of a current server; only its order of magnitude matters. */
 #define MACHINE_DEFAULT_SERVICE_US 0.0064
 
 /* Mean service times by kind of request: beta, gamma and alpha of eq. 3.13. */
@@ -49,16 +49,16 @@ struct machine_route {
 
 struct machine {
     size_t cpus;      /* highest CPU number + 1 */
-    size_t cpu_nodes; /* >= 1 */
-    size_t mem_nodes; /* >= 1 */
+    size_t llc_domains; /* >= 1 */
+    size_t numa_nodes; /* >= 1 */
     size_t links;     /* >= 0 */
-    int *cpu_node;    /* [cpus] CPU -> CPU node, -1 for a hole */
-    int *home;        /* [cpu_nodes] nearest memory node */
-    double *controller_service_us; /* [mem_nodes] */
+    int *llc_domain;    /* [cpus] CPU -> LLC domain, -1 for a hole */
+    int *home;        /* [llc_domains] nearest NUMA node */
+    double *controller_service_us; /* [numa_nodes] */
     double *link_service_us;       /* [links] */
-    struct machine_service *controller_service; /* [mem_nodes] or NULL */
+    struct machine_service *controller_service; /* [numa_nodes] or NULL */
     struct machine_service *link_service;       /* [links] or NULL */
-    struct machine_route *route;   /* [cpu_nodes * mem_nodes], row-major */
+    struct machine_route *route;   /* [llc_domains * numa_nodes], row-major */
 };
 
 /* Eq. 3.13: the mean service time of a mix of so many READS, WRITES and
@@ -73,17 +73,17 @@ struct machine_service machine_controller_service(
 struct machine_service machine_link_service(const struct machine *machine,
                                             size_t link);
 
-/* A new machine without links: all CPUs are holes, routes empty, home of CPU
- * node i is i * mem_nodes / cpu_nodes, default service times.  NULL when out
+/* A new machine without links: all CPUs are holes, routes empty, home of LLC
+ * domain i is i * numa_nodes / llc_domains, default service times.  NULL when out
  * of memory or a size is 0.  Free with machine_free(). */
-struct machine *machine_new(size_t cpus, size_t cpu_nodes, size_t mem_nodes);
+struct machine *machine_new(size_t cpus, size_t llc_domains, size_t numa_nodes);
 
-/* CPU_NODES nodes of CORES cores each, numbered in blocks, and MEM_NODES
- * memory nodes.  NULL as above. */
-struct machine *machine_new_uniform(size_t cpu_nodes, size_t cores,
-                                    size_t mem_nodes);
+/* LLC_DOMAINS nodes of CORES cores each, numbered in blocks, and NUMA_NODES
+ * NUMA nodes.  NULL as above. */
+struct machine *machine_new_uniform(size_t llc_domains, size_t cores,
+                                    size_t numa_nodes);
 
-/* Give every pair of different memory nodes' sockets a direct link each way
+/* Give every pair of different NUMA nodes' sockets a direct link each way
  * with mean service time SERVICE_US (a fully connected machine). */
 enum model_status machine_connect_all(struct machine *machine,
                                       double service_us);
@@ -91,10 +91,10 @@ enum model_status machine_connect_all(struct machine *machine,
 /* Check sizes, ranges and positive finite service times, tables included. */
 enum model_status machine_check(const struct machine *machine);
 
-/* Number of CPUs (not holes) of CPU node NODE. */
+/* Number of CPUs (not holes) of LLC domain NODE. */
 size_t machine_node_cpus(const struct machine *machine, size_t node);
 
-/* The same of all CPU nodes. */
+/* The same of all LLC domains. */
 size_t machine_all_cpus(const struct machine *machine);
 
 /* Takes NULL. */

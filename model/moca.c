@@ -14,11 +14,11 @@ double moca_sync_time(double sync, size_t cores, size_t all)
     return sync * (double)cores / (double)all;
 }
 
-double moca_link_delay(const struct machine *machine, size_t cpu_node,
-                       size_t mem_node)
+double moca_link_delay(const struct machine *machine, size_t llc_domain,
+                       size_t numa_node)
 {
     const struct machine_route *route =
-        &machine->route[cpu_node * machine->mem_nodes + mem_node];
+        &machine->route[llc_domain * machine->numa_nodes + numa_node];
     double delay = 0;
 
     for (size_t l = 0; l < route->links; l++)
@@ -33,15 +33,15 @@ static bool valid(const struct moca_input *in)
     if (in->jobs < 1 || in->all_cores < 1 || in->form > MOCA_CONSISTENT)
         return false;
     for (size_t j = 0; j < in->jobs; j++)
-        if (in->profile[j]->mem_nodes != in->machine->mem_nodes ||
+        if (in->profile[j]->numa_nodes != in->machine->numa_nodes ||
             workload_check(in->profile[j]) != MODEL_OK)
             return false;
-    for (size_t c = 0; c < in->machine->cpu_nodes * in->jobs; c++)
+    for (size_t c = 0; c < in->machine->llc_domains * in->jobs; c++)
         cores += in->cores[c];
     return cores <= in->all_cores;
 }
 
-/* The controller of M: all CPU nodes are customers with the mean rate of all
+/* The controller of M: all LLC domains are customers with the mean rate of all
  * (figure 4.16). */
 static enum model_status solve_controller(const struct moca_input *in, size_t m,
                                           struct station *station)
@@ -50,22 +50,22 @@ static enum model_status solve_controller(const struct moca_input *in, size_t m,
 
     for (size_t j = 0; j < in->jobs; j++) {
         double cores = 0;
-        for (size_t i = 0; i < in->machine->cpu_nodes; i++)
+        for (size_t i = 0; i < in->machine->llc_domains; i++)
             cores += (double)in->cores[i * in->jobs + j];
         rate += cores * in->profile[j]->rate[m].mrr_per_us;
     }
-    return station_solve(in->machine->cpu_nodes,
-                         rate / (double)in->machine->cpu_nodes,
+    return station_solve(in->machine->llc_domains,
+                         rate / (double)in->machine->llc_domains,
                          1 / in->machine->controller_service_us[m], station);
 }
 
-/* Memory time (4.12) of a core of JOB on CPU node I. */
+/* Memory time (4.12) of a core of JOB on LLC domain I. */
 static double memory_time(const struct moca_input *in, size_t i, size_t job,
                           const double *response_us)
 {
     double time = 0;
 
-    for (size_t m = 0; m < in->machine->mem_nodes; m++) {
+    for (size_t m = 0; m < in->machine->numa_nodes; m++) {
         double llc = in->profile[job]->rate[m].read_per_us;
         if (llc > 0)
             time += llc * (response_us[m] + moca_link_delay(in->machine, i, m));
@@ -73,7 +73,7 @@ static double memory_time(const struct moca_input *in, size_t i, size_t job,
     return time;
 }
 
-/* U(c), 4.10, of a core of JOB, which has CORES in all, on CPU node I. */
+/* U(c), 4.10, of a core of JOB, which has CORES in all, on LLC domain I. */
 static double core_util(const struct moca_input *in, size_t i, size_t job,
                         size_t cores, const double *response_us)
 {
@@ -85,12 +85,12 @@ static double core_util(const struct moca_input *in, size_t i, size_t job,
                                        : fmax(0, 1 - sync - memory);
 }
 
-/* Cores that JOB has on all CPU nodes. */
+/* Cores that JOB has on all LLC domains. */
 static size_t job_cores(const struct moca_input *in, size_t job)
 {
     size_t cores = 0;
 
-    for (size_t i = 0; i < in->machine->cpu_nodes; i++)
+    for (size_t i = 0; i < in->machine->llc_domains; i++)
         cores += in->cores[i * in->jobs + job];
     return cores;
 }
@@ -102,7 +102,7 @@ enum model_status moca_evaluate(const struct moca_input *in,
 
     if (!valid(in))
         return MODEL_EINVAL;
-    for (size_t m = 0; m < in->machine->mem_nodes; m++) {
+    for (size_t m = 0; m < in->machine->numa_nodes; m++) {
         struct station station;
         enum model_status status = solve_controller(in, m, &station);
         if (status != MODEL_OK)
@@ -114,7 +114,7 @@ enum model_status moca_evaluate(const struct moca_input *in,
     }
     for (size_t j = 0; j < in->jobs; j++) {
         size_t cores = job_cores(in, j);
-        for (size_t i = 0; i < in->machine->cpu_nodes; i++) {
+        for (size_t i = 0; i < in->machine->llc_domains; i++) {
             size_t here = in->cores[i * in->jobs + j];
             double util = here ? core_util(in, i, j, cores,
                                            result->response_us)
@@ -125,6 +125,6 @@ enum model_status moca_evaluate(const struct moca_input *in,
         }
     }
     result->cpu_util = computing / (double)in->all_cores;
-    result->bw_util = busy / (double)in->machine->mem_nodes;
+    result->bw_util = busy / (double)in->machine->numa_nodes;
     return MODEL_OK;
 }

@@ -14,8 +14,8 @@
 #define ROUNDS 10000
 #define TOLERANCE 1e-10
 
-/* Customers with the same rate are one class, whoever's they are: most CPU
- * nodes of a machine are alike, and the exact method then has room for many. */
+/* Customers with the same rate are one class, whoever's they are: most LLC
+ * domains of a machine are alike, and the exact method then has room for many. */
 struct merged {
     struct mva_class classes[MVA_MAX_CLASSES]; /* rate and count > 0 */
     size_t count;

@@ -10,7 +10,7 @@
  * The papers solve controllers, links and outgoing queues one by one, each as
  * if all cores were computing whenever they are not at this very station
  * (thesis 3.6 to 3.8).  Where memory is busy they are not: a core that waits
- * for one memory node asks no other, and a CPU node whose cores all wait asks
+ * for one NUMA node asks no other, and an LLC domain whose cores all wait asks
  * nothing.  Here all stations are solved together, which keeps the number of
  * requests under way below the number of cores.
  *

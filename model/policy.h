@@ -8,7 +8,7 @@
 /* Concept
  *
  * A policy is a pure function from the machine, the pool, the jobs' present
- * sections and what it remembers to an owner for each CPU of the pool.  Agent
+ * regions and what it remembers to an owner for each CPU of the pool.  Agent
  * and simulator call the same code.  Same memory, input and options (a seed is
  * an option), same output.
  *
@@ -27,14 +27,14 @@
  *     maximum; no CPU outside the pool has one;
  *   - each job has at least min_cores (>= 1) if the pool is large enough for
  *     all, and never more than max_cores;
- *   - a job in a serial section has one core (its min_cores if greater is
+ *   - a job in a serial region has one core (its min_cores if greater is
  *     ignored while serial);
- *   - unit of allocation: a CPU node where the pool has at least as many
- *     whole CPU nodes as there are parallel jobs, else a core;
+ *   - unit of allocation: an LLC domain where the pool has at least as many
+ *     whole LLC domains as there are parallel jobs, else a core;
  *   - CPUs that a job has now stay with it where the counts allow it, unless
  *     that leaves the jobs scattered, and CPUs of one job are packed on as few
- *     CPU nodes as possible, near its memory (model/policy/search/placement.h); but moca and
- *     corun divide CPU nodes and move cores where that is predicted to be
+ *     LLC domains as possible, near its memory (model/policy/search/placement.h); but moca and
+ *     corun divide LLC domains and move cores where that is predicted to be
  *     better, and nupoco, while the situation is the same, where the LLC is
  *     used unevenly;
  *   - fairness: of K jobs none is predicted to be slower than 1/K of its
@@ -71,7 +71,7 @@ enum policy_mode {
 /* What was measured of a job, beside its profile.  Unknown numbers are NAN,
  * unknown arrays NULL; policy_facts_init() sets all so. */
 struct policy_facts {
-    /* Throughput of the present section at several numbers of cores, in any
+    /* Throughput of the present region at several numbers of cores, in any
      * one unit; points with different cores. */
     const struct station_sample *points; /* [point_count] */
     size_t point_count;
@@ -88,10 +88,10 @@ struct policy_facts {
     double done_s;
     /* Cores' worth of computing when it has the pool to itself, measured. */
     double alone_speed;
-    /* LLC accesses and misses per us of its cores on each CPU node, since the
+    /* LLC accesses and misses per us of its cores on each LLC domain, since the
      * last decision; an entry is NAN where it is not known. */
-    const double *llc_access; /* [cpu_nodes] */
-    const double *llc_miss;   /* [cpu_nodes] */
+    const double *llc_access; /* [llc_domains] */
+    const double *llc_miss;   /* [llc_domains] */
 };
 
 /* Nothing is known. */
@@ -99,15 +99,15 @@ void policy_facts_init(struct policy_facts *facts);
 
 struct policy_job {
     uint32_t id;                    /* tells jobs apart, and for the reason */
-    enum section_kind kind;         /* present section */
+    enum region_kind kind;         /* present region */
     const struct workload *profile; /* NULL: not known yet; its rates say where
                                        its memory lies */
     size_t min_cores;               /* >= 1 */
     size_t max_cores;               /* >= min_cores */
     double weight;                  /* > 0, 1 is normal */
-    uint64_t section;               /* another number: another section */
+    uint64_t region;               /* another number: another region */
     const struct policy_facts *facts; /* NULL: none */
-    bool rigid; /* its threads have fixed parts of the work: the slowest of its
+    bool pinned; /* its threads have fixed parts of the work: the slowest of its
                    cores sets the pace */
 };
 
@@ -141,7 +141,7 @@ struct policy_decision {
     bool passive; /* native: threads that wait should sleep, not spin */
     bool kept;    /* hysteresis held the division that there was */
     bool periodic; /* decide again in the next epoch, whatever happens */
-    double *pace; /* [job_count] predicted speed relative to that with all
+    double *relative_speed; /* [job_count] predicted speed relative to that with all
                      cores alone; NULL: not wanted.  The caller's array */
     size_t moved; /* CPUs that get another owner (nobody included) */
     double system_util;             /* predicted NuUtil (thesis 4.7), or 0 */
@@ -174,9 +174,9 @@ struct policy_proposal {
     enum policy_mode mode; /* POLICY_SPACE at first */
     size_t *cores; /* [job_count], the sum at most the pool's size.  Space:
                       within minima and maxima.  Turns: 0 for who waits. */
-    bool placed;   /* LAYOUT says on which CPU nodes */
-    size_t *layout; /* [cpu_nodes * job_count] cores of job j on CPU node i at
-                       i * job_count + j: its sums are CORES, and no CPU node
+    bool placed;   /* LAYOUT says on which LLC domains */
+    size_t *layout; /* [llc_domains * job_count] cores of job j on LLC domain i at
+                       i * job_count + j: its sums are CORES, and no LLC domain
                        has more than the pool has there */
     bool keeps;    /* not placed: who has cores keeps them, however scattered */
     bool rotates, passive, periodic; /* as in the decision; a policy that is
@@ -191,7 +191,7 @@ struct policy {
     const char *name; /* as in slurm.conf */
     const char *help; /* one line */
     const struct policy_option *options; /* ended by a NULL name; NULL: none */
-    bool profiles; /* decides better once sections have been measured */
+    bool profiles; /* decides better once regions have been measured */
     bool periodic; /* decides anew in each epoch, not only when the situation
                       has changed */
 

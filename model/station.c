@@ -67,7 +67,7 @@ static struct station_fit better(struct station_fit a, struct station_fit b)
     return b.residual < a.residual ? b : a;
 }
 
-/* Golden section over log(rho) within LOW..HIGH, where there is one minimum. */
+/* Golden region over log(rho) within LOW..HIGH, where there is one minimum. */
 static struct station_fit refine(const struct station_sample *samples,
                                  size_t count, double low, double high)
 {

@@ -16,7 +16,7 @@
 /* Rules for up to 1, 2, 4, ... 256 customers. */
 #define RULES 9
 
-/* Neighbouring CPU nodes of the same kind with the same cores of each job. */
+/* Neighbouring LLC domains of the same kind with the same cores of each job. */
 struct run {
     size_t node, length;
     size_t jobs, first; /* those with cores here are job[first ..] */
@@ -28,13 +28,13 @@ struct system_workspace {
     size_t max_jobs;
     struct system_input in;
     struct quadrature rule[RULES]; /* points 0: not needed so far */
-    struct run *run;         /* [cpu_nodes] */
+    struct run *run;         /* [llc_domains] */
     size_t runs;
-    size_t *run_of;          /* [cpu_nodes] */
-    size_t *job;             /* [cpu_nodes * max_jobs] */
-    double *rate;     /* [runs * groups] requests of one CPU node to a memory */
+    size_t *run_of;          /* [llc_domains] */
+    size_t *job;             /* [llc_domains * max_jobs] */
+    double *rate;     /* [runs * groups] requests of one LLC domain to a memory */
     double *response; /* [runs * groups] of a controller (3.6) */
-    double *link;     /* [links * cpu_nodes] response of a link (3.7) */
+    double *link;     /* [links * llc_domains] response of a link (3.7) */
     double *share;    /* [max_jobs] time, then computing share, of a core */
     double *speed;    /* [max_jobs] */
     struct mva_class *classes; /* of a station */
@@ -58,7 +58,7 @@ static const struct quadrature *rule_for(struct system_workspace *ws,
 static bool allocate(struct system_workspace *ws)
 {
     const struct machine *machine = ws->alike.machine;
-    size_t nodes = machine->cpu_nodes, pairs = nodes * machine->mem_nodes;
+    size_t nodes = machine->llc_domains, pairs = nodes * machine->numa_nodes;
     size_t classes = nodes > ws->max_jobs ? nodes : ws->max_jobs;
     size_t links = machine->links * nodes;
 
@@ -85,7 +85,7 @@ struct system_workspace *system_workspace_new(const struct machine *machine,
     struct system_workspace *ws;
 
     if (jobs < 1 || jobs > SYSTEM_MAX_JOBS ||
-        machine->cpu_nodes > SYSTEM_MAX_NODES || !(ws = calloc(1, sizeof(*ws))))
+        machine->llc_domains > SYSTEM_MAX_NODES || !(ws = calloc(1, sizeof(*ws))))
         return NULL;
     ws->max_jobs = jobs;
     if (!alike_init(&ws->alike, machine) || !allocate(ws)) {
@@ -111,10 +111,10 @@ void system_workspace_free(struct system_workspace *ws)
 static bool valid(const struct system_input *in)
 {
     if (in->jobs < 1 || in->jobs > SYSTEM_MAX_JOBS ||
-        in->machine->cpu_nodes > SYSTEM_MAX_NODES)
+        in->machine->llc_domains > SYSTEM_MAX_NODES)
         return false;
     for (size_t j = 0; j < in->jobs; j++)
-        if (in->profile[j]->mem_nodes != in->machine->mem_nodes)
+        if (in->profile[j]->numa_nodes != in->machine->numa_nodes)
             return false;
     return true;
 }
@@ -141,7 +141,7 @@ static size_t cores_of(const struct system_workspace *ws, size_t node,
     return ws->in.cores[node * ws->in.jobs + job];
 }
 
-/* True when CPU node I continues RUN. */
+/* True when LLC domain I continues RUN. */
 static bool continues(const struct system_workspace *ws, const struct run *run,
                       size_t i)
 {
@@ -152,7 +152,7 @@ static bool continues(const struct system_workspace *ws, const struct run *run,
                   jobs * sizeof(*ws->in.cores)) == 0;
 }
 
-/* Requests that a CPU node of run R makes to each group's memory node per unit
+/* Requests that an LLC domain of run R makes to each group's NUMA node per unit
  * of CPU time. */
 static void run_rates(struct system_workspace *ws, size_t r)
 {
@@ -174,7 +174,7 @@ static void find_runs(struct system_workspace *ws)
     size_t used = 0;
 
     ws->runs = 0;
-    for (size_t i = 0; i < ws->in.machine->cpu_nodes; i++) {
+    for (size_t i = 0; i < ws->in.machine->llc_domains; i++) {
         if (!ws->runs || !continues(ws, &ws->run[ws->runs - 1], i)) {
             struct run *run = &ws->run[ws->runs++];
 
@@ -213,7 +213,7 @@ static enum model_status solve_station(struct system_workspace *ws,
     return status;
 }
 
-/* Response times of all controllers (3.6); customers are CPU nodes. */
+/* Response times of all controllers (3.6); customers are LLC domains. */
 static enum model_status solve_controllers(struct system_workspace *ws)
 {
     const struct alike *alike = &ws->alike;
@@ -233,17 +233,17 @@ static enum model_status solve_controllers(struct system_workspace *ws)
     return MODEL_OK;
 }
 
-/* Response times of the links that several CPU nodes use (3.7). */
+/* Response times of the links that several LLC domains use (3.7). */
 static enum model_status solve_links(struct system_workspace *ws)
 {
     const struct alike *alike = &ws->alike;
-    size_t nodes = ws->in.machine->cpu_nodes;
+    size_t nodes = ws->in.machine->llc_domains;
 
     for (size_t k = 0; k < alike->links; k++) {
         size_t l = alike->link_at[k], count = 0, last = SIZE_MAX;
         size_t begin = alike->first[l], end = alike->first[l + 1];
 
-        for (size_t u = begin; u < end; u++) { /* sorted by CPU node */
+        for (size_t u = begin; u < end; u++) { /* sorted by LLC domain */
             size_t node = alike->user[u];
             size_t group = alike->group[alike->target[u]];
             if (node != last)
@@ -269,19 +269,19 @@ static enum model_status solve_links(struct system_workspace *ws)
     return MODEL_OK;
 }
 
-/* What controller and links answer to a CPU node of run R on PATH (3.8). */
+/* What controller and links answer to an LLC domain of run R on PATH (3.8). */
 static double path_time(const struct system_workspace *ws, size_t r,
                         const struct alike_path *path)
 {
     const struct alike *alike = &ws->alike;
-    size_t node = ws->run[r].node, nodes = ws->in.machine->cpu_nodes;
+    size_t node = ws->run[r].node, nodes = ws->in.machine->llc_domains;
     double time =
         ws->response[r * alike->groups + path->group] + path->fixed;
 
     if (alike->links) {
         const struct machine_route *route =
             &ws->in.machine
-                 ->route[node * ws->in.machine->mem_nodes + path->first];
+                 ->route[node * ws->in.machine->numa_nodes + path->first];
         for (size_t l = 0; l < route->links; l++) {
             size_t k = alike->link[route->link[l]];
             if (k != ALIKE_FIXED)
@@ -291,15 +291,15 @@ static double path_time(const struct system_workspace *ws, size_t r,
     return time;
 }
 
-/* Computing share of the cores of run R: all outgoing queues of one of its CPU
- * nodes, then eq. 4.2 and 4.5. */
+/* Computing share of the cores of run R: all outgoing queues of one of its LLC
+ * domains, then eq. 4.2 and 4.5. */
 static enum model_status solve_run(struct system_workspace *ws, size_t r)
 {
     const struct alike *alike = &ws->alike;
     const struct run *run = &ws->run[r];
     const size_t *job = &ws->job[run->first];
     const struct alike_path *path =
-        &alike->path[run->node * ws->in.machine->mem_nodes];
+        &alike->path[run->node * ws->in.machine->numa_nodes];
 
     for (size_t k = 0; k < run->jobs; k++)
         ws->share[k] = 1; /* total time per unit of CPU time, so far */

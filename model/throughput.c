@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Throughputs from noisy samples, and what they say of a section's rho. */
+/* Throughputs from noisy samples, and what they say of a region's rho. */
 
 #include "model/throughput.h"
 
@@ -351,7 +351,7 @@ struct ladder {
     double rho[LADDER_STEPS];
 };
 
-static void climb(const struct ladder *l, size_t cores, double *speed)
+static void local_search(const struct ladder *l, size_t cores, double *speed)
 {
     for (size_t k = 0; k < l->steps; k++)
         speed[k] = log(station_speedup(cores, l->rho[k]));
@@ -405,7 +405,7 @@ size_t throughput_next(const struct throughput_rho *fit, const size_t *cores,
     for (size_t k = 0; k < l.steps; k++)
         l.rho[k] = low * pow(high / low, (double)k / (LADDER_STEPS - 1));
     for (size_t i = 0; i < have; i++)
-        climb(&l, cores[i], known[i]);
+        local_search(&l, cores[i], known[i]);
     for (size_t i = 1; i < have; i++)
         for (size_t k = 0; k + 1 < l.steps; k++)
             for (size_t j = 0; j < i; j++)
@@ -413,7 +413,7 @@ size_t throughput_next(const struct throughput_rho *fit, const size_t *cores,
     for (size_t n = most; n; n /= 2) {
         if (contains(cores, have, n))
             continue;
-        climb(&l, n, speed);
+        local_search(&l, n, speed);
         double sum = sum_told(&l, speed, known, have, before);
         if (sum > most_told * (1 + 1e-9)) {
             most_told = sum;

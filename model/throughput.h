@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Throughputs from noisy samples, and what they say of a section's rho. */
+/* Throughputs from noisy samples, and what they say of a region's rho. */
 
 #ifndef COSCHED_MODEL_THROUGHPUT_H
 #define COSCHED_MODEL_THROUGHPUT_H
@@ -23,13 +23,13 @@
  * agree by chance; so the variance is that of a mixture with a prior of 3 %.
  *
  * Drift.  A two-sided CUSUM (Page 1954) of each sample against the rate so far
- * tells a section that behaves otherwise from noise.  One bad sample weighs no
+ * tells a region that behaves otherwise from noise.  One bad sample weighs no
  * more than THROUGHPUT_CLIP deviations.
  *
  * Rho.  X(n) = unit_rate * speedup(n, rho) (eq. 4.1) by least squares; the
  * interval is of all rho whose sum of squares is not above the least one by
  * more than the square of Student's t.  Where it reaches down to zero, the
- * section is compute-bound as far as can be told.
+ * region is compute-bound as far as can be told.
  *
  * Pure, and without GSL (model/analysis/fit.h does the same from calibrated noise).
  */

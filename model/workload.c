@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* What the model knows of the section that a job is running. */
+/* What the model knows of the region that a job is running. */
 
 #include "model/workload.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-struct workload *workload_new(size_t mem_nodes)
+struct workload *workload_new(size_t numa_nodes)
 {
     struct workload *w = calloc(1, sizeof(*w));
 
-    if (!w || !mem_nodes || !(w->rate = calloc(mem_nodes, sizeof(*w->rate)))) {
+    if (!w || !numa_nodes || !(w->rate = calloc(numa_nodes, sizeof(*w->rate)))) {
         free(w);
         return NULL;
     }
-    w->mem_nodes = mem_nodes;
+    w->numa_nodes = numa_nodes;
     return w;
 }
 
-struct workload *workload_new_rho(size_t mem_nodes, double rho,
+struct workload *workload_new_rho(size_t numa_nodes, double rho,
                                   double service_us)
 {
     struct workload *w;
 
     if (!(rho >= 0) || !isfinite(rho) || !(service_us > 0) ||
-        !(w = workload_new(mem_nodes)))
+        !(w = workload_new(numa_nodes)))
         return NULL;
-    for (size_t j = 0; j < mem_nodes; j++)
+    for (size_t j = 0; j < numa_nodes; j++)
         w->rate[j].mrr_per_us = w->rate[j].read_per_us =
-            rho / service_us / (double)mem_nodes;
+            rho / service_us / (double)numa_nodes;
     return w;
 }
 
 enum model_status workload_check(const struct workload *w)
 {
-    if (!w->mem_nodes || !(w->sync_share >= 0 && w->sync_share <= 1) ||
+    if (!w->numa_nodes || !(w->sync_share >= 0 && w->sync_share <= 1) ||
         !(w->llc_per_us >= 0) || !isfinite(w->llc_per_us))
         return MODEL_EINVAL;
-    for (size_t j = 0; j < w->mem_nodes; j++)
+    for (size_t j = 0; j < w->numa_nodes; j++)
         if (!(w->rate[j].read_per_us >= 0) || !isfinite(w->rate[j].mrr_per_us) ||
             !(w->rate[j].mrr_per_us >= w->rate[j].read_per_us))
             return MODEL_EINVAL;

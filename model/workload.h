@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* What the model knows of the section that a job is running. */
+/* What the model knows of the region that a job is running. */
 
 #ifndef COSCHED_MODEL_WORKLOAD_H
 #define COSCHED_MODEL_WORKLOAD_H
@@ -23,31 +23,31 @@
 
 #include "model/status.h"
 
-enum section_kind {
-    SECTION_SERIAL,   /* one core, whatever is offered */
-    SECTION_PARALLEL, /* malleable */
+enum region_kind {
+    REGION_SERIAL,   /* one core, whatever is offered */
+    REGION_PARALLEL, /* malleable */
 };
 
-/* Rates to one memory node, in requests per microsecond of CPU time. */
+/* Rates to one NUMA node, in requests per microsecond of CPU time. */
 struct workload_rate {
     double mrr_per_us;  /* all requests, >= read_per_us */
     double read_per_us; /* read misses, which stall */
 };
 
 struct workload {
-    size_t mem_nodes;           /* as the machine's */
-    struct workload_rate *rate; /* [mem_nodes] */
+    size_t numa_nodes;           /* as the machine's */
+    struct workload_rate *rate; /* [numa_nodes] */
     double sync_share; /* share of time in synchronisation at full DoP, 0..1 */
     double llc_per_us; /* LLC accesses per us of CPU time; 0: unknown */
 };
 
-/* All rates 0 (compute-bound).  NULL when out of memory or MEM_NODES is 0. */
-struct workload *workload_new(size_t mem_nodes);
+/* All rates 0 (compute-bound).  NULL when out of memory or NUMA_NODES is 0. */
+struct workload *workload_new(size_t numa_nodes);
 
-/* A compute-bound or memory-bound section with effective RHO (>= 0, finite) at
+/* A compute-bound or memory-bound region with effective RHO (>= 0, finite) at
  * one controller of mean service time SERVICE_US, its requests spread evenly
- * over MEM_NODES. */
-struct workload *workload_new_rho(size_t mem_nodes, double rho,
+ * over NUMA_NODES. */
+struct workload *workload_new_rho(size_t numa_nodes, double rho,
                                   double service_us);
 
 enum model_status workload_check(const struct workload *workload);

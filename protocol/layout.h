@@ -36,7 +36,7 @@
  *
  * Report protocol
  *   Each word is written by one thread or with atomic adds, relaxed; the
- *   agent only needs monotone counters, not a consistent snapshot.  `section`
+ *   agent only needs monotone counters, not a consistent snapshot.  `region`
  *   is stored with release after the entry it names has been filled in.
  *
  * Version rule
@@ -60,12 +60,12 @@
 #define COSCHED_REPORT_MAGIC 0x31526f43u    /* "CoR1" */
 
 #define COSCHED_MAX_CPUS 1024   /* CPU numbers 0..1023, holes allowed */
-#define COSCHED_MAX_SECTIONS 256 /* entries of the per-section table */
+#define COSCHED_MAX_REGIONS 256 /* entries of the per-region table */
 
-/* The table entry that collects all sections beyond the table's end. */
-#define COSCHED_SECTION_OVERFLOW (COSCHED_MAX_SECTIONS - 1)
-/* Value of cosched_report.section outside any parallel region. */
-#define COSCHED_SECTION_SERIAL UINT32_MAX
+/* The table entry that collects all regions beyond the table's end. */
+#define COSCHED_REGION_OVERFLOW (COSCHED_MAX_REGIONS - 1)
+/* Value of cosched_report.region outside any parallel region. */
+#define COSCHED_REGION_SERIAL UINT32_MAX
 
 /* A set of OS CPU numbers: CPU c is bit c % 64 of word[c / 64]. */
 struct cosched_cpuset {
@@ -80,12 +80,12 @@ struct cosched_allotment {
     uint64_t heartbeat_ns; /* CLOCK_MONOTONIC of the agent's last epoch */
     uint64_t lease_ns;     /* heartbeat older than this: agent is dead */
     uint32_t flags;        /* COSCHED_ALLOTMENT_* */
-    uint32_t cpu_nodes;    /* number of CPU nodes; cpu_node[] < cpu_nodes */
+    uint32_t llc_domains;    /* number of LLC domains; llc_domain[] < llc_domains */
     uint64_t changed_ns;   /* CLOCK_MONOTONIC of the last change of `cpus` */
     uint8_t pad[16];       /* zero */
     struct cosched_cpuset cpus;    /* CPUs that this process may use now */
     struct cosched_cpuset granted; /* CPUs that Slurm gave the job */
-    uint16_t cpu_node[COSCHED_MAX_CPUS]; /* CPU number -> CPU node */
+    uint16_t llc_domain[COSCHED_MAX_CPUS]; /* CPU number -> LLC domain */
 };
 
 /* The job has no CPUs in this turn (more jobs than cores): `cpus` is empty. */
@@ -100,7 +100,7 @@ enum cosched_mode {
 };
 
 /* One parallel region of the program, the same in each of its runs. */
-struct cosched_section {
+struct cosched_region {
     uint64_t object_id; /* first 8 bytes of the build-id, big endian; without
                            one FNV-1a of the object's path */
     uint64_t offset;    /* outlined function relative to the load base */
@@ -120,9 +120,9 @@ struct cosched_report {
     uint32_t pid;     /* of the process that attached */
     uint32_t mode;    /* enum cosched_mode */
     uint32_t team;    /* threads in the current or last team */
-    uint32_t section; /* index in sections[], or COSCHED_SECTION_SERIAL */
-    uint32_t sections_used;    /* entries of sections[] in use */
-    uint64_t section_begin_ns; /* CLOCK_MONOTONIC, current section */
+    uint32_t region; /* index in regions[], or COSCHED_REGION_SERIAL */
+    uint32_t regions_used;    /* entries of regions[] in use */
+    uint64_t region_begin_ns; /* CLOCK_MONOTONIC, current region */
     uint32_t applied_generation; /* last generation put into effect: kernel
                                     threads outside `cpus` re-affined */
     uint32_t workers;    /* kernel threads running OpenMP code now */
@@ -130,18 +130,18 @@ struct cosched_report {
     uint64_t extra_workers; /* times the watchdog added a worker */
     uint64_t steals;        /* tasks taken from another worker's queue */
     uint8_t pad[56];        /* zero; header is two cache lines */
-    struct cosched_section sections[COSCHED_MAX_SECTIONS];
+    struct cosched_region regions[COSCHED_MAX_REGIONS];
 };
 
 _Static_assert(sizeof(struct cosched_cpuset) == 128, "cpuset is 1024 bits");
 _Static_assert(offsetof(struct cosched_allotment, generation) == 12, "v1");
 _Static_assert(offsetof(struct cosched_allotment, cpus) == 64, "v1");
 _Static_assert(offsetof(struct cosched_allotment, granted) == 192, "v1");
-_Static_assert(offsetof(struct cosched_allotment, cpu_node) == 320, "v1");
+_Static_assert(offsetof(struct cosched_allotment, llc_domain) == 320, "v1");
 _Static_assert(sizeof(struct cosched_allotment) == 2368, "v1");
-_Static_assert(sizeof(struct cosched_section) == 64, "one cache line");
-_Static_assert(offsetof(struct cosched_report, section_begin_ns) == 32, "v1");
-_Static_assert(offsetof(struct cosched_report, sections) == 128, "v1");
+_Static_assert(sizeof(struct cosched_region) == 64, "one cache line");
+_Static_assert(offsetof(struct cosched_report, region_begin_ns) == 32, "v1");
+_Static_assert(offsetof(struct cosched_report, regions) == 128, "v1");
 _Static_assert(sizeof(struct cosched_report) == 128 + 64 * 256, "v1");
 
 #endif /* COSCHED_LAYOUT_H */

@@ -74,8 +74,8 @@ struct node_options {
     char policy_options[OPTIONS_TEXT_MAX];
     uint64_t epoch_ns;       /* cosched_epoch, 50ms; 10ms..10s */
     uint64_t profile_ns;     /* cosched_profile, 150ms; 0..60s */
-    int probe_percent;       /* cosched_probe, 2: of a section's time; 0..100 */
-    uint64_t min_section_ns; /* cosched_min_section, 100ms; 0..60s */
+    int probe_percent;       /* cosched_probe, 2: of a region's time; 0..100 */
+    uint64_t min_region_ns; /* cosched_min_region, 100ms; 0..60s */
     uint64_t attach_ns;      /* cosched_attach_timeout, 1s; 100ms..60s */
     uint64_t slice_ns;       /* cosched_slice, 2s: turn when jobs > cores */
     uint64_t lease_ns;       /* cosched_lease, 1s: agent counted as dead */

@@ -35,11 +35,11 @@ static const struct cli_command commands[] = {
      OPERAND "SCENARIO", "vary a parameter",
      "Runs each scenario under each policy with each value of --vary; several\n"
      "--vary make a grid.  A value may be a range: 8..64/8, 1..64*2.  KEY is\n"
-     "  cores            of the machine, CPU node after CPU node\n"
+     "  cores            of the machine, LLC domain after LLC domain\n"
      "  jobs             of the scenario; more than it has: the same again\n"
      "  arrival          seconds from one job's arrival to the next one's\n"
      "  scale, rates     factor of work, of requests to memory\n"
-     "  imbalance, sync_share, llc_loss, barriers    of parallel sections\n"
+     "  imbalance, sync_share, llc_loss, barriers    of parallel regions\n"
      "  JOB.KEY          one of the last six of one job only\n"
      "  seed, noise      as the options\n"
      "  POLICY:OPTION    of a policy\n"
@@ -48,7 +48,7 @@ static const struct cli_command commands[] = {
      "what if: what was recorded, otherwise",
      "Runs the jobs of a recording (coschedctl record, coschedsim run --record)\n"
      "again under other policies.  A recording has its machine, and what the agent\n"
-     "learned of the sections.\n"},
+     "learned of the regions.\n"},
     {0},
 };
 

@@ -3,10 +3,10 @@
 /* From a recording of a node to a scenario: what the jobs did, and asked of
  * memory, without the times. */
 
-/* What the agent learned of a section while it recorded is learned again from
- * the recording, so that the section asks of memory what the agent thought it
+/* What the agent learned of a region while it recorded is learned again from
+ * the recording, so that the region asks of memory what the agent thought it
  * asks.  Its work is the time of its cores less what they were stalled: as
- * counted, or else as the section's effective load says. */
+ * counted, or else as the region's effective load says. */
 
 #include "config.h"
 
@@ -24,20 +24,20 @@
 #include "common/json_reader.h"
 #include "simulator/coschedsim.h"
 
-#define MOST_SECTIONS 250 /* of a job's program; more are put together */
-#define UNEVEN 1.5 /* times the mean: the data lies on that memory node */
+#define MOST_REGIONS 250 /* of a job's program; more are put together */
+#define UNEVEN 1.5 /* times the mean: the data lies on that NUMA node */
 
-/* Time that a job spent in one section, or in a serial one. */
+/* Time that a job spent in one region, or in a serial one. */
 struct stretch {
     uint64_t object_id, offset;
-    bool parallel, known; /* known: a section of its own */
+    bool parallel, known; /* known: a region of its own */
     double time_s, core_s;
     double counted_s;   /* of core_s: in which stalls were counted, */
     double computing_s; /* and they computed */
     double misses;      /* of reads in that time; 0: not counted */
 };
 
-/* What a section asks of memory per us of computing. */
+/* What a region asks of memory per us of computing. */
 struct demand {
     double reads, others, llc;
 };
@@ -45,7 +45,7 @@ struct demand {
 struct recorded_job {
     uint32_t id;
     double arrival_s;
-    bool cooperative; /* it reported sections */
+    bool cooperative; /* it reported regions */
     size_t min_cores, max_cores; /* 0: none was wished */
     struct stretch *stretch;
     size_t stretches;
@@ -129,16 +129,16 @@ static void count_in(struct stretch *next, const struct sample *sample,
 }
 
 static void on_sample(void *arg, const struct sample *sample,
-                      const struct observer_look *looks, size_t count)
+                      const struct observer_reading *readings, size_t count)
 {
     struct reader *r = arg;
     double dt = (double)sample->time_ns * 1e-9;
 
     for (size_t i = 0; i < count && !r->trouble; i++) {
-        const struct observer_look *look = &looks[i];
-        const struct section *s = look->section;
+        const struct observer_reading *look = &readings[i];
+        const struct region *s = look->region;
         struct recorded_job *job = job_of(r, look->job->id);
-        bool parallel = s || look->job->kind != SECTION_SERIAL;
+        bool parallel = s || look->job->kind != REGION_SERIAL;
         double cores = parallel ? (double)look->dop : 1;
         if (!job || !look->dop)
             continue;
@@ -158,7 +158,7 @@ static void on_sample(void *arg, const struct sample *sample,
         if (!append(job, &next))
             r->trouble = "does not fit into memory";
     }
-    for (size_t m = 0; m < sample->mem_nodes; m++) {
+    for (size_t m = 0; m < sample->numa_nodes; m++) {
         r->writes += fmax(0, sample->memory[m].writes);
         r->prefetches += fmax(0, sample->memory[m].prefetches);
     }
@@ -167,13 +167,13 @@ static void on_sample(void *arg, const struct sample *sample,
 
 /* ---- the scenario ------------------------------------------------------- */
 
-static const struct section *find_section(const struct job_table *jobs,
+static const struct region *find_region(const struct job_table *jobs,
                                           uint32_t id,
                                           const struct stretch *stretch)
 {
     struct job *job = job_find((struct job_table *)jobs, id);
 
-    for (const struct section *s = job ? job->sections.first : NULL; s;
+    for (const struct region *s = job ? job->regions.first : NULL; s;
          s = s->next)
         if (stretch->known && s->profile &&
             s->object_id == stretch->object_id && s->offset == stretch->offset)
@@ -182,7 +182,7 @@ static const struct section *find_section(const struct job_table *jobs,
 }
 
 /* Work of STRETCH, a job's core-seconds without its stalls. */
-static double work_of(const struct stretch *t, const struct section *s)
+static double work_of(const struct stretch *t, const struct region *s)
 {
     double cores = t->core_s / t->time_s, share = 1;
     struct station station;
@@ -196,13 +196,13 @@ static double work_of(const struct stretch *t, const struct section *s)
     return t->core_s * share;
 }
 
-/* The memory node on which most of what S asks lies, or -1: it is spread. */
-static int memory_of(const struct section *s)
+/* The NUMA node on which most of what S asks lies, or -1: it is spread. */
+static int memory_of(const struct region *s)
 {
     double sum = 0, most = 0;
     int where = -1;
 
-    for (size_t m = 0; s && m < s->profile->mem_nodes; m++) {
+    for (size_t m = 0; s && m < s->profile->numa_nodes; m++) {
         double rate = s->profile->rate[m].mrr_per_us;
         sum += rate;
         if (rate > most) {
@@ -210,19 +210,19 @@ static int memory_of(const struct section *s)
             where = (int)m;
         }
     }
-    return s && s->profile->mem_nodes > 1 &&
-                   most * (double)s->profile->mem_nodes > UNEVEN * sum
+    return s && s->profile->numa_nodes > 1 &&
+                   most * (double)s->profile->numa_nodes > UNEVEN * sum
                ? where
                : -1;
 }
 
 /* What the agent made of S, with the reads of stretch T where they were counted:
  * its own unit is CPU time as the model has it, which is not what counts. */
-static struct demand demand_of(const struct stretch *t, const struct section *s)
+static struct demand demand_of(const struct stretch *t, const struct region *s)
 {
     struct demand d = {0, 0, 0};
 
-    for (size_t m = 0; s && m < s->profile->mem_nodes; m++) {
+    for (size_t m = 0; s && m < s->profile->numa_nodes; m++) {
         d.reads += s->profile->rate[m].read_per_us;
         d.others +=
             s->profile->rate[m].mrr_per_us - s->profile->rate[m].read_per_us;
@@ -237,7 +237,7 @@ static struct demand demand_of(const struct stretch *t, const struct section *s)
 }
 
 /* WRITES: part of what does not stall. */
-static json_t *section_json(const struct stretch *t, const struct section *s,
+static json_t *region_json(const struct stretch *t, const struct region *s,
                             double writes)
 {
     struct demand d = demand_of(t, s);
@@ -266,7 +266,7 @@ static json_t *section_json(const struct stretch *t, const struct section *s,
     return json;
 }
 
-/* Put TOGETHER stretches into as many as they have different sections. */
+/* Put TOGETHER stretches into as many as they have different regions. */
 static void put_together(struct recorded_job *job, size_t together)
 {
     size_t out = 0;
@@ -294,29 +294,29 @@ static void put_together(struct recorded_job *job, size_t together)
 static json_t *job_json(struct recorded_job *job, const struct job_table *jobs,
                         double writes)
 {
-    json_t *sections = json_array();
+    json_t *regions = json_array();
     char name[32];
     int memory = -1;
 
-    for (size_t together = 4; job->stretches > MOST_SECTIONS; together *= 2)
+    for (size_t together = 4; job->stretches > MOST_REGIONS; together *= 2)
         put_together(job, together);
     for (size_t i = 0; i < job->stretches; i++) {
-        const struct section *s = find_section(jobs, job->id, &job->stretch[i]);
+        const struct region *s = find_region(jobs, job->id, &job->stretch[i]);
         if (work_of(&job->stretch[i], s) > 1e-6)
-            json_array_append_new(sections, section_json(&job->stretch[i], s, writes));
+            json_array_append_new(regions, region_json(&job->stretch[i], s, writes));
         memory = memory < 0 ? memory_of(s) : memory;
     }
-    if (!json_array_size(sections)) {
-        json_decref(sections);
+    if (!json_array_size(regions)) {
+        json_decref(regions);
         return NULL;
     }
     snprintf(name, sizeof(name), "job %u", job->id);
     json_t *json = json_pack("{s:s, s:f, s:b, s:[{s:o}]}", "name", name,
                              "arrival_s", job->arrival_s, "malleable",
-                             (int)job->cooperative, "phases", "sections",
-                             sections);
+                             (int)job->cooperative, "phases", "regions",
+                             regions);
     if (memory >= 0)
-        json_object_set_new(json, "memory_node", json_integer(memory));
+        json_object_set_new(json, "numa_node", json_integer(memory));
     if (job->min_cores)
         json_object_set_new(json, "min_cores",
                             json_integer((json_int_t)job->min_cores));

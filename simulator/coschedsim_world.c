@@ -20,21 +20,21 @@ struct standalone {
     struct standalone *next;
 };
 
-/* No scenario may ask for a memory node that the machine lacks. */
+/* No scenario may ask for a NUMA node that the machine lacks. */
 static int check_nodes(const struct world *w, const char *file)
 {
-    size_t nodes = w->machine->machine->mem_nodes;
+    size_t nodes = w->machine->machine->numa_nodes;
 
     for (size_t i = 0; i < w->set->scenarios; i++)
         for (size_t j = 0; j < w->set->scenario[i].jobs; j++) {
             const struct scenario_job *job = &w->set->scenario[i].job[j];
-            if (job->memory_node != SCENARIO_NO_NODE &&
-                job->memory_node >= nodes)
+            if (job->numa_node != SCENARIO_NO_NODE &&
+                job->numa_node >= nodes)
                 return fail(EXIT_REFUSED,
-                            "%s: scenario %s: job %s: memory_node: %zu, but "
+                            "%s: scenario %s: job %s: numa_node: %zu, but "
                             "machine %s has %zu", file,
                             w->set->scenario[i].name, job->name,
-                            job->memory_node, w->arguments->machine, nodes);
+                            job->numa_node, w->arguments->machine, nodes);
         }
     return EXIT_DONE;
 }
@@ -119,8 +119,8 @@ static int configure(const struct world *w, const struct scenario *scenario,
     return parse_options(policy, more, a, c);
 }
 
-static bool same_section(const struct scenario_section *a,
-                         const struct scenario_section *b)
+static bool same_region(const struct scenario_region *a,
+                         const struct scenario_region *b)
 {
     return a->kind == b->kind && a->work_s == b->work_s &&
            a->read_per_us == b->read_per_us &&
@@ -134,15 +134,15 @@ static bool same_section(const struct scenario_section *a,
 /* Does A take as long as B when it is alone? */
 static bool same_job(const struct scenario_job *a, const struct scenario_job *b)
 {
-    if (a->threads != b->threads || a->memory_node != b->memory_node ||
-        a->sections != b->sections || a->phases != b->phases ||
+    if (a->threads != b->threads || a->numa_node != b->numa_node ||
+        a->regions != b->regions || a->phases != b->phases ||
         a->sleeps != b->sleeps || a->max_cores != b->max_cores)
         return false;
     for (size_t i = 0; i < a->phases; i++)
         if (memcmp(&a->phase[i], &b->phase[i], sizeof(a->phase[i])))
             return false;
-    for (size_t i = 0; i < a->sections; i++)
-        if (!same_section(&a->section[i], &b->section[i]))
+    for (size_t i = 0; i < a->regions; i++)
+        if (!same_region(&a->region[i], &b->region[i]))
             return false;
     return true;
 }

@@ -217,7 +217,7 @@ def program_table(source):
             libraries.append(json.load(file)["programs"])
 
     def regions(program):
-        return [s for phase in program["phases"] for s in phase["sections"]]
+        return [s for phase in program["phases"] for s in phase["regions"]]
 
     def rates(program):
         found = [sum(s[k] for k in ("read_per_us", "write_per_us",
@@ -230,7 +230,7 @@ def program_table(source):
     for program, other in zip(*libraries):
         work = serial = 0
         for phase in program["phases"]:
-            for s in phase["sections"]:
+            for s in phase["regions"]:
                 own = phase["repeat"] * s["work_s"]
                 work += own
                 serial += own if s.get("kind") == "serial" else 0

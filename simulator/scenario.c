@@ -11,11 +11,11 @@
 
 static void job_release(struct scenario_job *job)
 {
-    for (size_t i = 0; job->section && i < job->sections; i++) {
-        free(job->section[i].name);
-        free(job->section[i].object);
+    for (size_t i = 0; job->region && i < job->regions; i++) {
+        free(job->region[i].name);
+        free(job->region[i].object);
     }
-    free(job->section);
+    free(job->region);
     free(job->phase);
     free(job->name);
     free(job->program);
@@ -65,7 +65,7 @@ size_t scenario_steps(const struct scenario_job *job)
     return steps;
 }
 
-const struct scenario_section *
+const struct scenario_region *
 scenario_step(const struct scenario_job *job, size_t step)
 {
     const struct scenario_phase *phase = job->phase;
@@ -74,7 +74,7 @@ scenario_step(const struct scenario_job *job, size_t step)
         step -= phase->repeat * phase->count;
         phase++;
     }
-    return &job->section[phase->first + step % phase->count];
+    return &job->region[phase->first + step % phase->count];
 }
 
 double scenario_work_s(const struct scenario_job *job)
@@ -85,34 +85,34 @@ double scenario_work_s(const struct scenario_job *job)
         const struct scenario_phase *phase = &job->phase[i];
         for (size_t j = 0; j < phase->count; j++)
             work += (double)phase->repeat *
-                    job->section[phase->first + j].work_s;
+                    job->region[phase->first + j].work_s;
     }
     return work;
 }
 
-double scenario_llc_factor(const struct scenario_section *section,
+double scenario_llc_factor(const struct scenario_region *region,
                            double llc_share)
 {
-    double requests = section->read_per_us + section->write_per_us +
-                      section->prefetch_per_us;
-    double factor = 1 + section->llc_loss * (1 - llc_share);
+    double requests = region->read_per_us + region->write_per_us +
+                      region->prefetch_per_us;
+    double factor = 1 + region->llc_loss * (1 - llc_share);
 
     /* An access that misses is still one access. */
-    return requests > 0 ? fmin(factor, section->llc_per_us / requests) : 1;
+    return requests > 0 ? fmin(factor, region->llc_per_us / requests) : 1;
 }
 
-void scenario_profile(const struct scenario_section *section,
+void scenario_profile(const struct scenario_region *region,
                       const double *spread, double llc_share,
                       struct workload *workload)
 {
-    double factor = scenario_llc_factor(section, llc_share);
-    double read = section->read_per_us * factor;
-    double all = read + (section->write_per_us + section->prefetch_per_us) *
+    double factor = scenario_llc_factor(region, llc_share);
+    double read = region->read_per_us * factor;
+    double all = read + (region->write_per_us + region->prefetch_per_us) *
                             factor;
 
-    workload->sync_share = section->sync_share;
-    workload->llc_per_us = section->llc_per_us;
-    for (size_t m = 0; m < workload->mem_nodes; m++)
+    workload->sync_share = region->sync_share;
+    workload->llc_per_us = region->llc_per_us;
+    for (size_t m = 0; m < workload->numa_nodes; m++)
         workload->rate[m] = (struct workload_rate){all * spread[m],
                                                    read * spread[m]};
 }

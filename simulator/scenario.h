@@ -8,9 +8,9 @@
 /* Concept
  *
  * A scenario is a list of jobs that arrive at given times on one empty node.  A
- * job runs the sections of its program in order: phases one after the other,
- * in each phase all of its sections, as often as the phase says.  The rates of
- * a section are per microsecond of computing, that is of CPU time in which a
+ * job runs the regions of its program in order: phases one after the other,
+ * in each phase all of its regions, as often as the phase says.  The rates of
+ * a region are per microsecond of computing, that is of CPU time in which a
  * core is not stalled on memory, so they do not depend on the number of cores;
  * its work is the sum of that computing over its cores.
  *
@@ -22,8 +22,8 @@
  *       {"name": "FT", "source": "thesis table A.4",
  *        "sleeps": false, "malleable": true,
  *        "phases": [
- *         {"sections": [{"name": "init", "kind": "serial", "work_s": 4}]},
- *         {"repeat": 25, "sections": [
+ *         {"regions": [{"name": "init", "kind": "serial", "work_s": 4}]},
+ *         {"repeat": 25, "regions": [
  *          {"name": "cffts1", "work_s": 60, "read_per_us": 20,
  *           "write_per_us": 6, "prefetch_per_us": 0,
  *           "placement": "interleaved", "llc_per_us": 60, "llc_loss": 0.3,
@@ -41,7 +41,7 @@
  *                 {"program": "FT", "name": "ft.2", "arrival_s": 20,
  *                  "scale": 0.5, "malleable": false, "threads": 16,
  *                  "min_cores": 1, "max_cores": 32, "weight": 2,
- *                  "memory_node": 0}]}]}
+ *                  "numa_node": 0}]}]}
  *
  * A file that has "jobs" itself is one scenario.  docs/scenario.schema.json
  * defines each member and its default.
@@ -56,28 +56,28 @@
 #include "common/json_reader.h"
 
 #define SCENARIO_MAX_JOBS 64
-#define SCENARIO_MAX_SECTIONS 256 /* of a program, before repetition */
+#define SCENARIO_MAX_REGIONS 256 /* of a program, before repetition */
 #define SCENARIO_ALL 0 /* threads, max_cores: as many as the pool has */
 #define SCENARIO_NO_NODE ((size_t)-1)
 
-/* Where the memory lies that a section asks for. */
+/* Where the memory lies that a region asks for. */
 enum scenario_placement {
-    SCENARIO_FIRST_TOUCH, /* all at the job's memory node: memory_node, else
+    SCENARIO_FIRST_TOUCH, /* all at the job's NUMA node: numa_node, else
                              the home of the CPU on which its initial thread
                              starts */
-    SCENARIO_INTERLEAVED, /* evenly over all memory nodes */
-    SCENARIO_LOCAL, /* at the home of the CPU node of each thread, if the
+    SCENARIO_INTERLEAVED, /* evenly over all NUMA nodes */
+    SCENARIO_LOCAL, /* at the home of the LLC domain of each thread, if the
                        threads are where they were when they touched it: spread
-                       over memory nodes as the job's cores were at its first
-                       parallel section with this placement */
+                       over NUMA nodes as the job's cores were at its first
+                       parallel region with this placement */
 };
 
-struct scenario_section {
+struct scenario_region {
     char *name;
-    enum section_kind kind;
+    enum region_kind kind;
     double work_s; /* > 0, computing of all cores, one execution */
     /* Requests per us of computing that reach memory while the job has the
-     * LLC of its CPU nodes for itself.  Only reads stall. */
+     * LLC of its LLC domains for itself.  Only reads stall. */
     double read_per_us;
     double write_per_us;
     double prefetch_per_us;
@@ -91,13 +91,13 @@ struct scenario_section {
                           the last thread needs 1 + imbalance of the mean */
     double sync_share; /* 0 <= share < 1 of time in synchronisation on all
                           cores of the machine */
-    size_t barriers;   /* of one execution of a parallel section, >= 1; their
+    size_t barriers;   /* of one execution of a parallel region, >= 1; their
                           distances are equal in work */
-    char *object;      /* identity of the section's code: it is the same for all */
+    char *object;      /* identity of the region's code: it is the same for all */
     uint64_t offset;   /* executions; both are made up if not given */
 };
 
-/* Sections first .. first + count - 1 of the program, REPEAT times. */
+/* Regions first .. first + count - 1 of the program, REPEAT times. */
 struct scenario_phase {
     size_t repeat; /* >= 1 */
     size_t first;
@@ -116,9 +116,9 @@ struct scenario_job {
     size_t min_cores; /* >= 1 */
     size_t max_cores; /* SCENARIO_ALL or >= min_cores */
     double weight;    /* > 0, 1 is normal */
-    size_t memory_node; /* of first touch; SCENARIO_NO_NODE: see there */
-    struct scenario_section *section;
-    size_t sections;
+    size_t numa_node; /* of first touch; SCENARIO_NO_NODE: see there */
+    struct scenario_region *region;
+    size_t regions;
     struct scenario_phase *phase;
     size_t phases;
 };
@@ -165,25 +165,25 @@ struct scenario_set *scenario_read(struct json_reader *reader,
 const struct scenario *scenario_find(const struct scenario_set *set,
                                      const char *name);
 
-/* Section executions of JOB: sum over its phases of repeat * count. */
+/* Region executions of JOB: sum over its phases of repeat * count. */
 size_t scenario_steps(const struct scenario_job *job);
 
-/* The section of execution STEP (0 .. scenario_steps() - 1). */
-const struct scenario_section *
+/* The region of execution STEP (0 .. scenario_steps() - 1). */
+const struct scenario_region *
 scenario_step(const struct scenario_job *job, size_t step);
 
 /* Computing of all executions, in core-seconds. */
 double scenario_work_s(const struct scenario_job *job);
 
-/* Requests per us of computing that SECTION makes with the part LLC_SHARE
+/* Requests per us of computing that REGION makes with the part LLC_SHARE
  * (0..1) of the LLC, all kinds multiplied alike (see llc_loss). */
-double scenario_llc_factor(const struct scenario_section *section,
+double scenario_llc_factor(const struct scenario_region *region,
                            double llc_share);
 
-/* What the model calls SECTION when its memory is spread over MEM_NODES as
- * SPREAD[MEM_NODES] says (sum 1) and it has LLC_SHARE of the LLC: fills
- * WORKLOAD, which has as many memory nodes. */
-void scenario_profile(const struct scenario_section *section,
+/* What the model calls REGION when its memory is spread over NUMA_NODES as
+ * SPREAD[NUMA_NODES] says (sum 1) and it has LLC_SHARE of the LLC: fills
+ * WORKLOAD, which has as many NUMA nodes. */
+void scenario_profile(const struct scenario_region *region,
                       const double *spread, double llc_share,
                       struct workload *workload);
 

@@ -82,8 +82,8 @@ static int read_job_numbers(struct json_reader *reader, const json_t *value,
                           &job->min_cores) < 0 ||
         json_reader_count(reader, value, "max_cores", true, 1, MAX_THREADS,
                           &job->max_cores) < 0 ||
-        json_reader_count(reader, value, "memory_node", true, 0, MAX_THREADS,
-                          &job->memory_node) < 0 ||
+        json_reader_count(reader, value, "numa_node", true, 0, MAX_THREADS,
+                          &job->numa_node) < 0 ||
         json_reader_number(reader, value, "weight", true, JSON_POSITIVE,
                            &job->weight) < 0)
         return -1;
@@ -91,8 +91,8 @@ static int read_job_numbers(struct json_reader *reader, const json_t *value,
         return json_reader_fail(reader, "max_cores",
                                 "%zu is less than min_cores, %zu",
                                 job->max_cores, job->min_cores);
-    for (size_t i = 0; i < job->sections; i++)
-        job->section[i].work_s *= scale;
+    for (size_t i = 0; i < job->regions; i++)
+        job->region[i].work_s *= scale;
     return 0;
 }
 
@@ -101,14 +101,14 @@ static int read_job(struct json_reader *reader, const json_t *value,
 {
     static const char *const known[] = {
         "name", "program", "phases", "arrival_s", "scale", "malleable",
-        "sleeps", "threads", "min_cores", "max_cores", "memory_node", "weight", NULL};
+        "sleeps", "threads", "min_cores", "max_cores", "numa_node", "weight", NULL};
     struct scenario_job *job = &scenario->job[scenario->jobs++];
     const char *name = NULL, *program = NULL;
     bool own = json_object_get(value, "phases") != NULL;
     int rc;
 
     *job = (struct scenario_job){.malleable = true, .min_cores = 1,
-                                 .weight = 1, .memory_node = SCENARIO_NO_NODE};
+                                 .weight = 1, .numa_node = SCENARIO_NO_NODE};
     if (json_reader_object(reader, value, known) < 0 ||
         json_reader_string(reader, value, "name", !own, &name) < 0 ||
         json_reader_string(reader, value, "program", own, &program) < 0)

@@ -32,7 +32,7 @@ int scenario_read_text(struct json_reader *reader, const json_t *object,
 int scenario_read_bool(struct json_reader *reader, const json_t *object,
                        const char *key, bool *out);
 
-/* Fill phases and sections of JOB, which runs PROGRAM, from VALUE, an object that
+/* Fill phases and regions of JOB, which runs PROGRAM, from VALUE, an object that
  * has "phases". */
 int scenario_read_phases(struct json_reader *reader, const json_t *value,
                          const char *program, struct scenario_job *job);

@@ -83,7 +83,7 @@ int scenario_read_bool(struct json_reader *reader, const json_t *object,
 }
 
 static int read_rates(struct json_reader *reader, const json_t *value,
-                      struct scenario_section *s)
+                      struct scenario_region *s)
 {
     double sum;
 
@@ -109,16 +109,16 @@ static int read_rates(struct json_reader *reader, const json_t *value,
 }
 
 static int read_parallel(struct json_reader *reader, const json_t *value,
-                         struct scenario_section *s)
+                         struct scenario_region *s)
 {
     static const char *const parallel_only[] = {"imbalance", "sync_share",
                                                 "barriers"};
 
-    for (size_t i = 0; s->kind == SECTION_SERIAL && i < 3; i++)
+    for (size_t i = 0; s->kind == REGION_SERIAL && i < 3; i++)
         if (json_object_get(value, parallel_only[i]))
             return json_reader_fail(reader, parallel_only[i],
-                                    "is for parallel sections only");
-    s->barriers = s->kind == SECTION_PARALLEL;
+                                    "is for parallel regions only");
+    s->barriers = s->kind == REGION_PARALLEL;
     if (json_reader_number(reader, value, "imbalance", true,
                            JSON_NOT_NEGATIVE, &s->imbalance) < 0 ||
         json_reader_number(reader, value, "sync_share", true, JSON_SHARE,
@@ -131,7 +131,7 @@ static int read_parallel(struct json_reader *reader, const json_t *value,
     return 0;
 }
 
-static int read_section(struct json_reader *reader, const json_t *value,
+static int read_region(struct json_reader *reader, const json_t *value,
                         const char *program, struct scenario_job *job)
 {
     static const char *const known[] = {
@@ -141,13 +141,13 @@ static int read_section(struct json_reader *reader, const json_t *value,
     static const char *const kinds[] = {"serial", "parallel"};
     static const char *const placements[] = {"first-touch", "interleaved",
                                              "local"};
-    struct scenario_section *s = &job->section[job->sections];
+    struct scenario_region *s = &job->region[job->regions];
     size_t kind = 1, placement = SCENARIO_INTERLEAVED;
-    size_t offset = 64 * (job->sections + 1); /* any that differ */
+    size_t offset = 64 * (job->regions + 1); /* any that differ */
     char name[32];
 
-    job->sections++;
-    snprintf(name, sizeof(name), "section%zu", job->sections);
+    job->regions++;
+    snprintf(name, sizeof(name), "region%zu", job->regions);
     if (json_reader_object(reader, value, known) < 0 ||
         scenario_check_texts(reader, value, source_only) < 0 ||
         scenario_read_text(reader, value, "name", name, &s->name) < 0 ||
@@ -160,7 +160,7 @@ static int read_section(struct json_reader *reader, const json_t *value,
         json_reader_count(reader, value, "offset", true, 0, SIZE_MAX >> 1,
                           &offset) < 0)
         return -1;
-    s->kind = kind ? SECTION_PARALLEL : SECTION_SERIAL;
+    s->kind = kind ? REGION_PARALLEL : REGION_SERIAL;
     s->placement = (enum scenario_placement)placement;
     s->offset = offset;
     return read_rates(reader, value, s) < 0 ? -1
@@ -170,40 +170,40 @@ static int read_section(struct json_reader *reader, const json_t *value,
 static int read_phase(struct json_reader *reader, const json_t *value,
                       const char *program, struct scenario_job *job)
 {
-    static const char *const known[] = {"repeat", "sections", NULL};
+    static const char *const known[] = {"repeat", "regions", NULL};
     struct scenario_phase *phase = &job->phase[job->phases++];
     const json_t *list;
 
     phase->repeat = 1;
-    phase->first = job->sections;
+    phase->first = job->regions;
     if (json_reader_object(reader, value, known) < 0 ||
         json_reader_count(reader, value, "repeat", true, 1, MAX_REPEAT,
                           &phase->repeat) < 0 ||
-        json_reader_array(reader, value, "sections", false, 1,
-                          SCENARIO_MAX_SECTIONS - job->sections, &list) < 0)
+        json_reader_array(reader, value, "regions", false, 1,
+                          SCENARIO_MAX_REGIONS - job->regions, &list) < 0)
         return -1;
     phase->count = json_array_size(list);
     for (size_t i = 0; i < phase->count; i++) {
-        size_t mark = json_reader_enter_element(reader, "sections", i);
-        if (read_section(reader, json_array_get(list, i), program, job) < 0)
+        size_t mark = json_reader_enter_element(reader, "regions", i);
+        if (read_region(reader, json_array_get(list, i), program, job) < 0)
             return -1;
         json_reader_leave(reader, mark);
     }
     return 0;
 }
 
-/* Fill phases and sections of JOB from VALUE, an object that has "phases". */
+/* Fill phases and regions of JOB from VALUE, an object that has "phases". */
 int scenario_read_phases(struct json_reader *reader, const json_t *value,
                          const char *program, struct scenario_job *job)
 {
     const json_t *list;
 
     if (json_reader_array(reader, value, "phases", false, 1,
-                          SCENARIO_MAX_SECTIONS, &list) < 0)
+                          SCENARIO_MAX_REGIONS, &list) < 0)
         return -1;
-    job->section = calloc(SCENARIO_MAX_SECTIONS, sizeof(*job->section));
+    job->region = calloc(SCENARIO_MAX_REGIONS, sizeof(*job->region));
     job->phase = calloc(json_array_size(list), sizeof(*job->phase));
-    if (!job->section || !job->phase)
+    if (!job->region || !job->phase)
         return scenario_no_memory(reader);
     for (size_t i = 0; i < json_array_size(list); i++) {
         size_t mark = json_reader_enter_element(reader, "phases", i);
@@ -212,9 +212,9 @@ int scenario_read_phases(struct json_reader *reader, const json_t *value,
         json_reader_leave(reader, mark);
     }
     /* Most programs have few of them. */
-    struct scenario_section *fit = realloc(job->section, job->sections *
+    struct scenario_region *fit = realloc(job->region, job->regions *
                                                              sizeof(*fit));
-    job->section = fit ? fit : job->section;
+    job->region = fit ? fit : job->region;
     return 0;
 }
 

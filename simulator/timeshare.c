@@ -139,7 +139,7 @@ static void add_threads(double count, double r, struct queue *queue)
 
 /* Whom a thread of job SELF meets on its core.  Jobs with a thread for each
  * core are everywhere.  The threads of smaller ones, and that which computes in
- * a serial section, go where there are fewest: they meet each other only when
+ * a serial region, go where there are fewest: they meet each other only when
  * they are more than the cores. */
 static void meet(const struct solver *s, size_t self, bool fullest,
                  struct queue *queue)
@@ -201,12 +201,12 @@ static double loss_of(const struct solver *s, size_t self, double k)
     return weight > 0 ? fmax(sum / weight, s->input->params->switch_s) : slice;
 }
 
-/* What each of its turns on the core costs the job of SECTION. */
+/* What each of its turns on the core costs the job of REGION. */
 static double turn_cost(const struct timeshare_params *params,
-                        const struct scenario_section *section)
+                        const struct scenario_region *region)
 {
     return params->switch_s +
-           params->refill_s * fmin(1, section->llc_per_us / REFILL_PER_US);
+           params->refill_s * fmin(1, region->llc_per_us / REFILL_PER_US);
 }
 
 /* Of how the unluckiest thread of a job gets from one barrier to the next. */
@@ -240,7 +240,7 @@ static struct losses losses_of(double need, double slice, double k,
 static void step_serial(struct solver *s, size_t self, struct job_state *next)
 {
     const struct timeshare_params *params = s->input->params;
-    const struct scenario_section *section = s->input->jobs[self].section;
+    const struct scenario_region *region = s->input->jobs[self].region;
     struct queue queue;
 
     meet(s, self, false, &queue);
@@ -249,9 +249,9 @@ static void step_serial(struct solver *s, size_t self, struct job_state *next)
     next->need_s = next->work_s / next->share;
     if (next->k > 1 + 1e-9)
         next->need_s *= 1 + (1 - 1 / next->k) *
-                                turn_cost(params, section) / next->loss_s;
+                                turn_cost(params, region) / next->loss_s;
     next->period_s = next->need_s * next->k;
-    /* The workers, who wait from the section's beginning on. */
+    /* The workers, who wait from the region's beginning on. */
     next->r = fmin(1, next->spin_s * next->k / next->period_s);
     next->run_s = next->spin_s;
 }
@@ -310,7 +310,7 @@ static void step_parallel(struct solver *s, size_t self,
                           struct job_state *next)
 {
     const struct timeshare_params *params = s->input->params;
-    const struct scenario_section *section = s->input->jobs[self].section;
+    const struct scenario_region *region = s->input->jobs[self].region;
     struct losses lost = {0};
     double fullest, need, apart, cost;
     struct queue queue;
@@ -323,7 +323,7 @@ static void step_parallel(struct solver *s, size_t self,
     apart = misaligned(next->spin_s, next->loss_s);
     next->need_s = next->work_s / next->share;
     /* Who sleeps out a loss of the last one has spun before. */
-    cost = turn_cost(params, section);
+    cost = turn_cost(params, region);
     if (apart < 1)
         cost += (1 - apart) * next->spin_s *
                 fmin(1, next->loss_s / next->need_s);
@@ -332,7 +332,7 @@ static void step_parallel(struct solver *s, size_t self,
     fullest = next->k + fmax(0, fullest - next->k) *
                             fmin(1, balance_of(s, self) /
                                         (next->k * next->need_s));
-    need = next->need_s * (1 + section->imbalance);
+    need = next->need_s * (1 + region->imbalance);
     if (fullest > 1 + 1e-9)
         lost = losses_of(need, next->loss_s, fullest, next->threads,
                          1 + (next->threads - 1) * apart);
@@ -372,9 +372,9 @@ static void job_begin(const struct timeshare_input *input, size_t i,
                       struct job_state *job)
 {
     const struct timeshare_job *in = &input->jobs[i];
-    const struct scenario_section *section = in->section;
+    const struct scenario_region *region = in->region;
 
-    *job = (struct job_state){.serial = section->kind == SECTION_SERIAL,
+    *job = (struct job_state){.serial = region->kind == REGION_SERIAL,
                               .spin_s = in->sleeps ? 0
                                                    : input->params->spin_s,
                               .threads = (double)in->threads,
@@ -383,10 +383,10 @@ static void job_begin(const struct timeshare_input *input, size_t i,
                               .k = 1,
                               .period_s = 1};
     job->density = job->threads / (double)input->cores;
-    job->work_s = section->work_s;
+    job->work_s = region->work_s;
     if (!job->serial)
-        job->work_s /= (double)section->barriers * job->threads *
-                       (1 - section->sync_share * fmin(1, job->density));
+        job->work_s /= (double)region->barriers * job->threads *
+                       (1 - region->sync_share * fmin(1, job->density));
     /* Of two steady states, that in which the jobs wait for each other. */
     job->run_s = job->work_s + job->spin_s;
 }
@@ -398,7 +398,7 @@ static void collect(const struct solver *s, struct timeshare_rate *rate)
 
     for (size_t i = 0; i < s->input->count; i++) {
         const struct job_state *job = &s->job[i];
-        const struct scenario_section *section = s->input->jobs[i].section;
+        const struct scenario_region *region = s->input->jobs[i].region;
         double computing = job->need_s / job->period_s;
         struct timeshare_rate *r = &rate[i];
 
@@ -409,13 +409,13 @@ static void collect(const struct solver *s, struct timeshare_rate *rate)
                           ? (job->threads - 1) * job->r / job->k
                           : job->threads *
                                 fmax(0, job->r / job->k - computing);
-        r->speed = section->work_s / job->period_s;
+        r->speed = region->work_s / job->period_s;
         if (!job->serial)
-            r->speed /= (double)section->barriers;
-        accesses += r->computing * section->llc_per_us;
+            r->speed /= (double)region->barriers;
+        accesses += r->computing * region->llc_per_us;
     }
     for (size_t i = 0; i < s->input->count; i++) {
-        double own = rate[i].computing * s->input->jobs[i].section->llc_per_us;
+        double own = rate[i].computing * s->input->jobs[i].region->llc_per_us;
         rate[i].llc_share = own > 0 ? own / accesses : 1;
     }
 }
@@ -431,7 +431,7 @@ static enum model_status check(const struct timeshare_input *input)
         !(p->balance_s >= 0))
         return MODEL_EINVAL;
     for (size_t i = 0; i < input->count; i++)
-        if (!input->jobs[i].section || input->jobs[i].threads == 0)
+        if (!input->jobs[i].region || input->jobs[i].threads == 0)
             return MODEL_EINVAL;
     return MODEL_OK;
 }

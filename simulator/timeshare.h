@@ -12,8 +12,8 @@
  * is not its part of the cores: its threads meet at barriers, and those that
  * are there first wait for the one whose core has just turned to another job.
  *
- * This is a fluid model of the steady state while each job is in one section.
- * No time passes here; the caller asks again when a section begins or ends.
+ * This is a fluid model of the steady state while each job is in one region.
+ * No time passes here; the caller asks again when a region begins or ends.
  * timeslices.h simulates the same slice by slice; test_timeshare holds the two
  * together.
  *
@@ -47,7 +47,7 @@
  *
  *   r = (k g + min(W - k g, k spin_s)) / W
  *
- * which closes the fixed point.  Workers of a job in a serial section wait in
+ * which closes the fixed point.  Workers of a job in a serial region wait in
  * the same way, from its beginning on.
  *
  * Assumptions, each of which has its line in docs/evaluation.md:
@@ -67,7 +67,7 @@
  *     the LLC itself each job has a part as of the accesses;
  *   - memory is as busy as the cores that compute make it (callback).
  *
- * The same serves for a rigid job whose threads are more than its cores: one
+ * The same serves for a pinned job whose threads are more than its cores: one
  * job on its own.
  */
 
@@ -105,8 +105,8 @@ struct timeshare_params timeshare_params(enum timeshare_wait wait,
 const char *timeshare_wait_name(enum timeshare_wait wait);
 
 struct timeshare_job {
-    const struct scenario_section *section;
-    size_t threads; /* of its team, >= 1; one runs in a serial section */
+    const struct scenario_region *region;
+    size_t threads; /* of its team, >= 1; one runs in a serial region */
     bool sleeps;    /* passive, whatever the parameters say */
 };
 
@@ -116,7 +116,7 @@ struct timeshare_rate {
     double spinning;  /* cores that wait actively */
     double runnable;  /* r of a thread of the team */
     double llc_share; /* part of the LLC */
-    double barrier_s; /* W; 0 for a serial section */
+    double barrier_s; /* W; 0 for a serial region */
 };
 
 /* What memory does to them: while job j computes on RUNNING[j] cores, spread

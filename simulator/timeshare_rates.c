@@ -49,7 +49,7 @@ static double spin_time(void)
 
 int main(int argc, char **argv)
 {
-    struct scenario_section section[MOST];
+    struct scenario_region region[MOST];
     struct timeshare_job job[MOST];
     struct timeshare_rate together[MOST], alone[1];
 
@@ -67,10 +67,10 @@ int main(int argc, char **argv)
     params.spin_s = atof(argv[3]);
     params.wake_s = atof(argv[4]);
     for (size_t i = 0; i < count; i++) {
-        section[i] = (struct scenario_section){
-            .kind = SECTION_PARALLEL, .barriers = 1, .llc_per_us = 20,
+        region[i] = (struct scenario_region){
+            .kind = REGION_PARALLEL, .barriers = 1, .llc_per_us = 20,
             .work_s = atof(argv[5 + i]) * (double)cores};
-        job[i] = (struct timeshare_job){&section[i], cores, false};
+        job[i] = (struct timeshare_job){&region[i], cores, false};
     }
     struct timeshare_input input = {.params = &params, .cores = cores,
                                     .jobs = job, .count = count};

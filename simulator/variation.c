@@ -10,20 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A change of each section of a job. */
+/* A change of each region of a job. */
 struct change {
     const char *key;
     double least, most;
     bool whole; /* number */
-    void (*set)(struct scenario_section *section, double value);
+    void (*set)(struct scenario_region *region, double value);
 };
 
-static void set_scale(struct scenario_section *s, double value)
+static void set_scale(struct scenario_region *s, double value)
 {
     s->work_s *= value;
 }
 
-static void set_rates(struct scenario_section *s, double value)
+static void set_rates(struct scenario_region *s, double value)
 {
     s->read_per_us *= value;
     s->write_per_us *= value;
@@ -31,27 +31,27 @@ static void set_rates(struct scenario_section *s, double value)
     s->llc_per_us *= value;
 }
 
-static void set_imbalance(struct scenario_section *s, double value)
+static void set_imbalance(struct scenario_region *s, double value)
 {
-    if (s->kind == SECTION_PARALLEL)
+    if (s->kind == REGION_PARALLEL)
         s->imbalance = value;
 }
 
-static void set_sync_share(struct scenario_section *s, double value)
+static void set_sync_share(struct scenario_region *s, double value)
 {
-    if (s->kind == SECTION_PARALLEL)
+    if (s->kind == REGION_PARALLEL)
         s->sync_share = value;
 }
 
-static void set_llc_loss(struct scenario_section *s, double value)
+static void set_llc_loss(struct scenario_region *s, double value)
 {
-    if (s->kind == SECTION_PARALLEL)
+    if (s->kind == REGION_PARALLEL)
         s->llc_loss = value;
 }
 
-static void set_barriers(struct scenario_section *s, double value)
+static void set_barriers(struct scenario_region *s, double value)
 {
-    if (s->kind == SECTION_PARALLEL)
+    if (s->kind == REGION_PARALLEL)
         s->barriers = (size_t)value;
 }
 
@@ -81,15 +81,15 @@ bool variation_has(const char *key)
            !strcmp(key, "arrival") || find_change(key);
 }
 
-/* A copy of JOB with sections of its own; false when out of memory. */
+/* A copy of JOB with regions of its own; false when out of memory. */
 static bool copy_job(struct scenario_job *to, const struct scenario_job *job)
 {
     *to = *job;
-    to->section = malloc(job->sections * sizeof(*to->section));
-    if (to->section)
-        memcpy(to->section, job->section,
-               job->sections * sizeof(*to->section));
-    return to->section;
+    to->region = malloc(job->regions * sizeof(*to->region));
+    if (to->region)
+        memcpy(to->region, job->region,
+               job->regions * sizeof(*to->region));
+    return to->region;
 }
 
 int variation_init(struct variation *v, const struct machine *machine,
@@ -98,11 +98,11 @@ int variation_init(struct variation *v, const struct machine *machine,
     *v = (struct variation){.machine = *machine, .scenario = *scenario};
     v->job = calloc(SCENARIO_MAX_JOBS, sizeof(*v->job));
     v->name = calloc(SCENARIO_MAX_JOBS, sizeof(*v->name));
-    v->cpu_node = malloc(machine->cpus * sizeof(*v->cpu_node));
-    if (v->job && v->name && v->cpu_node) {
-        memcpy(v->cpu_node, machine->cpu_node,
-               machine->cpus * sizeof(*v->cpu_node));
-        v->machine.cpu_node = v->cpu_node;
+    v->llc_domain = malloc(machine->cpus * sizeof(*v->llc_domain));
+    if (v->job && v->name && v->llc_domain) {
+        memcpy(v->llc_domain, machine->llc_domain,
+               machine->cpus * sizeof(*v->llc_domain));
+        v->machine.llc_domain = v->llc_domain;
         v->scenario.job = v->job;
         while (v->jobs < scenario->jobs &&
                copy_job(&v->job[v->jobs], &scenario->job[v->jobs]))
@@ -117,10 +117,10 @@ int variation_init(struct variation *v, const struct machine *machine,
 void variation_release(struct variation *v)
 {
     for (size_t j = 0; j < v->jobs; j++)
-        free(v->job[j].section);
+        free(v->job[j].region);
     free(v->job);
     free(v->name);
-    free(v->cpu_node);
+    free(v->llc_domain);
     *v = (struct variation){.jobs = 0};
 }
 
@@ -151,16 +151,16 @@ static int set_cores(struct variation *v, const char *key, const char *value,
 
     if (number(key, value, 1, (double)all, true, &wanted, err) < 0)
         return -1;
-    size_t nodes = m->cpu_nodes;
-    m->cpu_nodes = 0;
+    size_t nodes = m->llc_domains;
+    m->llc_domains = 0;
     for (size_t i = 0; i < nodes; i++)
         for (size_t c = 0; c < m->cpus; c++) {
-            if (m->cpu_node[c] != (int)i)
+            if (m->llc_domain[c] != (int)i)
                 continue;
             if (taken++ < (size_t)wanted)
-                m->cpu_nodes = i + 1; /* routes are in order of CPU nodes */
+                m->llc_domains = i + 1; /* routes are in order of LLC domains */
             else
-                m->cpu_node[c] = -1;
+                m->llc_domain[c] = -1;
         }
     return 0;
 }
@@ -224,8 +224,8 @@ int variation_set(struct variation *v, const char *key, const char *value,
         if (!meant(&v->job[j], key, dot))
             continue;
         found++;
-        for (size_t i = 0; i < v->job[j].sections; i++)
-            c->set(&v->job[j].section[i], x);
+        for (size_t i = 0; i < v->job[j].regions; i++)
+            c->set(&v->job[j].region[i], x);
     }
     return found ? 0
                  : errtext_set(err, EINVAL, "%s=%s: scenario %s has no job "

@@ -9,7 +9,7 @@
  *
  * What a researcher varies to see what a policy's gain depends on:
  *
- *   cores       how many of the machine's there are: CPU node after CPU node;
+ *   cores       how many of the machine's there are: LLC domain after LLC domain;
  *               all of its memory stays
  *   jobs        how many of the scenario's: the first so many, and where it has
  *               fewer, the same again (NAME.2, NAME.3, ...)
@@ -17,7 +17,7 @@
  *   scale       factor of the work
  *   rates       factor of the requests to memory and of the LLC accesses
  *   imbalance, sync_share, llc_loss, barriers
- *               these of all parallel sections
+ *               these of all parallel regions
  *
  * The last six may be of one job only: JOB.KEY.
  */
@@ -27,11 +27,11 @@
 #include "simulator/scenario.h"
 
 struct variation {
-    struct machine machine; /* its own: cpu_node */
-    struct scenario scenario; /* its own: job, and their sections */
-    int *cpu_node;
+    struct machine machine; /* its own: llc_domain */
+    struct scenario scenario; /* its own: job, and their regions */
+    int *llc_domain;
     struct scenario_job *job;
-    size_t jobs; /* in job, whose sections are to be freed */
+    size_t jobs; /* in job, whose regions are to be freed */
     char (*name)[64]; /* [SCENARIO_MAX_JOBS] of jobs that are there again */
 };
 

@@ -16,7 +16,7 @@ struct virtual_counters {
     double noise;
     struct random *random;
     struct sample_cpu *cpu;        /* [cpus] */
-    struct sample_memory *traffic; /* [cpu_nodes * mem_nodes] */
+    struct sample_memory *traffic; /* [llc_domains * numa_nodes] */
 };
 
 static const struct counters_backend backend;
@@ -36,7 +36,7 @@ struct virtual_counters *virtual_counters_new(const struct machine *machine,
     p->random = random;
     p->cpu = calloc(machine->cpus, sizeof(*p->cpu));
     p->traffic =
-        calloc(machine->cpu_nodes * machine->mem_nodes, sizeof(*p->traffic));
+        calloc(machine->llc_domains * machine->numa_nodes, sizeof(*p->traffic));
     if (!p->cpu || !p->traffic) {
         virtual_counters_free(p);
         return NULL;
@@ -65,9 +65,9 @@ struct sample_cpu *virtual_counters_cpu(struct virtual_counters *p, int cpu)
 }
 
 struct sample_memory *virtual_counters_traffic(struct virtual_counters *p,
-                                               size_t cpu_node, size_t memory)
+                                               size_t llc_domain, size_t memory)
 {
-    return &p->traffic[cpu_node * p->machine->mem_nodes + memory];
+    return &p->traffic[llc_domain * p->machine->numa_nodes + memory];
 }
 
 /* ---- the backend -------------------------------------------------------- */
@@ -109,16 +109,16 @@ static int virtual_sample(void *state, struct sample *sample,
 {
     struct virtual_counters *p = state;
     const struct machine *m = p->machine;
-    size_t pairs = m->cpu_nodes * m->mem_nodes;
+    size_t pairs = m->llc_domains * m->numa_nodes;
 
     (void)err;
     for (size_t c = 0; c < m->cpus; c++)
-        if (m->cpu_node[c] >= 0)
+        if (m->llc_domain[c] >= 0)
             read_cpu(p, (int)c, &sample->cpu[c]);
-    for (size_t k = 0; k < m->mem_nodes; k++)
+    for (size_t k = 0; k < m->numa_nodes; k++)
         sample->memory[k] = (struct sample_memory){0};
     for (size_t e = 0; e < pairs; e++) {
-        struct sample_memory *sum = &sample->memory[e % m->mem_nodes];
+        struct sample_memory *sum = &sample->memory[e % m->numa_nodes];
         struct sample_memory *t = &sample->traffic[e];
         t->reads = noisy(p, p->traffic[e].reads);
         t->writes = noisy(p, p->traffic[e].writes);

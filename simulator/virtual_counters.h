@@ -9,7 +9,7 @@
  *
  * A backend "virtual" of node_agent/counters/counters.h that counts exactly
  * what a perfect PMU would: cycles, stalls and misses of each CPU, and requests
- * from each CPU node to each memory.  The node adds to it as time goes by.
+ * from each LLC domain to each memory.  The node adds to it as time goes by.
  * With noise, each value that is read is multiplied by a random factor of mean
  * about 1 and that relative standard error.
  */
@@ -31,11 +31,11 @@ struct virtual_counters *virtual_counters_new(const struct machine *machine,
 const struct counters_backend *const *virtual_counters_backends(
     const struct virtual_counters *pmu);
 
-/* What happened on CPU, and from its CPU node to MEMORY, since the last
+/* What happened on CPU, and from its LLC domain to MEMORY, since the last
  * sample. */
 struct sample_cpu *virtual_counters_cpu(struct virtual_counters *pmu, int cpu);
 struct sample_memory *virtual_counters_traffic(struct virtual_counters *pmu,
-                                               size_t cpu_node, size_t memory);
+                                               size_t llc_domain, size_t memory);
 
 /* Takes NULL. */
 void virtual_counters_free(struct virtual_counters *pmu);

@@ -15,12 +15,12 @@ struct enforcer {
     const struct node_options *options;
 };
 
-struct enforcer *enforcer_new(struct warden *warden,
+struct enforcer *enforcer_new(struct supervisor *supervisor,
                               const struct node_options *options)
 {
     struct enforcer *e = calloc(1, sizeof(*e));
 
-    (void)warden;
+    (void)supervisor;
     if (e)
         e->options = options;
     return e;

@@ -22,7 +22,7 @@ struct solution {
     double *values;
 };
 
-/* A job's cores on a CPU node. */
+/* A job's cores on an LLC domain. */
 struct customers {
     size_t load, node;
     double duty; /* part of the time in which each is there */
@@ -33,14 +33,14 @@ struct virtual_memory {
     enum network_method method;
     size_t jobs, stations;
     size_t classes;
-    struct customers *who;  /* [jobs * cpu_nodes] */
+    struct customers *who;  /* [jobs * llc_domains] */
     size_t *count;          /* likewise */
     double *think;          /* [classes] time away per unit of computing */
     double *share, *utilisation;
     double *visits, *posted, *service, *posted_service, *response;
     double *scaled, *scaled_posted; /* [classes * stations] */
-    double *requests;       /* [jobs * cpu_nodes * mem_nodes] of this input */
-    double *base;           /* [jobs * mem_nodes] part of cores by memory */
+    double *requests;       /* [jobs * llc_domains * numa_nodes] of this input */
+    double *base;           /* [jobs * numa_nodes] part of cores by memory */
     struct solution cache[CACHE_SLOTS];
     size_t cached, asked, solved;
 };
@@ -50,20 +50,20 @@ struct virtual_memory *virtual_memory_new(const struct machine *machine,
                                           size_t jobs)
 {
     struct virtual_memory *m = calloc(1, sizeof(*m));
-    size_t classes = jobs * machine->cpu_nodes;
+    size_t classes = jobs * machine->llc_domains;
 
     if (!m)
         return NULL;
     m->machine = machine;
     m->method = method;
     m->jobs = jobs;
-    m->stations = machine->mem_nodes + machine->links;
+    m->stations = machine->numa_nodes + machine->links;
     size_t table = classes * m->stations;
     m->who = calloc(classes, sizeof(*m->who));
     m->count = calloc(classes, sizeof(*m->count));
     m->think = calloc(2 * classes + m->stations + 7 * table +
-                          classes * machine->mem_nodes +
-                          jobs * machine->mem_nodes,
+                          classes * machine->numa_nodes +
+                          jobs * machine->numa_nodes,
                       sizeof(double));
     if (!m->who || !m->count || !m->think) {
         virtual_memory_free(m);
@@ -79,7 +79,7 @@ struct virtual_memory *virtual_memory_new(const struct machine *machine,
     m->scaled = m->response + table;
     m->scaled_posted = m->scaled + table;
     m->requests = m->scaled_posted + table;
-    m->base = m->requests + classes * machine->mem_nodes;
+    m->base = m->requests + classes * machine->numa_nodes;
     return m;
 }
 
@@ -117,18 +117,18 @@ static double llc_share(const struct virtual_load *loads, size_t count,
         return loads[j].llc_share;
     for (size_t k = 0; k < count; k++)
         if (loads[k].llc_share < 0)
-            sum += loads[k].cores[node] * loads[k].section->llc_per_us;
-    double mine = loads[j].cores[node] * loads[j].section->llc_per_us;
+            sum += loads[k].cores[node] * loads[k].region->llc_per_us;
+    double mine = loads[j].cores[node] * loads[j].region->llc_per_us;
     return sum > 0 ? mine / sum : 1;
 }
 
-/* PART[mem_nodes]: of what a core on NODE asks, how much goes where. */
+/* PART[numa_nodes]: of what a core on NODE asks, how much goes where. */
 static void destinations(const struct virtual_memory *m,
                          const struct virtual_load *load, const double *base,
                          size_t node, double *part)
 {
     size_t home = (size_t)m->machine->home[node];
-    size_t memories = m->machine->mem_nodes;
+    size_t memories = m->machine->numa_nodes;
     double spare = 0;
 
     if (!load->data) {
@@ -153,11 +153,11 @@ static void destinations(const struct virtual_memory *m,
 static void ask(struct virtual_memory *m, const struct virtual_load *loads,
                 size_t count)
 {
-    size_t nodes = m->machine->cpu_nodes, memories = m->machine->mem_nodes;
+    size_t nodes = m->machine->llc_domains, memories = m->machine->numa_nodes;
 
     memset(m->base, 0, count * memories * sizeof(*m->base));
     for (size_t j = 0; j < count; j++) {
-        const struct scenario_section *s = loads[j].section;
+        const struct scenario_region *s = loads[j].region;
         double *base = &m->base[j * memories], sum = 0;
         for (size_t i = 0; i < nodes; i++) {
             base[m->machine->home[i]] += loads[j].cores[i];
@@ -203,8 +203,8 @@ static void add_class(struct virtual_memory *m, const struct virtual_load *load,
                       size_t j, size_t node)
 {
     const struct machine *machine = m->machine;
-    const struct scenario_section *s = load->section;
-    size_t c = m->classes++, memories = machine->mem_nodes;
+    const struct scenario_region *s = load->region;
+    size_t c = m->classes++, memories = machine->numa_nodes;
     double all = s->read_per_us + s->write_per_us + s->prefetch_per_us;
 
     m->count[c] = (size_t)fmax(1, ceil(load->cores[node] - 1e-9));
@@ -215,7 +215,7 @@ static void add_class(struct virtual_memory *m, const struct virtual_load *load,
         m->service[e] = m->posted_service[e] = 1; /* asked for or not */
     }
     for (size_t k = 0; k < memories && all > 0; k++) {
-        double rate = m->requests[(j * machine->cpu_nodes + node) * memories + k];
+        double rate = m->requests[(j * machine->llc_domains + node) * memories + k];
         double read = rate * s->read_per_us / all;
         double write = rate * s->write_per_us / all;
         double prefetch = rate * s->prefetch_per_us / all;
@@ -284,15 +284,15 @@ static uint64_t key_of(const struct virtual_memory *m,
                        const struct virtual_load *loads, size_t count)
 {
     uint64_t h = HASH_START;
-    size_t nodes = m->machine->cpu_nodes;
+    size_t nodes = m->machine->llc_domains;
 
     hash_word(&h, count);
     for (size_t j = 0; j < count; j++) {
-        hash_word(&h, (uintptr_t)loads[j].section);
+        hash_word(&h, (uintptr_t)loads[j].region);
         hash_bytes(&h, loads[j].cores, nodes * sizeof(double));
     }
     hash_bytes(&h, m->requests,
-               count * nodes * m->machine->mem_nodes * sizeof(double));
+               count * nodes * m->machine->numa_nodes * sizeof(double));
     return h ? h : 1;
 }
 
@@ -308,7 +308,7 @@ static struct solution *slot_of(struct virtual_memory *m, uint64_t key)
 static void keep(struct virtual_memory *m, uint64_t key, size_t count,
                  const struct virtual_rates *r)
 {
-    size_t speeds = count * m->machine->cpu_nodes;
+    size_t speeds = count * m->machine->llc_domains;
 
     if (m->cached >= CACHE_SLOTS / 2) { /* begin again: cheap, and rare */
         for (size_t i = 0; i < CACHE_SLOTS; i++) {
@@ -332,7 +332,7 @@ static void keep(struct virtual_memory *m, uint64_t key, size_t count,
 static void report(const struct virtual_memory *m, size_t count,
                    const struct virtual_rates *r)
 {
-    size_t nodes = m->machine->cpu_nodes;
+    size_t nodes = m->machine->llc_domains;
 
     memset(r->speed, 0, count * nodes * sizeof(*r->speed));
     for (size_t c = 0; c < m->classes; c++)
@@ -347,13 +347,13 @@ enum model_status virtual_memory_solve(struct virtual_memory *m,
                                        size_t count,
                                        const struct virtual_rates *r)
 {
-    size_t nodes = m->machine->cpu_nodes, memories = m->machine->mem_nodes;
+    size_t nodes = m->machine->llc_domains, memories = m->machine->numa_nodes;
 
     ask(m, loads, count);
     memcpy(r->requests, m->requests,
            count * nodes * memories * sizeof(*r->requests));
     for (size_t j = 0; j < count; j++) {
-        const struct scenario_section *s = loads[j].section;
+        const struct scenario_region *s = loads[j].region;
         double all = s->read_per_us + s->write_per_us + s->prefetch_per_us;
         r->read_part[j] = all > 0 ? s->read_per_us / all : 0;
     }

@@ -14,13 +14,13 @@
  * It is not the chain of single stations by which policies predict, so that a policy has
  * to deal with an error of the kind that it meets on a real machine.
  *
- * A job's cores on one CPU node are a class of customers.  What one of them
+ * A job's cores on one LLC domain are a class of customers.  What one of them
  * asks of which memory:
- *   - as many requests per unit of computing as the section makes with the
+ *   - as many requests per unit of computing as the region makes with the
  *     part of the LLC that the job has there: its part of the accesses of all
- *     jobs on that CPU node (scenario_llc_factor());
- *   - to the memory nodes as the job's data is spread, or, for data that is
- *     local to its threads, to the core's own memory first: a core on memory
+ *     jobs on that LLC domain (scenario_llc_factor());
+ *   - to the NUMA nodes as the job's data is spread, or, for data that is
+ *     local to its threads, to the core's own memory first: a core on NUMA
  *     node m, on which the part c of the job's cores and the part d of its
  *     data are, finds min(1, d / c) of it there; the rest lies where there is
  *     more data than cores.
@@ -39,9 +39,9 @@
 
 /* What a job asks of the node's memory. */
 struct virtual_load {
-    const struct scenario_section *section;
-    const double *cores; /* [cpu_nodes] that compute or are stalled, >= 0 */
-    const double *data;  /* [mem_nodes] where its data lies, sum 1; NULL: at the
+    const struct scenario_region *region;
+    const double *cores; /* [llc_domains] that compute or are stalled, >= 0 */
+    const double *data;  /* [numa_nodes] where its data lies, sum 1; NULL: at the
                             home of each core */
     bool local;          /* each thread's data is in `data` as its cores were */
     double llc_share;    /* of every LLC; < 0: by its accesses */
@@ -49,11 +49,11 @@ struct virtual_load {
 
 /* What comes of it; arrays of virtual_memory_solve()'s caller. */
 struct virtual_rates {
-    double *speed;       /* [loads * cpu_nodes] computing, in cores' worth */
-    double *requests;    /* [loads * cpu_nodes * mem_nodes] per us and unit of
+    double *speed;       /* [loads * llc_domains] computing, in cores' worth */
+    double *requests;    /* [loads * llc_domains * numa_nodes] per us and unit of
                             computing there, reads, writes and prefetches */
     double *read_part;   /* [loads] of the requests, that stall */
-    double *utilisation; /* [mem_nodes + links] */
+    double *utilisation; /* [numa_nodes + links] */
 };
 
 struct virtual_memory;

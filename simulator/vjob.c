@@ -61,7 +61,7 @@ static size_t started_on(const struct vjob *v)
 bool vjob_init(struct vjob *v, struct vjob_node *node,
                const struct scenario_job *what, uint32_t id, bool stock)
 {
-    size_t memories = topology_machine(node->topology)->mem_nodes;
+    size_t memories = topology_machine(node->topology)->numa_nodes;
 
     *v = (struct vjob){.node = node,
                        .what = what,
@@ -108,24 +108,24 @@ static uint64_t object_id(const char *object)
     return h;
 }
 
-/* The entry of the table for the present section, made if need be. */
+/* The entry of the table for the present region, made if need be. */
 static uint32_t find_entry(struct vjob *v)
 {
     struct cosched_report *r = v->report;
-    uint64_t id = object_id(v->section->object);
+    uint64_t id = object_id(v->region->object);
     uint32_t i = 0;
 
-    while (i < r->sections_used && (r->sections[i].object_id != id ||
-                                    r->sections[i].offset != v->section->offset))
+    while (i < r->regions_used && (r->regions[i].object_id != id ||
+                                    r->regions[i].offset != v->region->offset))
         i++;
-    if (i >= COSCHED_SECTION_OVERFLOW) {
-        r->sections_used = COSCHED_MAX_SECTIONS;
-        return COSCHED_SECTION_OVERFLOW;
+    if (i >= COSCHED_REGION_OVERFLOW) {
+        r->regions_used = COSCHED_MAX_REGIONS;
+        return COSCHED_REGION_OVERFLOW;
     }
-    if (i == r->sections_used) {
-        r->sections[i].object_id = id;
-        r->sections[i].offset = v->section->offset;
-        r->sections_used++;
+    if (i == r->regions_used) {
+        r->regions[i].object_id = id;
+        r->regions[i].offset = v->region->offset;
+        r->regions_used++;
     }
     return i;
 }
@@ -136,29 +136,29 @@ static void report_begin(struct vjob *v, uint64_t now_ns)
 
     if (!r)
         return;
-    if (!v->section || v->section->kind == SECTION_SERIAL) {
-        r->section = COSCHED_SECTION_SERIAL;
+    if (!v->region || v->region->kind == REGION_SERIAL) {
+        r->region = COSCHED_REGION_SERIAL;
         r->workers = 1;
         return;
     }
     v->entry = find_entry(v);
-    r->sections[v->entry].entries++;
-    r->section_begin_ns = now_ns;
+    r->regions[v->entry].entries++;
+    r->region_begin_ns = now_ns;
     r->team = (uint32_t)v->team;
-    r->section = v->entry;
+    r->region = v->entry;
 }
 
 static void report_end(struct vjob *v, uint64_t now_ns)
 {
-    if (!v->report || v->section->kind == SECTION_SERIAL)
+    if (!v->report || v->region->kind == REGION_SERIAL)
         return;
-    struct cosched_section *s = &v->report->sections[v->entry];
+    struct cosched_region *s = &v->report->regions[v->entry];
     s->time_ns += now_ns - v->begin_ns;
     s->ults += v->team;
 }
 
 /* Steps of SIZE that were taken on the way from BEFORE to NOW, which are parts
- * of the section's work. */
+ * of the region's work. */
 static uint64_t steps_between(double before_s, double now_s, double size_s)
 {
     return (uint64_t)(floor(now_s / size_s + 1e-9) -
@@ -167,53 +167,53 @@ static uint64_t steps_between(double before_s, double now_s, double size_s)
 
 static void report_work(struct vjob *v, double before_s, double now_s)
 {
-    if (!v->report || v->section->kind == SECTION_SERIAL)
+    if (!v->report || v->region->kind == REGION_SERIAL)
         return;
-    struct cosched_section *s = &v->report->sections[v->entry];
+    struct cosched_region *s = &v->report->regions[v->entry];
     s->iterations += steps_between(before_s, now_s, VJOB_GRAIN_S);
     s->barriers += steps_between(
-        before_s, now_s, v->section->work_s / (double)v->section->barriers);
+        before_s, now_s, v->region->work_s / (double)v->region->barriers);
 }
 
 /* ---- its program -------------------------------------------------------- */
 
-static void begin_section(struct vjob *v, uint64_t now_ns)
+static void begin_region(struct vjob *v, uint64_t now_ns)
 {
-    v->section = v->step < scenario_steps(v->what)
+    v->region = v->step < scenario_steps(v->what)
                      ? scenario_step(v->what, v->step)
                      : NULL;
     v->begin_ns = now_ns;
-    v->left_s = v->section ? v->section->work_s : 0;
+    v->left_s = v->region ? v->region->work_s : 0;
     report_begin(v, now_ns);
 }
 
 void vjob_start(struct vjob *v, uint64_t now_ns)
 {
-    begin_section(v, now_ns);
+    begin_region(v, now_ns);
 }
 
-/* Its threads touch their data in the present section. */
+/* Its threads touch their data in the present region. */
 static bool touches(const struct vjob *v)
 {
-    return v->section->placement == SCENARIO_LOCAL &&
-           v->section->kind == SECTION_PARALLEL && !v->local_fixed;
+    return v->region->placement == SCENARIO_LOCAL &&
+           v->region->kind == REGION_PARALLEL && !v->local_fixed;
 }
 
 bool vjob_step(struct vjob *v, uint64_t now_ns)
 {
-    if (!v->section || v->left_s > DONE_S)
+    if (!v->region || v->left_s > DONE_S)
         return false;
     v->local_fixed |= touches(v);
     report_end(v, now_ns);
     v->step++;
-    begin_section(v, now_ns);
+    begin_region(v, now_ns);
     return true;
 }
 
 bool vjob_wants_attach(const struct vjob *v)
 {
-    return malleable(v) && !v->process && v->section &&
-           v->section->kind == SECTION_PARALLEL;
+    return malleable(v) && !v->process && v->region &&
+           v->region->kind == REGION_PARALLEL;
 }
 
 int vjob_attach(struct vjob *v, struct process *process, uint64_t now_ns,
@@ -259,14 +259,14 @@ void vjob_detach(struct vjob *v)
 /* ---- where it runs ------------------------------------------------------ */
 
 /* Where the kernel puts a first thread that may run anywhere: jobs one after
- * the other on one CPU node each. */
+ * the other on one LLC domain each. */
 static int first_cpu(const struct vjob *v, const struct cosched_cpuset *cpus)
 {
     const struct machine *machine = topology_machine(v->node->topology);
-    int node = (int)((v->id - 1) % machine->cpu_nodes);
+    int node = (int)((v->id - 1) % machine->llc_domains);
 
     for (int c = -1; (c = cpuset_next(cpus, c)) >= 0;)
-        if (machine->cpu_node[c] == node)
+        if (machine->llc_domain[c] == node)
             return c;
     return cpuset_next(cpus, -1);
 }
@@ -274,7 +274,7 @@ static int first_cpu(const struct vjob *v, const struct cosched_cpuset *cpus)
 /* A single thread that may run anywhere. */
 static bool roams(const struct vjob *v)
 {
-    return !v->process && v->section->kind == SECTION_SERIAL;
+    return !v->process && v->region->kind == REGION_SERIAL;
 }
 
 /* Threads of another job may run on CPU. */
@@ -282,9 +282,9 @@ static bool taken(const struct vjob *v, int cpu)
 {
     for (size_t j = 0; j < v->node->jobs; j++) {
         const struct vjob *w = &v->node->job[j];
-        if (w == v || !w->section || w->stopped)
+        if (w == v || !w->region || w->stopped)
             continue;
-        if (w->section->kind == SECTION_SERIAL ? w->cpu == cpu
+        if (w->region->kind == REGION_SERIAL ? w->cpu == cpu
                                                : cpuset_has(&w->mask, cpu))
             return true;
     }
@@ -321,16 +321,16 @@ static void settle(struct vjob *v, const struct cosched_cpuset *cpus)
     if (!first)
         return;
     /* What it touches from now on lies here. */
-    size_t memory = v->what->memory_node != SCENARIO_NO_NODE
-                        ? v->what->memory_node
-                        : (size_t)machine->home[machine->cpu_node[v->cpu]];
+    size_t memory = v->what->numa_node != SCENARIO_NO_NODE
+                        ? v->what->numa_node
+                        : (size_t)machine->home[machine->llc_domain[v->cpu]];
     v->touched[memory] = 1;
 }
 
 void vjob_cpus(struct vjob *v, struct cosched_cpuset *cpus)
 {
     cpuset_zero(cpus);
-    if (!v->section || v->stopped)
+    if (!v->region || v->stopped)
         return;
     *cpus = v->mask;
     if (roams(v) && v->job)
@@ -340,13 +340,13 @@ void vjob_cpus(struct vjob *v, struct cosched_cpuset *cpus)
 
 double vjob_efficiency(const struct vjob *v, size_t cores)
 {
-    const struct scenario_section *s = v->section;
+    const struct scenario_region *s = v->region;
     size_t rounds = (v->team + cores - 1) / cores;
     double stretch = malleable(v) ? rounds_stretch(v->team, cores) *
                                         (1 + s->imbalance / (double)rounds)
                                   : 1 + s->imbalance;
 
-    if (s->kind == SECTION_SERIAL)
+    if (s->kind == REGION_SERIAL)
         return 1;
     double sync = s->sync_share *
                   fmin(1, (double)cores / (double)v->node->cores);
@@ -355,7 +355,7 @@ double vjob_efficiency(const struct vjob *v, size_t cores)
 
 const double *vjob_data(const struct vjob *v)
 {
-    switch (v->section->placement) {
+    switch (v->region->placement) {
     case SCENARIO_FIRST_TOUCH:
         return v->touched;
     case SCENARIO_LOCAL:
@@ -400,7 +400,7 @@ uint64_t vjob_next(const struct vjob *v, uint64_t now_ns)
 {
     uint64_t next_ns = v->apply_ns;
 
-    if (v->section && v->speed > 0) {
+    if (v->region && v->speed > 0) {
         double ns = ceil(v->left_s / v->speed * 1e9);
         uint64_t end_ns = now_ns + (ns < 1e18 ? (uint64_t)fmax(ns, 1)
                                               : (uint64_t)1e18);
@@ -410,33 +410,33 @@ uint64_t vjob_next(const struct vjob *v, uint64_t now_ns)
     return next_ns;
 }
 
-/* Remember where a section's threads were while they touched its data. */
+/* Remember where a region's threads were while they touched its data. */
 static void touch(struct vjob *v, double work_s)
 {
     const struct machine *machine = topology_machine(v->node->topology);
     struct cosched_cpuset cpus;
-    double fresh = work_s / v->section->work_s;
+    double fresh = work_s / v->region->work_s;
 
     vjob_cpus(v, &cpus);
     int count = cpuset_count(&cpus);
     for (int c = -1; (c = cpuset_next(&cpus, c)) >= 0;)
-        v->local[machine->home[machine->cpu_node[c]]] += fresh / count;
+        v->local[machine->home[machine->llc_domain[c]]] += fresh / count;
 }
 
 void vjob_advance(struct vjob *v, uint64_t from_ns, uint64_t now_ns)
 {
     double dt = (double)(now_ns - from_ns) * 1e-9;
 
-    if (!v->section || !(v->speed > 0))
+    if (!v->region || !(v->speed > 0))
         return;
-    double before = v->section->work_s - v->left_s;
+    double before = v->region->work_s - v->left_s;
     double done = fmin(v->left_s, v->speed * dt);
     v->left_s -= done;
     if (v->left_s <= v->speed * DONE_S)
         v->left_s = 0;
     v->busy_s += v->busy * dt;
     v->work_s += done;
-    report_work(v, before, v->section->work_s - v->left_s);
+    report_work(v, before, v->region->work_s - v->left_s);
     if (touches(v))
         touch(v, done);
 }

@@ -12,7 +12,7 @@
  * allotment page that it reads and a report page that it writes, both of them
  * the real memfds of protocol/layout.h.  Nothing else passes between the two.
  *
- * It runs the sections of its scenario in order.  Between two events its cores
+ * It runs the regions of its scenario in order.  Between two events its cores
  * compute at a constant speed, which the node tells it (vjob.speed); its
  * counters move along with the work done.
  *
@@ -26,7 +26,7 @@
  *   malleable   T user-level threads on C cores go in ceil(T / C) rounds, so
  *               that a static schedule with imbalance i stretches the time by
  *               ceil(T / C) C / T (1 + i / ceil(T / C))
- *   rigid       one kernel thread per core it was started on, stretched by
+ *   pinned       one kernel thread per core it was started on, stretched by
  *               1 + i; with fewer cores the kernel lets them take turns
  *               (timeshare.h)
  * In either case the part of time sync_share * C / cores of the machine goes
@@ -73,17 +73,17 @@ struct vjob {
     uint64_t arrival_ns;
     uint64_t end_ns; /* 0: not yet */
     size_t step;
-    const struct scenario_section *section; /* NULL: not arrived, or ended */
+    const struct scenario_region *region; /* NULL: not arrived, or ended */
     double left_s;                          /* of its work */
-    uint64_t begin_ns;                      /* of the section */
+    uint64_t begin_ns;                      /* of the region */
 
     /* what it runs on */
     struct cosched_cpuset mask; /* affinity: what it may run on */
     bool stopped;               /* SIGSTOP */
     int cpu;                    /* of its initial thread, -1: none yet */
-    size_t team;                /* threads in parallel sections */
+    size_t team;                /* threads in parallel regions */
 
-    /* where its data lies: [mem_nodes] each, sum 1 */
+    /* where its data lies: [numa_nodes] each, sum 1 */
     double *even;
     double *touched;   /* by its initial thread */
     double *local;     /* by its threads, where they were */
@@ -101,7 +101,7 @@ struct vjob {
     struct cosched_report *report;
     uint32_t seen;       /* generation noticed */
     uint64_t apply_ns;   /* when it will be in effect; VIRTUAL_NEVER */
-    uint32_t entry;      /* of sections[] */
+    uint32_t entry;      /* of regions[] */
 
     /* counted over its life */
     double core_s;   /* cores it had, times time */
@@ -119,7 +119,7 @@ void vjob_release(struct vjob *job);
 /* Its process begins at NOW_NS. */
 void vjob_start(struct vjob *job, uint64_t now_ns);
 
-/* True when it should attach: it has come to its first parallel section. */
+/* True when it should attach: it has come to its first parallel region. */
 bool vjob_wants_attach(const struct vjob *job);
 
 /* Map the pages of PROCESS.  -1 with errno and ERR. */
@@ -130,14 +130,14 @@ int vjob_attach(struct vjob *job, struct process *process, uint64_t now_ns,
 void vjob_detach(struct vjob *job);
 
 /* CPUs on which its threads may run now, none when it is stopped; in a serial
- * section it uses one of them, job->cpu. */
+ * region it uses one of them, job->cpu. */
 void vjob_cpus(struct vjob *job, struct cosched_cpuset *cpus);
 
 /* Part of its cores' time in which they compute or are stalled, when it runs
  * on CORES of its own; the rest is waiting at barriers. */
 double vjob_efficiency(const struct vjob *job, size_t cores);
 
-/* Where the data lies of the section it is in: [mem_nodes], sum 1; NULL: where
+/* Where the data lies of the region it is in: [numa_nodes], sum 1; NULL: where
  * it is touched. */
 const double *vjob_data(const struct vjob *job);
 
@@ -151,8 +151,8 @@ void vjob_advance(struct vjob *job, uint64_t from_ns, uint64_t now_ns);
  * it changed where it runs. */
 bool vjob_look(struct vjob *job, uint64_t now_ns);
 
-/* When the section's work is done, go on to the next; true if it did.
- * job->section is NULL after the last. */
+/* When the region's work is done, go on to the next; true if it did.
+ * job->region is NULL after the last. */
 bool vjob_step(struct vjob *job, uint64_t now_ns);
 
 /* The job that the enforcer knows as TRACKED. */

@@ -146,7 +146,7 @@ static void end_job(struct vnode *n, struct vjob *v)
     if (v->process) {
         struct process *p = v->process;
         process_observe(p, v->end_ns, NULL);
-        job->sections_ended += p->view->used;
+        job->regions_ended += p->view->used;
         vjob_detach(v);
         process_detach(p);
     }
@@ -168,24 +168,24 @@ static void count(struct vnode *n, size_t load, double dt_us)
     const struct vnode_rates *r = &n->rates;
     const struct machine *m = n->config->machine;
     const struct vjob *v = r->who[load];
-    const struct scenario_section *s = v->section;
+    const struct scenario_region *s = v->region;
     double all = s->read_per_us + s->write_per_us + s->prefetch_per_us;
-    size_t on[m->cpu_nodes];
+    size_t on[m->llc_domains];
     struct cosched_cpuset cpus = {{0}};
 
     memset(on, 0, sizeof(on));
     vjob_cpus(n->rates.who[load], &cpus);
-    if (s->kind == SECTION_SERIAL && cpuset_has(&cpus, v->cpu)) {
+    if (s->kind == REGION_SERIAL && cpuset_has(&cpus, v->cpu)) {
         cpuset_zero(&cpus);
         cpuset_add(&cpus, v->cpu);
     }
     for (int c = -1; (c = cpuset_next(&cpus, c)) >= 0;)
-        on[m->cpu_node[c]]++;
-    for (size_t i = 0; i < m->cpu_nodes; i++) {
-        double work = r->out.speed[load * m->cpu_nodes + i] * dt_us;
+        on[m->llc_domain[c]]++;
+    for (size_t i = 0; i < m->llc_domains; i++) {
+        double work = r->out.speed[load * m->llc_domains + i] * dt_us;
         const double *rate =
-            &r->out.requests[(load * m->cpu_nodes + i) * m->mem_nodes];
-        for (size_t k = 0; k < m->mem_nodes && all > 0; k++) {
+            &r->out.requests[(load * m->llc_domains + i) * m->numa_nodes];
+        for (size_t k = 0; k < m->numa_nodes && all > 0; k++) {
             struct sample_memory *t = virtual_counters_traffic(n->pmu, i, k);
             t->reads += work * rate[k] * s->read_per_us / all;
             t->writes += work * rate[k] * s->write_per_us / all;
@@ -193,15 +193,15 @@ static void count(struct vnode *n, size_t load, double dt_us)
         }
     }
     for (int c = -1; (c = cpuset_next(&cpus, c)) >= 0;) {
-        size_t i = (size_t)m->cpu_node[c];
+        size_t i = (size_t)m->llc_domain[c];
         struct sample_cpu *to = virtual_counters_cpu(n->pmu, c);
         double part = 1 / (double)on[i];
         double busy = r->load[load].cores[i] * part * dt_us;
-        double work = r->out.speed[load * m->cpu_nodes + i] * part * dt_us;
+        double work = r->out.speed[load * m->llc_domains + i] * part * dt_us;
         const double *rate =
-            &r->out.requests[(load * m->cpu_nodes + i) * m->mem_nodes];
+            &r->out.requests[(load * m->llc_domains + i) * m->numa_nodes];
         double misses = 0;
-        for (size_t k = 0; k < m->mem_nodes; k++)
+        for (size_t k = 0; k < m->numa_nodes; k++)
             misses += work * rate[k] * r->out.read_part[load];
         double local =
             work * rate[m->home[i]] * r->out.read_part[load];
@@ -219,7 +219,7 @@ static void advance(struct vnode *n, uint64_t to_ns)
 {
     uint64_t from_ns = host_now_ns(n->host);
     double dt = (double)(to_ns - from_ns) * 1e-9;
-    size_t stations = n->config->machine->mem_nodes + n->config->machine->links;
+    size_t stations = n->config->machine->numa_nodes + n->config->machine->links;
 
     if (to_ns == from_ns)
         return;
@@ -245,14 +245,14 @@ static int handle(struct vnode *n, struct errtext *err)
 
     for (size_t j = 0; j < n->jobs; j++) {
         struct vjob *v = &n->job[j];
-        if (!v->section) {
+        if (!v->region) {
             if (!v->end_ns && v->arrival_ns <= now_ns && announce(n, v, err) < 0)
                 return -1;
             continue;
         }
         vjob_look(v, now_ns);
         vjob_step(v, now_ns);
-        if (!v->section)
+        if (!v->region)
             end_job(n, v);
     }
     for (size_t j = 0; j < n->jobs; j++)
@@ -276,7 +276,7 @@ static uint64_t next_event(const struct vnode *n)
 
     for (size_t j = 0; j < n->jobs; j++) {
         const struct vjob *v = &n->job[j];
-        uint64_t t = v->section     ? vjob_next(v, now_ns)
+        uint64_t t = v->region     ? vjob_next(v, now_ns)
                      : !v->end_ns ? v->arrival_ns
                                   : VIRTUAL_NEVER;
         if (t < next_ns)
@@ -294,7 +294,7 @@ static uint64_t situation(struct vnode *n)
         struct vjob *v = &n->job[j];
         struct cosched_cpuset cpus;
         vjob_cpus(v, &cpus);
-        hash_word(&h, (uintptr_t)v->section);
+        hash_word(&h, (uintptr_t)v->region);
         hash_word(&h, (uint64_t)v->cpu);
         hash_word(&h, v->local_fixed);
         hash_bytes(&h, cpus.word, sizeof(cpus.word));
@@ -314,7 +314,7 @@ static bool anybody_computes(const struct vnode *n)
 {
     for (size_t j = 0; j < n->jobs; j++)
         if (n->job[j].speed > 0 ||
-            (!n->job[j].section && !n->job[j].end_ns))
+            (!n->job[j].region && !n->job[j].end_ns))
             return true;
     return false;
 }
@@ -402,17 +402,17 @@ static int build_jobs(struct vnode *n, struct errtext *err)
     n->job = calloc(c->scenario->jobs, sizeof(*n->job));
     n->node.job = n->job;
     n->before = calloc(c->scenario->jobs, sizeof(*n->before));
-    n->util_s = calloc(m->mem_nodes + m->links, sizeof(*n->util_s));
+    n->util_s = calloc(m->numa_nodes + m->links, sizeof(*n->util_s));
     n->params = timeshare_params(c->wait, n->node.cores);
     for (size_t j = 0; n->job && j < c->scenario->jobs; j++) {
         const struct scenario_job *what = &c->scenario->job[j];
-        if (what->memory_node != SCENARIO_NO_NODE &&
-            what->memory_node >= m->mem_nodes)
+        if (what->numa_node != SCENARIO_NO_NODE &&
+            what->numa_node >= m->numa_nodes)
             return errtext_set(err, EINVAL,
-                               "scenario %s: job %s: memory_node %zu: the "
+                               "scenario %s: job %s: numa_node %zu: the "
                                "machine has %zu",
-                               c->scenario->name, what->name, what->memory_node,
-                               m->mem_nodes);
+                               c->scenario->name, what->name, what->numa_node,
+                               m->numa_nodes);
         if (!vjob_init(&n->job[j], &n->node, what, (uint32_t)j + 1, stock))
             break;
         n->node.jobs = ++n->jobs;

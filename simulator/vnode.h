@@ -7,7 +7,7 @@
 
 /* Concept
  *
- *     scenario ──> vjob ──report page──> observer, section, plan, policy
+ *     scenario ──> vjob ──report page──> observer, region, plan, policy
  *                    ^                        │            (node_agent/, model/)
  *                    └──── allotment page ── scheduler ── timers of virtual_host
  *                    │
@@ -18,7 +18,7 @@
  * agent's request handlers do: announce a job, add its task, attach, detach,
  * withdraw, and call at each epoch.
  *
- * Between two events (a section ends, a runtime obeys, a timer comes due, a job
+ * Between two events (a region ends, a runtime obeys, a timer comes due, a job
  * arrives) all jobs run at constant speed, so that ten minutes on 64 cores are
  * some ten thousand steps, nearly all of them epochs in which nothing changes.
  *

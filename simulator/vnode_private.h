@@ -23,7 +23,7 @@ struct vnode_rates {
     struct vjob *who[SCENARIO_MAX_JOBS]; /* of each load */
     bool alone[SCENARIO_MAX_JOBS]; /* each has its cores for itself */
     size_t loads;
-    double *cores; /* [SCENARIO_MAX_JOBS * cpu_nodes] */
+    double *cores; /* [SCENARIO_MAX_JOBS * llc_domains] */
     struct virtual_rates out;
 };
 
@@ -55,7 +55,7 @@ struct vnode {
     struct cosched_cpuset *before; /* [jobs] CPUs last written down */
     struct vnode_result *result;
     size_t room;      /* for changes */
-    double *util_s;   /* [mem_nodes + links] utilisation times seconds */
+    double *util_s;   /* [numa_nodes + links] utilisation times seconds */
 };
 
 /* rates: find the speeds of all jobs anew.  -1 with errno and ERR. */

@@ -30,18 +30,18 @@ int vnode_rates_init(struct vnode *n)
 {
     struct vnode_rates *r = &n->rates;
     const struct machine *m = n->config->machine;
-    size_t pairs = n->jobs * m->cpu_nodes;
+    size_t pairs = n->jobs * m->llc_domains;
 
     if (!(r->memory = virtual_memory_new(m, n->config->network, n->jobs)))
         return -1;
-    r->cores = calloc(2 * pairs + pairs * m->mem_nodes + n->jobs +
-                          m->mem_nodes + m->links,
+    r->cores = calloc(2 * pairs + pairs * m->numa_nodes + n->jobs +
+                          m->numa_nodes + m->links,
                       sizeof(double));
     if (!r->cores)
         return -1;
     r->out.speed = r->cores + pairs;
     r->out.requests = r->out.speed + pairs;
-    r->out.read_part = r->out.requests + pairs * m->mem_nodes;
+    r->out.read_part = r->out.requests + pairs * m->numa_nodes;
     r->out.utilisation = r->out.read_part + n->jobs;
     return 0;
 }
@@ -54,7 +54,7 @@ void vnode_rates_free(struct vnode *n)
 
 static double *cores_of(const struct vnode *n, size_t load)
 {
-    return &n->rates.cores[load * n->config->machine->cpu_nodes];
+    return &n->rates.cores[load * n->config->machine->llc_domains];
 }
 
 /* Spread AMOUNT of load number LOAD evenly over CPUS. */
@@ -65,9 +65,9 @@ static void spread(const struct vnode *n, size_t load,
     double *cores = cores_of(n, load);
     int count = cpuset_count(cpus);
 
-    memset(cores, 0, m->cpu_nodes * sizeof(*cores));
+    memset(cores, 0, m->llc_domains * sizeof(*cores));
     for (int c = -1; (c = cpuset_next(cpus, c)) >= 0;)
-        cores[m->cpu_node[c]] += amount / count;
+        cores[m->llc_domain[c]] += amount / count;
 }
 
 /* ---- groups ------------------------------------------------------------- */
@@ -79,13 +79,13 @@ static void add_load(struct vnode *n, struct vjob *v)
 
     r->who[load] = v;
     r->load[load] = (struct virtual_load){
-        .section = v->section,
+        .region = v->region,
         .cores = cores_of(n, load),
         .data = vjob_data(v),
-        .local = v->section->placement == SCENARIO_LOCAL,
+        .local = v->region->placement == SCENARIO_LOCAL,
         .llc_share = -1};
     memset(cores_of(n, load), 0,
-           n->config->machine->cpu_nodes * sizeof(double));
+           n->config->machine->llc_domains * sizeof(double));
 }
 
 /* Fill GROUPS of all that run; returns their number. */
@@ -135,7 +135,7 @@ static bool has_cores(const struct vnode *n, const struct group *g)
 
     if (g->members > 1)
         return false;
-    return v->section->kind == SECTION_SERIAL ||
+    return v->region->kind == REGION_SERIAL ||
            (v->what->malleable && !v->stock) ||
            v->team <= (size_t)cpuset_count(&g->cpus);
 }
@@ -146,7 +146,7 @@ static void place_alone(struct vnode *n, const struct group *g)
     struct vjob *v = n->rates.who[load];
     size_t cores = (size_t)cpuset_count(&g->cpus);
 
-    if (v->section->kind == SECTION_SERIAL) {
+    if (v->region->kind == REGION_SERIAL) {
         struct cosched_cpuset one = {{0}};
         cpuset_add(&one, v->cpu);
         spread(n, load, &one, 1);
@@ -158,13 +158,13 @@ static void place_alone(struct vnode *n, const struct group *g)
 }
 
 /* Part of the time of load number LOAD's cores in which they are not stalled.  A
- * static schedule waits for the CPU node with the worst way to memory, but for
- * the part BALANCED of its time in which its threads wander between the CPU
- * nodes and all see the mean of them. */
+ * static schedule waits for the LLC domain with the worst way to memory, but for
+ * the part BALANCED of its time in which its threads wander between the LLC
+ * domains and all see the mean of them. */
 static double unstalled(const struct vnode *n, size_t load, double balanced)
 {
     const struct vjob *v = n->rates.who[load];
-    size_t nodes = n->config->machine->cpu_nodes;
+    size_t nodes = n->config->machine->llc_domains;
     const double *speed = &n->rates.out.speed[load * nodes];
     const double *cores = cores_of(n, load);
     double sum = 0, all = 0, slowest = INFINITY;
@@ -178,7 +178,7 @@ static double unstalled(const struct vnode *n, size_t load, double balanced)
     }
     if (!(all > 0))
         return 1;
-    if (v->section->kind == SECTION_SERIAL ||
+    if (v->region->kind == REGION_SERIAL ||
         (v->what->malleable && !v->stock))
         return sum / all;
     return balanced * sum / all + (1 - balanced) * slowest;
@@ -191,8 +191,8 @@ struct sharing {
     const struct group *group;
 };
 
-/* How much of its time member SELF of a group has its threads moved between CPU
- * nodes.  Cores near the memory are done first.  Once its threads sleep there,
+/* How much of its time member SELF of a group has its threads moved between LLC
+ * domains.  Cores near the memory are done first.  Once its threads sleep there,
  * such a core pulls one from a core where two wait to run; it finds one as far
  * as others compute beside it.  Alone, or where all spin, nobody is pulled. */
 static double balanced(const struct sharing *s, const double *running,
@@ -252,7 +252,7 @@ static enum model_status share_time(struct vnode *n, const struct group *g)
         if ((v->what->malleable && !v->stock) ||
             (own < in.cores && threads > own))
             threads = own;
-        jobs[k] = (struct timeshare_job){v->section, threads,
+        jobs[k] = (struct timeshare_job){v->region, threads,
                                          v->what->sleeps};
     }
     enum model_status rc = timeshare_solve(&in, rate);
@@ -276,7 +276,7 @@ static void take_speed(struct vnode *n, size_t load)
     const double *cores = cores_of(n, load);
 
     v->busy = 0;
-    for (size_t i = 0; i < n->config->machine->cpu_nodes; i++)
+    for (size_t i = 0; i < n->config->machine->llc_domains; i++)
         v->busy += cores[i];
     v->speed = v->busy * unstalled(n, load, 0);
 }

@@ -23,10 +23,10 @@ struct vnode_result *vnode_result_new(const struct vnode_config *c)
     r->scenario = c->scenario;
     memcpy(r->policy, c->options.policy, sizeof(r->policy));
     r->cpus = m->cpus;
-    r->controllers = m->mem_nodes;
+    r->controllers = m->numa_nodes;
     r->links = m->links;
     r->job = calloc(c->scenario->jobs, sizeof(*r->job));
-    r->utilisation = calloc(m->mem_nodes + m->links, sizeof(*r->utilisation));
+    r->utilisation = calloc(m->numa_nodes + m->links, sizeof(*r->utilisation));
     if (!r->job || !r->utilisation) {
         vnode_result_free(r);
         return NULL;

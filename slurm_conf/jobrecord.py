@@ -61,7 +61,7 @@ KEYS = {
     "policy": str,
     "mean_cores": _number,      # while the job had a live process
     "final_cores": _whole,
-    "sections": _whole,
+    "regions": _whole,
     "parallel_s": _number,
     "core_s": _number,          # cores held, integrated over time
     "partners": _jobs,

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The network's tables, and who is what in it: class = CPU node * jobs + job,
- * station = memory node, or mem_nodes + link. */
+/* The network's tables, and who is what in it: class = LLC domain * jobs + job,
+ * station = NUMA node, or numa_nodes + link. */
 struct tables {
     const struct system_input *in;
     size_t classes, stations;
@@ -40,16 +40,16 @@ static void fill(struct tables *t)
         t->count[c] = t->in->cores[c];
         for (size_t s = 0; s < t->stations; s++)
             t->service[c * t->stations + s] =
-                s < machine->mem_nodes
+                s < machine->numa_nodes
                     ? machine->controller_service_us[s]
-                    : machine->link_service_us[s - machine->mem_nodes];
-        for (size_t m = 0; m < machine->mem_nodes; m++) {
+                    : machine->link_service_us[s - machine->numa_nodes];
+        for (size_t m = 0; m < machine->numa_nodes; m++) {
             const struct machine_route *route =
-                &machine->route[node * machine->mem_nodes + m];
+                &machine->route[node * machine->numa_nodes + m];
 
             visit(t, c, m, &w->rate[m]);
             for (size_t l = 0; l < route->links; l++)
-                visit(t, c, machine->mem_nodes + route->link[l], &w->rate[m]);
+                visit(t, c, machine->numa_nodes + route->link[l], &w->rate[m]);
         }
     }
 }
@@ -57,8 +57,8 @@ static void fill(struct tables *t)
 static bool setup(struct tables *t, const struct system_input *in)
 {
     *t = (struct tables){.in = in};
-    t->classes = in->machine->cpu_nodes * in->jobs;
-    t->stations = in->machine->mem_nodes + in->machine->links;
+    t->classes = in->machine->llc_domains * in->jobs;
+    t->stations = in->machine->numa_nodes + in->machine->links;
     size_t entries = t->classes * t->stations;
     t->count = calloc(t->classes, sizeof(*t->count));
     t->visits = calloc(4 * entries + t->classes + t->stations,
@@ -73,12 +73,12 @@ static bool setup(struct tables *t, const struct system_input *in)
     return true;
 }
 
-/* Mean time of a read from CPU node I to memory node M, over the jobs by how
+/* Mean time of a read from LLC domain I to NUMA node M, over the jobs by how
  * often they read there. */
 static double read_response(const struct tables *t, size_t i, size_t m)
 {
     const struct machine *machine = t->in->machine;
-    const struct machine_route *route = &machine->route[i * machine->mem_nodes + m];
+    const struct machine_route *route = &machine->route[i * machine->numa_nodes + m];
     double reads = 0, sum = 0, lone = machine->controller_service_us[m];
 
     for (size_t l = 0; l < route->links; l++)
@@ -91,7 +91,7 @@ static double read_response(const struct tables *t, size_t i, size_t m)
         double time = response[m];
 
         for (size_t l = 0; l < route->links; l++)
-            time += response[machine->mem_nodes + route->link[l]];
+            time += response[machine->numa_nodes + route->link[l]];
         reads += rate;
         sum += rate * time;
     }
@@ -111,9 +111,9 @@ static void report(const struct tables *t, const struct closed_result *result)
     if (result->utilisation)
         memcpy(result->utilisation, t->utilisation,
                t->stations * sizeof(double));
-    for (size_t i = 0; i < machine->cpu_nodes && result->response_us; i++)
-        for (size_t m = 0; m < machine->mem_nodes; m++)
-            result->response_us[i * machine->mem_nodes + m] =
+    for (size_t i = 0; i < machine->llc_domains && result->response_us; i++)
+        for (size_t m = 0; m < machine->numa_nodes; m++)
+            result->response_us[i * machine->numa_nodes + m] =
                 read_response(t, i, m);
 }
 
@@ -127,7 +127,7 @@ enum model_status closed_solve(enum network_method method,
     if (in->jobs < 1)
         return MODEL_EINVAL;
     for (size_t j = 0; j < in->jobs; j++)
-        if (in->profile[j]->mem_nodes != in->machine->mem_nodes)
+        if (in->profile[j]->numa_nodes != in->machine->numa_nodes)
             return MODEL_EINVAL;
     if (setup(&t, in)) {
         struct network network = {t.classes, t.stations, t.count, t.visits,

@@ -9,7 +9,7 @@
  *
  * The same machine and jobs as system_solve() takes, but all controllers and
  * links are solved together (model/network.h), with the cores as customers: a
- * class is a job's cores on one CPU node, its stations are the controllers it
+ * class is a job's cores on one LLC domain, its stations are the controllers it
  * asks and the links on the way (LSet, thesis 3.7, by the routes).  A read
  * visits one after the other; other requests (MRR less reads) are posted.
  *
@@ -27,8 +27,8 @@
 
 struct closed_result {
     double *job_speed;   /* [jobs] cores' worth of computing */
-    double *utilisation; /* [mem_nodes + links], controllers first */
-    double *response_us; /* [cpu_nodes * mem_nodes] mean time of a read; where
+    double *utilisation; /* [numa_nodes + links], controllers first */
+    double *response_us; /* [llc_domains * numa_nodes] mean time of a read; where
                             nobody reads, as a lone core's */
 };
 

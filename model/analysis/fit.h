@@ -39,8 +39,8 @@ struct fit_run {
     double weight;                    /* > 0, 1 is normal */
 };
 
-/* Mean service time of a controller (3.4): a run on a core of CPU node j with
- * its data on memory node j alone took LOCAL_US for REQUESTS.  NaN unless both
+/* Mean service time of a controller (3.4): a run on a core of LLC domain j with
+ * its data on NUMA node j alone took LOCAL_US for REQUESTS.  NaN unless both
  * are positive. */
 double fit_controller_us(double local_us, double requests);
 

@@ -13,10 +13,10 @@
 
 /* What a profile says, per core and us of CPU time. */
 struct rates {
-    double nodes;               /* CPU nodes that it is of */
+    double nodes;               /* LLC domains that it is of */
     double sync;                /* share of time */
-    struct loop_requests *rate; /* [mem_nodes] */
-    double *misses;             /* [mem_nodes] */
+    struct loop_requests *rate; /* [numa_nodes] */
+    double *misses;             /* [numa_nodes] */
 };
 
 struct loopperf {
@@ -29,10 +29,10 @@ struct loopperf {
     double *controller_us; /* fixed service times or NULL */
     double *link_us;
     /* Work space of a prediction. */
-    size_t *threads;            /* [cpu_nodes] */
-    struct loop_requests *rate; /* [cpu_nodes * mem_nodes] */
+    size_t *threads;            /* [llc_domains] */
+    struct loop_requests *rate; /* [llc_domains * numa_nodes] */
     double *misses;             /* likewise */
-    double *stall;              /* [cpu_nodes] */
+    double *stall;              /* [llc_domains] */
 };
 
 void loopperf_free(struct loopperf *p)
@@ -65,25 +65,25 @@ static double *scaled(const double *times, size_t count, double scale)
 static bool allocate(struct loopperf *p, const struct loopperf_input *in)
 {
     const struct machine *m = in->machine;
-    size_t pairs = m->cpu_nodes * m->mem_nodes;
+    size_t pairs = m->llc_domains * m->numa_nodes;
     bool good = true;
 
     for (size_t k = 0; k < p->profiles; k++) {
         struct rates *r = &p->profile[k];
-        r->rate = calloc(m->mem_nodes, sizeof(*r->rate));
-        r->misses = calloc(m->mem_nodes, sizeof(*r->misses));
+        r->rate = calloc(m->numa_nodes, sizeof(*r->rate));
+        r->misses = calloc(m->numa_nodes, sizeof(*r->misses));
         good = good && r->rate && r->misses;
     }
     if (in->controller_scale > 0) {
-        p->controller_us = scaled(m->controller_service_us, m->mem_nodes,
+        p->controller_us = scaled(m->controller_service_us, m->numa_nodes,
                                   in->controller_scale);
         p->link_us = scaled(m->link_service_us, m->links, in->link_scale);
         good = good && p->controller_us && p->link_us;
     }
-    p->threads = calloc(m->cpu_nodes, sizeof(*p->threads));
+    p->threads = calloc(m->llc_domains, sizeof(*p->threads));
     p->rate = calloc(pairs, sizeof(*p->rate));
     p->misses = calloc(pairs, sizeof(*p->misses));
-    p->stall = calloc(m->cpu_nodes, sizeof(*p->stall));
+    p->stall = calloc(m->llc_domains, sizeof(*p->stall));
     return good && p->threads && p->rate && p->misses && p->stall;
 }
 
@@ -92,7 +92,7 @@ static void take_rates(struct rates *r, const struct loop *loop, double cpu_us)
 {
     r->nodes = (double)loop_active_nodes(loop);
     r->sync = loop->sync_share;
-    for (size_t j = 0; j < loop->mem_nodes; j++) {
+    for (size_t j = 0; j < loop->numa_nodes; j++) {
         struct loop_requests sum = loop_requests_to(loop, j);
         r->rate[j] = (struct loop_requests){
             sum.read / cpu_us, sum.write / cpu_us, sum.prefetch / cpu_us};
@@ -111,8 +111,8 @@ static bool input_valid(const struct loopperf_input *in)
     return machine_check(in->machine) == MODEL_OK &&
            loop_check(first, NULL) == MODEL_OK &&
            (!second || (loop_check(second, NULL) == MODEL_OK &&
-                        second->cpu_nodes == in->machine->cpu_nodes &&
-                        second->mem_nodes == in->machine->mem_nodes &&
+                        second->llc_domains == in->machine->llc_domains &&
+                        second->numa_nodes == in->machine->numa_nodes &&
                         loop_active_nodes(second) != loop_active_nodes(first)));
 }
 
@@ -212,7 +212,7 @@ enum model_status loopperf_predict(struct loopperf *p,
     if (one.threads < 1 || !(one.yield >= 1) ||
         !(one.yield <= (double)one.threads))
         return MODEL_EINVAL;
-    for (size_t i = 0; i < m->cpu_nodes; i++) {
+    for (size_t i = 0; i < m->llc_domains; i++) {
         p->threads[i] = cores[i] * one.threads;
         nodes += cores[i] > 0;
         sum += (double)cores[i];
@@ -220,9 +220,9 @@ enum model_status loopperf_predict(struct loopperf *p,
     if (!(sum > 0))
         return MODEL_EINVAL;
     double slower = (double)one.threads / one.yield, x = place(p, nodes);
-    for (size_t i = 0; i < m->cpu_nodes; i++)
-        for (size_t j = 0; j < m->mem_nodes; j++) {
-            size_t pair = i * m->mem_nodes + j;
+    for (size_t i = 0; i < m->llc_domains; i++)
+        for (size_t j = 0; j < m->numa_nodes; j++) {
+            size_t pair = i * m->numa_nodes + j;
             p->rate[pair] = rate_at(p, j, x, slower, &p->misses[pair]);
         }
     struct hierarchy_input in = {m,         p->method,        p->threads,
@@ -232,8 +232,8 @@ enum model_status loopperf_predict(struct loopperf *p,
     enum model_status status = hierarchy_solve(&in, &result);
     if (status != MODEL_OK)
         return status;
-    /* 3.15, by cores where CPU nodes have different numbers of them. */
-    for (size_t i = 0; i < m->cpu_nodes; i++)
+    /* 3.15, by cores where LLC domains have different numbers of them. */
+    for (size_t i = 0; i < m->llc_domains; i++)
         stall += p->stall[i] * (double)cores[i] / sum;
     time->cpu_us = p->cpu_us / sum / one.yield;
     time->stall_us = time->cpu_us * stall;
@@ -243,21 +243,21 @@ enum model_status loopperf_predict(struct loopperf *p,
     return MODEL_OK;
 }
 
-/* Fill SPEEDUP[count], adding all cores of a CPU node or one core at a time. */
+/* Fill SPEEDUP[count], adding all cores of an LLC domain or one core at a time. */
 static enum model_status curve(struct loopperf *p, size_t count,
                                bool whole_nodes, double *speedup)
 {
     const struct machine *m = p->machine;
-    size_t *cores = calloc(m->cpu_nodes, sizeof(*cores)), node = 0;
+    size_t *cores = calloc(m->llc_domains, sizeof(*cores)), node = 0;
     enum model_status status = cores ? MODEL_OK : MODEL_ENOMEM;
     double base = 0;
 
     for (size_t n = 0; n < count && status == MODEL_OK; n++) {
         struct loopperf_time time;
 
-        while (node < m->cpu_nodes && cores[node] == machine_node_cpus(m, node))
+        while (node < m->llc_domains && cores[node] == machine_node_cpus(m, node))
             node++;
-        if (node == m->cpu_nodes) { /* no more cores */
+        if (node == m->llc_domains) { /* no more cores */
             status = MODEL_EINVAL;
             break;
         }
@@ -332,7 +332,7 @@ static enum model_status count_points(struct search *s)
 {
     for (size_t k = 0; k < s->count; k++) {
         const struct loopperf_case *c = &s->cases[k];
-        if (c->nodes < 1 || c->nodes > s->in.machine->cpu_nodes)
+        if (c->nodes < 1 || c->nodes > s->in.machine->llc_domains)
             return MODEL_EINVAL;
         for (size_t n = 0; n < c->nodes; n++)
             if (!(c->speedup[n] > 0) || !isfinite(c->speedup[n]))
@@ -383,7 +383,7 @@ enum model_status loopperf_best_fixed(const struct machine *machine,
     status = count_points(&s);
     if (status != MODEL_OK)
         return status;
-    s.speedup = calloc(machine->cpu_nodes, sizeof(*s.speedup));
+    s.speedup = calloc(machine->llc_domains, sizeof(*s.speedup));
     if (!s.speedup)
         return MODEL_ENOMEM;
     for (size_t a = 0; a < controller->steps && status == MODEL_OK; a++)

@@ -8,13 +8,13 @@
 /* Concept
  *
  * LoopPerf (thesis 3.4) learns from a profile how much a loop computes and what
- * its cores ask of each memory node, and predicts its time elsewhere:
+ * its cores ask of each NUMA node, and predicts its time elsewhere:
  *
  *     time(cores) = cpu_time / cores + stall(cores)               (3.14, 3.15)
  *
- *   S        one profile; rates are the same on any number of CPU nodes
- *   T        two profiles, usually on one and on all CPU nodes; the rates in
- *            between are on the straight line over the number of CPU nodes
+ *   S        one profile; rates are the same on any number of LLC domains
+ *   T        two profiles, usually on one and on all LLC domains; the rates in
+ *            between are on the straight line over the number of LLC domains
  *   Best-F   S with one fixed service time for all controllers and one for all
  *            links, whatever the mix: those that err least over a set of loops
  *
@@ -39,7 +39,7 @@
 struct loopperf_input {
     const struct machine *machine;
     enum hierarchy_method method;
-    const struct loop *first;  /* e.g. on one CPU node */
+    const struct loop *first;  /* e.g. on one LLC domain */
     const struct loop *second; /* e.g. on all; NULL: LoopPerf-S */
     double controller_scale;   /* > 0: Best-F, each controller's plain service
                                   time times this; 0: by the mix (3.13) */
@@ -66,24 +66,24 @@ struct loopperf_time {
 
 /* Learn INPUT into *OUT, which keeps no pointer to the profiles but one to the
  * machine; free with loopperf_free().  MODEL_EINVAL also when both profiles are
- * on the same number of CPU nodes; else as of cputime_solve(). */
+ * on the same number of LLC domains; else as of cputime_solve(). */
 enum model_status loopperf_learn(const struct loopperf_input *input,
                                  struct loopperf **out);
 
-/* Predict the time on CORES [cpu_nodes], at least one in all, each running
+/* Predict the time on CORES [llc_domains], at least one in all, each running
  * SMT->threads threads (NULL: one).  MODEL_EINVAL, MODEL_ENOMEM, MODEL_ENOCONV. */
 enum model_status loopperf_predict(struct loopperf *loop,
                                    const size_t *cores,
                                    const struct loopperf_smt *smt,
                                    struct loopperf_time *time);
 
-/* Speedup (3.14) of the first 1..COUNT CPU nodes, all their cores, over the
+/* Speedup (3.14) of the first 1..COUNT LLC domains, all their cores, over the
  * first one: SPEEDUP[COUNT]; SPEEDUP[0] is 1.  COUNT is at most the machine's
- * CPU nodes. */
+ * LLC domains. */
 enum model_status loopperf_curve(struct loopperf *loop, size_t count,
                                  double *speedup);
 
-/* The same for 1..COUNT cores, filling one CPU node after the other. */
+/* The same for 1..COUNT cores, filling one LLC domain after the other. */
 enum model_status loopperf_core_curve(struct loopperf *loop, size_t count,
                                       double *speedup);
 
@@ -93,7 +93,7 @@ void loopperf_free(struct loopperf *loop);
 /* A loop and its measured speedups, to compare with loopperf_curve(). */
 struct loopperf_case {
     const struct loop *profile;
-    const double *speedup; /* [nodes] of 1..nodes CPU nodes, each > 0 */
+    const double *speedup; /* [nodes] of 1..nodes LLC domains, each > 0 */
     size_t nodes;
 };
 

@@ -8,17 +8,17 @@
 
 #include "common/json_writer.h"
 
-#define MAX_CORES 65536 /* of a CPU node */
+#define MAX_CORES 65536 /* of an LLC domain */
 
 static int read_cores(struct json_reader *reader, const json_t *object,
                       struct loop *loop)
 {
     const json_t *list;
     double number;
-    int rc = json_reader_array(reader, object, "cores", false, loop->cpu_nodes,
-                               loop->cpu_nodes, &list);
+    int rc = json_reader_array(reader, object, "cores", false, loop->llc_domains,
+                               loop->llc_domains, &list);
 
-    for (size_t i = 0; rc == 0 && i < loop->cpu_nodes; i++) {
+    for (size_t i = 0; rc == 0 && i < loop->llc_domains; i++) {
         rc = json_reader_element(reader, list, "cores", i, JSON_NOT_NEGATIVE,
                                  &number);
         if (rc == 0 && (!json_is_integer(json_array_get(list, i)) ||
@@ -31,15 +31,15 @@ static int read_cores(struct json_reader *reader, const json_t *object,
     return rc;
 }
 
-/* Member KEY: one number for each CPU node. */
+/* Member KEY: one number for each LLC domain. */
 static int read_vector(struct json_reader *reader, const json_t *object,
                        const char *key, const struct loop *loop, double *out)
 {
     const json_t *list = NULL;
-    int rc = json_reader_array(reader, object, key, true, loop->cpu_nodes,
-                               loop->cpu_nodes, &list);
+    int rc = json_reader_array(reader, object, key, true, loop->llc_domains,
+                               loop->llc_domains, &list);
 
-    for (size_t i = 0; list && rc == 0 && i < loop->cpu_nodes; i++)
+    for (size_t i = 0; list && rc == 0 && i < loop->llc_domains; i++)
         rc = json_reader_element(reader, list, key, i, JSON_NOT_NEGATIVE,
                                  &out[i]);
     return rc;
@@ -87,13 +87,13 @@ static int read_row(struct json_reader *reader, const json_t *row, size_t node,
 
     if (json_is_null(row) && loop->cores[node] == 0)
         return 0;
-    if (!json_is_array(row) || size != loop->mem_nodes)
+    if (!json_is_array(row) || size != loop->numa_nodes)
         return json_reader_fail(reader, NULL, "must be an array of %zu, one "
-                                "for each memory node", loop->mem_nodes);
-    for (size_t j = 0; rc == 0 && j < loop->mem_nodes; j++) {
+                                "for each NUMA node", loop->numa_nodes);
+    for (size_t j = 0; rc == 0 && j < loop->numa_nodes; j++) {
         size_t mark = strlen(reader->path);
         snprintf(reader->path + mark, sizeof(reader->path) - mark, "[%zu]", j);
-        rc = element(reader, row, j, loop, node * loop->mem_nodes + j);
+        rc = element(reader, row, j, loop, node * loop->numa_nodes + j);
         if (rc == 0)
             json_reader_leave(reader, mark);
     }
@@ -105,10 +105,10 @@ static int read_table(struct json_reader *reader, const json_t *object,
                       element_f element)
 {
     const json_t *table = NULL;
-    int rc = json_reader_array(reader, object, key, optional, loop->cpu_nodes,
-                               loop->cpu_nodes, &table);
+    int rc = json_reader_array(reader, object, key, optional, loop->llc_domains,
+                               loop->llc_domains, &table);
 
-    for (size_t i = 0; table && rc == 0 && i < loop->cpu_nodes; i++) {
+    for (size_t i = 0; table && rc == 0 && i < loop->llc_domains; i++) {
         size_t mark = json_reader_enter_element(reader, key, i);
         rc = read_row(reader, json_array_get(table, i), i, loop, element);
         json_reader_leave(reader, mark);
@@ -131,11 +131,11 @@ static int refuse(struct json_reader *reader, const struct loop_problem *why)
         snprintf(place, sizeof(place), "%s", name);
         break;
     case 1:
-        snprintf(place, sizeof(place), "%s[%zu]", name, why->cpu_node);
+        snprintf(place, sizeof(place), "%s[%zu]", name, why->llc_domain);
         break;
     default:
-        snprintf(place, sizeof(place), "%s[%zu][%zu]", name, why->cpu_node,
-                 why->mem_node);
+        snprintf(place, sizeof(place), "%s[%zu][%zu]", name, why->llc_domain,
+                 why->numa_node);
     }
     return json_reader_fail(reader, place, "%s", text);
 }
@@ -158,7 +158,7 @@ static int read_all(struct json_reader *reader, const json_t *value,
                            &loop->sync_share) < 0 ||
         read_table(reader, value, "requests", false, loop, read_requests) < 0)
         return -1;
-    for (size_t r = 0; r < loop->cpu_nodes * loop->mem_nodes; r++)
+    for (size_t r = 0; r < loop->llc_domains * loop->numa_nodes; r++)
         loop->read_misses[r] = loop->requests[r].read;
     if (read_table(reader, value, "read_misses", true, loop, read_misses) < 0 ||
         read_vector(reader, value, "llc_accesses", loop, loop->llc_accesses) <
@@ -173,9 +173,9 @@ static int read_all(struct json_reader *reader, const json_t *value,
 }
 
 struct loop *loop_json_read(struct json_reader *reader, const json_t *value,
-                            size_t cpu_nodes, size_t mem_nodes)
+                            size_t llc_domains, size_t numa_nodes)
 {
-    struct loop *loop = loop_new(cpu_nodes, mem_nodes);
+    struct loop *loop = loop_new(llc_domains, numa_nodes);
 
     if (!loop)
         errtext_set(reader->err, ENOMEM, "%s: out of memory", reader->file);
@@ -192,10 +192,10 @@ json_t *loop_json_write(const struct loop *loop)
     json_t *cores = json_array(), *requests = json_array(),
            *misses = json_array();
 
-    for (size_t i = 0; i < loop->cpu_nodes; i++) {
-        size_t at = i * loop->mem_nodes;
+    for (size_t i = 0; i < loop->llc_domains; i++) {
+        size_t at = i * loop->numa_nodes;
         json_t *row = json_array();
-        for (size_t j = 0; j < loop->mem_nodes; j++) {
+        for (size_t j = 0; j < loop->numa_nodes; j++) {
             const struct loop_requests *r = &loop->requests[at + j];
             json_array_append_new(
                 row, json_pack("{s:f, s:f, s:f}", "read", r->read, "write",
@@ -204,17 +204,17 @@ json_t *loop_json_write(const struct loop *loop)
         json_array_append_new(requests, row);
         json_array_append_new(misses,
                               json_writer_numbers(&loop->read_misses[at],
-                                                  loop->mem_nodes));
+                                                  loop->numa_nodes));
         json_array_append_new(cores, json_integer((json_int_t)loop->cores[i]));
     }
     return json_pack("{s:o, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "cores",
                      cores, "total_us", loop->total_us, "work", loop->work,
                      "sync_share", loop->sync_share, "requests", requests,
                      "read_misses", misses, "llc_accesses",
-                     json_writer_numbers(loop->llc_accesses, loop->cpu_nodes),
+                     json_writer_numbers(loop->llc_accesses, loop->llc_domains),
                      "useful_cycles",
-                     json_writer_numbers(loop->useful_cycles, loop->cpu_nodes),
+                     json_writer_numbers(loop->useful_cycles, loop->llc_domains),
                      "stalled_cycles",
                      json_writer_numbers(loop->stalled_cycles,
-                                         loop->cpu_nodes));
+                                         loop->llc_domains));
 }

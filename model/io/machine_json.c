@@ -33,9 +33,9 @@ static int read_cpus(struct json_reader *reader, const json_t *object,
     for (int cpu = -1; (cpu = cpuset_next(&set, cpu)) >= 0;) {
         if (cpuset_has(taken, cpu))
             return json_reader_fail(reader, "cpus",
-                                    "CPU %d is in cpu_nodes[%d], too", cpu,
-                                    m->cpu_node[cpu]);
-        m->cpu_node[cpu] = (int)node;
+                                    "CPU %d is in llc_domains[%d], too", cpu,
+                                    m->llc_domain[cpu]);
+        m->llc_domain[cpu] = (int)node;
         if ((size_t)cpu >= m->cpus)
             m->cpus = (size_t)cpu + 1;
     }
@@ -43,7 +43,7 @@ static int read_cpus(struct json_reader *reader, const json_t *object,
     return 0;
 }
 
-static int read_cpu_nodes(struct json_reader *reader, const json_t *nodes,
+static int read_llc_domains(struct json_reader *reader, const json_t *nodes,
                           struct machine *m)
 {
     static const char *const known[] = {"cpus", "memory", NULL};
@@ -51,16 +51,16 @@ static int read_cpu_nodes(struct json_reader *reader, const json_t *nodes,
     int rc = 0;
 
     m->cpus = 0; /* as many as are named; there is room for all */
-    for (size_t i = 0; rc == 0 && i < m->cpu_nodes; i++) {
+    for (size_t i = 0; rc == 0 && i < m->llc_domains; i++) {
         const json_t *node = json_array_get(nodes, i);
-        size_t mark = json_reader_enter_element(reader, "cpu_nodes", i);
+        size_t mark = json_reader_enter_element(reader, "llc_domains", i);
         size_t home = (size_t)m->home[i];
         rc = json_reader_object(reader, node, known);
         if (rc == 0)
             rc = read_cpus(reader, node, m, i, &taken);
         if (rc == 0)
             rc = json_reader_count(reader, node, "memory",
-                                   m->mem_nodes == 1, 0, m->mem_nodes - 1,
+                                   m->numa_nodes == 1, 0, m->numa_nodes - 1,
                                    &home);
         m->home[i] = (int)home;
         json_reader_leave(reader, mark);
@@ -98,15 +98,15 @@ static int read_service(struct json_reader *reader, const json_t *object,
     return rc;
 }
 
-static int read_mem_nodes(struct json_reader *reader, const json_t *nodes,
+static int read_numa_nodes(struct json_reader *reader, const json_t *nodes,
                           struct machine_description *d)
 {
     static const char *const known[] = {"service_us", NULL};
     int rc = 0;
 
-    for (size_t j = 0; rc == 0 && j < d->machine->mem_nodes; j++) {
+    for (size_t j = 0; rc == 0 && j < d->machine->numa_nodes; j++) {
         const json_t *node = json_array_get(nodes, j);
-        size_t mark = json_reader_enter_element(reader, "mem_nodes", j);
+        size_t mark = json_reader_enter_element(reader, "numa_nodes", j);
         rc = json_reader_object(reader, node, known);
         if (rc == 0)
             rc = read_service(reader, node,
@@ -125,7 +125,7 @@ static int read_link(struct json_reader *reader, const json_t *object,
                                         NULL};
     const json_t *one_way = json_object_get(object, "one_way");
     struct machine_link *link = &d->link[index];
-    size_t last = d->machine->mem_nodes - 1;
+    size_t last = d->machine->numa_nodes - 1;
 
     if (json_reader_object(reader, object, known) < 0 ||
         json_reader_count(reader, object, "from", false, 0, last,
@@ -135,7 +135,7 @@ static int read_link(struct json_reader *reader, const json_t *object,
         read_service(reader, object, &d->machine->link_service[index]) < 0)
         return -1;
     if (link->from == link->to)
-        return json_reader_fail(reader, "to", "is the same memory node %zu as "
+        return json_reader_fail(reader, "to", "is the same NUMA node %zu as "
                                 "from", link->to);
     if (one_way && !json_is_boolean(one_way))
         return json_reader_fail(reader, "one_way", "must be true or false");
@@ -168,7 +168,7 @@ static int read_links(struct json_reader *reader, const json_t *links,
     return rc;
 }
 
-/* Where LINK leads from memory node AT, or -1. */
+/* Where LINK leads from NUMA node AT, or -1. */
 static int across(const struct machine_link *link, size_t at)
 {
     if (link->from == at)
@@ -176,12 +176,12 @@ static int across(const struct machine_link *link, size_t at)
     return link->to == at && !link->one_way ? (int)link->from : -1;
 }
 
-/* Breadth first from memory node HOME: the link by which each node is reached
+/* Breadth first from NUMA node HOME: the link by which each node is reached
  * first and the node before it, -1 where it is not. */
 static void search(const struct machine_description *d, size_t home, int *by,
                    int *before)
 {
-    size_t nodes = d->machine->mem_nodes, head = 0, tail = 0;
+    size_t nodes = d->machine->numa_nodes, head = 0, tail = 0;
     size_t queue[MACHINE_JSON_MAX_NODES];
 
     for (size_t j = 0; j < nodes; j++)
@@ -201,7 +201,7 @@ static void search(const struct machine_description *d, size_t home, int *by,
     }
 }
 
-/* Set the ROUTE to memory node TO that search() found. */
+/* Set the ROUTE to NUMA node TO that search() found. */
 static int follow(struct machine_route *route, size_t to, const int *by,
                   const int *before)
 {
@@ -228,15 +228,15 @@ static int find_routes(struct json_reader *reader,
     struct machine *m = d->machine;
     int by[MACHINE_JSON_MAX_NODES], before[MACHINE_JSON_MAX_NODES];
 
-    for (size_t i = 0; m->links && i < m->cpu_nodes; i++) {
+    for (size_t i = 0; m->links && i < m->llc_domains; i++) {
         search(d, (size_t)m->home[i], by, before);
-        for (size_t j = 0; j < m->mem_nodes; j++) {
-            struct machine_route *route = &m->route[i * m->mem_nodes + j];
+        for (size_t j = 0; j < m->numa_nodes; j++) {
+            struct machine_route *route = &m->route[i * m->numa_nodes + j];
             if (route->links)
                 continue;
             if (before[j] < 0)
                 return json_reader_fail(reader, "links", "no way from "
-                                        "cpu_nodes[%zu] to mem_nodes[%zu]",
+                                        "llc_domains[%zu] to numa_nodes[%zu]",
                                         i, j);
             if (follow(route, j, by, before) < 0)
                 return no_memory(reader);
@@ -245,7 +245,7 @@ static int find_routes(struct json_reader *reader,
     return 0;
 }
 
-/* Check that LINKS lead from memory node AT to TO, and store them. */
+/* Check that LINKS lead from NUMA node AT to TO, and store them. */
 static int read_path(struct json_reader *reader, const json_t *links,
                      const struct machine_description *d, size_t at, size_t to,
                      struct machine_route *route)
@@ -268,35 +268,35 @@ static int read_path(struct json_reader *reader, const json_t *links,
         int next = across(&d->link[route->link[h]], at);
         if (next < 0)
             return json_reader_fail(reader, "links", "link %zu does not lead "
-                                    "away from mem_nodes[%zu]",
+                                    "away from numa_nodes[%zu]",
                                     route->link[h], at);
         at = (size_t)next;
     }
     if (at != to)
-        return json_reader_fail(reader, "links", "end at mem_nodes[%zu]", at);
+        return json_reader_fail(reader, "links", "end at numa_nodes[%zu]", at);
     return 0;
 }
 
 static int read_route(struct json_reader *reader, const json_t *object,
                       const struct machine_description *d)
 {
-    static const char *const known[] = {"cpu_node", "memory", "links", NULL};
+    static const char *const known[] = {"llc_domain", "memory", "links", NULL};
     const struct machine *m = d->machine;
     const json_t *links;
     size_t node, memory;
 
     if (json_reader_object(reader, object, known) < 0 ||
-        json_reader_count(reader, object, "cpu_node", false, 0,
-                          m->cpu_nodes - 1, &node) < 0 ||
-        json_reader_count(reader, object, "memory", false, 0, m->mem_nodes - 1,
+        json_reader_count(reader, object, "llc_domain", false, 0,
+                          m->llc_domains - 1, &node) < 0 ||
+        json_reader_count(reader, object, "memory", false, 0, m->numa_nodes - 1,
                           &memory) < 0 ||
         json_reader_array(reader, object, "links", false, 1,
                           MACHINE_JSON_MAX_NODES, &links) < 0)
         return -1;
-    struct machine_route *route = &m->route[node * m->mem_nodes + memory];
+    struct machine_route *route = &m->route[node * m->numa_nodes + memory];
     if (route->links)
         return json_reader_fail(reader, NULL, "a second route from "
-                                "cpu_nodes[%zu] to mem_nodes[%zu]", node,
+                                "llc_domains[%zu] to numa_nodes[%zu]", node,
                                 memory);
     return read_path(reader, links, d, (size_t)m->home[node], memory, route);
 }
@@ -342,19 +342,19 @@ static int read_calibration(struct json_reader *reader, const json_t *value,
 static int read_all(struct json_reader *reader, const json_t *value,
                     struct machine_description *d)
 {
-    static const char *const known[] = {"name", "source", "cpu_nodes",
-                                        "mem_nodes", "links", "routes",
+    static const char *const known[] = {"name", "source", "llc_domains",
+                                        "numa_nodes", "links", "routes",
                                         "calibration", NULL};
-    const json_t *cpu_nodes, *mem_nodes, *links = NULL, *routes = NULL;
+    const json_t *llc_domains, *numa_nodes, *links = NULL, *routes = NULL;
     const char *name = NULL, *source = NULL;
 
     if (json_reader_object(reader, value, known) < 0 ||
         json_reader_string(reader, value, "name", false, &name) < 0 ||
         json_reader_string(reader, value, "source", true, &source) < 0 ||
-        json_reader_array(reader, value, "mem_nodes", false, 1,
-                          MACHINE_JSON_MAX_NODES, &mem_nodes) < 0 ||
-        json_reader_array(reader, value, "cpu_nodes", false, 1,
-                          MACHINE_JSON_MAX_NODES, &cpu_nodes) < 0 ||
+        json_reader_array(reader, value, "numa_nodes", false, 1,
+                          MACHINE_JSON_MAX_NODES, &numa_nodes) < 0 ||
+        json_reader_array(reader, value, "llc_domains", false, 1,
+                          MACHINE_JSON_MAX_NODES, &llc_domains) < 0 ||
         json_reader_array(reader, value, "links", true, 0,
                           MACHINE_JSON_MAX_LINKS, &links) < 0 ||
         json_reader_array(reader, value, "routes", true, 0,
@@ -363,17 +363,17 @@ static int read_all(struct json_reader *reader, const json_t *value,
         return -1;
     d->name = strdup(name);
     d->source = source ? strdup(source) : NULL;
-    d->machine = machine_new(COSCHED_MAX_CPUS, json_array_size(cpu_nodes),
-                             json_array_size(mem_nodes));
+    d->machine = machine_new(COSCHED_MAX_CPUS, json_array_size(llc_domains),
+                             json_array_size(numa_nodes));
     if (!d->name || (source && !d->source) || !d->machine)
         return no_memory(reader);
     d->machine->controller_service =
-        calloc(d->machine->mem_nodes, sizeof(*d->machine->controller_service));
+        calloc(d->machine->numa_nodes, sizeof(*d->machine->controller_service));
     if (!d->machine->controller_service)
         return no_memory(reader);
     if (read_calibration(reader, value, d) < 0 ||
-        read_mem_nodes(reader, mem_nodes, d) < 0 ||
-        read_cpu_nodes(reader, cpu_nodes, d->machine) < 0 ||
+        read_numa_nodes(reader, numa_nodes, d) < 0 ||
+        read_llc_domains(reader, llc_domains, d->machine) < 0 ||
         read_links(reader, links, d) < 0 ||
         read_routes(reader, routes, d) < 0 || find_routes(reader, d) < 0)
         return -1;
@@ -439,15 +439,15 @@ static json_t *write_service(const struct machine_service *s)
                      s->write_us, "prefetch", s->prefetch_us);
 }
 
-static json_t *write_cpu_nodes(const struct machine *m)
+static json_t *write_llc_domains(const struct machine *m)
 {
     json_t *nodes = json_array();
     char list[4096];
 
-    for (size_t i = 0; i < m->cpu_nodes; i++) {
+    for (size_t i = 0; i < m->llc_domains; i++) {
         struct cosched_cpuset set = {0};
         for (size_t cpu = 0; cpu < m->cpus; cpu++)
-            if (m->cpu_node[cpu] == (int)i)
+            if (m->llc_domain[cpu] == (int)i)
                 cpuset_add(&set, (int)cpu);
         json_array_append_new(
             nodes, json_pack("{s:s, s:i}", "cpus",
@@ -477,7 +477,7 @@ static json_t *write_routes(const struct machine *m)
 {
     json_t *routes = json_array();
 
-    for (size_t r = 0; r < m->cpu_nodes * m->mem_nodes; r++) {
+    for (size_t r = 0; r < m->llc_domains * m->numa_nodes; r++) {
         const struct machine_route *route = &m->route[r];
         json_t *links = json_array();
         for (size_t l = 0; l < route->links; l++)
@@ -485,9 +485,9 @@ static json_t *write_routes(const struct machine *m)
                                   json_integer((json_int_t)route->link[l]));
         if (route->links)
             json_array_append_new(
-                routes, json_pack("{s:I, s:I, s:O}", "cpu_node",
-                                  (json_int_t)(r / m->mem_nodes), "memory",
-                                  (json_int_t)(r % m->mem_nodes), "links",
+                routes, json_pack("{s:I, s:I, s:O}", "llc_domain",
+                                  (json_int_t)(r / m->numa_nodes), "memory",
+                                  (json_int_t)(r % m->numa_nodes), "links",
                                   links));
         json_decref(links);
     }
@@ -498,13 +498,13 @@ json_t *machine_json_write(const struct machine_description *d)
 {
     json_t *memory = json_array();
 
-    for (size_t j = 0; j < d->machine->mem_nodes; j++)
+    for (size_t j = 0; j < d->machine->numa_nodes; j++)
         json_array_append_new(
             memory, json_pack("{s:o}", "service_us",
                               write_service(&d->machine->controller_service[j])));
     return json_pack("{s:s, s:s*, s:O*, s:o, s:o, s:o, s:o}", "name", d->name,
                      "source", d->source, "calibration", d->calibration,
-                     "cpu_nodes", write_cpu_nodes(d->machine), "mem_nodes",
+                     "llc_domains", write_llc_domains(d->machine), "numa_nodes",
                      memory, "links", write_links(d), "routes",
                      write_routes(d->machine));
 }

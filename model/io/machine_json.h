@@ -12,15 +12,15 @@
  *
  *     {"name": "two sockets",
  *      "source": "where the numbers are from",
- *      "cpu_nodes": [{"cpus": "0-7", "memory": 0},
+ *      "llc_domains": [{"cpus": "0-7", "memory": 0},
  *                    {"cpus": "8-15", "memory": 1}],
- *      "mem_nodes": [{"service_us": 0.004},
+ *      "numa_nodes": [{"service_us": 0.004},
  *                    {"service_us": {"read": 0.004, "write": 0.003,
  *                                    "prefetch": 0.002}}],
  *      "links": [{"from": 0, "to": 1, "service_us": 0.006}],
- *      "routes": [{"cpu_node": 0, "memory": 1, "links": [0]}]}
+ *      "routes": [{"llc_domain": 0, "memory": 1, "links": [0]}]}
  *
- * A link joins two memory nodes and is one station for both directions (thesis
+ * A link joins two NUMA nodes and is one station for both directions (thesis
  * 3.3.1), unless it is "one_way".  Routes that are not given are those with the
  * fewest links, of several the one whose first link comes first in the file.
  *
@@ -36,7 +36,7 @@
 #define MACHINE_JSON_MAX_LINKS 4096
 
 struct machine_link {
-    size_t from, to; /* memory nodes */
+    size_t from, to; /* NUMA nodes */
     bool one_way;
 };
 

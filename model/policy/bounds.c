@@ -9,7 +9,7 @@ void bounds_fit(struct policy_job *jobs, size_t count, size_t pool)
     size_t sum = 0;
 
     for (size_t j = 0; j < count; j++) {
-        if (jobs[j].kind == SECTION_SERIAL)
+        if (jobs[j].kind == REGION_SERIAL)
             jobs[j].min_cores = jobs[j].max_cores = 1;
         if (jobs[j].max_cores > pool)
             jobs[j].max_cores = pool;

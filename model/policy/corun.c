@@ -4,7 +4,7 @@
  *
  * Candidates are the divisions of the simple policies (equal, greedy) and one
  * of its own, in which each next unit goes to the job that would end last.  The
- * best of them by the outlook (outlook.h) is improved by moving single units
+ * best of them by the completion (completion.h) is improved by moving single units
  * while that helps.  Sharing must beat running the parallel jobs one after the
  * other by a margin; else they take turns: the shortest first where all
  * remaining work is known, in slices of time where it is not and the makespan
@@ -35,8 +35,8 @@ static const struct policy_option options[] = {
      NULL},
     {"effort", "predictions at most for the improvement of a division", 100, 0,
      1e6, NULL},
-    OUTLOOK_LOSS_OPTION,
-    OUTLOOK_REGRET_OPTION,
+    COMPLETION_LOSS_OPTION,
+    COMPLETION_REGRET_OPTION,
     {0},
 };
 
@@ -45,7 +45,7 @@ static const struct policy_option options[] = {
 
 struct corun {
     struct arrange *arrange;
-    struct outlook outlook;
+    struct completion completion;
     size_t best[POLICY_MAX_JOBS], trial[POLICY_MAX_JOBS];
     size_t order[POLICY_MAX_JOBS];
     double end[POLICY_MAX_JOBS]; /* of best */
@@ -75,17 +75,17 @@ static void *corun_new(const struct machine *machine)
 /* Make corun->trial the best division if it is better. */
 static enum model_status consider(struct corun *c, bool *better)
 {
-    size_t count = c->outlook.in->job_count;
+    size_t count = c->completion.in->job_count;
     double time;
-    enum model_status status = outlook_time(&c->outlook, c->trial, &time);
-    double cost = outlook_cost(&c->outlook, c->fair);
+    enum model_status status = completion_time(&c->completion, c->trial, &time);
+    double cost = completion_cost(&c->completion, c->fair);
 
     *better = status == MODEL_OK && cost < c->cost * (1 - TIE);
     if (*better) {
         c->cost = cost;
         c->time = time;
         memcpy(c->best, c->trial, count * sizeof(*c->best));
-        memcpy(c->end, c->outlook.end, count * sizeof(*c->end));
+        memcpy(c->end, c->completion.end, count * sizeof(*c->end));
     }
     return status;
 }
@@ -94,15 +94,15 @@ static enum model_status speeds_now(void *arg, const size_t *cores)
 {
     struct corun *c = arg;
 
-    c->outlook.predictions++;
-    predict_cores(c->outlook.in, cores, c->outlook.speed);
+    c->completion.predictions++;
+    predict_cores(c->completion.in, cores, c->completion.speed);
     return MODEL_OK;
 }
 
 static enum model_status time_needed(void *arg, const size_t *cores, size_t job,
                                      double *score)
 {
-    const struct outlook *o = &((struct corun *)arg)->outlook;
+    const struct completion *o = &((struct corun *)arg)->completion;
 
     (void)cores;
     *score = o->work[job] / o->speed[job];
@@ -121,7 +121,7 @@ static enum model_status candidates(struct corun *c,
     c->time = c->cost = INFINITY;
     enum model_status status = equal_shares(input, c->trial);
     if (status == MODEL_OK) {
-        outlook_floor(&c->outlook, c->trial, input->options[LOSS],
+        completion_floor(&c->completion, c->trial, input->options[LOSS],
                       input->options[REGRET], layout);
         status = consider(c, &better);
     }
@@ -141,8 +141,8 @@ static enum model_status candidates(struct corun *c,
 static enum model_status try_move(struct corun *c, size_t from, size_t to,
                                   size_t unit, bool *better)
 {
-    const struct policy_job *jobs = c->outlook.in->jobs;
-    size_t count = c->outlook.in->job_count;
+    const struct policy_job *jobs = c->completion.in->jobs;
+    size_t count = c->completion.in->job_count;
 
     *better = false;
     if (from == to || c->best[from] < jobs[from].min_cores + unit ||
@@ -157,7 +157,7 @@ static enum model_status try_move(struct corun *c, size_t from, size_t to,
 /* Jobs by when they end in the best division, last first. */
 static void sort_by_end(struct corun *c)
 {
-    for (size_t j = 0; j < c->outlook.in->job_count; j++) {
+    for (size_t j = 0; j < c->completion.in->job_count; j++) {
         size_t i = j;
         for (; i > 0 && c->end[c->order[i - 1]] < c->end[j]; i--)
             c->order[i] = c->order[i - 1];
@@ -170,14 +170,14 @@ static void sort_by_end(struct corun *c)
 static enum model_status improve_once(struct corun *c, size_t step,
                                       size_t limit, bool *better)
 {
-    size_t count = c->outlook.in->job_count;
+    size_t count = c->completion.in->job_count;
     enum model_status status = MODEL_OK;
 
     *better = false;
     sort_by_end(c);
     for (size_t to = 0; to < count; to++)
         for (size_t from = count; from-- > 0;) {
-            if (c->outlook.predictions + count > limit)
+            if (c->completion.predictions + count > limit)
                 return MODEL_OK;
             status = try_move(c, c->order[from], c->order[to], step, better);
             if (status != MODEL_OK || *better)
@@ -191,7 +191,7 @@ static enum model_status improve(struct corun *c,
                                  const struct policy_input *input)
 {
     size_t unit = divide_unit(input), step = unit;
-    size_t limit = c->outlook.predictions + (size_t)input->options[EFFORT];
+    size_t limit = c->completion.predictions + (size_t)input->options[EFFORT];
     enum model_status status = MODEL_OK;
     bool better = true;
 
@@ -212,18 +212,18 @@ static void take_turns(struct corun *c, const struct policy_input *input,
     size_t pool = divide_pool(input), parallel = 0, turn = 0;
 
     for (size_t j = 0; j < input->job_count; j++) {
-        proposal->cores[j] = input->jobs[j].kind == SECTION_SERIAL;
+        proposal->cores[j] = input->jobs[j].kind == REGION_SERIAL;
         pool -= proposal->cores[j];
-        parallel += input->jobs[j].kind == SECTION_PARALLEL;
+        parallel += input->jobs[j].kind == REGION_PARALLEL;
     }
     proposal->mode = POLICY_TURNS;
     proposal->placed = false;
-    proposal->rotates = !c->outlook.all_known && !c->outlook.average;
+    proposal->rotates = !c->completion.all_known && !c->completion.average;
     if (proposal->rotates)
         turn = input->slice % parallel;
     for (size_t i = 0; i < input->job_count; i++) {
         size_t j = c->order[i];
-        if (input->jobs[j].kind != SECTION_PARALLEL || turn-- > 0)
+        if (input->jobs[j].kind != REGION_PARALLEL || turn-- > 0)
             continue;
         size_t most = input->jobs[j].max_cores;
         proposal->cores[j] = most < pool ? most : pool;
@@ -250,10 +250,10 @@ static enum model_status decide_known(struct corun *c,
 {
     double *figure = proposal->figure;
     size_t parallel = 0;
-    enum model_status status = outlook_begin(&c->outlook, input,
+    enum model_status status = completion_begin(&c->completion, input,
                                              input->options[OBJECTIVE] > 0);
 
-    memcpy(c->fair, c->outlook.alone, input->job_count * sizeof(*c->fair));
+    memcpy(c->fair, c->completion.alone, input->job_count * sizeof(*c->fair));
     fairness_bounds(input, c->fair);
     proposal->fair = true;
     if (status == MODEL_OK)
@@ -263,16 +263,16 @@ static enum model_status decide_known(struct corun *c,
     if (status != MODEL_OK)
         return status;
     for (size_t j = 0; j < input->job_count; j++)
-        parallel += input->jobs[j].kind == SECTION_PARALLEL;
-    outlook_order(&c->outlook, c->order);
+        parallel += input->jobs[j].kind == REGION_PARALLEL;
+    completion_order(&c->completion, c->order);
     memcpy(proposal->cores, c->best, input->job_count * sizeof(*c->best));
-    arrange(c->arrange, &c->outlook, c->fair,
-            outlook_looks(input, input->options[EFFORT]), proposal->cores,
+    arrange(c->arrange, &c->completion, c->fair,
+            completion_evaluations(input, input->options[EFFORT]), proposal->cores,
             proposal->layout);
     proposal->placed = true;
-    figure[SHARED] = c->outlook.time;
-    figure[TURNS] = outlook_turns(&c->outlook, c->order);
-    figure[KIND] = parallel < 2 ? ALONE : c->outlook.known ? SECONDS : RELATIVE;
+    figure[SHARED] = c->completion.time;
+    figure[TURNS] = completion_turns(&c->completion, c->order);
+    figure[KIND] = parallel < 2 ? ALONE : c->completion.known ? SECONDS : RELATIVE;
     if (parallel > 1 && turns_win(input, figure[SHARED], figure[TURNS]))
         take_turns(c, input, proposal);
     return MODEL_OK;
@@ -297,9 +297,9 @@ static double value(const struct policy_input *input, void *memory,
     double time;
 
     if (predict_begin(input) != MODEL_OK ||
-        outlook_layout(&c->outlook, counts, &time) != MODEL_OK)
+        completion_layout(&c->completion, counts, &time) != MODEL_OK)
         return NAN;
-    return -outlook_cost(&c->outlook, c->fair);
+    return -completion_cost(&c->completion, c->fair);
 }
 
 static void explain(const struct policy_input *input,

@@ -35,7 +35,7 @@ size_t policy_describe(const struct policy_input *input, const size_t *cores,
     text[0] = '\0';
     for (size_t j = 0; j < input->job_count; j++) {
         const char *serial =
-            input->jobs[j].kind == SECTION_SERIAL ? " (serial)" : "";
+            input->jobs[j].kind == REGION_SERIAL ? " (serial)" : "";
         int n = cores[j]
                     ? snprintf(text + used, size - used, "%sjob %u: %zu core%s%s",
                                j ? ", " : "", input->jobs[j].id, cores[j],

@@ -43,7 +43,7 @@ static size_t worst_off(const struct balance *b)
     size_t worst = b->in->job_count;
 
     for (size_t j = 0; j < b->in->job_count; j++)
-        if (b->in->jobs[j].kind == SECTION_PARALLEL &&
+        if (b->in->jobs[j].kind == REGION_PARALLEL &&
             b->cores[j] < b->in->jobs[j].max_cores &&
             (worst == b->in->job_count || above(b, j) < above(b, worst)))
             worst = j;

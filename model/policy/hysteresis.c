@@ -25,17 +25,17 @@ bool hysteresis_apply(const struct policy *policy,
         next = policy->value(input, input->state->own, proposal->layout);
         placement_present(input, ws->have);
         if (!memcmp(ws->have, proposal->layout,
-                    input->machine->cpu_nodes * input->job_count *
+                    input->machine->llc_domains * input->job_count *
                         sizeof(*ws->have)))
             return false;
-        layout_cores(ws->have, input->machine->cpu_nodes, input->job_count,
+        layout_cores(ws->have, input->machine->llc_domains, input->job_count,
                      ws->trial);
         now = policy->value(input, input->state->own, ws->have);
     } else {
         placement_counts(input, proposal->cores, ws->fresh);
         next = policy->value(input, input->state->own, ws->fresh);
         placement_present(input, ws->have);
-        layout_cores(ws->have, input->machine->cpu_nodes, input->job_count,
+        layout_cores(ws->have, input->machine->llc_domains, input->job_count,
                      ws->trial);
         if (!memcmp(ws->trial, proposal->cores,
                     input->job_count * sizeof(*ws->trial)))

@@ -126,7 +126,7 @@ static enum model_status moca_decide(const struct policy_input *in,
     proposal->figure[JUDGED] = (double)result.judged;
     proposal->placed = true;
     proposal->system_util = predict_utilisation(in, proposal->layout).system;
-    layout_cores(proposal->layout, in->machine->cpu_nodes, in->job_count,
+    layout_cores(proposal->layout, in->machine->llc_domains, in->job_count,
                  proposal->cores);
     return MODEL_OK;
 }

@@ -3,8 +3,8 @@
 /* Policy "nupoco": NuPoCo's two steps, greedy number of cores, then adaptive
  * placement.  While the situation is that of the last decision, each further
  * one is a step of thesis algorithm 3 (model/adaptive.h): cores change places
- * between CPU nodes by their measured LLC accesses, and no job gains or loses
- * one.  A step that the closed network (model/lumped.h) predicts to slow the jobs
+ * between LLC domains by their measured LLC accesses, and no job gains or loses
+ * one.  A step that the closed network (model/aggregated_mva.h) predicts to slow the jobs
  * down is not taken, which the papers do not ask: even use of the caches may
  * mean busier links.  Counters that cannot see the LLC, as `progress`, give it nothing to
  * work on; the placement is then the common one of model/policy/search/placement.h. */
@@ -34,7 +34,7 @@ static const struct policy_option options[] = {
      "swap cores by LLC use between decisions where no loss is predicted, never, "
      "or always",
      ADAPTIVE, ADAPTIVE, PAPER, "adaptive|common|paper"},
-    {"threshold", "ratio of LLC accesses of two CPU nodes that calls for a swap",
+    {"threshold", "ratio of LLC accesses of two LLC domains that calls for a swap",
      ADAPTIVE_THRESHOLD, 1, 100, NULL},
     {"swap", "cores that change places at once", ADAPTIVE_CORES, 1, 64, NULL},
     {NULL, NULL, 0, 0, 0, NULL},
@@ -45,12 +45,12 @@ enum { ADAPTED = 2, SWAPS, CORES, FIRST };
 #define REFUSED FIRST /* where there are no swaps */
 
 struct nupoco {
-    double *access, *miss; /* [cpu_nodes * POLICY_MAX_JOBS] */
-    struct adaptive_swap *swap; /* [cpu_nodes] */
-    size_t *order;              /* [cpu_nodes] */
+    double *access, *miss; /* [llc_domains * POLICY_MAX_JOBS] */
+    struct adaptive_swap *swap; /* [llc_domains] */
+    size_t *order;              /* [llc_domains] */
     size_t jobs; /* of the last greedy decision */
     uint32_t id[POLICY_MAX_JOBS];
-    double rate[POLICY_MAX_JOBS]; /* requests per us of all memory nodes */
+    double rate[POLICY_MAX_JOBS]; /* requests per us of all NUMA nodes */
     bool swapped; /* cores of these jobs */
 };
 
@@ -66,7 +66,7 @@ static void nupoco_free(void *memory)
 
 static void *nupoco_init(const struct machine *machine)
 {
-    size_t nodes = machine->cpu_nodes, cells = nodes * POLICY_MAX_JOBS;
+    size_t nodes = machine->llc_domains, cells = nodes * POLICY_MAX_JOBS;
     struct nupoco *n = calloc(1, sizeof(*n));
 
     if (!n)
@@ -88,7 +88,7 @@ static double rate_of(const struct policy_job *job)
 {
     double sum = 0;
 
-    for (size_t m = 0; job->profile && m < job->profile->mem_nodes; m++)
+    for (size_t m = 0; job->profile && m < job->profile->numa_nodes; m++)
         sum += job->profile->rate[m].mrr_per_us;
     return sum;
 }
@@ -144,7 +144,7 @@ static bool settled(const struct nupoco *n, const struct policy_input *in)
 static bool seen(const struct policy_input *in)
 {
     for (size_t j = 0; j < in->job_count; j++)
-        if (in->jobs[j].kind == SECTION_PARALLEL &&
+        if (in->jobs[j].kind == REGION_PARALLEL &&
             !(in->jobs[j].profile && in->jobs[j].profile->llc_per_us > 0))
             return false;
     return in->job_count > 1;
@@ -153,7 +153,7 @@ static bool seen(const struct policy_input *in)
 /* ---- algorithm 3 -------------------------------------------------------- */
 
 /* Present places into LAYOUT, and what was measured there.  A job in a serial
- * section whose cache use nobody counts is taken to have none. */
+ * region whose cache use nobody counts is taken to have none. */
 static void measure(const struct policy_input *in, struct nupoco *n,
                     size_t *layout)
 {
@@ -162,8 +162,8 @@ static void measure(const struct policy_input *in, struct nupoco *n,
     placement_present(in, layout);
     for (size_t j = 0; j < jobs; j++) {
         const struct policy_facts *facts = in->jobs[j].facts;
-        double unknown = in->jobs[j].kind == SECTION_SERIAL ? 0 : NAN;
-        for (size_t i = 0; i < in->machine->cpu_nodes; i++) {
+        double unknown = in->jobs[j].kind == REGION_SERIAL ? 0 : NAN;
+        for (size_t i = 0; i < in->machine->llc_domains; i++) {
             double access = facts && facts->llc_access ? facts->llc_access[i]
                                                        : NAN;
             n->access[i * jobs + j] = isnan(access) ? unknown : access;
@@ -187,7 +187,7 @@ static double speedup(const struct policy_input *in, const size_t *now,
     return sum / (double)in->job_count;
 }
 
-/* Would whole CPU nodes, which undo what the swaps have gained, gain more? */
+/* Would whole LLC domains, which undo what the swaps have gained, gain more? */
 static bool worth_regrouping(const struct policy_input *in,
                              const struct policy_proposal *proposal)
 {
@@ -206,7 +206,7 @@ static bool adapt(const struct policy_input *in, struct nupoco *n,
                   struct policy_proposal *proposal)
 {
     struct adaptive_input step = {
-        .cpu_nodes = in->machine->cpu_nodes,
+        .llc_domains = in->machine->llc_domains,
         .jobs = in->job_count,
         .pool = in->workspace->pool,
         .access = n->access,
@@ -218,7 +218,7 @@ static bool adapt(const struct policy_input *in, struct nupoco *n,
     measure(in, n, proposal->layout);
     if (!adaptive_possible(&step, proposal->layout))
         return false;
-    size_t cells = in->machine->cpu_nodes * in->job_count;
+    size_t cells = in->machine->llc_domains * in->job_count;
     size_t *now = in->workspace->have;
     memcpy(now, proposal->layout, cells * sizeof(*now));
     size_t swaps = adaptive_step(&step, proposal->layout, n->swap, n->order);
@@ -237,7 +237,7 @@ static bool adapt(const struct policy_input *in, struct nupoco *n,
     if (swaps)
         proposal->figure[FIRST] =
             fmin(n->swap[0].busy_access / n->swap[0].idle_access, 999);
-    layout_cores(proposal->layout, in->machine->cpu_nodes, in->job_count,
+    layout_cores(proposal->layout, in->machine->llc_domains, in->job_count,
                  proposal->cores);
     proposal->placed = proposal->own_rules = true;
     return true;
@@ -276,16 +276,16 @@ static void nupoco_explain(const struct policy_input *in,
     if (!(figure[ADAPTED] > 0))
         greedy_explain(in, proposal, text, size);
     else if (figure[SWAPS] > 0)
-        snprintf(text, size, "%.0f cores change places between %.0f CPU "
-                             "nodes, of which the busiest has %.1f times the "
+        snprintf(text, size, "%.0f cores change places between %.0f LLC "
+                             "domains, of which the busiest has %.1f times the "
                              "LLC accesses of the idlest",
                  2 * figure[CORES], 2 * figure[SWAPS], figure[FIRST]);
     else if (figure[REFUSED] > 0)
-        snprintf(text, size, "to even out the LLC accesses of CPU nodes is "
+        snprintf(text, size, "to even out the LLC accesses of LLC domains is "
                              "predicted to slow the jobs down");
     else
         snprintf(text, size, "no swap of cores would even out the LLC "
-                             "accesses of CPU nodes further");
+                             "accesses of LLC domains further");
 }
 
 const struct policy policy_nupoco = {

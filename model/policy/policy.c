@@ -67,7 +67,7 @@ static enum model_status check_jobs(const struct policy_input *input)
             return MODEL_EINVAL;
         if (job->profile &&
             (workload_check(job->profile) != MODEL_OK ||
-             job->profile->mem_nodes != input->machine->mem_nodes))
+             job->profile->numa_nodes != input->machine->numa_nodes))
             return MODEL_EINVAL;
         if (job->facts && !facts_good(job->facts))
             return MODEL_EINVAL;
@@ -92,7 +92,7 @@ static enum model_status check_input(const struct policy *policy,
     for (size_t cpu = 0; cpu < machine->cpus; cpu++)
         if (input->owner[cpu] < POLICY_NO_CPU ||
             input->owner[cpu] >= (int)input->job_count ||
-            (machine->cpu_node[cpu] < 0 && input->owner[cpu] != POLICY_NO_CPU))
+            (machine->llc_domain[cpu] < 0 && input->owner[cpu] != POLICY_NO_CPU))
             return MODEL_EINVAL;
     if (divide_pool(input) < input->job_count ||
         (input->state && (input->state->policy != policy ||
@@ -112,10 +112,10 @@ static void count_pool(struct policy_workspace *ws,
 {
     const struct machine *machine = input->machine;
 
-    memset(ws->pool, 0, machine->cpu_nodes * sizeof(*ws->pool));
+    memset(ws->pool, 0, machine->llc_domains * sizeof(*ws->pool));
     for (size_t cpu = 0; cpu < machine->cpus; cpu++)
         if (input->owner[cpu] != POLICY_NO_CPU)
-            ws->pool[machine->cpu_node[cpu]]++;
+            ws->pool[machine->llc_domain[cpu]]++;
 }
 
 /* Owners from the proposal. */
@@ -210,8 +210,8 @@ static enum model_status decide_fitted(const struct policy *policy,
     place(input, &proposal, out);
     if (!input->terse || !out->periodic || out->moved)
         explain(policy, input, &proposal, &ruling, out);
-    if (out->pace)
-        pace_fill(input, &proposal, out->pace);
+    if (out->relative_speed)
+        relative_speed_fill(input, &proposal, out->relative_speed);
     if (input->state)
         state_remember(input->state, input, out);
     return MODEL_OK;

@@ -7,7 +7,7 @@
 
 #include "model/policy.h"
 
-/* Make the bounds of JOBS[COUNT] fit a pool of POOL cores: serial sections
+/* Make the bounds of JOBS[COUNT] fit a pool of POOL cores: serial regions
  * have one core, nobody more than the pool, and minima that do not fit
  * together are all one. */
 void bounds_fit(struct policy_job *jobs, size_t count, size_t pool);
@@ -37,7 +37,7 @@ bool hysteresis_apply(const struct policy *policy,
 /* PACE[job_count]: predicted speeds relative to those alone, under PROPOSAL; where
  * nothing can be predicted, the part of its cores that a job has.  Called after
  * the policy's value() and explain(). */
-void pace_fill(const struct policy_input *input,
+void relative_speed_fill(const struct policy_input *input,
                const struct policy_proposal *proposal, double *pace);
 
 /* "job 12: 11 cores, job 13: 5 cores", or when there are many "16 jobs: 3 to 12

@@ -46,7 +46,7 @@ static struct state_job describe(const struct policy_job *job)
         .min_cores = job->min_cores,
         .max_cores = job->max_cores,
         .weight = job->weight,
-        .section = job->section,
+        .region = job->region,
     };
 }
 
@@ -54,7 +54,7 @@ static bool job_same(const struct state_job *a, const struct state_job *b)
 {
     return a->id == b->id && a->kind == b->kind && a->known == b->known &&
            a->min_cores == b->min_cores && a->max_cores == b->max_cores &&
-           a->weight == b->weight && a->section == b->section;
+           a->weight == b->weight && a->region == b->region;
 }
 
 static bool job_remembered(const struct policy_state *state,

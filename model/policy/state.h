@@ -9,7 +9,7 @@
  *
  * Beside the policy's own memory: the situation in which it decided last, so
  * that hysteresis can tell a change from noise.  A situation is who the jobs
- * are, in which sections, within which bounds, with which weights, whether
+ * are, in which regions, within which bounds, with which weights, whether
  * their profiles are known, and the pool; rates and throughputs are not part of
  * it.  The order of the jobs does not matter.
  */
@@ -18,11 +18,11 @@
 
 struct state_job {
     uint32_t id;
-    enum section_kind kind;
+    enum region_kind kind;
     bool known;
     size_t min_cores, max_cores;
     double weight;
-    uint64_t section;
+    uint64_t region;
 };
 
 struct policy_state {
@@ -40,7 +40,7 @@ struct policy_state {
 #define STATE_NOBODY UINT32_MAX
 #define STATE_NO_CPU (UINT32_MAX - 1)
 
-/* True when INPUT has the jobs, in the same sections and bounds, and the
+/* True when INPUT has the jobs, in the same regions and bounds, and the
  * options of the last decision in STATE. */
 bool state_same_jobs(const struct policy_state *state,
                      const struct policy_input *input);

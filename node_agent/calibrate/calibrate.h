@@ -7,14 +7,14 @@
 
 /* Concept
  *
- * One thread on the first core of each CPU node runs the kernels of kernels.h
- * with strides of 8 to 128 bytes over arrays bound to each memory node (thesis
+ * One thread on the first core of each LLC domain runs the kernels of kernels.h
+ * with strides of 8 to 128 bytes over arrays bound to each NUMA node (thesis
  * 3.2.3).  Nothing else may run: then a request meets no other, and time over
  * requests is a service time.
  *
- *     controller j   runs of the CPU nodes at home on j (3.4)
+ *     controller j   runs of the LLC domains at home on j (3.4)
  *     link           what a run over this link alone takes longer than the same
- *                    run on a CPU node at home on that memory (3.5)
+ *                    run on an LLC domain at home on that memory (3.5)
  *
  * The times of reads, writes and prefetches (3.13) come from a regression over
  * the runs.  Numbers of requests are those that the controllers count; without
@@ -41,9 +41,9 @@ struct calibrate_run {
 };
 
 struct calibration {
-    size_t cpu_nodes, mem_nodes;
-    struct calibrate_run *run; /* [cpu_nodes * mem_nodes * KERNELS * STRIDES] */
-    double *peak_gb_s;         /* [mem_nodes] of all cores; 0: not measured */
+    size_t llc_domains, numa_nodes;
+    struct calibrate_run *run; /* [llc_domains * numa_nodes * KERNELS * STRIDES] */
+    double *peak_gb_s;         /* [numa_nodes] of all cores; 0: not measured */
 };
 
 struct calibrate_options {
@@ -56,11 +56,11 @@ struct calibrate_options {
     void *arg;
 };
 
-struct calibration *calibration_new(size_t cpu_nodes, size_t mem_nodes);
+struct calibration *calibration_new(size_t llc_domains, size_t numa_nodes);
 void calibration_free(struct calibration *calibration); /* takes NULL */
 
 struct calibrate_run *calibration_run(const struct calibration *calibration,
-                                      size_t cpu_node, size_t memory,
+                                      size_t llc_domain, size_t memory,
                                       enum kernel kernel, size_t stride);
 
 /* Run everything on the node of TOPOLOGY.  The calling thread's affinity is put

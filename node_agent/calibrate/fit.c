@@ -12,17 +12,17 @@
 
 const size_t calibrate_strides[CALIBRATE_STRIDES] = {8, 16, 32, 64, 128};
 
-struct calibration *calibration_new(size_t cpu_nodes, size_t mem_nodes)
+struct calibration *calibration_new(size_t llc_domains, size_t numa_nodes)
 {
     struct calibration *c = calloc(1, sizeof(*c));
 
     if (!c)
         return NULL;
-    c->cpu_nodes = cpu_nodes;
-    c->mem_nodes = mem_nodes;
-    c->run = calloc(cpu_nodes * mem_nodes * KERNELS * CALIBRATE_STRIDES,
+    c->llc_domains = llc_domains;
+    c->numa_nodes = numa_nodes;
+    c->run = calloc(llc_domains * numa_nodes * KERNELS * CALIBRATE_STRIDES,
                     sizeof(*c->run));
-    c->peak_gb_s = calloc(mem_nodes, sizeof(*c->peak_gb_s));
+    c->peak_gb_s = calloc(numa_nodes, sizeof(*c->peak_gb_s));
     if (c->run && c->peak_gb_s)
         return c;
     calibration_free(c);
@@ -39,10 +39,10 @@ void calibration_free(struct calibration *c)
 }
 
 struct calibrate_run *calibration_run(const struct calibration *c,
-                                      size_t cpu_node, size_t memory,
+                                      size_t llc_domain, size_t memory,
                                       enum kernel kernel, size_t stride)
 {
-    return &c->run[((cpu_node * c->mem_nodes + memory) * KERNELS + kernel) *
+    return &c->run[((llc_domain * c->numa_nodes + memory) * KERNELS + kernel) *
                        CALIBRATE_STRIDES +
                    stride];
 }
@@ -92,14 +92,14 @@ static void add(struct list *list, const struct calibrate_run *run,
                                                 .weight = 1};
 }
 
-/* A run without links to hold those of CPU NODE with MEMORY against: of a CPU
- * node at home there (3.5), or for memory without CPUs of NODE at its home. */
+/* A run without links to hold those of CPU NODE with MEMORY against: of a LLC
+ * domain at home there (3.5), or for memory without CPUs of NODE at its home. */
 static const struct calibrate_run *nearest(const struct calibration *c,
                                            const struct machine *m, size_t node,
                                            size_t memory, enum kernel k,
                                            size_t s)
 {
-    for (size_t i = 0; i < m->cpu_nodes; i++)
+    for (size_t i = 0; i < m->llc_domains; i++)
         if (m->home[i] == (int)memory)
             return calibration_run(c, i, memory, k, s);
     return calibration_run(c, node, (size_t)m->home[node], k, s);
@@ -152,16 +152,16 @@ static bool fit(const struct list *list, struct machine_service *service,
 static void fit_controllers(const struct calibration *c, struct machine *m,
                             struct list *list, struct notes *notes)
 {
-    for (size_t j = 0; j < m->mem_nodes; j++) {
+    for (size_t j = 0; j < m->numa_nodes; j++) {
         list->count = 0;
-        for (size_t i = 0; i < m->cpu_nodes; i++)
+        for (size_t i = 0; i < m->llc_domains; i++)
             if (m->home[i] == (int)j)
                 collect(c, m, i, j, false, list);
         /* Memory without CPUs: as its nearest see it, links and all. */
-        for (size_t i = 0; !list->count && i < m->cpu_nodes; i++)
-            if (m->route[i * m->mem_nodes + j].links == 1)
+        for (size_t i = 0; !list->count && i < m->llc_domains; i++)
+            if (m->route[i * m->numa_nodes + j].links == 1)
                 collect(c, m, i, j, false, list);
-        if (fit(list, &m->controller_service[j], "memory node", j, notes))
+        if (fit(list, &m->controller_service[j], "NUMA node", j, notes))
             m->controller_service_us[j] = m->controller_service[j].read_us;
     }
 }
@@ -171,9 +171,9 @@ static void fit_links(const struct calibration *c, struct machine *m,
 {
     for (size_t l = 0; l < m->links; l++) {
         list->count = 0;
-        for (size_t i = 0; i < m->cpu_nodes; i++)
-            for (size_t j = 0; j < m->mem_nodes; j++) {
-                const struct machine_route *r = &m->route[i * m->mem_nodes + j];
+        for (size_t i = 0; i < m->llc_domains; i++)
+            for (size_t j = 0; j < m->numa_nodes; j++) {
+                const struct machine_route *r = &m->route[i * m->numa_nodes + j];
                 if (r->links == 1 && r->link[0] == l)
                     collect(c, m, i, j, true, list);
             }
@@ -186,7 +186,7 @@ int calibration_fit(const struct calibration *c,
                     struct machine_description *d, char *text, size_t size,
                     struct errtext *err)
 {
-    size_t pairs = c->cpu_nodes * c->mem_nodes;
+    size_t pairs = c->llc_domains * c->numa_nodes;
     struct list list = {
         .run = calloc(pairs * KERNELS * CALIBRATE_STRIDES, sizeof(*list.run))};
     struct notes notes = {text, size, 0};

@@ -35,7 +35,7 @@ static int plot_rate(const struct calibration *c, const struct machine *m,
                     (double)calibrate_strides[s], requests(run) / run->us};
         }
     }
-    return chart_draw(&(struct chart){.title = "Service rate, CPU node 0 with "
+    return chart_draw(&(struct chart){.title = "Service rate, LLC domain 0 with "
                                                "its own memory",
                                       .x_label = "stride (bytes)",
                                       .y_label = "requests per microsecond",
@@ -76,8 +76,8 @@ static void draw_cell(struct canvas *canvas, double x, double y, double ns,
 static int plot_links(const struct calibration *c, const char *file,
                       struct errtext *err)
 {
-    double width = LEFT + CELL * (double)c->mem_nodes + 20, most = 0;
-    double height = TOP + CELL / 2 * (double)c->cpu_nodes + 20;
+    double width = LEFT + CELL * (double)c->numa_nodes + 20, most = 0;
+    double height = TOP + CELL / 2 * (double)c->llc_domains + 20;
     struct canvas *canvas =
         canvas_open(file, width < 420 ? 420 : width, height, err);
     char text[32];
@@ -85,21 +85,21 @@ static int plot_links(const struct calibration *c, const char *file,
     if (!canvas)
         return -1;
     canvas_text(canvas, 12, 22, 13, CANVAS_START, 0,
-                "Mean time per request (ns) of one core with each memory node");
-    for (size_t i = 0; i < c->cpu_nodes * c->mem_nodes; i++) {
-        double ns = mean_ns(c, i / c->mem_nodes, i % c->mem_nodes);
+                "Mean time per request (ns) of one core with each NUMA node");
+    for (size_t i = 0; i < c->llc_domains * c->numa_nodes; i++) {
+        double ns = mean_ns(c, i / c->numa_nodes, i % c->numa_nodes);
         most = ns > most ? ns : most;
     }
-    for (size_t j = 0; j < c->mem_nodes; j++) {
+    for (size_t j = 0; j < c->numa_nodes; j++) {
         snprintf(text, sizeof(text), "memory %zu", j);
         canvas_text(canvas, LEFT + CELL * ((double)j + 0.5), TOP - 8, 11,
                     CANVAS_MIDDLE, 0, text);
     }
-    for (size_t i = 0; i < c->cpu_nodes; i++) {
+    for (size_t i = 0; i < c->llc_domains; i++) {
         double y = TOP + CELL / 2 * (double)i;
-        snprintf(text, sizeof(text), "CPU node %zu", i);
+        snprintf(text, sizeof(text), "LLC domain %zu", i);
         canvas_text(canvas, 12, y + CELL / 4 + 5, 11, CANVAS_START, 0, text);
-        for (size_t j = 0; j < c->mem_nodes; j++)
+        for (size_t j = 0; j < c->numa_nodes; j++)
             draw_cell(canvas, LEFT + CELL * (double)j, y, mean_ns(c, i, j),
                       most);
     }

@@ -8,8 +8,8 @@
 #include "node_agent/calibrate/calibrate.h"
 
 /* Write PREFIX-rate.svg, requests per microsecond by stride for each kernel on
- * the first CPU node with its own memory (as thesis figure 3.8), and
- * PREFIX-links.svg, the mean ns per request of each CPU node with each memory
+ * the first LLC domain with its own memory (as thesis figure 3.8), and
+ * PREFIX-links.svg, the mean ns per request of each LLC domain with each NUMA
  * node.  0, or -1 with ERR. */
 int calibration_plot(const struct calibration *calibration,
                      const struct machine *machine, const char *prefix,

@@ -38,7 +38,7 @@ struct memory {
     size_t bytes;
 };
 
-/* Is the page at ADDRESS on the memory node OS? */
+/* Is the page at ADDRESS on the NUMA node OS? */
 static bool is_on(void *address, int os)
 {
     int node = -1;
@@ -72,19 +72,19 @@ static void free_memory(struct memory *memory)
     memory->base = NULL;
 }
 
-/* Three arrays of BYTES each on memory node NODE, filled. */
+/* Three arrays of BYTES each on NUMA node NODE, filled. */
 static int new_memory(struct memory *memory, const struct topology *t,
                       size_t node, size_t bytes, struct errtext *err)
 {
     int os = topology_memory_os(t, node);
-    bool one = topology_machine(t)->mem_nodes == 1;
+    bool one = topology_machine(t)->numa_nodes == 1;
 
     memory->bytes = 3 * bytes;
     memory->base = mmap(NULL, memory->bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory->base == MAP_FAILED) {
         memory->base = NULL;
-        return errtext_set(err, errno, "memory node %zu: %s", node,
+        return errtext_set(err, errno, "NUMA node %zu: %s", node,
                            strerror(errno));
     }
     char *base = memory->base;
@@ -92,7 +92,7 @@ static int new_memory(struct memory *memory, const struct topology *t,
         (double *)(void *)base, (double *)(void *)(base + bytes),
         (double *)(void *)(base + 2 * bytes), bytes / sizeof(double)};
     if (bind_memory(memory, os, one) < 0) {
-        errtext_set(err, errno, "memory node %zu: mbind: %s", node,
+        errtext_set(err, errno, "NUMA node %zu: mbind: %s", node,
                     strerror(errno));
         free_memory(memory);
         return -1;
@@ -102,7 +102,7 @@ static int new_memory(struct memory *memory, const struct topology *t,
          at += (memory->bytes / 8) & ~(size_t)(PAGE - 1))
         if (!is_on(base + at, os)) {
             free_memory(memory);
-            return errtext_set(err, EIO, "memory node %zu: its pages are "
+            return errtext_set(err, EIO, "NUMA node %zu: its pages are "
                                "elsewhere", node);
         }
     return 0;
@@ -130,7 +130,7 @@ static bool take_counts(const struct sample *s, size_t node, size_t memory,
                         struct calibrate_run *run)
 {
     const struct sample_memory *pair =
-        &s->traffic[node * s->mem_nodes + memory];
+        &s->traffic[node * s->numa_nodes + memory];
     const struct sample_memory *m =
         isnan(pair->reads) ? &s->memory[memory] : pair;
 
@@ -253,7 +253,7 @@ static int run_peak(const struct topology *t, const struct calibrate_options *o,
     int rc = workers ? 0 : errtext_set(err, ENOMEM, "calibrate: out of memory");
 
     for (size_t c = 0; rc == 0 && c < m->cpus; c++) {
-        if (m->cpu_node[c] < 0)
+        if (m->llc_domain[c] < 0)
             continue;
         workers[count].cpu = (int)c;
         /* Together about as large as those of one thread, but beyond caches. */
@@ -274,7 +274,7 @@ static int run_peak(const struct topology *t, const struct calibrate_options *o,
 static int first_cpu(const struct machine *m, size_t node)
 {
     for (size_t c = 0; c < m->cpus; c++)
-        if (m->cpu_node[c] == (int)node)
+        if (m->llc_domain[c] == (int)node)
             return (int)c;
     return -1;
 }
@@ -304,19 +304,19 @@ static int run_pair(const struct topology *t, const struct calibrate_options *o,
 static int run_all(const struct topology *t, const struct calibrate_options *o,
                    struct calibration *c, struct errtext *err)
 {
-    size_t total = c->cpu_nodes * c->mem_nodes + c->mem_nodes, done = 0;
+    size_t total = c->llc_domains * c->numa_nodes + c->numa_nodes, done = 0;
     char what[64];
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < c->cpu_nodes; i++)
-        for (size_t j = 0; rc == 0 && j < c->mem_nodes; j++) {
-            snprintf(what, sizeof(what), "CPU node %zu, memory node %zu", i, j);
+    for (size_t i = 0; rc == 0 && i < c->llc_domains; i++)
+        for (size_t j = 0; rc == 0 && j < c->numa_nodes; j++) {
+            snprintf(what, sizeof(what), "LLC domain %zu, NUMA node %zu", i, j);
             if (o->progress)
                 o->progress(o->arg, done++, total, what);
             rc = run_pair(t, o, c, i, j, err);
         }
-    for (size_t j = 0; rc == 0 && j < c->mem_nodes; j++) {
-        snprintf(what, sizeof(what), "all cores, memory node %zu", j);
+    for (size_t j = 0; rc == 0 && j < c->numa_nodes; j++) {
+        snprintf(what, sizeof(what), "all cores, NUMA node %zu", j);
         if (o->progress)
             o->progress(o->arg, done++, total, what);
         rc = run_peak(t, o, j, &c->peak_gb_s[j], err);
@@ -331,7 +331,7 @@ struct calibration *calibrate(const struct topology *t,
                               struct errtext *err)
 {
     const struct machine *m = topology_machine(t);
-    struct calibration *c = calibration_new(m->cpu_nodes, m->mem_nodes);
+    struct calibration *c = calibration_new(m->llc_domains, m->numa_nodes);
     cpu_set_t *before = CPU_ALLOC(COSCHED_MAX_CPUS);
     size_t size = CPU_ALLOC_SIZE(COSCHED_MAX_CPUS);
     int rc = -1;

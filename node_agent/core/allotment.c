@@ -27,8 +27,8 @@ struct allotment {
 };
 
 struct allotment *allotment_new(const struct cosched_cpuset *granted,
-                                uint64_t lease_ns, const int *cpu_node,
-                                size_t cpus, size_t cpu_nodes,
+                                uint64_t lease_ns, const int *llc_domain,
+                                size_t cpus, size_t llc_domains,
                                 struct errtext *err)
 {
     struct allotment *a = calloc(1, sizeof(*a));
@@ -54,10 +54,10 @@ struct allotment *allotment_new(const struct cosched_cpuset *granted,
     a->page->version = COSCHED_LAYOUT_VERSION;
     a->page->size = sizeof(*a->page);
     a->page->lease_ns = lease_ns;
-    a->page->cpu_nodes = (uint32_t)cpu_nodes;
+    a->page->llc_domains = (uint32_t)llc_domains;
     a->page->granted = *granted;
     for (size_t c = 0; c < cpus && c < COSCHED_MAX_CPUS; c++)
-        a->page->cpu_node[c] = (uint16_t)(cpu_node[c] > 0 ? cpu_node[c] : 0);
+        a->page->llc_domain[c] = (uint16_t)(llc_domain[c] > 0 ? llc_domain[c] : 0);
     return a;
 }
 

@@ -16,12 +16,12 @@ struct allotment;
 
 /* A new page in a memfd with an empty allotment.  The agent's mapping is
  * the only writable one that will ever exist: the memfd is sealed against
- * later writable mappings, write(2) and any change of size.  CPU_NODE maps CPU
- * numbers 0..CPUS-1 to CPU nodes (negative: none, stored as 0).  NULL with the
+ * later writable mappings, write(2) and any change of size.  LLC_DOMAIN maps CPU
+ * numbers 0..CPUS-1 to LLC domains (negative: none, stored as 0).  NULL with the
  * errno of the failing call. */
 struct allotment *allotment_new(const struct cosched_cpuset *granted,
-                                uint64_t lease_ns, const int *cpu_node,
-                                size_t cpus, size_t cpu_nodes,
+                                uint64_t lease_ns, const int *llc_domain,
+                                size_t cpus, size_t llc_domains,
                                 struct errtext *err);
 
 /* Descriptor to hand out; stays the allotment's. */

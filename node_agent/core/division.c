@@ -26,12 +26,12 @@ void division_quotas(size_t count, const uint32_t *team, size_t parts,
         }
 }
 
-/* The cores of CPUS by CPU node; returns their number. */
+/* The cores of CPUS by LLC domain; returns their number. */
 static size_t order_cores(const struct topology *topology,
                           const struct cosched_cpuset *cpus, int *core)
 {
-    const int *node = topology_cpu_nodes(topology);
-    size_t nodes = topology_machine(topology)->cpu_nodes, count = 0;
+    const int *node = topology_llc_domains(topology);
+    size_t nodes = topology_machine(topology)->llc_domains, count = 0;
     struct cosched_cpuset cores;
 
     topology_cores(topology, cpus, &cores);

@@ -19,8 +19,8 @@
  *   idle   ones may use all cores of the job: most of them sleep, and when
  *          one begins a region it has its part an epoch later.
  *
- * A part is a run of cores in the order of CPU nodes, so that it has as few CPU
- * nodes as possible.  With more busy processes than cores each gets one core,
+ * A part is a run of cores in the order of LLC domains, so that it has as few LLC
+ * domains as possible.  With more busy processes than cores each gets one core,
  * and shares it with as few others as possible.
  */
 

@@ -17,7 +17,7 @@
  *                       narrower.  Only once they use CPU time, though: a shell
  *                       that waits for a program runs nowhere, and programs
  *                       count the CPUs of the mask they inherit.  For the same
- *                       reason nobody is held in a job that is loose: nothing
+ *                       reason nobody is held in a job that is unpinned: nothing
  *                       of it is attached, and all of it uses one core only.
  *                       In a job that cooperates, a process has the attach
  *                       timeout to attach (again) before.
@@ -76,11 +76,11 @@ struct tracked {
 
 struct enforcer;
 struct node_options;
-struct warden;
+struct supervisor;
 
-/* WARDEN may be NULL: nothing is undone then if the agent dies.  OPTIONS must
+/* SUPERVISOR may be NULL: nothing is undone then if the agent dies.  OPTIONS must
  * outlive the enforcer. */
-struct enforcer *enforcer_new(struct warden *warden,
+struct enforcer *enforcer_new(struct supervisor *supervisor,
                               const struct node_options *options);
 
 /* The enforcer works on NODE: restore cgroups that an earlier agent left, and
@@ -104,19 +104,19 @@ void enforcer_expect(struct enforcer *enforcer, uint64_t now_ns);
 void enforcer_hold(struct enforcer *enforcer, struct job *job,
                    const struct cosched_cpuset *cpus);
 
-/* JOB is loose: its processes may run wherever Slurm granted.  Also those that
+/* JOB is unpinned: its processes may run wherever Slurm granted.  Also those that
  * have their affinity from a parent that was held, once they have had the time to
  * attach.  What is left alone may be bound as its user likes. */
 void enforcer_let_go(struct enforcer *enforcer, struct job *job);
 
 /* JOB is from before the agent's restart: who of it is still held by an agent
- * that was killed, its warden with it, cannot be seen. */
+ * that was killed, its supervisor with it, cannot be seen. */
 void enforcer_take_over(struct job *job);
 
 /* Process PID of JOB has attached: its runtime binds its threads from now on. */
 void enforcer_attached(struct enforcer *enforcer, struct job *job, pid_t pid);
 
-/* Continue what an agent that was killed has stopped of JOB, its warden with it:
+/* Continue what an agent that was killed has stopped of JOB, its supervisor with it:
  * who stopped a process cannot be seen. */
 void enforcer_continue(struct enforcer *enforcer, struct job *job);
 

@@ -44,7 +44,7 @@ struct job *job_add(struct job_table *table, uint32_t id)
 
 bool job_kept(const struct job *job)
 {
-    return job->rigid || job->held || job->cooperative || job->narrowed;
+    return job->pinned || job->held || job->cooperative || job->narrowed;
 }
 
 bool job_live(const struct job *job)
@@ -124,7 +124,7 @@ void job_remove(struct job_table *table, struct job *job)
         }
     while (job->tasks)
         job_remove_task(job->tasks);
-    section_list_clear(&job->sections);
+    region_list_clear(&job->regions);
     tracked_clear(job);
     free(job);
 }

@@ -22,7 +22,7 @@
 #include "model/workload.h"
 #include "node_agent/core/history.h"
 #include "node_agent/core/record.h"
-#include "node_agent/core/section.h"
+#include "node_agent/core/region.h"
 #include "protocol/layout.h"
 #include "protocol/message.h"
 #include "protocol/options.h"
@@ -68,23 +68,23 @@ struct job {
     bool interim_sent;         /* first summary handed to Slurm */
 
     /* observer: what it does now */
-    enum section_kind kind;
-    bool rigid;              /* did not attach in time, and uses several cores */
-    bool held;               /* was rigid at some time of this run */
-    bool loose;              /* nothing of it is attached, and it uses one core:
+    enum region_kind kind;
+    bool pinned;              /* did not attach in time, and uses several cores */
+    bool held;               /* was pinned at some time of this run */
+    bool unpinned;              /* nothing of it is attached, and it uses one core:
                                 runs wherever Slurm granted, as what it may be
                                 about to start counts the CPUs it may use, once
                                 and for ever */
     uint64_t wide_ns;        /* when it last did not, or could not show it */
-    struct section *section; /* present parallel section; NULL: none */
-    struct section_list sections;
+    struct region *region; /* present parallel region; NULL: none */
+    struct region_list regions;
     uint64_t unattached_since_ns; /* 0: not live, or attached */
     double expected_s; /* from begin to end when it has all that it was granted
                           to itself, as earlier runs of the program say (done_s
                           at their end); 0: not known */
     bool pauses;           /* is in a serial stretch, perhaps a short one */
     bool counted;          /* hardware counted for it in the last interval */
-    size_t sections_ended; /* seen in processes that detached */
+    size_t regions_ended; /* seen in processes that detached */
     double steps_ended, barriers_ended; /* likewise */
 
     /* scheduler: what it has */
@@ -98,7 +98,7 @@ struct job {
     bool shrunk;                  /* lost CPUs in the transition under way */
     bool recheck;                 /* shrunk a few milliseconds ago */
     uint64_t changed_ns;          /* last change of cpus */
-    uint64_t look_at;             /* keeper's turn */
+    uint64_t look_at;             /* affinity's turn */
     uint64_t look_pause;          /* turns since the one before */
     bool unsettled;               /* look at its threads as soon as possible */
     bool undivided;               /* its processes wait for their parts */
@@ -108,7 +108,7 @@ struct job {
                       as its profiles predict: its time, less what it lost by
                       fewer cores and by others.  At its end an estimate of its
                       time alone even if it never was */
-    double pace;   /* present speed relative to that alone, by prediction */
+    double relative_speed;   /* present speed relative to that alone, by prediction */
 
     /* enforcer: its processes as last seen in /proc */
     struct tracked *tracked;

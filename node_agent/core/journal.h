@@ -21,14 +21,14 @@
 struct counters;
 struct job_table;
 struct node_options;
-struct observer_look;
+struct observer_reading;
 struct plan;
 struct plan_input;
 struct recorder;
 struct sample;
 struct topology;
 
-/* Start recording into DIR; what is known of the JOBS' sections is forgotten.
+/* Start recording into DIR; what is known of the JOBS' regions is forgotten.
  * -1 with errno and ERR as of recorder_start(). */
 int journal_start(struct recorder *recorder, const char *dir,
                   const struct topology *topology,
@@ -41,7 +41,7 @@ bool journal_active(const struct recorder *recorder);
 
 /* An interval.  Nothing unless RECORDER is active; troubles are logged. */
 void journal_sample(struct recorder *recorder, const struct sample *sample,
-                    const struct observer_look *looks, size_t count,
+                    const struct observer_reading *readings, size_t count,
                     const struct node_options *options);
 
 /* A plan and what it was made from, before it is carried out. */

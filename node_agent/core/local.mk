@@ -16,8 +16,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/host.h \
 	%D%/job.c \
 	%D%/job.h \
-	%D%/keeper.c \
-	%D%/keeper.h \
+	%D%/affinity.c \
+	%D%/affinity.h \
 	%D%/journal.h \
 	%D%/observer.c \
 	%D%/observer.h \
@@ -35,8 +35,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/report.h \
 	%D%/scheduler.c \
 	%D%/scheduler.h \
-	%D%/section.c \
-	%D%/section.h \
+	%D%/region.c \
+	%D%/region.h \
 	%D%/trace.c \
 	%D%/trace.h
 %C%_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* What the jobs are doing: from report pages to sections and measurements. */
+/* What the jobs are doing: from report pages to regions and measurements. */
 
 #include "node_agent/core/observer.h"
 
@@ -29,7 +29,7 @@ struct observer {
     struct recorder *recorder;
     uint64_t last_ns;
     uint64_t assigned; /* hash of what the counters were told */
-    struct observer_look *look;  /* [room] */
+    struct observer_reading *look;  /* [room] */
     struct attribute_job *share; /* [room] likewise */
     size_t room;
 };
@@ -73,40 +73,40 @@ static bool uses_one_core(const struct observer *o, struct job *job,
     bool wide = enforcer_use(job, &since_ns) > ONE_CORE;
 
     if (wide ||
-        (job->rigid && (job->parked || job->suspended ||
+        (job->pinned && (job->parked || job->suspended ||
                         topology_count_cores(o->topology, &job->cpus) < 2)))
         job->wide_ns = now_ns;
-    if (!job->rigid)
+    if (!job->pinned)
         return !wide;
     return now_ns - job->wide_ns >= settle_ns && since_ns >= job->wide_ns;
 }
 
 /* A job without attached processes is serial while it may still attach, and then
  * as long as it uses one core: a script, or a program that reads its input.  Else
- * it is rigid, which counts as parallel because nobody knows. */
+ * it is pinned, which counts as parallel because nobody knows. */
 static void classify_unattached(const struct observer *o, struct job *job,
                                 const struct node_options *options,
                                 uint64_t now_ns)
 {
-    bool loose = job->loose;
+    bool unpinned = job->unpinned;
 
     if (!job->unattached_since_ns)
         job->unattached_since_ns = now_ns;
     bool may_attach = now_ns - job->unattached_since_ns < options->attach_ns;
-    job->loose = uses_one_core(o, job, options->attach_ns, now_ns);
-    job->rigid = !may_attach && !job->loose;
-    job->held |= job->rigid;
-    job->unsettled |= job->loose != loose;
-    job->kind = job->rigid ? SECTION_PARALLEL : SECTION_SERIAL;
-    /* Counters need no reports: what it does as a whole is one section. */
-    job->section = job->rigid && job->counted && counters_points(o->counters) == 1
-                       ? section_folded(&job->sections)
+    job->unpinned = uses_one_core(o, job, options->attach_ns, now_ns);
+    job->pinned = !may_attach && !job->unpinned;
+    job->held |= job->pinned;
+    job->unsettled |= job->unpinned != unpinned;
+    job->kind = job->pinned ? REGION_PARALLEL : REGION_SERIAL;
+    /* Counters need no reports: what it does as a whole is one region. */
+    job->region = job->pinned && job->counted && counters_points(o->counters) == 1
+                       ? region_folded(&job->regions)
                        : NULL;
 }
 
 /* Mostly it is the one of the epoch before. */
-static bool is_section(const struct section *s,
-                       const struct cosched_section *named)
+static bool is_region(const struct region *s,
+                       const struct cosched_region *named)
 {
     return s && !s->folded && s->object_id == named->object_id &&
            s->offset == named->offset;
@@ -117,35 +117,35 @@ static void classify_attached(struct job *job,
                               const struct node_options *options,
                               uint64_t now_ns)
 {
-    const struct cosched_section *named = NULL;
+    const struct cosched_region *named = NULL;
     bool parallel = false, all_serial = true;
 
     /* What was counted while nobody knew what it did is not its short ones. */
-    if (job->rigid && job->sections.folded)
-        section_forget(job->sections.folded);
-    job->rigid = job->loose = false;
+    if (job->pinned && job->regions.folded)
+        region_forget(job->regions.folded);
+    job->pinned = job->unpinned = false;
     job->unattached_since_ns = job->wide_ns = 0;
     for (struct process *p = job->processes; p; p = p->next) {
         if (p->bad)
             continue;
-        if (process_serial_ns(p, now_ns) < options->min_section_ns ||
+        if (process_serial_ns(p, now_ns) < options->min_region_ns ||
             !p->serial)
             all_serial = false;
         if (!p->serial)
             parallel = true;
         if (!named)
-            named = process_long_section(p, now_ns, options->min_section_ns);
+            named = process_long_region(p, now_ns, options->min_region_ns);
     }
     job->pauses = !parallel;
     if (all_serial) {
-        job->kind = SECTION_SERIAL;
-        job->section = NULL;
+        job->kind = REGION_SERIAL;
+        job->region = NULL;
     } else if (parallel) {
-        job->kind = SECTION_PARALLEL;
+        job->kind = REGION_PARALLEL;
         if (!named)
-            job->section = section_folded(&job->sections);
-        else if (!is_section(job->section, named))
-            job->section = section_find(&job->sections, named->object_id,
+            job->region = region_folded(&job->regions);
+        else if (!is_region(job->region, named))
+            job->region = region_find(&job->regions, named->object_id,
                                         named->offset);
     }
     /* Else it is in a serial stretch that is short so far: nothing changes. */
@@ -162,7 +162,7 @@ static bool any_good_process(const struct job *job)
 static void observe_job(const struct observer *o, struct job *job,
                         const struct node_options *options, uint64_t now_ns)
 {
-    size_t sections = job->sections_ended;
+    size_t regions = job->regions_ended;
     double steps = job->steps_ended, barriers = job->barriers_ended;
 
     for (struct process *p = job->processes; p; p = p->next) {
@@ -170,7 +170,7 @@ static void observe_job(const struct observer *o, struct job *job,
         if (process_observe(p, now_ns, &err) < 0)
             log_warn("job %u: %s; the process is held by affinity from now on",
                      job->id, err.text);
-        sections += p->view->used;
+        regions += p->view->used;
         process_add_totals(p, &steps, &barriers);
     }
     if (any_good_process(job))
@@ -178,8 +178,8 @@ static void observe_job(const struct observer *o, struct job *job,
     else
         classify_unattached(o, job, options, now_ns);
     /* After a restart the count begins again with the reports. */
-    if (sections > job->record.sections)
-        job->record.sections = sections;
+    if (regions > job->record.regions)
+        job->record.regions = regions;
     job->record.steps = fmax(job->record.steps, steps);
     job->record.barriers = fmax(job->record.barriers, barriers);
     history_check(&job->history, &job->record);
@@ -189,14 +189,14 @@ static void observe_job(const struct observer *o, struct job *job,
 static void add_to_record(struct observer *o, const struct job_table *jobs,
                           struct job *job, uint64_t elapsed_ns)
 {
-    const struct section *section = job->section;
+    const struct region *region = job->region;
     struct record_time time = {
         .ns = elapsed_ns,
         .cores = topology_count_cores(o->topology, &job->cpus),
-        .reports = job->cooperative && !job->rigid,
-        .parallel = job->kind == SECTION_PARALLEL && !job->rigid,
+        .reports = job->cooperative && !job->pinned,
+        .parallel = job->kind == REGION_PARALLEL && !job->pinned,
         .alone = true,
-        .rho = section && section->profile ? section->fit.rho : NAN,
+        .rho = region && region->profile ? region->fit.rho : NAN,
     };
 
     for (const struct job *other = jobs->first; other; other = other->next)
@@ -204,7 +204,7 @@ static void add_to_record(struct observer *o, const struct job_table *jobs,
             record_add_partner(&job->record, other->id);
             time.alone = false;
         }
-    job->done_s += (double)elapsed_ns * 1e-9 * job->pace;
+    job->done_s += (double)elapsed_ns * 1e-9 * job->relative_speed;
     job->record.done_s = job->done_s;
     record_add_time(&job->record, &time);
 }
@@ -213,7 +213,7 @@ static bool make_room(struct observer *o, size_t count)
 {
     if (count <= o->room)
         return true;
-    struct observer_look *look = realloc(o->look, count * sizeof(*look));
+    struct observer_reading *look = realloc(o->look, count * sizeof(*look));
     if (!look)
         return false;
     o->look = look;
@@ -225,38 +225,38 @@ static bool make_room(struct observer *o, size_t count)
     return true;
 }
 
-/* JOB had its CPUs for the whole interval, and if BEFORE is its section now,
+/* JOB had its CPUs for the whole interval, and if BEFORE is its region now,
  * did work in that one alone, unless it PAUSED at one end: a serial stretch, even
- * a short one, says nothing of a section.  Of the short ones it is a part. */
+ * a short one, says nothing of a region.  Of the short ones it is a part. */
 static void add_look(struct observer *o, size_t i, struct job *job,
-                     struct section *before, bool paused)
+                     struct region *before, bool paused)
 {
-    struct observer_look *look = &o->look[i];
+    struct observer_reading *look = &o->look[i];
 
-    *look = (struct observer_look){
+    *look = (struct observer_reading){
         .job = job,
-        .section = before == job->section && !job->shared &&
+        .region = before == job->region && !job->shared &&
                            !(before && !before->folded &&
                              (paused || job->pauses))
                        ? before
                        : NULL,
         .dop = topology_count_cores(o->topology, &job->cpus)};
     o->share[i] = (struct attribute_job){.id = job->id, .cpus = job->cpus};
-    for (const struct process *p = job->processes; p && look->section;
+    for (const struct process *p = job->processes; p && look->region;
          p = p->next)
         process_add_work(p, before->folded, before->object_id, before->offset,
                          look->work);
 }
 
-static void advance_section(const struct counters *counters,
-                            const struct observer_look *look,
+static void advance_region(const struct counters *counters,
+                            const struct observer_reading *look,
                             uint64_t profile_ns)
 {
-    struct section *s = look->section;
+    struct region *s = look->region;
 
-    if (!section_advance(s, counters, profile_ns) || !s->profile)
+    if (!region_advance(s, counters, profile_ns) || !s->profile)
         return;
-    log_info("job %u: section %016llx+%llx%s known from %s: effective rho %.3f "
+    log_info("job %u: region %016llx+%llx%s known from %s: effective rho %.3f "
              "(%.3f to %.3f)%s",
              look->job->id, (unsigned long long)s->object_id,
              (unsigned long long)s->offset, s->folded ? " (short ones)" : "",
@@ -267,7 +267,7 @@ static void advance_section(const struct counters *counters,
 
 void observer_learn(const struct counters *counters,
                     const struct sample *sample,
-                    const struct observer_look *looks,
+                    const struct observer_reading *readings,
                     struct attribute_job *shares, size_t count,
                     uint64_t profile_ns)
 {
@@ -275,24 +275,24 @@ void observer_learn(const struct counters *counters,
         attribute(counters_setup(counters), sample, shares, count) < 0)
         return;
     for (size_t i = 0; i < count; i++) {
-        const struct observer_look *look = &looks[i];
+        const struct observer_reading *look = &readings[i];
         struct attribute_job *share = &shares[i];
         look->job->counted = share->loop != NULL;
         if (share->energy_j > 0)
             look->job->record.energy_j += share->energy_j;
-        if (look->section) {
-            if (section_measure(look->section, look->dop, sample->time_ns,
+        if (look->region) {
+            if (region_measure(look->region, look->dop, sample->time_ns,
                                 look->work, look->job->profiling))
-                log_debug("job %u: section %016llx+%llx behaves otherwise than "
+                log_debug("job %u: region %016llx+%llx behaves otherwise than "
                           "before on %zu cores",
                           look->job->id,
-                          (unsigned long long)look->section->object_id,
-                          (unsigned long long)look->section->offset,
+                          (unsigned long long)look->region->object_id,
+                          (unsigned long long)look->region->offset,
                           look->dop);
             if (share->loop)
-                measure_add_loop(&look->section->measure, look->dop,
+                measure_add_loop(&look->region->measure, look->dop,
                                  share->loop);
-            advance_section(counters, look, profile_ns);
+            advance_region(counters, look, profile_ns);
         }
         loop_free(share->loop);
         share->loop = NULL;
@@ -402,7 +402,7 @@ void observer_update(struct observer *o, struct job_table *jobs,
     bool room = make_room(o, jobs->count);
 
     for (struct job *j = jobs->first; j; j = j->next) {
-        struct section *before = j->section;
+        struct region *before = j->region;
         bool paused = j->pauses;
         if (!j->live_since_ns)
             continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* What the jobs are doing: from report pages to sections and measurements. */
+/* What the jobs are doing: from report pages to regions and measurements. */
 
 #ifndef COSCHED_OBSERVER_H
 #define COSCHED_OBSERVER_H
@@ -18,12 +18,12 @@ struct observer;
 struct recorder;
 
 /* A job in an interval in which its CPUs were the same. */
-struct observer_look {
+struct observer_reading {
     struct job *job;
-    struct section *section; /* that it was in all the time; NULL: none, or
+    struct region *region; /* that it was in all the time; NULL: none, or
                                 several */
     size_t dop;              /* cores */
-    double work[COUNTERS_UNITS]; /* done in that section */
+    double work[COUNTERS_UNITS]; /* done in that region */
 };
 
 /* Counters, topology and recorder must outlive the observer. */
@@ -31,19 +31,19 @@ struct observer *observer_new(struct counters *counters,
                               const struct topology *topology,
                               struct recorder *recorder);
 
-/* Count with COUNTERS from now on; the sections must have been cleared. */
+/* Count with COUNTERS from now on; the regions must have been cleared. */
 void observer_use(struct observer *observer, struct counters *counters);
 
-/* Give each of COUNT jobs its part of SAMPLE and let sections get known that
+/* Give each of COUNT jobs its part of SAMPLE and let regions get known that
  * were measured for PROFILE_NS.  SHARES has ids and CPUs of the same jobs.  Used
  * by observer_update(), and by itself to replay a recording. */
 void observer_learn(const struct counters *counters,
                     const struct sample *sample,
-                    const struct observer_look *looks,
+                    const struct observer_reading *readings,
                     struct attribute_job *shares, size_t count,
                     uint64_t profile_ns);
 
-/* Read all report pages and bring each live job's kind, section, profile and
+/* Read all report pages and bring each live job's kind, region, profile and
  * record up to NOW_NS.  Call it at each epoch and before allotments change, so
  * that a job's CPUs were the same since the last call; an interval in which
  * they were not (job->changed_ns) is not measured. */

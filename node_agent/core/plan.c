@@ -22,7 +22,7 @@ struct planner {
     double options[POLICY_OPTIONS_MAX];
     int *before;  /* [machine->cpus] */
     int *owner;   /* [machine->cpus] */
-    double *llc;  /* [2 * MOST * machine->cpu_nodes] for the facts */
+    double *llc;  /* [2 * MOST * machine->llc_domains] for the facts */
     size_t *held; /* [machine->cpus] jobs limited to fewer than they were
                      granted that have a CPU, when the kernel shares the time */
     bool *runs;   /* [room] */
@@ -34,10 +34,10 @@ struct planner {
     size_t index[MOST]; /* into input->jobs */
     struct policy_job jobs[MOST];
     struct plan_facts facts[MOST];
-    struct workload *mean[MOST]; /* of a job's sections, for unknown ones */
+    struct workload *mean[MOST]; /* of a job's regions, for unknown ones */
     struct cosched_cpuset granted[MOST];
     struct cosched_cpuset native[MOST]; /* when the kernel shares the time */
-    double pace[MOST];
+    double relative_speed[MOST];
     enum policy_mode mode; /* of the decision */
 };
 
@@ -76,7 +76,7 @@ void plan_limits(const struct job *job, const struct topology *topology,
 struct planner *planner_new(const struct topology *topology)
 {
     const struct machine *machine = topology_machine(topology);
-    size_t nodes = machine->cpu_nodes;
+    size_t nodes = machine->llc_domains;
     struct planner *p = calloc(1, sizeof(*p));
 
     if (!p)
@@ -93,7 +93,7 @@ struct planner *planner_new(const struct topology *topology)
         return NULL;
     }
     for (size_t j = 0; j < MOST; j++) {
-        if (!(p->mean[j] = workload_new(machine->mem_nodes))) {
+        if (!(p->mean[j] = workload_new(machine->numa_nodes))) {
             planner_free(p);
             return NULL;
         }
@@ -189,15 +189,15 @@ double plan_weight(const struct job *job)
                : 1;
 }
 
-/* The profile of JOB's section, or what may do instead, or NULL. */
+/* The profile of JOB's region, or what may do instead, or NULL. */
 static const struct workload *profile_of(struct planner *p,
                                          const struct job *job)
 {
     struct workload *mean = p->mean[p->count];
 
-    if (!job->section)
+    if (!job->region)
         return NULL;
-    return job->section->profile ? job->section->profile
+    return job->region->profile ? job->region->profile
            : plan_facts_mean(job, mean) ? mean
                                         : NULL;
 }
@@ -234,16 +234,16 @@ static void select_jobs(struct planner *p, struct plan *plan)
         topology_cores(in->topology, &job->granted, &p->granted[p->count]);
         plan_facts_fill(&p->facts[p->count], job,
                         topology_count_cores(in->topology, &job->cpus),
-                        p->machine->cpu_nodes);
+                        p->machine->llc_domains);
         p->jobs[p->count] = (struct policy_job){
             .id = job->id,
             .facts = &p->facts[p->count].facts,
             .kind = job->kind,
             .profile = profile_of(p, job),
             .weight = plan_weight(job),
-            .rigid = job->rigid,
-            .section = job->section
-                           ? job->section->object_id ^ job->section->offset
+            .pinned = job->pinned,
+            .region = job->region
+                           ? job->region->object_id ^ job->region->offset
                            : 0,
         };
         plan_limits(job, in->topology, p->pool, &p->jobs[p->count].min_cores,
@@ -258,11 +258,11 @@ static size_t wanted_dop(const struct planner *p, size_t j)
     const struct job *job = p->input->jobs[p->index[j]];
     size_t most = p->pool - (p->count - 1);
 
-    if (job->kind != SECTION_PARALLEL || !job->section)
+    if (job->kind != REGION_PARALLEL || !job->region)
         return 0;
     if (most > p->jobs[j].max_cores)
         most = p->jobs[j].max_cores;
-    size_t dop = section_wants(job->section, most, &p->input->budget);
+    size_t dop = region_wants(job->region, most, &p->input->budget);
     if (dop < p->jobs[j].min_cores)
         return 0;
     /* Alone it has the whole pool anyway; nobody needs the second point yet. */
@@ -386,7 +386,7 @@ static int decide(struct planner *p, struct plan *plan, struct errtext *err)
                                  .state = p->state,
                                  .slice = p->input->slice,
                                  .terse = p->input->terse};
-    struct policy_decision decision = {.owner = p->owner, .pace = p->pace};
+    struct policy_decision decision = {.owner = p->owner, .relative_speed = p->relative_speed};
     enum model_status rc = policy_decide(plan->policy, &input, &decision);
 
     if (rc != MODEL_OK)
@@ -484,7 +484,7 @@ static void fill_shares(struct planner *p, struct plan *plan)
             if (p->owner[c] == (int)j)
                 cpuset_add(&cores, (int)c);
         share->parked = cpuset_empty(&cores);
-        share->pace = p->pace[j];
+        share->relative_speed = p->relative_speed[j];
         topology_expand(p->input->topology, &cores, &share->cpus);
         cpuset_and(&share->cpus, &p->input->jobs[p->index[j]]->granted);
     }

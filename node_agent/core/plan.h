@@ -19,7 +19,7 @@
  *              there were no agent
  *   native     the policy leaves it to the kernel: each job has all that it
  *              was granted, and shares overlap
- *   profiling  one job at a time gets the DoP at which its section is to be
+ *   profiling  one job at a time gets the DoP at which its region is to be
  *              measured.  "The whole pool" of the papers is, here, the pool less
  *              one core for each other job: to stop the others for 150 ms costs
  *              more than the slightly disturbed profile, and the fit uses the
@@ -41,7 +41,7 @@ struct plan_input {
     struct job **jobs;   /* [count] live, in order of announcement */
     size_t count;        /* >= 1 */
     uint64_t slice;      /* number of the present turn */
-    struct section_budget budget; /* of probes */
+    struct region_budget budget; /* of probes */
     size_t max_jobs; /* that have cores at a time; 0: as many as cores */
     int fairness_percent; /* margin of the fairness bound; 100: no bound */
     const char *drained; /* why nothing is divided; NULL: it is */
@@ -53,7 +53,7 @@ struct plan_share {
     struct cosched_cpuset cpus; /* empty when parked */
     bool parked;
     size_t profile_dop; /* > 0: measured at this DoP */
-    double pace;        /* predicted speed relative to that alone */
+    double relative_speed;        /* predicted speed relative to that alone */
 };
 
 struct plan {

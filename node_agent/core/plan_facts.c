@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* From what was measured of a section to what policies may know of it. */
+/* From what was measured of a region to what policies may know of it. */
 
 #include "node_agent/core/plan_facts.h"
 
@@ -44,18 +44,18 @@ static void fill_points(struct plan_facts *f, const struct measure *m)
 
 /* From the counters at the present number of cores. */
 static void fill_counted(struct plan_facts *f, const struct loop *loop,
-                         size_t cpu_nodes)
+                         size_t llc_domains)
 {
     double useful = 0, stalled = 0;
 
-    if (loop->cpu_nodes != cpu_nodes || !(loop->total_us > 0))
+    if (loop->llc_domains != llc_domains || !(loop->total_us > 0))
         return;
-    for (size_t i = 0; i < cpu_nodes; i++) {
+    for (size_t i = 0; i < llc_domains; i++) {
         double misses = 0;
         useful += loop->useful_cycles[i];
         stalled += loop->stalled_cycles[i];
-        for (size_t m = 0; m < loop->mem_nodes; m++)
-            misses += loop->read_misses[i * loop->mem_nodes + m];
+        for (size_t m = 0; m < loop->numa_nodes; m++)
+            misses += loop->read_misses[i * loop->numa_nodes + m];
         if (!loop->cores[i] || !(loop->llc_accesses[i] > 0))
             continue;
         f->llc_access[i] = loop->llc_accesses[i] / loop->total_us;
@@ -70,17 +70,17 @@ static void fill_counted(struct plan_facts *f, const struct loop *loop,
 #define LEFT_LEAST 0.05
 
 void plan_facts_fill(struct plan_facts *f, const struct job *job, size_t dop,
-                     size_t cpu_nodes)
+                     size_t llc_domains)
 {
     const struct measure *measure =
-        job->section ? &job->section->measure : NULL;
+        job->region ? &job->region->measure : NULL;
 
     policy_facts_init(&f->facts);
     f->facts.done_s = job->done_s;
     if (job->expected_s > 0)
         f->facts.left_s = fmax(job->expected_s - job->done_s,
                                LEFT_LEAST * job->done_s);
-    for (size_t i = 0; i < cpu_nodes; i++)
+    for (size_t i = 0; i < llc_domains; i++)
         f->llc_access[i] = f->llc_miss[i] = NAN;
     f->facts.llc_access = f->llc_access;
     f->facts.llc_miss = f->llc_miss;
@@ -89,24 +89,24 @@ void plan_facts_fill(struct plan_facts *f, const struct job *job, size_t dop,
     fill_points(f, measure);
     const struct measure_point *now = measure_find(measure, dop);
     if (now && now->loop)
-        fill_counted(f, now->loop, cpu_nodes);
+        fill_counted(f, now->loop, llc_domains);
 }
 
 bool plan_facts_mean(const struct job *job, struct workload *mean)
 {
     double time = 0;
 
-    for (size_t m = 0; m < mean->mem_nodes; m++)
+    for (size_t m = 0; m < mean->numa_nodes; m++)
         mean->rate[m] = (struct workload_rate){0};
     mean->sync_share = mean->llc_per_us = 0;
-    for (const struct section *s = job->sections.first; s; s = s->next)
+    for (const struct region *s = job->regions.first; s; s = s->next)
         time += s->profile ? (double)s->run_ns : 0;
-    for (const struct section *s = job->sections.first; s && time > 0;
+    for (const struct region *s = job->regions.first; s && time > 0;
          s = s->next) {
         double part = (double)s->run_ns / time;
         if (!s->profile)
             continue;
-        for (size_t m = 0; m < mean->mem_nodes; m++) {
+        for (size_t m = 0; m < mean->numa_nodes; m++) {
             mean->rate[m].mrr_per_us += part * s->profile->rate[m].mrr_per_us;
             mean->rate[m].read_per_us += part * s->profile->rate[m].read_per_us;
         }
@@ -114,7 +114,7 @@ bool plan_facts_mean(const struct job *job, struct workload *mean)
         mean->llc_per_us += part * s->profile->llc_per_us;
     }
     /* Rounding must not make more reads than requests. */
-    for (size_t m = 0; m < mean->mem_nodes; m++)
+    for (size_t m = 0; m < mean->numa_nodes; m++)
         mean->rate[m].mrr_per_us = fmax(mean->rate[m].mrr_per_us,
                                         mean->rate[m].read_per_us);
     return time > 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* From what was measured of a section to what policies may know of it. */
+/* From what was measured of a region to what policies may know of it. */
 
 #ifndef COSCHED_PLAN_FACTS_H
 #define COSCHED_PLAN_FACTS_H
@@ -13,16 +13,16 @@
 struct plan_facts {
     struct policy_facts facts;
     struct station_sample points[MEASURE_POINTS];
-    double *llc_access, *llc_miss; /* [cpu_nodes], the caller's */
+    double *llc_access, *llc_miss; /* [llc_domains], the caller's */
 };
 
-/* Fill FACTS from what is known of JOB and measured of its present section, if
- * it has one, which runs on DOP cores now, on a machine of CPU_NODES CPU nodes.
+/* Fill FACTS from what is known of JOB and measured of its present region, if
+ * it has one, which runs on DOP cores now, on a machine of LLC_DOMAINS LLC domains.
  * Throughputs are in the finest unit of work that moved at each DoP. */
 void plan_facts_fill(struct plan_facts *facts, const struct job *job,
-                     size_t dop, size_t cpu_nodes);
+                     size_t dop, size_t llc_domains);
 
-/* A section whose profile is not known yet is taken to be like the job's others:
+/* A region whose profile is not known yet is taken to be like the job's others:
  * their mean over the time that each has run into MEAN.  False when none of
  * them is known. */
 bool plan_facts_mean(const struct job *job, struct workload *mean);

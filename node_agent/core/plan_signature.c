@@ -13,21 +13,21 @@ static void add_text(uint64_t *h, const char *text)
         hash_bytes(h, text, strlen(text));
 }
 
-static void add_section(uint64_t *h, const struct section *section,
-                        const struct section_budget *budget)
+static void add_region(uint64_t *h, const struct region *region,
+                        const struct region_budget *budget)
 {
-    hash_word(h, (uintptr_t)section);
-    if (!section)
+    hash_word(h, (uintptr_t)region);
+    if (!region)
         return;
-    bool may = section_may_probe(section, budget);
-    hash_word(h, (uint64_t)section->state << 1 | may);
-    hash_word(h, (uintptr_t)section->profile);
+    bool may = region_may_probe(region, budget);
+    hash_word(h, (uint64_t)region->state << 1 | may);
+    hash_word(h, (uintptr_t)region->profile);
     if (may) /* what it wants depends on what is known */
-        hash_word(h, section->fit_time_ns);
+        hash_word(h, region->fit_time_ns);
 }
 
 static void add_job(uint64_t *h, const struct job *job,
-                    const struct section_budget *budget)
+                    const struct region_budget *budget)
 {
     hash_word(h, (uint64_t)job->id << 32 | job->restarts);
     hash_word(h, (uint64_t)job->kind << 2 |
@@ -36,7 +36,7 @@ static void add_job(uint64_t *h, const struct job *job,
     hash_bytes(h, &job->granted, sizeof(job->granted));
     hash_bytes(h, &job->options, sizeof(job->options));
     hash_bytes(h, &job->weight, sizeof(job->weight));
-    add_section(h, job->section, budget);
+    add_region(h, job->region, budget);
 }
 
 uint64_t plan_signature(const struct plan_input *in, uint64_t epoch)

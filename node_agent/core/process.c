@@ -33,10 +33,10 @@ struct process *process_attach(struct job *job, pid_t pid,
         errtext_set(err, ENOMEM, "attach: out of memory");
         goto fail;
     }
-    p->view->section = p->previous->section = COSCHED_SECTION_SERIAL;
+    p->view->region = p->previous->region = COSCHED_REGION_SERIAL;
     if (!(p->allotment = allotment_new(&job->granted, lease_ns,
-                                       topology_cpu_nodes(topology),
-                                       machine->cpus, machine->cpu_nodes,
+                                       topology_llc_domains(topology),
+                                       machine->cpus, machine->llc_domains,
                                        err)) ||
         !(p->report = report_new(err)))
         goto fail;
@@ -53,7 +53,7 @@ static uint64_t total_entries(const struct report_view *view)
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < view->used; i++)
-        sum += view->sections[i].entries;
+        sum += view->regions[i].entries;
     return sum;
 }
 
@@ -75,7 +75,7 @@ int process_observe(struct process *p, uint64_t now_ns, struct errtext *err)
         p->team = fresh->team;
     /* Serial since the agent first saw it so, with no region begun since: the
      * process' own time stamp is not needed. */
-    bool serial = fresh->ready && fresh->section == COSCHED_SECTION_SERIAL;
+    bool serial = fresh->ready && fresh->region == COSCHED_REGION_SERIAL;
     if (serial && (!p->serial || total_entries(fresh) !=
                                      total_entries(p->previous)))
         p->serial_since_ns = now_ns;
@@ -88,19 +88,19 @@ uint64_t process_serial_ns(const struct process *p, uint64_t now_ns)
     return p->serial && !p->bad ? now_ns - p->serial_since_ns : 0;
 }
 
-const struct cosched_section *process_long_section(const struct process *p,
+const struct cosched_region *process_long_region(const struct process *p,
                                                    uint64_t now_ns,
                                                    uint64_t min_ns)
 {
     const struct report_view *v = p->view;
 
-    if (p->bad || !v->ready || v->section == COSCHED_SECTION_SERIAL)
+    if (p->bad || !v->ready || v->region == COSCHED_REGION_SERIAL)
         return NULL;
-    /* The entry that collects the overflow is no section of its own. */
-    if (v->section == COSCHED_SECTION_OVERFLOW)
+    /* The entry that collects the overflow is no region of its own. */
+    if (v->region == COSCHED_REGION_OVERFLOW)
         return NULL;
-    const struct cosched_section *s = &v->sections[v->section];
-    if (now_ns > v->section_begin_ns && now_ns - v->section_begin_ns >= min_ns)
+    const struct cosched_region *s = &v->regions[v->region];
+    if (now_ns > v->region_begin_ns && now_ns - v->region_begin_ns >= min_ns)
         return s;
     if (s->entries > 1 && s->time_ns / (s->entries - 1) >= min_ns)
         return s;
@@ -115,14 +115,14 @@ static double forward(uint64_t now, uint64_t before)
 void process_add_work(const struct process *p, bool all, uint64_t object_id,
                       uint64_t offset, double work[COUNTERS_UNITS])
 {
-    static const struct cosched_section nothing;
+    static const struct cosched_region nothing;
 
     if (p->bad)
         return;
     for (uint32_t i = 0; i < p->view->used; i++) {
-        const struct cosched_section *s = &p->view->sections[i];
-        const struct cosched_section *b =
-            i < p->previous->used ? &p->previous->sections[i] : &nothing;
+        const struct cosched_region *s = &p->view->regions[i];
+        const struct cosched_region *b =
+            i < p->previous->used ? &p->previous->regions[i] : &nothing;
         if (!all && (s->object_id != object_id || s->offset != offset))
             continue;
         work[COUNTERS_ITERATIONS] += forward(s->iterations, b->iterations);
@@ -136,8 +136,8 @@ void process_add_totals(const struct process *p, double *steps,
                         double *barriers)
 {
     for (uint32_t i = 0; !p->bad && i < p->view->used; i++) {
-        *steps += (double)p->view->sections[i].entries;
-        *barriers += (double)p->view->sections[i].barriers;
+        *steps += (double)p->view->regions[i].entries;
+        *barriers += (double)p->view->regions[i].barriers;
     }
 }
 
@@ -147,12 +147,12 @@ bool process_got_on(const struct process *p)
 
     if (p->bad || !v->ready || !b->ready)
         return false;
-    if (v->section != b->section || v->used != b->used)
+    if (v->region != b->region || v->used != b->used)
         return true;
-    if (v->section >= v->used)
+    if (v->region >= v->used)
         return total_entries(v) != total_entries(b);
-    const struct cosched_section *now = &v->sections[v->section];
-    const struct cosched_section *before = &b->sections[v->section];
+    const struct cosched_region *now = &v->regions[v->region];
+    const struct cosched_region *before = &b->regions[v->region];
     return now->iterations != before->iterations ||
            now->barriers != before->barriers || now->ults != before->ults ||
            now->entries != before->entries;

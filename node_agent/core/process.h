@@ -32,7 +32,7 @@ struct process {
     uint32_t team;     /* the largest that it has reported */
     bool bad;          /* its page is no report: treated as silent */
     bool must_ack;     /* a shrink waits for its applied generation */
-    bool serial;       /* in a serial section now */
+    bool serial;       /* in a serial region now */
     uint64_t serial_since_ns;
     struct process *next;
 };
@@ -48,17 +48,17 @@ struct process *process_attach(struct job *job, pid_t pid,
 int process_observe(struct process *process, uint64_t now_ns,
                     struct errtext *err);
 
-/* How long the process has been in its present serial section, 0 if it is in a
+/* How long the process has been in its present serial region, 0 if it is in a
  * parallel one. */
 uint64_t process_serial_ns(const struct process *process, uint64_t now_ns);
 
-/* The present parallel section's table entry when it lasts at least MIN_NS, by
- * itself or on average; NULL in serial and in short sections. */
-const struct cosched_section *process_long_section(
+/* The present parallel region's table entry when it lasts at least MIN_NS, by
+ * itself or on average; NULL in serial and in short regions. */
+const struct cosched_region *process_long_region(
     const struct process *process, uint64_t now_ns, uint64_t min_ns);
 
-/* Work between the last two readings in the section called (OBJECT_ID, OFFSET),
- * or with ALL in every section, added to WORK.  Clamped: never negative. */
+/* Work between the last two readings in the region called (OBJECT_ID, OFFSET),
+ * or with ALL in every region, added to WORK.  Clamped: never negative. */
 void process_add_work(const struct process *process, bool all,
                       uint64_t object_id, uint64_t offset,
                       double work[COUNTERS_UNITS]);

@@ -29,7 +29,7 @@
 
 const struct field record_fields[] = {
     KEPT(policy),        KEPT(live_ns),  KEPT(core_s),    KEPT(parallel_s),
-    KEPT(final_cores),   KEPT(sections), KEPT(decisions), KEPT(attached),
+    KEPT(final_cores),   KEPT(regions), KEPT(decisions), KEPT(attached),
     LATER(energy_j),     LATER(moves),   LATER(program),  LATER(granted),
     LATER(work_s),       LATER(done_s),  LATER(steps),    LATER(barriers),
     LATER(alone_s),      LATER(alone_work_s),
@@ -43,7 +43,7 @@ double record_speed(size_t cores, double rho)
     return station_speedup(cores, rho) / (1 + rho);
 }
 
-/* Add the rho of NS in a parallel section, if it is known, to the mean. */
+/* Add the rho of NS in a parallel region, if it is known, to the mean. */
 static void add_profile(struct record *r, double seconds, double rho)
 {
     double known = r->profiled_share * r->parallel_s;
@@ -209,10 +209,10 @@ void record_format(const struct record *r, const char *state,
                                  "%s%u", i ? "," : "", r->partner[i]);
     snprintf(text, RECORD_TEXT_MAX,
              "cosched/1 state=%s policy=%s mean_cores=%.2f final_cores=%zu "
-             "sections=%zu parallel_s=%.2f core_s=%.2f partners=%s "
+             "regions=%zu parallel_s=%.2f core_s=%.2f partners=%s "
              "decisions=%llu attached=%d",
              state, r->policy, live > 0 ? r->core_s / live : 0.0,
-             r->final_cores, r->sections, r->parallel_s, r->core_s,
+             r->final_cores, r->regions, r->parallel_s, r->core_s,
              r->partners ? partners : "-", (unsigned long long)r->decisions,
              r->attached);
     if (r->energy_j > 0)

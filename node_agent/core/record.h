@@ -38,7 +38,7 @@ struct record {
     double core_s;        /* integral of cores over that time */
     double parallel_s;    /* in parallel regions, as the job reports */
     size_t final_cores;   /* at its end, or now */
-    size_t sections;      /* parallel sections seen */
+    size_t regions;      /* parallel regions seen */
     uint64_t decisions;   /* that changed its CPUs */
     bool attached;        /* a process attached at some time */
     double energy_j;      /* estimated share of the packages' energy; 0: not
@@ -70,7 +70,7 @@ struct record_time {
     bool reports;    /* it is known what it does; else only cores count */
     bool parallel;   /* else it computed on one core */
     bool alone;      /* nobody else was live */
-    double rho;      /* of the present section; NAN: not known */
+    double rho;      /* of the present region; NAN: not known */
 };
 
 /* Account for TIME. */

@@ -53,8 +53,8 @@ static uint64_t load64(const uint64_t *word)
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-static void copy_section(struct cosched_section *to,
-                         const struct cosched_section *from)
+static void copy_region(struct cosched_region *to,
+                         const struct cosched_region *from)
 {
     to->object_id = load64(&from->object_id);
     to->offset = load64(&from->offset);
@@ -83,7 +83,7 @@ int report_read(const struct report *r, pid_t pid, struct report_view *view,
 
     view->ready = false;
     view->used = 0;
-    view->section = COSCHED_SECTION_SERIAL;
+    view->region = COSCHED_REGION_SERIAL;
     view->mode = COSCHED_MODE_NONE;
     view->applied_generation = 0;
     if (magic == 0) /* not filled in yet */
@@ -96,19 +96,19 @@ int report_read(const struct report *r, pid_t pid, struct report_view *view,
         return refuse(view, pid, "size", value, err);
     if ((view->mode = load32(&p->mode)) > COSCHED_MODE_KTHREAD)
         return refuse(view, pid, "mode", view->mode, err);
-    view->section = load32(&p->section); /* before the table it points into */
-    if ((view->used = load32(&p->sections_used)) > COSCHED_MAX_SECTIONS)
-        return refuse(view, pid, "sections_used", view->used, err);
-    if (view->section != COSCHED_SECTION_SERIAL && view->section >= view->used)
-        return refuse(view, pid, "section", view->section, err);
+    view->region = load32(&p->region); /* before the table it points into */
+    if ((view->used = load32(&p->regions_used)) > COSCHED_MAX_REGIONS)
+        return refuse(view, pid, "regions_used", view->used, err);
+    if (view->region != COSCHED_REGION_SERIAL && view->region >= view->used)
+        return refuse(view, pid, "region", view->region, err);
     view->team = load32(&p->team);
     view->workers = load32(&p->workers);
     view->applied_generation = load32(&p->applied_generation);
-    view->section_begin_ns = load64(&p->section_begin_ns);
+    view->region_begin_ns = load64(&p->region_begin_ns);
     view->extra_workers = load64(&p->extra_workers);
     view->steals = load64(&p->steals);
     for (uint32_t i = 0; i < view->used; i++)
-        copy_section(&view->sections[i], &p->sections[i]);
+        copy_region(&view->regions[i], &p->regions[i]);
     view->ready = true;
     return 0;
 }

@@ -28,14 +28,14 @@ struct report_view {
     bool ready;      /* the process has filled it in; else all else is zero */
     uint32_t mode;   /* enum cosched_mode, in range */
     uint32_t team;
-    uint32_t section; /* < used, or COSCHED_SECTION_SERIAL */
-    uint32_t used;    /* <= COSCHED_MAX_SECTIONS */
+    uint32_t region; /* < used, or COSCHED_REGION_SERIAL */
+    uint32_t used;    /* <= COSCHED_MAX_REGIONS */
     uint32_t applied_generation;
     uint32_t workers;
-    uint64_t section_begin_ns;
+    uint64_t region_begin_ns;
     uint64_t extra_workers;
     uint64_t steals;
-    struct cosched_section sections[COSCHED_MAX_SECTIONS]; /* [used] */
+    struct cosched_region regions[COSCHED_MAX_REGIONS]; /* [used] */
 };
 
 /* A new page, all zero, sealed against any change of size.  NULL with the errno

@@ -11,7 +11,7 @@
 #include "common/clock.h"
 #include "node_agent/core/division.h"
 #include "node_agent/core/journal.h"
-#include "node_agent/core/keeper.h"
+#include "node_agent/core/affinity.h"
 #include "common/log.h"
 #include "node_agent/core/plan.h"
 #include "node_agent/core/plan_signature.h"
@@ -44,7 +44,7 @@ struct scheduler {
     int rechecks; /* left */
     struct host_timer *ack_timer; /* runs while a shrink waits */
     struct host_timer *turn_timer;
-    uint64_t turn; /* of keeper_epoch() */
+    uint64_t turn; /* of affinity_epoch() */
     bool moving; /* between the phases */
     bool applied; /* any allotment, since the jobs were last looked at */
     bool forced; /* threads of the late were moved in this transition */
@@ -107,7 +107,7 @@ static void apply(struct scheduler *s, struct job *job,
     s->applied = true;
     write_parts(s, job, parked, now_ns);
     if (!cpuset_empty(cpus) && job_kept(job))
-        keeper_hold(s->p.enforcer, job);
+        affinity_hold(s->p.enforcer, job);
     trace_allotment(s->p.trace, now_ns, job->id, cpus,
                     topology_count_cores(s->p.topology, cpus));
 }
@@ -175,7 +175,7 @@ static void on_recheck(void *arg)
     s->rechecks--;
     for (struct job *j = s->p.jobs->first; j; j = j->next) {
         if (j->recheck && job_live(j) && !s->moving)
-            keeper_move_strays(j);
+            affinity_move_strays(j);
         j->recheck = j->recheck && s->rechecks > 0;
     }
     if (s->rechecks > 0)
@@ -196,7 +196,7 @@ static void grow_all(struct scheduler *s)
 
     for (struct job *j = s->p.jobs->first; j; j = j->next) {
         if (j->shrunk) {
-            keeper_move_strays(j);
+            affinity_move_strays(j);
             j->recheck = true;
             recheck_later(s);
         }
@@ -235,7 +235,7 @@ static void on_ack_timer(void *arg)
         s->forced = true;
         for (struct job *j = s->p.jobs->first; j; j = j->next)
             if (!job_acked(j))
-                keeper_move_strays(j);
+                affinity_move_strays(j);
     }
     if (host_timer_start(s->p.host, &s->ack_timer, ACK_POLL_NS, on_ack_timer,
                          s) < 0)
@@ -278,9 +278,9 @@ static const char *drained(const struct scheduler *s)
     return s->p.drained ? *s->p.drained : NULL;
 }
 
-static struct section_budget budget_of(const struct scheduler *s)
+static struct region_budget budget_of(const struct scheduler *s)
 {
-    return (struct section_budget){s->p.options->profile_ns,
+    return (struct region_budget){s->p.options->profile_ns,
                                    s->p.options->probe_percent / 100.0};
 }
 
@@ -321,7 +321,7 @@ static void write_down(struct scheduler *s, struct job **jobs,
                        const struct plan *plan, size_t count, const char *why)
 {
     struct decision d = {.wall_ns = host_wall_ns(s->p.host)};
-    struct section_budget budget = budget_of(s);
+    struct region_budget budget = budget_of(s);
     size_t used = 0;
 
     snprintf(d.trigger, sizeof(d.trigger), "%s", why);
@@ -339,7 +339,7 @@ static void write_down(struct scheduler *s, struct job **jobs,
                 d.text + used, sizeof(d.text) - used,
                 "job %u gets %zu cores for %llu ms to be measured; ",
                 jobs[i]->id, share->profile_dop,
-                (unsigned long long)(section_probe_ns(&budget) / NS_PER_MS));
+                (unsigned long long)(region_probe_ns(&budget) / NS_PER_MS));
         if (!cpuset_equal(&jobs[i]->cpus, &share->cpus)) {
             jobs[i]->record.decisions++;
             jobs[i]->record.moves += count_moves(s, jobs[i], share);
@@ -376,7 +376,7 @@ static bool others_have_cpus(const struct scheduler *s, size_t count)
 static void carry_out(struct scheduler *s, struct job **jobs,
                       const struct plan *plan, size_t count, bool moves)
 {
-    struct section_budget budget = budget_of(s);
+    struct region_budget budget = budget_of(s);
     bool parked[count];
 
     for (size_t i = 0; i < count; i++) {
@@ -386,9 +386,9 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         j->turns = plan->turns;
         j->profiling = plan->share[i].profile_dop > 0;
         j->shared = plan->native && count > 1;
-        j->pace = plan->share[i].pace;
-        if (j->profiling && j->section)
-            section_grant(j->section, plan->share[i].profile_dop, &budget);
+        j->relative_speed = plan->share[i].relative_speed;
+        if (j->profiling && j->region)
+            region_grant(j->region, plan->share[i].profile_dop, &budget);
     }
     if (moves || s->moving || others_have_cpus(s, count))
         move_cpus(s, parked, jobs, count);
@@ -397,17 +397,17 @@ static void carry_out(struct scheduler *s, struct job **jobs,
 /* What is said of JOB in the trace depends on this. */
 static uint64_t trace_key(const struct job *job)
 {
-    const struct section *section = job->section;
+    const struct region *region = job->region;
     uint64_t h = HASH_START;
 
     hash_word(&h, (uint64_t)job_live(job) << 3 |
                       (uint64_t)job->suspended << 2 |
-                      (uint64_t)job->rigid << 1 |
-                      (job->kind == SECTION_SERIAL));
-    hash_word(&h, (uintptr_t)section);
-    if (section) {
-        hash_word(&h, (uint64_t)section->state << 1 | section->folded);
-        hash_word(&h, section->offset);
+                      (uint64_t)job->pinned << 1 |
+                      (job->kind == REGION_SERIAL));
+    hash_word(&h, (uintptr_t)region);
+    if (region) {
+        hash_word(&h, (uint64_t)region->state << 1 | region->folded);
+        hash_word(&h, region->offset);
     }
     return h ? h : 1;
 }
@@ -415,23 +415,23 @@ static uint64_t trace_key(const struct job *job)
 static void trace_job(struct scheduler *s, struct job *j, uint64_t now_ns)
 {
     char text[sizeof(j->traced)];
-    const struct section *section = j->section;
+    const struct region *region = j->region;
 
     if (!job_live(j))
         snprintf(text, sizeof(text), "idle");
     else if (j->suspended)
         snprintf(text, sizeof(text), "suspended");
-    else if (j->rigid)
-        snprintf(text, sizeof(text), "rigid");
-    else if (j->kind == SECTION_SERIAL || !section)
+    else if (j->pinned)
+        snprintf(text, sizeof(text), "pinned");
+    else if (j->kind == REGION_SERIAL || !region)
         snprintf(text, sizeof(text), "serial");
-    else if (section->folded)
+    else if (region->folded)
         snprintf(text, sizeof(text), "%s short",
-                 section_state_name(section->state));
+                 region_state_name(region->state));
     else
         snprintf(text, sizeof(text), "%s +%llx",
-                 section_state_name(section->state),
-                 (unsigned long long)section->offset);
+                 region_state_name(region->state),
+                 (unsigned long long)region->offset);
     if (!strcmp(text, j->traced))
         return;
     memcpy(j->traced, text, sizeof(text));
@@ -501,7 +501,7 @@ static void decide(struct scheduler *s, const char *why)
         journal_decision(s->p.recorder, &input, &plan, why);
         carry_out(s, jobs, &plan, count, moves);
     }
-    /* Granting a measurement changed section states: sign what is now. */
+    /* Granting a measurement changed region states: sign what is now. */
     s->signature = plan_signature(&input, s->periodic ? s->epoch : 0);
 }
 
@@ -537,9 +537,9 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
         job->live_since_ns = 0;
         job->ended_wall_ns = host_wall_ns(s->p.host);
-        job->rigid = job->loose = false;
-        job->section = NULL;
-        job->kind = SECTION_SERIAL;
+        job->pinned = job->unpinned = false;
+        job->region = NULL;
+        job->kind = REGION_SERIAL;
         job->unattached_since_ns = job->wide_ns = 0;
         enforcer_release(s->p.enforcer, job);
     }
@@ -571,8 +571,8 @@ void scheduler_epoch(struct scheduler *s)
     if (!s->moving)
         s->epoch++;
     divide_changing(s, now_ns);
-    decide(s, s->periodic ? "the next epoch" : "a section that changed");
+    decide(s, s->periodic ? "the next epoch" : "a region that changed");
     if (!s->moving && !drained(s))
-        keeper_epoch(&s->turn, s->p.enforcer, s->p.jobs,
+        affinity_epoch(&s->turn, s->p.enforcer, s->p.jobs,
                      host_now_ns(s->p.host));
 }

@@ -15,7 +15,7 @@
  *
  * A ring of the last TRACE_EVENTS changes.  trace_write() turns it into Chrome
  * trace event JSON: one track per CPU with the job that had it, one counter
- * "cores of job N" per job, one track per job with the states of its sections.
+ * "cores of job N" per job, one track per job with the states of its regions.
  * Times are CLOCK_MONOTONIC, in microseconds as that format wants.
  */
 

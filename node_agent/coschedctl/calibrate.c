@@ -121,8 +121,8 @@ static json_t *runs_json(const struct calibration *c)
 {
     json_t *runs = json_array();
 
-    for (size_t i = 0; i < c->cpu_nodes; i++)
-        for (size_t j = 0; j < c->mem_nodes; j++)
+    for (size_t i = 0; i < c->llc_domains; i++)
+        for (size_t j = 0; j < c->numa_nodes; j++)
             for (enum kernel k = 0; k < KERNELS; k++)
                 for (size_t s = 0; s < CALIBRATE_STRIDES; s++) {
                     const struct calibrate_run *r =
@@ -132,7 +132,7 @@ static json_t *runs_json(const struct calibration *c)
                     json_array_append_new(
                         runs,
                         json_pack("{s:I, s:I, s:s, s:I, s:f, s:f, s:f, s:f}",
-                                  "cpu_node", (json_int_t)i, "memory",
+                                  "llc_domain", (json_int_t)i, "memory",
                                   (json_int_t)j, "kernel", kernel_names[k],
                                   "stride", (json_int_t)calibrate_strides[s],
                                   "us", r->us, "reads", r->reads, "writes",
@@ -152,7 +152,7 @@ static json_t *calibration_json(const struct calibration *c,
 
     uname(&name);
     strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    for (size_t j = 0; j < c->mem_nodes; j++)
+    for (size_t j = 0; j < c->numa_nodes; j++)
         json_array_append_new(peak, json_real(c->peak_gb_s[j]));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:I, s:s*, s:o, s:o}",
                      "date", date, "host", name.nodename, "kernel",
@@ -189,8 +189,8 @@ static int store(const struct topology *t, const struct calibration *c,
         d->calibration = calibration_json(c, plan, notes);
         rc = ctl_print_machine(d, plan->output);
         fprintf(stderr, "%s\n%s", d->source ? d->source : "", notes);
-        for (size_t j = 0; j < c->mem_nodes; j++)
-            fprintf(stderr, "memory node %zu: %.2f ns per read, %.1f GB/s read "
+        for (size_t j = 0; j < c->numa_nodes; j++)
+            fprintf(stderr, "NUMA node %zu: %.2f ns per read, %.1f GB/s read "
                             "by all cores\n", j,
                     d->machine->controller_service_us[j] * 1e3,
                     c->peak_gb_s[j]);
@@ -213,7 +213,7 @@ static struct counters *open_counters(const struct topology *t,
     struct counters_ability ability[COUNTERS_METRICS];
 
     counters_setup_init(setup, topology_machine(t), topology_cpus(t));
-    setup->cpu_node = topology_cpu_nodes(t);
+    setup->llc_domain = topology_llc_domains(t);
     setup->package = topology_packages(t, &setup->packages);
     setup->cpu_model = counters_cpu_model(setup->procfs, model, 32);
     struct counters *c = counters_open(plan->counters, setup, NULL, 0, err);

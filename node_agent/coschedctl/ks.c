@@ -26,9 +26,9 @@ struct test_plan {
     size_t bins, least;
 };
 
-/* One section on one memory node, or on all together. */
+/* One region on one NUMA node, or on all together. */
 struct verdict {
-    const struct request_section *section;
+    const struct request_region *region;
     size_t node, samples;
     uint64_t ns; /* that each count is of, 0: unknown */
     double mean, dispersion;
@@ -53,7 +53,7 @@ void ctl_ks_help(FILE *out)
           "that length\n"
           "    --alpha P                      level of significance (default: "
           "0.05)\n"
-          "    --least N                      intervals that a section must "
+          "    --least N                      intervals that a region must "
           "have (default: 20)\n", out);
 }
 
@@ -63,10 +63,10 @@ static int judge(const struct test_plan *plan, struct verdict *v)
 {
     double sum = 0, squares = 0;
 
-    v->counts = calloc(v->section->samples + 1, sizeof(*v->counts));
+    v->counts = calloc(v->region->samples + 1, sizeof(*v->counts));
     if (!v->counts)
         return fail(CTL_FAILED, "ks: out of memory");
-    v->samples = request_section_counts(v->section, v->node,
+    v->samples = request_region_counts(v->region, v->node,
                                         (uint64_t)(plan->per_us * 1e3),
                                         v->counts, &v->ns);
     if (v->samples < plan->least)
@@ -90,22 +90,22 @@ static int judge(const struct test_plan *plan, struct verdict *v)
 static int choose(const struct test_plan *plan, const struct request_counts *c)
 {
     for (int m = 0; m < REQUEST_METRICS; m++)
-        for (size_t s = 0; s < c->sections; s++)
-            if ((int)c->section[s].metric == m &&
+        for (size_t s = 0; s < c->regions; s++)
+            if ((int)c->region[s].metric == m &&
                 (!plan->metric ||
                  !strcmp(plan->metric, request_metric_names[m])))
                 return m;
     return -1;
 }
 
-/* The thesis judges a section by its mean over the memory nodes; *MEAN, *GEO.
+/* The thesis judges a region by its mean over the NUMA nodes; *MEAN, *GEO.
  * False where nothing was counted. */
 static bool over_nodes(const struct verdict *v, double *mean, double *geo,
                        double *critical)
 {
     double sum = 0, logs = 0, limits = 0, count = 0;
 
-    for (size_t n = 0; n < v->section->nodes; n++) {
+    for (size_t n = 0; n < v->region->nodes; n++) {
         if (!v[n].counted)
             continue;
         sum += v[n].test.d;
@@ -126,7 +126,7 @@ static json_t *node_json(const struct verdict *v)
     json_t *node = json_pack("{s:I, s:f}", "samples", (json_int_t)v->samples,
                              "mean", v->mean);
 
-    if (v->section->metric == REQUEST_MEMORY)
+    if (v->region->metric == REQUEST_MEMORY)
         json_object_set_new(node, "memory", json_integer((json_int_t)v->node));
     if (v->counted) {
         json_t *more = json_pack("{s:f, s:f, s:f, s:f, s:b}", "dispersion",
@@ -139,57 +139,57 @@ static json_t *node_json(const struct verdict *v)
     return node;
 }
 
-static json_t *section_json(const struct verdict *v)
+static json_t *region_json(const struct verdict *v)
 {
     double mean, geo, critical;
     json_t *nodes = json_array();
-    json_t *section = json_pack("{s:s, s:f, s:o}", "section", v->section->name,
-                                "coverage", v->section->coverage, "nodes",
+    json_t *region = json_pack("{s:s, s:f, s:o}", "region", v->region->name,
+                                "coverage", v->region->coverage, "nodes",
                                 nodes);
 
     if (v->ns)
-        json_object_set_new(section, "interval_us",
+        json_object_set_new(region, "interval_us",
                             json_real((double)v->ns * 1e-3));
-    for (size_t n = 0; n < v->section->nodes; n++)
+    for (size_t n = 0; n < v->region->nodes; n++)
         json_array_append_new(nodes, node_json(&v[n]));
     if (over_nodes(v, &mean, &geo, &critical)) {
-        json_object_set_new(section, "d_mean", json_real(mean));
-        json_object_set_new(section, "d_geomean", json_real(geo));
-        json_object_set_new(section, "poisson", json_boolean(mean <= critical));
+        json_object_set_new(region, "d_mean", json_real(mean));
+        json_object_set_new(region, "d_geomean", json_real(geo));
+        json_object_set_new(region, "poisson", json_boolean(mean <= critical));
     }
-    return section;
+    return region;
 }
 
 static int show_json(const struct test_plan *plan, const char *metric,
                      const struct request_counts *counts,
                      const struct verdict *v, size_t count)
 {
-    json_t *sections = json_array();
+    json_t *regions = json_array();
 
-    for (size_t i = 0; i < count; i += v[i].section->nodes)
-        json_array_append_new(sections, section_json(&v[i]));
+    for (size_t i = 0; i < count; i += v[i].region->nodes)
+        json_array_append_new(regions, region_json(&v[i]));
     return ctl_print_json(json_pack(
         "{s:s, s:f, s:I, s:I, s:I, s:o}", "metric", metric, "alpha",
         plan->alpha, "bins", (json_int_t)plan->bins, "intervals",
         (json_int_t)counts->intervals, "mixed", (json_int_t)counts->mixed,
-        "sections", sections));
+        "regions", regions));
 }
 
-static void print_section(const struct verdict *v, size_t *passed)
+static void print_region(const struct verdict *v, size_t *passed)
 {
     double mean, geo, critical;
     char node[24] = "all";
 
-    printf("%s", v->section->name);
+    printf("%s", v->region->name);
     if (v->ns)
         printf(", per %g us", (double)v->ns * 1e-3);
-    if (v->section->coverage < 1)
+    if (v->region->coverage < 1)
         printf(", partly extrapolated: counted for %.0f %% of the time",
-               v->section->coverage * 100);
+               v->region->coverage * 100);
     putchar('\n');
-    for (size_t n = 0; n < v->section->nodes; n++) {
+    for (size_t n = 0; n < v->region->nodes; n++) {
         const struct verdict *one = &v[n];
-        if (one->section->metric == REQUEST_MEMORY)
+        if (one->region->metric == REQUEST_MEMORY)
             snprintf(node, sizeof(node), "%zu", n);
         printf("%8s  %7zu  %11.6g", node, one->samples, one->mean);
         if (one->counted)
@@ -201,7 +201,7 @@ static void print_section(const struct verdict *v, size_t *passed)
     if (!over_nodes(v, &mean, &geo, &critical))
         return;
     *passed += mean <= critical;
-    if (v->section->nodes > 1)
+    if (v->region->nodes > 1)
         printf("%8s  %7s  %11s  %8s  %6.4f  %8.4f  %7s  %s\n", "mean", "", "",
                "", mean, critical, "", mean <= critical ? "yes" : "no");
 }
@@ -210,16 +210,16 @@ static int show_table(const struct test_plan *plan, const char *metric,
                       const struct request_counts *counts,
                       const struct verdict *v, size_t count)
 {
-    size_t sections = 0, passed = 0;
+    size_t regions = 0, passed = 0;
 
     printf("%8s  %7s  %11s  %8s  %6s  %8s  %7s  %s\n", "MEMORY", "SAMPLES",
            "MEAN", "VAR/MEAN", "D", "CRITICAL", "P", "POISSON");
-    for (size_t i = 0; i < count; i += v[i].section->nodes, sections++)
-        print_section(&v[i], &passed);
+    for (size_t i = 0; i < count; i += v[i].region->nodes, regions++)
+        print_region(&v[i], &passed);
     printf("\n%s: %zu of %zu not rejected at the level of %g", metric, passed,
-           sections, plan->alpha);
+           regions, plan->alpha);
     if (counts->intervals)
-        printf("; %zu of %zu intervals left out, not of one section",
+        printf("; %zu of %zu intervals left out, not of one region",
                counts->mixed, counts->intervals);
     putchar('\n');
     return CTL_OK;
@@ -257,9 +257,9 @@ static void describe(struct histogram *h, const struct verdict *v)
 {
     char memory[32] = "";
 
-    if (v->section->metric == REQUEST_MEMORY)
+    if (v->region->metric == REQUEST_MEMORY)
         snprintf(memory, sizeof(memory), "memory %zu: ", v->node);
-    h->name = v->section->name;
+    h->name = v->region->name;
     snprintf(h->note, sizeof(h->note), "%sD %.3f, critical %.3f%s", memory,
              v->test.d, v->test.critical, v->test.passed ? "" : ": rejected");
 }
@@ -311,14 +311,14 @@ static int nothing(const struct test_plan *plan, const struct request_counts *c,
                                 "node while it was recorded", plan->path);
     if (metric < 0 && c->intervals == c->mixed)
         return fail(CTL_FAILED, "ks: %s: in none of its %zu intervals each "
-                                "job was in one section",
+                                "job was in one region",
                     plan->path, c->intervals);
     if (metric < 0)
         return fail(CTL_FAILED, "ks: %s: has no counts of %s; what did the "
                                 "agent count with?",
                     plan->path,
                     plan->metric ? plan->metric : "memory requests");
-    return fail(CTL_FAILED, "ks: %s: no section has %zu intervals (--least)",
+    return fail(CTL_FAILED, "ks: %s: no region has %zu intervals (--least)",
                 plan->path, plan->least);
 }
 
@@ -328,13 +328,13 @@ static int test_all(const struct test_plan *plan,
     int metric = choose(plan, c), rc = CTL_OK;
     size_t count = 0;
 
-    for (size_t s = 0; metric >= 0 && s < c->sections; s++) {
-        const struct request_section *section = &c->section[s];
+    for (size_t s = 0; metric >= 0 && s < c->regions; s++) {
+        const struct request_region *region = &c->region[s];
         size_t begin = count;
-        if ((int)section->metric != metric)
+        if ((int)region->metric != metric)
             continue;
-        for (size_t n = 0; n < section->nodes; n++) {
-            v[count] = (struct verdict){.section = section, .node = n};
+        for (size_t n = 0; n < region->nodes; n++) {
+            v[count] = (struct verdict){.region = region, .node = n};
             if ((rc = judge(plan, &v[count++])) != CTL_OK)
                 return rc;
         }
@@ -361,8 +361,8 @@ static int run(const struct test_plan *plan)
 
     if (!counts)
         return fail(CTL_FAILED, "ks: %s", err.text);
-    for (size_t s = 0; s < counts->sections; s++)
-        most += counts->section[s].nodes;
+    for (size_t s = 0; s < counts->regions; s++)
+        most += counts->region[s].nodes;
     struct verdict *verdicts = calloc(most, sizeof(*verdicts));
     int rc = verdicts ? test_all(plan, counts, verdicts)
                       : fail(CTL_FAILED, "ks: out of memory");

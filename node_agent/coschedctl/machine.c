@@ -23,10 +23,10 @@ static void print_nodes(const struct machine *m)
     char list[4096];
 
     printf("%8s  %6s  %5s  %s\n", "CPU NODE", "MEMORY", "CORES", "CPUS");
-    for (size_t i = 0; i < m->cpu_nodes; i++) {
+    for (size_t i = 0; i < m->llc_domains; i++) {
         struct cosched_cpuset set = {{0}};
         for (size_t c = 0; c < m->cpus; c++)
-            if (m->cpu_node[c] == (int)i)
+            if (m->llc_domain[c] == (int)i)
                 cpuset_add(&set, (int)c);
         printf("%8zu  %6d  %5zu  %s\n", i, m->home[i], machine_node_cpus(m, i),
                cpulist_format(&set, list, sizeof(list)));
@@ -46,7 +46,7 @@ static void print_services(const struct machine_description *d)
 
     printf("\n%8s  %7s  %7s  %8s  ns per request\n", "MEMORY", "READ", "WRITE",
            "PREFETCH");
-    for (size_t j = 0; j < m->mem_nodes; j++) {
+    for (size_t j = 0; j < m->numa_nodes; j++) {
         snprintf(name, sizeof(name), "%zu", j);
         print_times(name, &m->controller_service[j]);
     }
@@ -63,14 +63,14 @@ static void print_routes(const struct machine *m)
 {
     if (!m->links)
         return;
-    printf("\nlinks on the way from each CPU node to memory\n%8s", "");
-    for (size_t j = 0; j < m->mem_nodes; j++)
+    printf("\nlinks on the way from each LLC domain to memory\n%8s", "");
+    for (size_t j = 0; j < m->numa_nodes; j++)
         printf(" %3zu", j);
     putchar('\n');
-    for (size_t i = 0; i < m->cpu_nodes; i++) {
+    for (size_t i = 0; i < m->llc_domains; i++) {
         printf("%8zu", i);
-        for (size_t j = 0; j < m->mem_nodes; j++)
-            printf(" %3zu", m->route[i * m->mem_nodes + j].links);
+        for (size_t j = 0; j < m->numa_nodes; j++)
+            printf(" %3zu", m->route[i * m->numa_nodes + j].links);
         putchar('\n');
     }
 }

@@ -17,7 +17,7 @@ int ctl_node_open(struct ctl_node *node, const struct ctl *ctl)
         return fail(CTL_FAILED, "%s", err.text);
     counters_setup_init(&node->setup, topology_machine(node->topology),
                         topology_cpus(node->topology));
-    node->setup.cpu_node = topology_cpu_nodes(node->topology);
+    node->setup.llc_domain = topology_llc_domains(node->topology);
     node->setup.package =
         topology_packages(node->topology, &node->setup.packages);
     node->setup.cpu_model = counters_cpu_model(

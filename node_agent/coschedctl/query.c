@@ -25,21 +25,21 @@ static double number(const json_t *object, const char *key)
 }
 
 /* "a1b2..+1234 known, rho 0.50", "..., compute-bound" or "-". */
-static void describe_section(const json_t *section, char *out, size_t size)
+static void describe_region(const json_t *region, char *out, size_t size)
 {
-    if (!json_is_object(section)) {
+    if (!json_is_object(region)) {
         snprintf(out, size, "-");
         return;
     }
-    int n = snprintf(out, size, "%s %s", text(section, "section"),
-                     text(section, "state"));
+    int n = snprintf(out, size, "%s %s", text(region, "region"),
+                     text(region, "state"));
     if (n < 0 || (size_t)n >= size)
         return;
-    if (json_is_true(json_object_get(section, "compute_bound")))
+    if (json_is_true(json_object_get(region, "compute_bound")))
         snprintf(out + n, size - (size_t)n, ", compute-bound");
-    else if (json_object_get(section, "rho"))
+    else if (json_object_get(region, "rho"))
         snprintf(out + n, size - (size_t)n, ", rho %.2f",
-                 number(section, "rho"));
+                 number(region, "rho"));
 }
 
 /* Name of the user UID, or its number. */
@@ -55,10 +55,10 @@ static const char *user_name(double uid, char *out, size_t size)
 
 static void print_job(const json_t *job)
 {
-    char section[256], user[10], name[14];
+    char region[256], user[10], name[14];
 
-    describe_section(json_object_get(job, "section"), section,
-                     sizeof(section));
+    describe_region(json_object_get(job, "region"), region,
+                     sizeof(region));
     /* A job may call itself anything. */
     snprintf(name, sizeof(name), "%s", text(job, "name"));
     printf("%8.0f  %-13s %-9s %-9s %5.0f %6.2f %8.0f  %-11s %s\n",
@@ -66,7 +66,7 @@ static void print_job(const json_t *job)
            user_name(number(job, "uid"), user, sizeof(user)),
            text(job, "state"), number(job, "cores"), number(job, "mean_cores"),
            number(job, "attached"),
-           *text(job, "cpus") ? text(job, "cpus") : "-", section);
+           *text(job, "cpus") ? text(job, "cpus") : "-", region);
 }
 
 int ctl_status(const struct ctl *ctl)
@@ -97,7 +97,7 @@ int ctl_status(const struct ctl *ctl)
     }
     if (json_array_size(jobs))
         printf("%8s  %-13s %-9s %-9s %5s %6s %8s  %-11s %s\n", "JOB", "NAME",
-               "USER", "STATE", "CORES", "MEAN", "ATTACHED", "CPUS", "SECTION");
+               "USER", "STATE", "CORES", "MEAN", "ATTACHED", "CPUS", "REGION");
     json_array_foreach(jobs, i, job)
         print_job(job);
     if (number(reply, "omitted") > 0)

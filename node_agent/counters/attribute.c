@@ -14,7 +14,7 @@
 /* By what shared counts are divided, best first. */
 enum divisor { BY_MISSES, BY_GROUPS, BY_CYCLES, BY_CPUS };
 
-/* What a job weighs on a CPU node and a memory node is, until the requests are
+/* What a job weighs on an LLC domain and a NUMA node is, until the requests are
  * shared out by it, in its loop's read_misses: no table is as large as all jobs
  * times all pairs of nodes. */
 struct work {
@@ -24,14 +24,14 @@ struct work {
     size_t count;
     size_t nodes, memories, pairs;
     double *all;    /* [pairs] weight of everything on the node */
-    double *column; /* [memories] sums of that over the CPU nodes */
+    double *column; /* [memories] sums of that over the LLC domains */
     int *owner;     /* [cpus] job, -1: nobody's */
     enum divisor divisor;
 };
 
 /* ---- where misses go ---------------------------------------------------- */
 
-/* Reads of memory node M as far as they tell where NODE's misses go. */
+/* Reads of NUMA node M as far as they tell where NODE's misses go. */
 static double reads_to(const struct work *w, size_t node, size_t m)
 {
     double row = w->sample->traffic[node * w->memories + m].reads;
@@ -40,7 +40,7 @@ static double reads_to(const struct work *w, size_t node, size_t m)
     return reads > 0 ? reads : 0;
 }
 
-/* Add AMOUNT of NODE to TO[memories], leaving out memory node EXCEPT (-1:
+/* Add AMOUNT of NODE to TO[memories], leaving out NUMA node EXCEPT (-1:
  * none), as the memories were read; else to OTHERWISE (-1: evenly). */
 static void spread(const struct work *w, size_t node, double amount, int except,
                    int otherwise, double *to)
@@ -65,7 +65,7 @@ static void spread(const struct work *w, size_t node, double amount, int except,
 /* What CPUs weigh, by what is known of where it goes. */
 struct weighed {
     double whole;  /* somewhere */
-    double local;  /* to the CPU node's home */
+    double local;  /* to the LLC domain's home */
     double remote; /* elsewhere */
 };
 
@@ -159,12 +159,12 @@ static void weigh_cpus(struct work *w)
 
     for (size_t c = 0; c < w->sample->cpus; c++) {
         const struct sample_cpu *cpu = &w->sample->cpu[c];
-        if (w->setup->cpu_node[c] < 0)
+        if (w->setup->llc_domain[c] < 0)
             continue;
-        if (w->setup->cpu_node[c] != node || w->owner[c] != owner) {
+        if (w->setup->llc_domain[c] != node || w->owner[c] != owner) {
             weigh(w, node, owner, &sum);
             sum = (struct weighed){0};
-            node = w->setup->cpu_node[c];
+            node = w->setup->llc_domain[c];
             owner = w->owner[c];
         }
         if (w->divisor == BY_MISSES)
@@ -228,7 +228,7 @@ static double sum_of(const double *values, size_t count)
     return sum;
 }
 
-/* The part that a job that weighs MINE[memories] on CPU node N has in what
+/* The part that a job that weighs MINE[memories] on LLC domain N has in what
  * `traffic` counts for the pair (N, M). */
 static double part_of_pair(const struct work *w, const double *mine, size_t n,
                            size_t m)
@@ -251,7 +251,7 @@ static double part_of_memory(const struct work *w, const double *mine, size_t m)
     return sum > 0 ? sum_of(mine, w->memories) / sum : 0;
 }
 
-/* Requests from CPU node N; true when anything of memory is known. */
+/* Requests from LLC domain N; true when anything of memory is known. */
 static bool fill_node(const struct work *w, size_t n, struct loop *loop)
 {
     bool any = false;
@@ -295,15 +295,15 @@ static void fill_cores(const struct work *w, const struct attribute_job *job,
     bool other = false; /* a CPU that is not its core's first */
 
     for (int c = -1; (c = cpuset_next(&job->cpus, c)) >= 0;)
-        if ((size_t)c < machine->cpus && machine->cpu_node[c] >= 0)
-            loop->cores[machine->cpu_node[c]]++;
+        if ((size_t)c < machine->cpus && machine->llc_domain[c] >= 0)
+            loop->cores[machine->llc_domain[c]]++;
         else
             other = true;
     /* A core of which the job has the second thread only. */
     for (int c = -1; other && (c = cpuset_next(&job->cpus, c)) >= 0;)
-        if ((size_t)c < machine->cpus && w->setup->cpu_node[c] >= 0 &&
-            !loop->cores[w->setup->cpu_node[c]])
-            loop->cores[w->setup->cpu_node[c]] = 1;
+        if ((size_t)c < machine->cpus && w->setup->llc_domain[c] >= 0 &&
+            !loop->cores[w->setup->llc_domain[c]])
+            loop->cores[w->setup->llc_domain[c]] = 1;
 }
 
 static void fill_cycles(const struct work *w, size_t j, struct loop *loop)
@@ -316,7 +316,7 @@ static void fill_cycles(const struct work *w, size_t j, struct loop *loop)
         if ((size_t)c >= w->sample->cpus)
             break;
         const struct sample_cpu *cpu = &w->sample->cpu[c];
-        int n = w->setup->cpu_node[c];
+        int n = w->setup->llc_domain[c];
         if (w->owner[c] != (int)j || n < 0)
             continue;
         if (isnan(cpu->cycles) || isnan(cpu->stalled)) {
@@ -349,7 +349,7 @@ static double energy_of(const struct work *w, size_t j)
         if (isnan(w->sample->energy_j[p]))
             continue;
         for (size_t c = 0; c < w->sample->cpus; c++) {
-            if (setup->cpu_node[c] < 0 ||
+            if (setup->llc_domain[c] < 0 ||
                 (setup->package ? setup->package[c] : 0) != (int)p)
                 continue;
             bool mine = w->owner[c] == (int)j;
@@ -428,13 +428,13 @@ static void divide(struct work *w)
 int attribute(const struct counters_setup *setup, const struct sample *sample,
               struct attribute_job *jobs, size_t count)
 {
-    size_t nodes = setup->machine->cpu_nodes;
+    size_t nodes = setup->machine->llc_domains;
     struct work w = {.setup = setup,
                      .sample = sample,
                      .jobs = jobs,
                      .count = count,
                      .nodes = nodes,
-                     .memories = setup->machine->mem_nodes};
+                     .memories = setup->machine->numa_nodes};
     int rc = -1;
 
     w.pairs = w.nodes * w.memories;

@@ -11,10 +11,10 @@
  * counted per CPU is its job's.  What a whole controller or package counts is
  * of all jobs and is split; each kind of sample gives the best that it can:
  *
- *   requests     from `traffic`, by the jobs' shares of the CPU node's read
+ *   requests     from `traffic`, by the jobs' shares of the LLC domain's read
  *                misses; else from `memory`, by their shares of the misses to
- *                that memory node; else from `group`; else the misses alone
- *   read misses  per CPU.  To which memory: `local_misses` to the CPU node's
+ *                that NUMA node; else from `group`; else the misses alone
+ *   read misses  per CPU.  To which memory: `local_misses` to the LLC domain's
  *                home, the remote ones to the others as these were read (or
  *                evenly); without locality as all memories were read (or home)
  *   energy       of a package by the jobs' cycles there, or by their CPUs; idle

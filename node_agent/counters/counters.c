@@ -57,7 +57,7 @@ static const struct {
     [COUNTERS_MEMORY_READS] = {"memory-reads", "lines read at controllers"},
     [COUNTERS_MEMORY_WRITES] = {"memory-writes", "lines written there"},
     [COUNTERS_PREFETCHES] = {"prefetches", "prefetches apart from reads"},
-    [COUNTERS_TRAFFIC] = {"traffic", "from each CPU node to each memory"},
+    [COUNTERS_TRAFFIC] = {"traffic", "from each LLC domain to each memory"},
     [COUNTERS_JOB_TRAFFIC] = {"job-traffic", "memory traffic of each job"},
     [COUNTERS_JOB_LLC] = {"job-llc", "last-level cache held by each job"},
     [COUNTERS_ENERGY] = {"energy", "energy of each package"},
@@ -101,8 +101,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct reason *r,
 
 static struct sample *new_sample(const struct counters_setup *setup)
 {
-    return sample_new(setup->machine->cpus, setup->machine->cpu_nodes,
-                      setup->machine->mem_nodes, setup->packages);
+    return sample_new(setup->machine->cpus, setup->machine->llc_domains,
+                      setup->machine->numa_nodes, setup->packages);
 }
 
 /* True when any of COUNT doubles at VALUES is known and not 0. */
@@ -118,14 +118,14 @@ static bool any_moved(const void *values, size_t count)
 
 static bool moved(const struct sample *s)
 {
-    size_t pairs = s->cpu_nodes * s->mem_nodes;
+    size_t pairs = s->llc_domains * s->numa_nodes;
 
     return any_moved(s->cpu, s->cpus * sizeof(*s->cpu) / sizeof(double)) ||
            any_moved(s->memory,
-                     s->mem_nodes * sizeof(*s->memory) / sizeof(double)) ||
+                     s->numa_nodes * sizeof(*s->memory) / sizeof(double)) ||
            any_moved(s->traffic, pairs * sizeof(*s->traffic) / sizeof(double)) ||
            any_moved(s->energy_j, s->packages) ||
-           any_moved(s->group, s->groups * s->cpu_nodes *
+           any_moved(s->group, s->groups * s->llc_domains *
                                    sizeof(*s->group) / sizeof(double));
 }
 

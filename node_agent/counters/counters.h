@@ -8,7 +8,7 @@
 /* Concept
  *
  * A backend (one file, one descriptor) counts on the node and knows nothing of
- * sections or profiles:
+ * regions or profiles:
  *
  *     open ──> assign (each change of allotments) ──> sample ──> ... ──> close
  *
@@ -48,10 +48,10 @@ enum counters_metric {
     COUNTERS_LLC_ACCESSES,
     COUNTERS_READ_MISSES,
     COUNTERS_LOCALITY,      /* misses local and remote */
-    COUNTERS_MEMORY_READS,  /* per memory node */
+    COUNTERS_MEMORY_READS,  /* per NUMA node */
     COUNTERS_MEMORY_WRITES,
     COUNTERS_PREFETCHES,
-    COUNTERS_TRAFFIC,       /* per CPU node and memory node */
+    COUNTERS_TRAFFIC,       /* per LLC domain and NUMA node */
     COUNTERS_JOB_TRAFFIC,   /* per job */
     COUNTERS_JOB_LLC,
     COUNTERS_ENERGY,        /* per package */
@@ -61,7 +61,7 @@ enum counters_metric {
 
 struct counters_ability {
     bool can;
-    bool shared;   /* of a whole socket or memory node: all jobs together */
+    bool shared;   /* of a whole socket or NUMA node: all jobs together */
     char why[160]; /* the event that gives it, or why not */
 };
 
@@ -79,7 +79,7 @@ struct counters_backend;
 struct counters_setup {
     const struct machine *machine; /* the model's */
     bool calibrated;       /* its service times were measured */
-    const int *cpu_node;   /* [machine->cpus] of all CPUs, -1: hole */
+    const int *llc_domain;   /* [machine->cpus] of all CPUs, -1: hole */
     const int *package;    /* [machine->cpus] likewise; NULL: all are in 0 */
     size_t packages;       /* >= 1 */
     const struct cosched_cpuset *cpus; /* to count on */

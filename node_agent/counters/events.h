@@ -19,7 +19,7 @@
  * event that is in several sets is one variable.  Besides counters there are
  *
  *     time   length of the interval in seconds
- *     nodes  memory nodes of the package
+ *     nodes  NUMA nodes of the package
  *
  * A variable whose counter this machine lacks is NAN, or 0 if its event is
  * optional (a channel without memory); so a metric is NAN, never too small,
@@ -38,7 +38,7 @@
 #define EVENTS_NAME 64      /* longest name of an event, with zero */
 #define EVENTS_MATCHES 4    /* most lines of processors, */
 #define EVENTS_MODELS 16    /* and models on each */
-#define EVENTS_PARTS 4      /* most memory nodes of a package told apart */
+#define EVENTS_PARTS 4      /* most NUMA nodes of a package told apart */
 
 enum events_metric {
     EVENTS_CYCLES,
@@ -48,7 +48,7 @@ enum events_metric {
     EVENTS_READ_MISSES,
     EVENTS_LOCAL_MISSES,
     EVENTS_REMOTE_MISSES,
-    EVENTS_READS, /* the first of a memory node */
+    EVENTS_READS, /* the first of a NUMA node */
     EVENTS_WRITES,
     EVENTS_PREFETCHES,
     EVENTS_ENERGY, /* of a package */
@@ -57,7 +57,7 @@ enum events_metric {
 
 /* Whose counters are added up before the formula is evaluated: the unit that
  * has the counters of its own. */
-enum events_per { EVENTS_PER_CPU, EVENTS_PER_CPU_NODE, EVENTS_PER_PACKAGE };
+enum events_per { EVENTS_PER_CPU, EVENTS_PER_LLC_DOMAIN, EVENTS_PER_PACKAGE };
 
 struct events_event {
     char counter[24];
@@ -80,7 +80,7 @@ struct events_formula {
     struct formula *formula; /* NULL: not measured on this processor */
     enum events_per per;
     char source[96]; /* of the event: a manual, a LIKWID group */
-    /* Where a package has several memory nodes: parts[n - 1][i] is what node i
+    /* Where a package has several NUMA nodes: parts[n - 1][i] is what node i
      * of n got; NULL: evenly divided. */
     struct formula *parts[EVENTS_PARTS][EVENTS_PARTS];
 };

@@ -313,7 +313,7 @@ static int read_parts(struct loader *l, const json_t *metric,
         size_t n = (size_t)(key[0] - '0');
         if (key[1] || n < 2 || n > EVENTS_PARTS)
             rc = json_reader_fail(&l->reader, key,
-                                  "is not a number of memory nodes 2..%d",
+                                  "is not a number of NUMA nodes 2..%d",
                                   EVENTS_PARTS);
         else if (!json_is_array(list) || json_array_size(list) != n)
             rc = json_reader_fail(&l->reader, key,
@@ -334,7 +334,7 @@ static int read_parts(struct loader *l, const json_t *metric,
 static int read_per(struct loader *l, const json_t *object,
                     enum events_metric metric, enum events_per *per)
 {
-    static const char *const names[] = {"cpu", "cpu_node", "package"};
+    static const char *const names[] = {"cpu", "llc_domain", "package"};
     const char *text;
 
     if (json_reader_string(&l->reader, object, "per", false, &text) < 0)
@@ -354,7 +354,7 @@ static int read_per(struct loader *l, const json_t *object,
             return 0;
         }
     return json_reader_fail(&l->reader, "per",
-                            "\"%s\" is not \"cpu\", \"cpu_node\" or "
+                            "\"%s\" is not \"cpu\", \"llc_domain\" or "
                             "\"package\"", text);
 }
 
@@ -382,7 +382,7 @@ static int read_metric(struct loader *l, const json_t *object,
         (metric < EVENTS_READS || f->per != EVENTS_PER_PACKAGE ||
          metric == EVENTS_ENERGY))
         return json_reader_fail(&l->reader, "parts",
-                                "only where a package counts for memory nodes");
+                                "only where a package counts for NUMA nodes");
     if (parse(l, "formula", text, &f->formula) < 0)
         return -1;
     return read_parts(l, object, f);

@@ -29,12 +29,12 @@ struct likwid_values {
     int16_t cpu[COSCHED_MAX_CPUS];
     size_t column[EVENTS_SETS][EVENTS_SET_EVENTS]; /* of an event */
     bool missing[EVENTS_VARIABLES + 2];
-    size_t units;   /* most of CPU nodes and packages */
+    size_t units;   /* most of LLC domains and packages */
     bool *moved;    /* [EVENTS_METRICS][units] */
     double *value;  /* [cpus][names] of this interval */
     double *sum;    /* [names] of one unit */
     double *weight; /* [machine cpus] */
-    int *node;      /* [mem_nodes] of one package */
+    int *node;      /* [numa_nodes] of one package */
 };
 
 static size_t package_of(const struct counters_setup *s, int cpu)
@@ -44,22 +44,22 @@ static size_t package_of(const struct counters_setup *s, int cpu)
     return p < 0 || (size_t)p >= s->packages ? 0 : (size_t)p;
 }
 
-static int cpu_node_of(const struct counters_setup *s, int cpu)
+static int llc_domain_of(const struct counters_setup *s, int cpu)
 {
-    int n = s->cpu_node[cpu];
+    int n = s->llc_domain[cpu];
 
-    return n < 0 || (size_t)n >= s->machine->cpu_nodes ? -1 : n;
+    return n < 0 || (size_t)n >= s->machine->llc_domains ? -1 : n;
 }
 
-/* The memory nodes of PACKAGE, ascending, into NODES; their number. */
+/* The NUMA nodes of PACKAGE, ascending, into NODES; their number. */
 static size_t memories(const struct counters_setup *s, size_t package,
                        int *nodes)
 {
     size_t count = 0;
 
-    for (size_t m = 0; m < s->machine->mem_nodes; m++)
+    for (size_t m = 0; m < s->machine->numa_nodes; m++)
         for (size_t cpu = 0; cpu < s->machine->cpus; cpu++) {
-            int n = cpu_node_of(s, (int)cpu);
+            int n = llc_domain_of(s, (int)cpu);
             if (n < 0 || s->machine->home[n] != (int)m ||
                 package_of(s, (int)cpu) != package)
                 continue;
@@ -79,7 +79,7 @@ static int check_opened(const struct events *e, const struct counters_setup *s,
                            o->sets, o->cpus);
     for (size_t i = 0; i < o->cpus; i++)
         if (o->cpu[i] < 0 || (size_t)o->cpu[i] >= s->machine->cpus ||
-            cpu_node_of(s, o->cpu[i]) < 0)
+            llc_domain_of(s, o->cpu[i]) < 0)
             return errtext_set(err, EPROTO, "CPU %d was not asked for",
                                o->cpu[i]);
     for (size_t i = 0; i < e->sets; i++)
@@ -120,14 +120,14 @@ struct likwid_values *likwid_values_new(const struct events *events,
     v->names = events->variables + 2;
     memcpy(v->cpu, opened->cpu, sizeof(v->cpu));
     find_missing(v, events, opened);
-    v->units = setup->machine->cpu_nodes > setup->packages
-                   ? setup->machine->cpu_nodes
+    v->units = setup->machine->llc_domains > setup->packages
+                   ? setup->machine->llc_domains
                    : setup->packages;
     if (!(v->moved = calloc(EVENTS_METRICS * v->units, sizeof(*v->moved))) ||
         !(v->value = calloc(v->cpus * v->names, sizeof(*v->value))) ||
         !(v->sum = calloc(v->names, sizeof(*v->sum))) ||
         !(v->weight = calloc(setup->machine->cpus, sizeof(*v->weight))) ||
-        !(v->node = calloc(setup->machine->mem_nodes, sizeof(*v->node))))
+        !(v->node = calloc(setup->machine->numa_nodes, sizeof(*v->node))))
         goto failed;
     return v;
 failed:
@@ -223,7 +223,7 @@ static size_t add_up(struct likwid_values *v, enum events_per per, size_t unit)
     for (size_t c = 0; c < v->cpus; c++) {
         int cpu = v->cpu[c];
         size_t of = per == EVENTS_PER_PACKAGE ? package_of(s, cpu)
-                                              : (size_t)cpu_node_of(s, cpu);
+                                              : (size_t)llc_domain_of(s, cpu);
         if (of != unit)
             continue;
         for (size_t i = 0; i < variables; i++)
@@ -283,7 +283,7 @@ static double *memory_field(struct sample_memory *memory,
                                      : &memory->prefetches;
 }
 
-/* Divide VALUE of CPU node UNIT among its CPUs. */
+/* Divide VALUE of LLC domain UNIT among its CPUs. */
 static void share_out(struct likwid_values *v, enum events_metric metric,
                       size_t unit, double value, struct sample *sample)
 {
@@ -292,24 +292,24 @@ static void share_out(struct likwid_values *v, enum events_metric metric,
     size_t count = 0;
 
     for (size_t c = 0; c < v->cpus; c++)
-        if ((size_t)cpu_node_of(v->setup, v->cpu[c]) == unit &&
+        if ((size_t)llc_domain_of(v->setup, v->cpu[c]) == unit &&
             isnan(sample->cpu[v->cpu[c]].llc_accesses))
             accesses = false;
     for (size_t c = 0; c < v->cpus; c++) {
         const struct sample_cpu *cpu = &sample->cpu[v->cpu[c]];
-        bool here = (size_t)cpu_node_of(v->setup, v->cpu[c]) == unit;
+        bool here = (size_t)llc_domain_of(v->setup, v->cpu[c]) == unit;
         double w = accesses ? cpu->llc_accesses : cpu->cycles;
         v->weight[c] = here && w > 0 ? w : 0;
         sum += v->weight[c];
         count += here;
     }
     for (size_t c = 0; c < v->cpus; c++)
-        if ((size_t)cpu_node_of(v->setup, v->cpu[c]) == unit)
+        if ((size_t)llc_domain_of(v->setup, v->cpu[c]) == unit)
             *cpu_field(&sample->cpu[v->cpu[c]], metric) =
                 value * (sum > 0 ? v->weight[c] / sum : 1.0 / (double)count);
 }
 
-/* The sum of unit values that share a memory node. */
+/* The sum of unit values that share a NUMA node. */
 static void add_memory(struct sample *sample, int node,
                        enum events_metric metric, double value)
 {
@@ -345,7 +345,7 @@ static void set_unit(struct likwid_values *v, enum events_metric metric,
             value <= MAX_WATT * v->sum[v->events->variables] ? value : NAN;
     else if (metric < EVENTS_READS)
         share_out(v, metric, unit, value, sample);
-    else if (f->per == EVENTS_PER_CPU_NODE)
+    else if (f->per == EVENTS_PER_LLC_DOMAIN)
         add_memory(sample, v->setup->machine->home[unit], metric, value);
     else
         set_package_memory(v, metric, sample);
@@ -397,7 +397,7 @@ int likwid_values_set(struct likwid_values *v,
             v->events->metric[m].per == EVENTS_PER_CPU)
             set_cpus(v, (enum events_metric)m, sample);
     /* After those: by them values of an LLC are divided. */
-    set_units(v, EVENTS_PER_CPU_NODE, v->setup->machine->cpu_nodes, sample);
+    set_units(v, EVENTS_PER_LLC_DOMAIN, v->setup->machine->llc_domains, sample);
     set_units(v, EVENTS_PER_PACKAGE, v->setup->packages, sample);
     return 0;
 }

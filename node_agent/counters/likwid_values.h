@@ -14,10 +14,10 @@
  * the formula is evaluated there:
  *
  *   cpu       metric of a CPU; never shared
- *   cpu_node  of the LLC: a CPU metric goes to the node's CPUs by their LLC
+ *   llc_domain  of the LLC: a CPU metric goes to the node's CPUs by their LLC
  *             accesses, else by their cycles (NuPoCo divides evenly, when one
  *             job has the node: the same); a memory metric to the node's home
- *   package   memory nodes of the package: by the file's "parts", or evenly;
+ *   package   NUMA nodes of the package: by the file's "parts", or evenly;
  *             energy: the package itself
  *
  * A unit whose counters never moved since the start has none that LIKWID reads:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* What was measured of one section, per number of cores. */
+/* What was measured of one region, per number of cores. */
 
 #include "node_agent/counters/measure.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A section has changed when it was so many times as memory-intensive, or the
+/* A region has changed when it was so many times as memory-intensive, or the
  * other way round, for so long on end; shorter than that is part of it, as the
  * serial stretches between the regions of a program that reports nothing. */
 #define CHANGED 2
@@ -77,8 +77,8 @@ bool measure_add(struct measure *m, size_t dop, uint64_t time_ns,
 
 static bool same_cores(const struct loop *a, const struct loop *b)
 {
-    return a->cpu_nodes == b->cpu_nodes && a->mem_nodes == b->mem_nodes &&
-           !memcmp(a->cores, b->cores, a->cpu_nodes * sizeof(*a->cores));
+    return a->llc_domains == b->llc_domains && a->numa_nodes == b->numa_nodes &&
+           !memcmp(a->cores, b->cores, a->llc_domains * sizeof(*a->cores));
 }
 
 /* A value that was not known in one of two intervals is not known. */
@@ -90,10 +90,10 @@ static void add_known(double *to, double more)
 static void add(struct loop *to, const struct loop *more)
 {
     to->total_us += more->total_us;
-    for (size_t n = 0; n < to->cpu_nodes; n++) {
+    for (size_t n = 0; n < to->llc_domains; n++) {
         if (!to->cores[n]) /* nothing was counted there */
             continue;
-        for (size_t i = n * to->mem_nodes; i < (n + 1) * to->mem_nodes; i++) {
+        for (size_t i = n * to->numa_nodes; i < (n + 1) * to->numa_nodes; i++) {
             to->requests[i].read += more->requests[i].read;
             to->requests[i].write += more->requests[i].write;
             to->requests[i].prefetch += more->requests[i].prefetch;
@@ -114,10 +114,10 @@ static double intensity(const struct loop *l)
 {
     double requests = 0, cycles = 0;
 
-    for (size_t n = 0; n < l->cpu_nodes; n++) {
+    for (size_t n = 0; n < l->llc_domains; n++) {
         if (!l->cores[n])
             continue;
-        for (size_t i = n * l->mem_nodes; i < (n + 1) * l->mem_nodes; i++)
+        for (size_t i = n * l->numa_nodes; i < (n + 1) * l->numa_nodes; i++)
             requests += l->requests[i].read + l->requests[i].write +
                         l->requests[i].prefetch;
         cycles += l->useful_cycles[n];
@@ -137,7 +137,7 @@ static const struct loop *longest(const struct measure *m)
     return best;
 }
 
-/* Has the section become another one?  What was counted is of the old one. */
+/* Has the region become another one?  What was counted is of the old one. */
 static bool has_changed(struct measure *m, const struct loop *loop)
 {
     const struct loop *before = longest(m);
@@ -159,8 +159,8 @@ static void forget_loops(struct measure *m)
 
 static struct loop *copy(const struct loop *from)
 {
-    struct loop *l = loop_new(from->cpu_nodes, from->mem_nodes);
-    size_t nodes = from->cpu_nodes, pairs = nodes * from->mem_nodes;
+    struct loop *l = loop_new(from->llc_domains, from->numa_nodes);
+    size_t nodes = from->llc_domains, pairs = nodes * from->numa_nodes;
 
     if (!l)
         return NULL;

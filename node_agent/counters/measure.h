@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* What was measured of one section, per number of cores. */
+/* What was measured of one region, per number of cores. */
 
 #ifndef COSCHED_MEASURE_H
 #define COSCHED_MEASURE_H
@@ -10,15 +10,15 @@
  * Two things are collected side by side, at each DoP: the work that the job's
  * runtime reports, and, where there are hardware counters, the loop profile of
  * model/loop.h.  The counters never replace the reports: the work tells how
- * fast the section got on, the counters why.
+ * fast the region got on, the counters why.
  *
  * Each unit of work has a series of its own at each DoP (model/throughput.h):
  * which unit is the one to trust, a few coarse or many fine ones that come in
  * bursts, shows in their errors.
  *
- * A loop profile is of one distribution of the cores over the CPU nodes.  When
- * a section comes back with another, its profile starts again.  All
- * of them start again when the section has become more or less memory-intensive
+ * A loop profile is of one distribution of the cores over the LLC domains.  When
+ * a region comes back with another, its profile starts again.  All
+ * of them start again when the region has become more or less memory-intensive
  * for good, above all one that stands for a whole program, which begins by
  * reading its input.
  */
@@ -39,7 +39,7 @@ enum counters_unit {
     COUNTERS_UNITS, /* number of units */
 };
 
-#define MEASURE_POINTS 8 /* DoPs remembered per section */
+#define MEASURE_POINTS 8 /* DoPs remembered per region */
 
 struct measure_point {
     size_t dop;       /* cores; 0: unused */
@@ -59,7 +59,7 @@ const struct measure_point *measure_find(const struct measure *measure,
                                          size_t dop);
 
 /* Add TIME_NS and WORK at DOP.  When all points are taken, the one with the
- * least time makes room.  True when the section is no longer as fast at DOP as
+ * least time makes room.  True when the region is no longer as fast at DOP as
  * it was (the best known unit drifted). */
 bool measure_add(struct measure *measure, size_t dop, uint64_t time_ns,
                  const double work[COUNTERS_UNITS]);

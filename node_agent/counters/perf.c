@@ -53,7 +53,7 @@ enum uncore_kind { PERF_READS, PERF_WRITES, PERF_ENERGY };
 /* One event of a memory controller or package. */
 struct perf_uncore {
     enum uncore_kind kind;
-    size_t index; /* memory node, or package */
+    size_t index; /* NUMA node, or package */
     double scale;
     int fd;
     bool lost; /* not counted in the last sample */
@@ -209,16 +209,16 @@ static size_t package_of(const struct counters_setup *setup, int cpu,
     return position < setup->packages ? position : setup->packages - 1;
 }
 
-/* Memory node of the controller BOX of BOXES in PACKAGE. */
+/* NUMA node of the controller BOX of BOXES in PACKAGE. */
 static size_t memory_of(const struct counters_setup *setup, size_t package,
                         size_t box, size_t boxes)
 {
     const struct machine *machine = setup->machine;
-    size_t nodes[machine->mem_nodes], count = 0;
+    size_t nodes[machine->numa_nodes], count = 0;
 
-    for (size_t m = 0; m < machine->mem_nodes; m++)
+    for (size_t m = 0; m < machine->numa_nodes; m++)
         for (size_t c = 0; c < machine->cpus; c++) {
-            int n = setup->cpu_node[c];
+            int n = setup->llc_domain[c];
             if (n >= 0 && machine->home[n] == (int)m &&
                 (setup->package ? setup->package[c] : 0) == (int)package) {
                 nodes[count++] = m;

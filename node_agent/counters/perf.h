@@ -15,7 +15,7 @@
  *
  * Memory controllers and energy come from uncore PMUs whose events the kernel
  * describes in sysfs (uncore_imc*, power): of all jobs together.  Where a
- * package has several memory nodes (sub-NUMA clustering), its controllers are
+ * package has several NUMA nodes (sub-NUMA clustering), its controllers are
  * taken to belong to them in the order of their numbers.
  *
  * The kernel decides who may count on whole CPUs: root, CAP_PERFMON, or anybody

@@ -73,8 +73,8 @@ static void look(const struct counters_setup *setup,
                  json_t *object)
 {
     struct sample *s =
-        sample_new(setup->machine->cpus, setup->machine->cpu_nodes,
-                   setup->machine->mem_nodes, setup->packages);
+        sample_new(setup->machine->cpus, setup->machine->llc_domains,
+                   setup->machine->numa_nodes, setup->packages);
     struct errtext err = {""};
 
     if (!s)

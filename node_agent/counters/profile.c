@@ -92,17 +92,17 @@ static double load_of(const struct machine *machine, const struct loop *loop,
 
 static struct workload *rates(const struct loop *loop, double cpu_us)
 {
-    struct workload *w = workload_new(loop->mem_nodes);
+    struct workload *w = workload_new(loop->numa_nodes);
     double time = cpu_us * (double)loop_cores(loop);
 
     if (!w)
         return NULL;
-    for (size_t m = 0; m < loop->mem_nodes; m++) {
+    for (size_t m = 0; m < loop->numa_nodes; m++) {
         struct loop_requests r = loop_requests_to(loop, m);
         w->rate[m].mrr_per_us = (r.read + r.write + r.prefetch) / time;
         w->rate[m].read_per_us = loop_misses_to(loop, m) / time;
     }
-    for (size_t n = 0; n < loop->cpu_nodes; n++) {
+    for (size_t n = 0; n < loop->llc_domains; n++) {
         if (loop->cores[n] && !(loop->llc_accesses[n] > 0)) {
             w->llc_per_us = 0;
             break;
@@ -120,16 +120,16 @@ static void scale_to_load(const struct machine *machine,
 {
     double rho = rho_of_share(loop_cores(loop), share), sum = 0;
 
-    for (size_t m = 0; m < w->mem_nodes; m++)
+    for (size_t m = 0; m < w->numa_nodes; m++)
         sum += load_of(machine, loop, w, m);
-    for (size_t m = 0; m < w->mem_nodes; m++) {
+    for (size_t m = 0; m < w->numa_nodes; m++) {
         if (sum > 0) {
             w->rate[m].mrr_per_us *= rho / sum;
             w->rate[m].read_per_us *= rho / sum;
         } else { /* cycles alone were counted */
             w->rate[m].mrr_per_us = w->rate[m].read_per_us =
                 rho / machine->controller_service_us[m] /
-                (double)w->mem_nodes;
+                (double)w->numa_nodes;
         }
     }
 }
@@ -159,7 +159,7 @@ struct workload *attribute_profile(const struct machine *machine,
     if (!calibrated)
         scale_to_load(machine, loop, measured.cpu_us / loop->total_us, w);
     *rho = 0;
-    for (size_t m = 0; m < w->mem_nodes; m++)
+    for (size_t m = 0; m < w->numa_nodes; m++)
         *rho = fmax(*rho, load_of(machine, loop, w, m));
     if (workload_check(w) != MODEL_OK) {
         workload_free(w);

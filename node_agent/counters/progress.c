@@ -19,7 +19,7 @@
 
 struct progress {
     size_t cores; /* of the machine */
-    size_t mem_nodes;
+    size_t numa_nodes;
     double service_us; /* of one controller */
 };
 
@@ -31,7 +31,7 @@ static int progress_open(const struct counters_setup *setup, void **state,
     if (!p)
         return errtext_set(err, ENOMEM, "progress: out of memory");
     p->cores = machine_all_cpus(setup->machine);
-    p->mem_nodes = setup->machine->mem_nodes;
+    p->numa_nodes = setup->machine->numa_nodes;
     p->service_us = setup->machine->controller_service_us[0];
     *state = p;
     return 0;
@@ -100,7 +100,7 @@ static bool may_guess(const struct throughput_point *point, size_t count)
 static struct workload *make_workload(const struct progress *p, double rho,
                                       struct errtext *err)
 {
-    struct workload *w = workload_new_rho(p->mem_nodes, rho, p->service_us);
+    struct workload *w = workload_new_rho(p->numa_nodes, rho, p->service_us);
 
     if (!w)
         errtext_set(err, EDOM, "no workload for an effective rho of %g", rho);

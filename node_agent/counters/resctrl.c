@@ -216,26 +216,26 @@ static double occupied(const struct resctrl *r, struct resctrl_group *g,
     return reading->valid ? (double)reading->value : NAN;
 }
 
-/* CPUs that G has in domain D, by CPU node in COUNT[cpu_nodes]; their sum. */
+/* CPUs that G has in domain D, by LLC domain in COUNT[llc_domains]; their sum. */
 static size_t count_cpus(const struct resctrl *r, const struct resctrl_group *g,
                          size_t d, size_t *count)
 {
     size_t sum = 0;
 
-    memset(count, 0, r->setup->machine->cpu_nodes * sizeof(*count));
+    memset(count, 0, r->setup->machine->llc_domains * sizeof(*count));
     for (int c = -1; (c = cpuset_next(&g->has, c)) >= 0;)
         if ((size_t)c < r->setup->machine->cpus && r->domain[c] == (int)d) {
-            count[r->setup->cpu_node[c]]++;
+            count[r->setup->llc_domain[c]]++;
             sum++;
         }
     return sum;
 }
 
-/* What G did, into GROUP[cpu_nodes].  False when a value is missing. */
+/* What G did, into GROUP[llc_domains].  False when a value is missing. */
 static bool sample_group_of(struct resctrl *r, struct resctrl_group *g,
                             struct sample_group *group)
 {
-    size_t nodes = r->setup->machine->cpu_nodes, count[nodes];
+    size_t nodes = r->setup->machine->llc_domains, count[nodes];
     bool all = true;
 
     for (size_t d = 0; d < r->domains; d++) {
@@ -286,7 +286,7 @@ static int resctrl_sample(void *state, struct sample *sample,
         if (r->group[i].made)
             all &= sample_group_of(
                 r, &r->group[i],
-                &sample->group[i * r->setup->machine->cpu_nodes]);
+                &sample->group[i * r->setup->machine->llc_domains]);
     if (r->occupancy_ns >= OCCUPANCY_NS)
         r->occupancy_ns = 0;
     bool news = !all && !r->told_values;

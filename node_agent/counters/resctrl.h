@@ -29,7 +29,7 @@
  * other tools) may exist as long as they are given tasks; with CPUs of their
  * own they do not let these be monitored here, which is reported.
  *
- * An L3 cache is a domain, ID the kernel's cache id.  Where several CPU nodes
+ * An L3 cache is a domain, ID the kernel's cache id.  Where several LLC domains
  * of the machine description lie behind one cache, a job's bytes are spread
  * over its CPUs there.  Bytes become requests of SAMPLE_LINE_BYTES.
  *

@@ -236,7 +236,7 @@ int resctrl_map_cpus(const struct counters_setup *s, const int *id,
 
     for (size_t c = 0; c < s->machine->cpus; c++) {
         domain[c] = -1;
-        if (s->cpu_node[c] < 0)
+        if (s->llc_domain[c] < 0)
             continue;
         snprintf(file, sizeof(file),
                  "devices/system/cpu/cpu%zu/cache/index3/id", c);
@@ -244,8 +244,8 @@ int resctrl_map_cpus(const struct counters_setup *s, const int *id,
             for (size_t d = 0; d < domains; d++)
                 if (id[d] == atoi(text))
                     domain[c] = (int)d;
-        } else if (domains == s->machine->cpu_nodes) {
-            domain[c] = s->cpu_node[c];
+        } else if (domains == s->machine->llc_domains) {
+            domain[c] = s->llc_domain[c];
         } else if (domains == 1) {
             domain[c] = 0;
         }

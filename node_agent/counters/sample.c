@@ -19,20 +19,20 @@ static void forget(void *values, size_t count)
         v[i] = NAN;
 }
 
-struct sample *sample_new(size_t cpus, size_t cpu_nodes, size_t mem_nodes,
+struct sample *sample_new(size_t cpus, size_t llc_domains, size_t numa_nodes,
                           size_t packages)
 {
     struct sample *s = NULL;
 
-    if (!cpus || !cpu_nodes || !mem_nodes || !(s = calloc(1, sizeof(*s))))
+    if (!cpus || !llc_domains || !numa_nodes || !(s = calloc(1, sizeof(*s))))
         return NULL;
     s->cpus = cpus;
-    s->cpu_nodes = cpu_nodes;
-    s->mem_nodes = mem_nodes;
+    s->llc_domains = llc_domains;
+    s->numa_nodes = numa_nodes;
     s->packages = packages;
     s->cpu = calloc(cpus, sizeof(*s->cpu));
-    s->memory = calloc(mem_nodes, sizeof(*s->memory));
-    s->traffic = calloc(cpu_nodes * mem_nodes, sizeof(*s->traffic));
+    s->memory = calloc(numa_nodes, sizeof(*s->memory));
+    s->traffic = calloc(llc_domains * numa_nodes, sizeof(*s->traffic));
     s->energy_j = calloc(packages ? packages : 1, sizeof(*s->energy_j));
     if (!s->cpu || !s->memory || !s->traffic || !s->energy_j) {
         sample_free(s);
@@ -47,11 +47,11 @@ void sample_clear(struct sample *s)
     s->time_ns = 0;
     s->coverage = 1;
     forget(s->cpu, s->cpus * DOUBLES(struct sample_cpu));
-    forget(s->memory, s->mem_nodes * DOUBLES(struct sample_memory));
+    forget(s->memory, s->numa_nodes * DOUBLES(struct sample_memory));
     forget(s->traffic,
-           s->cpu_nodes * s->mem_nodes * DOUBLES(struct sample_memory));
+           s->llc_domains * s->numa_nodes * DOUBLES(struct sample_memory));
     forget(s->energy_j, s->packages);
-    forget(s->group, s->groups * s->cpu_nodes * DOUBLES(struct sample_group));
+    forget(s->group, s->groups * s->llc_domains * DOUBLES(struct sample_group));
 }
 
 int sample_set_groups(struct sample *s, const uint32_t *job, size_t count)
@@ -62,7 +62,7 @@ int sample_set_groups(struct sample *s, const uint32_t *job, size_t count)
             return -1;
         s->group_job = jobs;
         struct sample_group *groups =
-            realloc(s->group, count * s->cpu_nodes * sizeof(*groups));
+            realloc(s->group, count * s->llc_domains * sizeof(*groups));
         if (!groups)
             return -1;
         s->group = groups;
@@ -70,7 +70,7 @@ int sample_set_groups(struct sample *s, const uint32_t *job, size_t count)
     if (count)
         memcpy(s->group_job, job, count * sizeof(*job));
     s->groups = count;
-    forget(s->group, count * s->cpu_nodes * DOUBLES(struct sample_group));
+    forget(s->group, count * s->llc_domains * DOUBLES(struct sample_group));
     return 0;
 }
 
@@ -90,13 +90,13 @@ int sample_fill(struct sample *s, const struct sample *more)
         if (sample_set_groups(s, more->group_job, more->groups) < 0)
             return -1;
         memcpy(s->group, more->group,
-               more->groups * s->cpu_nodes * sizeof(*s->group));
+               more->groups * s->llc_domains * sizeof(*s->group));
     }
     fill(s->cpu, more->cpu, s->cpus * DOUBLES(struct sample_cpu));
     fill(s->memory, more->memory,
-         s->mem_nodes * DOUBLES(struct sample_memory));
+         s->numa_nodes * DOUBLES(struct sample_memory));
     fill(s->traffic, more->traffic,
-         s->cpu_nodes * s->mem_nodes * DOUBLES(struct sample_memory));
+         s->llc_domains * s->numa_nodes * DOUBLES(struct sample_memory));
     fill(s->energy_j, more->energy_j, s->packages);
     if (more->coverage < s->coverage)
         s->coverage = more->coverage;

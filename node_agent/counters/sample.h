@@ -12,11 +12,11 @@
  * measured is never 0.  attribute.h makes the jobs' loop profiles of it.
  *
  *   cpu      per CPU (hardware thread): only that CPU's job can have caused it
- *   memory   per memory node, as its controller saw it: of all jobs together,
+ *   memory   per NUMA node, as its controller saw it: of all jobs together,
  *            and of whatever else runs on the node
- *   traffic  the same by the CPU node from which the requests came, where the
+ *   traffic  the same by the LLC domain from which the requests came, where the
  *            hardware can tell (AMD's northbridge, thesis table 3.1)
- *   group    per job and CPU node, where the hardware counts by a tag of the
+ *   group    per job and LLC domain, where the hardware counts by a tag of the
  *            running task (resctrl)
  *   energy   per package
  *
@@ -42,43 +42,43 @@ struct sample_cpu {
     double instructions;
     double llc_accesses;
     double read_misses;   /* LLC misses of reads, which stall */
-    double local_misses;  /* of them, from the nearest memory node */
+    double local_misses;  /* of them, from the nearest NUMA node */
     double remote_misses; /* of them, from another */
 };
 
-/* Requests of one memory node, or of one CPU node to one memory node. */
+/* Requests of one NUMA node, or of one LLC domain to one NUMA node. */
 struct sample_memory {
     double reads;
     double writes;
     double prefetches; /* NAN: in the reads */
 };
 
-/* What one job's tasks did on one CPU node. */
+/* What one job's tasks did on one LLC domain. */
 struct sample_group {
-    double local;     /* requests to the nearest memory node */
+    double local;     /* requests to the nearest NUMA node */
     double total;     /* to all */
     double llc_bytes; /* it holds of the LLC now; no increment */
 };
 
 struct sample {
     size_t cpus;      /* highest CPU number + 1 */
-    size_t cpu_nodes;
-    size_t mem_nodes;
+    size_t llc_domains;
+    size_t numa_nodes;
     size_t packages;
     uint64_t time_ns;             /* length of the interval */
     struct sample_cpu *cpu;       /* [cpus] */
-    struct sample_memory *memory; /* [mem_nodes] */
-    struct sample_memory *traffic; /* [cpu_nodes * mem_nodes] */
+    struct sample_memory *memory; /* [numa_nodes] */
+    struct sample_memory *traffic; /* [llc_domains * numa_nodes] */
     double *energy_j;             /* [packages] */
     size_t groups;
     uint32_t *group_job;          /* [groups] job ids */
-    struct sample_group *group;   /* [groups * cpu_nodes] */
+    struct sample_group *group;   /* [groups * llc_domains] */
     double coverage;              /* 1: no event had to be extrapolated */
 };
 
-/* All values NAN, no groups.  NULL when out of memory or CPUS, CPU_NODES or
- * MEM_NODES is 0. */
-struct sample *sample_new(size_t cpus, size_t cpu_nodes, size_t mem_nodes,
+/* All values NAN, no groups.  NULL when out of memory or CPUS, LLC_DOMAINS or
+ * NUMA_NODES is 0. */
+struct sample *sample_new(size_t cpus, size_t llc_domains, size_t numa_nodes,
                           size_t packages);
 
 /* All values NAN again, groups as they are, length 0, coverage 1. */

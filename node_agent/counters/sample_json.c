@@ -58,8 +58,8 @@ static void write_groups(const struct sample *s, json_t *object)
     for (size_t g = 0; g < s->groups; g++) {
         snprintf(name, sizeof(name), "%u", s->group_job[g]);
         json_object_set_new(groups, name,
-                            rows(&s->group[g * s->cpu_nodes].local,
-                                 s->cpu_nodes, GROUP_VALUES));
+                            rows(&s->group[g * s->llc_domains].local,
+                                 s->llc_domains, GROUP_VALUES));
     }
     if (json_object_size(groups))
         json_object_set(object, "groups", groups);
@@ -70,19 +70,19 @@ json_t *sample_json_write(const struct sample *s)
 {
     json_t *object = json_pack("{s:I, s:f}", "ns", (json_int_t)s->time_ns,
                                "coverage", s->coverage);
-    size_t pairs = s->cpu_nodes * s->mem_nodes;
+    size_t pairs = s->llc_domains * s->numa_nodes;
     const double *memory = &s->memory[0].reads, *traffic = &s->traffic[0].reads;
 
     write_cpus(s, object);
-    if (any_known(memory, s->mem_nodes * MEMORY_VALUES))
+    if (any_known(memory, s->numa_nodes * MEMORY_VALUES))
         json_object_set_new(object, "memory",
-                            rows(memory, s->mem_nodes, MEMORY_VALUES));
+                            rows(memory, s->numa_nodes, MEMORY_VALUES));
     if (any_known(traffic, pairs * MEMORY_VALUES)) {
         json_t *table = json_array();
-        for (size_t n = 0; n < s->cpu_nodes; n++)
+        for (size_t n = 0; n < s->llc_domains; n++)
             json_array_append_new(
-                table, rows(traffic + n * s->mem_nodes * MEMORY_VALUES,
-                            s->mem_nodes, MEMORY_VALUES));
+                table, rows(traffic + n * s->numa_nodes * MEMORY_VALUES,
+                            s->numa_nodes, MEMORY_VALUES));
         json_object_set_new(object, "traffic", table);
     }
     if (any_known(s->energy_j, s->packages))
@@ -169,7 +169,7 @@ static int read_groups(json_t *object, struct sample *s, struct errtext *err)
         return errtext_set(err, ENOMEM, "groups: out of memory");
     g = 0;
     json_object_foreach(object, name, value)
-        if (read_rows(value, &s->group[g++ * s->cpu_nodes].local, s->cpu_nodes,
+        if (read_rows(value, &s->group[g++ * s->llc_domains].local, s->llc_domains,
                       GROUP_VALUES) < 0)
             return bad(err, "groups");
     return 0;
@@ -189,15 +189,15 @@ int sample_json_read(const json_t *object, struct sample *s,
         return bad(err, "ns");
     s->time_ns = (uint64_t)json_integer_value(ns);
     s->coverage = json_is_number(coverage) ? json_number_value(coverage) : 1;
-    if (memory && read_rows(memory, &s->memory[0].reads, s->mem_nodes,
+    if (memory && read_rows(memory, &s->memory[0].reads, s->numa_nodes,
                             MEMORY_VALUES) < 0)
         return bad(err, "memory");
     if (traffic && (!json_is_array(traffic) ||
-                    json_array_size(traffic) != s->cpu_nodes))
+                    json_array_size(traffic) != s->llc_domains))
         return bad(err, "traffic");
-    for (size_t n = 0; traffic && n < s->cpu_nodes; n++)
+    for (size_t n = 0; traffic && n < s->llc_domains; n++)
         if (read_rows(json_array_get(traffic, n),
-                      &s->traffic[n * s->mem_nodes].reads, s->mem_nodes,
+                      &s->traffic[n * s->numa_nodes].reads, s->numa_nodes,
                       MEMORY_VALUES) < 0)
             return bad(err, "traffic");
     if (energy && read_row(energy, s->energy_j, s->packages) < 0)

@@ -17,7 +17,7 @@ void counters_setup_init(struct counters_setup *setup,
 {
     *setup = (struct counters_setup){
         .machine = machine,
-        .cpu_node = machine->cpu_node,
+        .llc_domain = machine->llc_domain,
         .packages = 1,
         .cpus = cpus,
         .events = COSCHED_EVENTSDIR,

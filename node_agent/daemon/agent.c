@@ -185,7 +185,7 @@ static int open_counters(struct agent *a, struct errtext *err)
 }
 
 /* Count with something else.  What was measured cannot be compared with what
- * will be: every section is measured anew. */
+ * will be: every region is measured anew. */
 static void switch_counters(struct agent *a)
 {
     struct counters *before = a->counters;
@@ -201,8 +201,8 @@ static void switch_counters(struct agent *a)
         return;
     }
     for (struct job *j = a->jobs.first; j; j = j->next) {
-        section_list_clear(&j->sections);
-        j->section = NULL;
+        region_list_clear(&j->regions);
+        j->region = NULL;
     }
     observer_use(a->observer, a->counters);
     counters_close(before);
@@ -385,7 +385,7 @@ void agent_detach(struct agent *a, struct process *process, const char *why)
 
     /* Counts up to now: the page is still there. */
     process_observe(process, clock_ns(), NULL);
-    job->sections_ended += process->view->used;
+    job->regions_ended += process->view->used;
     process_add_totals(process, &job->steps_ended, &job->barriers_ended);
     if (process->connection)
         server_drop(process->connection);
@@ -545,7 +545,7 @@ static int build_parts(struct agent *a, struct errtext *err)
                         topology_cpus(a->topology));
     a->setup.calibrated = calibrated;
     a->setup.replay = &counters_replay;
-    a->setup.cpu_node = topology_cpu_nodes(a->topology);
+    a->setup.llc_domain = topology_llc_domains(a->topology);
     a->setup.package = topology_packages(a->topology, &a->setup.packages);
     a->setup.cpu_model = counters_cpu_model(a->setup.procfs, a->cpu_model,
                                             sizeof(a->cpu_model));
@@ -553,7 +553,7 @@ static int build_parts(struct agent *a, struct errtext *err)
         return -1;
     if (!(a->recorder = recorder_new()) ||
         !(a->observer = observer_new(a->counters, a->topology, a->recorder)) ||
-        !(a->enforcer = enforcer_new(a->warden, &a->options)) ||
+        !(a->enforcer = enforcer_new(a->supervisor, &a->options)) ||
         !(a->host = host_event_new(a->event)) ||
         !(a->trace = trace_new()) || !(a->decisions = decisions_new()))
         return errtext_set(err, ENOMEM, "agent: out of memory");
@@ -578,7 +578,7 @@ static int build_parts(struct agent *a, struct errtext *err)
                                                                          : 0;
 }
 
-struct agent *agent_new(const struct settings *settings, struct warden *warden,
+struct agent *agent_new(const struct settings *settings, struct supervisor *supervisor,
                         sd_event *event, const struct server_handler *handler,
                         struct errtext *err)
 {
@@ -589,7 +589,7 @@ struct agent *agent_new(const struct settings *settings, struct warden *warden,
         return NULL;
     }
     a->settings = settings;
-    a->warden = warden;
+    a->supervisor = supervisor;
     a->event = sd_event_ref(event);
     node_config_make(&a->config, NULL, settings->overrides);
     a->options = a->config.options;

@@ -29,7 +29,7 @@
 #include "node_agent/daemon/state.h"
 #include "node_agent/topology/topology.h"
 #include "node_agent/core/trace.h"
-#include "node_agent/enforce/warden.h"
+#include "node_agent/enforce/supervisor.h"
 
 struct agent {
     const struct settings *settings;
@@ -45,7 +45,7 @@ struct agent {
     struct counters *counters;
     struct recorder *recorder;
     struct observer *observer;
-    struct warden *warden; /* the caller's */
+    struct supervisor *supervisor; /* the caller's */
     struct enforcer *enforcer;
     struct trace *trace;
     struct decisions *decisions;
@@ -67,7 +67,7 @@ struct agent {
 
 /* Build all parts, read the state and listen for HANDLER, whose argument is the
  * agent.  NULL with errno and ERR. */
-struct agent *agent_new(const struct settings *settings, struct warden *warden,
+struct agent *agent_new(const struct settings *settings, struct supervisor *supervisor,
                         sd_event *event, const struct server_handler *handler,
                         struct errtext *err);
 

@@ -21,7 +21,7 @@
 #include "common/log.h"
 #include "node_agent/enforce/privilege.h"
 #include "node_agent/daemon/settings.h"
-#include "node_agent/enforce/warden.h"
+#include "node_agent/enforce/supervisor.h"
 
 /* Four descriptors per attached process and one per task and client. */
 static void raise_descriptor_limit(void)
@@ -73,7 +73,7 @@ static int write_pidfile(const char *path, struct errtext *err)
     return 0;
 }
 
-static int serve(const struct settings *settings, struct warden *warden,
+static int serve(const struct settings *settings, struct supervisor *supervisor,
                  struct errtext *err)
 {
     sd_event *event = NULL;
@@ -84,7 +84,7 @@ static int serve(const struct settings *settings, struct warden *warden,
         return errtext_set(err, -rc, "event loop: %s", strerror(-rc));
     rc = -1;
     if (watch_signals(event, err) == 0 && privilege_drop(err) == 0 &&
-        (agent = agent_new(settings, warden, event, &request_handler, err)) &&
+        (agent = agent_new(settings, supervisor, event, &request_handler, err)) &&
         write_pidfile(settings->pidfile, err) == 0) {
         daemon_started();
         sd_notify(0, "READY=1");
@@ -129,7 +129,7 @@ static int replay(const struct settings *settings)
 int main(int argc, char **argv)
 {
     static struct settings settings;
-    struct warden *warden = NULL;
+    struct supervisor *supervisor = NULL;
     struct errtext err = {""};
 
     int rc = settings_parse(&settings, argc, argv, &err);
@@ -146,15 +146,15 @@ int main(int argc, char **argv)
     log_open(settings.log_level, !settings.foreground);
     raise_descriptor_limit();
     setpriority(PRIO_PROCESS, 0, NICE_LEVEL);
-    if (rc == 0 && (warden = warden_new(&err)))
-        rc = serve(&settings, warden, &err);
+    if (rc == 0 && (supervisor = supervisor_new(&err)))
+        rc = serve(&settings, supervisor, &err);
     else
         rc = -1;
     if (rc < 0) {
         log_error("%s", err.text);
         daemon_failed(err.text);
     }
-    /* Whatever is still stopped or held is set free by the warden. */
-    warden_free(warden);
+    /* Whatever is still stopped or held is set free by the supervisor. */
+    supervisor_free(supervisor);
     return rc < 0 ? 1 : 0;
 }

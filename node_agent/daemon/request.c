@@ -32,9 +32,9 @@ static void reset_run(struct agent *a, struct job *job, uint32_t restarts)
     while (job->tasks)
         job_remove_task(job->tasks);
     agent_job_changed(a, job, "a requeue");
-    section_list_clear(&job->sections);
+    region_list_clear(&job->regions);
     memset(&job->record, 0, sizeof(job->record));
-    job->sections_ended = 0;
+    job->regions_ended = 0;
     job->steps_ended = job->barriers_ended = 0;
     job->restarts = restarts;
     job->cooperative = false;

@@ -25,28 +25,28 @@ static const char *job_state(const struct agent *a, const struct job *job)
         return "suspended";
     if (job->parked)
         return "parked";
-    if (job->rigid)
-        return "rigid";
+    if (job->pinned)
+        return "pinned";
     if (!job->processes &&
         (!job->unattached_since_ns ||
          clock_ns() - job->unattached_since_ns < a->options.attach_ns))
         return "starting";
-    return job->kind == SECTION_SERIAL ? "serial" : "parallel";
+    return job->kind == REGION_SERIAL ? "serial" : "parallel";
 }
 
-/* What is known of the present section, or null. */
-static json_t *section_json(const struct job *job)
+/* What is known of the present region, or null. */
+static json_t *region_json(const struct job *job)
 {
-    const struct section *s = job->section;
+    const struct region *s = job->region;
     char name[40];
 
     if (!s)
         return json_null();
     snprintf(name, sizeof(name), "%016llx+%llx",
              (unsigned long long)s->object_id, (unsigned long long)s->offset);
-    json_t *object = json_pack("{s:s, s:s}", "section",
+    json_t *object = json_pack("{s:s, s:s}", "region",
                                s->folded ? "short" : name, "state",
-                               section_state_name(s->state));
+                               region_state_name(s->state));
     if (s->profile) {
         json_object_set_new(object, "rho", json_real(s->fit.rho));
         json_object_set_new(object, "rho_low", json_real(s->fit.low));
@@ -106,7 +106,7 @@ static json_t *job_json(const struct agent *a, const struct job *job)
         cpulist_format(&job->cpus, cpus, sizeof(cpus)), "granted",
         cpulist_format(&job->granted, granted, sizeof(granted)), "cores",
         (json_int_t)topology_count_cores(a->topology, &job->cpus), "attached",
-        (json_int_t)count_attached(job), "section", section_json(job),
+        (json_int_t)count_attached(job), "region", region_json(job),
         "partners", partners_json(&job->record), "mean_cores",
         live_s > 0 ? job->record.core_s / live_s : 0.0,
         "decisions", (json_int_t)job->record.decisions, "live_s", live_s);
@@ -209,8 +209,8 @@ json_t *status_config(const struct agent *a)
                      "policy", o->policy, "policy_options", o->policy_options,
                      "probe_percent", o->probe_percent,
                      "epoch_ns", (json_int_t)o->epoch_ns, "profile_ns",
-                     (json_int_t)o->profile_ns, "min_section_ns",
-                     (json_int_t)o->min_section_ns, "attach_timeout_ns",
+                     (json_int_t)o->profile_ns, "min_region_ns",
+                     (json_int_t)o->min_region_ns, "attach_timeout_ns",
                      (json_int_t)o->attach_ns, "slice_ns",
                      (json_int_t)o->slice_ns, "lease_ns",
                      (json_int_t)o->lease_ns, "forget_ns",

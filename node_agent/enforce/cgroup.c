@@ -19,7 +19,7 @@
 /* Begin of the names of version 1's groups; the node and a colon follow. */
 #define OURS "cosched-"
 /* What we have narrowed in version 2 carries our node's name.  Kernels before
- * 5.7 cannot note that, and only the restart after the warden's death misses it. */
+ * 5.7 cannot note that, and only the restart after the supervisor's death misses it. */
 #define MARK "user.cosched"
 
 /* Processes may fork while they are being moved. */
@@ -343,7 +343,7 @@ int cgroup_check(const struct cgroup_tree *tree,
     return rc;
 }
 
-/* Memory nodes as those of the origin: a new group of version 1 has none. */
+/* NUMA nodes as those of the origin: a new group of version 1 has none. */
 static int make_group(const struct cgroup_group *group, struct errtext *err)
 {
     char file[CGROUP_PATH_MAX];

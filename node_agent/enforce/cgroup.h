@@ -23,7 +23,7 @@
  *
  * In both Slurm's own cpuset is further up and stays the outer bound: the
  * kernel sees to that.  A group's path tells all that is needed to restore it,
- * so that the warden or the next agent can do so.  cpuset.mems are those of
+ * so that the supervisor or the next agent can do so.  cpuset.mems are those of
  * Slurm at all times.
  */
 

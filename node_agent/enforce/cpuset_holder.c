@@ -21,7 +21,7 @@ struct held_group {
 
 struct cpuset_holder {
     struct cgroup_tree tree;
-    struct warden *warden;
+    struct supervisor *supervisor;
     struct held_group *first;
     /* the present round */
     uint32_t job;
@@ -29,7 +29,7 @@ struct cpuset_holder {
 };
 
 struct cpuset_holder *cpuset_holder_new(const char *node, const char *procfs,
-                                        struct warden *warden,
+                                        struct supervisor *supervisor,
                                         struct errtext *err)
 {
     struct cpuset_holder *h = calloc(1, sizeof(*h));
@@ -38,7 +38,7 @@ struct cpuset_holder *cpuset_holder_new(const char *node, const char *procfs,
         errtext_set(err, ENOMEM, "out of memory");
         return NULL;
     }
-    h->warden = warden;
+    h->supervisor = supervisor;
     if (cgroup_tree_find(&h->tree, procfs, node, err) < 0) {
         int saved = errno;
         free(h);
@@ -67,7 +67,7 @@ void cpuset_holder_begin(struct cpuset_holder *h, uint32_t job,
         g->used = false;
 }
 
-/* The entry for GROUP, made if need be; the warden is told before anything
+/* The entry for GROUP, made if need be; the supervisor is told before anything
  * happens. */
 static struct held_group *entry(struct cpuset_holder *h,
                                 const struct cgroup_group *group,
@@ -84,8 +84,8 @@ static struct held_group *entry(struct cpuset_holder *h,
         errtext_set(err, ENOMEM, "out of memory");
         return NULL;
     }
-    if (h->warden && warden_narrowed(h->warden, group->path) < 0) {
-        errtext_set(err, errno, "warden: %s", strerror(errno));
+    if (h->supervisor && supervisor_narrowed(h->supervisor, group->path) < 0) {
+        errtext_set(err, errno, "supervisor: %s", strerror(errno));
         free(g);
         return NULL;
     }
@@ -117,8 +117,8 @@ static void restore(struct cpuset_holder *h, const struct held_group *g)
 
     if (cgroup_restore(g->group.path, &err) < 0)
         log_warn("job %u: %s", g->job, err.text);
-    else if (h->warden)
-        warden_restored(h->warden, g->group.path);
+    else if (h->supervisor)
+        supervisor_restored(h->supervisor, g->group.path);
 }
 
 void cpuset_holder_end(struct cpuset_holder *h)

@@ -22,16 +22,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "node_agent/enforce/warden.h"
+#include "node_agent/enforce/supervisor.h"
 #include "common/errtext.h"
 #include "protocol/layout.h"
 
 struct cpuset_holder;
 
-/* For the agent of NODE, with processes in PROCFS.  WARDEN may be NULL.  NULL
+/* For the agent of NODE, with processes in PROCFS.  SUPERVISOR may be NULL.  NULL
  * with errno ENOTSUP (no cpuset hierarchy) or ENOMEM. */
 struct cpuset_holder *cpuset_holder_new(const char *node, const char *procfs,
-                                        struct warden *warden,
+                                        struct supervisor *supervisor,
                                         struct errtext *err);
 
 /* Restore what an earlier agent of this node left.  Returns the number of
@@ -59,7 +59,7 @@ void cpuset_holder_let_go(struct cpuset_holder *holder, uint32_t job,
 /* Restore all groups of JOB. */
 void cpuset_holder_release(struct cpuset_holder *holder, uint32_t job);
 
-/* The groups are left to the warden.  Takes NULL. */
+/* The groups are left to the supervisor.  Takes NULL. */
 void cpuset_holder_free(struct cpuset_holder *holder);
 
 #endif /* COSCHED_CPUSET_HOLDER_H */

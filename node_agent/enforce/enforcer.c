@@ -33,13 +33,13 @@
 /* A process without a cpuset is seen so for so long before it is told. */
 #define NO_CPUSET_NS NS_PER_S
 
-struct enforcer *enforcer_new(struct warden *warden,
+struct enforcer *enforcer_new(struct supervisor *supervisor,
                               const struct node_options *options)
 {
     struct enforcer *e = calloc(1, sizeof(*e));
 
     if (e) {
-        e->warden = warden;
+        e->supervisor = supervisor;
         e->options = options;
     }
     return e;
@@ -59,7 +59,7 @@ void enforcer_use_cgroups(struct enforcer *e, const char *node)
     struct errtext err;
     size_t count;
 
-    if (!(e->holder = cpuset_holder_new(node, "/proc", e->warden, &err)))
+    if (!(e->holder = cpuset_holder_new(node, "/proc", e->supervisor, &err)))
         log_debug("cpuset cgroups: %s", err.text);
     else if ((count = cpuset_holder_recover(e->holder)))
         log_notice("restored %zu cpuset cgroups from before the restart", count);
@@ -207,8 +207,8 @@ static bool inherits(const struct tracked *t, const struct tracked *parent)
 static bool may_be_held(const struct enforcer *e, const struct tracked *t,
                         const struct job *job, uint64_t now_ns)
 {
-    return !job->loose &&
-           (job->rigid ||
+    return !job->unpinned &&
+           (job->pinned ||
             now_ns - t->unattached_since_ns >= e->options->attach_ns);
 }
 
@@ -426,8 +426,8 @@ static void hold_by_affinity(struct enforcer *e, struct job *job,
                              struct tracked *t, int fd,
                              const struct cosched_cpuset *cpus)
 {
-    if (e->warden)
-        warden_held(e->warden, t->pid, fd, &job->granted);
+    if (e->supervisor)
+        supervisor_held(e->supervisor, t->pid, fd, &job->granted);
     keep_tracked(t, cpus, false);
     job->narrowed = t->narrowed = true;
 }
@@ -483,7 +483,7 @@ void enforcer_hold(struct enforcer *e, struct job *job,
             continue;
         if (!cpuset && t->narrowed && t->threads &&
             threads_kept(t->threads, cpus, false))
-            continue; /* as the warden knows */
+            continue; /* as the supervisor knows */
         int fd = enforcer_open(t);
         if (fd < 0)
             continue;

@@ -35,8 +35,8 @@ static bool stop_one(struct enforcer *e, struct tracked *t)
 
     if (fd < 0)
         return false;
-    if (e->warden)
-        warden_stopped(e->warden, t->pid, fd);
+    if (e->supervisor)
+        supervisor_stopped(e->supervisor, t->pid, fd);
     t->stopped = syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0) == 0;
     close(fd);
     return t->stopped;
@@ -87,7 +87,7 @@ void enforcer_unpark(struct enforcer *e, struct job *job)
             syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
             close(fd);
         }
-        if (e->warden)
-            warden_continued(e->warden, t->pid);
+        if (e->supervisor)
+            supervisor_continued(e->supervisor, t->pid);
     }
 }

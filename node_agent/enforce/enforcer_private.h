@@ -6,11 +6,11 @@
 #define COSCHED_ENFORCER_PRIVATE_H
 
 #include "node_agent/core/enforcer.h"
-#include "node_agent/enforce/warden.h"
+#include "node_agent/enforce/supervisor.h"
 #include "node_agent/enforce/proc_table.h"
 
 struct enforcer {
-    struct warden *warden;
+    struct supervisor *supervisor;
     const struct node_options *options;
     struct cpuset_holder *holder; /* NULL: there are no cpuset cgroups */
     struct proc_table procs;

@@ -20,7 +20,7 @@ noinst_LTLIBRARIES += %D%/libenforce.la
 	%D%/threads.h \
 	%D%/usage.c \
 	%D%/usage.h \
-	%D%/warden.c \
-	%D%/warden.h
+	%D%/supervisor.c \
+	%D%/supervisor.h
 %C%_libenforce_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 %C%_libenforce_la_LIBADD = node_agent/core/libcore.la -lpthread

@@ -55,7 +55,7 @@ bool threads_kept(struct threads *t, const struct cosched_cpuset *cpus,
 {
     struct cosched_cpuset mask;
 
-    if (!t->count || ++t->looks > THREADS_LOOKS || count_now(t) != t->count)
+    if (!t->count || ++t->looks > THREADS_PASSES || count_now(t) != t->count)
         return false;
     for (size_t i = 0; i < t->count; i++)
         if (cpuset_get_affinity(t->tid[i], &mask) < 0 ||

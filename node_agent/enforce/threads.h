@@ -13,7 +13,7 @@
  * many entries as there are remembered threads, and each of these lives, they
  * are all there are, unless one of them ended and the kernel gave its number to
  * a thread of another process at once.  So what is concluded is only that
- * nothing is to be done, and not more than THREADS_LOOKS times on end; nothing
+ * nothing is to be done, and not more than THREADS_PASSES times on end; nothing
  * is moved before the threads were listed anew.
  *
  * The directory belongs to the process, not to its number: another one that
@@ -26,7 +26,7 @@
 
 #include "protocol/layout.h"
 
-#define THREADS_LOOKS 8
+#define THREADS_PASSES 8
 
 struct threads;
 

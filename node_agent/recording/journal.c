@@ -27,7 +27,7 @@ static json_t *cpus_json(const struct cosched_cpuset *cpus)
 }
 
 /* "object+offset", "short" for the folded one, or null. */
-static json_t *section_json(const struct section *s)
+static json_t *region_json(const struct region *s)
 {
     char name[40];
 
@@ -76,8 +76,8 @@ static json_t *begin_json(const struct topology *topology,
         (int)setup->calibrated, "metrics", metrics_json(counters), "cpus",
         cpus_json(topology_cpus(topology)), "machine", machine, "options",
         "policy", options->policy, "epoch_ns", (json_int_t)options->epoch_ns,
-        "profile_ns", (json_int_t)options->profile_ns, "min_section_ns",
-        (json_int_t)options->min_section_ns);
+        "profile_ns", (json_int_t)options->profile_ns, "min_region_ns",
+        (json_int_t)options->min_region_ns);
 }
 
 int journal_start(struct recorder *recorder, const char *dir,
@@ -99,8 +99,8 @@ int journal_start(struct recorder *recorder, const char *dir,
         return -1;
     }
     for (struct job *j = jobs->first; j; j = j->next) {
-        section_list_clear(&j->sections);
-        j->section = NULL;
+        region_list_clear(&j->regions);
+        j->region = NULL;
     }
     return 0;
 }
@@ -124,14 +124,14 @@ static void write_line(struct recorder *recorder, const char *type,
 }
 
 void journal_sample(struct recorder *recorder, const struct sample *sample,
-                    const struct observer_look *looks, size_t count,
+                    const struct observer_reading *readings, size_t count,
                     const struct node_options *options)
 {
     if (!recorder_active(recorder))
         return;
     json_t *line = sample_json_write(sample), *jobs = json_array();
     for (size_t i = 0; i < count; i++) {
-        const struct observer_look *look = &looks[i];
+        const struct observer_reading *look = &readings[i];
         json_t *work = json_array();
         for (size_t u = 0; u < COUNTERS_UNITS; u++)
             json_array_append_new(work, json_real(look->work[u]));
@@ -141,8 +141,8 @@ void journal_sample(struct recorder *recorder, const struct sample *sample,
                             (json_int_t)look->job->restarts, "cpus",
                             cpus_json(&look->job->cpus), "cores",
                             (json_int_t)look->dop, "profiling",
-                            (int)look->job->profiling, "section",
-                            section_json(look->section), "work", work));
+                            (int)look->job->profiling, "region",
+                            region_json(look->region), "work", work));
     }
     json_object_set_new(line, "jobs", jobs);
     json_object_set_new(line, "profile_ns",
@@ -165,15 +165,15 @@ void journal_decision(struct recorder *recorder, const struct plan_input *input,
                       " s:f, s:f, s:f, s:b}",
                       "job", (json_int_t)j->id, "run", (json_int_t)j->restarts,
                       "kind",
-                      j->kind == SECTION_SERIAL ? "serial" : "parallel",
+                      j->kind == REGION_SERIAL ? "serial" : "parallel",
                       "profiling", (int)j->profiling, "options",
-                      j->options_text, "section", section_json(j->section),
+                      j->options_text, "region", region_json(j->region),
                       "granted", cpus_json(&j->granted), "had",
                       cpus_json(&j->cpus), "gets", cpus_json(&share->cpus),
                       "parked", (int)share->parked, "measured_at",
                       (json_int_t)share->profile_dop, "expected_s",
                       j->expected_s, "done_s", j->done_s, "weight",
-                      j->weight, "rigid", (int)j->rigid));
+                      j->weight, "pinned", (int)j->pinned));
     }
     json_t *line = json_pack(
         "{s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:i, s:s, s:o}", "time",

@@ -38,7 +38,7 @@ static json_t *routes(const struct machine *m)
 {
     json_t *array = json_array();
 
-    for (size_t r = 0; r < m->cpu_nodes * m->mem_nodes; r++) {
+    for (size_t r = 0; r < m->llc_domains * m->numa_nodes; r++) {
         json_t *links = json_array();
         for (size_t l = 0; l < m->route[r].links; l++)
             json_array_append_new(links,
@@ -52,15 +52,15 @@ json_t *journal_machine_write(const struct machine *m)
 {
     json_t *object = json_pack(
         "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "cpus",
-        (json_int_t)m->cpus, "cpu_nodes", (json_int_t)m->cpu_nodes, "mem_nodes",
-        (json_int_t)m->mem_nodes, "cpu_node", integers(m->cpu_node, m->cpus),
-        "home", integers(m->home, m->cpu_nodes), "controller_us",
-        json_writer_numbers(m->controller_service_us, m->mem_nodes), "link_us",
+        (json_int_t)m->cpus, "llc_domains", (json_int_t)m->llc_domains, "numa_nodes",
+        (json_int_t)m->numa_nodes, "llc_domain", integers(m->llc_domain, m->cpus),
+        "home", integers(m->home, m->llc_domains), "controller_us",
+        json_writer_numbers(m->controller_service_us, m->numa_nodes), "link_us",
         json_writer_numbers(m->link_service_us, m->links), "routes", routes(m));
 
     if (object && m->controller_service)
         json_object_set_new(object, "controller_service",
-                            services(m->controller_service, m->mem_nodes));
+                            services(m->controller_service, m->numa_nodes));
     if (object && m->link_service)
         json_object_set_new(object, "link_service",
                             services(m->link_service, m->links));
@@ -117,13 +117,13 @@ static bool read_links(const json_t *object, struct machine *m)
     size_t links = json_array_size(link_us);
 
     if (links > MAX_LINKS ||
-        json_array_size(all) != m->cpu_nodes * m->mem_nodes)
+        json_array_size(all) != m->llc_domains * m->numa_nodes)
         return false;
     m->links = links;
     if (links && (!(m->link_service_us = calloc(links, sizeof(double))) ||
                   !read_times(link_us, m->link_service_us, links)))
         return false;
-    for (size_t r = 0; r < m->cpu_nodes * m->mem_nodes; r++) {
+    for (size_t r = 0; r < m->llc_domains * m->numa_nodes; r++) {
         const json_t *route = json_array_get(all, r);
         size_t n = json_array_size(route);
         if (n > links ||
@@ -141,21 +141,21 @@ static bool read_links(const json_t *object, struct machine *m)
 struct machine *journal_machine_read(const json_t *object, struct errtext *err)
 {
     size_t cpus = count_of(object, "cpus", COSCHED_MAX_CPUS);
-    size_t cpu_nodes = count_of(object, "cpu_nodes", MAX_NODES);
-    size_t mem_nodes = count_of(object, "mem_nodes", MAX_NODES);
+    size_t llc_domains = count_of(object, "llc_domains", MAX_NODES);
+    size_t numa_nodes = count_of(object, "numa_nodes", MAX_NODES);
     struct machine *m =
-        cpus && cpu_nodes && mem_nodes
-            ? machine_new(cpus, cpu_nodes, mem_nodes)
+        cpus && llc_domains && numa_nodes
+            ? machine_new(cpus, llc_domains, numa_nodes)
             : NULL;
 
     if (m &&
-        read_integers(json_object_get(object, "cpu_node"), m->cpu_node, cpus) &&
-        read_integers(json_object_get(object, "home"), m->home, cpu_nodes) &&
+        read_integers(json_object_get(object, "llc_domain"), m->llc_domain, cpus) &&
+        read_integers(json_object_get(object, "home"), m->home, llc_domains) &&
         read_times(json_object_get(object, "controller_us"),
-                   m->controller_service_us, mem_nodes) &&
+                   m->controller_service_us, numa_nodes) &&
         read_links(object, m) &&
         read_services(json_object_get(object, "controller_service"),
-                      &m->controller_service, mem_nodes) &&
+                      &m->controller_service, numa_nodes) &&
         read_services(json_object_get(object, "link_service"), &m->link_service,
                       m->links) &&
         machine_check(m) == MODEL_OK)

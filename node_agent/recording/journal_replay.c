@@ -69,13 +69,13 @@ static int open_counters(struct replay *r, struct errtext *err)
 
     counters_setup_init(&r->setup, topology_machine(r->topology),
                         topology_cpus(r->topology));
-    r->setup.cpu_node = topology_cpu_nodes(r->topology);
+    r->setup.llc_domain = topology_llc_domains(r->topology);
     r->setup.package = topology_packages(r->topology, &r->setup.packages);
     r->setup.calibrated = json_is_true(json_object_get(begin, "calibrated"));
     /* For its profiles; what was counted comes from the lines. */
     r->counters = counters_open("progress", &r->setup, NULL, 0, err);
-    r->sample = sample_new(r->setup.machine->cpus, r->setup.machine->cpu_nodes,
-                           r->setup.machine->mem_nodes, r->setup.packages);
+    r->sample = sample_new(r->setup.machine->cpus, r->setup.machine->llc_domains,
+                           r->setup.machine->numa_nodes, r->setup.packages);
     if (r->counters && !r->sample)
         errtext_set(err, ENOMEM, "replay: out of memory");
     return r->counters && r->sample ? 0 : -1;
@@ -97,13 +97,13 @@ static uint64_t number(const json_t *object, const char *key)
     return n > 0 ? (uint64_t)n : 0;
 }
 
-/* The job of ENTRY, with its section, whether it is being measured, and the CPUs
+/* The job of ENTRY, with its region, whether it is being measured, and the CPUs
  * that are KEY. */
 static struct job *find_job(struct replay *r, const json_t *entry,
                             const char *key, struct errtext *err)
 {
     uint64_t id = number(entry, "job");
-    const char *section = text(entry, "section");
+    const char *region = text(entry, "region");
     unsigned long long object_id, offset;
     struct job *job = job_find(&r->jobs, (uint32_t)id);
 
@@ -113,18 +113,18 @@ static struct job *find_job(struct replay *r, const json_t *entry,
         return NULL;
     }
     if (job->restarts != number(entry, "run"))
-        section_list_clear(&job->sections);
+        region_list_clear(&job->regions);
     job->restarts = (uint32_t)number(entry, "run");
     if (cpulist_parse(text(entry, key), &job->cpus, NULL) < 0) {
         recording_refuse(r->recording, err, "%s: not a list of CPUs", key);
         return NULL;
     }
     job->profiling = json_is_true(json_object_get(entry, "profiling"));
-    job->section = NULL;
-    if (!strcmp(section, "short"))
-        job->section = section_folded(&job->sections);
-    else if (sscanf(section, "%16llx+%16llx", &object_id, &offset) == 2)
-        job->section = section_find(&job->sections, object_id, offset);
+    job->region = NULL;
+    if (!strcmp(region, "short"))
+        job->region = region_folded(&job->regions);
+    else if (sscanf(region, "%16llx+%16llx", &object_id, &offset) == 2)
+        job->region = region_find(&job->regions, object_id, offset);
     return job;
 }
 
@@ -138,9 +138,9 @@ static int on_sample(struct replay *r, const json_t *line, struct errtext *err)
         return recording_refuse(r->recording, err, "jobs: too many");
     if (sample_json_read(line, r->sample, &why) < 0)
         return recording_refuse(r->recording, err, "%.100s", why.text);
-    struct observer_look *looks = calloc(count + 1, sizeof(*looks));
+    struct observer_reading *readings = calloc(count + 1, sizeof(*readings));
     struct attribute_job *shares = calloc(count + 1, sizeof(*shares));
-    int rc = looks && shares ? 0
+    int rc = readings && shares ? 0
                              : errtext_set(err, ENOMEM, "replay: no memory");
     for (size_t i = 0; rc == 0 && i < count; i++) {
         const json_t *entry = json_array_get(jobs, i);
@@ -150,20 +150,20 @@ static int on_sample(struct replay *r, const json_t *line, struct errtext *err)
             rc = -1;
             break;
         }
-        looks[i] = (struct observer_look){.job = job,
-                                          .section = job->section,
+        readings[i] = (struct observer_reading){.job = job,
+                                          .region = job->region,
                                           .dop = number(entry, "cores")};
         shares[i] = (struct attribute_job){.id = job->id, .cpus = job->cpus};
         for (size_t u = 0; u < COUNTERS_UNITS; u++)
-            looks[i].work[u] = json_number_value(json_array_get(work, u));
+            readings[i].work[u] = json_number_value(json_array_get(work, u));
     }
     if (rc == 0)
-        observer_learn(r->counters, r->sample, looks, shares, count,
+        observer_learn(r->counters, r->sample, readings, shares, count,
                        number(line, "profile_ns"));
     if (rc == 0 && r->walk)
-        r->walk->sample(r->walk->arg, r->sample, looks, count);
+        r->walk->sample(r->walk->arg, r->sample, readings, count);
     r->result->samples += rc == 0;
-    free(looks);
+    free(readings);
     free(shares);
     return rc;
 }
@@ -181,13 +181,13 @@ static int read_jobs(struct replay *r, const json_t *entries,
         if (!job)
             return -1;
         jobs[i] = job;
-        job->kind = !strcmp(text(e, "kind"), "serial") ? SECTION_SERIAL
-                                                       : SECTION_PARALLEL;
+        job->kind = !strcmp(text(e, "kind"), "serial") ? REGION_SERIAL
+                                                       : REGION_PARALLEL;
         /* Absent from older recordings: 0, not known. */
         job->expected_s = json_number_value(json_object_get(e, "expected_s"));
         job->done_s = json_number_value(json_object_get(e, "done_s"));
         job->weight = json_number_value(json_object_get(e, "weight"));
-        job->rigid = json_is_true(json_object_get(e, "rigid"));
+        job->pinned = json_is_true(json_object_get(e, "pinned"));
         if (job_options_parse(&job->options, text(e, "options"), NULL) < 0 ||
             cpulist_parse(text(e, "granted"), &job->granted, NULL) < 0 ||
             cpulist_parse(text(e, "gets"), &got[i].cpus, NULL) < 0)
@@ -294,8 +294,8 @@ static int on_decision(struct replay *r, const json_t *line,
             decide_again(r, line, &input, then, now);
         /* What was measured next was measured of the recorded shares. */
         for (size_t i = 0; i < count; i++)
-            if (then[i].profile_dop && jobs[i]->section)
-                section_grant(jobs[i]->section, then[i].profile_dop,
+            if (then[i].profile_dop && jobs[i]->region)
+                region_grant(jobs[i]->region, then[i].profile_dop,
                               &input.budget);
     }
     free(jobs);

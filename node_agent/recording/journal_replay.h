@@ -18,7 +18,7 @@
 #include "common/errtext.h"
 
 struct job_table;
-struct observer_look;
+struct observer_reading;
 struct sample;
 
 struct journal_result {
@@ -34,11 +34,11 @@ int journal_replay(const char *dir, const char *policy, bool all, FILE *out,
 
 /* Who wants to know what is in a recording, without deciding anything. */
 struct journal_walk {
-    /* An interval, after what it tells was learned: each job with its section,
+    /* An interval, after what it tells was learned: each job with its region,
      * or NULL (serial, none or several), and its kind at the last decision. */
     void (*sample)(void *arg, const struct sample *sample,
-                   const struct observer_look *looks, size_t count);
-    /* The end: all JOBS with their sections and profiles. */
+                   const struct observer_reading *readings, size_t count);
+    /* The end: all JOBS with their regions and profiles. */
     void (*end)(void *arg, const struct job_table *jobs);
     void *arg;
 };

@@ -17,7 +17,7 @@
  *       {"type": "decision", ...}  what a plan was made from, and the plan
  *       {"type": "end"}            last; missing after a crash
  *
- * Who records begins with a clean sheet (what was known of sections and what the
+ * Who records begins with a clean sheet (what was known of regions and what the
  * policy remembers is forgotten), so that a recording holds all that its decisions depend on.  Line
  * by line: a recording that was cut off is good up to its last whole line.
  *

@@ -37,8 +37,8 @@ static int check_sizes(const struct replay *r,
         size_t here;
     } size[] = {
         {"cpus", setup->machine->cpus},
-        {"cpu_nodes", setup->machine->cpu_nodes},
-        {"mem_nodes", setup->machine->mem_nodes},
+        {"llc_domains", setup->machine->llc_domains},
+        {"numa_nodes", setup->machine->numa_nodes},
         {"packages", setup->packages},
     };
     const json_t *machine =
@@ -81,8 +81,8 @@ static int replay_open(const struct counters_setup *setup, void **state,
                                         "(replay:DIR)");
     }
     if (!r || !(r->line = sample_new(setup->machine->cpus,
-                                     setup->machine->cpu_nodes,
-                                     setup->machine->mem_nodes,
+                                     setup->machine->llc_domains,
+                                     setup->machine->numa_nodes,
                                      setup->packages))) {
         replay_close(r);
         return errtext_set(err, ENOMEM, "replay: out of memory");
@@ -114,12 +114,12 @@ static void add_values(void *to, const void *more, double part, size_t count)
 /* Add PART of the interval MORE, in which all went on evenly, to SAMPLE. */
 static int add(struct sample *s, const struct sample *more, double part)
 {
-    size_t pairs = s->cpu_nodes * s->mem_nodes;
+    size_t pairs = s->llc_domains * s->numa_nodes;
 
     add_values(s->cpu, more->cpu, part,
                s->cpus * sizeof(*s->cpu) / sizeof(double));
     add_values(s->memory, more->memory, part,
-               s->mem_nodes * sizeof(*s->memory) / sizeof(double));
+               s->numa_nodes * sizeof(*s->memory) / sizeof(double));
     add_values(s->traffic, more->traffic, part,
                pairs * sizeof(*s->traffic) / sizeof(double));
     add_values(s->energy_j, more->energy_j, part, s->packages);
@@ -131,7 +131,7 @@ static int add(struct sample *s, const struct sample *more, double part)
     if (!same &&
         sample_set_groups(s, more->group_job, more->groups) < 0)
         return -1;
-    for (size_t i = 0; i < s->groups * s->cpu_nodes; i++) {
+    for (size_t i = 0; i < s->groups * s->llc_domains; i++) {
         struct sample_group *g = &s->group[i];
         g->local = sample_add(g->local, part * more->group[i].local);
         g->total = sample_add(g->total, part * more->group[i].total);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* How many memory requests sections made in each interval of a recording. */
+/* How many memory requests regions made in each interval of a recording. */
 
 #include "node_agent/recording/request_counts.h"
 
@@ -15,7 +15,7 @@
 #include "node_agent/counters/sample_json.h"
 #include "protocol/cpulist.h"
 
-#define MOST_SECTIONS 10000
+#define MOST_REGIONS 10000
 #define MOST_NODES 4096 /* CPUs, too */
 #define NAME_ROOM 1024
 
@@ -30,41 +30,41 @@ void request_counts_free(struct request_counts *c)
 {
     if (!c)
         return;
-    for (size_t s = 0; s < c->sections; s++) {
-        free(c->section[s].name);
-        free(c->section[s].ns);
-        free(c->section[s].count);
+    for (size_t s = 0; s < c->regions; s++) {
+        free(c->region[s].name);
+        free(c->region[s].ns);
+        free(c->region[s].count);
     }
-    free(c->section);
+    free(c->region);
     free(c);
 }
 
 /* ---- collecting ---------------------------------------------------------- */
 
-static struct request_section *find(struct request_counts *c,
+static struct request_region *find(struct request_counts *c,
                                     enum request_metric metric,
                                     const char *name, size_t nodes)
 {
-    for (size_t s = 0; s < c->sections; s++)
-        if (c->section[s].metric == metric &&
-            strcmp(c->section[s].name, name) == 0)
-            return &c->section[s];
-    if (c->sections == MOST_SECTIONS)
+    for (size_t s = 0; s < c->regions; s++)
+        if (c->region[s].metric == metric &&
+            strcmp(c->region[s].name, name) == 0)
+            return &c->region[s];
+    if (c->regions == MOST_REGIONS)
         return NULL;
     /* The room doubles at powers of two. */
-    if ((c->sections & (c->sections - 1)) == 0) {
-        size_t room = c->sections ? 2 * c->sections : 1;
-        void *more = realloc(c->section, room * sizeof(*c->section));
+    if ((c->regions & (c->regions - 1)) == 0) {
+        size_t room = c->regions ? 2 * c->regions : 1;
+        void *more = realloc(c->region, room * sizeof(*c->region));
         if (!more)
             return NULL;
-        c->section = more;
+        c->region = more;
     }
-    struct request_section *s = &c->section[c->sections];
-    *s = (struct request_section){.metric = metric,
+    struct request_region *s = &c->region[c->regions];
+    *s = (struct request_region){.metric = metric,
                                   .name = strdup(name),
                                   .nodes = nodes,
                                   .coverage = 1};
-    c->sections += s->name != NULL;
+    c->regions += s->name != NULL;
     return s->name ? s : NULL;
 }
 
@@ -76,7 +76,7 @@ static int add(struct request_counts *c, enum request_metric metric,
     for (size_t n = 0; n < nodes; n++)
         if (!isfinite(count[n]))
             return 0;
-    struct request_section *s = find(c, metric, name, nodes);
+    struct request_region *s = find(c, metric, name, nodes);
     if (!s)
         return -1;
     if ((s->samples & (s->samples - 1)) == 0) {
@@ -102,21 +102,21 @@ struct reader {
     struct recording *recording;
     struct sample *sample;
     struct request_counts *counts;
-    double *node; /* [mem_nodes] */
+    double *node; /* [numa_nodes] */
 };
 
-/* "job 7 section 1f+20 on 4 cores" of ENTRY into NAME, or false: it was not in
- * one section all the time. */
+/* "job 7 region 1f+20 on 4 cores" of ENTRY into NAME, or false: it was not in
+ * one region all the time. */
 static bool name_of(const json_t *entry, char *name, size_t size)
 {
-    const char *section = json_string_value(json_object_get(entry, "section"));
+    const char *region = json_string_value(json_object_get(entry, "region"));
     json_int_t job = json_integer_value(json_object_get(entry, "job"));
     json_int_t cores = json_integer_value(json_object_get(entry, "cores"));
 
-    if (!section)
+    if (!region)
         return false;
-    snprintf(name, size, "job %lld section %.40s on %lld core%s",
-             (long long)job, section, (long long)cores, cores == 1 ? "" : "s");
+    snprintf(name, size, "job %lld region %.40s on %lld core%s",
+             (long long)job, region, (long long)cores, cores == 1 ? "" : "s");
     return true;
 }
 
@@ -140,8 +140,8 @@ static double job_traffic(const struct sample *s, json_int_t job)
 
     for (size_t g = 0; g < s->groups; g++)
         if ((json_int_t)s->group_job[g] == job) {
-            for (size_t n = 0; n < s->cpu_nodes; n++)
-                sum += s->group[g * s->cpu_nodes + n].total;
+            for (size_t n = 0; n < s->llc_domains; n++)
+                sum += s->group[g * s->llc_domains + n].total;
             return sum;
         }
     return NAN;
@@ -167,13 +167,13 @@ static int add_memory(struct reader *r, const char *name)
 {
     const struct sample *s = r->sample;
 
-    for (size_t m = 0; m < s->mem_nodes; m++) {
+    for (size_t m = 0; m < s->numa_nodes; m++) {
         const struct sample_memory *memory = &s->memory[m];
         /* Prefetches are in the reads where they are not told apart. */
         r->node[m] = memory->reads + memory->writes +
                      (isfinite(memory->prefetches) ? memory->prefetches : 0);
     }
-    return add(r->counts, REQUEST_MEMORY, name, r->node, s->mem_nodes,
+    return add(r->counts, REQUEST_MEMORY, name, r->node, s->numa_nodes,
                s->time_ns, s->coverage);
 }
 
@@ -182,7 +182,7 @@ static int on_sample(struct reader *r, const json_t *line, struct errtext *err)
     const json_t *jobs = json_object_get(line, "jobs");
     char name[64 + 40], all[NAME_ROOM] = "";
     size_t used = 0;
-    bool one = true; /* each job was in one section */
+    bool one = true; /* each job was in one region */
     struct errtext why;
     int rc = 0;
 
@@ -207,7 +207,7 @@ static int on_sample(struct reader *r, const json_t *line, struct errtext *err)
     r->counts->mixed += !one;
     if (rc == 0 && one)
         rc = add_memory(r, all);
-    return rc < 0 ? errtext_set(err, ENOMEM, "too many sections, or out of "
+    return rc < 0 ? errtext_set(err, ENOMEM, "too many regions, or out of "
                                              "memory")
                   : 0;
 }
@@ -216,7 +216,7 @@ static int on_sample(struct reader *r, const json_t *line, struct errtext *err)
 
 static int make_sample(struct reader *r, struct errtext *err)
 {
-    static const char *const keys[] = {"cpus", "cpu_nodes", "mem_nodes",
+    static const char *const keys[] = {"cpus", "llc_domains", "numa_nodes",
                                        "packages"};
     const json_t *machine =
         json_object_get(recording_begin(r->recording), "machine");
@@ -334,7 +334,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* The median length in *MIDDLE, or false when out of memory. */
-static bool median(const struct request_section *s, uint64_t *middle)
+static bool median(const struct request_region *s, uint64_t *middle)
 {
     uint64_t *sorted = malloc((s->samples + 1) * sizeof(*sorted));
 
@@ -347,7 +347,7 @@ static bool median(const struct request_section *s, uint64_t *middle)
     return true;
 }
 
-size_t request_section_counts(const struct request_section *s, size_t node,
+size_t request_region_counts(const struct request_region *s, size_t node,
                               uint64_t per_ns, double *counts, uint64_t *ns)
 {
     uint64_t middle;

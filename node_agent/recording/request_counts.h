@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* How many memory requests sections made in each interval of a recording. */
+/* How many memory requests regions made in each interval of a recording. */
 
 #ifndef COSCHED_REQUEST_COUNTS_H
 #define COSCHED_REQUEST_COUNTS_H
@@ -10,10 +10,10 @@
  * The queueing model wants requests per unit of time to be Poisson distributed
  * (thesis A.1).  Here are the numbers to test: of a recording's intervals those
  * in which the node did one thing, that is each job with cores was in one
- * section from beginning to end.  Intervals of the same sections on as many
+ * region from beginning to end.  Intervals of the same regions on as many
  * cores belong together.  There are up to three series of them:
  *
- *   memory       what each memory node served, of all jobs together
+ *   memory       what each NUMA node served, of all jobs together
  *   job-traffic  of each job, where the kernel counts by job (resctrl)
  *   read-misses  of each job's CPUs, the reads that missed the last-level cache
  *
@@ -39,10 +39,10 @@ enum request_metric {
 /* As above; "numbers" for the last. */
 extern const char *const request_metric_names[REQUEST_METRICS];
 
-struct request_section {
+struct request_region {
     enum request_metric metric;
-    char *name;      /* jobs, their sections and cores; the file's name */
-    size_t nodes;    /* memory nodes, or 1: all together */
+    char *name;      /* jobs, their regions and cores; the file's name */
+    size_t nodes;    /* NUMA nodes, or 1: all together */
     size_t samples;
     uint64_t *ns;    /* [samples] length of each interval; 0: unknown */
     double *count;   /* [samples * nodes] */
@@ -50,10 +50,10 @@ struct request_section {
 };
 
 struct request_counts {
-    struct request_section *section;
-    size_t sections;
+    struct request_region *region;
+    size_t regions;
     size_t intervals; /* of the recording */
-    size_t mixed;     /* of them left out: no section, or several, or serial */
+    size_t mixed;     /* of them left out: no region, or several, or serial */
 };
 
 /* Read PATH: a recording's directory, its record.jsonl, or a file of numbers.
@@ -62,10 +62,10 @@ struct request_counts *request_counts_read(const char *path,
                                            struct errtext *err);
 
 /* The counts of NODE that intervals of PER_NS would have had, rounded, into
- * COUNTS [section->samples]; PER_NS 0 stands for the median interval.  Intervals
+ * COUNTS [region->samples]; PER_NS 0 stands for the median interval.  Intervals
  * that not within a fifth of the median are left out.  Returns how many
  * there are, and the length in *NS (0: unknown, then counts are as they are). */
-size_t request_section_counts(const struct request_section *section,
+size_t request_region_counts(const struct request_region *region,
                               size_t node, uint64_t per_ns, double *counts,
                               uint64_t *ns);
 

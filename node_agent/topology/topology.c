@@ -41,7 +41,7 @@ static int find_cpus(struct topology *t, const struct cosched_cpuset *only,
     return 0;
 }
 
-/* What bounds the CPU node of PU. */
+/* What bounds the LLC domain of PU. */
 static hwloc_obj_t node_object(hwloc_topology_t hwloc, hwloc_obj_t pu)
 {
     hwloc_obj_t obj;
@@ -57,7 +57,7 @@ static hwloc_obj_t node_object(hwloc_topology_t hwloc, hwloc_obj_t pu)
     return hwloc_get_root_obj(hwloc);
 }
 
-/* Index of the first memory node local to PU, or 0. */
+/* Index of the first NUMA node local to PU, or 0. */
 static int home_of(hwloc_topology_t hwloc, hwloc_obj_t pu)
 {
     hwloc_obj_t obj = NULL;
@@ -68,7 +68,7 @@ static int home_of(hwloc_topology_t hwloc, hwloc_obj_t pu)
     return 0;
 }
 
-/* Fill cpu_node[], first[] and HOMES[node]; returns the number of nodes. */
+/* Fill llc_domain[], first[] and HOMES[node]; returns the number of nodes. */
 static size_t map_cpus(struct topology *t, int *homes)
 {
     hwloc_obj_t nodes[COSCHED_MAX_CPUS];
@@ -87,7 +87,7 @@ static size_t map_cpus(struct topology *t, int *homes)
             nodes[count++] = obj;
             homes[i] = home_of(t->hwloc, pu);
         }
-        t->cpu_node[cpu] = (int)i;
+        t->llc_domain[cpu] = (int)i;
         hwloc_obj_t core =
             hwloc_get_ancestor_obj_by_type(t->hwloc, HWLOC_OBJ_CORE, pu);
         t->first[cpu] = cpu;
@@ -118,13 +118,13 @@ static void map_packages(struct topology *t, size_t cpus)
     }
 }
 
-/* Distances of the memory nodes in the order of the machine; the caller frees
+/* Distances of the NUMA nodes in the order of the machine; the caller frees
  * them.  NULL where the firmware tells none. */
 static uint64_t *find_distances(const struct topology *t)
 {
     struct hwloc_distances_s *all = NULL;
     unsigned count = 1;
-    size_t n = t->machine->mem_nodes, known = 0;
+    size_t n = t->machine->numa_nodes, known = 0;
     uint64_t *distance = NULL;
 
     if (hwloc_distances_get_by_type(t->hwloc, HWLOC_OBJ_NUMANODE, &count, &all,
@@ -149,12 +149,12 @@ static int build_machine(struct topology *t, struct errtext *err)
 
     for (int c = -1; (c = cpuset_next(&t->cpus, c)) >= 0;)
         cpus = (size_t)c + 1;
-    if (!(t->cpu_node = malloc(cpus * sizeof(int))) ||
+    if (!(t->llc_domain = malloc(cpus * sizeof(int))) ||
         !(t->first = malloc(cpus * sizeof(int))) ||
         !(t->package = malloc(cpus * sizeof(int))))
         return errtext_set(err, ENOMEM, "topology: out of memory");
     for (size_t c = 0; c < cpus; c++)
-        t->cpu_node[c] = t->first[c] = -1;
+        t->llc_domain[c] = t->first[c] = -1;
     size_t nodes = map_cpus(t, homes);
     map_packages(t, cpus);
     int memory = hwloc_get_nbobjs_by_type(t->hwloc, HWLOC_OBJ_NUMANODE);
@@ -163,7 +163,7 @@ static int build_machine(struct topology *t, struct errtext *err)
         return errtext_set(err, ENOMEM, "topology: out of memory");
     for (size_t c = 0; c < cpus; c++)
         if (t->first[c] == (int)c) {
-            t->machine->cpu_node[c] = t->cpu_node[c];
+            t->machine->llc_domain[c] = t->llc_domain[c];
             cpuset_add(&t->heads, (int)c);
         }
     for (size_t n = 0; n < nodes; n++)
@@ -203,7 +203,7 @@ struct topology *topology_of_machine(struct machine *machine,
 {
     struct topology *t = calloc(1, sizeof(*t));
 
-    if (!t || !(t->cpu_node = malloc(machine->cpus * sizeof(int))) ||
+    if (!t || !(t->llc_domain = malloc(machine->cpus * sizeof(int))) ||
         !(t->first = malloc(machine->cpus * sizeof(int))) ||
         !(t->package = malloc(machine->cpus * sizeof(int)))) {
         topology_free(t);
@@ -214,8 +214,8 @@ struct topology *topology_of_machine(struct machine *machine,
     t->borrowed = true;
     t->packages = 1;
     for (size_t c = 0; c < machine->cpus && c < COSCHED_MAX_CPUS; c++) {
-        bool hole = machine->cpu_node[c] < 0;
-        t->cpu_node[c] = machine->cpu_node[c];
+        bool hole = machine->llc_domain[c] < 0;
+        t->llc_domain[c] = machine->llc_domain[c];
         t->first[c] = hole ? -1 : (int)c;
         t->package[c] = hole ? -1 : 0;
         if (!hole)
@@ -235,9 +235,9 @@ const struct machine *topology_machine(const struct topology *t)
     return t->machine;
 }
 
-const int *topology_cpu_nodes(const struct topology *t)
+const int *topology_llc_domains(const struct topology *t)
 {
-    return t->cpu_node;
+    return t->llc_domain;
 }
 
 const int *topology_packages(const struct topology *t, size_t *count)
@@ -316,10 +316,10 @@ int topology_set_machine(struct topology *t, struct machine *machine,
                          struct errtext *err)
 {
     bool same = machine->cpus == t->machine->cpus &&
-                machine->cpu_nodes == t->machine->cpu_nodes &&
-                machine->mem_nodes == t->machine->mem_nodes &&
-                !memcmp(machine->cpu_node, t->machine->cpu_node,
-                        machine->cpus * sizeof(*machine->cpu_node));
+                machine->llc_domains == t->machine->llc_domains &&
+                machine->numa_nodes == t->machine->numa_nodes &&
+                !memcmp(machine->llc_domain, t->machine->llc_domain,
+                        machine->cpus * sizeof(*machine->llc_domain));
 
     if (!same || machine_check(machine) != MODEL_OK)
         return errtext_set(err, EINVAL, "the machine described is not this "
@@ -331,21 +331,21 @@ int topology_set_machine(struct topology *t, struct machine *machine,
     return 0;
 }
 
-/* What hwloc would say of MACHINE, if its CPU nodes are alike and numbered one
+/* What hwloc would say of MACHINE, if its LLC domains are alike and numbered one
  * after the other; else NULL. */
 static hwloc_topology_t synthetic(const struct machine *machine)
 {
-    size_t cores = machine->cpus / machine->cpu_nodes;
-    size_t caches = machine->cpu_nodes / machine->mem_nodes;
+    size_t cores = machine->cpus / machine->llc_domains;
+    size_t caches = machine->llc_domains / machine->numa_nodes;
     hwloc_topology_t hwloc;
     char text[128];
 
     for (size_t c = 0; c < machine->cpus; c++)
-        if (!cores || !caches || machine->cpu_node[c] != (int)(c / cores) ||
+        if (!cores || !caches || machine->llc_domain[c] != (int)(c / cores) ||
             machine->home[c / cores] != (int)(c / cores / caches))
             return NULL;
     snprintf(text, sizeof(text), "node:%zu l3:%zu core:%zu pu:1",
-             machine->mem_nodes, caches, cores);
+             machine->numa_nodes, caches, cores);
     if (hwloc_topology_init(&hwloc) < 0)
         return NULL;
     if (hwloc_topology_set_synthetic(hwloc, text) < 0 ||
@@ -369,7 +369,7 @@ int topology_export(const struct topology *t, const char *path,
             hwloc_topology_destroy(hwloc);
         return errtext_set(err, made ? errno : EINVAL, "%.120s: %s", path,
                            made ? strerror(errno)
-                                : "CPU nodes of different sizes");
+                                : "LLC domains of different sizes");
     }
     FILE *file = fopen(path, "wxe"); /* over nothing that is there */
     bool written = file && fwrite(text, 1, (size_t)length - 1, file) ==
@@ -394,7 +394,7 @@ void topology_free(struct topology *t)
     if (!t->borrowed)
         machine_free(t->machine);
     free(t->link);
-    free(t->cpu_node);
+    free(t->llc_domain);
     free(t->first);
     free(t->package);
     if (t->hwloc)

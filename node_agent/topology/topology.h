@@ -16,11 +16,11 @@
  *
  * The model and the policies allocate cores.  A core is named by its first
  * CPU (hardware thread); topology_expand() adds its siblings, so that two
- * jobs never share a core.  A CPU node is what lies behind one L3 cache; on
+ * jobs never share a core.  An LLC domain is what lies behind one L3 cache; on
  * machines that do not tell (many virtual ones) a package, else a NUMA node,
  * else the machine.
  *
- * Links between memory nodes are guessed from their distances
+ * Links between NUMA nodes are guessed from their distances
  * (topology_links.h); service times are the model's default.  A stored
  * description, edited or calibrated, replaces all of that:
  * topology_use_description().
@@ -50,23 +50,23 @@ const struct cosched_cpuset *topology_cpus(const struct topology *topology);
 struct machine_description *
 topology_description(const struct topology *topology);
 
-/* Take CPU nodes, memory nodes, links, routes and service times from
+/* Take LLC domains, NUMA nodes, links, routes and service times from
  * DESCRIPTION.  It fits when it has all cores of this node (each by one of its
- * CPUs), at least as many CPU nodes as these need, and as many memory nodes as
+ * CPUs), at least as many LLC domains as these need, and as many NUMA nodes as
  * hwloc; what it has beyond the pool of topology_new() is left out.  -1 with
  * errno EINVAL where it does not fit, or ENOMEM, and TOPOLOGY as it was. */
 int topology_use_description(struct topology *topology,
                              const struct machine_description *description,
                              struct errtext *err);
 
-/* The operating system's number of memory node NODE, for libnuma; -1: none. */
+/* The operating system's number of NUMA node NODE, for libnuma; -1: none. */
 int topology_memory_os(const struct topology *topology, size_t node);
 
 /* The machine for the model: CPUs that are no core's first are holes. */
 const struct machine *topology_machine(const struct topology *topology);
 
-/* CPU -> CPU node for all CPUs (-1: hole); [machine->cpus]. */
-const int *topology_cpu_nodes(const struct topology *topology);
+/* CPU -> LLC domain for all CPUs (-1: hole); [machine->cpus]. */
+const int *topology_llc_domains(const struct topology *topology);
 
 /* CPU -> package, numbered from 0, for all CPUs (-1: hole); [machine->cpus].
  * *COUNT, if not NULL, is their number. */
@@ -101,7 +101,7 @@ int topology_set_machine(struct topology *topology, struct machine *machine,
                          struct errtext *err);
 
 /* Write the machine as hwloc's XML into the new file PATH, which
- * HWLOC_XMLFILE takes; of topology_of_machine() if its CPU nodes are alike.  -1
+ * HWLOC_XMLFILE takes; of topology_of_machine() if its LLC domains are alike.  -1
  * with errno and ERR. */
 int topology_export(const struct topology *topology, const char *path,
                     struct errtext *err);

@@ -17,13 +17,13 @@ static char *describe_name(const struct topology *t)
         hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_PACKAGE, 0);
     const char *model =
         package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
-    size_t nodes = t->machine->cpu_nodes;
+    size_t nodes = t->machine->llc_domains;
     char *name;
 
-    if (asprintf(&name, "%zu x %s: %zu CPU node%s, %zu memory node%s",
+    if (asprintf(&name, "%zu x %s: %zu LLC domain%s, %zu NUMA node%s",
                  t->packages, model && *model ? model : "unknown CPU", nodes,
-                 nodes == 1 ? "" : "s", t->machine->mem_nodes,
-                 t->machine->mem_nodes == 1 ? "" : "s") < 0)
+                 nodes == 1 ? "" : "s", t->machine->numa_nodes,
+                 t->machine->numa_nodes == 1 ? "" : "s") < 0)
         return NULL;
     return name;
 }
@@ -63,10 +63,10 @@ static bool copy_route(struct machine_route *to,
 static bool copy_times(struct machine *to, const struct machine *from)
 {
     memcpy(to->controller_service_us, from->controller_service_us,
-           from->mem_nodes * sizeof(double));
+           from->numa_nodes * sizeof(double));
     to->controller_service =
         copy_services(from->controller_service, from->controller_service_us,
-                      from->mem_nodes);
+                      from->numa_nodes);
     to->link_service_us =
         copy_array(from->link_service_us, from->links, sizeof(double));
     to->link_service =
@@ -75,23 +75,23 @@ static bool copy_times(struct machine *to, const struct machine *from)
     return to->controller_service && to->link_service_us && to->link_service;
 }
 
-/* A copy of FROM with tables of times by kind.  The CPU nodes i of the copy are
- * NODE[i] of FROM; CPU_NODE[cpus] says which CPU is in which of them. */
+/* A copy of FROM with tables of times by kind.  The LLC domains i of the copy are
+ * NODE[i] of FROM; LLC_DOMAIN[cpus] says which CPU is in which of them. */
 static struct machine *copy_machine(const struct machine *from,
                                     const size_t *node, size_t nodes,
-                                    const int *cpu_node, size_t cpus)
+                                    const int *llc_domain, size_t cpus)
 {
-    struct machine *m = machine_new(cpus, nodes, from->mem_nodes);
+    struct machine *m = machine_new(cpus, nodes, from->numa_nodes);
     bool good = m && copy_times(m, from);
 
     for (size_t i = 0; good && i < nodes; i++) {
         m->home[i] = from->home[node[i]];
-        for (size_t j = 0; good && j < m->mem_nodes; j++)
-            good = copy_route(&m->route[i * m->mem_nodes + j],
-                              &from->route[node[i] * m->mem_nodes + j]);
+        for (size_t j = 0; good && j < m->numa_nodes; j++)
+            good = copy_route(&m->route[i * m->numa_nodes + j],
+                              &from->route[node[i] * m->numa_nodes + j]);
     }
     if (good) {
-        memcpy(m->cpu_node, cpu_node, cpus * sizeof(*cpu_node));
+        memcpy(m->llc_domain, llc_domain, cpus * sizeof(*llc_domain));
         return m;
     }
     machine_free(m);
@@ -102,15 +102,15 @@ struct machine_description *topology_description(const struct topology *t)
 {
     const struct machine *m = t->machine;
     struct machine_description *d = calloc(1, sizeof(*d));
-    size_t node[m->cpu_nodes];
+    size_t node[m->llc_domains];
 
-    for (size_t i = 0; i < m->cpu_nodes; i++)
+    for (size_t i = 0; i < m->llc_domains; i++)
         node[i] = i;
     if (d) {
         d->name = describe_name(t);
         d->source = strdup("hwloc; links guessed from the distances, service "
                            "times are the model's default and not measured");
-        d->machine = copy_machine(m, node, m->cpu_nodes, m->cpu_node, m->cpus);
+        d->machine = copy_machine(m, node, m->llc_domains, m->llc_domain, m->cpus);
         d->link = copy_array(t->link, m->links, sizeof(*d->link));
         if (d->name && d->source && d->machine && d->link)
             return d;
@@ -130,12 +130,12 @@ static int find_node(const struct topology *t, const struct machine *from,
     int node = -1;
 
     for (int c = -1; (c = cpuset_next(&t->cpus, c)) >= 0;) {
-        int n = (size_t)c < from->cpus ? from->cpu_node[c] : -1;
+        int n = (size_t)c < from->cpus ? from->llc_domain[c] : -1;
         if (t->first[c] != core || n < 0 || n == node)
             continue;
         if (node >= 0)
             return errtext_set(err, EINVAL, "the core of CPU %d is in "
-                               "cpu_nodes[%d] and [%d]", core, node, n);
+                               "llc_domains[%d] and [%d]", core, node, n);
         node = n;
     }
     if (node < 0)
@@ -149,11 +149,11 @@ static int check_fit(const struct topology *t, const struct machine *from,
 {
     hwloc_const_cpuset_t all = hwloc_topology_get_complete_cpuset(t->hwloc);
 
-    if (from->mem_nodes != t->machine->mem_nodes)
-        return errtext_set(err, EINVAL, "it has %zu memory nodes, this node "
-                           "%zu", from->mem_nodes, t->machine->mem_nodes);
+    if (from->numa_nodes != t->machine->numa_nodes)
+        return errtext_set(err, EINVAL, "it has %zu NUMA nodes, this node "
+                           "%zu", from->numa_nodes, t->machine->numa_nodes);
     for (size_t c = 0; c < from->cpus; c++)
-        if (from->cpu_node[c] >= 0 && !hwloc_bitmap_isset(all, (unsigned)c))
+        if (from->llc_domain[c] >= 0 && !hwloc_bitmap_isset(all, (unsigned)c))
             return errtext_set(err, EINVAL, "it has CPU %zu, this node has not",
                                c);
     return 0;
@@ -171,14 +171,14 @@ static int adopt(struct topology *t, const struct machine_description *d,
 {
     const struct machine *from = d->machine;
     size_t cpus = t->machine->cpus, nodes = 0;
-    size_t node[from->cpu_nodes]; /* new -> old */
-    int number[from->cpu_nodes];  /* old -> new */
+    size_t node[from->llc_domains]; /* new -> old */
+    int number[from->llc_domains];  /* old -> new */
 
-    for (size_t i = 0; i < from->cpu_nodes; i++)
+    for (size_t i = 0; i < from->llc_domains; i++)
         number[i] = -1;
     for (size_t c = 0; c < cpus; c++) {
         change->core_node[c] = -1;
-        if (t->machine->cpu_node[c] < 0)
+        if (t->machine->llc_domain[c] < 0)
             continue;
         int n = find_node(t, from, (int)c, err);
         if (n < 0)
@@ -220,7 +220,7 @@ int topology_use_description(struct topology *t,
         t->link = change.link;
         for (size_t c = 0; c < cpus; c++)
             if (t->first[c] >= 0)
-                t->cpu_node[c] = change.core_node[t->first[c]];
+                t->llc_domain[c] = change.core_node[t->first[c]];
     } else {
         machine_free(change.machine);
         free(change.link);

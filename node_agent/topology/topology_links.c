@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Links between memory nodes, guessed from their distances. */
+/* Links between NUMA nodes, guessed from their distances. */
 
 #include "node_agent/topology/topology_links.h"
 
@@ -128,7 +128,7 @@ static int set_routes(struct guess *g)
     bool *done = malloc(g->nodes * sizeof(*done));
     int rc = length && before && done ? 0 : -1;
 
-    for (size_t i = 0; rc == 0 && i < m->cpu_nodes; i++) {
+    for (size_t i = 0; rc == 0 && i < m->llc_domains; i++) {
         find_ways(g, (size_t)m->home[i], length, before, done);
         for (size_t j = 0; rc == 0 && j < g->nodes; j++)
             rc = set_route(g, &m->route[i * g->nodes + j], before, j);
@@ -148,7 +148,7 @@ static int connect(struct guess *g, const uint64_t *distance,
 
     if (!list)
         return -1;
-    for (size_t i = 0; i < m->cpu_nodes; i++)
+    for (size_t i = 0; i < m->llc_domains; i++)
         g->home[m->home[i]] = true;
     find_lengths(g, distance);
     size_t count = find_links(g, list);
@@ -167,7 +167,7 @@ static int connect(struct guess *g, const uint64_t *distance,
 int topology_links(struct machine *m, const uint64_t *distance,
                    struct machine_link **link)
 {
-    size_t n = m->mem_nodes;
+    size_t n = m->numa_nodes;
     struct guess g = {.machine = m, .nodes = n};
     int rc = -1;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Links between memory nodes, guessed from their distances. */
+/* Links between NUMA nodes, guessed from their distances. */
 
 #ifndef COSCHED_TOPOLOGY_LINKS_H
 #define COSCHED_TOPOLOGY_LINKS_H
@@ -32,7 +32,7 @@
 #define TOPOLOGY_DETOUR 1.25 /* a way longer than this is none */
 
 /* Give MACHINE (its homes set, without links) links, default service times and
- * routes from DISTANCE[mem_nodes * mem_nodes], row-major; NULL: all the same.
+ * routes from DISTANCE[numa_nodes * numa_nodes], row-major; NULL: all the same.
  * *LINK gets their ends, [machine->links]; the caller frees it (NULL where
  * there are none).  -1 with errno ENOMEM. */
 int topology_links(struct machine *machine, const uint64_t *distance,

@@ -18,7 +18,7 @@ struct topology {
     struct machine *machine; /* of cores */
     bool borrowed;           /* it is somebody else's */
     struct machine_link *link; /* [machine->links] */
-    int *cpu_node;           /* [machine->cpus] of all CPUs */
+    int *llc_domain;           /* [machine->cpus] of all CPUs */
     int *first;              /* [machine->cpus] first CPU of a CPU's core */
     int *package;            /* [machine->cpus] */
     size_t packages;

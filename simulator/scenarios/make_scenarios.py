@@ -64,10 +64,10 @@ def pick(rng, items):
     return items[int(rng.random() * len(items))]
 
 
-def own_section(rng, kind, work_s):
-    """A section of no known program, from compute-bound to hopeless."""
+def own_region(rng, kind, work_s):
+    """A region of no known program, from compute-bound to hopeless."""
     rate = 60 ** rng.random() - 1
-    section = {"kind": kind, "work_s": round(work_s, 3),
+    region = {"kind": kind, "work_s": round(work_s, 3),
                "read_per_us": round(rate * 0.5, 3),
                "write_per_us": round(rate * 0.25, 3),
                "prefetch_per_us": round(rate * 0.25, 3),
@@ -76,20 +76,20 @@ def own_section(rng, kind, work_s):
                "placement": pick(rng, ["first-touch", "interleaved",
                                        "interleaved", "local"])}
     if kind == "parallel":
-        section.update(imbalance=round(0.2 * rng.random() ** 2, 3),
+        region.update(imbalance=round(0.2 * rng.random() ** 2, 3),
                        sync_share=round(0.2 * rng.random() ** 3, 3),
                        barriers=int(1000 ** rng.random()))
-    return section
+    return region
 
 
 def own_program(rng, name, cores):
     """Phases of a minute or so on all of CORES."""
-    loops = [own_section(rng, "parallel", cores * 0.3 * (0.2 + rng.random()))
+    loops = [own_region(rng, "parallel", cores * 0.3 * (0.2 + rng.random()))
              for _ in range(1 + int(rng.random() * 4))]
     if rng.random() < 0.5:
-        loops.append(own_section(rng, "serial", 0.02 + 0.3 * rng.random()))
-    phases = [{"sections": [own_section(rng, "serial", 1 + 3 * rng.random())]},
-              {"repeat": 5 + int(rng.random() * 25), "sections": loops}]
+        loops.append(own_region(rng, "serial", 0.02 + 0.3 * rng.random()))
+    phases = [{"regions": [own_region(rng, "serial", 1 + 3 * rng.random())]},
+              {"repeat": 5 + int(rng.random() * 25), "regions": loops}]
     return {"name": name, "phases": phases}
 
 
@@ -120,7 +120,7 @@ def random_mixes(seed, count):
 
 def big():
     rng = random.Random(256)
-    return [scenario("sixteen-jobs", "assumed: 256 cores, 32 CPU nodes",
+    return [scenario("sixteen-jobs", "assumed: 256 cores, 32 LLC domains",
                      [own_program(rng, f"job{i}", 256 / 16 * 4)
                       for i in range(16)])]
 

@@ -4,10 +4,10 @@
 
 /* Usage: fit_workloads PROGRAMS FIT-MACHINE MACHINE CORE-SPEED MISSES
  *
- * PROGRAMS (programs.json) says of each section which part of the program's
- * standalone time it takes and how much faster it is on all CPU nodes of
+ * PROGRAMS (programs.json) says of each region which part of the program's
+ * standalone time it takes and how much faster it is on all LLC domains of
  * FIT-MACHINE than on one.  The request rate that makes it so in the model
- * (closed network, data as the section places it) is found by bisection.
+ * (closed network, data as the region places it) is found by bisection.
  * Printed is a library of programs (simulator/scenario.h) for MACHINE, whose
  * cores compute CORE-SPEED times as fast as FIT-MACHINE's and miss MISSES times
  * as often per instruction; works are such that each program takes its
@@ -39,8 +39,8 @@ die(const char *format, ...)
     exit(1);
 }
 
-/* A section as programs.json has it. */
-struct section {
+/* A region as programs.json has it. */
+struct region {
     const json_t *json;
     bool serial, first_touch;
     double part, speedup, rate, write, prefetch, llc, imbalance, sync;
@@ -60,9 +60,9 @@ static bool is(const json_t *object, const char *key, const char *text)
     return value && strcmp(value, text) == 0;
 }
 
-static struct section take(const json_t *json)
+static struct region take(const json_t *json)
 {
-    return (struct section){
+    return (struct region){
         .json = json,
         .serial = is(json, "kind", "serial"),
         .first_touch = is(json, "placement", "first-touch"),
@@ -77,16 +77,16 @@ static struct section take(const json_t *json)
     };
 }
 
-/* Part of its time in which a core computes on the first NODES CPU nodes (0:
+/* Part of its time in which a core computes on the first NODES LLC domains (0:
  * one core of the first). */
-static double share(const struct machine *m, const struct section *s,
+static double share(const struct machine *m, const struct region *s,
                     double rate, size_t nodes)
 {
-    size_t places = m->cpu_nodes * m->mem_nodes;
-    size_t *cores = calloc(m->cpu_nodes, sizeof(*cores));
+    size_t places = m->llc_domains * m->numa_nodes;
+    size_t *cores = calloc(m->llc_domains, sizeof(*cores));
     struct loop_requests *requests = calloc(places, sizeof(*requests));
     double *misses = calloc(places, sizeof(*misses));
-    double *stall = calloc(m->cpu_nodes, sizeof(*stall));
+    double *stall = calloc(m->llc_domains, sizeof(*stall));
     double read = 1 - s->write - s->prefetch, mean = 0, all = 0;
 
     if (!cores || !requests || !misses || !stall)
@@ -94,14 +94,14 @@ static double share(const struct machine *m, const struct section *s,
     cores[0] = 1;
     for (size_t i = 0; i < nodes; i++)
         cores[i] = machine_node_cpus(m, i);
-    for (size_t i = 0; i < m->cpu_nodes; i++)
-        for (size_t j = 0; cores[i] && j < m->mem_nodes; j++) {
+    for (size_t i = 0; i < m->llc_domains; i++)
+        for (size_t j = 0; cores[i] && j < m->numa_nodes; j++) {
             double part = s->first_touch ? j == (size_t)m->home[0]
-                                         : 1.0 / (double)m->mem_nodes;
-            requests[i * m->mem_nodes + j] = (struct loop_requests){
+                                         : 1.0 / (double)m->numa_nodes;
+            requests[i * m->numa_nodes + j] = (struct loop_requests){
                 rate * part * read, rate * part * s->write,
                 rate * part * s->prefetch};
-            misses[i * m->mem_nodes + j] = rate * part * read;
+            misses[i * m->numa_nodes + j] = rate * part * read;
         }
     struct hierarchy_input input = {.machine = m, .method = HIERARCHY_CLOSED,
                                     .cores = cores, .rate = requests,
@@ -110,7 +110,7 @@ static double share(const struct machine *m, const struct section *s,
     if (hierarchy_solve(&input, &result) != MODEL_OK)
         die("%s: the model has no solution at %g requests per us",
             json_string_value(json_object_get(s->json, "name")), rate);
-    for (size_t i = 0; i < m->cpu_nodes; i++) {
+    for (size_t i = 0; i < m->llc_domains; i++) {
         mean += (double)cores[i] / (1 + stall[i]);
         all += (double)cores[i];
     }
@@ -118,8 +118,8 @@ static double share(const struct machine *m, const struct section *s,
     return mean / all;
 }
 
-/* Cores' worth of computing on NODES CPU nodes. */
-static double speed(const struct machine *m, const struct section *s,
+/* Cores' worth of computing on NODES LLC domains. */
+static double speed(const struct machine *m, const struct region *s,
                     double rate, size_t nodes)
 {
     double cores = 0;
@@ -129,12 +129,12 @@ static double speed(const struct machine *m, const struct section *s,
     for (size_t i = 0; i < nodes; i++)
         cores += (double)machine_node_cpus(m, i);
     return cores * share(m, s, rate, nodes) / (1 + s->imbalance) *
-           (1 - s->sync * (double)nodes / (double)m->cpu_nodes);
+           (1 - s->sync * (double)nodes / (double)m->llc_domains);
 }
 
-/* The rate of SECTION on FIT that gives its speedup from one CPU node to
+/* The rate of REGION on FIT that gives its speedup from one LLC domain to
  * all. */
-static double fit_rate(const struct machine *fit, const struct section *s)
+static double fit_rate(const struct machine *fit, const struct region *s)
 {
     double low = 0, high = MAX_RATE;
 
@@ -142,7 +142,7 @@ static double fit_rate(const struct machine *fit, const struct section *s)
         return s->rate;
     for (int i = 0; i < 30; i++) {
         double middle = (low + high) / 2;
-        double got = speed(fit, s, middle, fit->cpu_nodes) /
+        double got = speed(fit, s, middle, fit->llc_domains) /
                      speed(fit, s, middle, 1);
         if (got > s->speedup)
             low = middle;
@@ -170,15 +170,15 @@ struct context {
     double alone_s; /* of a program on all cores */
 };
 
-static json_t *fit_section(const struct context *c, const json_t *json,
+static json_t *fit_region(const struct context *c, const json_t *json,
                            double repeat)
 {
     static const char *const kept[] = {"name", "kind", "placement", "llc_loss",
                                        "imbalance", "sync_share", "barriers",
                                        "source"};
-    struct section s = take(json);
+    struct region s = take(json);
     double rate = fit_rate(c->fit, &s) * c->factor;
-    double alone = speed(c->machine, &s, rate, c->machine->cpu_nodes);
+    double alone = speed(c->machine, &s, rate, c->machine->llc_domains);
     json_t *out = json_object();
 
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
@@ -201,7 +201,7 @@ static json_t *fit_section(const struct context *c, const json_t *json,
 static json_t *fit_program(const struct context *c, const json_t *program)
 {
     json_t *out = json_deep_copy(program), *phases = json_array();
-    json_t *phase, *section;
+    json_t *phase, *region;
     size_t i, j;
 
     fprintf(stderr, "%s\n",
@@ -209,22 +209,22 @@ static json_t *fit_program(const struct context *c, const json_t *program)
     json_array_foreach(json_object_get(program, "phases"), i, phase) {
         double repeat = number(phase, "repeat", 1);
         json_t *list = json_array();
-        json_array_foreach(json_object_get(phase, "sections"), j, section)
-            json_array_append_new(list, fit_section(c, section, repeat));
+        json_array_foreach(json_object_get(phase, "regions"), j, region)
+            json_array_append_new(list, fit_region(c, region, repeat));
         json_array_append_new(phases, json_pack("{s:i, s:o}", "repeat",
-                                                (int)repeat, "sections",
+                                                (int)repeat, "regions",
                                                 list));
     }
     json_object_set_new(out, "phases", phases);
     return out;
 }
 
-/* One section or scalar a line. */
+/* One region or scalar a line. */
 static void print(const json_t *value, int depth)
 {
     bool flat = !json_is_array(value) &&
                 !(json_is_object(value) &&
-                  (json_object_get(value, "sections") ||
+                  (json_object_get(value, "regions") ||
                    json_object_get(value, "phases") ||
                    json_object_get(value, "programs")));
     bool first = true;

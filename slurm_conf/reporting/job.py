@@ -23,12 +23,12 @@ NAMELESS = {"", "allocation", "interactive", "bash", "sh", "zsh", "sbatch",
             "salloc", "srun"}
 
 # Keys of the record that are a job's own here; the others go into `agent`.
-REPORTED = ("policy", "mean_cores", "final_cores", "sections", "parallel_s",
+REPORTED = ("policy", "mean_cores", "final_cores", "regions", "parallel_s",
             "core_s", "partners", "decisions", "attached", "energy_j")
 
 LATE = ("Slurm has recorded its end but not yet all of its beginning; ask "
         "again in 5 s")
-RIGID = ("no program attached (not OpenMP, or not with GNU's shared libgomp): "
+PINNED = ("no program attached (not OpenMP, or not with GNU's shared libgomp): "
          "held to its share by affinity while it used several cores")
 NO_CORES = "ended before the agent had given it cores"
 NO_RECORD = ("no record: not co-scheduled, the node had no agent, or the job "
@@ -66,7 +66,7 @@ class Job:
     policy: str | None = None
     mean_cores: float | None = None
     final_cores: int | None = None
-    sections: int | None = None
+    regions: int | None = None
     parallel_s: float | None = None
     core_s: float | None = None
     partners: list | None = None
@@ -129,7 +129,7 @@ class Job:
 
     @property
     def parallel_share(self):
-        """Part of the time with running processes that parallel sections
+        """Part of the time with running processes that parallel regions
         took.  The record has that time only as core seconds per mean core."""
         if self.parallel_s is None or not self.core_s or not self.mean_cores:
             return None
@@ -164,7 +164,7 @@ class Job:
         return None if value is None else round(value, 1)
 
     @property
-    def rigid(self):
+    def pinned(self):
         """Did no program of it attach, though it had cores to run on?"""
         return self.record == "final" and self.attached is False and \
             bool(self.core_s) and self.core_s > 1
@@ -300,7 +300,7 @@ def _forget_sums(job):
     start, is nothing to hold against all of its time."""
     if not job.core_s:
         job.mean_cores = job.final_cores = None
-    job.core_s = job.parallel_s = job.sections = None
+    job.core_s = job.parallel_s = job.regions = None
     job.partners = job.partners or None
 
 
@@ -315,10 +315,10 @@ def _explain(job, late):
         _forget_sums(job)
     elif job.core_s == 0 and job.mean_cores == 0:
         job.notes.append(NO_CORES)
-    if job.rigid:
-        job.notes.append(RIGID)
+    if job.pinned:
+        job.notes.append(PINNED)
     if not job.core_s and not job.mean_cores:
         # Zeros that nobody measured.
-        for key in ("mean_cores", "final_cores", "sections", "parallel_s",
+        for key in ("mean_cores", "final_cores", "regions", "parallel_s",
                     "core_s"):
             setattr(job, key, None)

@@ -13,10 +13,10 @@ NAMED = 8
 # Keys of a job in JSON and CSV.
 KEYS = ("job", "name", "user", "state", "submit", "start", "end", "wait_s",
         "run_s", "turnaround_s", "record", "policy", "mean_cores",
-        "final_cores", "sections", "parallel_s", "parallel_share", "core_s",
+        "final_cores", "regions", "parallel_s", "parallel_share", "core_s",
         "alloc_core_s", "core_share", "billed", "alone_s", "alone_by", "alone_job",
         "slowdown", "slowdown_error", "program_class", "partners", "decisions",
-        "attached", "rigid", "cluster", "account", "partition", "nodes", "alloc_cpus",
+        "attached", "pinned", "cluster", "account", "partition", "nodes", "alloc_cpus",
         "runs", "lost_s", "suspended_s", "agent", "notes")
 # The same, where the node of a job measured energy.  Estimates: the packages'
 # energy, divided among the jobs by their cycles or cores.
@@ -82,7 +82,7 @@ JOB_COLUMNS = (
     Column("CPU", "cpu_s", some_seconds, shown=ANY),
     Column("SLOWDOWN", "slowdown", str),
     Column("CLASS", "program_class", str, False, ANY),
-    Column("SECTIONS", "sections", str),
+    Column("REGIONS", "regions", str),
     Column("PARALLEL", "parallel_share", "{:.0%}".format),
     Column("ENERGY*", "energy_j", "{:.0f} J".format, shown=ANY),
     Column("EDP*", "energy_delay_js", "{:.3g} Js".format, shown=ANY),

@@ -87,7 +87,7 @@ WORDS = (
      "a shared node Slurm allocates all cores to each job"),
     ("Slowdown", "run time by the best known run time of the same program alone "
      "on the node; ± what whole seconds leave open"),
-    ("Sections, parallel", "different parallel regions seen, and the share of "
+    ("Regions, parallel", "different parallel regions seen, and the share of "
      "the time they took"),
     ("In turn", "sum of the jobs' run times alone: the makespan without "
      "sharing"),

@@ -99,7 +99,7 @@ def check_held(c, other, command, threads):
     def held():
         entry = c.status().get(job, {})
         seen, own = masks(job, name), cpus(c, job)
-        return entry.get("state") == "rigid" and len(seen) >= threads and \
+        return entry.get("state") == "pinned" and len(seen) >= threads and \
             own and all(mask <= own for mask in seen)
 
     wait_for(f"{command} on its share", held, 60, 0.05)
@@ -116,7 +116,7 @@ def check_stand_ins(c, other):
     check_held(c, other, f"{STANDIN} ranks 3", 3)
     check_held(c, other, f"{STANDIN} pool 4", 4)
     check_held(c, other, f"{STANDIN} machine 3", 7)
-    check_held(c, other, f"{c.program('rigid')} --class W --min-time 300", 2)
+    check_held(c, other, f"{c.program('pinned')} --class W --min-time 300", 2)
     if os.path.exists(c.program("ep-static")):
         check_held(c, other, f"{c.program('ep-static')} --class W "
                    "--min-time 300", 2)

@@ -24,16 +24,16 @@ COMPLETION = os.path.join(SOURCE, "slurm_conf", "completions", "coschedreport")
 
 # Times as recorded.
 T = 1795242461
-ZEROS = record(mean_cores="0.00", final_cores=0, sections=0, parallel_s="0.00",
+ZEROS = record(mean_cores="0.00", final_cores=0, regions=0, parallel_s="0.00",
                core_s="0.00", partners=42, attached=0)
 FINAL = record(mean_cores="1.51", parallel_s="6.63", core_s="10.00",
                partners="43,44", decisions=5)
 EP = run(42, (T, T + 2, T + 7), comment=FINAL)
 CG = run(43, (T + 1, T + 1, T + 9), "cg", record(
-    final_cores=2, sections=4, parallel_s="1.69", core_s="8.71"),
+    final_cores=2, regions=4, parallel_s="1.69", core_s="8.71"),
     state="FAILED")
 CANCELLED = run(44, (T, T, T + 3), "sl", record(
-    mean_cores="0.48", sections=0, parallel_s="0.00", core_s="1.58",
+    mean_cores="0.48", regions=0, parallel_s="0.00", core_s="1.58",
     partners="43,42", attached=0), state="CANCELLED by 0")
 PENDING = run(45, (T + 3, "Unknown", "Unknown"), "plain", state="PENDING",
               partition="normal", nodelist="None assigned", alloccpus=0,
@@ -128,13 +128,13 @@ class Report(ReportTest):
                 ("cosched/1 state=final mean_cores=nan", "mean_cores", "nan"),
                 ("cosched/1 state=final core_s=-1", "core_s", "core_s=-1"),
                 ("cosched/1 state=final core_s=1e999", "core_s", "1e999"),
-                ("cosched/1 state=final sections=1_0", "sections", "1_0"),
+                ("cosched/1 state=final regions=1_0", "regions", "1_0"),
                 ("cosched/1 state=final attached=2", "attached",
                  "neither 0 nor 1"),
                 ("cosched/1 state=final partners=1,x", "partners", "1,x"),
                 ("cosched/1 state=gone", "policy", "state=gone"),
                 ("cosched/1", "policy", "incomplete"),
-                ("cosched/1 state=final sections=" + "9" * 5000, "sections",
+                ("cosched/1 state=final regions=" + "9" * 5000, "regions",
                  "9" * 64 + "... is"),
                 ("cosched/2 state=final cores=3", "record", "version 2"),
                 ("xcosched/1 state=final", "record", "no record"),
@@ -162,7 +162,7 @@ class Report(ReportTest):
         """Whatever a comment holds, the job is reported; same each time."""
         random = Random(1)
         pieces = [*FINAL.split(" "), "cosched/1", "=", "state=", "\n", " ", "\t",
-                  "core_s=1e400", "partners=,", "sections=٣", "a=b=c", 
+                  "core_s=1e400", "partners=,", "regions=٣", "a=b=c", 
                   "x" * 300, "\u2028", "é", "mean_cores=", "class=\x1b[2J"]
         comments = [" ".join(random.choices(pieces, k=random.randint(0, 40)))
                     for _ in range(300)]
@@ -216,7 +216,7 @@ class Report(ReportTest):
 
     def test_short_job(self):
         job, = self.jobs([SHORT], "46")
-        for key in ("mean_cores", "final_cores", "sections", "core_s", "name",
+        for key in ("mean_cores", "final_cores", "regions", "core_s", "name",
                     "core_share", "slowdown"):
             self.assertIsNone(job[key], key)
         self.assertEqual(job["turnaround_s"], 0)
@@ -238,7 +238,7 @@ class Report(ReportTest):
         self.assertEqual((job["record"], job["mean_cores"]), ("interim", 1.2))
         self.assertIn("still running", job["notes"][0])
         # Counted until the job's first moments only.
-        for key in ("core_s", "core_share", "parallel_s", "sections"):
+        for key in ("core_s", "core_share", "parallel_s", "regions"):
             self.assertIsNone(job[key], key)
         out = self.text([RUNNING, CG], "42", "43")
         self.assertIn("makespan: not known before the end of job 42", out)
@@ -261,11 +261,11 @@ class Report(ReportTest):
             "submit": T, "start": T + 2, "end": T + 7,
             "wait_s": 2, "run_s": 5, "turnaround_s": 7, "record": "final",
             "policy": "nupoco", "mean_cores": 1.51, "final_cores": 1,
-            "sections": 1, "parallel_s": 6.63, "parallel_share": 1.0,
+            "regions": 1, "parallel_s": 6.63, "parallel_share": 1.0,
             "core_s": 10.0, "alloc_core_s": 10, "core_share": 1.0,
             "billed": 10, "alone_s": None, "alone_by": None, "alone_job": None, "slowdown": None,
             "slowdown_error": None, "program_class": None, "partners": [43, 44], "decisions": 5,
-            "attached": True, "rigid": False, "cluster": "cosched",
+            "attached": True, "pinned": False, "cluster": "cosched",
             "account": "lab", "partition": "cosched", "nodes": "n1",
             "alloc_cpus": 2, "runs": 1, "lost_s": 0, "suspended_s": 0,
             "agent": {}, "notes": []})
@@ -295,7 +295,7 @@ class Report(ReportTest):
 
     def test_held_to_their_share(self):
         job, = self.jobs([CANCELLED], "44")
-        self.assertEqual((job["state"], job["attached"], job["rigid"]),
+        self.assertEqual((job["state"], job["attached"], job["pinned"]),
                          ("CANCELLED", False, True))
         self.assertIn("held to its share by affinity", job["notes"][0])
         rows = [CANCELLED.replace("44\x1f44", f"{i}\x1f{i}") for i in range(50, 62)]

@@ -97,7 +97,7 @@ def check_short(c, short):
     job, = report(c, short)["jobs"]
     assert job["turnaround_s"] is not None and job["notes"], job
     if not job["mean_cores"]:   # it ended before the agent gave it cores
-        assert job["core_s"] is job["mean_cores"] is job["sections"] is None, job
+        assert job["core_s"] is job["mean_cores"] is job["regions"] is None, job
 
 
 def check_forms(c, ep, cg):

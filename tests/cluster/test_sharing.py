@@ -15,7 +15,7 @@ from coschedtest import (Agent, BUILD, allowed_cpus, cpu_list, skip, threads,
                          wait_for)
 from coschedcluster import Cluster, need_cluster
 
-EP, CG, RIGID = (f"{BUILD}/jobs/{name}" for name in ("ep", "cg", "rigid"))
+EP, CG, PINNED = (f"{BUILD}/jobs/{name}" for name in ("ep", "cg", "pinned"))
 SAMPLES = 50        # of all threads of both jobs, at least
 SETTLED_S = 0.02    # samples this soon after a change are left out
 SHARE_ON_OWN = 0.99
@@ -88,26 +88,26 @@ def check_disjoint(c, view):
     assert share >= SHARE_ON_OWN, share
 
 
-def check_rigid(c, view):
+def check_pinned(c, view):
     """A program that knows nothing of us, started in steps: each of its threads
     may only run on its job's CPUs, also in a step that begins later."""
     ours = c.sbatch("--coschedule", "--wrap", f"{EP} --class W --min-time 300")
     held = c.sbatch("--coschedule", "--wrap",
-                    f"srun {RIGID} --class W --min-time 300; "
-                    f"srun {RIGID} --class W --min-time 300")
+                    f"srun {PINNED} --class W --min-time 300; "
+                    f"srun {PINNED} --class W --min-time 300")
 
     def is_held(pid):
         sets = cpu_sets(view, (ours, held))
         allowed = may_run_on(pid)
-        return sets and view.entries()[held]["state"] == "rigid" and \
+        return sets and view.entries()[held]["state"] == "pinned" and \
             len(allowed) > 1 and all(cpus <= sets[held] for cpus in allowed)
 
     first = wait_for("a process of the first step", lambda: c.programs(
-        "rigid").get(held), 60, 0.05)[0]
+        "pinned").get(held), 60, 0.05)[0]
     wait_for("first step held to its share", lambda: is_held(first), 60)
     c.call("scancel", f"{held}.0")
     second = wait_for("a process of the second step", lambda: [
-        pid for pid in c.programs("rigid").get(held, []) if pid != first], 60,
+        pid for pid in c.programs("pinned").get(held, []) if pid != first], 60,
         0.05)[0]
     wait_for("second step held to its share", lambda: is_held(second), 60)
     c.call("scancel", str(ours))
@@ -162,7 +162,7 @@ def main():
     with Cluster() as c:
         view = AgentView(c)
         check_disjoint(c, view)
-        check_rigid(c, view)
+        check_pinned(c, view)
         check_suspend(c, view)
         # The partition takes 4 jobs per node.
         if len(allowed_cpus()) < 4:

@@ -17,8 +17,8 @@ SOURCE = os.environ["abs_top_srcdir"]
 PROGRAM = os.path.join(os.environ["abs_top_builddir"], "coschedmodel",
                        "coschedmodel")
 GOLDEN = os.path.join(SOURCE, "tests", "coschedmodel", "golden")
-SIXTEEN = {"name": "sixteen cores", "cpu_nodes": [{"cpus": "0-15"}],
-           "mem_nodes": [{"service_us": 0.01}]}
+SIXTEEN = {"name": "sixteen cores", "llc_domains": [{"cpus": "0-15"}],
+           "numa_nodes": [{"service_us": 0.01}]}
 
 
 def run(*words, value=None):
@@ -163,7 +163,7 @@ def check_machines():
             picture = os.path.join(directory, "a.svg")
             run("machine", "draw", "--plot", picture, name)
             texts = [e.text for e in xml.parse(picture).iter() if e.text]
-            nodes = len(json.loads(shown)["mem_nodes"])
+            nodes = len(json.loads(shown)["numa_nodes"])
             assert sum(t.startswith("memory ") for t in texts) == nodes
     hops = [len(r["links"]) for r in
             json.loads(run("machine", "show", "amd-opteron-6380-8x8"))["routes"]]

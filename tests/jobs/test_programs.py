@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 LOSING = os.path.abspath("tests/jobs/.libs/losing.so")
-FIGURES = {"ep": "mops", "rigid": "mops", "cg": "solves_per_s",
+FIGURES = {"ep": "mops", "pinned": "mops", "cg": "solves_per_s",
            "stream": "gb_per_s"}
 
 
@@ -41,11 +41,11 @@ class Programs(unittest.TestCase):
                                    OMP_NUM_THREADS=str(threads))
                         self.assert_passes(done, program, size, threads)
 
-    def test_rigid_verifies(self):
+    def test_pinned_verifies(self):
         for threads in (1, 2, 3):
             with self.subTest(threads=threads):
-                done = run("rigid", "--class", "S", "--threads", str(threads))
-                self.assert_passes(done, "rigid", "S", threads)
+                done = run("pinned", "--class", "S", "--threads", str(threads))
+                self.assert_passes(done, "pinned", "S", threads)
 
     def test_static_ep_has_its_own_runtime(self):
         if not os.path.exists("jobs/ep-static"):
@@ -126,7 +126,7 @@ class Programs(unittest.TestCase):
         own = [
             ("stream", "--mb 0", "--mb: 0 is not between 1 and 1.67772e+07"),
             ("stream", "--iterations", "--iterations needs a value"),
-            ("rigid", "--threads 0", "--threads: 0 is not between 1 and 4096"),
+            ("pinned", "--threads 0", "--threads: 0 is not between 1 and 4096"),
             ("ep", "--mb 3", "unknown argument: --mb"),
         ]
         for program, line, message in own + [
@@ -139,7 +139,7 @@ class Programs(unittest.TestCase):
 
     def test_help_lists_every_option(self):
         options = {"ep": [], "cg": [], "stream": ["--mb", "--iterations"],
-                   "rigid": ["--threads"]}
+                   "pinned": ["--threads"]}
         for program, own in options.items():
             done = run(program, "--help")
             self.assertEqual(done.returncode, 0)

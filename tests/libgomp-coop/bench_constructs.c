@@ -204,7 +204,7 @@ static void baton(int n)
 /* A region as programs have them: 1 ms of work on each core, once statically
  * and once dynamically scheduled. */
 
-static void section_static(int n)
+static void region_static(int n)
 {
     enum { ITERATIONS = 6800 };
     int count = ITERATIONS * omp_get_num_procs();
@@ -216,7 +216,7 @@ static void section_static(int n)
     }
 }
 
-static void section_dynamic(int n)
+static void region_dynamic(int n)
 {
     enum { ITERATIONS = 6800, CHUNK = 16 };
     int count = ITERATIONS * omp_get_num_procs();
@@ -252,8 +252,8 @@ static const struct {
     {"taskwait", taskwait, 1},
     {"nested", nested, 1},
     {"switch", baton, 1},
-    {"section-1ms-static", section_static, 1},
-    {"section-1ms-dynamic", section_dynamic, 1},
+    {"region-1ms-static", region_static, 1},
+    {"region-1ms-dynamic", region_dynamic, 1},
 };
 
 static double seconds(void (*run)(int n), int n)

@@ -108,13 +108,13 @@ class Client:
         return self.generation, now
 
     def header_of_report(self):
-        names = ("magic", "version", "size", "pid", "mode", "team", "section",
-                 "sections_used", "section_begin_ns", "applied_generation",
+        names = ("magic", "version", "size", "pid", "mode", "team", "region",
+                 "regions_used", "region_begin_ns", "applied_generation",
                  "workers", "applied_ns", "extra_workers", "steals")
         return dict(zip(names, struct.unpack_from("<8IQIIQQQ",
                                                   self.report.map, 0)))
 
-    def section(self, index):
+    def region(self, index):
         names = ("object_id", "offset", "entries", "time_ns", "barriers",
                  "iterations", "ults", "reserved")
         return dict(zip(names, struct.unpack_from("<8Q", self.report.map,

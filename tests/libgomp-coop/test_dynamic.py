@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """Dynamic, guided and runtime loops in each mode, with few and many tasks, on
-one CPU node and on two, while CPUs are taken and given."""
+one LLC domain and on two, while CPUs are taken and given."""
 
 import struct
 import subprocess
 
 from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus
 
-COUNT_AT, NODES_AT = 36, 320  # CPU nodes in the allotment page
+COUNT_AT, NODES_AT = 36, 320  # LLC domains in the allotment page
 
 
 def two_nodes(cpu):
-    """Makes a page say that CPU is on a CPU node of its own."""
+    """Makes a page say that CPU is on an LLC domain of its own."""
     def spoil(client):
         struct.pack_into("<I", client.allotment.map, COUNT_AT, 4)
         struct.pack_into("<H", client.allotment.map, NODES_AT + 2 * cpu, 3)

@@ -35,14 +35,14 @@ static uint64_t draw(uint64_t n)
 
 static struct dynloop_nodes random_nodes(void)
 {
-    struct dynloop_nodes nodes = { .regions = (unsigned) draw(6) + 1 };
+    struct dynloop_nodes nodes = { .ranges = (unsigned) draw(6) + 1 };
 
-    for (unsigned i = 0; i < nodes.regions; i++) {
+    for (unsigned i = 0; i < nodes.ranges; i++) {
         nodes.workers[i] = (unsigned) draw(4) + 1;
         nodes.total += nodes.workers[i];
     }
-    for (unsigned i = 0; i < DYNLOOP_REGIONS; i++)
-        nodes.region_of[i] = (uint8_t) (i % nodes.regions);
+    for (unsigned i = 0; i < DYNLOOP_RANGES; i++)
+        nodes.range_of[i] = (uint8_t) (i % nodes.ranges);
     return nodes;
 }
 
@@ -178,7 +178,7 @@ static void test_interleaved(void **state)
 static uint64_t largest(const struct dynloop_request *q, uint64_t ns,
                         bool alone)
 {
-    struct dynloop_nodes nodes = { .regions = 1, .total = 2, .workers = { 2 } };
+    struct dynloop_nodes nodes = { .ranges = 1, .total = 2, .workers = { 2 } };
     struct dynloop_clock clock = { 0 };
     struct dynloop_claimant who = { &clock, q, alone, 0 };
     uint64_t start, end, most = 0;
@@ -232,7 +232,7 @@ static void test_guided(void **state)
 /* The longest loops there are; what cannot be handed out is refused. */
 static void test_bounds(void **state)
 {
-    struct dynloop_nodes nodes = { .regions = 1, .total = 1, .workers = { 1 } };
+    struct dynloop_nodes nodes = { .ranges = 1, .total = 1, .workers = { 1 } };
     struct dynloop_claimant who = { 0 };
     struct dynloop_request q = { .stop = UINT64_MAX, .incr = 1, .team = 4,
                                  .chunk = (uint64_t) 1 << 62, .site = "huge" };

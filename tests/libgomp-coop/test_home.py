@@ -33,13 +33,13 @@ def run(path, cpus, name, program, rounds=40, **environment):
             mask = os.sched_getaffinity(running.pid)
             assert (mask <= set(allotted) or name == "threads"
                     or environment.get("COSCHED_MODE") == "kthread"), mask
-        section = max((client.section(i) for i in range(
-            client.header_of_report()["sections_used"])),
+        region = max((client.region(i) for i in range(
+            client.header_of_report()["regions_used"])),
             key=lambda s: s["iterations"])
         out, err = running.stop()
     if name == "regions":
         # Those of the initial thread count as well: a seventh, at least.
-        assert section["iterations"] > 0.9 * 200 * section["entries"], section
+        assert region["iterations"] > 0.9 * 200 * region["entries"], region
     return int(re.search(r"away (\d+)", out)[1]), err
 
 

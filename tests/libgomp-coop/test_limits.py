@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """The largest machines, and CPUs that are not there: numbers up to 1023 with
-holes, 64 CPU nodes, more CPUs than exist here, a cpuset that shrinks under the
+holes, 64 LLC domains, more CPUs than exist here, a cpuset that shrinks under the
 program.  It goes on with what is left, says so once, and computes right."""
 
 import contextlib
@@ -17,7 +17,7 @@ ABSENT = "is allotted, but cannot be used"
 
 
 def many_nodes(client):
-    """64 CPU nodes of 16 CPUs each."""
+    """64 LLC domains of 16 CPUs each."""
     struct.pack_into("<I", client.allotment.map, 36, NODES)
     for cpu in range(1024):
         struct.pack_into("<H", client.allotment.map, 320 + 2 * cpu, cpu // 16)

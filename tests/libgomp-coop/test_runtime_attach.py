@@ -33,21 +33,21 @@ def check_report(path, cpus):
         request = client.request
         assert request == {"v": 1, "op": "attach", "job": 7,
                            "pid": program.pid, "threads": request["threads"]}
-        header = wait_for("section", lambda: (
-            client.header_of_report()["section"] != SERIAL
+        header = wait_for("region", lambda: (
+            client.header_of_report()["region"] != SERIAL
             and client.header_of_report()))
         assert MODES[header["mode"]] == "donor", header
         assert header["pid"] == program.pid
         assert header["team"] == request["threads"]
-        section = client.section(0)
-        assert section["object_id"] == build_id()
+        region = client.region(0)
+        assert region["object_id"] == build_id()
         offsets = symbols()
-        assert section["offset"] in offsets.values(), (section, offsets)
+        assert region["offset"] in offsets.values(), (region, offsets)
         for counter in ("iterations", "entries"):
-            before = client.section(0)[counter]
+            before = client.region(0)[counter]
             wait_for(f"progress in {counter}",
-                     lambda: client.section(0)[counter] > before)
-        wait_for("finished threads", lambda: client.section(0)["ults"] > 0)
+                     lambda: client.region(0)[counter] > before)
+        wait_for("finished threads", lambda: client.region(0)["ults"] > 0)
         program.stop()
 
 
@@ -57,9 +57,9 @@ def check_barriers(path, cpus):
         client = agent.client()
         program.wait_line("ready")
         for _ in range(3):
-            before = client.section(0)["barriers"]
+            before = client.region(0)["barriers"]
             wait_for("counted barriers",
-                     lambda: client.section(0)["barriers"] > before + 100)
+                     lambda: client.region(0)["barriers"] > before + 100)
         program.stop()
 
 

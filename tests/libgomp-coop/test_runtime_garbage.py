@@ -33,9 +33,9 @@ BAD_PAGES = {
     "version": (poke(4, "<I", 2), "invalid allotment"),
     "size": (poke(8, "<I", 2000), "invalid allotment"),
     "lease zero": (poke(24, "<Q", 0), "agent lost"),
-    "no CPU node": (poke(36, "<I", 0), "invalid allotment"),
-    "too many CPU nodes": (poke(36, "<I", 5000), "invalid allotment"),
-    "CPU node out of range": (poke(320, "<H", 9), "invalid allotment"),
+    "no LLC domain": (poke(36, "<I", 0), "invalid allotment"),
+    "too many LLC domains": (poke(36, "<I", 5000), "invalid allotment"),
+    "LLC domain out of range": (poke(320, "<H", 9), "invalid allotment"),
     "nothing granted": (lambda c: c.allotment.map.__setitem__(
         slice(192, 320), bytes(128)), "invalid allotment"),
     "noise": (noise, "agent lost"),

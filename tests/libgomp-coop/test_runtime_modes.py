@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """Which mode a program gets, and what each promises: threadprivate variables,
-forks, serial sections on one CPU, the stock behaviour without an agent."""
+forks, serial regions on one CPU, the stock behaviour without an agent."""
 
 import os
 import time

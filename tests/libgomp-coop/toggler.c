@@ -120,7 +120,7 @@ static void attach(struct toggler *t, struct client *c)
     c->report = make_page("report", sizeof *c->report, &fds[1]);
     *c->allotment = (struct cosched_allotment){
         .magic = COSCHED_ALLOTMENT_MAGIC, .version = COSCHED_LAYOUT_VERSION,
-        .size = sizeof *c->allotment, .lease_ns = 1000000000u, .cpu_nodes = 1,
+        .size = sizeof *c->allotment, .lease_ns = 1000000000u, .llc_domains = 1,
         .granted = t->granted};
     publish(c->allotment, &t->granted);
     if (fcntl(fds[0], F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0)

@@ -58,7 +58,7 @@ static double now_us(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* NODES CPU nodes of CORES cores as in the papers' machines, a memory node and
+/* NODES LLC domains of CORES cores as in the papers' machines, a NUMA node and
  * direct links to all others each; COUNT jobs of rho 0 to 0.7. */
 static void init(struct bench *b, size_t nodes, size_t cores, size_t count)
 {
@@ -73,7 +73,7 @@ static void init(struct bench *b, size_t nodes, size_t cores, size_t count)
                                          MACHINE_DEFAULT_SERVICE_US);
         b->weight[j] = 1;
         b->jobs[j] = (struct policy_job){.id = (uint32_t)j + 1,
-                                         .kind = SECTION_PARALLEL,
+                                         .kind = REGION_PARALLEL,
                                          .profile = b->profile[j],
                                          .min_cores = 1,
                                          .max_cores = nodes * cores,
@@ -100,7 +100,7 @@ static void init_evolution(struct bench *b)
 {
     static size_t pool[MAX_NODES], min[SYSTEM_MAX_JOBS], max[SYSTEM_MAX_JOBS];
 
-    for (size_t i = 0; i < b->machine->cpu_nodes; i++)
+    for (size_t i = 0; i < b->machine->llc_domains; i++)
         pool[i] = machine_node_cpus(b->machine, i);
     for (size_t j = 0; j < b->count; j++) {
         min[j] = b->jobs[j].min_cores;
@@ -198,10 +198,10 @@ static bool place(struct bench *b)
     return true;
 }
 
-/* Every third CPU is nobody's; each job's memory is on one memory node. */
+/* Every third CPU is nobody's; each job's memory is on one NUMA node. */
 static void init_placement(struct bench *b)
 {
-    size_t nodes = b->machine->cpu_nodes;
+    size_t nodes = b->machine->llc_domains;
 
     for (size_t i = 0; i < nodes; i++)
         b->workspace->pool[i] = machine_node_cpus(b->machine, i);

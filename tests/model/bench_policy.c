@@ -5,12 +5,12 @@
 /* Usage: bench_policy FILE.  Prints two tables and writes FILE, a JSON list of
  * {name, value, unit, reference, ratio}.
  *
- * Decisions: 256 cores on 32 CPU nodes, 16 jobs; the reference is 1 ms.
+ * Decisions: 256 cores on 32 LLC domains, 16 jobs; the reference is 1 ms.
  *
- * Models: for random mixes on 64 cores of 8 nodes, the division of CPU nodes
+ * Models: for random mixes on 64 cores of 8 nodes, the division of LLC domains
  * with the least predicted makespan, by the station model (model/system.h) and
  * by the closed network after Schweitzer (model/analysis/closed.h), with one class per
- * job (model/lumped.h) and in full.  These divisions, and equal shares, are
+ * job (model/aggregated_mva.h) and in full.  These divisions, and equal shares, are
  * judged by the closed network after Linearizer, which is
  * 0.3 % from simulation (docs/model/validation.md); the reference is the best
  * division by that judge.  The value is the mean makespan relative to it. */
@@ -22,7 +22,7 @@
 #include <time.h>
 
 #include "model/analysis/closed.h"
-#include "model/lumped.h"
+#include "model/aggregated_mva.h"
 #include "model/policy.h"
 #include "model/system.h"
 #include "tests/support/median.h"
@@ -83,7 +83,7 @@ static double decision_us(const struct policy *policy,
 
     for (size_t i = 0; i < 25; i++) {
         struct policy_decision out = {.owner = owner};
-        change(profile[1 + i % (in.job_count - 1)], in.machine->mem_nodes,
+        change(profile[1 + i % (in.job_count - 1)], in.machine->numa_nodes,
                i % 2 ? 1.01 : 1 / 1.01);
         in.state = policy_state_new(policy, in.machine);
         double begin = now_us();
@@ -116,7 +116,7 @@ static void bench_decisions(FILE *file)
         policy_facts_init(&facts[j]);
         facts[j].remaining = 100 + 37 * (double)(j % 5);
         jobs[j] = (struct policy_job){.id = (uint32_t)j + 1,
-                                      .kind = SECTION_PARALLEL,
+                                      .kind = REGION_PARALLEL,
                                       .profile = profile[j],
                                       .min_cores = 1,
                                       .max_cores = 256,
@@ -146,7 +146,7 @@ struct mix {
     struct system_input input;
     size_t counts[NODES * MOST_JOBS];
     struct system_workspace *system;
-    struct lumped *lumped;
+    struct aggregated_mva *aggregated;
     double spent_us[MODELS];
     size_t predictions[MODELS];
 };
@@ -167,7 +167,7 @@ static double makespan(struct mix *mix, const size_t *nodes_of, enum model by)
     if (by == STATION)
         status = system_predict(mix->system, mix->counts, &result, speed);
     else if (by == LUMPED)
-        lumped_predict(mix->lumped, mix->counts, speed);
+        aggregated_predict(mix->aggregated, mix->counts, speed);
     else
         status = closed_solve(by == SCHWEITZER ? NETWORK_SCHWEITZER
                                                : NETWORK_LINEARIZER,
@@ -212,7 +212,7 @@ static void draw(struct mix *mix, struct machine *machine, unsigned *seed)
     memset(mix, 0, sizeof(*mix));
     mix->jobs = 2 + (chance(seed) < 0.5);
     mix->system = system_workspace_new(machine, mix->jobs);
-    mix->lumped = lumped_new(machine, mix->jobs);
+    mix->aggregated = aggregated_new(machine, mix->jobs);
     for (size_t j = 0; j < mix->jobs; j++)
         mix->profile[j] = workload_new_rho(
             NODES, chance(seed) < 0.3 ? 0.01 : chance(seed),
@@ -220,10 +220,10 @@ static void draw(struct mix *mix, struct machine *machine, unsigned *seed)
     mix->input = (struct system_input){
         machine, mix->jobs, (const struct workload *const *)mix->profile,
         NULL, mix->counts, MVA_AUTOMATIC};
-    if (!mix->system || !mix->lumped ||
+    if (!mix->system || !mix->aggregated ||
         system_prepare(mix->system, &mix->input) != MODEL_OK)
         abort();
-    lumped_prepare(mix->lumped, mix->input.profile, mix->jobs);
+    aggregated_prepare(mix->aggregated, mix->input.profile, mix->jobs);
     for (size_t j = 0; j < mix->jobs; j++) {
         all[j] = NODES;
         mix->work[j] = 1;
@@ -264,7 +264,7 @@ static void bench_models(FILE *file)
         for (size_t j = 0; j < mix.jobs; j++)
             workload_free(mix.profile[j]);
         system_workspace_free(mix.system);
-        lumped_free(mix.lumped);
+        aggregated_free(mix.aggregated);
     }
     for (enum model by = STATION; by < LINEARIZER; by++) {
         char name[64];

@@ -99,7 +99,7 @@ static double predict(const struct mix *mix, struct workload *const *profile,
 }
 
 /* One in four computes only; the others load a controller with 0.003 to 0.9 of
- * its capacity per core and memory node, one in three from two memory nodes. */
+ * its capacity per core and NUMA node, one in three from two NUMA nodes. */
 static struct workload *random_profile(const struct mix *mix)
 {
     size_t nodes = mix->nodes;
@@ -177,7 +177,7 @@ static void decide(struct run *run, struct score *score)
     for (size_t j = 0; j < run->count; j++)
         jobs[j] =
             (struct policy_job){.id = (uint32_t)run->index[j] + 1,
-                                .kind = SECTION_PARALLEL,
+                                .kind = REGION_PARALLEL,
                                 .profile = run->mix->profile[run->index[j]],
                                 .min_cores = 1,
                                 .max_cores = run->mix->machine->cpus,
@@ -275,7 +275,7 @@ static void compare(FILE *file, size_t nodes, size_t size)
             run_mix(&mix, &candidates[c], &score[c]);
         mix_free(&mix);
     }
-    printf("%zu CPU nodes of %zu cores, %d mixes\n", nodes, size, MIXES);
+    printf("%zu LLC domains of %zu cores, %d mixes\n", nodes, size, MIXES);
     printf("  %-36s %8s %8s %10s %11s %8s\n", "", "of batch", "at worst",
            "throughput", "utilisation", "us");
     for (size_t c = 0; c < CANDIDATES; c++) {

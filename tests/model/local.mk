@@ -5,7 +5,7 @@ if HAVE_CMOCKA
 units += %D%/unit
 %C%_unit_SOURCES = \
 	%D%/test_adaptive.c \
-	%D%/test_climb.c \
+	%D%/test_local_search.c \
 	%D%/test_closed.c \
 	%D%/test_cputime.c \
 	%D%/test_evolution.c \
@@ -13,15 +13,15 @@ units += %D%/unit
 	%D%/test_kstest.c \
 	%D%/test_loop.c \
 	%D%/test_loopperf.c \
-	%D%/test_lumped.c \
+	%D%/test_aggregated_mva.c \
 	%D%/test_machine.c \
 	%D%/test_maxmin.c \
 	%D%/test_memo.c \
 	%D%/test_moca.c \
 	%D%/test_mva.c \
 	%D%/test_network.c \
-	%D%/test_outlook.c \
-	%D%/test_past.c \
+	%D%/test_completion.c \
+	%D%/test_prediction_cache.c \
 	%D%/test_placement.c \
 	%D%/test_policy.c \
 	%D%/test_policy_each.c \

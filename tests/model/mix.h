@@ -40,7 +40,7 @@ static inline void mix_init(struct mix *mix, size_t nodes, size_t cores,
     for (size_t j = 0; j < count; j++) {
         mix->profile[j] = workload_new(nodes);
         mix->jobs[j] = (struct policy_job){.id = (uint32_t)(100 + j),
-                                           .kind = SECTION_PARALLEL,
+                                           .kind = REGION_PARALLEL,
                                            .profile = mix->profile[j],
                                            .min_cores = 1,
                                            .max_cores = MAX_CPUS,
@@ -56,11 +56,11 @@ static inline void mix_init(struct mix *mix, size_t nodes, size_t cores,
 
 static inline void set_rho(struct mix *mix, size_t job, double rho)
 {
-    for (size_t m = 0; m < mix->machine->mem_nodes; m++)
+    for (size_t m = 0; m < mix->machine->numa_nodes; m++)
         mix->profile[job]->rate[m].mrr_per_us =
             mix->profile[job]->rate[m].read_per_us =
                 rho / MACHINE_DEFAULT_SERVICE_US /
-                (double)mix->machine->mem_nodes;
+                (double)mix->machine->numa_nodes;
 }
 
 static inline size_t count_of(const struct mix *mix, const int *owner, int job)
@@ -87,7 +87,7 @@ static inline void random_jobs(struct mix *mix, struct dice *dice)
     for (size_t j = 0; j < mix->input.job_count; j++) {
         struct policy_job *job = &mix->jobs[j];
         set_rho(mix, j, dice_range(dice, 0, 3) ? dice_unit(dice) : 0);
-        job->kind = dice_range(dice, 0, 4) ? SECTION_PARALLEL : SECTION_SERIAL;
+        job->kind = dice_range(dice, 0, 4) ? REGION_PARALLEL : REGION_SERIAL;
         if (dice_range(dice, 0, 3) == 0)
             job->min_cores = dice_range(dice, 1, 6);
         if (dice_range(dice, 0, 3) == 0)
@@ -110,7 +110,7 @@ static inline void random_mix(struct mix *mix, struct dice *dice)
     random_jobs(mix, dice);
     for (size_t cpu = 0; cpu < nodes * cores; cpu++) {
         if (cpu && dice_range(dice, 0, 9) == 0) {
-            mix->machine->cpu_node[cpu] = -1;
+            mix->machine->llc_domain[cpu] = -1;
             mix->owner[cpu] = POLICY_NO_CPU;
         } else if (cpu && dice_range(dice, 0, 9) == 0) {
             mix->owner[cpu] = POLICY_NO_CPU;

@@ -9,12 +9,12 @@
 
 #include "model/machine.h"
 
-/* Pairs of one of the jobs 0..JOBS-1 and a CPU node where it has cores, by the
+/* Pairs of one of the jobs 0..JOBS-1 and an LLC domain where it has cores, by the
  * OWNER of each CPU of MACHINE. */
 static inline size_t parts_of(const struct machine *machine, size_t jobs,
                               const int *owner)
 {
-    bool *has = calloc(machine->cpu_nodes * jobs + 1, sizeof(*has));
+    bool *has = calloc(machine->llc_domains * jobs + 1, sizeof(*has));
     size_t parts = 0;
 
     assert_non_null(has);
@@ -22,7 +22,7 @@ static inline size_t parts_of(const struct machine *machine, size_t jobs,
         if (owner[cpu] < 0)
             continue;
         bool *cell =
-            &has[(size_t)machine->cpu_node[cpu] * jobs + (size_t)owner[cpu]];
+            &has[(size_t)machine->llc_domain[cpu] * jobs + (size_t)owner[cpu]];
         parts += !*cell;
         *cell = true;
     }

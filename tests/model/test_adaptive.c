@@ -38,7 +38,7 @@ static void measure(struct world *w)
 
 static size_t step_again(struct world *w)
 {
-    struct adaptive_input in = {.cpu_nodes = w->nodes,
+    struct adaptive_input in = {.llc_domains = w->nodes,
                                 .jobs = w->jobs,
                                 .pool = w->pool,
                                 .access = w->access,
@@ -55,7 +55,7 @@ static size_t step(struct world *w)
     return step_again(w);
 }
 
-/* NODES CPU nodes of SIZE cores; node i belongs to job i at first. */
+/* NODES LLC domains of SIZE cores; node i belongs to job i at first. */
 static void setup(struct world *w, size_t nodes, size_t size)
 {
     *w = (struct world){.nodes = nodes, .jobs = nodes < JOBS ? nodes : JOBS};
@@ -69,7 +69,7 @@ static void assert_layout(const struct world *w, const size_t *expected)
 {
     for (size_t c = 0; c < w->nodes * w->jobs; c++)
         if (w->layout[c] != expected[c])
-            fail_msg("CPU node %zu, job %zu: %zu cores, not %zu", c / w->jobs,
+            fail_msg("LLC domain %zu, job %zu: %zu cores, not %zu", c / w->jobs,
                      c % w->jobs, w->layout[c], expected[c]);
 }
 
@@ -153,7 +153,7 @@ static void test_pairs(void **state)
     assert_int_equal(w.layout[2 * 3 + 2], 8);
 }
 
-/* The busy CPU node gives the job that misses most, not the one that asks
+/* The busy LLC domain gives the job that misses most, not the one that asks
  * most; the idle one gives the job that asks least. */
 static void test_who(void **state)
 {
@@ -209,7 +209,7 @@ static void test_nobody(void **state)
     assert_int_equal(step(&w), 0);
 }
 
-/* CPU nodes outside the pool, or with a job that is not known, stay. */
+/* LLC domains outside the pool, or with a job that is not known, stay. */
 static void test_unknown(void **state)
 {
     struct world w;
@@ -224,9 +224,9 @@ static void test_unknown(void **state)
     measure(&w);
     w.access[0] = w.access[5] = NAN;
     w.pool[3] = w.layout[15] = 0;
-    in = (struct adaptive_input){.cpu_nodes = 4, .jobs = 4, .pool = w.pool,
+    in = (struct adaptive_input){.llc_domains = 4, .jobs = 4, .pool = w.pool,
                                  .access = w.access, .miss = w.miss};
-    assert_false(adaptive_possible(&in, w.layout)); /* only CPU node 2 */
+    assert_false(adaptive_possible(&in, w.layout)); /* only LLC domain 2 */
     assert_int_equal(step_again(&w), 0);
     w.access[5] = 80;
     w.access[4] = NAN; /* job 0 has no core there */
@@ -301,7 +301,7 @@ static void check_step(struct world *w)
     }
 }
 
-/* Nobody gains or loses a core, each swap helps the busier CPU node, and with
+/* Nobody gains or loses a core, each swap helps the busier LLC domain, and with
  * unchanging rates it ends soon. */
 static void test_ends(void **state)
 {

@@ -16,17 +16,17 @@ struct world {
     struct system_input input;
 };
 
-/* CPU_NODES of 4 cores, two memory nodes, and jobs of rho 0.2 and 0.02. */
-static void setup(struct world *w, size_t cpu_nodes, size_t mem_nodes)
+/* LLC_DOMAINS of 4 cores, two NUMA nodes, and jobs of rho 0.2 and 0.02. */
+static void setup(struct world *w, size_t llc_domains, size_t numa_nodes)
 {
     *w = (struct world){.machine =
-                            machine_new_uniform(cpu_nodes, 4, mem_nodes)};
-    w->a = workload_new_rho(mem_nodes, 0.2, MACHINE_DEFAULT_SERVICE_US);
-    w->b = workload_new_rho(mem_nodes, 0.02, MACHINE_DEFAULT_SERVICE_US);
+                            machine_new_uniform(llc_domains, 4, numa_nodes)};
+    w->a = workload_new_rho(numa_nodes, 0.2, MACHINE_DEFAULT_SERVICE_US);
+    w->b = workload_new_rho(numa_nodes, 0.02, MACHINE_DEFAULT_SERVICE_US);
     assert_true(w->machine && w->a && w->b);
     w->profile[0] = w->a;
     w->profile[1] = w->b;
-    for (size_t i = 0; i < 2 * cpu_nodes; i++)
+    for (size_t i = 0; i < 2 * llc_domains; i++)
         w->cores[i] = 2;
     w->input = (struct system_input){.machine = w->machine,
                                      .jobs = 2,

@@ -10,8 +10,8 @@
 #define PAIRS (NODES * NODES)
 #define CPU_US 1000.0
 
-/* A run in which each of 8 cores per CPU node computed for CPU_US and asked all
- * memory nodes at RATE per us of it; it took what the model says it must.
+/* A run in which each of 8 cores per LLC domain computed for CPU_US and asked all
+ * NUMA nodes at RATE per us of it; it took what the model says it must.
  * Returns the stall of a thread per us of computing. */
 static double run_of(const struct machine *machine,
                      enum hierarchy_method method, double rate,

@@ -12,8 +12,8 @@
 #define CPUS 16
 #define RATE 150.0
 
-/* Thesis figure 4.17: sixteen cores, four memory nodes of service rate 150 and
- * link delay 1/150, rates to each memory node from 0 to 40. */
+/* Thesis figure 4.17: sixteen cores, four NUMA nodes of service rate 150 and
+ * link delay 1/150, rates to each NUMA node from 0 to 40. */
 struct world {
     struct machine *machine;
     struct workload *work[JOBS];
@@ -326,7 +326,7 @@ static void test_progress(void **state)
     teardown(&w);
 }
 
-/* Best allocation of two jobs by trying all: how many cores of each CPU node
+/* Best allocation of two jobs by trying all: how many cores of each LLC domain
  * the first one has. */
 static double exhaust(struct world *w)
 {

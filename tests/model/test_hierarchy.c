@@ -29,7 +29,7 @@ struct world {
     struct hierarchy_result out;
 };
 
-/* Each core asks all memory nodes evenly: RATE in all, half of it misses. */
+/* Each core asks all NUMA nodes evenly: RATE in all, half of it misses. */
 static void setup(struct world *w, enum hierarchy_method method, double rate)
 {
     *w = (struct world){.machine = machine_new_uniform(NODES, 8, MEMORIES)};
@@ -66,14 +66,14 @@ static void test_equations(void **state)
     struct station controller, link, miss;
 
     setup(&w, HIERARCHY_STATIONS, 6);
-    w.cores[3] = 0; /* three CPU nodes, homes 0, 0 and 1 */
+    w.cores[3] = 0; /* three LLC domains, homes 0, 0 and 1 */
     solve(&w);
     assert_int_equal(w.machine->home[1], 0);
     assert_int_equal(w.machine->home[2], 1);
     station_solve(3, 8 * 2, 1 / SERVICE, &controller);
     for (size_t j = 0; j < MEMORIES; j++)
         assert_near(w.controller_us[j], controller.response, 1e-12);
-    /* From memory node 0's CPU nodes to memory node 1: LSet has two. */
+    /* From NUMA node 0's LLC domains to NUMA node 1: LSet has two. */
     station_solve(2, 8 * 2, 1 / LINK, &link);
     assert_near(w.link_us[0], link.response, 1e-12);
     assert_near(w.total_us[0], controller.response, 1e-12);
@@ -82,7 +82,7 @@ static void test_equations(void **state)
     assert_near(w.miss_us[1], miss.response, 1e-12);
     assert_near(w.stall[0], w.miss_us[0] + w.miss_us[1] + w.miss_us[2], 1e-12);
     assert_near(w.stall[3], 0, 0);
-    /* Nobody crosses the links from memory node 2. */
+    /* Nobody crosses the links from NUMA node 2. */
     assert_near(w.link_us[4], LINK, 1e-15);
     machine_free(w.machine);
 }
@@ -169,8 +169,8 @@ static void test_limits(void **state)
         }
         w.machine->link_service_us[0] = w.machine->link_service_us[1] = 1e-9;
         solve(&w);
-        /* Eight cores and three memory nodes.  The papers' queues are one
-         * per memory node with all cores in each; together they have but 8. */
+        /* Eight cores and three NUMA nodes.  The papers' queues are one
+         * per NUMA node with all cores in each; together they have but 8. */
         if (method == HIERARCHY_STATIONS)
             assert_near(w.miss_us[0] / (8 * SERVICE), 1, 1e-2);
         else /* R = (8 + 2) / 3 of balanced servers, Q = 8/3 each */
@@ -259,7 +259,7 @@ static void test_monotone(void **state)
     }
 }
 
-/* CPU nodes of the same home are alike; the order does not matter. */
+/* LLC domains of the same home are alike; the order does not matter. */
 static void test_permutation(void **state)
 {
     (void)state;

@@ -6,7 +6,7 @@
 
 #include "model/loop.h"
 
-/* Two CPU nodes of which the second has no cores, three memory nodes. */
+/* Two LLC domains of which the second has no cores, three NUMA nodes. */
 static struct loop *sample(void)
 {
     struct loop *loop = loop_new(2, 3);
@@ -54,8 +54,8 @@ static void refuses(struct loop *loop, double *number, double more,
         *number = bad[b];
         assert_int_equal(loop_check(loop, &problem), MODEL_EINVAL);
         assert_int_equal(problem.field, field);
-        assert_int_equal(problem.cpu_node, i);
-        assert_int_equal(problem.mem_node, j);
+        assert_int_equal(problem.llc_domain, i);
+        assert_int_equal(problem.numa_node, j);
     }
     *number = good;
     assert_int_equal(loop_check(loop, NULL), MODEL_OK);

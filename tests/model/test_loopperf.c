@@ -14,7 +14,7 @@
 #define CORES 8
 #define WORK_US 32000.0 /* of computing, all cores together */
 
-/* Four CPU nodes and their memories, reads slower than the rest. */
+/* Four LLC domains and their memories, reads slower than the rest. */
 static struct machine *new_machine(void)
 {
     struct machine *m = machine_new_uniform(NODES, CORES, NODES);
@@ -29,7 +29,7 @@ static struct machine *new_machine(void)
     return m;
 }
 
-/* What a loop asks on NODES CPU nodes: in all RATE, growing or falling to
+/* What a loop asks on NODES LLC domains: in all RATE, growing or falling to
  * GROWTH times as much on all nodes, and prefetches getting fewer. */
 struct traits {
     double rate, growth;
@@ -44,7 +44,7 @@ static struct loop_requests traits_at(const struct traits *t, size_t nodes)
     return (struct loop_requests){(0.7 - prefetch) * r, 0.3 * r, prefetch * r};
 }
 
-/* The run of such a loop on the first ACTIVE CPU nodes: WORK units of WORK_US,
+/* The run of such a loop on the first ACTIVE LLC domains: WORK units of WORK_US,
  * as long as the hierarchy says. */
 static struct loop *new_run(const struct machine *machine,
                             enum hierarchy_method method,
@@ -109,7 +109,7 @@ static void test_linear(void **state)
     machine_free(machine);
 }
 
-/* 3.14 and 3.15 written out: one CPU node, one memory node, C cores. */
+/* 3.14 and 3.15 written out: one LLC domain, one NUMA node, C cores. */
 static void test_equations(void **state)
 {
     (void)state;

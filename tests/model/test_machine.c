@@ -22,8 +22,8 @@ static void break_service(struct machine *m) { m->controller_service_us[1] = 0; 
 static void break_nan(struct machine *m) { m->controller_service_us[0] = NAN; }
 static void break_link(struct machine *m) { m->link_service_us[0] = -1; }
 static void break_endless(struct machine *m) { m->link_service_us[1] = INFINITY; }
-static void break_node(struct machine *m) { m->cpu_node[0] = 2; }
-static void break_hole(struct machine *m) { m->cpu_node[0] = -2; }
+static void break_node(struct machine *m) { m->llc_domain[0] = 2; }
+static void break_hole(struct machine *m) { m->llc_domain[0] = -2; }
 static void break_home(struct machine *m) { m->home[1] = 2; }
 static void break_home_sign(struct machine *m) { m->home[1] = -1; }
 static void break_route(struct machine *m) { m->route[1].link[0] = 2; }
@@ -39,7 +39,7 @@ static void test_check_refuses(void **state)
         {"service time NaN", break_nan},
         {"link time negative", break_link},
         {"link time infinite", break_endless},
-        {"CPU node out of range", break_node},
+        {"LLC domain out of range", break_node},
         {"less than a hole", break_hole},
         {"home out of range", break_home},
         {"home negative", break_home_sign},
@@ -66,7 +66,7 @@ static void test_defaults(void **state)
     (void)state;
     assert_int_equal(machine_check(m), MODEL_OK);
     for (size_t cpu = 0; cpu < 10; cpu++)
-        assert_int_equal(m->cpu_node[cpu], -1);
+        assert_int_equal(m->llc_domain[cpu], -1);
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(m->home[i], i / 2);
         assert_int_equal(machine_node_cpus(m, i), 0);
@@ -82,15 +82,15 @@ static void test_uniform_and_holes(void **state)
 
     (void)state;
     for (size_t cpu = 0; cpu < 12; cpu++)
-        assert_int_equal(m->cpu_node[cpu], cpu / 4);
-    m->cpu_node[5] = m->cpu_node[6] = -1;
+        assert_int_equal(m->llc_domain[cpu], cpu / 4);
+    m->llc_domain[5] = m->llc_domain[6] = -1;
     assert_int_equal(machine_check(m), MODEL_OK);
     assert_int_equal(machine_node_cpus(m, 0), 4);
     assert_int_equal(machine_node_cpus(m, 1), 2);
     machine_free(m);
 }
 
-/* More CPU nodes than memory nodes, and fewer. */
+/* More LLC domains than NUMA nodes, and fewer. */
 static void test_connect_all(void **state)
 {
     static const size_t sizes[][2] = {{1, 1}, {4, 4}, {8, 2}, {2, 4}};
@@ -104,14 +104,14 @@ static void test_connect_all(void **state)
         assert_int_equal(machine_connect_all(m, 0.02), MODEL_OK);
         assert_int_equal(machine_check(m), MODEL_OK);
         assert_int_equal(m->links, mem * (mem - 1));
-        for (size_t i = 0; i < m->cpu_nodes; i++)
+        for (size_t i = 0; i < m->llc_domains; i++)
             for (size_t j = 0; j < mem; j++) {
                 const struct machine_route *r = &m->route[i * mem + j];
                 assert_int_equal(r->links, (size_t)m->home[i] != j);
                 if (!r->links)
                     continue;
                 /* Nodes of the same home share links, others never do. */
-                for (size_t k = 0; k < m->cpu_nodes * mem; k++)
+                for (size_t k = 0; k < m->llc_domains * mem; k++)
                     if (m->route[k].links &&
                         m->route[k].link[0] == r->link[0]) {
                         assert_int_equal(k % mem, j);

@@ -7,7 +7,7 @@
 #include "model/moca.h"
 #include "model/station.h"
 
-/* Thesis figure 4.17: sixteen cores and four memory nodes of service rate 150,
+/* Thesis figure 4.17: sixteen cores and four NUMA nodes of service rate 150,
  * link delay 1/150. */
 #define NODES 4
 #define JOBS 2
@@ -83,8 +83,8 @@ static void test_equations(void **state)
     w.work[0]->sync_share = 0.2;
     for (size_t m = 0; m < NODES; m++)
         w.work[1]->rate[m] = (struct workload_rate){20, 5};
-    w.cores[0] = w.cores[2] = 4; /* job 0 on CPU nodes 0 and 1 */
-    w.cores[5] = 4;              /* job 1 on CPU node 2 */
+    w.cores[0] = w.cores[2] = 4; /* job 0 on LLC domains 0 and 1 */
+    w.cores[5] = 4;              /* job 1 on LLC domain 2 */
     evaluate(&w);
     station_solve(NODES, 4 * 20 / 4, RATE, &station);
     for (size_t m = 0; m < NODES; m++) {
@@ -235,9 +235,9 @@ static void test_bad(void **state)
     w.work[1]->rate[2].mrr_per_us = -1;
     assert_int_equal(moca_evaluate(&w.in, &w.out), MODEL_EINVAL);
     w.work[1]->rate[2].mrr_per_us = 0;
-    w.work[1]->mem_nodes = NODES - 1;
+    w.work[1]->numa_nodes = NODES - 1;
     assert_int_equal(moca_evaluate(&w.in, &w.out), MODEL_EINVAL);
-    w.work[1]->mem_nodes = NODES;
+    w.work[1]->numa_nodes = NODES;
     w.in.form = MOCA_CONSISTENT + 1;
     assert_int_equal(moca_evaluate(&w.in, &w.out), MODEL_EINVAL);
     teardown(&w);

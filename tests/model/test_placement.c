@@ -22,7 +22,7 @@ struct world {
     struct policy_input in;
 };
 
-/* NODES CPU nodes of SIZE cores, each with a memory node, links between all;
+/* NODES LLC domains of SIZE cores, each with a NUMA node, links between all;
  * JOBS jobs of which nothing is known; everything nobody's. */
 static void setup(struct world *w, size_t nodes, size_t size, size_t jobs)
 {
@@ -35,7 +35,7 @@ static void setup(struct world *w, size_t nodes, size_t size, size_t jobs)
         w->profile[j] = workload_new(nodes);
         assert_non_null(w->profile[j]);
         w->jobs[j].id = (uint32_t)j;
-        w->jobs[j].kind = SECTION_PARALLEL;
+        w->jobs[j].kind = REGION_PARALLEL;
         w->jobs[j].profile = w->profile[j];
         w->jobs[j].min_cores = w->jobs[j].weight = 1;
         w->jobs[j].max_cores = nodes * size;
@@ -81,10 +81,10 @@ static void assert_owners(const struct world *w, const char *expected)
 static void count_pool(struct world *w)
 {
     memset(w->in.workspace->pool, 0,
-           w->machine->cpu_nodes * sizeof(*w->in.workspace->pool));
+           w->machine->llc_domains * sizeof(*w->in.workspace->pool));
     for (size_t cpu = 0; cpu < w->machine->cpus; cpu++)
         if (w->before[cpu] != POLICY_NO_CPU)
-            w->in.workspace->pool[w->machine->cpu_node[cpu]]++;
+            w->in.workspace->pool[w->machine->llc_domain[cpu]]++;
 }
 
 static void place_cores(struct world *w, const size_t *cores)
@@ -122,15 +122,15 @@ static void test_layout(void **state)
 
 /* ---- known best answers ---- */
 
-/* All memory of job J on memory node HOME. */
+/* All memory of job J on NUMA node HOME. */
 static void set_home(struct world *w, size_t j, size_t home)
 {
-    for (size_t m = 0; m < w->machine->mem_nodes; m++)
+    for (size_t m = 0; m < w->machine->numa_nodes; m++)
         w->profile[j]->rate[m] = (struct workload_rate){0, 0};
     w->profile[j]->rate[home] = (struct workload_rate){10, 5};
 }
 
-/* The text's owners; a letter for each job's memory node ('0'.., '-': none). */
+/* The text's owners; a letter for each job's NUMA node ('0'.., '-': none). */
 static void place(struct world *w, const char *before, const char *homes,
                   const size_t *cores, const char *expected)
 {
@@ -148,7 +148,7 @@ struct example {
     const char *expected;
 };
 
-/* Four CPU nodes of four cores, each with its memory node. */
+/* Four LLC domains of four cores, each with its NUMA node. */
 static void test_examples(void **state)
 {
     static const struct example examples[] = {
@@ -174,7 +174,7 @@ static void test_examples(void **state)
          {4, 8, 0, 0}, "bbbb aaaa bbbb ...."},
         {"stays together although home is elsewhere", "aa.. .... .... ....",
          "3---", {4}, "aaaa .... .... ...."},
-        {"whole CPU nodes before home", "bbb. .... .... ....", "-0--",
+        {"whole LLC domains before home", "bbb. .... .... ....", "-0--",
          {4, 3}, "bbb. aaaa .... ...."},
         {"one core goes where it breaks nothing", "aaa. .... .... ....",
          "----", {3, 1}, "aaab .... .... ...."},
@@ -200,7 +200,7 @@ static void test_examples(void **state)
     }
 }
 
-/* A ring of four: the opposite CPU node is two links away. */
+/* A ring of four: the opposite LLC domain is two links away. */
 static void test_distance(void **state)
 {
     struct world w;
@@ -318,7 +318,7 @@ static void shuffle(struct world *w, struct dice *dice)
     for (size_t j = 0; j < jobs; j++) {
         w->cores[j] = dice_range(dice, 0, pool - sum);
         sum += w->cores[j];
-        for (size_t m = 0; m < w->machine->mem_nodes; m++) {
+        for (size_t m = 0; m < w->machine->numa_nodes; m++) {
             double rate = (double)dice_range(dice, 0, 3);
             w->profile[j]->rate[m] = (struct workload_rate){rate, rate};
         }
@@ -392,7 +392,7 @@ static struct worth worth_of(const struct world *w, const size_t *have,
     const struct policy_workspace *ws = w->in.workspace;
     struct worth worth = {0};
 
-    for (size_t c = 0; c < w->machine->cpu_nodes * w->in.job_count; c++) {
+    for (size_t c = 0; c < w->machine->llc_domains * w->in.job_count; c++) {
         worth.moves += layout[c] > have[c] ? layout[c] - have[c] : 0;
         worth.parts += layout[c] > 0;
         worth.distance += (double)layout[c] * ws->distance[c];
@@ -419,7 +419,7 @@ struct search {
 /* Fill CELL and those after it in all ways; REST cores of its job are left. */
 static void search(struct search *s, size_t job, size_t node, size_t rest)
 {
-    size_t nodes = s->w->machine->cpu_nodes, jobs = s->w->in.job_count;
+    size_t nodes = s->w->machine->llc_domains, jobs = s->w->in.job_count;
 
     if (job == jobs) {
         struct worth worth = worth_of(s->w, s->have, s->layout);
@@ -458,7 +458,7 @@ static void test_exhaustive(void **state)
         count_pool(&w);
         placement_counts(&w.in, w.cores, w.layout);
         for (size_t cpu = 0; cpu < w.machine->cpus; cpu++) {
-            size_t node = (size_t)w.machine->cpu_node[cpu];
+            size_t node = (size_t)w.machine->llc_domain[cpu];
             s.free[node] += w.before[cpu] != POLICY_NO_CPU;
             if (w.before[cpu] >= 0)
                 s.have[node * w.in.job_count + (size_t)w.before[cpu]]++;

@@ -15,7 +15,7 @@
 static void bad_jobs(struct mix *m) { m->input.job_count = 0; }
 static void bad_owner(struct mix *m) { m->owner[0] = 2; }
 static void bad_owner_low(struct mix *m) { m->owner[0] = -3; }
-static void bad_hole(struct mix *m) { m->machine->cpu_node[3] = -1; }
+static void bad_hole(struct mix *m) { m->machine->llc_domain[3] = -1; }
 static void bad_min(struct mix *m) { m->jobs[0].min_cores = 0; }
 static void bad_max(struct mix *m)
 {
@@ -26,7 +26,7 @@ static void bad_weight(struct mix *m) { m->jobs[1].weight = 0; }
 static void bad_weight_nan(struct mix *m) { m->jobs[1].weight = NAN; }
 static void bad_weight_inf(struct mix *m) { m->jobs[1].weight = INFINITY; }
 static void bad_rate(struct mix *m) { m->profile[1]->rate[0].mrr_per_us = -1; }
-static void bad_nodes(struct mix *m) { m->profile[1]->mem_nodes = 1; }
+static void bad_nodes(struct mix *m) { m->profile[1]->numa_nodes = 1; }
 static void bad_machine(struct mix *m) { m->machine->home[0] = 9; }
 static void bad_pool(struct mix *m)
 {
@@ -110,7 +110,7 @@ static void test_unknown_profile(void **state)
     assert_int_equal(count_of(&mix, owner, 1), 8);
     assert_non_null(strstr(out.reason, "profile of job 101 is unknown"));
     /* A serial one needs no profile. */
-    mix.jobs[1].kind = SECTION_SERIAL;
+    mix.jobs[1].kind = REGION_SERIAL;
     out = decided("nupoco", &mix, owner);
     assert_int_equal(count_of(&mix, owner, 0), 15);
     assert_int_equal(count_of(&mix, owner, 1), 1);
@@ -135,7 +135,7 @@ static void test_weights(void **state)
     mix_free(&mix);
 }
 
-/* The exception: it may divide CPU nodes, and move cores for that, where the
+/* The exception: it may divide LLC domains, and move cores for that, where the
  * prediction is better; from elsewhere its search may find a better division,
  * which takes the hysteresis of a policy with memory to hold. */
 static bool places_cores(const struct policy *policy)
@@ -143,7 +143,7 @@ static bool places_cores(const struct policy *policy)
     return !strcmp(policy->name, "moca") || !strcmp(policy->name, "corun");
 }
 
-/* As many whole CPU nodes as jobs: nobody gets a part of one. */
+/* As many whole LLC domains as jobs: nobody gets a part of one. */
 static void test_unit_is_a_node(void **state)
 {
     (void)state;
@@ -204,7 +204,7 @@ static void test_long_reason(void **state)
     (void)state;
     for (size_t j = 0; j < 40; j++)
         jobs[j] = (struct policy_job){.id = 4000000000u + (uint32_t)j,
-                                      .kind = SECTION_PARALLEL,
+                                      .kind = REGION_PARALLEL,
                                       .min_cores = 1,
                                       .max_cores = 64,
                                       .weight = 1};
@@ -230,13 +230,13 @@ static void bounds(const struct mix *mix, size_t job, size_t *low, size_t *high)
     size_t pool = divide_pool(&mix->input), sum = 0;
 
     for (size_t j = 0; j < mix->input.job_count; j++) {
-        size_t min = mix->jobs[j].kind == SECTION_SERIAL
+        size_t min = mix->jobs[j].kind == REGION_SERIAL
                          ? 1
                          : mix->jobs[j].min_cores;
         sum += min < pool ? min : pool;
     }
     *low = *high = 1;
-    if (mix->jobs[job].kind == SECTION_SERIAL)
+    if (mix->jobs[job].kind == REGION_SERIAL)
         return;
     *high = mix->jobs[job].max_cores < pool ? mix->jobs[job].max_cores : pool;
     if (sum <= pool)
@@ -296,7 +296,7 @@ static void fewest_moves(const struct mix *mix, const int *owner, int *kept)
     assert_non_null(in.workspace);
     for (size_t cpu = 0; cpu < mix->machine->cpus; cpu++)
         if (mix->owner[cpu] != POLICY_NO_CPU)
-            in.workspace->pool[mix->machine->cpu_node[cpu]]++;
+            in.workspace->pool[mix->machine->llc_domain[cpu]]++;
     for (size_t j = 0; j < in.job_count; j++)
         cores[j] = count_of(mix, owner, (int)j);
     placement_counts(&in, cores, in.workspace->layout);
@@ -477,7 +477,7 @@ static void test_workspace_refused(void **state)
     mix_free(&other);
 }
 
-/* 1024 CPUs on 256 CPU nodes, 64 jobs. */
+/* 1024 CPUs on 256 LLC domains, 64 jobs. */
 static void test_large(void **state)
 {
     struct machine *m = machine_new_uniform(256, 4, 8);
@@ -494,7 +494,7 @@ static void test_large(void **state)
         /* Minima leave little to divide, so that this takes no time. */
         profile[j] = workload_new_rho(8, 0.01 * (double)j, 0.0064);
         jobs[j] = (struct policy_job){.id = (uint32_t)j,
-                                      .kind = SECTION_PARALLEL,
+                                      .kind = REGION_PARALLEL,
                                       .profile = profile[j],
                                       .min_cores = 15,
                                       .max_cores = 20,

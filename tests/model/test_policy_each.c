@@ -4,11 +4,11 @@
 
 #include "tests/model/mix.h"
 
-#include "model/policy/search/outlook.h"
+#include "model/policy/search/completion.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/search/workspace.h"
 
-/* A mix on one CPU node of 16 cores whose jobs have facts. */
+/* A mix on one LLC domain of 16 cores whose jobs have facts. */
 struct known {
     struct mix mix;
     struct policy_facts facts[MAX_JOBS];
@@ -82,7 +82,7 @@ static void test_native(void **state)
 /* ---- scalability ---- */
 
 /* Decide until nothing moves for a while; returns the decisions that moved. */
-static size_t climb(struct known *k, int decisions, double *cores_of_first)
+static size_t local_search(struct known *k, int decisions, double *cores_of_first)
 {
     size_t moves = 0;
     int owner[MAX_CPUS];
@@ -108,14 +108,14 @@ static void test_scalability_golden(void **state)
     k.mix.input.fairness_percent = 100;
     k.mix.input.state =
         policy_state_new(policy_find("scalability"), k.mix.machine);
-    assert_int_equal(climb(&k, 100, &cores), 7);
+    assert_int_equal(local_search(&k, 100, &cores), 7);
     assert_near(cores, 15, 0);
     policy_state_free(k.mix.input.state);
     /* The fairness bound keeps B at half of what it does alone, less 25 %. */
     k.mix.input.fairness_percent = 25;
     k.mix.input.state =
         policy_state_new(policy_find("scalability"), k.mix.machine);
-    climb(&k, 100, &cores);
+    local_search(&k, 100, &cores);
     assert_near(cores, 14, 0);
     policy_state_free(k.mix.input.state);
     mix_free(&k.mix);
@@ -135,7 +135,7 @@ static void test_scalability_measured(void **state)
     k.facts[1].cpu_share = 0.9;
     k.mix.input.state =
         policy_state_new(policy_find("scalability"), k.mix.machine);
-    climb(&k, 30, &cores);
+    local_search(&k, 30, &cores);
     assert_near(cores, 1, 0);
     policy_state_free(k.mix.input.state);
     mix_free(&k.mix);
@@ -169,7 +169,7 @@ static void test_scalability_reverts(void **state)
     mix_free(&k.mix);
 }
 
-/* A job has its share again when its serial section ends. */
+/* A job has its share again when its serial region ends. */
 static void test_scalability_after_serial(void **state)
 {
     struct known k;
@@ -179,11 +179,11 @@ static void test_scalability_after_serial(void **state)
     known_init(&k, "scalability", 16, 2);
     k.mix.input.state =
         policy_state_new(policy_find("scalability"), k.mix.machine);
-    k.mix.jobs[0].kind = SECTION_SERIAL;
-    climb(&k, 5, &cores);
+    k.mix.jobs[0].kind = REGION_SERIAL;
+    local_search(&k, 5, &cores);
     assert_near(cores, 1, 0);
-    k.mix.jobs[0].kind = SECTION_PARALLEL;
-    climb(&k, 1, &cores);
+    k.mix.jobs[0].kind = REGION_PARALLEL;
+    local_search(&k, 1, &cores);
     assert_near(cores, 8, 0);
     policy_state_free(k.mix.input.state);
     mix_free(&k.mix);
@@ -360,7 +360,7 @@ static void test_corun_turns(void **state)
     mix_free(&k.mix);
 }
 
-/* Serial sections run along; there is nothing to take turns with. */
+/* Serial regions run along; there is nothing to take turns with. */
 static void test_corun_serial(void **state)
 {
     struct known k;
@@ -370,12 +370,12 @@ static void test_corun_serial(void **state)
     known_init(&k, "corun", 16, 3);
     for (size_t j = 0; j < 3; j++)
         set_rho(&k.mix, j, 0.5);
-    k.mix.jobs[0].kind = SECTION_SERIAL;
-    k.mix.jobs[2].kind = SECTION_SERIAL;
+    k.mix.jobs[0].kind = REGION_SERIAL;
+    k.mix.jobs[2].kind = REGION_SERIAL;
     struct policy_decision out = decided("corun", &k.mix, owner);
     assert_int_equal(out.mode, POLICY_SPACE);
     assert_int_equal(count_of(&k.mix, owner, 1), 14);
-    k.mix.jobs[2].kind = SECTION_PARALLEL;
+    k.mix.jobs[2].kind = REGION_PARALLEL;
     out = decided("corun", &k.mix, owner);
     assert_int_equal(out.mode, POLICY_TURNS);
     assert_int_equal(count_of(&k.mix, owner, 0), 1);
@@ -418,7 +418,7 @@ static void rivals(struct known *k, const int *owner, bool average,
     struct mix *mix = &k->mix;
     struct policy_workspace *ws = policy_workspace_new(mix->machine, MAX_JOBS);
     struct policy_input input = mix->input;
-    struct outlook *o = calloc(1, sizeof(*o));
+    struct completion *o = calloc(1, sizeof(*o));
     size_t cores[MAX_JOBS], order[MAX_JOBS];
     struct policy_job jobs[MAX_JOBS];
     double values[POLICY_OPTIONS_MAX], time;
@@ -431,9 +431,9 @@ static void rivals(struct known *k, const int *owner, bool average,
     input.workspace = ws;
     input.jobs = jobs;
     assert_int_equal(predict_begin(&input), MODEL_OK);
-    assert_int_equal(outlook_begin(o, &input, average), MODEL_OK);
-    outlook_order(o, order);
-    *best = outlook_turns(o, order);
+    assert_int_equal(completion_begin(o, &input, average), MODEL_OK);
+    completion_order(o, order);
+    *best = completion_turns(o, order);
     *ours = *best; /* when it takes turns */
     for (size_t n = 0; n < 3; n++) {
         const int *from = owner;
@@ -448,7 +448,7 @@ static void rivals(struct known *k, const int *owner, bool average,
         for (size_t j = 0; j < input.job_count; j++)
             cores[j] = count_of(mix, from, (int)j);
         assert_int_equal(predict_begin(&input), MODEL_OK);
-        assert_int_equal(outlook_time(o, cores, &time), MODEL_OK);
+        assert_int_equal(completion_time(o, cores, &time), MODEL_OK);
         if (n == 0)
             *ours = time;
         *best = fmin(*best, time);

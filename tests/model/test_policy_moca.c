@@ -21,7 +21,7 @@ struct world {
     struct policy_decision out;
 };
 
-/* NODES CPU nodes of SIZE cores with a memory node each, links between all. */
+/* NODES LLC domains of SIZE cores with a NUMA node each, links between all. */
 static void setup(struct world *w, size_t nodes, size_t size, size_t jobs)
 {
     *w = (struct world){.nodes = nodes, .size = size};
@@ -32,7 +32,7 @@ static void setup(struct world *w, size_t nodes, size_t size, size_t jobs)
         w->profile[j] = workload_new(nodes);
         assert_non_null(w->profile[j]);
         w->jobs[j] = (struct policy_job){.id = (uint32_t)(10 + j),
-                                         .kind = SECTION_PARALLEL,
+                                         .kind = REGION_PARALLEL,
                                          .profile = w->profile[j],
                                          .min_cores = 1,
                                          .max_cores = nodes * size,
@@ -55,7 +55,7 @@ static void teardown(struct world *w)
     machine_free(w->machine);
 }
 
-/* All its requests go to memory node HOME, or evenly to all. */
+/* All its requests go to NUMA node HOME, or evenly to all. */
 static void set_rate(struct world *w, size_t j, double rate, size_t home)
 {
     for (size_t m = 0; m < w->nodes; m++) {
@@ -201,7 +201,7 @@ static void random_bounds(struct world *w, struct dice *dice)
 {
     for (size_t j = 0; j < w->in.job_count; j++) {
         struct policy_job *job = &w->jobs[j];
-        job->kind = dice_range(dice, 0, 4) ? SECTION_PARALLEL : SECTION_SERIAL;
+        job->kind = dice_range(dice, 0, 4) ? REGION_PARALLEL : REGION_SERIAL;
         job->min_cores = dice_range(dice, 1, 3);
         job->max_cores = dice_range(dice, job->min_cores, w->machine->cpus);
         job->weight = 0.5 + dice_unit(dice);
@@ -224,7 +224,7 @@ static void test_laws(void **state)
         random_bounds(&w, &dice);
         decide(&w, "moca", "");
         for (size_t j = 0; j < w.in.job_count; j++) {
-            bool serial = w.jobs[j].kind == SECTION_SERIAL;
+            bool serial = w.jobs[j].kind == REGION_SERIAL;
             size_t least = serial ? 1 : w.jobs[j].min_cores;
             size_t most = serial ? 1 : w.jobs[j].max_cores;
             size_t count = count_of(&w, (int)j);

@@ -39,12 +39,12 @@ static void setup(struct world *w)
         w->facts[j].llc_access = w->access[j];
         w->facts[j].llc_miss = w->miss[j];
         w->jobs[j] = (struct policy_job){.id = (uint32_t)(10 + j),
-                                         .kind = SECTION_PARALLEL,
+                                         .kind = REGION_PARALLEL,
                                          .profile = w->profile[j],
                                          .min_cores = 1,
                                          .max_cores = CPUS,
                                          .weight = 1,
-                                         .section = j + 1,
+                                         .region = j + 1,
                                          .facts = &w->facts[j]};
     }
     for (size_t cpu = 0; cpu < CPUS; cpu++)
@@ -109,7 +109,7 @@ static void assert_same_cores(const struct world *w)
                          w->had[j]);
 }
 
-/* First whole CPU nodes, then two cores per epoch until the accesses are
+/* First whole LLC domains, then two cores per epoch until the accesses are
  * within the threshold, then nothing for ever. */
 static void test_epochs(void **state)
 {
@@ -126,8 +126,8 @@ static void test_epochs(void **state)
     assert_int_equal(count_on(&w, 1, 0), 2);
     assert_int_equal(w.out.moved, 4);
     assert_same_cores(&w);
-    assert_non_null(strstr(w.out.reason, "4 cores change places between 2 CPU "
-                                         "nodes, of which the busiest has 10.0 "
+    assert_non_null(strstr(w.out.reason, "4 cores change places between 2 LLC "
+                                         "domains, of which the busiest has 10.0 "
                                          "times the LLC accesses"));
     decide(&w);
     assert_int_equal(count_on(&w, 0, 0), 4);
@@ -213,7 +213,7 @@ static void test_no_misses(void **state)
     teardown(&w);
 }
 
-/* A section, a job's rates or the bounds change: numbers of cores first. */
+/* A region, a job's rates or the bounds change: numbers of cores first. */
 static void test_new_situation(void **state)
 {
     (void)state;
@@ -223,13 +223,13 @@ static void test_new_situation(void **state)
         decide(&w);
         decide(&w);
         if (k == 0)
-            w.jobs[0].section = 7;
+            w.jobs[0].region = 7;
         else if (k == 1)
             w.profile[0]->rate[0].mrr_per_us = 1;
         else if (k == 2)
             w.jobs[1].max_cores = 6;
         else
-            w.jobs[1].kind = SECTION_SERIAL;
+            w.jobs[1].kind = REGION_SERIAL;
         decide(&w);
         assert_non_null(strstr(w.out.reason, "predicted system utilisation"));
         if (k == 2)

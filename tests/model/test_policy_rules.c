@@ -125,7 +125,7 @@ static void speeds(const struct mix *mix, const int *owner, double *speed,
     memcpy(jobs, mix->jobs, sizeof(jobs));
     for (size_t cpu = 0; cpu < mix->machine->cpus; cpu++)
         if (mix->owner[cpu] != POLICY_NO_CPU) {
-            ws->pool[mix->machine->cpu_node[cpu]]++;
+            ws->pool[mix->machine->llc_domain[cpu]]++;
             pool++;
         }
     for (size_t j = 0; j < input.job_count; j++) {
@@ -204,7 +204,7 @@ static size_t changes(const struct policy *policy, struct mix *mix,
 
     for (size_t j = 0; j < mix->input.job_count; j++)
         rho[j] = mix->profile[j]->rate[0].mrr_per_us *
-                 MACHINE_DEFAULT_SERVICE_US * (double)mix->machine->mem_nodes;
+                 MACHINE_DEFAULT_SERVICE_US * (double)mix->machine->numa_nodes;
     set_option(mix, policy, values, POLICY_HYSTERESIS, margin);
     mix->input.state = policy_state_new(policy, mix->machine);
     for (int i = 0; i < rounds; i++) {
@@ -333,8 +333,8 @@ static void test_regret(void **state)
 
 /* ---- layouts ---- */
 
-/* Two jobs have every second core each of all CPU nodes.  corun finds
- * its way to whole CPU nodes if that is predicted to be better, which no single
+/* Two jobs have every second core each of all LLC domains.  corun finds
+ * its way to whole LLC domains if that is predicted to be better, which no single
  * exchange of cores tells. */
 static void test_scattered(void **state)
 {
@@ -363,7 +363,7 @@ static void test_scattered(void **state)
 
 /* ---- situations ---- */
 
-/* Another section is another situation, even with rates that are much alike. */
+/* Another region is another situation, even with rates that are much alike. */
 static void test_new_situation(void **state)
 {
     const struct policy *policy = policy_find("greedy");
@@ -383,7 +383,7 @@ static void test_new_situation(void **state)
     assert_true(out.kept && out.moved == 0);
     assert_non_null(strstr(out.reason, "kept"));
     assert_int_equal(count_of(&mix, owner, 0), cores);
-    mix.jobs[0].section = 1;
+    mix.jobs[0].region = 1;
     out = decided("greedy", &mix, owner);
     assert_false(out.kept);
     assert_true(count_of(&mix, owner, 0) > cores);

@@ -65,7 +65,7 @@ static void random_machine(struct world *w, struct dice *dice)
 
 static void random_cores(struct world *w, struct dice *dice)
 {
-    size_t nodes = w->machine->cpu_nodes, jobs = w->in.jobs;
+    size_t nodes = w->machine->llc_domains, jobs = w->in.jobs;
 
     for (size_t i = 0; i < nodes; i++) {
         bool repeat = i && dice_of(dice, 2);
@@ -78,7 +78,7 @@ static void random_cores(struct world *w, struct dice *dice)
 static void random_world(struct world *w, struct dice *dice)
 {
     random_machine(w, dice);
-    size_t memories = w->machine->mem_nodes, jobs = dice_range(dice, 1, JOBS);
+    size_t memories = w->machine->numa_nodes, jobs = dice_range(dice, 1, JOBS);
 
     for (size_t j = 0; j < JOBS; j++) {
         bool spread = dice_of(dice, 2);
@@ -136,26 +136,26 @@ static bool crosses(const struct machine *m, size_t route, size_t link)
     return false;
 }
 
-/* Eq. 3.6 for memory node M plus eq. 3.7 for each link on the way. */
+/* Eq. 3.6 for NUMA node M plus eq. 3.7 for each link on the way. */
 static double memory_time(const struct world *w, size_t node, size_t memory)
 {
     const struct machine *m = w->machine;
     struct mva_class classes[NODES];
     double time;
 
-    for (size_t i = 0; i < m->cpu_nodes; i++)
+    for (size_t i = 0; i < m->llc_domains; i++)
         classes[i] = (struct mva_class){1, node_rate(w, i, memory)};
-    time = alone(classes, m->cpu_nodes, node, m->controller_service_us[memory]);
+    time = alone(classes, m->llc_domains, node, m->controller_service_us[memory]);
     for (size_t l = 0; l < m->links; l++) {
-        if (!crosses(m, node * m->mem_nodes + memory, l))
+        if (!crosses(m, node * m->numa_nodes + memory, l))
             continue;
-        for (size_t i = 0; i < m->cpu_nodes; i++) {
+        for (size_t i = 0; i < m->llc_domains; i++) {
             classes[i].lambda = 0;
-            for (size_t k = 0; k < m->mem_nodes; k++)
-                if (crosses(m, i * m->mem_nodes + k, l))
+            for (size_t k = 0; k < m->numa_nodes; k++)
+                if (crosses(m, i * m->numa_nodes + k, l))
                     classes[i].lambda += node_rate(w, i, k);
         }
-        time += alone(classes, m->cpu_nodes, node, m->link_service_us[l]);
+        time += alone(classes, m->llc_domains, node, m->link_service_us[l]);
     }
     return time;
 }
@@ -166,7 +166,7 @@ static double computing(const struct world *w, size_t node, size_t job)
     struct mva_class classes[JOBS];
     double time = 1;
 
-    for (size_t m = 0; m < w->machine->mem_nodes; m++) {
+    for (size_t m = 0; m < w->machine->numa_nodes; m++) {
         for (size_t j = 0; j < w->in.jobs; j++)
             classes[j] =
                 (struct mva_class){w->cores[node * w->in.jobs + j],
@@ -184,7 +184,7 @@ static struct system_result by_definition(const struct world *w, double *speed)
 
     for (size_t j = 0; j < w->in.jobs; j++) {
         speed[j] = 0;
-        for (size_t i = 0; i < m->cpu_nodes; i++) {
+        for (size_t i = 0; i < m->llc_domains; i++) {
             size_t cores = w->cores[i * w->in.jobs + j];
             double here = cores ? (double)cores * computing(w, i, j) : 0;
             speed[j] += here;
@@ -192,7 +192,7 @@ static struct system_result by_definition(const struct world *w, double *speed)
                 w->weight[j] * here / (double)machine_node_cpus(m, i);
         }
     }
-    for (size_t k = 0; k < m->mem_nodes; k++) {
+    for (size_t k = 0; k < m->numa_nodes; k++) {
         double requests = 0;
         for (size_t j = 0; j < w->in.jobs; j++)
             requests += speed[j] * w->profile[j]->rate[k].mrr_per_us;
@@ -263,7 +263,7 @@ static void test_permutation(void **state)
         for (size_t j = 0; j < jobs; j++) {
             profile[(j + by) % jobs] = w.profile[j];
             weight[(j + by) % jobs] = w.weight[j];
-            for (size_t i = 0; i < w.machine->cpu_nodes; i++)
+            for (size_t i = 0; i < w.machine->llc_domains; i++)
                 cores[i * jobs + (j + by) % jobs] = w.cores[i * jobs + j];
         }
         struct system_input turned = {w.machine, jobs,  profile,
@@ -289,7 +289,7 @@ static void test_units(void **state)
         struct system_result a, b;
         random_world(&w, &dice);
         assert_int_equal(system_solve(&w.in, &a, NULL), MODEL_OK);
-        for (size_t m = 0; m < w.machine->mem_nodes; m++) {
+        for (size_t m = 0; m < w.machine->numa_nodes; m++) {
             w.machine->controller_service_us[m] *= 1e3;
             for (size_t j = 0; j < JOBS; j++) {
                 w.profile[j]->rate[m].mrr_per_us /= 1e3;
@@ -305,7 +305,7 @@ static void test_units(void **state)
     }
 }
 
-/* One more core of a lone job never makes it slower on one CPU node, nor a
+/* One more core of a lone job never makes it slower on one LLC domain, nor a
  * controller less busy; nothing leaves its range. */
 static void test_monotone(void **state)
 {
@@ -340,7 +340,7 @@ static void test_monotone(void **state)
     }
 }
 
-/* The largest machine that is supported, each CPU node something else. */
+/* The largest machine that is supported, each LLC domain something else. */
 static void test_large(void **state)
 {
     struct dice dice = {80};

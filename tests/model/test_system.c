@@ -11,7 +11,7 @@
 #define SERVICE_US 50.0 /* thesis 4.2.1: one request in 50 time units */
 #define MRR 0.01        /* of workload B */
 
-/* One CPU node of 16 cores, one controller. */
+/* One LLC domain of 16 cores, one controller. */
 static struct machine *smp(void)
 {
     struct machine *m = machine_new_uniform(1, CORES, 1);
@@ -212,7 +212,7 @@ static void test_symmetry(void **state)
     machine_free(m);
 }
 
-/* The order in which memory nodes are numbered does not matter: stations that
+/* The order in which NUMA nodes are numbered does not matter: stations that
  * are alike are solved once, those that only look alike are not. */
 static void test_order_of_memories(void **state)
 {

@@ -35,7 +35,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_forged.py \
 	%D%/daemon/test_agent_forgotten.py \
 	%D%/daemon/test_agent_hold.py \
-	%D%/daemon/test_agent_loose.py \
+	%D%/daemon/test_agent_unpinned.py \
 	%D%/daemon/test_agent_munge.py \
 	%D%/daemon/test_agent_policies.py \
 	%D%/daemon/test_agent_profile.py \
@@ -80,7 +80,7 @@ units += %D%/unit
 	%D%/core/test_plan_nodes.c \
 	%D%/core/test_record.c \
 	%D%/core/test_report.c \
-	%D%/core/test_section.c \
+	%D%/core/test_region.c \
 	%D%/core/test_trace.c \
 	%D%/counters/test_attribute.c \
 	%D%/counters/test_counters.c \
@@ -112,7 +112,7 @@ units += %D%/unit
 # for the whole program, and one shares memory with threads.
 units += \
 	%D%/core/test_allotment \
-	%D%/core/test_keeper \
+	%D%/core/test_affinity \
 	%D%/core/test_unattached \
 	%D%/enforce/test_usage
 THREAD_TESTS += %D%/core/test_allotment
@@ -121,12 +121,12 @@ THREAD_TESTS += %D%/core/test_allotment
 %C%_core_test_allotment_CPPFLAGS = $(agent_unit_flags)
 %C%_core_test_allotment_LDADD = $(agent_unit_libs)
 
-%C%_core_test_keeper_SOURCES = %D%/core/test_keeper.c
-%C%_core_test_keeper_CPPFLAGS = $(agent_unit_flags)
-%C%_core_test_keeper_LDFLAGS = -Wl,--wrap=enforcer_scan,--wrap=enforcer_hold \
+%C%_core_test_affinity_SOURCES = %D%/core/test_affinity.c
+%C%_core_test_affinity_CPPFLAGS = $(agent_unit_flags)
+%C%_core_test_affinity_LDFLAGS = -Wl,--wrap=enforcer_scan,--wrap=enforcer_hold \
 	-Wl,--wrap=enforcer_move_strays,--wrap=enforcer_park \
 	-Wl,--wrap=enforcer_let_go
-%C%_core_test_keeper_LDADD = $(agent_unit_libs)
+%C%_core_test_affinity_LDADD = $(agent_unit_libs)
 
 %C%_core_test_unattached_SOURCES = %D%/core/test_unattached.c
 %C%_core_test_unattached_CPPFLAGS = $(agent_unit_flags)

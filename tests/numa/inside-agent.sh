@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-# Inside a machine with several CPU nodes: jobs get whole ones, cooperative
+# Inside a machine with several LLC domains: jobs get whole ones, cooperative
 # programs follow, others are held, and a job survives its agent.
 # usage: inside-agent.sh BUILD
 
@@ -55,7 +55,7 @@ cpus_of() {
     echo "${list[$1]-nothing}"
 }
 
-# The CPU node of each CPU: node[CPU]; cpus and nodes are their numbers.
+# The LLC domain of each CPU: node[CPU]; cpus and nodes are their numbers.
 while read -r word c _ n _; do
     [ "$word" = cpu ] && node[c]=$n size[n]=$((${size[n]-0} + 1))
 done < <("$look" machine)
@@ -76,7 +76,7 @@ shared() {
 }
 
 # JOB...: "whole" when they have all CPUs, no two jobs the same one, and each job
-# as many CPU nodes as the others, of which all CPUs.
+# as many LLC domains as the others, of which all CPUs.
 whole() {
     local job c n seen=() has
     snapshot
@@ -88,10 +88,10 @@ whole() {
             has[n]=$((${has[n]-0} + 1))
         done
         [ ${#has[@]} -eq $((nodes / $#)) ] ||
-            { echo "job $job has ${#has[@]} CPU nodes: ${list[*]}"; return; }
+            { echo "job $job has ${#has[@]} LLC domains: ${list[*]}"; return; }
         for n in "${!has[@]}"; do
             [ "${has[n]}" -eq "${size[n]}" ] ||
-                { echo "part of CPU node $n: ${list[*]}"; return; }
+                { echo "part of LLC domain $n: ${list[*]}"; return; }
         done
     done
     [ ${#seen[@]} -eq "$cpus" ] && echo whole || echo "not all: ${list[*]}"
@@ -133,12 +133,12 @@ until_is "the agent answers" yes answers
 start 1 "$fake" "$socket" 1 rate=1000
 until_is "one job has the machine" "$all" cpus_of 1
 start 2 "$fake" "$socket" 2 rate=1000
-until_is "two jobs divide the machine by CPU nodes" whole whole 1 2
+until_is "two jobs divide the machine by LLC domains" whole whole 1 2
 until_is "their affinities are their allotments" held held 1 2
 if [ $nodes -ge 4 ]; then
     start 3 "$fake" "$socket" 3 rate=1000
     start 4 "$fake" "$socket" 4 rate=1000
-    until_is "four jobs have a CPU node each" whole whole 1 2 3 4
+    until_is "four jobs have an LLC domain each" whole whole 1 2 3 4
     until_is "their affinities are their allotments" held held 1 2 3 4
     kill "${runner[3]}" "${runner[4]}"
     # Not "whole": whoever grows keeps what he has (model/layout.h).
@@ -148,9 +148,9 @@ kill "${runner[2]}"
 until_is "the second one has ended; the first has all" "$all" cpus_of 1
 
 # With low priority: it leaves time for looking at it.
-start 5 nice -n 10 "$BUILD/jobs/rigid" --class B --threads "$cpus" \
+start 5 nice -n 10 "$BUILD/jobs/pinned" --class B --threads "$cpus" \
     --min-time 86400
-until_is "a rigid job has its threads" $((cpus + 1)) threads_of 5
+until_is "a pinned job has its threads" $((cpus + 1)) threads_of 5
 until_is "all of them are held to what it has" held held 5
 until_is "that is apart from the first job" apart apart 1 5
 
@@ -158,11 +158,11 @@ kill -9 "$agent"
 wait "$agent" 2>/dev/null
 until_is "the agent was killed, and the first job knows" lost \
     sed -n '$p' "$work/job.1"
-until_is "the rigid job's threads have been let go by the warden" \
+until_is "the pinned job's threads have been let go by the supervisor" \
     "$((cpus + 1)) $all" "$look" threads "$(program 5)"
 agent
 until_is "a new agent answers" yes answers
-until_is "it holds the rigid job" held held 5
+until_is "it holds the pinned job" held held 5
 until_is "apart from the first, which attached again" apart apart 1 5
 kill "${runner[5]}"
 until_is "it has ended; the first has all" "$all" cpus_of 1

@@ -22,7 +22,7 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
 X
 }
 pong() { ask pid '{"v":1,"op":"ping"}' 2>/dev/null; }
-wardens() { pgrep -c coschedd-warden; }
+supervisors() { pgrep -c coschedd-superv; }
 # restarted N: systemd has started the agent anew N times, and it answers
 restarted() {
     [ "$(show NRestarts)" = "$1" ] && [ "$(show ActiveState)" = active ] &&
@@ -48,14 +48,14 @@ check() {
     until_is "killed, it is started anew" yes restarted 1
     is "it knows the job" "$(ask jobs '{"v":1,"op":"status"}' |
         grep -c "'job': 7")" 1
-    until_is "the first one's warden has ended" 1 wardens
+    until_is "the first one's supervisor has ended" 1 supervisors
 
     kill -STOP "$(main_pid)"
     until_is "hung, it is started anew by the watchdog" yes restarted 2
-    until_is "one warden" 1 wardens
+    until_is "one supervisor" 1 supervisors
 
     systemctl kill -s KILL coschedd
-    until_is "killed with its warden, it is started anew" yes restarted 3
+    until_is "killed with its supervisor, it is started anew" yes restarted 3
 
     systemctl stop coschedd
     is "stopped" "$(show ActiveState) $(show Result)" "inactive success"

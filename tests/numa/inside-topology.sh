@@ -7,8 +7,8 @@ BUILD=$1
 . "$(dirname "$0")/inside-tap.sh"
 nodes=/sys/devices/system/node
 
-# "cpu C home M package P" of every CPU, by the kernel.  Home is the memory node
-# of the first CPU behind the same cache, as memory nodes may share one.
+# "cpu C home M package P" of every CPU, by the kernel.  Home is the NUMA node
+# of the first CPU behind the same cache, as NUMA nodes may share one.
 from_kernel() {
     local c m p
     for c in $(as_numbers "$(cat /sys/devices/system/cpu/online)"); do
@@ -23,7 +23,7 @@ from_kernel() {
 caches() {
     cat /sys/devices/system/cpu/cpu*/cache/index3/shared_cpu_list | sort -u
 }
-cpu_nodes() {
+llc_domains() {
     "$look" machine | awk '$1 == "cpu" {
             list[$4] = list[$4] == "" ? $2 : list[$4] "," $2; last = $4 }
         END { for (n = 0; n <= last; n++) print list[n] }'
@@ -40,13 +40,13 @@ touched() {
     "$look" touch "$1" 4 | cut -d' ' -f$(($2 + 1))
 }
 
-is "memory nodes" "$("$look" machine | awk '$1 == "mem_nodes" { print $2 }')" \
+is "NUMA nodes" "$("$look" machine | awk '$1 == "numa_nodes" { print $2 }')" \
     "$(ls -d $nodes/node[0-9]* | wc -l)"
 is "home and package of each CPU" \
     "$("$look" machine | sed -n 's/^\(cpu [0-9]*\) node [0-9]* /\1 /p')" \
     "$(from_kernel)"
-is "CPU nodes are what is behind a last-level cache" \
-    "$(cpu_nodes | spread)" "$(caches | spread)"
+is "LLC domains are what is behind a last-level cache" \
+    "$(llc_domains | spread)" "$(caches | spread)"
 is "distances" "$("$look" distances)" "$(cat $nodes/node[0-9]*/distance)"
 for node in $(as_numbers "$(cat $nodes/has_memory)"); do
     is "8 MiB bound to node $node" "$("$look" pages $node 8)" 2048/2048

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Machines with several memory nodes, emulated: `make check-numa`, and with a
+# Machines with several NUMA nodes, emulated: `make check-numa`, and with a
 # Slurm cluster on version 2 of cgroups: `make check-numa-slurm`.
 
 EXTRA_DIST += %D%/check-numa %D%/inside-agent.sh %D%/inside-cgroup.sh \

@@ -52,11 +52,11 @@ static int machine(void)
     }
     const struct machine *m = topology_machine(t);
     const int *package = topology_packages(t, &packages);
-    printf("cpu_nodes %zu\nmem_nodes %zu\npackages %zu\n", m->cpu_nodes,
-           m->mem_nodes, packages);
+    printf("llc_domains %zu\nmem_nodes %zu\npackages %zu\n", m->llc_domains,
+           m->numa_nodes, packages);
     for (size_t c = 0; c < m->cpus; c++)
-        printf("cpu %zu node %d home %d package %d\n", c, m->cpu_node[c],
-               m->cpu_node[c] < 0 ? -1 : m->home[m->cpu_node[c]], package[c]);
+        printf("cpu %zu node %d home %d package %d\n", c, m->llc_domain[c],
+               m->llc_domain[c] < 0 ? -1 : m->home[m->llc_domain[c]], package[c]);
     topology_free(t);
     return EXIT_SUCCESS;
 }

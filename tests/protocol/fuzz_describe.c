@@ -38,9 +38,9 @@ static void fuzz_machine(struct json_reader *reader, const json_t *root)
     const struct machine *m = d->machine;
     require(machine_check(m) == MODEL_OK);
     /* Where there are links each remote memory is reached by some. */
-    for (size_t i = 0; m->links && i < m->cpu_nodes; i++)
-        for (size_t j = 0; j < m->mem_nodes; j++)
-            require((m->route[i * m->mem_nodes + j].links > 0) >=
+    for (size_t i = 0; m->links && i < m->llc_domains; i++)
+        for (size_t j = 0; j < m->numa_nodes; j++)
+            require((m->route[i * m->numa_nodes + j].links > 0) >=
                     ((int)j != m->home[i]));
     json_t *text = machine_json_write(d);
     require(text != NULL);

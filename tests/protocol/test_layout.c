@@ -40,12 +40,12 @@ static void test_allotment(void **state)
         MEMBER(cosched_allotment, heartbeat_ns, 16, 8),
         MEMBER(cosched_allotment, lease_ns, 24, 8),
         MEMBER(cosched_allotment, flags, 32, 4),
-        MEMBER(cosched_allotment, cpu_nodes, 36, 4),
+        MEMBER(cosched_allotment, llc_domains, 36, 4),
         MEMBER(cosched_allotment, changed_ns, 40, 8),
         MEMBER(cosched_allotment, pad, 48, 16),
         MEMBER(cosched_allotment, cpus, 64, 128),
         MEMBER(cosched_allotment, granted, 192, 128),
-        MEMBER(cosched_allotment, cpu_node, 320, 2048),
+        MEMBER(cosched_allotment, llc_domain, 320, 2048),
     };
 
     (void)state;
@@ -62,33 +62,33 @@ static void test_report(void **state)
         MEMBER(cosched_report, pid, 12, 4),
         MEMBER(cosched_report, mode, 16, 4),
         MEMBER(cosched_report, team, 20, 4),
-        MEMBER(cosched_report, section, 24, 4),
-        MEMBER(cosched_report, sections_used, 28, 4),
-        MEMBER(cosched_report, section_begin_ns, 32, 8),
+        MEMBER(cosched_report, region, 24, 4),
+        MEMBER(cosched_report, regions_used, 28, 4),
+        MEMBER(cosched_report, region_begin_ns, 32, 8),
         MEMBER(cosched_report, applied_generation, 40, 4),
         MEMBER(cosched_report, workers, 44, 4),
         MEMBER(cosched_report, applied_ns, 48, 8),
         MEMBER(cosched_report, extra_workers, 56, 8),
         MEMBER(cosched_report, steals, 64, 8),
         MEMBER(cosched_report, pad, 72, 56),
-        MEMBER(cosched_report, sections, 128, 64 * 256),
+        MEMBER(cosched_report, regions, 128, 64 * 256),
     };
 
     (void)state;
     compare(table, COUNT(table), sizeof(struct cosched_report));
 }
 
-static void test_section(void **state)
+static void test_region(void **state)
 {
     static const struct member table[] = {
-        MEMBER(cosched_section, object_id, 0, 8),
-        MEMBER(cosched_section, offset, 8, 8),
-        MEMBER(cosched_section, entries, 16, 8),
-        MEMBER(cosched_section, time_ns, 24, 8),
-        MEMBER(cosched_section, barriers, 32, 8),
-        MEMBER(cosched_section, iterations, 40, 8),
-        MEMBER(cosched_section, ults, 48, 8),
-        MEMBER(cosched_section, reserved, 56, 8),
+        MEMBER(cosched_region, object_id, 0, 8),
+        MEMBER(cosched_region, offset, 8, 8),
+        MEMBER(cosched_region, entries, 16, 8),
+        MEMBER(cosched_region, time_ns, 24, 8),
+        MEMBER(cosched_region, barriers, 32, 8),
+        MEMBER(cosched_region, iterations, 40, 8),
+        MEMBER(cosched_region, ults, 48, 8),
+        MEMBER(cosched_region, reserved, 56, 8),
     };
 
     (void)state;
@@ -103,8 +103,8 @@ static void test_constants(void **state)
     assert_int_equal(COSCHED_MODE_DONOR, 1);
     assert_int_equal(COSCHED_MODE_ULT, 2);
     assert_int_equal(COSCHED_MODE_KTHREAD, 3);
-    assert_int_equal(COSCHED_SECTION_OVERFLOW, 255);
-    assert_true(COSCHED_SECTION_SERIAL == UINT32_MAX);
+    assert_int_equal(COSCHED_REGION_OVERFLOW, 255);
+    assert_true(COSCHED_REGION_SERIAL == UINT32_MAX);
     assert_int_equal(COSCHED_ALLOTMENT_PARKED, 1);
     /* As a hex dump of the pages shows them on a little-endian machine. */
     assert_int_equal(COSCHED_ALLOTMENT_MAGIC,
@@ -118,7 +118,7 @@ UNIT(test_layout)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_allotment),
         cmocka_unit_test(test_report),
-        cmocka_unit_test(test_section),
+        cmocka_unit_test(test_region),
         cmocka_unit_test(test_constants),
     };
 

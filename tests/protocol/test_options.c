@@ -237,7 +237,7 @@ static void test_node_defaults(void **state)
     assert_true(o.epoch_ns == 50 * MS);
     assert_true(o.profile_ns == 150 * MS);
     assert_int_equal(o.probe_percent, 2);
-    assert_true(o.min_section_ns == 100 * MS);
+    assert_true(o.min_region_ns == 100 * MS);
     assert_true(o.attach_ns == SECOND);
     assert_true(o.slice_ns == 2 * SECOND);
     assert_true(o.lease_ns == SECOND);
@@ -266,7 +266,7 @@ static void test_node(void **state)
         node_options_parse(&o,
                            "bf_interval=30,cosched_policy=equal,"
                            "cosched_epoch=10ms,cosched_profile=0,defer,"
-                           "cosched_min_section=1s,cosched_attach_timeout=60s,"
+                           "cosched_min_region=1s,cosched_attach_timeout=60s,"
                            "cosched_slice=1h,cosched_lease=200ms,"
                            "cosched_enforcement=auto,"
                            "cosched_policy_options=gain:0.1;wait:active",
@@ -276,7 +276,7 @@ static void test_node(void **state)
     assert_string_equal(o.policy_options, "gain:0.1;wait:active");
     assert_true(o.epoch_ns == 10 * MS);
     assert_true(o.profile_ns == 0);
-    assert_true(o.min_section_ns == SECOND);
+    assert_true(o.min_region_ns == SECOND);
     assert_true(o.attach_ns == 60 * SECOND);
     assert_true(o.slice_ns == 3600 * SECOND);
     assert_true(o.lease_ns == 200 * MS);
@@ -435,7 +435,7 @@ static void test_values(void **state)
     assert_int_equal(
         node_options_parse(&o, "cosched_policy=equal,cosched_epoch=1500ms,"
                                "cosched_slice=1h,cosched_profile=0,"
-                               "cosched_min_section=1234us,cosched_lease=1m,"
+                               "cosched_min_region=1234us,cosched_lease=1m,"
                                "cosched_policy_options=a:1;b:x,"
                                "cosched_max_jobs=3,cosched_fairness=0,"
                                "cosched_enforcement=cpuset,"
@@ -492,7 +492,7 @@ static void test_help(void **state)
     static const char *const node[] = {"policy",      "policy_options",
                                        "epoch",
                                        "profile",     "probe",
-                                       "min_section",
+                                       "min_region",
                                        "attach_timeout", "slice",
                                        "lease",       "forget",
                                        "fairness",    "max_jobs",

@@ -26,13 +26,13 @@
 static const struct bench_case {
     const char *name, *machine, *library, *file, *scenario;
 } cases[] = {
-    {"8 cores, 1 CPU node, 3 jobs", "uma-1x8", "amd-opteron-6380", "nupoco",
+    {"8 cores, 1 LLC domain, 3 jobs", "uma-1x8", "amd-opteron-6380", "nupoco",
      "05-bt-ft-ep"},
-    {"64 cores, 8 CPU nodes, 3 jobs", "amd-opteron-6380-8x8",
+    {"64 cores, 8 LLC domains, 3 jobs", "amd-opteron-6380-8x8",
      "amd-opteron-6380", "nupoco", "05-bt-ft-ep"},
-    {"72 cores, 4 CPU nodes, 3 jobs", "intel-e7-8870v3-4x18",
+    {"72 cores, 4 LLC domains, 3 jobs", "intel-e7-8870v3-4x18",
      "intel-e7-8870v3", "thesis", "bt-sc-km"},
-    {"256 cores, 32 CPU nodes, 16 jobs", "amd-epyc-9754-2x128-nps4",
+    {"256 cores, 32 LLC domains, 16 jobs", "amd-epyc-9754-2x128-nps4",
      "amd-opteron-6380", "big", "sixteen-jobs"},
 };
 
@@ -54,7 +54,7 @@ static void give_up(const char *why)
 }
 
 /* Virtual seconds of MACHINE's memory per second of CPU time, all cores making
- * requests to all memory nodes. */
+ * requests to all NUMA nodes. */
 static double reference(const struct machine *machine)
 {
     struct memsys_kinds rate[MOST_NODES] = {0};
@@ -64,13 +64,13 @@ static double reference(const struct machine *machine)
     struct memsys_result result = {0};
 
     memsys_defaults(&config);
-    if (machine->cpu_nodes > MOST_NODES || machine->mem_nodes > MOST_NODES)
+    if (machine->llc_domains > MOST_NODES || machine->numa_nodes > MOST_NODES)
         give_up("too many nodes");
-    for (size_t m = 0; m < machine->mem_nodes; m++)
-        rate[m].of[MEMSYS_READ] = REFERENCE_RATE / (double)machine->mem_nodes;
+    for (size_t m = 0; m < machine->numa_nodes; m++)
+        rate[m].of[MEMSYS_READ] = REFERENCE_RATE / (double)machine->numa_nodes;
     for (size_t c = 0; c < machine->cpus; c++)
-        if (machine->cpu_node[c] >= 0)
-            cores[machine->cpu_node[c]]++;
+        if (machine->llc_domain[c] >= 0)
+            cores[machine->llc_domain[c]]++;
     config.machine = machine;
     config.jobs = &job;
     config.job_count = 1;

@@ -67,17 +67,17 @@ struct memsys {
     uint64_t handled;
     struct core *core;
     struct server *server; /* controllers, then links */
-    struct channel *channel; /* [cpu_node][mem_node][posted] */
+    struct channel *channel; /* [llc_domain][numa_node][posted] */
     struct request *request;
-    struct choice *choice; /* [job_count] of request number kind * mem_nodes +
-                              memory node */
-    double *count;         /* [job][cpu_node][mem_node][kind] */
+    struct choice *choice; /* [job_count] of request number kind * numa_nodes +
+                              NUMA node */
+    double *count;         /* [job][llc_domain][numa_node][kind] */
     double *cpu_us, *stall_us, *batch_cpu_us; /* [job_count] */
     double *read_us;                          /* [job_count] */
     struct series *speed;                     /* [job_count] */
     struct series *busy;                      /* [servers] */
     size_t cores, servers, channels, requests;
-    size_t jobs, mem_nodes;
+    size_t jobs, numa_nodes;
     uint32_t free;
     double split; /* hyper-exponential: probability of the short phase */
     size_t batches;
@@ -162,7 +162,7 @@ static void forward(struct memsys *m, uint32_t r)
     uint32_t server = c->controller;
 
     if (request->step < c->route->links)
-        server = (uint32_t)(m->mem_nodes + c->route->link[request->step]);
+        server = (uint32_t)(m->numa_nodes + c->route->link[request->step]);
     request->step++;
     request->arrival = m->now;
     struct server *s = &m->server[server];
@@ -188,12 +188,12 @@ static void compute(struct memsys *m, uint32_t core)
 static void issue(struct memsys *m, uint32_t core, uint32_t entry)
 {
     struct core *c = &m->core[core];
-    uint32_t mem = entry % (uint32_t)m->mem_nodes;
-    uint32_t kind = entry / (uint32_t)m->mem_nodes;
-    uint32_t pair = c->node * (uint32_t)m->mem_nodes + mem;
+    uint32_t mem = entry % (uint32_t)m->numa_nodes;
+    uint32_t kind = entry / (uint32_t)m->numa_nodes;
+    uint32_t pair = c->node * (uint32_t)m->numa_nodes + mem;
     uint32_t r = m->free;
     struct request *request = &m->request[r];
-    size_t pairs = m->config->machine->cpu_nodes * m->mem_nodes;
+    size_t pairs = m->config->machine->llc_domains * m->numa_nodes;
 
     m->free = request->next;
     m->count[(c->job * pairs + pair) * MEMSYS_KINDS + kind]++;
@@ -218,7 +218,7 @@ static void ask(struct memsys *m, uint32_t core)
 
     m->cpu_us[c->job] += m->now - c->since;
     c->since = m->now;
-    if (entry < m->mem_nodes) { /* a read */
+    if (entry < m->numa_nodes) { /* a read */
         c->state = STALLED;
         issue(m, core, entry);
     } else if (c->posted == m->config->posted_limit) {
@@ -270,7 +270,7 @@ static void served(struct memsys *m, uint32_t server)
     s->response_us += m->now - m->request[r].arrival;
     if (--s->length)
         server_start(m, server);
-    if (server < m->mem_nodes)
+    if (server < m->numa_nodes)
         complete(m, r);
     else
         forward(m, r);
@@ -313,7 +313,7 @@ static void settle(struct memsys *m)
 /* Begin to measure. */
 static void forget(struct memsys *m)
 {
-    size_t pairs = m->config->machine->cpu_nodes * m->mem_nodes;
+    size_t pairs = m->config->machine->llc_domains * m->numa_nodes;
 
     settle(m);
     memset(m->count, 0, m->jobs * pairs * MEMSYS_KINDS * sizeof(*m->count));
@@ -414,9 +414,9 @@ static bool valid(const struct memsys_config *c)
          !(c->cv2 > 1 && isfinite(c->cv2))))
         return false;
     for (size_t j = 0; j < c->job_count; j++)
-        if (!valid_kinds(c->jobs[j].rate_per_us, c->machine->mem_nodes, true))
+        if (!valid_kinds(c->jobs[j].rate_per_us, c->machine->numa_nodes, true))
             return false;
-    return valid_kinds(c->controller_us, c->machine->mem_nodes, false) &&
+    return valid_kinds(c->controller_us, c->machine->numa_nodes, false) &&
            valid_kinds(c->link_us, c->machine->links, false);
 }
 
@@ -426,8 +426,8 @@ static void setup_servers(struct memsys *m)
     const struct machine *machine = config->machine;
 
     for (size_t i = 0; i < m->servers; i++) {
-        bool link = i >= m->mem_nodes;
-        size_t l = i - m->mem_nodes;
+        bool link = i >= m->numa_nodes;
+        size_t l = i - m->numa_nodes;
         const struct memsys_kinds *given = link ? config->link_us
                                                 : config->controller_us;
         double us = link ? machine->link_service_us[l]
@@ -441,22 +441,22 @@ static void setup_servers(struct memsys *m)
     for (size_t i = 0; i < m->channels; i++) {
         m->channel[i].queue.head = NONE;
         m->channel[i].route = &machine->route[i / 2];
-        m->channel[i].controller = (uint32_t)(i / 2 % m->mem_nodes);
+        m->channel[i].controller = (uint32_t)(i / 2 % m->numa_nodes);
     }
 }
 
 static bool setup_jobs(struct memsys *m)
 {
     const struct memsys_config *config = m->config;
-    size_t nodes = config->machine->cpu_nodes, core = 0;
-    size_t entries = MEMSYS_KINDS * m->mem_nodes;
+    size_t nodes = config->machine->llc_domains, core = 0;
+    size_t entries = MEMSYS_KINDS * m->numa_nodes;
     double *weight = malloc(entries * sizeof(*weight));
     bool ok = weight != NULL;
 
     for (size_t j = 0; j < m->jobs && ok; j++) {
         for (size_t e = 0; e < entries; e++)
-            weight[e] = config->jobs[j].rate_per_us[e % m->mem_nodes]
-                            .of[e / m->mem_nodes];
+            weight[e] = config->jobs[j].rate_per_us[e % m->numa_nodes]
+                            .of[e / m->numa_nodes];
         ok = choice_init(&m->choice[j], weight, (uint32_t)entries);
     }
     free(weight);
@@ -489,13 +489,13 @@ static void release(struct memsys *m)
 static bool setup(struct memsys *m, const struct memsys_config *config)
 {
     const struct machine *machine = config->machine;
-    size_t pairs = machine->cpu_nodes * machine->mem_nodes;
+    size_t pairs = machine->llc_domains * machine->numa_nodes;
 
     *m = (struct memsys){.config = config, .jobs = config->job_count};
-    m->mem_nodes = machine->mem_nodes;
-    m->servers = machine->mem_nodes + machine->links;
+    m->numa_nodes = machine->numa_nodes;
+    m->servers = machine->numa_nodes + machine->links;
     m->channels = 2 * pairs;
-    for (size_t i = 0; i < machine->cpu_nodes * m->jobs; i++)
+    for (size_t i = 0; i < machine->llc_domains * m->jobs; i++)
         m->cores += config->cores[i];
     m->requests = m->cores * (1 + config->posted_limit);
     m->split = (1 + sqrt((config->cv2 - 1) / (config->cv2 + 1))) / 2;
@@ -548,7 +548,7 @@ static void report_job(const struct memsys *m, size_t j, size_t pairs,
 static bool report(const struct memsys *m, double begin,
                    struct memsys_result *result)
 {
-    size_t pairs = m->config->machine->cpu_nodes * m->mem_nodes;
+    size_t pairs = m->config->machine->llc_domains * m->numa_nodes;
     size_t numbers = m->jobs * pairs * MEMSYS_KINDS;
     struct memsys_result out = {
         .time_us = m->now - begin, .events = m->handled, .batches = m->batches};
@@ -561,7 +561,7 @@ static bool report(const struct memsys *m, double begin,
     out.block = block;
     out.jobs = (struct memsys_job_result *)block;
     out.controller = (struct memsys_server *)(out.jobs + m->jobs);
-    out.link = out.controller + m->mem_nodes;
+    out.link = out.controller + m->numa_nodes;
     out.requests = (double *)(out.controller + m->servers);
     memcpy(out.requests, m->count, numbers * sizeof(*out.requests));
     for (size_t j = 0; j < m->jobs; j++)

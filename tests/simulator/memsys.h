@@ -11,12 +11,12 @@
  * (struct machine) and follows each request; it knows no formula of model/.
  *
  *   core      computes for exponential times, then makes a request to some
- *             memory node.  A read stalls it until the answer is back; writes
+ *             NUMA node.  A read stalls it until the answer is back; writes
  *             and prefetches are posted, that is, the core goes on (unless
  *             posted_limit of its own are still under way: a full buffer)
- *   channel   outgoing queue of a CPU node's last-level cache towards one
- *             memory node, first come first served, `window` requests under
- *             way at a time; a CPU node has one for reads and one for posted
+ *   channel   outgoing queue of an LLC domain's last-level cache towards one
+ *             NUMA node, first come first served, `window` requests under
+ *             way at a time; an LLC domain has one for reads and one for posted
  *             requests, so that posted ones do not stand before reads there
  *   link      server, first come first served, crossed in the route's order
  *   controller server, first come first served, at the end of the route
@@ -49,23 +49,23 @@ enum memsys_law {
     MEMSYS_HYPEREXPONENTIAL,
 };
 
-/* Requests per us of computing to one memory node, or mean service times in us
+/* Requests per us of computing to one NUMA node, or mean service times in us
  * of one server, by kind. */
 struct memsys_kinds {
     double of[MEMSYS_KINDS];
 };
 
 struct memsys_job {
-    const struct memsys_kinds *rate_per_us; /* [mem_nodes] */
+    const struct memsys_kinds *rate_per_us; /* [numa_nodes] */
 };
 
 struct memsys_config {
     const struct machine *machine;
     const struct memsys_job *jobs; /* [job_count] */
     size_t job_count;
-    const size_t *cores; /* [cpu_nodes * job_count], node-major */
+    const size_t *cores; /* [llc_domains * job_count], node-major */
     /* Service times, NULL: those of the machine for all kinds. */
-    const struct memsys_kinds *controller_us; /* [mem_nodes] */
+    const struct memsys_kinds *controller_us; /* [numa_nodes] */
     const struct memsys_kinds *link_us;       /* [links] */
     enum memsys_law law;
     double cv2;          /* squared coefficient of variation, > 1, of
@@ -110,8 +110,8 @@ struct memsys_result {
     uint64_t events;
     size_t batches;
     struct memsys_job_result *jobs;   /* [job_count] */
-    double *requests;                 /* [job][cpu_node][mem_node][kind] */
-    struct memsys_server *controller; /* [mem_nodes] */
+    double *requests;                 /* [job][llc_domain][numa_node][kind] */
+    struct memsys_server *controller; /* [numa_nodes] */
     struct memsys_server *link;       /* [links] */
     void *block;                      /* holds all of these */
 };

@@ -24,10 +24,10 @@ MACHINES = os.path.join(SOURCE, "machines")
 COMMANDS = {"run", "compare", "sweep", "replay"}
 
 SCENARIO = {"name": "two", "jobs": [
-    {"name": "cpu", "phases": [{"repeat": 2, "sections": [
+    {"name": "cpu", "phases": [{"repeat": 2, "regions": [
         {"name": "init", "kind": "serial", "work_s": 0.5},
         {"name": "c", "work_s": 12}]}]},
-    {"name": "mem", "arrival_s": 1, "phases": [{"sections": [
+    {"name": "mem", "arrival_s": 1, "phases": [{"regions": [
         {"name": "m", "work_s": 8, "read_per_us": 200,
          "llc_per_us": 800}]}]}]}
 
@@ -58,9 +58,9 @@ def check_max_cores(directory):
     with open(file, "w", encoding="utf-8") as out:
         json.dump({"name": "bounded", "jobs": [
             {"name": "few", "max_cores": 2,
-             "phases": [{"sections": [{"name": "a", "work_s": 8}]}]},
+             "phases": [{"regions": [{"name": "a", "work_s": 8}]}]},
             {"name": "all",
-             "phases": [{"sections": [{"name": "a", "work_s": 8}]}]}]}, out)
+             "phases": [{"regions": [{"name": "a", "work_s": 8}]}]}]}, out)
     for one in results("run", file, "--machine", "uma-1x8", "--policy",
                        "native,equal"):
         few, many = one["jobs"]
@@ -171,7 +171,7 @@ def check_trace(file, directory):
 def check_refusals(file, directory):
     bad = os.path.join(directory, "bad.json")
     with open(bad, "w", encoding="utf-8") as out:
-        out.write('{"name": "x", "jobs": [{"name": "a", "phases": [{"sections":'
+        out.write('{"name": "x", "jobs": [{"name": "a", "phases": [{"regions":'
                   '\n[{"name": "s", "work_s": -1}]}]}]}')
     machine = ("--machine", "uma-1x8")
     for words, status, text in (

@@ -8,7 +8,7 @@
 
 #include "tests/simulator/memsys.h"
 
-/* One CPU node, one memory node, cores that only read: the machine repair
+/* One LLC domain, one NUMA node, cores that only read: the machine repair
  * queue. */
 #define SERVICE_US 0.5
 
@@ -146,7 +146,7 @@ static void test_reference(void **state)
                 1e-12);
 }
 
-/* Two CPU nodes in line: the far one's requests cross two links. */
+/* Two LLC domains in line: the far one's requests cross two links. */
 static struct machine *line(void)
 {
     struct machine *machine = machine_new_uniform(3, 4, 2);
@@ -164,7 +164,7 @@ static struct machine *line(void)
     both[0] = 1;
     both[1] = 0;
     first[0] = 0;
-    /* CPU node 2 to memory 0, and CPU node 0 to memory 1. */
+    /* LLC domain 2 to memory 0, and LLC domain 0 to memory 1. */
     machine->route[4] = (struct machine_route){2, both};
     machine->route[1] = (struct machine_route){1, first};
     assert_int_equal(machine_check(machine), MODEL_OK);
@@ -235,7 +235,7 @@ static void check_counts(const struct memsys_result *r)
     }
     /* What was under way at the begin and the end differs by a few. */
     assert_true(fabs(asked - served) <= 11 * 17);
-    /* Link 1 carries what CPU node 2 asks of memory 0, and only that. */
+    /* Link 1 carries what LLC domain 2 asks of memory 0, and only that. */
     for (size_t k = 0; k < MEMSYS_KINDS; k++)
         crossed += r->requests[12 + k] + r->requests[18 + 12 + k];
     assert_true(fabs(crossed - r->link[1].completions) <= 11 * 17);

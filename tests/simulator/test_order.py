@@ -21,9 +21,9 @@ OURS = ["moca", "corun"]
 CHOSEN = ["05-bt-ft-ep", "09-ft-km"]
 # Beside a program that follows no allotment and reports nothing, whose
 # behaviour has to be learned after its serial beginning.
-RIGID = ["ft-lr"]
+PINNED = ["ft-lr"]
 # Random mixes in which ours once were 4 to 11 % worse than equal shares: the
-# longest job was slowed down, or cores stayed scattered over all CPU nodes.  The
+# longest job was slowed down, or cores stayed scattered over all LLC domains.  The
 # search may go another way where a compiler rounds otherwise: so much more.
 MIXES = {1: ["random-1-025"], 2: ["random-2-002"]}
 ROUNDING = 1.02
@@ -96,8 +96,8 @@ class Order(unittest.TestCase):
                     os.path.join(directory, "random.json"), chosen,
                     SIMPLE + OURS), ROUNDING)
 
-    def test_nor_beside_rigid_programs(self):
-        self.check_worst(simulate("moca", RIGID, SIMPLE + OURS))
+    def test_nor_beside_pinned_programs(self):
+        self.check_worst(simulate("moca", PINNED, SIMPLE + OURS))
 
 
 if __name__ == "__main__":

@@ -220,7 +220,7 @@ static void test_truth(void **state)
     assert_true(t.good * 100 >= t.precise * 90);
 }
 
-/* A section runs on OWN cores and is probed where that tells most, three epochs
+/* A region runs on OWN cores and is probed where that tells most, three epochs
  * at a time, until all is known. */
 static void choose(size_t most, size_t own, size_t load, struct totals *t)
 {

@@ -52,10 +52,10 @@ def two_jobs(work, size):
     file = os.path.join(work, f"two-{size}.json")
     with open(file, "w", encoding="utf-8") as out:
         json.dump({"name": "two", "jobs": [
-            {"name": "cpu", "phases": [{"repeat": 3, "sections": [
+            {"name": "cpu", "phases": [{"repeat": 3, "regions": [
                 {"name": "init", "kind": "serial", "work_s": 1},
                 {"name": "c", "work_s": 30 * size, "object": "cpu"}]}]},
-            {"name": "mem", "arrival_s": 3, "phases": [{"sections": [
+            {"name": "mem", "arrival_s": 3, "phases": [{"regions": [
                 {"name": "m", "work_s": 30 * size, "object": "mem",
                  "read_per_us": 40, "write_per_us": 10,
                  "llc_per_us": 80}]}]}]}, out)
@@ -109,8 +109,8 @@ def check_what_if(work):
 
 
 def known(agent, job):
-    section = agent.job(job)["section"]
-    return section and section["state"] == "known"
+    region = agent.job(job)["region"]
+    return region and region["state"] == "known"
 
 
 def check_real(work):

@@ -9,7 +9,7 @@
 #include "simulator/json_line.h"
 #include "simulator/scenario.h"
 
-#define PHASES "\"phases\": [{\"sections\": [{\"work_s\": 1}]}]"
+#define PHASES "\"phases\": [{\"regions\": [{\"work_s\": 1}]}]"
 
 struct directory {
     char path[64];
@@ -60,11 +60,11 @@ static struct scenario_set *read_text(const char *text, struct errtext *err)
     return set;
 }
 
-/* A job "a" whose only section has these members, too. */
-#define SECTION(members)                                                      \
-    "{\"jobs\": [{\"name\": \"a\", \"phases\": [{\"sections\": "              \
+/* A job "a" whose only region has these members, too. */
+#define REGION(members)                                                      \
+    "{\"jobs\": [{\"name\": \"a\", \"phases\": [{\"regions\": "              \
     "[{\"work_s\": 1, " members "}]}]}]}"
-#define AT "mix.json: jobs[0].phases[0].sections[0]."
+#define AT "mix.json: jobs[0].phases[0].regions[0]."
 #define JOB(members)                                                          \
     "{\"jobs\": [{\"name\": \"a\", " PHASES ", " members "}]}"
 
@@ -102,27 +102,27 @@ static const struct {
     {"{\"jobs\": [{\"name\": \"a\", \"phases\": []}]}",
      "mix.json: jobs[0].phases: has 0 elements, must have 1 to 256"},
     {"{\"jobs\": [{\"name\": \"a\", \"phases\": [{\"repeat\": 0, "
-     "\"sections\": []}]}]}",
+     "\"regions\": []}]}]}",
      "mix.json: jobs[0].phases[0].repeat: 0 is not a whole number from 1 to "
      "10000000"},
-    {"{\"jobs\": [{\"name\": \"a\", \"phases\": [{\"sections\": [{}]}]}]}",
-     "mix.json: jobs[0].phases[0].sections[0].work_s: is missing"},
-    {SECTION("\"kind\": \"vector\""),
+    {"{\"jobs\": [{\"name\": \"a\", \"phases\": [{\"regions\": [{}]}]}]}",
+     "mix.json: jobs[0].phases[0].regions[0].work_s: is missing"},
+    {REGION("\"kind\": \"vector\""),
      AT "kind: \"vector\" is none of serial, parallel"},
-    {SECTION("\"placement\": \"far\""),
+    {REGION("\"placement\": \"far\""),
      AT "placement: \"far\" is none of first-touch, interleaved, local"},
-    {SECTION("\"read_per_us\": -3"), AT "read_per_us: -3 is not a number "
+    {REGION("\"read_per_us\": -3"), AT "read_per_us: -3 is not a number "
                                         "from 0"},
-    {SECTION("\"read_per_us\": 3, \"write_per_us\": 2, \"llc_per_us\": 4"),
+    {REGION("\"read_per_us\": 3, \"write_per_us\": 2, \"llc_per_us\": 4"),
      AT "llc_per_us: 4 is less than the 5 requests that miss"},
-    {SECTION("\"sync_share\": 1.5"), AT "sync_share: 1.5 is not a number from "
+    {REGION("\"sync_share\": 1.5"), AT "sync_share: 1.5 is not a number from "
                                         "0 to 1"},
-    {SECTION("\"sync_share\": 1"), AT "sync_share: must be less than 1"},
-    {SECTION("\"barriers\": 0"),
+    {REGION("\"sync_share\": 1"), AT "sync_share: must be less than 1"},
+    {REGION("\"barriers\": 0"),
      AT "barriers: 0 is not a whole number from 1 to 1000000000"},
-    {SECTION("\"kind\": \"serial\", \"imbalance\": 0.1"),
-     AT "imbalance: is for parallel sections only"},
-    {SECTION("\"offset\": -1"),
+    {REGION("\"kind\": \"serial\", \"imbalance\": 0.1"),
+     AT "imbalance: is for parallel regions only"},
+    {REGION("\"offset\": -1"),
      AT "offset: -1 is not a whole number from 0 to 9223372036854775807"},
     {"{\"paper\": {\"nupoco\": {\"nt\": 1}}, \"jobs\": [{\"name\": \"a\", "
      PHASES "}]}", "mix.json: paper.nupoco.nt: unknown key"},
@@ -137,9 +137,9 @@ static const struct {
     {"{\"scenarios\": [{\"name\": \"x\", \"jobs\": [{\"name\": \"a\", " PHASES
      "}]}, {\"name\": \"x\", \"jobs\": [{\"name\": \"a\", " PHASES "}]}]}",
      "mix.json: scenarios[1].name: \"x\" is taken by another scenario"},
-    {"{\"programs\": [{\"name\": \"BT\", \"phases\": [{\"sections\": "
+    {"{\"programs\": [{\"name\": \"BT\", \"phases\": [{\"regions\": "
      "[{\"work_s\": \"long\"}]}]}], \"jobs\": [{\"program\": \"BT\"}]}",
-     "mix.json: programs[0].phases[0].sections[0].work_s: \"long\" is not a "
+     "mix.json: programs[0].phases[0].regions[0].work_s: \"long\" is not a "
      "positive number"},
 };
 
@@ -159,11 +159,11 @@ static void test_refusals_name_the_place(void **state)
 static const char library_text[] =
     "{\"name\": \"two programs\",\n"
     " \"programs\": [\n"
-    "  {\"name\": \"EP\", \"sleeps\": true, \"phases\": [{\"sections\": [{\"work_s\": 8}]}]},\n"
+    "  {\"name\": \"EP\", \"sleeps\": true, \"phases\": [{\"regions\": [{\"work_s\": 8}]}]},\n"
     "  {\"name\": \"FT\", \"source\": \"a table\", \"phases\": [\n"
-    "   {\"sections\": [{\"name\": \"init\", \"kind\": \"serial\",\n"
+    "   {\"regions\": [{\"name\": \"init\", \"kind\": \"serial\",\n"
     "                   \"work_s\": 4}]},\n"
-    "   {\"repeat\": 3, \"sections\": [\n"
+    "   {\"repeat\": 3, \"regions\": [\n"
     "    {\"name\": \"cffts1\", \"work_s\": 60, \"read_per_us\": 20,\n"
     "     \"write_per_us\": 6, \"prefetch_per_us\": 4, \"llc_per_us\": 60,\n"
     "     \"placement\": \"local\", \"llc_loss\": 0.5, \"imbalance\": 0.02,\n"
@@ -185,7 +185,7 @@ static void test_library(void **state)
         "  \"jobs\": [{\"program\": \"FT\", \"scale\": 0.5},\n"
         "   {\"program\": \"FT\", \"arrival_s\": 3, \"malleable\": false,\n"
         "    \"threads\": 16, \"min_cores\": 2, \"max_cores\": 32,\n"
-        "    \"weight\": 2, \"memory_node\": 1}]}]}\n");
+        "    \"weight\": 2, \"numa_node\": 1}]}]}\n");
     struct scenario_set *set = scenario_load(d->scenario, NULL, &err);
     assert_non_null(set);
     assert_string_equal(set->file, d->scenario);
@@ -209,11 +209,11 @@ static void test_library(void **state)
     assert_int_equal(a->threads, SCENARIO_ALL);
     assert_int_equal(a->max_cores, SCENARIO_ALL);
     assert_int_equal(a->min_cores, 1);
-    assert_int_equal(a->memory_node, SCENARIO_NO_NODE);
+    assert_int_equal(a->numa_node, SCENARIO_NO_NODE);
     assert_int_equal(b->threads, 16);
     assert_int_equal(b->min_cores, 2);
     assert_int_equal(b->max_cores, 32);
-    assert_int_equal(b->memory_node, 1);
+    assert_int_equal(b->numa_node, 1);
     assert_float_equal(b->arrival_s, 3, 0);
     assert_float_equal(b->weight, 2, 0);
     assert_float_equal(scenario_work_s(a), (4 + 3 * 90) / 2.0, 1e-9);
@@ -221,11 +221,11 @@ static void test_library(void **state)
     scenario_set_free(set);
 }
 
-static void test_sections_in_order(void **state)
+static void test_regions_in_order(void **state)
 {
     const struct directory *d = *state;
-    const char *expected[] = {"init", "cffts1", "section3", "cffts1",
-                              "section3", "cffts1", "section3"};
+    const char *expected[] = {"init", "cffts1", "region3", "cffts1",
+                              "region3", "cffts1", "region3"};
     struct errtext err;
 
     put(d->library, library_text);
@@ -238,12 +238,12 @@ static void test_sections_in_order(void **state)
     for (size_t i = 0; i < 7; i++)
         assert_string_equal(scenario_step(job, i)->name, expected[i]);
 
-    const struct scenario_section *init = &job->section[0],
-                                  *fft = &job->section[1],
-                                  *rest = &job->section[2];
-    assert_int_equal(init->kind, SECTION_SERIAL);
+    const struct scenario_region *init = &job->region[0],
+                                  *fft = &job->region[1],
+                                  *rest = &job->region[2];
+    assert_int_equal(init->kind, REGION_SERIAL);
     assert_int_equal(init->barriers, 0);
-    assert_int_equal(fft->kind, SECTION_PARALLEL);
+    assert_int_equal(fft->kind, REGION_PARALLEL);
     assert_int_equal(fft->placement, SCENARIO_LOCAL);
     assert_int_equal(fft->barriers, 4);
     assert_string_equal(fft->object, "ft.D");
@@ -257,8 +257,8 @@ static void test_sections_in_order(void **state)
 
 static void test_profile(void **state)
 {
-    const struct scenario_section s = {
-        .kind = SECTION_PARALLEL, .work_s = 1, .read_per_us = 20,
+    const struct scenario_region s = {
+        .kind = REGION_PARALLEL, .work_s = 1, .read_per_us = 20,
         .write_per_us = 6, .prefetch_per_us = 4, .llc_per_us = 36,
         .llc_loss = 0.5, .sync_share = 0.1};
     const double spread[2] = {0.25, 0.75};
@@ -424,8 +424,8 @@ static void test_schema(void **state)
     snprintf(file, sizeof(file), "%s/docs/scenario.schema.json", top);
     json_t *schema = json_load_file(file, 0, &error);
     assert_non_null(schema);
-    expect_known(schema, "section",
-                 "{\"jobs\": [{\"name\": \"a\", \"phases\": [{\"sections\": "
+    expect_known(schema, "region",
+                 "{\"jobs\": [{\"name\": \"a\", \"phases\": [{\"regions\": "
                  "[{\"%s\": {}}]}]}]}");
     expect_known(schema, "job", "{\"jobs\": [{\"%s\": {}}]}");
     json_decref(schema);
@@ -437,7 +437,7 @@ UNIT(test_scenario)
         cmocka_unit_test(test_refusals_name_the_place),
         cmocka_unit_test_setup_teardown(test_library, make_directory,
                                         remove_directory),
-        cmocka_unit_test_setup_teardown(test_sections_in_order,
+        cmocka_unit_test_setup_teardown(test_regions_in_order,
                                         make_directory, remove_directory),
         cmocka_unit_test(test_profile),
         cmocka_unit_test_setup_teardown(test_files_are_refused_with_their_line,

@@ -23,15 +23,15 @@ DEFS = SCHEMA["$defs"]
 PHASE = DEFS["phases"]["items"]["properties"]
 FIGURE = SCHEMA["properties"]["paper"]["additionalProperties"]["properties"]
 
-SECTION = {"name": "s", "source": "x", "kind": "parallel", "work_s": 1,
+REGION = {"name": "s", "source": "x", "kind": "parallel", "work_s": 1,
            "read_per_us": 1, "write_per_us": 1, "prefetch_per_us": 1,
            "placement": "local", "llc_per_us": 4, "llc_loss": 0.1,
            "imbalance": 0.1, "sync_share": 0.1, "barriers": 2,
            "object": "o", "offset": 64}
-PHASES = [{"repeat": 1, "sections": [SECTION]}]
+PHASES = [{"repeat": 1, "regions": [REGION]}]
 JOB = {"name": "a", "arrival_s": 1, "scale": 1, "malleable": True,
        "sleeps": False, "threads": 4, "min_cores": 1, "max_cores": 4,
-       "memory_node": 0, "weight": 1, "phases": PHASES}
+       "numa_node": 0, "weight": 1, "phases": PHASES}
 SCENARIO = {"name": "one", "source": "x", "history": True,
             "paper": {"nupoco": {"ntt": 1, "hmean": 1}}, "jobs": [JOB]}
 FILE = {"name": "f", "source": "x", "library": "library.json",
@@ -52,8 +52,8 @@ PLACES = [
                                    DEFS["job"]["properties"].items()
                                    if k != "program"}),
     (["scenarios", 0, "jobs", 0, "phases", 0], PHASE),
-    (["scenarios", 0, "jobs", 0, "phases", 0, "sections", 0],
-     DEFS["section"]["properties"]),
+    (["scenarios", 0, "jobs", 0, "phases", 0, "regions", 0],
+     DEFS["region"]["properties"]),
 ]
 WRONG = {"string": [3, True, [], {}, None, ""],
          "number": ["1", True, [], {}, None],
@@ -166,11 +166,11 @@ class Errors(unittest.TestCase):
             self.assertEqual(done.returncode, 1, done)
             self.assertRegex(done.stderr, r"mix\.json:\d+: ")
 
-    def test_memory_node_that_the_machine_lacks(self):
+    def test_numa_node_that_the_machine_lacks(self):
         path = ["scenarios", 0, "jobs", 0]
-        done = self.run_text(json.dumps(self.change(path, "memory_node", 1)))
+        done = self.run_text(json.dumps(self.change(path, "numa_node", 1)))
         self.assertEqual(done.returncode, 1, done)
-        for word in (self.file, "one", "memory_node", "1"):
+        for word in (self.file, "one", "numa_node", "1"):
             self.assertIn(word, done.stderr)
 
 

@@ -13,56 +13,56 @@
 
 struct world {
     struct timeshare_params params;
-    struct scenario_section section[4];
+    struct scenario_region region[4];
     struct timeshare_job job[4];
     struct timeshare_rate rate[4];
     struct timeshare_input input;
 };
 
-/* A parallel section of which each core's part between barriers is G. */
-static struct scenario_section parallel(double g)
+/* A parallel region of which each core's part between barriers is G. */
+static struct scenario_region parallel(double g)
 {
-    return (struct scenario_section){.kind = SECTION_PARALLEL,
+    return (struct scenario_region){.kind = REGION_PARALLEL,
                                      .work_s = g * CORES, .barriers = 1,
                                      .llc_per_us = 20};
 }
 
-static struct scenario_section serial(double work_s)
+static struct scenario_region serial(double work_s)
 {
-    return (struct scenario_section){.kind = SECTION_SERIAL, .work_s = work_s};
+    return (struct scenario_region){.kind = REGION_SERIAL, .work_s = work_s};
 }
 
 /* COUNT jobs of a thread for each core. */
 static void world_make(struct world *w, enum timeshare_wait wait,
-                       const struct scenario_section *sections, size_t count)
+                       const struct scenario_region *regions, size_t count)
 {
     *w = (struct world){.params = timeshare_params(wait, CORES)};
     for (size_t i = 0; i < count; i++) {
-        w->section[i] = sections[i];
-        w->job[i] = (struct timeshare_job){&w->section[i], CORES, false};
+        w->region[i] = regions[i];
+        w->job[i] = (struct timeshare_job){&w->region[i], CORES, false};
     }
     w->input = (struct timeshare_input){.params = &w->params, .cores = CORES,
                                         .jobs = w->job, .count = count};
 }
 
 static double speed_of_first(enum timeshare_wait wait,
-                             const struct scenario_section *sections,
+                             const struct scenario_region *regions,
                              size_t count)
 {
     struct world w;
 
-    world_make(&w, wait, sections, count);
+    world_make(&w, wait, regions, count);
     assert_int_equal(timeshare_solve(&w.input, w.rate), MODEL_OK);
     return w.rate[0].speed;
 }
 
 static void test_refuses_bad_input(void **state)
 {
-    struct scenario_section sections[] = {parallel(1)};
+    struct scenario_region regions[] = {parallel(1)};
     struct world w;
 
     (void)state;
-    world_make(&w, TIMESHARE_DEFAULT, sections, 1);
+    world_make(&w, TIMESHARE_DEFAULT, regions, 1);
     w.input.cores = 0;
     assert_int_equal(timeshare_solve(&w.input, w.rate), MODEL_EINVAL);
     w.input.cores = CORES;
@@ -83,28 +83,28 @@ static void test_refuses_bad_input(void **state)
 /* Alone, nothing but imbalance and barriers is in the way. */
 static void test_alone(void **state)
 {
-    struct scenario_section sections[] = {parallel(0.1)};
+    struct scenario_region regions[] = {parallel(0.1)};
 
     (void)state;
-    assert_float_equal(speed_of_first(TIMESHARE_ACTIVE, sections, 1), CORES,
+    assert_float_equal(speed_of_first(TIMESHARE_ACTIVE, regions, 1), CORES,
                        0.01);
-    sections[0].imbalance = 0.25;
-    assert_float_equal(speed_of_first(TIMESHARE_ACTIVE, sections, 1),
+    regions[0].imbalance = 0.25;
+    assert_float_equal(speed_of_first(TIMESHARE_ACTIVE, regions, 1),
                        CORES / 1.25, 0.01);
-    sections[0].imbalance = 0;
-    sections[0].sync_share = 0.1;
-    assert_float_equal(speed_of_first(TIMESHARE_ACTIVE, sections, 1),
+    regions[0].imbalance = 0;
+    regions[0].sync_share = 0.1;
+    assert_float_equal(speed_of_first(TIMESHARE_ACTIVE, regions, 1),
                        CORES * 0.9, 0.01);
-    sections[0] = serial(10);
-    assert_float_equal(speed_of_first(TIMESHARE_PASSIVE, sections, 1), 1,
+    regions[0] = serial(10);
+    assert_float_equal(speed_of_first(TIMESHARE_PASSIVE, regions, 1), 1,
                        1e-6);
 }
 
 /* Without barriers two programs have half of the cores each. */
 static void test_fair_without_barriers(void **state)
 {
-    struct scenario_section two[] = {parallel(100), parallel(100)};
-    struct scenario_section three[] = {parallel(100), parallel(100),
+    struct scenario_region two[] = {parallel(100), parallel(100)};
+    struct scenario_region three[] = {parallel(100), parallel(100),
                                        parallel(100)};
 
     (void)state;
@@ -120,11 +120,11 @@ static void test_fair_without_barriers(void **state)
  * done between them. */
 static void test_spinning_takes_a_turn_for_each_barrier(void **state)
 {
-    struct scenario_section sections[] = {parallel(5e-3), parallel(100)};
+    struct scenario_region regions[] = {parallel(5e-3), parallel(100)};
     struct world w;
 
     (void)state;
-    world_make(&w, TIMESHARE_ACTIVE, sections, 2);
+    world_make(&w, TIMESHARE_ACTIVE, regions, 2);
     assert_int_equal(timeshare_solve(&w.input, w.rate), MODEL_OK);
     /* Of 64 threads some one has just lost its core, for a slice of 12 to 15
      * ms. */
@@ -136,55 +136,55 @@ static void test_spinning_takes_a_turn_for_each_barrier(void **state)
 
 static void test_passive_beats_spinning_where_barriers_are_dense(void **state)
 {
-    struct scenario_section sections[] = {parallel(2e-3), parallel(2e-3)};
+    struct scenario_region regions[] = {parallel(2e-3), parallel(2e-3)};
 
     (void)state;
-    double active = speed_of_first(TIMESHARE_ACTIVE, sections, 2);
-    double standard = speed_of_first(TIMESHARE_DEFAULT, sections, 2);
-    double passive = speed_of_first(TIMESHARE_PASSIVE, sections, 2);
+    double active = speed_of_first(TIMESHARE_ACTIVE, regions, 2);
+    double standard = speed_of_first(TIMESHARE_DEFAULT, regions, 2);
+    double passive = speed_of_first(TIMESHARE_PASSIVE, regions, 2);
 
     assert_true(passive > standard);
     assert_true(standard > active);
     assert_true(passive > 2 * active);
     /* Alone it is the other way round: sleeping costs more than spinning. */
-    assert_true(speed_of_first(TIMESHARE_ACTIVE, sections, 1) >
-                speed_of_first(TIMESHARE_PASSIVE, sections, 1));
+    assert_true(speed_of_first(TIMESHARE_ACTIVE, regions, 1) >
+                speed_of_first(TIMESHARE_PASSIVE, regions, 1));
 }
 
-/* Workers that spin through their program's serial section take half of the
+/* Workers that spin through their program's serial region take half of the
  * cores from the other one; sleeping ones nothing. */
-static void test_workers_of_a_serial_section(void **state)
+static void test_workers_of_a_serial_region(void **state)
 {
-    struct scenario_section sections[] = {parallel(10), serial(10)};
+    struct scenario_region regions[] = {parallel(10), serial(10)};
 
     (void)state;
-    assert_float_equal(speed_of_first(TIMESHARE_ACTIVE, sections, 2),
+    assert_float_equal(speed_of_first(TIMESHARE_ACTIVE, regions, 2),
                        CORES / 2.0, 0.05 * CORES);
-    assert_true(speed_of_first(TIMESHARE_PASSIVE, sections, 2) >
+    assert_true(speed_of_first(TIMESHARE_PASSIVE, regions, 2) >
                 0.95 * CORES);
 }
 
 /* A JVM's threads sleep whatever OpenMP's are told. */
 static void test_who_sleeps(void **state)
 {
-    struct scenario_section sections[] = {parallel(10), serial(10)};
+    struct scenario_region regions[] = {parallel(10), serial(10)};
     struct world w;
 
     (void)state;
-    world_make(&w, TIMESHARE_ACTIVE, sections, 2);
+    world_make(&w, TIMESHARE_ACTIVE, regions, 2);
     w.job[1].sleeps = true;
     assert_int_equal(timeshare_solve(&w.input, w.rate), MODEL_OK);
     assert_true(w.rate[0].speed > 0.9 * CORES);
     assert_true(w.rate[1].spinning < 0.01);
 }
 
-/* The serial section itself has to share its core. */
-static void test_serial_section_shares_its_core(void **state)
+/* The serial region itself has to share its core. */
+static void test_serial_region_shares_its_core(void **state)
 {
-    struct scenario_section sections[] = {serial(10), parallel(10)};
+    struct scenario_region regions[] = {serial(10), parallel(10)};
 
     (void)state;
-    assert_float_equal(speed_of_first(TIMESHARE_PASSIVE, sections, 2), 0.5,
+    assert_float_equal(speed_of_first(TIMESHARE_PASSIVE, regions, 2), 0.5,
                        0.05);
 }
 
@@ -196,12 +196,12 @@ static void test_no_more_than_the_cores(void **state)
     (void)state;
     for (size_t i = 0; i < 216; i++)
         for (int wait = 0; wait <= TIMESHARE_PASSIVE; wait++) {
-            struct scenario_section sections[] = {
+            struct scenario_region regions[] = {
                 parallel(g[i % 6]), parallel(g[i / 6 % 6]),
                 i % 5 ? parallel(g[i / 36]) : serial(g[i / 36])};
             struct world w;
             double sum = 0;
-            world_make(&w, wait, sections, 3);
+            world_make(&w, wait, regions, 3);
             w.job[i % 3].threads = 1 + (i * 37) % (2 * CORES);
             assert_int_equal(timeshare_solve(&w.input, w.rate), MODEL_OK);
             for (size_t j = 0; j < 3; j++) {
@@ -226,12 +226,12 @@ static void test_slice_by_slice(void **state)
     for (size_t i = 0; i < 48; i++) {
         const struct timeslices_job jobs[2] = {{gaps[i % 4], 0.02},
                                                {gaps[i / 4 % 4], 0.02}};
-        struct scenario_section sections[2] = {parallel(jobs[0].gap_s),
+        struct scenario_region regions[2] = {parallel(jobs[0].gap_s),
                                                parallel(jobs[1].gap_s)};
         struct world w;
         double speed[2];
-        sections[0].imbalance = sections[1].imbalance = 0.02;
-        world_make(&w, (enum timeshare_wait)(i / 16), sections, 2);
+        regions[0].imbalance = regions[1].imbalance = 0.02;
+        world_make(&w, (enum timeshare_wait)(i / 16), regions, 2);
         w.params.refill_s = 0; /* which slices do not know */
         w.params.wake_s /= 1 + log2(CORES);
         const struct timeslices_input input = {&w.params, CORES, jobs, 2, 2,
@@ -272,14 +272,14 @@ static void test_slices_refuse_bad_input(void **state)
     assert_float_equal(speed[0], 2, 0.02);
 }
 
-/* A rigid team on fewer cores than threads: the fullest core is the last. */
-static void test_rigid_team_on_fewer_cores(void **state)
+/* A pinned team on fewer cores than threads: the fullest core is the last. */
+static void test_pinned_team_on_fewer_cores(void **state)
 {
-    struct scenario_section sections[] = {parallel(0.05)};
+    struct scenario_region regions[] = {parallel(0.05)};
     struct world w;
 
     (void)state;
-    world_make(&w, TIMESHARE_ACTIVE, sections, 1);
+    world_make(&w, TIMESHARE_ACTIVE, regions, 1);
     w.input.cores = 40;
     assert_int_equal(timeshare_solve(&w.input, w.rate), MODEL_OK);
     assert_true(w.rate[0].speed < 34);
@@ -313,12 +313,12 @@ static enum model_status broken(void *arg, const double *running,
 
 static void test_memory(void **state)
 {
-    struct scenario_section sections[] = {parallel(100), parallel(100)};
+    struct scenario_region regions[] = {parallel(100), parallel(100)};
     struct world w;
     size_t calls = 0;
 
     (void)state;
-    world_make(&w, TIMESHARE_DEFAULT, sections, 2);
+    world_make(&w, TIMESHARE_DEFAULT, regions, 2);
     w.input.memory = half;
     w.input.arg = &calls;
     assert_int_equal(timeshare_solve(&w.input, w.rate), MODEL_OK);
@@ -355,13 +355,13 @@ UNIT(test_timeshare)
         cmocka_unit_test(test_fair_without_barriers),
         cmocka_unit_test(test_spinning_takes_a_turn_for_each_barrier),
         cmocka_unit_test(test_passive_beats_spinning_where_barriers_are_dense),
-        cmocka_unit_test(test_workers_of_a_serial_section),
+        cmocka_unit_test(test_workers_of_a_serial_region),
         cmocka_unit_test(test_who_sleeps),
-        cmocka_unit_test(test_serial_section_shares_its_core),
+        cmocka_unit_test(test_serial_region_shares_its_core),
         cmocka_unit_test(test_no_more_than_the_cores),
         cmocka_unit_test(test_slice_by_slice),
         cmocka_unit_test(test_slices_refuse_bad_input),
-        cmocka_unit_test(test_rigid_team_on_fewer_cores),
+        cmocka_unit_test(test_pinned_team_on_fewer_cores),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_parameters),
     };

@@ -60,7 +60,7 @@ static void test_timers(void **state)
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* Two CPU nodes of four cores, two memories with a link each way. */
+/* Two LLC domains of four cores, two memories with a link each way. */
 static struct machine *two_nodes(void)
 {
     struct machine *m = machine_new_uniform(2, 4, 2);
@@ -70,10 +70,10 @@ static struct machine *two_nodes(void)
     return m;
 }
 
-static struct scenario_section reads(double per_us)
+static struct scenario_region reads(double per_us)
 {
-    return (struct scenario_section){.name = "s",
-                                     .kind = SECTION_PARALLEL,
+    return (struct scenario_region){.name = "s",
+                                     .kind = REGION_PARALLEL,
                                      .work_s = 8,
                                      .read_per_us = per_us,
                                      .llc_per_us = 4 * per_us,
@@ -86,7 +86,7 @@ static struct scenario_section reads(double per_us)
 static void test_memory_closed(void **state)
 {
     struct machine *m = two_nodes();
-    struct scenario_section s[2] = {reads(10), reads(30)};
+    struct scenario_region s[2] = {reads(10), reads(30)};
     double cores[2][2] = {{4, 1}, {0, 3}}, even[2] = {0.5, 0.5};
     struct virtual_load loads[2] = {{&s[0], cores[0], even, false, -1},
                                     {&s[1], cores[1], even, false, -1}};
@@ -126,7 +126,7 @@ static void test_memory_closed(void **state)
 static void test_memory_places(void **state)
 {
     struct machine *m = two_nodes();
-    struct scenario_section s = reads(10), other = reads(1);
+    struct scenario_region s = reads(10), other = reads(1);
     double here[2] = {4, 0}, there[2] = {0, 4}, data[2] = {1, 0};
     double even[2] = {0.5, 0.5}, some[2] = {1, 0};
     double speed[4], requests[8], part[2], utilisation[8];
@@ -175,8 +175,8 @@ static struct vnode_result *run(const struct machine *m,
     return r;
 }
 
-/* A job of COUNT sections, REPEAT times. */
-static struct scenario_job job(char *name, struct scenario_section *sections,
+/* A job of COUNT regions, REPEAT times. */
+static struct scenario_job job(char *name, struct scenario_region *regions,
                                struct scenario_phase *phase)
 {
     return (struct scenario_job){.name = name,
@@ -184,9 +184,9 @@ static struct scenario_job job(char *name, struct scenario_section *sections,
                                  .malleable = true,
                                  .min_cores = 1,
                                  .weight = 1,
-                                 .memory_node = SCENARIO_NO_NODE,
-                                 .section = sections,
-                                 .sections = phase->count,
+                                 .numa_node = SCENARIO_NO_NODE,
+                                 .region = regions,
+                                 .regions = phase->count,
                                  .phase = phase,
                                  .phases = 1};
 }
@@ -196,18 +196,18 @@ static void test_alone(void **state)
 {
     static const char *const names[] = {"equal", "nupoco", "native", "batch"};
     struct machine *m = two_nodes();
-    struct scenario_section s[2] = {reads(0), reads(0)};
+    struct scenario_region s[2] = {reads(0), reads(0)};
     struct scenario_phase phase = {.repeat = 2, .first = 0, .count = 2};
     struct scenario_job j = job("a", s, &phase);
     struct scenario scenario = {.name = "alone", .job = &j, .jobs = 1};
 
     (void)state;
-    s[0].kind = SECTION_SERIAL;
+    s[0].kind = REGION_SERIAL;
     s[0].work_s = 2;
     s[1].offset = 1;
     for (size_t i = 0; i < 4; i++) {
         struct vnode_result *r = run(m, &scenario, names[i], 1);
-        /* 2 (2 + 8 / 8), and the time to notice each section's beginning. */
+        /* 2 (2 + 8 / 8), and the time to notice each region's beginning. */
         assert_true(r->makespan_s >= 6);
         assert_true(r->makespan_s < 6.3);
         assert_true(near(r->job[0].work_s, 20, 1e-3));
@@ -217,7 +217,7 @@ static void test_alone(void **state)
 }
 
 static struct scenario pair(struct scenario_job *jobs,
-                            struct scenario_section *s,
+                            struct scenario_region *s,
                             struct scenario_phase *phase)
 {
     s[0] = reads(0);
@@ -236,7 +236,7 @@ static void test_policies(void **state)
 {
     struct machine *m = two_nodes();
     struct scenario_job jobs[2];
-    struct scenario_section s[2];
+    struct scenario_region s[2];
     struct scenario_phase phase;
     struct scenario scenario = pair(jobs, s, &phase);
     struct vnode_result *equal = run(m, &scenario, "equal", 1);
@@ -260,7 +260,7 @@ static void test_seed(void **state)
 {
     struct machine *m = two_nodes();
     struct scenario_job jobs[2];
-    struct scenario_section s[2];
+    struct scenario_region s[2];
     struct scenario_phase phase;
     struct scenario scenario = pair(jobs, s, &phase);
     struct vnode_result *r[3];
@@ -286,7 +286,7 @@ static void test_disjoint(void **state)
 {
     struct machine *m = two_nodes();
     struct scenario_job jobs[2];
-    struct scenario_section s[2];
+    struct scenario_region s[2];
     struct scenario_phase phase;
     struct scenario scenario = pair(jobs, s, &phase);
     struct cosched_cpuset has[2] = {{{0}}, {{0}}};
@@ -309,7 +309,7 @@ static void test_after_a_pause(void **state)
 {
     struct machine *m = two_nodes();
     struct scenario_job jobs[2];
-    struct scenario_section s[2];
+    struct scenario_region s[2];
     struct scenario_phase phase;
     struct scenario scenario = pair(jobs, s, &phase);
     size_t decisions[2];
@@ -329,19 +329,19 @@ static void test_after_a_pause(void **state)
     machine_free(m);
 }
 
-/* What one thread does in a serial section does not decide where the data lies
+/* What one thread does in a serial region does not decide where the data lies
  * that all of them touch first in a parallel one. */
 static void test_local_data(void **state)
 {
     struct machine *m = two_nodes();
-    struct scenario_section s[2] = {reads(1), reads(40)};
+    struct scenario_region s[2] = {reads(1), reads(40)};
     struct scenario_phase phase = {.repeat = 1, .first = 0, .count = 2};
     struct scenario_job j = job("a", s, &phase);
     struct scenario scenario = {.name = "local", .job = &j, .jobs = 1};
     double makespan[2];
 
     (void)state;
-    s[0].kind = SECTION_SERIAL;
+    s[0].kind = REGION_SERIAL;
     s[0].work_s = 2;
     s[1].placement = SCENARIO_LOCAL;
     s[1].offset = 1;
@@ -356,27 +356,27 @@ static void test_local_data(void **state)
     machine_free(m);
 }
 
-/* Jobs that begin by reading their data run on a core of one CPU node each, as the
+/* Jobs that begin by reading their data run on a core of one LLC domain each, as the
  * kernel spreads them, wherever the agent keeps cores for them: what they read does
  * not lie all in one memory. */
 static void test_first_threads(void **state)
 {
     struct machine *m = two_nodes();
-    struct scenario_section s[2] = {reads(1), reads(60)};
+    struct scenario_region s[2] = {reads(1), reads(60)};
     struct scenario_phase phase = {.repeat = 1, .first = 0, .count = 2};
     struct scenario_job jobs[2] = {job("a", s, &phase), job("b", s, &phase)};
     struct scenario scenario = {.name = "first", .job = jobs, .jobs = 2};
     double makespan[2];
 
     (void)state;
-    s[0].kind = SECTION_SERIAL;
+    s[0].kind = REGION_SERIAL;
     s[0].work_s = 2;
     s[1].offset = 1;
     s[1].work_s = 40;
     s[0].placement = s[1].placement = SCENARIO_FIRST_TOUCH;
     for (size_t forced = 0; forced < 2; forced++) {
         if (forced)
-            jobs[0].memory_node = jobs[1].memory_node = 0;
+            jobs[0].numa_node = jobs[1].numa_node = 0;
         struct vnode_result *r = run(m, &scenario, "equal", 1);
         makespan[forced] = r->makespan_s;
         vnode_result_free(r);
@@ -392,7 +392,7 @@ static void test_native_maximum(void **state)
     static const char *const names[] = {"native", "best-simple", "equal"};
     struct machine *m = two_nodes();
     struct scenario_job jobs[2];
-    struct scenario_section s[2];
+    struct scenario_region s[2];
     struct scenario_phase phase;
     struct scenario scenario = pair(jobs, s, &phase);
 
@@ -415,7 +415,7 @@ static void test_weight(void **state)
 {
     struct machine *m = machine_new_uniform(1, 8, 1);
     struct scenario_job jobs[2];
-    struct scenario_section s[2];
+    struct scenario_region s[2];
     struct scenario_phase phase;
     struct scenario scenario = pair(jobs, s, &phase);
 
@@ -432,11 +432,11 @@ static void test_weight(void **state)
 }
 
 /* A job that never attaches is held to its share by affinity. */
-static void test_rigid(void **state)
+static void test_pinned(void **state)
 {
     struct machine *m = two_nodes();
     struct scenario_job jobs[2];
-    struct scenario_section s[2];
+    struct scenario_region s[2];
     struct scenario_phase phase;
     struct scenario scenario = pair(jobs, s, &phase);
 
@@ -455,7 +455,7 @@ static void test_refused(void **state)
 {
     struct machine *m = two_nodes();
     struct scenario_job jobs[2];
-    struct scenario_section s[2];
+    struct scenario_region s[2];
     struct scenario_phase phase;
     struct scenario scenario = pair(jobs, s, &phase);
     struct vnode_config c;
@@ -470,9 +470,9 @@ static void test_refused(void **state)
     c.limit_s = 1;
     assert_null(vnode_run(&c, &err));
     assert_int_equal(errno, ETIME);
-    jobs[1].memory_node = 2;
+    jobs[1].numa_node = 2;
     assert_null(vnode_run(&c, &err));
-    assert_non_null(strstr(err.text, "mem: memory_node 2"));
+    assert_non_null(strstr(err.text, "mem: numa_node 2"));
     machine_free(m);
 }
 
@@ -491,7 +491,7 @@ UNIT(test_vnode)
         cmocka_unit_test(test_first_threads),
         cmocka_unit_test(test_native_maximum),
         cmocka_unit_test(test_weight),
-        cmocka_unit_test(test_rigid),
+        cmocka_unit_test(test_pinned),
         cmocka_unit_test(test_refused),
     };
 

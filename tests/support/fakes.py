@@ -95,7 +95,7 @@ def fake(agent, job, *arguments, **announcement):
                    **announcement)
 
 
-def rigid(agent, job, **announcement):
+def pinned(agent, job, **announcement):
     """A job that does not attach and uses several cores."""
     return Program(agent, job, [sys.executable, "-c",
                                 BURN + "burn()\nthreading.Event().wait()"],
@@ -119,13 +119,13 @@ def affinities(pid):
     return sets
 
 
-def warden(agent):
-    """Pid of the agent's warden."""
+def supervisor(agent):
+    """Pid of the agent's supervisor."""
     pid = agent.process.pid
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         children = file.read().split()
     for child in children:
         with open(f"/proc/{child}/comm", encoding="ascii") as file:
-            if file.read().strip() == "coschedd-warden":
+            if file.read().strip() == "coschedd-superv":
                 return int(child)
-    raise AssertionError("no warden")
+    raise AssertionError("no supervisor")

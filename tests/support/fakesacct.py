@@ -73,7 +73,7 @@ def run(jobid, times, name="ep", comment="", **more):
 def record(state="final", **values):
     """The agent's line."""
     given = {"policy": "nupoco", "mean_cores": "1.00", "final_cores": 1,
-             "sections": 1, "parallel_s": "1.00", "core_s": "5.00",
+             "regions": 1, "parallel_s": "1.00", "core_s": "5.00",
              "partners": "-", "decisions": 1, "attached": 1, **values}
     return f"cosched/1 state={state} " + \
         " ".join(f"{k}={v}" for k, v in given.items())

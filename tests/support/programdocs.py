@@ -31,10 +31,10 @@ def commands(text):
     return set(re.findall(r"^  ([a-z]+) ", text, re.M))
 
 
-def section(page, name):
-    """Section NAME of the manual page PAGE, without roff's escapes."""
+def region(page, name):
+    """Region NAME of the manual page PAGE, without roff's escapes."""
     found = re.search(rf"^\.SH {name}\n(.*?)(?=^\.SH |\Z)", page, re.M | re.S)
-    assert found, f"no section {name}"
+    assert found, f"no region {name}"
     return found[1].replace("\\-", "-")
 
 
@@ -46,12 +46,12 @@ def same(what, got, want):
 def check_page(path, wanted_commands, wanted_options, statuses):
     """The manual page PATH has exactly these, and all exit STATUSES."""
     page = read(path)
-    entries = re.findall(r"^\.TP\n(.*)$", section(page, "OPTIONS"), re.M)
+    entries = re.findall(r"^\.TP\n(.*)$", region(page, "OPTIONS"), re.M)
     same(f"options in {path}", options("\n".join(entries)), wanted_options)
-    entries = re.findall(r"^\.TP\n\.B (\w+)$", section(page, "COMMANDS"), re.M)
+    entries = re.findall(r"^\.TP\n\.B (\w+)$", region(page, "COMMANDS"), re.M)
     same(f"commands in {path}", set(entries), wanted_commands)
     for status in statuses:
-        assert f"\n.B {status}\n" in section(page, "EXIT STATUS"), status
+        assert f"\n.B {status}\n" in region(page, "EXIT STATUS"), status
 
 
 def complete(script, program, *words, **environment):

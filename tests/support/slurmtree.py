@@ -86,7 +86,7 @@ class SlurmTree:
         self.directory(self.root)
 
     def directory(self, path, leaf=False):
-        """Make PATH as Slurm does, which gives all CPUs and memory nodes."""
+        """Make PATH as Slurm does, which gives all CPUs and NUMA nodes."""
         os.makedirs(path, exist_ok=True)
         if self.unified and not leaf:
             write("+cpuset", path, "cgroup.subtree_control")

@@ -8,13 +8,13 @@
 /* Concept
  *
  * A loop asks memory at a rate per time of computing; its data is interleaved
- * over all memory nodes, as in the thesis (3.2.2).  What it asks changes with
+ * over all NUMA nodes, as in the thesis (3.2.2).  What it asks changes with
  * the degree of parallelism (3.2.3, figures 3.4 and 3.5): the rate grows or
  * falls by a factor, and prefetches get fewer.  Between one and all nodes it
  * moves with the logarithm of their number, so that LoopPerf-T's straight line
  * through both ends is not the truth.
  *
- * The speedup from one to all CPU nodes on the Opteron is known for 16 loops
+ * The speedup from one to all LLC domains on the Opteron is known for 16 loops
  * (thesis table A.4, column guided); the rates are such that the simulation
  * has that speedup (`validate_model --calibrate` finds them).  The others have
  * the speedup of their siblings in the same program, that of EP for the loop of
@@ -29,15 +29,15 @@
 struct loop_traits {
     const char *app;
     const char *name;
-    double scaling;     /* 1 to 8 CPU nodes of the Opteron */
+    double scaling;     /* 1 to 8 LLC domains of the Opteron */
     bool assumed;       /* scaling was not measured */
-    double rate_per_us; /* all requests of a core on one CPU node */
+    double rate_per_us; /* all requests of a core on one LLC domain */
     double growth;      /* rate on all nodes over that on one */
     double write;       /* share of requests */
-    double prefetch[2]; /* share on one and on all CPU nodes */
+    double prefetch[2]; /* share on one and on all LLC domains */
 };
 
-/* Requests of a core per us of computing, to all memory nodes together. */
+/* Requests of a core per us of computing, to all NUMA nodes together. */
 struct loop_rates {
     double read_per_us, write_per_us, prefetch_per_us;
 };

@@ -52,9 +52,9 @@ static void place(const struct world *world, struct random *random,
     const struct machine *machine = world->machine;
     size_t piece[TRUTH_JOBS], job = 0, left = 0;
 
-    if (whole_nodes && machine->cpu_nodes >= m->jobs) {
-        cut(random, machine->cpu_nodes, m->jobs, piece);
-        for (size_t i = 0; i < machine->cpu_nodes; i++) {
+    if (whole_nodes && machine->llc_domains >= m->jobs) {
+        cut(random, machine->llc_domains, m->jobs, piece);
+        for (size_t i = 0; i < machine->llc_domains; i++) {
             if (left == 0)
                 left = piece[job++];
             m->cores[i * m->jobs + job - 1] = machine_node_cpus(machine, i);
@@ -63,7 +63,7 @@ static void place(const struct world *world, struct random *random,
         return;
     }
     cut(random, machine_node_cpus(machine, 0), m->jobs, piece);
-    for (size_t i = 0; i < machine->cpu_nodes; i++)
+    for (size_t i = 0; i < machine->llc_domains; i++)
         memcpy(&m->cores[i * m->jobs], piece, m->jobs * sizeof(*piece));
 }
 
@@ -72,9 +72,9 @@ static size_t degree(const struct world *world, const struct mix *m, size_t j)
 {
     size_t nodes = 0;
 
-    for (size_t i = 0; i < world->machine->cpu_nodes; i++)
+    for (size_t i = 0; i < world->machine->llc_domains; i++)
         nodes += m->cores[i * m->jobs + j] > 0;
-    return world->machine->cpu_nodes == 1 ? m->cores[j] : nodes;
+    return world->machine->llc_domains == 1 ? m->cores[j] : nodes;
 }
 
 void mixes_random(const struct world *worlds, struct mix *mix)
@@ -97,11 +97,11 @@ void mixes_random(const struct world *worlds, struct mix *mix)
 }
 
 /* The model knows one mean service time per station: that of all requests. */
-static double mean_factor(const struct mix *m, size_t cpu_nodes)
+static double mean_factor(const struct mix *m, size_t llc_domains)
 {
     double sum = 0, weighted = 0;
 
-    for (size_t i = 0; i < cpu_nodes * m->jobs; i++) {
+    for (size_t i = 0; i < llc_domains * m->jobs; i++) {
         const struct loop_rates *r = &m->rates[i % m->jobs];
         double cores = (double)m->cores[i];
 
@@ -131,7 +131,7 @@ static enum model_status predict(const struct machine *machine,
             for (size_t j = 0; j < m->jobs; j++)
                 system.utilisation += m->predicted[k][j] /
                                       (double)machine_node_cpus(machine, 0);
-            for (size_t c = 0; c < machine->mem_nodes; c++)
+            for (size_t c = 0; c < machine->numa_nodes; c++)
                 system.utilisation += used[c];
         } else {
             input.method = k == MIX_AVERAGE ? MVA_AVERAGE : MVA_AUTOMATIC;
@@ -149,20 +149,20 @@ static enum model_status model_mix(struct machine *machine, double factor,
     struct system_input in = {machine, m->jobs,
                               (const struct workload *const *)work, NULL,
                               m->cores, MVA_AUTOMATIC};
-    double share = 1 / (double)machine->mem_nodes;
+    double share = 1 / (double)machine->numa_nodes;
     enum model_status status = MODEL_OK;
 
-    for (size_t c = 0; c < machine->mem_nodes; c++)
+    for (size_t c = 0; c < machine->numa_nodes; c++)
         machine->controller_service_us[c] *= factor;
     for (size_t l = 0; l < machine->links; l++)
         machine->link_service_us[l] *= factor;
     for (size_t j = 0; j < m->jobs; j++) {
         const struct loop_rates *r = &m->rates[j];
 
-        work[j] = workload_new(machine->mem_nodes);
+        work[j] = workload_new(machine->numa_nodes);
         if (!work[j])
             status = MODEL_ENOMEM;
-        for (size_t c = 0; c < machine->mem_nodes && work[j]; c++)
+        for (size_t c = 0; c < machine->numa_nodes && work[j]; c++)
             work[j]->rate[c] = (struct workload_rate){
                 share * (r->read_per_us + r->write_per_us + r->prefetch_per_us),
                 share * r->read_per_us};
@@ -190,7 +190,7 @@ static void take_truth(struct mix *m, const struct machine *machine,
         m->truth_utilisation +=
             m->truth[j] / (double)machine_node_cpus(machine, 0);
     }
-    for (size_t c = 0; c < machine->mem_nodes; c++) {
+    for (size_t c = 0; c < machine->numa_nodes; c++) {
         m->truth_utilisation += r->controller[c].utilisation.mean;
         m->busiest = fmax(m->busiest, r->controller[c].utilisation.mean);
     }
@@ -209,7 +209,7 @@ static void run_mix(void *arg, size_t i)
                           m->seed, &result) != MODEL_OK;
     if (!m->failed) {
         double factor = run->variant->by_kind
-                            ? mean_factor(m, own.machine->cpu_nodes)
+                            ? mean_factor(m, own.machine->llc_domains)
                             : 1;
 
         take_truth(m, world->machine, &result);

@@ -8,8 +8,8 @@
 /* Concept
  *
  * A case is one to four loops on a machine: each loop alone at each degree of
- * parallelism, and seeded random mixes, in which either each job has whole CPU
- * nodes or the jobs share the cores of each.  The model is told the loops'
+ * parallelism, and seeded random mixes, in which either each job has whole LLC
+ * domains or the jobs share the cores of each.  The model is told the loops'
  * rates and the machine, the simulation tells what speeds come of it; the
  * error of a method is the mean over cases and jobs of the relative difference
  * (MAPE, thesis 3.16).
@@ -20,7 +20,7 @@
 #include "tests/validate/truth.h"
 
 #define MIXES 24          /* random ones per machine */
-#define MIX_CPU_NODES 16  /* most of any machine */
+#define MIX_LLC_DOMAINS 16  /* most of any machine */
 
 enum mix_method {
     MIX_LINEARIZER, /* closed_solve() */
@@ -37,7 +37,7 @@ struct mix {
     size_t jobs;
     size_t loop[TRUTH_JOBS];
     struct loop_rates rates[TRUTH_JOBS];
-    size_t cores[MIX_CPU_NODES * TRUTH_JOBS];
+    size_t cores[MIX_LLC_DOMAINS * TRUTH_JOBS];
     uint64_t seed;
     double truth[TRUTH_JOBS]; /* simulated speed, cores' worth */
     double width[TRUTH_JOBS]; /* half of its 95 % interval */

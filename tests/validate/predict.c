@@ -24,16 +24,16 @@ static struct loop *loop_of(const struct world *world,
                             const struct speedup_profile *p)
 {
     const struct machine *machine = world->machine;
-    struct loop *loop = loop_new(machine->cpu_nodes, machine->mem_nodes);
+    struct loop *loop = loop_new(machine->llc_domains, machine->numa_nodes);
 
     if (!loop)
         return NULL;
     world_cores(world, p->dop, loop->cores);
     loop->total_us = (p->cpu_us + p->stall_us) / (double)loop_cores(loop);
-    for (size_t i = 0; i < machine->cpu_nodes; i++)
-        for (size_t m = 0; m < machine->mem_nodes; m++) {
+    for (size_t i = 0; i < machine->llc_domains; i++)
+        for (size_t m = 0; m < machine->numa_nodes; m++) {
             const double *n = p->requests[i][m];
-            size_t pair = i * machine->mem_nodes + m;
+            size_t pair = i * machine->numa_nodes + m;
 
             loop->requests[pair] = (struct loop_requests){
                 n[MEMSYS_READ], n[MEMSYS_WRITE], n[MEMSYS_PREFETCH]};
@@ -73,7 +73,7 @@ void predict_speedups(const struct world *world, struct speedup_case *c)
     c->failed = !machine || !one || !all;
     if (!c->failed) {
         machine->controller_service =
-            by_kind(machine->controller_service_us, machine->mem_nodes);
+            by_kind(machine->controller_service_us, machine->numa_nodes);
         machine->link_service =
             by_kind(machine->link_service_us, machine->links);
         c->failed = !machine->controller_service || !machine->link_service;

@@ -32,18 +32,18 @@ static void take_profile(const struct machine *machine, size_t dop,
                                   .total_us = r->time_us * scale,
                                   .cpu_us = r->jobs[0].cpu_us * scale,
                                   .stall_us = r->jobs[0].stall_us * scale};
-    for (size_t i = 0; i < machine->cpu_nodes; i++)
-        for (size_t m = 0; m < machine->mem_nodes; m++)
+    for (size_t i = 0; i < machine->llc_domains; i++)
+        for (size_t m = 0; m < machine->numa_nodes; m++)
             for (size_t k = 0; k < MEMSYS_KINDS; k++)
                 p->requests[i][m][k] =
-                    scale * r->requests[(i * machine->mem_nodes + m) *
+                    scale * r->requests[(i * machine->numa_nodes + m) *
                                             MEMSYS_KINDS + k];
 }
 
 static bool simulate(const struct world *world, size_t step,
                      struct speedup_case *c)
 {
-    size_t all = world->machine->cpu_nodes, dop = world->dop[step];
+    size_t all = world->machine->llc_domains, dop = world->dop[step];
     struct loop_rates rates = loop_rates(&loops[c->loop], dop, all);
     struct memsys_result r;
     size_t cores[SPEEDUP_NODES];
@@ -90,7 +90,7 @@ size_t speedups_run(const struct world *worlds, struct speedup_case *cases)
     size_t count = 0;
 
     for (size_t w = 0; w < WORLDS; w++)
-        for (size_t l = 0; l < LOOPS && worlds[w].machine->cpu_nodes > 1; l++)
+        for (size_t l = 0; l < LOOPS && worlds[w].machine->llc_domains > 1; l++)
             cases[count++] = (struct speedup_case){.world = w, .loop = l};
     truth_parallel("speedups of loops", count, run_case, &run);
     return count;

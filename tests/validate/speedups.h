@@ -7,26 +7,26 @@
 
 /* Concept
  *
- * Each loop is simulated on 1 to all CPU nodes of a machine, with service
+ * Each loop is simulated on 1 to all LLC domains of a machine, with service
  * times that depend on the kind of request.  LoopPerf sees of it what counters
- * would see: the profile of one run on one CPU node (LoopPerf-S), and of one
- * more on all (LoopPerf-T): requests by CPU node, memory node and kind, and how
+ * would see: the profile of one run on one LLC domain (LoopPerf-S), and of one
+ * more on all (LoopPerf-T): requests by LLC domain, NUMA node and kind, and how
  * long it took.  What it predicts for the other numbers of nodes is compared
- * with the simulated speedups.  Machines of one CPU node have no such loop.
+ * with the simulated speedups.  Machines of one LLC domain have no such loop.
  */
 
 #include "tests/validate/truth.h"
 
-#define SPEEDUP_NODES 16    /* most CPU nodes of any machine */
-#define SPEEDUP_MEM_NODES 8 /* most memory nodes */
+#define SPEEDUP_NODES 16    /* most LLC domains of any machine */
+#define SPEEDUP_NUMA_NODES 8 /* most NUMA nodes */
 
 /* What counters see of one run. */
 struct speedup_profile {
-    size_t dop;       /* CPU nodes */
+    size_t dop;       /* LLC domains */
     double total_us;  /* wall time */
     double cpu_us;    /* core time in which a core was not stalled */
     double stall_us;  /* core time in which it was */
-    double requests[SPEEDUP_NODES][SPEEDUP_MEM_NODES][MEMSYS_KINDS];
+    double requests[SPEEDUP_NODES][SPEEDUP_NUMA_NODES][MEMSYS_KINDS];
 };
 
 enum speedup_method {
@@ -41,7 +41,7 @@ extern const char *const speedup_method_names[SPEEDUP_METHODS];
 
 struct speedup_case {
     size_t world, loop;
-    struct speedup_profile profile[2]; /* on one and on all CPU nodes */
+    struct speedup_profile profile[2]; /* on one and on all LLC domains */
     double truth[WORLD_STEPS];         /* simulated speedup over one node */
     double width[WORLD_STEPS];         /* half of its 95 % interval */
     double predicted[SPEEDUP_METHODS][WORLD_STEPS];

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MEM_NODES 8 /* most of any world */
+#define NUMA_NODES 8 /* most of any world */
 #define LINKS 64
 #define PRECISION 0.004 /* half width of the 95 % interval */
 
@@ -35,15 +35,15 @@ enum model_status truth_run(const struct world *world,
                             struct memsys_result *result)
 {
     const struct machine *machine = world->machine;
-    struct memsys_kinds rate[TRUTH_JOBS][MEM_NODES];
-    struct memsys_kinds controller[MEM_NODES], link[LINKS];
+    struct memsys_kinds rate[TRUTH_JOBS][NUMA_NODES];
+    struct memsys_kinds controller[NUMA_NODES], link[LINKS];
     struct memsys_job job[TRUTH_JOBS];
     struct memsys_config config;
-    double share = 1 / (double)machine->mem_nodes;
+    double share = 1 / (double)machine->numa_nodes;
 
     memsys_defaults(&config);
     for (size_t j = 0; j < jobs; j++) {
-        for (size_t m = 0; m < machine->mem_nodes; m++) {
+        for (size_t m = 0; m < machine->numa_nodes; m++) {
             rate[j][m].of[MEMSYS_READ] = rates[j].read_per_us * share;
             rate[j][m].of[MEMSYS_WRITE] = rates[j].write_per_us * share;
             rate[j][m].of[MEMSYS_PREFETCH] = rates[j].prefetch_per_us * share;
@@ -51,7 +51,7 @@ enum model_status truth_run(const struct world *world,
         job[j].rate_per_us = rate[j];
     }
     if (variant->by_kind) {
-        scale_kinds(machine->controller_service_us, machine->mem_nodes,
+        scale_kinds(machine->controller_service_us, machine->numa_nodes,
                     controller);
         scale_kinds(machine->link_service_us, machine->links, link);
         config.controller_us = controller;
@@ -108,12 +108,12 @@ void truth_parallel(const char *title, size_t count,
         pthread_join(thread[--started], NULL);
 }
 
-/* Simulated scaling of LOOP from one to all CPU nodes of WORLD. */
+/* Simulated scaling of LOOP from one to all LLC domains of WORLD. */
 static double scaling(const struct world *world, const struct loop_traits *loop)
 {
     static const struct truth_variant variant = {"", MEMSYS_EXPONENTIAL,
                                                  TRUTH_WINDOW, true};
-    size_t all = world->machine->cpu_nodes, cores[16];
+    size_t all = world->machine->llc_domains, cores[16];
     double speed[2] = {1, 0};
 
     for (size_t i = 0; i < 2; i++) {

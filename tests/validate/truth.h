@@ -14,7 +14,7 @@
 #include "tests/validate/worlds.h"
 
 #define TRUTH_JOBS 4
-#define TRUTH_WINDOW 64 /* miss registers of a last-level cache per memory
+#define TRUTH_WINDOW 64 /* miss registers of a last-level cache per NUMA
                            node: more than its cores need */
 
 /* How the memory behaves. */
@@ -25,8 +25,8 @@ struct truth_variant {
     bool by_kind; /* service times of writes and prefetches differ */
 };
 
-/* Simulate JOBS loops with RATES[JOBS] on CORES[cpu_nodes * JOBS] of WORLD,
- * their requests spread evenly over all memory nodes. */
+/* Simulate JOBS loops with RATES[JOBS] on CORES[llc_domains * JOBS] of WORLD,
+ * their requests spread evenly over all NUMA nodes. */
 enum model_status truth_run(const struct world *world,
                             const struct loop_rates *rates, size_t jobs,
                             const size_t *cores,

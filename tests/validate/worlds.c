@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Number of the link between memory nodes A and B: one per unordered pair, in
+/* Number of the link between NUMA nodes A and B: one per unordered pair, in
  * rows of the upper triangle.  Those that the machine lacks are unused. */
 static size_t pair(size_t a, size_t b, size_t nodes)
 {
@@ -17,7 +17,7 @@ static size_t pair(size_t a, size_t b, size_t nodes)
     return low * nodes - low * (low + 1) / 2 + high - low - 1;
 }
 
-/* What a request from memory node A's CPU nodes to memory node B crosses:
+/* What a request from NUMA node A's LLC domains to NUMA node B crosses:
  * fills LINK, returns how many. */
 typedef size_t (*route_f)(size_t a, size_t b, size_t nodes, size_t *link);
 
@@ -51,7 +51,7 @@ static size_t clusters(size_t a, size_t b, size_t nodes, size_t *link)
 
 static bool connect(struct machine *machine, route_f route, double link_us)
 {
-    size_t nodes = machine->mem_nodes;
+    size_t nodes = machine->numa_nodes;
 
     free(machine->link_service_us);
     machine->links = nodes * (nodes - 1) / 2;
@@ -60,7 +60,7 @@ static bool connect(struct machine *machine, route_f route, double link_us)
         return false;
     for (size_t l = 0; l < machine->links; l++)
         machine->link_service_us[l] = link_us;
-    for (size_t i = 0; i < machine->cpu_nodes; i++)
+    for (size_t i = 0; i < machine->llc_domains; i++)
         for (size_t m = 0; m < nodes; m++) {
             struct machine_route *r = &machine->route[i * nodes + m];
 
@@ -82,7 +82,7 @@ struct world world_new(size_t i)
 {
     static const struct {
         const char *name, *title;
-        size_t cpu_nodes, cores, mem_nodes;
+        size_t llc_domains, cores, numa_nodes;
         double controller_gb, link_gb;
         route_f route;
         size_t steps, dop[WORLD_STEPS];
@@ -102,9 +102,9 @@ struct world world_new(size_t i)
                           {0}};
 
     memcpy(world.dop, spec[i].dop, sizeof(world.dop));
-    world.machine = machine_new_uniform(spec[i].cpu_nodes, spec[i].cores,
-                                        spec[i].mem_nodes);
-    for (size_t m = 0; m < spec[i].mem_nodes && world.machine; m++)
+    world.machine = machine_new_uniform(spec[i].llc_domains, spec[i].cores,
+                                        spec[i].numa_nodes);
+    for (size_t m = 0; m < spec[i].numa_nodes && world.machine; m++)
         world.machine->controller_service_us[m] =
             line_us(spec[i].controller_gb);
     if (world.machine && !connect(world.machine, spec[i].route,
@@ -119,8 +119,8 @@ void world_cores(const struct world *world, size_t dop, size_t *cores)
 {
     const struct machine *machine = world->machine;
 
-    for (size_t i = 0; i < machine->cpu_nodes; i++)
+    for (size_t i = 0; i < machine->llc_domains; i++)
         cores[i] = i < dop ? machine_node_cpus(machine, i) : 0;
-    if (machine->cpu_nodes == 1)
+    if (machine->llc_domains == 1)
         cores[0] = dop;
 }

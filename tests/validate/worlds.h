@@ -9,7 +9,7 @@
  *
  * Five topologies that differ in what matters to the model: many small nodes
  * with routes of two hops, few large ones fully connected, several last-level
- * caches per memory node, sub-NUMA clusters, and one memory for all.  Service
+ * caches per NUMA node, sub-NUMA clusters, and one memory for all.  Service
  * times are 64 bytes over the bandwidth that such a memory or link is known to
  * sustain; a link serves both directions, as in thesis 3.3.1.
  *
@@ -31,15 +31,15 @@ struct world {
     const char *title; /* for people */
     struct machine *machine;
     size_t steps;              /* degrees of parallelism that are tried */
-    size_t dop[WORLD_STEPS];   /* rising: CPU nodes, or cores if there is only
-                                  one CPU node */
+    size_t dop[WORLD_STEPS];   /* rising: LLC domains, or cores if there is only
+                                  one LLC domain */
 };
 
 /* World number I, or one without machine when out of memory.  Release it with
  * machine_free(). */
 struct world world_new(size_t i);
 
-/* Cores per CPU node of a loop at degree DOP: whole nodes, the first ones. */
+/* Cores per LLC domain of a loop at degree DOP: whole nodes, the first ones. */
 void world_cores(const struct world *world, size_t dop, size_t *cores);
 
 #endif /* COSCHED_VALIDATE_WORLDS_H */

@@ -70,10 +70,10 @@ is_valid (const struct cosched_allotment *a)
       || a->version != COSCHED_LAYOUT_VERSION || a->size != sizeof *a
       || a->lease_ns == 0)
     return false;
-  if (a->cpu_nodes == 0 || a->cpu_nodes > COSCHED_MAX_CPUS)
+  if (a->llc_domains == 0 || a->llc_domains > COSCHED_MAX_CPUS)
     return false;
   for (int cpu = 0; cpu < COSCHED_MAX_CPUS; cpu++)
-    if (cpuset_has (&a->granted, cpu) && a->cpu_node[cpu] >= a->cpu_nodes)
+    if (cpuset_has (&a->granted, cpu) && a->llc_domain[cpu] >= a->llc_domains)
       return false;
   return cpuset_first (&a->granted) >= 0;
 }

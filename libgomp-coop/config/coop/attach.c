@@ -16,7 +16,7 @@
 #include "libgomp.h"
 
 #include "allot.h"
-#include "section.h"
+#include "region.h"
 #include "settings.h"
 
 #define REPLY_MS 1000  /* an agent that lives answers within an epoch */
@@ -131,7 +131,7 @@ coop_attach (const struct cosched_allotment **page, char *text, size_t size)
     snprintf (text, size, "%s", reply);
   else if (!(*page = coop_allot_map (fds[0])))
     snprintf (text, size, "no valid allotment page");
-  else if (coop_section_map (fds[1]))
+  else if (coop_region_map (fds[1]))
     {
       snprintf (text, size, "no valid report page");
       coop_allot_unmap (*page);

@@ -5,7 +5,7 @@
 
 #include "wait.h"
 #include "batch.h"
-#include "section.h"
+#include "region.h"
 
 #define gomp_barrier_wait_end upstream_barrier_wait_end
 #define gomp_barrier_wait upstream_barrier_wait
@@ -76,7 +76,7 @@ static inline void
 note_barrier (gomp_barrier_state_t state)
 {
   if (__builtin_expect (coop_managed, 0) && gomp_barrier_last_thread (state))
-    coop_section_count_barrier ();
+    coop_region_count_barrier ();
 }
 
 void
@@ -96,7 +96,7 @@ gomp_team_barrier_wait (gomp_barrier_t *bar)
   gomp_team_barrier_wait_end (bar, gomp_barrier_wait_start (bar));
 }
 
-/* The last barrier of a region counts as the end of the section does.  */
+/* The last barrier of a region counts as the end of the region does.  */
 void
 gomp_team_barrier_wait_final (gomp_barrier_t *bar)
 {
@@ -105,7 +105,7 @@ gomp_team_barrier_wait_final (gomp_barrier_t *bar)
       upstream_team_barrier_wait_final (bar);
       return;
     }
-  coop_section_count_ult ();
+  coop_region_count_ult ();
   gomp_barrier_state_t state = coop_batch_arrive_final (bar);
   if (coop_batch_was_docked ())
     return;

@@ -116,7 +116,7 @@ struct coop_worker
   /* Written by the monitor and by those who wake it.  */
   int cpu __attribute__ ((aligned (COOP_LINE)));
   unsigned index;
-  unsigned node;    /* CPU node of cpu */
+  unsigned node;    /* LLC domain of cpu */
   int sleeping;	    /* futex, 1: asleep (thread) or free (slot) */
   int straggling;   /* lost its CPU, but still runs */
   bool started;	    /* has a kernel thread or may be used as a slot */
@@ -140,8 +140,8 @@ struct coop_worker
   unsigned long seen;	  /* watchdog: switches at a look, */
   uint64_t seen_ns;	  /* the first one that saw this many */
 
-  /* Progress not yet credited to a section (section.c).  */
-  unsigned section __attribute__ ((aligned (COOP_LINE)));
+  /* Progress not yet credited to a region (region.c).  */
+  unsigned region __attribute__ ((aligned (COOP_LINE)));
   uint64_t iterations;
   uint64_t ults;
   uint64_t steals;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define SITES 256
-#define FEW 4 /* units for each worker, below which regions are not worth it */
+#define FEW 4 /* units for each worker, below which ranges are not worth it */
 
 #define peek(p) __atomic_load_n (p, __ATOMIC_RELAXED)
 #define poke(p, v) __atomic_store_n (p, v, __ATOMIC_RELAXED)
@@ -32,7 +32,7 @@ units (const struct dynloop_request *q)
   return n == 0 || q->guided ? n : (n - 1) / q->chunk + 1;
 }
 
-/* Claims overshoot the end of a region: every thread by one claim at most,
+/* Claims overshoot the end of a range: every thread by one claim at most,
    which is half the loop at most, or the smallest chunk.  */
 bool
 dynloop_possible (const struct dynloop_request *q)
@@ -45,7 +45,7 @@ size_t
 dynloop_bytes (const struct dynloop_nodes *nodes)
 {
   return sizeof (struct dynloop)
-	 + nodes->regions * sizeof (struct dynloop_region) + DYNLOOP_LINE;
+	 + nodes->ranges * sizeof (struct dynloop_range) + DYNLOOP_LINE;
 }
 
 static unsigned
@@ -76,9 +76,9 @@ dynloop_begin (struct dynloop *l, const struct dynloop_request *q,
   l->least = !q->guided ? 1 : q->chunk < n ? q->chunk : n;
   l->epoch_ns = q->guided ? DYNLOOP_GUIDED_NS : DYNLOOP_EPOCH_NS;
   l->site = SITES;
-  l->regions = nodes->regions;
+  l->ranges = nodes->ranges;
   if (q->monotonic || n / FEW < nodes->total)
-    l->regions = 1;
+    l->ranges = 1;
   if (!q->guided)
     {
       l->site = site_index (q->site);
@@ -86,27 +86,27 @@ dynloop_begin (struct dynloop *l, const struct dynloop_request *q,
       if (first_size == 0)
 	first_size = 1;
     }
-  if (l->regions > 1)
-    memcpy (l->region_of, nodes->region_of, sizeof l->region_of);
-  if (l->regions > 1)
+  if (l->ranges > 1)
+    memcpy (l->range_of, nodes->range_of, sizeof l->range_of);
+  if (l->ranges > 1)
     n--;
-  for (unsigned i = 0, before = 0; i < l->regions; i++)
+  for (unsigned i = 0, before = 0; i < l->ranges; i++)
     {
-      struct dynloop_region *r = &l->region[i];
-      unsigned workers = l->regions > 1 ? nodes->workers[i] : nodes->total;
+      struct dynloop_range *r = &l->range[i];
+      unsigned workers = l->ranges > 1 ? nodes->workers[i] : nodes->total;
       before += workers;
       r->next = done;
       done = (uint64_t) ((unsigned __int128) n * before / nodes->total);
       r->end = done;
       r->size = first_size;
       r->divisor = divisor (q, workers, nodes->total);
-      r->last = i == 0 && l->regions > 1;
+      r->last = i == 0 && l->ranges > 1;
     }
 }
 
 /* The worker's last chunk, of SIZE units of R, took NS.  */
 static void
-adapt (struct dynloop_region *r, uint64_t size, uint64_t ns, uint64_t epoch)
+adapt (struct dynloop_range *r, uint64_t size, uint64_t ns, uint64_t epoch)
 {
   uint64_t limit = peek (&r->size);
 
@@ -125,7 +125,7 @@ adapt (struct dynloop_region *r, uint64_t size, uint64_t ns, uint64_t epoch)
 
 /* Claims units of R; their number, or 0.  */
 static uint64_t
-take (const struct dynloop *l, struct dynloop_region *r, uint64_t *first,
+take (const struct dynloop *l, struct dynloop_range *r, uint64_t *first,
       bool *measured)
 {
   uint64_t next = peek (&r->next);
@@ -144,31 +144,31 @@ take (const struct dynloop *l, struct dynloop_region *r, uint64_t *first,
   return r->end - next < size ? r->end - next : size;
 }
 
-/* Claims from region HOME, else from the one where most remains.  */
+/* Claims from range HOME, else from the one where most remains.  */
 static uint64_t
 find (struct dynloop *l, unsigned home, unsigned *from, uint64_t *first,
       bool *measured)
 {
-  uint64_t size = take (l, &l->region[home], first, measured);
+  uint64_t size = take (l, &l->range[home], first, measured);
   *from = home;
-  while (size == 0 && l->regions > 1)
+  while (size == 0 && l->ranges > 1)
     {
       uint64_t most = 0;
-      for (unsigned i = 0; i < l->regions; i++)
+      for (unsigned i = 0; i < l->ranges; i++)
 	{
-	  uint64_t next = peek (&l->region[i].next);
-	  if (next < l->region[i].end && l->region[i].end - next > most)
+	  uint64_t next = peek (&l->range[i].next);
+	  if (next < l->range[i].end && l->range[i].end - next > most)
 	    {
-	      most = l->region[i].end - next;
+	      most = l->range[i].end - next;
 	      *from = i;
 	    }
 	}
       if (most == 0)
 	break;
-      size = take (l, &l->region[*from], first, measured);
+      size = take (l, &l->range[*from], first, measured);
     }
-  if (size == 0 && peek (&l->region[0].last)
-      && __atomic_exchange_n (&l->region[0].last, 0, __ATOMIC_RELAXED))
+  if (size == 0 && peek (&l->range[0].last)
+      && __atomic_exchange_n (&l->range[0].last, 0, __ATOMIC_RELAXED))
     {
       *first = l->units - 1;
       size = 1;
@@ -180,7 +180,7 @@ find (struct dynloop *l, unsigned home, unsigned *from, uint64_t *first,
 static void
 remember (struct dynloop *l)
 {
-  uint64_t size = peek (&l->region[0].size);
+  uint64_t size = peek (&l->range[0].size);
   if (l->site >= SITES)
     return;
   uint32_t old = peek (&sizes[l->site]);
@@ -196,14 +196,14 @@ dynloop_claim (struct dynloop *l, const struct dynloop_claimant *who,
 {
   struct dynloop_clock *c = who->clock;
   unsigned from, home
-      = l->regions > 1 ? l->region_of[who->node % DYNLOOP_REGIONS] : 0;
+      = l->ranges > 1 ? l->range_of[who->node % DYNLOOP_RANGES] : 0;
   uint64_t first, ns = 0;
   bool measured = false;
 
   if (c && who->alone && c->loop == l && c->task == who->task)
     {
       ns = now ();
-      adapt (&l->region[c->region], c->size, ns - c->begin_ns, l->epoch_ns);
+      adapt (&l->range[c->range], c->size, ns - c->begin_ns, l->epoch_ns);
     }
   uint64_t size = find (l, home, &from, &first, &measured);
   if (c)
@@ -218,7 +218,7 @@ dynloop_claim (struct dynloop *l, const struct dynloop_claimant *who,
       c->loop = l;
       c->task = who->task;
       c->size = size;
-      c->region = from;
+      c->range = from;
       c->begin_ns = ns ? ns : now ();
     }
   *start = l->first + first * l->step;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
 /* Copyright (C) 2026 The coschedule developers */
-/* Dynamic loops: iterations handed out by regions, in chunks that grow.
+/* Dynamic loops: iterations handed out by ranges, in chunks that grow.
 
    The iterations of a loop are cut into units, the chunks of the program's
    schedule clause (for guided ones, single iterations), and the units into
-   regions, one for each CPU node in proportion to the workers there.  A claim
-   takes the next units of the region of its worker's node, or of the fullest
-   other region when that one is empty.  Each region has a cache line of its
+   ranges, one for each LLC domain in proportion to the workers there.  A claim
+   takes the next units of the range of its worker's node, or of the fullest
+   other range when that one is empty.  Each range has a cache line of its
    own; a claim touches no other line that is written.
 
    A claim takes several units at once, which the program cannot tell from as
@@ -14,7 +14,7 @@
    again for the same task, and has run nothing else meanwhile, the time since
    is that of its last chunk.  Chunks are doubled while they are shorter than
    DYNLOOP_EPOCH_NS and halved when longer, but never more than what remains in
-   the region, divided by twice its workers.  The epoch is as short as a claim's
+   the range, divided by twice its workers.  The epoch is as short as a claim's
    cost permits: longer chunks gain nothing, but delay a task that has to leave
    its CPU.  The size at the end of a loop is remembered, and a fourth of it is
    where the next loop of the same place in the program begins.
@@ -22,7 +22,7 @@
    Guided loops take what remains divided by twice the threads, as long as a
    chunk is shorter than DYNLOOP_GUIDED_NS.
 
-   With one region, a task gets its iterations in ascending order: that is what
+   With one range, a task gets its iterations in ascending order: that is what
    monotonic schedules need.  With several, the last unit of the loop belongs to
    none and is handed out when they are empty: GCC's code for lastprivate takes
    the last chunk of each thread for the one that may be the last of the loop.
@@ -38,18 +38,18 @@
 #pragma GCC visibility push(hidden)
 
 #define DYNLOOP_LINE 64
-#define DYNLOOP_REGIONS 64 /* at most; CPU nodes beyond share them */
+#define DYNLOOP_RANGES 64 /* at most; LLC domains beyond share them */
 #define DYNLOOP_EPOCH_NS 50000u
 #define DYNLOOP_GUIDED_NS 2000000u
 #define DYNLOOP_UNITS_MAX (UINT64_MAX / 4)
 
-/* Which CPU nodes have workers.  */
+/* Which LLC domains have workers.  */
 struct dynloop_nodes
 {
-  unsigned regions;			 /* 1.. */
+  unsigned ranges;			 /* 1.. */
   unsigned total;			 /* workers, at least 1 */
-  unsigned workers[DYNLOOP_REGIONS];	 /* by region, none is 0 */
-  uint8_t region_of[DYNLOOP_REGIONS];	 /* by CPU node modulo this */
+  unsigned workers[DYNLOOP_RANGES];	 /* by range, none is 0 */
+  uint8_t range_of[DYNLOOP_RANGES];	 /* by LLC domain modulo this */
 };
 
 /* What the program asks for.  All numbers wrap around as unsigned ones.  */
@@ -66,13 +66,13 @@ struct dynloop_request
   const void *site;	/* place in the program */
 };
 
-struct dynloop_region
+struct dynloop_range
 {
   uint64_t next; /* unit; passes `end' when all are claimed */
   uint64_t end;
   uint64_t size;     /* units that a claim takes, at most */
   unsigned divisor;  /* and not more than what remains divided by this */
-  int last;	     /* region 0: the loop's last unit is apart and unclaimed */
+  int last;	     /* range 0: the loop's last unit is apart and unclaimed */
 } __attribute__ ((aligned (DYNLOOP_LINE)));
 
 struct dynloop
@@ -83,9 +83,9 @@ struct dynloop
   uint64_t least; /* units that a claim takes, at least */
   uint32_t epoch_ns;
   unsigned site; /* in the table of remembered sizes */
-  unsigned regions;
-  uint8_t region_of[DYNLOOP_REGIONS];
-  struct dynloop_region region[];
+  unsigned ranges;
+  uint8_t range_of[DYNLOOP_RANGES];
+  struct dynloop_range range[];
 };
 
 /* A worker's last claim.  Zero: none.  */
@@ -95,7 +95,7 @@ struct dynloop_clock
   const void *task;
   uint64_t begin_ns;
   uint64_t size;
-  unsigned region;
+  unsigned range;
   unsigned long switches; /* the caller's own */
 } __attribute__ ((aligned (DYNLOOP_LINE)));
 

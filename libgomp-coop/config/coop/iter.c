@@ -6,7 +6,7 @@
 #include "libgomp.h"
 #include "dispatch.h"
 #include "looprun.h"
-#include "section.h"
+#include "region.h"
 
 #define gomp_iter_static_next upstream_iter_static_next
 #define gomp_iter_dynamic_next_locked upstream_iter_dynamic_next_locked
@@ -33,7 +33,7 @@ count (long start, long end)
   unsigned long n = incr > 0 ? (unsigned long) end - (unsigned long) start
 			     : (unsigned long) start - (unsigned long) end;
   unsigned long step = incr > 0 ? (unsigned long) incr : -(unsigned long) incr;
-  coop_section_count_iterations (step > 1 ? (n + step - 1) / step : n);
+  coop_region_count_iterations (step > 1 ? (n + step - 1) / step : n);
 }
 
 /* No scheduling point in those that hold the work share's lock.  */

@@ -5,7 +5,7 @@
 #include "libgomp.h"
 #include "dispatch.h"
 #include "looprun.h"
-#include "section.h"
+#include "region.h"
 
 #define gomp_iter_ull_static_next upstream_iter_ull_static_next
 #define gomp_iter_ull_dynamic_next_locked upstream_iter_ull_dynamic_next_locked
@@ -34,7 +34,7 @@ count (ULL start, ULL end)
   bool up = (ws->mode & 2) == 0;
   ULL n = up ? end - start : start - end;
   ULL step = up ? ws->incr_ull : -ws->incr_ull;
-  coop_section_count_iterations (step > 1 ? (n + step - 1) / step : n);
+  coop_region_count_iterations (step > 1 ? (n + step - 1) / step : n);
 }
 
 /* No scheduling point in those that hold the work share's lock.  */

@@ -19,30 +19,30 @@ static unsigned nodes_at;  /* count of changes that `nodes' is of, */
 static unsigned nodes_age; /* for so many loops */
 static struct dynloop_nodes nodes;
 
-/* Regions are the CPU nodes of workers that have a CPU.  */
+/* Ranges are the LLC domains of workers that have a CPU.  */
 static void
 look_at_workers (void)
 {
   unsigned n = coop_peek (&coop_nworkers);
 
   memset (&nodes, 0, sizeof nodes);
-  memset (nodes.region_of, DYNLOOP_REGIONS, sizeof nodes.region_of);
+  memset (nodes.range_of, DYNLOOP_RANGES, sizeof nodes.range_of);
   for (unsigned i = 0; i < n; i++)
     if (coop_may_run (&coop_workers[i]))
       {
-	uint8_t *region
-	    = &nodes.region_of[coop_workers[i].node % DYNLOOP_REGIONS];
-	if (*region == DYNLOOP_REGIONS)
-	  *region = (uint8_t) nodes.regions++;
-	nodes.workers[*region]++;
+	uint8_t *range
+	    = &nodes.range_of[coop_workers[i].node % DYNLOOP_RANGES];
+	if (*range == DYNLOOP_RANGES)
+	  *range = (uint8_t) nodes.ranges++;
+	nodes.workers[*range]++;
 	nodes.total++;
       }
   if (nodes.total == 0)
-    nodes.workers[0] = nodes.total = nodes.regions = 1;
-  /* A node that gets its first worker later begins with another's region.  */
-  for (unsigned i = 0; i < DYNLOOP_REGIONS; i++)
-    if (nodes.region_of[i] == DYNLOOP_REGIONS)
-      nodes.region_of[i] = (uint8_t) (i % nodes.regions);
+    nodes.workers[0] = nodes.total = nodes.ranges = 1;
+  /* A node that gets its first worker later begins with another's range.  */
+  for (unsigned i = 0; i < DYNLOOP_RANGES; i++)
+    if (nodes.range_of[i] == DYNLOOP_RANGES)
+      nodes.range_of[i] = (uint8_t) (i % nodes.ranges);
 }
 
 /* An assignment that was just being made is seen whole a few loops later.  */

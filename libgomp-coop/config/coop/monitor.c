@@ -16,7 +16,7 @@
 #include "cpuset.h"
 #include "foreign.h"
 #include "runq.h"
-#include "section.h"
+#include "region.h"
 #include "settings.h"
 #include "stack.h"
 #include "watchdog.h"
@@ -84,11 +84,11 @@ obey (uint64_t now)
   monitor.granted = copy.granted;
   if (monitor.applied_any && monitor.applied == copy.generation)
     return;
-  coop_worker_assign (&copy.cpus, copy.cpu_node);
+  coop_worker_assign (&copy.cpus, copy.llc_domain);
   monitor.applied = copy.generation;
   monitor.applied_any = true;
   coop_foreign_follow ();
-  coop_section_applied (copy.generation);
+  coop_region_applied (copy.generation);
   /* Last: this thread may have to wait for its turn where it goes.  */
   coop_worker_pin_any ();
 }
@@ -189,8 +189,8 @@ monitor_main (void *arg)
 	  coop_futex_wake (&first_try_done, 1);
 	}
       coop_foreign_tick (now);
-      bool busy = coop_watchdog_tick (now) || coop_section_active ();
-      coop_section_tick ();
+      bool busy = coop_watchdog_tick (now) || coop_region_active ();
+      coop_region_tick ();
       coop_stack_tick (now);
       wait_for_tick (busy ? TICK_BUSY_NS : TICK_CALM_NS);
     }

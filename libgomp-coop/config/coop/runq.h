@@ -3,7 +3,7 @@
 /* Run queues: ready tasks, one queue for each worker.
 
    A worker takes from the head of its own queue; without work it steals half
-   of another's, from workers of its own CPU node first.  The queue of a worker
+   of another's, from workers of its own LLC domain first.  The queue of a worker
    that may not run is emptied by the others.  */
 
 #ifndef COOP_RUNQ_H

@@ -24,7 +24,7 @@ COOP_SOURCES = \
 	overflow.c \
 	park.c \
 	runq.c \
-	section.c \
+	region.c \
 	settings.c \
 	setxid.c \
 	stack.c \

@@ -20,7 +20,7 @@
 #include "monitor.h"
 #include "overflow.h"
 #include "park.h"
-#include "section.h"
+#include "region.h"
 #include "settings.h"
 #include "stack.h"
 #include "ult.h"
@@ -122,7 +122,7 @@ after_fork (void)
   coop_worker_reset ();
   coop_monitor_reset ();
   coop_stack_reset ();
-  coop_section_reset ();
+  coop_region_reset ();
   coop_watchdog_reset ();
   /* The threads of the parent's pool do not exist here.  */
   if (thread && thread->ts.level == 0)
@@ -141,7 +141,7 @@ start (void)
   pthread_sigmask (SIG_SETMASK, NULL, &coop_worker_signals);
   if (coop_park_table (0) || settle_mode (initial))
     goto fail;
-  coop_section_start ();
+  coop_region_start ();
   coop_worker_assign (&coop_initial_cpus, NULL);
   if (coop_nworkers == 0)
     goto fail;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
 /* Copyright (C) 2026 The coschedule developers */
 /* Upstream's team.c, creating tasks where it creates threads, and telling
-   which section runs.  */
+   which region runs.  */
 
 #include "libgomp.h"
 #include "batch.h"
 #include "dispatch.h"
 #include "launch.h"
-#include "section.h"
+#include "region.h"
 #include "start.h"
 #include "ult.h"
 
@@ -50,7 +50,7 @@ gomp_team_start (void (*fn) (void *), void *data, unsigned nthreads,
 	 that must come before the first task is created.  */
       coop_ult_self ();
       if (gomp_thread ()->ts.level == 0)
-	coop_section_begin (fn, nthreads);
+	coop_region_begin (fn, nthreads);
     }
   if (!__builtin_expect (coop_managed, 0) || nthreads == 1
       || gomp_thread ()->ts.level != 0)
@@ -68,7 +68,7 @@ gomp_team_end (void)
   upstream_team_end ();
   if (__builtin_expect (coop_managed, 0) && gomp_thread ()->ts.level == 0)
     {
-      coop_section_end ();
+      coop_region_end ();
       coop_dispatch_return_home ();
     }
 }

@@ -12,11 +12,11 @@
 
 #include "dispatch.h"
 #include "runq.h"
-#include "section.h"
+#include "region.h"
 #include "worker.h"
 
 /* A task may use a worker so long while others wait before it is suspected.
-   Shorter in sections where spares were needed before.  Counted is CPU time: on
+   Shorter in regions where spares were needed before.  Counted is CPU time: on
    a busy machine, in a process that was stopped, or among many spares, a task
    may make no progress because its worker does not run.  */
 #define PATIENCE_NS 60000000ull
@@ -40,7 +40,7 @@ static unsigned spares;			     /* that may run now */
 static unsigned calm, quiet;		     /* ticks */
 static unsigned streak;			     /* ticks with more blocked ones */
 static uint64_t progress_ns;		     /* a suspect went on, last */
-static uint16_t needed[COSCHED_MAX_SECTIONS]; /* spares, by section */
+static uint16_t needed[COSCHED_MAX_REGIONS]; /* spares, by region */
 
 /* What the last looks at each worker have shown.  */
 static struct
@@ -151,12 +151,12 @@ look_at_all (uint64_t now, uint64_t patience)
    are most of the time where regions follow each other: it was a false alarm,
    for example because other processes had the CPUs.  Next time be patient.  */
 static void
-dismiss (unsigned section)
+dismiss (unsigned region)
 {
   coop_worker_spares (0);
   coop_dispatch_ready (coop_runq_total ());
-  if (section < COSCHED_MAX_SECTIONS)
-    needed[section] = 0;
+  if (region < COSCHED_MAX_REGIONS)
+    needed[region] = 0;
   spares = quiet = 0;
 }
 
@@ -175,7 +175,7 @@ retire (void)
 }
 
 static void
-add (unsigned more, unsigned queued, unsigned section)
+add (unsigned more, unsigned queued, unsigned region)
 {
   if (more > queued)
     more = queued;
@@ -185,10 +185,10 @@ add (unsigned more, unsigned queued, unsigned section)
     return;
   spares += more;
   coop_worker_spares (spares);
-  coop_section_extra_workers (more);
+  coop_region_extra_workers (more);
   coop_dispatch_ready (more);
-  if (section < COSCHED_MAX_SECTIONS && needed[section] < spares)
-    needed[section] = (uint16_t) spares;
+  if (region < COSCHED_MAX_REGIONS && needed[region] < spares)
+    needed[region] = (uint16_t) spares;
 }
 
 /* How many spares more T asks for.  Each tick without progress doubles them,
@@ -215,8 +215,8 @@ ask (const struct tally *t, unsigned known, uint64_t now, uint64_t patience)
 bool
 coop_watchdog_tick (uint64_t now)
 {
-  unsigned section = coop_section_current ();
-  unsigned known = section < COSCHED_MAX_SECTIONS ? needed[section] : 0;
+  unsigned region = coop_region_current ();
+  unsigned known = region < COSCHED_MAX_REGIONS ? needed[region] : 0;
   unsigned queued = coop_runq_total ();
   uint64_t patience = known ? PATIENCE_KNOWN_NS : PATIENCE_NS;
 
@@ -231,8 +231,8 @@ coop_watchdog_tick (uint64_t now)
   struct tally t = look_at_all (now, patience);
   quiet = spares && t.suspects + t.blocked == 0 ? quiet + 1 : 0;
   if (quiet >= QUIET_TICKS)
-    dismiss (section);
-  add (ask (&t, known, now, patience), queued, section);
+    dismiss (region);
+  add (ask (&t, known, now, patience), queued, region);
   /* A worker queues tasks for itself without telling anybody, and may then be
      blocked by the one that it runs, or lose its CPU: those that sleep and may
      run, spares as well, are to take them.  */

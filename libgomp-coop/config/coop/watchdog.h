@@ -14,7 +14,7 @@
    A task that blocks in the kernel leaves its worker's CPU idle.  /proc tells:
    after a tick there is a spare for each worker that sleeps so.
 
-   Spares retire soon after the queues are empty.  How many a section needed is
+   Spares retire soon after the queues are empty.  How many a region needed is
    remembered, so that its next run gets them at the first tick.  */
 
 #ifndef COOP_WATCHDOG_H

@@ -20,7 +20,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Puts CPUS into effect; NODE is the CPU node of each CPU, or NULL.  No worker
+/* Puts CPUS into effect; NODE is the LLC domain of each CPU, or NULL.  No worker
    may run afterwards if CPUS is empty.  */
 extern void coop_worker_assign (const struct cosched_cpuset *cpus,
 				const uint16_t *node);

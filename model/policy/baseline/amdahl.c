@@ -60,7 +60,7 @@ static double fraction(const struct policy_input *input, size_t j, bool model)
     struct line line = {0};
     double f = NAN;
 
-    if (job->kind == SECTION_SERIAL)
+    if (job->kind == REGION_SERIAL)
         return 0;
     for (size_t i = 0; job->facts && i < job->facts->point_count; i++)
         line_add(&line, (double)job->facts->points[i].cores,
@@ -138,7 +138,7 @@ static enum model_status decide(const struct policy_input *input, void *memory,
     }
     for (size_t j = 0; j < input->job_count; j++) {
         f[j] = ws->alone[j];
-        if (input->jobs[j].kind == SECTION_SERIAL)
+        if (input->jobs[j].kind == REGION_SERIAL)
             continue;
         proposal->figure[LEAST] = fmin(proposal->figure[LEAST], f[j]);
         proposal->figure[MOST] = fmax(proposal->figure[MOST], f[j]);

@@ -6,7 +6,7 @@
  *
  * The papers take the better one from measurements afterwards.  Here it has to
  * be predicted: under time sharing threads of all jobs are everywhere, as if
- * each job had its equal part of each CPU node, and a job loses at its
+ * each job had its equal part of each LLC domain, and a job loses at its
  * barriers the time in which threads that are needed do not run, at best
  * (1 - 1/K) of the share that it spends in synchronisation.  Time sharing is
  * worth it when the jobs' speeds, each relative to its speed alone, sum up to
@@ -32,14 +32,14 @@ static const struct policy_option options[] = {
     {0},
 };
 
-/* Equal parts of each CPU node, as evenly as whole cores allow. */
+/* Equal parts of each LLC domain, as evenly as whole cores allow. */
 static void spread(const struct policy_input *input, size_t *counts)
 {
     size_t jobs = input->job_count, next = 0;
 
     memset(counts, 0,
-           input->machine->cpu_nodes * jobs * sizeof(*counts));
-    for (size_t i = 0; i < input->machine->cpu_nodes; i++)
+           input->machine->llc_domains * jobs * sizeof(*counts));
+    for (size_t i = 0; i < input->machine->llc_domains; i++)
         for (size_t c = 0; c < input->workspace->pool[i]; c++)
             counts[i * jobs + next++ % jobs]++;
 }
@@ -57,7 +57,7 @@ static double shared_sum(const struct policy_input *input)
         const struct policy_job *job = &input->jobs[j];
         double sync = job->profile ? job->profile->sync_share : 0;
         /* A serial job uses one core only, and mostly gets it. */
-        double relative = job->kind == SECTION_SERIAL
+        double relative = job->kind == REGION_SERIAL
                               ? 1
                               : ws->speed[j] / ws->alone[j];
         sum += relative * (1 - sync * lost);

@@ -3,7 +3,7 @@
 /* Policy "scalability": hill climbing on CPU utilisation, after C3PO (Sasaki
  * and others, PACT 2013; thesis 4.4.1).
  *
- * From equal shares, taken anew when a job's section becomes serial or
+ * From equal shares, taken anew when a job's region becomes serial or
  * parallel, each decision moves a step of cores from the job whose
  * cores compute least to the one whose cores compute most.  A step after which
  * all cores together do not compute more by half of what the difference of
@@ -39,14 +39,14 @@ static const struct policy_option options[] = {
     {0},
 };
 
-struct climb {
+struct hill_climbing {
     double least; /* that all cores should compute after the last step; NAN: no
                      step to judge */
     uint32_t from, to;
     size_t step;
     uint32_t bad_from, bad_to; /* not to be tried now */
     double wait;               /* decisions for which */
-    bool serial[POLICY_MAX_JOBS]; /* jobs in a serial section last time */
+    bool serial[POLICY_MAX_JOBS]; /* jobs in a serial region last time */
     double share[POLICY_MAX_JOBS]; /* scratch */
     size_t before[POLICY_MAX_JOBS];
 };
@@ -54,16 +54,16 @@ struct climb {
 static void *climb_new(const struct machine *machine)
 {
     (void)machine;
-    return calloc(1, sizeof(struct climb));
+    return calloc(1, sizeof(struct hill_climbing));
 }
 
-/* Note which jobs are in a serial section; false when others were. */
-static bool same_kinds(struct climb *climb, const struct policy_input *input)
+/* Note which jobs are in a serial region; false when others were. */
+static bool same_kinds(struct hill_climbing *climb, const struct policy_input *input)
 {
     bool same = true;
 
     for (size_t j = 0; j < input->job_count; j++) {
-        bool serial = input->jobs[j].kind == SECTION_SERIAL;
+        bool serial = input->jobs[j].kind == REGION_SERIAL;
         same &= climb->serial[j] == serial;
         climb->serial[j] = serial;
     }
@@ -141,7 +141,7 @@ static size_t find(const struct policy_input *input, uint32_t id)
 }
 
 /* Do not try the step in CLIMB again for a while. */
-static void give_up(struct climb *climb, const struct policy_input *input)
+static void give_up(struct hill_climbing *climb, const struct policy_input *input)
 {
     climb->bad_from = climb->from;
     climb->bad_to = climb->to;
@@ -150,7 +150,7 @@ static void give_up(struct climb *climb, const struct policy_input *input)
 }
 
 /* Judge the last step by the utilisation TOTAL: true when it is taken back. */
-static bool judge(struct climb *climb, const struct policy_input *input,
+static bool judge(struct hill_climbing *climb, const struct policy_input *input,
                   size_t *cores, double total)
 {
     size_t from = find(input, climb->from), to = find(input, climb->to);
@@ -165,7 +165,7 @@ static bool judge(struct climb *climb, const struct policy_input *input,
 }
 
 /* Who gives and who takes; both job_count when nobody does. */
-static void choose(const struct climb *climb, const struct policy_input *input,
+static void choose(const struct hill_climbing *climb, const struct policy_input *input,
                    const size_t *cores, const double *share, size_t *from,
                    size_t *to)
 {
@@ -174,7 +174,7 @@ static void choose(const struct climb *climb, const struct policy_input *input,
     *from = *to = none;
     for (size_t j = 0; j < none; j++) {
         const struct policy_job *job = &input->jobs[j];
-        if (job->kind == SECTION_SERIAL)
+        if (job->kind == REGION_SERIAL)
             continue;
         if (cores[j] < job->max_cores &&
             (*to == none || share[j] * job->weight >
@@ -204,7 +204,7 @@ static bool unfair(const struct policy_input *input, size_t *cores)
 }
 
 /* One decision of the climb, from the division CORES and its utilisation. */
-static void climb_on(struct climb *climb, const struct policy_input *input,
+static void climb_on(struct hill_climbing *climb, const struct policy_input *input,
                      size_t *cores, const double *share,
                      struct policy_proposal *proposal)
 {
@@ -248,7 +248,7 @@ static void climb_on(struct climb *climb, const struct policy_input *input,
 static enum model_status decide(const struct policy_input *input, void *memory,
                                 struct policy_proposal *proposal)
 {
-    struct climb *climb = memory;
+    struct hill_climbing *climb = memory;
     double *share = climb->share;
     enum model_status status = MODEL_OK;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* From numbers of cores to the best layout nearby, by the outlook. */
+/* From numbers of cores to the best layout nearby, by the completion. */
 
 #include "model/policy/search/arrange.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "model/policy/search/placement.h"
-#include "model/policy/search/climb.h"
+#include "model/policy/search/local_search.h"
 #include "model/policy/search/workspace.h"
 
 /* A new layout must be better than the present one by this part, and a step of
@@ -18,16 +18,16 @@
 #define STEP 1e-3
 
 struct arrange {
-    struct climb_look *look; /* [cpu_nodes] */
-    size_t *kind;            /* [cpu_nodes] */
-    size_t *start;           /* [cpu_nodes * POLICY_MAX_JOBS] */
-    struct outlook *outlook; /* while arranging */
+    struct local_search_kind *look; /* [llc_domains] */
+    size_t *kind;            /* [llc_domains] */
+    size_t *start;           /* [llc_domains * POLICY_MAX_JOBS] */
+    struct completion *completion; /* while arranging */
     const double *fair;
 };
 
 struct arrange *arrange_new(const struct machine *machine)
 {
-    size_t nodes = machine->cpu_nodes;
+    size_t nodes = machine->llc_domains;
     struct arrange *a = calloc(1, sizeof(*a));
 
     if (!a)
@@ -51,14 +51,14 @@ void arrange_free(struct arrange *a)
     free(a);
 }
 
-/* KIND[cpu_nodes] for climb(): CPU nodes with as many cores in the pool and as far
+/* KIND[llc_domains] for local_search(): LLC domains with as many cores in the pool and as far
  * from all memory are alike. */
 static void find_kinds(const struct policy_input *in, size_t *kind)
 {
     const struct policy_workspace *ws = in->workspace;
     size_t jobs = in->job_count;
 
-    for (size_t i = 0; i < in->machine->cpu_nodes; i++) {
+    for (size_t i = 0; i < in->machine->llc_domains; i++) {
         size_t k = 0;
         while (k < i && (ws->pool[k] != ws->pool[i] ||
                          memcmp(&ws->distance[k * jobs],
@@ -77,7 +77,7 @@ static bool present(const struct policy_input *in, size_t *layout)
     bool unused = false, room = false;
 
     placement_present(in, layout);
-    layout_cores(layout, in->machine->cpu_nodes, jobs, total);
+    layout_cores(layout, in->machine->llc_domains, jobs, total);
     for (size_t cpu = 0; cpu < in->machine->cpus; cpu++)
         unused |= in->owner[cpu] == POLICY_NOBODY;
     for (size_t j = 0; j < jobs; j++) {
@@ -94,19 +94,19 @@ static double worth_of(void *arg, const size_t *layout)
     struct arrange *a = arg;
     double time;
 
-    if (outlook_layout(a->outlook, layout, &time) != MODEL_OK)
+    if (completion_layout(a->completion, layout, &time) != MODEL_OK)
         return NAN;
-    return -outlook_cost(a->outlook, a->fair);
+    return -completion_cost(a->completion, a->fair);
 }
 
 /* Where the search for a layout of CORES begins: where it is now, as usual, or as
  * if nobody had a CPU, as a search by single steps does not find its way from
- * scattered cores to whole CPU nodes.  Who moves more must gain more.  Returns its
+ * scattered cores to whole LLC domains.  Who moves more must gain more.  Returns its
  * worth. */
 static double begin(struct arrange *a, const size_t *cores, size_t *layout)
 {
-    const struct policy_input *in = a->outlook->in;
-    size_t size = in->machine->cpu_nodes * in->job_count * sizeof(*layout);
+    const struct policy_input *in = a->completion->in;
+    size_t size = in->machine->llc_domains * in->job_count * sizeof(*layout);
     double best = present(in, layout) ? worth_of(a, layout) : NAN;
 
     for (int fresh = 0; fresh < 2; fresh++) {
@@ -123,14 +123,14 @@ static double begin(struct arrange *a, const size_t *cores, size_t *layout)
     return best;
 }
 
-void arrange(struct arrange *a, struct outlook *outlook, const double *fair,
-             size_t looks, size_t *cores, size_t *layout)
+void arrange(struct arrange *a, struct completion *completion, const double *fair,
+             size_t evaluations, size_t *cores, size_t *layout)
 {
-    const struct policy_input *in = outlook->in;
-    size_t jobs = in->job_count, nodes = in->machine->cpu_nodes;
+    const struct policy_input *in = completion->in;
+    size_t jobs = in->job_count, nodes = in->machine->llc_domains;
     size_t min[POLICY_MAX_JOBS], max[POLICY_MAX_JOBS];
 
-    a->outlook = outlook;
+    a->completion = completion;
     a->fair = fair;
     double value = begin(a, cores, layout);
     find_kinds(in, a->kind);
@@ -138,7 +138,7 @@ void arrange(struct arrange *a, struct outlook *outlook, const double *fair,
         min[j] = in->jobs[j].min_cores;
         max[j] = in->jobs[j].max_cores;
     }
-    struct climb_input search = {.cpu_nodes = nodes,
+    struct local_search_input search = {.llc_domains = nodes,
                                  .jobs = jobs,
                                  .kind = a->kind,
                                  .pool = in->workspace->pool,
@@ -147,9 +147,9 @@ void arrange(struct arrange *a, struct outlook *outlook, const double *fair,
                                  .value = worth_of,
                                  .arg = a,
                                  .gain = STEP * fabs(value),
-                                 .looks = looks + 1,
-                                 .room = a->look};
-    climb(&search, layout);
-    worth_of(a, layout); /* the outlook is the layout's again */
+                                 .evaluations = evaluations + 1,
+                                 .scratch = a->look};
+    local_search(&search, layout);
+    worth_of(a, layout); /* the completion is the layout's again */
     layout_cores(layout, nodes, jobs, cores);
 }

@@ -25,8 +25,8 @@ struct memo {
 struct chromosome_judge {
     struct chromosome_space space;
     size_t genes;
-    size_t *node;   /* [cpus] CPU node of a gene */
-    double *delay;  /* [cpu_nodes * jobs] links' part of memory time */
+    size_t *node;   /* [cpus] LLC domain of a gene */
+    double *delay;  /* [llc_domains * jobs] links' part of memory time */
     uint16_t total[CHROMOSOME_MAX_JOBS + 1]; /* the last one is nobody */
     struct memo *memo; /* [MEMOS] */
 };
@@ -39,7 +39,7 @@ struct chromosome_judge *chromosome_judge_new(const struct machine *machine)
         return NULL;
     judge->space.machine = machine;
     judge->node = calloc(machine->cpus, sizeof(*judge->node));
-    judge->delay = calloc(machine->cpu_nodes * CHROMOSOME_MAX_JOBS,
+    judge->delay = calloc(machine->llc_domains * CHROMOSOME_MAX_JOBS,
                           sizeof(*judge->delay));
     judge->memo = calloc(MEMOS, sizeof(*judge->memo));
     if (!judge->node || !judge->delay || !judge->memo) {
@@ -67,11 +67,11 @@ static bool valid(const struct chromosome_judge *judge,
     if (space->machine != judge->space.machine || space->jobs < 1 ||
         space->jobs > CHROMOSOME_MAX_JOBS)
         return false;
-    for (size_t i = 0; i < space->machine->cpu_nodes; i++)
+    for (size_t i = 0; i < space->machine->llc_domains; i++)
         cores += space->pool[i];
     for (size_t j = 0; j < space->jobs; j++) {
         if (space->min[j] > space->max[j] ||
-            space->profile[j]->mem_nodes != space->machine->mem_nodes ||
+            space->profile[j]->numa_nodes != space->machine->numa_nodes ||
             workload_check(space->profile[j]) != MODEL_OK)
             return false;
         needed += space->min[j];
@@ -80,13 +80,13 @@ static bool valid(const struct chromosome_judge *judge,
            cores <= UINT16_MAX;
 }
 
-/* Link delays of all memory accesses of a core of JOB on CPU node I. */
+/* Link delays of all memory accesses of a core of JOB on LLC domain I. */
 static double links_delay(const struct chromosome_space *space, size_t i,
                           size_t job)
 {
     double delay = 0;
 
-    for (size_t m = 0; m < space->machine->mem_nodes; m++) {
+    for (size_t m = 0; m < space->machine->numa_nodes; m++) {
         double llc = space->profile[job]->rate[m].read_per_us;
         if (llc > 0)
             delay += llc * moca_link_delay(space->machine, i, m);
@@ -101,7 +101,7 @@ enum model_status chromosome_judge_set(struct chromosome_judge *judge,
         return MODEL_EINVAL;
     judge->space = *space;
     judge->genes = 0;
-    for (size_t i = 0; i < space->machine->cpu_nodes; i++) {
+    for (size_t i = 0; i < space->machine->llc_domains; i++) {
         for (size_t k = 0; k < space->pool[i]; k++)
             judge->node[judge->genes++] = i;
         for (size_t j = 0; j < space->jobs; j++)
@@ -211,14 +211,14 @@ static enum model_status solve(const struct chromosome_judge *judge,
     double busy = 0;
 
     memset(memo->memory, 0, space->jobs * sizeof(*memo->memory));
-    for (size_t m = 0; m < machine->mem_nodes; m++) {
+    for (size_t m = 0; m < machine->numa_nodes; m++) {
         struct station station;
         double rate = 0;
 
         for (size_t j = 0; j < space->jobs; j++)
             rate += judge->total[j] * space->profile[j]->rate[m].mrr_per_us;
         enum model_status status = station_solve(
-            machine->cpu_nodes, rate / (double)machine->cpu_nodes,
+            machine->llc_domains, rate / (double)machine->llc_domains,
             1 / machine->controller_service_us[m], &station);
         if (status != MODEL_OK)
             return status;
@@ -227,7 +227,7 @@ static enum model_status solve(const struct chromosome_judge *judge,
             memo->memory[j] +=
                 space->profile[j]->rate[m].read_per_us * station.response;
     }
-    memo->bw = busy / (double)machine->mem_nodes;
+    memo->bw = busy / (double)machine->numa_nodes;
     return MODEL_OK;
 }
 
@@ -285,7 +285,7 @@ void chromosome_from_layout(const struct chromosome_judge *judge,
 {
     size_t jobs = judge->space.jobs;
 
-    for (size_t i = 0, g = 0; i < judge->space.machine->cpu_nodes; i++) {
+    for (size_t i = 0, g = 0; i < judge->space.machine->llc_domains; i++) {
         size_t end = g + judge->space.pool[i];
         for (size_t j = 0; j < jobs; j++)
             for (size_t k = 0; k < layout[i * jobs + j]; k++)
@@ -301,7 +301,7 @@ void chromosome_to_layout(const struct chromosome_judge *judge,
     size_t jobs = judge->space.jobs;
 
     memset(layout, 0,
-           judge->space.machine->cpu_nodes * jobs * sizeof(*layout));
+           judge->space.machine->llc_domains * jobs * sizeof(*layout));
     for (size_t g = 0; g < judge->genes; g++)
         if (gene[g] < jobs)
             layout[judge->node[g] * jobs + gene[g]]++;

@@ -8,7 +8,7 @@
 /* Concept
  *
  * A gene is a core and holds the job that runs there (thesis figure 4.13);
- * genes are sorted by CPU node.  The worth is that of model/moca.h: cpu_util
+ * genes are sorted by LLC domain.  The worth is that of model/moca.h: cpu_util
  * and bw_util, to the last few bits.
  *
  * An evolution judges hundreds of chromosomes that differ little.  In MOCA's
@@ -32,7 +32,7 @@
 struct chromosome_space {
     const struct machine *machine;
     size_t jobs;        /* 1..CHROMOSOME_MAX_JOBS */
-    const size_t *pool; /* [cpu_nodes] cores to divide */
+    const size_t *pool; /* [llc_domains] cores to divide */
     const struct workload *const *profile; /* [jobs] */
     const double *weight; /* [jobs] of a job's computing in cpu_util */
     const size_t *min, *max; /* [jobs] cores; the sum of MIN fits the pool */
@@ -73,7 +73,7 @@ void chromosome_repair(struct chromosome_judge *judge, uint8_t *gene,
 enum model_status chromosome_evaluate(struct chromosome_judge *judge,
                                       struct chromosome *chromosome);
 
-/* Cores per CPU node and job, layout[i * jobs + j], to genes and back. */
+/* Cores per LLC domain and job, layout[i * jobs + j], to genes and back. */
 void chromosome_from_layout(const struct chromosome_judge *judge,
                             const size_t *layout, uint8_t *gene);
 void chromosome_to_layout(const struct chromosome_judge *judge,

@@ -31,7 +31,7 @@ static bool node_whole(const struct policy_input *input, size_t node,
     }
     *size = 0;
     for (size_t cpu = 0; cpu < input->machine->cpus; cpu++)
-        if (input->machine->cpu_node[cpu] == (int)node) {
+        if (input->machine->llc_domain[cpu] == (int)node) {
             pooled += input->owner[cpu] != POLICY_NO_CPU;
             ++*size;
         }
@@ -43,9 +43,9 @@ size_t divide_unit(const struct policy_input *input)
     size_t parallel = 0, whole = 0, smallest = 0;
 
     for (size_t j = 0; j < input->job_count; j++)
-        parallel += input->jobs[j].kind == SECTION_PARALLEL;
+        parallel += input->jobs[j].kind == REGION_PARALLEL;
     size_t broken = parallel < input->job_count; /* by cores of serial jobs */
-    for (size_t i = 0; i < input->machine->cpu_nodes; i++) {
+    for (size_t i = 0; i < input->machine->llc_domains; i++) {
         size_t size;
         if (node_whole(input, i, &size)) {
             smallest = whole && smallest < size ? smallest : size;
@@ -113,7 +113,7 @@ static size_t start(const struct policy_input *input, size_t unit,
     }
     for (size_t j = 0; j < input->job_count; j++) {
         size_t more = step(input, cores, j, unit, rest);
-        if (input->jobs[j].kind == SECTION_PARALLEL && cores[j] < unit) {
+        if (input->jobs[j].kind == REGION_PARALLEL && cores[j] < unit) {
             cores[j] += more;
             rest -= more;
         }

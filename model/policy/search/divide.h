@@ -10,7 +10,7 @@
  * Every greedy policy is the same loop: each job starts with its minimum, then
  * one unit after the other goes to the job that a score function prefers,
  * until the pool is used up or no job may grow (thesis algorithm 2).  The unit
- * is a whole CPU node where the pool has at least as many as there are parallel
+ * is a whole LLC domain where the pool has at least as many as there are parallel
  * jobs, else a core.
  */
 

@@ -15,7 +15,7 @@
  *   Set2   the others, by cpu_util + bw_util, as far as Set1 has fewer than four
  *
  * Where the papers are silent: crossover cuts both parents at one random core
- * (cores are sorted by CPU node, so that whole CPU nodes are inherited
+ * (cores are sorted by LLC domain, so that whole LLC domains are inherited
  * together); a new allocation as good as one that is there is dropped, since
  * four copies of one cannot evolve; allocations outside the jobs' bounds are
  * repaired (chromosome_repair()).
@@ -35,7 +35,7 @@
 
 struct evolution_input {
     const struct chromosome_space *space;
-    const size_t *start;  /* [cpu_nodes * jobs] one of the first four, or NULL */
+    const size_t *start;  /* [llc_domains * jobs] one of the first four, or NULL */
     size_t generations;
     double mutation;      /* probability per core, 0..1 */
     double cpu_threshold; /* of cpu_util */
@@ -44,7 +44,7 @@ struct evolution_input {
 };
 
 struct evolution_result {
-    size_t *layout; /* [cpu_nodes * jobs] the best, the caller's */
+    size_t *layout; /* [llc_domains * jobs] the best, the caller's */
     double cpu, bw; /* its worth */
     bool reached;   /* both thresholds are exceeded */
     size_t judged;  /* allocations */

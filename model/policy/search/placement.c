@@ -15,10 +15,10 @@ void placement_present(const struct policy_input *in, size_t *have)
 {
     const struct machine *machine = in->machine;
 
-    memset(have, 0, machine->cpu_nodes * in->job_count * sizeof(*have));
+    memset(have, 0, machine->llc_domains * in->job_count * sizeof(*have));
     for (size_t cpu = 0; cpu < machine->cpus; cpu++)
         if (in->owner[cpu] >= 0)
-            have[(size_t)machine->cpu_node[cpu] * in->job_count +
+            have[(size_t)machine->llc_domain[cpu] * in->job_count +
                  (size_t)in->owner[cpu]]++;
 }
 
@@ -28,12 +28,12 @@ static const double *noise(const struct policy_input *in)
     double *sum = in->workspace->noise;
     bool known = false;
 
-    memset(sum, 0, in->machine->cpu_nodes * sizeof(*sum));
+    memset(sum, 0, in->machine->llc_domains * sizeof(*sum));
     for (size_t j = 0; j < in->job_count; j++) {
         const struct policy_facts *facts = in->jobs[j].facts;
         if (!facts || !facts->llc_access)
             continue;
-        for (size_t i = 0; i < in->machine->cpu_nodes; i++)
+        for (size_t i = 0; i < in->machine->llc_domains; i++)
             if (!isnan(facts->llc_access[i])) {
                 sum[i] += facts->llc_access[i];
                 known = true;
@@ -48,7 +48,7 @@ static void lay_out(const struct policy_input *in, const size_t *cores,
 {
     struct policy_workspace *ws = in->workspace;
     struct layout_input wish = {
-        .cpu_nodes = in->machine->cpu_nodes,
+        .llc_domains = in->machine->llc_domains,
         .jobs = in->job_count,
         .pool = ws->pool,
         .have = ws->have,
@@ -60,7 +60,7 @@ static void lay_out(const struct policy_input *in, const size_t *cores,
     for (size_t j = 0; j < in->job_count; j++)
         layout_distance(in->machine, ws->delay, in->jobs[j].profile,
                         in->job_count, &ws->distance[j]);
-    layout_make(&wish, ws->room, layout);
+    layout_make(&wish, ws->scratch, layout);
 }
 
 void placement_counts(const struct policy_input *in, const size_t *cores,
@@ -75,7 +75,7 @@ void placement_fresh(const struct policy_input *in, const size_t *cores,
 {
     size_t *have = in->workspace->have;
 
-    memset(have, 0, in->machine->cpu_nodes * in->job_count * sizeof(*have));
+    memset(have, 0, in->machine->llc_domains * in->job_count * sizeof(*have));
     lay_out(in, cores, layout);
 }
 
@@ -100,7 +100,7 @@ void placement_layout(const struct policy_input *in, const size_t *layout,
                       int *owner)
 {
     struct policy_workspace *ws = in->workspace;
-    size_t jobs = in->job_count, cells = in->machine->cpu_nodes * jobs;
+    size_t jobs = in->job_count, cells = in->machine->llc_domains * jobs;
 
     placement_present(in, ws->have);
     memcpy(owner, in->owner, in->machine->cpus * sizeof(*owner));
@@ -114,10 +114,10 @@ void placement_layout(const struct policy_input *in, const size_t *layout,
                       layout[c] - ws->have[c]);
 }
 
-/* Pairs of a job and a CPU node where it has cores. */
+/* Pairs of a job and an LLC domain where it has cores. */
 static size_t parts_of(const struct policy_input *in, const size_t *layout)
 {
-    size_t cells = in->machine->cpu_nodes * in->job_count, count = 0;
+    size_t cells = in->machine->llc_domains * in->job_count, count = 0;
 
     for (size_t c = 0; c < cells; c++)
         count += layout[c] > 0;
@@ -129,7 +129,7 @@ static size_t fewest_parts(const struct policy_input *in, const size_t *cores)
 {
     size_t largest = 1, count = 0;
 
-    for (size_t i = 0; i < in->machine->cpu_nodes; i++)
+    for (size_t i = 0; i < in->machine->llc_domains; i++)
         if (in->workspace->pool[i] > largest)
             largest = in->workspace->pool[i];
     for (size_t j = 0; j < in->job_count; j++)

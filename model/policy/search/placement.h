@@ -7,8 +7,8 @@
 
 /* Concept
  *
- * On which CPU nodes a job's cores lie is model/layout.h's matter: few moves,
- * whole CPU nodes, near the job's memory (the rates of its profile, by first
+ * On which LLC domains a job's cores lie is model/layout.h's matter: few moves,
+ * whole LLC domains, near the job's memory (the rates of its profile, by first
  * touch, and the routes of the machine), away from busy last-level caches
  * (policy_facts).  Here the policies' jobs and CPUs are translated to that and
  * back.
@@ -24,7 +24,7 @@ enum { PLACEMENT_REGROUP = 2 };
  *
  * Who keeps its cores keeps them scattered when others have come and gone.  So
  * the placement as if nobody had a CPU is taken where it has PLACEMENT_REGROUP
- * parts (pairs of a job and a CPU node) fewer, and jobs move; decisions for the
+ * parts (pairs of a job and an LLC domain) fewer, and jobs move; decisions for the
  * same numbers leave it as it is then.  One part fewer is not worth that: shares
  * that change by a core would move jobs to and fro.
  *
@@ -34,22 +34,22 @@ enum { PLACEMENT_REGROUP = 2 };
 void placement(const struct policy_input *input, const size_t *cores,
                int *owner);
 
-/* The first half of placement(): LAYOUT[cpu_nodes * job_count], cores of job j
- * on CPU node i at i * job_count + j.  LAYOUT is not the workspace's `have`. */
+/* The first half of placement(): LAYOUT[llc_domains * job_count], cores of job j
+ * on LLC domain i at i * job_count + j.  LAYOUT is not the workspace's `have`. */
 void placement_counts(const struct policy_input *input, const size_t *cores,
                       size_t *layout);
 
-/* The same as if nobody had a CPU now: whole CPU nodes near the memory, however
+/* The same as if nobody had a CPU now: whole LLC domains near the memory, however
  * many move. */
 void placement_fresh(const struct policy_input *input, const size_t *cores,
                      size_t *layout);
 
-/* The second half: turn LAYOUT, of which no CPU node has more than its part of
+/* The second half: turn LAYOUT, of which no LLC domain has more than its part of
  * the pool, into owner[machine->cpus] with the fewest moves. */
 void placement_layout(const struct policy_input *input, const size_t *layout,
                       int *owner);
 
-/* Cores that each job has now, into COUNTS[cpu_nodes * job_count]. */
+/* Cores that each job has now, into COUNTS[llc_domains * job_count]. */
 void placement_present(const struct policy_input *input, size_t *counts);
 
 #endif /* COSCHED_MODEL_PLACEMENT_H */

@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "model/policy/search/placement.h"
-#include "model/policy/search/past.h"
+#include "model/policy/search/prediction_cache.h"
 #include "model/policy/search/workspace.h"
 
 const struct policy_job *predict_unknown(const struct policy_input *input)
 {
     for (size_t j = 0; j < input->job_count; j++)
-        if (input->jobs[j].kind == SECTION_PARALLEL && !input->jobs[j].profile)
+        if (input->jobs[j].kind == REGION_PARALLEL && !input->jobs[j].profile)
             return &input->jobs[j];
     return NULL;
 }
@@ -29,12 +29,12 @@ enum model_status predict_begin(const struct policy_input *input)
     for (size_t j = 0; j < input->job_count; j++)
         ws->profile[j] = input->jobs[j].profile ? input->jobs[j].profile
                                                 : ws->compute;
-    if (past_begin(ws->past, input, ws->pool, ws->profile))
+    if (prediction_cache_begin(ws->predictions, input, ws->pool, ws->profile))
         return MODEL_OK;
-    lumped_prepare(ws->lumped, ws->profile, input->job_count);
+    aggregated_prepare(ws->aggregated, ws->profile, input->job_count);
     for (size_t j = 0; j < input->job_count; j++)
-        if (input->jobs[j].rigid)
-            lumped_waits(ws->lumped, j);
+        if (input->jobs[j].pinned)
+            aggregated_waits(ws->aggregated, j);
     return MODEL_OK;
 }
 
@@ -42,10 +42,10 @@ void predict_layout(const struct policy_input *input, const size_t *counts,
                     double *speed)
 {
     bool known;
-    double *kept = past_speeds(input->workspace->past, counts, &known);
+    double *kept = past_speeds(input->workspace->predictions, counts, &known);
 
     if (!known)
-        lumped_predict(input->workspace->lumped, counts, kept);
+        aggregated_predict(input->workspace->aggregated, counts, kept);
     memcpy(speed, kept, input->job_count * sizeof(*speed));
 }
 
@@ -60,7 +60,7 @@ void predict_alone(const struct policy_input *input, double *speed)
 {
     struct policy_workspace *ws = input->workspace;
     bool known;
-    double *kept = past_alone(ws->past, &known);
+    double *kept = prediction_cache_alone(ws->predictions, &known);
 
     for (size_t j = 0; j < input->job_count && !known; j++) {
         memset(ws->trial, 0, input->job_count * sizeof(*ws->trial));
@@ -82,7 +82,7 @@ struct utilisation predict_utilisation(const struct policy_input *input,
     predict_layout(input, counts, ws->speed);
     for (size_t j = 0; j < jobs; j++) {
         double cores = 0, nodes = 0; /* of the job; their sum as parts of nodes */
-        for (size_t i = 0; i < machine->cpu_nodes; i++) {
+        for (size_t i = 0; i < machine->llc_domains; i++) {
             double here = (double)counts[i * jobs + j];
             cores += here;
             nodes += here > 0 ? here / (double)ws->size[i] : 0;
@@ -90,7 +90,7 @@ struct utilisation predict_utilisation(const struct policy_input *input,
         if (cores > 0)
             use.cpu += input->jobs[j].weight * ws->speed[j] / cores * nodes;
     }
-    for (size_t m = 0; m < machine->mem_nodes; m++) {
+    for (size_t m = 0; m < machine->numa_nodes; m++) {
         double requests = 0;
         for (size_t j = 0; j < jobs; j++)
             requests += ws->speed[j] * ws->profile[j]->rate[m].mrr_per_us;

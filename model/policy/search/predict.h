@@ -8,9 +8,9 @@
 /* Concept
  *
  * All policies ask the same predictor, a closed network with one class per job
- * (model/lumped.h).  A speed is the number of cores' worth of computing that a
+ * (model/aggregated_mva.h).  A speed is the number of cores' worth of computing that a
  * job gets.  What was predicted for a layout is kept while the input stays the
- * same (model/policy/search/past.h).
+ * same (model/policy/search/prediction_cache.h).
  */
 
 #include "model/policy.h"
@@ -22,8 +22,8 @@ enum model_status predict_begin(const struct policy_input *input);
 /* The first parallel job whose profile is unknown, or NULL. */
 const struct policy_job *predict_unknown(const struct policy_input *input);
 
-/* SPEED[job_count] for COUNTS[cpu_nodes * job_count], cores of each job on each
- * CPU node. */
+/* SPEED[job_count] for COUNTS[llc_domains * job_count], cores of each job on each
+ * LLC domain. */
 void predict_layout(const struct policy_input *input, const size_t *counts,
                     double *speed);
 
@@ -38,7 +38,7 @@ void predict_alone(const struct policy_input *input, double *speed);
 
 /* How well the machine is used (thesis 4.6, 4.7). */
 struct utilisation {
-    double cpu;    /* sum over CPU nodes of their cores' computing share, by
+    double cpu;    /* sum over LLC domains of their cores' computing share, by
                       weight */
     double memory; /* sum over controllers of their utilisation */
     double system; /* cpu + memory: NuUtil */

@@ -6,11 +6,11 @@
 
 #include <stdlib.h>
 
-#include "model/policy/search/past.h"
+#include "model/policy/search/prediction_cache.h"
 
 static bool allocate(struct policy_workspace *ws)
 {
-    size_t nodes = ws->machine->cpu_nodes, jobs = ws->max_jobs;
+    size_t nodes = ws->machine->llc_domains, jobs = ws->max_jobs;
 
     ws->size = calloc(3 * nodes + ws->machine->cpus + 3 * nodes * jobs +
                           2 * jobs,
@@ -18,17 +18,17 @@ static bool allocate(struct policy_workspace *ws)
     ws->jobs = calloc(jobs, sizeof(*ws->jobs));
     ws->profile = calloc(jobs, sizeof(*ws->profile));
     ws->speed = calloc(2 * jobs, sizeof(*ws->speed));
-    ws->compute = workload_new(ws->machine->mem_nodes);
-    ws->lumped = lumped_new(ws->machine, jobs);
-    ws->past = past_new(ws->machine, jobs);
-    ws->delay = calloc(nodes * (ws->machine->mem_nodes + jobs + 1),
+    ws->compute = workload_new(ws->machine->numa_nodes);
+    ws->aggregated = aggregated_new(ws->machine, jobs);
+    ws->predictions = prediction_cache_new(ws->machine, jobs);
+    ws->delay = calloc(nodes * (ws->machine->numa_nodes + jobs + 1),
                        sizeof(*ws->delay));
-    ws->room = layout_room_new(nodes, jobs);
+    ws->scratch = layout_scratch_new(nodes, jobs);
     if (!ws->size || !ws->jobs || !ws->profile || !ws->speed ||
-        !ws->compute || !ws->lumped || !ws->past || !ws->delay || !ws->room)
+        !ws->compute || !ws->aggregated || !ws->predictions || !ws->delay || !ws->scratch)
         return false;
     layout_delays(ws->machine, ws->delay);
-    ws->distance = ws->delay + nodes * ws->machine->mem_nodes;
+    ws->distance = ws->delay + nodes * ws->machine->numa_nodes;
     ws->noise = ws->distance + nodes * jobs;
     ws->first = ws->size + nodes;
     ws->pool = ws->first + nodes;
@@ -48,15 +48,15 @@ static void sort_cpus(struct policy_workspace *ws)
     size_t used = 0;
 
     for (size_t cpu = 0; cpu < machine->cpus; cpu++)
-        if (machine->cpu_node[cpu] >= 0)
-            ws->size[machine->cpu_node[cpu]]++;
-    for (size_t i = 0; i < machine->cpu_nodes; i++) {
+        if (machine->llc_domain[cpu] >= 0)
+            ws->size[machine->llc_domain[cpu]]++;
+    for (size_t i = 0; i < machine->llc_domains; i++) {
         ws->first[i] = used;
         used += ws->size[i];
         ws->size[i] = 0;
     }
     for (size_t cpu = 0; cpu < machine->cpus; cpu++) {
-        int node = machine->cpu_node[cpu];
+        int node = machine->llc_domain[cpu];
         if (node >= 0)
             ws->cpu[ws->first[node] + ws->size[node]++] = cpu;
     }
@@ -84,10 +84,10 @@ void policy_workspace_free(struct policy_workspace *ws)
 {
     if (!ws)
         return;
-    lumped_free(ws->lumped);
-    past_free(ws->past);
+    aggregated_free(ws->aggregated);
+    prediction_cache_free(ws->predictions);
     workload_free(ws->compute);
-    layout_room_free(ws->room);
+    layout_scratch_free(ws->scratch);
     free(ws->delay);
     free(ws->speed);
     free(ws->profile);

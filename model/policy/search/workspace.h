@@ -13,32 +13,32 @@
  */
 
 #include "model/layout.h"
-#include "model/lumped.h"
+#include "model/aggregated_mva.h"
 #include "model/policy.h"
 
 struct policy_workspace {
     const struct machine *machine;
     size_t max_jobs;
-    size_t *size;  /* [cpu_nodes] CPUs */
-    size_t *first; /* [cpu_nodes] begin of a CPU node's in CPU */
-    size_t *cpu;   /* [cpus] by CPU node, ascending */
-    size_t *pool;  /* [cpu_nodes] CPUs in the pool */
-    size_t *have;  /* [cpu_nodes * max_jobs] CPUs per node and job */
-    size_t *layout; /* [cpu_nodes * max_jobs] of the proposal */
-    size_t *fresh;  /* [cpu_nodes * max_jobs] as if nobody had a CPU */
+    size_t *size;  /* [llc_domains] CPUs */
+    size_t *first; /* [llc_domains] begin of an LLC domain's in CPU */
+    size_t *cpu;   /* [cpus] by LLC domain, ascending */
+    size_t *pool;  /* [llc_domains] CPUs in the pool */
+    size_t *have;  /* [llc_domains * max_jobs] CPUs per node and job */
+    size_t *layout; /* [llc_domains * max_jobs] of the proposal */
+    size_t *fresh;  /* [llc_domains * max_jobs] as if nobody had a CPU */
     size_t *cores;  /* [max_jobs] of the proposal */
     size_t *trial;  /* [max_jobs] for who tries others */
     struct policy_job *jobs; /* [max_jobs] with bounds that fit */
     const struct workload **profile; /* [max_jobs] */
     double *speed;                   /* [max_jobs] predicted */
     double *alone;                   /* [max_jobs] predicted */
-    double *delay;    /* [cpu_nodes * mem_nodes] of routes, us */
-    double *distance; /* [cpu_nodes * max_jobs] from a job's memory */
-    double *noise;    /* [cpu_nodes] LLC accesses, as far as known */
-    struct layout_room *room; /* for placing */
+    double *delay;    /* [llc_domains * numa_nodes] of routes, us */
+    double *distance; /* [llc_domains * max_jobs] from a job's memory */
+    double *noise;    /* [llc_domains] LLC accesses, as far as known */
+    struct layout_scratch *scratch; /* for placing */
     struct workload *compute; /* for serial jobs without a profile */
-    struct lumped *lumped;
-    struct past *past; /* predictions of this and earlier decisions */
+    struct aggregated_mva *aggregated;
+    struct prediction_cache *predictions; /* predictions of this and earlier decisions */
 };
 
 #endif /* COSCHED_MODEL_POLICY_WORKSPACE_H */

@@ -170,8 +170,8 @@ static void test_unsupported(void **state)
         }
     double before = d->machine->link_service_us[0];
     assert_int_equal(calibration_fit(c, d, notes, sizeof(notes), NULL), 0);
-    assert_non_null(strstr(notes, "memory node 0: reads, writes"));
-    assert_null(strstr(notes, "memory node 1"));
+    assert_non_null(strstr(notes, "NUMA node 0: reads, writes"));
+    assert_null(strstr(notes, "NUMA node 1"));
     assert_non_null(strstr(notes, "link 0: nothing measured"));
     assert_true(d->machine->link_service_us[0] == before);
     assert_true(d->machine->controller_service_us[0] > 0);

@@ -50,7 +50,7 @@ def check_end_to_end(folder):
     assert made["counters"] == "none" and made["forced"] and made["quick"]
     assert made["host"] == os.uname().nodename
     assert made["kernel"] == os.uname().release
-    nodes, memories = len(machine["cpu_nodes"]), len(machine["mem_nodes"])
+    nodes, memories = len(machine["llc_domains"]), len(machine["numa_nodes"])
     assert len(made["runs"]) == nodes * memories * 4 * 5, len(made["runs"])
     assert len(made["peak_gb_per_s"]) == memories
     assert all(r["us"] > 0 for r in made["runs"])

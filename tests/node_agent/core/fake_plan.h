@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* A planner with jobs in parallel sections, on a machine that is not there. */
+/* A planner with jobs in parallel regions, on a machine that is not there. */
 
 #ifndef COSCHED_FAKE_PLAN_H
 #define COSCHED_FAKE_PLAN_H
@@ -31,7 +31,7 @@ static inline int fake_plan_new(void **state, const char *synthetic)
     unsetenv("HWLOC_SYNTHETIC");
     for (uint32_t i = 0; i < PLAN_JOBS; i++) {
         f->jobs[i] = job_add(&f->table, i + 1);
-        f->jobs[i]->kind = SECTION_PARALLEL;
+        f->jobs[i]->kind = REGION_PARALLEL;
         f->jobs[i]->granted = *topology_cpus(f->topology);
     }
     f->input = (struct plan_input){.topology = f->topology,

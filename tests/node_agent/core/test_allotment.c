@@ -9,13 +9,13 @@
 #include "node_agent/core/allotment.h"
 #include "protocol/cpulist.h"
 
-static const int cpu_node[] = {0, 0, 1, -1, 1};
+static const int llc_domain[] = {0, 0, 1, -1, 1};
 
 static struct allotment *new_allotment(void)
 {
     struct cosched_cpuset granted = {{0x17}};
     struct errtext err = {""};
-    struct allotment *a = allotment_new(&granted, 1000, cpu_node, 5, 2, &err);
+    struct allotment *a = allotment_new(&granted, 1000, llc_domain, 5, 2, &err);
 
     assert_non_null(a);
     return a;
@@ -41,10 +41,10 @@ static void test_first_contents(void **state)
     assert_int_equal(page->size, sizeof(*page));
     assert_int_equal(page->generation, 0);
     assert_int_equal(page->lease_ns, 1000);
-    assert_int_equal(page->cpu_nodes, 2);
+    assert_int_equal(page->llc_domains, 2);
     assert_int_equal(page->granted.word[0], 0x17);
-    assert_int_equal(page->cpu_node[2], 1);
-    assert_int_equal(page->cpu_node[3], 0); /* a hole */
+    assert_int_equal(page->llc_domain[2], 1);
+    assert_int_equal(page->llc_domain[3], 0); /* a hole */
     munmap((void *)page, sizeof(*page));
     allotment_free(a);
 }

@@ -16,7 +16,7 @@ struct fixture {
     struct process process[MOST]; /* in the order in which they attached */
 };
 
-/* Two CPU nodes of four cores with two CPUs each. */
+/* Two LLC domains of four cores with two CPUs each. */
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
@@ -70,9 +70,9 @@ static void division__machine(void **state)
     struct fixture *f = *state;
     const struct machine *m = topology_machine(f->topology);
 
-    assert_int_equal(m->cpu_nodes, 2);
-    assert_int_equal(topology_cpu_nodes(f->topology)[7], 0);
-    assert_int_equal(topology_cpu_nodes(f->topology)[8], 1);
+    assert_int_equal(m->llc_domains, 2);
+    assert_int_equal(topology_llc_domains(f->topology)[7], 0);
+    assert_int_equal(topology_llc_domains(f->topology)[8], 1);
 }
 
 static void division__one_has_all(void **state)

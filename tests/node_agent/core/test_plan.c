@@ -17,7 +17,7 @@ static int setup_on(void **state, const char *synthetic)
     int rc = fake_plan_new(state, synthetic);
     struct fixture *f = *state;
 
-    f->input.budget = (struct section_budget){150 * MS, 0.02};
+    f->input.budget = (struct region_budget){150 * MS, 0.02};
     return rc;
 }
 
@@ -48,34 +48,34 @@ static void make(struct fixture *f)
     }
 }
 
-/* SECTION ran on four cores for so long that it may be probed. */
-static void let_run(struct section *section)
+/* REGION ran on four cores for so long that it may be probed. */
+static void let_run(struct region *region)
 {
     double work[COUNTERS_UNITS] = {[COUNTERS_ITERATIONS] = 1000};
 
     for (int i = 0; i < 100; i++)
-        section_measure(section, 4, 50 * MS, work, false);
+        region_measure(region, 4, 50 * MS, work, false);
 }
 
 static void test_profiling(void **state)
 {
     struct fixture *f = *state;
-    struct section *section = section_find(&f->jobs[1]->sections, 1, 1);
+    struct region *region = region_find(&f->jobs[1]->regions, 1, 1);
 
-    f->jobs[1]->section = section;
+    f->jobs[1]->region = region;
     make(f);
     assert_int_equal(f->share[1].profile_dop, 0); /* not that soon */
-    let_run(section);
+    let_run(region);
     make(f);
     assert_int_equal(f->share[1].profile_dop, 1);
     assert_int_equal(cores(f, 1), 1);
     assert_int_equal(cores(f, 0), 7);
-    section_grant(section, 7, &f->input.budget); /* one for the other job */
+    region_grant(region, 7, &f->input.budget); /* one for the other job */
     make(f);
     assert_int_equal(f->share[1].profile_dop, 7);
     assert_int_equal(cores(f, 1), 7);
     assert_int_equal(cores(f, 0), 1);
-    section_measure(section, 7, 50 * MS, (double[COUNTERS_UNITS]){0}, true);
+    region_measure(region, 7, 50 * MS, (double[COUNTERS_UNITS]){0}, true);
     make(f);
     assert_int_equal(f->share[1].profile_dop, 0);
     assert_int_equal(cores(f, 1), 4);
@@ -107,10 +107,10 @@ static void test_remaining_work(void **state)
 
     f->input.policy = "corun";
     for (size_t i = 0; i < 2; i++) {
-        struct section *s = section_find(&f->jobs[i]->sections, 1, 1);
-        s->state = SECTION_KNOWN;
+        struct region *s = region_find(&f->jobs[i]->regions, 1, 1);
+        s->state = REGION_KNOWN;
         s->profile = workload_new_rho(1, rho[i], MACHINE_DEFAULT_SERVICE_US);
-        f->jobs[i]->section = s;
+        f->jobs[i]->region = s;
     }
     f->jobs[0]->expected_s = f->jobs[1]->expected_s = 100;
     make(f);
@@ -126,8 +126,8 @@ static void test_one_is_profiled_at_a_time(void **state)
     struct fixture *f = *state;
 
     for (int i = 0; i < 2; i++) {
-        f->jobs[i]->section = section_find(&f->jobs[i]->sections, 1, 1);
-        let_run(f->jobs[i]->section);
+        f->jobs[i]->region = region_find(&f->jobs[i]->regions, 1, 1);
+        let_run(f->jobs[i]->region);
     }
     f->jobs[1]->profiling = true; /* goes on */
     make(f);
@@ -140,7 +140,7 @@ static void test_serial_and_limits(void **state)
     struct fixture *f = *state;
 
     f->input.count = 3;
-    f->jobs[0]->kind = SECTION_SERIAL;
+    f->jobs[0]->kind = REGION_SERIAL;
     f->jobs[1]->options.max_cores = 2;
     f->jobs[2]->options.min_cores = 3;
     make(f);
@@ -223,10 +223,10 @@ static void carry_out(struct fixture *f)
 
 static void know(struct job *job, double rho)
 {
-    job->section = section_find(&job->sections, 1, job->id);
-    workload_free(job->section->profile);
-    job->section->profile = workload_new_rho(1, rho, MACHINE_DEFAULT_SERVICE_US);
-    job->section->state = SECTION_KNOWN;
+    job->region = region_find(&job->regions, 1, job->id);
+    workload_free(job->region->profile);
+    job->region->profile = workload_new_rho(1, rho, MACHINE_DEFAULT_SERVICE_US);
+    job->region->state = REGION_KNOWN;
 }
 
 static size_t running(const struct fixture *f)
@@ -374,8 +374,8 @@ static void test_no_profiling(void **state)
     struct fixture *f = *state;
 
     for (int i = 0; i < 2; i++) {
-        f->jobs[i]->section = section_find(&f->jobs[i]->sections, 1, 1);
-        let_run(f->jobs[i]->section);
+        f->jobs[i]->region = region_find(&f->jobs[i]->regions, 1, 1);
+        let_run(f->jobs[i]->region);
     }
     for (size_t p = 0; policies[p]; p++) {
         f->input.policy = policies[p]->name;
@@ -389,15 +389,15 @@ static void test_facts(void **state)
 {
     double llc[4];
     struct plan_facts f = {.llc_access = llc, .llc_miss = llc + 2};
-    struct section section = {0};
-    struct measure *m = &section.measure;
+    struct region region = {0};
+    struct measure *m = &region.measure;
     struct job job = {.done_s = 10};
     struct loop *loop = loop_new(2, 1);
 
     (void)state;
     plan_facts_fill(&f, &job, 4, 2);
     assert_true(f.facts.done_s == 10 && isnan(f.facts.left_s));
-    job.section = &section;
+    job.region = &region;
     job.expected_s = 30;
     assert_int_equal(f.facts.point_count, 0);
     assert_true(isnan(f.facts.cpu_share) && isnan(llc[0]) && isnan(llc[3]));
@@ -489,19 +489,19 @@ static void count_llc(const struct fixture *f, struct job *job, double rate)
 {
     const struct machine *machine = topology_machine(f->topology);
     size_t dop = topology_count_cores(f->topology, &job->cpus);
-    struct loop *loop = loop_new(machine->cpu_nodes, machine->mem_nodes);
+    struct loop *loop = loop_new(machine->llc_domains, machine->numa_nodes);
 
     loop->total_us = 1000;
     for (int c = -1; (c = cpuset_next(&job->cpus, c)) >= 0;) {
-        size_t node = (size_t)machine->cpu_node[c];
+        size_t node = (size_t)machine->llc_domain[c];
         loop->cores[node]++;
         loop->useful_cycles[node] += 1e6;
         loop->llc_accesses[node] += 1000 * rate;
     }
-    measure_clear(&job->section->measure);
-    measure_add(&job->section->measure, dop, MS,
+    measure_clear(&job->region->measure);
+    measure_add(&job->region->measure, dop, MS,
                 (double[COUNTERS_UNITS]){500, 100, 0, 0});
-    measure_add_loop(&job->section->measure, dop, loop);
+    measure_add_loop(&job->region->measure, dop, loop);
     loop_free(loop);
 }
 
@@ -517,7 +517,7 @@ static void test_adaptive(void **state)
     make(f);
     assert_false(f->plan.periodic);
     for (size_t i = 0; i < 2; i++)
-        f->jobs[i]->section->profile->llc_per_us = i ? 1 : 10;
+        f->jobs[i]->region->profile->llc_per_us = i ? 1 : 10;
     for (int epoch = 0; epoch < 4; epoch++) {
         make(f);
         assert_true(f->plan.periodic);

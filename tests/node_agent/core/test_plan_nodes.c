@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Plans on four CPU nodes of two cores: which of them are divided. */
+/* Plans on four LLC domains of two cores: which of them are divided. */
 
 #include "tests/support/unit.h"
 
@@ -41,7 +41,7 @@ static void assert_cpus(const struct job *job, const char *list)
     assert_string_equal(cpulist_format(&job->cpus, text, sizeof(text)), list);
 }
 
-/* CPU nodes on which both jobs have a core; the jobs have all cores together. */
+/* LLC domains on which both jobs have a core; the jobs have all cores together. */
 static int divided(const struct fixture *f)
 {
     const struct machine *machine = topology_machine(f->topology);
@@ -53,15 +53,15 @@ static int divided(const struct fixture *f)
                     : cpuset_has(&f->jobs[1]->cpus, c) ? 2
                                                        : 0;
         assert_int_not_equal(owner, 0);
-        owners[machine->cpu_node[c]] |= owner;
+        owners[machine->llc_domain[c]] |= owner;
     }
     for (size_t i = 0; i < NODES; i++)
         count += owners[i] == 3;
     return count;
 }
 
-/* A job that is measured on an odd number of cores divides one CPU node, for as
- * long as that lasts, however the CPU nodes lay before. */
+/* A job that is measured on an odd number of cores divides one LLC domain, for as
+ * long as that lasts, however the LLC domains lay before. */
 static void test_measured(void **state)
 {
     static const char *const before[][2] = {
@@ -121,22 +121,22 @@ static unsigned random_below(unsigned limit)
     return (unsigned)(state >> 33) % limit;
 }
 
-/* JOB does something else: it is serial, or in a section of which the profile is
+/* JOB does something else: it is serial, or in a region of which the profile is
  * known, or not. */
 static void change(struct job *job, size_t memories)
 {
-    job->kind = random_below(5) ? SECTION_PARALLEL : SECTION_SERIAL;
-    job->section = job->kind == SECTION_PARALLEL
-                       ? section_find(&job->sections, 1, random_below(3))
+    job->kind = random_below(5) ? REGION_PARALLEL : REGION_SERIAL;
+    job->region = job->kind == REGION_PARALLEL
+                       ? region_find(&job->regions, 1, random_below(3))
                        : NULL;
-    if (!job->section || job->section->profile || !random_below(4))
+    if (!job->region || job->region->profile || !random_below(4))
         return;
-    job->section->profile = workload_new(memories);
-    job->section->state = SECTION_KNOWN;
-    job->section->profile->llc_per_us = 1 + random_below(20);
+    job->region->profile = workload_new(memories);
+    job->region->state = REGION_KNOWN;
+    job->region->profile->llc_per_us = 1 + random_below(20);
     for (size_t m = 0; m < memories; m++) {
         double rate = random_below(100) * 1e-3;
-        job->section->profile->rate[m] = (struct workload_rate){rate, rate};
+        job->region->profile->rate[m] = (struct workload_rate){rate, rate};
     }
 }
 
@@ -147,18 +147,18 @@ static void count(const struct fixture *f, struct job *job)
     size_t dop = topology_count_cores(f->topology, &job->cpus);
     double work[COUNTERS_UNITS] = {1000 + random_below(100), 100, 0, 0};
 
-    if (!job->section || !dop)
+    if (!job->region || !dop)
         return;
-    struct loop *loop = loop_new(machine->cpu_nodes, machine->mem_nodes);
+    struct loop *loop = loop_new(machine->llc_domains, machine->numa_nodes);
     loop->total_us = 50000;
     for (int c = -1; (c = cpuset_next(&job->cpus, c)) >= 0;) {
-        size_t node = (size_t)machine->cpu_node[c];
+        size_t node = (size_t)machine->llc_domain[c];
         loop->cores[node]++;
         loop->useful_cycles[node] += 1e6;
         loop->llc_accesses[node] += 1e4 * (1 + random_below(20));
     }
-    measure_add(&job->section->measure, dop, 50000000, work);
-    measure_add_loop(&job->section->measure, dop, loop);
+    measure_add(&job->region->measure, dop, 50000000, work);
+    measure_add_loop(&job->region->measure, dop, loop);
     loop_free(loop);
 }
 

@@ -15,7 +15,7 @@ static void test_format(void **state)
 {
     struct record r = {.policy = "nupoco",
                        .parallel_s = 12.41,
-                       .sections = 3,
+                       .regions = 3,
                        .decisions = 5,
                        .attached = true};
     char text[RECORD_TEXT_MAX];
@@ -30,7 +30,7 @@ static void test_format(void **state)
     record_format(&r, "final", text);
     assert_string_equal(
         text, "cosched/1 state=final policy=nupoco mean_cores=1.33 "
-              "final_cores=2 sections=3 parallel_s=12.41 core_s=20.00 "
+              "final_cores=2 regions=3 parallel_s=12.41 core_s=20.00 "
               "partners=17,18 decisions=5 attached=1");
     r.energy_j = 1234.56;
     record_format(&r, "final", text);

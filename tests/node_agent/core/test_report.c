@@ -19,9 +19,9 @@ static void make_honest(struct cosched_report *p)
     p->version = COSCHED_LAYOUT_VERSION;
     p->size = sizeof(*p);
     p->mode = COSCHED_MODE_ULT;
-    p->sections_used = 2;
-    p->section = 1;
-    p->sections[1].iterations = 17;
+    p->regions_used = 2;
+    p->region = 1;
+    p->regions[1].iterations = 17;
 }
 
 static int setup(void **state)
@@ -55,7 +55,7 @@ static void test_empty(void **state)
     assert_int_equal(report_read(f->report, 1, &f->view, &err), 0);
     assert_false(f->view.ready);
     assert_int_equal(f->view.used, 0);
-    assert_int_equal(f->view.section, COSCHED_SECTION_SERIAL);
+    assert_int_equal(f->view.region, COSCHED_REGION_SERIAL);
 }
 
 static void test_honest(void **state)
@@ -67,11 +67,11 @@ static void test_honest(void **state)
     assert_int_equal(report_read(f->report, 1, &f->view, &err), 0);
     assert_true(f->view.ready);
     assert_int_equal(f->view.used, 2);
-    assert_int_equal(f->view.sections[1].iterations, 17);
-    f->page->section = COSCHED_SECTION_SERIAL;
-    f->page->sections_used = COSCHED_MAX_SECTIONS;
+    assert_int_equal(f->view.regions[1].iterations, 17);
+    f->page->region = COSCHED_REGION_SERIAL;
+    f->page->regions_used = COSCHED_MAX_REGIONS;
     assert_int_equal(report_read(f->report, 1, &f->view, &err), 0);
-    assert_int_equal(f->view.used, COSCHED_MAX_SECTIONS);
+    assert_int_equal(f->view.used, COSCHED_MAX_REGIONS);
 }
 
 static void test_hostile(void **state)
@@ -85,11 +85,11 @@ static void test_hostile(void **state)
         {offsetof(struct cosched_report, version), 2, "version"},
         {offsetof(struct cosched_report, size), 64, "size"},
         {offsetof(struct cosched_report, mode), 4, "mode"},
-        {offsetof(struct cosched_report, sections_used), 257, "sections_used"},
-        {offsetof(struct cosched_report, sections_used), UINT32_MAX,
-         "sections_used"},
-        {offsetof(struct cosched_report, section), 2, "section"},
-        {offsetof(struct cosched_report, section), UINT32_MAX - 1, "section"},
+        {offsetof(struct cosched_report, regions_used), 257, "regions_used"},
+        {offsetof(struct cosched_report, regions_used), UINT32_MAX,
+         "regions_used"},
+        {offsetof(struct cosched_report, region), 2, "region"},
+        {offsetof(struct cosched_report, region), UINT32_MAX - 1, "region"},
     };
     struct fixture *f = *state;
 
@@ -118,9 +118,9 @@ static void test_random_bytes(void **state)
             ((unsigned char *)f->page)[at] = (unsigned char)rand_r(&seed);
         }
         if (report_read(f->report, 1, &f->view, NULL) == 0) {
-            assert_true(f->view.used <= COSCHED_MAX_SECTIONS);
-            assert_true(f->view.section == COSCHED_SECTION_SERIAL ||
-                        f->view.section < f->view.used);
+            assert_true(f->view.used <= COSCHED_MAX_REGIONS);
+            assert_true(f->view.region == COSCHED_REGION_SERIAL ||
+                        f->view.region < f->view.used);
             assert_true(f->view.mode <= COSCHED_MODE_KTHREAD);
         }
     }

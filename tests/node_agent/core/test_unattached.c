@@ -95,22 +95,22 @@ static void epochs(struct stage *s, size_t count, double cores)
 
 static void assert_serial(const struct stage *s)
 {
-    assert_int_equal(s->job->kind, SECTION_SERIAL);
-    assert_false(s->job->rigid);
+    assert_int_equal(s->job->kind, REGION_SERIAL);
+    assert_false(s->job->pinned);
 }
 
-static void assert_loose(const struct stage *s)
+static void assert_unpinned(const struct stage *s)
 {
     assert_serial(s);
-    assert_true(s->job->loose);
+    assert_true(s->job->unpinned);
 }
 
-static void assert_rigid(const struct stage *s)
+static void assert_pinned(const struct stage *s)
 {
-    assert_int_equal(s->job->kind, SECTION_PARALLEL);
-    assert_true(s->job->rigid);
+    assert_int_equal(s->job->kind, REGION_PARALLEL);
+    assert_true(s->job->pinned);
     assert_true(s->job->held);
-    assert_false(s->job->loose);
+    assert_false(s->job->unpinned);
 }
 
 /* One busy core is a serial job, however long; nobody ever held it. */
@@ -119,13 +119,13 @@ static void test_one_core(void **state)
     struct stage *s = *state;
 
     epochs(s, 100 * SECOND, 1);
-    assert_loose(s);
+    assert_unpinned(s);
     epochs(s, 1, 1.2); /* a tick of each of two */
-    assert_loose(s);
+    assert_unpinned(s);
     assert_false(s->job->held);
 }
 
-/* Several are rigid, but only when the job has had the time to attach. */
+/* Several are pinned, but only when the job has had the time to attach. */
 static void test_several(void **state)
 {
     struct stage *s = *state;
@@ -134,10 +134,10 @@ static void test_several(void **state)
     assert_serial(s);
     assert_false(s->job->held);
     epochs(s, SECOND, 4);
-    assert_rigid(s);
+    assert_pinned(s);
 }
 
-/* Who begins to use several later is rigid at once, and is held at once. */
+/* Who begins to use several later is pinned at once, and is held at once. */
 static void test_later(void **state)
 {
     struct stage *s = *state;
@@ -145,11 +145,11 @@ static void test_later(void **state)
     epochs(s, 10 * SECOND, 1);
     s->job->unsettled = false;
     epochs(s, 1, 2);
-    assert_rigid(s);
+    assert_pinned(s);
     assert_true(s->job->unsettled);
 }
 
-/* Rigid jobs that use one core for as long as they may take to attach are let
+/* Pinned jobs that use one core for as long as they may take to attach are let
  * go; a pause does not let them. */
 static void test_back(void **state)
 {
@@ -158,15 +158,15 @@ static void test_back(void **state)
     epochs(s, 2 * SECOND, 4);
     for (size_t i = 0; i < 5; i++) {
         epochs(s, SECOND - 5, 1);
-        assert_rigid(s);
+        assert_pinned(s);
         epochs(s, 1, 4);
     }
     s->job->unsettled = false;
     epochs(s, SECOND + 20, 1);
-    assert_loose(s);
+    assert_unpinned(s);
     assert_true(s->job->unsettled);
     epochs(s, 1, 4);
-    assert_rigid(s);
+    assert_pinned(s);
 }
 
 /* What was measured before a job could show what it uses does not count, however
@@ -182,10 +182,10 @@ static void test_old_measurement(void **state)
         s->now_ns += EPOCH_NS;
         since_ns = seen_ns;
         observer_update(s->observer, &s->jobs, &s->options, s->now_ns);
-        assert_rigid(s);
+        assert_pinned(s);
     }
     epochs(s, 1, 1);
-    assert_loose(s);
+    assert_unpinned(s);
 }
 
 /* Who is held to one core uses one. */
@@ -197,12 +197,12 @@ static void test_held_to_one(void **state)
     epochs(s, 2 * SECOND, 4);
     assert_int_equal(cpulist_parse("2", &s->job->cpus, NULL), 0);
     epochs(s, 10 * SECOND, 1);
-    assert_rigid(s);
+    assert_pinned(s);
     s->job->cpus = all;
     epochs(s, SECOND - 5, 1);
-    assert_rigid(s);
+    assert_pinned(s);
     epochs(s, 20, 1);
-    assert_loose(s);
+    assert_unpinned(s);
 }
 
 /* Who is stopped uses none. */
@@ -215,12 +215,12 @@ static void test_stopped(void **state)
         epochs(s, 2 * SECOND, 4);
         *stopped[i] = true;
         epochs(s, 10 * SECOND, 0);
-        assert_rigid(s);
+        assert_pinned(s);
         *stopped[i] = false;
         epochs(s, SECOND - 5, 0);
-        assert_rigid(s);
+        assert_pinned(s);
         epochs(s, 20, 0);
-        assert_loose(s);
+        assert_unpinned(s);
     }
 }
 

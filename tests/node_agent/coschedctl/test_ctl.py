@@ -19,7 +19,7 @@ COSCHEDCTL = os.path.join(BUILD, "coschedctl")
 JOB = {"job": 12, "uid": os.getuid(), "name": "ep", "state": "parallel",
        "cpus": "0", "granted": "0-1", "cores": 1, "mean_cores": 1.4,
        "live_s": 3.5, "attached": 1, "decisions": 3,
-       "section": {"section": "a1b2c3d4e5f60708+1234", "state": "known",
+       "region": {"region": "a1b2c3d4e5f60708+1234", "state": "known",
                    "rho": 0.5}}
 STATUS = {"node": "n1", "policy": "nupoco", "counters": "progress",
           "cpus": "0-1", "omitted": 0, "jobs": [JOB]}
@@ -168,7 +168,7 @@ def check_bad_replies(agent):
     assert agent.asked[-1] == {"v": 1, "op": "status", "job": 99}
     # Strange shapes are shown as far as they go.
     for reply in ({}, {"jobs": 1}, {"jobs": [1, None, {}]},
-                  {"node": 1, "jobs": [{"job": "x", "section": []}]}):
+                  {"node": 1, "jobs": [{"job": "x", "region": []}]}):
         agent.replies["status"] = reply
         ctl(agent, "status")
         agent.replies["explain"] = {"decisions": reply.get("jobs")}
@@ -181,14 +181,14 @@ def check_status(agent):
     head, columns, job = ctl(agent, "status").splitlines()
     assert head == "node n1, CPUs 0-1, policy nupoco, counters progress", head
     assert columns.split() == ["JOB", "NAME", "USER", "STATE", "CORES", "MEAN",
-                               "ATTACHED", "CPUS", "SECTION"], columns
+                               "ATTACHED", "CPUS", "REGION"], columns
     fields = job.split(None, 8)
     assert fields[:2] + fields[3:] == [
         "12", "ep", "parallel", "1", "1.40", "1", "0",
         "a1b2c3d4e5f60708+1234 known, rho 0.50"], job
     # What a job calls itself does not reach the terminal as it is.
     agent.replies["status"] = {**STATUS, "omitted": 7, "jobs": [
-        {**JOB, "name": "a\x1b[31m\nb", "cpus": "", "section": None}]}
+        {**JOB, "name": "a\x1b[31m\nb", "cpus": "", "region": None}]}
     lines = ctl(agent, "status", "12").splitlines()
     assert "a?[31m?b" in lines[2] and lines[2].split()[-2:] == ["-", "-"], lines
     assert lines[3] == "and 7 more; name a job", lines

@@ -48,45 +48,45 @@ def results(*arguments):
 
 
 def verdicts(*arguments):
-    return {s["section"]: s["poisson"]
-            for s in results(*arguments)["sections"]}
+    return {s["region"]: s["poisson"]
+            for s in results(*arguments)["regions"]}
 
 
-def begin(mem_nodes):
+def begin(numa_nodes):
     return {"type": "begin", "version": 1,
-            "machine": {"cpus": 8, "cpu_nodes": 2, "mem_nodes": mem_nodes,
+            "machine": {"cpus": 8, "llc_domains": 2, "numa_nodes": numa_nodes,
                         "packages": 1}}
 
 
-def record(directory, samples, mem_nodes=2):
+def record(directory, samples, numa_nodes=2):
     os.mkdir(directory)
     path = os.path.join(directory, "record.jsonl")
     with open(path, "w", encoding="ascii") as out:
-        for line in (begin(mem_nodes),
+        for line in (begin(numa_nodes),
                      *({"type": "sample", "ns": NS, **s} for s in samples),
                      {"type": "decision", "jobs": []}, {"type": "end"}):
             out.write(json.dumps(line) + "\n")
     return directory
 
 
-def job(number, section, cores=8, cpus="0-7"):
+def job(number, region, cores=8, cpus="0-7"):
     return {"job": number, "run": 0, "cpus": cpus, "cores": cores,
-            "section": section, "work": []}
+            "region": region, "work": []}
 
 
 def memory(draw, mean):
-    """Reads, writes and prefetches of two memory nodes.  The sum is drawn: a
+    """Reads, writes and prefetches of two NUMA nodes.  The sum is drawn: a
     sum of Poisson numbers is one, but a sum of others may look like one."""
     return [[draw(mean), 0, 0 if n else None] for n in range(2)]
 
 
-def check_sections(work):
-    """The sections of one job: each is judged by itself."""
+def check_regions(work):
+    """The regions of one job: each is judged by itself."""
     kinds = {"1f+20": poisson, "1f+40": bursts, "1f+60": regular}
-    directory = record(os.path.join(work, "sections"), [
-        {"memory": memory(draw, 40), "jobs": [job(7, section)]}
-        for _ in range(200) for section, draw in kinds.items()])
-    wanted = {f"job 7 section {s} on 8 cores": draw is poisson
+    directory = record(os.path.join(work, "regions"), [
+        {"memory": memory(draw, 40), "jobs": [job(7, region)]}
+        for _ in range(200) for region, draw in kinds.items()])
+    wanted = {f"job 7 region {s} on 8 cores": draw is poisson
               for s, draw in kinds.items()}
     for options in ([], ["--bins", "0"], ["--bins", "25", "--alpha", "0.01"]):
         assert verdicts(directory, *options) == wanted, options
@@ -95,7 +95,7 @@ def check_sections(work):
     found = results(directory)
     assert found["metric"] == "memory" and found["mixed"] == 0, found
     assert found["intervals"] == 600 and found["bins"] == 10, found
-    good, burst, even = found["sections"]
+    good, burst, even = found["regions"]
     assert good["interval_us"] == NS / 1e3 and good["coverage"] == 1, good
     assert [n["memory"] for n in good["nodes"]] == [0, 1], good
     for node in good["nodes"]:
@@ -110,7 +110,7 @@ def check_sections(work):
     assert abs(good["d_geomean"] - math.sqrt(both[0] * both[1])) < 1e-9, good
     shown = ks(directory).stdout
     assert shown.count("POISSON") == 1 and "1 of 3 not rejected" in shown, shown
-    assert "job 7 section 1f+20 on 8 cores, per 50000 us\n" in shown, shown
+    assert "job 7 region 1f+20 on 8 cores, per 50000 us\n" in shown, shown
     return directory
 
 
@@ -132,15 +132,15 @@ def check_mixes(work):
     directory = record(os.path.join(work, "mixes"), samples, 1)
     found = results(directory)
     assert found["mixed"] == 10, found
-    assert [s["section"] for s in found["sections"]] == [
-        "job 8 section a+1 on 4 cores, job 9 section b+2 on 4 cores"], found
-    assert found["sections"][0]["nodes"][0]["samples"] == 90, found
-    assert not found["sections"][0]["poisson"], found
+    assert [s["region"] for s in found["regions"]] == [
+        "job 8 region a+1 on 4 cores, job 9 region b+2 on 4 cores"], found
+    assert found["regions"][0]["nodes"][0]["samples"] == 90, found
+    assert not found["regions"][0]["poisson"], found
     assert verdicts(directory, "--metric", "job-traffic") == {
-        "job 8 section a+1 on 4 cores": True,
-        "job 9 section b+2 on 4 cores": False}
+        "job 8 region a+1 on 4 cores": True,
+        "job 9 region b+2 on 4 cores": False}
     # CPUs 4 to 7 were not measured.
-    alone = results(directory, "--metric", "read-misses")["sections"]
+    alone = results(directory, "--metric", "read-misses")["regions"]
     assert len(alone) == 1 and alone[0]["poisson"], alone
     assert "memory" not in alone[0]["nodes"][0], alone
     assert alone[0]["nodes"][0]["samples"] == 100, alone
@@ -159,12 +159,12 @@ def check_intervals(work):
             sample["ns"] = NS * 11 // 10
             sample["memory"] = [[1100, 0, 0]]
     directory = record(os.path.join(work, "intervals"), samples, 1)
-    one, = results(directory)["sections"]
+    one, = results(directory)["regions"]
     assert one["coverage"] == 0.5 and one["interval_us"] == NS / 1e3, one
     node, = one["nodes"]
     assert node["samples"] == 46 and node["mean"] == 1000, node
     assert node["dispersion"] == 0 and not node["poisson"], node
-    one, = results(directory, "--per", "500")["sections"]
+    one, = results(directory, "--per", "500")["regions"]
     assert one["interval_us"] == 500 and one["nodes"][0]["mean"] == 10, one
     assert "counted for 50 % of the time" in ks(directory).stdout
 
@@ -176,9 +176,9 @@ def check_numbers(work):
         out.writelines(f" {poisson(12)} # {i}\n" for i in range(150))
     found = results(path)
     assert found["metric"] == "numbers", found
-    assert found["sections"][0]["section"] == path, found
-    assert "interval_us" not in found["sections"][0], found
-    assert found["sections"][0]["poisson"], found
+    assert found["regions"][0]["region"] == path, found
+    assert "interval_us" not in found["regions"][0], found
+    assert found["regions"][0]["poisson"], found
     for text in ("1.5", "-1", "many", "1 2", "1e300", "nan"):
         with open(path, "w", encoding="ascii") as out:
             out.write("4\n" + text + "\n")
@@ -190,7 +190,7 @@ def check_plot(work, recorded):
     svg = os.path.join(work, "requests.svg")
     ks(recorded, "--plot", svg)
     texts = [e.text for e in xml.parse(svg).iter() if e.text]
-    assert texts.count("job 7 section 1f+20 on 8 cores") == 2, texts
+    assert texts.count("job 7 region 1f+20 on 8 cores") == 2, texts
     assert any(t.startswith("memory 1: D ") for t in texts), texts
     assert sum(t.endswith(": rejected") for t in texts) == 4, texts
     boxes = [e for e in xml.parse(svg).iter() if e.tag.endswith("rect")]
@@ -226,7 +226,7 @@ def check_refusals(work, recorded):
             ([empty], 1, "has no counts"),
             ([serial], 1, "in none of its 30 intervals"),
             ([blind], 1, "has no counts of memory requests"),
-            ([few], 1, "no section has 20 intervals (--least)"),
+            ([few], 1, "no region has 20 intervals (--least)"),
             (["--metric", "read-misses", recorded], 1,
              "has no counts of read-misses"),
             ([odd], 1, "record.jsonl:13: memory: does not fit"),
@@ -235,15 +235,15 @@ def check_refusals(work, recorded):
         said = ks(*arguments, status=status).stderr
         assert words in said, (arguments, said)
         assert said.count("\n") == 1, said
-    assert len(results(few, "--least", "9")["sections"]) == 1
-    node, = results(zero)["sections"][0]["nodes"]
+    assert len(results(few, "--least", "9")["regions"]) == 1
+    node, = results(zero)["regions"][0]["nodes"]
     assert node == {"samples": 30, "mean": 0, "memory": 0}, node
 
 
 def main():
     work = tempfile.mkdtemp(prefix="cosched-test.")
     try:
-        recorded = check_sections(work)
+        recorded = check_regions(work)
         check_mixes(work)
         check_intervals(work)
         check_numbers(work)

@@ -31,14 +31,14 @@ def machine(*arguments, synthetic=None, text=None):
 def check_show():
     shown = machine(synthetic=EPYC)
     assert shown.returncode == 0, shown
-    assert "8 CPU nodes, 4 memory nodes" in shown.stdout, shown.stdout
+    assert "8 LLC domains, 4 NUMA nodes" in shown.stdout, shown.stdout
     assert "2-3" in shown.stdout and "not measured" in shown.stdout
     stored = machine("--json", synthetic=EPYC)
     description = json.loads(stored.stdout)
-    assert description["cpu_nodes"][1] == {"cpus": "4,6", "memory": 0}
+    assert description["llc_domains"][1] == {"cpus": "4,6", "memory": 0}
     assert len(description["links"]) == 6
     # What it stores it takes again, edited too.
-    description["mem_nodes"][3]["service_us"] = 0.125
+    description["numa_nodes"][3]["service_us"] = 0.125
     text = json.dumps(description)
     shown = machine("-", synthetic=EPYC, text=text)
     assert shown.returncode == 0 and "125.000" in shown.stdout, shown
@@ -46,7 +46,7 @@ def check_show():
     assert json.loads(again.stdout) == description, again.stdout
     shown = machine("-", synthetic="pack:1 core:4 pu:1", text=text)
     assert shown.returncode == 1, shown
-    assert "does not fit: it has 4 memory nodes" in shown.stderr, shown.stderr
+    assert "does not fit: it has 4 NUMA nodes" in shown.stderr, shown.stderr
 
 
 def check_xml(folder):
@@ -62,7 +62,7 @@ def check_xml(folder):
         stdout=subprocess.PIPE).stdout)
     del os.environ["HWLOC_XMLFILE"]
     synthetic = json.loads(machine("--json", synthetic=EPYC).stdout)
-    for key in ("cpu_nodes", "mem_nodes", "links"):
+    for key in ("llc_domains", "numa_nodes", "links"):
         assert stored[key] == synthetic[key], (stored[key], synthetic[key])
 
 
@@ -93,7 +93,7 @@ def check_agent(folder):
     with Agent("--machine", "hwloc") as agent:
         assert "machine:" not in agent.log_text()
     # One that was asked for must be there and fit.
-    description["cpu_nodes"][0]["cpus"] = "1000"
+    description["llc_domains"][0]["cpus"] = "1000"
     with open(stored, "w", encoding="ascii") as out:
         json.dump(description, out)
     for file, words in ((stored, "has CPU 1000, this node has not"),

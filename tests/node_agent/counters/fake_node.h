@@ -27,8 +27,8 @@ static inline void fake_node_init(struct fake_node *node,
     counters_setup_init(&node->setup, machine, &node->cpus);
     node->setup.packages = packages;
     node->setup.sysfs = node->tree->root;
-    node->sample = sample_new(machine->cpus, machine->cpu_nodes,
-                              machine->mem_nodes, packages);
+    node->sample = sample_new(machine->cpus, machine->llc_domains,
+                              machine->numa_nodes, packages);
     if (!node->sample) {
         perror("fake_node");
         exit(1);

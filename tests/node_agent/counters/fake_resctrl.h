@@ -14,7 +14,7 @@
 #define ROOT "fs/resctrl/"
 
 /* Two caches, kernel ids 0 and 4, with four CPUs each; the first cache has two
- * CPU nodes. */
+ * LLC domains. */
 struct fake_resctrl {
     struct fake_node is;
     struct resctrl_source source;
@@ -89,7 +89,7 @@ static inline struct fake_resctrl *fake_resctrl_new(void)
     struct machine *machine = machine_new(8, 3, 2);
     char file[96];
 
-    memcpy(machine->cpu_node, nodes, sizeof(nodes));
+    memcpy(machine->llc_domain, nodes, sizeof(nodes));
     fake_node_init(&n->is, machine, 1);
     n->most = 8;
     snprintf(n->procfs, sizeof(n->procfs), "%s/proc", n->is.tree->root);

@@ -134,14 +134,14 @@ static void refused_metrics(void **state)
     refuse("", SET, METRIC("cycles", "FIXC1", "1/s", "cpu"),
            "x.json: metrics.cycles.unit: \"1/s\": cycles is in cycles");
     refuse("", SET, METRIC("cycles", "FIXC1", "cycles", "core"),
-           "x.json: metrics.cycles.per: \"core\" is not \"cpu\", \"cpu_node\" "
+           "x.json: metrics.cycles.per: \"core\" is not \"cpu\", \"llc_domain\" "
            "or \"package\"");
     refuse("", SET, METRIC("cycles", "FIXC1", "cycles", "package"),
            "x.json: metrics.cycles.per: \"package\" counts no cycles");
     refuse("", SET, CYCLES "," METRIC("reads", "FIXC1", "requests", "cpu"),
            "x.json: metrics.reads.per: \"cpu\" counts no reads");
-    refuse("", SET, CYCLES "," METRIC("energy", "FIXC1", "J", "cpu_node"),
-           "x.json: metrics.energy.per: \"cpu_node\" counts no energy");
+    refuse("", SET, CYCLES "," METRIC("energy", "FIXC1", "J", "llc_domain"),
+           "x.json: metrics.energy.per: \"llc_domain\" counts no energy");
     refuse("", SET, CYCLES ", \"reads\": {\"formula\": \"1\", \"unit\": "
            "\"requests\", \"per\": \"package\", \"source\": \"s\", "
            "\"parts\": {\"2\": [\"1\", \"BX\"]}}",
@@ -152,10 +152,10 @@ static void refused_metrics(void **state)
            "\"parts\": {\"3\": [\"1\", \"2\"]}}",
            "x.json: metrics.reads.parts.3: must be a list of 3 formulas");
     refuse("", SET, CYCLES ", \"reads\": {\"formula\": \"1\", \"unit\": "
-           "\"requests\", \"per\": \"cpu_node\", \"source\": \"s\", "
+           "\"requests\", \"per\": \"llc_domain\", \"source\": \"s\", "
            "\"parts\": {\"2\": [\"1\", \"2\"]}}",
            "x.json: metrics.reads.parts: only where a package counts for "
-           "memory nodes");
+           "NUMA nodes");
     assert_null(events_load("nonesuch.json", NULL));
     assert_int_equal(errno, ENOENT);
 }

@@ -103,11 +103,11 @@ static int one_cpu(struct fixture *f)
     sample_free(f->sample);
     f->machine = machine_new((size_t)cpu + 1, 1, 1);
     f->sample = sample_new((size_t)cpu + 1, 1, 1, 1);
-    f->machine->cpu_node[cpu] = 0;
+    f->machine->llc_domain[cpu] = 0;
     cpuset_zero(&f->cpus);
     cpuset_add(&f->cpus, cpu);
     f->setup.machine = f->machine;
-    f->setup.cpu_node = f->machine->cpu_node;
+    f->setup.llc_domain = f->machine->llc_domain;
     f->setup.package = NULL;
     f->setup.packages = 1;
     return cpu;

@@ -7,9 +7,9 @@
  * the values expected, worked out apart from the formulas:
  *
  *   events NAME                          event set
- *   machine CPUS CPU_NODES MEMORIES PACKAGES
- *   cpu CPU CPU_NODE PACKAGE             each CPU
- *   home CPU_NODE MEMORY                 each CPU node
+ *   machine CPUS LLC_DOMAINS MEMORIES PACKAGES
+ *   cpu CPU LLC_DOMAIN PACKAGE             each CPU
+ *   home LLC_DOMAIN MEMORY                 each LLC domain
  *   sample INTERVAL_NS RUNNING_NS...     begins one; the time of each set
  *   count SET EVENT COUNTER CPU VALUE    0 where there is none
  *   expect cpu|memory|energy INDEX [FIELD] VALUE
@@ -135,7 +135,7 @@ static double field(const struct sample *s, const char *what, size_t index,
     };
     bool cpu = !strcmp(what, "cpu");
 
-    assert_true(index < (cpu ? s->cpus : s->mem_nodes));
+    assert_true(index < (cpu ? s->cpus : s->numa_nodes));
     const char *base = cpu ? (const char *)&s->cpu[index]
                            : (const char *)&s->memory[index];
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
@@ -192,7 +192,7 @@ static void play(struct bench *b, const char *line, bool *done)
     } else if (sscanf(line, "machine %zu %zu %zu %zu", &a, &c, &d, &e) == 4) {
         build(b, a, c, d, e);
     } else if (sscanf(line, "cpu %zu %zu %zu", &a, &c, &d) == 3) {
-        b->machine->cpu_node[a] = (int)c;
+        b->machine->llc_domain[a] = (int)c;
         b->package[a] = (int)d;
     } else if (sscanf(line, "home %zu %zu", &a, &c) == 2) {
         b->machine->home[a] = (int)c;
@@ -245,7 +245,7 @@ static void haswell(struct bench *b)
 {
     load(b, "haswellEP");
     build(b, 2, 1, 1, 1);
-    b->machine->cpu_node[0] = b->machine->cpu_node[1] = 0;
+    b->machine->llc_domain[0] = b->machine->llc_domain[1] = 0;
     b->machine->home[0] = 0;
     open_values(b);
     b->counts->interval_ns = b->counts->running_ns[0] = 50000000;

@@ -501,7 +501,7 @@ static void test_controllers(void **state)
     assert_true(a[COUNTERS_ENERGY].can);
 }
 
-/* One package, two memory nodes: controllers belong to them by their number. */
+/* One package, two NUMA nodes: controllers belong to them by their number. */
 static void test_sub_numa(void **state)
 {
     struct fixture *f = *state;

@@ -305,7 +305,7 @@ static void test_order_for_want_of_ids(void **state)
         snprintf(path, sizeof(path), "%s/%s", n->is.tree->root, file);
         assert_int_equal(unlink(path), 0);
     }
-    /* Two domains, three CPU nodes: which is where? */
+    /* Two domains, three LLC domains: which is where? */
     assert_int_equal(resctrl_open(&n->is.setup, &n->source, &n->is.state, &err), -1);
     assert_int_equal(errno, ENOTSUP);
     assert_non_null(strstr(err.text, "CPU 0"));

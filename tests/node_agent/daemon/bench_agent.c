@@ -175,7 +175,7 @@ static int script_sample(void *state, struct sample *s, struct errtext *err)
                                         1e6 * part, 3e5 * part, 2e5 * part,
                                         1e5 * part};
     }
-    for (size_t m = 0; m < s->mem_nodes; m++)
+    for (size_t m = 0; m < s->numa_nodes; m++)
         s->memory[m] = (struct sample_memory){6e6, 2e6, 1e6};
     return 0;
 }
@@ -265,14 +265,14 @@ static void add_job(struct bench *b, size_t i)
         .pid = (uint32_t)b->pid[i],
         .mode = COSCHED_MODE_DONOR,
         .team = THREADS,
-        .sections_used = 8,
-        .section_begin_ns = host_now_ns(b->a.host),
+        .regions_used = 8,
+        .region_begin_ns = host_now_ns(b->a.host),
         .magic = COSCHED_REPORT_MAGIC,
     };
     for (uint64_t s = 0; s < 8; s++) {
-        b->page[i]->sections[s].object_id = 1;
-        b->page[i]->sections[s].offset = s;
-        b->page[i]->sections[s].entries = 1;
+        b->page[i]->regions[s].object_id = 1;
+        b->page[i]->regions[s].offset = s;
+        b->page[i]->regions[s].entries = 1;
     }
     scheduler_job_changed(b->a.scheduler, job, "a job that began");
 }
@@ -287,18 +287,18 @@ static void obey(struct bench *b)
             allotment_generation(job->processes->allotment);
 }
 
-/* What the jobs did in an epoch; each changes its section now and then. */
+/* What the jobs did in an epoch; each changes its region now and then. */
 static void work(struct bench *b, int epoch)
 {
     struct job *job = b->a.jobs.first;
 
     for (size_t i = 0; i < b->jobs; i++, job = job->next) {
         struct cosched_report *r = b->page[i];
-        r->sections[r->section].iterations += 1000 + (uint64_t)epoch % 7;
+        r->regions[r->region].iterations += 1000 + (uint64_t)epoch % 7;
         if (epoch % 20 == (int)i) {
-            r->section = (r->section + 1) % 8;
-            r->sections[r->section].entries++;
-            r->section_begin_ns = host_now_ns(b->a.host);
+            r->region = (r->region + 1) % 8;
+            r->regions[r->region].entries++;
+            r->region_begin_ns = host_now_ns(b->a.host);
         }
     }
 }
@@ -320,7 +320,7 @@ static void build(struct bench *b)
         die(err.text);
     counters_setup_init(&b->setup, topology_machine(a->topology),
                         topology_cpus(a->topology));
-    b->setup.cpu_node = topology_cpu_nodes(a->topology);
+    b->setup.llc_domain = topology_llc_domains(a->topology);
     b->setup.package = topology_packages(a->topology, &b->setup.packages);
     b->setup.backends = backends;
     if (!(a->counters = counters_open("script", &b->setup, NULL, 0, &err)))

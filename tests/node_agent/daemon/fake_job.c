@@ -113,12 +113,12 @@ static void fill_report(struct fake *f)
     r->pid = (uint32_t)getpid();
     r->mode = COSCHED_MODE_DONOR;
     r->team = 4;
-    r->sections_used = 1;
-    r->section = f->serial ? COSCHED_SECTION_SERIAL : 0;
-    r->section_begin_ns = now_ns();
-    r->sections[0].object_id = 0x1234;
-    r->sections[0].offset = 0x40;
-    r->sections[0].entries = 1;
+    r->regions_used = 1;
+    r->region = f->serial ? COSCHED_REGION_SERIAL : 0;
+    r->region_begin_ns = now_ns();
+    r->regions[0].object_id = 0x1234;
+    r->regions[0].offset = 0x40;
+    r->regions[0].entries = 1;
     __atomic_store_n(&r->magic, COSCHED_REPORT_MAGIC, __ATOMIC_RELEASE);
     if (f->hostile)
         memset(r, 0xa5, sizeof(*r));
@@ -168,7 +168,7 @@ static void serve(struct fake *f)
             done += f->rate * station_speedup(cores, f->rho) *
                     (double)(now - begin) * 1e-9;
         begin = now;
-        __atomic_store_n(&f->report->sections[0].iterations, (uint64_t)done,
+        __atomic_store_n(&f->report->regions[0].iterations, (uint64_t)done,
                          __ATOMIC_RELAXED);
     }
     printf("lost\n");

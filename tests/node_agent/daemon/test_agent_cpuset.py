@@ -3,7 +3,7 @@
 # Copyright (C) 2026 The coschedule developers
 """cosched_enforcement=cpuset on real cgroups laid out as Slurm's: nothing gets
 out by setting its affinity, slurmstepd is not touched, and all is as it was when
-the agent dies, also with its warden, when a process attaches and when the job
+the agent dies, also with its supervisor, when a process attaches and when the job
 ends.  Works on version 1 and version 2."""
 
 import os
@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (BURN, Agent, FAKE_JOB, Program, affinities, allowed_cpus, cpus_of,
-                   fake, need, rigid, skip, wait_for, warden)
+                   fake, need, pinned, skip, wait_for, supervisor)
 from slurmtree import SlurmTree, place, read
 
 ALL = set(allowed_cpus())
@@ -102,14 +102,14 @@ def check_crash(agent, tree):
     with fake(agent, 1), escaper(agent, 3, step) as busy:
         wait_for("share", lambda: shared(busy))
         agent.kill()
-        wait_for("release by the warden",
+        wait_for("release by the supervisor",
                  lambda: free(busy) and tree.untouched(step))
         assert place(busy.process.pid) == step
         agent.start()
         wait_for("hold after the crash", lambda: shared(busy))
 
         # Without anybody left to restore it, the next agent does.
-        os.kill(warden(agent), signal.SIGKILL)
+        os.kill(supervisor(agent), signal.SIGKILL)
         agent.kill()
         assert not tree.untouched(step)
         agent.arguments += ["--set", "enforcement=affinity"]
@@ -139,7 +139,7 @@ def check_attach(agent, tree):
 def check_elsewhere(agent):
     """A job outside all cgroups of Slurm is held by affinity, and that is
     said."""
-    with fake(agent, 1), rigid(agent, 5) as held:
+    with fake(agent, 1), pinned(agent, 5) as held:
         wait_for("hold", lambda: set(affinities(held.process.pid)) ==
                  {frozenset(held.cpus())} and len(held.cpus()) < len(ALL))
         wait_for("warning", lambda: "job 5: held by" in agent.log_text())

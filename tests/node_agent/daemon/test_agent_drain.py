@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
-from fakes import (BUILD, affinities, allowed_cpus, fake, need, rigid,
+from fakes import (BUILD, affinities, allowed_cpus, fake, need, pinned,
                    wait_for)
 from fake_helper import SlurmAgent
 
@@ -26,10 +26,10 @@ def ctl(agent, *arguments):
 
 def check_drain(agent):
     with fake(agent, 1) as one, fake(agent, 2) as two, \
-            rigid(agent, 3) as held:
+            pinned(agent, 3) as held:
         jobs = (one, two, held)
         wait_for("shares", lambda: agent.attached(1) and agent.attached(2)
-                 and agent.job(3)["state"] in ("rigid", "parked"))
+                 and agent.job(3)["state"] in ("pinned", "parked"))
         done = ctl(agent, "drain", "--reason", "moving house")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done
         # Every job has all that Slurm gave it, and none is stopped.
@@ -120,9 +120,9 @@ def check_quiet(agent):
     """Hundreds of epochs without a change: not one line."""
     agent.config("cosched_epoch=10ms,cosched_policy=equal,cosched_profile=0,"
                  "cosched_attach_timeout=100ms")
-    with fake(agent, 5) as one, fake(agent, 6), rigid(agent, 7):
+    with fake(agent, 5) as one, fake(agent, 6), pinned(agent, 7):
         wait_for("shares", lambda: agent.attached(5) and agent.attached(6)
-                 and agent.job(7)["state"] in ("rigid", "parked"))
+                 and agent.job(7)["state"] in ("pinned", "parked"))
         epochs = agent.call({"op": "ping"})["epochs"]
         wait_for("calm", lambda:
                  agent.call({"op": "ping"})["epochs"] > epochs + 50, 120)

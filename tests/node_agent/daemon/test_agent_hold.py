@@ -33,8 +33,8 @@ def held(pid, cpus, count):
     return len(sets) >= count and all(s == cpus for s in sets)
 
 
-def held_to_share(rigid, pid, count):
-    cpus = rigid.cpus()
+def held_to_share(pinned, pid, count):
+    cpus = pinned.cpus()
     return len(cpus) == len(ALL) // 2 and held(pid, cpus, count)
 
 
@@ -47,23 +47,23 @@ def main():
         wait_for("attach", lambda: agent.attached(1))
         go = os.path.join(agent.directory, "go")
         with Program(agent, 2, ["sh", "-c", PARENT, sys.executable, BUSY,
-                                go]) as rigid:
-            child = int(wait_for("child", rigid.text))
+                                go]) as pinned:
+            child = int(wait_for("child", pinned.text))
             try:
-                check(agent, other, rigid, child, go)
+                check(agent, other, pinned, child, go)
             finally:
                 os.kill(child, 9)
 
 
-def check(agent, other, rigid, child, go):
+def check(agent, other, pinned, child, go):
     wait_for("hold of the busy child",
-             lambda: held_to_share(rigid, child, 4))
-    sets = cpus_of(agent, rigid, other)
+             lambda: held_to_share(pinned, child, 4))
+    sets = cpus_of(agent, pinned, other)
     assert sets[0].isdisjoint(sets[1]), sets
     with open(go, "w", encoding="ascii"):
         pass
-    wait_for("hold of a new thread", lambda: held_to_share(rigid, child, 5))
-    assert os.sched_getaffinity(rigid.process.pid) == ALL, \
+    wait_for("hold of a new thread", lambda: held_to_share(pinned, child, 5))
+    assert os.sched_getaffinity(pinned.process.pid) == ALL, \
         "a process that only waits was narrowed"
 
     # The neighbour leaves: held threads get the freed CPUs as well.
@@ -72,12 +72,12 @@ def check(agent, other, rigid, child, go):
 
     with fake(agent, 3):
         wait_for("attach", lambda: agent.attached(3))
-        wait_for("share", lambda: held_to_share(rigid, child, 5))
+        wait_for("share", lambda: held_to_share(pinned, child, 5))
         agent.kill()
-        wait_for("release by the warden", lambda: held(child, ALL, 5))
+        wait_for("release by the supervisor", lambda: held(child, ALL, 5))
         agent.start()
         wait_for("hold after the crash",
-                 lambda: held_to_share(rigid, child, 5))
+                 lambda: held_to_share(pinned, child, 5))
 
 
 main()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """From throughput to cores, on a machine of eight cores that hwloc is told to
-see: sections are measured where they run and, now and then, probed; a
+see: regions are measured where they run and, now and then, probed; a
 memory-bound job and a compute-bound one are told apart, and the policy gives
 the cores to the one that can use them."""
 
@@ -18,8 +18,8 @@ MEMORY_BOUND = 2.0  # effective rho: no speedup beyond 1.5
 
 
 def known(agent, job):
-    section = agent.job(job)["section"]
-    return section and section["state"] == "known" and "rho" in section
+    region = agent.job(job)["region"]
+    return region and region["state"] == "known" and "rho" in region
 
 
 def told_apart(agent):
@@ -27,7 +27,7 @@ def told_apart(agent):
     jobs while they are measured; more measurements mend it."""
     if not (known(agent, 1) and known(agent, 2)):
         return False
-    first, second = (agent.job(n)["section"] for n in (1, 2))
+    first, second = (agent.job(n)["region"] for n in (1, 2))
     return first["rho"] < 0.2 and second["rho"] > 0.3 and \
         not second["compute_bound"]
 

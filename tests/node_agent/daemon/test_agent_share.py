@@ -61,7 +61,7 @@ def main():
         assert reply["ok"], reply
         with fake(agent, 2, "kind=serial", announced=True) as two:
             wait_for("attach", lambda: attached(agent, two))
-            wait_for("one core for a serial section",
+            wait_for("one core for a serial region",
                      lambda: len(two.cpus()) == 1
                      and len(one.cpus()) == len(ALL) - 1)
 

@@ -96,7 +96,7 @@ def check_max_jobs(agent):
 
 def check_records(agent):
     with fake(agent, 41):
-        wait_for("section", lambda: "+40" in str(agent.job(41)["section"]))
+        wait_for("region", lambda: "+40" in str(agent.job(41)["region"]))
         interim = wait_for("interim record",
                            lambda: agent.heard(job=41, final=False))
         assert interim[0]["text"].startswith("cosched/1 state=running ")
@@ -104,7 +104,7 @@ def check_records(agent):
     final = wait_for("final record", lambda: agent.heard(job=41, final=True))
     text = final[0]["text"]
     assert text.startswith("cosched/1 state=final policy=equal "), text
-    assert "attached=1" in text and "sections=1" in text, text
+    assert "attached=1" in text and "regions=1" in text, text
     assert final[0]["end"] > 1_000_000_000, final
 
     # Not confirmed: told again by the next helper, and by the next agent.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """More jobs than cores take turns: those without a turn are stopped, everybody
-gets one, and nobody stays stopped when the agent is killed, also with its warden."""
+gets one, and nobody stays stopped when the agent is killed, also with its supervisor."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (Agent, allowed_cpus, cpus_of, fake, need, wait_for,
-                   warden)
+                   supervisor)
 
 CPU = allowed_cpus()[0]
 JOBS = (1, 2, 3)
@@ -41,14 +41,14 @@ def main():
             wait_for("turn of each job", everybody)
             wait_for("two stopped jobs", lambda: running(agent, programs))
             agent.kill()
-            wait_for("continuing by the warden", lambda: all(
+            wait_for("continuing by the supervisor", lambda: all(
                 p.state() != "T" for p in programs))
             agent.start()
             wait_for("turns after the crash", lambda: running(agent, programs))
 
             # Nobody is left to continue what is stopped: the next agent does.
             wait_for("two stopped jobs", lambda: running(agent, programs))
-            os.kill(warden(agent), signal.SIGKILL)
+            os.kill(supervisor(agent), signal.SIGKILL)
             agent.kill()
             assert sum(p.state() == "T" for p in programs) >= 1
             agent.start()

@@ -27,7 +27,7 @@ def check_text(folder):
                     not line.startswith("#"))
     assert settings["ExecStart"].endswith("/coschedd --foreground"), settings
     assert settings["Restart"] == "on-failure"
-    # The warden has to outlive a killed agent.
+    # The supervisor has to outlive a killed agent.
     assert settings["SendSIGKILL"] == "no" and settings["KillMode"] == "mixed"
     assert set(CAPABILITIES) < set(settings["CapabilityBoundingSet"].split())
     if not shutil.which("systemd-analyze"):

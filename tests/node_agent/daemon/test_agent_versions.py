@@ -51,8 +51,8 @@ def check_pages(agent):
     treated as one that does not cooperate, its job goes on."""
     with fake(agent, 1, "layout=9"):
         wait_for("attach of a newer library", lambda: agent.attached(1))
-        wait_for("its section",
-                 lambda: "+40" in str(agent.job(1)["section"]))
+        wait_for("its region",
+                 lambda: "+40" in str(agent.job(1)["region"]))
     with fake(agent, 2, "layout=1"):
         wait_for("attach", lambda: agent.attached(2))
     with fake(agent, 3, "layout=0", brief=True) as job:
@@ -62,8 +62,8 @@ def check_pages(agent):
         wait_for("attach", lambda: agent.attached(4) and agent.attached(5))
         wait_for("refusal of the page", lambda: "report page of process" in
                  agent.log_text())
-        wait_for("the neighbour's section",
-                 lambda: "+40" in str(agent.job(5)["section"]))
+        wait_for("the neighbour's region",
+                 lambda: "+40" in str(agent.job(5)["region"]))
 
 
 def check_state(agent):

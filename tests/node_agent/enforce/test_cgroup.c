@@ -277,7 +277,7 @@ static void test_errors(void **state)
     assert_int_equal(cgroup_narrow(&w.cgroups, &group, &cpus, &err), -1);
     assert_int_equal(errno, ENOENT);
     assert_non_null(strstr(err.text, "cosched-n1:step_0"));
-    /* A step without memory nodes: the new group is not left behind. */
+    /* A step without NUMA nodes: the new group is not left behind. */
     tree_write(w.tree, "v1/slurm/uid_0/job_12/step_0/x", "");
     assert_int_equal(cgroup_narrow(&w.cgroups, &group, &cpus, &err), -1);
     assert_non_null(strstr(err.text, "cpuset.mems"));

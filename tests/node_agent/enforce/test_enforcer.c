@@ -209,7 +209,7 @@ static void test_executed(void **state)
     pid_t pid = start_busy();
     struct proc_stat stat;
 
-    s->job->rigid = true;
+    s->job->pinned = true;
     assert_non_null(job_add_task(s->job, 0, pid));
     assert_false(scan_busy(s, pid, &now_ns, 3)->held);
     kill(pid, SIGUSR1);
@@ -227,7 +227,7 @@ static void test_called_stepd(void **state)
     uint64_t now_ns = NOW_NS;
     pid_t pid = start_busy();
 
-    s->job->rigid = true;
+    s->job->pinned = true;
     assert_non_null(job_add_task(s->job, 0, pid));
     scan_busy(s, pid, &now_ns, 1);
     now_ns += UINT64_C(30000000000);
@@ -246,7 +246,7 @@ static void test_no_cpuset(void **state)
 
     assert_int_equal(cpuset_get_affinity(0, &cpus), 0);
     s->options.enforcement = ENFORCEMENT_CPUSET;
-    s->job->rigid = true;
+    s->job->pinned = true;
     s->job->granted = cpus;
     kill(pid, SIGUSR1);
     assert_non_null(job_add_task(s->job, 0, pid));
@@ -319,7 +319,7 @@ static void scan_later(struct stage *s, uint64_t *now_ns, uint64_t later_ns)
     enforcer_scan(s->enforcer, &s->table, true, *now_ns);
 }
 
-/* In a loose job nobody is held, and who was may run everywhere again; what he
+/* In a unpinned job nobody is held, and who was may run everywhere again; what he
  * started meanwhile as well, once it has had the time to attach. */
 static void test_let_go(void **state)
 {
@@ -330,7 +330,7 @@ static void test_let_go(void **state)
     if (!choose_cpus(s, &one))
         skip();
     s->options.attach_ns = NS_PER_S;
-    s->job->rigid = true;
+    s->job->pinned = true;
     scan_later(s, &now_ns, 0);
     struct tracked *task = tracked_of(s, s->task);
     task->held = true; /* as if it had been busy */
@@ -341,8 +341,8 @@ static void test_let_go(void **state)
     scan_later(s, &now_ns, NS_PER_S);
     assert_on(program, &one);
 
-    s->job->rigid = false;
-    s->job->loose = true;
+    s->job->pinned = false;
+    s->job->unpinned = true;
     enforcer_let_go(s->enforcer, s->job);
     assert_false(task->held);
     assert_on(s->task, &s->job->granted);
@@ -371,7 +371,7 @@ static void test_started_later(void **state)
     struct tracked *task = tracked_of(s, s->task);
     task->held = true;
     enforcer_hold(s->enforcer, s->job, &one);
-    s->job->loose = true;
+    s->job->unpinned = true;
     enforcer_let_go(s->enforcer, s->job);
     task->let_go_ticks -= 1000; /* that long ago */
     pid_t program = start_program(s);
@@ -383,7 +383,7 @@ static void test_started_later(void **state)
     assert_on(program, &one);
 }
 
-/* Masks that an agent left which was killed with its warden. */
+/* Masks that an agent left which was killed with its supervisor. */
 static void test_taken_over(void **state)
 {
     struct stage *s = *state;
@@ -397,7 +397,7 @@ static void test_taken_over(void **state)
     pid_t program = start_program(s);
     enforcer_take_over(s->job);
     assert_true(job_kept(s->job));
-    s->job->loose = true;
+    s->job->unpinned = true;
     scan_later(s, &now_ns, 0);
     enforcer_let_go(s->enforcer, s->job); /* they may attach again */
     assert_on(s->task, &one);
@@ -407,9 +407,9 @@ static void test_taken_over(void **state)
     assert_on(program, &s->job->granted);
 }
 
-/* Nobody gets to be held in a loose job, however busy, nor at once when it is
- * loose no more for what he did before. */
-static void test_loose_is_not_held(void **state)
+/* Nobody gets to be held in a unpinned job, however busy, nor at once when it is
+ * unpinned no more for what he did before. */
+static void test_unpinned_is_not_held(void **state)
 {
     struct stage *s = *state;
     uint64_t now_ns = NOW_NS, since_ns;
@@ -417,7 +417,7 @@ static void test_loose_is_not_held(void **state)
 
     kill(pid, SIGUSR1);
     assert_non_null(job_add_task(s->job, 0, pid));
-    s->job->loose = true;
+    s->job->unpinned = true;
     scan_busy(s, pid, &now_ns, 1);
     now_ns += UINT64_C(30000000000); /* whatever it is called meanwhile */
     assert_false(scan_busy(s, pid, &now_ns, 3)->held);
@@ -427,8 +427,8 @@ static void test_loose_is_not_held(void **state)
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED), 0);
     scan_later(s, &now_ns, UINT64_C(200000000));
-    s->job->loose = false;
-    s->job->rigid = true;
+    s->job->unpinned = false;
+    s->job->pinned = true;
     scan_later(s, &now_ns, UINT64_C(200000000));
     assert_false(tracked_of(s, pid)->held);
     kill(pid, SIGCONT);
@@ -449,7 +449,7 @@ UNIT(test_enforcer)
         cmocka_unit_test_setup_teardown(test_let_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_started_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_taken_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_loose_is_not_held, set_up,
+        cmocka_unit_test_setup_teardown(test_unpinned_is_not_held, set_up,
                                         tear_down),
     };
 

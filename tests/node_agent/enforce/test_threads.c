@@ -120,12 +120,12 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* While nothing happens they are listed once in THREADS_LOOKS looks. */
+/* While nothing happens they are listed once in THREADS_PASSES looks. */
 static void test_remembered(void **state)
 {
     struct stage *s = *state;
 
-    for (int i = 0; i < 10 * (THREADS_LOOKS + 1); i++)
+    for (int i = 0; i < 10 * (THREADS_PASSES + 1); i++)
         assert_int_equal(threads_keep(s->threads, &s->all, true), 0);
     assert_int_equal(threads_lists(s->threads), 10);
 }

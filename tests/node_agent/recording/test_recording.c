@@ -215,7 +215,7 @@ static void test_disk_full(void **state)
 
 #define BEGIN                                                                  \
     "{\"type\": \"begin\", \"version\": 1, \"metrics\": [\"cycles\"], "        \
-    "\"machine\": {\"cpus\": 4, \"cpu_nodes\": 2, \"mem_nodes\": 2, "          \
+    "\"machine\": {\"cpus\": 4, \"llc_domains\": 2, \"numa_nodes\": 2, "          \
     "\"packages\": 2}}\n"
 
 static void test_replay_refusals(void **state)

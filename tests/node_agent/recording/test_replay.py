@@ -14,14 +14,14 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
-from fakes import Agent, BUILD, fake, need, rigid, wait_for
+from fakes import Agent, BUILD, fake, need, pinned, wait_for
 
 CORES = 8
 SECONDS = 600  # of scripted counters
 
 
 def machine():
-    return {"cpus": CORES, "cpu_nodes": 1, "mem_nodes": 1, "packages": 1}
+    return {"cpus": CORES, "llc_domains": 1, "numa_nodes": 1, "packages": 1}
 
 
 def script(directory, metrics, cpu):
@@ -63,8 +63,8 @@ def write(directory, recorded):
 
 
 def known(agent, job):
-    section = agent.job(job)["section"]
-    return section and section["state"] == "known"
+    region = agent.job(job)["region"]
+    return region and region["state"] == "known"
 
 
 def record_node(agent, directory):
@@ -113,20 +113,20 @@ def check_work(work):
 
 
 def check_requests(directory):
-    """coschedctl ks finds the jobs' sections and their misses in it."""
+    """coschedctl ks finds the jobs' regions and their misses in it."""
     done = subprocess.run(
         [os.path.join(BUILD, "coschedctl"), "ks", "--json", "--least", "2",
          directory], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done
     found = json.loads(done.stdout)
     assert found["metric"] == "read-misses", found
-    for section in found["sections"]:
-        cores = int(section["section"].split(" on ")[1].split()[0])
-        node, = section["nodes"]
+    for region in found["regions"]:
+        cores = int(region["region"].split(" on ")[1].split()[0])
+        node, = region["nodes"]
         # 1e5 per CPU in 50 ms.
-        expected = 1e5 * cores * section["interval_us"] / 50e3
-        assert abs(node["mean"] / expected - 1) < 0.5, (section, expected)
-    jobs = {s["section"].split(" section ")[0] for s in found["sections"]}
+        expected = 1e5 * cores * region["interval_us"] / 50e3
+        assert abs(node["mean"] / expected - 1) < 0.5, (region, expected)
+    jobs = {s["region"].split(" region ")[0] for s in found["regions"]}
     assert jobs == {"job 1", "job 2"}, found
 
 
@@ -158,36 +158,36 @@ def check_counters(work):
 
 
 def has_profile(job, seen):
-    if job["section"] and job["section"]["state"] == "known":
+    if job["region"] and job["region"]["state"] == "known":
         seen.append(job)
     return seen
 
 
-def is_rigid(job, seen):
-    if job["state"] == "rigid":
+def is_pinned(job, seen):
+    if job["state"] == "pinned":
         seen.append(job)
     return seen
 
 
-def check_rigid(work):
+def check_pinned(work):
     """Who never attaches reports no work; counters tell what it does."""
     counters = os.path.join(work, "script")
     slot = f"0-{CORES - 1}"
     with Agent(f"--counters=replay:{counters}", "--set",
                "attach_timeout=2s") as agent:
-        with rigid(agent, 1, cores=slot), fake(agent, 2, cores=slot):
+        with pinned(agent, 1, cores=slot), fake(agent, 2, cores=slot):
             seen = []
             wait_for("profile", lambda: has_profile(agent.job(1), seen))
             job = seen[0]
-            assert job["state"] == "rigid", job
-            assert job["section"]["section"] == "short", job
+            assert job["state"] == "pinned", job
+            assert job["region"]["region"] == "short", job
             # Half of the time stalled on one core is rho = 1, on more less.
-            assert 0.05 < job["section"]["rho"] < 1.01, job
+            assert 0.05 < job["region"]["rho"] < 1.01, job
     with Agent("--counters=progress", "--set", "attach_timeout=2s") as agent:
-        with rigid(agent, 1, cores=slot):
+        with pinned(agent, 1, cores=slot):
             seen = []
-            wait_for("rigid", lambda: is_rigid(agent.job(1), seen))
-            assert seen[0]["section"] is None, seen
+            wait_for("pinned", lambda: is_pinned(agent.job(1), seen))
+            assert seen[0]["region"] is None, seen
 
 
 def check_differences(work, recorded):
@@ -243,7 +243,7 @@ def check_bad(work, recorded):
             ('{"type": "end"}\n', "not a recording"),
             ("no JSON\n", ":1: "),
             (good.replace('"version":1', '"version":99', 1), "version 99"),
-            (good.replace('"cpu_nodes":1', '"cpu_nodes":7', 1), "machine"),
+            (good.replace('"llc_domains":1', '"llc_domains":7', 1), "machine"),
             (good + '{"type": "sample", "ns": -1}\n', "ns: "),
             (good + '{"type": "sample", "ns": 1, "cpu": {"99": []}}\n',
              "cpu: "),
@@ -270,7 +270,7 @@ def main():
     try:
         recorded = check_work(work)
         check_counters(work)
-        check_rigid(work)
+        check_pinned(work)
         check_differences(work, recorded)
         check_bad(work, recorded)
     finally:

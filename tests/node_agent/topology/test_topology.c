@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Topologies of machines that are not there: cores, CPU nodes, Slurm's lists. */
+/* Topologies of machines that are not there: cores, LLC domains, Slurm's lists. */
 
 #include "tests/support/unit.h"
 
@@ -24,7 +24,7 @@ static void test_shapes(void **state)
 {
     static const struct {
         const char *text;
-        size_t cpus, cores, cpu_nodes, mem_nodes;
+        size_t cpus, cores, llc_domains, numa_nodes;
     } good[] = {
         {"pack:1 core:2 pu:1", 2, 2, 1, 1},
         {"pack:2 core:2 pu:1", 4, 4, 2, 1}, /* no L3: packages */
@@ -39,13 +39,13 @@ static void test_shapes(void **state)
         struct topology *t = synthetic(good[i].text, NULL);
         const struct machine *m = topology_machine(t);
         size_t cores = 0;
-        for (size_t n = 0; n < m->cpu_nodes; n++)
+        for (size_t n = 0; n < m->llc_domains; n++)
             cores += machine_node_cpus(m, n);
         print_message("%s\n", good[i].text);
         assert_int_equal(cpuset_count(topology_cpus(t)), good[i].cpus);
         assert_int_equal(cores, good[i].cores);
-        assert_int_equal(m->cpu_nodes, good[i].cpu_nodes);
-        assert_int_equal(m->mem_nodes, good[i].mem_nodes);
+        assert_int_equal(m->llc_domains, good[i].llc_domains);
+        assert_int_equal(m->numa_nodes, good[i].numa_nodes);
         topology_free(t);
     }
 }
@@ -98,8 +98,8 @@ static void test_siblings(void **state)
     topology_expand(t, &cores, &back);
     assert_int_equal(back.word[0], 0x0c);
     assert_int_equal(topology_count_cores(t, topology_cpus(t)), 4);
-    assert_int_equal(topology_machine(t)->cpu_node[1], -1);
-    assert_int_equal(topology_cpu_nodes(t)[1], 0);
+    assert_int_equal(topology_machine(t)->llc_domain[1], -1);
+    assert_int_equal(topology_llc_domains(t)[1], 0);
     topology_free(t);
 }
 
@@ -111,7 +111,7 @@ static void test_restricted(void **state)
     (void)state;
     struct topology *t = synthetic("pack:2 core:4 pu:1", &only);
     assert_int_equal(topology_cpus(t)->word[0], 0x30);
-    assert_int_equal(topology_machine(t)->cpu_nodes, 1);
+    assert_int_equal(topology_machine(t)->llc_domains, 1);
     assert_int_equal(topology_map_cores(t, "0-7", &cpus, NULL), 0);
     assert_int_equal(cpus.word[0], 0x30);
     assert_int_equal(topology_map_cores(t, "0-3", &cpus, &err), -1);

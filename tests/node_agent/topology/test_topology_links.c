@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Machines of several memory nodes: links from distances, and descriptions
+/* Machines of several NUMA nodes: links from distances, and descriptions
  * that are stored, edited and used. */
 
 #include "tests/support/unit.h"
@@ -30,7 +30,7 @@ static void add_distances(hwloc_topology_t t, unsigned n, hwloc_obj_t *nodes,
 #endif
 }
 
-/* Write the machine SYNTHETIC with DISTANCE[n * n] between its memory nodes as
+/* Write the machine SYNTHETIC with DISTANCE[n * n] between its NUMA nodes as
  * XML, and without the CPUs of WITHOUT (""), into the new file PATH. */
 static void write_xml(const char *synthetic, const uint64_t *distance,
                       const char *without, char path[64])
@@ -98,7 +98,7 @@ static size_t hops(const struct topology *t, size_t node, size_t memory)
 {
     const struct machine *m = topology_machine(t);
 
-    return m->route[node * m->mem_nodes + memory].links;
+    return m->route[node * m->numa_nodes + memory].links;
 }
 
 /* Each route starts at home, follows links, and ends at the memory. */
@@ -107,9 +107,9 @@ static void check_routes(const struct topology *t)
     struct machine_description *d = topology_description(t);
     const struct machine *m = d->machine;
 
-    for (size_t i = 0; i < m->cpu_nodes; i++)
-        for (size_t j = 0; j < m->mem_nodes; j++) {
-            const struct machine_route *r = &m->route[i * m->mem_nodes + j];
+    for (size_t i = 0; i < m->llc_domains; i++)
+        for (size_t j = 0; j < m->numa_nodes; j++) {
+            const struct machine_route *r = &m->route[i * m->numa_nodes + j];
             size_t at = (size_t)m->home[i];
             for (size_t l = 0; l < r->links; l++) {
                 const struct machine_link *link = &d->link[r->link[l]];
@@ -156,9 +156,9 @@ static void test_meshes(void **state)
         size_t most = 0;
         print_message("%s, %d %d\n", good[i].text, (int)good[i].near,
                       (int)good[i].far);
-        assert_int_equal(m->mem_nodes, good[i].nodes);
+        assert_int_equal(m->numa_nodes, good[i].nodes);
         assert_int_equal(m->links, good[i].links);
-        for (size_t r = 0; r < m->cpu_nodes * m->mem_nodes; r++)
+        for (size_t r = 0; r < m->llc_domains * m->numa_nodes; r++)
             if (m->route[r].links > most)
                 most = m->route[r].links;
         assert_int_equal(most, good[i].most);
@@ -188,8 +188,8 @@ static void test_memory_only(void **state)
     const struct machine *m = topology_machine(t);
 
     (void)state;
-    assert_int_equal(m->cpu_nodes, 2);
-    assert_int_equal(m->mem_nodes, 3);
+    assert_int_equal(m->llc_domains, 2);
+    assert_int_equal(m->numa_nodes, 3);
     assert_int_equal(m->links, 2); /* 0-1 and 0-2 */
     assert_int_equal(hops(t, 0, 2), 1);
     assert_int_equal(hops(t, 1, 2), 2); /* 11 + 4 for 14 */
@@ -220,11 +220,11 @@ static void test_holes(void **state)
 
     (void)state;
     assert_int_equal(m->cpus, 16);
-    assert_int_equal(m->cpu_node[2], -1);
-    assert_int_equal(topology_cpu_nodes(t)[3], -1);
+    assert_int_equal(m->llc_domain[2], -1);
+    assert_int_equal(topology_llc_domains(t)[3], -1);
     assert_int_equal(machine_node_cpus(m, 0), 3);
     assert_int_equal(machine_node_cpus(m, 1), 4);
-    assert_int_equal(m->cpu_node[8], 1); /* its sibling 9 is gone */
+    assert_int_equal(m->llc_domain[8], 1); /* its sibling 9 is gone */
     topology_free(t);
 }
 
@@ -236,8 +236,8 @@ static void test_large(void **state)
 
     (void)state;
     assert_int_equal(cpuset_count(topology_cpus(t)), 1024);
-    assert_int_equal(m->cpu_nodes, 64);
-    assert_int_equal(m->mem_nodes, 16);
+    assert_int_equal(m->llc_domains, 64);
+    assert_int_equal(m->numa_nodes, 16);
     assert_int_equal(m->links, 120);
     assert_int_equal(topology_count_cores(t, topology_cpus(t)), 512);
     check_routes(t);
@@ -291,12 +291,12 @@ static void test_round_trip(void **state)
     topology_free(t);
 }
 
-/* Edited: packages for CPU nodes, a core by its second thread, times. */
+/* Edited: packages for LLC domains, a core by its second thread, times. */
 #define EDITED(more)                                                           \
-    "{\"name\": \"edited\", \"cpu_nodes\": ["                                  \
+    "{\"name\": \"edited\", \"llc_domains\": ["                                  \
     "{\"cpus\": \"0,3,4,6\", \"memory\": 0}, "                                 \
     "{\"cpus\": \"8,10,12,14\", \"memory\": 1}], "                             \
-    "\"mem_nodes\": [{\"service_us\": 0.003}, {\"service_us\": 0.004}], "      \
+    "\"numa_nodes\": [{\"service_us\": 0.003}, {\"service_us\": 0.004}], "      \
     "\"links\": [{\"from\": 0, \"to\": 1, \"service_us\": 0.009}]" more "}"
 
 static void test_edited(void **state)
@@ -307,28 +307,28 @@ static void test_edited(void **state)
         "\"kernel\": \"6\", \"counters\": \"none\", \"more\": [1]}"));
 
     (void)state;
-    assert_int_equal(topology_machine(t)->cpu_nodes, 4);
+    assert_int_equal(topology_machine(t)->llc_domains, 4);
     assert_non_null(d->calibration);
     assert_int_equal(topology_use_description(t, d, NULL), 0);
     const struct machine *m = topology_machine(t);
-    assert_int_equal(m->cpu_nodes, 2);
+    assert_int_equal(m->llc_domains, 2);
     assert_int_equal(machine_node_cpus(m, 0), 4);
-    assert_int_equal(m->cpu_node[2], 0); /* named 3 in the file */
-    assert_int_equal(m->cpu_node[3], -1);
-    assert_int_equal(topology_cpu_nodes(t)[3], 0);
-    assert_int_equal(topology_cpu_nodes(t)[15], 1);
+    assert_int_equal(m->llc_domain[2], 0); /* named 3 in the file */
+    assert_int_equal(m->llc_domain[3], -1);
+    assert_int_equal(topology_llc_domains(t)[3], 0);
+    assert_int_equal(topology_llc_domains(t)[15], 1);
     assert_true(m->controller_service_us[1] == 0.004);
     assert_true(m->link_service_us[0] == 0.009);
     assert_int_equal(hops(t, 0, 1), 1);
     machine_description_free(d);
     topology_free(t);
-    /* Restricted to the second package: one CPU node, both memories. */
+    /* Restricted to the second package: one LLC domain, both memories. */
     struct cosched_cpuset only = {{0xff00}};
     t = machine_of(TWO, NULL, "", &only);
     d = description(EDITED(""));
     assert_int_equal(topology_use_description(t, d, NULL), 0);
     m = topology_machine(t);
-    assert_int_equal(m->cpu_nodes, 1);
+    assert_int_equal(m->llc_domains, 1);
     assert_int_equal(m->home[0], 1);
     assert_int_equal(hops(t, 0, 0), 1);
     assert_int_equal(hops(t, 0, 1), 0);
@@ -341,10 +341,10 @@ static void test_unfit(void **state)
     static const struct {
         const char *machine, *text;
     } bad[] = {
-        {"pack:1 [numa] l3:4 core:2 pu:2", "2 memory nodes, this node 1"},
+        {"pack:1 [numa] l3:4 core:2 pu:2", "2 NUMA nodes, this node 1"},
         {"pack:2 [numa] l3:1 core:2 pu:2", "has CPU 8, this node has not"},
         {"pack:2 [numa] l3:3 core:2 pu:2", "CPU 16 of this node is not"},
-        {"pack:2 [numa] l3:1 core:1 pu:8", "in cpu_nodes[0] and [1]"},
+        {"pack:2 [numa] l3:1 core:1 pu:8", "in llc_domains[0] and [1]"},
     };
     struct machine_description *d = description(EDITED(""));
 
@@ -354,7 +354,7 @@ static void test_unfit(void **state)
         const struct machine *before = topology_machine(t);
         struct errtext err = {""};
         if (i == 3) { /* the first core of 0-7 is cut in two */
-            d->machine->cpu_node[6] = 1;
+            d->machine->llc_domain[6] = 1;
         }
         assert_int_equal(topology_use_description(t, d, &err), -1);
         assert_int_equal(errno, EINVAL);

@@ -4,7 +4,7 @@
 
 #include "tests/model/near.h"
 
-#include "model/policy/search/climb.h"
+#include "model/policy/search/local_search.h"
 
 #define NODES 3
 #define JOBS 3
@@ -13,10 +13,10 @@
 struct world {
     size_t min[JOBS], max[JOBS];
     size_t layout[CELLS];
-    struct climb_look room[NODES];
+    struct local_search_kind scratch[NODES];
     const double *weight; /* [CELLS] of a core, for linear() */
     size_t calls;
-    struct climb_input in;
+    struct local_search_input in;
 };
 
 /* Each core is worth its place. */
@@ -39,7 +39,7 @@ static double fail_third(void *arg, const size_t *layout)
     return ++w->calls < 3 ? 1 : NAN;
 }
 
-/* Four cores of each CPU node, those of node i are job i's. */
+/* Four cores of each LLC domain, those of node i are job i's. */
 static void setup(struct world *w)
 {
     *w = (struct world){.layout = {4, 0, 0, 0, 4, 0, 0, 0, 4}};
@@ -47,21 +47,21 @@ static void setup(struct world *w)
         w->min[j] = 1;
         w->max[j] = 12;
     }
-    w->in = (struct climb_input){.cpu_nodes = NODES,
+    w->in = (struct local_search_input){.llc_domains = NODES,
                                  .jobs = JOBS,
                                  .min = w->min,
                                  .max = w->max,
                                  .value = linear,
                                  .arg = w,
-                                 .looks = 10000,
-                                 .room = w->room};
+                                 .evaluations = 10000,
+                                 .scratch = w->scratch};
 }
 
 static void assert_layout(const struct world *w, const size_t *expected)
 {
     for (size_t c = 0; c < CELLS; c++)
         if (w->layout[c] != expected[c])
-            fail_msg("CPU node %zu, job %zu: %zu cores, not %zu", c / JOBS,
+            fail_msg("LLC domain %zu, job %zu: %zu cores, not %zu", c / JOBS,
                      c % JOBS, w->layout[c], expected[c]);
 }
 
@@ -74,16 +74,16 @@ static void test_gifts(void **state)
     (void)state;
     setup(&w);
     w.weight = weight;
-    struct climb_result result = climb(&w.in, w.layout);
+    struct local_search_result result = local_search(&w.in, w.layout);
     assert_true(result.converged);
     assert_near(result.value, 3 * 10 + 2, 1e-12);
-    assert_int_equal(result.looks, w.calls);
+    assert_int_equal(result.evaluations, w.calls);
     assert_true(result.steps > 0);
     setup(&w);
     w.weight = weight;
     w.max[0] = 6;
     w.min[2] = 3;
-    result = climb(&w.in, w.layout);
+    result = local_search(&w.in, w.layout);
     assert_near(result.value, 3 * 6 + 6, 1e-12);
     assert_true(w.layout[2] + w.layout[5] + w.layout[8] >= 3);
 }
@@ -99,7 +99,7 @@ static void test_swaps(void **state)
     w.weight = weight;
     for (size_t j = 0; j < JOBS; j++)
         w.min[j] = w.max[j] = 4;
-    struct climb_result result = climb(&w.in, w.layout);
+    struct local_search_result result = local_search(&w.in, w.layout);
     assert_true(result.converged);
     assert_layout(&w, (size_t[]){0, 0, 4, 4, 0, 0, 0, 4, 0});
 }
@@ -118,7 +118,7 @@ static void test_moves(void **state)
     for (size_t j = 0; j < JOBS; j++)
         w.min[j] = w.max[j] = 4;
     w.in.pool = pool;
-    struct climb_result result = climb(&w.in, w.layout);
+    struct local_search_result result = local_search(&w.in, w.layout);
     assert_true(result.converged);
     assert_layout(&w, (size_t[]){0, 4, 0, 3, 0, 0, 1, 0, 4});
 }
@@ -146,13 +146,13 @@ static void test_trades(void **state)
     setup(&w);
     memcpy(w.layout, (size_t[]){0, 4, 0, 4, 0, 0, 0, 0, 4}, sizeof(w.layout));
     w.in.value = at_home;
-    struct climb_result result = climb(&w.in, w.layout);
+    struct local_search_result result = local_search(&w.in, w.layout);
     assert_true(result.converged);
     assert_int_equal(result.steps, 1);
     assert_layout(&w, (size_t[]){4, 0, 0, 0, 4, 0, 0, 0, 4});
 }
 
-/* Mixed alike everywhere: two such CPU nodes can still be sorted out. */
+/* Mixed alike everywhere: two such LLC domains can still be sorted out. */
 static void test_alike(void **state)
 {
     static const double weight[CELLS] = {1, 0, 0, 0, 1, 0, 0, 1, 0};
@@ -164,11 +164,11 @@ static void test_alike(void **state)
     memcpy(w.layout, (size_t[]){2, 2, 0, 2, 2, 0, 2, 2, 0}, sizeof(w.layout));
     w.min[2] = w.max[2] = 0;
     w.min[0] = w.max[0] = w.min[1] = w.max[1] = 6;
-    climb(&w.in, w.layout);
+    local_search(&w.in, w.layout);
     assert_layout(&w, (size_t[]){4, 0, 0, 0, 4, 0, 2, 2, 0});
 }
 
-/* CPU nodes of different kinds are both tried. */
+/* LLC domains of different kinds are both tried. */
 static void test_kinds(void **state)
 {
     static const double weight[CELLS] = {0, 0, 0, 0, 9, 0, 0, 0, 0};
@@ -184,7 +184,7 @@ static void test_kinds(void **state)
         w.min[2] = 0;
         w.max[1] = 4; /* no trade */
         w.in.kind = known ? kind : NULL;
-        struct climb_result result = climb(&w.in, w.layout);
+        struct local_search_result result = local_search(&w.in, w.layout);
         assert_near(result.value, known ? 36 : 0, 1e-12);
     }
 }
@@ -195,30 +195,30 @@ static void test_ends(void **state)
     struct world w;
 
     (void)state;
-    for (size_t looks = 1; looks < 6; looks++) {
+    for (size_t evaluations = 1; evaluations < 6; evaluations++) {
         setup(&w);
         w.weight = weight;
-        w.in.looks = looks;
-        struct climb_result result = climb(&w.in, w.layout);
+        w.in.evaluations = evaluations;
+        struct local_search_result result = local_search(&w.in, w.layout);
         assert_false(result.converged);
-        assert_int_equal(w.calls, looks);
+        assert_int_equal(w.calls, evaluations);
         double value = result.value; /* is that of the layout */
         assert_near(linear(&w, w.layout), value, 1e-12);
     }
     setup(&w);
     w.in.value = fail_third;
-    assert_false(climb(&w.in, w.layout).converged);
+    assert_false(local_search(&w.in, w.layout).converged);
     assert_int_equal(w.calls, 3);
     assert_layout(&w, (size_t[]){4, 0, 0, 0, 4, 0, 0, 0, 4});
     /* Steps that gain too little are none. */
     setup(&w);
     w.weight = weight;
     w.in.gain = 1000;
-    assert_int_equal(climb(&w.in, w.layout).steps, 0);
+    assert_int_equal(local_search(&w.in, w.layout).steps, 0);
     assert_layout(&w, (size_t[]){4, 0, 0, 0, 4, 0, 0, 0, 4});
 }
 
-UNIT(test_climb)
+UNIT(test_local_search)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gifts), cmocka_unit_test(test_swaps),
@@ -227,5 +227,5 @@ UNIT(test_climb)
         cmocka_unit_test(test_ends),
     };
 
-    return cmocka_run_group_tests_name("test_climb", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_local_search", tests, NULL, NULL);
 }

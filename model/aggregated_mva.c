@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Speeds of a mix by a closed network with one class per job: fast. */
 
-#include "model/lumped.h"
+#include "model/aggregated_mva.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -16,29 +16,29 @@
 #define MANY_LINKS 64 /* beyond, links are delays without queues: where all
                          nodes are connected each has next to no load */
 #define FULL 0.999 /* most that posted requests leave to reads */
-#define WEIGHINGS 2 /* by then what all CPU nodes compute is settled well enough */
+#define WEIGHINGS 2 /* by then what all LLC domains compute is settled well enough */
 #define WORST 3     /* and by then the pace of the worst one */
 #define HALF 0.5   /* below, posted requests slow nobody down */
 
-struct lumped {
+struct aggregated_mva {
     const struct machine *machine;
-    size_t max_jobs, room; /* room: most stations */
+    size_t max_jobs, scratch; /* room: most stations */
     const struct workload *const *profile;
     size_t count;
     size_t groups;
     size_t links;    /* that are stations, after the groups */
     size_t stations; /* groups and links */
-    size_t *member;  /* [groups] a memory node of each */
-    size_t *group;   /* [mem_nodes] */
+    size_t *member;  /* [groups] a NUMA node of each */
+    size_t *group;   /* [numa_nodes] */
     bool *waits;     /* [max_jobs] */
-    bool *known;     /* [max_jobs * cpu_nodes] row of link_read */
+    bool *known;     /* [max_jobs * llc_domains] row of link_read */
     /* of the machine */
     double *link_service; /* [links] of a read, us */
     double *link_posted;  /* [links] what a posted request takes of that */
-    /* of the mix: what a core of a job on a CPU node asks of links */
-    double *link_read;  /* [max_jobs * cpu_nodes * links] */
+    /* of the mix: what a core of a job on an LLC domain asks of links */
+    double *link_read;  /* [max_jobs * llc_domains * links] */
     double *link_other; /* likewise */
-    double *link_delay; /* [max_jobs * cpu_nodes] on links without a queue */
+    double *link_delay; /* [max_jobs * llc_domains] on links without a queue */
     /* of a prediction */
     double *members; /* [room] how many stations it stands for */
     double *service; /* [room] us */
@@ -48,9 +48,9 @@ struct lumped {
     double *total;   /* [room] queue of all */
     double *posted;  /* [room] utilisation */
     double *wait;    /* [room] service, stretched by what is posted */
-    double *uses;    /* [cpu_nodes] accesses to the LLC of all jobs */
+    double *uses;    /* [llc_domains] accesses to the LLC of all jobs */
     double *cores;   /* [max_jobs] */
-    double *part;    /* [max_jobs * cpu_nodes] of a job's work done there */
+    double *part;    /* [max_jobs * llc_domains] of a job's work done there */
     double *time;    /* [max_jobs] per unit of computing */
     double *delay;   /* [max_jobs] of that on links without a queue */
 };
@@ -73,52 +73,52 @@ static double posted_cost(const struct machine_service *service)
 }
 
 /* Divide up the memory, of which there are two pieces. */
-static void take_room(struct lumped *l)
+static void take_room(struct aggregated_mva *l)
 {
     const struct machine *machine = l->machine;
-    size_t pairs = l->max_jobs * machine->cpu_nodes;
-    size_t table = l->max_jobs * l->room;
+    size_t pairs = l->max_jobs * machine->llc_domains;
+    size_t table = l->max_jobs * l->scratch;
 
-    l->group = l->member + machine->mem_nodes;
+    l->group = l->member + machine->numa_nodes;
     l->known = l->waits + l->max_jobs;
     l->link_posted = l->link_service + machine->links;
     l->link_delay = l->link_posted + machine->links;
     l->members = l->link_delay + pairs;
-    l->service = l->members + l->room;
-    l->total = l->service + l->room;
-    l->posted = l->total + l->room;
-    l->wait = l->posted + l->room;
-    l->read = l->wait + l->room;
+    l->service = l->members + l->scratch;
+    l->total = l->service + l->scratch;
+    l->posted = l->total + l->scratch;
+    l->wait = l->posted + l->scratch;
+    l->read = l->wait + l->scratch;
     l->load = l->read + table;
     l->queue = l->load + table;
     l->uses = l->queue + table;
-    l->cores = l->uses + machine->cpu_nodes;
+    l->cores = l->uses + machine->llc_domains;
     l->time = l->cores + l->max_jobs;
     l->delay = l->time + l->max_jobs;
     l->part = l->delay + l->max_jobs;
 }
 
-struct lumped *lumped_new(const struct machine *machine, size_t jobs)
+struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs)
 {
-    size_t memories = machine->mem_nodes, nodes = machine->cpu_nodes;
-    struct lumped *l;
+    size_t memories = machine->numa_nodes, nodes = machine->llc_domains;
+    struct aggregated_mva *l;
 
     if (!jobs || !(l = calloc(1, sizeof(*l))))
         return NULL;
     l->machine = machine;
     l->max_jobs = jobs;
     l->links = machine->links > MANY_LINKS ? 0 : machine->links;
-    l->room = memories + l->links;
+    l->scratch = memories + l->links;
     l->member = calloc(2 * memories, sizeof(*l->member));
     l->waits = calloc(jobs + jobs * nodes, sizeof(*l->waits));
     l->link_service =
-        calloc(2 * machine->links + 2 * jobs * nodes + 5 * l->room +
-                   3 * jobs * l->room + nodes + 3 * jobs,
+        calloc(2 * machine->links + 2 * jobs * nodes + 5 * l->scratch +
+                   3 * jobs * l->scratch + nodes + 3 * jobs,
                sizeof(*l->link_service));
     l->link_read = calloc(2 * jobs * nodes * l->links + 1,
                           sizeof(*l->link_read));
     if (!l->member || !l->waits || !l->link_service || !l->link_read) {
-        lumped_free(l);
+        aggregated_free(l);
         return NULL;
     }
     take_room(l);
@@ -131,7 +131,7 @@ struct lumped *lumped_new(const struct machine *machine, size_t jobs)
     return l;
 }
 
-void lumped_free(struct lumped *l)
+void aggregated_free(struct aggregated_mva *l)
 {
     if (!l)
         return;
@@ -142,8 +142,8 @@ void lumped_free(struct lumped *l)
     free(l);
 }
 
-/* True when all jobs treat the memory nodes A and B alike. */
-static bool alike(const struct lumped *l, size_t a, size_t b)
+/* True when all jobs treat the NUMA nodes A and B alike. */
+static bool alike(const struct aggregated_mva *l, size_t a, size_t b)
 {
     if (l->machine->controller_service_us[a] !=
         l->machine->controller_service_us[b])
@@ -157,10 +157,10 @@ static bool alike(const struct lumped *l, size_t a, size_t b)
     return true;
 }
 
-static void find_groups(struct lumped *l)
+static void find_groups(struct aggregated_mva *l)
 {
     l->groups = 0;
-    for (size_t m = 0; m < l->machine->mem_nodes; m++) {
+    for (size_t m = 0; m < l->machine->numa_nodes; m++) {
         size_t g = 0;
         while (g < l->groups && !alike(l, l->member[g], m))
             g++;
@@ -174,7 +174,7 @@ static void find_groups(struct lumped *l)
     }
 }
 
-void lumped_prepare(struct lumped *l, const struct workload *const *profile,
+void aggregated_prepare(struct aggregated_mva *l, const struct workload *const *profile,
                     size_t count)
 {
     l->profile = profile;
@@ -189,19 +189,19 @@ void lumped_prepare(struct lumped *l, const struct workload *const *profile,
         l->service[l->groups + k] = l->link_service[k];
     }
     memset(l->waits, 0, count * sizeof(*l->waits));
-    memset(l->known, 0, count * l->machine->cpu_nodes * sizeof(*l->known));
+    memset(l->known, 0, count * l->machine->llc_domains * sizeof(*l->known));
 }
 
-void lumped_waits(struct lumped *l, size_t job)
+void aggregated_waits(struct aggregated_mva *l, size_t job)
 {
     l->waits[job] = true;
 }
 
-/* What a core of job J on CPU node I asks of the links, into its row. */
-static void ask_links(struct lumped *l, size_t j, size_t i)
+/* What a core of job J on LLC domain I asks of the links, into its row. */
+static void ask_links(struct aggregated_mva *l, size_t j, size_t i)
 {
     const struct machine *machine = l->machine;
-    size_t row = j * machine->cpu_nodes + i;
+    size_t row = j * machine->llc_domains + i;
     double *read = &l->link_read[row * l->links];
     double *other = &l->link_other[row * l->links];
 
@@ -209,9 +209,9 @@ static void ask_links(struct lumped *l, size_t j, size_t i)
     l->link_delay[row] = 0;
     memset(read, 0, l->links * sizeof(*read));
     memset(other, 0, l->links * sizeof(*other));
-    for (size_t m = 0; m < machine->mem_nodes; m++) {
+    for (size_t m = 0; m < machine->numa_nodes; m++) {
         const struct machine_route *route =
-            &machine->route[i * machine->mem_nodes + m];
+            &machine->route[i * machine->numa_nodes + m];
         const struct workload_rate *rate = &l->profile[j]->rate[m];
         double posted = greater(0, rate->mrr_per_us - rate->read_per_us);
         for (size_t n = 0; n < route->links; n++) {
@@ -226,9 +226,9 @@ static void ask_links(struct lumped *l, size_t j, size_t i)
     }
 }
 
-/* How many times as often job J misses on CPU node I for those who use the
+/* How many times as often job J misses on LLC domain I for those who use the
  * last-level cache there, too: it has the part of it that its accesses have. */
-static double misses_more(const struct lumped *l, const size_t *counts,
+static double misses_more(const struct aggregated_mva *l, const size_t *counts,
                           size_t i, size_t j)
 {
     double mine =
@@ -237,12 +237,12 @@ static double misses_more(const struct lumped *l, const size_t *counts,
     return mine > 0 ? 1 + LLC_LOSS * (1 - mine / l->uses[i]) : 1;
 }
 
-/* What the cores of job J, COUNTS of them on each CPU node, ask of every
+/* What the cores of job J, COUNTS of them on each LLC domain, ask of every
  * station in the mean. */
-static void take_job(struct lumped *l, const size_t *counts, size_t j)
+static void take_job(struct aggregated_mva *l, const size_t *counts, size_t j)
 {
-    size_t nodes = l->machine->cpu_nodes;
-    double *read = &l->read[j * l->room], *load = &l->load[j * l->room];
+    size_t nodes = l->machine->llc_domains;
+    double *read = &l->read[j * l->scratch], *load = &l->load[j * l->scratch];
     double more = 0;
 
     memset(read, 0, l->stations * sizeof(*read));
@@ -276,37 +276,37 @@ static void take_job(struct lumped *l, const size_t *counts, size_t j)
     }
 }
 
-static void take_counts(struct lumped *l, const size_t *counts)
+static void take_counts(struct aggregated_mva *l, const size_t *counts)
 {
     memset(l->cores, 0, l->count * sizeof(*l->cores));
     memset(l->delay, 0, l->count * sizeof(*l->delay));
-    for (size_t i = 0; i < l->machine->cpu_nodes; i++) {
+    for (size_t i = 0; i < l->machine->llc_domains; i++) {
         l->uses[i] = 0;
         for (size_t j = 0; j < l->count; j++) {
             double cores = (double)counts[i * l->count + j];
             l->cores[j] += cores;
             l->uses[i] += cores * l->profile[j]->llc_per_us;
-            l->part[j * l->machine->cpu_nodes + i] = cores;
+            l->part[j * l->machine->llc_domains + i] = cores;
         }
     }
     for (size_t j = 0; j < l->count; j++) {
-        double *part = &l->part[j * l->machine->cpu_nodes];
-        for (size_t i = 0; i < l->machine->cpu_nodes && l->cores[j] > 0; i++)
+        double *part = &l->part[j * l->machine->llc_domains];
+        for (size_t i = 0; i < l->machine->llc_domains && l->cores[j] > 0; i++)
             part[i] /= l->cores[j];
         take_job(l, counts, j);
     }
 }
 
 /* Queues and posted utilisation of all jobs; returns the greatest of these. */
-static double add_up(struct lumped *l)
+static double add_up(struct aggregated_mva *l)
 {
     double most = 0;
 
     memset(l->total, 0, l->stations * sizeof(*l->total));
     memset(l->posted, 0, l->stations * sizeof(*l->posted));
     for (size_t j = 0; j < l->count; j++) {
-        const double *queue = &l->queue[j * l->room];
-        const double *load = &l->load[j * l->room];
+        const double *queue = &l->queue[j * l->scratch];
+        const double *load = &l->load[j * l->scratch];
         if (!(l->cores[j] > 0))
             continue;
         double speed = l->cores[j] / l->time[j];
@@ -323,23 +323,23 @@ static double add_up(struct lumped *l)
 }
 
 /* How full the fullest station is that job J posts requests to. */
-static double fullest(const struct lumped *l, size_t j)
+static double fullest(const struct aggregated_mva *l, size_t j)
 {
     double full = 0;
 
     for (size_t s = 0; s < l->stations; s++)
-        if (l->load[j * l->room + s] > 0)
+        if (l->load[j * l->scratch + s] > 0)
             full = greater(full, l->posted[s] / FULL);
     return full;
 }
 
 /* Renew job J, where POSTED is the greatest utilisation by posted requests;
  * returns the relative change of its time. */
-static double renew(struct lumped *l, size_t j, double posted)
+static double renew(struct aggregated_mva *l, size_t j, double posted)
 {
     double time = 1 + l->delay[j], before = l->time[j], own = 1 / l->cores[j];
-    const double *read = &l->read[j * l->room];
-    double *queue = &l->queue[j * l->room];
+    const double *read = &l->read[j * l->scratch];
+    double *queue = &l->queue[j * l->scratch];
 
     for (size_t s = 0; s < l->stations; s++) {
         double seen = l->total[s] - queue[s] * own;
@@ -360,23 +360,23 @@ static double renew(struct lumped *l, size_t j, double posted)
     return fabs(time - before) / time;
 }
 
-/* Time that a unit of computing of job J spends on links from CPU node I. */
-static double link_time(const struct lumped *l, size_t j, size_t i)
+/* Time that a unit of computing of job J spends on links from LLC domain I. */
+static double link_time(const struct aggregated_mva *l, size_t j, size_t i)
 {
     const struct machine *machine = l->machine;
     double sum = 0;
 
-    for (size_t m = 0; m < machine->mem_nodes; m++) {
+    for (size_t m = 0; m < machine->numa_nodes; m++) {
         const struct machine_route *route =
-            &machine->route[i * machine->mem_nodes + m];
+            &machine->route[i * machine->numa_nodes + m];
         double read = l->profile[j]->rate[m].read_per_us;
         for (size_t n = 0; n < route->links && read > 0; n++) {
             size_t k = route->link[n], s = l->groups + k;
-            double visits = l->links ? l->read[j * l->room + s] : 0;
+            double visits = l->links ? l->read[j * l->scratch + s] : 0;
             if (!l->links)
                 sum += read * l->link_service[k];
             else if (visits > 0)
-                sum += read / visits * l->queue[j * l->room + s] *
+                sum += read / visits * l->queue[j * l->scratch + s] *
                        l->time[j] / l->cores[j];
         }
     }
@@ -384,10 +384,10 @@ static double link_time(const struct lumped *l, size_t j, size_t i)
 }
 
 /* How many times as long as on average a unit of computing of job J takes on the
- * worst of its CPU nodes. */
-static double worst_node(const struct lumped *l, const size_t *counts, size_t j)
+ * worst of its LLC domains. */
+static double worst_node(const struct aggregated_mva *l, const size_t *counts, size_t j)
 {
-    size_t nodes = l->machine->cpu_nodes;
+    size_t nodes = l->machine->llc_domains;
     double worst = 0, mean = 0;
 
     for (size_t i = 0; i < nodes; i++) {
@@ -400,11 +400,11 @@ static double worst_node(const struct lumped *l, const size_t *counts, size_t j)
     return 1 + (worst - mean) / l->time[j];
 }
 
-/* Cores with a bad way to memory compute less, and load it less: weigh each CPU
- * node of job J with what is done there. */
-static void weigh_nodes(struct lumped *l, const size_t *counts, size_t j)
+/* Cores with a bad way to memory compute less, and load it less: weigh each LLC
+ * domain of job J with what is done there. */
+static void weigh_nodes(struct aggregated_mva *l, const size_t *counts, size_t j)
 {
-    size_t nodes = l->machine->cpu_nodes;
+    size_t nodes = l->machine->llc_domains;
     double *part = &l->part[j * nodes], mean = 0, sum = 0;
     double time[nodes];
 
@@ -426,7 +426,7 @@ static void weigh_nodes(struct lumped *l, const size_t *counts, size_t j)
 }
 
 /* Speeds with the parts of work that there are. */
-static void settle(struct lumped *l)
+static void settle(struct aggregated_mva *l)
 {
     double change = 1; /* what is there is the first guess */
 
@@ -439,8 +439,8 @@ static void settle(struct lumped *l)
     }
 }
 
-/* How often to weigh CPU nodes: the pace of the worst one shows every error. */
-static int weighings(const struct lumped *l)
+/* How often to weigh LLC domains: the pace of the worst one shows every error. */
+static int weighings(const struct aggregated_mva *l)
 {
     for (size_t j = 0; j < l->count; j++)
         if (l->waits[j] && l->cores[j] > 0)
@@ -449,14 +449,14 @@ static int weighings(const struct lumped *l)
 }
 
 /* The same every time: who asks before does not matter. */
-static void first_guess(struct lumped *l)
+static void first_guess(struct aggregated_mva *l)
 {
-    memset(l->queue, 0, l->count * l->room * sizeof(*l->queue));
+    memset(l->queue, 0, l->count * l->scratch * sizeof(*l->queue));
     for (size_t j = 0; j < l->count; j++)
         l->time[j] = 1;
 }
 
-void lumped_predict(struct lumped *l, const size_t *counts, double *speed)
+void aggregated_predict(struct aggregated_mva *l, const size_t *counts, double *speed)
 {
     take_counts(l, counts);
     first_guess(l);

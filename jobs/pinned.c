@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* rigid: the computation of ep by plain POSIX threads, which know nothing of
+/* pinned: the computation of ep by plain POSIX threads, which know nothing of
  * allotments: an example of a job that is not cooperative. */
 
 #include "jobs/gauss.h"
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         {0},
     };
     struct program p = {
-        .name = "rigid",
+        .name = "pinned",
         .summary = "NPB EP by POSIX threads: a job that is not cooperative.",
         .options = own,
     };

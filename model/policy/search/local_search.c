@@ -2,28 +2,28 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Local search over layouts. */
 
-#include "model/policy/search/climb.h"
+#include "model/policy/search/local_search.h"
 
 #include <math.h>
 #include <string.h>
 
-struct climber {
-    const struct climb_input *in;
+struct local_searcher {
+    const struct local_search_input *in;
     size_t *layout;
-    struct climb_result result;
+    struct local_search_result result;
     bool stop; /* no looks left, or no value */
 };
 
-static size_t *cell(const struct climber *c, size_t i, size_t j)
+static size_t *cell(const struct local_searcher *c, size_t i, size_t j)
 {
     return &c->layout[i * c->in->jobs + j];
 }
 
-static size_t total(const struct climber *c, size_t j)
+static size_t total(const struct local_searcher *c, size_t j)
 {
     size_t sum = 0;
 
-    for (size_t i = 0; i < c->in->cpu_nodes; i++)
+    for (size_t i = 0; i < c->in->llc_domains; i++)
         sum += *cell(c, i, j);
     return sum;
 }
@@ -33,24 +33,24 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static bool alike(const struct climber *c, size_t i, size_t k)
+static bool alike(const struct local_searcher *c, size_t i, size_t k)
 {
     return (!c->in->kind || c->in->kind[k] == c->in->kind[i]) &&
            memcmp(cell(c, k, 0), cell(c, i, 0),
                   c->in->jobs * sizeof(*c->layout)) == 0;
 }
 
-/* Find the looks of all CPU nodes.  Steps make them stale, but the sweep that
+/* Find the looks of all LLC domains.  Steps make them stale, but the sweep that
  * ends the search takes none. */
-static void find_looks(struct climber *c)
+static void find_evaluations(struct local_searcher *c)
 {
-    for (size_t i = 0; i < c->in->cpu_nodes; i++) {
+    for (size_t i = 0; i < c->in->llc_domains; i++) {
         size_t k = 0;
-        while (k < i && (c->in->room[k].copies || !alike(c, i, k)))
+        while (k < i && (c->in->scratch[k].copies || !alike(c, i, k)))
             k++;
-        c->in->room[i] = (struct climb_look){.first = k};
+        c->in->scratch[i] = (struct local_search_kind){.first = k};
         for (size_t n = k; n < i; n++)
-            c->in->room[i].copies += c->in->room[n].first == k;
+            c->in->scratch[i].copies += c->in->scratch[n].first == k;
     }
 }
 
@@ -63,14 +63,14 @@ static size_t smaller(size_t size, size_t most)
 }
 
 /* Judge the layout; true when it is better than what was. */
-static bool gains(struct climber *c)
+static bool gains(struct local_searcher *c)
 {
-    if (c->result.looks == c->in->looks) {
+    if (c->result.evaluations == c->in->evaluations) {
         c->stop = true;
         return false;
     }
     double value = c->in->value(c->in->arg, c->layout);
-    c->result.looks++;
+    c->result.evaluations++;
     c->stop |= isnan(value);
     if (!(value > c->result.value + c->in->gain))
         return false;
@@ -79,15 +79,15 @@ static bool gains(struct climber *c)
     return true;
 }
 
-static void carry(struct climber *c, size_t i, size_t from, size_t to,
+static void carry(struct local_searcher *c, size_t i, size_t from, size_t to,
                   size_t count)
 {
     *cell(c, i, from) -= count;
     *cell(c, i, to) += count;
 }
 
-/* Job A hands cores on CPU node I to B. */
-static bool give(struct climber *c, size_t i, size_t a, size_t b)
+/* Job A hands cores on LLC domain I to B. */
+static bool give(struct local_searcher *c, size_t i, size_t a, size_t b)
 {
     size_t spare = total(c, a) - c->in->min[a];
     size_t most = least(*cell(c, i, a),
@@ -102,8 +102,8 @@ static bool give(struct climber *c, size_t i, size_t a, size_t b)
     return false;
 }
 
-/* Job A's cores on CPU node I against B's on K. */
-static bool swap(struct climber *c, size_t i, size_t a, size_t k, size_t b)
+/* Job A's cores on LLC domain I against B's on K. */
+static bool swap(struct local_searcher *c, size_t i, size_t a, size_t k, size_t b)
 {
     size_t most = least(*cell(c, i, a), *cell(c, k, b));
 
@@ -118,12 +118,12 @@ static bool swap(struct climber *c, size_t i, size_t a, size_t k, size_t b)
     return false;
 }
 
-static bool give_all(struct climber *c)
+static bool give_all(struct local_searcher *c)
 {
     bool better = false;
 
-    for (size_t i = 0; i < c->in->cpu_nodes; i++) {
-        if (c->in->room[i].copies)
+    for (size_t i = 0; i < c->in->llc_domains; i++) {
+        if (c->in->scratch[i].copies)
             continue;
         for (size_t a = 0; a < c->in->jobs; a++)
             for (size_t b = 0; b < c->in->jobs && *cell(c, i, a); b++)
@@ -132,8 +132,8 @@ static bool give_all(struct climber *c)
     return better;
 }
 
-/* All swaps of CPU nodes I and K > I. */
-static bool swap_nodes(struct climber *c, size_t i, size_t k)
+/* All swaps of LLC domains I and K > I. */
+static bool swap_nodes(struct local_searcher *c, size_t i, size_t k)
 {
     bool better = false;
 
@@ -143,14 +143,14 @@ static bool swap_nodes(struct climber *c, size_t i, size_t k)
     return better;
 }
 
-/* Of each pair of looks one pair of CPU nodes, of a look with itself too. */
-static bool swap_all(struct climber *c)
+/* Of each pair of looks one pair of LLC domains, of a look with itself too. */
+static bool swap_all(struct local_searcher *c)
 {
-    const struct climb_look *look = c->in->room;
+    const struct local_search_kind *look = c->in->scratch;
     bool better = false;
 
-    for (size_t i = 0; i < c->in->cpu_nodes; i++)
-        for (size_t k = i + 1; k < c->in->cpu_nodes && !c->stop; k++)
+    for (size_t i = 0; i < c->in->llc_domains; i++)
+        for (size_t k = i + 1; k < c->in->llc_domains && !c->stop; k++)
             if (!look[i].copies &&
                 (!look[k].copies ||
                  (look[k].copies == 1 && look[k].first == i)))
@@ -158,8 +158,8 @@ static bool swap_all(struct climber *c)
     return better;
 }
 
-/* Cores of CPU node I that are nobody's. */
-static size_t spare(const struct climber *c, size_t i)
+/* Cores of LLC domain I that are nobody's. */
+static size_t spare(const struct local_searcher *c, size_t i)
 {
     size_t sum = c->in->pool ? c->in->pool[i] : 0;
 
@@ -168,8 +168,8 @@ static size_t spare(const struct climber *c, size_t i)
     return sum;
 }
 
-/* Job A leaves cores on CPU node I for nobody's on K. */
-static bool move(struct climber *c, size_t i, size_t a, size_t k)
+/* Job A leaves cores on LLC domain I for nobody's on K. */
+static bool move(struct local_searcher *c, size_t i, size_t a, size_t k)
 {
     size_t most = least(*cell(c, i, a), spare(c, k));
 
@@ -184,31 +184,31 @@ static bool move(struct climber *c, size_t i, size_t a, size_t k)
     return false;
 }
 
-static bool move_all(struct climber *c)
+static bool move_all(struct local_searcher *c)
 {
-    const struct climb_look *look = c->in->room;
+    const struct local_search_kind *look = c->in->scratch;
     bool better = false;
 
-    for (size_t k = 0; k < c->in->cpu_nodes && !c->stop; k++) {
+    for (size_t k = 0; k < c->in->llc_domains && !c->stop; k++) {
         if (look[k].copies || !spare(c, k))
             continue;
-        for (size_t i = 0; i < c->in->cpu_nodes; i++)
+        for (size_t i = 0; i < c->in->llc_domains; i++)
             for (size_t a = 0; a < c->in->jobs; a++)
                 better |= i != k && !look[i].copies && move(c, i, a, k);
     }
     return better;
 }
 
-static void trade(struct climber *c, size_t a, size_t b)
+static void trade(struct local_searcher *c, size_t a, size_t b)
 {
-    for (size_t i = 0; i < c->in->cpu_nodes; i++) {
+    for (size_t i = 0; i < c->in->llc_domains; i++) {
         size_t cores = *cell(c, i, a);
         *cell(c, i, a) = *cell(c, i, b);
         *cell(c, i, b) = cores;
     }
 }
 
-static bool trade_all(struct climber *c)
+static bool trade_all(struct local_searcher *c)
 {
     bool better = false;
 
@@ -227,16 +227,16 @@ static bool trade_all(struct climber *c)
     return better;
 }
 
-struct climb_result climb(const struct climb_input *in, size_t *layout)
+struct local_search_result local_search(const struct local_search_input *in, size_t *layout)
 {
-    struct climber c = {.in = in, .layout = layout};
+    struct local_searcher c = {.in = in, .layout = layout};
     bool better = true;
 
     c.result.value = in->value(in->arg, layout);
-    c.result.looks = 1;
+    c.result.evaluations = 1;
     c.stop = isnan(c.result.value);
     while (better && !c.stop) {
-        find_looks(&c);
+        find_evaluations(&c);
         better = trade_all(&c);
         better |= give_all(&c);
         better |= move_all(&c);

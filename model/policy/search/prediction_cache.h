@@ -2,8 +2,8 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What was predicted before, for the same question. */
 
-#ifndef COSCHED_MODEL_POLICY_PAST_H
-#define COSCHED_MODEL_POLICY_PAST_H
+#ifndef COSCHED_MODEL_POLICY_PREDICTION_CACHE_H
+#define COSCHED_MODEL_POLICY_PREDICTION_CACHE_H
 
 /* Concept
  *
@@ -17,24 +17,24 @@
 
 #include "model/policy.h"
 
-struct past;
+struct prediction_cache;
 
 /* For up to JOBS jobs on MACHINE.  NULL when out of memory. */
-struct past *past_new(const struct machine *machine, size_t jobs);
+struct prediction_cache *prediction_cache_new(const struct machine *machine, size_t jobs);
 
 /* Takes NULL. */
-void past_free(struct past *past);
+void prediction_cache_free(struct prediction_cache *past);
 
-/* From now on the situation is that of INPUT, of POOL[cpu_nodes] CPUs and
+/* From now on the situation is that of INPUT, of POOL[llc_domains] CPUs and
  * of PROFILE[job_count].  True when it is the one before. */
-bool past_begin(struct past *past, const struct policy_input *input,
+bool prediction_cache_begin(struct prediction_cache *past, const struct policy_input *input,
                 const size_t *pool, const struct workload *const *profile);
 
-/* Where the speeds of a layout, COUNTS[cpu_nodes * job_count], are kept,
+/* Where the speeds of a layout, COUNTS[llc_domains * job_count], are kept,
  * [job_count], until the next call.  Not KNOWN: the caller fills them. */
-double *past_speeds(struct past *past, const size_t *counts, bool *known);
+double *past_speeds(struct prediction_cache *past, const size_t *counts, bool *known);
 
 /* The same for the speeds of each job alone. */
-double *past_alone(struct past *past, bool *known);
+double *prediction_cache_alone(struct prediction_cache *past, bool *known);
 
-#endif /* COSCHED_MODEL_POLICY_PAST_H */
+#endif /* COSCHED_MODEL_POLICY_PREDICTION_CACHE_H */

@@ -2,14 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* A process that undoes what the agent did to others, should the agent die. */
 
-#ifndef COSCHED_WARDEN_H
-#define COSCHED_WARDEN_H
+#ifndef COSCHED_SUPERVISOR_H
+#define COSCHED_SUPERVISOR_H
 
 /* Concept
  *
  * The agent stops processes (a job that waits for its turn) and narrows their
  * affinity or cpuset (a job held to its share).  A killed agent could never undo that.
- * The warden is forked before anything else happens, holds a pidfd of each such
+ * The supervisor is forked before anything else happens, holds a pidfd of each such
  * process, and does nothing until the socket to the agent ends, however that
  * came about: then it continues what is stopped, gives back the full CPU set,
  * and exits.  It is told before the agent acts, so there is no gap.
@@ -21,28 +21,28 @@
 #include "common/errtext.h"
 #include "protocol/layout.h"
 
-struct warden;
+struct supervisor;
 
-/* Fork the warden.  Call it while the process has one thread and no descriptor
+/* Fork the supervisor.  Call it while the process has one thread and no descriptor
  * worth keeping.  NULL with errno. */
-struct warden *warden_new(struct errtext *err);
+struct supervisor *supervisor_new(struct errtext *err);
 
 /* PID (by PIDFD, which stays the caller's) is about to be stopped. */
-int warden_stopped(struct warden *warden, pid_t pid, int pidfd);
+int supervisor_stopped(struct supervisor *supervisor, pid_t pid, int pidfd);
 
 /* PID was continued. */
-int warden_continued(struct warden *warden, pid_t pid);
+int supervisor_continued(struct supervisor *supervisor, pid_t pid);
 
 /* The affinity of PID is about to be narrowed within GRANTED. */
-int warden_held(struct warden *warden, pid_t pid, int pidfd,
+int supervisor_held(struct supervisor *supervisor, pid_t pid, int pidfd,
                 const struct cosched_cpuset *granted);
 
 /* The cgroup at PATH is about to be narrowed (cgroup_restore() can undo it); it was
  * restored.  The former fails with errno ENAMETOOLONG or EPIPE. */
-int warden_narrowed(struct warden *warden, const char *path);
-int warden_restored(struct warden *warden, const char *path);
+int supervisor_narrowed(struct supervisor *supervisor, const char *path);
+int supervisor_restored(struct supervisor *supervisor, const char *path);
 
-/* Let the warden do its work and wait for its end.  Takes NULL. */
-void warden_free(struct warden *warden);
+/* Let the supervisor do its work and wait for its end.  Takes NULL. */
+void supervisor_free(struct supervisor *supervisor);
 
-#endif /* COSCHED_WARDEN_H */
+#endif /* COSCHED_SUPERVISOR_H */

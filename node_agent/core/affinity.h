@@ -2,8 +2,8 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Whose threads to look at in which epoch. */
 
-#ifndef COSCHED_KEEPER_H
-#define COSCHED_KEEPER_H
+#ifndef COSCHED_AFFINITY_H
+#define COSCHED_AFFINITY_H
 
 /* Concept
  *
@@ -12,7 +12,7 @@
  * of them costs more than the rest of an epoch, and new threads have the mask
  * of their makers.  So at most one job has its turn in each epoch, and one of
  * which all threads were where they should be has to wait twice as long for the
- * next, up to KEEPER_PAUSE epochs.  A job whose CPUs have changed, or with a
+ * next, up to AFFINITY_PAUSE epochs.  A job whose CPUs have changed, or with a
  * process that is new or was not held before, is `unsettled` and has its turn
  * soon.
  */
@@ -20,20 +20,20 @@
 #include "node_agent/core/enforcer.h"
 #include "node_agent/core/job.h"
 
-#define KEEPER_PAUSE 16
-#define KEEPER_PAUSE_HELD 4 /* of a job some process of which is held */
+#define AFFINITY_PAUSE 16
+#define AFFINITY_PAUSE_HELD 4 /* of a job some process of which is held */
 
 /* Find the processes of JOBS if that is due, and look at the threads of one.
  * *TURN counts, from 0 on. */
-void keeper_epoch(uint64_t *turn, struct enforcer *enforcer,
+void affinity_epoch(uint64_t *turn, struct enforcer *enforcer,
                   struct job_table *jobs, uint64_t now_ns);
 
 /* Hold those of JOB that are to be held to its CPUs (not empty), or let them go
- * while it is loose. */
-void keeper_hold(struct enforcer *enforcer, struct job *job);
+ * while it is unpinned. */
+void affinity_hold(struct enforcer *enforcer, struct job *job);
 
 /* Move the threads of attached processes of JOB that are elsewhere.  Returns how
  * many there were. */
-size_t keeper_move_strays(struct job *job);
+size_t affinity_move_strays(struct job *job);
 
-#endif /* COSCHED_KEEPER_H */
+#endif /* COSCHED_AFFINITY_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Sections: from unknown to known, and rho from throughputs. */
+/* Regions: from unknown to known, and rho from throughputs. */
 
 #include "tests/support/unit.h"
 
@@ -8,23 +8,23 @@
 
 #include "model/machine.h"
 #include "model/station.h"
-#include "node_agent/core/section.h"
+#include "node_agent/core/region.h"
 
 #define MS UINT64_C(1000000)
 #define PROFILE (150 * MS)
 #define EPOCH (50 * MS)
 #define NOISE 0.02
 
-static const struct section_budget budget = {PROFILE, 0.02};
-static const struct section_budget none = {0, 0.02};
+static const struct region_budget budget = {PROFILE, 0.02};
+static const struct region_budget none = {0, 0.02};
 
 struct fixture {
     struct machine *machine;
     struct cosched_cpuset cpus;
     struct counters_setup setup;
     struct counters *counters;
-    struct section_list list;
-    struct section *section;
+    struct region_list list;
+    struct region *region;
     size_t drifts;
     unsigned seed;
 };
@@ -37,16 +37,16 @@ static int setup(void **state)
     f->cpus.word[0] = 0xffff;
     counters_setup_init(&f->setup, f->machine, &f->cpus);
     f->counters = counters_open("progress", &f->setup, NULL, 0, NULL);
-    f->section = section_find(&f->list, 1, 0x40);
+    f->region = region_find(&f->list, 1, 0x40);
     *state = f;
-    return !f->machine || !f->counters || !f->section;
+    return !f->machine || !f->counters || !f->region;
 }
 
 static int teardown(void **state)
 {
     struct fixture *f = *state;
 
-    section_list_clear(&f->list);
+    region_list_clear(&f->list);
     counters_close(f->counters);
     machine_free(f->machine);
     free(f);
@@ -54,7 +54,7 @@ static int teardown(void **state)
 }
 
 /* One epoch at DOP of a job with effective RHO that does RATE units a second on
- * one core, off by the factor ERROR.  True when the section advanced. */
+ * one core, off by the factor ERROR.  True when the region advanced. */
 static bool epoch(struct fixture *f, size_t dop, double rho, double rate,
                   double error, bool probed)
 {
@@ -64,8 +64,8 @@ static bool epoch(struct fixture *f, size_t dop, double rho, double rate,
         [COUNTERS_BARRIERS] = 1,
     };
 
-    f->drifts += section_measure(f->section, dop, EPOCH, work, probed);
-    return section_advance(f->section, f->counters, PROFILE);
+    f->drifts += region_measure(f->region, dop, EPOCH, work, probed);
+    return region_advance(f->region, f->counters, PROFILE);
 }
 
 /* SECONDS of a job that has OWN of MOST cores, probed as the scheduler does. */
@@ -74,32 +74,32 @@ static void live(struct fixture *f, size_t own, size_t most, double rho,
 {
     for (long n = lround(seconds / 0.05); n > 0; n--) {
         double error = 1 + NOISE * (2.0 * rand_r(&f->seed) / RAND_MAX - 1);
-        size_t dop = section_wants(f->section, most, &budget);
+        size_t dop = region_wants(f->region, most, &budget);
         if (dop)
-            section_grant(f->section, dop, &budget);
+            region_grant(f->region, dop, &budget);
         epoch(f, dop ? dop : own, rho, rate, error, dop > 0);
-        assert_true((double)f->section->probe_ns <=
-                    budget.share * (double)f->section->run_ns);
+        assert_true((double)f->region->probe_ns <=
+                    budget.share * (double)f->region->run_ns);
     }
 }
 
 static void test_states(void **state)
 {
     struct fixture *f = *state;
-    struct section *s = f->section;
+    struct region *s = f->region;
 
-    assert_int_equal(s->state, SECTION_UNKNOWN);
-    assert_int_equal(section_wants(s, 16, &budget), 0); /* no budget yet */
+    assert_int_equal(s->state, REGION_UNKNOWN);
+    assert_int_equal(region_wants(s, 16, &budget), 0); /* no budget yet */
     live(f, 8, 16, 0.1, 1e5, 3.9);
     assert_int_equal(s->probe_ns, 0);
     live(f, 8, 16, 0.1, 1e5, 0.2);
     assert_int_equal(s->probe_ns, EPOCH);
-    assert_int_equal(s->state, SECTION_HALF);
+    assert_int_equal(s->state, REGION_HALF);
     assert_null(s->profile);
     live(f, 8, 16, 0.1, 1e5, 20);
-    assert_int_equal(s->state, SECTION_KNOWN);
+    assert_int_equal(s->state, REGION_KNOWN);
     assert_non_null(s->profile);
-    assert_ptr_equal(section_find(&f->list, 1, 0x40), s); /* remembered */
+    assert_ptr_equal(region_find(&f->list, 1, 0x40), s); /* remembered */
 }
 
 /* What has the whole pool is probed with less. */
@@ -108,8 +108,8 @@ static void test_half(void **state)
     struct fixture *f = *state;
 
     live(f, 16, 16, 0.1, 1e5, 4.1);
-    assert_int_equal(f->section->state, SECTION_HALF);
-    assert_int_equal(f->section->probe_ns, EPOCH);
+    assert_int_equal(f->region->state, REGION_HALF);
+    assert_int_equal(f->region->probe_ns, EPOCH);
 }
 
 static void test_rho(void **state)
@@ -118,14 +118,14 @@ static void test_rho(void **state)
     struct fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(rhos) / sizeof(rhos[0]); i++) {
-        f->section = section_find(&f->list, 2, i);
+        f->region = region_find(&f->list, 2, i);
         live(f, 8, 16, rhos[i], 1e5, 60);
-        assert_int_equal(f->section->state, SECTION_KNOWN);
-        assert_non_null(f->section->profile);
+        assert_int_equal(f->region->state, REGION_KNOWN);
+        assert_non_null(f->region->profile);
         if (rhos[i] < 0.05)
-            assert_true(f->section->fit.compute_bound);
+            assert_true(f->region->fit.compute_bound);
         else
-            assert_true(fabs(f->section->seen.rho / rhos[i] - 1) < 0.15);
+            assert_true(fabs(f->region->seen.rho / rhos[i] - 1) < 0.15);
     }
 }
 
@@ -135,10 +135,10 @@ static void test_no_probe_for_nothing(void **state)
     struct fixture *f = *state;
 
     live(f, 8, 16, 0, 1e5, 60);
-    uint64_t probed = f->section->probe_ns;
+    uint64_t probed = f->region->probe_ns;
     assert_true(probed > 0);
     live(f, 8, 16, 0, 1e5, 600);
-    assert_int_equal(f->section->probe_ns, probed);
+    assert_int_equal(f->region->probe_ns, probed);
 }
 
 static void test_drift(void **state)
@@ -146,16 +146,16 @@ static void test_drift(void **state)
     struct fixture *f = *state;
 
     live(f, 8, 16, 0.02, 1e5, 60);
-    assert_true(f->section->fit.compute_bound);
+    assert_true(f->region->fit.compute_bound);
     assert_int_equal(f->drifts, 0);
-    const struct workload *before = f->section->profile;
+    const struct workload *before = f->region->profile;
     for (int i = 0; i < 10 && !f->drifts; i++)
         live(f, 8, 16, 0.5, 1e5, 0.05);
     assert_int_equal(f->drifts, 1);
-    assert_ptr_equal(f->section->profile, before); /* better than none */
+    assert_ptr_equal(f->region->profile, before); /* better than none */
     live(f, 8, 16, 0.5, 1e5, 60);
-    assert_false(f->section->fit.compute_bound);
-    assert_true(fabs(f->section->fit.rho / 0.5 - 1) < 0.3);
+    assert_false(f->region->fit.compute_bound);
+    assert_true(fabs(f->region->fit.rho / 0.5 - 1) < 0.3);
     assert_int_equal(f->drifts, 1);
 }
 
@@ -165,14 +165,14 @@ static void test_smaller_pool(void **state)
     struct fixture *f = *state;
 
     live(f, 8, 16, 0.1, 1e5, 4);
-    section_grant(f->section, 16, &budget);
-    assert_int_equal(f->section->state, SECTION_CLEAN);
-    assert_int_equal(section_wants(f->section, 16, &budget), 16);
-    assert_int_equal(section_wants(f->section, 15, &budget), 1);
-    section_grant(f->section, 1, &budget);
-    assert_int_equal(f->section->state, SECTION_HALF);
+    region_grant(f->region, 16, &budget);
+    assert_int_equal(f->region->state, REGION_CLEAN);
+    assert_int_equal(region_wants(f->region, 16, &budget), 16);
+    assert_int_equal(region_wants(f->region, 15, &budget), 1);
+    region_grant(f->region, 1, &budget);
+    assert_int_equal(f->region->state, REGION_HALF);
     epoch(f, 1, 0.1, 1e5, 1, true);
-    assert_int_equal(section_wants(f->section, 15, &budget), 0);
+    assert_int_equal(region_wants(f->region, 15, &budget), 0);
 }
 
 /* DoPs that came about otherwise are enough. */
@@ -184,9 +184,9 @@ static void test_known_by_chance(void **state)
         assert_false(epoch(f, 8, 0.3, 1e5, 1, false));
     for (int i = 0; i < 9; i++)
         epoch(f, 2, 0.3, 1e5, 1, false);
-    assert_int_equal(f->section->state, SECTION_KNOWN);
-    assert_non_null(f->section->profile);
-    assert_int_equal(f->section->probe_ns, 0);
+    assert_int_equal(f->region->state, REGION_KNOWN);
+    assert_non_null(f->region->profile);
+    assert_int_equal(f->region->probe_ns, 0);
 }
 
 /* Two cores, the only DoPs are 1 and 2. */
@@ -201,12 +201,12 @@ static void test_two_cores(void **state)
     f->counters = counters_open("progress", &f->setup, NULL, 0, NULL);
     live(f, 2, 2, 1, 1e5, 2);
     live(f, 1, 2, 1, 1e5, 2);
-    assert_int_equal(f->section->state, SECTION_KNOWN);
-    assert_true(fabs(f->section->seen.rho - 1) < 0.2);
-    f->section = section_find(&f->list, 5, 1);
+    assert_int_equal(f->region->state, REGION_KNOWN);
+    assert_true(fabs(f->region->seen.rho - 1) < 0.2);
+    f->region = region_find(&f->list, 5, 1);
     live(f, 2, 2, 0.05, 1e5, 2);
     live(f, 1, 2, 0.05, 1e5, 2);
-    assert_true(f->section->fit.compute_bound);
+    assert_true(f->region->fit.compute_bound);
 }
 
 static void test_nothing_to_learn(void **state)
@@ -214,26 +214,26 @@ static void test_nothing_to_learn(void **state)
     struct fixture *f = *state;
 
     live(f, 1, 1, 0.1, 1e5, 60);
-    assert_int_equal(f->section->probe_ns, 0);
-    assert_int_equal(section_wants(f->section, 16, &none), 0);
+    assert_int_equal(f->region->probe_ns, 0);
+    assert_int_equal(region_wants(f->region, 16, &none), 0);
     /* Too little work to measure: it waits instead of guessing. */
-    f->section = section_find(&f->list, 4, 1);
+    f->region = region_find(&f->list, 4, 1);
     for (int i = 0; i < 6; i++)
         assert_false(epoch(f, 4 + (size_t)(i / 3), 0.1, 20, 1, false));
-    assert_null(f->section->profile);
+    assert_null(f->region->profile);
 }
 
 static void test_list_is_bounded(void **state)
 {
     struct fixture *f = *state;
-    struct section *folded = section_folded(&f->list);
+    struct region *folded = region_folded(&f->list);
 
     assert_true(folded->folded);
-    for (uint64_t i = 0; i < 2 * SECTION_LIMIT; i++)
-        assert_non_null(section_find(&f->list, 9, i));
-    assert_int_equal(f->list.count, SECTION_LIMIT);
-    assert_ptr_equal(section_find(&f->list, 10, 0), folded);
-    assert_ptr_equal(section_find(&f->list, 1, 0x40), f->section);
+    for (uint64_t i = 0; i < 2 * REGION_LIMIT; i++)
+        assert_non_null(region_find(&f->list, 9, i));
+    assert_int_equal(f->list.count, REGION_LIMIT);
+    assert_ptr_equal(region_find(&f->list, 10, 0), folded);
+    assert_ptr_equal(region_find(&f->list, 1, 0x40), f->region);
 }
 
 static void test_points(void **state)
@@ -254,7 +254,7 @@ static void test_points(void **state)
     measure_clear(&m);
 }
 
-/* SECONDS on 8 cores of CPU node 0, with so many reads per us of computing, for
+/* SECONDS on 8 cores of LLC domain 0, with so many reads per us of computing, for
  * which a core waits 0.01 us each. */
 static void count(struct fixture *f, double reads_per_us, double seconds)
 {
@@ -268,17 +268,17 @@ static void count(struct fixture *f, double reads_per_us, double seconds)
     loop->useful_cycles[0] = 1000 * computing;
     loop->stalled_cycles[0] = 1000 * (8 * 5e4 - computing);
     for (long n = lround(seconds / 0.05); n > 0; n--) {
-        section_measure(f->section, 8, EPOCH, work, false);
-        measure_add_loop(&f->section->measure, 8, loop);
-        section_advance(f->section, f->counters, PROFILE);
+        region_measure(f->region, 8, EPOCH, work, false);
+        measure_add_loop(&f->region->measure, 8, loop);
+        region_advance(f->region, f->counters, PROFILE);
     }
     loop_free(loop);
 }
 
 static double known_reads(const struct fixture *f)
 {
-    assert_non_null(f->section->profile);
-    return f->section->profile->rate[0].read_per_us;
+    assert_non_null(f->region->profile);
+    return f->region->profile->rate[0].read_per_us;
 }
 
 /* A program that reports nothing reads its input for long, then computes. */
@@ -333,7 +333,7 @@ static void test_backends(void **state)
 
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-UNIT(test_section)
+UNIT(test_region)
 {
     const struct CMUnitTest tests[] = {
         T(test_states),           T(test_half),
@@ -345,5 +345,5 @@ UNIT(test_section)
         T(test_changed_for_good), T(test_profile_follows_loads),
     };
 
-    return cmocka_run_group_tests_name("test_section", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_region", tests, NULL, NULL);
 }

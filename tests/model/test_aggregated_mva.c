@@ -5,11 +5,11 @@
 #include "tests/model/near.h"
 
 #include "model/analysis/closed.h"
-#include "model/lumped.h"
+#include "model/aggregated_mva.h"
 
 #define JOBS 3
 
-/* Speeds of JOBS on a machine of four nodes, by both; STRIDE of memory nodes
+/* Speeds of JOBS on a machine of four nodes, by both; STRIDE of NUMA nodes
  * that a job uses, READS part of its requests that stall. */
 static void compare(struct dice *dice, size_t stride, double reads,
                     double tolerance)
@@ -18,7 +18,7 @@ static void compare(struct dice *dice, size_t stride, double reads,
     const struct workload *profile[JOBS];
     size_t counts[4 * JOBS];
     double fast[JOBS], full[JOBS];
-    struct lumped *lumped = lumped_new(m, JOBS);
+    struct aggregated_mva *aggregated = aggregated_new(m, JOBS);
 
     for (size_t j = 0; j < JOBS; j++) {
         struct workload *w = workload_new(4);
@@ -35,14 +35,14 @@ static void compare(struct dice *dice, size_t stride, double reads,
     struct closed_result result = {.job_speed = full};
     assert_int_equal(closed_solve(NETWORK_SCHWEITZER, &input, &result),
                      MODEL_OK);
-    lumped_prepare(lumped, profile, JOBS);
-    lumped_predict(lumped, counts, fast);
+    aggregated_prepare(aggregated, profile, JOBS);
+    aggregated_predict(aggregated, counts, fast);
     for (size_t j = 0; j < JOBS; j++)
         if (fabs(fast[j] - full[j]) > tolerance * fmax(full[j], 0.1))
             fail_msg("job %zu: %.4f, in full %.4f", j, fast[j], full[j]);
     for (size_t j = 0; j < JOBS; j++)
         workload_free((struct workload *)(uintptr_t)profile[j]);
-    lumped_free(lumped);
+    aggregated_free(aggregated);
     machine_free(m);
 }
 
@@ -77,7 +77,7 @@ static void test_far_cores(void **state)
 
     (void)state;
     assert_int_equal(machine_connect_all(m, 0.1), MODEL_OK);
-    struct lumped *lumped = lumped_new(m, 2);
+    struct aggregated_mva *aggregated = aggregated_new(m, 2);
     for (int round = 0; round < 100; round++) {
         size_t counts[4 * 2];
         double fast[2], full[2];
@@ -90,14 +90,14 @@ static void test_far_cores(void **state)
         struct closed_result result = {.job_speed = full};
         assert_int_equal(closed_solve(NETWORK_SCHWEITZER, &input, &result),
                          MODEL_OK);
-        lumped_prepare(lumped, profile, 2);
-        lumped_predict(lumped, counts, fast);
+        aggregated_prepare(aggregated, profile, 2);
+        aggregated_predict(aggregated, counts, fast);
         sum += (fabs(fast[0] / full[0] - 1) + fabs(fast[1] / full[1] - 1)) / 2;
     }
     assert_true(sum / 100 < 0.1);
     for (size_t j = 0; j < 2; j++)
         workload_free(w[j]);
-    lumped_free(lumped);
+    aggregated_free(aggregated);
     machine_free(m);
 }
 
@@ -111,21 +111,21 @@ static void test_limits(void **state)
     double speed[2];
 
     (void)state;
-    assert_null(lumped_new(m, 0));
-    struct lumped *lumped = lumped_new(m, 2);
+    assert_null(aggregated_new(m, 0));
+    struct aggregated_mva *aggregated = aggregated_new(m, 2);
     /* A core that never asks never waits; who only writes gets no further
      * than the controllers do: two of 100 / us. */
     m->controller_service_us[0] = m->controller_service_us[1] = 0.01;
     posts->rate[0].mrr_per_us = posts->rate[1].mrr_per_us = 100;
-    lumped_prepare(lumped, profile, 2);
-    lumped_predict(lumped, counts, speed);
+    aggregated_prepare(aggregated, profile, 2);
+    aggregated_predict(aggregated, counts, speed);
     assert_near(speed[0], 4, 1e-9);
     assert_near(speed[1], 1, 0.01);
     counts[3] = 0;
-    lumped_predict(lumped, counts, speed);
+    aggregated_predict(aggregated, counts, speed);
     assert_near(speed[1], 0, 0);
-    lumped_free(lumped);
-    lumped_free(NULL);
+    aggregated_free(aggregated);
+    aggregated_free(NULL);
     workload_free(none);
     workload_free(posts);
     machine_free(m);
@@ -143,23 +143,23 @@ static void test_waits(void **state)
     (void)state;
     assert_int_equal(machine_connect_all(m, 0.02), MODEL_OK);
     w->rate[0].mrr_per_us = w->rate[0].read_per_us = 20;
-    struct lumped *lumped = lumped_new(m, 1);
-    lumped_prepare(lumped, profile, 1);
-    lumped_predict(lumped, counts, &close);
+    struct aggregated_mva *aggregated = aggregated_new(m, 1);
+    aggregated_prepare(aggregated, profile, 1);
+    aggregated_predict(aggregated, counts, &close);
     counts[0] = counts[1] = 2;
-    lumped_predict(lumped, counts, &apart);
-    lumped_waits(lumped, 0);
-    lumped_predict(lumped, counts, &waiting);
+    aggregated_predict(aggregated, counts, &apart);
+    aggregated_waits(aggregated, 0);
+    aggregated_predict(aggregated, counts, &waiting);
     assert_true(waiting < 0.98 * apart);
     counts[0] = 4; /* all in one place wait alike */
     counts[1] = 0;
-    lumped_predict(lumped, counts, &waiting);
+    aggregated_predict(aggregated, counts, &waiting);
     assert_near(waiting, close, 1e-3 * close);
-    lumped_prepare(lumped, profile, 1); /* until the next mix */
+    aggregated_prepare(aggregated, profile, 1); /* until the next mix */
     counts[0] = counts[1] = 2;
-    lumped_predict(lumped, counts, &waiting);
+    aggregated_predict(aggregated, counts, &waiting);
     assert_near(waiting, apart, 1e-3 * apart);
-    lumped_free(lumped);
+    aggregated_free(aggregated);
     workload_free(w);
     machine_free(m);
 }
@@ -171,31 +171,31 @@ static void test_same(void **state)
     struct workload *w[2] = {workload_new_rho(4, 0.2, 1),
                              workload_new_rho(4, 1, 1)};
     const struct workload *profile[2] = {w[0], w[1]};
-    struct lumped *lumped;
+    struct aggregated_mva *aggregated;
     struct dice dice = {5};
     size_t counts[8] = {4, 0, 3, 1, 0, 4, 0, 2};
     double first[2], again[2];
 
     (void)state;
     assert_int_equal(machine_connect_all(m, 0.1), MODEL_OK);
-    lumped = lumped_new(m, 2);
-    lumped_prepare(lumped, profile, 2);
-    lumped_predict(lumped, counts, first);
+    aggregated = aggregated_new(m, 2);
+    aggregated_prepare(aggregated, profile, 2);
+    aggregated_predict(aggregated, counts, first);
     for (size_t round = 0; round < 20; round++) {
         size_t other[8];
         for (size_t c = 0; c < 8; c++)
             other[c] = dice_range(&dice, 0, 2);
-        lumped_predict(lumped, other, again);
-        lumped_predict(lumped, counts, again);
+        aggregated_predict(aggregated, other, again);
+        aggregated_predict(aggregated, counts, again);
         assert_memory_equal(first, again, sizeof(first));
     }
-    lumped_free(lumped);
+    aggregated_free(aggregated);
     workload_free(w[0]);
     workload_free(w[1]);
     machine_free(m);
 }
 
-UNIT(test_lumped)
+UNIT(test_aggregated_mva)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads),
@@ -206,5 +206,5 @@ UNIT(test_lumped)
         cmocka_unit_test(test_waits),
     };
 
-    return cmocka_run_group_tests_name("test_lumped", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_aggregated_mva", tests, NULL, NULL);
 }

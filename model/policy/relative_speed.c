@@ -15,14 +15,14 @@ static void in_common(const struct policy_input *input, double *pace)
     size_t parallel = 0;
 
     for (size_t j = 0; j < input->job_count; j++)
-        parallel += input->jobs[j].kind == SECTION_PARALLEL;
+        parallel += input->jobs[j].kind == REGION_PARALLEL;
     for (size_t j = 0; j < input->job_count; j++)
-        pace[j] = input->jobs[j].kind == SECTION_PARALLEL
+        pace[j] = input->jobs[j].kind == REGION_PARALLEL
                       ? 1 / (double)parallel
                       : 1;
 }
 
-void pace_fill(const struct policy_input *input,
+void relative_speed_fill(const struct policy_input *input,
                const struct policy_proposal *proposal, double *pace)
 {
     const struct policy_workspace *ws = input->workspace;
@@ -40,7 +40,7 @@ void pace_fill(const struct policy_input *input,
     for (size_t j = 0; j < input->job_count; j++) {
         if (!proposal->cores[j])
             pace[j] = 0;
-        else if (input->jobs[j].kind == SECTION_SERIAL)
+        else if (input->jobs[j].kind == REGION_SERIAL)
             pace[j] = 1;
         else if (known)
             pace[j] = fmin(1, ws->speed[j] / ws->alone[j]);

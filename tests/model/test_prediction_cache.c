@@ -11,10 +11,10 @@
 #define MIXES 40
 #define ROUNDS 25
 
-/* A second profile for the memory nodes: not all alike. */
+/* A second profile for the NUMA nodes: not all alike. */
 static void set_uneven(struct mix *mix, size_t job, struct dice *dice)
 {
-    for (size_t m = 0; m < mix->machine->mem_nodes; m++) {
+    for (size_t m = 0; m < mix->machine->numa_nodes; m++) {
         double rate = dice_unit(dice) / MACHINE_DEFAULT_SERVICE_US;
         mix->profile[job]->rate[m] = (struct workload_rate){rate, rate / 2};
     }
@@ -38,19 +38,19 @@ static void change(struct mix *mix, struct dice *dice)
         j->weight = 0.25 + dice_unit(dice);
         break;
     case 3:
-        j->kind = j->kind == SECTION_SERIAL ? SECTION_PARALLEL : SECTION_SERIAL;
+        j->kind = j->kind == REGION_SERIAL ? REGION_PARALLEL : REGION_SERIAL;
         break;
     case 4:
         j->max_cores = j->min_cores + dice_range(dice, 0, 8);
         break;
     case 5:
-        j->rigid = !j->rigid;
+        j->pinned = !j->pinned;
         break;
     case 6:
         mix->profile[job]->llc_per_us = dice_unit(dice);
         break;
     case 7: /* the pool shrinks, or grows again */
-        if (mix->machine->cpu_node[cpu] < 0)
+        if (mix->machine->llc_domain[cpu] < 0)
             break;
         if (mix->owner[cpu] == POLICY_NO_CPU)
             mix->owner[cpu] = POLICY_NOBODY;
@@ -67,19 +67,19 @@ static void decide_alike(const struct policy *policy, struct mix *mix,
                          struct policy_state *state[2])
 {
     int owner[2][MAX_CPUS];
-    double pace[2][MAX_JOBS];
+    double relative_speed[2][MAX_JOBS];
     struct policy_decision out[2];
 
     for (size_t i = 0; i < 2; i++) {
         mix->input.workspace = i ? ws : NULL;
         mix->input.state = state[i];
-        out[i] = (struct policy_decision){.owner = owner[i], .pace = pace[i]};
+        out[i] = (struct policy_decision){.owner = owner[i], .relative_speed = relative_speed[i]};
         assert_int_equal(policy_decide(policy, &mix->input, &out[i]), MODEL_OK);
     }
     assert_string_equal(out[0].reason, out[1].reason);
     assert_true(out[0].system_util == out[1].system_util);
-    assert_memory_equal(pace[0], pace[1],
-                        mix->input.job_count * sizeof(pace[0][0]));
+    assert_memory_equal(relative_speed[0], relative_speed[1],
+                        mix->input.job_count * sizeof(relative_speed[0][0]));
     assert_memory_equal(owner[0], owner[1],
                         mix->machine->cpus * sizeof(owner[0][0]));
     memcpy(mix->owner, owner[0], mix->machine->cpus * sizeof(owner[0][0]));
@@ -112,9 +112,9 @@ static void test_as_without(void **arg)
     }
 }
 
-UNIT(test_past)
+UNIT(test_prediction_cache)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_without)};
 
-    return cmocka_run_group_tests_name("test_past", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_prediction_cache", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What was predicted before, for the same question. */
 
-#include "model/policy/search/past.h"
+#include "model/policy/search/prediction_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 #define LAYOUTS 1024
 
 /* Of a job's row, behind the rates. */
-enum { LLC, RIGID, MOST, ROW };
+enum { LLC, PINNED, MOST, ROW };
 
-struct past {
+struct prediction_cache {
     size_t nodes, memories, max_jobs;
     size_t row;   /* length of one */
     size_t jobs;  /* of the situation; 0: none */
@@ -27,14 +27,14 @@ struct past {
     bool alone_known;
 };
 
-struct past *past_new(const struct machine *machine, size_t jobs)
+struct prediction_cache *prediction_cache_new(const struct machine *machine, size_t jobs)
 {
-    struct past *p = calloc(1, sizeof(*p));
+    struct prediction_cache *p = calloc(1, sizeof(*p));
 
     if (!p)
         return NULL;
-    p->nodes = machine->cpu_nodes;
-    p->memories = machine->mem_nodes;
+    p->nodes = machine->llc_domains;
+    p->memories = machine->numa_nodes;
     p->max_jobs = jobs;
     p->row = 2 * p->memories + ROW;
     p->pool = calloc(p->nodes, sizeof(*p->pool));
@@ -42,14 +42,14 @@ struct past *past_new(const struct machine *machine, size_t jobs)
     p->memo = memo_new(p->nodes * jobs, LAYOUTS);
     p->speeds = calloc((LAYOUTS + 1) * jobs, sizeof(*p->speeds));
     if (!p->pool || !p->rows || !p->memo || !p->speeds) {
-        past_free(p);
+        prediction_cache_free(p);
         return NULL;
     }
     p->alone = p->speeds + LAYOUTS * jobs;
     return p;
 }
 
-void past_free(struct past *p)
+void prediction_cache_free(struct prediction_cache *p)
 {
     if (!p)
         return;
@@ -69,19 +69,19 @@ static bool take(void *to, const void *from, size_t size)
     return false;
 }
 
-static bool take_job(struct past *p, size_t j, const struct policy_job *job,
+static bool take_job(struct prediction_cache *p, size_t j, const struct policy_job *job,
                      const struct workload *profile)
 {
     double *row = &p->rows[j * p->row], *more = row + 2 * p->memories;
     double now[ROW] = {[LLC] = profile->llc_per_us,
-                       [RIGID] = job->rigid,
+                       [PINNED] = job->pinned,
                        [MOST] = (double)job->max_cores};
     bool same = take(row, profile->rate, p->memories * sizeof(*profile->rate));
 
     return take(more, now, sizeof(now)) && same;
 }
 
-bool past_begin(struct past *p, const struct policy_input *input,
+bool prediction_cache_begin(struct prediction_cache *p, const struct policy_input *input,
                 const size_t *pool, const struct workload *const *profile)
 {
     bool same = p->jobs == input->job_count;
@@ -97,12 +97,12 @@ bool past_begin(struct past *p, const struct policy_input *input,
     return same;
 }
 
-double *past_speeds(struct past *p, const size_t *counts, bool *known)
+double *past_speeds(struct prediction_cache *p, const size_t *counts, bool *known)
 {
     return &p->speeds[memo_number(p->memo, counts, known) * p->max_jobs];
 }
 
-double *past_alone(struct past *p, bool *known)
+double *prediction_cache_alone(struct prediction_cache *p, bool *known)
 {
     *known = p->alone_known;
     p->alone_known = true;

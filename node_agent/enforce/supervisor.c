@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* A process that undoes what the agent did to others, should the agent die. */
 
-#include "node_agent/enforce/warden.h"
+#include "node_agent/enforce/supervisor.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 #include "node_agent/enforce/proc.h"
 #include "protocol/cpulist.h"
 
-/* The warden is made before the agent opens anything: above this there are no
+/* The supervisor is made before the agent opens anything: above this there are no
  * descriptors, however many there may be. */
 #define MANY 4096
 
@@ -44,12 +44,12 @@ struct notice {
     };
 };
 
-struct warden {
+struct supervisor {
     int fd;
     pid_t pid;
 };
 
-/* A process that the warden answers for. */
+/* A process that the supervisor answers for. */
 struct ward {
     pid_t pid;
     int pidfd;
@@ -175,14 +175,14 @@ static int drop_descriptors(int fd)
     return fd;
 }
 
-__attribute__((noreturn)) static void warden_main(int fd)
+__attribute__((noreturn)) static void supervisor_main(int fd)
 {
     struct ward *first = NULL;
     struct narrowed *groups = NULL;
     struct notice notice;
     int pidfd;
 
-    prctl(PR_SET_NAME, "coschedd-warden");
+    prctl(PR_SET_NAME, "coschedd-superv");
     fd = drop_descriptors(fd);
     privilege_drop(NULL);
     /* It must outlive a signal sent to the whole group or session. */
@@ -213,22 +213,22 @@ __attribute__((noreturn)) static void warden_main(int fd)
     _exit(0);
 }
 
-struct warden *warden_new(struct errtext *err)
+struct supervisor *supervisor_new(struct errtext *err)
 {
-    struct warden *w = calloc(1, sizeof(*w));
+    struct supervisor *w = calloc(1, sizeof(*w));
     int pair[2];
 
     if (!w) {
-        errtext_set(err, ENOMEM, "warden: out of memory");
+        errtext_set(err, ENOMEM, "supervisor: out of memory");
         return NULL;
     }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-        errtext_set(err, errno, "warden: socketpair: %s", strerror(errno));
+        errtext_set(err, errno, "supervisor: socketpair: %s", strerror(errno));
         free(w);
         return NULL;
     }
     if ((w->pid = fork()) < 0) {
-        errtext_set(err, errno, "warden: fork: %s", strerror(errno));
+        errtext_set(err, errno, "supervisor: fork: %s", strerror(errno));
         close(pair[0]);
         close(pair[1]);
         free(w);
@@ -236,14 +236,14 @@ struct warden *warden_new(struct errtext *err)
     }
     if (w->pid == 0) {
         close(pair[0]);
-        warden_main(pair[1]);
+        supervisor_main(pair[1]);
     }
     close(pair[1]);
     w->fd = pair[0];
     return w;
 }
 
-static int tell(struct warden *w, const struct notice *notice, int pidfd)
+static int tell(struct supervisor *w, const struct notice *notice, int pidfd)
 {
     union {
         char buffer[CMSG_SPACE(sizeof(int))];
@@ -268,17 +268,17 @@ static int tell(struct warden *w, const struct notice *notice, int pidfd)
     return n < 0 ? -1 : 0;
 }
 
-int warden_stopped(struct warden *w, pid_t pid, int pidfd)
+int supervisor_stopped(struct supervisor *w, pid_t pid, int pidfd)
 {
     return tell(w, &(struct notice){.op = NOTICE_STOPPED, .pid = pid}, pidfd);
 }
 
-int warden_continued(struct warden *w, pid_t pid)
+int supervisor_continued(struct supervisor *w, pid_t pid)
 {
     return tell(w, &(struct notice){.op = NOTICE_CONTINUED, .pid = pid}, -1);
 }
 
-int warden_held(struct warden *w, pid_t pid, int pidfd,
+int supervisor_held(struct supervisor *w, pid_t pid, int pidfd,
                 const struct cosched_cpuset *granted)
 {
     return tell(w,
@@ -287,7 +287,7 @@ int warden_held(struct warden *w, pid_t pid, int pidfd,
                 pidfd);
 }
 
-static int tell_group(struct warden *w, enum notice_op op, const char *path)
+static int tell_group(struct supervisor *w, enum notice_op op, const char *path)
 {
     struct notice notice = {.op = op};
 
@@ -299,17 +299,17 @@ static int tell_group(struct warden *w, enum notice_op op, const char *path)
     return tell(w, &notice, -1);
 }
 
-int warden_narrowed(struct warden *w, const char *path)
+int supervisor_narrowed(struct supervisor *w, const char *path)
 {
     return tell_group(w, NOTICE_NARROWED, path);
 }
 
-int warden_restored(struct warden *w, const char *path)
+int supervisor_restored(struct supervisor *w, const char *path)
 {
     return tell_group(w, NOTICE_RESTORED, path);
 }
 
-void warden_free(struct warden *w)
+void supervisor_free(struct supervisor *w)
 {
     if (!w)
         return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
 /* Copyright (C) 2026 The coschedule developers */
-/* Sections and the report page (section.h).  */
+/* Regions and the report page (region.h).  */
 
-#include "section.h"
+#include "region.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "settings.h"
 #include "worker.h"
 
-#define CACHE 64 /* entries that map functions to sections */
+#define CACHE 64 /* entries that map functions to regions */
 #define FNV_BASIS 0xcbf29ce484222325ull
 #define FNV_PRIME 0x100000001b3ull
 
@@ -25,7 +25,7 @@ struct cosched_report *coop_report;
 
 /* Protects the table's growth; taken once per function and cache conflict.  */
 static int table_lock;
-static void (*functions[COSCHED_MAX_SECTIONS]) (void *);
+static void (*functions[COSCHED_MAX_REGIONS]) (void *);
 static struct
 {
   void (*fn) (void *);
@@ -36,19 +36,19 @@ static struct
    time are not.  */
 static struct gomp_thread *owner;
 
-/* What coop_report->section says: the truth is here, since a page may be mapped
-   in the moment in which a section begins.  */
-static unsigned current = COSCHED_SECTION_SERIAL;
+/* What coop_report->region says: the truth is here, since a page may be mapped
+   in the moment in which a region begins.  */
+static unsigned current = COSCHED_REGION_SERIAL;
 
 static void
 set_current (unsigned index)
 {
   __atomic_store_n (&current, index, __ATOMIC_RELAXED);
-  coop_store (&coop_report->section, index);
+  coop_store (&coop_report->region, index);
 }
 
 void
-coop_section_start (void)
+coop_region_start (void)
 {
   if (!*coop_settings.socket || coop_report)
     return;
@@ -57,11 +57,11 @@ coop_section_start (void)
   if (p == MAP_FAILED)
     return;
   coop_report = p;
-  coop_report->section = COSCHED_SECTION_SERIAL;
+  coop_report->region = COSCHED_REGION_SERIAL;
 }
 
 int
-coop_section_map (int fd)
+coop_region_map (int fd)
 {
   struct stat st;
   struct cosched_report saved;
@@ -87,11 +87,11 @@ coop_section_map (int fd)
 }
 
 void
-coop_section_reset (void)
+coop_region_reset (void)
 {
   table_lock = 0;
   owner = NULL;
-  current = COSCHED_SECTION_SERIAL;
+  current = COSCHED_REGION_SERIAL;
   memset (functions, 0, sizeof functions);
   memset (cache, 0, sizeof cache);
   if (coop_report)
@@ -171,27 +171,27 @@ look_at (struct dl_phdr_info *info, size_t size, void *arg)
   return 1;
 }
 
-/* The section of FN, new if need be.  With table_lock held.  */
+/* The region of FN, new if need be.  With table_lock held.  */
 static unsigned
 look_up (void (*fn) (void *))
 {
-  unsigned used = coop_report->sections_used;
+  unsigned used = coop_report->regions_used;
   struct place place = { (uintptr_t) fn, 0, 0 };
 
   for (unsigned i = 0; i < used; i++)
     if (functions[i] == fn)
       return i;
-  if (used >= COSCHED_SECTION_OVERFLOW)
+  if (used >= COSCHED_REGION_OVERFLOW)
     {
-      __atomic_store_n (&coop_report->sections_used, COSCHED_MAX_SECTIONS,
+      __atomic_store_n (&coop_report->regions_used, COSCHED_MAX_REGIONS,
 			__ATOMIC_RELAXED);
-      return COSCHED_SECTION_OVERFLOW;
+      return COSCHED_REGION_OVERFLOW;
     }
   dl_iterate_phdr (look_at, &place);
   functions[used] = fn;
-  coop_report->sections[used].object_id = place.object_id;
-  coop_report->sections[used].offset = place.offset;
-  coop_store (&coop_report->sections_used, used + 1);
+  coop_report->regions[used].object_id = place.object_id;
+  coop_report->regions[used].offset = place.offset;
+  coop_store (&coop_report->regions_used, used + 1);
   return used;
 }
 
@@ -219,7 +219,7 @@ add (uint64_t *counter, uint64_t n)
 }
 
 void
-coop_section_begin (void (*fn) (void *), unsigned threads)
+coop_region_begin (void (*fn) (void *), unsigned threads)
 {
   struct gomp_thread *none = NULL;
 
@@ -229,42 +229,42 @@ coop_section_begin (void (*fn) (void *), unsigned threads)
     return;
   unsigned index = find (fn);
   coop_report->team = threads;
-  coop_report->section_begin_ns = coop_now_ns ();
-  add (&coop_report->sections[index].entries, 1);
+  coop_report->region_begin_ns = coop_now_ns ();
+  add (&coop_report->regions[index].entries, 1);
   set_current (index);
 }
 
 void
-coop_section_end (void)
+coop_region_end (void)
 {
   if (!coop_report || coop_peek (&owner) != gomp_thread ())
     return;
-  unsigned index = coop_section_current ();
-  if (index < COSCHED_MAX_SECTIONS)
+  unsigned index = coop_region_current ();
+  if (index < COSCHED_MAX_REGIONS)
     {
-      struct cosched_section *s = &coop_report->sections[index];
-      add (&s->time_ns, coop_now_ns () - coop_report->section_begin_ns);
+      struct cosched_region *s = &coop_report->regions[index];
+      add (&s->time_ns, coop_now_ns () - coop_report->region_begin_ns);
       add (&s->barriers, 1); /* the final one */
     }
-  set_current (COSCHED_SECTION_SERIAL);
+  set_current (COSCHED_REGION_SERIAL);
   __atomic_store_n (&owner, NULL, __ATOMIC_RELEASE);
 }
 
 bool
-coop_section_active (void)
+coop_region_active (void)
 {
-  return coop_section_current () != COSCHED_SECTION_SERIAL;
+  return coop_region_current () != COSCHED_REGION_SERIAL;
 }
 
 unsigned
-coop_section_current (void)
+coop_region_current (void)
 {
   return coop_peek (&current);
 }
 
 /* ---- Progress.  ---- */
 
-/* Hands W's counters over to the section they belong to.  */
+/* Hands W's counters over to the region they belong to.  */
 static void
 credit (struct coop_worker *w)
 {
@@ -273,83 +273,83 @@ credit (struct coop_worker *w)
     iterations = __atomic_exchange_n (&w->iterations, 0, __ATOMIC_RELAXED);
   if (coop_peek (&w->ults))
     ults = __atomic_exchange_n (&w->ults, 0, __ATOMIC_RELAXED);
-  unsigned index = coop_peek (&w->section);
-  if (index >= COSCHED_MAX_SECTIONS)
+  unsigned index = coop_peek (&w->region);
+  if (index >= COSCHED_MAX_REGIONS)
     return;
   if (iterations)
-    add (&coop_report->sections[index].iterations, iterations);
+    add (&coop_report->regions[index].iterations, iterations);
   if (ults)
-    add (&coop_report->sections[index].ults, ults);
+    add (&coop_report->regions[index].ults, ults);
 }
 
-/* The worker that runs the caller, its counters being for the current section;
-   NULL: not in a section or not on a worker.  */
+/* The worker that runs the caller, its counters being for the current region;
+   NULL: not in a region or not on a worker.  */
 static struct coop_worker *
 counting_worker (void)
 {
   struct coop_worker *w = coop_tls_worker ();
   if (!coop_report || !w)
     return NULL;
-  unsigned index = coop_section_current ();
-  if (index == COSCHED_SECTION_SERIAL)
+  unsigned index = coop_region_current ();
+  if (index == COSCHED_REGION_SERIAL)
     return NULL;
-  if (w->section != index)
+  if (w->region != index)
     {
       credit (w);
-      __atomic_store_n (&w->section, index, __ATOMIC_RELAXED);
+      __atomic_store_n (&w->region, index, __ATOMIC_RELAXED);
     }
   return w;
 }
 
-/* For a thread without worker, as the initial one at home: the section itself,
+/* For a thread without worker, as the initial one at home: the region itself,
    or NULL.  */
-static struct cosched_section *
-counting_section (void)
+static struct cosched_region *
+counting_region (void)
 {
-  unsigned index = coop_section_current ();
-  if (!coop_report || index >= COSCHED_MAX_SECTIONS)
+  unsigned index = coop_region_current ();
+  if (!coop_report || index >= COSCHED_MAX_REGIONS)
     return NULL;
-  return &coop_report->sections[index];
+  return &coop_report->regions[index];
 }
 
 void
-coop_section_count_barrier (void)
+coop_region_count_barrier (void)
 {
   if (!coop_report || gomp_thread ()->ts.level != 1)
     return;
-  unsigned index = coop_section_current ();
-  if (index < COSCHED_MAX_SECTIONS)
-    add (&coop_report->sections[index].barriers, 1);
+  unsigned index = coop_region_current ();
+  if (index < COSCHED_MAX_REGIONS)
+    add (&coop_report->regions[index].barriers, 1);
 }
 
 void
-coop_section_count_ult (void)
+coop_region_count_ult (void)
 {
   struct coop_worker *w = counting_worker ();
-  struct cosched_section *s;
+  struct cosched_region *s;
   if (gomp_thread ()->ts.level != 1)
     return;
   if (w)
     add (&w->ults, 1);
-  else if ((s = counting_section ()))
+  else if ((s = counting_region ()))
     add (&s->ults, 1);
 }
 
 void
-coop_section_count_iterations (uint64_t count)
+coop_region_count_iterations (uint64_t count)
 {
   struct coop_worker *w = counting_worker ();
-  struct cosched_section *s;
+  struct cosched_region *s;
   if (w)
     add (&w->iterations, count);
-  else if ((s = counting_section ()))
+  else if ((s = counting_region ()))
     add (&s->iterations, count);
 }
 
 /* ---- For the monitor.  ---- */
 
 void
-coop_section_applied (uint32_t generation)
+coop_region_applied (uint32_t generation)
 {
   if (!coop_report)
     return;
@@ -359,31 +359,31 @@ coop_section_applied (uint32_t generation)
 }
 
 void
-coop_section_extra_workers (unsigned count)
+coop_region_extra_workers (unsigned count)
 {
   if (coop_report)
     add (&coop_report->extra_workers, count);
 }
 
 /* Repairs what a new page may have missed.  Loses no race with set_current:
-   if the section changes meanwhile, it is stored again.  */
+   if the region changes meanwhile, it is stored again.  */
 static void
 mirror_current (void)
 {
   unsigned seen;
   do
     {
-      seen = coop_section_current ();
-      if (coop_peek (&coop_report->section) == seen)
+      seen = coop_region_current ();
+      if (coop_peek (&coop_report->region) == seen)
 	return;
-      coop_store (&coop_report->section, seen);
+      coop_store (&coop_report->region, seen);
       coop_fence ();
     }
-  while (coop_section_current () != seen);
+  while (coop_region_current () != seen);
 }
 
 void
-coop_section_tick (void)
+coop_region_tick (void)
 {
   uint64_t steals = 0;
   if (!coop_report)

@@ -2,8 +2,8 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* When the jobs of a mix will end, for a given division of the cores. */
 
-#ifndef COSCHED_MODEL_POLICY_OUTLOOK_H
-#define COSCHED_MODEL_POLICY_OUTLOOK_H
+#ifndef COSCHED_MODEL_POLICY_COMPLETION_H
+#define COSCHED_MODEL_POLICY_COMPLETION_H
 
 /* Concept
  *
@@ -22,7 +22,7 @@
 
 #include "model/policy.h"
 
-struct outlook {
+struct completion {
     const struct policy_input *in;
     bool known;                   /* somebody's remaining work is */
     bool all_known;               /* everybody's is */
@@ -35,7 +35,7 @@ struct outlook {
     double floor[POLICY_MAX_JOBS]; /* speeds that jobs should have */
     double regret;                 /* part of the time that may be lost */
     size_t predictions;           /* made so far */
-    /* of the last outlook_time() */
+    /* of the last completion_time() */
     double end[POLICY_MAX_JOBS];
     double first[POLICY_MAX_JOBS]; /* speeds until the first one ends */
     size_t start[POLICY_MAX_JOBS]; /* cores until then */
@@ -47,35 +47,35 @@ struct outlook {
     bool alive[POLICY_MAX_JOBS];
 };
 
-/* LOOKS, less where there are more than three jobs, whose predictions take
+/* EVALUATIONS, less where there are more than three jobs, whose predictions take
  * longer. */
-size_t outlook_looks(const struct policy_input *input, double looks);
+size_t completion_evaluations(const struct policy_input *input, double evaluations);
 
 /* Begin for INPUT, for which predict_begin() has succeeded. */
-enum model_status outlook_begin(struct outlook *outlook,
+enum model_status completion_begin(struct completion *completion,
                                 const struct policy_input *input,
                                 bool average);
 
 /* *TIME: the objective (makespan or weighted average turnaround) of the
  * division CORES, which is not the workspace's `trial`. */
-enum model_status outlook_time(struct outlook *outlook, const size_t *cores,
+enum model_status completion_time(struct completion *completion, const size_t *cores,
                                double *time);
 
-/* The same for LAYOUT, cores of each job on each CPU node, of which the division
+/* The same for LAYOUT, cores of each job on each LLC domain, of which the division
  * is CORES; what comes after the first end is placed as usual. */
-enum model_status outlook_layout(struct outlook *outlook, const size_t *layout,
+enum model_status completion_layout(struct completion *completion, const size_t *layout,
                                  double *time);
 
-/* The options of a policy that say what outlook_floor() takes as LOSS and as
+/* The options of a policy that say what completion_floor() takes as LOSS and as
  * REGRET. */
-#define OUTLOOK_LOSS_OPTION                                                    \
+#define COMPLETION_LOSS_OPTION                                                    \
     {"loss", "by how much a job may be slower than with equal shares while "   \
      "it is not known how much is left of each", 0.1, 0, 1, NULL}
-#define OUTLOOK_REGRET_OPTION                                                  \
+#define COMPLETION_REGRET_OPTION                                                  \
     {"regret", "what may be lost against equal shares if these happen to be "  \
      "just right for the jobs' lengths, which are not known", 0.02, 0, 1, NULL}
 
-/* From now on outlook_cost() minds who is slower than with equal shares, of which
+/* From now on completion_cost() minds who is slower than with equal shares, of which
  * CORES are whole ones, less the part LOSS (1: nobody minds).  It also minds how
  * much later than with these all would be done, beyond the part REGRET, if the
  * jobs were just so long that equal shares let them end together: who gets less
@@ -84,20 +84,20 @@ enum model_status outlook_layout(struct outlook *outlook, const size_t *layout,
  * is a bet whom to slow down, and this limits what can be lost.  Nothing happens
  * where all remaining work is known, as then the objective says who may be slower.
  * LAYOUT is for working in, and not the workspace's `have`. */
-void outlook_floor(struct outlook *outlook, const size_t *cores, double loss,
+void completion_floor(struct completion *completion, const size_t *cores, double loss,
                    double regret, size_t *layout);
 
-/* What searches minimise: the objective of the last outlook and, where that is
+/* What searches minimise: the objective of the last completion and, where that is
  * about the same, the jobs' mean end; going below a floor is worse than any gain, and wronging
  * a job, see above, is worse than that. */
-double outlook_cost(struct outlook *outlook, const double *fair);
+double completion_cost(struct completion *completion, const double *fair);
 
-/* The same as outlook_time() when the parallel jobs run one after the other, in the given order,
+/* The same as completion_time() when the parallel jobs run one after the other, in the given order,
  * each with all it may have beside the serial ones. */
-double outlook_turns(const struct outlook *outlook, const size_t *order);
+double completion_turns(const struct completion *completion, const size_t *order);
 
 /* The order that is best for the average: by time alone per weight if all is
  * known, else that of arrival.  ORDER has job_count entries. */
-void outlook_order(const struct outlook *outlook, size_t *order);
+void completion_order(const struct completion *completion, size_t *order);
 
-#endif /* COSCHED_MODEL_POLICY_OUTLOOK_H */
+#endif /* COSCHED_MODEL_POLICY_COMPLETION_H */

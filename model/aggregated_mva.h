@@ -2,26 +2,26 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Speeds of a mix by a closed network with one class per job: fast. */
 
-#ifndef COSCHED_MODEL_LUMPED_H
-#define COSCHED_MODEL_LUMPED_H
+#ifndef COSCHED_MODEL_AGGREGATED_MVA_H
+#define COSCHED_MODEL_AGGREGATED_MVA_H
 
 /* Concept
  *
  * The closed network of model/analysis/closed.h decides better than the station model
- * (docs/policies.md) but has a class for each job on each CPU node and a
+ * (docs/policies.md) but has a class for each job on each LLC domain and a
  * station for each link, too many for the hundreds of predictions of one
  * decision.  Here all cores of a job are one class, which is no approximation
- * as far as controllers go: rates do not depend on the CPU node.  A link is
+ * as far as controllers go: rates do not depend on the LLC domain.  A link is
  * visited as often as the mean of the job's cores does, where a core counts by
- * what it computes: less where the way to memory is bad.  Memory nodes that all
+ * what it computes: less where the way to memory is bad.  NUMA nodes that all
  * jobs treat alike are solved once.  Approximate mean value analysis after
- * Schweitzer, over the stations g, which are groups of memory nodes and links:
+ * Schweitzer, over the stations g, which are groups of NUMA nodes and links:
  *
  *     R_jg = v_jg s_g (1 + Q_g - Q_jg / n_j) / (1 - U_g)
  *     T_j  = 1 + sum_g members_g R_jg,  Q_jg = n_j R_jg / T_j
  *
  * Of more than 64 links each is a delay without a queue, which is cheaper.  On a
- * CPU node that jobs share each has that part of the last-level cache that its
+ * LLC domain that jobs share each has that part of the last-level cache that its
  * accesses have, and misses more often the less that is.
  *
  * Here v are the reads and U the utilisation by requests that do not stall
@@ -32,30 +32,30 @@
 #include "model/machine.h"
 #include "model/workload.h"
 
-struct lumped;
+struct aggregated_mva;
 
 /* For up to JOBS jobs on MACHINE, which must outlive it and not change.  NULL
  * when out of memory or JOBS is 0. */
-struct lumped *lumped_new(const struct machine *machine, size_t jobs);
+struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs);
 
 /* Takes NULL. */
-void lumped_free(struct lumped *lumped);
+void aggregated_free(struct aggregated_mva *aggregated);
 
 /* Take the COUNT jobs of PROFILE, which must outlive the predictions that
  * follow.  Allocates nothing. */
-void lumped_prepare(struct lumped *lumped,
+void aggregated_prepare(struct aggregated_mva *aggregated,
                     const struct workload *const *profile, size_t count);
 
 /* Job number JOB of those prepared waits: its cores get equal parts of the work
  * and end it together, so that the one with the worst way to memory sets the
  * pace of all (a static schedule).  Without this a job's cores share what there
  * is to do. */
-void lumped_waits(struct lumped *lumped, size_t job);
+void aggregated_waits(struct aggregated_mva *aggregated, size_t job);
 
 /* Speed of each job in cores' worth of computing into SPEED[count], for
- * COUNTS[cpu_nodes * count], cores of job j on CPU node i at i * count + j; to the last bit the same whatever was asked
+ * COUNTS[llc_domains * count], cores of job j on LLC domain i at i * count + j; to the last bit the same whatever was asked
  * before.  Allocates nothing. */
-void lumped_predict(struct lumped *lumped, const size_t *counts,
+void aggregated_predict(struct aggregated_mva *aggregated, const size_t *counts,
                     double *speed);
 
-#endif /* COSCHED_MODEL_LUMPED_H */
+#endif /* COSCHED_MODEL_AGGREGATED_MVA_H */

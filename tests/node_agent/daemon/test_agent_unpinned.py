@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (BURN, Agent, Program, affinities, allowed_cpus, cpus_of,
-                   fake, need, skip, wait_for, warden)
+                   fake, need, skip, wait_for, supervisor)
 
 ALL = set(allowed_cpus())
 
@@ -34,7 +34,7 @@ while True:
 CHILD = BURN + "burn()\nthreading.Event().wait()"
 
 
-def is_loose(agent, script):
+def is_unpinned(agent, script):
     job = agent.job(script.job)
     return job["state"] == "serial" and job["cores"] == 1 and \
         free(script.process.pid)
@@ -46,13 +46,13 @@ def free(pid):
 
 def held(agent, script, pid):
     sets = affinities(pid)
-    return agent.job(script.job)["state"] == "rigid" and len(sets) > 3 and \
+    return agent.job(script.job)["state"] == "pinned" and len(sets) > 3 and \
         all(s == script.cpus() and len(s) == len(ALL) // 2 for s in sets)
 
 
 def check_serial(agent, script):
     """It stays serial, and its affinity as it was."""
-    wait_for("one core", lambda: is_loose(agent, script))
+    wait_for("one core", lambda: is_unpinned(agent, script))
     epochs = agent.call({"op": "ping"})["epochs"]
     while agent.call({"op": "ping"})["epochs"] < epochs + 200:
         assert agent.job(2)["state"] == "serial", agent.job(2)
@@ -60,7 +60,7 @@ def check_serial(agent, script):
     assert not agent.job(2)["held"], agent.job(2)
 
 
-def check_rigid(agent, script, other, go):
+def check_pinned(agent, script, other, go):
     """It is held while it uses several cores."""
     with open(go, "w", encoding="ascii"):
         pass
@@ -72,23 +72,23 @@ def check_rigid(agent, script, other, go):
     other.kill()
     wait_for("all CPUs", lambda: len(script.cpus()) == len(ALL))
     os.unlink(go)
-    wait_for("end of the hold", lambda: is_loose_alone(agent, script))
+    wait_for("end of the hold", lambda: is_unpinned_alone(agent, script))
 
 
-def is_loose_alone(agent, script):
+def is_unpinned_alone(agent, script):
     return agent.job(script.job)["state"] == "serial" and \
         free(script.process.pid)
 
 
 def check_restart(agent, script):
-    """What an agent left that was killed with its warden does not stay."""
-    os.kill(warden(agent), signal.SIGKILL)
+    """What an agent left that was killed with its supervisor does not stay."""
+    os.kill(supervisor(agent), signal.SIGKILL)
     agent.kill()
     cpu = min(ALL)
     for tid in os.listdir(f"/proc/{script.process.pid}/task"):
         os.sched_setaffinity(int(tid), {cpu})
     agent.start()
-    wait_for("release", lambda: is_loose_alone(agent, script))
+    wait_for("release", lambda: is_unpinned_alone(agent, script))
 
 
 def main():
@@ -102,7 +102,7 @@ def main():
         with Program(agent, 2, [sys.executable, "-c", SCRIPT, go,
                                 CHILD]) as script:
             check_serial(agent, script)
-            check_rigid(agent, script, other, go)
+            check_pinned(agent, script, other, go)
             check_restart(agent, script)
 
 

@@ -4,7 +4,7 @@
 
 #include "tests/support/unit.h"
 
-#include "node_agent/core/keeper.h"
+#include "node_agent/core/affinity.h"
 #include "node_agent/core/process.h"
 #include "protocol/cpulist.h"
 
@@ -98,7 +98,7 @@ static int tear_down(void **state)
 static void epochs(struct stage *s, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        keeper_epoch(&s->turn, NULL, &s->table, 0);
+        affinity_epoch(&s->turn, NULL, &s->table, 0);
 }
 
 /* Each at once, one in an epoch; then ever less often. */
@@ -112,7 +112,7 @@ static void test_pauses(void **state)
     assert_int_equal(scans, JOBS);
     epochs(s, 40);
     memset(looks, 0, sizeof(looks));
-    epochs(s, 10 * KEEPER_PAUSE);
+    epochs(s, 10 * AFFINITY_PAUSE);
     for (size_t i = 0; i < JOBS; i++)
         assert_in_range(looks[i], 9, 11);
 }
@@ -147,7 +147,7 @@ static void test_fair(void **state)
     }
     assert_in_range(looks[0], 100, 150);
     assert_in_range(looks[1], 100, 150);
-    assert_in_range(looks[2], 300 / KEEPER_PAUSE, 100);
+    assert_in_range(looks[2], 300 / AFFINITY_PAUSE, 100);
 }
 
 /* Held processes are looked at more often; parked ones are stopped again. */
@@ -161,15 +161,15 @@ static void test_held(void **state)
     epochs(s, 100);
     memset(looks, 0, sizeof(looks));
     parks = 0;
-    epochs(s, 10 * KEEPER_PAUSE);
-    assert_in_range(looks[0], 10 * KEEPER_PAUSE / KEEPER_PAUSE_HELD - 3,
-                    10 * KEEPER_PAUSE / KEEPER_PAUSE_HELD);
+    epochs(s, 10 * AFFINITY_PAUSE);
+    assert_in_range(looks[0], 10 * AFFINITY_PAUSE / AFFINITY_PAUSE_HELD - 3,
+                    10 * AFFINITY_PAUSE / AFFINITY_PAUSE_HELD);
     assert_int_equal(looks[1], 0);
     assert_in_range(parks, 9, 11);
     held.dead = true;
     epochs(s, 20);
     memset(looks, 0, sizeof(looks));
-    epochs(s, 10 * KEEPER_PAUSE);
+    epochs(s, 10 * AFFINITY_PAUSE);
     assert_in_range(looks[0], 9, 11);
     s->job[0].tracked = NULL;
 }
@@ -190,7 +190,7 @@ static void test_nobody(void **state)
     epochs(s, 10);
     assert_int_equal(scans, 10);
     assert_int_equal(looks[2], 0);
-    s->job[2].rigid = true;
+    s->job[2].pinned = true;
     epochs(s, 1);
     assert_int_equal(scans, 11);
     assert_int_equal(looks[2], 1);
@@ -199,15 +199,15 @@ static void test_nobody(void **state)
     assert_int_equal(scans, 11);
 }
 
-/* A loose job is not held, but let go: by this agent if it held it, or for the
+/* A unpinned job is not held, but let go: by this agent if it held it, or for the
  * one before. */
-static void test_loose(void **state)
+static void test_unpinned(void **state)
 {
     struct stage *s = *state;
     struct job *j = &s->job[0];
 
     j->cooperative = j->unsettled = false;
-    j->loose = true;
+    j->unpinned = true;
     epochs(s, 10);
     assert_int_equal(looks[0] + let_go[0], 0);
     j->held = j->unsettled = true;
@@ -218,14 +218,14 @@ static void test_loose(void **state)
     epochs(s, 1);
     assert_int_equal(let_go[0], 2);
     assert_int_equal(looks[0], 0);
-    j->loose = false;
-    j->rigid = j->unsettled = true;
+    j->unpinned = false;
+    j->pinned = j->unsettled = true;
     epochs(s, 1);
     assert_int_equal(let_go[0], 2);
     assert_int_equal(looks[0], 1);
 }
 
-UNIT(test_keeper)
+UNIT(test_affinity)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pauses, set_up, tear_down),
@@ -233,8 +233,8 @@ UNIT(test_keeper)
         cmocka_unit_test_setup_teardown(test_fair, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_held, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nobody, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_loose, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unpinned, set_up, tear_down),
     };
 
-    return cmocka_run_group_tests_name("test_keeper", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_affinity", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* When the jobs of a mix will end, for a given division of the cores. */
 
-#include "model/policy/search/outlook.h"
+#include "model/policy/search/completion.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static double remaining(const struct policy_job *job, double alone)
 }
 
 /* Work of each job; unknown is like the mean of the known. */
-static void guess_work(struct outlook *o)
+static void guess_work(struct completion *o)
 {
     size_t count = o->in->job_count, known = 0;
     double sum = 0, weights = 0;
@@ -64,14 +64,14 @@ static void guess_work(struct outlook *o)
     }
 }
 
-size_t outlook_looks(const struct policy_input *input, double looks)
+size_t completion_evaluations(const struct policy_input *input, double evaluations)
 {
     double jobs = (double)input->job_count;
 
-    return (size_t)fmax(1, looks * fmin(1, 3 / jobs));
+    return (size_t)fmax(1, evaluations * fmin(1, 3 / jobs));
 }
 
-enum model_status outlook_begin(struct outlook *o,
+enum model_status completion_begin(struct completion *o,
                                 const struct policy_input *input, bool average)
 {
     o->in = input;
@@ -85,7 +85,7 @@ enum model_status outlook_begin(struct outlook *o,
 }
 
 /* The next job to end, and in which time. */
-static size_t next_end(const struct outlook *o, double *time)
+static size_t next_end(const struct completion *o, double *time)
 {
     size_t first = o->in->job_count;
 
@@ -101,7 +101,7 @@ static size_t next_end(const struct outlook *o, double *time)
 
 /* Give the cores of GONE to the others, each to whom would end last if speed
  * grew with cores. */
-static void hand_over(struct outlook *o, size_t gone)
+static void hand_over(struct completion *o, size_t gone)
 {
     size_t none = o->in->job_count, spare = o->cores[gone];
     size_t part = spare / 8 ? spare / 8 : 1;
@@ -129,7 +129,7 @@ static void hand_over(struct outlook *o, size_t gone)
 }
 
 /* Advance until GONE ends. */
-static void advance(struct outlook *o, size_t gone, double time)
+static void advance(struct completion *o, size_t gone, double time)
 {
     for (size_t j = 0; j < o->in->job_count; j++)
         if (o->alive[j])
@@ -143,7 +143,7 @@ static void advance(struct outlook *o, size_t gone, double time)
 
 /* For the makespan the work is scaled by the weight already (guess_work()), so
  * that it takes its square to prefer heavy jobs as the average does. */
-static double mean_weight(const struct outlook *o, size_t j)
+static double mean_weight(const struct completion *o, size_t j)
 {
     double weight = o->in->jobs[j].weight;
 
@@ -152,7 +152,7 @@ static double mean_weight(const struct outlook *o, size_t j)
 
 /* Speeds after so many ENDS; what is far away is only estimated: by the speeds of
  * a core before. */
-static void foresee(struct outlook *o, const size_t *layout, size_t ends)
+static void foresee(struct completion *o, const size_t *layout, size_t ends)
 {
     if (ends >= FORESIGHT) {
         for (size_t j = 0; j < o->in->job_count; j++)
@@ -167,7 +167,7 @@ static void foresee(struct outlook *o, const size_t *layout, size_t ends)
 }
 
 /* From o->cores on, which LAYOUT places if it is not NULL. */
-static double look_ahead(struct outlook *o, const size_t *layout)
+static double look_ahead(struct completion *o, const size_t *layout)
 {
     size_t count = o->in->job_count;
     double now = 0, sum = 0, weights = 0;
@@ -194,7 +194,7 @@ static double look_ahead(struct outlook *o, const size_t *layout)
     return o->time = o->average ? o->mean : now;
 }
 
-enum model_status outlook_time(struct outlook *o, const size_t *cores,
+enum model_status completion_time(struct completion *o, const size_t *cores,
                                double *time)
 {
     memcpy(o->cores, cores, o->in->job_count * sizeof(*cores));
@@ -202,12 +202,12 @@ enum model_status outlook_time(struct outlook *o, const size_t *cores,
     return MODEL_OK;
 }
 
-enum model_status outlook_layout(struct outlook *o, const size_t *layout,
+enum model_status completion_layout(struct completion *o, const size_t *layout,
                                  double *time)
 {
     size_t count = o->in->job_count;
 
-    layout_cores(layout, o->in->machine->cpu_nodes, count, o->cores);
+    layout_cores(layout, o->in->machine->llc_domains, count, o->cores);
     for (size_t j = 0; j < count; j++)
         if (!o->cores[j])
             return MODEL_EINVAL;
@@ -217,7 +217,7 @@ enum model_status outlook_layout(struct outlook *o, const size_t *layout,
 
 /* Equal shares by weight in parts of cores, into SHARE: of all that CORES has, and
  * nobody more than it may have, so that others get what is left. */
-static void share_evenly(const struct outlook *o, const size_t *cores,
+static void share_evenly(const struct completion *o, const size_t *cores,
                          double *share)
 {
     double most[POLICY_MAX_JOBS], weight[POLICY_MAX_JOBS], pool = 0;
@@ -233,7 +233,7 @@ static void share_evenly(const struct outlook *o, const size_t *cores,
         share[j] = fmin(most[j], level * weight[j]);
 }
 
-void outlook_floor(struct outlook *o, const size_t *cores, double loss,
+void completion_floor(struct completion *o, const size_t *cores, double loss,
                    double regret, size_t *layout)
 {
     double share[POLICY_MAX_JOBS];
@@ -254,10 +254,10 @@ void outlook_floor(struct outlook *o, const size_t *cores, double loss,
     }
 }
 
-/* Speed of job J with the present cores: on lines from that of the last outlook's
+/* Speed of job J with the present cores: on lines from that of the last completion's
  * beginning over that with equal shares, where these have more cores, to that
  * alone.  While OTHERS run it is not that alone on as many cores. */
-static double interpolate(const struct outlook *o, size_t j, bool others)
+static double interpolate(const struct completion *o, size_t j, bool others)
 {
     double cores = (double)o->cores[j], most = (double)o->in->jobs[j].max_cores;
     double from = (double)o->start[j], low = o->first[j];
@@ -277,9 +277,9 @@ static double interpolate(const struct outlook *o, size_t j, bool others)
     return high > low ? low + (high - low) * (cores - from) / (to - from) : low;
 }
 
-/* By how much the last outlook's division would be behind equal shares if all
+/* By how much the last completion's division would be behind equal shares if all
  * jobs were just so long that these let them end at the same time. */
-static double loses(struct outlook *o)
+static double loses(struct completion *o)
 {
     double now = 0, step;
     size_t rest = 0;
@@ -287,7 +287,7 @@ static double loses(struct outlook *o)
     memcpy(o->left, o->equal, o->in->job_count * sizeof(*o->left));
     memcpy(o->cores, o->start, o->in->job_count * sizeof(*o->cores));
     for (size_t j = 0; j < o->in->job_count; j++)
-        rest += o->alive[j] = o->in->jobs[j].kind == SECTION_PARALLEL;
+        rest += o->alive[j] = o->in->jobs[j].kind == REGION_PARALLEL;
     for (; rest; rest--) {
         for (size_t j = 0; j < o->in->job_count; j++)
             o->speed[j] = interpolate(o, j, rest > 1);
@@ -300,30 +300,30 @@ static double loses(struct outlook *o)
     return now - 1;
 }
 
-/* How much the speeds of the last outlook are below the floors. */
-static double below_floor(const struct outlook *o)
+/* How much the speeds of the last completion are below the floors. */
+static double below_floor(const struct completion *o)
 {
     double worst = 0;
 
     for (size_t j = 0; j < o->in->job_count; j++)
-        if (o->in->jobs[j].kind == SECTION_PARALLEL && o->floor[j] > 0)
+        if (o->in->jobs[j].kind == REGION_PARALLEL && o->floor[j] > 0)
             worst = fmax(worst, 1 - o->first[j] / o->floor[j]);
     return worst;
 }
 
-/* How much the speeds of the last outlook are below FAIR[job_count] (see
+/* How much the speeds of the last completion are below FAIR[job_count] (see
  * fairness_bounds()), 0: nobody is wronged; 1: somebody does not run. */
-static double unfairness(const struct outlook *o, const double *fair)
+static double unfairness(const struct completion *o, const double *fair)
 {
     double worst = 0;
 
     for (size_t j = 0; j < o->in->job_count; j++)
-        if (o->in->jobs[j].kind == SECTION_PARALLEL && fair[j] > 0)
+        if (o->in->jobs[j].kind == REGION_PARALLEL && fair[j] > 0)
             worst = fmax(worst, 1 - o->first[j] / fair[j]);
     return worst;
 }
 
-double outlook_cost(struct outlook *o, const double *fair)
+double completion_cost(struct completion *o, const double *fair)
 {
     double part = MEAN_PART, cost;
     double lost = o->bets ? fmax(0, loses(o) - o->regret) : 0;
@@ -336,14 +336,14 @@ double outlook_cost(struct outlook *o, const double *fair)
                    BELOW * below_floor(o) + BELOW * lost);
 }
 
-double outlook_turns(const struct outlook *o, const size_t *order)
+double completion_turns(const struct completion *o, const size_t *order)
 {
     double now = 0, longest = 0, sum = 0, weights = 0;
 
     for (size_t i = 0; i < o->in->job_count; i++) {
         const struct policy_job *job = &o->in->jobs[order[i]];
         double time = o->work[order[i]] / o->alone[order[i]], end;
-        if (job->kind == SECTION_SERIAL) /* runs along */
+        if (job->kind == REGION_SERIAL) /* runs along */
             end = time;
         else
             end = now += time;
@@ -355,12 +355,12 @@ double outlook_turns(const struct outlook *o, const size_t *order)
 }
 
 /* Smith's rule. */
-static double rank(const struct outlook *o, size_t j)
+static double rank(const struct completion *o, size_t j)
 {
     return o->work[j] / o->alone[j] / mean_weight(o, j);
 }
 
-void outlook_order(const struct outlook *o, size_t *order)
+void completion_order(const struct completion *o, size_t *order)
 {
     for (size_t j = 0; j < o->in->job_count; j++) {
         size_t i = j;

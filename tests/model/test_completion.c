@@ -3,7 +3,7 @@
 /* What jobs have a right to while nobody knows how long they take. */
 
 #include "model/policy/search/divide.h"
-#include "model/policy/search/outlook.h"
+#include "model/policy/search/completion.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/search/workspace.h"
 #include "tests/model/mix.h"
@@ -17,7 +17,7 @@ struct view {
     struct mix mix;
     struct policy_workspace *ws;
     struct policy_input input; /* as a policy sees it */
-    struct outlook outlook;
+    struct completion completion;
     size_t layout[NODES * MAX_JOBS];
 };
 
@@ -44,8 +44,8 @@ static void look(struct view *v, const size_t *cores)
     v->input = v->mix.input;
     v->input.jobs = v->ws->jobs;
     assert_int_equal(predict_begin(&v->input), MODEL_OK);
-    assert_int_equal(outlook_begin(&v->outlook, &v->input, false), MODEL_OK);
-    outlook_floor(&v->outlook, cores, LOSS, REGRET, v->layout);
+    assert_int_equal(completion_begin(&v->completion, &v->input, false), MODEL_OK);
+    completion_floor(&v->completion, cores, LOSS, REGRET, v->layout);
 }
 
 /* What is minimised for CORES, over the time itself: 1 where nothing is wrong. */
@@ -53,8 +53,8 @@ static double blame(struct view *v, const size_t *cores)
 {
     double time, fair[MAX_JOBS] = {0};
 
-    assert_int_equal(outlook_time(&v->outlook, cores, &time), MODEL_OK);
-    return outlook_cost(&v->outlook, fair) / time;
+    assert_int_equal(completion_time(&v->completion, cores, &time), MODEL_OK);
+    return completion_cost(&v->completion, fair) / time;
 }
 
 /* Give CPU after CPU to the jobs in turn, so that all are scattered. */
@@ -84,9 +84,9 @@ static void test_floor_is_everywhere(void **state)
         look(&v, cores);
         for (size_t j = 0; j < 2; j++) {
             if (round)
-                assert_true(fabs(v.outlook.floor[j] - before[j]) <
+                assert_true(fabs(v.completion.floor[j] - before[j]) <
                             1e-3 * before[j]);
-            before[j] = v.outlook.floor[j];
+            before[j] = v.completion.floor[j];
         }
         view_free(&v);
     }
@@ -102,11 +102,11 @@ static void test_shares_of_those_who_can_use_them(void **state)
     view_init(&v, 3);
     v.mix.jobs[1].max_cores = 4;
     v.mix.jobs[1].weight = 4;
-    v.mix.jobs[2].kind = SECTION_SERIAL;
+    v.mix.jobs[2].kind = REGION_SERIAL;
     v.mix.jobs[2].weight = 4;
     look(&v, cores);
-    assert_true(v.outlook.equal[0] > 26.9);
-    assert_true(v.outlook.equal[1] > 3.9);
+    assert_true(v.completion.equal[0] > 26.9);
+    assert_true(v.completion.equal[1] > 3.9);
     view_free(&v);
 }
 
@@ -120,8 +120,8 @@ static void test_shares_are_even(void **state)
     view_init(&v, 3);
     look(&v, cores);
     for (size_t j = 0; j < 3; j++)
-        assert_true(v.outlook.equal[j] <= NODES * CORES / 3.0 + 1e-9 &&
-                    v.outlook.equal[j] >= 9.9);
+        assert_true(v.completion.equal[j] <= NODES * CORES / 3.0 + 1e-9 &&
+                    v.completion.equal[j] >= 9.9);
     view_free(&v);
 }
 
@@ -139,17 +139,17 @@ static void test_few_cores_are_kept(void **state)
     for (size_t j = 0; j < 3; j++)
         set_rho(&v.mix, j, 0.4);
     look(&v, equal);
-    v.outlook.regret = REGRET;
+    v.completion.regret = REGRET;
     for (size_t j = 0; j < 3; j++)
-        v.outlook.floor[j] = 0; /* that is another bound */
-    assert_true(v.outlook.alone[0] > 1.1 * v.outlook.equal[0]);
+        v.completion.floor[j] = 0; /* that is another bound */
+    assert_true(v.completion.alone[0] > 1.1 * v.completion.equal[0]);
     double fine = blame(&v, equal), bad = blame(&v, less);
     if (!(fine < 1.01 && bad > 1.05))
         fail_msg("%g with all that it may have, %g with less", fine, bad);
     view_free(&v);
 }
 
-UNIT(test_outlook)
+UNIT(test_completion)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_floor_is_everywhere),
@@ -158,5 +158,5 @@ UNIT(test_outlook)
         cmocka_unit_test(test_few_cores_are_kept),
     };
 
-    return cmocka_run_group_tests_name("test_outlook", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_completion", tests, NULL, NULL);
 }

@@ -2,12 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Whose threads to look at in which epoch. */
 
-#include "node_agent/core/keeper.h"
+#include "node_agent/core/affinity.h"
 
 #include "common/log.h"
 #include "protocol/cpulist.h"
 
-size_t keeper_move_strays(struct job *job)
+size_t affinity_move_strays(struct job *job)
 {
     const struct cosched_cpuset *cpus =
         cpuset_empty(&job->cpus) ? &job->target : &job->cpus;
@@ -21,9 +21,9 @@ size_t keeper_move_strays(struct job *job)
     return moved;
 }
 
-void keeper_hold(struct enforcer *enforcer, struct job *job)
+void affinity_hold(struct enforcer *enforcer, struct job *job)
 {
-    if (job->loose)
+    if (job->unpinned)
         enforcer_let_go(enforcer, job);
     else
         enforcer_hold(enforcer, job, &job->cpus);
@@ -65,10 +65,10 @@ static void look_at(struct enforcer *enforcer, struct job *j, uint64_t turn)
     if (j->parked) {
         enforcer_park(enforcer, j); /* what was started meanwhile */
     } else if (!cpuset_empty(&j->cpus)) {
-        keeper_hold(enforcer, j);
-        moved = keeper_move_strays(j);
+        affinity_hold(enforcer, j);
+        moved = affinity_move_strays(j);
     }
-    uint64_t most = j->rigid || any_held(j) ? KEEPER_PAUSE_HELD : KEEPER_PAUSE;
+    uint64_t most = j->pinned || any_held(j) ? AFFINITY_PAUSE_HELD : AFFINITY_PAUSE;
     j->look_pause = moved || j->unsettled ? 1 : 2 * j->look_pause;
     if (j->look_pause > most)
         j->look_pause = most;
@@ -76,7 +76,7 @@ static void look_at(struct enforcer *enforcer, struct job *j, uint64_t turn)
     j->look_at = turn + j->look_pause;
 }
 
-void keeper_epoch(uint64_t *turn, struct enforcer *enforcer,
+void affinity_epoch(uint64_t *turn, struct enforcer *enforcer,
                   struct job_table *jobs, uint64_t now_ns)
 {
     bool any = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Sections of a job: what is known of each, and how it gets known. */
+/* Regions of a job: what is known of each, and how it gets known. */
 
-#include "node_agent/core/section.h"
+#include "node_agent/core/region.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,16 +20,16 @@
 /* Counted requests, which are cheap to look at, are looked at so often. */
 #define RENEW_NS 1000000000u
 
-const char *section_state_name(enum section_state state)
+const char *region_state_name(enum region_state state)
 {
     static const char *const names[] = {"unknown", "clean", "half", "known"};
 
     return names[state];
 }
 
-static struct section *add(struct section_list *list)
+static struct region *add(struct region_list *list)
 {
-    struct section *s = calloc(1, sizeof(*s));
+    struct region *s = calloc(1, sizeof(*s));
 
     if (s) {
         s->next = list->first;
@@ -38,22 +38,22 @@ static struct section *add(struct section_list *list)
     return s;
 }
 
-struct section *section_folded(struct section_list *list)
+struct region *region_folded(struct region_list *list)
 {
     if (!list->folded && (list->folded = add(list)))
         list->folded->folded = true;
     return list->folded;
 }
 
-struct section *section_find(struct section_list *list, uint64_t object_id,
+struct region *region_find(struct region_list *list, uint64_t object_id,
                              uint64_t offset)
 {
-    for (struct section *s = list->first; s; s = s->next)
+    for (struct region *s = list->first; s; s = s->next)
         if (!s->folded && s->object_id == object_id && s->offset == offset)
             return s;
-    if (list->count >= SECTION_LIMIT)
-        return section_folded(list);
-    struct section *s = add(list);
+    if (list->count >= REGION_LIMIT)
+        return region_folded(list);
+    struct region *s = add(list);
     if (s) {
         s->object_id = object_id;
         s->offset = offset;
@@ -64,7 +64,7 @@ struct section *section_find(struct section_list *list, uint64_t object_id,
 
 /* ---- probes ------------------------------------------------------------- */
 
-bool section_measure(struct section *s, size_t dop, uint64_t time_ns,
+bool region_measure(struct region *s, size_t dop, uint64_t time_ns,
                      const double work[COUNTERS_UNITS], bool probed)
 {
     s->dop = dop;
@@ -88,42 +88,42 @@ bool section_measure(struct section *s, size_t dop, uint64_t time_ns,
     return true;
 }
 
-void section_forget(struct section *s)
+void region_forget(struct region *s)
 {
     measure_clear(&s->measure);
     workload_free(s->profile);
     s->profile = NULL;
-    s->state = SECTION_UNKNOWN;
+    s->state = REGION_UNKNOWN;
     s->seen = s->fit = (struct counters_fit){0};
     s->fit_time_ns = 0;
 }
 
-uint64_t section_probe_ns(const struct section_budget *budget)
+uint64_t region_probe_ns(const struct region_budget *budget)
 {
     return budget->profile_ns / PROBES;
 }
 
 /* What is left of a probe need not be done: the epoch may end shortly before. */
-static uint64_t probe_rest(const struct section_budget *budget)
+static uint64_t probe_rest(const struct region_budget *budget)
 {
-    return section_probe_ns(budget) * 2 / 5;
+    return region_probe_ns(budget) * 2 / 5;
 }
 
-bool section_may_probe(const struct section *s,
-                       const struct section_budget *budget)
+bool region_may_probe(const struct region *s,
+                       const struct region_budget *budget)
 {
     if (!budget->profile_ns)
         return false;
     if (s->probe_left_ns > probe_rest(budget))
         return true;
     /* It ends with an epoch: up to one more than its length. */
-    uint64_t longest = 2 * section_probe_ns(budget) - probe_rest(budget);
+    uint64_t longest = 2 * region_probe_ns(budget) - probe_rest(budget);
     return (double)(s->probe_ns + longest) <=
            budget->share * (double)s->run_ns;
 }
 
-/* The known DoPs of SECTION in CORES, and how well the least known one is. */
-static size_t known_dops(const struct section *s, size_t most, size_t *cores,
+/* The known DoPs of REGION in CORES, and how well the least known one is. */
+static size_t known_dops(const struct region *s, size_t most, size_t *cores,
                          size_t *worst)
 {
     struct throughput_rate rate;
@@ -144,13 +144,13 @@ static size_t known_dops(const struct section *s, size_t most, size_t *cores,
     return count;
 }
 
-size_t section_wants(const struct section *s, size_t most,
-                     const struct section_budget *budget)
+size_t region_wants(const struct region *s, size_t most,
+                     const struct region_budget *budget)
 {
     const struct throughput_rho fit = {s->seen.rho, s->seen.low, s->seen.high};
     size_t cores[MEASURE_POINTS], worst;
 
-    if (most < 2 || !section_may_probe(s, budget))
+    if (most < 2 || !region_may_probe(s, budget))
         return 0;
     if (s->probe_left_ns && s->probe_dop <= most)
         return s->probe_dop;
@@ -167,8 +167,8 @@ size_t section_wants(const struct section *s, size_t most,
     return next == s->dop ? 0 : next;
 }
 
-/* True when SECTION was measured at more than DOP cores. */
-static bool measured_above(const struct section *s, size_t dop)
+/* True when REGION was measured at more than DOP cores. */
+static bool measured_above(const struct region *s, size_t dop)
 {
     for (size_t i = 0; i < MEASURE_POINTS; i++)
         if (s->measure.point[i].dop > dop)
@@ -176,14 +176,14 @@ static bool measured_above(const struct section *s, size_t dop)
     return false;
 }
 
-void section_grant(struct section *s, size_t dop,
-                   const struct section_budget *budget)
+void region_grant(struct region *s, size_t dop,
+                   const struct region_budget *budget)
 {
     if (!s->probe_left_ns || s->probe_dop != dop)
-        s->probe_left_ns = section_probe_ns(budget);
+        s->probe_left_ns = region_probe_ns(budget);
     s->probe_dop = dop;
-    if (s->state != SECTION_KNOWN)
-        s->state = measured_above(s, dop) ? SECTION_HALF : SECTION_CLEAN;
+    if (s->state != REGION_KNOWN)
+        s->state = measured_above(s, dop) ? REGION_HALF : REGION_CLEAN;
 }
 
 /* ---- profiles ----------------------------------------------------------- */
@@ -201,12 +201,12 @@ static uint64_t measured_time(const struct measure *m)
  * present profile.  The links to it, which may be slower, are loaded likewise:
  * what one controller alone would make of it (throughput_matters()) says little
  * of them. */
-static bool loads_differ(const struct section *s, const struct workload *w,
+static bool loads_differ(const struct region *s, const struct workload *w,
                          const struct machine *machine)
 {
     double cores = (double)machine_all_cpus(machine);
 
-    for (size_t m = 0; m < w->mem_nodes; m++) {
+    for (size_t m = 0; m < w->numa_nodes; m++) {
         double unit = cores * machine->controller_service_us[m];
         double before = unit * s->profile->rate[m].mrr_per_us;
         double now = unit * w->rate[m].mrr_per_us;
@@ -219,7 +219,7 @@ static bool loads_differ(const struct section *s, const struct workload *w,
 
 /* True when W, of fit FIT, differs from the present profile so much that a
  * decision over all of MACHINE could depend on it. */
-static bool differs(const struct section *s, const struct workload *w,
+static bool differs(const struct region *s, const struct workload *w,
                     const struct counters_fit *fit,
                     const struct machine *machine)
 {
@@ -235,7 +235,7 @@ static bool differs(const struct section *s, const struct workload *w,
     return throughput_matters(&both, machine_all_cpus(machine));
 }
 
-bool section_advance(struct section *s, const struct counters *counters,
+bool region_advance(struct region *s, const struct counters *counters,
                      uint64_t profile_ns)
 {
     uint64_t enough_ns = profile_ns ? profile_ns : 1;
@@ -255,8 +255,8 @@ bool section_advance(struct section *s, const struct counters *counters,
     s->seen = fit;
     if (!w && errno == EAGAIN)
         return false;
-    enum section_state before = s->state;
-    s->state = SECTION_KNOWN;
+    enum region_state before = s->state;
+    s->state = REGION_KNOWN;
     /* A known profile stays while it might do: to follow each small change of
      * a measurement would move cores for nothing. */
     if (!w || (s->profile &&
@@ -266,7 +266,7 @@ bool section_advance(struct section *s, const struct counters *counters,
             s->fit = fit;
         }
         workload_free(w);
-        return before != SECTION_KNOWN;
+        return before != REGION_KNOWN;
     }
     workload_free(s->profile);
     s->profile = w;
@@ -274,10 +274,10 @@ bool section_advance(struct section *s, const struct counters *counters,
     return true;
 }
 
-void section_list_clear(struct section_list *list)
+void region_list_clear(struct region_list *list)
 {
     while (list->first) {
-        struct section *s = list->first;
+        struct region *s = list->first;
         list->first = s->next;
         workload_free(s->profile);
         measure_clear(&s->measure);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Regions: what the program does, for the report page.
+
+   A region is a parallel region, named by the object it comes from and the
+   offset of its outlined function, and so the same in all runs.  The first
+   level of parallelism counts.  Progress inside it is counted without shared
+   lines: each worker has counters of its own, which it credits to a region
+   when the region changes, and the monitor at each tick.
+
+   coop_report points to one address for ever.  Until there is an agent, private
+   memory lies there; a report page is mapped over it, contents carried over, so
+   that nobody who counts needs to know.  */
+
+#ifndef COOP_REGION_H
+#define COOP_REGION_H 1
+
+#include "coop.h"
+
+#pragma GCC visibility push(hidden)
+
+extern struct cosched_report *coop_report; /* NULL: nothing is counted */
+
+/* Reserves the memory behind coop_report if there may be an agent.  */
+extern void coop_region_start (void);
+
+/* Maps the report page behind FD there.  Returns 0, or -1 if it is none.  */
+extern int coop_region_map (int fd);
+
+/* Forgets the parent's page (child of a fork).  */
+extern void coop_region_reset (void);
+
+/* A team of THREADS begins to run FN, on the first level; it has ended.  */
+extern void coop_region_begin (void (*fn) (void *), unsigned threads);
+extern void coop_region_end (void);
+
+/* Events inside a region.  */
+extern void coop_region_count_barrier (void);
+extern void coop_region_count_ult (void);
+extern void coop_region_count_iterations (uint64_t count);
+
+/* Is there a region now?  Its index, or COSCHED_REGION_SERIAL.  */
+extern bool coop_region_active (void);
+extern unsigned coop_region_current (void);
+
+/* For the monitor: GENERATION is in effect; COUNT spares were added; a tick. */
+extern void coop_region_applied (uint32_t generation);
+extern void coop_region_extra_workers (unsigned count);
+extern void coop_region_tick (void);
+
+#pragma GCC visibility pop
+
+#endif /* COOP_REGION_H */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Regions of a job: what is known of each, and how it gets known. */
+
+#ifndef COSCHED_REGION_H
+#define COSCHED_REGION_H
+
+/* Concept
+ *
+ *     unknown ──> clean ──> half ──> known
+ *
+ * What a region does at the DoPs that it has anyway costs nothing and is
+ * always measured: alone on the node, then beside another job, mostly tells
+ * all there is to know.  Where hardware counters explain the throughput, one
+ * DoP is enough.  A region that has seen one DoP only is probed: `clean`, with
+ * as much of the pool as can be had, or `half`, with fewer, whichever tells
+ * more (throughput_next()).
+ *
+ * A probe takes cores from others or from the region itself, so probes have a
+ * budget: at no time more than a share (2 %) of the time that the region has
+ * run.  Nor is there one where no decision depends on it
+ * (throughput_matters()).
+ *
+ * A known region is still measured.  Its profile is replaced when it turns out
+ * different by so much that a decision could depend on it, and what was
+ * measured is forgotten when the region drifts: when it has become slower or
+ * faster at a DoP than it was.
+ *
+ * All parallel regions of a job that are too short to be scheduled one by one
+ * (cosched_min_region) share one pseudo-region, the folded one.
+ *
+ * Regions are found by object id and offset and remembered as long as the
+ * job lives.  Their number is bounded, because the job names them; beyond
+ * REGION_LIMIT all are folded.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/workload.h"
+#include "node_agent/counters/counters.h"
+
+#define REGION_LIMIT 512
+
+enum region_state {
+    REGION_UNKNOWN,
+    REGION_CLEAN,
+    REGION_HALF,
+    REGION_KNOWN,
+};
+
+struct region {
+    uint64_t object_id;
+    uint64_t offset;
+    bool folded;
+    enum region_state state;
+    struct measure measure;
+    struct workload *profile; /* NULL: not known */
+    struct counters_fit fit;  /* of the profile; only with it */
+    struct counters_fit seen; /* as of the last try; points 0: nothing yet */
+    uint64_t fit_time_ns; /* measured time when the last fit was tried */
+    size_t dop;           /* measured last, */
+    bool probed;          /* in a probe */
+    uint64_t run_ns;      /* in which it was seen to run, probes included */
+    uint64_t probe_ns;    /* in which it was probed */
+    uint64_t probe_left_ns; /* of the present probe; 0: none */
+    size_t probe_dop;       /* of the present probe */
+    unsigned drifts;
+    struct region *next;
+};
+
+/* A job's regions. */
+struct region_list {
+    struct region *first;
+    struct region *folded;
+    size_t count; /* without the folded one */
+};
+
+/* "unknown", "clean", "half", "known". */
+const char *region_state_name(enum region_state state);
+
+/* The region of that name in LIST, made if need be; the folded one when LIST
+ * is full.  NULL only when out of memory. */
+struct region *region_find(struct region_list *list, uint64_t object_id,
+                             uint64_t offset);
+struct region *region_folded(struct region_list *list);
+
+/* REGION ran for TIME_NS on DOP cores and did WORK; PROBED: these cores were
+ * given to it to measure it.  True when it was found to have drifted. */
+bool region_measure(struct region *region, size_t dop, uint64_t time_ns,
+                     const double work[COUNTERS_UNITS], bool probed);
+
+/* Forget all that was measured of REGION, and its profile. */
+void region_forget(struct region *region);
+
+/* What probes may cost. */
+struct region_budget {
+    uint64_t profile_ns; /* cosched_profile: three probes; 0: none */
+    double share;        /* cosched_probe: part of a region's time */
+};
+
+/* Length of a probe. */
+uint64_t region_probe_ns(const struct region_budget *budget);
+
+/* True when REGION may be probed now: a probe goes on, or fits the budget. */
+bool region_may_probe(const struct region *region,
+                       const struct region_budget *budget);
+
+/* DoP at which REGION should be probed now when at most MOST cores can be had:
+ * 0 when it may not be, or nothing that matters is to be learned. */
+size_t region_wants(const struct region *region, size_t most,
+                     const struct region_budget *budget);
+
+/* REGION is given DOP cores to be probed: it becomes clean, or half when it
+ * was measured with more before. */
+void region_grant(struct region *region, size_t dop,
+                   const struct region_budget *budget);
+
+/* After a sample: move on if enough was measured.  Returns true when the state
+ * or the profile changed. */
+bool region_advance(struct region *region,
+                     const struct counters *counters, uint64_t profile_ns);
+
+/* Free all regions; the list is empty then. */
+void region_list_clear(struct region_list *list);
+
+#endif /* COSCHED_REGION_H */
