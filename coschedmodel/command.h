@@ -17,13 +17,12 @@
 struct arguments {
     const char *file;    /* input, "-" if none was named */
     bool table;          /* --table */
-    const char *plot;    /* --plot, or NULL */
     const char *rho;     /* --rho, or NULL */
     const char *cores;   /* --cores, or NULL */
     const char *method;  /* --method, or NULL */
     const char *machine; /* --machine, or NULL */
     bool sweep;          /* --sweep */
-    const char *action;  /* of `machine`: show, check or draw */
+    const char *action;  /* of `machine`: show or check */
 };
 
 /* A command reads arguments->file and prints; it returns the exit status, the

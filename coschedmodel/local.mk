@@ -1,20 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # coschedmodel: the model as a filter for people and tests.
 
-# Plots, for coschedctl and coschedsim too.
-noinst_LTLIBRARIES += %D%/libplot.la
-%C%_libplot_la_SOURCES = \
-	%D%/canvas.c \
-	%D%/canvas.h \
-	%D%/canvas_png.c \
-	%D%/canvas_svg.c \
-	%D%/chart.c \
-	%D%/chart.h \
-	%D%/histogram.c \
-	%D%/histogram.h
-%C%_libplot_la_CPPFLAGS = $(AM_CPPFLAGS) $(CAIRO_CFLAGS)
-%C%_libplot_la_LIBADD = $(CAIRO_LIBS)
-
 bin_PROGRAMS += coschedmodel/coschedmodel
 %C%_coschedmodel_SOURCES = \
 	%D%/command.h \
@@ -32,9 +18,8 @@ bin_PROGRAMS += coschedmodel/coschedmodel
 	%D%/speedup.c \
 	%D%/station.c \
 	%D%/utilisation.c
-%C%_coschedmodel_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
-	$(CAIRO_CFLAGS) $(GSL_CFLAGS)
-%C%_coschedmodel_LDADD = common/libcli.la %D%/libplot.la \
+%C%_coschedmodel_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(GSL_CFLAGS)
+%C%_coschedmodel_LDADD = common/libcli.la \
 	model/analysis/libanalysis.la model/io/libdescribe.la
 if HAVE_GSL
 %C%_coschedmodel_LDADD += model/analysis/libfit.la

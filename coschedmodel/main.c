@@ -15,7 +15,6 @@ enum {
     TAKES_SWEEP = 8,
     TAKES_ACTION = 16,
     NO_TABLE = 32,
-    NO_PLOT = 64,
 };
 
 static const struct cli_command commands[] = {
@@ -35,27 +34,25 @@ static const struct cli_command commands[] = {
      "Input: {\"machine\": NAME, \"jobs\": [{\"name\": ..., \"rho\": R or\n"
      "\"rates\": [...], \"cores\": [...]}...]}: the jobs' speeds and the\n"
      "utilisation of cores and controllers.\n"},
-    {"fit", NO_PLOT, command_fit, "[OPTION]... [FILE]",
+    {"fit", 0, command_fit, "[OPTION]... [FILE]",
      "rho or service times from measurements",
      "Input: {\"samples\": [{\"cores\": N, \"throughput\": X}...]} for rho, or\n"
      "{\"runs\": [{\"reads\": N, \"writes\": N, \"prefetches\": N, \"busy_us\":\n"
      "T}...]} for service times by kind of request.\n"},
-    {"ks", NO_PLOT, command_ks, "[OPTION]... [FILE]",
+    {"ks", 0, command_ks, "[OPTION]... [FILE]",
      "Kolmogorov-Smirnov test of samples",
      "Input: {\"a\": [...], \"b\": [...]}: are both of one distribution?  Or\n"
      "{\"counts\": [...]}: are they of a Poisson distribution?\n"},
-    {"machine", TAKES_ACTION | NO_TABLE | NO_PLOT, command_machine,
-     "show|check|draw [OPTION]... [FILE]", "show, check or draw a machine description",
+    {"machine", TAKES_ACTION | NO_TABLE, command_machine,
+     "show|check [OPTION]... [FILE]", "show or check a machine description",
      "FILE is a description or the name of a shipped one.\n"
      "  show   print it with all routes\n"
-     "  check  print nothing but what is wrong\n"
-     "  draw   draw nodes and links (--plot FILE)\n"},
+     "  check  print nothing but what is wrong\n"},
     {0},
 };
 
 enum {
     OPTION_TABLE = CLI_OWN,
-    OPTION_PLOT,
     OPTION_RHO,
     OPTION_CORES,
     OPTION_METHOD,
@@ -66,7 +63,6 @@ enum {
 static const struct option long_options[] = {
     CLI_OPTIONS,
     {"table", no_argument, NULL, OPTION_TABLE},
-    {"plot", required_argument, NULL, OPTION_PLOT},
     {"rho", required_argument, NULL, OPTION_RHO},
     {"cores", required_argument, NULL, OPTION_CORES},
     {"method", required_argument, NULL, OPTION_METHOD},
@@ -81,8 +77,6 @@ static void print_options(const struct cli_command *c)
 {
     if (!(c->takes & NO_TABLE))
         puts("  --table         print a table instead of JSON");
-    if (!(c->takes & NO_PLOT) || c->takes & TAKES_ACTION)
-        puts("  --plot FILE     draw it, as FILE.svg or FILE.png");
     if (c->takes & TAKES_RHO)
         puts("  --rho R,...     instead of FILE, with --cores\n"
              "  --cores N       instead of FILE, with --rho");
@@ -105,8 +99,6 @@ static bool takes(const struct cli_command *c, int option)
     switch (option) {
     case OPTION_TABLE:
         return !(c->takes & NO_TABLE);
-    case OPTION_PLOT:
-        return !(c->takes & NO_PLOT) || c->takes & TAKES_ACTION;
     case OPTION_RHO:
     case OPTION_CORES:
         return c->takes & TAKES_RHO;
@@ -126,9 +118,6 @@ static int set(struct arguments *arguments, int option)
     switch (option) {
     case OPTION_TABLE:
         arguments->table = true;
-        break;
-    case OPTION_PLOT:
-        arguments->plot = optarg;
         break;
     case OPTION_RHO:
         arguments->rho = optarg;
@@ -155,7 +144,7 @@ static int take_operands(const struct cli_command *c,
 {
     if (c->takes & TAKES_ACTION) {
         if (optind == argc)
-            return fail(EXIT_USAGE, "%s: needs show, check or draw", c->name);
+            return fail(EXIT_USAGE, "%s: needs show or check", c->name);
         arguments->action = argv[optind++];
     }
     if (optind < argc)
@@ -167,7 +156,8 @@ int main(int argc, char **argv)
 {
     static const struct cli cli = {
         .usage = "COMMAND [OPTION]... [FILE]",
-        .about = "Reads JSON from FILE or standard input and writes JSON.\n",
+        .about = "Reads JSON from FILE or standard input and writes JSON, which\n"
+                 "coschedplot draws.\n",
         .commands = commands,
         .options = long_options,
         .help = print_options,

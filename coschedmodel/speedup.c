@@ -160,13 +160,10 @@ static int show(const struct arguments *arguments, json_t *rows)
 {
     static const char *const columns[] = {"loop", "llc_domains", "speedup",
                                           "measured", "error_percent", NULL};
-    static const char *const y[] = {"speedup", "measured", NULL};
     double error = mape(rows);
     struct report report = {
         .result = json_pack("{s:O}", "points", rows), .rows = "points",
-        .columns = columns, .title = "Predicted speedup",
-        .x = "llc_domains", .x_label = "LLC domains",
-        .y_label = "speedup over one LLC domain", .y = y, .group = "loop",
+        .columns = columns, .chart = "speedup",
     };
 
     if (!isnan(error))

@@ -40,12 +40,9 @@ static int show(json_t *rows, const struct arguments *arguments)
     static const char *const columns[] = {"rho", "cores", "utilisation",
                                           "response", "throughput", "queue",
                                           "speedup", NULL};
-    static const char *const y[] = {"speedup", NULL};
     struct report report = {
         .result = json_pack("{s:O}", "points", rows), .rows = "points",
-        .columns = columns, .title = "One controller", .x = "cores",
-        .x_label = "cores", .y_label = "speedup over one core", .y = y,
-        .group = "rho",
+        .columns = columns, .chart = "station",
     };
     int status = report_show(&report, arguments);
 

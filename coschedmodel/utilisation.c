@@ -214,12 +214,8 @@ static int show_sweep(const struct arguments *arguments,
     static const char *const columns[] = {
         "first", "second", "cpu", "memory", "utilisation", "speedup_first",
         "speedup_second", "makespan", "of_batch", NULL};
-    static const char *const y[] = {"cpu", "memory", "utilisation", NULL};
     struct report report = {
-        .rows = "points", .columns = columns,
-        .title = "All ways to divide the cores between two jobs",
-        .x = "first", .x_label = "cores of the first job",
-        .y_label = "utilisation", .y = y,
+        .rows = "points", .columns = columns, .chart = "utilisation",
     };
     json_t *best = json_pack("{s:I, s:I}", "cpu", (json_int_t)s->best_cpu,
                              "utilisation", (json_int_t)s->best_utilisation);

@@ -67,7 +67,6 @@ enum {
     OPTION_HISTORY,
     OPTION_VARY,
     OPTION_TRACE,
-    OPTION_PLOT,
     OPTION_RECORD,
     OPTION_JSON,
     OPTION_CSV,
@@ -90,7 +89,6 @@ static const struct option long_options[] = {
     {"history", no_argument, NULL, OPTION_HISTORY},
     {"vary", required_argument, NULL, OPTION_VARY},
     {"trace", required_argument, NULL, OPTION_TRACE},
-    {"plot", required_argument, NULL, OPTION_PLOT},
     {"record", required_argument, NULL, OPTION_RECORD},
     {"json", no_argument, NULL, OPTION_JSON},
     {"csv", no_argument, NULL, OPTION_CSV},
@@ -123,8 +121,7 @@ static void print_options(const struct cli_command *c)
              "  --explain         with all decisions and their reasons");
     if (c->takes & TAKES_CSV)
         puts("  --csv             print CSV instead of a table");
-    puts("  --plot FILE       draw it, as FILE.svg or FILE.png\n"
-         "  --json            print JSON instead of a table\n"
+    puts("  --json            print JSON instead of a table, for coschedplot, too\n"
          "  --help            print this text");
 }
 
@@ -219,9 +216,6 @@ static int set(struct arguments *a, int option)
         break;
     case OPTION_TRACE:
         a->trace = optarg;
-        break;
-    case OPTION_PLOT:
-        a->plot = optarg;
         break;
     case OPTION_RECORD:
         a->record = optarg;

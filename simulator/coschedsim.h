@@ -26,7 +26,6 @@ struct arguments {
     const char *vary[ARGUMENTS_VARY]; /* each --vary KEY=V[,V...] */
     size_t varies;
     const char *trace;    /* --trace, or NULL */
-    const char *plot;     /* --plot, or NULL */
     const char *record;   /* --record, or NULL */
     double noise;         /* --noise */
     double limit_s;       /* --limit */

@@ -48,7 +48,7 @@ int command_compare(const struct arguments *a)
     }
     if (status == EXIT_DONE)
         status = world_each(&w, a->policy ? a->policy : every, one, &c);
-    status = table_finish(&c.table, status, "policies compared");
+    status = table_finish(&c.table, status);
     world_close(&w);
     return status;
 }

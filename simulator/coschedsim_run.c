@@ -12,7 +12,6 @@
 
 #include "common/fd.h"
 #include "simulator/coschedsim.h"
-#include "simulator/picture.h"
 
 static void print_outcome(const struct outcome *o, bool explain)
 {
@@ -75,18 +74,14 @@ static int one(struct world *w, const struct scenario *scenario,
     const struct arguments *a = w->arguments;
     struct run *run = arg;
     struct outcome o;
-    struct errtext err = {""};
     int status = world_simulate(w, scenario, policy, "", &o);
 
     (void)fresh;
-    if (status == EXIT_DONE && run->runs++ && (a->trace || a->plot || a->record))
+    if (status == EXIT_DONE && run->runs++ && (a->trace || a->record))
         status = fail(EXIT_USAGE, "--%s: is for one scenario and one policy",
-                      a->trace ? "trace" : a->plot ? "plot" : "record");
+                      a->trace ? "trace" : "record");
     if (status == EXIT_DONE && a->trace)
         status = copy_trace(o.result, a->trace);
-    if (status == EXIT_DONE && a->plot &&
-        picture_allocation(o.result, a->plot, &err) < 0)
-        status = fail(EXIT_REFUSED, "%s", err.text);
     if (status == EXIT_DONE) {
         if (a->json)
             json_array_append_new(run->all, outcome_json(&o, a->explain));

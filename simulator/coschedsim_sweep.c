@@ -230,7 +230,7 @@ int command_sweep(const struct arguments *arguments)
     }
     if (status == EXIT_DONE)
         status = run_axes(s, 0);
-    status = table_finish(&s->table, status, "a parameter varied");
+    status = table_finish(&s->table, status);
     world_close(&s->world);
     free(s);
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Many runs side by side: as text, CSV, JSON or picture. */
+/* Many runs side by side: as text, CSV or JSON. */
 
 #ifndef COSCHED_SIMULATOR_COSCHEDSIM_TABLE_H
 #define COSCHED_SIMULATOR_COSCHEDSIM_TABLE_H
@@ -9,21 +9,13 @@
 
 #define TABLE_KEYS 8 /* that vary in a sweep */
 
-/* A run. */
-struct table_row {
-    char scenario[128];
-    char policy[64];
-    char value[TABLE_KEYS][64]; /* of each key */
-    double ntt, makespan_s;
-};
-
 struct table {
     const struct arguments *arguments;
     const char *key[TABLE_KEYS];
     size_t keys; /* 0: policies alone are compared */
     json_t *all; /* outcomes with "ntt" and the keys */
-    struct table_row *row;
-    size_t rows, room;
+    char scenario[128]; /* of the last row */
+    size_t rows;
 };
 
 /* Print as ARGUMENTS say. */
@@ -35,7 +27,7 @@ int table_add(struct table *table, const struct outcome *outcome,
               const char *policy, const char *const *value, double native_s);
 
 /* All rows are there, unless STATUS says that they are not: print what is
- * printed at the end, draw --plot.  Returns STATUS, or another one. */
-int table_finish(struct table *table, int status, const char *title);
+ * printed at the end.  Returns STATUS, or another one. */
+int table_finish(struct table *table, int status);
 
 #endif /* COSCHED_SIMULATOR_COSCHEDSIM_TABLE_H */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "protocol/cpulist.h"
 #include "node_agent/core/plan.h"
 #include "simulator/coschedsim.h"
 
@@ -281,6 +282,22 @@ static json_t *job_json(const struct outcome *o, size_t j)
                      job->work_s, "moves", (json_int_t)job->moves);
 }
 
+/* Which CPUs each job had from when on. */
+static json_t *allocation_json(const struct vnode_result *r)
+{
+    json_t *changes = json_array();
+    char cpus[4096];
+
+    for (size_t i = 0; i < r->changes; i++) {
+        cpulist_format(&r->change[i].cpus, cpus, sizeof(cpus));
+        json_array_append_new(changes, json_pack("{s:f,s:I,s:s}", "time_s",
+                                                 r->change[i].time_s, "job",
+                                                 (json_int_t)r->change[i].job,
+                                                 "cpus", cpus));
+    }
+    return changes;
+}
+
 json_t *outcome_json(const struct outcome *o, bool explain)
 {
     const struct vnode_result *r = o->result;
@@ -303,8 +320,10 @@ json_t *outcome_json(const struct outcome *o, bool explain)
         jobs);
     if (json && o->history)
         json_object_set_new(json, "history", json_true());
-    if (json && explain)
+    if (json && explain) {
         json_object_set(json, "log", r->log);
+        json_object_set_new(json, "allocation", allocation_json(r));
+    }
     return json;
 }
 

@@ -7,8 +7,8 @@ import math
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "validate"))
-import svg  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "plot"))
+import svgchart  # noqa: E402
 
 AMD, INTEL = "amd-opteron-6380-8x8", "intel-e7-8870v3-4x18"
 LIBRARY = {AMD: "amd-opteron-6380", INTEL: "intel-e7-8870v3"}
@@ -370,20 +370,25 @@ def draw(path, chosen, results):
     shown = [s for s in chosen if s.paper and s.policies is POLICIES]
     bars = [p for p in POLICIES if p not in ("native", "greedy", "equal",
                                              "best-simple")]
-    panels, captions = [], []
-    for i, s in enumerate(shown):
-        panel = svg.Panel(f"{s.title}, {TITLE[s.machine]}", (0, len(bars)),
-                          (0, 1.4), ylabel="NTT")
-        panel.bars([(k + 0.1, 0.8,
-                     geomean(list(ntt(results, s, p).values())), k % 6)
-                    for k, p in enumerate(bars)])
+    panels = []
+    for s in shown:
+        panel = svgchart.Panel(f"{s.title}, {TITLE[s.machine]}", (0, len(bars)),
+                               (0, 1.4), y_label="NTT",
+                               captions=[(k + 0.5, p)
+                                         for k, p in enumerate(bars)])
         for k, p in enumerate(bars):
+            panel.bars([(k + 0.1, 0.8,
+                         geomean(list(ntt(results, s, p).values())))],
+                       f"c{k % svgchart.LINES}")
             if p in s.paper:
-                panel.line([(k, s.paper[p]), (k + 1, s.paper[p])], 1)
-        panel.line([(0, 1), (len(bars), 1)], 0, True)
+                panel.line([(k, s.paper[p]), (k + 1, s.paper[p])], "alone")
+        panel.line([(0, 1), (len(bars), 1)], "line dash")
         panels.append(panel)
-        captions += [(i, k + 0.5, p) for k, p in enumerate(bars)]
     if panels:
-        svg.picture(path, panels, 3,
-                    [("native time sharing: 1", 0, "dash"),
-                     ("the paper's figure", 1, "line")], captions=captions)
+        picture = svgchart.Picture(
+            "Normalised total turnaround (NTT), geometric mean of each set",
+            "A bar for each policy; less is better.")
+        svgchart.grid(picture, panels, 3,
+                      [("native time sharing: 1", "line dash", "line"),
+                       ("the paper's figure", "alone", "line")])
+        svgchart.write(path, svgchart.document([picture]))

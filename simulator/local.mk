@@ -51,13 +51,10 @@ bin_PROGRAMS += %D%/coschedsim
 	%D%/coschedsim_table.c \
 	%D%/coschedsim_table.h \
 	%D%/coschedsim_world.c \
-	%D%/picture.c \
-	%D%/picture.h \
 	%D%/variation.c \
 	%D%/variation.h
-%C%_coschedsim_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS)
-%C%_coschedsim_LDADD = common/libcli.la coschedmodel/libplot.la \
-	%D%/libvnode.la
+%C%_coschedsim_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+%C%_coschedsim_LDADD = common/libcli.la %D%/libvnode.la
 dist_man_MANS += docs/coschedsim.1
 dist_bashcompletion_DATA += %D%/completions/coschedsim
 

@@ -14,7 +14,7 @@ installed_scripts = %D%/installed/coschedreport %D%/installed/coschedhistory
 CLEANFILES += $(installed_scripts)
 $(installed_scripts): %D%/installed/%: %D%/% Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
-	  $(SED) 's,@pythondir@,$(pkgdatadir)/python,' $< >$@.tmp && \
+	  $(SED) 's,@pythondir@,$(pkgdatadir)/python,;s,@plotdir@,$(plotdatadir),' $< >$@.tmp && \
 	  chmod +x $@.tmp && mv $@.tmp $@
 bin_SCRIPTS += %D%/installed/coschedreport
 sbin_SCRIPTS = %D%/installed/coschedhistory
@@ -31,7 +31,6 @@ report_modules = \
 	%D%/reporting/programs.py \
 	%D%/reporting/summary.py
 shared_modules = \
-	%D%/corechart.py \
 	%D%/jobrecord.py \
 	%D%/turnaround.py
 pythondatadir = $(pkgdatadir)/python

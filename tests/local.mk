@@ -24,6 +24,7 @@ include tests/spank_plugin/local.mk
 include tests/libgomp-coop/local.mk
 include tests/jobs/local.mk
 include tests/scripts/local.mk
+include tests/plot/local.mk
 include tests/slurm_conf/local.mk
 include tests/cluster/local.mk
 include tests/chain/local.mk

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "node_agent/calibrate/calibrate.h"
-#include "node_agent/calibrate/plot.h"
 #include "common/clock.h"
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
@@ -23,7 +22,7 @@
 #define BAR 30
 
 struct plan {
-    const char *socket, *output, *plot, *counters;
+    const char *socket, *output, *counters;
     bool quick, force;
     size_t mib; /* of each array; 0: by the cache */
     uint64_t start_ns;
@@ -34,9 +33,8 @@ void ctl_calibrate_help(FILE *out)
     fputs("  calibrate [OPTIONS]              measure service times of memory "
           "and links\n"
           "    -o, --output FILE              write the machine description "
-          "there\n"
-          "    --plot PREFIX                  draw PREFIX-rate.svg and "
-          "PREFIX-links.svg\n"
+          "there; coschedplot\n"
+          "                                   FILE draws it\n"
           "    --quick                        smaller arrays, fewer "
           "repetitions\n"
           "    --force                        also while others use the node\n"
@@ -195,9 +193,6 @@ static int store(const struct topology *t, const struct calibration *c,
                     d->machine->controller_service_us[j] * 1e3,
                     c->peak_gb_s[j]);
     }
-    if (rc == CTL_OK && plan->plot &&
-        calibration_plot(c, d->machine, plan->plot, &err) < 0)
-        rc = fail(CTL_FAILED, "%s", err.text);
     machine_description_free(d);
     return rc;
 }
@@ -283,13 +278,11 @@ static int measure(struct plan *plan)
 
 /* ---- command line -------------------------------------------------------- */
 
-enum { OPTION_PLOT = 256, OPTION_QUICK, OPTION_FORCE, OPTION_SIZE,
-       OPTION_COUNTERS };
+enum { OPTION_QUICK = 256, OPTION_FORCE, OPTION_SIZE, OPTION_COUNTERS };
 
 static const struct option options[] = {
     {"help", no_argument, NULL, 'h'},
     {"output", required_argument, NULL, 'o'},
-    {"plot", required_argument, NULL, OPTION_PLOT},
     {"quick", no_argument, NULL, OPTION_QUICK},
     {"force", no_argument, NULL, OPTION_FORCE},
     {"size", required_argument, NULL, OPTION_SIZE},
@@ -322,9 +315,6 @@ int ctl_calibrate(const char *socket, int argc, char **argv)
             return CTL_OK;
         case 'o':
             plan.output = optarg;
-            break;
-        case OPTION_PLOT:
-            plan.plot = optarg;
             break;
         case OPTION_QUICK:
             plan.quick = true;

@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coschedmodel/histogram.h"
 #include "model/analysis/kstest.h"
 #include "node_agent/recording/request_counts.h"
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
 
 #define BINS 10       /* categories, as in thesis A.1.2 */
-#define PLOT_BINS 20  /* where there are none */
+#define MOST_SHOWN 60 /* of a histogram, */
+#define SHOWN 20      /* and where the test has none */
 #define SAMPLES 20    /* fewer say nothing */
 #define MOST_BINS 10000
 
 struct test_plan {
-    const char *path, *plot, *metric;
+    const char *path, *metric;
     bool json;
     double alpha, per_us;
     size_t bins, least;
@@ -43,8 +43,8 @@ void ctl_ks_help(FILE *out)
           "Poisson\n"
           "                                   distributed? (or of numbers, one "
           "a line)\n"
-          "    --json                         the results as JSON\n"
-          "    --plot FILE                    draw histograms (.svg or .png)\n"
+          "    --json                         the results as JSON, for "
+          "coschedplot, too\n"
           "    --metric NAME                  memory, job-traffic or "
           "read-misses\n"
           "    --bins N                       categories; 0: each number "
@@ -121,7 +121,38 @@ static bool over_nodes(const struct verdict *v, double *mean, double *geo,
 
 /* ---- showing ------------------------------------------------------------- */
 
-static json_t *node_json(const struct verdict *v)
+/* Parts of the counts in each category, and of the distribution. */
+static json_t *histogram_json(const struct test_plan *plan,
+                              const struct verdict *v)
+{
+    size_t bins = !plan->bins               ? SHOWN
+                  : plan->bins < MOST_SHOWN ? plan->bins
+                                            : MOST_SHOWN;
+    double least = INFINITY, greatest = 0, before = 0, below = -INFINITY;
+    json_t *measured = json_array(), *expected = json_array();
+
+    for (size_t i = 0; i < v->samples; i++) {
+        least = fmin(least, v->counts[i]);
+        greatest = fmax(greatest, v->counts[i]);
+    }
+    for (size_t k = 0; k < bins; k++) {
+        double end = kstest_bin_end(least, greatest, bins, k), count = 0;
+        double cdf = kstest_poisson_cdf(end, v->mean);
+        for (size_t i = 0; i < v->samples; i++)
+            count += v->counts[i] <= end && v->counts[i] > below;
+        json_array_append_new(measured,
+                              json_real(count / (double)v->samples));
+        /* As the test: what is below the first category is in it. */
+        json_array_append_new(expected, json_real(cdf - before));
+        before = cdf;
+        below = end;
+    }
+    return json_pack("{s:f, s:f, s:o, s:o}", "low", least, "width",
+                     (greatest - least) / (double)bins, "measured", measured,
+                     "expected", expected);
+}
+
+static json_t *node_json(const struct test_plan *plan, const struct verdict *v)
 {
     json_t *node = json_pack("{s:I, s:f}", "samples", (json_int_t)v->samples,
                              "mean", v->mean);
@@ -129,17 +160,19 @@ static json_t *node_json(const struct verdict *v)
     if (v->region->metric == REQUEST_MEMORY)
         json_object_set_new(node, "memory", json_integer((json_int_t)v->node));
     if (v->counted) {
-        json_t *more = json_pack("{s:f, s:f, s:f, s:f, s:b}", "dispersion",
+        json_t *more = json_pack("{s:f, s:f, s:f, s:f, s:b, s:o}", "dispersion",
                                  v->dispersion, "d", v->test.d, "critical",
                                  v->test.critical, "p", v->test.p, "poisson",
-                                 (int)v->test.passed);
+                                 (int)v->test.passed, "histogram",
+                                 histogram_json(plan, v));
         json_object_update(node, more);
         json_decref(more);
     }
     return node;
 }
 
-static json_t *region_json(const struct verdict *v)
+static json_t *region_json(const struct test_plan *plan,
+                            const struct verdict *v)
 {
     double mean, geo, critical;
     json_t *nodes = json_array();
@@ -151,7 +184,7 @@ static json_t *region_json(const struct verdict *v)
         json_object_set_new(region, "interval_us",
                             json_real((double)v->ns * 1e-3));
     for (size_t n = 0; n < v->region->nodes; n++)
-        json_array_append_new(nodes, node_json(&v[n]));
+        json_array_append_new(nodes, node_json(plan, &v[n]));
     if (over_nodes(v, &mean, &geo, &critical)) {
         json_object_set_new(region, "d_mean", json_real(mean));
         json_object_set_new(region, "d_geomean", json_real(geo));
@@ -167,10 +200,10 @@ static int show_json(const struct test_plan *plan, const char *metric,
     json_t *regions = json_array();
 
     for (size_t i = 0; i < count; i += v[i].region->nodes)
-        json_array_append_new(regions, region_json(&v[i]));
+        json_array_append_new(regions, region_json(plan, &v[i]));
     return ctl_print_json(json_pack(
-        "{s:s, s:f, s:I, s:I, s:I, s:o}", "metric", metric, "alpha",
-        plan->alpha, "bins", (json_int_t)plan->bins, "intervals",
+        "{s:s, s:s, s:f, s:I, s:I, s:I, s:o}", "chart", "ks", "metric", metric,
+        "alpha", plan->alpha, "bins", (json_int_t)plan->bins, "intervals",
         (json_int_t)counts->intervals, "mixed", (json_int_t)counts->mixed,
         "regions", regions));
 }
@@ -225,81 +258,6 @@ static int show_table(const struct test_plan *plan, const char *metric,
     return CTL_OK;
 }
 
-/* ---- the picture --------------------------------------------------------- */
-
-/* Parts of the sorted COUNTS in each category, and of the distribution. */
-static void fill(struct histogram *h, const struct verdict *v)
-{
-    double least = INFINITY, greatest = 0, before = NAN;
-
-    for (size_t i = 0; i < v->samples; i++) {
-        least = fmin(least, v->counts[i]);
-        greatest = fmax(greatest, v->counts[i]);
-    }
-    h->low = least;
-    h->width = (greatest - least) / (double)h->bins;
-    for (size_t k = 0; k < h->bins; k++) {
-        double end = kstest_bin_end(least, greatest, h->bins, k);
-        double cdf = kstest_poisson_cdf(end, v->mean);
-        /* As the test: what is below the first category is in it. */
-        h->expected[k] = k ? cdf - before : cdf;
-        for (size_t i = 0; i < v->samples; i++)
-            h->measured[k] += v->counts[i] <= end &&
-                              (!k || v->counts[i] >
-                                         kstest_bin_end(least, greatest,
-                                                        h->bins, k - 1));
-        h->measured[k] /= (double)v->samples;
-        before = cdf;
-    }
-}
-
-static void describe(struct histogram *h, const struct verdict *v)
-{
-    char memory[32] = "";
-
-    if (v->region->metric == REQUEST_MEMORY)
-        snprintf(memory, sizeof(memory), "memory %zu: ", v->node);
-    h->name = v->region->name;
-    snprintf(h->note, sizeof(h->note), "%sD %.3f, critical %.3f%s", memory,
-             v->test.d, v->test.critical, v->test.passed ? "" : ": rejected");
-}
-
-static int draw(const struct test_plan *plan, const char *metric,
-                const struct verdict *v, size_t count)
-{
-    size_t bins = !plan->bins                  ? PLOT_BINS
-                  : plan->bins < HISTOGRAM_BINS ? plan->bins
-                                                : HISTOGRAM_BINS;
-    struct histogram *panels = calloc(count, sizeof(*panels));
-    double *values = calloc(count * bins * 2, sizeof(*values));
-    struct errtext err;
-    char title[160];
-    size_t n = 0;
-    int rc = CTL_OK;
-
-    for (size_t i = 0; panels && values && i < count; i++) {
-        if (!v[i].counted)
-            continue;
-        panels[n] = (struct histogram){.bins = bins,
-                                       .measured = values + 2 * n * bins,
-                                       .expected = values + (2 * n + 1) * bins};
-        describe(&panels[n], &v[i]);
-        fill(&panels[n++], &v[i]);
-    }
-    snprintf(title, sizeof(title), "Requests per interval (%s) and Poisson "
-                                   "distributions of the same mean", metric);
-    if (!panels || !values)
-        rc = fail(CTL_FAILED, "ks: out of memory");
-    else if (n == 0)
-        rc = fail(CTL_FAILED, "ks: %s: nothing to draw", plan->path);
-    else if (histogram_draw(panels, n, title, "requests per interval",
-                            plan->plot, &err) < 0)
-        rc = fail(CTL_FAILED, "%s", err.text);
-    free(panels);
-    free(values);
-    return rc;
-}
-
 /* ---- all ----------------------------------------------------------------- */
 
 /* Why there is nothing to test. */
@@ -348,8 +306,6 @@ static int test_all(const struct test_plan *plan,
     rc = plan->json ? show_json(plan, request_metric_names[metric], c, v, count)
                     : show_table(plan, request_metric_names[metric], c, v,
                                  count);
-    if (rc == CTL_OK && plan->plot)
-        rc = draw(plan, request_metric_names[metric], v, count);
     return rc;
 }
 
@@ -375,13 +331,11 @@ static int run(const struct test_plan *plan)
 
 /* ---- command line -------------------------------------------------------- */
 
-enum { OPTION_PLOT = 256, OPTION_METRIC, OPTION_BINS, OPTION_PER, OPTION_ALPHA,
-       OPTION_LEAST };
+enum { OPTION_METRIC = 256, OPTION_BINS, OPTION_PER, OPTION_ALPHA, OPTION_LEAST };
 
 static const struct option options[] = {
     {"help", no_argument, NULL, 'h'},
     {"json", no_argument, NULL, 'j'},
-    {"plot", required_argument, NULL, OPTION_PLOT},
     {"metric", required_argument, NULL, OPTION_METRIC},
     {"bins", required_argument, NULL, OPTION_BINS},
     {"per", required_argument, NULL, OPTION_PER},
@@ -433,9 +387,6 @@ static int set_option(struct test_plan *plan, int option, char **argv)
     switch (option) {
     case 'j':
         plan->json = true;
-        return CTL_OK;
-    case OPTION_PLOT:
-        plan->plot = optarg;
         return CTL_OK;
     case OPTION_METRIC:
         return set_metric(plan);

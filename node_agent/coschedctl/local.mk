@@ -3,8 +3,6 @@
 
 bin_PROGRAMS += coschedctl
 coschedctl_SOURCES = \
-	node_agent/calibrate/plot.c \
-	node_agent/calibrate/plot.h \
 	%D%/calibrate.c \
 	%D%/commands.h \
 	%D%/coschedctl.c \
@@ -21,7 +19,7 @@ coschedctl_SOURCES = \
 	%D%/selftest.c
 coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 coschedctl_LDADD = node_agent/calibrate/libcalibrate.la common/libcli.la \
-	coschedmodel/libplot.la node_agent/recording/librecording.la \
+	node_agent/recording/librecording.la \
 	node_agent/client/libclient.la $(JANSSON_LIBS) $(HWLOC_LIBS)
 
 dist_man_MANS += docs/coschedctl.1

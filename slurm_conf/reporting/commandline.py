@@ -6,10 +6,10 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 from dataclasses import dataclass
 
-import corechart
+import coretrace
+import svgchart
 from reporting import accounting, group, listing, programs, summary
 from reporting import mix as mixes
 from reporting.accounting import AccountingError, Selection
@@ -233,23 +233,8 @@ def gather(a):
 # ---- output --------------------------------------------------------------------
 
 def write_file(path, text):
-    """Write PATH at once or not at all; "-" is standard output."""
-    if path == "-":
-        print(text, end="")
-        return
     try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "w", encoding="utf-8") as file:     # a device
-                file.write(text)
-            return
-        with tempfile.NamedTemporaryFile(
-                "w", encoding="utf-8", dir=os.path.dirname(path) or ".",
-                prefix=".coschedreport.", delete=False) as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(file.name, 0o666 & ~mask)
-        os.replace(file.name, path)
+        svgchart.write(path, text)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
 
@@ -319,12 +304,12 @@ def draw(a, found):
     from reporting import chart, page       # pylint: disable=C0415
     try:
         if a.plot:
-            write_file(a.plot, chart.document(
+            write_file(a.plot, svgchart.document(
                 chart.pictures(found.jobs, a.trace)))
         if a.html:
             write_file(a.html, page.of(
                 found.jobs, found.past, found.mix, a.trace, a.history))
-    except corechart.TraceError as error:
+    except coretrace.TraceError as error:
         raise UsageError(f"--trace {error}") from error
 
 

@@ -12,6 +12,7 @@ import hashlib
 import time
 from html import escape
 
+import svgchart
 from reporting import chart, group, listing, summary
 
 STYLE = """
@@ -131,8 +132,8 @@ def render(jobs, mixes, mix, traces, days, title):
 
 def _head(title):
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-    style = STYLE.format(light=chart.LIGHT, dark=chart.DARK) + \
-        chart.style({name: f"var(--{name})" for name in chart.LIGHT})
+    style = STYLE.format(light=svgchart.LIGHT, dark=svgchart.DARK) + \
+        svgchart.style({name: f"var(--{name})" for name in svgchart.LIGHT})
     made = time.strftime("%Y-%m-%d %H:%M:%S %Z")
     return "\n".join([
         "<!DOCTYPE html>", '<html lang="en">', "<head>",

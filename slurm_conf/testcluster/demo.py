@@ -15,9 +15,11 @@ import sys
 import time
 
 sys.dont_write_bytecode = True      # leave the source tree as it is
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "../../plot")]
 
-import corechart        # noqa: E402
+import coretrace        # noqa: E402
+import svgchart         # noqa: E402
 import turnaround       # noqa: E402
 
 MIXES = (("ep", "cg"), ("stream", "cg"))
@@ -185,6 +187,29 @@ def calibrate(cluster, wanted):
     return chosen
 
 
+def mix_picture(mix, segments, runs):
+    """Cores over time under coschedule, and beside it the makespan of each
+    mode."""
+    picture = svgchart.Picture(
+        mix, "Left: which job had which CPU when, co-scheduled. Right: how long "
+        "the jobs took together, in each mode.")
+    jobs = {s.job for s in segments}
+    middle = svgchart.WIDTH - 330
+    svgchart.cores(picture, segments,
+                   {r.jobid: f"{r.job} (job {r.jobid})" for r in runs
+                    if r.jobid in jobs}, 76, middle, 176)
+    bottom, picture.y = picture.y, 34
+    shown = []
+    for mode in dict.fromkeys(r.mode for r in runs):
+        mine = turnaround.select(runs, mix, mode)
+        if turnaround.complete(mine):
+            shown.append((mode, turnaround.makespan(mine),
+                          "text" if mode == "coschedule" else "shared"))
+    svgchart.bars(picture, shown, "makespan, seconds", middle + 24)
+    picture.y = max(picture.y, bottom)
+    return picture
+
+
 class Demo:
     def __init__(self, cluster, output, arguments):
         self.cluster, self.output, self.arguments = cluster, output, arguments
@@ -257,11 +282,11 @@ class Demo:
         try:
             self.cluster.call(os.path.join(self.cluster.build, "coschedctl"),
                               "trace", "-o", path)
-            segments = corechart.read_trace(path)
-        except (DemoError, corechart.TraceError) as error:
+            segments = coretrace.read(path)
+        except (DemoError, coretrace.TraceError) as error:
             self.notes.append(f"{runs[0].mix}: no trace: {error}")
             return
-        self.traces[runs[0].mix] = corechart.select(
+        self.traces[runs[0].mix] = coretrace.select(
             segments, [r.jobid for r in runs])
 
     def summaries(self):
@@ -291,19 +316,11 @@ class Demo:
 
     def draw(self):
         """Write the picture; returns its path."""
-        panels = []
-        for mix in dict.fromkeys(r.mix for r in self.runs):
-            bars = []
-            for mode in dict.fromkeys(r.mode for r in self.runs):
-                mine = turnaround.select(self.runs, mix, mode)
-                if turnaround.complete(mine):
-                    bars.append((mode, turnaround.makespan(mine)))
-            panels.append(corechart.Panel(
-                mix, self.traces.get(mix, []), bars,
-                {r.jobid: f"{r.job} (job {r.jobid})" for r in self.runs}))
         path = os.path.join(self.output, "cores.svg")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(corechart.draw(panels, "Who had which core"))
+        svgchart.write(path, svgchart.document(
+            [mix_picture(mix, self.traces.get(mix, []), self.runs)
+             for mix in dict.fromkeys(r.mix for r in self.runs)],
+            "Who had which core"))
         return path
 
     def report(self):

@@ -175,10 +175,8 @@ USAGE_CASES = [
     ("utilisation --method x", "--method=x: unknown method, one of automatic"),
     ("utilisation --sweep --method closed",
      "--sweep: not with method closed"),
-    ("machine", "machine: needs show, check or draw"),
-    ("machine dance", "machine: dance: not show, check or draw"),
-    ("machine draw uma-1x8", "machine: draw needs --plot FILE"),
-    ("machine show --plot a.svg uma-1x8", "machine: --plot is for draw"),
+    ("machine", "machine: needs show or check"),
+    ("machine dance", "machine: dance: not show or check"),
 ]
 
 
@@ -224,11 +222,6 @@ def check_machine():
         missing = os.path.join(directory, "none.json")
         refused(run(["machine", "check", missing]), 1,
                 "No such file or directory", missing)
-        refused(run(["machine", "draw", "--plot", "a.gif", "uma-1x8"]), 1,
-                "must end in .svg or .png", "a.gif")
-        nowhere = os.path.join(directory, "none", "a.svg")
-        refused(run(["machine", "draw", "--plot", nowhere, "uma-1x8"]), 1,
-                "No such file or directory", nowhere)
 
 
 def check_inputs():

@@ -12,12 +12,13 @@ import unittest
 from xml.etree import ElementTree
 
 SOURCE = os.environ.get("srcdir", ".")
-sys.path.insert(0, os.path.join(SOURCE, "slurm_conf"))
-sys.path.insert(0, os.path.join(SOURCE, "slurm_conf/testcluster"))
+for folder in ("plot", "slurm_conf", "slurm_conf/testcluster"):
+    sys.path.insert(0, os.path.join(SOURCE, folder))
 sys.dont_write_bytecode = True
 
-import corechart        # noqa: E402
+import coretrace        # noqa: E402
 import demo             # noqa: E402
+import svgchart         # noqa: E402
 import turnaround       # noqa: E402
 
 MIX = "ep + cg"
@@ -135,99 +136,28 @@ class Text(unittest.TestCase):
                          ["ep + cg: there is nothing to compare with"])
 
 
-def span(tid, name, ts, dur, pid=1):
-    return {"ph": "X", "pid": pid, "tid": tid, "name": name, "ts": ts,
-            "dur": dur}
-
-
-def named(tid, name, pid=1):
-    return {"ph": "M", "pid": pid, "tid": tid, "name": "thread_name",
-            "args": {"name": name}}
-
-
-# As the agent writes it: CPUs in process 1, the jobs' states in process 2.
-TRACE = {"displayTimeUnit": "ms", "traceEvents": [
-    {"ph": "M", "pid": 1, "tid": 0, "name": "process_name",
-     "args": {"name": "CPUs"}},
-    {"ph": "C", "pid": 2, "name": "cores of job 7", "ts": 5e6,
-     "args": {"cores": 2}},
-    named(0, "CPU 0"), span(0, "job 7", 5e6, 1e6), span(0, "job 8", 6e6, 2e6),
-    named(1, "CPU 1"), span(1, "job 7", 5e6, 3e6), span(1, "job 9", 9e6, 1e6),
-    named(7, "job 7", pid=2), span(7, "clean 1f+40", 5e6, 1e6, pid=2),
-    span(1, "job 7", 8e6, 0),
-]}
-
-
 class Picture(unittest.TestCase):
-    def test_parse_trace(self):
-        self.assertEqual(corechart.parse_trace(TRACE), [
-            (0, 5, 6, "7"), (0, 6, 8, "8"), (1, 5, 8, "7"), (1, 9, 10, "9")])
+    SEGMENTS = [coretrace.Segment(0, 0, 4, "7"), coretrace.Segment(1, 1, 3, "8")]
 
-    def test_select_counts_from_the_first_of_the_jobs(self):
-        segments = corechart.parse_trace(TRACE)
-        self.assertEqual(corechart.select(segments, ["8", "9"]),
-                         [(0, 0, 2, "8"), (1, 3, 4, "9")])
-        self.assertEqual(corechart.select(segments, ["1"]), [])
-
-    def test_bad_traces_are_refused_by_name(self):
-        for text in ("", "[]", "{}", '{"traceEvents": [{}]}',
-                     '{"traceEvents": [{"ph": "X"}]}', '{"traceEvents": 3}'):
-            with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-                file.write(text)
-                file.flush()
-                with self.assertRaisesRegex(corechart.TraceError,
-                                            f"^{file.name}: not a trace"):
-                    corechart.read_trace(file.name)
-        with self.assertRaisesRegex(corechart.TraceError, "^/nonexistent/t"):
-            corechart.read_trace("/nonexistent/t")
-
-    def test_ticks(self):
-        for end, right in ((0, [0]), (0.9, [0, 0.2, 0.4, 0.6, 0.8]),
-                           (6, [0, 1, 2, 3, 4, 5, 6]),
-                           (13, [0, 2, 4, 6, 8, 10, 12]),
-                           (100, [0, 20, 40, 60, 80, 100]),
-                           (1e-3, [0, 2e-4, 4e-4, 6e-4, 8e-4, 1e-3])):
-            self.assertEqual(corechart.ticks(end), right)
-
-    def draw(self, *panels):
-        return ElementTree.fromstring(corechart.draw(list(panels)).encode())
-
-    def test_picture_is_well_formed_and_complete(self):
-        panel = corechart.Panel("a < b & c", corechart.parse_trace(TRACE),
-                                [("batch", 16.1), ("coschedule", 12.0)],
-                                {"7": "ep <7>", "8": "cg"})
-        root = self.draw(panel, corechart.Panel("second", []))
-        space = "{http://www.w3.org/2000/svg}"
-        texts = [t.text for t in root.iter(space + "text")]
-        for wanted in ("a < b & c", "ep <7>", "cg", "job 9", "CPU 0", "CPU 1",
-                       "batch", "16.1", "coschedule", "12.0", "no trace",
-                       "seconds since the first allotment",
-                       "makespan, seconds"):
+    def test_timeline_and_makespans_of_a_mix(self):
+        runs = BATCH + OURS + runs_of("passive", ("ep", 1, 1, 0))
+        for run, job in zip(OURS, "78"):
+            run.jobid = job
+        picture = demo.mix_picture(MIX, self.SEGMENTS, runs)
+        root = ElementTree.fromstring(svgchart.document([picture]))
+        texts = [e.text for e in root.iter() if e.tag.endswith("text")]
+        for wanted in (MIX, "ep (job 7)", "cg (job 8)", "CPU 0", "CPU 1", "batch",
+                       f"{turnaround.makespan(BATCH):.1f}", "coschedule",
+                       f"{turnaround.makespan(OURS):.1f}", "makespan, seconds",
+                       "seconds since the first allotment"):
             self.assertIn(wanted, texts)
-        titles = [t.text for t in root.iter(space + "title")]
-        self.assertIn("ep <7> on CPU 1: 5.000 s to 8.000 s", titles)
-        bars = {r.get("fill"): float(r.get("width"))
-                for r in root.iter(space + "rect") if r.get("height") ==
-                f"{corechart.BAR_HEIGHT:.2f}"}
-        self.assertAlmostEqual(bars[corechart.STRONG] / bars[corechart.WEAK], 12 / 16.1, 2)
+        self.assertNotIn("passive", texts)      # it did not end
+        titles = [e.text for e in root.iter() if e.tag.endswith("title")]
+        self.assertIn("ep (job 7) on CPU 0: 0.000 s to 4.000 s", titles)
 
-    def test_everything_lies_within_the_picture(self):
-        many = [corechart.Segment(cpu, 0, 1 + cpu, str(cpu % 11))
-                for cpu in range(256)]
-        root = self.draw(corechart.Panel("many", many, [("x", 3.0)]),
-                         corechart.Panel("none", [], []))
-        height = float(root.get("height"))
-        for element in root.iter():
-            for end, size in (("x", "width"), ("y", "height")):
-                if element.tag.endswith("rect"):
-                    reach = float(element.get(end)) + float(element.get(size))
-                    self.assertLessEqual(reach, float(root.get(size)) + 0.01)
-        labels = [float(t.get("y")) for t in root.iter()
-                  if (t.text or "").startswith("CPU ")]
-        self.assertGreater(len(labels), 8)
-        self.assertGreaterEqual(min(b - a for a, b in
-                                    zip(labels, labels[1:])), 10)
-        self.assertLess(max(labels), height)
+    def test_mix_without_trace(self):
+        picture = demo.mix_picture(MIX, [], OURS)
+        self.assertIn("nobody had a CPU", "".join(picture.parts))
 
 
 class Reading(unittest.TestCase):

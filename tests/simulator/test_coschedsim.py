@@ -36,6 +36,13 @@ complete = functools.partial(
     COSCHED_MACHINES=MACHINES)
 
 
+def drawn(data):
+    """The picture that coschedplot makes of DATA."""
+    return subprocess.run([os.path.join(SOURCE, "plot", "coschedplot")],
+                          input=json.dumps(data), check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+
+
 def call(*words, status=0):
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True,
                           check=False,
@@ -97,15 +104,15 @@ def check_run(file):
     assert len(times) > 2 and times == sorted(times) and times[-1] > 1
 
 
-def check_compare(file, directory):
+def check_compare(file):
     out = results("compare", file, "--machine", "uma-1x8")
     ntt = {one["policy"]: one["ntt"] for one in out}
     assert ntt["native"] == 1 and {"equal", "nupoco", "batch"} <= set(ntt)
-    picture = os.path.join(directory, "bars.svg")
-    assert "NTT" in call("compare", file, "--machine", "uma-1x8", "--plot",
-                         picture, "--policy", "native,equal")
-    with open(picture, encoding="utf-8") as svg:
-        assert "two equal" in svg.read()
+    text = call("compare", file, "--machine", "uma-1x8", "--policy",
+                "native,equal")
+    assert text.count("NTT") == 1 and "\n  native " in text, text
+    picture = drawn(out)
+    assert "two native" in picture and "two equal" in picture
 
 
 def check_sweep(file):
@@ -138,7 +145,7 @@ def check_sweep(file):
     assert few["varied"] == {"moca:generations": "1"}
 
 
-def check_sweep_output(file, directory):
+def check_sweep_output(file):
     words = ("sweep", file, "--machine", "uma-1x8", "--policy", "equal,batch",
              "--vary", "cores=4,8", "--vary", "seed=1,2")
     rows = list(csv.DictReader(io.StringIO(call(*words, "--csv"))))
@@ -149,23 +156,23 @@ def check_sweep_output(file, directory):
     for row, one in zip(rows, by_json):
         assert abs(float(row["makespan_s"]) - one["makespan_s"]) < 1e-5
         assert row["core_count"] == row["cores"]
-    picture = os.path.join(directory, "curves.svg")
-    call(*words, "--plot", picture)
-    with open(picture, encoding="utf-8") as svg:
-        text = svg.read()
-    assert "cores" in text and "batch seed=2" in text
+    picture = drawn(by_json)
+    assert "cores" in picture and "batch seed=2" in picture
 
 
 def check_trace(file, directory):
     trace = os.path.join(directory, "trace.json")
-    picture = os.path.join(directory, "cpus.svg")
-    results("run", file, "--machine", "uma-1x8", "--policy", "equal",
-            "--trace", trace, "--plot", picture)
+    first = results("run", file, "--machine", "uma-1x8", "--policy", "equal",
+                    "--trace", trace, "--explain")[0]
     with open(trace, encoding="utf-8") as text:
         events = json.load(text)["traceEvents"]
     assert {"job 1", "job 2"} <= {e["name"] for e in events}
-    with open(picture, encoding="utf-8") as svg:
-        assert "cpu" in svg.read()
+    assert "mem on CPU 7: 1.0" in drawn([first])
+    assert "job 2 on CPU 7: 1.0" in drawn({"traceEvents": events})
+    last = {c["job"]: c["cpus"] for c in first["allocation"]}
+    assert last == {0: "", 1: ""}, last
+    assert all(c["time_s"] <= first["makespan_s"] + 1e-3
+               for c in first["allocation"])
 
 
 def check_refusals(file, directory):
@@ -234,9 +241,9 @@ def main():
             json.dump(SCENARIO, out)
         check_run(file)
         check_max_cores(directory)
-        check_compare(file, directory)
+        check_compare(file)
         check_sweep(file)
-        check_sweep_output(file, directory)
+        check_sweep_output(file)
         check_trace(file, directory)
         check_refusals(file, directory)
     check_docs()

@@ -17,7 +17,7 @@ SOURCE = os.environ.get("abs_top_srcdir") or os.path.dirname(os.path.dirname(
     os.path.dirname(os.path.abspath(__file__))))
 REPORT = os.path.join(SOURCE, "slurm_conf", "coschedreport")
 
-sys.path.insert(0, os.path.join(SOURCE, "slurm_conf"))
+sys.path[:0] = [os.path.join(SOURCE, folder) for folder in ("slurm_conf", "plot")]
 
 from reporting import commandline   # noqa: E402
 

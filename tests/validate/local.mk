@@ -7,7 +7,7 @@ EXTRA_PROGRAMS += %D%/validate_model
 CLEANFILES += %D%/validate_model$(EXEEXT) $(validation).json \
 	$(validation).md $(validation)-speed.svg \
 	$(validation)-loopperf.svg docs/model/nupoco-figures.svg
-EXTRA_DIST += %D%/report.py %D%/svg.py
+EXTRA_DIST += %D%/report.py
 
 %C%_validate_model_SOURCES = \
 	%D%/figures.c \

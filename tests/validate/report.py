@@ -11,9 +11,10 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "..", "plot"))
 
-import svg  # noqa: E402
+import svgchart  # noqa: E402
 
 INTRO = """# The model held to simulation
 
@@ -126,28 +127,33 @@ def speed_page(rows):
     return out
 
 
+def write_grid(path, title, text, panels, columns, legend, size=(230, 150)):
+    picture = svgchart.Picture(title, text)
+    svgchart.grid(picture, panels, columns, legend, size)
+    svgchart.write(path, svgchart.document([picture]))
+
+
 def speed_plot(rows, path):
     methods = unique(rows, "method")
-    panels, captions = [], []
-    for which, name in enumerate(("alone", "mixes")):
+    panels = []
+    for name, title in (("alone", "loops alone"), ("mixes", "mixes of 2 to 4")):
         shown = [r for r in rows if r["set"] == name and
                  r["memory"] == "exponential"]
         machines = unique(shown, "machine")
         high = max(r["mape"] for r in rows if r["memory"] == "exponential")
-        panel = svg.Panel(f"loops {name}" if which == 0 else "mixes of 2 to 4",
-                          (0, len(machines)), (0, high * 1.05), "",
-                          "MAPE, percent")
-        bars = []
-        for r in shown:
-            m, k = machines.index(r["machine"]), methods.index(r["method"])
-            bars.append((m + 0.1 + 0.2 * k, 0.18, r["mape"], k))
-        panel.bars(bars)
+        panel = svgchart.Panel(
+            title, (0, len(machines)), (0, high * 1.05), y_label="MAPE, percent",
+            captions=[(i + 0.5, m.rsplit("-", 1)[0] if "-" in m else m)
+                      for i, m in enumerate(machines)])
+        for k, method in enumerate(methods):
+            panel.bars([(machines.index(r["machine"]) + 0.1 + 0.2 * k, 0.18,
+                         r["mape"]) for r in shown if r["method"] == method],
+                       f"c{k}")
         panels.append(panel)
-        captions += [(which, i + 0.5, m.rsplit("-", 1)[0] if "-" in m else m)
-                     for i, m in enumerate(machines)]
-    svg.picture(path, panels, 1,
-                [(METHOD_SHORT[m], k, "line") for k, m in enumerate(methods)],
-                (520, 150), captions)
+    write_grid(path, "Mean error of jobs' speeds", "A bar for each method, "
+               "machine and set; less is better.", panels, 1,
+               [(METHOD_SHORT[m], f"c{k}", "box") for k, m in enumerate(methods)],
+               (620, 150))
 
 
 def loopperf_page(results):
@@ -178,15 +184,16 @@ def loopperf_plot(results, path):
     panels = []
     for loop in unique(rows, "loop"):
         part = [r for r in rows if r["loop"] == loop]
-        panel = svg.Panel(loop, (1, 8), (0, 8), "LLC domains")
+        panel = svgchart.Panel(loop, (1, 8), (0, 8), "LLC domains")
         for k, method in enumerate(methods):
             if method in part[0]:
-                panel.line([(r["nodes"], r[method]) for r in part], k)
-        panel.dots([(r["nodes"], r["simulated"]) for r in part], 5)
+                panel.line([(r["nodes"], r[method]) for r in part], f"s{k}")
+        panel.dots([(r["nodes"], r["simulated"]) for r in part], "text")
         panels.append(panel)
-    svg.picture(path, panels, 6,
-                [(m, k, "line") for k, m in enumerate(methods)] +
-                [("simulated", 5, "dots")], (130, 100))
+    write_grid(path, "Speedups of the loops on the Opteron", "Lines: predicted; "
+               "dots: simulated.", panels, 6,
+               [(m, f"s{k}", "line") for k, m in enumerate(methods)] +
+               [("simulated", "text", "dots")], (130, 100))
 
 
 def figure_plot(results, path):
@@ -196,36 +203,38 @@ def figure_plot(results, path):
     def curve(rows, x, y):
         return [(r[x], r[y]) for r in rows]
 
-    speed = svg.Panel("Figure 4: speedup of B", (0, 16), (0, 4), "cores")
-    speed.line(curve(four, "cores", "speedup"), 0)
-    speed.dots(curve(four, "cores", "sim_speedup"), 0)
-    share = svg.Panel("Figure 4: utilisation by B", (0, 16), (0, 1.4), "cores")
+    speed = svgchart.Panel("Figure 4: speedup of B", (0, 16), (0, 4), "cores")
+    speed.line(curve(four, "cores", "speedup"), "s0")
+    speed.dots(curve(four, "cores", "sim_speedup"), "c0")
+    share = svgchart.Panel("Figure 4: utilisation by B", (0, 16), (0, 1.4),
+                           "cores")
     for k, name in enumerate(("mct", "cpu", "system")):
-        share.line(curve(four, "cores", name), k)
-    share.dots(curve(four, "cores", "sim_mct"), 0)
-    share.dots(curve(four, "cores", "sim_cpu"), 1)
-    panels = [speed, share, svg.Panel("Figure 4: utilisation by A", (0, 16),
-                                      (0, 1.4), "cores")]
-    panels[2].line([(n, 0) for n in range(1, 17)], 0)
-    panels[2].line([(n, 1) for n in range(1, 17)], 1)
-    panels[2].line([(n, n / 16) for n in range(1, 17)], 2)
+        share.line(curve(four, "cores", name), f"s{k}")
+    share.dots(curve(four, "cores", "sim_mct"), "c0")
+    share.dots(curve(four, "cores", "sim_cpu"), "c1")
+    other = svgchart.Panel("Figure 4: utilisation by A", (0, 16), (0, 1.4),
+                           "cores")
+    for k, part in enumerate((0, 1, 1 / 16)):
+        other.line([(n, n * part if k == 2 else part) for n in range(1, 17)],
+                   f"s{k}")
+    panels = [speed, share, other]
     for work in unique(five, "a"):
         rows = [r for r in five if r["a"] == work]
-        panel = svg.Panel(f"Figure 5: A = {work:g}, B = {rows[0]['b']:g}",
-                          (0, 16), (0, 2.2 * rows[0]["batch"]),
-                          "cores of B (A has the rest)", "time")
-        panel.line(curve(rows, "cores_b", "end_a"), 1)
-        panel.line(curve(rows, "cores_b", "end_b"), 0)
-        panel.line(curve(rows, "cores_b", "freed"), 2)
-        panel.line(curve(rows, "cores_b", "fixed"), 2, dash=True)
-        panel.line([(1, rows[0]["batch"]), (15, rows[0]["batch"])], 3)
+        panel = svgchart.Panel(f"Figure 5: A = {work:g}, B = {rows[0]['b']:g}",
+                               (0, 16), (0, 2.2 * rows[0]["batch"]),
+                               "cores of B (A has the rest)", "time")
+        panel.line(curve(rows, "cores_b", "end_a"), "s1")
+        panel.line(curve(rows, "cores_b", "end_b"), "s0")
+        panel.line(curve(rows, "cores_b", "freed"), "s2")
+        panel.line(curve(rows, "cores_b", "fixed"), "s2 dash")
+        panel.line([(1, rows[0]["batch"]), (15, rows[0]["batch"])], "s3")
         panels.append(panel)
-    svg.picture(path, panels, 3,
-                [("controller; end of B", 0, "line"),
-                 ("cores; end of A", 1, "line"),
-                 ("system; both done, freed cores used", 2, "line"),
-                 ("both done, freed cores lost", 2, "dash"),
-                 ("simulated", 0, "dots"), ("batch", 3, "line")])
+    write_grid(path, "NuPoCo's example", "Figures 4 and 5 of the paper.", panels,
+               3, [("controller; end of B", "s0", "line"),
+                   ("cores; end of A", "s1", "line"),
+                   ("system; both done, freed cores used", "s2", "line"),
+                   ("both done, freed cores lost", "s2 dash", "line"),
+                   ("simulated", "c0", "dots"), ("batch", "s3", "line")])
 
 
 def figure_page(results):

@@ -35,7 +35,7 @@ def check_completion():
     assert complete("cou") == {"counters"}
     assert complete("drain", "--r") == {"--reason"}
     assert complete("health", "--t") == {"--timeout"}
-    assert complete("ks", "--p") == {"--plot", "--per"}
+    assert complete("ks", "--p") == {"--per"}
     assert complete("ks", "--metric", "r") == {"read-misses"}
     assert "docs" in complete("ks", "do")
     assert complete("selftest", "--o") == {"--output"}
