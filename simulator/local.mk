@@ -34,8 +34,7 @@ noinst_LTLIBRARIES += %D%/libvnode.la
 	%D%/vnode.c \
 	%D%/vnode.h \
 	%D%/vnode_private.h \
-	%D%/vnode_rates.c \
-	%D%/vnode_result.c
+	%D%/vnode_rates.c
 %C%_libvnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 %C%_libvnode_la_LIBADD = %D%/libscenario.la %D%/libmemsys.la \
 	node_agent/recording/librecording.la

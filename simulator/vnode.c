@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/hash.h"
 #include "common/clock.h"
@@ -32,6 +33,120 @@ void vnode_config_init(struct vnode_config *config,
                                     .seed = 1,
                                     .limit_s = 1e6};
     node_options_init(&config->options);
+}
+
+/* ---- results ------------------------------------------------------------- */
+
+void vnode_result_free(struct vnode_result *r)
+{
+    if (!r)
+        return;
+    int saved = errno;
+    if (r->trace_fd >= 0)
+        close(r->trace_fd);
+    json_decref(r->log);
+    free(r->job);
+    free(r->utilisation);
+    free(r->change);
+    free(r);
+    errno = saved;
+}
+
+/* An empty one for C, or NULL. */
+static struct vnode_result *result_new(const struct vnode_config *c)
+{
+    struct vnode_result *r = calloc(1, sizeof(*r));
+    const struct machine *m = c->machine;
+
+    if (!r)
+        return NULL;
+    r->trace_fd = -1;
+    r->scenario = c->scenario;
+    memcpy(r->policy, c->options.policy, sizeof(r->policy));
+    r->cpus = m->cpus;
+    r->controllers = m->numa_nodes;
+    r->links = m->links;
+    r->job = calloc(c->scenario->jobs, sizeof(*r->job));
+    r->utilisation = calloc(m->numa_nodes + m->links, sizeof(*r->utilisation));
+    if (!r->job || !r->utilisation) {
+        vnode_result_free(r);
+        return NULL;
+    }
+    return r;
+}
+
+static double seconds(uint64_t ns)
+{
+    return (double)(ns - VIRTUAL_BEGIN_NS) * 1e-9;
+}
+
+/* Write down who has which CPUs now, where that has changed.  -1: out of
+ * memory. */
+static int result_changed(struct vnode *n)
+{
+    static const struct cosched_cpuset none;
+    struct vnode_result *r = n->result;
+
+    for (size_t j = 0; j < n->jobs; j++) {
+        struct vjob *v = &n->job[j];
+        const struct cosched_cpuset *now = v->job ? &v->job->cpus : &none;
+        struct cosched_cpuset fresh = *now;
+        if (cpuset_equal(now, &n->before[j]))
+            continue;
+        if (r->changes == n->room) {
+            size_t room = n->room ? 2 * n->room : 64;
+            void *grown = realloc(r->change, room * sizeof(*r->change));
+            if (!grown)
+                return -1;
+            r->change = grown;
+            n->room = room;
+        }
+        cpuset_andnot(&fresh, &n->before[j]);
+        r->moved_cpus += (size_t)cpuset_count(&fresh);
+        n->before[j] = *now;
+        r->change[r->changes++] = (struct vnode_change){
+            seconds(host_now_ns(n->host)), j, *now};
+    }
+    return 0;
+}
+
+/* All jobs are done: fill in the rest.  -1 with errno and ERR. */
+static int result_finish(struct vnode *n, struct errtext *err)
+{
+    struct vnode_result *r = n->result;
+    double first = INFINITY, last = 0, busy = 0, work = 0;
+
+    for (size_t j = 0; j < n->jobs; j++) {
+        const struct vjob *v = &n->job[j];
+        r->job[j] = (struct vnode_job){
+            .name = v->what->name,
+            .arrival_s = seconds(v->arrival_ns),
+            .end_s = seconds(v->end_ns),
+            .turnaround_s = (double)(v->end_ns - v->arrival_ns) * 1e-9,
+            .core_s = v->core_s,
+            .busy_s = v->busy_s,
+            .work_s = v->work_s,
+            .moves = v->changes,
+        };
+        first = fmin(first, r->job[j].arrival_s);
+        last = fmax(last, r->job[j].end_s);
+        busy += v->busy_s;
+        work += v->work_s;
+    }
+    r->makespan_s = last - first;
+    r->cores = n->node.cores;
+    r->core_util = busy / ((double)r->cores * r->makespan_s);
+    r->compute_util = work / ((double)r->cores * r->makespan_s);
+    for (size_t i = 0; i < r->controllers + r->links; i++)
+        r->utilisation[i] = n->util_s[i] / r->makespan_s;
+    r->decisions = decisions_count(n->decisions);
+    if (r->decisions)
+        r->decide_mean_us /= (double)r->decisions;
+    r->log = decisions_json(n->decisions, 0);
+    r->solved = virtual_memory_solved(n->rates.memory);
+    r->asked = virtual_memory_asked(n->rates.memory);
+    r->trace_fd = trace_write(n->trace, 0, host_now_ns(n->host), err);
+    return r->log && r->trace_fd >= 0 ? 0 : -1;
 }
 
 /* ---- what the agent's request handlers do ------------------------------- */
@@ -263,7 +378,7 @@ static int handle(struct vnode *n, struct errtext *err)
     /* Who has a new allotment notices it. */
     for (size_t j = 0; j < n->jobs; j++)
         vjob_look(&n->job[j], now_ns);
-    if (vnode_result_changed(n) < 0)
+    if (result_changed(n) < 0)
         return errtext_set(err, ENOMEM, "simulation: out of memory");
     return 0;
 }
@@ -458,7 +573,7 @@ struct vnode_result *vnode_run(const struct vnode_config *config,
                                struct errtext *err)
 {
     struct vnode *n = calloc(1, sizeof(*n));
-    struct vnode_result *r = vnode_result_new(config);
+    struct vnode_result *r = result_new(config);
     int rc = -1;
 
     if (!n || !r) {
@@ -469,7 +584,7 @@ struct vnode_result *vnode_run(const struct vnode_config *config,
         n->result = r;
         if (build_agent(n, err) == 0 && build_jobs(n, err) == 0 &&
             run(n, err) == 0)
-            rc = vnode_result_finish(n, err);
+            rc = result_finish(n, err);
     }
     int saved = errno;
     if (n)

@@ -63,14 +63,4 @@ int vnode_rates_init(struct vnode *node);
 int vnode_rates_update(struct vnode *node, struct errtext *err);
 void vnode_rates_free(struct vnode *node);
 
-/* result: an empty one for CONFIG, or NULL. */
-struct vnode_result *vnode_result_new(const struct vnode_config *config);
-
-/* Write down who has which CPUs now, where that has changed.  -1: out of
- * memory. */
-int vnode_result_changed(struct vnode *node);
-
-/* All jobs are done: fill in the rest.  -1 with errno and ERR. */
-int vnode_result_finish(struct vnode *node, struct errtext *err);
-
 #endif /* COSCHED_SIMULATOR_VNODE_PRIVATE_H */

@@ -2,12 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Makes processes stay on their job's CPUs, whether they cooperate or not. */
 
-#include "node_agent/enforce/enforcer_private.h"
+#include "node_agent/core/enforcer.h"
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/hash.h"
@@ -15,9 +17,11 @@
 #include "node_agent/enforce/cpuset_holder.h"
 #include "common/log.h"
 #include "node_agent/enforce/proc.h"
+#include "node_agent/enforce/proc_table.h"
 #include "node_agent/core/process.h"
 #include "node_agent/enforce/threads.h"
 #include "node_agent/enforce/usage.h"
+#include "node_agent/enforce/supervisor.h"
 #include "protocol/cpulist.h"
 
 /* A process is held when it used this much CPU time since the last look, at
@@ -32,6 +36,20 @@
 
 /* A process without a cpuset is seen so for so long before it is told. */
 #define NO_CPUSET_NS NS_PER_S
+
+/* New processes may appear while a job is stopped; passes until none does. */
+#define MAX_PASSES 4
+
+struct enforcer {
+    struct supervisor *supervisor;
+    const struct node_options *options;
+    struct cpuset_holder *holder; /* NULL: there are no cpuset cgroups */
+    struct proc_table procs;
+    uint64_t next_scan_ns;
+    uint64_t change_ns; /* last time that a process came, went or was held */
+    uint64_t scan_ns;   /* of the last scan */
+    uint64_t owners; /* owners_key() of the scan that found them; 0: none */
+};
 
 struct enforcer *enforcer_new(struct supervisor *supervisor,
                               const struct node_options *options)
@@ -422,6 +440,22 @@ static size_t keep_unseen(pid_t pid, const struct cosched_cpuset *cpus)
     return moved;
 }
 
+/* A pidfd of T, which the caller closes; -1: it has ended, or is about to. */
+static int open_process(const struct tracked *t)
+{
+    struct proc_stat stat;
+    int fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+
+    /* The pid may have been used again; the pidfd pins what we look at.  One that
+     * is ending has left its cgroup, and nothing of it runs. */
+    if (fd >= 0 && (proc_read(t->pid, &stat) < 0 || stat.start != t->start ||
+                    stat.exiting)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 static void hold_by_affinity(struct enforcer *e, struct job *job,
                              struct tracked *t, int fd,
                              const struct cosched_cpuset *cpus)
@@ -484,7 +518,7 @@ void enforcer_hold(struct enforcer *e, struct job *job,
         if (!cpuset && t->narrowed && t->threads &&
             threads_kept(t->threads, cpus, false))
             continue; /* as the supervisor knows */
-        int fd = enforcer_open(t);
+        int fd = open_process(t);
         if (fd < 0)
             continue;
         if (!cpuset || !hold_by_cpuset(e, job, t))
@@ -498,7 +532,7 @@ void enforcer_hold(struct enforcer *e, struct job *job,
 /* Give T all that Slurm granted. */
 static void widen(const struct job *job, struct tracked *t)
 {
-    int fd = enforcer_open(t);
+    int fd = open_process(t);
 
     if (fd < 0)
         return;
@@ -560,4 +594,69 @@ size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus)
             moved += keep_unseen(p->pid, cpus);
     }
     return moved;
+}
+
+/* ---- turns ---------------------------------------------------------------- */
+
+static bool stop_one(struct enforcer *e, struct tracked *t)
+{
+    int fd = open_process(t);
+
+    if (fd < 0)
+        return false;
+    if (e->supervisor)
+        supervisor_stopped(e->supervisor, t->pid, fd);
+    t->stopped = syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0) == 0;
+    close(fd);
+    return t->stopped;
+}
+
+/* Find the processes of JOB, of no other. */
+static void scan_one(struct enforcer *e, struct job *job)
+{
+    struct job_table alone = {.first = job, .count = 1};
+    struct job *next = job->next;
+
+    job->next = NULL;
+    enforcer_scan(e, &alone, true, clock_ns());
+    job->next = next;
+}
+
+void enforcer_park(struct enforcer *e, struct job *job)
+{
+    /* A process that forks while it is being stopped leaves a running child:
+     * look again until nothing new is found. */
+    for (int pass = 0; pass < MAX_PASSES; pass++) {
+        bool found = false;
+        for (struct tracked *t = job->tracked; t; t = t->next)
+            if (!t->dead && !t->stopped)
+                found |= stop_one(e, t);
+        if (pass > 0 && !found)
+            break;
+        scan_one(e, job);
+    }
+}
+
+void enforcer_continue(struct enforcer *e, struct job *job)
+{
+    scan_one(e, job);
+    for (struct tracked *t = job->tracked; t; t = t->next)
+        t->stopped = !t->dead;
+    enforcer_unpark(e, job);
+}
+
+void enforcer_unpark(struct enforcer *e, struct job *job)
+{
+    for (struct tracked *t = job->tracked; t; t = t->next) {
+        if (!t->stopped)
+            continue;
+        t->stopped = false;
+        int fd = t->dead ? -1 : open_process(t);
+        if (fd >= 0) {
+            syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
+            close(fd);
+        }
+        if (e->supervisor)
+            supervisor_continued(e->supervisor, t->pid);
+    }
 }

@@ -8,8 +8,6 @@ noinst_LTLIBRARIES += %D%/libenforce.la
 	%D%/cpuset_holder.c \
 	%D%/cpuset_holder.h \
 	%D%/enforcer.c \
-	%D%/enforcer_park.c \
-	%D%/enforcer_private.h \
 	%D%/privilege.c \
 	%D%/privilege.h \
 	%D%/proc.c \

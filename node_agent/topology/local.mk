@@ -5,10 +5,8 @@ noinst_LTLIBRARIES += %D%/libtopology.la
 %C%_libtopology_la_SOURCES = \
 	%D%/topology.c \
 	%D%/topology.h \
-	%D%/topology_describe.c \
 	%D%/topology_links.c \
-	%D%/topology_links.h \
-	%D%/topology_private.h
+	%D%/topology_links.h
 %C%_libtopology_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 %C%_libtopology_la_LIBADD = model/io/libdescribe.la common/libcommon.la \
 	$(JANSSON_LIBS) $(HWLOC_LIBS)
