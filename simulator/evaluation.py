@@ -196,13 +196,22 @@ def timeshare_table(source):
     text = (f"{data['machine']}, load {data['load']:.1f} before the runs; "
             f"slice {p['slice_s'] * 1e3:.1f} ms, spinning {p['spin_s'] * 1e3:.1f}"
             f" ms, a barrier with sleep {p['wake_s'] * 1e6:.0f} us more:\n\n")
-    rows = [[" + ".join(r["pair"]), r["wait"], r["program"],
-             f"{r['gap_s'] * 1e3:.3g}", f"{r['measured']:.2f}",
-             f"{r['predicted']:.2f}"] for r in data["rows"]]
+    runs, gaps = {}, {}
+    for r in data["rows"]:
+        runs.setdefault((" + ".join(r["pair"]), r["wait"]), []).append(r)
+        gaps.setdefault(r["program"], []).append(r["gap_s"] * 1e3)
+
+    def both(found, key):
+        return ", ".join(f"{r[key]:.2f}" for r in found)
+
+    rows = [[pair, wait, both(found, "measured"), both(found, "predicted")]
+            for (pair, wait), found in runs.items()]
+    text += ("Milliseconds between barriers: " + ", ".join(
+        f"{program} {min(g):.3g} to {max(g):.3g}"
+        for program, g in gaps.items()) + ".\n\n")
     errors = [abs(math.log(r["predicted"] / r["measured"]))
               for r in data["rows"]]
-    return (text + table(["programs", "waiting", "program",
-                          "ms between barriers", "slower, measured", "model"],
+    return (text + table(["programs", "waiting", "slower, measured", "model"],
                          rows) +
             f"\nIn the mean the model is {100 * (math.exp(sum(errors) / len(errors)) - 1):.0f}"
             f" % off, at worst by a factor of {math.exp(max(errors)):.2f}.\n")

@@ -55,7 +55,8 @@ LOOPPERF_TEXT = """## Speedups of loops
 LoopPerf (thesis 3.4) gets what counters would see of a simulated loop, on one LLC domain (S), and on all of them too (T). It
 finds the CPU time by 3.11, service times by 3.13, and predicts the speedup (3.14) on every number of domains. In the
 simulation, request rates and prefetch shares change with the logarithm of the number of domains (figures 3.4, 3.5), so T's
-straight line is not the truth. *None*: loops where 3.11 has no solution. MAPE in percent (worst case):
+straight line is not the truth. Rates are fitted to the measured speedups of thesis table A.4 (guided), or are those of a
+similar loop (loops.h). *None*: loops where 3.11 has no solution. MAPE in percent (worst case):
 """
 
 LOOPPERF_AFTER = """
@@ -63,12 +64,6 @@ The thesis reports 8 % for LoopPerf-T and 14 % for -S on its Opteron, 7 % on its
 where the mix changes with the domains. Lines: predicted; dots: simulated.
 
 ![Speedups of the loops on the Opteron](validation-loopperf.svg)
-"""
-
-LOOPS_TEXT = """## The loops
-
-Request rates are fitted by simulation to the measured speedup from one to eight LLC domains of the Opteron (thesis table A.4,
-guided); *assumed* ones are those of a similar loop (tests/validate/loops.h).
 """
 
 METHOD_SHORT = {
@@ -164,17 +159,9 @@ def loopperf_page(results):
         part = [r for r in rows if r["machine"] == machine]
         lines.append([machine, str(part[0]["loops"])] +
                      [percent(r) for r in part] + [f"{part[0]['noise']:.2f}"])
-    traits = [[r["loop"], f"{r['scaling']:.2f}" +
-               (" (assumed)" if r["assumed"] else ""), f"{r['rate_per_us']:g}",
-               f"{r['growth']:.2f}", f"{100 * r['write']:.0f} %",
-               f"{100 * r['prefetch'][0]:.0f} -> {100 * r['prefetch'][1]:.0f} %"]
-              for r in results if r["table"] == "loop"]
     return [LOOPPERF_TEXT,
             table(["machine", "loops"] + methods + ["simulation +-"], lines),
-            LOOPPERF_AFTER], [
-            LOOPS_TEXT,
-            table(["loop", "speedup on 8", "requests per us",
-                   "growth to all", "writes", "prefetches"], traits)]
+            LOOPPERF_AFTER]
 
 
 def loopperf_plot(results, path):
@@ -272,9 +259,8 @@ def main():
         results = json.load(file)
     folder = sys.argv[2]
     speeds = [r for r in results if r["table"] == "speed"]
-    loopperf, traits = loopperf_page(results)
-    page = ([INTRO] + speed_page(speeds) + loopperf + figure_page(results) +
-            traits)
+    page = ([INTRO] + speed_page(speeds) + loopperf_page(results) +
+            figure_page(results))
     with open(os.path.join(folder, "validation.md"), "w",
               encoding="utf-8") as file:
         file.write("\n".join(page))
