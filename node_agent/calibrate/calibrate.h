@@ -7,21 +7,18 @@
 
 /* Concept
  *
- * One thread on the first core of each LLC domain runs the kernels of kernels.h
- * with strides of 8 to 128 bytes over arrays bound to each NUMA node (thesis
- * 3.2.3).  Nothing else may run: then a request meets no other, and time over
- * requests is a service time.
+ * One thread on the first core of each LLC domain runs the kernels of kernels.h with strides
+ * of 8 to 128 bytes over arrays bound to each NUMA node (thesis 3.2.3).  Nothing else may run:
+ * then a request meets no other, and time over requests is a service time.
  *
  *     controller j   runs of the LLC domains at home on j (3.4)
- *     link           what a run over this link alone takes longer than the same
- *                    run on an LLC domain at home on that memory (3.5)
+ *     link           what a run over this link alone takes longer than the same run on a
+ *                    domain at home on that memory (3.5)
  *
- * The times of reads, writes and prefetches (3.13) come from a regression over
- * the runs.  Numbers of requests are those that the controllers count; without
- * counters they follow from the kernels (a store reads its line, too) for
- * strides of a line or more, and prefetches cannot be told from reads.  What a
- * regression cannot support is replaced by the mean time of the runs for all
- * kinds, and said.
+ * The times of reads, writes and prefetches (3.13) come from a regression over the runs.
+ * Requests are counted at the controllers; without counters they follow from the kernels (a
+ * store reads its line, too) for strides of a line or more, and prefetches cannot be told from
+ * reads.  Where a regression is not possible, the mean time stands for all kinds, with a note.
  */
 
 #include <stdbool.h>

@@ -7,20 +7,19 @@
 
 /* Concept
  *
- * The synthetic workloads of thesis 3.2.3 over arrays of doubles, one access
- * each STRIDE bytes, starting over at the next element until all were touched:
+ * The synthetic workloads of thesis 3.2.3 over arrays of doubles, one access each STRIDE
+ * bytes, starting over at the next element until all were touched:
  *
  *     write    a[j] = s               a line is read for ownership, and written
  *     load     s += a[j]              a line is read
  *     copy     a[j] = b[j]            two are read, one is written
  *     add      a[j] = b[j] + c[j]     three are read, one is written
  *
- * A stride below a line's 64 bytes uses each line several times in a row;
- * one of 128 skips every other line, which prefetchers of line pairs fetch.
+ * A stride below a line's 64 bytes uses each line several times in a row; one of 128 skips
+ * every other line, which prefetchers of line pairs fetch.
  *
- * The loops are in a translation unit of their own and their result depends on
- * each element, so that nothing of them can be left out; kernel_check() says
- * what the arrays and the result must be.
+ * The loops are in a translation unit of their own and their result depends on each element,
+ * so that the compiler cannot drop any of them; kernel_check() verifies arrays and result.
  */
 
 #include <stdbool.h>

@@ -7,10 +7,9 @@
 
 /* Concept
  *
- * A client is short-lived: connect, one or a few calls, close.  Every call has
- * a deadline, because the SPANK plugin must never delay a job: an agent that
- * does not answer counts as absent (errno ETIMEDOUT).  No threads, no signal
- * handlers, no global state, nothing printed.
+ * A client connects, makes one or a few calls, and closes.  Every call has a deadline,
+ * because the SPANK plugin must not delay a job: an agent that does not answer counts
+ * as absent (ETIMEDOUT).  No threads, signal handlers, global state or output.
  */
 
 #include <stddef.h>

@@ -7,14 +7,13 @@
 
 /* Concept
  *
- * An epilog waits only so long for its agent.  When the agent hangs, or munged
- * is away, the end of the job must not be lost: the job would keep its place
- * and its record be unwritten.  So the epilog leaves an empty file, named after
- * the job, in the directory SOCKET.ended, and the agent looks there while it has
- * jobs.  The file's time tells the end of a job from that of an earlier run.
+ * An epilog waits only briefly for its agent.  When the agent hangs, or munged is away,
+ * the end of the job must not be lost.  So the epilog leaves an empty file, named after
+ * the job, in the directory SOCKET.ended, and the agent checks that while it has jobs.
+ * The file's time tells this end from that of an earlier run.
  *
- * The agent makes the directory.  Only root and the agent's user can write
- * there: a note is as good as a request with a credential.
+ * The agent makes the directory.  Only root and the agent's user can write there, so a
+ * note is as good as a request with a credential.
  */
 
 #include <stdint.h>

@@ -7,10 +7,9 @@
 
 /* Concept
  *
- * A credential is a text that starts with "MUNGE:" and carries a payload and
- * the uid and gid of its writer, signed with the cluster's key and valid once.
- * The only file that knows libmunge; without it both functions fail with
- * ENOTSUP.
+ * A credential is a text that starts with "MUNGE:" and carries a payload and the uid and
+ * gid of its writer, signed with the cluster's key and valid once.  Only this file knows
+ * libmunge; without it both functions fail with ENOTSUP.
  */
 
 #include <stddef.h>

@@ -7,14 +7,11 @@
 
 /* Concept
  *
- * Threads have to stay on their job's CPUs: those of attached processes follow
- * the allotment by themselves, the others are held (enforcer.h).  To look at all
- * of them costs more than the rest of an epoch, and new threads have the mask
- * of their makers.  So at most one job has its turn in each epoch, and one of
- * which all threads were where they should be has to wait twice as long for the
- * next, up to AFFINITY_PAUSE epochs.  A job whose CPUs have changed, or with a
- * process that is new or was not held before, is `unsettled` and has its turn
- * soon.
+ * Threads must stay on their job's CPUs (enforcer.h).  Checking all of them costs
+ * more than the rest of an epoch, and new threads inherit the mask of their
+ * creators.  So each epoch checks one job at most; a job whose threads were all in
+ * place waits twice as long for the next check, up to AFFINITY_PAUSE epochs.  A job
+ * whose CPUs changed, or with a new process, is `unsettled` and checked soon.
  */
 
 #include "node_agent/core/enforcer.h"

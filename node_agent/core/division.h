@@ -7,21 +7,17 @@
 
 /* Concept
  *
- * MPI ranks with OpenMP, or programs side by side in one script, are one job
- * with several attached processes.  If each ran its threads on all cores of the
- * job, there would be as many threads on a core as there are processes.  So each
- * core is for one process at a time:
+ * MPI ranks with OpenMP, or programs side by side in one script, are one job with
+ * several attached processes.  Each core runs one process at a time:
  *
- *   busy   processes, those with a parallel region within the last
- *          DIVISION_IDLE_NS, get equal parts, in the order in which they
- *          attached.  None gets more cores than the largest team that it has
- *          had, as long as another can use them.
- *   idle   ones may use all cores of the job: most of them sleep, and when
- *          one begins a region it has its part an epoch later.
+ *   busy   processes (a parallel region within the last DIVISION_IDLE_NS) get
+ *          equal parts, in order of attachment; none more cores than its largest
+ *          team, as long as another can use them
+ *   idle   processes may use all cores of the job; when one begins a region it
+ *          has its part an epoch later
  *
- * A part is a run of cores in the order of LLC domains, so that it has as few LLC
- * domains as possible.  With more busy processes than cores each gets one core,
- * and shares it with as few others as possible.
+ * A part is contiguous in the order of LLC domains.  With more busy processes than
+ * cores each gets one core and shares it with as few others as possible.
  */
 
 #include "node_agent/core/job.h"

@@ -7,33 +7,26 @@
 
 /* Concept
  *
- * The processes of a job are its tasks, what attached, all descendants of
- * these, and the members of process groups and sessions that one of them led
- * (which finds what was orphaned).  slurmstepd is none of them.
+ * A job's processes are its tasks, what attached, all their descendants, and the
+ * members of process groups and sessions that one of them led (which finds
+ * orphans).  slurmstepd is not one of them; a task counts once it has executed its
+ * program.
  *
- *   attached processes  follow the allotment by themselves; a thread that is
- *                       still elsewhere a few milliseconds later is moved.
- *   others              are held: all threads get the job's CPUs, wider or
- *                       narrower.  Only once they use CPU time, though: a shell
- *                       that waits for a program runs nowhere, and programs
- *                       count the CPUs of the mask they inherit.  For the same
- *                       reason nobody is held in a job that is unpinned: nothing
- *                       of it is attached, and all of it uses one core only.
- *                       In a job that cooperates, a process has the attach
- *                       timeout to attach (again) before.
+ *   attached processes  follow the allotment; a thread that is elsewhere a few
+ *                       milliseconds later is moved
+ *   other processes     are pinned to the job's CPUs once they use CPU time: a
+ *                       waiting shell runs nowhere, and programs count the CPUs
+ *                       of the mask they inherit.  In a malleable job a process
+ *                       first has the attach timeout.  An unpinned job (nothing
+ *                       attached, all of it uses one core) is left alone.
  *
- * What is held is held by the cpuset cgroup that Slurm made for it, if
- * cosched_enforcement says so (cpuset_holder.h), else, and where that fails, by
- * the affinity of all threads.
+ * Pinning is by the cpuset cgroup that Slurm made, if cosched_enforcement says so
+ * (cpuset_holder.h), else by the affinity of all threads.
  *
- * A task is slurmstepd until it has executed its program, and is not held before.
- *
- * Looking at /proc costs time even where little of it is read (proc_table.h), so
- * the periodic scan limits itself to SCAN_SHARE of one CPU, and to
- * SCAN_SHARE_QUIET once no process has come, gone or been held for
- * SCAN_QUIET_NS; then it comes every SCAN_LEAST_NS at most, as a process is held
- * that was busy for longer than that.  It is not put off longer than
- * SCAN_PAUSE_NS; after a change of CPUs it is always done.
+ * Reading /proc costs time (proc_table.h), so the periodic scan takes at most
+ * SCAN_SHARE of one CPU, and SCAN_SHARE_QUIET once nothing has changed for
+ * SCAN_QUIET_NS.  It is delayed by SCAN_PAUSE_NS at most, and always done after a
+ * change of CPUs.
  */
 
 #include <stdbool.h>

@@ -7,23 +7,19 @@
 
 /* Concept
  *
- * coschedhistory(8) gathers the records (node_agent/core/record.h) of each program;
- * at submission job_submit.lua puts what it knows of the job's program into its
- * AdminComment, docs/record.md, from where the agent has it:
+ * coschedhistory(8) gathers the records (record.h) of each program.  At submission
+ * job_submit.lua puts what is known into the job's AdminComment (docs/record.md):
  *
  *   cosched-job/1 weight=2 runs=5 program=cg done_s=95.4 done_spread=0.03 ...
  *
- * Users cannot write there.  All the same it may be wrong: the program got
- * another input, was changed, or is another one of that name.  So the agent
- * works without, and what it takes from here has bounds:
+ * Users cannot write there, but the program may have changed.  So the agent works
+ * without it, and bounds what it takes from it:
  *
- *   - it only says how much is left to do.  Policies use that to choose among
- *     divisions that are fair (model/policy.h); it gives no job more.
- *   - numbers that differed between earlier runs are not used.
- *   - it is dropped for the rest of the run once the program has done a quarter
- *     more than in any earlier run, turns out to be another one, or has another
- *     demand of memory.  So it may mislead for as long as an earlier run took,
- *     at most.
+ *   - It only tells how much is left to do.  Policies use that to choose among fair
+ *     divisions (model/policy.h); it gives no job more.
+ *   - Numbers that differed between earlier runs are not used.
+ *   - It is dropped for the rest of the run once the program has done a quarter
+ *     more than in any earlier run, is another one, or has other memory demands.
  */
 
 #include <stdbool.h>

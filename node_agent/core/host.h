@@ -7,18 +7,14 @@
 
 /* Concept
  *
- * The scheduler, the observer and the jobs need three things that are not
- * theirs: the time, somebody who calls them later, and processes that they can
- * tell apart and hold on to.  Here is all of it, with two implementations that
- * are chosen when a program is linked:
+ * The scheduler, the observer and the jobs need the time, timers, and processes
+ * that can be told apart.  The implementation is chosen at link time:
  *
- *   host_event.c                sd-event, the kernel's clocks and pidfds, for
- *                               coschedd
- *   simulator/virtual_host.c    virtual time and simulated processes, for
- *                               coschedsim
+ *   host_event.c                sd-event, the kernel's clocks and pidfds (coschedd)
+ *   simulator/virtual_host.c    virtual time and simulated processes (coschedsim)
  *
- * What moves threads is behind enforcer.h in the same way, and what writes down
- * what is seen and decided behind journal.h.
+ * In the same way enforcer.h hides what moves threads, and journal.h what records
+ * observations and decisions.
  */
 
 #include <stdint.h>

@@ -7,12 +7,10 @@
 
 /* Concept
  *
- * A job is known from its announcement to its withdrawal.  It is live while one
- * of its tasks (what slurmstepd started) or attached processes lives; only a
- * live job has CPUs.  Jobs keep the order in which they were announced, which
- * is the order of their turns.
- *
- * The structures are data: each field has one writer, named below.
+ * A job is known from its announcement to its withdrawal.  It is live while a
+ * task (started by slurmstepd) or an attached process lives; only live jobs have
+ * CPUs.  Jobs stay in the order of their announcement, which is the order of
+ * turns.  Each field has one writer, named below.
  */
 
 #include <stdbool.h>

@@ -7,10 +7,9 @@
 
 /* Concept
  *
- * The agent's decisions are a function of what it saw.  The core tells both to a
- * journal, which it knows by this header only: node_agent/recording/ writes it
- * down (docs/counters-reference.md has the lines' members) and can decide again from it
- * (recording/journal_replay.h).
+ * The agent's decisions are a function of what it saw.  The core passes both to a
+ * journal.  node_agent/recording/ writes it (docs/counters-reference.md lists the
+ * members) and can repeat the decisions (recording/journal_replay.h).
  */
 
 #include <stdbool.h>

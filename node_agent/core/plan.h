@@ -7,23 +7,18 @@
 
 /* Concept
  *
- * The plan is a function of what is known at one moment and of what the policy
- * remembers; making one changes nothing else.  It wraps the policy
- * (model/policy.h) in what the node knows and the model does not:
+ * A plan is a function of what is known at one moment and of the policy's state.  It
+ * adds to the policy (model/policy.h) what the node knows and the model does not:
  *
- *   pool       the union of what Slurm granted to the live jobs; a job never
- *              gets a CPU that Slurm did not give it
- *   turns      more live jobs than cores: some are parked; so are those whom
- *              the policy lets wait
- *   drained    nothing is divided: each job has what Slurm granted it, as if
- *              there were no agent
- *   native     the policy leaves it to the kernel: each job has all that it
- *              was granted, and shares overlap
- *   profiling  one job at a time gets the DoP at which its region is to be
- *              measured.  "The whole pool" of the papers is, here, the pool less
- *              one core for each other job: to stop the others for 150 ms costs
- *              more than the slightly disturbed profile, and the fit uses the
- *              DoP that was really measured.
+ *   pool       the union of what Slurm granted to live jobs; a job never gets a CPU
+ *              that Slurm did not give it
+ *   turns      with more live jobs than cores some are parked, as are jobs that the
+ *              policy lets wait
+ *   drained    nothing is divided: each job has what Slurm granted it
+ *   native     the kernel shares the time: shares overlap
+ *   profiling  one job at a time gets the DoP at which its region is to be measured.
+ *              The papers' "whole pool" is the pool less one core for each other
+ *              job: stopping the others for 150 ms would cost more than it improves.
  */
 
 #include <stdbool.h>

@@ -7,19 +7,18 @@
 
 /* Concept
  *
- * One line of at most 1000 bytes per job, docs/record.md: what it had, what it
- * did, and what sort of program it is.  Later runs of the same program profit
- * from the latter (coschedhistory(8), node_agent/core/history.h), so it must mean the
- * same on each node:
+ * One line per job, at most 1000 bytes (docs/record.md): what it had, what it did,
+ * and what kind of program it is.  Later runs of the program use the latter
+ * (coschedhistory(8), history.h), so it must mean the same on each node:
  *
  *   work    core-seconds of computing, as the model counts it: a core that waits
  *           for memory half of the time does half a core-second per second
- *   steps   parallel regions begun: what a program does however many cores it
- *           has, and the better measure of how far it has got
- *   class   how well it would use all cores of the node (the kinds of programs
- *           of NuPoCo, table 1, told by numbers): see record_class()
+ *   steps   parallel regions begun, on however many cores: the better measure of
+ *           progress
+ *   class   how well it would use all cores of the node (NuPoCo, table 1), see
+ *           record_class()
  *
- * Where nothing was measured the entry is left out.
+ * Entries that were not measured are left out.
  */
 
 #include <stdbool.h>

@@ -15,10 +15,9 @@
 
 /* Concept
  *
- * A report page is hostile input: its process may write anything into it at
- * any time.  report_read() copies it out once, word by word, and checks the
- * copy; nobody else looks at the page.  Counters may still lie or run
- * backwards; whoever takes differences must clamp them.
+ * A report page is hostile input: its process may write anything at any time.
+ * report_read() copies it once, word by word, and checks the copy; nothing else
+ * reads the page.  Counters may still lie or run backwards: clamp differences.
  */
 
 struct report;

@@ -7,14 +7,13 @@
 
 /* Concept
  *
- * The scheduler looks at each epoch, and at once when told that something
- * happened.  It plans anew only if something that a plan depends on has
- * changed since the last one.
+ * The scheduler checks at each epoch, and at once when something happened.  It plans
+ * anew only if something that a plan depends on has changed.
  *
- * CPU sets of jobs are disjoint at every instant, so CPUs move in two phases:
- * first all who lose CPUs are shrunk to what they keep; when their runtimes
- * have acknowledged, or a few milliseconds later after their threads were moved
- * by force, the others grow.  The event loop runs on in between.
+ * CPU sets of jobs are disjoint at every instant, so CPUs move in two phases.  First
+ * the jobs that lose CPUs shrink.  When their runtimes have acknowledged, or after a
+ * few milliseconds when their threads were moved by force, the others grow.  The
+ * event loop runs on in between.
  */
 
 #include "node_agent/core/decisions.h"

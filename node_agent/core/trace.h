@@ -13,10 +13,10 @@
 
 /* Concept
  *
- * A ring of the last TRACE_EVENTS changes.  trace_write() turns it into Chrome
- * trace event JSON: one track per CPU with the job that had it, one counter
- * "cores of job N" per job, one track per job with the states of its regions.
- * Times are CLOCK_MONOTONIC, in microseconds as that format wants.
+ * A ring of the last TRACE_EVENTS changes.  trace_write() turns it into Chrome trace
+ * event JSON: a track per CPU with the job that had it, a counter "cores of job N"
+ * and a track with the states of its regions per job.  Times are CLOCK_MONOTONIC in
+ * microseconds.
  */
 
 #define TRACE_EVENTS 65536

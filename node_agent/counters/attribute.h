@@ -7,22 +7,20 @@
 
 /* Concept
  *
- * In the interval of a sample each core belonged to at most one job, so what is
- * counted per CPU is its job's.  What a whole controller or package counts is
- * of all jobs and is split; each kind of sample gives the best that it can:
+ * In the interval of a sample each core belonged to at most one job, so what is counted per
+ * CPU is its job's.  What a controller or package counts is split:
  *
- *   requests     from `traffic`, by the jobs' shares of the LLC domain's read
- *                misses; else from `memory`, by their shares of the misses to
- *                that NUMA node; else from `group`; else the misses alone
- *   read misses  per CPU.  To which memory: `local_misses` to the LLC domain's
- *                home, the remote ones to the others as these were read (or
- *                evenly); without locality as all memories were read (or home)
- *   energy       of a package by the jobs' cycles there, or by their CPUs; idle
- *                CPUs carry their part, so that the sum may be less than the
- *                package's.  An estimate, to be shown as one
+ *   requests     from `traffic`, by the jobs' shares of the LLC domain's read misses; else
+ *                from `memory`, by their shares of the misses to that NUMA node; else from
+ *                `group`; else the misses alone
+ *   read misses  per CPU.  `local_misses` go to the LLC domain's home node, remote ones to
+ *                the others as these were read (or evenly); without locality, as all NUMA
+ *                nodes were read (or home)
+ *   energy       of a package, by the jobs' cycles there or by their CPUs; idle CPUs carry
+ *                their part.  An estimate
  *
- * A controller that counts fewer reads than its jobs missed (counters are not
- * read at the same instant) is taken to have served the misses.
+ * A controller that counts fewer reads than its jobs missed (counters are not read at the
+ * same instant) is taken to have served the misses.
  *
  * Pure: no I/O, no clock.
  */

@@ -7,26 +7,24 @@
 
 /* Concept
  *
- * A backend (one file, one descriptor) counts on the node and knows nothing of
- * regions or profiles:
+ * A backend (one file, one descriptor) counts on the node and knows nothing of regions or
+ * profiles:
  *
  *     open ──> assign (each change of allotments) ──> sample ──> ... ──> close
  *
- * sample() delivers the increments since the sample before, or since open().
- * The agent samples at each epoch and right before it changes an allotment, so
- * that in each interval every core had one job; attribute.h then says what each
- * job did.  Profiles come of that (counters_profile()): one DoP is enough where
- * LLC misses or traffic per job are counted, else the reported work at two or
- * more DoPs decides (`progress`).
+ * sample() delivers the increments since the last sample, or since open().  The agent
+ * samples each epoch and right before it changes an allotment, so each core had one job in
+ * each interval; attribute.h then says what each job did, and counters_profile() makes
+ * profiles of it: from one DoP where LLC misses or traffic per job are counted, else from
+ * reported work at two or more DoPs (`progress`).
  *
- * What goes wrong while running is the backend's to survive: a CPU goes offline
- * or comes back, permission is withdrawn, another tool takes the counters.  The
- * values concerned are NAN from then on and sample() returns -1 with the reason
- * once, 0 in later calls (also when they are back).  It never blocks, prints,
- * exits or keeps pointers into what it was given but the setup.
+ * A backend survives what goes wrong while it runs: CPUs go offline or come back, permission
+ * is withdrawn, another tool takes the counters.  Values concerned are NAN, and sample()
+ * returns -1 with the reason once, then 0.  It never blocks, prints or exits, and keeps no
+ * pointer but to the setup.
  *
- * Several backends may be open at a time: the first one chosen, and supplements
- * (energy; traffic by job) that fill in what it leaves NAN.
+ * Several backends may be open: the chosen one, and supplements (energy, traffic by job) that
+ * fill in what it leaves NAN.
  */
 
 #include <stdbool.h>

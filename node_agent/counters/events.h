@@ -7,23 +7,19 @@
 
 /* Concept
  *
- * What a processor counts is data, not code: one JSON file per
- * microarchitecture (docs/counters-reference.md, events.schema.json) lists the
- * events by LIKWID's names, the counters to put them on, and for each metric of
- * sample.h a formula over the counters.  So a site adds its processor with a
- * text editor.
+ * What a processor counts is data: one JSON file per microarchitecture
+ * (docs/counters-reference.md, events.schema.json) lists events by LIKWID's names, the
+ * counters to put them on, and for each metric of sample.h a formula over the counters.
  *
- * Events that do not fit on the counters at one time are put in several sets,
- * which take turns.  A counter is a variable of the formulas, by its own name
- * or by another ("as") where two sets have different events on one counter; an
- * event that is in several sets is one variable.  Besides counters there are
+ * Events that do not fit on the counters together are put into several sets, which take
+ * turns.  A counter is a variable of the formulas, by its own name or by "as" where two sets
+ * have different events on one counter.  Further variables:
  *
  *     time   length of the interval in seconds
  *     nodes  NUMA nodes of the package
  *
- * A variable whose counter this machine lacks is NAN, or 0 if its event is
- * optional (a channel without memory); so a metric is NAN, never too small,
- * when a counter that it needs is missing.
+ * A variable whose counter this machine lacks is NAN, or 0 if its event is optional (a
+ * channel without memory).  So a metric is NAN, never too small, when a counter is missing.
  */
 
 #include <stdbool.h>

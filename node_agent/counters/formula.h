@@ -7,8 +7,7 @@
 
 /* Concept
  *
- * What a metric is in terms of counters comes from data files that a site can
- * write, so a formula is data: it can compute, and nothing else.
+ * Formulas come from data files that a site can write; they can compute, and nothing else.
  *
  *     expression = term   { ("+" | "-") term }
  *     term       = factor { ("*" | "/") factor }
@@ -16,12 +15,10 @@
  *     call       = "sum(" PATTERN ")" | ("min" | "max") "(" expression ","
  *                  expression ")"
  *
- * A NAME is letters, digits and "_", beginning with a letter.  A PATTERN is a
- * name in which "#" stands for any decimal number: sum(MBOX#C0) is the sum of
- * MBOX0C0, MBOX1C0, ... as far as there are such variables.
+ * A NAME is letters, digits and "_", beginning with a letter.  In a PATTERN "#" stands for
+ * any decimal number: sum(MBOX#C0) adds MBOX0C0, MBOX1C0, ... as far as they exist.
  *
- * Evaluation never fails: NAN in, NAN out; division by zero is NAN, and so is
- * every result that is not finite.
+ * Evaluation never fails: NAN in, NAN out; results that are not finite are NAN.
  */
 
 #include <stddef.h>

@@ -7,24 +7,21 @@
 
 /* Concept
  *
- * The backend `likwid` of counters.h: LIKWID reads the registers, in the
- * helper coschedd-likwid (likwid_link.h); what to count and what it means comes
- * from the event sets (events.h, likwid_values.h).
+ * LIKWID reads the registers, in the helper coschedd-likwid (likwid_link.h).  What to count
+ * and what it means comes from the event sets (events.h, likwid_values.h).
  *
- * open() waits until the helper counts, 15 s at most.  sample() waits 20 ms at
- * most: counts that come later belong to no interval and are thrown away, the
- * values are NAN.  A helper that ends, fails or says nothing for 5 s is killed,
- * the reason told once, and another started after a pause that doubles from 1 s
- * to a minute; nothing waits for it.
+ * open() waits until the helper counts, 15 s at most.  sample() waits 20 ms at most; later
+ * counts are dropped and the values are NAN.  A helper that ends, fails or is silent for 5 s is
+ * killed, the reason reported once, and another started after a pause that doubles from 1 s
+ * to a minute.
  *
- * LIKWID's lock is honoured at each sample: when another user takes it, the
- * helper puts the counters back and ends.  Counters that another tool has
- * programmed are left alone; only after the death of a helper of ours, which
- * leaves its own behind, are they overwritten.
+ * LIKWID's lock is honoured at each sample: when another user takes it, the helper restores
+ * the counters and ends.  Counters that another tool has programmed are left alone, except
+ * after the death of a helper of ours, which leaves its own behind.
  *
- * ARGUMENT: "direct" (registers by /dev/cpu/N/msr) or "daemon" (LIKWID's access
- * daemon), default: what there is; and the name or path of an event set,
- * default: the processor's.  Several are separated by ",".
+ * ARGUMENT: "direct" (/dev/cpu/N/msr) or "daemon" (LIKWID's access daemon), default: what
+ * there is; and name or path of an event set, default: the processor's.  Several are separated
+ * by ",".
  */
 
 #include "node_agent/counters/counters.h"

@@ -7,15 +7,13 @@
 
 /* Concept
  *
- * A link is one life of coschedd-likwid: started by us or by others, spoken to by
- * the messages of protocol/likwid_message.h, ended.  It never blocks but where a function says
- * for how long.  Everything that comes from the helper is checked, because a
- * library that misbehaves may write anywhere; after the first thing that is
- * wrong the link is broken and only good for likwid_link_free().
+ * A link is one life of coschedd-likwid, started by us or by others, spoken to by the
+ * messages of protocol/likwid_message.h.  It blocks only where a function says for how long.
+ * Everything from the helper is checked, because a library that misbehaves may write
+ * anywhere; after the first fault the link is only good for likwid_link_free().
  *
- * What liblikwid writes to standard output and error is read and thrown away
- * but for one line, the most telling, which goes into the reason when the
- * helper fails.
+ * What liblikwid prints is discarded, except for the most telling line, which goes into the
+ * reason when the helper fails.
  */
 
 #include <stdbool.h>

@@ -7,22 +7,19 @@
 
 /* Concept
  *
- * LIKWID gives a number for each event and CPU.  Counters of a core are the
- * CPU's own; those outside of the cores (memory controllers, LLC slices, RAPL)
- * are read through one CPU of the unit that has them, the others' are 0.  So
- * numbers are added up over the unit that the event file names ("per"), and
- * the formula is evaluated there:
+ * LIKWID gives a number for each event and CPU.  Counters of a core are the CPU's own; those
+ * outside of cores (memory controllers, LLC slices, RAPL) are read through one CPU of their
+ * unit, and are 0 for the others.  So numbers are added up over the unit that the event file
+ * names ("per"), and the formula is evaluated there:
  *
- *   cpu       metric of a CPU; never shared
- *   llc_domain  of the LLC: a CPU metric goes to the node's CPUs by their LLC
- *             accesses, else by their cycles (NuPoCo divides evenly, when one
- *             job has the node: the same); a memory metric to the node's home
- *   package   NUMA nodes of the package: by the file's "parts", or evenly;
- *             energy: the package itself
+ *   cpu         metric of a CPU; never shared
+ *   llc_domain  a CPU metric goes to the domain's CPUs by their LLC accesses, else by their
+ *               cycles; a memory metric to the domain's home node
+ *   package     NUMA nodes of the package: by the file's "parts", or evenly; energy: the
+ *               package itself
  *
- * A unit whose counters never moved since the start has none that LIKWID reads:
- * its values are NAN, not 0.  So are values that cannot be: negative, or more
- * than a counter can count.
+ * A unit whose counters never moved has none that LIKWID reads: its values are NAN, not 0.
+ * So are impossible values: negative, or more than a counter can count.
  */
 
 #include <stdbool.h>

@@ -7,20 +7,16 @@
 
 /* Concept
  *
- * Two things are collected side by side, at each DoP: the work that the job's
- * runtime reports, and, where there are hardware counters, the loop profile of
- * model/loop.h.  The counters never replace the reports: the work tells how
- * fast the region got on, the counters why.
+ * At each DoP two things are collected: the work that the job's runtime reports, which tells
+ * how fast the region got on, and, with hardware counters, the loop profile of model/loop.h,
+ * which tells why.
  *
- * Each unit of work has a series of its own at each DoP (model/throughput.h):
- * which unit is the one to trust, a few coarse or many fine ones that come in
- * bursts, shows in their errors.
+ * Each unit of work has a series of its own at each DoP (model/throughput.h); its errors
+ * show which unit to trust.
  *
- * A loop profile is of one distribution of the cores over the LLC domains.  When
- * a region comes back with another, its profile starts again.  All
- * of them start again when the region has become more or less memory-intensive
- * for good, above all one that stands for a whole program, which begins by
- * reading its input.
+ * A loop profile is of one distribution of the cores over the LLC domains; it starts again
+ * when the region comes back with another.  All start again when the region has become more
+ * or less memory-intensive for good, as a whole program that first reads its input.
  */
 
 #include <stdbool.h>

@@ -7,21 +7,17 @@
 
 /* Concept
  *
- * Core events are opened per CPU as one group, so that one system call per CPU
- * and sample reads all of them; what does not fit into the group's counters
- * begins another, and the kernel lets the two take turns.  For each metric the
- * first encoding that opens is taken: raw ones that are right for the CPU's
- * model, then the kernel's generic ones.
+ * Core events are opened per CPU as one group, so one system call per CPU and sample reads
+ * all; what does not fit begins another group, and the kernel lets the two take turns.  For
+ * each metric the first encoding that opens is taken: raw ones for the CPU's model, then the
+ * kernel's generic ones.
  *
- * Memory controllers and energy come from uncore PMUs whose events the kernel
- * describes in sysfs (uncore_imc*, power): of all jobs together.  Where a
- * package has several NUMA nodes (sub-NUMA clustering), its controllers are
- * taken to belong to them in the order of their numbers.
+ * Memory controllers and energy come from uncore PMUs that the kernel describes in sysfs
+ * (uncore_imc*, power), of all jobs together.  Where a package has several NUMA nodes
+ * (sub-NUMA clustering), its controllers belong to them in the order of their numbers.
  *
- * The kernel decides who may count on whole CPUs: root, CAP_PERFMON, or anybody
- * where perf_event_paranoid is 0 or less.
- *
- * All system calls go through a perf_source, so that tests can be the kernel.
+ * Counting on whole CPUs needs root, CAP_PERFMON, or perf_event_paranoid of 0 or less.  All
+ * system calls go through a perf_source, so that tests can be the kernel.
  */
 
 #include <linux/perf_event.h>

@@ -7,9 +7,9 @@
 
 /* Concept
  *
- * Intel's RDT and AMD's PQoS tag each request with a number (RMID) that follows
- * the CPU or the task; the L3 caches count by it, and the kernel shows that as a
- * file system (Documentation/arch/x86/resctrl.rst), here below ROOT:
+ * Intel's RDT and AMD's PQoS tag each request with a number (RMID) that follows the CPU or
+ * the task.  The L3 caches count by it, and the kernel shows that as a file system
+ * (Documentation/arch/x86/resctrl.rst) below ROOT:
  *
  *     info/L3_MON/mon_features      llc_occupancy, mbm_total_bytes, ...
  *     info/L3_MON/num_rmids
@@ -17,24 +17,17 @@
  *     mon_groups/NAME/mon_data/mon_L3_ID/mbm_local_bytes
  *                                   so far; or "Unavailable", "Error"
  *
- * Each job gets a monitoring group with the CPUs that it has, which is exact
- * because a core belongs to one job at a time, and holds for processes that
- * nobody has announced.  What other tasks do on these CPUs counts as the job's.
+ * Each job gets a monitoring group with its CPUs, which is exact because a core belongs to
+ * one job at a time.  What other tasks do on these CPUs counts as the job's.
  *
- * Groups are named "coschedd.PID.START.JOB" after the agent and its start time,
- * so that an agent recognises those that a crashed one left behind and removes
- * them, but none of an agent that lives.  Groups of other tools are left alone;
- * where such a group has CPUs, this backend stays closed, for the kernel would
- * take the CPUs out of it.  Control groups (cache or bandwidth allocation of
- * other tools) may exist as long as they are given tasks; with CPUs of their
- * own they do not let these be monitored here, which is reported.
+ * Groups are named "coschedd.PID.START.JOB" after the agent and its start time, so that an
+ * agent removes those of a crashed one, but not of a living one.  If a group of another tool
+ * has CPUs, this backend stays closed, for the kernel would take the CPUs out of it.  Control
+ * groups of other tools may exist as long as they have tasks only.
  *
- * An L3 cache is a domain, ID the kernel's cache id.  Where several LLC domains
- * of the machine description lie behind one cache, a job's bytes are spread
- * over its CPUs there.  Bytes become requests of SAMPLE_LINE_BYTES.
- *
- * The agent does not mount resctrl: that is the administrator's to decide (one
- * mount serves all tools).
+ * An L3 cache is a domain, ID the kernel's cache id.  Where several LLC domains of the machine
+ * description lie behind one cache, a job's bytes are spread over its CPUs there.  Bytes become
+ * requests of SAMPLE_LINE_BYTES.  Mounting resctrl is the administrator's decision.
  */
 
 #include "node_agent/counters/counters.h"

@@ -7,24 +7,21 @@
 
 /* Concept
  *
- * A sample is about the machine, not about jobs: increments since the sample
- * before, as doubles, NAN where nothing was measured.  A value that is not
- * measured is never 0.  attribute.h makes the jobs' loop profiles of it.
+ * A sample is about the machine, not about jobs: increments since the last sample, as doubles,
+ * NAN (never 0) where nothing was measured.
  *
  *   cpu      per CPU (hardware thread): only that CPU's job can have caused it
- *   memory   per NUMA node, as its controller saw it: of all jobs together,
- *            and of whatever else runs on the node
- *   traffic  the same by the LLC domain from which the requests came, where the
- *            hardware can tell (AMD's northbridge, thesis table 3.1)
- *   group    per job and LLC domain, where the hardware counts by a tag of the
- *            running task (resctrl)
+ *   memory   per NUMA node, as its controller saw it: all jobs and the rest of the node
+ *   traffic  the same by LLC domain of origin, where the hardware can tell (AMD's northbridge,
+ *            thesis table 3.1)
+ *   group    per job and LLC domain, where the hardware counts by a tag (resctrl)
  *   energy   per package
  *
  * All memory numbers are requests of one 64-byte line.
  *
- * Counters of limited width wrap around and events may take turns on too few
- * counters: the backend mends both (sample_wrap(), sample_scale()) and says in
- * `coverage` for what part of the interval its most absent event was counted.
+ * Counters wrap around, and events may take turns: the backend mends both (sample_wrap(),
+ * sample_scale()) and sets `coverage` to the part of the interval for which its least covered
+ * event was counted.
  */
 
 #include <math.h>

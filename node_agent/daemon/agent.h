@@ -7,9 +7,9 @@
 
 /* Concept
  *
- * The agent owns the job table and all parts, and turns what arrives (requests,
- * ends of processes, epochs, news from Slurm) into changes of the table, after
- * which the scheduler is told.  Requests are in request.c.
+ * The agent owns the job table and all parts.  It turns what arrives (requests, ends of
+ * processes, epochs, news from Slurm) into changes of the table and tells the scheduler.
+ * Requests are in request.c.
  */
 
 #include <systemd/sd-event.h>

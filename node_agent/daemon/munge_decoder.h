@@ -7,10 +7,9 @@
 
 /* Concept
  *
- * libmunge blocks, for seconds when munged hangs, and an agent that waits misses
- * its epochs: jobs would take it for dead.  One thread, made when the first
- * credential comes, asks munged; the event loop goes on and is called back with
- * the answer, or after MUNGE_DECODER_LIMIT_NS without one.
+ * libmunge blocks for seconds when munged hangs, and the agent would miss its epochs.  So a
+ * thread, made for the first credential, asks munged.  The event loop goes on and is called
+ * back with the answer, or after MUNGE_DECODER_LIMIT_NS without one.
  */
 
 #include <stdbool.h>

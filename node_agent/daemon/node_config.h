@@ -7,11 +7,10 @@
 
 /* Concept
  *
- * Options are the layers of protocol/options.h: defaults, slurm.conf, its
- * entries for the partitions of this node, the command line.  An entry of
- * slurm.conf that is wrong counts as absent: nodes with the same slurm.conf do
- * the same, whatever they did before and whenever they were started.  What is
- * wrong on the command line stops the agent's start.
+ * Options have the layers of protocol/options.h: defaults, slurm.conf, its entries for the
+ * partitions of this node, the command line.  A wrong entry of slurm.conf counts as absent,
+ * so that nodes with the same slurm.conf behave the same.  A wrong command line stops the
+ * agent's start.
  */
 
 #include "common/errtext.h"

@@ -7,19 +7,16 @@
 
 /* Concept
  *
- * The server receives packets, finds out who sent them, decodes them strictly
- * and hands the requests to one handler.  It never blocks: a client that does
- * not read its reply is disconnected, and munged is asked by a thread
- * (munge_decoder.h).  Garbage is answered, logged once per uid and minute, and
- * ends the connection.
+ * The server receives packets, finds out who sent them, decodes them strictly and passes
+ * requests to one handler.  It never blocks: a client that does not read its reply is
+ * disconnected, and a thread asks munged (munge_decoder.h).  Garbage is answered, logged
+ * once per uid and minute, and ends the connection.
  *
  * No user can keep the agent from serving others:
- *   - Connections are limited, in all and per uid; those that say nothing
- *     (nobody has attached there) have a lower limit and are dropped after a
- *     while; some are kept for root.
- *   - Each uid but root's and the agent's own has a share of the CPU time that
- *     requests cost (user_time.h).  One who has used his up waits: his requests
- *     stay in his sockets until there is some again.
+ *   - Connections are limited in all and per uid.  Silent ones without an attached process
+ *     have a lower limit and are dropped after a while.  Some are kept for root.
+ *   - Each uid but root's and the agent's own has a share of the CPU time that requests
+ *     cost (user_time.h); beyond it, requests wait in their sockets.
  */
 
 #include <stdbool.h>

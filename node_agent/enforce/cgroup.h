@@ -7,24 +7,20 @@
 
 /* Concept
  *
- * Slurm gives each job and step a cgroup.  Where a process is, its
- * /proc/PID/cgroup says, so nothing is guessed about how Slurm, systemd or a
- * container arrange the tree above job_J:
+ * Slurm gives each job and step a cgroup.  /proc/PID/cgroup tells where a process is,
+ * so nothing is assumed about the tree above job_J:
  *
  *   version 1   .../slurm[_NODE]/uid_U/job_J/step_S[/...]
- *               slurmstepd is in step_S together with the tasks.  What is to be
- *               held moves to a cgroup of ours beside it,
- *               job_J/cosched-NODE:step_S, and back again at the end.  This
- *               concerns cpusets only: memory limits, the freezer and accounting
- *               have hierarchies of their own.
+ *               slurmstepd shares step_S with the tasks.  Pinned processes move to a
+ *               group of ours beside it, job_J/cosched-NODE:step_S, and back at the
+ *               end.  Only the cpuset hierarchy is concerned.
  *   version 2   .../NODE_slurmstepd.scope/job_J/step_S/{slurm,user/task_N}
- *               slurmstepd is in slurm, the tasks are in user/task_N, whose
- *               cpuset.cpus is narrowed; nothing moves.
+ *               slurmstepd is in slurm.  cpuset.cpus of user/task_N is narrowed;
+ *               nothing moves.
  *
- * In both Slurm's own cpuset is further up and stays the outer bound: the
- * kernel sees to that.  A group's path tells all that is needed to restore it,
- * so that the supervisor or the next agent can do so.  cpuset.mems are those of
- * Slurm at all times.
+ * Slurm's own cpuset further up stays the outer bound.  A group's path tells all that
+ * is needed to restore it, so the supervisor or the next agent can do that.
+ * cpuset.mems stay Slurm's.
  */
 
 #include <stdbool.h>

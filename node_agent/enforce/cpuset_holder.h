@@ -7,15 +7,14 @@
 
 /* Concept
  *
- * The enforcer decides which processes are held, the holder does it where Slurm
- * has made cpuset cgroups (cgroup.h).  No program gets out of a cpuset by setting
- * its own affinity: the kernel intersects.  Each hold compares what is with what
- * ought to be, so what Slurm changes in between lasts until the next epoch.
+ * The enforcer decides which processes are pinned; the holder does it where Slurm has
+ * made cpuset cgroups (cgroup.h).  No program can leave a cpuset by setting its own
+ * affinity.  Each round compares what is with what should be, so changes by Slurm last
+ * until the next epoch.
  *
- * In version 2 all processes of a task are narrowed together.  A job that has
- * attached processes is therefore not held by cpuset there: their runtime binds
- * its threads to CPUs of the allotment page, and those must not be out of
- * bounds.
+ * In version 2 all processes of a task are narrowed together.  A job with attached
+ * processes is not pinned by cpuset there, because their runtime binds its threads to
+ * CPUs of the allotment page, which must stay in bounds.
  */
 
 #include <stdbool.h>

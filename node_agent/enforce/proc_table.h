@@ -7,22 +7,19 @@
 
 /* Concept
  *
- * To read /proc/PID/stat of each process costs 5 to 10 us; a node has hundreds
- * of them, and nearly none is a job's.  Even to list /proc, which costs a
- * twentieth of that for each, is too much in an epoch.  /proc/loadavg has the
- * number given out last, so numbers up to that are all that can be new: a few are
- * looked up, and after many, or when numbers began again, or at the latest after
- * REFRESH_NS, /proc is listed.  A number given out but not found, because its
- * process is still being made or has ended, is looked up once more in the next
- * scan.  Of what is known, a scan reads only
+ * Reading /proc/PID/stat costs 5 to 10 us, a node has hundreds of processes, and few
+ * belong to jobs.  Even listing /proc is too much for an epoch.  /proc/loadavg has the
+ * last pid given out, so only pids up to that can be new: a few are looked up one by
+ * one; after many, after a wrap-around, or after REFRESH_NS, /proc is listed.  A pid that
+ * is not found is looked up once more in the next scan.  A scan reads only
  *
- *   - those seen first less than SETTLE_NS ago: a child still has to change its
- *     session, its group and its program
- *   - those that are watched: the jobs' own, but for those attached
+ *   - processes first seen less than SETTLE_NS ago, which may still change session,
+ *     group and program
+ *   - watched processes: those of jobs, except attached ones
  *   - slurmstepd, whose children may still be it
  *
- * the list also those with another inode than before, whose number was used
- * again, and the others once in REFRESH_NS to 3 REFRESH_NS.
+ * A listing also reads processes whose inode changed (pid reuse), and each other one
+ * once in REFRESH_NS to 3 REFRESH_NS.
  */
 
 #include "node_agent/enforce/proc.h"

@@ -7,12 +7,11 @@
 
 /* Concept
  *
- * The agent stops processes (a job that waits for its turn) and narrows their
- * affinity or cpuset (a job held to its share).  A killed agent could never undo that.
- * The supervisor is forked before anything else happens, holds a pidfd of each such
- * process, and does nothing until the socket to the agent ends, however that
- * came about: then it continues what is stopped, gives back the full CPU set,
- * and exits.  It is told before the agent acts, so there is no gap.
+ * The agent stops processes (parked jobs) and narrows their affinity or cpuset (pinned
+ * jobs).  A killed agent could not undo that.  The supervisor is forked first, holds a
+ * pidfd of each such process, and waits until the socket to the agent closes.  Then it
+ * continues what is stopped, restores the full CPU set, and exits.  It is told before
+ * the agent acts, so there is no gap.
  */
 
 #include <stdbool.h>

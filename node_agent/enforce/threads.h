@@ -7,17 +7,14 @@
 
 /* Concept
  *
- * To list the threads of a process costs several times as much as to ask where
- * they are, and mostly they are the same as the last time.  So they are
- * remembered.  While the directory /proc/PID/task, which is kept open, has as
- * many entries as there are remembered threads, and each of these lives, they
- * are all there are, unless one of them ended and the kernel gave its number to
- * a thread of another process at once.  So what is concluded is only that
- * nothing is to be done, and not more than THREADS_PASSES times on end; nothing
- * is moved before the threads were listed anew.
+ * Listing the threads of a process costs several times as much as asking where they
+ * are, so they are remembered.  As long as /proc/PID/task, which is kept open, has as
+ * many entries as there are remembered threads, and each of these lives, the list is
+ * complete, unless the kernel reused a thread id at once.  So only "nothing to do" is
+ * concluded from it, THREADS_PASSES times in a row at most; before a thread is moved
+ * all are listed anew.
  *
- * The directory belongs to the process, not to its number: another one that
- * gets the number is not taken for it.
+ * The open directory belongs to the process, not to its pid, so reuse does no harm.
  */
 
 #include <stdbool.h>

@@ -7,20 +7,15 @@
 
 /* Concept
  *
- * The CPU time of all processes of a job that are not attached, between two scans
- * that are USAGE_WINDOW_NS apart at least, over the time between them.  The window
- * is the job's, not the processes': one that takes over from another in the
- * middle of it counts for what is left.  No job is said to use more than it does:
- * the window goes from before the first reading until after the second, and a
- * process uses as many cores as it has threads at most, whenever the kernel gets
- * round to counting what they ran.  What a process used that has ended before the
- * second reading is missing.
+ * Use is the CPU time of all processes of a job that are not attached, between two
+ * scans at least USAGE_WINDOW_NS apart, over the time between them.  It never exceeds
+ * what the job really uses: the window goes from before the first reading until after
+ * the second, and a process counts for as many cores as it has threads at most.  The
+ * time of processes that ended before the second reading is missing.
  *
- * Beside others on the same CPUs, two threads get one CPU's worth.  So the time
- * counts, too, for which threads that never sleep had to wait for a CPU: of the
- * USAGE_THREADS newest of a process.  One that runs or waits is one core at most,
- * so this makes nothing serial seem more than one.  One that only looks for
- * something now and then waits each time, and would use little without that.
+ * Two threads that share a CPU get one CPU's worth.  So the time in which threads that
+ * never sleep waited for a CPU counts, too, for the USAGE_THREADS newest threads of a
+ * process.  A thread counts for one core at most, so nothing serial looks parallel.
  */
 
 #include "node_agent/core/enforcer.h"

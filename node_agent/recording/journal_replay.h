@@ -7,9 +7,8 @@
 
 /* Concept
  *
- * What core/journal.h wrote down is fed to the same code again, attribution,
- * profiles and plans, and compared.  So a recording of a site's node shows what a
- * change of that code changes.
+ * What core/journal.h recorded is fed to the same code again (attribution, profiles, plans)
+ * and compared.  So a recording of a site's node shows what a change of that code changes.
  */
 
 #include <stdbool.h>

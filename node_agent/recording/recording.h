@@ -10,18 +10,16 @@
  * A recording is a directory with
  *
  *   topology.xml   the machine as hwloc saw it
- *   record.jsonl   one JSON object a line, docs/counters-reference.md has all members:
+ *   record.jsonl   one JSON object a line (docs/counters-reference.md has all members):
  *       {"type": "begin", "version": 1, ...}   first: the node, its machine
  *       {"type": "sample", ...}    an interval: sample_json.h, and what each
  *                                  job had and did in it
  *       {"type": "decision", ...}  what a plan was made from, and the plan
  *       {"type": "end"}            last; missing after a crash
  *
- * Who records begins with a clean sheet (what was known of regions and what the
- * policy remembers is forgotten), so that a recording holds all that its decisions depend on.  Line
- * by line: a recording that was cut off is good up to its last whole line.
- *
- * Version rule: a new member is no new version, another meaning is.
+ * At the start, what is known of regions and the policy's state are forgotten, so that a
+ * recording holds all that its decisions depend on.  A recording that was cut off is good up
+ * to its last whole line.  A new member is no new version; another meaning is.
  */
 
 #include <jansson.h>

@@ -7,20 +7,16 @@
 
 /* Concept
  *
- * The queueing model wants requests per unit of time to be Poisson distributed
- * (thesis A.1).  Here are the numbers to test: of a recording's intervals those
- * in which the node did one thing, that is each job with cores was in one
- * region from beginning to end.  Intervals of the same regions on as many
- * cores belong together.  There are up to three series of them:
+ * The queueing model assumes that requests per unit of time are Poisson distributed (thesis
+ * A.1).  The numbers to test come from the intervals of a recording in which each job with
+ * cores was in one region from begin to end; intervals of the same regions on as many cores
+ * belong together.  There are up to three series:
  *
  *   memory       what each NUMA node served, of all jobs together
  *   job-traffic  of each job, where the kernel counts by job (resctrl)
  *   read-misses  of each job's CPUs, the reads that missed the last-level cache
  *
- * Or numbers come from a file of the user's own, one a line ("#" begins a
- * comment): one series of which no interval is known.
- *
- * Pure but for reading.
+ * Or the numbers come from a user's file, one a line ("#" begins a comment).
  */
 
 #include <stddef.h>

@@ -14,19 +14,16 @@
 
 /* Concept
  *
- * The model and the policies allocate cores.  A core is named by its first
- * CPU (hardware thread); topology_expand() adds its siblings, so that two
- * jobs never share a core.  An LLC domain is what lies behind one L3 cache; on
- * machines that do not tell (many virtual ones) a package, else a NUMA node,
- * else the machine.
+ * The model and the policies allocate cores.  A core is named by its first CPU (hardware
+ * thread); topology_expand() adds its siblings, so two jobs never share a core.  An LLC
+ * domain is what lies behind one L3 cache; where the machine does not tell, a package,
+ * else a NUMA node, else the machine.
  *
- * Links between NUMA nodes are guessed from their distances
- * (topology_links.h); service times are the model's default.  A stored
- * description, edited or calibrated, replaces all of that:
+ * Links between NUMA nodes are guessed from distances (topology_links.h); service times
+ * are the model's default.  A stored description replaces all of that:
  * topology_use_description().
  *
- * hwloc's environment works: HWLOC_XMLFILE and HWLOC_SYNTHETIC describe
- * another machine, for tests.
+ * HWLOC_XMLFILE and HWLOC_SYNTHETIC describe another machine, for tests.
  */
 
 struct topology;

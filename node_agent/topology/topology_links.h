@@ -7,21 +7,18 @@
 
 /* Concept
  *
- * The firmware tells distances (10: local) but not wires.  What is beyond the
- * local distance is taken for the length of the way: two nodes with a third
- * between them that is nearer to both, and over which the way is not much
- * longer, have no link of their own but use that one's; all others have one.
+ * The firmware gives distances (10: local), not wires.  What exceeds the local distance is
+ * taken for the length of the route.  Two nodes have no link of their own if a third is
+ * nearer to both and the route over it is not much longer; all others have one.
  *
  *     HyperTransport, two hops    10 16 22   6 + 6 = 12: through a third node
  *     ring of four packages       10 21 31   11 + 11 = 22 for 21: likewise
- *     sub-NUMA clusters           10 11 21   no node is nearer to both: a full
- *                                            mesh, clusters of two packages too
+ *     sub-NUMA clusters           10 11 21   no node is nearer to both: a full mesh
  *     fully connected             10 21      a full mesh
  *
- * Of several nodes between, that with the shortest way is taken, the first of
- * equals.  Only nodes with CPUs lie between others.  Asymmetric distances count
- * with their mean.  Each link is one station for both directions (thesis
- * 3.3.1).  It is a guess: the description can be edited.
+ * The shortest route counts, the first of equals.  Only nodes with CPUs lie between others.
+ * Asymmetric distances count with their mean.  A link is one station for both directions
+ * (thesis 3.3.1).  The guess can be edited in the description.
  */
 
 #include <stdint.h>
