@@ -53,8 +53,8 @@ void aggregated_prepare(struct aggregated_mva *aggregated,
 void aggregated_waits(struct aggregated_mva *aggregated, size_t job);
 
 /* Speed of each job in cores' worth of computing into SPEED[count], for
- * COUNTS[llc_domains * count], cores of job j on LLC domain i at i * count + j; to the last bit the same whatever was asked
- * before.  Allocates nothing. */
+ * COUNTS[llc_domains * count], cores of job j on LLC domain i at i * count + j; to
+ * the last bit the same whatever was asked before.  Allocates nothing. */
 void aggregated_predict(struct aggregated_mva *aggregated, const size_t *counts,
                     double *speed);
 

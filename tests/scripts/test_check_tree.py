@@ -26,6 +26,9 @@ GOOD = {
     "spank_plugin/local.mk": MAKE + "EXTRA_DIST += %D%/x.map\n",
     "tests/model/a.c": C + '#include "node_agent/daemon/agent.h"\n',
     "slurm_conf/tool": 'VERSION = "1.2"  # the package\'s\n',
+    **{f"{room}/README.md": "A room.\n" for room in (
+        "common", "model", "model/policy/search", "node_agent/core", "node_agent/daemon",
+        "simulator", "spank_plugin")},
     "machines/a.json": "TO" "DO " + 200 * "x" + "\n",
 }
 
@@ -43,6 +46,7 @@ BAD = [
     ("common/hash.h", "/* FIX" "ME: later */", "common/hash.h:2: unfinished"),
     ("common/hash.h", "/* " + 98 * "x", "common/hash.h:2: over 100 columns"),
     ("common/hash.h", 700 * "\n", "702 lines, the limit is 700"),
+    ("simulator/README.md", 25 * "and\n", "more than 25 lines"),
     ("slurm_conf/tool", 'VERSION = "1.1"  # the package\'s', "not the version"),
 ]
 
@@ -64,6 +68,8 @@ def main():
             write(top, name, text)
         result = check(top)
         assert (result.returncode, result.stdout, result.stderr) == (0, "", ""), result
+        os.remove(os.path.join(top, "common/README.md"))
+        assert check(top).stdout == "check-tree: common/README.md: missing\n"
     for name, line, said in BAD:
         with tempfile.TemporaryDirectory() as top:
             for good, text in GOOD.items():
