@@ -167,13 +167,15 @@ def index(value, items, where):
 def draw_machine(picture, memories, homes, links):
     box, line = 140, 17
     size = max(420, box * len(memories) * 0.62 + 2 * box)
-    picture.width = size
+    radius = (size / 2 - 24 - box * 0.6) * (len(memories) > 1)
+    heights = [line * (len(residents) + 1) + 10 for residents in homes]
+    picture.width, angle = size, 2 * math.pi / len(memories)
+    middle = 12 + max(radius * math.cos(angle * j) + height / 2
+                      for j, height in enumerate(heights))
 
     def centre(j):
-        angle = 2 * math.pi * j / len(memories) - math.pi / 2
-        radius = (size / 2 - 24 - box * 0.6) * (len(memories) > 1)
-        return (size / 2 + radius * math.cos(angle),
-                size / 2 - 40 + radius * math.sin(angle))
+        return (size / 2 + radius * math.sin(angle * j),
+                middle - radius * math.cos(angle * j))
 
     labels = []
     for i, link in enumerate(links):
@@ -191,20 +193,20 @@ def draw_machine(picture, memories, homes, links):
         picture.rect(x - width / 2, y - 8, width, 14, "back")
         picture.label(x, y + 3, text, anchor="middle", size=11)
     for j, residents in enumerate(homes):
-        height = line * (len(residents) + 1) + 10
-        x, y = centre(j)[0] - box / 2, centre(j)[1] - height / 2
-        picture.rect(x, y, box, height, "back")
-        picture.rect(x, y, box, height, "s0")
+        x, y = centre(j)[0] - box / 2, centre(j)[1] - heights[j] / 2
+        picture.y = max(picture.y, y + heights[j] + 32)
+        picture.rect(x, y, box, heights[j], "back")
+        picture.rect(x, y, box, heights[j], "s0")
         picture.label(x + box / 2, y + line, f"memory {j}: {memories[j]:.3g} ns",
                       anchor="middle")
         for i, count in residents:
             y += line
             picture.rect(x + 6, y + 7, box - 12, line - 2, "idle")
-            picture.label(x + box / 2, y + line + 2, f"node {i}: {count} cores",
+            picture.label(x + box / 2, y + line + 2, f"LLC {i}: {count} cores",
                           anchor="middle", size=11)
-    picture.label(24, size - 60, "ns: mean service time of a read, at controllers "
+    picture.label(24, picture.y, "ns: mean service time of a read, at controllers "
                   "and links", "faint")
-    picture.y = size - 52
+    picture.y += 8
 
 
 def calibration(data, home):
@@ -259,8 +261,7 @@ def ks(data):
         "Poisson distribution would have." + more)
     svgchart.grid(picture, panels, 4, [("measured", "c0", "box"),
                                        ("expected", "c1", "box")], (230, 130))
-    picture.label(24, picture.y, "parts of the intervals over requests per "
-                  "interval." + more, "faint")
+    picture.label(24, picture.y, more.strip(), "faint")
     return [picture]
 
 
@@ -282,6 +283,7 @@ def histogram(node, where, name):
     rejected = "" if member(node, "poisson", bool, where) else ": rejected"
     panel = svgchart.Panel(
         svgchart.fitting(name, 230), x=(low, low + bins * width),
+        x_label="requests per interval", y_label="part of the intervals",
         note=f"{memory}D {number(node, 'd', where):.3f}, critical "
         f"{number(node, 'critical', where):.3f}{rejected}")
     for k, key in enumerate(("measured", "expected")):

@@ -36,6 +36,7 @@ FONT = 'font-family="system-ui, Helvetica, Arial, sans-serif"'
 WIDTH = 960
 LEFT, RIGHT = 120, 24       # beside what has names on the left
 CHARACTER = 6.6             # mean width of one at SIZE
+TITLE = 10                  # in a picture's title
 SIZE = 12                   # of text
 LEGEND_STEP, BAR_STEP = 20, 24
 MOST_SEGMENTS = 20000       # drawn; more cannot be told apart
@@ -114,7 +115,8 @@ class Picture:
 
 def document(pictures, title=""):
     """PICTURES below each other as one file, each under its title."""
-    width = max(picture.width for picture in pictures)
+    width = max(max(picture.width, 48 + TITLE * len(picture.title))
+                for picture in pictures)
     y, parts = 0, []
     if title:
         parts.append(f'<text x="24" y="34" class="text" font-size="20" '

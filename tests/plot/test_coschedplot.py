@@ -233,7 +233,7 @@ class Drawn(unittest.TestCase):
     def test_machine(self):
         texts = self.texts(MACHINE)
         for wanted in ("box", "memory 0: 5 ns", "memory 1: 7 ns",
-                       "node 0: 4 cores", "node 1: 4 cores", "20 >"):
+                       "LLC 0: 4 cores", "LLC 1: 4 cores", "20 >"):
             self.assertIn(wanted, texts)
         self.assertNotIn("stride (bytes)", texts)
         texts = self.texts(CALIBRATED)
