@@ -138,7 +138,7 @@ static void on_sample(void *arg, const struct sample *sample,
         const struct observer_reading *look = &readings[i];
         const struct region *s = look->region;
         struct recorded_job *job = job_of(r, look->job->id);
-        bool parallel = s || look->job->kind != REGION_SERIAL;
+        bool parallel = s || job_kind(look->job) != REGION_SERIAL;
         double cores = parallel ? (double)look->dop : 1;
         if (!job || !look->dop)
             continue;

@@ -68,7 +68,7 @@ static void look_at(struct enforcer *enforcer, struct job *j, uint64_t turn)
         affinity_hold(enforcer, j);
         moved = affinity_move_strays(j);
     }
-    uint64_t most = j->pinned || any_held(j) ? AFFINITY_PAUSE_HELD : AFFINITY_PAUSE;
+    uint64_t most = j->doing == JOB_PINNED || any_held(j) ? AFFINITY_PAUSE_HELD : AFFINITY_PAUSE;
     j->look_pause = moved || j->unsettled ? 1 : 2 * j->look_pause;
     if (j->look_pause > most)
         j->look_pause = most;

@@ -42,9 +42,36 @@ struct job *job_add(struct job_table *table, uint32_t id)
     return j;
 }
 
+const char *job_state_name(enum job_state state)
+{
+    static const char *const names[] = {
+        "announced", "starting", "serial",    "malleable",
+        "pinned",    "parked",   "suspended", "ended"};
+
+    return names[state];
+}
+
+enum job_state job_state(const struct job *job)
+{
+    if (!job_live(job))
+        return job->ended_wall_ns ? JOB_ENDED : JOB_ANNOUNCED;
+    if (job->suspended)
+        return JOB_SUSPENDED;
+    if (job->parked)
+        return JOB_PARKED;
+    return job->doing == JOB_ANNOUNCED ? JOB_STARTING : job->doing;
+}
+
+enum region_kind job_kind(const struct job *job)
+{
+    return job->doing == JOB_MALLEABLE || job->doing == JOB_PINNED
+               ? REGION_PARALLEL
+               : REGION_SERIAL;
+}
+
 bool job_kept(const struct job *job)
 {
-    return job->pinned || job->held || job->cooperative || job->narrowed;
+    return job->doing == JOB_PINNED || job->held || job->cooperative || job->narrowed;
 }
 
 bool job_live(const struct job *job)

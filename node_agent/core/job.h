@@ -41,6 +41,18 @@ struct task {
     struct task *next;
 };
 
+/* What a job is and does, as far as the agent can tell. */
+enum job_state {
+    JOB_ANNOUNCED, /* no process yet */
+    JOB_STARTING,  /* its processes may still attach */
+    JOB_SERIAL,    /* uses one core, attached or not */
+    JOB_MALLEABLE, /* in a parallel region: runs on as many cores as it is given */
+    JOB_PINNED,    /* did not attach in time, and uses several cores */
+    JOB_PARKED,    /* waits for its turn */
+    JOB_SUSPENDED, /* stopped, but not by us */
+    JOB_ENDED,
+};
+
 struct job {
     /* agent: from the announcement */
     struct agent *agent;
@@ -66,8 +78,7 @@ struct job {
     bool interim_sent;         /* first summary handed to Slurm */
 
     /* observer: what it does now */
-    enum region_kind kind;
-    bool pinned;              /* did not attach in time, and uses several cores */
+    enum job_state doing;    /* JOB_STARTING to JOB_PINNED; job_state() */
     bool held;               /* was pinned at some time of this run */
     bool unpinned;              /* nothing of it is attached, and it uses one core:
                                 runs wherever Slurm granted, as what it may be
@@ -100,8 +111,7 @@ struct job {
     uint64_t look_pause;          /* turns since the one before */
     bool unsettled;               /* look at its threads as soon as possible */
     bool undivided;               /* its processes wait for their parts */
-    uint64_t traced_key;          /* of the state last written to the trace */
-    char traced[32];              /* that state */
+    uint64_t traced;              /* hash of the state last traced */
     double done_s; /* time that it would have taken alone for what it has done,
                       as its profiles predict: its time, less what it lost by
                       fewer cores and by others.  At its end an estimate of its
@@ -140,6 +150,16 @@ struct job *job_find(const struct job_table *table, uint32_t id);
 
 /* A new job at the end of the table.  NULL with errno ENOMEM or ENOSPC. */
 struct job *job_add(struct job_table *table, uint32_t id);
+
+/* The state of JOB: what keeps it from running, else what it does. */
+enum job_state job_state(const struct job *job);
+
+/* "announced", "starting", "serial", "malleable", "pinned", "parked",
+ * "suspended" or "ended": in status and trace. */
+const char *job_state_name(enum job_state state);
+
+/* What policies take JOB for: as nobody knows, one that is pinned is parallel. */
+enum region_kind job_kind(const struct job *job);
 
 /* True while one of its tasks or attached processes lives. */
 bool job_live(const struct job *job);

@@ -71,12 +71,13 @@ static bool uses_one_core(const struct observer *o, struct job *job,
 {
     uint64_t since_ns;
     bool wide = enforcer_use(job, &since_ns) > ONE_CORE;
+    bool pinned = job->doing == JOB_PINNED;
 
     if (wide ||
-        (job->pinned && (job->parked || job->suspended ||
+        (pinned && (job->parked || job->suspended ||
                         topology_count_cores(o->topology, &job->cpus) < 2)))
         job->wide_ns = now_ns;
-    if (!job->pinned)
+    if (!pinned)
         return !wide;
     return now_ns - job->wide_ns >= settle_ns && since_ns >= job->wide_ns;
 }
@@ -94,12 +95,12 @@ static void classify_unattached(const struct observer *o, struct job *job,
         job->unattached_since_ns = now_ns;
     bool may_attach = now_ns - job->unattached_since_ns < options->attach_ns;
     job->unpinned = uses_one_core(o, job, options->attach_ns, now_ns);
-    job->pinned = !may_attach && !job->unpinned;
-    job->held |= job->pinned;
+    bool pinned = !may_attach && !job->unpinned;
+    job->doing = pinned ? JOB_PINNED : may_attach ? JOB_STARTING : JOB_SERIAL;
+    job->held |= pinned;
     job->unsettled |= job->unpinned != unpinned;
-    job->kind = job->pinned ? REGION_PARALLEL : REGION_SERIAL;
     /* Counters need no reports: what it does as a whole is one region. */
-    job->region = job->pinned && job->counted && counters_points(o->counters) == 1
+    job->region = pinned && job->counted && counters_points(o->counters) == 1
                        ? region_folded(&job->regions)
                        : NULL;
 }
@@ -121,9 +122,10 @@ static void classify_attached(struct job *job,
     bool parallel = false, all_serial = true;
 
     /* What was counted while nobody knew what it did is not its short ones. */
-    if (job->pinned && job->regions.folded)
+    if (job->doing == JOB_PINNED && job->regions.folded)
         region_forget(job->regions.folded);
-    job->pinned = job->unpinned = false;
+    job->doing = job_kind(job) == REGION_PARALLEL ? JOB_MALLEABLE : JOB_SERIAL;
+    job->unpinned = false;
     job->unattached_since_ns = job->wide_ns = 0;
     for (struct process *p = job->processes; p; p = p->next) {
         if (p->bad)
@@ -138,10 +140,10 @@ static void classify_attached(struct job *job,
     }
     job->pauses = !parallel;
     if (all_serial) {
-        job->kind = REGION_SERIAL;
+        job->doing = JOB_SERIAL;
         job->region = NULL;
     } else if (parallel) {
-        job->kind = REGION_PARALLEL;
+        job->doing = JOB_MALLEABLE;
         if (!named)
             job->region = region_folded(&job->regions);
         else if (!is_region(job->region, named))
@@ -193,8 +195,8 @@ static void add_to_record(struct observer *o, const struct job_table *jobs,
     struct record_time time = {
         .ns = elapsed_ns,
         .cores = topology_count_cores(o->topology, &job->cpus),
-        .reports = job->cooperative && !job->pinned,
-        .parallel = job->kind == REGION_PARALLEL && !job->pinned,
+        .reports = job->cooperative && job->doing != JOB_PINNED,
+        .parallel = job->doing == JOB_MALLEABLE,
         .alone = true,
         .rho = region && region->profile ? region->fit.rho : NAN,
     };

@@ -238,10 +238,10 @@ static void select_jobs(struct planner *p, struct plan *plan)
         p->jobs[p->count] = (struct policy_job){
             .id = job->id,
             .facts = &p->facts[p->count].facts,
-            .kind = job->kind,
+            .kind = job_kind(job),
             .profile = profile_of(p, job),
             .weight = plan_weight(job),
-            .pinned = job->pinned,
+            .pinned = job->doing == JOB_PINNED,
             .region = job->region
                            ? job->region->object_id ^ job->region->offset
                            : 0,
@@ -258,7 +258,7 @@ static size_t wanted_dop(const struct planner *p, size_t j)
     const struct job *job = p->input->jobs[p->index[j]];
     size_t most = p->pool - (p->count - 1);
 
-    if (job->kind != REGION_PARALLEL || !job->region)
+    if (job_kind(job) != REGION_PARALLEL || !job->region)
         return 0;
     if (most > p->jobs[j].max_cores)
         most = p->jobs[j].max_cores;

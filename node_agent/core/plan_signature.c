@@ -20,7 +20,7 @@ static void add_region(uint64_t *h, const struct region *region,
     if (!region)
         return;
     bool may = region_may_probe(region, budget);
-    hash_word(h, (uint64_t)region->state << 1 | may);
+    hash_word(h, (uint64_t)region->known << 1 | may);
     hash_word(h, (uintptr_t)region->profile);
     if (may) /* what it wants depends on what is known */
         hash_word(h, region->fit_time_ns);
@@ -30,7 +30,7 @@ static void add_job(uint64_t *h, const struct job *job,
                     const struct region_budget *budget)
 {
     hash_word(h, (uint64_t)job->id << 32 | job->restarts);
-    hash_word(h, (uint64_t)job->kind << 2 |
+    hash_word(h, (uint64_t)job->doing << 2 |
                      (uint64_t)job->history.known << 1 |
                      (job->history.dropped != NULL));
     hash_bytes(h, &job->granted, sizeof(job->granted));

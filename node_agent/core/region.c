@@ -5,6 +5,7 @@
 #include "node_agent/core/region.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +21,20 @@
 /* Counted requests, which are cheap to look at, are looked at so often. */
 #define RENEW_NS 1000000000u
 
-const char *region_state_name(enum region_state state)
+const char *region_knowledge(const struct region *s)
 {
-    static const char *const names[] = {"unknown", "clean", "half", "known"};
+    return s->known ? "known" : s->probe_left_ns ? "probed" : "unknown";
+}
 
-    return names[state];
+const char *region_name(const struct region *s, char name[REGION_NAME_MAX])
+{
+    if (s->folded)
+        strcpy(name, "short");
+    else
+        snprintf(name, REGION_NAME_MAX, "%016llx+%llx",
+                 (unsigned long long)s->object_id,
+                 (unsigned long long)s->offset);
+    return name;
 }
 
 static struct region *add(struct region_list *list)
@@ -93,7 +103,7 @@ void region_forget(struct region *s)
     measure_clear(&s->measure);
     workload_free(s->profile);
     s->profile = NULL;
-    s->state = REGION_UNKNOWN;
+    s->known = false;
     s->seen = s->fit = (struct counters_fit){0};
     s->fit_time_ns = 0;
 }
@@ -167,23 +177,12 @@ size_t region_wants(const struct region *s, size_t most,
     return next == s->dop ? 0 : next;
 }
 
-/* True when REGION was measured at more than DOP cores. */
-static bool measured_above(const struct region *s, size_t dop)
-{
-    for (size_t i = 0; i < MEASURE_POINTS; i++)
-        if (s->measure.point[i].dop > dop)
-            return true;
-    return false;
-}
-
 void region_grant(struct region *s, size_t dop,
                    const struct region_budget *budget)
 {
     if (!s->probe_left_ns || s->probe_dop != dop)
         s->probe_left_ns = region_probe_ns(budget);
     s->probe_dop = dop;
-    if (s->state != REGION_KNOWN)
-        s->state = measured_above(s, dop) ? REGION_HALF : REGION_CLEAN;
 }
 
 /* ---- profiles ----------------------------------------------------------- */
@@ -255,8 +254,8 @@ bool region_advance(struct region *s, const struct counters *counters,
     s->seen = fit;
     if (!w && errno == EAGAIN)
         return false;
-    enum region_state before = s->state;
-    s->state = REGION_KNOWN;
+    bool before = s->known;
+    s->known = true;
     /* A known profile stays while it might do: to follow each small change of
      * a measurement would move cores for nothing. */
     if (!w || (s->profile &&
@@ -266,7 +265,7 @@ bool region_advance(struct region *s, const struct counters *counters,
             s->fit = fit;
         }
         workload_free(w);
-        return before != REGION_KNOWN;
+        return !before;
     }
     workload_free(s->profile);
     s->profile = w;

@@ -7,12 +7,21 @@
 
 /* Concept
  *
+<<<<<<< HEAD
  *     unknown ──> clean ──> half ──> known
  *
  * What a region does at the DoPs that it has anyway is always measured and usually
  * tells enough; with hardware counters one DoP does.  A region seen at one DoP only
  * is probed: `clean`, on as much of the pool as possible, or `half`, on less,
  * whichever tells more (throughput_next()).
+=======
+ * What a region does at the DoPs that it has anyway costs nothing and is
+ * always measured: alone on the node, then beside another job, mostly tells
+ * all there is to know.  Where hardware counters explain the throughput, one
+ * DoP is enough.  A region that has seen one DoP only is probed, with as much of
+ * the pool as can be had or with fewer cores, whichever tells more
+ * (throughput_next()).
+>>>>>>> f0665e4 (core: one state of a job; regions are known, probed or unknown)
  *
  * Probes take cores from others or from the region, so they may use a share (2 %) of
  * the time that the region has run, and only where a decision depends on the result
@@ -37,18 +46,11 @@
 
 #define REGION_LIMIT 512
 
-enum region_state {
-    REGION_UNKNOWN,
-    REGION_CLEAN,
-    REGION_HALF,
-    REGION_KNOWN,
-};
-
 struct region {
     uint64_t object_id;
     uint64_t offset;
     bool folded;
-    enum region_state state;
+    bool known; /* measured for long enough: the profile will hardly change */
     struct measure measure;
     struct workload *profile; /* NULL: not known */
     struct counters_fit fit;  /* of the profile; only with it */
@@ -71,8 +73,15 @@ struct region_list {
     size_t count; /* without the folded one */
 };
 
-/* "unknown", "clean", "half", "known". */
-const char *region_state_name(enum region_state state);
+/* "known", "probed" (while it is not known) or "unknown". */
+const char *region_knowledge(const struct region *region);
+
+#define REGION_NAME_MAX 40
+
+/* Write "OBJECT+OFFSET", both hexadecimal, or "short" for the folded one, into
+ * NAME and return it. */
+const char *region_name(const struct region *region,
+                         char name[REGION_NAME_MAX]);
 
 /* The region of that name in LIST, made if need be; the folded one when LIST
  * is full.  NULL only when out of memory. */
@@ -106,13 +115,12 @@ bool region_may_probe(const struct region *region,
 size_t region_wants(const struct region *region, size_t most,
                      const struct region_budget *budget);
 
-/* REGION is given DOP cores to be probed: it becomes clean, or half when it
- * was measured with more before. */
+/* REGION is given DOP cores to be probed. */
 void region_grant(struct region *region, size_t dop,
                    const struct region_budget *budget);
 
-/* After a sample: move on if enough was measured.  Returns true when the state
- * or the profile changed. */
+/* After a sample: move on if enough was measured.  Returns true when it became
+ * known or the profile changed. */
 bool region_advance(struct region *region,
                      const struct counters *counters, uint64_t profile_ns);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
 #include "common/clock.h"
+#include "common/hash.h"
 #include "node_agent/core/division.h"
 #include "node_agent/core/journal.h"
 #include "node_agent/core/affinity.h"
@@ -394,59 +394,36 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         move_cpus(s, parked, jobs, count);
 }
 
-/* What is said of JOB in the trace depends on this. */
-static uint64_t trace_key(const struct job *job)
+/* Write down what JOB does, "serial" or "malleable +1f40 known", if that has
+ * changed. */
+static void trace_job(struct scheduler *s, struct job *job, uint64_t now_ns)
 {
-    const struct region *region = job->region;
-    uint64_t h = HASH_START;
+    enum job_state state = job_state(job);
+    const struct region *region =
+        state == JOB_MALLEABLE ? job->region : NULL;
+    char name[REGION_NAME_MAX], text[TRACE_STATE];
+    uint64_t key = HASH_START;
 
-    hash_word(&h, (uint64_t)job_live(job) << 3 |
-                      (uint64_t)job->suspended << 2 |
-                      (uint64_t)job->pinned << 1 |
-                      (job->kind == REGION_SERIAL));
-    hash_word(&h, (uintptr_t)region);
-    if (region) {
-        hash_word(&h, (uint64_t)region->state << 1 | region->folded);
-        hash_word(&h, region->offset);
-    }
-    return h ? h : 1;
-}
-
-static void trace_job(struct scheduler *s, struct job *j, uint64_t now_ns)
-{
-    char text[sizeof(j->traced)];
-    const struct region *region = j->region;
-
-    if (!job_live(j))
-        snprintf(text, sizeof(text), "idle");
-    else if (j->suspended)
-        snprintf(text, sizeof(text), "suspended");
-    else if (j->pinned)
-        snprintf(text, sizeof(text), "pinned");
-    else if (j->kind == REGION_SERIAL || !region)
-        snprintf(text, sizeof(text), "serial");
-    else if (region->folded)
-        snprintf(text, sizeof(text), "%s short",
-                 region_state_name(region->state));
-    else
-        snprintf(text, sizeof(text), "%s +%llx",
-                 region_state_name(region->state),
-                 (unsigned long long)region->offset);
-    if (!strcmp(text, j->traced))
+    hash_word(&key, state);
+    hash_word(&key, (uintptr_t)region);
+    if (region) /* there is one text for each */
+        hash_word(&key, (uintptr_t)region_knowledge(region));
+    if (key == job->traced)
         return;
-    memcpy(j->traced, text, sizeof(text));
-    trace_state(s->p.trace, now_ns, j->id, text);
+    job->traced = key;
+    if (region)
+        snprintf(text, sizeof(text), "%s %s %s", job_state_name(state),
+                 region->folded ? "short"
+                                 : strchr(region_name(region, name), '+'),
+                 region_knowledge(region));
+    trace_state(s->p.trace, now_ns, job->id,
+                region ? text : job_state_name(state));
 }
 
 static void trace_states(struct scheduler *s, uint64_t now_ns)
 {
-    for (struct job *j = s->p.jobs->first; j; j = j->next) {
-        uint64_t key = trace_key(j);
-        if (key == j->traced_key)
-            continue;
-        j->traced_key = key;
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
         trace_job(s, j, now_ns);
-    }
 }
 
 /* Plan and move if anything changed since the last plan. */
@@ -537,9 +514,9 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
         job->live_since_ns = 0;
         job->ended_wall_ns = host_wall_ns(s->p.host);
-        job->pinned = job->unpinned = false;
+        job->doing = JOB_ANNOUNCED;
+        job->unpinned = false;
         job->region = NULL;
-        job->kind = REGION_SERIAL;
         job->unattached_since_ns = job->wide_ns = 0;
         enforcer_release(s->p.enforcer, job);
     }

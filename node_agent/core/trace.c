@@ -27,7 +27,7 @@ struct event {
             struct cosched_cpuset cpus;
             size_t cores;
         };
-        char state[32];
+        char state[TRACE_STATE];
     };
 };
 

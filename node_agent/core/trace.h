@@ -20,6 +20,7 @@
  */
 
 #define TRACE_EVENTS 65536
+#define TRACE_STATE 48 /* of a text, with its zero */
 
 struct trace;
 
@@ -30,8 +31,8 @@ struct trace *trace_new(void);
 void trace_allotment(struct trace *trace, uint64_t now_ns, uint32_t job,
                      const struct cosched_cpuset *cpus, size_t cores);
 
-/* What JOB does from NOW_NS on: TEXT such as "serial" or "clean 1f+40"; cut to
- * 31 characters.  For changes only. */
+/* What JOB does from NOW_NS on: TEXT such as "serial" or "malleable +1f40 known",
+ * shorter than TRACE_STATE.  For changes only. */
 void trace_state(struct trace *trace, uint64_t now_ns, uint32_t job,
                  const char *text);
 

@@ -17,36 +17,16 @@
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
 
-static const char *job_state(const struct agent *a, const struct job *job)
-{
-    if (!job_live(job))
-        return job->ended_wall_ns ? "ended" : "announced";
-    if (job->suspended)
-        return "suspended";
-    if (job->parked)
-        return "parked";
-    if (job->pinned)
-        return "pinned";
-    if (!job->processes &&
-        (!job->unattached_since_ns ||
-         clock_ns() - job->unattached_since_ns < a->options.attach_ns))
-        return "starting";
-    return job->kind == REGION_SERIAL ? "serial" : "parallel";
-}
-
 /* What is known of the present region, or null. */
 static json_t *region_json(const struct job *job)
 {
     const struct region *s = job->region;
-    char name[40];
+    char name[REGION_NAME_MAX];
 
     if (!s)
         return json_null();
-    snprintf(name, sizeof(name), "%016llx+%llx",
-             (unsigned long long)s->object_id, (unsigned long long)s->offset);
-    json_t *object = json_pack("{s:s, s:s}", "region",
-                               s->folded ? "short" : name, "state",
-                               region_state_name(s->state));
+    json_t *object = json_pack("{s:s, s:s}", "region", region_name(s, name),
+                               "state", region_knowledge(s));
     if (s->profile) {
         json_object_set_new(object, "rho", json_real(s->fit.rho));
         json_object_set_new(object, "rho_low", json_real(s->fit.low));
@@ -102,7 +82,7 @@ static json_t *job_json(const struct agent *a, const struct job *job)
         "{s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:f, s:I, s:f}",
         "job",
         (json_int_t)job->id, "uid", (json_int_t)job->uid, "name", job->name,
-        "state", job_state(a, job), "cpus",
+        "state", job_state_name(job_state(job)), "cpus",
         cpulist_format(&job->cpus, cpus, sizeof(cpus)), "granted",
         cpulist_format(&job->granted, granted, sizeof(granted)), "cores",
         (json_int_t)topology_count_cores(a->topology, &job->cpus), "attached",

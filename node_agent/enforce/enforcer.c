@@ -226,7 +226,7 @@ static bool may_be_held(const struct enforcer *e, const struct tracked *t,
                         const struct job *job, uint64_t now_ns)
 {
     return !job->unpinned &&
-           (job->pinned ||
+           (job->doing == JOB_PINNED ||
             now_ns - t->unattached_since_ns >= e->options->attach_ns);
 }
 

@@ -26,18 +26,11 @@ static json_t *cpus_json(const struct cosched_cpuset *cpus)
     return json_string(cpulist_format(cpus, list, sizeof(list)));
 }
 
-/* "object+offset", "short" for the folded one, or null. */
 static json_t *region_json(const struct region *s)
 {
-    char name[40];
+    char name[REGION_NAME_MAX];
 
-    if (!s)
-        return json_null();
-    if (s->folded)
-        return json_string("short");
-    snprintf(name, sizeof(name), "%016llx+%llx",
-             (unsigned long long)s->object_id, (unsigned long long)s->offset);
-    return json_string(name);
+    return s ? json_string(region_name(s, name)) : json_null();
 }
 
 /* ---- the first line ----------------------------------------------------- */
@@ -165,7 +158,7 @@ void journal_decision(struct recorder *recorder, const struct plan_input *input,
                       " s:f, s:f, s:f, s:b}",
                       "job", (json_int_t)j->id, "run", (json_int_t)j->restarts,
                       "kind",
-                      j->kind == REGION_SERIAL ? "serial" : "parallel",
+                      job_kind(j) == REGION_SERIAL ? "serial" : "parallel",
                       "profiling", (int)j->profiling, "options",
                       j->options_text, "region", region_json(j->region),
                       "granted", cpus_json(&j->granted), "had",
@@ -173,7 +166,7 @@ void journal_decision(struct recorder *recorder, const struct plan_input *input,
                       "parked", (int)share->parked, "measured_at",
                       (json_int_t)share->profile_dop, "expected_s",
                       j->expected_s, "done_s", j->done_s, "weight",
-                      j->weight, "pinned", (int)j->pinned));
+                      j->weight, "pinned", j->doing == JOB_PINNED));
     }
     json_t *line = json_pack(
         "{s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:i, s:s, s:o}", "time",

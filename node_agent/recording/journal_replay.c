@@ -181,13 +181,13 @@ static int read_jobs(struct replay *r, const json_t *entries,
         if (!job)
             return -1;
         jobs[i] = job;
-        job->kind = !strcmp(text(e, "kind"), "serial") ? REGION_SERIAL
-                                                       : REGION_PARALLEL;
+        job->doing = json_is_true(json_object_get(e, "pinned")) ? JOB_PINNED
+                     : !strcmp(text(e, "kind"), "serial")      ? JOB_SERIAL
+                                                               : JOB_MALLEABLE;
         /* Absent from older recordings: 0, not known. */
         job->expected_s = json_number_value(json_object_get(e, "expected_s"));
         job->done_s = json_number_value(json_object_get(e, "done_s"));
         job->weight = json_number_value(json_object_get(e, "weight"));
-        job->pinned = json_is_true(json_object_get(e, "pinned"));
         if (job_options_parse(&job->options, text(e, "options"), NULL) < 0 ||
             cpulist_parse(text(e, "granted"), &job->granted, NULL) < 0 ||
             cpulist_parse(text(e, "gets"), &got[i].cpus, NULL) < 0)

@@ -31,7 +31,7 @@ static inline int fake_plan_new(void **state, const char *synthetic)
     unsetenv("HWLOC_SYNTHETIC");
     for (uint32_t i = 0; i < PLAN_JOBS; i++) {
         f->jobs[i] = job_add(&f->table, i + 1);
-        f->jobs[i]->kind = REGION_PARALLEL;
+        f->jobs[i]->doing = JOB_MALLEABLE;
         f->jobs[i]->granted = *topology_cpus(f->topology);
     }
     f->input = (struct plan_input){.topology = f->topology,

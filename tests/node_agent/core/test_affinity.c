@@ -190,7 +190,7 @@ static void test_nobody(void **state)
     epochs(s, 10);
     assert_int_equal(scans, 10);
     assert_int_equal(looks[2], 0);
-    s->job[2].pinned = true;
+    s->job[2].doing = JOB_PINNED;
     epochs(s, 1);
     assert_int_equal(scans, 11);
     assert_int_equal(looks[2], 1);
@@ -219,7 +219,8 @@ static void test_unpinned(void **state)
     assert_int_equal(let_go[0], 2);
     assert_int_equal(looks[0], 0);
     j->unpinned = false;
-    j->pinned = j->unsettled = true;
+    j->doing = JOB_PINNED;
+    j->unsettled = true;
     epochs(s, 1);
     assert_int_equal(let_go[0], 2);
     assert_int_equal(looks[0], 1);

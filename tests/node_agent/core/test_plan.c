@@ -108,7 +108,7 @@ static void test_remaining_work(void **state)
     f->input.policy = "corun";
     for (size_t i = 0; i < 2; i++) {
         struct region *s = region_find(&f->jobs[i]->regions, 1, 1);
-        s->state = REGION_KNOWN;
+        s->known = true;
         s->profile = workload_new_rho(1, rho[i], MACHINE_DEFAULT_SERVICE_US);
         f->jobs[i]->region = s;
     }
@@ -140,7 +140,7 @@ static void test_serial_and_limits(void **state)
     struct fixture *f = *state;
 
     f->input.count = 3;
-    f->jobs[0]->kind = REGION_SERIAL;
+    f->jobs[0]->doing = JOB_SERIAL;
     f->jobs[1]->options.max_cores = 2;
     f->jobs[2]->options.min_cores = 3;
     make(f);
@@ -226,7 +226,7 @@ static void know(struct job *job, double rho)
     job->region = region_find(&job->regions, 1, job->id);
     workload_free(job->region->profile);
     job->region->profile = workload_new_rho(1, rho, MACHINE_DEFAULT_SERVICE_US);
-    job->region->state = REGION_KNOWN;
+    job->region->known = true;
 }
 
 static size_t running(const struct fixture *f)

@@ -125,14 +125,14 @@ static unsigned random_below(unsigned limit)
  * known, or not. */
 static void change(struct job *job, size_t memories)
 {
-    job->kind = random_below(5) ? REGION_PARALLEL : REGION_SERIAL;
-    job->region = job->kind == REGION_PARALLEL
+    job->doing = random_below(5) ? JOB_MALLEABLE : JOB_SERIAL;
+    job->region = job->doing == JOB_MALLEABLE
                        ? region_find(&job->regions, 1, random_below(3))
                        : NULL;
     if (!job->region || job->region->profile || !random_below(4))
         return;
     job->region->profile = workload_new(memories);
-    job->region->state = REGION_KNOWN;
+    job->region->known = true;
     job->region->profile->llc_per_us = 1 + random_below(20);
     for (size_t m = 0; m < memories; m++) {
         double rate = random_below(100) * 1e-3;

@@ -83,21 +83,22 @@ static void live(struct fixture *f, size_t own, size_t most, double rho,
     }
 }
 
-static void test_states(void **state)
+static void test_knowledge(void **state)
 {
     struct fixture *f = *state;
     struct region *s = f->region;
 
-    assert_int_equal(s->state, REGION_UNKNOWN);
+    assert_string_equal(region_knowledge(s), "unknown");
     assert_int_equal(region_wants(s, 16, &budget), 0); /* no budget yet */
     live(f, 8, 16, 0.1, 1e5, 3.9);
     assert_int_equal(s->probe_ns, 0);
     live(f, 8, 16, 0.1, 1e5, 0.2);
     assert_int_equal(s->probe_ns, EPOCH);
-    assert_int_equal(s->state, REGION_HALF);
+    assert_in_range(s->probe_dop, 1, 7);
+    assert_false(s->known);
     assert_null(s->profile);
     live(f, 8, 16, 0.1, 1e5, 20);
-    assert_int_equal(s->state, REGION_KNOWN);
+    assert_string_equal(region_knowledge(s), "known");
     assert_non_null(s->profile);
     assert_ptr_equal(region_find(&f->list, 1, 0x40), s); /* remembered */
 }
@@ -108,7 +109,7 @@ static void test_half(void **state)
     struct fixture *f = *state;
 
     live(f, 16, 16, 0.1, 1e5, 4.1);
-    assert_int_equal(f->region->state, REGION_HALF);
+    assert_in_range(f->region->probe_dop, 1, 15);
     assert_int_equal(f->region->probe_ns, EPOCH);
 }
 
@@ -120,7 +121,7 @@ static void test_rho(void **state)
     for (size_t i = 0; i < sizeof(rhos) / sizeof(rhos[0]); i++) {
         f->region = region_find(&f->list, 2, i);
         live(f, 8, 16, rhos[i], 1e5, 60);
-        assert_int_equal(f->region->state, REGION_KNOWN);
+        assert_true(f->region->known);
         assert_non_null(f->region->profile);
         if (rhos[i] < 0.05)
             assert_true(f->region->fit.compute_bound);
@@ -166,11 +167,12 @@ static void test_smaller_pool(void **state)
 
     live(f, 8, 16, 0.1, 1e5, 4);
     region_grant(f->region, 16, &budget);
-    assert_int_equal(f->region->state, REGION_CLEAN);
+    assert_string_equal(region_knowledge(f->region), "probed");
+    assert_int_equal(f->region->probe_dop, 16);
     assert_int_equal(region_wants(f->region, 16, &budget), 16);
     assert_int_equal(region_wants(f->region, 15, &budget), 1);
     region_grant(f->region, 1, &budget);
-    assert_int_equal(f->region->state, REGION_HALF);
+    assert_int_equal(f->region->probe_dop, 1);
     epoch(f, 1, 0.1, 1e5, 1, true);
     assert_int_equal(region_wants(f->region, 15, &budget), 0);
 }
@@ -184,7 +186,7 @@ static void test_known_by_chance(void **state)
         assert_false(epoch(f, 8, 0.3, 1e5, 1, false));
     for (int i = 0; i < 9; i++)
         epoch(f, 2, 0.3, 1e5, 1, false);
-    assert_int_equal(f->region->state, REGION_KNOWN);
+    assert_true(f->region->known);
     assert_non_null(f->region->profile);
     assert_int_equal(f->region->probe_ns, 0);
 }
@@ -201,7 +203,7 @@ static void test_two_cores(void **state)
     f->counters = counters_open("progress", &f->setup, NULL, 0, NULL);
     live(f, 2, 2, 1, 1e5, 2);
     live(f, 1, 2, 1, 1e5, 2);
-    assert_int_equal(f->region->state, REGION_KNOWN);
+    assert_true(f->region->known);
     assert_true(fabs(f->region->seen.rho - 1) < 0.2);
     f->region = region_find(&f->list, 5, 1);
     live(f, 2, 2, 0.05, 1e5, 2);
@@ -336,7 +338,7 @@ static void test_backends(void **state)
 UNIT(test_region)
 {
     const struct CMUnitTest tests[] = {
-        T(test_states),           T(test_half),
+        T(test_knowledge),           T(test_half),
         T(test_rho),              T(test_no_probe_for_nothing),
         T(test_drift),            T(test_smaller_pool),
         T(test_known_by_chance),  T(test_two_cores),

@@ -95,8 +95,7 @@ static void epochs(struct stage *s, size_t count, double cores)
 
 static void assert_serial(const struct stage *s)
 {
-    assert_int_equal(s->job->kind, REGION_SERIAL);
-    assert_false(s->job->pinned);
+    assert_int_equal(job_kind(s->job), REGION_SERIAL);
 }
 
 static void assert_unpinned(const struct stage *s)
@@ -107,8 +106,7 @@ static void assert_unpinned(const struct stage *s)
 
 static void assert_pinned(const struct stage *s)
 {
-    assert_int_equal(s->job->kind, REGION_PARALLEL);
-    assert_true(s->job->pinned);
+    assert_int_equal(s->job->doing, JOB_PINNED);
     assert_true(s->job->held);
     assert_false(s->job->unpinned);
 }

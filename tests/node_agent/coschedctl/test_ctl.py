@@ -16,7 +16,7 @@ import threading
 BUILD = os.environ["abs_top_builddir"]
 COSCHEDCTL = os.path.join(BUILD, "coschedctl")
 
-JOB = {"job": 12, "uid": os.getuid(), "name": "ep", "state": "parallel",
+JOB = {"job": 12, "uid": os.getuid(), "name": "ep", "state": "malleable",
        "cpus": "0", "granted": "0-1", "cores": 1, "mean_cores": 1.4,
        "live_s": 3.5, "attached": 1, "decisions": 3,
        "region": {"region": "a1b2c3d4e5f60708+1234", "state": "known",
@@ -184,7 +184,7 @@ def check_status(agent):
                                "ATTACHED", "CPUS", "REGION"], columns
     fields = job.split(None, 8)
     assert fields[:2] + fields[3:] == [
-        "12", "ep", "parallel", "1", "1.40", "1", "0",
+        "12", "ep", "malleable", "1", "1.40", "1", "0",
         "a1b2c3d4e5f60708+1234 known, rho 0.50"], job
     # What a job calls itself does not reach the terminal as it is.
     agent.replies["status"] = {**STATUS, "omitted": 7, "jobs": [

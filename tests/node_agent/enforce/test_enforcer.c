@@ -209,7 +209,7 @@ static void test_executed(void **state)
     pid_t pid = start_busy();
     struct proc_stat stat;
 
-    s->job->pinned = true;
+    s->job->doing = JOB_PINNED;
     assert_non_null(job_add_task(s->job, 0, pid));
     assert_false(scan_busy(s, pid, &now_ns, 3)->held);
     kill(pid, SIGUSR1);
@@ -227,7 +227,7 @@ static void test_called_stepd(void **state)
     uint64_t now_ns = NOW_NS;
     pid_t pid = start_busy();
 
-    s->job->pinned = true;
+    s->job->doing = JOB_PINNED;
     assert_non_null(job_add_task(s->job, 0, pid));
     scan_busy(s, pid, &now_ns, 1);
     now_ns += UINT64_C(30000000000);
@@ -246,7 +246,7 @@ static void test_no_cpuset(void **state)
 
     assert_int_equal(cpuset_get_affinity(0, &cpus), 0);
     s->options.enforcement = ENFORCEMENT_CPUSET;
-    s->job->pinned = true;
+    s->job->doing = JOB_PINNED;
     s->job->granted = cpus;
     kill(pid, SIGUSR1);
     assert_non_null(job_add_task(s->job, 0, pid));
@@ -330,7 +330,7 @@ static void test_let_go(void **state)
     if (!choose_cpus(s, &one))
         skip();
     s->options.attach_ns = NS_PER_S;
-    s->job->pinned = true;
+    s->job->doing = JOB_PINNED;
     scan_later(s, &now_ns, 0);
     struct tracked *task = tracked_of(s, s->task);
     task->held = true; /* as if it had been busy */
@@ -341,7 +341,7 @@ static void test_let_go(void **state)
     scan_later(s, &now_ns, NS_PER_S);
     assert_on(program, &one);
 
-    s->job->pinned = false;
+    s->job->doing = JOB_SERIAL;
     s->job->unpinned = true;
     enforcer_let_go(s->enforcer, s->job);
     assert_false(task->held);
@@ -428,7 +428,7 @@ static void test_unpinned_is_not_held(void **state)
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED), 0);
     scan_later(s, &now_ns, UINT64_C(200000000));
     s->job->unpinned = false;
-    s->job->pinned = true;
+    s->job->doing = JOB_PINNED;
     scan_later(s, &now_ns, UINT64_C(200000000));
     assert_false(tracked_of(s, pid)->held);
     kill(pid, SIGCONT);
