@@ -19,7 +19,8 @@
 
 
 static const struct option node_table[] = {
-    NODE("policy", policy, OPTION_POLICY, 0, 0, "nupoco", "allocation policy"),
+    NODE("policy", policy, OPTION_POLICY, 0, 0, OPTIONS_POLICY,
+         "allocation policy"),
     NODE("policy_options", policy_options, OPTION_NAMED, 0, 0, "",
          "options of that policy, NAME:VALUE;NAME:VALUE"),
     NODE("epoch", epoch_ns, OPTION_DURATION, 10 * MS, 10 * SECOND, "50ms",

@@ -66,9 +66,11 @@ enum report_level {
     REPORT_NONE,
 };
 
+#define OPTIONS_POLICY "corun" /* where nobody names one */
+
 /* What an administrator may set. */
 struct node_options {
-    char policy[OPTIONS_POLICY_MAX]; /* cosched_policy, default "nupoco" */
+    char policy[OPTIONS_POLICY_MAX]; /* cosched_policy, OPTIONS_POLICY */
     /* cosched_policy_options, none; "NAME:VALUE;NAME:VALUE" in form, but which
      * names and values there are is the policy's (model/policy.h) */
     char policy_options[OPTIONS_TEXT_MAX];

@@ -102,7 +102,7 @@ static int run_all(struct world *w, int status)
         printf("recorded: %.2f s under %s\n", w->recorded_s,
                w->recorded_policy);
     if (status == EXIT_DONE)
-        status = world_each(w, a->policy ? a->policy : "nupoco", one, &run);
+        status = world_each(w, a->policy ? a->policy : OPTIONS_POLICY, one, &run);
     if (status == EXIT_DONE && a->json)
         status = print_json(json_incref(run.all));
     json_decref(run.all);

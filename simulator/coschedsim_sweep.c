@@ -189,7 +189,7 @@ static int run_point(struct sweep *s)
         s->world.other = &v.machine;
         if (status == EXIT_DONE)
             status = world_policies(&s->world, &v.scenario,
-                                    a->policy ? a->policy : "nupoco", one,
+                                    a->policy ? a->policy : OPTIONS_POLICY, one,
                                     &point);
         world_forget(&s->world); /* times of jobs that are gone */
         variation_release(&v);

@@ -16,7 +16,7 @@ from coschedcluster import Cluster, need_cluster
 EP = f"{BUILD}/jobs/ep"
 CG = f"{BUILD}/jobs/cg"
 WARNING = "without co-scheduling"
-POLICIES = ("nupoco", "greedy", "equal")
+POLICIES = ("corun", "nupoco", "greedy", "equal")
 
 
 def check_refusals(c):
@@ -108,10 +108,10 @@ def check_policy(c):
     def policy():
         return json.loads(c.call("coschedctl", "config", "--json"))["policy"]
 
-    wait_for("policy nupoco", lambda: policy() == "nupoco")
-    for value, expected in (("equal", "equal"), ("bogus", "nupoco")):
+    wait_for("policy corun", lambda: policy() == "corun")
+    for value, expected in (("equal", "equal"), ("bogus", "corun")):
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace("cosched_policy=nupoco",
+            file.write(text.replace("cosched_policy=corun",
                                     f"cosched_policy={value}"))
         c.call("scontrol", "reconfigure")
         if value == "bogus":
@@ -120,7 +120,7 @@ def check_policy(c):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     c.call("scontrol", "reconfigure")
-    wait_for("policy nupoco", lambda: policy() == "nupoco")
+    wait_for("policy corun", lambda: policy() == "corun")
 
 
 def check_agent_crash(c):

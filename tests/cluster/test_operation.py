@@ -30,11 +30,11 @@ def check_partitions(c):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     wait_for("options", lambda: option(c, "policy") ==
-             ("nupoco", "slurm.conf"))
-    entries = ("cosched_policy=nupoco,cosched_policy@cosched=equal,"
+             ("corun", "slurm.conf"))
+    entries = ("cosched_policy=corun,cosched_policy@cosched=equal,"
                "cosched_slice@nowhere=9s,cosched_lease=3x")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(text.replace("cosched_policy=nupoco", entries))
+        file.write(text.replace("cosched_policy=corun", entries))
     c.call("scontrol", "reconfigure")
     assert entries in c.call("scontrol", "show", "config")
     wait_for("override", lambda: option(c, "policy") ==
@@ -58,7 +58,7 @@ def check_partitions(c):
         file.write(text)
     c.call("scontrol", "reconfigure")
     wait_for("options", lambda: option(c, "policy") ==
-             ("nupoco", "slurm.conf"))
+             ("corun", "slurm.conf"))
 
 
 def reason(c, job):

@@ -232,7 +232,7 @@ static void test_node_defaults(void **state)
 
     (void)state;
     node_options_init(&o);
-    assert_string_equal(o.policy, "nupoco");
+    assert_string_equal(o.policy, "corun");
     assert_string_equal(o.policy_options, "");
     assert_true(o.epoch_ns == 50 * MS);
     assert_true(o.profile_ns == 150 * MS);
@@ -398,7 +398,7 @@ static void test_layers_bad(void **state)
         check(strstr(l.problems.text, named[i]), named[i]);
     assert_null(strchr(l.problems.text, '\n'));
     assert_true(l.options.lease_ns == 3 * SECOND);
-    assert_string_equal(l.options.policy, "nupoco");
+    assert_string_equal(l.options.policy, "corun");
     /* Unknown partitions are no problem while it is not known which exist. */
     l = layers_of("cosched_forget@gone=2h", "long", NULL, "");
     assert_int_equal(l.problems.count, 0);

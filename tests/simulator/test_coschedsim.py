@@ -99,7 +99,7 @@ def check_run(file):
     assert progress[1]["decisions"] > 2
     text = call("run", file, "--machine", "uma-1x8", "--explain")
     assert "profile of job 2 is unknown" in text and (
-        "predicted system utilisation" in text)
+        "the makespan in turn is predicted" in text)
     times = [float(t) for t in re.findall(r"^ +([0-9.]+) s, .*: ", text, re.M)]
     assert len(times) > 2 and times == sorted(times) and times[-1] > 1
 
@@ -210,7 +210,7 @@ def check_refusals(file, directory):
             (("sweep", file, *machine, "--vary", "cores=2..x"), 2, "2..x"),
             (("sweep", file, *machine, "--vary", "cores=1..8*1"), 2, "range"),
             (("sweep", file, *machine, "--vary", "seed=1,,2"), 2, "missing"),
-            (("sweep", file, *machine, "--vary", "nupoco:speed=1"), 2, "speed"),
+            (("sweep", file, *machine, "--vary", "corun:speed=1"), 2, "speed"),
             (("run", file, *machine, "--csv"), 2, "--csv"),
             (("replay", file, *machine), 1, file),
             (("walk",), 2, "walk"), (("--fast",), 2, "--fast"),

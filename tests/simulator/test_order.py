@@ -17,7 +17,7 @@ SOURCE = os.environ.get("abs_top_srcdir", os.getcwd())
 COSCHEDSIM = os.path.join(BUILD, "simulator", "coschedsim")
 SIMPLE = ["native", "batch", "equal"]
 PAPERS = ["scalability", "amdahl", "nupoco"]
-OURS = ["moca", "corun"]
+OURS = ["corun"]
 CHOSEN = ["05-bt-ft-ep", "09-ft-km"]
 # Beside a program that follows no allotment and reports nothing, whose
 # behaviour has to be learned after its serial beginning.

@@ -23,7 +23,7 @@ def check_config(agent):
     assert option(agent, "epoch_ns") == 20_000_000
     # What is wrong is as if it were not there, and named in one line.
     agent.config("cosched_policy=bogus,cosched_epoch=20ms,cosched_lease=x")
-    wait_for("default", lambda: option(agent, "policy") == "nupoco")
+    wait_for("default", lambda: option(agent, "policy") == "corun")
     assert option(agent, "epoch_ns") == 20_000_000
     complaint = [line for line in agent.log_text().splitlines()
                  if "without effect" in line]
@@ -68,7 +68,7 @@ def check_layers(agent):
     assert option(agent, "policy") == "moca"
     agent.config("cosched_policy_options=generations:7,cosched_counters=bogus,"
                  "cosched_max_jobs=1,cosched_fairness=10")
-    wait_for("options", lambda: option(agent, "policy") == "nupoco")
+    wait_for("options", lambda: option(agent, "policy") == "corun")
     assert "generations:7" in option(agent, "problems")
     assert origin(agent, "policy_options") == ("", "default")
     assert origin(agent, "fairness") == ("10", "slurm.conf")
