@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "common/cli.h"
-#include "model/mva.h"
+#include "model/analysis/mva.h"
 #include "common/json_reader.h"
 #include "model/io/machine_json.h"
 

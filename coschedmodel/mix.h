@@ -6,7 +6,7 @@
 #define COSCHED_MODEL_MIX_H
 
 #include "coschedmodel/command.h"
-#include "model/system.h"
+#include "model/analysis/system.h"
 
 struct mix {
     struct machine_description *description;

@@ -6,8 +6,6 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 %C%_libmodel_la_SOURCES = \
 	%D%/adaptive.c \
 	%D%/adaptive.h \
-	%D%/alike.c \
-	%D%/alike.h \
 	%D%/cputime.c \
 	%D%/cputime.h \
 	%D%/hierarchy.c \
@@ -24,18 +22,12 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/maxmin.h \
 	%D%/moca.c \
 	%D%/moca.h \
-	%D%/mva.c \
-	%D%/mva.h \
 	%D%/network.c \
 	%D%/network.h \
 	%D%/policy.h \
-	%D%/quadrature.c \
-	%D%/quadrature.h \
 	%D%/station.c \
 	%D%/station.h \
 	%D%/status.h \
-	%D%/system.c \
-	%D%/system.h \
 	%D%/throughput.c \
 	%D%/throughput.h \
 	%D%/workload.c \

@@ -23,7 +23,7 @@
  */
 
 #include "model/network.h"
-#include "model/system.h"
+#include "model/analysis/system.h"
 
 struct closed_result {
     double *job_speed;   /* [jobs] cores' worth of computing */

@@ -8,7 +8,11 @@ noinst_LTLIBRARIES += %D%/libanalysis.la
 	%D%/kstest.c \
 	%D%/kstest.h \
 	%D%/loopperf.c \
-	%D%/loopperf.h
+	%D%/loopperf.h \
+	%D%/mva.c \
+	%D%/mva.h \
+	%D%/system.c \
+	%D%/system.h
 %C%_libanalysis_la_LIBADD = model/libmodel.la
 
 # Apart from the rest, as only it needs GSL.

@@ -6,8 +6,7 @@
  * {name, value, unit, reference, ratio}.  A decision's reference is the 1.8 ms
  * that NuPoCo's takes on 64 cores of 8 nodes (papers/README.md), a
  * placement's the 1.5 ms of its algorithm 3, an
- * evolution's the 17.3 ms of MOCA's 200 generations on 16 cores of 4 nodes; a
- * prediction's is one that prepares everything anew, system_solve(). */
+ * evolution's the 17.3 ms of MOCA's 200 generations on 16 cores of 4 nodes. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,32 +17,30 @@
 #include "model/policy.h"
 #include "model/policy/search/evolution.h"
 #include "model/policy/search/workspace.h"
-#include "model/system.h"
+#include "model/aggregated_mva.h"
 #include "tests/support/median.h"
 
 #define REFERENCE_US 1800.0
 #define PLACEMENT_REFERENCE_US 1500.0
 #define MOCA_REFERENCE_US 17300.0
 #define MOCA_GENERATIONS 200
-#define MOCA_NODES 32 /* beyond, it takes longer than one likes to wait */
 #define BATCHES 25
 #define BATCH_US 400.0 /* long enough for the clock, short enough to wait */
 #define MAX_CPUS 1024
 #define MAX_NODES 256
 
-enum { NUPOCO, MOCA, POLICIES };
-static const char *const names[POLICIES] = {"nupoco", "moca"};
+enum { NUPOCO, CORUN, POLICIES };
+static const char *const names[POLICIES] = {"nupoco", "corun"};
 
 struct bench {
     struct machine *machine;
-    struct workload *profile[SYSTEM_MAX_JOBS];
-    struct policy_job jobs[SYSTEM_MAX_JOBS];
-    double weight[SYSTEM_MAX_JOBS];
+    struct workload *profile[POLICY_MAX_JOBS];
+    struct policy_job jobs[POLICY_MAX_JOBS];
+    double weight[POLICY_MAX_JOBS];
     int before[MAX_CPUS], after[MAX_CPUS];
-    size_t cores[MAX_NODES * SYSTEM_MAX_JOBS];
+    size_t cores[MAX_NODES * POLICY_MAX_JOBS];
     size_t count;
-    struct system_workspace *system;
-    struct system_input input;
+    struct aggregated_mva *network;
     struct policy_workspace *workspace;
     struct policy_state *state[POLICIES];
     struct chromosome_space space;
@@ -81,24 +78,22 @@ static void init(struct bench *b, size_t nodes, size_t cores, size_t count)
     }
     for (size_t i = 0; i < nodes; i++)
         b->cores[i * count + i * count / nodes] = cores;
-    b->system = system_workspace_new(b->machine, count);
+    b->network = aggregated_new(b->machine, count);
     b->workspace = policy_workspace_new(b->machine, count);
-    b->input = (struct system_input){
-        b->machine, count, (const struct workload *const *)b->profile,
-        b->weight,  b->cores, MVA_AUTOMATIC};
     for (size_t p = 0; p < POLICIES; p++)
         if (!(b->state[p] = policy_state_new(policy_find(names[p]),
                                              b->machine)))
             abort();
-    if (!b->system || !b->workspace ||
-        system_prepare(b->system, &b->input) != MODEL_OK)
+    if (!b->network || !b->workspace)
         abort();
+    aggregated_prepare(b->network, (const struct workload *const *)b->profile,
+                       count);
 }
 
 /* All cores in the pool, one each at least. */
 static void init_evolution(struct bench *b)
 {
-    static size_t pool[MAX_NODES], min[SYSTEM_MAX_JOBS], max[SYSTEM_MAX_JOBS];
+    static size_t pool[MAX_NODES], min[POLICY_MAX_JOBS], max[POLICY_MAX_JOBS];
 
     for (size_t i = 0; i < b->machine->llc_domains; i++)
         pool[i] = machine_node_cpus(b->machine, i);
@@ -128,22 +123,16 @@ static void release(struct bench *b)
     for (size_t j = 0; j < b->count; j++)
         workload_free(b->profile[j]);
     policy_workspace_free(b->workspace);
-    system_workspace_free(b->system);
+    aggregated_free(b->network);
     machine_free(b->machine);
 }
 
 static bool predict(struct bench *b)
 {
-    struct system_result result;
+    double speed[POLICY_MAX_JOBS];
 
-    return system_predict(b->system, b->cores, &result, NULL) == MODEL_OK;
-}
-
-static bool solve(struct bench *b)
-{
-    struct system_result result;
-
-    return system_solve(&b->input, &result, NULL) == MODEL_OK;
+    aggregated_predict(b->network, b->cores, speed);
+    return true;
 }
 
 static bool decide_with(struct bench *b, size_t which)
@@ -164,9 +153,9 @@ static bool decide_nupoco(struct bench *b)
     return decide_with(b, NUPOCO);
 }
 
-static bool decide_moca(struct bench *b)
+static bool decide_corun(struct bench *b)
 {
-    return decide_with(b, MOCA);
+    return decide_with(b, CORUN);
 }
 
 static bool evolve(struct bench *b)
@@ -190,7 +179,7 @@ static bool place(struct bench *b)
                                  .job_count = b->count,
                                  .owner = b->before,
                                  .workspace = b->workspace};
-    size_t cores[SYSTEM_MAX_JOBS], share = b->machine->cpus / b->count;
+    size_t cores[POLICY_MAX_JOBS], share = b->machine->cpus / b->count;
 
     for (size_t j = 0; j < b->count; j++)
         cores[j] = j % 2 ? share + share / 2 : share - share / 2;
@@ -280,18 +269,16 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         init(&b, sizes[i][0], sizes[i][1], sizes[i][2]);
-        double one = measure(predict, &b), anew = measure(solve, &b);
-        double all = measure(decide_nupoco, &b);
-        if (one < 0 || anew < 0 || all < 0) {
+        double one = measure(predict, &b), all = measure(decide_corun, &b);
+        if (one < 0 || all < 0) {
             fprintf(stderr, "bench_model: the model failed\n");
             rc = EXIT_FAILURE;
         }
-        print(file, "NuUtil", sizes[i], one, anew, i ? one / last[0] : 0);
-        print(file, "decision", sizes[i], all, REFERENCE_US,
+        print(file, "prediction", sizes[i], one, REFERENCE_US, i ? one / last[0] : 0);
+        print(file, "decision of corun", sizes[i], all, REFERENCE_US,
               i ? all / last[1] : 0);
-        if (sizes[i][0] <= MOCA_NODES)
-            print(file, "decision of moca", sizes[i], measure(decide_moca, &b),
-                  REFERENCE_US, 0);
+        print(file, "decision of nupoco", sizes[i],
+              measure(decide_nupoco, &b), REFERENCE_US, 0);
         last[0] = one;
         last[1] = all;
         release(&b);

@@ -8,7 +8,7 @@
  * Decisions: 256 cores on 32 LLC domains, 16 jobs; the reference is 1 ms.
  *
  * Models: for random mixes on 64 cores of 8 nodes, the division of LLC domains
- * with the least predicted makespan, by the station model (model/system.h) and
+ * with the least predicted makespan, by the station model (model/analysis/system.h) and
  * by the closed network after Schweitzer (model/analysis/closed.h), with one class per
  * job (model/aggregated_mva.h) and in full.  These divisions, and equal shares, are
  * judged by the closed network after Linearizer, which is
@@ -24,7 +24,7 @@
 #include "model/analysis/closed.h"
 #include "model/aggregated_mva.h"
 #include "model/policy.h"
-#include "model/system.h"
+#include "model/analysis/system.h"
 #include "tests/support/median.h"
 
 #define NODES 8
@@ -137,7 +137,7 @@ static void bench_decisions(FILE *file)
 
 /* ---- models ------------------------------------------------------------- */
 
-enum model { STATION, LUMPED, SCHWEITZER, LINEARIZER, MODELS };
+enum model { STATION, AGGREGATED, SCHWEITZER, LINEARIZER, MODELS };
 
 struct mix {
     size_t jobs;
@@ -145,7 +145,6 @@ struct mix {
     double work[MOST_JOBS];
     struct system_input input;
     size_t counts[NODES * MOST_JOBS];
-    struct system_workspace *system;
     struct aggregated_mva *aggregated;
     double spent_us[MODELS];
     size_t predictions[MODELS];
@@ -165,8 +164,8 @@ static double makespan(struct mix *mix, const size_t *nodes_of, enum model by)
         for (size_t k = 0; k < nodes_of[j]; k++)
             mix->counts[node++ * mix->jobs + j] = CORES;
     if (by == STATION)
-        status = system_predict(mix->system, mix->counts, &result, speed);
-    else if (by == LUMPED)
+        status = system_solve(&mix->input, &result, speed);
+    else if (by == AGGREGATED)
         aggregated_predict(mix->aggregated, mix->counts, speed);
     else
         status = closed_solve(by == SCHWEITZER ? NETWORK_SCHWEITZER
@@ -211,7 +210,6 @@ static void draw(struct mix *mix, struct machine *machine, unsigned *seed)
 
     memset(mix, 0, sizeof(*mix));
     mix->jobs = 2 + (chance(seed) < 0.5);
-    mix->system = system_workspace_new(machine, mix->jobs);
     mix->aggregated = aggregated_new(machine, mix->jobs);
     for (size_t j = 0; j < mix->jobs; j++)
         mix->profile[j] = workload_new_rho(
@@ -220,8 +218,7 @@ static void draw(struct mix *mix, struct machine *machine, unsigned *seed)
     mix->input = (struct system_input){
         machine, mix->jobs, (const struct workload *const *)mix->profile,
         NULL, mix->counts, MVA_AUTOMATIC};
-    if (!mix->system || !mix->aggregated ||
-        system_prepare(mix->system, &mix->input) != MODEL_OK)
+    if (!mix->aggregated)
         abort();
     aggregated_prepare(mix->aggregated, mix->input.profile, mix->jobs);
     for (size_t j = 0; j < mix->jobs; j++) {
@@ -239,7 +236,7 @@ static void draw(struct mix *mix, struct machine *machine, unsigned *seed)
 static void bench_models(FILE *file)
 {
     static const char *const names[] = {"station model",
-                                        "closed network by job",
+                                        "aggregated MVA",
                                         "closed network"};
     static struct mix mix;
     struct machine *machine = machine_of(NODES);
@@ -263,7 +260,6 @@ static void bench_models(FILE *file)
         sum[LINEARIZER] += makespan(&mix, nodes_of, LINEARIZER) / least;
         for (size_t j = 0; j < mix.jobs; j++)
             workload_free(mix.profile[j]);
-        system_workspace_free(mix.system);
         aggregated_free(mix.aggregated);
     }
     for (enum model by = STATION; by < LINEARIZER; by++) {

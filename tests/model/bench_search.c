@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* How good the divisions are that the searches of "moca" find. */
+/* How good the divisions are that policies find. */
 
 /* Usage: bench_search FILE.  Random mixes of two to four jobs, each 50 to 150 s
  * long alone, run to their end on the papers' machines as the closed network of
@@ -18,7 +18,7 @@
 
 #include "model/analysis/closed.h"
 #include "model/policy.h"
-#include "model/system.h"
+#include "model/analysis/system.h"
 
 #define MIXES 100
 #define MAX_JOBS 4
@@ -32,11 +32,8 @@ struct candidate {
 static const struct candidate candidates[] = {
     {"equal", ""},
     {"greedy", ""},
-    {"moca", "search:paper"},
-    {"moca", "search:paper;generations:200"},
-    {"moca", "goal:utilisation"},
-    {"moca", "goal:throughput"},
     {"moca", ""},
+    {"moca", "generations:200"},
     {"corun", ""},
 };
 

@@ -28,7 +28,7 @@ units += %D%/unit
 	%D%/test_policy_moca.c \
 	%D%/test_policy_nupoco.c \
 	%D%/test_policy_rules.c \
-	%D%/test_predict.c \
+	%D%/test_system_laws.c \
 	%D%/test_station.c \
 	%D%/test_system.c \
 	%D%/test_throughput.c \

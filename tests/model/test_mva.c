@@ -4,7 +4,7 @@
 
 #include "tests/model/near.h"
 
-#include "model/mva.h"
+#include "model/analysis/mva.h"
 #include "model/station.h"
 
 static void test_bad_input(void **state)

@@ -5,7 +5,7 @@
 #include "tests/model/near.h"
 
 #include "model/station.h"
-#include "model/system.h"
+#include "model/analysis/system.h"
 
 #define CORES 16
 #define SERVICE_US 50.0 /* thesis 4.2.1: one request in 50 time units */
@@ -112,7 +112,7 @@ static void test_one_node_is_the_station(void **state)
 static void test_bad_input(void **state)
 {
     struct machine *m = smp();
-    struct machine *wide = machine_new_uniform(SYSTEM_MAX_NODES + 1, 1, 1);
+    struct machine *wide = machine_new_uniform(SYSTEM_MAX_DOMAINS + 1, 1, 1);
     struct workload *one = workload_new(1), *two = workload_new(2);
     const struct workload *profile[SYSTEM_MAX_JOBS + 1];
     size_t cores[SYSTEM_MAX_JOBS + 1] = {0};

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Several classes of customers at one station. */
 
-#include "model/mva.h"
+#include "model/analysis/mva.h"
 
 #include <math.h>
 #include <stdbool.h>
