@@ -28,7 +28,6 @@ struct counters {
     char argument[256]; /* of the chosen one */
     struct open_backend open[MAX_OPEN];
     size_t count;
-    void *progress; /* state of the fit from work */
     char names[NAMES_MAX];
     size_t points; /* that a profile needs, as of the last news */
     struct sample *sample, *more;
@@ -45,33 +44,26 @@ const struct counters_backend *const counters_backends[] = {
 
 /* ---- words -------------------------------------------------------------- */
 
-static const struct {
-    const char *name, *help;
-} metrics[COUNTERS_METRICS] = {
-    [COUNTERS_CYCLES] = {"cycles", "cycles of each CPU"},
-    [COUNTERS_STALLED] = {"stalled", "of them, waiting for memory"},
-    [COUNTERS_INSTRUCTIONS] = {"instructions", "instructions of each CPU"},
-    [COUNTERS_LLC_ACCESSES] = {"llc-accesses", "last-level cache accesses"},
-    [COUNTERS_READ_MISSES] = {"read-misses", "reads that missed that cache"},
-    [COUNTERS_LOCALITY] = {"locality", "misses to near and far memory"},
-    [COUNTERS_MEMORY_READS] = {"memory-reads", "lines read at controllers"},
-    [COUNTERS_MEMORY_WRITES] = {"memory-writes", "lines written there"},
-    [COUNTERS_PREFETCHES] = {"prefetches", "prefetches apart from reads"},
-    [COUNTERS_TRAFFIC] = {"traffic", "from each LLC domain to each memory"},
-    [COUNTERS_JOB_TRAFFIC] = {"job-traffic", "memory traffic of each job"},
-    [COUNTERS_JOB_LLC] = {"job-llc", "last-level cache held by each job"},
-    [COUNTERS_ENERGY] = {"energy", "energy of each package"},
-    [COUNTERS_WORK] = {"work", "work that the jobs report"},
+static const char *const metrics[COUNTERS_METRICS] = {
+    [COUNTERS_CYCLES] = "cycles",
+    [COUNTERS_STALLED] = "stalled",
+    [COUNTERS_INSTRUCTIONS] = "instructions",
+    [COUNTERS_LLC_ACCESSES] = "llc-accesses",
+    [COUNTERS_READ_MISSES] = "read-misses",
+    [COUNTERS_LOCALITY] = "locality",
+    [COUNTERS_MEMORY_READS] = "memory-reads",
+    [COUNTERS_MEMORY_WRITES] = "memory-writes",
+    [COUNTERS_PREFETCHES] = "prefetches",
+    [COUNTERS_TRAFFIC] = "traffic",
+    [COUNTERS_JOB_TRAFFIC] = "job-traffic",
+    [COUNTERS_JOB_LLC] = "job-llc",
+    [COUNTERS_ENERGY] = "energy",
+    [COUNTERS_WORK] = "work",
 };
 
 const char *counters_metric_name(enum counters_metric metric)
 {
-    return metrics[metric].name;
-}
-
-const char *counters_metric_help(enum counters_metric metric)
-{
-    return metrics[metric].help;
+    return metrics[metric];
 }
 
 /* Reasons, one after the other, as far as there is room. */
@@ -105,30 +97,6 @@ static struct sample *new_sample(const struct counters_setup *setup)
                       setup->machine->numa_nodes, setup->packages);
 }
 
-/* True when any of COUNT doubles at VALUES is known and not 0. */
-static bool any_moved(const void *values, size_t count)
-{
-    const double *v = values;
-
-    for (size_t i = 0; i < count; i++)
-        if (v[i] > 0)
-            return true;
-    return false;
-}
-
-static bool moved(const struct sample *s)
-{
-    size_t pairs = s->llc_domains * s->numa_nodes;
-
-    return any_moved(s->cpu, s->cpus * sizeof(*s->cpu) / sizeof(double)) ||
-           any_moved(s->memory,
-                     s->numa_nodes * sizeof(*s->memory) / sizeof(double)) ||
-           any_moved(s->traffic, pairs * sizeof(*s->traffic) / sizeof(double)) ||
-           any_moved(s->energy_j, s->packages) ||
-           any_moved(s->group, s->groups * s->llc_domains *
-                                   sizeof(*s->group) / sizeof(double));
-}
-
 /* Do the values of an open backend move when something happens? */
 static bool moves(struct counters *c, const struct counters_backend *b,
                   void *state)
@@ -136,14 +104,11 @@ static bool moves(struct counters *c, const struct counters_backend *b,
     if (!b->sample || b->flags & COUNTERS_STILL)
         return true;
     for (int i = 0; i < MOVE_ROUNDS; i++) {
-        if (c->setup.load)
-            c->setup.load(&c->setup);
-        else
-            counters_load(&c->setup);
+        c->setup.load(&c->setup);
         sample_clear(c->more);
         c->more->time_ns = 1;
         b->sample(state, c->more, NULL);
-        if (moved(c->more))
+        if (sample_moved(c->more))
             return true;
     }
     return false;
@@ -289,8 +254,7 @@ struct counters *counters_open(const char *specification,
     c->setup = *setup;
     if (!c->setup.backends)
         c->setup.backends = counters_backends;
-    if (!(c->sample = new_sample(setup)) || !(c->more = new_sample(setup)) ||
-        counters_progress.open(&c->setup, &c->progress, err) < 0) {
+    if (!(c->sample = new_sample(setup)) || !(c->more = new_sample(setup))) {
         counters_close(c);
         errtext_set(err, ENOMEM, "counters: out of memory");
         return NULL;
@@ -317,8 +281,6 @@ void counters_close(struct counters *c)
         struct open_backend *o = &c->open[--c->count];
         o->backend->close(o->state);
     }
-    if (c->progress)
-        counters_progress.close(c->progress);
     sample_free(c->sample);
     sample_free(c->more);
     free(c);
@@ -354,7 +316,7 @@ void counters_describe(const struct counters *c,
             if (!ability[m].can && (one[m].can || !ability[m].why[0]))
                 ability[m] = one[m];
     }
-    counters_progress.describe(c->progress, one);
+    counters_progress.describe(NULL, one);
     ability[COUNTERS_WORK] = one[COUNTERS_WORK];
 }
 
@@ -462,5 +424,5 @@ struct workload *counters_profile(const struct counters *c,
         return NULL;
     }
     *fit = (struct counters_fit){.from = FIT_OF_WORK};
-    return counters_progress.fit(c->progress, measure, enough_ns, fit, err);
+    return progress_fit(c->setup.machine, measure, fit, err);
 }

@@ -94,8 +94,8 @@ struct counters_setup {
                               others for tests */
     const struct counters_backend *replay; /* recording/recording.h has it; only its
                               name chooses it; NULL: there is none */
-    void (*load)(const struct counters_setup *setup); /* make values move; NULL:
-                              counters_load() */
+    void (*load)(const struct counters_setup *setup); /* make values move:
+                              counters_load(), or another */
 };
 
 enum {
@@ -141,13 +141,6 @@ struct counters_backend {
     /* Fill ABILITY[COUNTERS_METRICS], which comes with nothing possible and no
      * reasons. */
     void (*describe)(const void *state, struct counters_ability *ability);
-    /* A workload from MEASURE in a way of its own, using points of at least
-     * ENOUGH_NS; NULL where there is none (counters).  NULL with errno EAGAIN
-     * when there is not enough data (FIT says what is known so far if its
-     * points are not 0), EDOM when the data cannot be explained. */
-    struct workload *(*fit)(const void *state, const struct measure *measure,
-                            uint64_t enough_ns, struct counters_fit *fit,
-                            struct errtext *err);
     void (*close)(void *state);
 };
 
@@ -155,6 +148,14 @@ struct counters_backend {
 extern const struct counters_backend *const counters_backends[];
 extern const struct counters_backend counters_perf;
 extern const struct counters_backend counters_progress;
+
+/* Counters without hardware: a workload for MACHINE from the work in MEASURE, at
+ * two DoPs or more.  NULL with errno EAGAIN when there is not enough data (FIT
+ * says what is known so far if its points are not 0), EDOM when the data cannot be
+ * explained. */
+struct workload *progress_fit(const struct machine *machine,
+                              const struct measure *measure,
+                              struct counters_fit *fit, struct errtext *err);
 
 struct counters;
 
@@ -198,7 +199,7 @@ int counters_sample(struct counters *counters, uint64_t elapsed_ns,
                     const struct sample **sample, struct errtext *err);
 
 /* A profile from MEASURE: from its loop profiles of at least ENOUGH_NS, else
- * from its work.  Errors as of the backends' fit(). */
+ * from its work.  Errors as of progress_fit(). */
 struct workload *counters_profile(const struct counters *counters,
                                   const struct measure *measure,
                                   uint64_t enough_ns, struct counters_fit *fit,
@@ -207,10 +208,8 @@ struct workload *counters_profile(const struct counters *counters,
 /* Takes NULL. */
 void counters_close(struct counters *counters);
 
-/* "cycles", "stalled", ... as in coschedctl counters; and one line of what it
- * is. */
+/* "cycles", "stalled", ... as in coschedctl counters. */
 const char *counters_metric_name(enum counters_metric metric);
-const char *counters_metric_help(enum counters_metric metric);
 
 /* "family-model-stepping" of this machine's CPUs as PROCFS has it, in TEXT.  NULL
  * where it does not tell (no x86). */

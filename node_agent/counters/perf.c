@@ -46,15 +46,14 @@ struct perf_cpu {
     int outcome;   /* of the last sample, to tell news */
 };
 
-enum uncore_kind { PERF_READS, PERF_WRITES, PERF_ENERGY };
+enum uncore_kind { PERF_READS, PERF_WRITES };
 
 #define PERF_MAX_UNCORES 256
 
-/* One event of a memory controller or package. */
+/* One event of a memory controller. */
 struct perf_uncore {
     enum uncore_kind kind;
-    size_t index; /* NUMA node, or package */
-    double scale;
+    size_t node; /* NUMA node */
     int fd;
     bool lost; /* not counted in the last sample */
     uint64_t value, enabled, running;
@@ -177,7 +176,6 @@ static const struct {
     {PERF_WRITES, "uncore_imc", "cas_count_write"},
     {PERF_WRITES, "uncore_imc", "data_writes"},
     {PERF_WRITES, "uncore_imc_free_running", "data_write"},
-    {PERF_ENERGY, "power", "energy-pkg"},
 };
 
 /* The PMUs that have one known event. */
@@ -243,7 +241,7 @@ static double increment(const struct perf *p, struct perf_uncore *u,
     u->value = data[0];
     u->enabled = data[1];
     u->running = data[2];
-    return count * u->scale;
+    return count;
 }
 
 static void open_on(struct search *s, size_t box, int cpu, size_t position)
@@ -251,20 +249,15 @@ static void open_on(struct search *s, size_t box, int cpu, size_t position)
     struct perf *p = s->perf;
     struct perf_uncore *u = &p->uncore[p->uncores];
     struct perf_pmu_event event;
-    enum uncore_kind kind = known[s->entry].kind;
     size_t package = package_of(p->setup, cpu, position);
 
     if (p->uncores == PERF_MAX_UNCORES ||
         perf_sysfs_event(p->setup->sysfs, s->name[box], known[s->entry].event,
                          &event, NULL) < 0)
         return;
-    *u = (struct perf_uncore){.kind = kind};
-    u->index = kind == PERF_ENERGY
-                   ? package
-                   : memory_of(p->setup, package, box, s->count);
-    /* Controllers count lines; the scale to MiB is for people. */
-    u->scale = kind == PERF_ENERGY ? event.scale : 1;
-    if (u->index == SIZE_MAX)
+    *u = (struct perf_uncore){.kind = known[s->entry].kind};
+    u->node = memory_of(p->setup, package, box, s->count);
+    if (u->node == SIZE_MAX)
         return;
     u->fd = open_event(p, event.type, event.config, false, cpu, -1);
     if (u->fd < 0) {
@@ -303,10 +296,8 @@ static void uncore_open(struct perf *p)
 /* Where U belongs in SAMPLE. */
 static double *place(struct sample *sample, const struct perf_uncore *u)
 {
-    if (u->kind == PERF_ENERGY)
-        return &sample->energy_j[u->index];
-    return u->kind == PERF_READS ? &sample->memory[u->index].reads
-                                 : &sample->memory[u->index].writes;
+    return u->kind == PERF_READS ? &sample->memory[u->node].reads
+                                 : &sample->memory[u->node].writes;
 }
 
 static int uncore_sample(struct perf *p, struct sample *sample,
@@ -329,8 +320,8 @@ static int uncore_sample(struct perf *p, struct sample *sample,
     p->uncore_told = lost;
     if (!news)
         return 0;
-    return errtext_set(err, EBUSY, "perf: a memory controller's or package's "
-                                   "counter is taken by another tool or gone");
+    return errtext_set(err, EBUSY, "perf: a memory controller's counter is taken "
+                                   "by another tool or gone");
 }
 
 static void set_why(struct counters_ability *a, const char *why)
@@ -350,8 +341,6 @@ static void uncore_describe(const struct perf *p,
          "sysfs describes no memory controller (uncore_imc*)"},
         {PERF_WRITES, COUNTERS_MEMORY_WRITES, "uncore_imc, writes",
          "sysfs describes no memory controller (uncore_imc*)"},
-        {PERF_ENERGY, COUNTERS_ENERGY, "power/energy-pkg",
-         "sysfs describes no power/energy-pkg"},
     };
 
     for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
@@ -680,6 +669,7 @@ void perf_describe(const void *state, struct counters_ability *ability)
     set_why(&ability[COUNTERS_TRAFFIC], "the kernel describes no such event");
     set_why(&ability[COUNTERS_JOB_TRAFFIC], "see resctrl");
     set_why(&ability[COUNTERS_JOB_LLC], "see resctrl");
+    set_why(&ability[COUNTERS_ENERGY], "see powercap");
     uncore_describe(p, ability);
 }
 
@@ -691,7 +681,7 @@ static int open_kernel(const struct counters_setup *setup, void **state,
 
 const struct counters_backend counters_perf = {
     .name = "perf",
-    .help = "the kernel's perf events: cores, memory controllers, energy",
+    .help = "the kernel's perf events: cores and memory controllers",
     .flags = COUNTERS_AUTO,
     .open = open_kernel,
     .sample = perf_sample,

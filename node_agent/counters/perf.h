@@ -12,9 +12,10 @@
  * each metric the first encoding that opens is taken: raw ones for the CPU's model, then the
  * kernel's generic ones.
  *
- * Memory controllers and energy come from uncore PMUs that the kernel describes in sysfs
- * (uncore_imc*, power), of all jobs together.  Where a package has several NUMA nodes
- * (sub-NUMA clustering), its controllers belong to them in the order of their numbers.
+ * Memory controllers come from uncore PMUs that the kernel describes in sysfs
+ * (uncore_imc*), of all jobs together, in lines of 64 bytes.  Where a package has several
+ * NUMA nodes (sub-NUMA clustering), its controllers belong to them in the order of their
+ * numbers.
  *
  * Counting on whole CPUs needs root, CAP_PERFMON, or perf_event_paranoid of 0 or less.  All
  * system calls go through a perf_source, so that tests can be the kernel.

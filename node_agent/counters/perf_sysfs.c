@@ -122,7 +122,7 @@ int perf_sysfs_event(const char *sysfs, const char *pmu, const char *name,
 {
     char line[256], *end;
 
-    *event = (struct perf_pmu_event){.scale = 1};
+    *event = (struct perf_pmu_event){0};
     if (pmu_line(sysfs, line, sizeof(line), "%s/type", pmu) < 0)
         return errtext_set(err, ENOENT, "%s: no such PMU", pmu);
     event->type = (uint32_t)strtoul(line, &end, 10);
@@ -134,14 +134,6 @@ int perf_sysfs_event(const char *sysfs, const char *pmu, const char *name,
         return errtext_set(err, EINVAL,
                            "%s/events/%s: not as %s/format describes", pmu,
                            name, pmu);
-    if (pmu_line(sysfs, line, sizeof(line), "%s/events/%s.scale", pmu, name) ==
-        0) {
-        event->scale = strtod(line, &end);
-        if (end == line || !(event->scale > 0))
-            return errtext_set(err, EINVAL, "%s/events/%s.scale: %s: not a "
-                                            "positive number",
-                               pmu, name, line);
-    }
     return 0;
 }
 

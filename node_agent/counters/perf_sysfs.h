@@ -10,7 +10,6 @@
  * bus/event_source/devices/PMU/ has
  *     type            the number for perf_event_attr.type
  *     events/NAME     "event=0x04,umask=0x03"
- *     events/NAME.scale   factor from counts to the unit
  *     format/TERM     "config:0-7,32-35": where a term's bits go
  *     cpumask         a CPU for each thing that is counted; absent for cores
  */
@@ -25,7 +24,6 @@
 struct perf_pmu_event {
     uint32_t type;
     uint64_t config[3]; /* config, config1, config2 */
-    double scale;       /* 1 where there is none */
 };
 
 /* Look up event NAME of PMU below SYSFS.  0, or -1 with errno ENOENT (no such

@@ -38,36 +38,6 @@ json_t *counters_metrics_json(const struct counters *counters)
 
 /* ---- one backend -------------------------------------------------------- */
 
-/* Is there a number other than 0 anywhere in VALUE? */
-static bool any_value(json_t *value)
-{
-    const char *key;
-    json_t *element;
-    size_t i;
-
-    if (json_is_number(value))
-        return json_number_value(value) != 0;
-    json_array_foreach(value, i, element)
-        if (any_value(element))
-            return true;
-    json_object_foreach(value, key, element)
-        if (any_value(element))
-            return true;
-    return false;
-}
-
-/* Has anything been counted?  Time and coverage are no counts. */
-static bool any_count(const json_t *sample)
-{
-    static const char *const counts[] = {"cpu", "memory", "traffic", "energy",
-                                         "groups"};
-
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-        if (any_value(json_object_get(sample, counts[i])))
-            return true;
-    return false;
-}
-
 static void look(const struct counters_setup *setup,
                  const struct counters_backend *b, void *state, size_t rounds,
                  json_t *object)
@@ -87,22 +57,17 @@ static void look(const struct counters_setup *setup,
         b->assign(state, &job, 1, &err);
     b->sample(state, s, &err); /* what came before is not the load's */
     uint64_t begin_ns = clock_ns();
-    for (size_t i = 0; i < rounds; i++) {
-        if (setup->load)
-            setup->load(setup);
-        else
-            counters_load(setup);
-    }
+    for (size_t i = 0; i < rounds; i++)
+        setup->load(setup);
     sample_set_groups(s, NULL, 0);
     sample_clear(s);
     s->time_ns = clock_ns() - begin_ns;
     if (b->sample(state, s, &err) < 0)
         json_object_set_new(object, "error", json_string(err.text));
-    json_t *sample = sample_json_write(s);
-    bool any = any_count(sample);
+    bool any = sample_moved(s);
     if (any || !(b->flags & COUNTERS_STILL))
         json_object_set_new(object, "moves", json_boolean(any));
-    json_object_set_new(object, "sample", sample);
+    json_object_set_new(object, "sample", sample_json_write(s));
     sample_free(s);
 }
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "model/throughput.h"
 #include "node_agent/counters/counters.h"
@@ -17,23 +16,12 @@
 /* Best guess of a rho of which only the lower bound is known, over that. */
 #define ROUGHLY 4.0
 
-struct progress {
-    size_t cores; /* of the machine */
-    size_t numa_nodes;
-    double service_us; /* of one controller */
-};
-
 static int progress_open(const struct counters_setup *setup, void **state,
                          struct errtext *err)
 {
-    struct progress *p = calloc(1, sizeof(*p));
-
-    if (!p)
-        return errtext_set(err, ENOMEM, "progress: out of memory");
-    p->cores = machine_all_cpus(setup->machine);
-    p->numa_nodes = setup->machine->numa_nodes;
-    p->service_us = setup->machine->controller_service_us[0];
-    *state = p;
+    (void)setup;
+    (void)err;
+    *state = NULL; /* counts nothing */
     return 0;
 }
 
@@ -97,28 +85,14 @@ static bool may_guess(const struct throughput_point *point, size_t count)
     return good >= 2;
 }
 
-static struct workload *make_workload(const struct progress *p, double rho,
-                                      struct errtext *err)
+struct workload *progress_fit(const struct machine *machine,
+                              const struct measure *measure,
+                              struct counters_fit *result, struct errtext *err)
 {
-    struct workload *w = workload_new_rho(p->numa_nodes, rho, p->service_us);
-
-    if (!w)
-        errtext_set(err, EDOM, "no workload for an effective rho of %g", rho);
-    return w;
-}
-
-static struct workload *progress_fit(const void *state,
-                                     const struct measure *measure,
-                                     uint64_t enough_ns,
-                                     struct counters_fit *result,
-                                     struct errtext *err)
-{
-    const struct progress *p = state;
     struct throughput_point point[MEASURE_POINTS];
     struct throughput_rho fit;
     enum counters_unit u = choose_unit(measure);
 
-    (void)enough_ns; /* the errors of the rates say what is enough */
     if (u == COUNTERS_UNITS) {
         errtext_set(err, EAGAIN, "too little work was seen at two DoPs so far");
         return NULL;
@@ -131,7 +105,7 @@ static struct workload *progress_fit(const void *state,
                     count, (int)rc);
         return NULL;
     }
-    enum throughput_verdict verdict = throughput_judge(&fit, p->cores);
+    enum throughput_verdict verdict = throughput_judge(&fit, machine_all_cpus(machine));
     result->low = fit.low;
     result->high = fit.high;
     result->points = count;
@@ -144,12 +118,17 @@ static struct workload *progress_fit(const void *state,
                     fit.low, fit.high);
         return NULL;
     }
-    return make_workload(p, result->rho, err);
+    struct workload *w = workload_new_rho(machine->numa_nodes, result->rho,
+                                          machine->controller_service_us[0]);
+    if (!w)
+        errtext_set(err, EDOM, "no workload for an effective rho of %g",
+                    result->rho);
+    return w;
 }
 
 static void progress_close(void *state)
 {
-    free(state);
+    (void)state;
 }
 
 const struct counters_backend counters_progress = {
@@ -158,6 +137,5 @@ const struct counters_backend counters_progress = {
     .flags = COUNTERS_AUTO | COUNTERS_STILL,
     .open = progress_open,
     .describe = progress_describe,
-    .fit = progress_fit,
     .close = progress_close,
 };

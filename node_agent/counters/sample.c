@@ -54,6 +54,29 @@ void sample_clear(struct sample *s)
     forget(s->group, s->groups * s->llc_domains * DOUBLES(struct sample_group));
 }
 
+/* True when any of COUNT doubles at VALUES is known and above 0. */
+static bool any_moved(const void *values, size_t count)
+{
+    const double *v = values;
+
+    for (size_t i = 0; i < count; i++)
+        if (v[i] > 0)
+            return true;
+    return false;
+}
+
+bool sample_moved(const struct sample *s)
+{
+    size_t pairs = s->llc_domains * s->numa_nodes;
+
+    return any_moved(s->cpu, s->cpus * DOUBLES(struct sample_cpu)) ||
+           any_moved(s->memory, s->numa_nodes * DOUBLES(struct sample_memory)) ||
+           any_moved(s->traffic, pairs * DOUBLES(struct sample_memory)) ||
+           any_moved(s->energy_j, s->packages) ||
+           any_moved(s->group, s->groups * s->llc_domains *
+                                   DOUBLES(struct sample_group));
+}
+
 int sample_set_groups(struct sample *s, const uint32_t *job, size_t count)
 {
     if (count > s->groups) {

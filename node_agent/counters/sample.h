@@ -90,6 +90,9 @@ int sample_set_groups(struct sample *sample, const uint32_t *job,
  * none.  Both are of one machine. */
 int sample_fill(struct sample *sample, const struct sample *more);
 
+/* True when anything was counted: a value is known and above 0. */
+bool sample_moved(const struct sample *sample);
+
 /* Takes NULL. */
 void sample_free(struct sample *sample);
 

@@ -26,6 +26,7 @@ void counters_setup_init(struct counters_setup *setup,
         .sysfs = "/sys",
         .procfs = "/proc",
         .argument = "",
+        .load = counters_load,
     };
 }
 
