@@ -336,7 +336,7 @@ static void test_policy_options(void **state)
     f->input.policy = "greedy";
     f->input.fairness_percent = 100;
     make(f);
-    assert_int_equal(cores(f, 0), 7);
+    assert_int_equal(cores(f, 0), 6);
     f->input.fairness_percent = 0;
     make(f);
     assert_in_range(cores(f, 0), 4, 5);
