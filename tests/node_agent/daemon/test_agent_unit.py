@@ -45,9 +45,13 @@ def check_text(folder):
     assert done.returncode == 0 and not done.stderr, done
 
 
+def unit_path(name):
+    room = "helpers" if "likwid" in name else "daemon"
+    return os.path.join(BUILD, "node_agent", room, name)
+
+
 def unit_file(name):
-    with open(os.path.join(BUILD, "node_agent", name),
-              encoding="utf-8") as file:
+    with open(unit_path(name), encoding="utf-8") as file:
         return dict(line.rstrip("\n").split("=", 1) for line in file
                     if "=" in line and not line.startswith("#"))
 
@@ -55,8 +59,7 @@ def unit_file(name):
 def check_likwid(folder):
     """The agent finds LIKWID's helper where its socket unit listens, and has
     none of its privileges."""
-    if not os.path.exists(os.path.join(BUILD, "node_agent",
-                                       "coschedd-likwid.socket")):
+    if not os.path.exists(unit_path("coschedd-likwid.socket")):
         return # built without LIKWID
     agent = unit_file("coschedd.service")
     listen = unit_file("coschedd-likwid.socket")
@@ -79,7 +82,7 @@ def exposure(folder, name, most):
     if not shutil.which("systemd-analyze"):
         return
     unit = os.path.join(folder, name.replace("@", "@1"))
-    shutil.copy(os.path.join(BUILD, "node_agent", name), unit)
+    shutil.copy(unit_path(name), unit)
     done = subprocess.run(
         ["systemd-analyze", "security", "--offline=yes", "--no-pager",
          f"--threshold={most}", unit], text=True, capture_output=True,
