@@ -10,6 +10,29 @@
 #include <string.h>
 #include <unistd.h>
 
+void json_rename_old(json_t *root)
+{
+    static const char *const names[][2] = {
+        {"section", "region"},        {"sections", "regions"},
+        {"cpu_node", "llc_domain"},   {"cpu_nodes", "llc_domains"},
+        {"memory_node", "numa_node"}, {"mem_nodes", "numa_nodes"},
+        {"rigid", "pinned"},          {"min_section_ns", "min_region_ns"}};
+    json_t *value;
+    const char *key;
+    size_t index;
+
+    json_array_foreach(root, index, value)
+        json_rename_old(value);
+    json_object_foreach(root, key, value)
+        json_rename_old(value);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if ((value = json_object_get(root, names[i][0])) &&
+            !json_object_get(root, names[i][1])) {
+            json_object_set(root, names[i][1], value);
+            json_object_del(root, names[i][0]);
+        }
+}
+
 json_t *json_reader_parse(struct json_reader *reader, const char *text,
                           size_t size)
 {
@@ -20,6 +43,7 @@ json_t *json_reader_parse(struct json_reader *reader, const char *text,
     if (!root)
         errtext_set(reader->err, EINVAL, "%s:%d: %s", reader->file,
                     error.line > 0 ? error.line : 1, error.text);
+    json_rename_old(root);
     return root;
 }
 

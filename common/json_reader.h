@@ -44,7 +44,12 @@ enum json_range {
     JSON_ANY,          /* finite */
 };
 
-/* Parse SIZE bytes at TEXT.  A new reference, or NULL. */
+/* Give members the names that they have since 0.2.0, wherever they stand in
+ * ROOT: files that 0.1 wrote have "sections", "cpu_nodes", "mem_nodes" and so
+ * on.  A member whose new name is there, too, stays as it is. */
+void json_rename_old(json_t *root);
+
+/* Parse SIZE bytes at TEXT; old names become new ones.  A new reference, or NULL. */
 json_t *json_reader_parse(struct json_reader *reader, const char *text,
                           size_t size);
 

@@ -84,6 +84,9 @@ KEYS = {
 }
 
 
+OLD_NAMES = {"sections": "regions"}  # before 0.2.0
+
+
 @dataclass
 class Record:
     """What a comment says; every key of KEYS is in `fields`, None if it is not
@@ -109,7 +112,7 @@ def parse(comment):
     for word in comment[tags[-1].end():].split():
         key, equals, text = word.partition("=")
         if equals and _KEY.fullmatch(key):
-            _take(record, key, text)
+            _take(record, OLD_NAMES.get(key, key), text)
     if record.state is None and not record.problems:
         record.problems.append("its record is incomplete")
     return record

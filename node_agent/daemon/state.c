@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "protocol/cpulist.h"
 #include "common/fd.h"
+#include "common/json_reader.h"
+#include "protocol/cpulist.h"
 #include "protocol/json_fields.h"
 
 /* ---- records on their way ----------------------------------------------- */
@@ -317,6 +318,7 @@ int state_read(const char *path, struct job_table *jobs,
         return errtext_set(err, errno, "%s: %s", path, strerror(errno));
     json_t *root = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
     close(fd);
+    json_rename_old(root);
     bool json = root != NULL;
     int rc = json ? read_all(root, jobs, pending, node) : -1;
     json_decref(root);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/json_reader.h"
+
 struct recording {
     char path[PATH_MAX];
     FILE *file;
@@ -43,6 +45,7 @@ int recording_next(struct recording *r, json_t **line, const char **type,
     *line = json_loadb(r->text, (size_t)size, JSON_REJECT_DUPLICATES, &where);
     if (!*line)
         return recording_refuse(r, err, "%s", where.text);
+    json_rename_old(*line);
     *type = json_string_value(json_object_get(*line, "type"));
     if (!*type) {
         json_decref(*line);

@@ -145,6 +145,10 @@ class Report(ReportTest):
             self.assertIn(word, job["notes"][0])
             self.assertEqual(job["turnaround_s"], 7)
 
+    def test_old_record(self):
+        record_ = jobrecord.parse("cosched/1 state=final sections=4")
+        self.assertEqual((record_.fields["regions"], record_.problems), (4, []))
+
     def test_truncated_records(self):
         """Slurm may cut a comment anywhere."""
         for length in range(len(FINAL)):

@@ -66,6 +66,10 @@ def check_two_jobs():
     assert sweep["best"] == {"cpu": 15, "utilisation": 11, "makespan": 11}
     near(sweep["points"][10]["of_batch"], 0.61, 0.005)
     assert len(sweep["points"]) == 15
+    old = mix(400)  # as 0.1 named the parts of a machine
+    old["machine"] = {"name": "sixteen cores", "cpu_nodes": [{"cpus": "0-15"}],
+                      "mem_nodes": [{"service_us": 0.01}]}
+    assert ask("utilisation", "--sweep", value=old) == sweep
     longer = ask("utilisation", "--sweep", value=mix(800))
     assert longer["best"]["makespan"] == 14, longer["best"]
     fixed = mix(400)

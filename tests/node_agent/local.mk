@@ -4,7 +4,8 @@
 include tests/node_agent/counters/local.mk
 
 # What these share.
-EXTRA_DIST += tests/support/fake_helper.py tests/support/fakes.py \
+EXTRA_DIST += %D%/daemon/state-0.1.json \
+	tests/support/fake_helper.py tests/support/fakes.py \
 	tests/support/slurmtree.py
 
 # The daemon's clients and helpers.

@@ -10,7 +10,8 @@ simulator_scripts = \
 	%D%/test_reproduce.py \
 	%D%/test_scenario_errors.py
 TESTS += $(simulator_scripts)
-EXTRA_DIST += $(simulator_scripts)
+EXTRA_DIST += $(simulator_scripts) %D%/recording-0.1/record.jsonl \
+	%D%/recording-0.1/topology.xml
 
 # Memory, request by request: the truth that the model is held to.
 check_LTLIBRARIES += %D%/libmemsys.la

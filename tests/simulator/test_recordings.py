@@ -134,6 +134,16 @@ def check_real(work):
         assert 0 < one["makespan_s"] < 3 * recorded_s + 1, (one, recorded_s)
 
 
+def check_old():
+    """A recording of version 0.1, whose members have other names."""
+    directory = os.path.join(SOURCE, "tests/simulator/recording-0.1")
+    again = decide_again(directory)
+    assert again.stdout.endswith(" 9 decisions, 0 of them differ\n"), again
+    one = results("replay", directory, "--policy", "equal")["equal"]
+    assert [j["name"] for j in one["jobs"]] == ["job 1", "job 2"], one
+    assert 0.8 < one["makespan_s"] < 1.2, one # it was 1.00
+
+
 def check_refusals(work):
     empty = os.path.join(work, "empty")
     os.mkdir(empty)
@@ -157,6 +167,7 @@ def main():
         check_same(work, "nupoco", "virtual")
         check_same(work, "moca", "progress")
         check_what_if(work)
+        check_old()
         check_refusals(work)
         check_real(work)
 

@@ -122,6 +122,26 @@ static void test_round_trip(void **state)
     assert_string_equal(f->pending.first->text, "text=1");
 }
 
+/* As version 0.1 wrote it; parallel regions were called sections. */
+static void test_old(void **state)
+{
+    struct fixture *f = *state;
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/tests/node_agent/daemon/state-0.1.json",
+             getenv("abs_top_srcdir"));
+    assert_int_equal(
+        state_read(path, &f->jobs, &f->pending, &f->node, NULL), 0);
+    struct job *job = job_find(&f->jobs, 17);
+    assert_non_null(job);
+    assert_string_equal(job->options.policy, "equal");
+    assert_int_equal(job->record.regions, 3);
+    assert_int_equal(job->record.partner[0], 18);
+    assert_true(job->cooperative && job->weight == 2.5);
+    assert_int_equal(job->history.runs, 5);
+    assert_string_equal(f->pending.first->text, "text=1");
+}
+
 static void test_node(void **state)
 {
     struct fixture *f = *state;
@@ -251,7 +271,7 @@ static void test_pending_is_bounded(void **state)
 UNIT(test_state)
 {
     const struct CMUnitTest tests[] = {
-        T(test_round_trip), T(test_node),
+        T(test_old), T(test_round_trip), T(test_node),
         T(test_other_versions), T(test_reused_pid),
         T(test_garbage),    T(test_no_file),
         T(test_pending_is_bounded),
