@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* What the command lines of coschedmodel, coschedsim and coschedctl share. */
+/* Command lines of programs with subcommands. */
 
 #ifndef COSCHED_CLI_H
 #define COSCHED_CLI_H
 
 /* Concept
  *
- * Programs are called PROGRAM COMMAND [OPTION]... [OPERAND]...  coschedmodel and
- * coschedsim have a table of their commands, with a mask of what a command takes,
- * and one of all options; cli_main() finds the command, refuses what it does not
- * take, lets the program set its arguments, and runs the command.  coschedctl,
- * whose options stand on both sides of the command, uses the parts.
+ * Programs are called PROGRAM COMMAND [OPTION]... [OPERAND]...  A program has a
+ * table of its commands and one of its options; both say where in its own
+ * struct arguments a value goes.  From these tables cli_main() parses the command
+ * line, prints the help texts and refuses what is wrong, naming the option as it
+ * was typed; then it runs the command.
  */
 
-#include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 
+#include "common/errtext.h"
 
 /* Exit status, as the manual pages have it. */
 enum {
@@ -25,60 +26,71 @@ enum {
     EXIT_USAGE = 2,   /* bad command line */
 };
 
-/* The program's name; each program defines it. */
-extern const char cli_program[];
-
-/* fail() for what getopt_long() answered with RESULT, '?' or ':', to the OPTIONS
- * of COMMAND (NULL: before any). */
-int cli_bad_option(const char *command, const struct option *options,
-                   int result, char *const *argv);
-
-/* The exit status of a command that ended with STATUS: what it has printed must
- * have gone out. */
-int cli_finish(int status);
-
 /* The command line behind the command's name, of the program's own. */
 struct arguments;
 
+/* What the value of an option is, and the type of its member in the arguments. */
+enum cli_kind {
+    CLI_FLAG,   /* none; bool */
+    CLI_TEXT,   /* const char * */
+    CLI_TEXTS,  /* const char *[high]: may be given so often */
+    CLI_COUNT,  /* size_t, low..high */
+    CLI_NUMBER, /* double, low..high */
+    CLI_WORD,   /* int: which of the words of `expected`, "a|b|c", from 0 */
+};
+
+struct cli_option {
+    const char *name;   /* without dashes; NULL ends the table */
+    enum cli_kind kind;
+    size_t offset;      /* in struct arguments */
+    const char *value;  /* what --help calls the value */
+    const char *help;   /* a line, or several */
+    double low, high;
+    const char *expected; /* "between 0 and 1"; NULL: by the limits */
+    char letter;        /* of the short form, or 0 */
+};
+
+/* An entry: CLI_OPTION("bins", CLI_COUNT, bins, "N", "categories", .high = 99). */
+#define CLI_OPTION(name_, kind_, member, value_, help_, ...)                   \
+    {.name = name_, .kind = kind_,                                             \
+     .offset = offsetof(struct arguments, member), .value = value_,            \
+     .help = help_, __VA_ARGS__}
+
 struct cli_command {
-    const char *name; /* NULL ends the table */
-    unsigned takes;   /* bits of the program's own */
+    const char *name;    /* NULL ends the table */
+    const char *options; /* names of those that it takes, blanks between */
     int (*run)(const struct arguments *arguments); /* returns an exit status */
-    const char *operand; /* as in its usage */
+    const char *operand; /* as in its usage, "" for none */
     const char *help;    /* one line */
-    const char *details; /* lines of its --help */
+    const char *details; /* lines of its --help, or NULL */
+    /* Offsets of const char * in struct arguments (not 0), for the operands. */
+    size_t operands[2];
+    size_t rest; /* of char **: all operands, the command line of a program */
 };
 
-/* Values of these options; the program's own begin with CLI_OWN. */
-enum {
-    CLI_HELP = 'h',
-    CLI_VERSION = 256,
-    CLI_OWN,
-};
-
-#define CLI_OPTIONS                                                            \
-    {"help", no_argument, NULL, CLI_HELP},                                     \
-        {"version", no_argument, NULL, CLI_VERSION}
+#define CLI_OPTIONS 32 /* the most that a program may have */
 
 struct cli {
-    const char *usage; /* behind the program's name */
-    const char *about; /* lines below the list of commands, or "" */
+    const char *usage;  /* behind the program's name */
+    const char *about;  /* lines below the list of commands, or "" */
+    const char *status; /* the exit status, a line or several */
     const struct cli_command *commands;
-    const struct option *options; /* begin with CLI_OPTIONS */
-    /* Print what COMMAND takes. */
-    void (*help)(const struct cli_command *command);
-    /* Is OPTION for COMMAND? */
-    bool (*takes)(const struct cli_command *command, int option);
-    /* Keep OPTION, whose value is optarg.  EXIT_DONE, or as fail(). */
-    int (*set)(struct arguments *arguments, int option);
-    /* Take operands from argv[optind] on.  As above. */
-    int (*operands)(const struct cli_command *command,
-                    struct arguments *arguments, int argc, char **argv);
+    const struct cli_option *options;
+    /* Names of those that may stand before the command, too, and with every
+     * command; or NULL. */
+    const char *common;
 };
+
+/* The program's name; each program defines it. */
+extern const char cli_program[];
 
 /* What main() returns; ARGUMENTS has the defaults. */
 int cli_main(const struct cli *cli, struct arguments *arguments, int argc,
              char **argv);
+
+/* The exit status of a command that ended with STATUS: what it has printed must
+ * have gone out. */
+int cli_finish(int status);
 
 /* Print "PROGRAM: ..." to stderr and return STATUS. */
 __attribute__((format(printf, 2, 3))) int fail(int status, const char *format,

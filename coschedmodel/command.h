@@ -13,15 +13,21 @@
 #include "common/json_reader.h"
 #include "model/io/machine_json.h"
 
+#define STATION_MOST_CORES 10000
+#define MOST_BINS 10000
+#define NO_BINS ((size_t)-1)
+
 /* The command line behind the command's name. */
 struct arguments {
-    const char *file;    /* input, "-" if none was named */
     bool table;          /* --table */
+    const char *file;    /* input, "-" if none was named */
     const char *rho;     /* --rho, or NULL */
-    const char *cores;   /* --cores, or NULL */
+    size_t cores;        /* --cores, or 0 */
     const char *method;  /* --method, or NULL */
     const char *machine; /* --machine, or NULL */
     bool sweep;          /* --sweep */
+    size_t bins, least;  /* --bins (NO_BINS: not given), --least */
+    double alpha;        /* --alpha */
     const char *action;  /* of `machine`: show or check */
 };
 

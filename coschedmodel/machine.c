@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "coschedmodel/command.h"
+#include "coschedmodel/report.h"
 
 static int show(const struct machine_description *d)
 {
@@ -14,8 +14,7 @@ static int show(const struct machine_description *d)
 
     if (!value)
         return fail(EXIT_REFUSED, "out of memory");
-    json_dumpf(value, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
-    putchar('\n');
+    report_json(value);
     json_decref(value);
     return EXIT_DONE;
 }
@@ -23,9 +22,11 @@ static int show(const struct machine_description *d)
 int command_machine(const struct arguments *arguments)
 {
     struct errtext err = {""};
-    bool check = strcmp(arguments->action, "check") == 0;
     int status = EXIT_DONE;
 
+    if (!arguments->action)
+        return fail(EXIT_USAGE, "machine: needs show or check");
+    bool check = strcmp(arguments->action, "check") == 0;
     if (!check && strcmp(arguments->action, "show") != 0)
         return fail(EXIT_USAGE, "machine: %s: not show or check",
                     arguments->action);

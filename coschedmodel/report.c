@@ -22,7 +22,7 @@ static const char *cell(const json_t *value, char *out, size_t size)
     return errtext_clean(out);
 }
 
-static void print_table(const json_t *rows, const char *const *columns)
+void report_table(const json_t *rows, const char *const *columns)
 {
     char text[64];
     json_t *row;
@@ -39,20 +39,24 @@ static void print_table(const json_t *rows, const char *const *columns)
     }
 }
 
+void report_json(const json_t *result)
+{
+    /* 12 digits: what the model agrees on between compilers. */
+    json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    putchar('\n');
+}
+
 int report_show(const struct report *report, const struct arguments *arguments)
 {
     const json_t *rows = json_object_get(report->result, report->rows);
 
     if (arguments->table) {
-        print_table(rows, report->columns);
+        report_table(rows, report->columns);
         return EXIT_DONE;
     }
     if (report->chart)
         json_object_set_new(report->result, "chart", json_string(report->chart));
-    /* 12 digits: what the model agrees on between compilers. */
-    json_dumpf(report->result, stdout,
-               JSON_INDENT(1) | JSON_REAL_PRECISION(12));
-    putchar('\n');
+    report_json(report->result);
     return EXIT_DONE;
 }
 

@@ -25,8 +25,14 @@ struct report {
 /* Print REPORT to standard output.  Returns the exit status. */
 int report_show(const struct report *report, const struct arguments *arguments);
 
-/* The same for a result that is one row, ROW: JSON output is the row itself.
- * ROW stays the caller's. */
+/* Print the members COLUMNS of ROWS as a table. */
+void report_table(const json_t *rows, const char *const *columns);
+
+/* Print RESULT as JSON. */
+void report_json(const json_t *result);
+
+/* The same for a result that is one row, ROW.  JSON
+ * output is the row itself.  ROW stays the caller's. */
 int report_show_row(json_t *row, const char *const *columns,
                     const struct arguments *arguments);
 

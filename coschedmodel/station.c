@@ -12,8 +12,6 @@
 #include "coschedmodel/report.h"
 #include "model/station.h"
 
-#define MAX_CORES 10000
-
 /* One rho on 1..CORES cores, appended to ROWS. */
 static enum model_status curve(json_t *rows, double lambda, double mu,
                                size_t cores)
@@ -63,7 +61,7 @@ static int one_class(const struct arguments *arguments,
     enum model_status status = MODEL_OK;
 
     if (rc == 0)
-        rc = json_reader_count(reader, input, "cores", false, 1, MAX_CORES,
+        rc = json_reader_count(reader, input, "cores", false, 1, STATION_MOST_CORES,
                                &cores);
     if (rc == 0 && rhos && (json_object_get(input, "lambda") ||
                             json_object_get(input, "mu")))
@@ -106,7 +104,7 @@ static int read_classes(struct json_reader *reader, const json_t *list,
         size_t mark = json_reader_enter_element(reader, "classes", i);
         rc = json_reader_object(reader, object, known);
         if (rc == 0)
-            rc = json_reader_count(reader, object, "count", false, 0, MAX_CORES,
+            rc = json_reader_count(reader, object, "count", false, 0, STATION_MOST_CORES,
                                    &classes[i].count);
         if (rc == 0)
             rc = json_reader_number(reader, object, "lambda", false,
@@ -205,16 +203,9 @@ static json_t *from_options(const struct arguments *arguments, int *status)
         json_array_append_new(rhos, json_real(rho));
         text = end + 1;
     } while (*end);
-    unsigned long cores = strtoul(arguments->cores, &end, 10);
-    if (arguments->cores[0] < '0' || arguments->cores[0] > '9' || *end ||
-        cores < 1 || cores > MAX_CORES) {
-        fail(EXIT_USAGE, "station: --cores=%s: not a number from 1 to %d",
-             arguments->cores, MAX_CORES);
-        json_decref(rhos);
-        return NULL;
-    }
     *status = EXIT_DONE;
-    return json_pack("{s:o, s:I}", "rho", rhos, "cores", (json_int_t)cores);
+    return json_pack("{s:o, s:I}", "rho", rhos, "cores",
+                     (json_int_t)arguments->cores);
 }
 
 int command_station(const struct arguments *arguments)

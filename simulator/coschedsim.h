@@ -16,22 +16,21 @@
 
 /* The command line behind the command's name. */
 struct arguments {
-    const char *file;     /* scenarios, or a recording; NULL: none was named */
     const char *machine;  /* --machine, or NULL */
+    const char *file;     /* scenarios, or a recording; NULL: none was named */
     const char *library;  /* --library, or NULL */
     const char *scenario; /* --scenario, or NULL: all of the file */
     const char *policy;   /* --policy P[,P...], or NULL */
     const char *options;  /* --options, entries of SchedulerParameters, or "" */
     const char *counters; /* --counters */
     const char *vary[ARGUMENTS_VARY]; /* each --vary KEY=V[,V...] */
-    size_t varies;
     const char *trace;    /* --trace, or NULL */
     const char *record;   /* --record, or NULL */
     double noise;         /* --noise */
     double limit_s;       /* --limit */
-    uint64_t seed;        /* --seed */
-    enum timeshare_wait wait;    /* --wait */
-    enum network_method network; /* --network */
+    size_t seed;          /* --seed */
+    int wait;             /* --wait: enum timeshare_wait */
+    int network;          /* --network: enum network_method */
     bool history;         /* --history */
     bool json;            /* --json */
     bool csv;             /* --csv */
@@ -65,7 +64,6 @@ void world_close(struct world *world);
 /* The same with the jobs of a recording (a directory), and unless --machine names
  * another one, its machine. */
 int world_open_recording(struct world *world, const struct arguments *arguments);
-
 
 /* A run of a scenario under a policy, and what it means. */
 struct outcome {

@@ -221,9 +221,10 @@ int command_sweep(const struct arguments *arguments)
     s->arguments = *arguments;
     table_init(&s->table, &s->arguments);
     status = world_open(&s->world, &s->arguments);
-    if (status == EXIT_DONE && !arguments->varies)
+    if (status == EXIT_DONE && !arguments->vary[0])
         status = fail(EXIT_USAGE, "sweep: needs --vary KEY=VALUE,...");
-    for (size_t k = 0; status == EXIT_DONE && k < arguments->varies; k++) {
+    for (size_t k = 0; status == EXIT_DONE && k < ARGUMENTS_VARY &&
+                       arguments->vary[k]; k++) {
         status = parse_axis(&s->axis[k], arguments->vary[k]);
         s->table.key[k] = s->axis[k].key;
         s->table.keys++;

@@ -115,8 +115,8 @@ static int configure(const struct world *w, const struct scenario *scenario,
     c->noise = a->noise;
     c->seed = a->seed;
     c->limit_s = a->limit_s;
-    c->wait = a->wait;
-    c->network = a->network;
+    c->wait = (enum timeshare_wait)a->wait;
+    c->network = (enum network_method)a->network;
     return parse_options(policy, more, a, c);
 }
 

@@ -18,30 +18,14 @@
 #define BUSY_CPUS 0.3 /* more of the node than this is somebody's work */
 #define BUSY_LOOK_US 500000
 #define MIB (UINT64_C(1) << 20)
-#define MOST_MIB 4096
 #define BAR 30
 
 struct plan {
-    const char *socket, *output, *counters;
-    bool quick, force;
-    size_t mib; /* of each array; 0: by the cache */
+    const struct arguments *a;
+    const char *counters;
+    size_t mib; /* of each array */
     uint64_t start_ns;
 };
-
-void ctl_calibrate_help(FILE *out)
-{
-    fputs("  calibrate [OPTIONS]              measure service times of memory "
-          "and links\n"
-          "    -o, --output FILE              write the machine description "
-          "there; coschedplot\n"
-          "                                   FILE draws it\n"
-          "    --quick                        smaller arrays, fewer "
-          "repetitions\n"
-          "    --force                        also while others use the node\n"
-          "    --size MIB                     of each of three arrays\n"
-          "    --counters NAME                as of coschedd; none: by time "
-          "alone\n", out);
-}
 
 /* ---- is the node free? --------------------------------------------------- */
 
@@ -55,27 +39,24 @@ static void look_again(void *arg)
 static int check_jobs(const struct plan *plan)
 {
     struct message_request request = {.op = MESSAGE_STATUS};
-    struct client *client = client_open(plan->socket, CTL_TIMEOUT_MS, NULL);
     json_t *reply = NULL;
     int rc = CTL_OK;
 
-    if (!client) /* no agent: no jobs of its */
+    /* No agent: no jobs of its. */
+    if (ctl_call(plan->a->socket, NULL, CTL_TIMEOUT_MS, &request, &reply, NULL,
+                 NULL) != 0)
         return CTL_OK;
-    if (client_call(client, &request, &reply, NULL, 0, NULL, NULL) == 0) {
-        size_t jobs = json_array_size(json_object_get(reply, "jobs"));
-        if (jobs)
-            rc = fail(CTL_FAILED, "calibrate: %zu co-scheduled job%s on "
-                      "this node; --force measures all the same", jobs,
-                      jobs == 1 ? "" : "s");
-        json_decref(reply);
-    }
-    client_close(client);
+    size_t jobs = json_array_size(json_object_get(reply, "jobs"));
+    if (jobs)
+        rc = fail(CTL_FAILED, "calibrate: %zu co-scheduled job%s on this node; "
+                  "--force measures all the same", jobs, jobs == 1 ? "" : "s");
+    json_decref(reply);
     return rc;
 }
 
 static int check_idle(const struct plan *plan)
 {
-    if (plan->force)
+    if (plan->a->force)
         return CTL_OK;
     int rc = check_jobs(plan);
     if (rc)
@@ -155,8 +136,8 @@ static json_t *calibration_json(const struct calibration *c,
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:I, s:s*, s:o, s:o}",
                      "date", date, "host", name.nodename, "kernel",
                      name.release, "counters", plan->counters, "version",
-                     PACKAGE_VERSION, "quick", (int)plan->quick, "forced",
-                     (int)plan->force, "array_mib", (json_int_t)plan->mib,
+                     PACKAGE_VERSION, "quick", (int)plan->a->quick, "forced",
+                     (int)plan->a->force, "array_mib", (json_int_t)plan->mib,
                      "notes", *notes ? notes : NULL, "peak_gb_per_s", peak,
                      "runs", runs_json(c));
 }
@@ -185,7 +166,7 @@ static int store(const struct topology *t, const struct calibration *c,
         fail(CTL_FAILED, "%s", err.text);
     } else {
         d->calibration = calibration_json(c, plan, notes);
-        rc = ctl_print_machine(d, plan->output);
+        rc = ctl_write_json(machine_json_write(d), plan->a->output, 6);
         fprintf(stderr, "%s\n%s", d->source ? d->source : "", notes);
         for (size_t j = 0; j < c->numa_nodes; j++)
             fprintf(stderr, "NUMA node %zu: %.2f ns per read, %.1f GB/s read "
@@ -261,8 +242,8 @@ static int measure(struct plan *plan)
         plan->counters = "none";
     struct calibrate_options options = {
         .array_bytes = plan->mib * MIB,
-        .repetitions = plan->quick ? 1 : 3,
-        .passes = plan->quick ? 1 : 4,
+        .repetitions = plan->a->quick ? 1 : 3,
+        .passes = plan->a->quick ? 1 : 4,
         .counters = counters,
         .progress = show_progress,
         .arg = plan,
@@ -276,69 +257,11 @@ static int measure(struct plan *plan)
     return rc;
 }
 
-/* ---- command line -------------------------------------------------------- */
-
-enum { OPTION_QUICK = 256, OPTION_FORCE, OPTION_SIZE, OPTION_COUNTERS };
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, 'h'},
-    {"output", required_argument, NULL, 'o'},
-    {"quick", no_argument, NULL, OPTION_QUICK},
-    {"force", no_argument, NULL, OPTION_FORCE},
-    {"size", required_argument, NULL, OPTION_SIZE},
-    {"counters", required_argument, NULL, OPTION_COUNTERS},
-    {0},
-};
-
-static int set_size(struct plan *plan, const char *text)
+int ctl_calibrate(const struct arguments *a)
 {
-    char *end;
-    unsigned long mib = strtoul(text, &end, 10);
+    struct plan plan = {.a = a, .counters = a->counters,
+                        .mib = a->mib ? a->mib : default_mib(a->quick)};
+    int rc = check_idle(&plan);
 
-    if (text[0] < '0' || text[0] > '9' || *end || mib < 1 || mib > MOST_MIB)
-        return fail(CTL_USAGE, "calibrate: --size %s: not 1 to %d MiB",
-                    text, MOST_MIB);
-    plan->mib = mib;
-    return CTL_OK;
-}
-
-int ctl_calibrate(const char *socket, int argc, char **argv)
-{
-    struct plan plan = {.socket = socket, .counters = "auto"};
-    int option, rc;
-
-    optind = 0;
-    while ((option = getopt_long(argc, argv, ":ho:", options, NULL)) != -1) {
-        switch (option) {
-        case 'h':
-            ctl_calibrate_help(stdout);
-            return CTL_OK;
-        case 'o':
-            plan.output = optarg;
-            break;
-        case OPTION_QUICK:
-            plan.quick = true;
-            break;
-        case OPTION_FORCE:
-            plan.force = true;
-            break;
-        case OPTION_SIZE:
-            if ((rc = set_size(&plan, optarg)))
-                return rc;
-            break;
-        case OPTION_COUNTERS:
-            plan.counters = optarg;
-            break;
-        default:
-            return cli_bad_option(argv[0], options, option, argv);
-        }
-    }
-    if (optind < argc)
-        return fail(CTL_USAGE, "calibrate: %s: one argument too many",
-                    argv[optind]);
-    if (!plan.mib)
-        plan.mib = default_mib(plan.quick);
-    if ((rc = check_idle(&plan)))
-        return rc;
-    return measure(&plan);
+    return rc ? rc : measure(&plan);
 }

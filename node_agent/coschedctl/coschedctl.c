@@ -1,182 +1,111 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* coschedctl: ask the agent of this node. */
+/* coschedctl: ask the agent of this node, and look at the node. */
 
 #include "config.h"
-
-#include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
 
-enum { ARG_JOB = 1, ARG_OUTPUT = 2, ARG_JSON = 4, ARG_DIR = 8,
-       ARG_REASON = 16 };
+#define COMMAND(name_, options_, operand_, help_, ...)                         \
+    {.name = #name_, .options = options_, .run = ctl_##name_,                  \
+     .operand = operand_, .help = help_, __VA_ARGS__}
+#define JOB .operands = {offsetof(struct arguments, job)}
+#define FILE_OPERAND .operands = {offsetof(struct arguments, file)}
 
-static const struct command {
-    const char *name;
-    unsigned takes;
-    int (*run)(const struct ctl *ctl);
-    const char *help;
-} commands[] = {
-    {"status", ARG_JOB | ARG_JSON, ctl_status,
-     "jobs of this node, their CPUs, what they do"},
-    {"top", ARG_JOB, ctl_top,
-     "the same with the last reason, anew each second"},
-    {"explain", ARG_JOB | ARG_JSON, ctl_explain,
-     "decisions, each with its reason"},
-    {"trace", ARG_JOB | ARG_OUTPUT, ctl_trace,
-     "cores over time (Chrome trace event JSON)"},
-    {"config", ARG_JSON, ctl_config, "settings in force"},
-    {"ping", ARG_JSON, ctl_ping, "is there an agent?"},
-    {"counters", ARG_JSON, ctl_counters,
-     "what can be counted here, and why not more"},
-    {"record", ARG_DIR, ctl_record,
-     "let the agent record what happens on this node"},
-    {"selftest", ARG_OUTPUT, ctl_selftest,
-     "try the counters under load; a report to send"},
-    {"drain", ARG_REASON, ctl_drain,
-     "stop sharing: every job has what Slurm gave it"},
-    {"resume", 0, ctl_resume, "share again"},
+static const struct cli_command commands[] = {
+    COMMAND(status, "json", "[JOB]",
+            "jobs of this node, their CPUs, what they do", JOB),
+    COMMAND(top, "", "[JOB]", "the same with the last reason, anew each second",
+            JOB),
+    COMMAND(explain, "json", "[JOB]", "decisions, each with its reason", JOB),
+    COMMAND(trace, "output", "[JOB]",
+            "cores over time (Chrome trace event JSON)", JOB),
+    COMMAND(config, "json", "", "settings in force"),
+    COMMAND(ping, "json", "", "is there an agent?"),
+    COMMAND(health, "timeout json", "",
+            "one line for HealthCheckProgram; 0 well, 1 not quite, 3 no agent"),
+    COMMAND(drain, "reason", "",
+            "stop sharing: every job has what Slurm gave it"),
+    COMMAND(resume, "", "", "share again"),
+    COMMAND(counters, "json", "",
+            "what can be counted here, and why not more"),
+    COMMAND(selftest, "output", "",
+            "try the counters under load; a report to send"),
+    COMMAND(record, "stop", "DIR",
+            "let the agent record what happens on this node; --stop ends it",
+            FILE_OPERAND),
+    COMMAND(requests, "metric per", "DIR|FILE",
+            "the memory requests of a recording, for coschedmodel ks",
+            .details = "FILE may have numbers, one a line, as well.\n",
+            FILE_OPERAND),
+    COMMAND(machine, "json", "[FILE]",
+            "what the model knows of this node, or FILE", FILE_OPERAND),
+    COMMAND(calibrate, "output quick force size counters", "",
+            "measure service times of memory and links"),
+    COMMAND(run, "job cpus options libgomp munge", "-- PROGRAM...",
+            "run a program as co-scheduled job",
+            .rest = offsetof(struct arguments, program)),
     {0},
 };
 
-/* Options without a short form. */
-enum { OPTION_SOCKET = 256, OPTION_VERSION };
-
-static const struct option long_options[] = {
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {"socket", required_argument, NULL, OPTION_SOCKET},
-    {"json", no_argument, NULL, 'j'},
-    {"output", required_argument, NULL, 'o'},
-    {"stop", no_argument, NULL, 's'},
-    {"reason", required_argument, NULL, 'r'},
+static const struct cli_option options[] = {
+    CLI_OPTION("json", CLI_FLAG, json, NULL, "the answer as JSON"),
+    CLI_OPTION("output", CLI_TEXT, output, "FILE",
+               "write there (calibrate: the machine description, which\n"
+               "coschedplot draws)",
+               .letter = 'o'),
+    CLI_OPTION("timeout", CLI_NUMBER, timeout_s, "SECONDS",
+               "to wait for the agent (default: 2)", .low = 0.01, .high = 60,
+               .expected = "from 0.01 to 60 seconds"),
+    CLI_OPTION("reason", CLI_TEXT, reason, "TEXT", "shown by status and health"),
+    CLI_OPTION("stop", CLI_FLAG, stop, NULL, "end the recording"),
+    CLI_OPTION("metric", CLI_WORD, metric, "NAME",
+               "memory, job-traffic or read-misses (default: the first there)",
+               .expected = "memory|job-traffic|read-misses"),
+    CLI_OPTION("per", CLI_NUMBER, per_us, "US",
+               "scale counts to intervals of that length", .low = 1e-3,
+               .high = 1e9, .expected = "microseconds"),
+    CLI_OPTION("quick", CLI_FLAG, quick, NULL,
+               "smaller arrays, fewer repetitions"),
+    CLI_OPTION("force", CLI_FLAG, force, NULL, "also while others use the node"),
+    CLI_OPTION("size", CLI_COUNT, mib, "MIB", "of each of three arrays",
+               .low = 1, .high = 4096, .expected = "1 to 4096 MiB"),
+    CLI_OPTION("counters", CLI_TEXT, counters, "NAME",
+               "as of coschedd; none: by time alone"),
+    CLI_OPTION("job", CLI_COUNT, run_job, "N", "job id (default: own process id)",
+               .low = 1, .high = UINT32_MAX, .expected = "a job id"),
+    CLI_OPTION("cpus", CLI_TEXT, cpus, "LIST",
+               "its cores as Slurm counts them (default: own affinity)"),
+    CLI_OPTION("options", CLI_TEXT, options, "TEXT",
+               "as the value of sbatch --coschedule"),
+    CLI_OPTION("libgomp", CLI_TEXT, libgomp, "DIR",
+               "cooperative libgomp (default:\n" COSCHED_LIBGOMPDIR ")"),
+    CLI_OPTION("munge", CLI_TEXT, munge, "SOCKET",
+               "munged's socket, for an agent that asks for it"),
+    CLI_OPTION("socket", CLI_TEXT, socket, "PATH",
+               "the agent's socket (default: $COSCHED_SOCKET, else\n"
+               COSCHED_RUNDIR "/coschedd.sock); %n is the node"),
     {0},
 };
 
 const char cli_program[] = "coschedctl";
 
-static void help(FILE *out)
-{
-    fputs("usage: coschedctl [--socket PATH] COMMAND [ARGUMENT]...\n\n", out);
-    for (const struct command *c = commands; c->name; c++) {
-        char usage[48];
-        snprintf(usage, sizeof(usage), "%s%s%s%s", c->name,
-                 c->takes & ARG_JOB ? " [JOB]" : "",
-                 c->takes & ARG_JSON ? " [--json]" : "",
-                 c->takes & ARG_DIR      ? " DIR | --stop"
-                 : c->takes & ARG_REASON ? " [--reason TEXT]"
-                 : c->takes & ARG_OUTPUT ? " [-o, --output FILE]"
-                                         : "");
-        fprintf(out, "  %-32s %s\n", usage, c->help);
-    }
-    ctl_health_help(out);
-    ctl_machine_help(out);
-    ctl_calibrate_help(out);
-    ctl_ks_help(out);
-    ctl_run_help(out);
-    fputs("\n"
-          "  --socket PATH  the agent's socket (default: $COSCHED_SOCKET, else\n"
-          "                 " COSCHED_RUNDIR "/coschedd.sock); %n is the node\n"
-          "  --help         print this text\n"
-          "  --version      print the version\n\n"
-          "Exit status: 0 done, 1 failed or refused by the agent, 2 bad command\n"
-          "line, 3 no agent; run: that of the program.\n",
-          out);
-}
-
-/* Parse what stands behind the name of COMMAND and run it. */
-static int run_command(const struct command *command, struct ctl *ctl, int argc,
-                       char **argv)
-{
-    int option, rc;
-
-    optind = 0; /* a second scan, from the command's name */
-    while ((option = getopt_long(argc, argv, ":hjo:", long_options, NULL)) !=
-           -1) {
-        if (option == 'h') {
-            help(stdout);
-            return CTL_OK;
-        }
-        if (option == OPTION_SOCKET)
-            ctl->socket = optarg;
-        else if (option == 'j' && command->takes & ARG_JSON)
-            ctl->json = true;
-        else if (option == 'o' && command->takes & ARG_OUTPUT)
-            ctl->output = optarg;
-        else if (option == 's' && command->takes & ARG_DIR)
-            ctl->stop = true;
-        else if (option == 'r' && command->takes & ARG_REASON)
-            ctl->reason = optarg;
-        else if (option == '?' || option == ':')
-            return cli_bad_option(argv[0], long_options, option, argv);
-        else
-            return fail(CTL_USAGE, "%s: takes no --%s", argv[0],
-                        option == 'j'   ? "json"
-                        : option == 'o' ? "output"
-                        : option == 's' ? "stop"
-                        : option == 'r' ? "reason"
-                                        : "version");
-    }
-    if (optind < argc && command->takes & ARG_JOB &&
-        (rc = ctl_parse_job(argv[optind++], &ctl->job)) != CTL_OK)
-        return rc;
-    if (optind < argc && command->takes & ARG_DIR)
-        ctl->dir = argv[optind++];
-    if (optind < argc)
-        return fail(CTL_USAGE, "%s: %s: one argument too many", argv[0],
-                    argv[optind]);
-    return cli_finish(command->run(ctl));
-}
-
 int main(int argc, char **argv)
 {
-    struct ctl ctl = {0};
-    int option;
+    static const struct cli cli = {
+        .usage = "[--socket PATH] COMMAND [OPTION]... [ARGUMENT]...",
+        .about = "",
+        .status = "0 done, 1 failed or refused by the agent, 2 bad command\n"
+                  "line, 3 no agent; run: that of the program.",
+        .commands = commands,
+        .options = options,
+        .common = "socket",
+    };
+    struct arguments arguments = {.timeout_s = 2,
+                                  .counters = "auto",
+                                  .metric = -1,
+                                  .libgomp = COSCHED_LIBGOMPDIR};
 
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "+:h", long_options, NULL)) !=
-           -1) {
-        switch (option) {
-        case 'h':
-            help(stdout);
-            return CTL_OK;
-        case OPTION_VERSION:
-            puts("coschedctl " PACKAGE_VERSION);
-            return CTL_OK;
-        case OPTION_SOCKET:
-            ctl.socket = optarg;
-            break;
-        case '?':
-        case ':':
-            return cli_bad_option(NULL, long_options, option, argv);
-        default:
-            return fail(CTL_USAGE, "%s: stands behind the command",
-                        argv[optind - 1]);
-        }
-    }
-    if (optind == argc) {
-        help(stderr);
-        return CTL_USAGE;
-    }
-    argc -= optind;
-    argv += optind;
-    if (strcmp(argv[0], "run") == 0)
-        return ctl_run(ctl.socket, argc, argv);
-    if (strcmp(argv[0], "machine") == 0)
-        return ctl_machine(argc, argv);
-    if (strcmp(argv[0], "calibrate") == 0)
-        return ctl_calibrate(ctl.socket, argc, argv);
-    if (strcmp(argv[0], "health") == 0)
-        return ctl_health(ctl.socket, argc, argv);
-    if (strcmp(argv[0], "ks") == 0)
-        return ctl_ks(argc, argv);
-    for (const struct command *c = commands; c->name; c++)
-        if (strcmp(c->name, argv[0]) == 0)
-            return run_command(c, &ctl, argc, argv);
-    return fail(CTL_USAGE, "%s: unknown command, see coschedctl --help",
-                argv[0]);
+    return cli_main(&cli, &arguments, argc, argv);
 }

@@ -25,12 +25,6 @@ static const char *automatic(const json_t *backends)
 
 /* ---- counters ----------------------------------------------------------- */
 
-static const char *text(const json_t *object, const char *key)
-{
-    const char *value = json_string_value(json_object_get(object, key));
-    return value ? value : "";
-}
-
 static void print_metrics(const json_t *metrics)
 {
     const char *name;
@@ -41,7 +35,7 @@ static void print_metrics(const json_t *metrics)
                !json_is_true(json_object_get(one, "can"))     ? "no"
                : json_is_true(json_object_get(one, "shared")) ? "shared"
                                                               : "yes",
-               text(one, "why"));
+               ctl_text(one, "why", ""));
 }
 
 static void print_backend(const json_t *one)
@@ -50,22 +44,22 @@ static void print_backend(const json_t *one)
     const json_t *metrics = json_object_get(one, "metrics");
 
     if (!json_is_true(json_object_get(one, "opens")))
-        printf("%s: no: %s\n", text(one, "name"), ctl_probe_error(one));
+        printf("%s: no: %s\n", ctl_text(one, "name", ""), ctl_probe_error(one));
     else
-        printf("%s: %s: %s\n", text(one, "name"),
+        printf("%s: %s: %s\n", ctl_text(one, "name", ""),
                json_is_false(moves) ? "opens, but its values do not move"
                                     : "works",
-               text(one, "help"));
+               ctl_text(one, "help", ""));
     if (json_is_object(metrics))
         print_metrics(metrics);
 }
 
-int ctl_counters(const struct ctl *ctl)
+int ctl_counters(const struct arguments *a)
 {
     struct ctl_node node;
     json_t *one;
     size_t i;
-    int rc = ctl_node_open(&node, ctl);
+    int rc = ctl_node_open(&node, a);
 
     if (rc)
         return rc;
@@ -73,7 +67,7 @@ int ctl_counters(const struct ctl *ctl)
     for (i = 0; counters_backends[i]; i++)
         json_array_append_new(backends,
                               ctl_node_probe(&node, counters_backends[i]));
-    if (ctl->json) {
+    if (a->json) {
         json_t *all = json_pack("{s:O?, s:s, s:O}", "agent", node.agent,
                                 "auto", automatic(backends), "backends",
                                 backends);
@@ -81,7 +75,7 @@ int ctl_counters(const struct ctl *ctl)
     } else {
         if (node.agent) {
             printf("The agent counts with %s%s; all that it can measure:\n",
-                   text(node.agent, "counters"),
+                   ctl_text(node.agent, "counters", ""),
                    json_is_true(json_object_get(node.agent, "calibrated"))
                        ? ""
                        : " (not calibrated)");
@@ -103,29 +97,29 @@ int ctl_counters(const struct ctl *ctl)
 
 /* ---- record ------------------------------------------------------------- */
 
-int ctl_record(const struct ctl *ctl)
+int ctl_record(const struct arguments *a)
 {
-    struct ctl absolute = *ctl;
+    struct arguments absolute = *a;
     char cwd[MESSAGE_DIR_MAX], dir[2 * MESSAGE_DIR_MAX] = "";
     json_t *reply;
 
-    if (!ctl->dir == !ctl->stop)
+    if (!a->file == !a->stop)
         return fail(CTL_USAGE, "record: needs a directory or --stop");
-    if (ctl->dir && ctl->dir[0] == '/')
-        snprintf(dir, sizeof(dir), "%s", ctl->dir);
-    else if (ctl->dir && !getcwd(cwd, sizeof(cwd)))
-        return fail(CTL_FAILED, "%s: %s", ctl->dir, strerror(errno));
-    else if (ctl->dir)
-        snprintf(dir, sizeof(dir), "%s/%s", cwd, ctl->dir);
+    if (a->file && a->file[0] == '/')
+        snprintf(dir, sizeof(dir), "%s", a->file);
+    else if (a->file && !getcwd(cwd, sizeof(cwd)))
+        return fail(CTL_FAILED, "%s: %s", a->file, strerror(errno));
+    else if (a->file)
+        snprintf(dir, sizeof(dir), "%s/%s", cwd, a->file);
     if (strlen(dir) >= MESSAGE_DIR_MAX)
-        return fail(CTL_USAGE, "%s: longer than %d bytes", ctl->dir,
+        return fail(CTL_USAGE, "%s: longer than %d bytes", a->file,
                     MESSAGE_DIR_MAX - 1);
-    absolute.dir = dir;
+    absolute.file = dir;
     int rc = ctl_ask(&absolute, MESSAGE_RECORD, &reply, NULL);
     if (rc)
         return rc;
-    printf(ctl->stop ? "The recording is in %s.\n" : "Recording into %s.\n",
-           text(reply, "dir"));
+    printf(a->stop ? "The recording is in %s.\n" : "Recording into %s.\n",
+           ctl_text(reply, "dir", ""));
     json_decref(reply);
     return CTL_OK;
 }

@@ -11,49 +11,62 @@
 
 #include "common/cli.h"
 #include "node_agent/client/client.h"
-#include "model/io/machine_json.h"
 
 /* Exit status, as the manual page has it. */
 enum {
-    CTL_OK = 0,
-    CTL_FAILED = 1,   /* the agent refused, no such job, output failed */
-    CTL_USAGE = 2,    /* bad command line */
-    CTL_NO_AGENT = 3, /* nobody answers at the socket */
+    CTL_OK = EXIT_DONE,
+    CTL_FAILED = EXIT_REFUSED, /* the agent refused, no such job, output failed */
+    CTL_USAGE = EXIT_USAGE,    /* bad command line */
+    CTL_NO_AGENT = 3,          /* nobody answers at the socket */
 };
 
-/* The command line before and behind the command's name. */
-struct ctl {
-    const char *socket; /* --socket, or NULL */
-    bool json;          /* --json */
-    const char *output; /* --output, or NULL */
-    uint32_t job;       /* JOB, or 0 */
-    const char *dir;    /* DIR, or NULL */
-    bool stop;          /* --stop */
-    const char *reason; /* --reason, or NULL */
+/* The command line; NULL, 0 and false where it has nothing. */
+struct arguments {
+    const char *socket; /* before the command, too */
+    bool json;
+    const char *output;
+    const char *job;  /* JOB as typed */
+    const char *file; /* FILE or DIR */
+    bool stop;
+    const char *reason;
+    double timeout_s;            /* health */
+    const char *counters; /* calibrate */
+    bool quick, force;
+    size_t mib;
+    int metric;     /* requests: enum request_metric, -1: any */
+    double per_us;
+    size_t run_job; /* run */
+    const char *cpus, *options, *libgomp, *munge;
+    char **program;
 };
 
 /* The agent answers between two epochs; seconds mean that it is stuck. */
 #define CTL_TIMEOUT_MS 5000
 
-/* Ask the agent for OP about ctl->job or ctl->dir, with a munge credential where
- * it wants one.  Returns CTL_OK with a new reference in
- * *REPLY and a descriptor in *FD (-1 if none came; FD may be NULL), else the
- * exit status, its reason already printed. */
-int ctl_ask(const struct ctl *ctl, enum message_op op, json_t **reply,
+/* Send REQUEST to the agent at SOCKET (NULL: the default), with a credential of
+ * the munged at MUNGE (NULL: the default) where it wants one.  0 with a new
+ * reference in *REPLY and a descriptor in *FD (-1 if none came); both may be
+ * NULL.  -1 with errno and ERR when there is no agent, 1 when it refuses or does
+ * not answer within TIMEOUT_MS. */
+int ctl_call(const char *socket, const char *munge, int timeout_ms,
+             const struct message_request *request, json_t **reply, int *fd,
+             struct errtext *err);
+
+/* Ask the agent for OP about the job, directory or reason of A.  CTL_OK with
+ * *REPLY and *FD as above, else the exit status, its reason already printed. */
+int ctl_ask(const struct arguments *a, enum message_op op, json_t **reply,
             int *fd);
 
-/* Parse a job id as typed.  0, or the exit status with the reason printed. */
-int ctl_parse_job(const char *text, uint32_t *job);
+/* Member KEY of OBJECT: OTHERWISE where it is no text, 0 where it is no number. */
+const char *ctl_text(const json_t *object, const char *key,
+                     const char *otherwise);
+double ctl_number(const json_t *object, const char *key);
 
-/* WHEN, seconds since 1970, as local date and time in OUT. */
-const char *ctl_time(double when, char *out, size_t size);
+/* Print VALUE as JSON with so many DIGITS to FILE (NULL: standard output), and
+ * drop it.  CTL_OK, or the exit status, its reason printed. */
+int ctl_write_json(json_t *value, const char *file, int digits);
 
-/* Print REPLY as JSON, drop it, and return CTL_OK. */
+/* The same for a reply, to standard output. */
 int ctl_print_json(json_t *reply);
-
-/* Write DESCRIPTION to FILE (NULL: standard output) as JSON.  The exit status,
- * its reason printed. */
-int ctl_print_machine(const struct machine_description *description,
-                      const char *file);
 
 #endif /* COSCHED_CTL_H */

@@ -9,12 +9,12 @@ coschedctl_SOURCES = \
 	%D%/counters.c \
 	%D%/ctl.c \
 	%D%/ctl.h \
-	%D%/ks.c \
 	%D%/machine.c \
 	%D%/node.c \
 	%D%/node.h \
 	%D%/operate.c \
 	%D%/query.c \
+	%D%/requests.c \
 	%D%/run.c \
 	%D%/selftest.c
 coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)

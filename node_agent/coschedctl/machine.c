@@ -4,19 +4,13 @@
 
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
+#include "model/io/machine_json.h"
 #include "node_agent/topology/topology.h"
 #include "protocol/cpulist.h"
-
-void ctl_machine_help(FILE *out)
-{
-    fputs("  machine [--json] [FILE]          what the model knows of this node"
-          ", or FILE\n", out);
-}
 
 static void print_nodes(const struct machine *m)
 {
@@ -116,7 +110,7 @@ static struct machine_description *load(struct topology *topology,
     return d;
 }
 
-static int show(const char *file, bool json)
+int ctl_machine(const struct arguments *a)
 {
     struct errtext err = {""};
     struct topology *topology = topology_new(NULL, &err);
@@ -125,11 +119,12 @@ static int show(const char *file, bool json)
 
     if (!topology)
         return fail(CTL_FAILED, "%s", err.text);
-    d = file ? load(topology, file, &status) : topology_description(topology);
+    d = a->file ? load(topology, a->file, &status)
+                : topology_description(topology);
     if (!d && status == CTL_OK)
         status = fail(CTL_FAILED, "out of memory");
-    if (d && json) {
-        int rc = ctl_print_machine(d, NULL);
+    if (d && a->json) {
+        int rc = ctl_write_json(machine_json_write(d), NULL, 6);
         status = status == CTL_OK ? rc : status;
     } else if (d) {
         print_human(d);
@@ -137,30 +132,4 @@ static int show(const char *file, bool json)
     machine_description_free(d);
     topology_free(topology);
     return status;
-}
-
-int ctl_machine(int argc, char **argv)
-{
-    static const struct option options[] = {
-        {"help", no_argument, NULL, 'h'},
-        {"json", no_argument, NULL, 'j'},
-        {0},
-    };
-    bool json = false;
-    int option;
-
-    optind = 0;
-    while ((option = getopt_long(argc, argv, ":hj", options, NULL)) != -1) {
-        if (option == 'h') {
-            ctl_machine_help(stdout);
-            return CTL_OK;
-        }
-        if (option != 'j')
-            return cli_bad_option(argv[0], options, option, argv);
-        json = true;
-    }
-    if (optind + 1 < argc)
-        return fail(CTL_USAGE, "machine: %s: one argument too many",
-                    argv[optind + 1]);
-    return show(argv[optind], json);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-int ctl_node_open(struct ctl_node *node, const struct ctl *ctl)
+int ctl_node_open(struct ctl_node *node, const struct arguments *a)
 {
     struct errtext err = {""};
     struct message_request request = {.op = MESSAGE_COUNTERS};
@@ -23,11 +23,8 @@ int ctl_node_open(struct ctl_node *node, const struct ctl *ctl)
     node->setup.cpu_model = counters_cpu_model(
         node->setup.procfs, node->cpu_model, sizeof(node->cpu_model));
     /* Without an agent there is more to see, not less. */
-    struct client *client = client_open(ctl->socket, CTL_TIMEOUT_MS, NULL);
-    if (client)
-        node->silent = client_call(client, &request, &node->agent, NULL, 0,
-                                   NULL, NULL) < 0;
-    client_close(client);
+    node->silent = ctl_call(a->socket, NULL, CTL_TIMEOUT_MS, &request,
+                            &node->agent, NULL, NULL) > 0;
     return CTL_OK;
 }
 
@@ -83,12 +80,10 @@ json_t *ctl_node_probe(const struct ctl_node *node,
 
 const char *ctl_probe_error(const json_t *one)
 {
-    const char *name = json_string_value(json_object_get(one, "name"));
-    const char *error = json_string_value(json_object_get(one, "error"));
-    size_t length = name ? strlen(name) : 0;
+    const char *name = ctl_text(one, "name", "");
+    const char *error = ctl_text(one, "error", "");
+    size_t length = strlen(name);
 
-    if (!name || !error)
-        return "";
     return !strncmp(error, name, length) && !strncmp(error + length, ": ", 2)
                ? error + length + 2
                : error;

@@ -20,7 +20,7 @@ struct ctl_node {
 
 /* Look at this node, and ask its agent what that counts with.  The exit status,
  * its reason printed.  NODE must stay where it is until closed. */
-int ctl_node_open(struct ctl_node *node, const struct ctl *ctl);
+int ctl_node_open(struct ctl_node *node, const struct arguments *a);
 void ctl_node_close(struct ctl_node *node);
 
 /* Look at BACKEND (probe.h) under one load of the node's setup, unless that

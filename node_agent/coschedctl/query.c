@@ -13,17 +13,6 @@
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
 
-static const char *text(const json_t *object, const char *key)
-{
-    const char *value = json_string_value(json_object_get(object, key));
-    return value ? value : "-";
-}
-
-static double number(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 /* "a1b2..+1234 known, rho 0.50", "..., compute-bound" or "-". */
 static void describe_region(const json_t *region, char *out, size_t size)
 {
@@ -31,15 +20,15 @@ static void describe_region(const json_t *region, char *out, size_t size)
         snprintf(out, size, "-");
         return;
     }
-    int n = snprintf(out, size, "%s %s", text(region, "region"),
-                     text(region, "state"));
+    int n = snprintf(out, size, "%s %s", ctl_text(region, "region", "-"),
+                     ctl_text(region, "state", "-"));
     if (n < 0 || (size_t)n >= size)
         return;
     if (json_is_true(json_object_get(region, "compute_bound")))
         snprintf(out + n, size - (size_t)n, ", compute-bound");
     else if (json_object_get(region, "rho"))
         snprintf(out + n, size - (size_t)n, ", rho %.2f",
-                 number(region, "rho"));
+                 ctl_number(region, "rho"));
 }
 
 /* Name of the user UID, or its number. */
@@ -53,6 +42,17 @@ static const char *user_name(double uid, char *out, size_t size)
     return errtext_clean(out);
 }
 
+static const char *local_time(double when, char *out, size_t size)
+{
+    time_t seconds = (time_t)when;
+    struct tm local;
+
+    if (!localtime_r(&seconds, &local) ||
+        !strftime(out, size, "%Y-%m-%d %H:%M:%S", &local))
+        snprintf(out, size, "?");
+    return out;
+}
+
 static void print_job(const json_t *job)
 {
     char region[256], user[10], name[14];
@@ -60,69 +60,73 @@ static void print_job(const json_t *job)
     describe_region(json_object_get(job, "region"), region,
                      sizeof(region));
     /* A job may call itself anything. */
-    snprintf(name, sizeof(name), "%s", text(job, "name"));
+    snprintf(name, sizeof(name), "%s", ctl_text(job, "name", "-"));
     printf("%8.0f  %-13s %-9s %-9s %5.0f %6.2f %8.0f  %-11s %s\n",
-           number(job, "job"), errtext_clean(name),
-           user_name(number(job, "uid"), user, sizeof(user)),
-           text(job, "state"), number(job, "cores"), number(job, "mean_cores"),
-           number(job, "attached"),
-           *text(job, "cpus") ? text(job, "cpus") : "-", region);
+           ctl_number(job, "job"), errtext_clean(name),
+           user_name(ctl_number(job, "uid"), user, sizeof(user)),
+           ctl_text(job, "state", "-"), ctl_number(job, "cores"),
+           ctl_number(job, "mean_cores"),
+           ctl_number(job, "attached"),
+           *ctl_text(job, "cpus", "") ? ctl_text(job, "cpus", "") : "-",
+           region);
 }
 
-int ctl_status(const struct ctl *ctl)
+int ctl_status(const struct arguments *a)
 {
     json_t *reply, *job;
     size_t i;
-    int rc = ctl_ask(ctl, MESSAGE_STATUS, &reply, NULL);
+    int rc = ctl_ask(a, MESSAGE_STATUS, &reply, NULL);
 
     if (rc)
         return rc;
     json_t *jobs = json_object_get(reply, "jobs");
-    if (ctl->job && json_array_size(jobs) == 0) {
+    if (a->job && json_array_size(jobs) == 0) {
         json_decref(reply);
-        return fail(CTL_FAILED, "%u: no such job on this node", ctl->job);
+        return fail(CTL_FAILED, "%s: no such job on this node", a->job);
     }
-    if (ctl->json)
+    if (a->json)
         return ctl_print_json(reply);
-    printf("node %s, CPUs %s, policy %s, counters %s\n", text(reply, "node"),
-           text(reply, "cpus"), text(reply, "policy"), text(reply, "counters"));
+    printf("node %s, CPUs %s, policy %s, counters %s\n",
+           ctl_text(reply, "node", "-"), ctl_text(reply, "cpus", "-"),
+           ctl_text(reply, "policy", "-"), ctl_text(reply, "counters", "-"));
     json_t *drained = json_object_get(reply, "drained");
     if (json_is_object(drained)) {
         char since[64], user[32];
-        ctl_time(number(drained, "since"), since, sizeof(since));
+        local_time(ctl_number(drained, "since"), since, sizeof(since));
         printf("sharing is drained since %s by %s%s%s: every job has what Slurm "
                "gave it\n", since,
-               user_name(number(drained, "uid"), user, sizeof(user)),
-               *text(drained, "reason") ? ", " : "", text(drained, "reason"));
+               user_name(ctl_number(drained, "uid"), user, sizeof(user)),
+               *ctl_text(drained, "reason", "-") ? ", " : "",
+               ctl_text(drained, "reason", "-"));
     }
     if (json_array_size(jobs))
         printf("%8s  %-13s %-9s %-9s %5s %6s %8s  %-11s %s\n", "JOB", "NAME",
                "USER", "STATE", "CORES", "MEAN", "ATTACHED", "CPUS", "REGION");
     json_array_foreach(jobs, i, job)
         print_job(job);
-    if (number(reply, "omitted") > 0)
-        printf("and %.0f more; name a job\n", number(reply, "omitted"));
+    if (ctl_number(reply, "omitted") > 0)
+        printf("and %.0f more; name a job\n", ctl_number(reply, "omitted"));
     json_decref(reply);
     return CTL_OK;
 }
 
 static void print_decision(const json_t *decision)
 {
-    double when = number(decision, "time");
+    double when = ctl_number(decision, "time");
     time_t seconds = (time_t)when;
     struct tm local;
     char stamp[32];
 
     strftime(stamp, sizeof(stamp), "%H:%M:%S", localtime_r(&seconds, &local));
     printf("%s.%03d  %s: %s\n", stamp, (int)((when - (double)seconds) * 1e3),
-           text(decision, "trigger"), text(decision, "text"));
+           ctl_text(decision, "trigger", "-"), ctl_text(decision, "text", "-"));
 }
 
 /* The last decision. */
-static int print_reason(const struct ctl *ctl)
+static int print_reason(const struct arguments *a)
 {
     json_t *reply;
-    int rc = ctl_ask(ctl, MESSAGE_EXPLAIN, &reply, NULL);
+    int rc = ctl_ask(a, MESSAGE_EXPLAIN, &reply, NULL);
 
     if (rc)
         return rc;
@@ -134,31 +138,31 @@ static int print_reason(const struct ctl *ctl)
     return CTL_OK;
 }
 
-int ctl_top(const struct ctl *ctl)
+int ctl_top(const struct arguments *a)
 {
     bool screen = isatty(STDOUT_FILENO);
 
     for (;;) {
         if (screen)
             fputs("\033[H\033[2J", stdout); /* home, clear */
-        int rc = ctl_status(ctl);
+        int rc = ctl_status(a);
         if (rc == CTL_OK)
-            rc = print_reason(ctl);
+            rc = print_reason(a);
         if (rc != CTL_OK || !screen || cli_finish(CTL_OK) != CTL_OK)
             return rc;
         sleep(1);
     }
 }
 
-int ctl_explain(const struct ctl *ctl)
+int ctl_explain(const struct arguments *a)
 {
     json_t *reply, *decision;
     size_t i;
-    int rc = ctl_ask(ctl, MESSAGE_EXPLAIN, &reply, NULL);
+    int rc = ctl_ask(a, MESSAGE_EXPLAIN, &reply, NULL);
 
     if (rc)
         return rc;
-    if (ctl->json)
+    if (a->json)
         return ctl_print_json(reply);
     json_array_foreach(json_object_get(reply, "decisions"), i, decision)
         print_decision(decision);
@@ -180,23 +184,23 @@ static int copy(int from, FILE *out)
     return got < 0 ? -1 : 0;
 }
 
-int ctl_trace(const struct ctl *ctl)
+int ctl_trace(const struct arguments *a)
 {
     json_t *reply;
     int fd;
-    int rc = ctl_ask(ctl, MESSAGE_TRACE, &reply, &fd);
+    int rc = ctl_ask(a, MESSAGE_TRACE, &reply, &fd);
 
     if (rc)
         return rc;
     json_decref(reply);
     if (fd < 0)
         return fail(CTL_FAILED, "trace: the agent sent none");
-    FILE *out = ctl->output ? fopen(ctl->output, "we") : stdout;
+    FILE *out = a->output ? fopen(a->output, "we") : stdout;
     if (!out)
-        rc = fail(CTL_FAILED, "%s: %s", ctl->output, strerror(errno));
+        rc = fail(CTL_FAILED, "%s: %s", a->output, strerror(errno));
     else if (copy(fd, out) < 0 || fflush(out) != 0)
         rc = fail(CTL_FAILED, "%s: %s",
-                  ctl->output ? ctl->output : "standard output",
+                  a->output ? a->output : "standard output",
                   strerror(errno));
     if (out && out != stdout)
         fclose(out);
@@ -205,15 +209,15 @@ int ctl_trace(const struct ctl *ctl)
 }
 
 /* Print the members of a flat REPLY, one a line. */
-static int print_members(const struct ctl *ctl, enum message_op op)
+static int print_members(const struct arguments *a, enum message_op op)
 {
     json_t *reply, *value;
     const char *key;
-    int rc = ctl_ask(ctl, op, &reply, NULL);
+    int rc = ctl_ask(a, op, &reply, NULL);
 
     if (rc)
         return rc;
-    if (ctl->json)
+    if (a->json)
         return ctl_print_json(reply);
     json_object_foreach(reply, key, value) {
         char *shown = json_dumps(value, JSON_ENCODE_ANY);
@@ -226,33 +230,33 @@ static int print_members(const struct ctl *ctl, enum message_op op)
     return CTL_OK;
 }
 
-int ctl_config(const struct ctl *ctl)
+int ctl_config(const struct arguments *a)
 {
     json_t *reply, *option;
     size_t i;
-    int rc = ctl_ask(ctl, MESSAGE_CONFIG, &reply, NULL);
+    int rc = ctl_ask(a, MESSAGE_CONFIG, &reply, NULL);
 
     if (rc)
         return rc;
-    if (ctl->json)
+    if (a->json)
         return ctl_print_json(reply);
     printf("%-24s %-16s %s\n", "OPTION", "VALUE", "FROM");
     json_array_foreach(json_object_get(reply, "options"), i, option) {
         char name[64];
-        const char *value = text(option, "value");
-        snprintf(name, sizeof(name), "cosched_%s", text(option, "name"));
+        const char *value = ctl_text(option, "value", "-");
+        snprintf(name, sizeof(name), "cosched_%s", ctl_text(option, "name", "-"));
         printf("%-24s %-16s %s\n", name, *value ? value : "-",
-               text(option, "from"));
+               ctl_text(option, "from", "-"));
     }
-    if (*text(reply, "partitions") && strcmp(text(reply, "partitions"), "-"))
-        printf("partitions: %s\n", text(reply, "partitions"));
-    if (*text(reply, "problems") && strcmp(text(reply, "problems"), "-"))
-        printf("without effect: %s\n", text(reply, "problems"));
+    if (*ctl_text(reply, "partitions", ""))
+        printf("partitions: %s\n", ctl_text(reply, "partitions", ""));
+    if (*ctl_text(reply, "problems", ""))
+        printf("without effect: %s\n", ctl_text(reply, "problems", ""));
     json_decref(reply);
     return CTL_OK;
 }
 
-int ctl_ping(const struct ctl *ctl)
+int ctl_ping(const struct arguments *a)
 {
-    return print_members(ctl, MESSAGE_PING);
+    return print_members(a, MESSAGE_PING);
 }

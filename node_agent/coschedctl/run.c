@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,42 +22,11 @@
 #define NOT_FOUND 127
 
 struct run {
+    const struct arguments *a;
     char socket[108];
-    const char *munge; /* munged's socket, NULL: its default */
-    bool admitted;     /* the agent knows the job */
-    const char *libgomp;
-    char **program;
+    bool admitted; /* the agent knows the job */
     struct message_request announce;
 };
-
-void ctl_run_help(FILE *out)
-{
-    fputs("  run [OPTIONS] -- PROGRAM...      run a program as co-scheduled job\n"
-          "      --job N          job id (default: own process id)\n"
-          "      --cpus LIST      its cores as Slurm counts them (default: own\n"
-          "                       affinity)\n"
-          "      --options TEXT   as the value of sbatch --coschedule\n"
-          "      --libgomp DIR    cooperative libgomp (default:\n"
-          "                       " COSCHED_LIBGOMPDIR ")\n"
-          "      --munge SOCKET   munged's socket, for an agent that asks for it\n",
-          out);
-}
-
-static int set_defaults(struct run *run, const char *socket)
-{
-    struct errtext err;
-    struct cosched_cpuset own;
-
-    run->libgomp = COSCHED_LIBGOMPDIR;
-    run->announce.op = MESSAGE_ANNOUNCE;
-    run->announce.job = (uint32_t)getpid();
-    run->announce.uid = (uint32_t)getuid();
-    if (client_socket_path(socket, run->socket, sizeof(run->socket), &err) < 0)
-        return fail(CTL_USAGE, "%s", err.text);
-    if (cpuset_get_affinity(0, &own) == 0)
-        cpulist_format(&own, run->announce.cores, sizeof(run->announce.cores));
-    return 0;
-}
 
 /* Copy a bounded argument. */
 static int set_text(char *field, size_t size, const char *option,
@@ -68,87 +36,53 @@ static int set_text(char *field, size_t size, const char *option,
         return fail(CTL_USAGE, "run: %s: longer than %zu bytes", option,
                     size - 1);
     strcpy(field, value);
-    return 0;
+    return CTL_OK;
 }
 
-static int set_option(struct run *run, int option, const char *value)
+/* The job as A describes it. */
+static int describe(struct run *run, const struct arguments *a)
 {
-    struct errtext err;
-    struct cosched_cpuset set;
+    struct message_request *job = &run->announce;
     struct job_options options;
+    struct cosched_cpuset set;
+    struct errtext err;
+    int rc = CTL_OK;
 
-    switch (option) {
-    case 'J':
-        return ctl_parse_job(value, &run->announce.job);
-    case 'c':
-        if (cpulist_parse(value, &set, &err) < 0)
-            return fail(CTL_USAGE, "run: --cpus %s", err.text);
-        return set_text(run->announce.cores, sizeof(run->announce.cores),
-                        "--cpus", value);
-    case 'O':
-        if (job_options_parse(&options, value, &err) < 0)
-            return fail(CTL_USAGE, "run: --options %s", err.text);
-        return set_text(run->announce.options, sizeof(run->announce.options),
-                        "--options", value);
-    case 'l':
-        run->libgomp = value;
-        return 0;
-    default:
-        run->munge = value;
-        return 0;
-    }
-}
-
-/* What stands behind "run".  0, or the exit status; without a program there is
- * no more to do. */
-static int parse(struct run *run, int argc, char **argv)
-{
-    static const struct option options[] = {
-        {"job", required_argument, NULL, 'J'},
-        {"cpus", required_argument, NULL, 'c'},
-        {"options", required_argument, NULL, 'O'},
-        {"libgomp", required_argument, NULL, 'l'},
-        {"munge", required_argument, NULL, 'm'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    int option;
-
-    optind = 0;
-    while ((option = getopt_long(argc, argv, "+:h", options, NULL)) != -1) {
-        if (option == 'h') {
-            ctl_run_help(stdout);
-            return 0;
-        }
-        int rc = option == '?' || option == ':'
-                     ? cli_bad_option("run", options, option, argv)
-                     : set_option(run, option, optarg);
-        if (rc)
-            return rc;
-    }
-    if (optind == argc)
-        return fail(CTL_USAGE, "run: no program given");
-    run->program = argv + optind;
-    const char *name = strrchr(run->program[0], '/');
-    snprintf(run->announce.name, sizeof(run->announce.name), "%s",
-             name ? name + 1 : run->program[0]);
-    return 0;
+    *run = (struct run){.a = a};
+    job->op = MESSAGE_ANNOUNCE;
+    job->job = (uint32_t)(a->run_job ? a->run_job : (size_t)getpid());
+    job->uid = (uint32_t)getuid();
+    if (client_socket_path(a->socket, run->socket, sizeof(run->socket), &err) < 0)
+        return fail(CTL_USAGE, "%s", err.text);
+    if (a->cpus && cpulist_parse(a->cpus, &set, &err) < 0)
+        return fail(CTL_USAGE, "run: --cpus %s", err.text);
+    if (a->options && job_options_parse(&options, a->options, &err) < 0)
+        return fail(CTL_USAGE, "run: --options %s", err.text);
+    if (a->cpus)
+        rc = set_text(job->cores, sizeof(job->cores), "--cpus", a->cpus);
+    else if (cpuset_get_affinity(0, &set) == 0)
+        cpulist_format(&set, job->cores, sizeof(job->cores));
+    if (rc == CTL_OK && a->options)
+        rc = set_text(job->options, sizeof(job->options), "--options",
+                      a->options);
+    if (rc == CTL_OK && !a->program[0])
+        rc = fail(CTL_USAGE, "run: no program given");
+    if (rc != CTL_OK)
+        return rc;
+    const char *name = strrchr(a->program[0], '/');
+    snprintf(job->name, sizeof(job->name), "%s",
+             name ? name + 1 : a->program[0]);
+    return CTL_OK;
 }
 
 /* Send REQUEST, signed if the agent wants that. */
 static int ask(const struct run *run, const struct message_request *request,
                struct errtext *err)
 {
-    struct client *client = client_open(run->socket, TIMEOUT_MS, err);
-    int rc = -1;
-
-    if (client)
-        rc = client_call(client, request, NULL, NULL, 0, NULL, err);
-    if (client && rc < 0 && errno == EPERM &&
-        client_use_munge(client, run->munge, NULL) == 0)
-        rc = client_call(client, request, NULL, NULL, 0, NULL, err);
-    client_close(client);
-    return rc;
+    return ctl_call(run->socket, run->a->munge, TIMEOUT_MS, request, NULL, NULL,
+                    err) == 0
+               ? 0
+               : -1;
 }
 
 /* The environment of a co-scheduled job. */
@@ -158,7 +92,7 @@ static int set_environment(const struct run *run)
     char job[16], *path;
 
     snprintf(job, sizeof(job), "%u", run->announce.job);
-    if (asprintf(&path, "%s%s%s", run->libgomp, old && *old ? ":" : "",
+    if (asprintf(&path, "%s%s%s", run->a->libgomp, old && *old ? ":" : "",
                  old ? old : "") < 0)
         return -1;
     int rc = setenv("COSCHED_SOCKET", run->socket, 1) < 0 ||
@@ -179,9 +113,9 @@ static void become_program(const struct run *run, int go)
         fail(0, "run: environment: %s", strerror(errno));
     /* The agent must know this process before it has children. */
     (void)fd_read_all(go, &byte, 1);
-    execvp(run->program[0], run->program);
+    execvp(run->a->program[0], run->a->program);
     int status = errno == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
-    fail(status, "run: %s: %s", run->program[0], strerror(errno));
+    fail(status, "run: %s: %s", run->a->program[0], strerror(errno));
     _exit(status);
 }
 
@@ -236,23 +170,21 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int ctl_run(const char *socket, int argc, char **argv)
+int ctl_run(const struct arguments *a)
 {
-    struct run run = {0};
+    struct run run;
     struct errtext err = {""};
     struct message_request withdraw = {.op = MESSAGE_WITHDRAW};
-    int rc = set_defaults(&run, socket);
+    int rc = describe(&run, a);
 
-    if (rc == 0)
-        rc = parse(&run, argc, argv);
-    if (rc || !run.program)
+    if (rc)
         return rc;
     run.admitted = ask(&run, &run.announce, &err) == 0;
     if (!run.admitted)
         fail(0, "run: %s; the program runs without co-scheduling",
              err.text);
     pid_t child = start(&run);
-    rc = child < 0 ? fail(CTL_FAILED, "run: %s: %s", run.program[0],
+    rc = child < 0 ? fail(CTL_FAILED, "run: %s: %s", a->program[0],
                           strerror(errno))
                    : wait_for(child);
     withdraw.job = run.announce.job;

@@ -213,10 +213,10 @@ static void print_summary(const json_t *report)
     }
 }
 
-int ctl_selftest(const struct ctl *ctl)
+int ctl_selftest(const struct arguments *a)
 {
     struct ctl_node node;
-    int rc = ctl_node_open(&node, ctl);
+    int rc = ctl_node_open(&node, a);
 
     if (rc)
         return rc;
@@ -225,22 +225,9 @@ int ctl_selftest(const struct ctl *ctl)
         "coschedctl " PACKAGE_VERSION, "time", (json_int_t)time(NULL), "system",
         system_json(&node), "agent", node.agent, "backends",
         backends_json(&node));
-    FILE *out = ctl->output ? fopen(ctl->output, "we") : stdout;
-    if (!report || !out) {
-        rc = fail(CTL_FAILED, "%s: %s",
-                  ctl->output ? ctl->output : "selftest",
-                  report ? strerror(errno) : "out of memory");
-    } else {
-        json_dumpf(report, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-        fputc('\n', out);
-        if (fflush(out) != 0 || ferror(out))
-            rc = fail(CTL_FAILED, "%s: %s",
-                      ctl->output ? ctl->output : "standard output",
-                      strerror(errno));
+    rc = ctl_write_json(json_incref(report), a->output, 15);
+    if (rc == CTL_OK)
         print_summary(report);
-    }
-    if (out && out != stdout)
-        fclose(out);
     json_decref(report);
     ctl_node_close(&node);
     return rc;

@@ -165,7 +165,7 @@ USAGE_CASES = [
     ("station --rho 1", "station: --rho needs --cores, too"),
     ("station --rho 1,x --cores 2", "station: --rho=1,x: not numbers from 0"),
     ("station --rho nan --cores 2", "station: --rho=nan: not numbers from 0"),
-    ("station --rho 1 --cores -2", "station: --cores=-2: not a number from 1"),
+    ("station --rho 1 --cores -2", "station: --cores -2: not a whole number from 1"),
     ("station --table=x", "station: --table: takes no value"),
     ("station --sweep", "station: --sweep: not for this command"),
     ("station a b", "station: b: one argument too many"),

@@ -106,9 +106,9 @@ def bad_usage():
     for arguments, error in ((("record",), "needs a directory or --stop"),
                              (("record", "a", "--stop"), "or --stop"),
                              (("record", "a", "b"), "b: one argument"),
-                             (("record", "--json"), "takes no --json"),
+                             (("record", "--json"), "--json: not for this"),
                              (("counters", "x"), "x: one argument"),
-                             (("status", "--stop"), "takes no --stop"),
+                             (("status", "--stop"), "--stop: not for this"),
                              (("record", "x" * 2000), "longer than")):
         run = ctl(*arguments, status=2)
         assert error in run.stderr, (arguments, run.stderr)

@@ -35,9 +35,9 @@ def check_completion():
     assert complete("cou") == {"counters"}
     assert complete("drain", "--r") == {"--reason"}
     assert complete("health", "--t") == {"--timeout"}
-    assert complete("ks", "--p") == {"--per"}
-    assert complete("ks", "--metric", "r") == {"read-misses"}
-    assert "docs" in complete("ks", "do")
+    assert complete("requests", "--p") == {"--per"}
+    assert complete("requests", "--metric", "r") == {"read-misses"}
+    assert "docs" in complete("requests", "do")
     assert complete("selftest", "--o") == {"--output"}
     assert complete("run", "--options", "g") == {"greedy"}
     assert complete("dance", "") == set()
@@ -47,10 +47,12 @@ def main():
     check_completion()
     usage = programdocs.usage(COSCHEDCTL)
     assert {"status", "run"} <= commands(usage), usage
-    for command in commands(usage):
-        assert f"\n  {command} " in "\n" + programdocs.usage(
-            COSCHEDCTL, command), command
     wanted = options(usage)
+    for command in commands(usage):
+        own = programdocs.usage(COSCHEDCTL, command)
+        assert own.startswith(f"usage: coschedctl {command} "), own
+        wanted |= options(own)
+        assert complete(command, "--") >= options(own) - OF_SBATCH, command
     assert {"--json", "--socket", "--cpus"} <= wanted, usage
     programdocs.check_page("docs/coschedctl.1", commands(usage),
                            wanted - OF_SBATCH, "0123")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""coschedctl ks: recordings of requests that are Poisson distributed, and of
-some that are not."""
+"""coschedctl requests | coschedmodel ks: recordings of requests that are Poisson
+distributed, and of some that are not."""
 
 import json
 import math
@@ -17,6 +17,7 @@ import xml.etree.ElementTree as xml
 BUILD = os.environ["abs_top_builddir"]
 CTL = os.path.join(BUILD, "coschedctl")
 COSCHEDPLOT = os.path.join(os.environ["abs_top_srcdir"], "plot", "coschedplot")
+MODEL = os.path.join(BUILD, "coschedmodel", "coschedmodel")
 NS = 50000000
 dice = random.Random(1837)
 
@@ -37,20 +38,33 @@ def regular(mean):
     return mean + dice.choice((-1, 0, 1))
 
 
-def ks(*arguments, status=0):
-    done = subprocess.run([CTL, "ks", *arguments], capture_output=True,
+def requests(*arguments, status=0):
+    done = subprocess.run([CTL, "requests", *arguments], capture_output=True,
                           text=True, check=False, timeout=300)
     assert done.returncode == status, (arguments, done)
     return done
 
 
-def results(*arguments):
-    return json.loads(ks("--json", *arguments).stdout)
+def judge(counts, *arguments, status=0):
+    done = subprocess.run([MODEL, "ks", *arguments], capture_output=True,
+                          input=counts, text=True, check=False, timeout=300)
+    assert done.returncode == status, (arguments, done)
+    return done
 
 
-def verdicts(*arguments):
+def ks(path, *arguments, **of_requests):
+    options = [x for key, value in of_requests.items()
+               for x in ("--" + key, value)]
+    return judge(requests(path, *options).stdout, *arguments).stdout
+
+
+def results(path, *arguments, **of_requests):
+    return json.loads(ks(path, *arguments, **of_requests))
+
+
+def verdicts(*arguments, **of_requests):
     return {s["region"]: s["poisson"]
-            for s in results(*arguments)["regions"]}
+            for s in results(*arguments, **of_requests)["regions"]}
 
 
 def begin(numa_nodes):
@@ -109,8 +123,8 @@ def check_regions(work):
     both = [n["d"] for n in good["nodes"]]
     assert abs(good["d_mean"] - sum(both) / 2) < 1e-9, good
     assert abs(good["d_geomean"] - math.sqrt(both[0] * both[1])) < 1e-9, good
-    shown = ks(directory).stdout
-    assert shown.count("POISSON") == 1 and "1 of 3 not rejected" in shown, shown
+    shown = ks(directory, "--table")
+    assert "1 of 3 not rejected" in shown, shown
     assert "job 7 region 1f+20 on 8 cores, per 50000 us\n" in shown, shown
     return directory
 
@@ -137,11 +151,11 @@ def check_mixes(work):
         "job 8 region a+1 on 4 cores, job 9 region b+2 on 4 cores"], found
     assert found["regions"][0]["nodes"][0]["samples"] == 90, found
     assert not found["regions"][0]["poisson"], found
-    assert verdicts(directory, "--metric", "job-traffic") == {
+    assert verdicts(directory, metric="job-traffic") == {
         "job 8 region a+1 on 4 cores": True,
         "job 9 region b+2 on 4 cores": False}
     # CPUs 4 to 7 were not measured.
-    alone = results(directory, "--metric", "read-misses")["regions"]
+    alone = results(directory, metric="read-misses")["regions"]
     assert len(alone) == 1 and alone[0]["poisson"], alone
     assert "memory" not in alone[0]["nodes"][0], alone
     assert alone[0]["nodes"][0]["samples"] == 100, alone
@@ -165,9 +179,9 @@ def check_intervals(work):
     node, = one["nodes"]
     assert node["samples"] == 46 and node["mean"] == 1000, node
     assert node["dispersion"] == 0 and not node["poisson"], node
-    one, = results(directory, "--per", "500")["regions"]
+    one, = results(directory, per="500")["regions"]
     assert one["interval_us"] == 500 and one["nodes"][0]["mean"] == 10, one
-    assert "counted for 50 % of the time" in ks(directory).stdout
+    assert "counted for 50 % of the time" in ks(directory, "--table")
 
 
 def check_numbers(work):
@@ -183,7 +197,7 @@ def check_numbers(work):
     for text in ("1.5", "-1", "many", "1 2", "1e300", "nan"):
         with open(path, "w", encoding="ascii") as out:
             out.write("4\n" + text + "\n")
-        said = ks(path, status=1).stderr
+        said = requests(path, status=1).stderr
         assert f"{path}:2: not a whole number" in said, said
 
 
@@ -223,24 +237,32 @@ def check_refusals(work, recorded):
     shutil.copytree(few, odd)
     with open(os.path.join(odd, "record.jsonl"), "a", encoding="ascii") as out:
         out.write('{"type": "sample", "ns": 1, "memory": 3}\n')
-    for arguments, status, words in (
-            ([], 2, "needs a recording"),
-            ([few, few], 2, "one argument too many"),
-            (["--frog"], 2, "--frog: unknown option"),
-            (["--bins", "-1", few], 2, "--bins -1: not a number of 0 to"),
-            (["--least", "1", few], 2, "--least 1: not a number of 2 to"),
-            (["--alpha", "1", few], 2, "--alpha 1: not between 0 and 1"),
-            (["--per", "0", few], 2, "--per 0: not microseconds"),
-            (["--metric", "misses", few], 2, "--metric misses: not memory"),
-            (["/nowhere"], 1, "/nowhere"),
-            ([empty], 1, "has no counts"),
-            ([serial], 1, "in none of its 30 intervals"),
-            ([blind], 1, "has no counts of memory requests"),
-            ([few], 1, "no region has 20 intervals (--least)"),
-            (["--metric", "read-misses", recorded], 1,
+    counts = requests(recorded).stdout
+    for run, arguments, status, words in (
+            (requests, [], 2, "needs a recording"),
+            (requests, [few, few], 2, "one argument too many"),
+            (requests, ["--frog"], 2, "--frog: unknown option"),
+            (requests, ["--per", "0", few], 2, "--per 0: not microseconds"),
+            (requests, ["--metric", "misses", few], 2,
+             "--metric misses: not one of memory"),
+            (requests, ["/nowhere"], 1, "/nowhere"),
+            (requests, [empty], 1, "has no counts"),
+            (requests, [serial], 1, "in none of its 30 intervals"),
+            (requests, [blind], 1, "has no counts of memory requests"),
+            (requests, ["--metric", "read-misses", recorded], 1,
              "has no counts of read-misses"),
-            ([odd], 1, "record.jsonl:13: memory: does not fit")):
-        said = ks(*arguments, status=status).stderr
+            (requests, [odd], 1, "record.jsonl:13: memory: does not fit"),
+            (judge, [counts, "--bins", "-1"], 2,
+             "--bins -1: not a whole number from 0 to"),
+            (judge, [counts, "--least", "1"], 2,
+             "--least 1: not a whole number from 2 to"),
+            (judge, [counts, "--alpha", "1"], 2,
+             "--alpha 1: not between 0 and 1"),
+            (judge, [counts.replace("coverage", "cover", 1)], 1,
+             "regions[0].cover: unknown key"),
+            (judge, [requests(few).stdout], 1,
+             "no region has 20 intervals (--least)")):
+        said = run(*arguments, status=status).stderr
         assert words in said, (arguments, said)
         assert said.count("\n") == 1, said
     assert len(results(few, "--least", "9")["regions"]) == 1
