@@ -12,6 +12,9 @@ endif
 unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 unit_libs = tests/support/libunit.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
+# Those that take long come first, so that they do not end last: make check -j4.
+include tests/cluster/local.mk
+include tests/chain/local.mk
 include tests/common/local.mk
 include tests/protocol/local.mk
 include tests/model/local.mk
@@ -26,8 +29,6 @@ include tests/jobs/local.mk
 include tests/scripts/local.mk
 include tests/plot/local.mk
 include tests/slurm_conf/local.mk
-include tests/cluster/local.mk
-include tests/chain/local.mk
 
 check_PROGRAMS += $(units)
 TESTS += $(units)

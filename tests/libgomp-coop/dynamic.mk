@@ -11,13 +11,13 @@ EXTRA_DIST += tests/libgomp-coop/test_dynamic.py \
 if HAVE_CMOCKA
 check_PROGRAMS += tests/libgomp-coop/test_dynamic_claims
 TESTS += tests/libgomp-coop/test_dynamic_claims
-THREAD_TESTS += tests/libgomp-coop/test_dynamic_claims
 endif
 tests_libgomp_coop_test_dynamic_claims_SOURCES = \
 	tests/libgomp-coop/test_dynamic_claims.c \
 	libgomp-coop/config/coop/dynloop.c \
 	libgomp-coop/config/coop/dynloop.h
 tests_libgomp_coop_test_dynamic_claims_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_libgomp_coop_test_dynamic_claims_CFLAGS = $(AM_CFLAGS) $(THREAD_CFLAGS)
 tests_libgomp_coop_test_dynamic_claims_LDADD = $(CMOCKA_LIBS) -lpthread
 
 if HAVE_GCC_SOURCE

@@ -110,17 +110,18 @@ units += %D%/unit
 	$(HWLOC_LIBS)
 
 # Programs of their own: what they put in place of the agent's functions is there
-# for the whole program, and one shares memory with threads.
+# for the whole program, and the thread sanitizer wants to see all of it.
 units += \
 	%D%/core/test_allotment \
 	%D%/core/test_affinity \
 	%D%/core/test_unattached \
 	%D%/enforce/test_usage
-THREAD_TESTS += %D%/core/test_allotment
 
-%C%_core_test_allotment_SOURCES = %D%/core/test_allotment.c
-%C%_core_test_allotment_CPPFLAGS = $(agent_unit_flags)
-%C%_core_test_allotment_LDADD = $(agent_unit_libs)
+%C%_core_test_allotment_SOURCES = %D%/core/test_allotment.c \
+	node_agent/core/allotment.c
+%C%_core_test_allotment_CPPFLAGS = $(unit_flags)
+%C%_core_test_allotment_CFLAGS = $(AM_CFLAGS) $(THREAD_CFLAGS)
+%C%_core_test_allotment_LDADD = protocol/libprotocol.la $(unit_libs) -lpthread
 
 %C%_core_test_affinity_SOURCES = %D%/core/test_affinity.c
 %C%_core_test_affinity_CPPFLAGS = $(agent_unit_flags)
