@@ -106,7 +106,7 @@ static void tell(spank_t spank, const json_t *job, const char *name)
     slurm_spank_log("coschedule: job %s: %s%s, %s%s; coschedreport %s tells "
                     "more", name, end, cores, partners,
                     json_is_true(json_object_get(job, "held"))
-                        ? ", held to its share (no program with GNU's shared "
+                        ? ", pinned to its share (no program with GNU's shared "
                           "libgomp)"
                         : "", name);
 }

@@ -170,7 +170,7 @@ static void observe_job(const struct observer *o, struct job *job,
     for (struct process *p = job->processes; p; p = p->next) {
         struct errtext err;
         if (process_observe(p, now_ns, &err) < 0)
-            log_warn("job %u: %s; the process is held by affinity from now on",
+            log_warn("job %u: %s; the process is pinned by affinity from now on",
                      job->id, err.text);
         regions += p->view->used;
         process_add_totals(p, &steps, &barriers);

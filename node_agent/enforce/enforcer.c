@@ -466,7 +466,7 @@ static void hold_by_affinity(struct enforcer *e, struct job *job,
     job->narrowed = t->narrowed = true;
 }
 
-/* T is held by affinity instead, because of WHY: said once for each job, and
+/* T is pinned by affinity instead, because of WHY: said once for each job, and
  * only of who is still there a while later.  Before, it may be on its way into
  * its cgroup, or at its end out of it. */
 static void no_cpuset(const struct enforcer *e, struct job *job,
@@ -478,9 +478,9 @@ static void no_cpuset(const struct enforcer *e, struct job *job,
         return;
     job->no_cpuset = true;
     if (e->options->enforcement == ENFORCEMENT_CPUSET)
-        log_warn("job %u: held by affinity: %s", job->id, why);
+        log_warn("job %u: pinned by affinity: %s", job->id, why);
     else
-        log_debug("job %u: held by affinity: %s", job->id, why);
+        log_debug("job %u: pinned by affinity: %s", job->id, why);
 }
 
 /* Returns false where there is no cpuset to hold it by. */

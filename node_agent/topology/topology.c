@@ -547,7 +547,7 @@ static int check_fit(const struct topology *t, const struct machine *from,
                            "%zu", from->numa_nodes, t->machine->numa_nodes);
     for (size_t c = 0; c < from->cpus; c++)
         if (from->llc_domain[c] >= 0 && !hwloc_bitmap_isset(all, (unsigned)c))
-            return errtext_set(err, EINVAL, "it has CPU %zu, this node has not",
+            return errtext_set(err, EINVAL, "it has CPU %zu, which this node lacks",
                                c);
     return 0;
 }

@@ -29,7 +29,7 @@ REPORTED = ("policy", "mean_cores", "final_cores", "regions", "parallel_s",
 LATE = ("Slurm has recorded its end but not yet all of its beginning; ask "
         "again in 5 s")
 PINNED = ("no program attached (not OpenMP, or not with GNU's shared libgomp): "
-         "held to its share by affinity while it used several cores")
+         "pinned to its share by affinity while it used several cores")
 NO_CORES = "ended before the agent had given it cores"
 NO_RECORD = ("no record: not co-scheduled, the node had no agent, or the job "
              "has only begun")

@@ -301,10 +301,10 @@ class Report(ReportTest):
         job, = self.jobs([CANCELLED], "44")
         self.assertEqual((job["state"], job["attached"], job["pinned"]),
                          ("CANCELLED", False, True))
-        self.assertIn("held to its share by affinity", job["notes"][0])
+        self.assertIn("pinned to its share by affinity", job["notes"][0])
         rows = [CANCELLED.replace("44\x1f44", f"{i}\x1f{i}") for i in range(50, 62)]
         lines = [line for line in self.text(rows, "-S", "now").splitlines()
-                 if "held to its share" in line]
+                 if "pinned to its share" in line]
         self.assertEqual(len(lines), 1)
         self.assertIn("jobs 50, 51, 52, 53, 54, 55, 56, 57 and 4 more: no "
                       "program attached", lines[0])

@@ -104,12 +104,12 @@ def check_pinned(c, view):
 
     first = wait_for("a process of the first step", lambda: c.programs(
         "pinned").get(held), 60, 0.05)[0]
-    wait_for("first step held to its share", lambda: is_held(first), 60)
+    wait_for("first step pinned to its share", lambda: is_held(first), 60)
     c.call("scancel", f"{held}.0")
     second = wait_for("a process of the second step", lambda: [
         pid for pid in c.programs("pinned").get(held, []) if pid != first], 60,
         0.05)[0]
-    wait_for("second step held to its share", lambda: is_held(second), 60)
+    wait_for("second step pinned to its share", lambda: is_held(second), 60)
     c.call("scancel", str(ours))
     c.wait_end(ours)
     everything = set(allowed_cpus())

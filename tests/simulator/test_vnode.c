@@ -431,7 +431,7 @@ static void test_weight(void **state)
     machine_free(m);
 }
 
-/* A job that never attaches is held to its share by affinity. */
+/* A job that never attaches is pinned to its share by affinity. */
 static void test_pinned(void **state)
 {
     struct machine *m = two_nodes();

@@ -242,7 +242,7 @@ static void task_exit__summary_contents(void **state)
          "job 5_12: killed by signal 9, too short to be measured, alone; "
          "coschedreport 5_12 tells more"},
         {"\"live_s\": 3, \"mean_cores\": 1, \"held\": true", 0, 0, 0,
-         "job 7: 3.0 s on 1.00 cores (mean), alone, held to its share (no "
+         "job 7: 3.0 s on 1.00 cores (mean), alone, pinned to its share (no "
          "program with GNU's shared libgomp); coschedreport 7 tells more"},
         {"\"live_s\": 3, \"mean_cores\": 1, \"held\": false", 0, 0, 0,
          "job 7: 3.0 s on 1.00 cores (mean), alone; coschedreport 7 tells "

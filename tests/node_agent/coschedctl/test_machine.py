@@ -96,7 +96,7 @@ def check_agent(folder):
     description["llc_domains"][0]["cpus"] = "1000"
     with open(stored, "w", encoding="ascii") as out:
         json.dump(description, out)
-    for file, words in ((stored, "has CPU 1000, this node has not"),
+    for file, words in ((stored, "has CPU 1000, which this node lacks"),
                         (folder + "/none", "No such file")):
         done = subprocess.run(
             [COSCHEDD, "--foreground", "--no-slurm", "--auth", "peer",

@@ -137,20 +137,20 @@ def check_attach(agent, tree):
 
 
 def check_elsewhere(agent):
-    """A job outside all cgroups of Slurm is held by affinity, and that is
+    """A job outside all cgroups of Slurm is pinned by affinity, and that is
     said."""
     with fake(agent, 1), pinned(agent, 5) as held:
         wait_for("hold", lambda: set(affinities(held.process.pid)) ==
                  {frozenset(held.cpus())} and len(held.cpus()) < len(ALL))
-        wait_for("warning", lambda: "job 5: held by" in agent.log_text())
+        wait_for("warning", lambda: "job 5: pinned by" in agent.log_text())
     wait_for("end", lambda: not agent.job(5)["cpus"])
-    assert agent.log_text().count("job 5: held by affinity") == 1
+    assert agent.log_text().count("job 5: pinned by affinity") == 1
 
 
 def check_warnings(log):
-    """Job 5 is said to be held by affinity.  So may 1 be, which is in no cgroup
+    """Job 5 is said to be pinned by affinity.  So may 1 be, which is in no cgroup
     and may be late to attach.  Nobody else is, at its begin or at its end."""
-    warned = re.findall(r"warning: job (\d+): held by affinity: ", log)
+    warned = re.findall(r"warning: job (\d+): pinned by affinity: ", log)
     assert "5" in warned and set(warned) <= {"1", "5"}, log
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""A job that does not attach is held to its share by affinity: all threads,
+"""A job that does not attach is pinned to its share by affinity: all threads,
 new threads and new processes.  What only waits is left alone, and a crash of the
 agent gives everything back."""
 

@@ -342,7 +342,7 @@ static void test_unfit(void **state)
         const char *machine, *text;
     } bad[] = {
         {"pack:1 [numa] l3:4 core:2 pu:2", "2 NUMA nodes, this node 1"},
-        {"pack:2 [numa] l3:1 core:2 pu:2", "has CPU 8, this node has not"},
+        {"pack:2 [numa] l3:1 core:2 pu:2", "has CPU 8, which this node lacks"},
         {"pack:2 [numa] l3:3 core:2 pu:2", "CPU 16 of this node is not"},
         {"pack:2 [numa] l3:1 core:1 pu:8", "in llc_domains[0] and [1]"},
     };
