@@ -31,8 +31,7 @@ int client_socket_path(const char *path, char *buffer, size_t size,
 struct client *client_open(const char *path, int timeout_ms,
                            struct errtext *err);
 
-/* From now on the time given to client_open() is for the connection and all calls
- * together, counted from its beginning. */
+/* Let the time given to client_open() bound the connection and all calls together. */
 void client_bound_in_all(struct client *client);
 
 /* Sign privileged requests of this client with munge from now on.  SOCKET

@@ -20,17 +20,16 @@
 #define AFFINITY_PAUSE 16
 #define AFFINITY_PAUSE_HELD 4 /* of a job some process of which is held */
 
-/* Find the processes of JOBS if that is due, and look at the threads of one.
- * *TURN counts, from 0 on. */
+/* Find the processes of JOBS if that is due, and check the threads of one job.  *TURN counts
+ * from 0 on. */
 void affinity_epoch(uint64_t *turn, struct enforcer *enforcer,
                   struct job_table *jobs, uint64_t now_ns);
 
-/* Hold those of JOB that are to be held to its CPUs (not empty), or let them go
- * while it is unpinned. */
+/* Pin the processes of JOB that need it to its CPUs (not empty), or release them while it is
+ * unpinned. */
 void affinity_hold(struct enforcer *enforcer, struct job *job);
 
-/* Move the threads of attached processes of JOB that are elsewhere.  Returns how
- * many there were. */
+/* Move threads of attached processes of JOB that are elsewhere.  Returns their number. */
 size_t affinity_move_strays(struct job *job);
 
 #endif /* COSCHED_AFFINITY_H */

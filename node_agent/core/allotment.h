@@ -14,11 +14,10 @@
 
 struct allotment;
 
-/* A new page in a memfd with an empty allotment.  The agent's mapping is
- * the only writable one that will ever exist: the memfd is sealed against
- * later writable mappings, write(2) and any change of size.  LLC_DOMAIN maps CPU
- * numbers 0..CPUS-1 to LLC domains (negative: none, stored as 0).  NULL with the
- * errno of the failing call. */
+/* A new page in a memfd with an empty allotment.  The memfd is sealed against later writable
+ * mappings, write(2) and changes of size, so the agent's mapping stays the only writable one.
+ * LLC_DOMAIN maps CPU numbers 0..CPUS-1 to LLC domains (negative: none, stored as 0).  NULL with
+ * the errno of the failing call. */
 struct allotment *allotment_new(const struct cosched_cpuset *granted,
                                 uint64_t lease_ns, const int *llc_domain,
                                 size_t cpus, size_t llc_domains,
@@ -38,7 +37,7 @@ void allotment_regrant(struct allotment *allotment,
                        const struct cosched_cpuset *granted,
                        uint64_t lease_ns, uint64_t now_ns);
 
-/* The agent lives at NOW_NS. */
+/* Heartbeat: the agent lives at NOW_NS. */
 void allotment_beat(struct allotment *allotment, uint64_t now_ns);
 
 /* Generation (even) that a process has to report as applied. */

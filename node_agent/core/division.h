@@ -31,9 +31,9 @@
 void division_make(const struct topology *topology, struct job *job,
                    uint64_t now_ns);
 
-/* Divide COUNT (>= 1) equal things among PARTS (1 to COUNT) parts, of which I
- * wants TEAM[I] at most (0: any number) unless some would be left over.  Each
- * gets one at least.  The numbers, whose sum is COUNT, are written to QUOTA. */
+/* Divide COUNT (>= 1) equal things among PARTS (1 to COUNT) parts; part I wants TEAM[I] at most
+ * (0: any number) unless some would be left over, and gets at least one.  QUOTA gets the
+ * numbers. */
 void division_quotas(size_t count, const uint32_t *team, size_t parts,
                      size_t *quota);
 

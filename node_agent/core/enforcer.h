@@ -71,50 +71,47 @@ struct enforcer;
 struct node_options;
 struct supervisor;
 
-/* SUPERVISOR may be NULL: nothing is undone then if the agent dies.  OPTIONS must
- * outlive the enforcer. */
+/* SUPERVISOR may be NULL: nothing is undone if the agent dies.  OPTIONS must outlive the
+ * enforcer. */
 struct enforcer *enforcer_new(struct supervisor *supervisor,
                               const struct node_options *options);
 
-/* The enforcer works on NODE: restore cgroups that an earlier agent left, and
- * use them from now on where the options say so.  Without this it never does. */
+/* Restore cgroups of NODE that an earlier agent left, and use them where the options say so.
+ * Without this call cgroups are never used. */
 void enforcer_use_cgroups(struct enforcer *enforcer, const char *node);
 
 /* Find the processes of all jobs.  Unless FORCE, only when a scan is due. */
 void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,
                    bool force, uint64_t now_ns);
 
-/* Cores' worth of CPU time that the processes of JOB which are not attached used,
- * or would have, between the last two scans that were far enough apart (usage.h); *SINCE_NS is
- * the time of the first of them, 0 if there were none. */
+/* Cores that the unattached processes of JOB used, or would have used, between the last
+ * two scans that were far enough apart (usage.h); *SINCE_NS: time of the first, 0: none. */
 double enforcer_use(const struct job *job, uint64_t *since_ns);
 
-/* A task has begun: the next scan is due, and what it starts is looked for as
- * often as while processes come and go. */
+/* A task has begun: scan soon, and as often as while processes come and go. */
 void enforcer_expect(struct enforcer *enforcer, uint64_t now_ns);
 
-/* Hold those processes of JOB that are to be held to CPUS (not empty). */
+/* Pin the processes of JOB that need it to CPUS (not empty). */
 void enforcer_hold(struct enforcer *enforcer, struct job *job,
                    const struct cosched_cpuset *cpus);
 
-/* JOB is unpinned: its processes may run wherever Slurm granted.  Also those that
- * have their affinity from a parent that was held, once they have had the time to
- * attach.  What is left alone may be bound as its user likes. */
+/* JOB is unpinned: its processes may run wherever Slurm granted, also those that inherited
+ * their affinity from a pinned parent, once they have had the time to attach.  Others may be
+ * bound as their user likes. */
 void enforcer_let_go(struct enforcer *enforcer, struct job *job);
 
-/* JOB is from before the agent's restart: who of it is still held by an agent
- * that was killed, its supervisor with it, cannot be seen. */
+/* JOB is from before the agent's restart: its processes may still be pinned by an agent that
+ * was killed together with its supervisor, which cannot be seen. */
 void enforcer_take_over(struct job *job);
 
-/* Process PID of JOB has attached: its runtime binds its threads from now on. */
+/* Process PID of JOB has attached: its runtime binds its threads. */
 void enforcer_attached(struct enforcer *enforcer, struct job *job, pid_t pid);
 
-/* Continue what an agent that was killed has stopped of JOB, its supervisor with it:
- * who stopped a process cannot be seen. */
+/* Continue what an agent that was killed with its supervisor has stopped of JOB: who stopped a
+ * process cannot be seen. */
 void enforcer_continue(struct enforcer *enforcer, struct job *job);
 
-/* JOB is over: nothing stopped or narrowed stays behind, its processes are
- * forgotten. */
+/* JOB is over: undo stopping and narrowing, forget its processes. */
 void enforcer_release(struct enforcer *enforcer, struct job *job);
 
 /* Move threads of attached processes of JOB that are not within CPUS.  Returns

@@ -56,10 +56,8 @@ int history_parse(struct history *history, const char *text,
 /* Compare with what the job has done so far: drop what does not fit. */
 void history_check(struct history *history, const struct record *record);
 
-/* Time that the job will have taken at its end if it has all cores to itself,
- * as record.done_s counts it; 0 when not known.  Time tells how far it has got, if
- * earlier runs agree in it, as steps may differ in length; else steps do, if they
- * agree in their number. */
+/* Time that the job will have taken at its end alone on all cores, as record.done_s counts it; 0:
+ * not known.  By time if earlier runs agree in it, else by steps if they agree in these. */
 double history_expected(const struct history *history,
                         const struct record *record);
 

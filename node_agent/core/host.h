@@ -24,25 +24,25 @@ struct sd_event_source;
 
 struct host;
 
-/* Monotonic time, what the shared pages use; and the time of day. */
+/* Monotonic time, as in the shared pages; and the time of day. */
 uint64_t host_now_ns(struct host *host);
 uint64_t host_wall_ns(struct host *host);
 
 struct host_timer;
 
-/* Call CALL once, DELAY_NS from now.  *TIMER is NULL or was started before; it
- * is started anew then.  -1 with errno: nobody will call. */
+/* Call CALL once, DELAY_NS from now.  *TIMER is NULL, or restarted.  -1 with errno: there will
+ * be no call. */
 int host_timer_start(struct host *host, struct host_timer **timer,
                      uint64_t delay_ns, void (*call)(void *arg), void *arg);
 
-/* Nobody calls any more; *TIMER is freed and NULL.  Takes one that is. */
+/* Cancel and free *TIMER, which may be NULL, and set it to NULL. */
 void host_timer_stop(struct host_timer **timer);
 
-/* Hold on to process PID: a handle >= 0, and in *START when it began, which
- * tells reused pids apart.  -1 with errno ESRCH, or that of pidfd_open(2). */
+/* A handle >= 0 on process PID, with its start time in *START, which tells reused pids apart.
+ * -1 with errno ESRCH, or that of pidfd_open(2). */
 int host_process_hold(pid_t pid, uint64_t *start);
 
-/* Let go of HANDLE and of the WATCH on it (may be NULL). */
+/* Close HANDLE and the WATCH on it (may be NULL). */
 void host_process_release(int handle, struct sd_event_source *watch);
 
 /* 1: process PID is stopped, by whomever; 0: it is not; -1: there is none. */

@@ -164,16 +164,14 @@ enum region_kind job_kind(const struct job *job);
 /* True while one of its tasks or attached processes lives. */
 bool job_live(const struct job *job);
 
-/* True when all of its processes that the agent was told of are stopped, by
- * whomever: `scontrol suspend`, say. */
+/* True when all of its known processes are stopped, by whomever (`scontrol suspend`). */
 bool job_stopped(const struct job *job);
 
-/* True when the agent sees to where its processes are: one attached at some time,
- * or was held, perhaps by an agent before this one. */
+/* True when the agent controls where its processes run: one attached at some time, or was
+ * pinned, perhaps by an earlier agent. */
 bool job_kept(const struct job *job);
 
-/* Add a task.  NULL with errno ESRCH when PID does not exist (any more), or
- * ENOMEM.  A task that is known already is returned. */
+/* Add a task, or return the known one.  NULL with errno ESRCH (no such process) or ENOMEM. */
 struct task *job_add_task(struct job *job, uint32_t step, pid_t pid);
 
 /* Forget TASK (and close its pidfd and source). */

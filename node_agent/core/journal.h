@@ -27,8 +27,8 @@ struct recorder;
 struct sample;
 struct topology;
 
-/* Start recording into DIR; what is known of the JOBS' regions is forgotten.
- * -1 with errno and ERR as of recorder_start(). */
+/* Start recording into DIR; what is known of the regions of JOBS is forgotten.  -1 with errno and
+ * ERR as of recorder_start(). */
 int journal_start(struct recorder *recorder, const char *dir,
                   const struct topology *topology,
                   const struct counters *counters,
@@ -38,7 +38,7 @@ int journal_start(struct recorder *recorder, const char *dir,
 /* True while something is recorded; false for NULL. */
 bool journal_active(const struct recorder *recorder);
 
-/* An interval.  Nothing unless RECORDER is active; troubles are logged. */
+/* Record an interval, if RECORDER is active; errors are logged. */
 void journal_sample(struct recorder *recorder, const struct sample *sample,
                     const struct observer_reading *readings, size_t count,
                     const struct node_options *options);

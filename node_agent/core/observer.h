@@ -31,22 +31,20 @@ struct observer *observer_new(struct counters *counters,
                               const struct topology *topology,
                               struct recorder *recorder);
 
-/* Count with COUNTERS from now on; the regions must have been cleared. */
+/* Count with COUNTERS from now on; all regions must have been cleared. */
 void observer_use(struct observer *observer, struct counters *counters);
 
-/* Give each of COUNT jobs its part of SAMPLE and let regions get known that
- * were measured for PROFILE_NS.  SHARES has ids and CPUs of the same jobs.  Used
- * by observer_update(), and by itself to replay a recording. */
+/* Give each of COUNT jobs its part of SAMPLE and advance regions that were measured for
+ * PROFILE_NS.  SHARES has ids and CPUs of the same jobs.  For observer_update() and replays. */
 void observer_learn(const struct counters *counters,
                     const struct sample *sample,
                     const struct observer_reading *readings,
                     struct attribute_job *shares, size_t count,
                     uint64_t profile_ns);
 
-/* Read all report pages and bring each live job's kind, region, profile and
- * record up to NOW_NS.  Call it at each epoch and before allotments change, so
- * that a job's CPUs were the same since the last call; an interval in which
- * they were not (job->changed_ns) is not measured. */
+/* Read all report pages and bring each live job's kind, region, profile and record up to
+ * NOW_NS.  Call it each epoch and before allotments change, so that a job's CPUs were the same
+ * since the last call; an interval in which they were not is not measured. */
 void observer_update(struct observer *observer, struct job_table *jobs,
                      const struct node_options *options, uint64_t now_ns);
 

@@ -60,8 +60,8 @@ struct plan {
     char reason[POLICY_REASON_MAX + 64]; /* "": `terse`, and all as before */
 };
 
-/* What plans are made with: work space, so that a plan allocates nothing, and
- * what the policy remembers; another policy begins anew. */
+/* Work space, so that a plan allocates nothing, and the policy's state, which another policy
+ * begins anew. */
 struct planner;
 
 /* For a node of TOPOLOGY, which must outlive it.  NULL when out of memory. */
@@ -84,21 +84,20 @@ bool plan_differs(const struct plan_input *input, const struct plan *plan);
  * typed. */
 int plan_check_options(const char *name, const char *text, struct errtext *err);
 
-/* The policy for these jobs: the one that all jobs which name one agree on, else
- * the node's. */
+/* The policy that all jobs which name one agree on, else the node's. */
 const struct policy *plan_policy(const struct plan_input *input);
 
-/* Weight of JOB: what the controller said; else what the user asked for, which
- * has then not been held against anything and is not above 1, the others'. */
+/* Weight of JOB: what the controller said, else what the user asked for, but at most 1, as
+ * nobody has checked that. */
 double plan_weight(const struct job *job);
 
 /* Smallest and largest number of cores for JOB in a pool of POOL cores. */
 void plan_limits(const struct job *job, const struct topology *topology,
                  size_t pool, size_t *min, size_t *max);
 
-/* Take CPUs from jobs that Slurm did not give them to (owner[] after a policy
- * that knows one pool only): each goes to the job with the fewest cores that
- * may have it, and a job left without any gets one.  OWNER has CPUS entries. */
+/* Take from jobs the CPUs that Slurm did not give them (the policy knows one pool only): each
+ * goes to the job with the fewest cores that may have it, and a job left without any gets one.
+ * OWNER has CPUS entries. */
 void plan_repair(const struct cosched_cpuset *granted, size_t jobs, int *owner,
                  size_t cpus);
 

@@ -22,9 +22,8 @@ struct plan_facts {
 void plan_facts_fill(struct plan_facts *facts, const struct job *job,
                      size_t dop, size_t llc_domains);
 
-/* A region whose profile is not known yet is taken to be like the job's others:
- * their mean over the time that each has run into MEAN.  False when none of
- * them is known. */
+/* MEAN for a region whose profile is not known: the mean of the job's others, by the time that
+ * each has run.  False when none is known. */
 bool plan_facts_mean(const struct job *job, struct workload *mean);
 
 #endif /* COSCHED_PLAN_FACTS_H */

@@ -7,10 +7,9 @@
 
 #include "node_agent/core/plan.h"
 
-/* A number that differs, but for one chance in 2^64, when another plan may come
- * of INPUT: other jobs, in other regions or of which more is known, other
- * options, another turn.  Where measurements alone call for a new plan in each
- * epoch (plan.periodic), EPOCH is its number, else 0. */
+/* A number that differs (but for one chance in 2^64) when another plan may come of INPUT: other
+ * jobs, regions or knowledge of them, other options, another turn.  EPOCH is the number of the
+ * epoch where each needs a new plan (plan.periodic), else 0. */
 uint64_t plan_signature(const struct plan_input *input, uint64_t epoch);
 
 #endif /* COSCHED_PLAN_SIGNATURE_H */

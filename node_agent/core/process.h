@@ -43,8 +43,8 @@ struct process *process_attach(struct job *job, pid_t pid,
                                const struct topology *topology,
                                uint64_t lease_ns, struct errtext *err);
 
-/* Read the report.  0, or -1 with errno EPROTO and ERR the first time that it
- * cannot be one (0 afterwards). */
+/* Read the report.  0, or -1 with errno EPROTO and ERR the first time that it is invalid (0
+ * afterwards). */
 int process_observe(struct process *process, uint64_t now_ns,
                     struct errtext *err);
 
@@ -68,12 +68,10 @@ void process_add_work(const struct process *process, bool all,
 void process_add_totals(const struct process *process, double *steps,
                         double *barriers);
 
-/* True when the last two readings differ in what was done: it runs.  False says
- * nothing. */
+/* True when the last two readings differ in work: it runs.  False says nothing. */
 bool process_got_on(const struct process *process);
 
-/* True when nothing is to be waited for: the allotment is in effect, or the
- * process has no runtime that could tell. */
+/* True when the allotment is in effect, or the process has no runtime that could tell. */
 bool process_acked(const struct process *process);
 
 /* Unlink from its job and free.  Keeps errno. */

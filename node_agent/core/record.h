@@ -82,8 +82,8 @@ void record_add_partner(struct record *record, uint32_t id);
  * is told stays.  Bytes other than letters, digits and "._+-" become "_". */
 void record_set_program(struct record *record, const char *path);
 
-/* Cores' worth of computing of CORES cores at effective RHO (NAN: as 0), all of
- * which suffer from nobody else: throughput of the station of thesis 3.2. */
+/* Cores' worth of computing of CORES cores at effective RHO (NAN: as 0) without other jobs:
+ * throughput of the station of thesis 3.2. */
 double record_speed(size_t cores, double rho);
 
 /* "compute", "mixed", "memory", "serial", or NULL when nothing is known.  A
@@ -96,15 +96,13 @@ const char *record_class(const struct record *record);
  * ones; 0 when nothing is known. */
 size_t record_best_cores(const struct record *record);
 
-/* Threads per core that a run of it should have when barriers are so frequent
- * that more would cost more than 2 % of its time; 0: as many as the runtime
- * chooses.  (A thread more per core adds 0.15 us to a barrier: make
+/* Threads per core for a later run if barriers are so frequent that more would cost over 2 % of
+ * its time; 0: as the runtime chooses.  (A thread more per core adds 0.15 us to a barrier: make
  * bench-runtime.) */
 size_t record_ults(const struct record *record);
 
-/* Its time had it been alone on all granted cores, in seconds, from its speed
- * while it was; NAN when that was less than a tenth of its work or less than a
- * second.  (done_s is the same by prediction, without having been alone.) */
+/* Its time alone on all granted cores, in seconds, from its speed while it was alone; NAN when
+ * that was less than a tenth of its work or less than a second. */
 double record_alone_s(const struct record *record);
 
 /* One line as in docs/record.md, STATE "running" or "final". */

@@ -47,13 +47,11 @@ struct scheduler *scheduler_new(const struct scheduler_parts *parts);
 /* Something happened: decide now.  WHY ends up in the decision log. */
 void scheduler_trigger(struct scheduler *scheduler, const char *why);
 
-/* A task or process of JOB came to life or ended: keep its times, then decide
- * because of WHY. */
+/* A task or process of JOB began or ended: keep its times, then decide because of WHY. */
 void scheduler_job_changed(struct scheduler *scheduler, struct job *job,
                            const char *why);
 
-/* Forget what the policy remembers, and plan anew at the next occasion.  -1 with
- * errno ENOMEM, nothing forgotten. */
+/* Forget the policy's state and plan anew.  -1 with errno ENOMEM, nothing forgotten. */
 int scheduler_forget(struct scheduler *scheduler);
 
 /* An epoch has passed: heartbeat, observe, enforce, decide if needed. */

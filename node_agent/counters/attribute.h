@@ -48,11 +48,10 @@ struct attribute_job {
 int attribute(const struct counters_setup *setup, const struct sample *sample,
               struct attribute_job *jobs, size_t count);
 
-/* The model's workload from what was counted in LOOP: rates per microsecond of
- * CPU time, found by eq. 3.11-3.12 (model/cputime.h) with the machine's service
- * times where these were measured, else from stalled cycles, else by 3.12 all
- * the same.  *RHO is the load of the busiest controller by one core.  NULL with
- * errno ENODATA: no CPU time explains the counts, or ENOMEM. */
+/* The model's workload from LOOP: rates per microsecond of CPU time, by eq. 3.11-3.12
+ * (model/cputime.h) with measured service times, else from stalled cycles, else by 3.12 all the
+ * same.  *RHO is the load of the busiest controller by one core.  NULL with errno ENODATA: no CPU
+ * time explains the counts, or ENOMEM. */
 struct workload *attribute_profile(const struct machine *machine,
                                    bool calibrated, const struct loop *loop,
                                    double *rho);

@@ -185,16 +185,15 @@ void counters_describe(const struct counters *counters,
 /* DoPs that a profile needs: 1 while hardware counts for it, else 2. */
 size_t counters_points(const struct counters *counters);
 
-/* True when a backend wants to be told jobs' CPUs and processes. */
+/* True when a backend needs jobs' CPUs and processes. */
 bool counters_follow(const struct counters *counters);
 
 /* Jobs' CPUs and processes from now on. */
 int counters_assign(struct counters *counters, const struct counters_job *jobs,
                     size_t count, struct errtext *err);
 
-/* What happened in the last ELAPSED_NS: the sample, which is the counters' and
- * valid until the next call.  -1 is no failure but news: *ERR says once what
- * can no longer be measured; the sample counts all the same. */
+/* What happened in the last ELAPSED_NS: the sample, the counters' own, valid until the next call.
+ * -1 is no failure: *ERR says once what can no longer be measured. */
 int counters_sample(struct counters *counters, uint64_t elapsed_ns,
                     const struct sample **sample, struct errtext *err);
 
@@ -215,8 +214,7 @@ const char *counters_metric_name(enum counters_metric metric);
  * where it does not tell (no x86). */
 const char *counters_cpu_model(const char *procfs, char *text, size_t size);
 
-/* Keep memory and core busy for a few milliseconds of CPU time, on one CPU of
- * SETUP where the caller may run there. */
+/* Load memory and core for a few milliseconds of CPU time, on one CPU of SETUP if possible. */
 void counters_load(const struct counters_setup *setup);
 
 /* The setup for MACHINE with all CPUs of CPUS in one package, and everything

@@ -77,11 +77,11 @@ void agent_free(struct agent *agent);
 /* The state has changed: it is written once the present event is handled. */
 void agent_touch(struct agent *agent);
 
-/* Write the state now: before an answer on which somebody relies. */
+/* Write the state now, before an answer that relies on it. */
 void agent_save(struct agent *agent);
 
-/* A job's task or process came to life or ended: keep its times, start the
- * epochs, tell the scheduler WHY. */
+/* A job's task or process began or ended: keep its times, start the epochs, tell the scheduler
+ * WHY. */
 void agent_job_changed(struct agent *agent, struct job *job, const char *why);
 
 /* Watch a task or an attached process for its end. */

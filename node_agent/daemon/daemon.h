@@ -7,10 +7,9 @@
 
 #include "common/errtext.h"
 
-/* Fork into the background.  The parent waits until the child calls
- * daemon_started() and exits 0, or prints what daemon_failed() says and exits 1
- * (so it does when the child dies without a word).  Returns in the child only;
- * -1 with errno when forking failed. */
+/* Fork into the background.  The parent waits until the child calls daemon_started() and exits 0,
+ * or prints what daemon_failed() says and exits 1, also when the child dies silently.  Returns in
+ * the child only; -1 with errno when forking failed. */
 int daemon_fork(struct errtext *err);
 
 /* Start-up has succeeded: release the parent, close the standard streams. */

@@ -44,7 +44,7 @@ struct munge_ticket *munge_decoder_submit(struct munge_decoder *decoder,
                                           munge_decoded *decoded, void *arg,
                                           struct errtext *err);
 
-/* Nobody wants to know any more; takes NULL. */
+/* Drop the ticket; takes NULL. */
 void munge_decoder_cancel(struct munge_ticket *ticket);
 
 /* All tickets are cancelled; does not wait for munged.  Takes NULL. */

@@ -66,16 +66,15 @@ enum server_auth {
     SERVER_AUTH_MUNGE, /* they need a munge credential */
 };
 
-/* Listen at PATH: its directory is made with mode 0755 and the socket has mode
- * 0666; both are made again should they vanish.  A socket that nobody listens on
- * is replaced; a living agent's is not (NULL with errno EADDRINUSE), and a
- * directory where others may write is none for a socket (EPERM). */
+/* Listen at PATH (mode 0666, directory 0755); both are made again if they vanish.  A stale socket
+ * is replaced, a living agent's is not (NULL with errno EADDRINUSE); a directory that others may
+ * write is refused (EPERM). */
 struct server *server_new(sd_event *event, const char *path,
                           enum server_auth auth, const char *munge_socket,
                           const struct server_handler *handler, void *arg,
                           struct errtext *err);
 
-/* The connection belongs to OWNER from now on (NULL: to nobody). */
+/* Set the connection's OWNER (NULL: nobody). */
 void server_own(struct connection *connection, void *owner);
 
 /* Disconnect without calling hangup(). */

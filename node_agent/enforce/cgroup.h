@@ -53,9 +53,8 @@ struct cgroup_group {
 int cgroup_tree_find(struct cgroup_tree *tree, const char *procfs,
                      const char *node, struct errtext *err);
 
-/* The group for process PID of Slurm's job JOB.  -1 with errno ESRCH, or
- * ENOTSUP: the process is in no cpuset of that job, or in one that is not only
- * its tasks'. */
+/* The group for process PID of Slurm's job JOB.  -1 with errno ESRCH, or ENOTSUP: the process is in
+ * no cpuset of that job, or in one that others share. */
 int cgroup_group_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
                     struct cgroup_group *group, struct errtext *err);
 
@@ -63,8 +62,8 @@ int cgroup_group_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
 int cgroup_check(const struct cgroup_tree *tree,
                  const struct cgroup_group *group, struct errtext *err);
 
-/* Let the processes of GROUP have CPUS (not empty), as far as Slurm allows;
- * makes the group if need be.  -1 with errno of the file operation. */
+/* Give the processes of GROUP CPUS (not empty), within Slurm's bound; makes the group if need
+ * be.  -1 with errno of the file operation. */
 int cgroup_narrow(const struct cgroup_tree *tree,
                   const struct cgroup_group *group,
                   const struct cosched_cpuset *cpus, struct errtext *err);
@@ -80,8 +79,7 @@ void cgroup_leave(const struct cgroup_tree *tree, pid_t pid, uint32_t job);
 /* True when there are processes in the group at PATH. */
 bool cgroup_populated(const char *path);
 
-/* Make the group at PATH as if we had never been there.  A group that is gone
- * is no error. */
+/* Restore the group at PATH; one that is gone is no error. */
 int cgroup_restore(const char *path, struct errtext *err);
 
 /* Restore all groups of the tree's node, such as a killed agent left.  Returns

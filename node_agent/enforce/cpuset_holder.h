@@ -37,28 +37,28 @@ struct cpuset_holder *cpuset_holder_new(const char *node, const char *procfs,
  * groups. */
 size_t cpuset_holder_recover(struct cpuset_holder *holder);
 
-/* True when processes are held one by one, attached ones being left out. */
+/* True when processes are pinned one by one, without attached ones (version 1). */
 bool cpuset_holder_by_process(const struct cpuset_holder *holder);
 
-/* A round of holds of JOB begins, CPUS being what they are held to. */
+/* Begin a round for JOB: pin to CPUS. */
 void cpuset_holder_begin(struct cpuset_holder *holder, uint32_t job,
                          const struct cosched_cpuset *cpus);
 
-/* Hold process PID.  -1 with errno and ERR: it cannot be, use affinity. */
+/* Pin process PID.  -1 with errno and ERR: not possible, use affinity. */
 int cpuset_holder_hold(struct cpuset_holder *holder, pid_t pid,
                        struct errtext *err);
 
-/* The round is over: groups without a held process are restored. */
+/* End the round: restore groups without a pinned process. */
 void cpuset_holder_end(struct cpuset_holder *holder);
 
-/* Process PID of JOB is not to be held any more. */
+/* Release process PID of JOB. */
 void cpuset_holder_let_go(struct cpuset_holder *holder, uint32_t job,
                           pid_t pid);
 
 /* Restore all groups of JOB. */
 void cpuset_holder_release(struct cpuset_holder *holder, uint32_t job);
 
-/* The groups are left to the supervisor.  Takes NULL. */
+/* Free; the groups are left to the supervisor.  Takes NULL. */
 void cpuset_holder_free(struct cpuset_holder *holder);
 
 #endif /* COSCHED_CPUSET_HOLDER_H */

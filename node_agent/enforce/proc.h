@@ -33,13 +33,12 @@ int proc_read(pid_t pid, struct proc_stat *stat);
  * contain anything, spaces, parentheses and newlines included. */
 int proc_parse(const char *text, struct proc_stat *stat);
 
-/* For how long thread TID of process PID has run so far, and for how long it had
- * to wait for a CPU.  0, or -1 with errno ESRCH: no such thread, or the kernel
- * does not count that. */
+/* How long thread TID of process PID has run and has waited for a CPU so far.  0, or -1 with
+ * errno ESRCH: no such thread, or not counted by the kernel. */
 int proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns, uint64_t *waited_ns);
 
-/* Path of the program that process PID runs, or, where that may not be known,
- * the process' name.  0, or -1 with errno. */
+/* Path of the program of process PID, or the process' name where that is hidden.  0, or -1 with
+ * errno. */
 int proc_program(pid_t pid, char *path, size_t size);
 
 /* The number that NAME, an entry of /proc, is; 0: none. */
@@ -52,8 +51,8 @@ ssize_t proc_threads(pid_t pid, pid_t **tids);
  * be called again and again.  A descriptor, or -1 with errno. */
 int proc_open_tasks(pid_t pid);
 
-/* As proc_threads(), for the process of which DIR is the directory, whoever has
- * its number now.  -1 with errno ESRCH, also when it has ended. */
+/* As proc_threads() for the process of DIR, whoever has its pid now.  -1 with errno ESRCH, also
+ * when it has ended. */
 ssize_t proc_read_tasks(int dir, pid_t **tids);
 
 #endif /* COSCHED_PROC_H */

@@ -22,8 +22,8 @@
 
 struct supervisor;
 
-/* Fork the supervisor.  Call it while the process has one thread and no descriptor
- * worth keeping.  NULL with errno. */
+/* Fork the supervisor, while the process has one thread and no descriptor worth keeping.  NULL
+ * with errno. */
 struct supervisor *supervisor_new(struct errtext *err);
 
 /* PID (by PIDFD, which stays the caller's) is about to be stopped. */

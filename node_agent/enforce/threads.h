@@ -36,8 +36,7 @@ struct threads *threads_new(pid_t pid);
 size_t threads_keep(struct threads *threads, const struct cosched_cpuset *cpus,
                     bool strays);
 
-/* True when all are known to be where threads_keep() would put them; false says
- * nothing. */
+/* True when all are known to be where threads_keep() would put them; false says nothing. */
 bool threads_kept(struct threads *threads, const struct cosched_cpuset *cpus,
                   bool strays);
 

@@ -30,8 +30,7 @@ uint64_t usage_boot_ticks(void);
 /* STAT is the present state of T, which is not attached. */
 void usage_note(struct tracked *t, const struct proc_stat *stat);
 
-/* T is attached, or not the job's so far: what it uses does not count, and what
- * it has used until it does, neither. */
+/* T is attached, or not the job's so far: what it used until now does not count. */
 void usage_forget(struct tracked *t);
 
 /* A scan from BEGIN_NS to END_NS has noted all processes of JOB; SCAN_TICKS is

@@ -5,9 +5,8 @@
 #ifndef COSCHED_SLURM_COMPAT_H
 #define COSCHED_SLURM_COMPAT_H
 
-/* For coschedd-slurm, the only program with libslurm.  What needs no word here:
- * hostlist_t, a pointer by name or by type, is never named in our sources; the
- * rest of what we use is the same from 22.05 on. */
+/* For coschedd-slurm, the only program with libslurm.  hostlist_t is never named in our sources;
+ * the rest of what we use is the same from 22.05 on. */
 
 #include <slurm/slurm.h>
 

@@ -25,13 +25,13 @@ struct journal_result {
     size_t different; /* decisions that come out otherwise now */
 };
 
-/* Decide again what was decided in the recording in DIR, with POLICY instead of
- * the recorded ones unless NULL; print each decision that differs, with ALL
- * each one, to OUT (may be NULL).  0, or -1 with errno and ERR. */
+/* Repeat the decisions of the recording in DIR, with POLICY instead of the recorded ones unless
+ * NULL; print each that differs, with ALL each one, to OUT (may be NULL).  0, or -1 with errno and
+ * ERR. */
 int journal_replay(const char *dir, const char *policy, bool all, FILE *out,
                    struct journal_result *result, struct errtext *err);
 
-/* Who wants to know what is in a recording, without deciding anything. */
+/* A walk through a recording, without deciding anything. */
 struct journal_walk {
     /* An interval, after what it tells was learned: each job with its region,
      * or NULL (serial, none or several), and its kind at the last decision. */

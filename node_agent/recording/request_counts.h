@@ -57,10 +57,9 @@ struct request_counts {
 struct request_counts *request_counts_read(const char *path,
                                            struct errtext *err);
 
-/* The counts of NODE that intervals of PER_NS would have had, rounded, into
- * COUNTS [region->samples]; PER_NS 0 stands for the median interval.  Intervals
- * that not within a fifth of the median are left out.  Returns how many
- * there are, and the length in *NS (0: unknown, then counts are as they are). */
+/* The counts of NODE scaled to intervals of PER_NS (0: the median), rounded, into COUNTS
+ * [region->samples]; intervals not within a fifth of the median are left out.  Returns how many
+ * there are, and the length in *NS (0: unknown, counts are as they are). */
 size_t request_region_counts(const struct request_region *region,
                               size_t node, uint64_t per_ns, double *counts,
                               uint64_t *ns);

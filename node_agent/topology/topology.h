@@ -33,9 +33,8 @@ struct topology;
 struct topology *topology_new(const struct cosched_cpuset *only,
                               struct errtext *err);
 
-/* MACHINE, which must outlive it, each CPU a core and all in one package: for
- * simulation.  hwloc is not asked, so topology_map_cores() is not for it.  NULL
- * when out of memory. */
+/* A topology of MACHINE, which must outlive it, for simulation: each CPU is a core, all in one
+ * package.  topology_map_cores() does not work on it.  NULL when out of memory. */
 struct topology *topology_of_machine(struct machine *machine,
                                      struct errtext *err);
 
@@ -47,11 +46,10 @@ const struct cosched_cpuset *topology_cpus(const struct topology *topology);
 struct machine_description *
 topology_description(const struct topology *topology);
 
-/* Take LLC domains, NUMA nodes, links, routes and service times from
- * DESCRIPTION.  It fits when it has all cores of this node (each by one of its
- * CPUs), at least as many LLC domains as these need, and as many NUMA nodes as
- * hwloc; what it has beyond the pool of topology_new() is left out.  -1 with
- * errno EINVAL where it does not fit, or ENOMEM, and TOPOLOGY as it was. */
+/* Take LLC domains, NUMA nodes, links, routes and service times from DESCRIPTION.  It fits when it
+ * has all cores of this node (each by one of its CPUs), at least as many LLC domains as these need,
+ * and as many NUMA nodes as hwloc; the rest is left out.  -1 with errno EINVAL where it does not
+ * fit, or ENOMEM, and TOPOLOGY as it was. */
 int topology_use_description(struct topology *topology,
                              const struct machine_description *description,
                              struct errtext *err);
@@ -91,9 +89,9 @@ void topology_expand(const struct topology *topology,
 int topology_map_cores(const struct topology *topology, const char *cores,
                        struct cosched_cpuset *cpus, struct errtext *err);
 
-/* Let the model have MACHINE instead, which becomes the topology's: another
- * description of the same CPUs and nodes, e.g. a calibrated one.  -1 with errno
- * EINVAL and ERR, MACHINE untouched, when it is of other ones. */
+/* Replace the model's machine by MACHINE, which becomes the topology's: another description of the
+ * same CPUs and nodes, e.g. a calibrated one.  -1 with errno EINVAL and ERR, MACHINE untouched,
+ * if it differs. */
 int topology_set_machine(struct topology *topology, struct machine *machine,
                          struct errtext *err);
 
