@@ -18,50 +18,59 @@ import svgchart  # noqa: E402
 
 INTRO = """# The model held to simulation
 
-Written by `make validate-model` (tests/validate/). The simulator follows each request through outgoing queues, links
-and controllers (tests/simulator/memsys.h) and shares no formula with the model. Machines are in worlds.c, loops, with the
-parameters of thesis table 3.1, in loops.c. MAPE is the mean absolute percentage error relative to simulation (thesis 3.16);
-the last column is the simulation's 95 % confidence interval.
+Written by `make validate-model` (tests/validate/). The simulator follows each request through
+outgoing queues, links and controllers (tests/simulator/memsys.h) and shares no formula with the
+model. Machines are in worlds.c, loops, with the parameters of thesis table 3.1, in loops.c.
+MAPE is the mean absolute percentage error relative to simulation (thesis 3.16); the last column
+is the simulation's 95 % confidence interval.
 
-The simulated machine obeys the model's assumptions (exponential times, first come first served). So the numbers say how good
-the solution is, not how well the assumptions fit hardware; "Where the assumptions do not hold" drops some of them.
+The simulated machine obeys the model's assumptions (exponential times, first come first
+served). So the numbers say how good the solution is, not how well the assumptions fit hardware;
+"Where the assumptions do not hold" drops some of them.
 """
 
 SPEED_TEXT = """## Speeds of jobs, alone and in mixes
 
-The model gets request rates and machine, and predicts how fast each job computes (cores' worth of computing). *Alone* is each
-of the {loops} loops at each DoP; *mixes* are {mixes} random ones of two to four loops per machine, half of them with whole LLC
-domains. Service times are exponential and the same for reads, writes and prefetches.
+The model gets request rates and machine, and predicts how fast each job computes (cores' worth
+of computing). *Alone* is each of the {loops} loops at each DoP; *mixes* are {mixes} random ones
+of two to four loops per machine, half of them with whole LLC domains. Service times are
+exponential and the same for reads, writes and prefetches.
 """
 
 SPEED_AFTER = """
-*MVA* is `closed_solve()`: controllers and links are one closed network with the cores as customers. *One by one* is
-`system_solve()` (thesis 3.6 to 3.8) with classes, *papers' average* the same with average rates. Both are right while no
-controller is busy for more than half of the time. Beyond, speeds come out too low, as a waiting core still counts as asking
-elsewhere and a wait counts twice; or too high, as writes and prefetches of an LLC domain do not delay its own reads.
+*MVA* is `closed_solve()`: controllers and links are one closed network with the cores as
+customers. *One by one* is `system_solve()` (thesis 3.6 to 3.8) with classes, *papers' average*
+the same with average rates. Both are right while no controller is busy for more than half of
+the time. Beyond, speeds come out too low, as a waiting core still counts as asking elsewhere
+and a wait counts twice; or too high, as writes and prefetches of an LLC domain do not delay its
+own reads.
 
 ![Mean error of jobs' speeds](validation-speed.svg)
 """
 
 VARIANT_TEXT = """## Where the assumptions do not hold
 
-The same mixes with other memories; the model gets only mean service times. *By kind*: writes and prefetches are served faster
-than reads (3.13). *Deterministic*: service times do not vary. *Hyper-exponential*: squared coefficient of variation 4.
-*Window 1*: a last-level cache has one request per NUMA node under way, the thesis' outgoing queue taken literally.
+The same mixes with other memories; the model gets only mean service times. *By kind*: writes
+and prefetches are served faster than reads (3.13). *Deterministic*: service times do not vary.
+*Hyper-exponential*: squared coefficient of variation 4. *Window 1*: a last-level cache has one
+request per NUMA node under way, the thesis' outgoing queue taken literally.
 """
 
 LOOPPERF_TEXT = """## Speedups of loops
 
-LoopPerf (thesis 3.4) gets what counters would see of a simulated loop, on one LLC domain (S), and on all of them too (T). It
-finds the CPU time by 3.11, service times by 3.13, and predicts the speedup (3.14) on every number of domains. In the
-simulation, request rates and prefetch shares change with the logarithm of the number of domains (figures 3.4, 3.5), so T's
-straight line is not the truth. Rates are fitted to the measured speedups of thesis table A.4 (guided), or are those of a
-similar loop (loops.h). *None*: loops where 3.11 has no solution. MAPE in percent (worst case):
+LoopPerf (thesis 3.4) gets what counters would see of a simulated loop, on one LLC domain (S),
+and on all of them too (T). It finds the CPU time by 3.11, service times by 3.13, and predicts
+the speedup (3.14) on every number of domains. In the simulation, request rates and prefetch
+shares change with the logarithm of the number of domains (figures 3.4, 3.5), so T's straight
+line is not the truth. Rates are fitted to the measured speedups of thesis table A.4 (guided),
+or are those of a similar loop (loops.h). *None*: loops where 3.11 has no solution. MAPE in
+percent (worst case):
 """
 
 LOOPPERF_AFTER = """
-The thesis reports 8 % for LoopPerf-T and 14 % for -S on its Opteron, 7 % on its Intel machine, against real runs. -S errs
-where the mix changes with the domains. Lines: predicted; dots: simulated.
+The thesis reports 8 % for LoopPerf-T and 14 % for -S on its Opteron, 7 % on its Intel machine,
+against real runs. -S errs where the mix changes with the domains. Lines: predicted; dots:
+simulated.
 
 ![Speedups of the loops on the Opteron](validation-loopperf.svg)
 """
