@@ -7,18 +7,16 @@
 
 /* Concept
  *
- * A description written by hand deserves an answer that names the place.  A
- * reader knows the file as the user typed it and the path to where it is
- * ("links[2]"), and each refusal is one line:
+ * A description written by hand deserves errors that name the place.  A reader knows the file as
+ * the user typed it and the path ("links[2]"), and each refusal is one line:
  *
  *     box.json: links[2].service_us: -3 is not a positive number
  *
- * Unknown members are refused, because a mistyped optional one would change
- * the result without a word; so are members that are given twice.  The parser
- * gives a line for what is no JSON; for a value the path stands for it.
+ * Unknown members are refused, because a mistyped optional one would silently change the result;
+ * so are duplicates.  Syntax errors come with a line number.
  *
- * All functions return 0, or -1 with errno EINVAL and the error text set.
- * Values are borrowed from the document.
+ * All functions return 0, or -1 with errno EINVAL and the error text set.  Values are borrowed
+ * from the document.
  */
 
 #include <jansson.h>

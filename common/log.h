@@ -11,9 +11,8 @@
 
 /* Concept
  *
- * Changes of state are logged, not states: nothing is written per epoch.
- * What another party can cause at will (a bad packet) goes through a
- * log_limit, so that nobody can fill the disk.
+ * Changes of state are logged, not states: nothing is written per epoch.  What another party can
+ * cause at will (a bad packet) goes through a log_limit, so that nobody can fill the disk.
  */
 
 /* Allows one message per minute and key (a uid), for up to 64 keys; when more

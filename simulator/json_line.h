@@ -7,9 +7,9 @@
 
 /* Concept
  *
- * Jansson knows the line of what is no JSON, but not that of a value once it is
- * parsed.  Scenario files are long, so when one is refused for its contents the
- * path of the refusal is looked up in the text again.
+ * Jansson knows the line of a syntax error, but not that of a parsed value.  When a long
+ * scenario file is refused for its contents, the path of the refusal is looked up in the
+ * text again.
  */
 
 #include <stddef.h>

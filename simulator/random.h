@@ -7,10 +7,9 @@
 
 /* Concept
  *
- * One generator per simulation (xoshiro256++ of Blackman and Vigna, public
- * domain), so that equal seeds give equal runs whatever else is simulated
- * beside it.  Period 2^256; the state comes from the seed by splitmix64, which
- * never leaves it all zero.
+ * One generator per simulation (xoshiro256++ of Blackman and Vigna, public domain), so that
+ * equal seeds give equal runs.  Period 2^256; the state comes from the seed by splitmix64,
+ * which never leaves it all zero.
  */
 
 #include <math.h>

@@ -7,15 +7,13 @@
 
 /* Concept
  *
- * A scenario is a list of jobs that arrive at given times on one empty node.  A
- * job runs the regions of its program in order: phases one after the other,
- * in each phase all of its regions, as often as the phase says.  The rates of
- * a region are per microsecond of computing, that is of CPU time in which a
- * core is not stalled on memory, so they do not depend on the number of cores;
- * its work is the sum of that computing over its cores.
+ * A scenario is a list of jobs that arrive at given times on one empty node.  A job runs the
+ * regions of its program in order: phases one after the other, each as often as it says.  Rates of
+ * a region are per microsecond of computing (CPU time without memory stalls), so they do not depend
+ * on the number of cores; its work is the sum of that computing over its cores.
  *
- * Programs live in libraries (simulator/workloads/), so that one scenario can
- * be run with the parameters of several machines.  A library:
+ * Programs live in libraries (simulator/workloads/), so that a scenario can be run with the
+ * parameters of several machines.  A library:
  *
  *     {"name": "NPB class D on ...", "source": "where the numbers are from",
  *      "programs": [

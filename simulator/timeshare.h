@@ -7,68 +7,57 @@
 
 /* Concept
  *
- * Several jobs have more threads together than there are cores.  Each core has
- * a run queue; a thread runs for a slice, then the next one.  What a job gets
- * is not its part of the cores: its threads meet at barriers, and those that
- * are there first wait for the one whose core has just turned to another job.
+ * Several jobs have more threads together than there are cores.  Each core has a run queue; a
+ * thread runs for a slice, then the next one.  A job gets less than its part of the cores,
+ * because its threads meet at barriers and wait for the one whose core has just turned to
+ * another job.
  *
- * This is a fluid model of the steady state while each job is in one region.
- * No time passes here; the caller asks again when a region begins or ends.
- * timeslices.h simulates the same slice by slice; test_timeshare holds the two
- * together.
+ * This is a fluid model of the steady state while each job is in one region; the caller asks
+ * again when a region begins or ends.  timeslices.h simulates the same slice by slice, and
+ * test_timeshare compares the two.
  *
  * For job j with T threads on C cores:
  *
- *   r       part of time in which a thread of j is runnable: it computes, is
- *           stalled on memory (which is running, to the kernel) or spins
- *   k       how much slower it is for the other threads on its core, each
- *           there with its r: 1 / mean of 1 / (1 + runnable ones), for the
- *           mean over its threads; k_max the same on the fullest core
- *   q       for how long it loses the core when it does, per competitor: a
- *           slice, or less where competitors wait by sleeping sooner
- *   g       core time that a thread needs between two barriers, with its
- *           stalls, and for what each switch costs
- *   a       2 spin_s / q - 1, within 0..1: part of the threads that spin
- *           through the loss of another one and so keep phases of their own;
- *           those who sleep meanwhile come back with it and lose their cores
- *           together with it the next time, which makes a gang of them
- *   N       how often the unluckiest of P = 1 + (T - 1) a threads, whose slices
- *           are independent, loses its core in g: whole slices in g, and for
- *           the rest of g a chain of two states at each barrier. If all have
- *           their cores, one loses it with probability
+ *   r       part of time in which a thread of j is runnable: it computes, is stalled on
+ *           memory or spins
+ *   k       how much slower it is for the other threads on its core, each there with its r:
+ *           1 / mean of 1 / (1 + runnable ones), mean over its threads; k_max the same on the
+ *           fullest core
+ *   q       how long it loses the core when it does, per competitor: a slice, or less where
+ *           competitors sleep sooner
+ *   g       core time of a thread between two barriers, with stalls and switches
+ *   a       2 spin_s / q - 1, within 0..1: part of the threads that spin through the loss of
+ *           another one and so keep phases of their own; those that sleep come back with it
+ *           and lose their cores together with it the next time, as a gang
+ *   N       how often the unluckiest of P = 1 + (T - 1) a threads with independent slices
+ *           loses its core in g: whole slices in g, and for the rest of g a chain of two states
+ *           at each barrier.  If all have their cores, one loses it with probability
  *             l = 1 - (1 - frac(g/q))^P,
- *           and when it is back each other one is there with probability 1/k;
- *           if not all are, the next barrier waits for them, too
+ *           and when it is back each other one is there with probability 1/k; if not all are,
+ *           the next barrier waits for them, too
  *   W       time from barrier to barrier:
  *             g (1 + imbalance) + N (k_max - 1) q + wake
  *
- * and its speed is the work between two barriers over W.  A thread that waits
- * at the barrier spins for spin_s of its core's time and then sleeps, so
+ * Its speed is the work between two barriers over W.  A thread at the barrier spins for spin_s
+ * of its core's time and then sleeps, so
  *
  *   r = (k g + min(W - k g, k spin_s)) / W
  *
- * which closes the fixed point.  Workers of a job in a serial region wait in
- * the same way, from its beginning on.
+ * closes the fixed point.  Workers of a job in a serial region wait in the same way.
  *
- * Assumptions, each of which has its line in docs/evaluation.md:
- *   - all threads have equal priority and may run on any core; the balancer
- *     keeps the queues' lengths equal up to one thread;
- *   - a queue that is longer by one moves on after balance_s, so that longer
- *     stretches between barriers suffer only from the mean; a core that has
- *     nothing to do pulls at once;
- *   - slices of different cores are not aligned (no gang scheduling) and vary
- *     by a quarter, which matters to the unluckiest thread;
- *   - where jobs with frequent barriers may either run undisturbed or wait for
- *     each other's waiting threads all the time, they do the latter;
- *   - who wakes from sleep gets its core at once, if it has had less than its
- *     part: true of CFS and EEVDF for all but long stretches of computing;
- *   - a switch costs switch_s and the refill of the core's own caches, at most
- *     refill_s, which who has 50 LLC accesses per us or more pays in full; of
- *     the LLC itself each job has a part as of the accesses;
- *   - memory is as busy as the cores that compute make it (callback).
+ * Assumptions (docs/evaluation.md lists them):
+ *   - All threads have equal priority and may run on any core; queue lengths differ by one
+ *     thread at most.
+ *   - A queue that is longer by one moves on after balance_s; an idle core pulls at once.
+ *   - Slices of different cores are not aligned and vary by a quarter.
+ *   - Where jobs with frequent barriers could run undisturbed or wait for each other's waiting
+ *     threads, they wait.
+ *   - A thread that wakes gets its core at once if it has had less than its part (CFS, EEVDF).
+ *   - A switch costs switch_s and the refill of the core's caches, at most refill_s, which 50
+ *     LLC accesses per us or more pay in full; each job's part of the LLC is that of accesses.
+ *   - Memory is as busy as the cores that compute make it (callback).
  *
- * The same serves for a pinned job whose threads are more than its cores: one
- * job on its own.
+ * The same serves for a pinned job with more threads than cores: one job on its own.
  */
 
 #include <stdbool.h>

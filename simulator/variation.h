@@ -7,13 +7,11 @@
 
 /* Concept
  *
- * What a researcher varies to see what a policy's gain depends on:
+ * What can be varied to see what a policy's gain depends on:
  *
- *   cores       how many of the machine's there are: LLC domain after LLC domain;
- *               all of its memory stays
- *   jobs        how many of the scenario's: the first so many, and where it has
- *               fewer, the same again (NAME.2, NAME.3, ...)
- *   arrival     seconds between one job's arrival and the next one's
+ *   cores       number of cores, LLC domain after LLC domain; all memory stays
+ *   jobs        number of jobs; where the scenario has fewer, the same again (NAME.2, ...)
+ *   arrival     seconds between arrivals
  *   scale       factor of the work
  *   rates       factor of the requests to memory and of the LLC accesses
  *   imbalance, sync_share, llc_loss, barriers

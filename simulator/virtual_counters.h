@@ -7,11 +7,10 @@
 
 /* Concept
  *
- * A backend "virtual" of node_agent/counters/counters.h that counts exactly
- * what a perfect PMU would: cycles, stalls and misses of each CPU, and requests
- * from each LLC domain to each memory.  The node adds to it as time goes by.
- * With noise, each value that is read is multiplied by a random factor of mean
- * about 1 and that relative standard error.
+ * A backend "virtual" of node_agent/counters/counters.h that counts exactly what a perfect PMU
+ * would: cycles, stalls and misses of each CPU, and requests from each LLC domain to each NUMA
+ * node.  With noise, each value read is multiplied by a random factor of mean about 1 and that
+ * relative standard error.
  */
 
 #include "node_agent/counters/counters.h"

@@ -7,11 +7,10 @@
 
 /* Concept
  *
- * The simulated implementation of node_agent/core/host.h.  Time stands still until
- * somebody moves it with virtual_host_advance(); timers then come due in the
- * order of their times, those of equal time in the order in which they were
- * started.  Time begins at VIRTUAL_BEGIN_NS, because the agent takes 0 for
- * "never".  Every process exists.
+ * The simulated implementation of node_agent/core/host.h.  Time moves only by
+ * virtual_host_advance(); timers then come due in order of time, equal ones in the order in
+ * which they were started.  Time begins at VIRTUAL_BEGIN_NS, because 0 means "never" to the
+ * agent.  Every process exists.
  */
 
 #include <stdbool.h>

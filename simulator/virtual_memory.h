@@ -7,26 +7,21 @@
 
 /* Concept
  *
- * The truth of the simulated node: all controllers and links as one closed
- * network with the cores as customers (model/network.h).  Speeds in mixes are by
- * Linearizer 0.3 % off discrete-event simulation on average (2 % at worst), by
- * Schweitzer's method, many times faster, 1.2 % (8 %): docs/model/validation.md.
- * It is not the chain of single stations by which policies predict, so that a policy has
- * to deal with an error of the kind that it meets on a real machine.
+ * The truth of the simulated node: all controllers and links as one closed network with the
+ * cores as customers (model/network.h).  Speeds in mixes are 0.3 % off discrete-event simulation
+ * on average with Linearizer (2 % at worst), 1.2 % (8 %) with Schweitzer's method, which is many
+ * times faster (docs/model/validation.md).  Policies predict with fewer classes, so they have
+ * errors of the kind that they meet on a real machine.
  *
- * A job's cores on one LLC domain are a class of customers.  What one of them
- * asks of which memory:
- *   - as many requests per unit of computing as the region makes with the
- *     part of the LLC that the job has there: its part of the accesses of all
- *     jobs on that LLC domain (scenario_llc_factor());
- *   - to the NUMA nodes as the job's data is spread, or, for data that is
- *     local to its threads, to the core's own memory first: a core on NUMA
- *     node m, on which the part c of the job's cores and the part d of its
- *     data are, finds min(1, d / c) of it there; the rest lies where there is
- *     more data than cores.
+ * A job's cores in one LLC domain are a class of customers.  A core asks
+ *   - as often per unit of computing as the region does with the job's part of the LLC, which is
+ *     its part of the accesses of all jobs in the domain (scenario_llc_factor());
+ *   - the NUMA nodes as the job's data is spread.  For data local to its threads, the core's own
+ *     node first: with the part c of the job's cores and the part d of its data there, the core
+ *     finds min(1, d / c) of it; the rest lies where there is more data than cores.
  *
- * Cores may be fractions: n customers of which each is there for a part of the
- * time.  Solutions are kept, because jobs come back to the same situations.
+ * Cores may be fractions: n customers, each there for a part of the time.  Solutions are kept,
+ * because jobs come back to the same situations.
  */
 
 #include <stdbool.h>

@@ -7,30 +7,24 @@
 
 /* Concept
  *
- * To the agent a simulated job is what a real one is: a task, and from its
- * first parallel region on, if it is malleable, an attached process with an
- * allotment page that it reads and a report page that it writes, both of them
- * the real memfds of protocol/layout.h.  Nothing else passes between the two.
+ * To the agent a simulated job is a real one: a task, and from its first parallel region on, if
+ * it is malleable, an attached process with an allotment page and a report page, the real memfds
+ * of protocol/layout.h.  Nothing else passes between the two.
  *
- * It runs the regions of its scenario in order.  Between two events its cores
- * compute at a constant speed, which the node tells it (vjob.speed); its
- * counters move along with the work done.
+ * It runs the regions of its scenario in order.  Between two events its cores compute at a
+ * constant speed, which the node sets (vjob.speed).
  *
- * The runtime puts a new allotment into effect a while after it was written:
- * after VJOB_WAKE_NS, the kernel's time to wake a thread, and on average
- * VJOB_CHUNK_NS until the workers come to a scheduling point; one runtime in
- * fifty is VJOB_LATE_NS late, because the kernel lets a busy thread end its
- * slice first (both as measured with libgomp-coop).
+ * The runtime applies a new allotment after VJOB_WAKE_NS, the kernel's time to wake a thread,
+ * and on average VJOB_CHUNK_NS until the workers come to a scheduling point; one runtime in fifty
+ * is VJOB_LATE_NS late, because the kernel lets a busy thread end its slice first (both as
+ * measured with libgomp-coop).
  *
  * Threads of a team and cores:
- *   malleable   T user-level threads on C cores go in ceil(T / C) rounds, so
- *               that a static schedule with imbalance i stretches the time by
- *               ceil(T / C) C / T (1 + i / ceil(T / C))
- *   pinned       one kernel thread per core it was started on, stretched by
- *               1 + i; with fewer cores the kernel lets them take turns
- *               (timeshare.h)
- * In either case the part of time sync_share * C / cores of the machine goes
- * into synchronisation.
+ *   malleable   T user-level threads on C cores go in ceil(T / C) rounds, so a static schedule
+ *               with imbalance i stretches the time by ceil(T / C) C / T (1 + i / ceil(T / C))
+ *   pinned      one kernel thread per core it was started on, stretched by 1 + i; with fewer
+ *               cores they take turns (timeshare.h)
+ * In either case the part sync_share * C / cores of the time goes into synchronisation.
  */
 
 #include <stdbool.h>

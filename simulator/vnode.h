@@ -13,20 +13,16 @@
  *                    │
  *              virtual_memory: how fast it gets on there
  *
- * The boxes on the right are the object files that coschedd is linked from;
- * nothing in them knows that time is virtual.  The node does for them what the
- * agent's request handlers do: announce a job, add its task, attach, detach,
- * withdraw, and call at each epoch.
+ * The boxes on the right are the object files of coschedd; nothing in them knows that time is
+ * virtual.  The node does what the agent's request handlers do: announce a job, add its task,
+ * attach, detach, withdraw, and call each epoch.
  *
- * Between two events (a region ends, a runtime obeys, a timer comes due, a job
- * arrives) all jobs run at constant speed, so that ten minutes on 64 cores are
- * some ten thousand steps, nearly all of them epochs in which nothing changes.
+ * Between two events (a region ends, a runtime obeys, a timer comes due, a job arrives) all jobs
+ * run at constant speed, so ten minutes on 64 cores are some ten thousand steps.
  *
- * Jobs whose CPUs overlap share time as the kernel would have it (timeshare.h);
- * others have their cores for themselves.  With policy `native` all run with
- * the stock runtime, as they would without the agent.
- *
- * The same input gives the same run, whatever the machine.
+ * Jobs whose CPUs overlap share time (timeshare.h); others have their cores for themselves.  With
+ * policy `native` all run with the stock runtime.  The same input gives the same run on any
+ * machine.
  */
 
 #include <jansson.h>

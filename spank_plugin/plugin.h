@@ -7,20 +7,18 @@
 
 /* Concept
  *
- * Slurm loads the plugin into sbatch, salloc and srun (allocator, local), into
- * each slurmstepd (remote) and into the epilog's process (job_script).  One
- * dispatcher (dispatch.c) sees all hooks; each context has a file.
+ * Slurm loads the plugin into sbatch, salloc and srun (allocator, local), into each slurmstepd
+ * (remote) and into the epilog's process (job_script).  One dispatcher (dispatch.c) sees all
+ * hooks; each context has a file.
  *
- *   allocator, local  validate the option where the user still sees the
- *                     message; carry it in job control variables as well,
- *                     because --export=NONE hides options from the node
- *   remote            in the task's own process, still root: announce the
- *                     job and the task, then set the task's environment
+ *   allocator, local  validate the option where the user sees the message; carry it in job
+ *                     control variables as well, because --export=NONE hides options
+ *   remote            in the task's process, still root: announce job and task, then set the
+ *                     task's environment
  *   job_script        the epilog: withdraw the job
  *
- * On the node nothing ever fails: a hook that returns an error there drains
- * the node or loses the job.  Without an agent the job runs as an ordinary
- * shared job and says so in one line of its output.
+ * On the node no hook fails: an error there drains the node or loses the job.  Without an agent
+ * the job runs as an ordinary shared job and says so in one line of its output.
  */
 
 #include <limits.h>

@@ -7,11 +7,9 @@
 
 /* Concept
  *
- * A binary heap of fixed capacity.  Whoever can have an event pending (a core,
- * a server) has at most one, so the caller knows the capacity beforehand and
- * nothing is allocated while the simulation runs.  Events of equal time come
- * in the order in which they were put in: results do not depend on the heap's
- * shape.
+ * A binary heap of fixed capacity: whoever can have an event pending (a core, a server) has at
+ * most one, so nothing is allocated while the simulation runs.  Events of equal time come in the
+ * order in which they were put in.
  */
 
 #include <stdbool.h>

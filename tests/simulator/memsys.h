@@ -7,27 +7,22 @@
 
 /* Concept
  *
- * The truth that the model is held to.  It takes the description of a machine
- * (struct machine) and follows each request; it knows no formula of model/.
+ * The truth for the model's tests.  It takes a machine description (struct machine), follows each
+ * request, and knows no formula of model/.
  *
- *   core      computes for exponential times, then makes a request to some
- *             NUMA node.  A read stalls it until the answer is back; writes
- *             and prefetches are posted, that is, the core goes on (unless
- *             posted_limit of its own are still under way: a full buffer)
- *   channel   outgoing queue of an LLC domain's last-level cache towards one
- *             NUMA node, first come first served, `window` requests under
- *             way at a time; an LLC domain has one for reads and one for posted
- *             requests, so that posted ones do not stand before reads there
+ *   core      computes for exponential times, then makes a request to some NUMA node.  A read
+ *             stalls it until the answer is back; writes and prefetches are posted: the core goes
+ *             on, unless posted_limit of its own are under way (a full buffer)
+ *   channel   outgoing queue of an LLC domain towards one NUMA node, first come first served,
+ *             `window` requests under way at a time; one for reads and one for posted requests
  *   link      server, first come first served, crossed in the route's order
  *   controller server, first come first served, at the end of the route
  *
- * A channel's place is free again when the controller is done.  Service times
- * are exponential, deterministic or hyper-exponential (two balanced phases)
- * with a mean per server and kind of request.
+ * A channel's place is free again when the controller is done.  Service times are exponential,
+ * deterministic or hyper-exponential (two balanced phases) with a mean per server and kind.
  *
- * Time is in microseconds.  A run is a warm-up, then batches of equal length
- * until each job's speed is known to the wished precision; confidence
- * intervals are from the batches' means.
+ * Time is in microseconds.  A run is a warm-up, then batches of equal length until each job's
+ * speed has the wished precision; confidence intervals are from the batches' means.
  */
 
 #include <stddef.h>

@@ -7,18 +7,15 @@
 
 /* Concept
  *
- * A discrete simulation of run queues, for programs that do the same between
- * one barrier and the next for ever.  It knows no formula of timeshare.h and is
- * some thousand times slower, for tests and tables only.
+ * A discrete simulation of run queues, for programs that repeat the same between barriers.  It
+ * knows no formula of timeshare.h and is some thousand times slower, for tests and tables only.
  *
- * Each job has one thread on each core, where it stays.  A core runs the
- * thread that has had least (virtual run time, as Linux does) until that has
- * had a slice (uniform in 0.75..1.25 slice_s) while another one was ready.  A
- * thread computes its part, then spins for at most spin_s of its core's time
- * and sleeps, until the last one of its job arrives.  Who wakes has its run
- * time set to no less than a slice before the least one on its core, and takes
- * the core if it has had less than the thread there by a third of a slice.
- * Each switch costs switch_s, waking wake_s.
+ * Each job has one thread on each core, where it stays.  A core runs the thread with the least
+ * virtual run time, as Linux does, until that has had a slice (uniform in 0.75..1.25 slice_s)
+ * while another one was ready.  A thread computes its part, spins for at most spin_s of its core's
+ * time, and sleeps until the last one of its job arrives.  A waking thread's run time is set to no
+ * less than a slice before the least one on its core, and it takes the core if it has had less than
+ * the thread there by a third of a slice.  Each switch costs switch_s, waking wake_s.
  */
 
 #include <stddef.h>
