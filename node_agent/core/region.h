@@ -7,34 +7,20 @@
 
 /* Concept
  *
-<<<<<<< HEAD
- *     unknown ──> clean ──> half ──> known
+ * What a region does at the DoPs that it has anyway is always measured and usually tells enough;
+ * with hardware counters one DoP does.  A region seen at one DoP only is probed, on as much of the
+ * pool as possible or on less, whichever tells more (throughput_next()).
  *
- * What a region does at the DoPs that it has anyway is always measured and usually
- * tells enough; with hardware counters one DoP does.  A region seen at one DoP only
- * is probed: `clean`, on as much of the pool as possible, or `half`, on less,
- * whichever tells more (throughput_next()).
-=======
- * What a region does at the DoPs that it has anyway costs nothing and is
- * always measured: alone on the node, then beside another job, mostly tells
- * all there is to know.  Where hardware counters explain the throughput, one
- * DoP is enough.  A region that has seen one DoP only is probed, with as much of
- * the pool as can be had or with fewer cores, whichever tells more
- * (throughput_next()).
->>>>>>> f0665e4 (core: one state of a job; regions are known, probed or unknown)
+ * Probes take cores from others or from the region, so they may use a share (2 %) of the time that
+ * the region has run, and only where a decision depends on the result (throughput_matters()).
  *
- * Probes take cores from others or from the region, so they may use a share (2 %) of
- * the time that the region has run, and only where a decision depends on the result
- * (throughput_matters()).
+ * A known region is still measured.  Its profile is replaced when the difference could change a
+ * decision; measurements are forgotten when the region drifts, i.e. becomes slower or faster at a
+ * DoP.
  *
- * A known region is still measured.  Its profile is replaced when the difference
- * could change a decision; measurements are forgotten when the region drifts, i.e.
- * becomes slower or faster at a DoP.
- *
- * Regions too short to be scheduled one by one (cosched_min_region) share one
- * pseudo-region, the folded one.  Regions are identified by object id and offset and
- * kept as long as the job lives.  The job names them, so beyond REGION_LIMIT all are
- * folded.
+ * Regions too short to be scheduled one by one (cosched_min_region) share one pseudo-region, the
+ * folded one.  Regions are identified by object id and offset and kept as long as the job lives.
+ * The job names them, so beyond REGION_LIMIT all are folded.
  */
 
 #include <stdbool.h>
