@@ -19,7 +19,7 @@
 static const struct cli_command commands[] = {
     {.name = "run", .options = SCENARIO "trace record explain",
      .run = command_run, .operand = OPERAND,
-     .help = "run scenarios and say what came of them",
+     .help = "run scenarios and print the results",
      .details =
          "Runs each scenario of the file under each policy: turnaround of each\n"
          "job, makespan, harmonic mean of the speedups over running alone,\n"
@@ -28,7 +28,7 @@ static const struct cli_command commands[] = {
     {.name = "compare", .options = SCENARIO "csv", .run = command_compare,
      .operand = OPERAND, .help = "compare policies",
      .details =
-         "Runs each scenario under each policy (default: all that there are)\n"
+         "Runs each scenario under each policy (default: all)\n"
          "and under native time sharing, to which NTT is relative.\n",
      FILE_OPERAND},
     {.name = "sweep", .options = SCENARIO "csv vary", .run = command_sweep,
@@ -49,7 +49,7 @@ static const struct cli_command commands[] = {
      FILE_OPERAND},
     {.name = "replay", .options = ALL "trace record explain",
      .run = command_replay, .operand = "DIRECTORY",
-     .help = "what if: what was recorded, otherwise",
+     .help = "run the jobs of a recording under other policies",
      .details =
          "Runs the jobs of a recording (coschedctl record, coschedsim run\n"
          "--record) again under other policies.  A recording has its machine, and\n"
