@@ -7,22 +7,16 @@
 
 /* Concept
  *
- * Jobs get whole LLC domains, so all cores of a memory-bound job fight for the
- * same last-level caches while those of a compute-bound one lie idle.  Each
- * epoch the LLC domains are paired by their LLC accesses since the last one, the
- * busiest with the idlest, the second busiest with the second idlest, and so
- * on (thesis algorithm 3).  Where the busy one has more than `threshold` times
- * as many, its job with the highest rate of LLC misses and the idle one's job
- * with the fewest LLC accesses exchange `cores` cores.  CPUs that nobody has
+ * Jobs get whole LLC domains, so the cores of a memory-bound job compete for the same last-level
+ * caches while those of a compute-bound one are hardly used.  Each epoch the domains are paired
+ * by their LLC accesses since the last one, busiest with idlest and so on (thesis algorithm 3).
+ * If the busy one has more than `threshold` times as many, its job with the highest rate of LLC
+ * misses and the idle one's job with the fewest LLC accesses exchange `cores` cores.  Free CPUs
  * count as a job without accesses.
  *
- * Beyond the paper, two rules that make the hill climbing end: fewer cores
- * change places when all of them would make the idle LLC domain the busier one
- * (two cores of two would swap for ever), and none do when both jobs ask as
- * much.  With unchanging rates per core each step lowers the busier LLC domain's
- * accesses, so that no division is seen twice.
- *
- * Numbers of cores per job do not change.
+ * Beyond the paper, two rules make the steps end: fewer cores change places when all of them
+ * would make the idle domain the busier one, and none when both jobs ask as much.  With constant
+ * rates each step lowers the busier domain's accesses.  Numbers of cores per job do not change.
  */
 
 #include <stdbool.h>

@@ -7,43 +7,36 @@
 
 /* Concept
  *
- * A policy is a pure function from the machine, the pool, the jobs' present
- * regions and what it remembers to an owner for each CPU of the pool.  Agent
- * and simulator call the same code.  Same memory, input and options (a seed is
- * an option), same output.
+ * A policy is a pure function from the machine, the pool, the jobs' present regions and its own
+ * state to an owner for each CPU of the pool.  Agent and simulator call the same code.  Equal
+ * state, input and options (a seed is an option) give equal output.
  *
  * A decision has one of three modes:
  *
  *   space    each CPU has one owner at most; every job has at least one CPU
- *   turns    as space, but a job without any CPU waits, parked, until a later
- *            decision; ask again when a job begins or ends and, if `rotates`,
- *            with the next `slice` number when a slice of time is over
- *   native   nobody owns a CPU: every job may use the whole pool and the
- *            kernel shares the time
+ *   turns    as space, but a job without CPUs is parked until a later decision; ask again when a
+ *            job begins or ends and, if `rotates`, with the next `slice` number when a slice is
+ *            over
+ *   native   nobody owns a CPU: every job may use the whole pool and the kernel shares the time
  *
- * Rules that hold for every policy (policy_decide(), which all callers use,
- * sees to them; one file each in model/policy/):
- *   - each CPU of the pool has one owner, or none when every job is at its
- *     maximum; no CPU outside the pool has one;
- *   - each job has at least min_cores (>= 1) if the pool is large enough for
- *     all, and never more than max_cores;
- *   - a job in a serial region has one core (its min_cores if greater is
- *     ignored while serial);
- *   - unit of allocation: an LLC domain where the pool has at least as many
- *     whole LLC domains as there are parallel jobs, else a core;
- *   - CPUs that a job has now stay with it where the counts allow it, unless
- *     that leaves the jobs scattered, and CPUs of one job are packed on as few
- *     LLC domains as possible, near its memory (model/policy/search/placement.h); but moca and
- *     corun divide LLC domains and move cores where that is predicted to be
- *     better, and nupoco, while the situation is the same, where the LLC is
- *     used unevenly;
- *   - fairness: of K jobs none is predicted to be slower than 1/K of its
- *     speed alone by more than a margin (policy_input.fairness_percent);
- *   - hysteresis: while the situation is the same, another division must be
- *     predicted to be better by a margin (option "hysteresis").
+ * Rules for every policy, applied by policy_decide(), which all callers use:
+ *   - Each CPU of the pool has one owner, or none when every job is at its maximum; no other CPU
+ *     has one.
+ *   - Each job has at least min_cores (>= 1) if the pool is large enough for all, and never more
+ *     than max_cores.  A job in a serial region has one core.
+ *   - The unit of allocation is an LLC domain where the pool has at least as many whole ones as
+ *     there are parallel jobs, else a core.
+ *   - CPUs stay with their job where the counts allow it, unless that leaves jobs scattered; CPUs
+ *     of a job are packed on few LLC domains near its memory (model/policy/search/placement.h).
+ *     Searching policies move cores where that is predicted to be better, nupoco where the LLC is
+ *     used unevenly.
+ *   - Fairness: of K jobs none is predicted to be slower than 1/K of its speed alone by more than
+ *     a margin (policy_input.fairness_percent).
+ *   - Hysteresis: while the situation is the same, the division changes only if the predicted
+ *     gain exceeds a margin (option "hysteresis").
  *
- * There must be at least as many CPUs in the pool as jobs; with more jobs the
- * caller lets them take turns (turns_select()).
+ * There must be at least as many CPUs in the pool as jobs; with more jobs the caller lets them
+ * take turns (turns_select()).
  */
 
 #include <stdbool.h>

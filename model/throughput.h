@@ -10,26 +10,20 @@
  *     samples ──> series (one DoP, one unit of work) ──> rate with its error
  *     rates at several DoPs ──> rho with its interval ──> is that enough?
  *
- * Series.  Work and time come in epochs.  They are collected into samples of at
- * least THROUGHPUT_UNITS units, because one unit more or less is an accident of
- * when we looked, and samples into batches, of which a fixed number is kept:
- * when all are taken, neighbours are joined and batches are twice as long from
- * then on.  So a series needs the same memory however long it grows, and its
- * batches become independent even where samples are not (the method of batch
- * means); what correlation of neighbours is left is estimated and counted.  The
- * rate is the mean of the batches without the outer fifths, its standard error
- * from their winsorised variance (Tukey and McLaughlin 1963): an epoch that an
- * interrupt storm or a neighbour spoiled moves neither much.  Few samples may
- * agree by chance; so the variance is that of a mixture with a prior of 3 %.
+ * Series.  Work and time of epochs are collected into samples of at least THROUGHPUT_UNITS units,
+ * and samples into a fixed number of batches; when all are taken, neighbours are joined and
+ * batches are twice as long from then on (the method of batch means).  So a series needs constant
+ * memory and its batches become independent; remaining correlation is estimated.  The rate is the
+ * mean of the batches without the outer fifths, its standard error from their winsorised variance
+ * (Tukey and McLaughlin 1963), so a spoiled epoch moves neither much.  Few samples may agree by
+ * chance, so the variance is that of a mixture with a prior of 3 %.
  *
- * Drift.  A two-sided CUSUM (Page 1954) of each sample against the rate so far
- * tells a region that behaves otherwise from noise.  One bad sample weighs no
- * more than THROUGHPUT_CLIP deviations.
+ * Drift.  A two-sided CUSUM (Page 1954) of each sample against the rate so far tells a changed
+ * region from noise.  One bad sample weighs no more than THROUGHPUT_CLIP deviations.
  *
- * Rho.  X(n) = unit_rate * speedup(n, rho) (eq. 4.1) by least squares; the
- * interval is of all rho whose sum of squares is not above the least one by
- * more than the square of Student's t.  Where it reaches down to zero, the
- * region is compute-bound as far as can be told.
+ * Rho.  X(n) = unit_rate * speedup(n, rho) (eq. 4.1) by least squares; the interval is of all rho
+ * whose sum of squares exceeds the least one by no more than the square of Student's t.  If it
+ * reaches zero, the region is compute-bound as far as can be told.
  *
  * Pure, and without GSL (model/analysis/fit.h does the same from calibrated noise).
  */

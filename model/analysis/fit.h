@@ -7,21 +7,19 @@
 
 /* Concept
  *
- * Two fits, each with what it may claim:
+ * Two fits:
  *
- *   service times by kind (3.13)  from calibration runs of different mixes: a
- *       line through the origin over the three shares
- *   rho = lambda / mu             from a loop's throughput on several numbers
- *       of cores: X(n) = unit_rate * speedup(n, rho) (4.1), with the interval
- *       of all rho that the measurements do not contradict
+ *   service times by kind (3.13)  from calibration runs of different mixes: a line through the
+ *       origin over the three shares
+ *   rho = lambda / mu             from a loop's throughput on several numbers of cores: X(n) =
+ *       unit_rate * speedup(n, rho) (4.1), with the interval of all rho that the measurements do
+ *       not contradict
  *
- * A fit that the data cannot support is refused (MODEL_ENODATA) rather than
- * answered with a number: runs whose mixes are all alike, a negative service
- * time, an interval of rho so wide that it says nothing.
+ * A fit that the data cannot support is refused (MODEL_ENODATA): runs of equal mixes, a negative
+ * service time, a very wide interval of rho.
  *
- * This is the only part that needs GSL (libmodelfit, HAVE_GSL).  GSL's error
- * handler is process-wide and aborts; it is off during these calls and put
- * back after, so do not call them while another thread sets it.
+ * Only this part needs GSL (HAVE_GSL).  GSL's error handler is process-wide and aborts; it is off
+ * during these calls, so do not call them while another thread sets it.
  */
 
 #include <stdbool.h>

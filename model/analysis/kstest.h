@@ -7,19 +7,17 @@
 
 /* Concept
  *
- * The queueing model wants numbers of requests per unit of time that follow a
- * Poisson distribution (thesis A.1.2).  The statistic D is the greatest
- * distance of two cumulative distributions: of two samples, or of a sample
- * and a Poisson distribution of the same mean.
+ * The queueing model assumes Poisson distributed numbers of requests per unit of time (thesis
+ * A.1.2). D is the greatest distance of two cumulative distributions: of two samples, or of a
+ * sample and a Poisson distribution of the same mean.
  *
- * The p-value is the chance of such a D or a greater one if both were the same:
- * exact for two samples without ties of up to KSTEST_EXACT, else
- * Kolmogorov's limit.  For counts, which have ties, the limit errs towards not
- * rejecting; that the mean is taken from the sample itself errs that way,
- * too.  So a rejection can be trusted, and a pass is weaker than it looks.
+ * The p-value is the chance of such a D or a greater one if both were the same: exact for two
+ * samples without ties of up to KSTEST_EXACT, else Kolmogorov's limit.  For counts, which have
+ * ties, and since the mean is the sample's own, the limit errs towards not rejecting: a rejection
+ * can be trusted, a pass is weaker than it looks.
  *
- * The appendix compares histograms of ten categories: `bins`.  D is then
- * looked at the categories' upper ends only and can only get smaller.
+ * The appendix compares histograms of ten categories: `bins`.  D is then taken at the categories'
+ * upper ends only and can only get smaller.
  */
 
 #include <stdbool.h>

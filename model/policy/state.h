@@ -7,11 +7,9 @@
 
 /* Concept
  *
- * Beside the policy's own memory: the situation in which it decided last, so
- * that hysteresis can tell a change from noise.  A situation is who the jobs
- * are, in which regions, within which bounds, with which weights, whether
- * their profiles are known, and the pool; rates and throughputs are not part of
- * it.  The order of the jobs does not matter.
+ * Beside the policy's own state: the situation in which it decided last, for hysteresis.  A
+ * situation is the jobs, their regions, bounds and weights, whether their profiles are known, and
+ * the pool, but not rates and throughputs.  The order of the jobs does not matter.
  */
 
 #include "model/policy.h"

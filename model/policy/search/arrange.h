@@ -7,10 +7,9 @@
 
 /* Concept
  *
- * Which LLC domains a job has matters where links are loaded unevenly, and single
- * cores may tell where whole LLC domains are too coarse.  A division is placed as
- * usual; where the present layout is as good, it stays; then local search
- * (local_search.h) goes on from there.
+ * Which LLC domains a job has matters where links are loaded unevenly, and whole domains may be
+ * too coarse a unit.  A division is placed as usual; the present layout stays if it is as good;
+ * then local search (local_search.h) goes on from there.
  */
 
 #include "model/policy/search/completion.h"

@@ -7,14 +7,12 @@
 
 /* Concept
  *
- * A gene is a core and holds the job that runs there (thesis figure 4.13);
- * genes are sorted by LLC domain.  The worth is that of model/moca.h: cpu_util
- * and bw_util, to the last few bits.
+ * A gene is a core and holds the job that runs there (thesis figure 4.13); genes are sorted by
+ * LLC domain.  The worth is that of model/moca.h: cpu_util and bw_util, to the last few bits.
  *
- * An evolution judges hundreds of chromosomes that differ little.  In MOCA's
- * model the controllers' answer depends only on how many cores each job has in
- * all, not on which: that part is remembered by these numbers, and what is
- * left is one addition per core.
+ * An evolution judges hundreds of chromosomes that differ little.  In MOCA's model the
+ * controllers' answer depends only on the number of cores of each job, so that part is remembered
+ * by these numbers, and the rest is one addition per core.
  */
 
 #include <stddef.h>

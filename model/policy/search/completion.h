@@ -7,17 +7,15 @@
 
 /* Concept
  *
- * The jobs run at their predicted speeds until the first one ends; its cores go
- * to the others, which then run at new speeds, and so on.  Where the work that
- * is left is not known, a job is taken to have as much left as the others have
- * on average, measured by its time alone; with nothing known at all that makes
- * times relative: the unit is a job's time alone.
+ * The jobs run at their predicted speeds until the first one ends; its cores go to the others,
+ * which then run at new speeds, and so on.  If the work left is not known, a job is taken to have
+ * as much left as the others on average, measured by its time alone; if nothing is known, times
+ * are relative to a job's time alone.
  *
- * The first three times are predicted so; after that a core of each job is taken
- * to be as fast as it was before.
+ * The first three ends are predicted so; after that a core of each job stays as fast as before.
  *
- * With weights a job of weight 2 counts as twice the work for the makespan, and
- * its turnaround as that of two jobs for the average.
+ * A job of weight 2 counts as twice the work for the makespan, and as two jobs for the average
+ * turnaround.
  */
 
 #include "model/policy.h"

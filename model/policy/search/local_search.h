@@ -7,20 +7,19 @@
 
 /* Concept
  *
- * From a layout (cores of each job on each LLC domain) to a better one nearby,
- * until none is better: the search has converged.  A step is
+ * From a layout (cores of each job in each LLC domain) to a better one nearby, until none is
+ * better. A step is
  *
  *   a gift      a job hands cores of one LLC domain to another job
  *   a swap      two jobs exchange cores of two LLC domains
- *   a move      a job leaves cores of one LLC domain for nobody's on another
+ *   a move      a job leaves cores of one LLC domain for free ones in another
  *
  * of all cores that there are, of half of them, or of one; or
  *
  *   a trade     two jobs exchange all their cores
  *
- * A step that gains is taken at once.  LLC domains of one kind with the same cores
- * of each job look alike: one of them is tried, so that a machine of whole LLC
- * domains costs no more than one with an LLC domain per job.
+ * A step that gains is taken at once.  Of LLC domains of one kind with the same cores of each job
+ * only one is tried.
  */
 
 #include <stdbool.h>

@@ -7,12 +7,9 @@
 
 /* Concept
  *
- * A search compares hundreds of layouts, and comes by most of them more than
- * once: two moves in either order, the rest of the jobs after the first has
- * ended.  A memo gives each layout a number, by which the caller keeps what was
- * found out about it.  It is a hash table with linear probing that has room for
- * so many layouts; when it is full it begins anew, as what is asked for again is
- * asked for soon.
+ * A search comes by most layouts more than once.  A memo gives each layout a number, by which the
+ * caller keeps what was found out about it: a hash table with linear probing, which is emptied
+ * when it is full.
  */
 
 #include <stdbool.h>

@@ -7,10 +7,9 @@
 
 /* Concept
  *
- * A node is asked for a decision in each epoch, and of most epochs nothing that
- * predictions depend on has changed: the profiles, bounds and rigidity of the
- * jobs, and the pool.  These are the situation.  As long as it stays, what was
- * predicted for a layout holds, to the last bit.
+ * Most epochs change nothing that predictions depend on: the jobs' profiles, bounds and whether
+ * they are pinned, and the pool.  These are the situation.  As long as it stays the same, what
+ * was predicted for a layout holds, to the last bit.
  */
 
 #include <stdbool.h>
