@@ -15,6 +15,9 @@ import svgchart
 
 MOST_BARS, MOST_PANELS, MOST_TIMELINES = 300, 64, 12
 NTT = "makespan over native time sharing (NTT)"
+# Members of machine descriptions as version 0.1.0 wrote them.
+OLD = {"cpu_nodes": "llc_domains", "cpu_node": "llc_domain",
+       "mem_nodes": "numa_nodes"}
 SECONDS = {"": 1, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60}
 
 
@@ -408,6 +411,13 @@ KINDS = {"station": station, "speedup": speedup, "utilisation": utilisation,
          "ks": ks}
 
 
+def renamed(value):
+    """VALUE with the members of OLD as they are called now."""
+    if isinstance(value, dict):
+        return {OLD.get(k, k): renamed(v) for k, v in value.items()}
+    return [renamed(v) for v in value] if isinstance(value, list) else value
+
+
 def of(data):
     """The pictures of DATA."""
     if isinstance(data, list):
@@ -428,7 +438,7 @@ def of(data):
         return KINDS[name](data)
     if "traceEvents" in data:
         return trace(data)
-    if "llc_domains" in data:
-        return machine(data)
+    if "llc_domains" in data or "cpu_nodes" in data:
+        return machine(renamed(data))
     raise InputError("has nothing that can be drawn: see coschedplot(1) for what "
                      "can")

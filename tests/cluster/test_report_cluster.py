@@ -119,9 +119,10 @@ def check_other_user(c, ep):
     """An ordinary user has no job, but may ask for others'."""
     # A copy: other users may have no access to the sources.
     copy = f"{c.output}/report"
-    shutil.copytree(os.path.dirname(REPORT), copy)
+    for folder in ("slurm_conf", "plot"):
+        shutil.copytree(os.path.join(SOURCE, folder), f"{copy}/{folder}")
     c.call("chmod", "-R", "a+rX", copy)
-    program = f"{copy}/coschedreport"
+    program = f"{copy}/slurm_conf/coschedreport"
     done = c.run(program, **NOBODY)
     assert done.returncode == 0 and "no job of yours" in done.stderr, done
     done = c.run(program, "--json", str(ep), **NOBODY)

@@ -241,6 +241,9 @@ class Drawn(unittest.TestCase):
                        "8: 125", "64: 125"):
             self.assertIn(wanted, texts)
         self.assertEqual(texts.count("8.00"), 3)
+        old = json.dumps(CALIBRATED).replace("llc_domain", "cpu_node").replace(
+            "numa_nodes", "mem_nodes")
+        self.assertEqual(self.texts(json.loads(old)), texts)
 
     def test_ks(self):
         texts = self.texts(KS)
