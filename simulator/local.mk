@@ -9,8 +9,6 @@ noinst_LTLIBRARIES += %D%/libscenario.la
 	%D%/scenario.c \
 	%D%/scenario.h \
 	%D%/scenario_json.c \
-	%D%/scenario_json.h \
-	%D%/scenario_program.c \
 	%D%/timeshare.c \
 	%D%/timeshare.h
 %C%_libscenario_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

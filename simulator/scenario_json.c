@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Scenarios from files. */
+/* Scenarios, and programs of libraries, from files. */
 
 #include <errno.h>
 #include <math.h>
@@ -9,12 +9,271 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json_reader.h"
 #include "simulator/json_line.h"
-#include "simulator/scenario_json.h"
+#include "simulator/scenario.h"
 
 #define MAX_SCENARIOS 4096
 #define MAX_PROGRAMS 1024
 #define MAX_THREADS 65536
+#define MAX_REPEAT 10000000
+#define MAX_BARRIERS 1000000000
+
+/* ---- programs ------------------------------------------------------------ */
+
+/* Where a program may be found: READER is the file's. */
+struct library {
+    struct json_reader reader;
+    json_t *root;
+    const json_t *programs; /* array, borrowed, or NULL */
+};
+
+static int no_memory(struct json_reader *reader)
+{
+    return errtext_set(reader->err, ENOMEM, "%s: out of memory",
+                       reader->file);
+}
+
+/* Members KEYS are for people: texts, if they are there. */
+static int check_texts(struct json_reader *reader, const json_t *object,
+                       const char *const *keys)
+{
+    const char *unused = NULL;
+
+    for (; *keys; keys++)
+        if (json_reader_string(reader, object, *keys, true, &unused) < 0)
+            return -1;
+    return 0;
+}
+
+static const char *const source_only[] = {"source", NULL};
+
+/* Copy member KEY, or FALLBACK (may be NULL) where it is absent. */
+static int read_text(struct json_reader *reader, const json_t *object,
+                     const char *key, const char *fallback, char **out)
+{
+    const char *text = fallback;
+
+    if (json_reader_string(reader, object, key, true, &text) < 0)
+        return -1;
+    if (!text)
+        return 0;
+    *out = strdup(text);
+    return *out ? 0 : no_memory(reader);
+}
+
+/* Member KEY must be one of NAMES[COUNT]; *INDEX stays where it is absent. */
+static int read_choice(struct json_reader *reader, const json_t *object,
+                       const char *key, const char *const *names,
+                       size_t count, size_t *index)
+{
+    const char *text = NULL;
+    char all[80] = "";
+
+    if (json_reader_string(reader, object, key, true, &text) < 0)
+        return -1;
+    for (size_t i = 0; text && i < count; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *index = i;
+            return 0;
+        }
+        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
+                 i ? ", " : "", names[i]);
+    }
+    return text ? json_reader_fail(reader, key, "\"%.40s\" is none of %s",
+                                   text, all)
+                : 0;
+}
+
+static int read_bool(struct json_reader *reader, const json_t *object,
+                     const char *key, bool *out)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (value && !json_is_boolean(value))
+        return json_reader_fail(reader, key, "must be true or false");
+    if (value)
+        *out = json_is_true(value);
+    return 0;
+}
+
+static int read_rates(struct json_reader *reader, const json_t *value,
+                      struct scenario_region *s)
+{
+    double sum;
+
+    if (json_reader_number(reader, value, "read_per_us", true,
+                           JSON_NOT_NEGATIVE, &s->read_per_us) < 0 ||
+        json_reader_number(reader, value, "write_per_us", true,
+                           JSON_NOT_NEGATIVE, &s->write_per_us) < 0 ||
+        json_reader_number(reader, value, "prefetch_per_us", true,
+                           JSON_NOT_NEGATIVE, &s->prefetch_per_us) < 0)
+        return -1;
+    sum = s->llc_per_us = s->read_per_us + s->write_per_us +
+                          s->prefetch_per_us;
+    if (json_reader_number(reader, value, "llc_per_us", true,
+                           JSON_NOT_NEGATIVE, &s->llc_per_us) < 0 ||
+        json_reader_number(reader, value, "llc_loss", true, JSON_NOT_NEGATIVE,
+                           &s->llc_loss) < 0)
+        return -1;
+    if (s->llc_per_us < sum * (1 - 1e-9))
+        return json_reader_fail(reader, "llc_per_us",
+                                "%g is less than the %g requests that miss",
+                                s->llc_per_us, sum);
+    return 0;
+}
+
+static int read_parallel(struct json_reader *reader, const json_t *value,
+                         struct scenario_region *s)
+{
+    static const char *const parallel_only[] = {"imbalance", "sync_share",
+                                                "barriers"};
+
+    for (size_t i = 0; s->kind == REGION_SERIAL && i < 3; i++)
+        if (json_object_get(value, parallel_only[i]))
+            return json_reader_fail(reader, parallel_only[i],
+                                    "is for parallel regions only");
+    s->barriers = s->kind == REGION_PARALLEL;
+    if (json_reader_number(reader, value, "imbalance", true,
+                           JSON_NOT_NEGATIVE, &s->imbalance) < 0 ||
+        json_reader_number(reader, value, "sync_share", true, JSON_SHARE,
+                           &s->sync_share) < 0 ||
+        json_reader_count(reader, value, "barriers", true, 1, MAX_BARRIERS,
+                          &s->barriers) < 0)
+        return -1;
+    if (s->sync_share >= 1)
+        return json_reader_fail(reader, "sync_share", "must be less than 1");
+    return 0;
+}
+
+static int read_region(struct json_reader *reader, const json_t *value,
+                       const char *program, struct scenario_job *job)
+{
+    static const char *const known[] = {
+        "name", "kind", "work_s", "read_per_us", "write_per_us",
+        "prefetch_per_us", "placement", "llc_per_us", "llc_loss", "imbalance",
+        "sync_share", "barriers", "object", "offset", "source", NULL};
+    static const char *const kinds[] = {"serial", "parallel"};
+    static const char *const placements[] = {"first-touch", "interleaved",
+                                             "local"};
+    struct scenario_region *s = &job->region[job->regions];
+    size_t kind = 1, placement = SCENARIO_INTERLEAVED;
+    size_t offset = 64 * (job->regions + 1); /* any that differ */
+    char name[32];
+
+    job->regions++;
+    snprintf(name, sizeof(name), "region%zu", job->regions);
+    if (json_reader_object(reader, value, known) < 0 ||
+        check_texts(reader, value, source_only) < 0 ||
+        read_text(reader, value, "name", name, &s->name) < 0 ||
+        read_text(reader, value, "object", program, &s->object) < 0 ||
+        json_reader_number(reader, value, "work_s", false, JSON_POSITIVE,
+                           &s->work_s) < 0 ||
+        read_choice(reader, value, "kind", kinds, 2, &kind) < 0 ||
+        read_choice(reader, value, "placement", placements, 3, &placement) <
+            0 ||
+        json_reader_count(reader, value, "offset", true, 0, SIZE_MAX >> 1,
+                          &offset) < 0)
+        return -1;
+    s->kind = kind ? REGION_PARALLEL : REGION_SERIAL;
+    s->placement = (enum scenario_placement)placement;
+    s->offset = offset;
+    return read_rates(reader, value, s) < 0 ? -1
+                                            : read_parallel(reader, value, s);
+}
+
+static int read_phase(struct json_reader *reader, const json_t *value,
+                      const char *program, struct scenario_job *job)
+{
+    static const char *const known[] = {"repeat", "regions", NULL};
+    struct scenario_phase *phase = &job->phase[job->phases++];
+    const json_t *list;
+
+    phase->repeat = 1;
+    phase->first = job->regions;
+    if (json_reader_object(reader, value, known) < 0 ||
+        json_reader_count(reader, value, "repeat", true, 1, MAX_REPEAT,
+                          &phase->repeat) < 0 ||
+        json_reader_array(reader, value, "regions", false, 1,
+                          SCENARIO_MAX_REGIONS - job->regions, &list) < 0)
+        return -1;
+    phase->count = json_array_size(list);
+    for (size_t i = 0; i < phase->count; i++) {
+        size_t mark = json_reader_enter_element(reader, "regions", i);
+        if (read_region(reader, json_array_get(list, i), program, job) < 0)
+            return -1;
+        json_reader_leave(reader, mark);
+    }
+    return 0;
+}
+
+/* Fill phases and regions of JOB from VALUE, an object that has "phases". */
+static int read_phases(struct json_reader *reader, const json_t *value,
+                       const char *program, struct scenario_job *job)
+{
+    const json_t *list;
+
+    if (json_reader_array(reader, value, "phases", false, 1,
+                          SCENARIO_MAX_REGIONS, &list) < 0)
+        return -1;
+    job->region = calloc(SCENARIO_MAX_REGIONS, sizeof(*job->region));
+    job->phase = calloc(json_array_size(list), sizeof(*job->phase));
+    if (!job->region || !job->phase)
+        return no_memory(reader);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        size_t mark = json_reader_enter_element(reader, "phases", i);
+        if (read_phase(reader, json_array_get(list, i), program, job) < 0)
+            return -1;
+        json_reader_leave(reader, mark);
+    }
+    /* Most programs have few of them. */
+    struct scenario_region *fit = realloc(job->region, job->regions *
+                                                             sizeof(*fit));
+    job->region = fit ? fit : job->region;
+    return 0;
+}
+
+/* What a program is by nature, which a job may say otherwise. */
+static int read_nature(struct json_reader *reader, const json_t *value,
+                       struct scenario_job *job)
+{
+    int rc = read_bool(reader, value, "malleable", &job->malleable);
+
+    return rc < 0 ? rc
+                  : read_bool(reader, value, "sleeps", &job->sleeps);
+}
+
+/* Find PROGRAM in LIBRARY and fill JOB from it.  1: it is not there. */
+static int use_program(struct library *library, const char *program,
+                       struct scenario_job *job)
+{
+    static const char *const known[] = {"name", "source", "sleeps",
+                                        "malleable", "phases", NULL};
+    struct json_reader *reader = &library->reader;
+
+    for (size_t i = 0; i < json_array_size(library->programs); i++) {
+        const json_t *value = json_array_get(library->programs, i);
+        const char *name;
+        size_t mark = json_reader_enter_element(reader, "programs", i);
+
+        if (json_reader_object(reader, value, known) < 0 ||
+            check_texts(reader, value, source_only) < 0 ||
+            json_reader_string(reader, value, "name", false, &name) < 0)
+            return -1;
+        if (strcmp(name, program) == 0) {
+            int rc = read_phases(reader, value, program, job);
+            if (rc == 0)
+                rc = read_nature(reader, value, job);
+            if (rc == 0)
+                json_reader_leave(reader, mark);
+            return rc;
+        }
+        json_reader_leave(reader, mark);
+    }
+    return 1;
+}
+
+/* ---- scenarios ----------------------------------------------------------- */
 
 static const char *const name_and_source[] = {"name", "source", NULL};
 
@@ -27,10 +286,10 @@ struct sources {
 static int find_program(struct json_reader *reader, struct sources *sources,
                         const char *program, struct scenario_job *job)
 {
-    int rc = library_use_program(&sources->own, program, job);
+    int rc = use_program(&sources->own, program, job);
 
     if (rc == 1)
-        rc = library_use_program(&sources->other, program, job);
+        rc = use_program(&sources->other, program, job);
     if (rc != 1)
         return rc;
     if (!sources->other.root)
@@ -63,7 +322,7 @@ static int name_job(struct json_reader *reader, struct scenario *scenario,
             snprintf(made, sizeof(made), "%.48s.%zu", job->program, ++number);
     } while (taken);
     job->name = strdup(name ? name : made);
-    return job->name ? 0 : scenario_no_memory(reader);
+    return job->name ? 0 : no_memory(reader);
 }
 
 static int read_job_numbers(struct json_reader *reader, const json_t *value,
@@ -75,7 +334,7 @@ static int read_job_numbers(struct json_reader *reader, const json_t *value,
                            JSON_NOT_NEGATIVE, &job->arrival_s) < 0 ||
         json_reader_number(reader, value, "scale", true, JSON_POSITIVE,
                            &scale) < 0 ||
-        scenario_read_nature(reader, value, job) < 0 ||
+        read_nature(reader, value, job) < 0 ||
         json_reader_count(reader, value, "threads", true, 1, MAX_THREADS,
                           &job->threads) < 0 ||
         json_reader_count(reader, value, "min_cores", true, 1, MAX_THREADS,
@@ -118,10 +377,10 @@ static int read_job(struct json_reader *reader, const json_t *value,
                                 "is not for a job with phases of its own");
     job->program = strdup(own ? name : program);
     if (!job->program)
-        return scenario_no_memory(reader);
+        return no_memory(reader);
     if (name_job(reader, scenario, job, name) < 0)
         return -1;
-    rc = own ? scenario_read_phases(reader, value, name, job)
+    rc = own ? read_phases(reader, value, name, job)
              : find_program(reader, sources, program, job);
     return rc < 0 ? -1 : read_job_numbers(reader, value, job);
 }
@@ -139,14 +398,14 @@ static int read_figures(struct json_reader *reader, const json_t *value,
     scenario->figure = calloc(json_object_size(paper) + 1,
                               sizeof(*scenario->figure));
     if (!scenario->figure)
-        return scenario_no_memory(reader);
+        return no_memory(reader);
     json_object_foreach(paper, policy, member) {
         struct scenario_figure *f = &scenario->figure[scenario->figures++];
         size_t inner = json_reader_enter(reader, policy);
         f->ntt = f->hmean = NAN;
         f->policy = strdup(policy);
         if (!f->policy)
-            return scenario_no_memory(reader);
+            return no_memory(reader);
         if (json_reader_object(reader, member, known) < 0 ||
             json_reader_number(reader, member, "ntt", true, JSON_POSITIVE,
                                &f->ntt) < 0 ||
@@ -164,17 +423,16 @@ static int read_scenario(struct json_reader *reader, const json_t *value,
 {
     const json_t *list;
 
-    if (scenario_read_text(reader, value, "name", NULL, &scenario->name) < 0 ||
-        scenario_read_text(reader, value, "source", NULL, &scenario->source) <
-            0 ||
-        scenario_read_bool(reader, value, "history", &scenario->history) < 0 ||
+    if (read_text(reader, value, "name", NULL, &scenario->name) < 0 ||
+        read_text(reader, value, "source", NULL, &scenario->source) < 0 ||
+        read_bool(reader, value, "history", &scenario->history) < 0 ||
         read_figures(reader, value, scenario) < 0 ||
         json_reader_array(reader, value, "jobs", false, 1, SCENARIO_MAX_JOBS,
                           &list) < 0)
         return -1;
     scenario->job = calloc(json_array_size(list), sizeof(*scenario->job));
     if (!scenario->job)
-        return scenario_no_memory(reader);
+        return no_memory(reader);
     for (size_t i = 0; i < json_array_size(list); i++) {
         size_t mark = json_reader_enter_element(reader, "jobs", i);
         if (read_job(reader, json_array_get(list, i), sources, scenario) < 0)
@@ -217,12 +475,12 @@ static int read_set(struct json_reader *reader, const json_t *value,
         set->scenario = calloc(1, sizeof(*set->scenario));
         set->scenarios = set->scenario ? 1 : 0;
         if (!set->scenario)
-            return scenario_no_memory(reader);
+            return no_memory(reader);
         if (read_scenario(reader, value, sources, set->scenario) < 0)
             return -1;
         if (!set->scenario->name)
             set->scenario->name = strdup("scenario");
-        return set->scenario->name ? 0 : scenario_no_memory(reader);
+        return set->scenario->name ? 0 : no_memory(reader);
     }
     for (const char *const *k = (const char *const[]){"jobs", "paper", "history",
                                                     NULL};
@@ -235,7 +493,7 @@ static int read_set(struct json_reader *reader, const json_t *value,
         return -1;
     set->scenario = calloc(json_array_size(list), sizeof(*set->scenario));
     if (!set->scenario)
-        return scenario_no_memory(reader);
+        return no_memory(reader);
     for (size_t i = 0; i < json_array_size(list); i++) {
         size_t mark = json_reader_enter_element(reader, "scenarios", i);
         if (read_element(reader, json_array_get(list, i), sources, set, i) < 0)
@@ -253,7 +511,7 @@ static int load_library(struct library *library, const char *file)
     library->root = json_reader_load(reader, file);
     if (!library->root ||
         json_reader_object(reader, library->root, known) < 0 ||
-        scenario_check_texts(reader, library->root, name_and_source) < 0)
+        check_texts(reader, library->root, name_and_source) < 0)
         return -1;
     return json_reader_array(reader, library->root, "programs", false, 1,
                              MAX_PROGRAMS, &library->programs);
@@ -270,12 +528,12 @@ struct scenario_set *scenario_read(struct json_reader *reader,
     const char *named = library;
     int rc = 0;
     if (!set || !(set->file = strdup(reader->file)))
-        rc = scenario_no_memory(reader);
+        rc = no_memory(reader);
 
     if (rc == 0)
         rc = json_reader_object(reader, value, known);
     if (rc == 0)
-        rc = scenario_check_texts(reader, value, name_and_source);
+        rc = check_texts(reader, value, name_and_source);
     if (rc == 0 && !library)
         rc = json_reader_string(reader, value, "library", true, &named);
     if (rc == 0)
@@ -308,7 +566,7 @@ static int resolve_library(struct json_reader *reader, json_t *root,
     json_t *path = json_sprintf("%.*s/%s", (int)(slash - file), file,
                                 json_string_value(named));
     int rc = json_object_set_new(root, "library", path);
-    return rc == 0 ? 0 : scenario_no_memory(reader);
+    return rc == 0 ? 0 : no_memory(reader);
 }
 
 struct scenario_set *scenario_load(const char *file, const char *library,

@@ -33,8 +33,6 @@ noinst_LTLIBRARIES += %D%/libcounters.la
 	%D%/progress.c \
 	%D%/resctrl.c \
 	%D%/resctrl.h \
-	%D%/resctrl_private.h \
-	%D%/resctrl_setup.c \
 	%D%/sample.c \
 	%D%/sample.h \
 	%D%/sample_json.c \

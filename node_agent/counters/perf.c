@@ -146,7 +146,7 @@ const struct perf_source perf_kernel = {kernel_open, kernel_read, kernel_close,
 
 /* Open an event, its values alone or for a GROUP, as perf_event_open(2). */
 static int open_event(const struct perf *p, uint32_t type,
-                    const uint64_t config[3], bool group, int cpu, int leader)
+                      const uint64_t config[3], bool group, int cpu, int leader)
 {
     struct perf_event_attr attr = {
         .size = sizeof(attr),
@@ -301,7 +301,7 @@ static double *place(struct sample *sample, const struct perf_uncore *u)
 }
 
 static int uncore_sample(struct perf *p, struct sample *sample,
-                       struct errtext *err)
+                         struct errtext *err)
 {
     bool lost = false;
 
@@ -330,7 +330,7 @@ static void set_why(struct counters_ability *a, const char *why)
 }
 
 static void uncore_describe(const struct perf *p,
-                          struct counters_ability *ability)
+                            struct counters_ability *ability)
 {
     static const struct {
         enum uncore_kind kind;

@@ -32,8 +32,6 @@
 
 #include "node_agent/counters/counters.h"
 
-#define RESCTRL_TAG "coschedd." /* how names of our groups begin */
-
 /* How directories are made and removed; for tests, which play the kernel. */
 struct resctrl_source {
     int (*make)(void *arg, const char *path); /* as mkdir(2), 0755 */

@@ -5,9 +5,7 @@
 pkglibexec_PROGRAMS += coschedd-slurm
 coschedd_slurm_SOURCES = \
 	%D%/slurm_compat.h \
-	%D%/slurm_helper.c \
-	%D%/slurm_partitions.c \
-	%D%/slurm_partitions.h
+	%D%/slurm_helper.c
 coschedd_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(JANSSON_CFLAGS)
 coschedd_slurm_LDADD = $(SLURM_LIBS) $(JANSSON_LIBS)
 

@@ -45,7 +45,6 @@
 #include <unistd.h>
 
 #include "node_agent/helpers/slurm_compat.h"
-#include "node_agent/helpers/slurm_partitions.h"
 
 #define DELAY_S 6    /* from a job's end to its record */
 #define TRIES 8      /* pauses of 2, 4, ... 128 delays: 25 minutes in all */
@@ -93,8 +92,74 @@ static void emit(const char *format, ...)
 /* ---- configuration ------------------------------------------------------- */
 
 static const char *node = "";            /* --node */
-static struct slurm_partitions partitions;
 static char *parameters;                /* SchedulerParameters; NULL: unknown */
+
+/* Comma separated names; NULL: not loaded so far. */
+static struct {
+    char *mine;   /* with the node */
+    char *others; /* without */
+    time_t last_update;
+} partitions;
+
+/* Back to "not loaded". */
+static void partitions_clear(void)
+{
+    free(partitions.mine);
+    free(partitions.others);
+    partitions.mine = partitions.others = NULL;
+    partitions.last_update = 0;
+}
+
+/* True when NODES ("n[1-4,7]") has ours. */
+static bool has_node(const char *nodes)
+{
+    /* A pointer by name up to Slurm 23.02, by type since. */
+    __auto_type list = slurm_hostlist_create(nodes ? nodes : "");
+
+    if (!list)
+        return false;
+    bool found = slurm_hostlist_find(list, node) >= 0;
+    slurm_hostlist_destroy(list);
+    return found;
+}
+
+/* Load what is new.  0 or -1 with errno of libslurm, nothing changed;
+ * nothing new is no error. */
+static int partitions_load(void)
+{
+    partition_info_msg_t *message = NULL;
+    char *text[2] = {NULL, NULL};
+    size_t size[2];
+
+    /* As with the configuration, times are in seconds: what is new is seen for
+     * certain only because the same second is asked for again. */
+    if (slurm_load_partitions(partitions.last_update, &message, SHOW_ALL) != 0)
+        return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : -1;
+    FILE *mine = open_memstream(&text[0], &size[0]);
+    FILE *others = open_memstream(&text[1], &size[1]);
+    for (uint32_t i = 0; mine && others && i < message->record_count; i++) {
+        const partition_info_t *part = &message->partition_array[i];
+        if (!part->name)
+            continue;
+        FILE *out = has_node(part->nodes) ? mine : others;
+        fprintf(out, "%s%s", ftell(out) ? "," : "", part->name);
+    }
+    bool good = mine && others;
+    good &= mine && fclose(mine) == 0;
+    good &= others && fclose(others) == 0;
+    if (good) {
+        partitions_clear();
+        partitions.mine = text[0];
+        partitions.others = text[1];
+        partitions.last_update = message->last_update;
+    } else {
+        free(text[0]);
+        free(text[1]);
+        errno = ENOMEM;
+    }
+    slurm_free_partition_info_msg(message);
+    return good ? 0 : -1;
+}
 
 /* True when SchedulerParameters have an entry for a partition. */
 static bool asks_for_partitions(void)
@@ -165,9 +230,9 @@ static void watch_config(void)
 
     if (there && parameters) {
         if (!asks_for_partitions())
-            slurm_partitions_clear(&partitions);
+            partitions_clear();
         else
-            there = slurm_partitions_load(&partitions, node) == 0;
+            there = partitions_load() == 0;
     }
     if (!there && !absent)
         emit("{s:s, s:s}", "event", "absent", "error", slurm_strerror(errno));

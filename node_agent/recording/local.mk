@@ -8,7 +8,6 @@ noinst_LTLIBRARIES += %D%/librecording.la
 	%D%/journal_machine.h \
 	%D%/journal_replay.c \
 	%D%/journal_replay.h \
-	%D%/recorder.c \
 	%D%/recording.c \
 	%D%/recording.h \
 	%D%/replay.c \
