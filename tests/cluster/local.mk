@@ -51,3 +51,8 @@ EXTRA_DIST += %D%/bench_slurm.py
 bench-slurm: all
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/bench_slurm.py
 .PHONY: bench-slurm
+
+clean-local: clean-cluster
+clean-cluster:
+	rm -rf %D%/database %D%/database.*
+.PHONY: clean-cluster

@@ -2,6 +2,7 @@
 # Copyright (C) 2026 The coschedule developers
 """A throw-away Slurm cluster of the test's own (slurm_conf/testcluster/cluster)."""
 
+import fcntl
 import glob
 import json
 import os
@@ -42,6 +43,22 @@ def lines_of(path):
         return []
 
 
+def database():
+    """An empty accounting database, made once in the build tree for all tests: else
+    that is the slowest step of a start."""
+    path = os.path.join(BUILD, "tests", "cluster", "database")
+    with open(path + ".lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(path):
+            # Short: paths of Unix sockets are.
+            with tempfile.TemporaryDirectory(prefix="cs.", dir="/tmp") as folder:
+                subprocess.run([SCRIPT, "database", folder], check=True,
+                               stdin=subprocess.DEVNULL)
+                shutil.copytree(f"{folder}/db", path + ".new", dirs_exist_ok=True)
+            os.rename(path + ".new", path)
+    return path
+
+
 class Cluster:
     """Started on entry, stopped and removed on exit, also after a failure."""
 
@@ -60,7 +77,7 @@ class Cluster:
         self.env.pop("COSCHED_SOCKET", None)
         try:
             self.call(SCRIPT, "start", self.root, "--build", BUILD, "--nodes",
-                      str(self.nodes), *self.more)
+                      str(self.nodes), "--database", database(), *self.more)
         except Exception:
             self.__exit__(True)
             raise
