@@ -244,7 +244,7 @@ def calibration(data, home):
                  "stride (bytes)", "requests per microsecond", rates), times]
 
 
-# ---- coschedctl ks -----------------------------------------------------------------
+# ---- coschedmodel ks ---------------------------------------------------------------
 
 def ks(data):
     """Histograms beside those of the Poisson distribution (thesis A.3, A.4)."""

@@ -99,31 +99,6 @@ static const struct option *split(char *entry, char **value, char **partition,
     return NULL;
 }
 
-int node_options_parse(struct node_options *options, const char *text,
-                       struct errtext *err)
-{
-    struct node_options result;
-    char entry[ENTRY_MAX], *value, *partition;
-    const char *rest = text ? text : "";
-    int more;
-
-    node_options_init(&result);
-    while ((more = next_own(&rest, entry, err)) > 0) {
-        const struct option *option = split(entry, &value, &partition, err);
-        if (!option)
-            return -1;
-        if (partition)
-            return errtext_set(err, EINVAL, "%.60s@%.60s: partitions are for "
-                               "slurm.conf only", entry, partition);
-        if (option_set(&result, option, PREFIX, value, err) < 0)
-            return -1;
-    }
-    if (more < 0)
-        return -1;
-    *options = result;
-    return 0;
-}
-
 /* ---- layers ------------------------------------------------------------- */
 
 void node_problems_add(struct node_problems *problems, const char *entry)
@@ -230,6 +205,22 @@ void node_options_apply(struct node_options *options,
                 node_problems_add(problems, err.text);
         }
     }
+}
+
+int node_options_parse(struct node_options *options, const char *text,
+                       struct errtext *err)
+{
+    struct node_options result;
+    struct node_origins origins = {0};
+    struct node_problems problems = {0};
+
+    node_options_init(&result);
+    node_options_apply(&result, &origins, OPTION_COMMAND_LINE, text, NULL, NULL,
+                       &problems);
+    if (problems.count)
+        return errtext_set(err, EINVAL, "%s", problems.text);
+    *options = result;
+    return 0;
 }
 
 /* ---- single options ------------------------------------------------------ */

@@ -69,28 +69,28 @@ int duration_parse(const char *text, uint64_t *ns)
     return 0;
 }
 
-/* "a, b, c": all policies (SIZE bytes of TEXT). */
-static const char *policy_names(char *text, size_t size)
+/* Add WORD to the list "a, b, c" in TEXT[SIZE]. */
+static void join(char *text, size_t size, const char *word)
 {
-    size_t used = 0;
+    size_t used = strlen(text);
 
+    snprintf(text + used, size - used, "%s%s", used ? ", " : "", word);
+}
+
+/* All policies, in TEXT (NAMES_MAX bytes). */
+static const char *policy_names(char *text)
+{
     text[0] = '\0';
-    for (const char *const *p = options_policies; *p && used < size; p++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                 used ? ", " : "", *p);
+    for (const char *const *p = options_policies; *p; p++)
+        join(text, NAMES_MAX, *p);
     return text;
 }
 
-/* "a, b, c": the keys of TABLE. */
-const char *option_names(const struct option *table, char *text,
-                             size_t size)
+const char *option_names(const struct option *table, char *text, size_t size)
 {
-    size_t used = 0;
-
     text[0] = '\0';
-    for (; table->key && used < size; table++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                 used ? ", " : "", table->key);
+    for (; table->key; table++)
+        join(text, size, table->key);
     return text;
 }
 
@@ -100,19 +100,6 @@ static bool policy_known(const char *name)
         if (strcmp(*p, name) == 0)
             return true;
     return false;
-}
-
-static int set_policy(char *field, const char *prefix, const char *key,
-                      const char *value, struct errtext *err)
-{
-    char names[NAMES_MAX];
-
-    if (!policy_known(value))
-        return errtext_set(err, EINVAL, "%s%s=%.60s: unknown policy, one of %s",
-                           prefix, key, value,
-                           policy_names(names, sizeof(names)));
-    snprintf(field, OPTIONS_POLICY_MAX, "%s", value);
-    return 0;
 }
 
 /* True when TEXT is "NAME:VALUE;NAME:VALUE" or empty. */
@@ -135,147 +122,130 @@ static bool named_values(const char *text)
     return true;
 }
 
-static int set_named(char *field, const struct option *option,
-                     const char *prefix, const char *value,
-                     struct errtext *err)
+static bool printable(const char *text)
 {
-    if (strlen(value) >= OPTIONS_TEXT_MAX)
-        return errtext_set(err, EINVAL, "%s%s=%.60s...: longer than %d bytes",
-                           prefix, option->key, value, OPTIONS_TEXT_MAX - 1);
-    if (!named_values(value))
-        return errtext_set(err, EINVAL,
-                           "%s%s=%.60s: not NAME:VALUE;NAME:VALUE", prefix,
-                           option->key, value);
-    snprintf(field, OPTIONS_TEXT_MAX, "%s", value);
-    return 0;
+    for (const char *p = text; *p; p++)
+        if (!isgraph((unsigned char)*p))
+            return false;
+    return *text != '\0';
 }
 
-static int set_count(int *field, const struct option *option,
-                     const char *prefix, const char *value,
-                     struct errtext *err)
+/* TEXT as a number without sign or exponent, POINTS of "." at most; -1: it is
+ * none. */
+static double plain_number(const char *text, size_t points)
 {
-    char *end;
-    unsigned long number = strtoul(value, &end, 10);
+    size_t whole = strspn(text, "0123456789");
+    size_t point = points && text[whole] == '.';
+    size_t length = whole + point + strspn(text + whole + point, "0123456789");
 
-    if (!isdigit((unsigned char)value[0]) || *end || strlen(value) > 9 ||
-        number < option->low || number > option->high)
-        return errtext_set(err, EINVAL, "%s%s=%.60s: not a number from %" PRIu64
-                           " to %" PRIu64, prefix, option->key, value,
-                           option->low, option->high);
-    *field = (int)number;
-    return 0;
+    return whole && !text[length] && length < 10 ? strtod(text, NULL) : -1;
 }
 
-static int set_number(double *field, const struct option *option,
-                      const char *prefix, const char *value,
-                      struct errtext *err)
-{
-    size_t whole = strspn(value, "0123456789");
-    size_t point = value[whole] == '.';
-    size_t length = whole + point + strspn(value + whole + point, "0123456789");
-    double number = length && length < 10 ? strtod(value, NULL) : -1;
-
-    if (!whole || value[length] || number * 10 < (double)option->low ||
-        number * 10 > (double)option->high)
-        return errtext_set(err, EINVAL,
-                           "%s%s=%.60s: not a number from %.1f to %.0f", prefix,
-                           option->key, value, (double)option->low / 10,
-                           (double)option->high / 10);
-    *field = number;
-    return 0;
-}
-
-static int set_switch(int *field, const struct option *option,
-                      const char *prefix, const char *value,
-                      struct errtext *err)
-{
-    if (strcmp(value, "yes") == 0 || strcmp(value, "1") == 0)
-        *field = 1;
-    else if (strcmp(value, "no") == 0 || strcmp(value, "0") == 0)
-        *field = -1;
-    else
-        return errtext_set(err, EINVAL, "%s%s=%.60s: neither yes nor no",
-                           prefix, option->key, value);
-    return 0;
-}
-
-static int set_word(int *field, const struct option *option, const char *prefix,
-                    const char *value, struct errtext *err)
+/* The number of VALUE among "a|b|c", or -1. */
+static int word_number(const char *words, const char *value)
 {
     size_t length = strlen(value);
-    int number = 0;
 
-    for (const char *w = option->words; *w; number++) {
-        size_t n = strcspn(w, "|");
-        if (n == length && strncmp(w, value, n) == 0) {
-            *field = number;
-            return 0;
-        }
-        w += n + (w[n] == '|');
+    for (int number = 0; *words; number++) {
+        size_t n = strcspn(words, "|");
+        if (n == length && strncmp(words, value, n) == 0)
+            return number;
+        words += n + (words[n] == '|');
     }
-    return errtext_set(err, EINVAL, "%s%s=%.60s: not one of %s", prefix,
-                       option->key, value, option->words);
+    return -1;
 }
 
-static int set_name(char *field, const struct option *option,
-                    const char *prefix, const char *value, struct errtext *err)
+/* Fill WHY when VALUE is nothing for OPTION, whose number, if it has one, is
+ * *NUMBER. */
+static void check(const struct option *o, const char *value, double *number,
+                  char *why, size_t size)
 {
-    size_t length = strlen(value);
+    char names[NAMES_MAX];
+    double low = (double)o->low, high = (double)o->high;
+    uint64_t ns = 0;
 
-    for (size_t i = 0; i < length; i++)
-        if (!isgraph((unsigned char)value[i]))
-            length = 0;
-    if (length == 0 || length >= OPTIONS_TEXT_MAX)
-        return errtext_set(err, EINVAL,
-                           "%s%s=%.60s: empty, longer than %d bytes, or not "
-                           "printable", prefix, option->key, value,
-                           OPTIONS_TEXT_MAX - 1);
-    memcpy(field, value, length + 1);
-    return 0;
+    why[0] = '\0';
+    switch (o->type) {
+    case OPTION_POLICY:
+        if (!policy_known(value))
+            snprintf(why, size, "unknown policy, one of %s",
+                     policy_names(names));
+        break;
+    case OPTION_NAMED:
+        if (strlen(value) >= OPTIONS_TEXT_MAX)
+            snprintf(why, size, "longer than %d bytes", OPTIONS_TEXT_MAX - 1);
+        else if (!named_values(value))
+            snprintf(why, size, "not NAME:VALUE;NAME:VALUE");
+        break;
+    case OPTION_NAME:
+        if (strlen(value) >= OPTIONS_TEXT_MAX || !printable(value))
+            snprintf(why, size, "empty, longer than %d bytes, or not printable",
+                     OPTIONS_TEXT_MAX - 1);
+        break;
+    case OPTION_COUNT:
+        *number = plain_number(value, 0);
+        if (*number < low || *number > high)
+            snprintf(why, size, "not a number from %.0f to %.0f", low, high);
+        break;
+    case OPTION_NUMBER:
+        *number = plain_number(value, 1);
+        if (*number * 10 < low || *number * 10 > high)
+            snprintf(why, size, "not a number from %.1f to %.0f", low / 10,
+                     high / 10);
+        break;
+    case OPTION_SWITCH:
+        *number = !strcmp(value, "yes") || !strcmp(value, "1")  ? 1
+                  : !strcmp(value, "no") || !strcmp(value, "0") ? -1
+                                                                : 0;
+        if (*number == 0)
+            snprintf(why, size, "neither yes nor no");
+        break;
+    case OPTION_WORD:
+        *number = word_number(o->words, value);
+        if (*number < 0)
+            snprintf(why, size, "not one of %s", o->words);
+        break;
+    case OPTION_DURATION:
+        if (duration_parse(value, &ns) < 0)
+            snprintf(why, size, "not a duration like 50ms (ns, us, ms, s, m, h)");
+        else if (ns < o->low || ns > o->high)
+            snprintf(why, size, "not from %" PRIu64 "ms to %" PRIu64 "ms",
+                     o->low / MS, o->high / MS);
+        *number = (double)ns; /* a day has fewer than 2^53 */
+        break;
+    }
 }
 
-static int set_duration(uint64_t *field, const struct option *option,
-                        const char *prefix, const char *value,
-                        struct errtext *err)
-{
-    uint64_t ns;
-
-    if (duration_parse(value, &ns) < 0)
-        return errtext_set(err, EINVAL, "%s%s=%.60s: not a duration like 50ms "
-                           "(ns, us, ms, s, m, h)", prefix, option->key, value);
-    if (ns < option->low || ns > option->high)
-        return errtext_set(err, EINVAL, "%s%s=%.60s: not from %" PRIu64
-                           "ms to %" PRIu64 "ms", prefix, option->key, value,
-                           option->low / MS, option->high / MS);
-    *field = ns;
-    return 0;
-}
-
-/* Set OPTION in the structure at BASE to VALUE as typed after PREFIX. */
 int option_set(void *base, const struct option *option, const char *prefix,
                const char *value, struct errtext *err)
 {
     void *field = (char *)base + option->offset;
+    double number = 0;
+    char why[200];
 
+    check(option, value, &number, why, sizeof(why));
+    if (why[0])
+        return errtext_set(err, EINVAL, "%s%s=%.60s%s: %s", prefix, option->key,
+                           value, strlen(value) > 60 ? "..." : "", why);
     switch (option->type) {
     case OPTION_POLICY:
-        return set_policy(field, prefix, option->key, value, err);
     case OPTION_NAMED:
-        return set_named(field, option, prefix, value, err);
-    case OPTION_COUNT:
-        return set_count(field, option, prefix, value, err);
-    case OPTION_NUMBER:
-        return set_number(field, option, prefix, value, err);
-    case OPTION_SWITCH:
-        return set_switch(field, option, prefix, value, err);
-    case OPTION_WORD:
-        return set_word(field, option, prefix, value, err);
     case OPTION_NAME:
-        return set_name(field, option, prefix, value, err);
+        strcpy(field, value); /* check() has seen to its length */
+        break;
+    case OPTION_NUMBER:
+        *(double *)field = number;
+        break;
     case OPTION_DURATION:
-        return set_duration(field, option, prefix, value, err);
+        *(uint64_t *)field = (uint64_t)number;
+        break;
+    case OPTION_COUNT:
+    case OPTION_SWITCH:
+    case OPTION_WORD:
+        *(int *)field = (int)number;
+        break;
     }
-    return errtext_set(err, EINVAL, "%s: bad table", option->key);
+    return 0;
 }
 
 const struct option *option_find(const struct option *table, const char *key)
@@ -326,7 +296,7 @@ static int job_entry(struct job_options *options, char *entry, unsigned *seen,
     if (!option)
         return errtext_set(err, EINVAL, "%.40s: neither a policy (%s) nor "
                            "key=value (%s)", entry,
-                           policy_names(policies, sizeof(policies)),
+                           policy_names(policies),
                            option_names(job_table, names, sizeof(names)));
     if (*seen & 1u << (option - job_table))
         return errtext_set(err, EINVAL, "%.40s: %s is given twice", entry,
