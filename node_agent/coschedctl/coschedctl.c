@@ -33,7 +33,7 @@ static const struct cli_command commands[] = {
     COMMAND(selftest, "output", "",
             "try the counters under load; a report to send"),
     COMMAND(record, "stop", "DIR",
-            "let the agent record what happens on this node; --stop ends it",
+            "let the agent record what happens on this node",
             FILE_OPERAND),
     COMMAND(requests, "metric per", "DIR|FILE",
             "the memory requests of a recording, for coschedmodel ks",

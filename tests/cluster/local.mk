@@ -21,7 +21,7 @@ report_tests = \
 	%D%/test_report.py \
 	%D%/test_report_mix.py \
 	%D%/test_report_page.py
-TESTS += $(report_tests) scripts/check-manpages
+TESTS += $(report_tests)
 
 # What takes longer than ./check has time for.
 slurm_tests = \
@@ -44,7 +44,7 @@ check-slurm: all
 
 EXTRA_DIST += tests/support/coschedcluster.py tests/support/fakesacct.py \
 	%D%/ends.py %D%/hybrid.c \
-	$(cluster_tests) $(report_tests) scripts/check-manpages
+	$(cluster_tests) $(report_tests)
 
 # Some minutes.
 EXTRA_DIST += %D%/bench_slurm.py

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What every program uses.
+# What every program uses, and what is written of every program.
+
+TESTS += %D%/test_docs.py
+EXTRA_DIST += %D%/test_docs.py
 
 if HAVE_CMOCKA
 units += %D%/unit

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The command: golden numbers, every refusal, its documentation.
+# The command: golden numbers, every refusal.
 
 coschedmodel_scripts = \
-	%D%/test_docs.py \
 	%D%/test_golden.py \
 	%D%/test_refusals.py
 TESTS += $(coschedmodel_scripts)

@@ -11,7 +11,6 @@ EXTRA_DIST += %D%/daemon/state-0.1.json \
 # The daemon's clients and helpers.
 client_scripts = \
 	%D%/coschedctl/test_ctl.py \
-	%D%/coschedctl/test_ctl_docs.py \
 	%D%/coschedctl/test_ks.py \
 	%D%/helpers/test_slurm_helper.py \
 	%D%/helpers/test_slurm_versions.py
@@ -30,7 +29,6 @@ agent_scripts = \
 	%D%/coschedctl/test_ctl_counters.py \
 	%D%/coschedctl/test_machine.py \
 	%D%/daemon/test_agent_cpuset.py \
-	%D%/daemon/test_agent_docs.py \
 	%D%/daemon/test_agent_drain.py \
 	%D%/daemon/test_agent_faults.py \
 	%D%/daemon/test_agent_forged.py \

@@ -321,7 +321,7 @@ class Documented(unittest.TestCase):
         page = programdocs.read("docs/coschedplot.1").replace("\\-", "-")
         for command in ("station", "speedup", "utilisation --sweep",
                         "machine show", "compare --json", "sweep --json",
-                        "run --explain --json", "trace", "ks --json"):
+                        "run --explain --json", "trace", "coschedmodel ks"):
             self.assertIn(command, page)
             self.assertIn(command.split()[0], run("--help").stdout.decode())
 

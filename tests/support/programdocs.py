@@ -31,27 +31,16 @@ def commands(text):
     return set(re.findall(r"^  ([a-z]+) ", text, re.M))
 
 
-def region(page, name):
-    """Region NAME of the manual page PAGE, without roff's escapes."""
+def section(page, name):
+    """Section NAME of the manual page PAGE, without roff's escapes."""
     found = re.search(rf"^\.SH {name}\n(.*?)(?=^\.SH |\Z)", page, re.M | re.S)
-    assert found, f"no region {name}"
+    assert found, f"no section {name}"
     return found[1].replace("\\-", "-")
 
 
 def same(what, got, want):
     assert got == want, (f"{what}: missing {sorted(want - got)}, "
                          f"unknown {sorted(got - want)}")
-
-
-def check_page(path, wanted_commands, wanted_options, statuses):
-    """The manual page PATH has exactly these, and all exit STATUSES."""
-    page = read(path)
-    entries = re.findall(r"^\.TP\n(.*)$", region(page, "OPTIONS"), re.M)
-    same(f"options in {path}", options("\n".join(entries)), wanted_options)
-    entries = re.findall(r"^\.TP\n\.B (\w+)$", region(page, "COMMANDS"), re.M)
-    same(f"commands in {path}", set(entries), wanted_commands)
-    for status in statuses:
-        assert f"\n.B {status}\n" in region(page, "EXIT STATUS"), status
 
 
 def complete(script, program, *words, **environment):
