@@ -25,6 +25,7 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/network.c \
 	%D%/network.h \
 	%D%/policy.h \
+	%D%/policy_fields.h \
 	%D%/station.c \
 	%D%/station.h \
 	%D%/status.h \

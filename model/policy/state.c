@@ -5,7 +5,8 @@
 #include "model/policy/state.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "model/policy_fields.h"
 
 struct policy_state *policy_state_new(const struct policy *policy,
                                       const struct machine *machine)
@@ -37,35 +38,22 @@ void policy_state_free(struct policy_state *state)
     free(state);
 }
 
-static struct state_job describe(const struct policy_job *job)
+/* Of the jobs, in any order, and the options. */
+static uint64_t situation_key(const struct policy_state *state,
+                              const struct policy_input *input)
 {
-    return (struct state_job){
-        .id = job->id,
-        .kind = job->kind,
-        .known = job->profile != NULL,
-        .min_cores = job->min_cores,
-        .max_cores = job->max_cores,
-        .weight = job->weight,
-        .region = job->region,
-    };
-}
+    size_t options = policy_option_count(state->policy);
+    uint64_t sum = 0, h = HASH_START;
 
-static bool job_same(const struct state_job *a, const struct state_job *b)
-{
-    return a->id == b->id && a->kind == b->kind && a->known == b->known &&
-           a->min_cores == b->min_cores && a->max_cores == b->max_cores &&
-           a->weight == b->weight && a->region == b->region;
-}
-
-static bool job_remembered(const struct policy_state *state,
-                           const struct policy_job *job)
-{
-    struct state_job now = describe(job);
-
-    for (size_t i = 0; i < state->jobs; i++)
-        if (job_same(&state->job[i], &now))
-            return true;
-    return false;
+    for (size_t j = 0; j < input->job_count; j++) {
+        uint64_t key = HASH_START;
+        fields_hash(&key, policy_job_fields, &input->jobs[j], POLICY_SITUATION);
+        hash_word(&key, input->jobs[j].profile != NULL);
+        sum += key;
+    }
+    hash_word(&h, sum);
+    hash_bytes(&h, input->options, options * sizeof(*input->options));
+    return h;
 }
 
 static uint32_t owner_id(const struct policy_input *input, const int *owner,
@@ -79,16 +67,8 @@ static uint32_t owner_id(const struct policy_input *input, const int *owner,
 bool state_same_jobs(const struct policy_state *state,
                      const struct policy_input *input)
 {
-    size_t options = policy_option_count(state->policy);
-
-    if (!state->jobs || state->jobs != input->job_count ||
-        memcmp(state->options, input->options,
-               options * sizeof(*state->options)) != 0)
-        return false;
-    for (size_t j = 0; j < input->job_count; j++)
-        if (!job_remembered(state, &input->jobs[j]))
-            return false;
-    return true;
+    return state->jobs == input->job_count &&
+           state->situation == situation_key(state, input);
 }
 
 bool state_same(const struct policy_state *state,
@@ -106,12 +86,8 @@ void state_remember(struct policy_state *state,
                     const struct policy_input *input,
                     const struct policy_decision *decision)
 {
-    size_t options = policy_option_count(state->policy);
-
     state->jobs = input->job_count;
-    for (size_t j = 0; j < input->job_count; j++)
-        state->job[j] = describe(&input->jobs[j]);
-    memcpy(state->options, input->options, options * sizeof(*state->options));
+    state->situation = situation_key(state, input);
     state->mode = decision->mode;
     for (size_t cpu = 0; cpu < state->machine->cpus; cpu++)
         state->owner[cpu] = owner_id(input, decision->owner, cpu);

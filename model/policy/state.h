@@ -8,20 +8,12 @@
 /* Concept
  *
  * Beside the policy's own state: the situation in which it decided last, for hysteresis.  A
- * situation is the jobs, their regions, bounds and weights, whether their profiles are known, and
- * the pool, but not rates and throughputs.  The order of the jobs does not matter.
+ * situation is the jobs, their regions, bounds and weights, whether they are pinned and their
+ * profiles known, and the pool, but not rates and throughputs.  The order of the jobs does not
+ * matter.
  */
 
 #include "model/policy.h"
-
-struct state_job {
-    uint32_t id;
-    enum region_kind kind;
-    bool known;
-    size_t min_cores, max_cores;
-    double weight;
-    uint64_t region;
-};
 
 struct policy_state {
     const struct policy *policy;
@@ -29,8 +21,7 @@ struct policy_state {
     void *own; /* the policy's */
     /* The last decision; jobs 0: none. */
     size_t jobs;
-    struct state_job job[POLICY_MAX_JOBS];
-    double options[POLICY_OPTIONS_MAX];
+    uint64_t situation; /* hash of it and of the options, without the pool */
     enum policy_mode mode;
     uint32_t *owner; /* [machine->cpus] id of the job, or STATE_NOBODY */
 };

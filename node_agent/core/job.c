@@ -42,13 +42,13 @@ struct job *job_add(struct job_table *table, uint32_t id)
     return j;
 }
 
+const char *const job_state_names[] = {
+    "announced", "starting", "serial",    "malleable", "pinned",
+    "parked",    "suspended", "ended",    NULL};
+
 const char *job_state_name(enum job_state state)
 {
-    static const char *const names[] = {
-        "announced", "starting", "serial",    "malleable",
-        "pinned",    "parked",   "suspended", "ended"};
-
-    return names[state];
+    return job_state_names[state];
 }
 
 enum job_state job_state(const struct job *job)

@@ -155,7 +155,8 @@ struct job *job_add(struct job_table *table, uint32_t id);
 enum job_state job_state(const struct job *job);
 
 /* "announced", "starting", "serial", "malleable", "pinned", "parked",
- * "suspended" or "ended": in status and trace. */
+ * "suspended" or "ended": in status, trace and recordings.  NULL ends the list. */
+extern const char *const job_state_names[];
 const char *job_state_name(enum job_state state);
 
 /* What policies take JOB for: as nobody knows, one that is pinned is parallel. */

@@ -25,8 +25,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/plan.h \
 	%D%/plan_facts.c \
 	%D%/plan_facts.h \
-	%D%/plan_signature.c \
-	%D%/plan_signature.h \
+	%D%/plan_fields.c \
+	%D%/plan_fields.h \
 	%D%/process.c \
 	%D%/process.h \
 	%D%/record.c \

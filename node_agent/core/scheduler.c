@@ -14,7 +14,7 @@
 #include "node_agent/core/affinity.h"
 #include "common/log.h"
 #include "node_agent/core/plan.h"
-#include "node_agent/core/plan_signature.h"
+#include "node_agent/core/plan_fields.h"
 #include "node_agent/core/process.h"
 #include "protocol/cpulist.h"
 

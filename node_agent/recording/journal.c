@@ -11,26 +11,21 @@
 #include <sys/utsname.h>
 
 #include "common/clock.h"
+#include "common/json_writer.h"
+#include "common/log.h"
 #include "node_agent/counters/sample_json.h"
 #include "node_agent/recording/journal_machine.h"
-#include "common/log.h"
 #include "node_agent/core/observer.h"
-#include "node_agent/core/plan.h"
+#include "node_agent/core/plan_fields.h"
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
+#include "protocol/json_fields.h"
 
 static json_t *cpus_json(const struct cosched_cpuset *cpus)
 {
     char list[4096];
 
     return json_string(cpulist_format(cpus, list, sizeof(list)));
-}
-
-static json_t *region_json(const struct region *s)
-{
-    char name[REGION_NAME_MAX];
-
-    return s ? json_string(region_name(s, name)) : json_null();
 }
 
 /* ---- the first line ----------------------------------------------------- */
@@ -116,6 +111,19 @@ static void write_line(struct recorder *recorder, const char *type,
         log_error("%s", err.text);
 }
 
+/* What WHERE tells of JOB, and its REGION. */
+static json_t *job_json(const struct job *job, const struct region *region,
+                        unsigned where)
+{
+    json_t *object = json_fields_write(plan_job_fields, job, where);
+    char name[REGION_NAME_MAX];
+
+    json_object_set_new(object, "region",
+                        region ? json_string(region_name(region, name))
+                               : json_null());
+    return object;
+}
+
 void journal_sample(struct recorder *recorder, const struct sample *sample,
                     const struct observer_reading *readings, size_t count,
                     const struct node_options *options)
@@ -124,18 +132,13 @@ void journal_sample(struct recorder *recorder, const struct sample *sample,
         return;
     json_t *line = sample_json_write(sample), *jobs = json_array();
     for (size_t i = 0; i < count; i++) {
-        const struct observer_reading *look = &readings[i];
-        json_t *work = json_array();
-        for (size_t u = 0; u < COUNTERS_UNITS; u++)
-            json_array_append_new(work, json_real(look->work[u]));
-        json_array_append_new(
-            jobs, json_pack("{s:I, s:I, s:o, s:I, s:b, s:o, s:o}", "job",
-                            (json_int_t)look->job->id, "run",
-                            (json_int_t)look->job->restarts, "cpus",
-                            cpus_json(&look->job->cpus), "cores",
-                            (json_int_t)look->dop, "profiling",
-                            (int)look->job->profiling, "region",
-                            region_json(look->region), "work", work));
+        const struct observer_reading *reading = &readings[i];
+        json_t *job = job_json(reading->job, reading->region, PLAN_SAMPLED);
+        json_object_set_new(job, "cores",
+                            json_integer((json_int_t)reading->dop));
+        json_object_set_new(job, "work",
+                            json_writer_numbers(reading->work, COUNTERS_UNITS));
+        json_array_append_new(jobs, job);
     }
     json_object_set_new(line, "jobs", jobs);
     json_object_set_new(line, "profile_ns",
@@ -151,35 +154,19 @@ void journal_decision(struct recorder *recorder, const struct plan_input *input,
     json_t *jobs = json_array();
     for (size_t i = 0; i < input->count; i++) {
         const struct job *j = input->jobs[i];
-        const struct plan_share *share = &plan->share[i];
-        json_array_append_new(
-            jobs,
-            json_pack("{s:I, s:I, s:s, s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I,"
-                      " s:f, s:f, s:f, s:b}",
-                      "job", (json_int_t)j->id, "run", (json_int_t)j->restarts,
-                      "kind",
-                      job_kind(j) == REGION_SERIAL ? "serial" : "parallel",
-                      "profiling", (int)j->profiling, "options",
-                      j->options_text, "region", region_json(j->region),
-                      "granted", cpus_json(&j->granted), "had",
-                      cpus_json(&j->cpus), "gets", cpus_json(&share->cpus),
-                      "parked", (int)share->parked, "measured_at",
-                      (json_int_t)share->profile_dop, "expected_s",
-                      j->expected_s, "done_s", j->done_s, "weight",
-                      j->weight, "pinned", j->doing == JOB_PINNED));
+        json_t *job = job_json(j, j->region, PLAN_WRITTEN);
+        json_t *share = json_fields_write(plan_share_fields, &plan->share[i],
+                                          PLAN_WRITTEN);
+        json_object_update(job, share);
+        json_decref(share);
+        json_array_append_new(jobs, job);
     }
-    json_t *line = json_pack(
-        "{s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:i, s:s, s:o}", "time",
-        (double)clock_wall_ns() * 1e-9, "trigger", trigger, "node_policy",
-        input->policy, "node_policy_options",
-        input->policy_options ? input->policy_options : "", "policy",
-        plan->policy->name, "slice", (json_int_t)input->slice, "profile_ns",
-        (json_int_t)input->budget.profile_ns, "probe", input->budget.share,
-        "fairness_percent", input->fairness_percent, "reason", plan->reason, "jobs", jobs);
-    if (line && input->max_jobs)
-        json_object_set_new(line, "max_jobs",
-                            json_integer((json_int_t)input->max_jobs));
-    if (line && input->drained)
-        json_object_set_new(line, "drained", json_string(input->drained));
+    json_t *line = json_pack("{s:f, s:s, s:s, s:s, s:o}", "time",
+                             (double)clock_wall_ns() * 1e-9, "trigger",
+                             trigger, "policy", plan->policy->name, "reason",
+                             plan->reason, "jobs", jobs);
+    json_t *from = json_fields_write(plan_input_fields, input, PLAN_WRITTEN);
+    json_object_update(line, from);
+    json_decref(from);
     write_line(recorder, "decision", line);
 }

@@ -5,17 +5,17 @@
 #include "node_agent/recording/journal_replay.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "node_agent/recording/journal_machine.h"
 #include "node_agent/core/observer.h"
-#include "node_agent/core/plan.h"
+#include "node_agent/core/plan_fields.h"
 #include "node_agent/counters/sample_json.h"
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
+#include "protocol/json_fields.h"
 
 #define MAX_JOBS JOB_LIMIT
 
@@ -97,29 +97,25 @@ static uint64_t number(const json_t *object, const char *key)
     return n > 0 ? (uint64_t)n : 0;
 }
 
-/* The job of ENTRY, with its region, whether it is being measured, and the CPUs
- * that are KEY. */
-static struct job *find_job(struct replay *r, const json_t *entry,
-                            const char *key, struct errtext *err)
+/* The job of ENTRY, with its region and what WHERE tells of it. */
+static struct job *read_job(struct replay *r, const json_t *entry,
+                            unsigned where, struct errtext *err)
 {
     uint64_t id = number(entry, "job");
-    const char *region = text(entry, "region");
+    const char *region = text(entry, "region"), *bad = "job";
     unsigned long long object_id, offset;
     struct job *job = job_find(&r->jobs, (uint32_t)id);
+    uint32_t before = job ? job->restarts : 0;
 
     if (!id || id > UINT32_MAX ||
-        (!job && !(job = job_add(&r->jobs, (uint32_t)id)))) {
-        recording_refuse(r->recording, err, "job: not a job id");
+        (!job && !(job = job_add(&r->jobs, (uint32_t)id))) ||
+        json_fields_read(plan_job_fields, job, entry, where, &bad) < 0) {
+        recording_refuse(r->recording, err, "job %llu: %s: absent or not valid",
+                         (unsigned long long)id, bad);
         return NULL;
     }
-    if (job->restarts != number(entry, "run"))
+    if (job->restarts != before)
         region_list_clear(&job->regions);
-    job->restarts = (uint32_t)number(entry, "run");
-    if (cpulist_parse(text(entry, key), &job->cpus, NULL) < 0) {
-        recording_refuse(r->recording, err, "%s: not a list of CPUs", key);
-        return NULL;
-    }
-    job->profiling = json_is_true(json_object_get(entry, "profiling"));
     job->region = NULL;
     if (!strcmp(region, "short"))
         job->region = region_folded(&job->regions);
@@ -145,7 +141,7 @@ static int on_sample(struct replay *r, const json_t *line, struct errtext *err)
     for (size_t i = 0; rc == 0 && i < count; i++) {
         const json_t *entry = json_array_get(jobs, i);
         const json_t *work = json_object_get(entry, "work");
-        struct job *job = find_job(r, entry, "cpus", err);
+        struct job *job = read_job(r, entry, PLAN_SAMPLED, err);
         if (!job) {
             rc = -1;
             break;
@@ -177,25 +173,16 @@ static int read_jobs(struct replay *r, const json_t *entries,
 {
     for (size_t i = 0; i < json_array_size(entries); i++) {
         const json_t *e = json_array_get(entries, i);
-        struct job *job = find_job(r, e, "had", err);
+        const char *bad = "options";
+        struct job *job = jobs[i] = read_job(r, e, PLAN_WRITTEN, err);
         if (!job)
             return -1;
-        jobs[i] = job;
-        job->doing = json_is_true(json_object_get(e, "pinned")) ? JOB_PINNED
-                     : !strcmp(text(e, "kind"), "serial")      ? JOB_SERIAL
-                                                               : JOB_MALLEABLE;
-        /* Absent from older recordings: 0, not known. */
-        job->expected_s = json_number_value(json_object_get(e, "expected_s"));
-        job->done_s = json_number_value(json_object_get(e, "done_s"));
-        job->weight = json_number_value(json_object_get(e, "weight"));
-        if (job_options_parse(&job->options, text(e, "options"), NULL) < 0 ||
-            cpulist_parse(text(e, "granted"), &job->granted, NULL) < 0 ||
-            cpulist_parse(text(e, "gets"), &got[i].cpus, NULL) < 0)
+        if (job_options_parse(&job->options, job->options_text, NULL) < 0 ||
+            json_fields_read(plan_share_fields, &got[i], e, PLAN_WRITTEN,
+                             &bad) < 0)
             return recording_refuse(r->recording, err,
-                                    "job %u: options or CPUs are none",
-                                    job->id);
-        got[i].parked = json_is_true(json_object_get(e, "parked"));
-        got[i].profile_dop = number(e, "measured_at");
+                                    "job %u: %s: absent or not valid", job->id,
+                                    bad);
     }
     return 0;
 }
@@ -250,15 +237,19 @@ static void decide_again(struct replay *r, const json_t *line,
                    made < 0 ? why.text : plan.reason, different);
 }
 
-/* Before 0.2 a margin as a part of 1 was recorded, and only where it was set. */
-static int fairness_of(const json_t *line)
+static int read_input(const struct replay *r, const json_t *line,
+                      struct plan_input *input, struct errtext *err)
 {
-    const json_t *percent = json_object_get(line, "fairness_percent");
-    const json_t *part = json_object_get(line, "fairness");
+    const char *bad;
 
-    return percent ? (int)json_integer_value(percent)
-           : part  ? (int)lround(100 * json_number_value(part))
-                   : POLICY_FAIRNESS_PERCENT;
+    if (json_fields_read(plan_input_fields, input, line, PLAN_WRITTEN, &bad) < 0)
+        return recording_refuse(r->recording, err, "%s: absent or not valid",
+                                bad);
+    if (r->policy) {
+        input->policy = r->policy;
+        input->policy_options = NULL;
+    }
+    return 0;
 }
 
 static int on_decision(struct replay *r, const json_t *line,
@@ -272,32 +263,21 @@ static int on_decision(struct replay *r, const json_t *line,
     struct job **jobs = calloc(count, sizeof(*jobs));
     struct plan_share *then = calloc(count, sizeof(*then));
     struct plan_share *now = calloc(count, sizeof(*now));
+    struct plan_input input = {.topology = r->topology,
+                               .jobs = jobs,
+                               .count = count,
+                               .fairness_percent = POLICY_FAIRNESS_PERCENT};
     int rc = jobs && then && now
                  ? read_jobs(r, entries, jobs, then, err)
                  : errtext_set(err, ENOMEM, "replay: out of memory");
-    if (rc == 0) {
-        struct plan_input input = {
-            .topology = r->topology,
-            .policy = r->policy ? r->policy : text(line, "node_policy"),
-            .policy_options =
-                r->policy ? NULL : text(line, "node_policy_options"),
-            .jobs = jobs,
-            .count = count,
-            .slice = number(line, "slice"),
-            .budget = {number(line, "profile_ns"),
-                       json_number_value(json_object_get(line, "probe"))},
-            .max_jobs = number(line, "max_jobs"),
-            .fairness_percent = fairness_of(line),
-            .drained = json_string_value(json_object_get(line, "drained")),
-        };
-        if (!r->walk)
-            decide_again(r, line, &input, then, now);
-        /* What was measured next was measured of the recorded shares. */
-        for (size_t i = 0; i < count; i++)
-            if (then[i].profile_dop && jobs[i]->region)
-                region_grant(jobs[i]->region, then[i].profile_dop,
-                              &input.budget);
-    }
+    if (rc == 0)
+        rc = read_input(r, line, &input, err);
+    if (rc == 0 && !r->walk)
+        decide_again(r, line, &input, then, now);
+    /* What was measured next was measured of the recorded shares. */
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        if (then[i].profile_dop && jobs[i]->region)
+            region_grant(jobs[i]->region, then[i].profile_dop, &input.budget);
     free(jobs);
     free(then);
     free(now);

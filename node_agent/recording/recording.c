@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,29 @@ int recording_refuse(const struct recording *r, struct errtext *err,
     return errtext_set(err, EINVAL, "%s:%zu: %s", r->path, r->line, why);
 }
 
+/* Give LINE the members that 0.1 wrote otherwise. */
+static void renew(json_t *line)
+{
+    json_t *fairness = json_object_get(line, "fairness"), *job;
+    size_t i;
+
+    if (fairness) /* a part of 1, where it was set */
+        json_object_set_new(line, "fairness_percent",
+                            json_integer(lround(
+                                100 * json_number_value(fairness))));
+    json_array_foreach(json_object_get(line, "jobs"), i, job)
+    {
+        const char *kind = json_string_value(json_object_get(job, "kind"));
+        if (kind)
+            json_object_set_new(
+                job, "state",
+                json_string(json_is_true(json_object_get(job, "pinned"))
+                                ? "pinned"
+                            : strcmp(kind, "serial") ? "malleable"
+                                                     : "serial"));
+    }
+}
+
 int recording_next(struct recording *r, json_t **line, const char **type,
                    struct errtext *err)
 {
@@ -158,6 +182,7 @@ int recording_next(struct recording *r, json_t **line, const char **type,
     if (!*line)
         return recording_refuse(r, err, "%s", where.text);
     json_rename_old(*line);
+    renew(*line);
     *type = json_string_value(json_object_get(*line, "type"));
     if (!*type) {
         json_decref(*line);

@@ -76,6 +76,7 @@ units += %D%/unit
 	%D%/core/test_division.c \
 	%D%/core/test_history.c \
 	%D%/core/test_plan.c \
+	%D%/core/test_plan_fields.c \
 	%D%/core/test_plan_nodes.c \
 	%D%/core/test_record.c \
 	%D%/core/test_report.c \

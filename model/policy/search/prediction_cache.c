@@ -5,22 +5,16 @@
 #include "model/policy/search/prediction_cache.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "model/policy/search/memo.h"
+#include "model/policy_fields.h"
 
 /* More than most decisions of the searching policies compare. */
 #define LAYOUTS 1024
 
-/* Of a job's row, behind the rates. */
-enum { LLC, PINNED, MOST, ROW };
-
 struct prediction_cache {
-    size_t nodes, memories, max_jobs;
-    size_t row;   /* length of one */
-    size_t jobs;  /* of the situation; 0: none */
-    size_t *pool; /* [nodes] */
-    double *rows; /* [max_jobs * row] */
+    size_t nodes, max_jobs;
+    uint64_t situation; /* hash of it; 0: none */
     struct memo *memo;
     double *speeds; /* [LAYOUTS * max_jobs] */
     double *alone;  /* [max_jobs] */
@@ -34,14 +28,10 @@ struct prediction_cache *prediction_cache_new(const struct machine *machine, siz
     if (!p)
         return NULL;
     p->nodes = machine->llc_domains;
-    p->memories = machine->numa_nodes;
     p->max_jobs = jobs;
-    p->row = 2 * p->memories + ROW;
-    p->pool = calloc(p->nodes, sizeof(*p->pool));
-    p->rows = calloc(jobs * p->row, sizeof(*p->rows));
     p->memo = memo_new(p->nodes * jobs, LAYOUTS);
     p->speeds = calloc((LAYOUTS + 1) * jobs, sizeof(*p->speeds));
-    if (!p->pool || !p->rows || !p->memo || !p->speeds) {
+    if (!p->memo || !p->speeds) {
         prediction_cache_free(p);
         return NULL;
     }
@@ -55,46 +45,30 @@ void prediction_cache_free(struct prediction_cache *p)
         return;
     memo_free(p->memo);
     free(p->speeds);
-    free(p->pool);
-    free(p->rows);
     free(p);
 }
 
-/* Make TO the same as FROM; true when it was. */
-static bool take(void *to, const void *from, size_t size)
+bool prediction_cache_begin(struct prediction_cache *p,
+                            const struct policy_input *input,
+                            const size_t *pool,
+                            const struct workload *const *profile)
 {
-    if (!memcmp(to, from, size))
-        return true;
-    memcpy(to, from, size);
-    return false;
-}
+    uint64_t h = HASH_START;
 
-static bool take_job(struct prediction_cache *p, size_t j, const struct policy_job *job,
-                     const struct workload *profile)
-{
-    double *row = &p->rows[j * p->row], *more = row + 2 * p->memories;
-    double now[ROW] = {[LLC] = profile->llc_per_us,
-                       [PINNED] = job->pinned,
-                       [MOST] = (double)job->max_cores};
-    bool same = take(row, profile->rate, p->memories * sizeof(*profile->rate));
-
-    return take(more, now, sizeof(now)) && same;
-}
-
-bool prediction_cache_begin(struct prediction_cache *p, const struct policy_input *input,
-                const size_t *pool, const struct workload *const *profile)
-{
-    bool same = p->jobs == input->job_count;
-
-    same &= take(p->pool, pool, p->nodes * sizeof(*p->pool));
-    for (size_t j = 0; j < input->job_count; j++)
-        same &= take_job(p, j, &input->jobs[j], profile[j]);
-    if (!same) {
-        p->alone_known = false;
-        memo_forget(p->memo, p->nodes * input->job_count);
+    hash_word(&h, input->job_count);
+    hash_bytes(&h, pool, p->nodes * sizeof(*pool));
+    for (size_t j = 0; j < input->job_count; j++) {
+        const struct workload *w = profile[j];
+        fields_hash(&h, policy_job_fields, &input->jobs[j], POLICY_PREDICTION);
+        hash_bytes(&h, w->rate, w->numa_nodes * sizeof(*w->rate));
+        hash_bytes(&h, &w->llc_per_us, sizeof(w->llc_per_us));
     }
-    p->jobs = input->job_count;
-    return same;
+    if (h == p->situation)
+        return true;
+    p->situation = h;
+    p->alone_known = false;
+    memo_forget(p->memo, p->nodes * input->job_count);
+    return false;
 }
 
 double *past_speeds(struct prediction_cache *p, const size_t *counts, bool *known)

@@ -251,8 +251,9 @@ def check_bad(work, recorded):
              "cpu: "),
             (good + '{"type": "decision", "jobs": []}\n', "jobs: none"),
             (good + '{"type": "decision", "jobs": [{"job": 0}]}\n', "job: "),
-            (good + '{"type": "decision", "jobs": [{"job": 1, "had": "x"}]}\n',
-             "had: ")):
+            (good + '{"type": "decision", "jobs": [{"job": 1, "run": "x"}]}\n',
+             "job 1: run: "),
+            (good.replace('"had":"', '"had":"x', 1), "had: ")):
         with open(path, "w", encoding="ascii") as f:
             f.write(text)
         refuse(directory, error)
