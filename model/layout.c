@@ -340,7 +340,7 @@ void layout_delays(const struct machine *machine, double *delay)
         for (size_t m = 0; m < machine->numa_nodes; m++)
             delay[i * machine->numa_nodes + m] =
                 machine->links            ? moca_link_delay(machine, i, m)
-                : machine->home[i] == (int)m ? 0
+                : machine->local_node[i] == (int)m ? 0
                                              : MACHINE_DEFAULT_SERVICE_US;
 }
 

@@ -18,16 +18,16 @@ struct machine *machine_new(size_t cpus, size_t llc_domains, size_t numa_nodes)
     m->llc_domains = llc_domains;
     m->numa_nodes = numa_nodes;
     m->llc_domain = calloc(cpus, sizeof(*m->llc_domain));
-    m->home = calloc(llc_domains, sizeof(*m->home));
+    m->local_node = calloc(llc_domains, sizeof(*m->local_node));
     m->controller_service_us =
         calloc(numa_nodes, sizeof(*m->controller_service_us));
     m->route = calloc(llc_domains * numa_nodes, sizeof(*m->route));
-    if (!m->llc_domain || !m->home || !m->controller_service_us || !m->route)
+    if (!m->llc_domain || !m->local_node || !m->controller_service_us || !m->route)
         goto fail;
     for (size_t cpu = 0; cpu < cpus; cpu++)
         m->llc_domain[cpu] = -1;
     for (size_t i = 0; i < llc_domains; i++)
-        m->home[i] = (int)(i * numa_nodes / llc_domains);
+        m->local_node[i] = (int)(i * numa_nodes / llc_domains);
     for (size_t j = 0; j < numa_nodes; j++)
         m->controller_service_us[j] = MACHINE_DEFAULT_SERVICE_US;
     return m;
@@ -79,7 +79,7 @@ enum model_status machine_connect_all(struct machine *m, double service_us)
     /* Link from NUMA node a to b: row a without its diagonal. */
     for (size_t i = 0; i < m->llc_domains; i++)
         for (size_t b = 0; b < m->numa_nodes; b++) {
-            size_t a = (size_t)m->home[i];
+            size_t a = (size_t)m->local_node[i];
             if (a != b && !route_one(m, i, b,
                                      a * (m->numa_nodes - 1) + b - (b > a)))
                 return MODEL_ENOMEM;
@@ -118,7 +118,7 @@ enum model_status machine_check(const struct machine *m)
         if (m->llc_domain[cpu] < -1 || m->llc_domain[cpu] >= (int)m->llc_domains)
             return MODEL_EINVAL;
     for (size_t i = 0; i < m->llc_domains; i++)
-        if (m->home[i] < 0 || m->home[i] >= (int)m->numa_nodes)
+        if (m->local_node[i] < 0 || m->local_node[i] >= (int)m->numa_nodes)
             return MODEL_EINVAL;
     for (size_t r = 0; r < m->llc_domains * m->numa_nodes; r++)
         for (size_t l = 0; l < m->route[r].links; l++)
@@ -187,7 +187,7 @@ void machine_free(struct machine *m)
     free(m->controller_service);
     free(m->link_service_us);
     free(m->controller_service_us);
-    free(m->home);
+    free(m->local_node);
     free(m->llc_domain);
     free(m);
 }

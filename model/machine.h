@@ -53,7 +53,7 @@ struct machine {
     size_t numa_nodes; /* >= 1 */
     size_t links;     /* >= 0 */
     int *llc_domain;    /* [cpus] CPU -> LLC domain, -1 for a hole */
-    int *home;        /* [llc_domains] nearest NUMA node */
+    int *local_node;  /* [llc_domains] nearest NUMA node */
     double *controller_service_us; /* [numa_nodes] */
     double *link_service_us;       /* [links] */
     struct machine_service *controller_service; /* [numa_nodes] or NULL */
@@ -73,7 +73,7 @@ struct machine_service machine_controller_service(
 struct machine_service machine_link_service(const struct machine *machine,
                                             size_t link);
 
-/* A new machine without links: all CPUs are holes, routes empty, home of LLC
+/* A new machine without links: all CPUs are holes, routes empty, local_node of LLC
  * domain i is i * numa_nodes / llc_domains, default service times.  NULL when out
  * of memory or a size is 0.  Free with machine_free(). */
 struct machine *machine_new(size_t cpus, size_t llc_domains, size_t numa_nodes);

@@ -127,7 +127,7 @@ static void destinations(const struct virtual_memory *m,
                          const struct virtual_load *load, const double *base,
                          size_t node, double *part)
 {
-    size_t home = (size_t)m->machine->home[node];
+    size_t home = (size_t)m->machine->local_node[node];
     size_t memories = m->machine->numa_nodes;
     double spare = 0;
 
@@ -160,7 +160,7 @@ static void ask(struct virtual_memory *m, const struct virtual_load *loads,
         const struct scenario_region *s = loads[j].region;
         double *base = &m->base[j * memories], sum = 0;
         for (size_t i = 0; i < nodes; i++) {
-            base[m->machine->home[i]] += loads[j].cores[i];
+            base[m->machine->local_node[i]] += loads[j].cores[i];
             sum += loads[j].cores[i];
         }
         for (size_t k = 0; k < memories && sum > 0; k++)

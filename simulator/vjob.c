@@ -323,7 +323,7 @@ static void settle(struct vjob *v, const struct cosched_cpuset *cpus)
     /* What it touches from now on lies here. */
     size_t memory = v->what->numa_node != SCENARIO_NO_NODE
                         ? v->what->numa_node
-                        : (size_t)machine->home[machine->llc_domain[v->cpu]];
+                        : (size_t)machine->local_node[machine->llc_domain[v->cpu]];
     v->touched[memory] = 1;
 }
 
@@ -420,7 +420,7 @@ static void touch(struct vjob *v, double work_s)
     vjob_cpus(v, &cpus);
     int count = cpuset_count(&cpus);
     for (int c = -1; (c = cpuset_next(&cpus, c)) >= 0;)
-        v->local[machine->home[machine->llc_domain[c]]] += fresh / count;
+        v->local[machine->local_node[machine->llc_domain[c]]] += fresh / count;
 }
 
 void vjob_advance(struct vjob *v, uint64_t from_ns, uint64_t now_ns)

@@ -319,7 +319,7 @@ static void count(struct vnode *n, size_t load, double dt_us)
         for (size_t k = 0; k < m->numa_nodes; k++)
             misses += work * rate[k] * r->out.read_part[load];
         double local =
-            work * rate[m->home[i]] * r->out.read_part[load];
+            work * rate[m->local_node[i]] * r->out.read_part[load];
         /* Who waits at a barrier on a core of its own spins there. */
         to->cycles += (r->alone[load] ? dt_us : busy) * VIRTUAL_CYCLES_PER_US;
         to->stalled += (busy - work) * VIRTUAL_CYCLES_PER_US;

@@ -54,7 +54,7 @@ static int read_llc_domains(struct json_reader *reader, const json_t *nodes,
     for (size_t i = 0; rc == 0 && i < m->llc_domains; i++) {
         const json_t *node = json_array_get(nodes, i);
         size_t mark = json_reader_enter_element(reader, "llc_domains", i);
-        size_t home = (size_t)m->home[i];
+        size_t home = (size_t)m->local_node[i];
         rc = json_reader_object(reader, node, known);
         if (rc == 0)
             rc = read_cpus(reader, node, m, i, &taken);
@@ -62,7 +62,7 @@ static int read_llc_domains(struct json_reader *reader, const json_t *nodes,
             rc = json_reader_count(reader, node, "memory",
                                    m->numa_nodes == 1, 0, m->numa_nodes - 1,
                                    &home);
-        m->home[i] = (int)home;
+        m->local_node[i] = (int)home;
         json_reader_leave(reader, mark);
     }
     return rc;
@@ -229,7 +229,7 @@ static int find_routes(struct json_reader *reader,
     int by[MACHINE_JSON_MAX_NODES], before[MACHINE_JSON_MAX_NODES];
 
     for (size_t i = 0; m->links && i < m->llc_domains; i++) {
-        search(d, (size_t)m->home[i], by, before);
+        search(d, (size_t)m->local_node[i], by, before);
         for (size_t j = 0; j < m->numa_nodes; j++) {
             struct machine_route *route = &m->route[i * m->numa_nodes + j];
             if (route->links)
@@ -298,7 +298,7 @@ static int read_route(struct json_reader *reader, const json_t *object,
         return json_reader_fail(reader, NULL, "a second route from "
                                 "llc_domains[%zu] to numa_nodes[%zu]", node,
                                 memory);
-    return read_path(reader, links, d, (size_t)m->home[node], memory, route);
+    return read_path(reader, links, d, (size_t)m->local_node[node], memory, route);
 }
 
 static int read_routes(struct json_reader *reader, const json_t *routes,
@@ -452,7 +452,7 @@ static json_t *write_llc_domains(const struct machine *m)
         json_array_append_new(
             nodes, json_pack("{s:s, s:i}", "cpus",
                              cpulist_format(&set, list, sizeof(list)),
-                             "memory", m->home[i]));
+                             "memory", m->local_node[i]));
     }
     return nodes;
 }

@@ -10,27 +10,27 @@
 #include "model/policy/search/workspace.h"
 
 /* Parallel jobs share what each alone would have. */
-static void in_common(const struct policy_input *input, double *pace)
+static void in_common(const struct policy_input *input, double *relative)
 {
     size_t parallel = 0;
 
     for (size_t j = 0; j < input->job_count; j++)
         parallel += input->jobs[j].kind == REGION_PARALLEL;
     for (size_t j = 0; j < input->job_count; j++)
-        pace[j] = input->jobs[j].kind == REGION_PARALLEL
+        relative[j] = input->jobs[j].kind == REGION_PARALLEL
                       ? 1 / (double)parallel
                       : 1;
 }
 
 void relative_speed_fill(const struct policy_input *input,
-               const struct policy_proposal *proposal, double *pace)
+               const struct policy_proposal *proposal, double *relative)
 {
     const struct policy_workspace *ws = input->workspace;
     bool known = proposal->mode != POLICY_NATIVE &&
                  predict_begin(input) == MODEL_OK;
 
     if (proposal->mode == POLICY_NATIVE) {
-        in_common(input, pace);
+        in_common(input, relative);
         return;
     }
     if (known) {
@@ -39,13 +39,13 @@ void relative_speed_fill(const struct policy_input *input,
     }
     for (size_t j = 0; j < input->job_count; j++) {
         if (!proposal->cores[j])
-            pace[j] = 0;
+            relative[j] = 0;
         else if (input->jobs[j].kind == REGION_SERIAL)
-            pace[j] = 1;
+            relative[j] = 1;
         else if (known)
-            pace[j] = fmin(1, ws->speed[j] / ws->alone[j]);
+            relative[j] = fmin(1, ws->speed[j] / ws->alone[j]);
         else
-            pace[j] = (double)proposal->cores[j] /
+            relative[j] = (double)proposal->cores[j] /
                       (double)input->jobs[j].max_cores;
     }
 }

@@ -38,7 +38,7 @@ bool hysteresis_apply(const struct policy *policy,
  * nothing can be predicted, the part of its cores that a job has.  Called after
  * the policy's value() and explain(). */
 void relative_speed_fill(const struct policy_input *input,
-               const struct policy_proposal *proposal, double *pace);
+               const struct policy_proposal *proposal, double *relative);
 
 /* "job 12: 11 cores, job 13: 5 cores", or when there are many "16 jobs: 3 to 12
  * cores", into TEXT; returns its length. */

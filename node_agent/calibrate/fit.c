@@ -100,9 +100,9 @@ static const struct calibrate_run *nearest(const struct calibration *c,
                                            size_t s)
 {
     for (size_t i = 0; i < m->llc_domains; i++)
-        if (m->home[i] == (int)memory)
+        if (m->local_node[i] == (int)memory)
             return calibration_run(c, i, memory, k, s);
-    return calibration_run(c, node, (size_t)m->home[node], k, s);
+    return calibration_run(c, node, (size_t)m->local_node[node], k, s);
 }
 
 /* Runs of CPU NODE with MEMORY; LINK: by what they took longer than near it. */
@@ -155,7 +155,7 @@ static void fit_controllers(const struct calibration *c, struct machine *m,
     for (size_t j = 0; j < m->numa_nodes; j++) {
         list->count = 0;
         for (size_t i = 0; i < m->llc_domains; i++)
-            if (m->home[i] == (int)j)
+            if (m->local_node[i] == (int)j)
                 collect(c, m, i, j, false, list);
         /* Memory without CPUs: as its nearest see it, links and all. */
         for (size_t i = 0; !list->count && i < m->llc_domains; i++)

@@ -22,7 +22,7 @@ static void print_nodes(const struct machine *m)
         for (size_t c = 0; c < m->cpus; c++)
             if (m->llc_domain[c] == (int)i)
                 cpuset_add(&set, (int)c);
-        printf("%8zu  %6d  %5zu  %s\n", i, m->home[i], machine_node_cpus(m, i),
+        printf("%8zu  %6d  %5zu  %s\n", i, m->local_node[i], machine_node_cpus(m, i),
                cpulist_format(&set, list, sizeof(list)));
     }
 }

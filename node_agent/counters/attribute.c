@@ -140,7 +140,7 @@ static void weigh(struct work *w, int node, int owner,
 
     if (node < 0)
         return;
-    int home = w->setup->machine->home[node];
+    int home = w->setup->machine->local_node[node];
     for (size_t m = 0; m < w->memories; m++)
         row[m] = 0;
     if (sum->whole > 0)
@@ -187,7 +187,7 @@ static void weigh_groups(struct work *w)
             j++;
         for (size_t n = 0; n < w->nodes; n++) {
             const struct sample_group *group = &s->group[g * w->nodes + n];
-            int home = w->setup->machine->home[n];
+            int home = w->setup->machine->local_node[n];
             double row[w->memories];
             for (size_t m = 0; m < w->memories; m++)
                 row[m] = 0;

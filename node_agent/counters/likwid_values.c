@@ -60,7 +60,7 @@ static size_t memories(const struct counters_setup *s, size_t package,
     for (size_t m = 0; m < s->machine->numa_nodes; m++)
         for (size_t cpu = 0; cpu < s->machine->cpus; cpu++) {
             int n = llc_domain_of(s, (int)cpu);
-            if (n < 0 || s->machine->home[n] != (int)m ||
+            if (n < 0 || s->machine->local_node[n] != (int)m ||
                 package_of(s, (int)cpu) != package)
                 continue;
             nodes[count++] = (int)m;
@@ -346,7 +346,7 @@ static void set_unit(struct likwid_values *v, enum events_metric metric,
     else if (metric < EVENTS_READS)
         share_out(v, metric, unit, value, sample);
     else if (f->per == EVENTS_PER_LLC_DOMAIN)
-        add_memory(sample, v->setup->machine->home[unit], metric, value);
+        add_memory(sample, v->setup->machine->local_node[unit], metric, value);
     else
         set_package_memory(v, metric, sample);
 }

@@ -217,7 +217,7 @@ static size_t memory_of(const struct counters_setup *setup, size_t package,
     for (size_t m = 0; m < machine->numa_nodes; m++)
         for (size_t c = 0; c < machine->cpus; c++) {
             int n = setup->llc_domain[c];
-            if (n >= 0 && machine->home[n] == (int)m &&
+            if (n >= 0 && machine->local_node[n] == (int)m &&
                 (setup->package ? setup->package[c] : 0) == (int)package) {
                 nodes[count++] = m;
                 break;

@@ -54,7 +54,7 @@ json_t *journal_machine_write(const struct machine *m)
         "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "cpus",
         (json_int_t)m->cpus, "llc_domains", (json_int_t)m->llc_domains, "numa_nodes",
         (json_int_t)m->numa_nodes, "llc_domain", integers(m->llc_domain, m->cpus),
-        "home", integers(m->home, m->llc_domains), "controller_us",
+        "home", integers(m->local_node, m->llc_domains), "controller_us",
         json_writer_numbers(m->controller_service_us, m->numa_nodes), "link_us",
         json_writer_numbers(m->link_service_us, m->links), "routes", routes(m));
 
@@ -150,7 +150,7 @@ struct machine *journal_machine_read(const json_t *object, struct errtext *err)
 
     if (m &&
         read_integers(json_object_get(object, "llc_domain"), m->llc_domain, cpus) &&
-        read_integers(json_object_get(object, "home"), m->home, llc_domains) &&
+        read_integers(json_object_get(object, "home"), m->local_node, llc_domains) &&
         read_times(json_object_get(object, "controller_us"),
                    m->controller_service_us, numa_nodes) &&
         read_links(object, m) &&

@@ -181,7 +181,7 @@ static int build_machine(struct topology *t, struct errtext *err)
             cpuset_add(&t->heads, (int)c);
         }
     for (size_t n = 0; n < nodes; n++)
-        t->machine->home[n] = homes[n];
+        t->machine->local_node[n] = homes[n];
     uint64_t *distance = find_distances(t);
     int rc = topology_links(t->machine, distance, &t->link);
     free(distance);
@@ -356,7 +356,7 @@ static hwloc_topology_t synthetic(const struct machine *machine)
 
     for (size_t c = 0; c < machine->cpus; c++)
         if (!cores || !caches || machine->llc_domain[c] != (int)(c / cores) ||
-            machine->home[c / cores] != (int)(c / cores / caches))
+            machine->local_node[c / cores] != (int)(c / cores / caches))
             return NULL;
     snprintf(text, sizeof(text), "node:%zu l3:%zu core:%zu pu:1",
              machine->numa_nodes, caches, cores);
@@ -478,7 +478,7 @@ static struct machine *copy_machine(const struct machine *from,
     bool good = m && copy_times(m, from);
 
     for (size_t i = 0; good && i < nodes; i++) {
-        m->home[i] = from->home[node[i]];
+        m->local_node[i] = from->local_node[node[i]];
         for (size_t j = 0; good && j < m->numa_nodes; j++)
             good = copy_route(&m->route[i * m->numa_nodes + j],
                               &from->route[node[i] * m->numa_nodes + j]);

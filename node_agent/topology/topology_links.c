@@ -129,7 +129,7 @@ static int set_routes(struct guess *g)
     int rc = length && before && done ? 0 : -1;
 
     for (size_t i = 0; rc == 0 && i < m->llc_domains; i++) {
-        find_ways(g, (size_t)m->home[i], length, before, done);
+        find_ways(g, (size_t)m->local_node[i], length, before, done);
         for (size_t j = 0; rc == 0 && j < g->nodes; j++)
             rc = set_route(g, &m->route[i * g->nodes + j], before, j);
     }
@@ -149,7 +149,7 @@ static int connect(struct guess *g, const uint64_t *distance,
     if (!list)
         return -1;
     for (size_t i = 0; i < m->llc_domains; i++)
-        g->home[m->home[i]] = true;
+        g->home[m->local_node[i]] = true;
     find_lengths(g, distance);
     size_t count = find_links(g, list);
     m->link_service_us = malloc(count * sizeof(*m->link_service_us));

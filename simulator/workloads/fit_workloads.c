@@ -96,7 +96,7 @@ static double share(const struct machine *m, const struct region *s,
         cores[i] = machine_node_cpus(m, i);
     for (size_t i = 0; i < m->llc_domains; i++)
         for (size_t j = 0; cores[i] && j < m->numa_nodes; j++) {
-            double part = s->first_touch ? j == (size_t)m->home[0]
+            double part = s->first_touch ? j == (size_t)m->local_node[0]
                                          : 1.0 / (double)m->numa_nodes;
             requests[i * m->numa_nodes + j] = (struct loop_requests){
                 rate * part * read, rate * part * s->write,

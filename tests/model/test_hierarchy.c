@@ -68,8 +68,8 @@ static void test_equations(void **state)
     setup(&w, HIERARCHY_STATIONS, 6);
     w.cores[3] = 0; /* three LLC domains, homes 0, 0 and 1 */
     solve(&w);
-    assert_int_equal(w.machine->home[1], 0);
-    assert_int_equal(w.machine->home[2], 1);
+    assert_int_equal(w.machine->local_node[1], 0);
+    assert_int_equal(w.machine->local_node[2], 1);
     station_solve(3, 8 * 2, 1 / SERVICE, &controller);
     for (size_t j = 0; j < MEMORIES; j++)
         assert_near(w.controller_us[j], controller.response, 1e-12);
@@ -269,7 +269,7 @@ static void test_permutation(void **state)
 
         setup(&a, method, 60);
         setup(&b, method, 60);
-        assert_int_equal(a.machine->home[0], a.machine->home[1]);
+        assert_int_equal(a.machine->local_node[0], a.machine->local_node[1]);
         a.cores[0] = b.cores[1] = 3;
         solve(&a);
         solve(&b);

@@ -24,8 +24,8 @@ static void break_link(struct machine *m) { m->link_service_us[0] = -1; }
 static void break_endless(struct machine *m) { m->link_service_us[1] = INFINITY; }
 static void break_node(struct machine *m) { m->llc_domain[0] = 2; }
 static void break_hole(struct machine *m) { m->llc_domain[0] = -2; }
-static void break_home(struct machine *m) { m->home[1] = 2; }
-static void break_home_sign(struct machine *m) { m->home[1] = -1; }
+static void break_home(struct machine *m) { m->local_node[1] = 2; }
+static void break_home_sign(struct machine *m) { m->local_node[1] = -1; }
 static void break_route(struct machine *m) { m->route[1].link[0] = 2; }
 static void break_cpus(struct machine *m) { m->cpus = 0; }
 
@@ -68,7 +68,7 @@ static void test_defaults(void **state)
     for (size_t cpu = 0; cpu < 10; cpu++)
         assert_int_equal(m->llc_domain[cpu], -1);
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(m->home[i], i / 2);
+        assert_int_equal(m->local_node[i], i / 2);
         assert_int_equal(machine_node_cpus(m, i), 0);
     }
     assert_near(m->controller_service_us[1], MACHINE_DEFAULT_SERVICE_US, 0);
@@ -107,7 +107,7 @@ static void test_connect_all(void **state)
         for (size_t i = 0; i < m->llc_domains; i++)
             for (size_t j = 0; j < mem; j++) {
                 const struct machine_route *r = &m->route[i * mem + j];
-                assert_int_equal(r->links, (size_t)m->home[i] != j);
+                assert_int_equal(r->links, (size_t)m->local_node[i] != j);
                 if (!r->links)
                     continue;
                 /* Nodes of the same home share links, others never do. */
@@ -115,7 +115,7 @@ static void test_connect_all(void **state)
                     if (m->route[k].links &&
                         m->route[k].link[0] == r->link[0]) {
                         assert_int_equal(k % mem, j);
-                        assert_int_equal(m->home[k / mem], m->home[i]);
+                        assert_int_equal(m->local_node[k / mem], m->local_node[i]);
                     }
             }
         if (m->links)

@@ -27,7 +27,7 @@ static void bad_weight_nan(struct mix *m) { m->jobs[1].weight = NAN; }
 static void bad_weight_inf(struct mix *m) { m->jobs[1].weight = INFINITY; }
 static void bad_rate(struct mix *m) { m->profile[1]->rate[0].mrr_per_us = -1; }
 static void bad_nodes(struct mix *m) { m->profile[1]->numa_nodes = 1; }
-static void bad_machine(struct mix *m) { m->machine->home[0] = 9; }
+static void bad_machine(struct mix *m) { m->machine->local_node[0] = 9; }
 static void bad_pool(struct mix *m)
 {
     for (size_t cpu = 1; cpu < MAX_CPUS; cpu++)
@@ -471,7 +471,7 @@ static void test_workspace_refused(void **state)
     assert_int_equal(policy_decide(policies[0], &other.input, &out),
                      MODEL_EINVAL);
     policy_workspace_free(few);
-    other.machine->home[0] = 9;
+    other.machine->local_node[0] = 9;
     assert_null(policy_workspace_new(other.machine, 2));
     mix_free(&mix);
     mix_free(&other);

@@ -411,7 +411,7 @@ static void test_state_refused(void **state)
     assert_int_equal(policy_decide(policy_find("equal"), &other.input, &out),
                      MODEL_EINVAL);
     policy_state_free(mix.input.state);
-    other.machine->home[0] = 9;
+    other.machine->local_node[0] = 9;
     assert_null(policy_state_new(policy_find("equal"), other.machine));
     mix_free(&mix);
     mix_free(&other);

@@ -56,7 +56,7 @@ static int machine(void)
            m->numa_nodes, packages);
     for (size_t c = 0; c < m->cpus; c++)
         printf("cpu %zu node %d home %d package %d\n", c, m->llc_domain[c],
-               m->llc_domain[c] < 0 ? -1 : m->home[m->llc_domain[c]], package[c]);
+               m->llc_domain[c] < 0 ? -1 : m->local_node[m->llc_domain[c]], package[c]);
     topology_free(t);
     return EXIT_SUCCESS;
 }

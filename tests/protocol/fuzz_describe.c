@@ -41,7 +41,7 @@ static void fuzz_machine(struct json_reader *reader, const json_t *root)
     for (size_t i = 0; m->links && i < m->llc_domains; i++)
         for (size_t j = 0; j < m->numa_nodes; j++)
             require((m->route[i * m->numa_nodes + j].links > 0) >=
-                    ((int)j != m->home[i]));
+                    ((int)j != m->local_node[i]));
     json_t *text = machine_json_write(d);
     require(text != NULL);
     struct machine_description *again = machine_json_read(reader, text);

@@ -67,7 +67,7 @@ static bool connect(struct machine *machine, route_f route, double link_us)
             r->link = malloc(2 * sizeof(*r->link));
             if (!r->link)
                 return false;
-            r->links = route((size_t)machine->home[i], m, nodes, r->link);
+            r->links = route((size_t)machine->local_node[i], m, nodes, r->link);
         }
     return true;
 }

@@ -52,7 +52,7 @@ static struct
 } seen[COOP_MAX_WORKERS];
 
 /* Totals of one tick.  */
-struct tally
+struct counts
 {
   unsigned suspects; /* that compute, for all one can see */
   unsigned lonely;   /* of these, for very long */
@@ -90,7 +90,7 @@ used_by (pid_t tid)
 /* The longer a task has been running, the less often /proc is asked.  */
 static void
 look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
-	 struct tally *t)
+	 struct counts *t)
 {
   unsigned i = w->index;
   unsigned long switches = coop_peek (&w->switches);
@@ -121,11 +121,11 @@ look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
   t->lonely += used >= patience * PATIENCE_ALONE;
 }
 
-static struct tally
+static struct counts
 look_at_all (uint64_t now, uint64_t patience)
 {
   static uint64_t last;
-  struct tally t = { 0 };
+  struct counts t = { 0 };
   unsigned n = coop_nworkers + coop_nspares;
   bool stopped = now - last > STOPPED_NS;
 
@@ -194,7 +194,7 @@ add (unsigned more, unsigned queued, unsigned region)
 /* How many spares more T asks for.  Each tick without progress doubles them,
    as does each tick in which those added last are blocked, too.  */
 static unsigned
-ask (const struct tally *t, unsigned known, uint64_t now, uint64_t patience)
+ask (const struct counts *t, unsigned known, uint64_t now, uint64_t patience)
 {
   unsigned more = 0;
 
@@ -228,7 +228,7 @@ coop_watchdog_tick (uint64_t now)
       return spares > 0;
     }
   calm = 0;
-  struct tally t = look_at_all (now, patience);
+  struct counts t = look_at_all (now, patience);
   quiet = spares && t.suspects + t.blocked == 0 ? quiet + 1 : 0;
   if (quiet >= QUIET_TICKS)
     dismiss (region);

@@ -51,21 +51,21 @@ struct hill_climbing {
     size_t before[POLICY_MAX_JOBS];
 };
 
-static void *climb_new(const struct machine *machine)
+static void *hill_climbing_new(const struct machine *machine)
 {
     (void)machine;
     return calloc(1, sizeof(struct hill_climbing));
 }
 
 /* Note which jobs are in a serial region; false when others were. */
-static bool same_kinds(struct hill_climbing *climb, const struct policy_input *input)
+static bool same_kinds(struct hill_climbing *h, const struct policy_input *input)
 {
     bool same = true;
 
     for (size_t j = 0; j < input->job_count; j++) {
         bool serial = input->jobs[j].kind == REGION_SERIAL;
-        same &= climb->serial[j] == serial;
-        climb->serial[j] = serial;
+        same &= h->serial[j] == serial;
+        h->serial[j] = serial;
     }
     return same;
 }
@@ -141,31 +141,31 @@ static size_t find(const struct policy_input *input, uint32_t id)
 }
 
 /* Do not try the step in CLIMB again for a while. */
-static void give_up(struct hill_climbing *climb, const struct policy_input *input)
+static void give_up(struct hill_climbing *h, const struct policy_input *input)
 {
-    climb->bad_from = climb->from;
-    climb->bad_to = climb->to;
-    climb->wait = input->options[PATIENCE];
-    climb->least = NAN;
+    h->bad_from = h->from;
+    h->bad_to = h->to;
+    h->wait = input->options[PATIENCE];
+    h->least = NAN;
 }
 
 /* Judge the last step by the utilisation TOTAL: true when it is taken back. */
-static bool judge(struct hill_climbing *climb, const struct policy_input *input,
+static bool judge(struct hill_climbing *h, const struct policy_input *input,
                   size_t *cores, double total)
 {
-    size_t from = find(input, climb->from), to = find(input, climb->to);
+    size_t from = find(input, h->from), to = find(input, h->to);
 
-    if (isnan(climb->least) || from == input->job_count ||
+    if (isnan(h->least) || from == input->job_count ||
         to == input->job_count)
         return false;
-    if (total >= climb->least)
+    if (total >= h->least)
         return false; /* and go on from here */
-    give_up(climb, input);
-    return shift(input, cores, to, from, climb->step);
+    give_up(h, input);
+    return shift(input, cores, to, from, h->step);
 }
 
 /* Who gives and who takes; both job_count when nobody does. */
-static void choose(const struct hill_climbing *climb, const struct policy_input *input,
+static void choose(const struct hill_climbing *h, const struct policy_input *input,
                    const size_t *cores, const double *share, size_t *from,
                    size_t *to)
 {
@@ -183,8 +183,8 @@ static void choose(const struct hill_climbing *climb, const struct policy_input 
     }
     for (size_t j = 0; j < none && *to != none; j++) {
         const struct policy_job *job = &input->jobs[j];
-        bool bad = climb->wait > 0 && climb->bad_from == job->id &&
-                   climb->bad_to == input->jobs[*to].id;
+        bool bad = h->wait > 0 && h->bad_from == job->id &&
+                   h->bad_to == input->jobs[*to].id;
         if (j == *to || bad || cores[j] <= job->min_cores)
             continue;
         if (*from == none || share[j] * job->weight <
@@ -203,8 +203,8 @@ static bool unfair(const struct policy_input *input, size_t *cores)
     return moved > 0;
 }
 
-/* One decision of the climb, from the division CORES and its utilisation. */
-static void climb_on(struct hill_climbing *climb, const struct policy_input *input,
+/* One decision of the hill climbing, from the division CORES and its utilisation. */
+static void hill_climbing_on(struct hill_climbing *h, const struct policy_input *input,
                      size_t *cores, const double *share,
                      struct policy_proposal *proposal)
 {
@@ -217,29 +217,29 @@ static void climb_on(struct hill_climbing *climb, const struct policy_input *inp
         total += (double)cores[j] * share[j];
     proposal->figure[TOTAL] = total;
     proposal->figure[WHAT] = STAYED;
-    climb->wait = fmax(climb->wait - 1, 0);
-    if (judge(climb, input, cores, total)) {
+    h->wait = fmax(h->wait - 1, 0);
+    if (judge(h, input, cores, total)) {
         proposal->figure[WHAT] = REVERTED;
         return;
     }
-    climb->least = NAN;
-    choose(climb, input, cores, share, &from, &to);
+    h->least = NAN;
+    choose(h, input, cores, share, &from, &to);
     if (from == input->job_count || to == input->job_count ||
         share[to] * input->jobs[to].weight -
                 share[from] * input->jobs[from].weight < difference)
         return;
-    memcpy(climb->before, cores, input->job_count * sizeof(*cores));
+    memcpy(h->before, cores, input->job_count * sizeof(*cores));
     if (!shift(input, cores, from, to, step))
         return;
-    climb->step = cores[to] - climb->before[to];
-    climb->from = input->jobs[from].id;
-    climb->to = input->jobs[to].id;
+    h->step = cores[to] - h->before[to];
+    h->from = input->jobs[from].id;
+    h->to = input->jobs[to].id;
     if (unfair(input, cores)) {
-        give_up(climb, input);
-        memcpy(cores, climb->before, input->job_count * sizeof(*cores));
+        give_up(h, input);
+        memcpy(cores, h->before, input->job_count * sizeof(*cores));
         return;
     }
-    climb->least = total + (share[to] - share[from]) * (double)climb->step / 2;
+    h->least = total + (share[to] - share[from]) * (double)h->step / 2;
     proposal->figure[LOW] = share[from];
     proposal->figure[HIGH] = share[to];
     proposal->figure[WHAT] = MOVED;
@@ -248,22 +248,22 @@ static void climb_on(struct hill_climbing *climb, const struct policy_input *inp
 static enum model_status decide(const struct policy_input *input, void *memory,
                                 struct policy_proposal *proposal)
 {
-    struct hill_climbing *climb = memory;
-    double *share = climb->share;
+    struct hill_climbing *h = memory;
+    double *share = h->share;
     enum model_status status = MODEL_OK;
 
-    bool same = same_kinds(climb, input);
+    bool same = same_kinds(h, input);
 
     if (!same || !resume(input, proposal->cores)) {
         status = equal_shares(input, proposal->cores);
-        climb->least = NAN;
-        climb->wait = 0;
+        h->least = NAN;
+        h->wait = 0;
         proposal->figure[WHAT] = STARTED;
     } else if (!look(input, proposal->cores, share)) {
-        climb->least = NAN;
+        h->least = NAN;
         proposal->figure[WHAT] = BLIND;
     } else {
-        climb_on(climb, input, proposal->cores, share, proposal);
+        hill_climbing_on(h, input, proposal->cores, share, proposal);
     }
     return status;
 }
@@ -303,7 +303,7 @@ const struct policy policy_scalability = {
     .options = options,
     .profiles = true,
     .periodic = true,
-    .init = climb_new,
+    .init = hill_climbing_new,
     .free = free,
     .decide = decide,
     .explain = explain,

@@ -42,7 +42,7 @@ void predict_layout(const struct policy_input *input, const size_t *counts,
                     double *speed)
 {
     bool known;
-    double *kept = past_speeds(input->workspace->predictions, counts, &known);
+    double *kept = prediction_cache_speeds(input->workspace->predictions, counts, &known);
 
     if (!known)
         aggregated_predict(input->workspace->aggregated, counts, kept);

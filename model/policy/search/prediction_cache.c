@@ -71,7 +71,7 @@ bool prediction_cache_begin(struct prediction_cache *p,
     return false;
 }
 
-double *past_speeds(struct prediction_cache *p, const size_t *counts, bool *known)
+double *prediction_cache_speeds(struct prediction_cache *p, const size_t *counts, bool *known)
 {
     return &p->speeds[memo_number(p->memo, counts, known) * p->max_jobs];
 }

@@ -22,18 +22,18 @@ struct prediction_cache;
 struct prediction_cache *prediction_cache_new(const struct machine *machine, size_t jobs);
 
 /* Takes NULL. */
-void prediction_cache_free(struct prediction_cache *past);
+void prediction_cache_free(struct prediction_cache *cache);
 
 /* From now on the situation is that of INPUT, of POOL[llc_domains] CPUs and
  * of PROFILE[job_count].  True when it is the one before. */
-bool prediction_cache_begin(struct prediction_cache *past, const struct policy_input *input,
+bool prediction_cache_begin(struct prediction_cache *cache, const struct policy_input *input,
                 const size_t *pool, const struct workload *const *profile);
 
 /* Where the speeds of a layout, COUNTS[llc_domains * job_count], are kept,
  * [job_count], until the next call.  Not KNOWN: the caller fills them. */
-double *past_speeds(struct prediction_cache *past, const size_t *counts, bool *known);
+double *prediction_cache_speeds(struct prediction_cache *cache, const size_t *counts, bool *known);
 
 /* The same for the speeds of each job alone. */
-double *prediction_cache_alone(struct prediction_cache *past, bool *known);
+double *prediction_cache_alone(struct prediction_cache *cache, bool *known);
 
 #endif /* COSCHED_MODEL_POLICY_PREDICTION_CACHE_H */

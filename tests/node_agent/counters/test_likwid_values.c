@@ -195,7 +195,7 @@ static void play(struct bench *b, const char *line, bool *done)
         b->machine->llc_domain[a] = (int)c;
         b->package[a] = (int)d;
     } else if (sscanf(line, "home %zu %zu", &a, &c) == 2) {
-        b->machine->home[a] = (int)c;
+        b->machine->local_node[a] = (int)c;
     } else if (!strncmp(line, "sample", 6)) {
         if (!b->values)
             open_values(b);
@@ -246,7 +246,7 @@ static void haswell(struct bench *b)
     load(b, "haswellEP");
     build(b, 2, 1, 1, 1);
     b->machine->llc_domain[0] = b->machine->llc_domain[1] = 0;
-    b->machine->home[0] = 0;
+    b->machine->local_node[0] = 0;
     open_values(b);
     b->counts->interval_ns = b->counts->running_ns[0] = 50000000;
 }

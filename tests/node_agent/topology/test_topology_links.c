@@ -110,7 +110,7 @@ static void check_routes(const struct topology *t)
     for (size_t i = 0; i < m->llc_domains; i++)
         for (size_t j = 0; j < m->numa_nodes; j++) {
             const struct machine_route *r = &m->route[i * m->numa_nodes + j];
-            size_t at = (size_t)m->home[i];
+            size_t at = (size_t)m->local_node[i];
             for (size_t l = 0; l < r->links; l++) {
                 const struct machine_link *link = &d->link[r->link[l]];
                 assert_true(link->from == at || link->to == at);
@@ -329,7 +329,7 @@ static void test_edited(void **state)
     assert_int_equal(topology_use_description(t, d, NULL), 0);
     m = topology_machine(t);
     assert_int_equal(m->llc_domains, 1);
-    assert_int_equal(m->home[0], 1);
+    assert_int_equal(m->local_node[0], 1);
     assert_int_equal(hops(t, 0, 0), 1);
     assert_int_equal(hops(t, 0, 1), 0);
     machine_description_free(d);
