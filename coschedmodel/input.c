@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What the commands read, and how far they are. */
 
-#include "config.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedmodel ks: Kolmogorov-Smirnov tests. */
 
-#include "config.h"
-
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedmodel machine: show or check a description. */
 
-#include "config.h"
-
 #include <string.h>
 
 #include "coschedmodel/report.h"

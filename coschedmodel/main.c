@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedmodel: the queueing model as a filter. */
 
-#include "config.h"
-
 #include "coschedmodel/command.h"
 
 /* A command that reads FILE. */

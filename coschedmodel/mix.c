@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* A mix of jobs on a machine, as the utilisation command reads it. */
 
-#include "config.h"
-
 #include <stdlib.h>
 #include <string.h>
 

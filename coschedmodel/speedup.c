@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedmodel speedup: LoopPerf-S and -T from profiles. */
 
-#include "config.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedmodel station: one memory controller and its cores. */
 
-#include "config.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

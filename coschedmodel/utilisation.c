@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedmodel utilisation: how well a mix uses a machine. */
 
-#include "config.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

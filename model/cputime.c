@@ -5,7 +5,6 @@
 #include "model/cputime.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 /* How many times steeper than between the last two points f may be. */

@@ -4,9 +4,7 @@
 
 #include "protocol/message.h"
 
-#include <inttypes.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>

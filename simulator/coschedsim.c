@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedsim: what a policy does to jobs on a machine, in virtual time. */
 
-#include "config.h"
-
 #include <float.h>
 
 #include "common/log.h"

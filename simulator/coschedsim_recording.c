@@ -8,8 +8,6 @@
  * asks.  Its work is the time of its cores less what they were stalled: as
  * counted, or else as the region's effective load says. */
 
-#include "config.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

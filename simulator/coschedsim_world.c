@@ -2,13 +2,9 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* From a command line to runs of scenarios. */
 
-#include "config.h"
-
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "protocol/cpulist.h"
 #include "node_agent/core/plan.h"

@@ -44,9 +44,6 @@ bin_PROGRAMS += %D%/coschedsim
 	%D%/coschedsim_compare.c \
 	%D%/coschedsim_recording.c \
 	%D%/coschedsim_run.c \
-	%D%/coschedsim_sweep.c \
-	%D%/coschedsim_table.c \
-	%D%/coschedsim_table.h \
 	%D%/coschedsim_world.c \
 	%D%/variation.c \
 	%D%/variation.h

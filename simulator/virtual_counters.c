@@ -4,9 +4,7 @@
 
 #include "simulator/virtual_counters.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

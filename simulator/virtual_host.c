@@ -4,7 +4,6 @@
 
 #include "simulator/virtual_host.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 

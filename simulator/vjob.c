@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 
 #include "node_agent/core/allotment.h"
-#include "common/clock.h"
 #include "node_agent/core/report.h"
 #include "protocol/cpulist.h"
 #include "simulator/virtual_host.h"

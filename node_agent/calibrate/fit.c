@@ -4,7 +4,6 @@
 
 #include "config.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

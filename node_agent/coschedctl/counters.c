@@ -2,7 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedctl: what can be counted on this node, and recording it. */
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedctl machine: show, store and check the description of this node. */
 
-#include "config.h"
-
 #include <string.h>
 
 #include "node_agent/coschedctl/commands.h"

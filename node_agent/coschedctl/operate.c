@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedctl: drain, resume, and the check of a node's health. */
 
-#include "config.h"
-
 #include <string.h>
 
 #include "node_agent/coschedctl/commands.h"

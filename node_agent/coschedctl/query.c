@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedctl: the commands that show what the agent knows. */
 
-#include "config.h"
-
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>

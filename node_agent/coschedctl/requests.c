@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedctl requests: what the regions of a recording asked of memory. */
 
-#include "config.h"
-
 #include <stdlib.h>
 #include <string.h>
 

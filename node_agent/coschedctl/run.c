@@ -2,8 +2,6 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedctl run: a co-scheduled job without Slurm. */
 
-#include "config.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>

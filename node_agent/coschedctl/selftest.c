@@ -7,7 +7,6 @@
 #include <gnu/libc-version.h>
 #include <hwloc.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>

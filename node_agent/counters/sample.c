@@ -4,7 +4,6 @@
 
 #include "node_agent/counters/sample.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "node_agent/daemon/daemon.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

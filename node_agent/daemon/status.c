@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "node_agent/counters/probe.h"
 #include "node_agent/core/plan.h"
 #include "node_agent/core/process.h"

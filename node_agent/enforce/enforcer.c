@@ -4,7 +4,6 @@
 
 #include "node_agent/core/enforcer.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 
 #include <linux/capability.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

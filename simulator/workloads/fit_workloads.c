@@ -14,7 +14,6 @@
  * standalone time on all of MACHINE's cores. */
 
 #include <jansson.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
