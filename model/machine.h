@@ -78,16 +78,6 @@ struct machine_service machine_link_service(const struct machine *machine,
  * of memory or a size is 0.  Free with machine_free(). */
 struct machine *machine_new(size_t cpus, size_t llc_domains, size_t numa_nodes);
 
-/* LLC_DOMAINS nodes of CORES cores each, numbered in blocks, and NUMA_NODES
- * NUMA nodes.  NULL as above. */
-struct machine *machine_new_uniform(size_t llc_domains, size_t cores,
-                                    size_t numa_nodes);
-
-/* Give every pair of different NUMA nodes' sockets a direct link each way
- * with mean service time SERVICE_US (a fully connected machine). */
-enum model_status machine_connect_all(struct machine *machine,
-                                      double service_us);
-
 /* Check sizes, ranges and positive finite service times, tables included. */
 enum model_status machine_check(const struct machine *machine);
 

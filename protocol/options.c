@@ -344,8 +344,3 @@ void option_help(FILE *out, const struct option *table, const char *prefix)
         fputc('\n', out);
     }
 }
-
-void job_options_help(FILE *out)
-{
-    option_help(out, job_table, "");
-}

@@ -166,7 +166,6 @@ void node_option_reset(struct node_options *options,
                        struct node_origins *origins, const char *name);
 
 /* Print one line per option (key, default, meaning) for --help. */
-void job_options_help(FILE *out);
 void node_options_help(FILE *out);
 
 /* Names of the policies, terminated by NULL.  model/policy.h has the

@@ -77,19 +77,6 @@ scenario_step(const struct scenario_job *job, size_t step)
     return &job->region[phase->first + step % phase->count];
 }
 
-double scenario_work_s(const struct scenario_job *job)
-{
-    double work = 0;
-
-    for (size_t i = 0; i < job->phases; i++) {
-        const struct scenario_phase *phase = &job->phase[i];
-        for (size_t j = 0; j < phase->count; j++)
-            work += (double)phase->repeat *
-                    job->region[phase->first + j].work_s;
-    }
-    return work;
-}
-
 double scenario_llc_factor(const struct scenario_region *region,
                            double llc_share)
 {
@@ -99,20 +86,4 @@ double scenario_llc_factor(const struct scenario_region *region,
 
     /* An access that misses is still one access. */
     return requests > 0 ? fmin(factor, region->llc_per_us / requests) : 1;
-}
-
-void scenario_profile(const struct scenario_region *region,
-                      const double *spread, double llc_share,
-                      struct workload *workload)
-{
-    double factor = scenario_llc_factor(region, llc_share);
-    double read = region->read_per_us * factor;
-    double all = read + (region->write_per_us + region->prefetch_per_us) *
-                            factor;
-
-    workload->sync_share = region->sync_share;
-    workload->llc_per_us = region->llc_per_us;
-    for (size_t m = 0; m < workload->numa_nodes; m++)
-        workload->rate[m] = (struct workload_rate){all * spread[m],
-                                                   read * spread[m]};
 }

@@ -170,20 +170,10 @@ size_t scenario_steps(const struct scenario_job *job);
 const struct scenario_region *
 scenario_step(const struct scenario_job *job, size_t step);
 
-/* Computing of all executions, in core-seconds. */
-double scenario_work_s(const struct scenario_job *job);
-
 /* Requests per us of computing that REGION makes with the part LLC_SHARE
  * (0..1) of the LLC, all kinds multiplied alike (see llc_loss). */
 double scenario_llc_factor(const struct scenario_region *region,
                            double llc_share);
-
-/* What the model calls REGION when its memory is spread over NUMA_NODES as
- * SPREAD[NUMA_NODES] says (sum 1) and it has LLC_SHARE of the LLC: fills
- * WORKLOAD, which has as many NUMA nodes. */
-void scenario_profile(const struct scenario_region *region,
-                      const double *spread, double llc_share,
-                      struct workload *workload);
 
 /* Takes NULL. */
 void scenario_set_free(struct scenario_set *set);

@@ -38,17 +38,6 @@ struct timeshare_params timeshare_params(enum timeshare_wait wait,
     return p;
 }
 
-const char *timeshare_wait_name(enum timeshare_wait wait)
-{
-    static const char *const names[] = {
-        [TIMESHARE_DEFAULT] = "default",
-        [TIMESHARE_ACTIVE] = "active",
-        [TIMESHARE_PASSIVE] = "passive",
-    };
-
-    return names[wait];
-}
-
 /* The threads that one may meet on a core, by how many are runnable at a
  * time. */
 struct queue {

@@ -90,9 +90,6 @@ enum timeshare_wait {
 struct timeshare_params timeshare_params(enum timeshare_wait wait,
                                          size_t cores);
 
-/* "default", "active", "passive". */
-const char *timeshare_wait_name(enum timeshare_wait wait);
-
 struct timeshare_job {
     const struct scenario_region *region;
     size_t threads; /* of its team, >= 1; one runs in a serial region */

@@ -34,7 +34,6 @@ struct vnode {
     size_t jobs;
     struct vnode_rates rates;
     struct timeshare_params params;
-    bool dirty; /* the rates have to be found anew */
 
     /* the agent's */
     struct host *host;

@@ -15,18 +15,6 @@
 #define GRID_PER_DECADE 40
 #define BISECTIONS 60
 
-double fit_controller_us(double local_us, double requests)
-{
-    return local_us > 0 && requests > 0 ? local_us / requests : NAN;
-}
-
-double fit_link_us(double local_us, double remote_us, double requests)
-{
-    return local_us > 0 && remote_us > local_us && requests > 0
-               ? (remote_us - local_us) / requests
-               : NAN;
-}
-
 /* ---- service times by kind ---- */
 
 /* GSL's work space of one regression; columns are the kinds that occur. */

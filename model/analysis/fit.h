@@ -37,15 +37,6 @@ struct fit_run {
     double weight;                    /* > 0, 1 is normal */
 };
 
-/* Mean service time of a controller (3.4): a run on a core of LLC domain j with
- * its data on NUMA node j alone took LOCAL_US for REQUESTS.  NaN unless both
- * are positive. */
-double fit_controller_us(double local_us, double requests);
-
-/* Of a link (3.5): the same run on a core behind the link took REMOTE_US.  NaN
- * unless REMOTE_US is greater than LOCAL_US. */
-double fit_link_us(double local_us, double remote_us, double requests);
-
 #define FIT_MIN_RCOND 1e-3 /* mixes nearer to alike than this are refused */
 
 struct fit_service {

@@ -214,6 +214,11 @@ const char *counters_metric_name(enum counters_metric metric);
  * where it does not tell (no x86). */
 const char *counters_cpu_model(const char *procfs, char *text, size_t size);
 
+/* The NUMA nodes of PACKAGE, ascending, in NODES [machine->numa_nodes]; their
+ * number. */
+size_t counters_package_nodes(const struct counters_setup *setup,
+                              size_t package, size_t *nodes);
+
 /* Load memory and core for a few milliseconds of CPU time, on one CPU of SETUP if possible. */
 void counters_load(const struct counters_setup *setup);
 

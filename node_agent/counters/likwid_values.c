@@ -34,7 +34,7 @@ struct likwid_values {
     double *value;  /* [cpus][names] of this interval */
     double *sum;    /* [names] of one unit */
     double *weight; /* [machine cpus] */
-    int *node;      /* [numa_nodes] of one package */
+    size_t *node;   /* [numa_nodes] of one package */
 };
 
 static size_t package_of(const struct counters_setup *s, int cpu)
@@ -49,24 +49,6 @@ static int llc_domain_of(const struct counters_setup *s, int cpu)
     int n = s->llc_domain[cpu];
 
     return n < 0 || (size_t)n >= s->machine->llc_domains ? -1 : n;
-}
-
-/* The NUMA nodes of PACKAGE, ascending, into NODES; their number. */
-static size_t memories(const struct counters_setup *s, size_t package,
-                       int *nodes)
-{
-    size_t count = 0;
-
-    for (size_t m = 0; m < s->machine->numa_nodes; m++)
-        for (size_t cpu = 0; cpu < s->machine->cpus; cpu++) {
-            int n = llc_domain_of(s, (int)cpu);
-            if (n < 0 || s->machine->local_node[n] != (int)m ||
-                package_of(s, (int)cpu) != package)
-                continue;
-            nodes[count++] = (int)m;
-            break;
-        }
-    return count;
 }
 
 /* ---- set up ------------------------------------------------------------- */
@@ -232,7 +214,7 @@ static size_t add_up(struct likwid_values *v, enum events_per per, size_t unit)
         count++;
     }
     v->sum[variables] = v->value[variables];
-    v->sum[variables + 1] = (double)memories(s, package, v->node);
+    v->sum[variables + 1] = (double)counters_package_nodes(s, package, v->node);
     return count;
 }
 
@@ -310,7 +292,7 @@ static void share_out(struct likwid_values *v, enum events_metric metric,
 }
 
 /* The sum of unit values that share a NUMA node. */
-static void add_memory(struct sample *sample, int node,
+static void add_memory(struct sample *sample, size_t node,
                        enum events_metric metric, double value)
 {
     double *field = memory_field(&sample->memory[node], metric);
@@ -346,7 +328,7 @@ static void set_unit(struct likwid_values *v, enum events_metric metric,
     else if (metric < EVENTS_READS)
         share_out(v, metric, unit, value, sample);
     else if (f->per == EVENTS_PER_LLC_DOMAIN)
-        add_memory(sample, v->setup->machine->local_node[unit], metric, value);
+        add_memory(sample, (size_t)v->setup->machine->local_node[unit], metric, value);
     else
         set_package_memory(v, metric, sample);
 }

@@ -211,18 +211,9 @@ static size_t package_of(const struct counters_setup *setup, int cpu,
 static size_t memory_of(const struct counters_setup *setup, size_t package,
                         size_t box, size_t boxes)
 {
-    const struct machine *machine = setup->machine;
-    size_t nodes[machine->numa_nodes], count = 0;
+    size_t nodes[setup->machine->numa_nodes];
+    size_t count = counters_package_nodes(setup, package, nodes);
 
-    for (size_t m = 0; m < machine->numa_nodes; m++)
-        for (size_t c = 0; c < machine->cpus; c++) {
-            int n = setup->llc_domain[c];
-            if (n >= 0 && machine->local_node[n] == (int)m &&
-                (setup->package ? setup->package[c] : 0) == (int)package) {
-                nodes[count++] = m;
-                break;
-            }
-        }
     return count ? nodes[box * count / boxes] : SIZE_MAX;
 }
 

@@ -4,7 +4,6 @@
 
 #include "node_agent/counters/perf_sysfs.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -14,7 +13,6 @@
 #include "protocol/cpulist.h"
 
 #define DEVICES "bus/event_source/devices"
-#define MAX_PMUS 256
 
 int perf_sysfs_line(const char *sysfs, const char *file, char *text,
                     size_t size)
@@ -147,47 +145,25 @@ int perf_sysfs_cpus(const char *sysfs, const char *pmu,
     return cpulist_parse(line, cpus, NULL);
 }
 
-/* Names without their final digits first, then by these. */
-static int by_number(const void *a, const void *b)
-{
-    const char *x = a, *y = b;
-    size_t i = strlen(x), j = strlen(y);
-
-    while (i && isdigit((unsigned char)x[i - 1]))
-        i--;
-    while (j && isdigit((unsigned char)y[j - 1]))
-        j--;
-    int rc = strncmp(x, y, i > j ? i : j);
-    if (i == j && !strncmp(x, y, i)) {
-        long m = strtol(x + i, NULL, 10), n = strtol(y + j, NULL, 10);
-        return (m > n) - (m < n);
-    }
-    return rc;
-}
-
 size_t perf_sysfs_list(const char *sysfs, const char *prefix,
                        void (*each)(void *arg, const char *pmu), void *arg)
 {
     char path[PATH_MAX];
-    char(*names)[PERF_PMU_NAME_MAX] = NULL;
+    struct dirent **entry;
     size_t count = 0;
-    struct dirent *entry;
 
     snprintf(path, sizeof(path), "%s/" DEVICES, sysfs);
-    DIR *dir = opendir(path);
-    if (!dir || !(names = calloc(MAX_PMUS, sizeof(*names)))) {
-        if (dir)
-            closedir(dir);
-        return 0;
+    int all = scandir(path, &entry, NULL, versionsort);
+    for (int i = 0; i < all; i++) {
+        const char *name = entry[i]->d_name;
+        if (!strncmp(name, prefix, strlen(prefix)) &&
+            strlen(name) < PERF_PMU_NAME_MAX) {
+            each(arg, name);
+            count++;
+        }
+        free(entry[i]);
     }
-    while (count < MAX_PMUS && (entry = readdir(dir)))
-        if (!strncmp(entry->d_name, prefix, strlen(prefix)) &&
-            strlen(entry->d_name) < sizeof(names[0]))
-            strcpy(names[count++], entry->d_name);
-    closedir(dir);
-    qsort(names, count, sizeof(*names), by_number);
-    for (size_t i = 0; i < count; i++)
-        each(arg, names[i]);
-    free(names);
+    if (all >= 0)
+        free(entry);
     return count;
 }

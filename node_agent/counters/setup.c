@@ -57,6 +57,24 @@ const char *counters_cpu_model(const char *procfs, char *text, size_t size)
     return text;
 }
 
+size_t counters_package_nodes(const struct counters_setup *s, size_t package,
+                              size_t *nodes)
+{
+    const struct machine *machine = s->machine;
+    size_t count = 0;
+
+    for (size_t m = 0; m < machine->numa_nodes; m++)
+        for (size_t c = 0; c < machine->cpus; c++) {
+            int n = s->llc_domain[c];
+            if (n >= 0 && machine->local_node[n] == (int)m &&
+                (s->package ? s->package[c] : 0) == (int)package) {
+                nodes[count++] = m;
+                break;
+            }
+        }
+    return count;
+}
+
 #define LOAD_BYTES (16 << 20) /* more than most caches' share of one core */
 #define LOAD_PASSES 3
 

@@ -19,6 +19,7 @@
 #include "model/policy/search/workspace.h"
 #include "model/aggregated_mva.h"
 #include "tests/support/median.h"
+#include "tests/support/uniform_machine.h"
 
 #define REFERENCE_US 1800.0
 #define PLACEMENT_REFERENCE_US 1500.0

@@ -26,6 +26,7 @@
 #include "model/policy.h"
 #include "model/analysis/system.h"
 #include "tests/support/median.h"
+#include "tests/support/uniform_machine.h"
 
 #define NODES 8
 #define CORES 8

@@ -19,6 +19,7 @@
 #include "model/analysis/closed.h"
 #include "model/policy.h"
 #include "model/analysis/system.h"
+#include "tests/support/uniform_machine.h"
 
 #define MIXES 100
 #define MAX_JOBS 4

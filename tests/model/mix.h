@@ -8,6 +8,7 @@
 #include "tests/model/near.h"
 
 #include "model/policy.h"
+#include "tests/support/uniform_machine.h"
 
 #define MAX_CPUS 64
 #define MAX_JOBS 8

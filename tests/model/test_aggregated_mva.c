@@ -6,6 +6,7 @@
 
 #include "model/analysis/closed.h"
 #include "model/aggregated_mva.h"
+#include "tests/support/uniform_machine.h"
 
 #define JOBS 3
 

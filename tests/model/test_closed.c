@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "model/analysis/closed.h"
+#include "tests/support/uniform_machine.h"
 
 struct world {
     struct machine *machine;

@@ -5,6 +5,7 @@
 #include "tests/model/near.h"
 
 #include "model/cputime.h"
+#include "tests/support/uniform_machine.h"
 
 #define NODES 4
 #define PAIRS (NODES * NODES)

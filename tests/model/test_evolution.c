@@ -6,6 +6,7 @@
 
 #include "model/moca.h"
 #include "model/policy/search/evolution.h"
+#include "tests/support/uniform_machine.h"
 
 #define NODES 4
 #define JOBS 3

@@ -164,17 +164,6 @@ static void test_service_refused(void **state)
     assert_int_equal(fit_service(&nothing, 1, &fit), MODEL_EINVAL);
 }
 
-static void test_rates(void **state)
-{
-    (void)state;
-    assert_near(fit_controller_us(100, 20000), 0.005, 1e-15);
-    assert_near(fit_link_us(100, 160, 20000), 0.003, 1e-15);
-    assert_true(isnan(fit_controller_us(0, 1)));
-    assert_true(isnan(fit_controller_us(1, -1)));
-    assert_true(isnan(fit_link_us(100, 100, 1)));
-    assert_true(isnan(fit_link_us(100, NAN, 1)));
-}
-
 /* Throughputs on these numbers of cores of a loop of RHO, ERROR of noise. */
 static void measure(struct station_sample *samples, const size_t *cores,
                     size_t count, double rho, double error, struct dice *dice)
@@ -296,7 +285,7 @@ UNIT(test_fit)
         cmocka_unit_test(test_service_kinds),
         cmocka_unit_test(test_service_weight),
         cmocka_unit_test(test_service_refused),
-        cmocka_unit_test(test_rates),
+
         cmocka_unit_test(test_rho_exact),
         cmocka_unit_test(test_rho_confidence),
         cmocka_unit_test(test_rho_refused),

@@ -9,6 +9,7 @@
 
 #include "model/hierarchy.h"
 #include "model/station.h"
+#include "tests/support/uniform_machine.h"
 
 #define NODES 4
 #define MEMORIES 3

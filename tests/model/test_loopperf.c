@@ -8,6 +8,7 @@
 
 #include "model/analysis/loopperf.h"
 #include "model/station.h"
+#include "tests/support/uniform_machine.h"
 
 #define NODES 4
 #define PAIRS (NODES * NODES)

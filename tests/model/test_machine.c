@@ -6,6 +6,7 @@
 
 #include "model/machine.h"
 #include "model/workload.h"
+#include "tests/support/uniform_machine.h"
 
 static void test_no_machine(void **state)
 {

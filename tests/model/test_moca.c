@@ -6,6 +6,7 @@
 
 #include "model/moca.h"
 #include "model/station.h"
+#include "tests/support/uniform_machine.h"
 
 /* Thesis figure 4.17: sixteen cores and four NUMA nodes of service rate 150,
  * link delay 1/150. */

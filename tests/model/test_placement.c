@@ -7,6 +7,7 @@
 
 #include "model/policy/search/placement.h"
 #include "model/policy/search/workspace.h"
+#include "tests/support/uniform_machine.h"
 
 #define MAX_CPUS 256
 #define MAX_NODES 32

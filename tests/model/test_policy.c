@@ -9,6 +9,7 @@
 #include "model/policy/search/placement.h"
 #include "model/policy/search/workspace.h"
 #include "protocol/options.h"
+#include "tests/support/uniform_machine.h"
 
 /* ---- what is refused ---- */
 

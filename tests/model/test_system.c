@@ -6,6 +6,7 @@
 
 #include "model/station.h"
 #include "model/analysis/system.h"
+#include "tests/support/uniform_machine.h"
 
 #define CORES 16
 #define SERVICE_US 50.0 /* thesis 4.2.1: one request in 50 time units */

@@ -5,6 +5,7 @@
 #include "tests/model/near.h"
 
 #include "model/analysis/system.h"
+#include "tests/support/uniform_machine.h"
 
 #define NODES 6
 #define MEMORIES 4

@@ -486,9 +486,6 @@ static void compare_help(void (*help)(FILE *), const char *prefix,
 
 static void test_help(void **state)
 {
-    static const char *const job[] = {"policy", "ults", "min_cores",
-                                      "max_cores", "weight",    "report",
-                                      NULL};
     static const char *const node[] = {"policy",      "policy_options",
                                        "epoch",
                                        "profile",     "probe",
@@ -500,7 +497,6 @@ static void test_help(void **state)
                                        "report",      NULL};
 
     (void)state;
-    compare_help(job_options_help, "", job);
     compare_help(node_options_help, "cosched_", node);
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "tests/simulator/memsys.h"
+#include "tests/support/uniform_machine.h"
 
 /* One LLC domain, one NUMA node, cores that only read: the machine repair
  * queue. */

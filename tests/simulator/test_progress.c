@@ -14,6 +14,7 @@
 #include "model/throughput.h"
 #include "tests/simulator/memsys.h"
 #include "simulator/random.h"
+#include "tests/support/uniform_machine.h"
 
 #define SERVICE_US 0.1
 #define EPOCH_S 0.05

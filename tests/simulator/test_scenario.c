@@ -216,8 +216,8 @@ static void test_library(void **state)
     assert_int_equal(b->numa_node, 1);
     assert_float_equal(b->arrival_s, 3, 0);
     assert_float_equal(b->weight, 2, 0);
-    assert_float_equal(scenario_work_s(a), (4 + 3 * 90) / 2.0, 1e-9);
-    assert_float_equal(scenario_work_s(b), 4 + 3 * 90, 1e-9);
+    assert_float_equal(a->region[0].work_s, 4 / 2.0, 1e-9); /* scaled */
+    assert_float_equal(b->region[0].work_s, 4, 1e-9);
     scenario_set_free(set);
 }
 
@@ -255,28 +255,18 @@ static void test_regions_in_order(void **state)
     scenario_set_free(set);
 }
 
-static void test_profile(void **state)
+static void test_llc_factor(void **state)
 {
     const struct scenario_region s = {
         .kind = REGION_PARALLEL, .work_s = 1, .read_per_us = 20,
         .write_per_us = 6, .prefetch_per_us = 4, .llc_per_us = 36,
         .llc_loss = 0.5, .sync_share = 0.1};
-    const double spread[2] = {0.25, 0.75};
-    struct workload *w = workload_new(2);
 
     (void)state;
     assert_float_equal(scenario_llc_factor(&s, 1), 1, 1e-12);
     assert_float_equal(scenario_llc_factor(&s, 0.8), 1.1, 1e-12);
     /* No more misses than accesses. */
     assert_float_equal(scenario_llc_factor(&s, 0), 1.2, 1e-12);
-    scenario_profile(&s, spread, 0.8, w);
-    assert_float_equal(w->rate[0].read_per_us, 5.5, 1e-9);
-    assert_float_equal(w->rate[1].read_per_us, 16.5, 1e-9);
-    assert_float_equal(w->rate[1].mrr_per_us, 24.75, 1e-9);
-    assert_float_equal(w->sync_share, 0.1, 1e-12);
-    assert_float_equal(w->llc_per_us, 36, 1e-12);
-    assert_int_equal(workload_check(w), MODEL_OK);
-    workload_free(w);
 }
 
 static void expect_refusal(const char *file, const char *library, int errnum,
@@ -439,7 +429,7 @@ UNIT(test_scenario)
                                         remove_directory),
         cmocka_unit_test_setup_teardown(test_regions_in_order,
                                         make_directory, remove_directory),
-        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_llc_factor),
         cmocka_unit_test_setup_teardown(test_files_are_refused_with_their_line,
                                         make_directory, remove_directory),
         cmocka_unit_test(test_line_of_a_path),

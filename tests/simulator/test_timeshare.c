@@ -343,8 +343,6 @@ static void test_parameters(void **state)
                        1e-9);
     assert_true(isinf(timeshare_params(TIMESHARE_ACTIVE, 2).spin_s));
     assert_true(timeshare_params(TIMESHARE_PASSIVE, 2).spin_s == 0);
-    assert_string_equal(timeshare_wait_name(TIMESHARE_DEFAULT), "default");
-    assert_string_equal(timeshare_wait_name(TIMESHARE_PASSIVE), "passive");
 }
 
 UNIT(test_timeshare)

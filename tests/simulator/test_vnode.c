@@ -11,6 +11,7 @@
 #include "simulator/virtual_host.h"
 #include "simulator/virtual_memory.h"
 #include "simulator/vnode.h"
+#include "tests/support/uniform_machine.h"
 
 #define CLOSE 1e-6
 

@@ -6,6 +6,7 @@
 
 #include "model/station.h"
 #include "tests/validate/truth.h"
+#include "tests/support/uniform_machine.h"
 
 #define CORES 16
 #define MRR 0.01

@@ -3,6 +3,7 @@
 /* The machines on which the model is validated. */
 
 #include "tests/validate/worlds.h"
+#include "tests/support/uniform_machine.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

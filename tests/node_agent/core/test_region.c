@@ -9,6 +9,7 @@
 #include "model/machine.h"
 #include "model/station.h"
 #include "node_agent/core/region.h"
+#include "tests/support/uniform_machine.h"
 
 #define MS UINT64_C(1000000)
 #define PROFILE (150 * MS)

@@ -11,6 +11,7 @@
 #include "node_agent/core/process.h"
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
+#include "tests/support/uniform_machine.h"
 
 #define EPOCH_NS (10 * NS_PER_MS)
 #define SECOND ((size_t)(NS_PER_S / EPOCH_NS))

@@ -11,6 +11,7 @@
 #include "model/station.h"
 #include "node_agent/counters/attribute.h"
 #include "protocol/cpulist.h"
+#include "tests/support/uniform_machine.h"
 
 #define CPUS 8
 #define NODES 2

@@ -10,6 +10,7 @@
 #include "model/station.h"
 #include "node_agent/counters/counters.h"
 #include "tests/support/tree.h"
+#include "tests/support/uniform_machine.h"
 
 #define MS UINT64_C(1000000)
 

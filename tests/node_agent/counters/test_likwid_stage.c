@@ -6,6 +6,7 @@
 
 #include "protocol/cpulist.h"
 #include "tests/support/tree.h"
+#include "tests/support/uniform_machine.h"
 
 #define HASWELL "6 63 1 haswellEP Intel(R) Xeon(R) CPU E5-2697 v3"
 

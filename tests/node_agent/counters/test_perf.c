@@ -9,6 +9,7 @@
 #include "node_agent/counters/perf.h"
 #include "protocol/cpulist.h"
 #include "tests/support/tree.h"
+#include "tests/support/uniform_machine.h"
 
 #define MS UINT64_C(1000000)
 #define MAX_EVENTS 256

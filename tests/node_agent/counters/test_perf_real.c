@@ -8,6 +8,7 @@
 
 #include "node_agent/counters/perf.h"
 #include "tests/node_agent/counters/fake_node.h"
+#include "tests/support/uniform_machine.h"
 
 #define CPUS 8
 

@@ -12,6 +12,7 @@
 #include "node_agent/recording/recording.h"
 #include "node_agent/counters/sample_json.h"
 #include "tests/support/tree.h"
+#include "tests/support/uniform_machine.h"
 
 #define MS UINT64_C(1000000)
 
