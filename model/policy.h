@@ -79,8 +79,6 @@ struct policy_facts {
     double left_s;
     /* What the job has done so far as time alone, likewise. */
     double done_s;
-    /* Cores' worth of computing when it has the pool to itself, measured. */
-    double alone_speed;
     /* LLC accesses and misses per us of its cores on each LLC domain, since the
      * last decision; an entry is NAN where it is not known. */
     const double *llc_access; /* [llc_domains] */
@@ -131,7 +129,6 @@ struct policy_decision {
                    native mode nobody owns a CPU of the pool. */
     enum policy_mode mode;
     bool rotates; /* turns: others run in the next slice */
-    bool passive; /* native: threads that wait should sleep, not spin */
     bool kept;    /* hysteresis held the division that there was */
     bool periodic; /* decide again in the next epoch, whatever happens */
     double *relative_speed; /* [job_count] predicted speed relative to that with all
@@ -172,7 +169,7 @@ struct policy_proposal {
                        i * job_count + j: its sums are CORES, and no LLC domain
                        has more than the pool has there */
     bool keeps;    /* not placed: who has cores keeps them, however scattered */
-    bool rotates, passive, periodic; /* as in the decision; a policy that is
+    bool rotates, periodic; /* as in the decision; a policy that is
                                         periodic need not say so */
     bool fair;      /* the policy has seen to fairness itself */
     bool own_rules; /* neither fairness nor hysteresis may change it */

@@ -42,8 +42,7 @@ void policy_facts_init(struct policy_facts *facts)
     *facts = (struct policy_facts){.cpu_share = NAN,
                                    .remaining = NAN,
                                    .left_s = NAN,
-                                   .done_s = NAN,
-                                   .alone_speed = NAN};
+                                   .done_s = NAN};
 }
 
 static bool facts_good(const struct policy_facts *facts)
@@ -55,7 +54,7 @@ static bool facts_good(const struct policy_facts *facts)
             return false;
     return !(facts->cpu_share < 0 || facts->cpu_share > 1 ||
              facts->remaining < 0 || facts->left_s < 0 ||
-             facts->done_s < 0 || facts->alone_speed < 0);
+             facts->done_s < 0);
 }
 
 static enum model_status check_jobs(const struct policy_input *input)
@@ -203,7 +202,6 @@ static enum model_status decide_fitted(const struct policy *policy,
         return status;
     out->mode = proposal.mode;
     out->rotates = proposal.rotates;
-    out->passive = proposal.passive;
     out->periodic = policy->periodic || proposal.periodic;
     out->system_util = proposal.system_util;
     out->reason[0] = '\0';

@@ -8,24 +8,27 @@
 #include <stdlib.h>
 
 struct decisions {
-    size_t next;
-    size_t count; /* in the ring */
     size_t total; /* added so far */
-    struct decision ring[DECISIONS_KEPT];
+    json_t *kept; /* oldest first */
 };
 
 struct decisions *decisions_new(void)
 {
-    return calloc(1, sizeof(struct decisions));
+    struct decisions *d = calloc(1, sizeof(*d));
+
+    if (d && !(d->kept = json_array())) {
+        free(d);
+        return NULL;
+    }
+    return d;
 }
 
-void decisions_add(struct decisions *d, const struct decision *decision)
+void decisions_add(struct decisions *d, json_t *decision)
 {
-    d->ring[d->next] = *decision;
-    d->next = (d->next + 1) % DECISIONS_KEPT;
-    if (d->count < DECISIONS_KEPT)
-        d->count++;
     d->total++;
+    if (json_array_append_new(d->kept, decision) == 0 &&
+        json_array_size(d->kept) > DECISIONS_KEPT)
+        json_array_remove(d->kept, 0);
 }
 
 size_t decisions_count(const struct decisions *d)
@@ -33,41 +36,31 @@ size_t decisions_count(const struct decisions *d)
     return d->total;
 }
 
-static bool concerns(const struct decision *d, uint32_t job)
+static bool concerns(const json_t *decision, uint32_t job)
 {
-    for (size_t i = 0; i < d->shares; i++)
-        if (d->share[i].job == job)
+    json_t *share;
+    size_t i;
+
+    json_array_foreach(json_object_get(decision, "shares"), i, share)
+        if (json_integer_value(json_object_get(share, "job")) == job)
             return true;
     return job == 0;
 }
 
 json_t *decisions_json(const struct decisions *d, uint32_t job)
 {
-    json_t *array = json_array();
+    json_t *array = json_array(), *one;
+    size_t i;
 
-    for (size_t i = 0; i < d->count; i++) {
-        const struct decision *one =
-            &d->ring[(d->next + DECISIONS_KEPT - d->count + i) %
-                     DECISIONS_KEPT];
-        if (!concerns(one, job))
-            continue;
-        json_t *shares = json_array();
-        for (size_t k = 0; k < one->shares; k++)
-            json_array_append_new(
-                shares, json_pack("{s:I, s:I}", "job",
-                                  (json_int_t)one->share[k].job, "cores",
-                                  (json_int_t)one->share[k].cores));
-        json_array_append_new(
-            array,
-            json_pack("{s:f, s:s, s:s, s:s, s:o}", "time",
-                      (double)one->wall_ns * 1e-9, "trigger", one->trigger,
-                      "policy", one->policy, "text", one->text, "shares",
-                      shares));
-    }
+    json_array_foreach(d->kept, i, one)
+        if (concerns(one, job))
+            json_array_append(array, one);
     return array;
 }
 
 void decisions_free(struct decisions *d)
 {
+    if (d)
+        json_decref(d->kept);
     free(d);
 }

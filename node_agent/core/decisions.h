@@ -10,30 +10,16 @@
 #include <stdint.h>
 
 #define DECISIONS_KEPT 256
-#define DECISION_JOBS 32 /* shares kept per decision */
 #define DECISION_TEXT 512
-
-struct decision_share {
-    uint32_t job;
-    size_t cores;
-};
-
-struct decision {
-    uint64_t wall_ns;
-    char trigger[64]; /* what made it necessary */
-    char policy[32];
-    char text[DECISION_TEXT]; /* one sentence with its numbers */
-    struct decision_share share[DECISION_JOBS];
-    size_t shares;
-};
 
 struct decisions;
 
 /* NULL when out of memory. */
 struct decisions *decisions_new(void);
 
-/* Keep a copy of DECISION. */
-void decisions_add(struct decisions *decisions, const struct decision *decision);
+/* Keep DECISION, an object as protocol/replies.md describes it under "explain";
+ * its reference is taken.  NULL: out of memory, it only counts. */
+void decisions_add(struct decisions *decisions, json_t *decision);
 
 /* Number of decisions added so far, also those that are forgotten. */
 size_t decisions_count(const struct decisions *decisions);

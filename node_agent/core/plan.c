@@ -56,7 +56,8 @@ const struct policy *plan_policy(const struct plan_input *in)
     return policy_find(*wish ? wish : in->policy);
 }
 
-void plan_limits(const struct job *job, const struct topology *topology,
+/* Smallest and largest number of cores for JOB in a pool of POOL cores. */
+static void plan_limits(const struct job *job, const struct topology *topology,
                  size_t pool, size_t *min, size_t *max)
 {
     size_t granted = topology_count_cores(topology, &job->granted);

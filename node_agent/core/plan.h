@@ -91,10 +91,6 @@ const struct policy *plan_policy(const struct plan_input *input);
  * nobody has checked that. */
 double plan_weight(const struct job *job);
 
-/* Smallest and largest number of cores for JOB in a pool of POOL cores. */
-void plan_limits(const struct job *job, const struct topology *topology,
-                 size_t pool, size_t *min, size_t *max);
-
 /* Take from jobs the CPUs that Slurm did not give them (the policy knows one pool only): each
  * goes to the job with the fewest cores that may have it, and a job left without any gets one.
  * OWNER has CPUS entries. */

@@ -94,7 +94,6 @@ bool region_measure(struct region *s, size_t dop, uint64_t time_ns,
     measure_clear(&s->measure);
     s->seen = (struct counters_fit){0};
     s->fit_time_ns = 0;
-    s->drifts++;
     return true;
 }
 

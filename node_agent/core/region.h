@@ -48,7 +48,6 @@ struct region {
     uint64_t probe_ns;    /* in which it was probed */
     uint64_t probe_left_ns; /* of the present probe; 0: none */
     size_t probe_dop;       /* of the present probe */
-    unsigned drifts;
     struct region *next;
 };
 

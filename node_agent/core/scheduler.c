@@ -317,46 +317,55 @@ static size_t count_moves(const struct scheduler *s, const struct job *job,
            2 * topology_count_cores(s->p.topology, &both);
 }
 
+/* What SHARE is for JOB's record. */
+static void count_decision(const struct scheduler *s, struct job *job,
+                           const struct plan *plan,
+                           const struct plan_share *share)
+{
+    if (!cpuset_equal(&job->cpus, &share->cpus)) {
+        job->record.decisions++;
+        job->record.moves += count_moves(s, job, share);
+    }
+    snprintf(job->record.policy, sizeof(job->record.policy), "%s",
+             plan->policy->name);
+}
+
 static void write_down(struct scheduler *s, struct job **jobs,
                        const struct plan *plan, size_t count, const char *why)
 {
-    struct decision d = {.wall_ns = host_wall_ns(s->p.host)};
     struct region_budget budget = budget_of(s);
+    char text[DECISION_TEXT] = "";
+    json_t *shares = json_array();
     size_t used = 0;
 
-    snprintf(d.trigger, sizeof(d.trigger), "%s", why);
-    snprintf(d.policy, sizeof(d.policy), "%s", plan->policy->name);
     for (size_t i = 0; i < count; i++) {
         const struct plan_share *share = &plan->share[i];
-        if (i < DECISION_JOBS) {
-            d.share[i].job = jobs[i]->id;
-            d.share[i].cores =
-                topology_count_cores(s->p.topology, &share->cpus);
-            d.shares = i + 1;
-        }
-        if (share->profile_dop && used < sizeof(d.text))
+        size_t cores = topology_count_cores(s->p.topology, &share->cpus);
+        json_array_append_new(
+            shares, json_pack("{s:I, s:I}", "job", (json_int_t)jobs[i]->id,
+                              "cores", (json_int_t)cores));
+        if (share->profile_dop && used < sizeof(text))
             used += (size_t)snprintf(
-                d.text + used, sizeof(d.text) - used,
+                text + used, sizeof(text) - used,
                 "job %u gets %zu cores for %llu ms to be measured; ",
                 jobs[i]->id, share->profile_dop,
                 (unsigned long long)(region_probe_ns(&budget) / NS_PER_MS));
-        if (!cpuset_equal(&jobs[i]->cpus, &share->cpus)) {
-            jobs[i]->record.decisions++;
-            jobs[i]->record.moves += count_moves(s, jobs[i], share);
-        }
-        snprintf(jobs[i]->record.policy, sizeof(jobs[i]->record.policy), "%s",
-                 plan->policy->name);
+        count_decision(s, jobs[i], plan, share);
     }
-    if (plan->turns && used < sizeof(d.text))
-        used += (size_t)snprintf(d.text + used, sizeof(d.text) - used,
+    if (plan->turns && used < sizeof(text))
+        used += (size_t)snprintf(text + used, sizeof(text) - used,
                                  "%zu jobs take turns of %llu ms; ", count,
                                  (unsigned long long)(s->p.options->slice_ns /
                                                       NS_PER_MS));
-    if (used < sizeof(d.text))
-        snprintf(d.text + used, sizeof(d.text) - used, "%s", plan->reason);
+    if (used < sizeof(text))
+        snprintf(text + used, sizeof(text) - used, "%s", plan->reason);
     snprintf(s->reason, sizeof(s->reason), "%s", plan->reason);
-    decisions_add(s->p.decisions, &d);
-    log_debug("decided because of %s: %s", why, d.text);
+    decisions_add(s->p.decisions,
+                  json_pack("{s:f, s:s, s:s, s:s, s:o}", "time",
+                            (double)host_wall_ns(s->p.host) * 1e-9, "trigger",
+                            why, "policy", plan->policy->name, "text", text,
+                            "shares", shares));
+    log_debug("decided because of %s: %s", why, text);
 }
 
 /* True when somebody else's CPUs are to be taken: all JOBS[COUNT] that are to

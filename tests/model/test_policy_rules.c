@@ -36,19 +36,19 @@ static void test_option_bad(void **state)
     static const char *const bad[] = {
         "x",          "x:1",       "hysteresis",        "hysteresis:",
         "hysteresis:-1", "hysteresis:2", "hysteresis:0x1",  "hysteresis:nan",
-        "hysteresis:1e", "wait:",    "wait:lazy",       "wait:activ",
-        "wait:1",     ";",         "hysteresis:1;;wait:active",
-        "wait:active|passive",     "hysteresis:0.5;x:1", "hysteresis:1.2.3",
+        "hysteresis:1e", "objective:", "objective:lazy", "objective:makes",
+        "objective:1", ";", "hysteresis:1;;objective:makespan",
+        "objective:makespan|turnaround", "hysteresis:0.5;x:1", "hysteresis:1.2.3",
     };
-    const struct policy *native = policy_find("native");
+    const struct policy *corun = policy_find("corun");
     double values[POLICY_OPTIONS_MAX], before[POLICY_OPTIONS_MAX];
 
     (void)state;
-    policy_options_init(native, before);
+    policy_options_init(corun, before);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         const char *where = NULL;
-        policy_options_init(native, values);
-        if (policy_options_parse(native, bad[i], values, &where) !=
+        policy_options_init(corun, values);
+        if (policy_options_parse(corun, bad[i], values, &where) !=
             MODEL_EINVAL)
             fail_msg("%s is accepted", bad[i]);
         assert_true(where >= bad[i] && where <= bad[i] + strlen(bad[i]));
@@ -58,18 +58,18 @@ static void test_option_bad(void **state)
 
 static void test_option_good(void **state)
 {
-    const struct policy *native = policy_find("native");
+    const struct policy *corun = policy_find("corun");
     double values[POLICY_OPTIONS_MAX];
     const char *where;
 
     (void)state;
-    policy_options_init(native, values);
-    assert_int_equal(policy_options_parse(native, "", values, &where), MODEL_OK);
-    assert_true(values[POLICY_OWN] == 1);
-    assert_int_equal(policy_options_parse(
-                         native, "wait:active;hysteresis:0.5;",
-                         values, &where), MODEL_OK);
+    policy_options_init(corun, values);
+    assert_int_equal(policy_options_parse(corun, "", values, &where), MODEL_OK);
     assert_true(values[POLICY_OWN] == 0);
+    assert_int_equal(policy_options_parse(
+                         corun, "objective:turnaround;hysteresis:0.5;",
+                         values, &where), MODEL_OK);
+    assert_true(values[POLICY_OWN] == 1);
     assert_true(values[POLICY_HYSTERESIS] == 0.5);
 }
 

@@ -19,7 +19,7 @@
 #include "model/policy/shares.h"
 #include "model/policy/search/workspace.h"
 
-enum { GAIN = POLICY_OWN, WAIT };
+enum { GAIN = POLICY_OWN };
 
 /* Of policy_proposal.figure. */
 enum { SUM, KNOWN };
@@ -27,8 +27,6 @@ enum { SUM, KNOWN };
 static const struct policy_option options[] = {
     {"gain", "by how much sharing must be better than running in turn", 0.05, 0,
      1, NULL},
-    {"wait", "how threads wait for each other when sharing", 1, 0, 1,
-     "active|passive"},
     {0},
 };
 
@@ -77,7 +75,6 @@ static enum model_status decide(const struct policy_input *input, void *memory,
     bool together =
         !known || proposal->figure[SUM] > 1 + input->options[GAIN];
     proposal->mode = together ? POLICY_NATIVE : POLICY_TURNS;
-    proposal->passive = together && input->options[WAIT] > 0;
     for (size_t j = 0; j < input->job_count; j++)
         proposal->cores[j] =
             together || j == 0 ? input->jobs[j].max_cores : 0;

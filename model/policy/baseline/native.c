@@ -7,20 +7,11 @@
 #include "model/policy/search/divide.h"
 #include "model/policy/shares.h"
 
-enum { WAIT = POLICY_OWN };
-
-static const struct policy_option options[] = {
-    {"wait", "how threads wait for each other: spin or sleep", 1, 0, 1,
-     "active|passive"},
-    {0},
-};
-
 static enum model_status decide(const struct policy_input *input, void *memory,
                                 struct policy_proposal *proposal)
 {
     (void)memory;
     proposal->mode = POLICY_NATIVE;
-    proposal->passive = input->options[WAIT] > 0;
     for (size_t j = 0; j < input->job_count; j++)
         proposal->cores[j] = input->jobs[j].max_cores;
     return MODEL_OK;
@@ -32,17 +23,15 @@ static void explain(const struct policy_input *input,
 {
     size_t pool = divide_pool(input);
 
-    snprintf(text, size,
-             "the kernel shares the time of %zu core%s among %zu job%s, waiting "
-             "is %s", pool, pool == 1 ? "" : "s", input->job_count,
-             input->job_count == 1 ? "" : "s",
-             proposal->passive ? "passive" : "active");
+    (void)proposal;
+    snprintf(text, size, "the kernel shares the time of %zu core%s among %zu job%s",
+             pool, pool == 1 ? "" : "s", input->job_count,
+             input->job_count == 1 ? "" : "s");
 }
 
 const struct policy policy_native = {
     .name = "native",
     .help = "no space sharing: the kernel shares the time",
-    .options = options,
     .decide = decide,
     .explain = explain,
 };

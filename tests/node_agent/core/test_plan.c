@@ -358,10 +358,10 @@ static void test_check_options(void **state)
 
     (void)state;
     assert_int_equal(plan_check_options("equal", "", &err), 0);
-    assert_int_equal(plan_check_options("native", "wait:active", &err), 0);
-    assert_int_equal(plan_check_options("native", "wait:lazy", &err), -1);
-    assert_non_null(strstr(err.text, "wait:lazy"));
-    assert_non_null(strstr(err.text, "wait:active|passive"));
+    assert_int_equal(plan_check_options("corun", "objective:makespan", &err), 0);
+    assert_int_equal(plan_check_options("corun", "objective:lazy", &err), -1);
+    assert_non_null(strstr(err.text, "objective:lazy"));
+    assert_non_null(strstr(err.text, "objective:makespan|turnaround"));
     assert_int_equal(plan_check_options("corun", "gain:0.1;x:2;", &err), -1);
     assert_non_null(strstr(err.text, "options: x:2: not an option"));
     assert_int_equal(plan_check_options("bogus", "", &err), -1);

@@ -195,11 +195,9 @@ static void test_decisions(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < DECISIONS_KEPT + 3; i++) {
-        struct decision one = {.shares = 1};
-        one.share[0].job = 1 + i % 2;
-        one.share[0].cores = i;
-        snprintf(one.text, sizeof(one.text), "decision %u", i);
-        decisions_add(d, &one);
+        decisions_add(d, json_pack("{s:o, s:[{s:i, s:i}]}", "text",
+                                   json_sprintf("decision %u", i), "shares",
+                                   "job", 1 + (int)(i % 2), "cores", (int)i));
     }
     json_t *all = decisions_json(d, 0), *of_two = decisions_json(d, 2);
     assert_int_equal(json_array_size(all), DECISIONS_KEPT);
@@ -207,6 +205,7 @@ static void test_decisions(void **state)
     assert_string_equal(
         json_string_value(json_object_get(json_array_get(all, 0), "text")),
         "decision 3"); /* the oldest that is left */
+    assert_int_equal(decisions_count(d), DECISIONS_KEPT + 3);
     json_decref(all);
     json_decref(of_two);
     decisions_free(d);
