@@ -5,7 +5,6 @@
 #include "model/layout.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -321,7 +320,8 @@ void layout_make(const struct layout_input *in, struct layout_scratch *scratch,
     for (size_t j = 0; j < in->jobs; j++)
         shrink(&m, j);
     grow_all(&m);
-    exchange_all(&m);
+    if (!in->rough)
+        exchange_all(&m);
 }
 
 /* ---- distance ----------------------------------------------------------- */

@@ -27,6 +27,7 @@
  * tests compare with exhaustive search.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "model/machine.h"
@@ -42,6 +43,7 @@ struct layout_input {
                                all alike */
     const double *noise;    /* [llc_domains] LLC accesses, any unit; NULL: all
                                alike */
+    bool rough;             /* greedy choices only */
 };
 
 struct layout_scratch;

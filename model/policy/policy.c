@@ -106,17 +106,6 @@ struct ruling {
     double gain; /* that hysteresis passed over */
 };
 
-static void count_pool(struct policy_workspace *ws,
-                       const struct policy_input *input)
-{
-    const struct machine *machine = input->machine;
-
-    memset(ws->pool, 0, machine->llc_domains * sizeof(*ws->pool));
-    for (size_t cpu = 0; cpu < machine->cpus; cpu++)
-        if (input->owner[cpu] != POLICY_NO_CPU)
-            ws->pool[machine->llc_domain[cpu]]++;
-}
-
 /* Owners from the proposal. */
 static void place(const struct policy_input *input,
                   const struct policy_proposal *proposal,
@@ -224,11 +213,11 @@ static enum model_status decide_in(struct policy_workspace *ws,
     struct policy_input fitted = *input;
     double defaults[POLICY_OPTIONS_MAX];
 
-    count_pool(ws, input);
     memcpy(ws->jobs, input->jobs, input->job_count * sizeof(*ws->jobs));
     bounds_fit(ws->jobs, input->job_count, divide_pool(input));
     fitted.jobs = ws->jobs;
     fitted.workspace = ws;
+    placement_begin(&fitted);
     if (!input->options) {
         policy_options_init(policy, defaults);
         fitted.options = defaults;

@@ -182,6 +182,7 @@ static bool place(struct bench *b)
                                  .workspace = b->workspace};
     size_t cores[POLICY_MAX_JOBS], share = b->machine->cpus / b->count;
 
+    placement_begin(&input);
     for (size_t j = 0; j < b->count; j++)
         cores[j] = j % 2 ? share + share / 2 : share - share / 2;
     placement(&input, cores, b->after);
@@ -193,8 +194,6 @@ static void init_placement(struct bench *b)
 {
     size_t nodes = b->machine->llc_domains;
 
-    for (size_t i = 0; i < nodes; i++)
-        b->workspace->pool[i] = machine_node_cpus(b->machine, i);
     for (size_t cpu = 0; cpu < b->machine->cpus; cpu++)
         b->before[cpu] = cpu % 3 ? (int)(cpu % b->count) : POLICY_NOBODY;
     for (size_t j = 0; j < b->count; j++)

@@ -78,19 +78,9 @@ static void assert_owners(const struct world *w, const char *expected)
             fail_msg("%s: CPU %zu is job %d's", expected, cpu, w->owner[cpu]);
 }
 
-/* As policy_decide() does. */
-static void count_pool(struct world *w)
-{
-    memset(w->in.workspace->pool, 0,
-           w->machine->llc_domains * sizeof(*w->in.workspace->pool));
-    for (size_t cpu = 0; cpu < w->machine->cpus; cpu++)
-        if (w->before[cpu] != POLICY_NO_CPU)
-            w->in.workspace->pool[w->machine->llc_domain[cpu]]++;
-}
-
 static void place_cores(struct world *w, const size_t *cores)
 {
-    count_pool(w);
+    placement_begin(&w->in);
     placement(&w->in, cores, w->owner);
 }
 
@@ -456,7 +446,7 @@ static void test_exhaustive(void **state)
         setup(&w, dice_range(&dice, 2, 3), dice_range(&dice, 1, 4),
               dice_range(&dice, 2, 3));
         shuffle(&w, &dice);
-        count_pool(&w);
+        placement_begin(&w.in);
         placement_counts(&w.in, w.cores, w.layout);
         for (size_t cpu = 0; cpu < w.machine->cpus; cpu++) {
             size_t node = (size_t)w.machine->llc_domain[cpu];

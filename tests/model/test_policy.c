@@ -295,9 +295,7 @@ static void fewest_moves(const struct mix *mix, const int *owner, int *kept)
 
     in.workspace = policy_workspace_new(mix->machine, in.job_count);
     assert_non_null(in.workspace);
-    for (size_t cpu = 0; cpu < mix->machine->cpus; cpu++)
-        if (mix->owner[cpu] != POLICY_NO_CPU)
-            in.workspace->pool[mix->machine->llc_domain[cpu]]++;
+    placement_begin(&in);
     for (size_t j = 0; j < in.job_count; j++)
         cores[j] = count_of(mix, owner, (int)j);
     placement_counts(&in, cores, in.workspace->layout);

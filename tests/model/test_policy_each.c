@@ -5,6 +5,7 @@
 #include "tests/model/mix.h"
 
 #include "model/policy/search/completion.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/search/workspace.h"
 
@@ -420,12 +421,12 @@ static void rivals(struct known *k, const int *owner, bool average,
     double values[POLICY_OPTIONS_MAX], time;
     int other[MAX_CPUS];
 
-    ws->pool[0] = mix->machine->cpus;
     memcpy(jobs, mix->jobs, sizeof(jobs));
     for (size_t j = 0; j < input.job_count; j++)
         jobs[j].max_cores = mix->machine->cpus;
     input.workspace = ws;
     input.jobs = jobs;
+    placement_begin(&input);
     assert_int_equal(predict_begin(&input), MODEL_OK);
     assert_int_equal(completion_begin(o, &input, average), MODEL_OK);
     completion_order(o, order);

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "model/policy/search/placement.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/search/workspace.h"
 
@@ -124,10 +125,7 @@ static void speeds(const struct mix *mix, const int *owner, double *speed,
 
     memcpy(jobs, mix->jobs, sizeof(jobs));
     for (size_t cpu = 0; cpu < mix->machine->cpus; cpu++)
-        if (mix->owner[cpu] != POLICY_NO_CPU) {
-            ws->pool[mix->machine->llc_domain[cpu]]++;
-            pool++;
-        }
+        pool += mix->owner[cpu] != POLICY_NO_CPU;
     for (size_t j = 0; j < input.job_count; j++) {
         cores[j] = count_of(mix, owner, (int)j);
         if (jobs[j].max_cores > pool)
@@ -135,6 +133,7 @@ static void speeds(const struct mix *mix, const int *owner, double *speed,
     }
     input.workspace = ws;
     input.jobs = jobs;
+    placement_begin(&input);
     assert_int_equal(predict_begin(&input), MODEL_OK);
     predict_cores(&input, cores, speed);
     predict_alone(&input, alone);

@@ -22,29 +22,44 @@ void placement_present(const struct policy_input *in, size_t *have)
                  (size_t)in->owner[cpu]]++;
 }
 
-/* What was measured of the last-level caches, NULL when nothing was. */
-static const double *noise(const struct policy_input *in)
+static void count_pool(const struct policy_input *in)
+{
+    size_t *pool = in->workspace->pool;
+
+    memset(pool, 0, in->machine->llc_domains * sizeof(*pool));
+    for (size_t cpu = 0; cpu < in->machine->cpus; cpu++)
+        if (in->owner[cpu] != POLICY_NO_CPU)
+            pool[in->machine->llc_domain[cpu]]++;
+}
+
+/* What was measured of the last-level caches. */
+static void add_noise(const struct policy_input *in)
 {
     double *sum = in->workspace->noise;
-    bool known = false;
 
     memset(sum, 0, in->machine->llc_domains * sizeof(*sum));
     for (size_t j = 0; j < in->job_count; j++) {
         const struct policy_facts *facts = in->jobs[j].facts;
-        if (!facts || !facts->llc_access)
-            continue;
         for (size_t i = 0; i < in->machine->llc_domains; i++)
-            if (!isnan(facts->llc_access[i])) {
+            if (facts && facts->llc_access && !isnan(facts->llc_access[i]))
                 sum[i] += facts->llc_access[i];
-                known = true;
-            }
     }
-    return known ? sum : NULL;
+}
+
+void placement_begin(const struct policy_input *in)
+{
+    struct policy_workspace *ws = in->workspace;
+
+    count_pool(in);
+    add_noise(in);
+    for (size_t j = 0; j < in->job_count; j++)
+        layout_distance(in->machine, ws->delay, in->jobs[j].profile,
+                        in->job_count, &ws->distance[j]);
 }
 
 /* LAYOUT for CORES, from what the workspace says that jobs have. */
 static void lay_out(const struct policy_input *in, const size_t *cores,
-                    size_t *layout)
+                    bool rough, size_t *layout)
 {
     struct policy_workspace *ws = in->workspace;
     struct layout_input wish = {
@@ -54,12 +69,10 @@ static void lay_out(const struct policy_input *in, const size_t *cores,
         .have = ws->have,
         .cores = cores,
         .distance = ws->distance,
-        .noise = noise(in),
+        .noise = ws->noise,
+        .rough = rough,
     };
 
-    for (size_t j = 0; j < in->job_count; j++)
-        layout_distance(in->machine, ws->delay, in->jobs[j].profile,
-                        in->job_count, &ws->distance[j]);
     layout_make(&wish, ws->scratch, layout);
 }
 
@@ -67,16 +80,28 @@ void placement_counts(const struct policy_input *in, const size_t *cores,
                       size_t *layout)
 {
     placement_present(in, in->workspace->have);
-    lay_out(in, cores, layout);
+    lay_out(in, cores, false, layout);
+}
+
+static void from_nothing(const struct policy_input *in, const size_t *cores,
+                         bool rough, size_t *layout)
+{
+    size_t *have = in->workspace->have;
+
+    memset(have, 0, in->machine->llc_domains * in->job_count * sizeof(*have));
+    lay_out(in, cores, rough, layout);
 }
 
 void placement_fresh(const struct policy_input *in, const size_t *cores,
                      size_t *layout)
 {
-    size_t *have = in->workspace->have;
+    from_nothing(in, cores, false, layout);
+}
 
-    memset(have, 0, in->machine->llc_domains * in->job_count * sizeof(*have));
-    lay_out(in, cores, layout);
+void placement_rough(const struct policy_input *in, const size_t *cores,
+                     size_t *layout)
+{
+    from_nothing(in, cores, true, layout);
 }
 
 /* Hand COUNT CPUs of NODE from owner FROM to owner TO; the highest ones leave a

@@ -52,7 +52,7 @@ void predict_layout(const struct policy_input *input, const size_t *counts,
 void predict_cores(const struct policy_input *input, const size_t *cores,
                    double *speed)
 {
-    placement_fresh(input, cores, input->workspace->fresh);
+    placement_rough(input, cores, input->workspace->fresh);
     predict_layout(input, input->workspace->fresh, speed);
 }
 
@@ -103,6 +103,6 @@ struct utilisation predict_utilisation(const struct policy_input *input,
 struct utilisation predict_utilisation_cores(const struct policy_input *input,
                                              const size_t *cores)
 {
-    placement_fresh(input, cores, input->workspace->fresh);
+    placement_rough(input, cores, input->workspace->fresh);
     return predict_utilisation(input, input->workspace->fresh);
 }
