@@ -43,9 +43,7 @@ static enum model_status setup(struct subject *s,
                                         .method = in->method,
                                         .cores = loop->cores,
                                         .rate = s->rate,
-                                        .misses = s->misses,
-                                        .controller_us = in->controller_us,
-                                        .link_us = in->link_us};
+                                        .misses = s->misses};
     return MODEL_OK;
 }
 
@@ -145,26 +143,6 @@ enum model_status cputime_solve(const struct cputime_input *input,
 
     if (status == MODEL_OK)
         status = settle(&s, result);
-    release(&s);
-    return status;
-}
-
-enum model_status cputime_iterate(const struct cputime_input *input,
-                                  int rounds, struct cputime *result)
-{
-    struct subject s;
-    enum model_status status = setup(&s, input);
-    double c = s.total_us;
-
-    for (int round = 0; status == MODEL_OK && round < rounds; round++) {
-        double f;
-        status = evaluate(&s, c, &f);
-        if (status == MODEL_OK && !(f > 0))
-            status = MODEL_ENODATA;
-        c = f;
-    }
-    if (status == MODEL_OK)
-        report(&s, c, rounds, result);
     release(&s);
     return status;
 }

@@ -40,7 +40,6 @@
 
 #define CPUTIME_TOLERANCE 1e-7
 #define CPUTIME_ROUNDS 500
-#define CPUTIME_PAPER_ROUNDS 5
 
 struct cputime {
     double cpu_us;   /* of a thread, over the run */
@@ -52,8 +51,6 @@ struct cputime_input {
     const struct machine *machine;
     enum hierarchy_method method;
     const struct loop *loop;     /* which ran on the machine */
-    const double *controller_us; /* as of hierarchy_input, or NULL */
-    const double *link_us;
 };
 
 /* Find the CPU time of INPUT's loop.  MODEL_EINVAL when the loop or machine is
@@ -61,11 +58,6 @@ struct cputime_input {
  * MODEL_ENOCONV after CPUTIME_ROUNDS; and what hierarchy_solve() says. */
 enum model_status cputime_solve(const struct cputime_input *input,
                                 struct cputime *result);
-
-/* The papers' iteration itself, ROUNDS times without a criterion (3.12).
- * MODEL_ENODATA if it falls to 0. */
-enum model_status cputime_iterate(const struct cputime_input *input,
-                                  int rounds, struct cputime *result);
 
 /* From counted cycles instead: T times useful / (useful + stalled).
  * MODEL_ENODATA where the loop has none. */

@@ -41,12 +41,6 @@ static bool valid(const struct hierarchy_input *in)
             in->misses[p] > sum_of(r) * (1 + 1e-6))
             return false;
     }
-    for (size_t j = 0; in->controller_us && j < machine->numa_nodes; j++)
-        if (!(in->controller_us[j] > 0) || !isfinite(in->controller_us[j]))
-            return false;
-    for (size_t l = 0; in->link_us && l < machine->links; l++)
-        if (!(in->link_us[l] > 0) || !isfinite(in->link_us[l]))
-            return false;
     return true;
 }
 
@@ -107,14 +101,11 @@ static enum model_status load_servers(struct solution *s)
     for (size_t v = 0; v < s->servers; v++) {
         bool link = v >= s->memories;
         size_t n = link ? v - s->memories : v;
-        const double *fixed = link ? s->in->link_us : s->in->controller_us;
         struct machine_service service =
             link ? machine_link_service(machine, n)
                  : machine_controller_service(machine, n);
-        s->service[v] = fixed ? fixed[n]
-                              : machine_service_mix(&service, kinds[v].read,
-                                                    kinds[v].write,
-                                                    kinds[v].prefetch);
+        s->service[v] = machine_service_mix(
+            &service, kinds[v].read, kinds[v].write, kinds[v].prefetch);
     }
     free(kinds);
     return MODEL_OK;

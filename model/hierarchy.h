@@ -42,15 +42,11 @@ enum hierarchy_method {
 struct hierarchy_input {
     const struct machine *machine;
     enum hierarchy_method method;
-    const size_t *cores; /* [llc_domains] degree of parallelism; need not fit the
-                            machine: hyper-threads are cores here */
+    const size_t *cores; /* [llc_domains] degree of parallelism */
     const struct loop_requests *rate; /* [llc_domains * numa_nodes] of each core,
                                          per us of CPU time (3.9 / cores) */
     const double *misses; /* [llc_domains * numa_nodes] read misses of each core
                              per us of CPU time (3.10), at most the rate */
-    const double *controller_us; /* [numa_nodes] fixed service times instead of
-                                    3.13 (Best-F), or NULL */
-    const double *link_us;       /* [links] likewise, or NULL */
 };
 
 /* Mean times in us; the caller's arrays, each may be NULL.  Where nobody asks,

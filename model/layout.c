@@ -5,16 +5,10 @@
 #include "model/layout.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "model/moca.h"
-
-/* Exchanges that are looked at, some 6 ns each.  Nearly always that is all of
- * them, twice: some are made, and then there are no more.  Where many jobs
- * have cores everywhere on a large machine it is a part. */
-#define EVALUATIONS 5000
 
 /* Rounding must not move cores. */
 #define BETTER 1e-9
@@ -297,7 +291,7 @@ static bool exchange_part(struct making *m, size_t p, size_t *evaluations,
 
 static void exchange_all(struct making *m)
 {
-    size_t evaluations = EVALUATIONS;
+    size_t evaluations = m->in->evaluations;
     bool better = true;
 
     for (size_t j = 0; j < m->in->jobs; j++)
@@ -320,8 +314,7 @@ void layout_make(const struct layout_input *in, struct layout_scratch *scratch,
     for (size_t j = 0; j < in->jobs; j++)
         shrink(&m, j);
     grow_all(&m);
-    if (!in->rough)
-        exchange_all(&m);
+    exchange_all(&m);
 }
 
 /* ---- distance ----------------------------------------------------------- */
@@ -339,7 +332,7 @@ void layout_delays(const struct machine *machine, double *delay)
     for (size_t i = 0; i < machine->llc_domains; i++)
         for (size_t m = 0; m < machine->numa_nodes; m++)
             delay[i * machine->numa_nodes + m] =
-                machine->links            ? moca_link_delay(machine, i, m)
+                machine->links            ? machine_route_us(machine, i, m)
                 : machine->local_node[i] == (int)m ? 0
                                              : MACHINE_DEFAULT_SERVICE_US;
 }

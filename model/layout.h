@@ -27,7 +27,6 @@
  * tests compare with exhaustive search.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "model/machine.h"
@@ -43,7 +42,7 @@ struct layout_input {
                                all alike */
     const double *noise;    /* [llc_domains] LLC accesses, any unit; NULL: all
                                alike */
-    bool rough;             /* greedy choices only */
+    size_t evaluations;     /* exchanges looked at, most; some 6 ns each */
 };
 
 struct layout_scratch;

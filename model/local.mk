@@ -20,8 +20,6 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/machine.h \
 	%D%/maxmin.c \
 	%D%/maxmin.h \
-	%D%/moca.c \
-	%D%/moca.h \
 	%D%/network.c \
 	%D%/network.h \
 	%D%/policy.h \

@@ -125,6 +125,18 @@ size_t machine_all_cpus(const struct machine *m)
     return count;
 }
 
+double machine_route_us(const struct machine *m, size_t llc_domain,
+                        size_t numa_node)
+{
+    const struct machine_route *route =
+        &m->route[llc_domain * m->numa_nodes + numa_node];
+    double sum = 0;
+
+    for (size_t l = 0; l < route->links; l++)
+        sum += m->link_service_us[route->link[l]];
+    return sum;
+}
+
 void machine_free(struct machine *m)
 {
     if (!m)

@@ -87,6 +87,10 @@ size_t machine_node_cpus(const struct machine *machine, size_t node);
 /* The same of all LLC domains. */
 size_t machine_all_cpus(const struct machine *machine);
 
+/* Service times of the links from an LLC domain to a NUMA node, us; 0 when local. */
+double machine_route_us(const struct machine *machine, size_t llc_domain,
+                        size_t numa_node);
+
 /* Takes NULL. */
 void machine_free(struct machine *machine);
 

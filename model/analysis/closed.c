@@ -79,10 +79,8 @@ static double read_response(const struct tables *t, size_t i, size_t m)
 {
     const struct machine *machine = t->in->machine;
     const struct machine_route *route = &machine->route[i * machine->numa_nodes + m];
-    double reads = 0, sum = 0, lone = machine->controller_service_us[m];
+    double reads = 0, sum = 0;
 
-    for (size_t l = 0; l < route->links; l++)
-        lone += machine->link_service_us[route->link[l]];
     for (size_t j = 0; j < t->in->jobs; j++) {
         size_t c = i * t->in->jobs + j;
         const double *response = &t->response[c * t->stations];
@@ -95,7 +93,9 @@ static double read_response(const struct tables *t, size_t i, size_t m)
         reads += rate;
         sum += rate * time;
     }
-    return reads > 0 ? sum / reads : lone;
+    return reads > 0 ? sum / reads
+                     : machine->controller_service_us[m] +
+                           machine_route_us(machine, i, m);
 }
 
 static void report(const struct tables *t, const struct closed_result *result)

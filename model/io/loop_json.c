@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "common/json_writer.h"
-
 #define MAX_CORES 65536 /* of an LLC domain */
 
 static int read_cores(struct json_reader *reader, const json_t *object,
@@ -185,36 +183,4 @@ struct loop *loop_json_read(struct json_reader *reader, const json_t *value,
     loop_free(loop);
     errno = saved;
     return NULL;
-}
-
-json_t *loop_json_write(const struct loop *loop)
-{
-    json_t *cores = json_array(), *requests = json_array(),
-           *misses = json_array();
-
-    for (size_t i = 0; i < loop->llc_domains; i++) {
-        size_t at = i * loop->numa_nodes;
-        json_t *row = json_array();
-        for (size_t j = 0; j < loop->numa_nodes; j++) {
-            const struct loop_requests *r = &loop->requests[at + j];
-            json_array_append_new(
-                row, json_pack("{s:f, s:f, s:f}", "read", r->read, "write",
-                               r->write, "prefetch", r->prefetch));
-        }
-        json_array_append_new(requests, row);
-        json_array_append_new(misses,
-                              json_writer_numbers(&loop->read_misses[at],
-                                                  loop->numa_nodes));
-        json_array_append_new(cores, json_integer((json_int_t)loop->cores[i]));
-    }
-    return json_pack("{s:o, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "cores",
-                     cores, "total_us", loop->total_us, "work", loop->work,
-                     "sync_share", loop->sync_share, "requests", requests,
-                     "read_misses", misses, "llc_accesses",
-                     json_writer_numbers(loop->llc_accesses, loop->llc_domains),
-                     "useful_cycles",
-                     json_writer_numbers(loop->useful_cycles, loop->llc_domains),
-                     "stalled_cycles",
-                     json_writer_numbers(loop->stalled_cycles,
-                                         loop->llc_domains));
 }

@@ -29,8 +29,4 @@
 struct loop *loop_json_read(struct json_reader *reader, const json_t *value,
                             size_t llc_domains, size_t numa_nodes);
 
-/* LOOP as JSON that loop_json_read() takes: a new reference, or NULL when out of
- * memory. */
-json_t *loop_json_write(const struct loop *loop);
-
 #endif /* COSCHED_LOOP_JSON_H */

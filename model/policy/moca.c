@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
 /* Policy "moca": MOCA's evolution of core allocations (thesis 4.5).  Four random
- * allocations evolve for fifty generations under MOCA's own model (model/moca.h),
+ * allocations evolve for fifty generations under MOCA's own model (chromosome.h),
  * towards thresholds for the use of cores and of memory controllers. */
 
 #include <math.h>

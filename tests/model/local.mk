@@ -17,6 +17,8 @@ units += %D%/unit
 	%D%/test_machine.c \
 	%D%/test_maxmin.c \
 	%D%/test_memo.c \
+	%D%/moca_reference.c \
+	%D%/moca_reference.h \
 	%D%/test_moca.c \
 	%D%/test_mva.c \
 	%D%/test_network.c \

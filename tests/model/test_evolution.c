@@ -4,7 +4,7 @@
 
 #include "tests/model/near.h"
 
-#include "model/moca.h"
+#include "tests/model/moca_reference.h"
 #include "model/policy/search/evolution.h"
 #include "tests/support/uniform_machine.h"
 
@@ -112,7 +112,7 @@ static struct moca_result judged(const struct world *w)
 
 /* ---- chromosomes ---- */
 
-/* The worth is that of model/moca.h for any allocation in both forms, also
+/* The worth is that of model/policy/search/chromosome.h for any allocation in both forms, also
  * when it is remembered. */
 static void test_worth(void **state)
 {

@@ -285,7 +285,6 @@ UNIT(test_fit)
         cmocka_unit_test(test_service_kinds),
         cmocka_unit_test(test_service_weight),
         cmocka_unit_test(test_service_refused),
-
         cmocka_unit_test(test_rho_exact),
         cmocka_unit_test(test_rho_confidence),
         cmocka_unit_test(test_rho_refused),

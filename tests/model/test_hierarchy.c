@@ -98,8 +98,7 @@ static void test_one_node(void **state)
         struct loop_requests rate = {40, 0, 0};
         double misses = 40, miss_us;
         size_t cores = 1;
-        struct hierarchy_input in = {machine, method, &cores, &rate, &misses,
-                                     NULL, NULL};
+        struct hierarchy_input in = {machine, method, &cores, &rate, &misses};
         struct hierarchy_result out = {.miss_us = &miss_us};
         struct station station;
 
@@ -114,7 +113,7 @@ static void test_one_node(void **state)
     }
 }
 
-/* Service times of the mix, of the tables or fixed (3.13). */
+/* Service times of the mix, of the tables (3.13). */
 static void test_mix(void **state)
 {
     (void)state;
@@ -137,15 +136,6 @@ static void test_mix(void **state)
     w.machine->link_service[2].write_us = 0;
     assert_int_equal(hierarchy_solve(&w.in, &w.out), MODEL_EINVAL);
     w.machine->link_service[2].write_us = 1;
-
-    double controllers[] = {7, 8, 9}, links[] = {1, 2, 3, 4, 5, 6};
-    w.in.controller_us = controllers;
-    w.in.link_us = links;
-    solve(&w);
-    assert_near(w.controller_us[1], 8, 1e-6);
-    assert_near(w.link_us[0], 1, 1e-6);
-    links[5] = 0;
-    assert_int_equal(hierarchy_solve(&w.in, &w.out), MODEL_EINVAL);
     machine_free(w.machine);
 }
 

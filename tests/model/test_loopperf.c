@@ -58,8 +58,7 @@ static struct loop *new_run(const struct machine *machine,
     struct hierarchy_result out = {.stall = stall};
 
     assert_non_null(loop);
-    struct hierarchy_input in = {machine, method, loop->cores, rate, misses,
-                                 NULL, NULL};
+    struct hierarchy_input in = {machine, method, loop->cores, rate, misses};
     for (size_t i = 0; i < active; i++)
         loop->cores[i] = CORES;
     cores = (double)loop_cores(loop);
@@ -96,15 +95,12 @@ static void test_linear(void **state)
         new_run(machine, HIERARCHY_STATIONS, &(struct traits){0, 1}, 1, 1);
     struct loopperf *p =
         learnt(&(struct loopperf_input){.machine = machine, .first = run});
-    double nodes[NODES], cores[NODES * CORES];
+    double nodes[NODES + 1];
 
     assert_int_equal(loopperf_curve(p, NODES, nodes), MODEL_OK);
     for (size_t n = 0; n < NODES; n++)
         assert_near(nodes[n], (double)(n + 1), 1e-9);
-    assert_int_equal(loopperf_core_curve(p, NODES * CORES, cores), MODEL_OK);
-    for (size_t n = 0; n < NODES * CORES; n++)
-        assert_near(cores[n], (double)(n + 1), 1e-9);
-    assert_int_equal(loopperf_curve(p, NODES + 1, cores), MODEL_EINVAL);
+    assert_int_equal(loopperf_curve(p, NODES + 1, nodes), MODEL_EINVAL);
     loopperf_free(p);
     loop_free(run);
     machine_free(machine);
@@ -116,7 +112,8 @@ static void test_equations(void **state)
     (void)state;
     struct machine *machine = machine_new_uniform(1, CORES, 1);
     struct loop *run = loop_new(1, 1);
-    double speedup[CORES], rho = 0.05;
+    struct loopperf_time one, many;
+    double rho = 0.05;
 
     assert_true(machine && run);
     run->cores[0] = 1;
@@ -125,10 +122,12 @@ static void test_equations(void **state)
     run->total_us = 1000 * (1 + rho);
     struct loopperf *p =
         learnt(&(struct loopperf_input){.machine = machine, .first = run});
-    assert_int_equal(loopperf_core_curve(p, CORES, speedup), MODEL_OK);
+    assert_int_equal(loopperf_predict(p, (size_t[]){1}, &one), MODEL_OK);
     /* Then it is NuPoCo's 4.1. */
-    for (size_t n = 1; n <= CORES; n++)
-        assert_near(speedup[n - 1], station_speedup(n, rho), 1e-6);
+    for (size_t n = 1; n <= CORES; n++) {
+        assert_int_equal(loopperf_predict(p, &n, &many), MODEL_OK);
+        assert_near(one.total_us / many.total_us, station_speedup(n, rho), 1e-6);
+    }
     loopperf_free(p);
     loop_free(run);
     machine_free(machine);
@@ -213,116 +212,18 @@ static void test_sync(void **state)
     struct loopperf_input in = {.machine = machine, .first = run};
     struct loopperf *p = learnt(&in);
 
-    assert_int_equal(loopperf_predict(p, cores, NULL, &without), MODEL_OK);
+    assert_int_equal(loopperf_predict(p, cores, &without), MODEL_OK);
     assert_near(without.sync_us, 0, 0);
     loopperf_free(p);
     run->total_us /= 1 - 0.1;
     run->sync_share = 0.1;
     p = learnt(&in);
-    assert_int_equal(loopperf_predict(p, cores, NULL, &with), MODEL_OK);
+    assert_int_equal(loopperf_predict(p, cores, &with), MODEL_OK);
     assert_near(with.cpu_us / without.cpu_us, 1, 1e-6);
     assert_near(with.stall_us / without.stall_us, 1, 1e-6);
     assert_near(with.sync_us / with.total_us, 0.2, 1e-9); /* twice the cores */
     loopperf_free(p);
     loop_free(run);
-    machine_free(machine);
-}
-
-/* Hyper-threads hide stalls: worth more the more there are, even where they
- * add nothing to computing; never more than their number. */
-static void test_hyper_threads(void **state)
-{
-    (void)state;
-    struct machine *machine = new_machine();
-    size_t cores[NODES] = {2, 0, 0, 0};
-    double before = 1;
-
-    for (double rate = 0; rate < 60; rate += 20) {
-        struct loop *run = new_run(machine, HIERARCHY_CLOSED,
-                                   &(struct traits){rate, 1}, 1, 1);
-        struct loopperf *p = learnt(&(struct loopperf_input){
-            .machine = machine, .method = HIERARCHY_CLOSED, .first = run});
-        struct loopperf_time one, same, two, fast;
-
-        assert_int_equal(loopperf_predict(p, cores, NULL, &one), MODEL_OK);
-        assert_int_equal(loopperf_predict(
-            p, cores, &(struct loopperf_smt){1, 1}, &same), MODEL_OK);
-        assert_near(one.total_us, same.total_us, 0);
-        /* {2, 1}: two threads share the core's pace. */
-        assert_int_equal(loopperf_predict(
-            p, cores, &(struct loopperf_smt){2, 1}, &two), MODEL_OK);
-        assert_int_equal(loopperf_predict(
-            p, cores, &(struct loopperf_smt){2, 1.3}, &fast), MODEL_OK);
-        double gain = one.total_us / two.total_us;
-        assert_true(rate == 0 ? fabs(gain - 1) < 1e-9 : gain > before);
-        assert_true(one.total_us / fast.total_us > gain);
-        assert_true(one.total_us / fast.total_us < 2);
-        before = gain;
-
-        struct loopperf_smt bad[] = {{0, 1}, {2, 0.9}, {2, 2.1}, {2, NAN}};
-        for (size_t b = 0; b < 4; b++)
-            assert_int_equal(loopperf_predict(p, cores, &bad[b], &two),
-                             MODEL_EINVAL);
-        loopperf_free(p);
-        loop_free(run);
-    }
-    machine_free(machine);
-}
-
-/* Loops that were made with other service times than the machine's: Best-F
- * finds how many times longer. */
-static void test_best_fixed(void **state)
-{
-    (void)state;
-    struct machine *truth = machine_new_uniform(NODES, CORES, NODES);
-    struct machine *machine = machine_new_uniform(NODES, CORES, NODES);
-    struct traits traits[2] = {{5, 1}, {12, 1}};
-    double speedup[2][NODES];
-    struct loop *run[2];
-    struct loopperf_case cases[2];
-    struct loopperf_best best;
-    struct loopperf_grid grid = {0.5, 4, 4}, link = {1, 2, 3}; /* 0.5 1 2 4 */
-
-    assert_true(truth && machine);
-    for (size_t j = 0; j < NODES; j++)
-        truth->controller_service_us[j] *= 2;
-    for (size_t k = 0; k < 2; k++) {
-        run[k] = new_run(truth, HIERARCHY_STATIONS, &traits[k], 1, 1);
-        for (size_t n = 0; n < NODES; n++) {
-            struct loop *more =
-                new_run(truth, HIERARCHY_STATIONS, &traits[k], n + 1, 1);
-            speedup[k][n] = run[k]->total_us / more->total_us;
-            loop_free(more);
-        }
-        cases[k] = (struct loopperf_case){run[k], speedup[k], NODES};
-    }
-    assert_int_equal(loopperf_best_fixed(machine, HIERARCHY_STATIONS, cases, 2,
-                                         &grid, &link, &best),
-                     MODEL_OK);
-    assert_near(best.controller_scale, 2, 1e-9);
-    assert_near(best.mape, 0, 1e-4);
-    assert_true(best.tried >= 3 && best.tried <= 4); /* no links to scale */
-
-    grid.low = 0;
-    assert_int_equal(loopperf_best_fixed(machine, HIERARCHY_STATIONS, cases, 2,
-                                         &grid, &link, &best),
-                     MODEL_EINVAL);
-    grid = (struct loopperf_grid){100, 200, 3}; /* slower than the runs */
-    assert_int_equal(loopperf_best_fixed(machine, HIERARCHY_STATIONS, cases, 2,
-                                         &grid, &link, &best),
-                     MODEL_ENODATA);
-    grid = (struct loopperf_grid){1, 2, 2};
-    cases[0].nodes = cases[1].nodes = 1;
-    assert_int_equal(loopperf_best_fixed(machine, HIERARCHY_STATIONS, cases, 2,
-                                         &grid, &link, &best),
-                     MODEL_ENODATA);
-    speedup[1][0] = -1;
-    assert_int_equal(loopperf_best_fixed(machine, HIERARCHY_STATIONS, cases, 2,
-                                         &grid, &link, &best),
-                     MODEL_EINVAL);
-    loop_free(run[0]);
-    loop_free(run[1]);
-    machine_free(truth);
     machine_free(machine);
 }
 
@@ -342,16 +243,13 @@ static void test_bad(void **state)
     assert_int_equal(loopperf_learn(&in, &p), MODEL_EINVAL); /* no line */
     assert_null(p);
     in.second = NULL;
-    in.controller_scale = 1; /* but no link_scale */
-    assert_int_equal(loopperf_learn(&in, &p), MODEL_EINVAL);
-    in.controller_scale = 0;
     one->total_us /= 100; /* faster than its own computing and stalls */
     assert_int_equal(loopperf_learn(&in, &p), MODEL_ENODATA);
     one->total_us = NAN;
     assert_int_equal(loopperf_learn(&in, &p), MODEL_EINVAL);
     in.first = same;
     p = learnt(&in);
-    assert_int_equal(loopperf_predict(p, none, NULL, &time), MODEL_EINVAL);
+    assert_int_equal(loopperf_predict(p, none, &time), MODEL_EINVAL);
     loopperf_free(p);
     loopperf_free(NULL);
     loop_free(one);
@@ -364,8 +262,7 @@ UNIT(test_loopperf)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_linear),        cmocka_unit_test(test_equations),
         cmocka_unit_test(test_single),        cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_sync),          cmocka_unit_test(test_hyper_threads),
-        cmocka_unit_test(test_best_fixed),    cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_sync),          cmocka_unit_test(test_bad),
     };
 
     return cmocka_run_group_tests_name("test_loopperf", tests, NULL, NULL);

@@ -4,7 +4,7 @@
 
 #include "tests/model/near.h"
 
-#include "model/moca.h"
+#include "tests/model/moca_reference.h"
 #include "model/station.h"
 #include "tests/support/uniform_machine.h"
 
@@ -103,9 +103,8 @@ static void test_equations(void **state)
     w.in.form = MOCA_CONSISTENT;
     evaluate(&w);
     assert_near(w.core[5], 1 / (1 + memory), 1e-12);
-    assert_near(moca_sync_time(0.2, 8, 16), 0.1, 1e-15);
-    assert_near(moca_link_delay(w.machine, 0, 0), 0, 0);
-    assert_near(moca_link_delay(w.machine, 3, 1), 1 / RATE, 1e-15);
+    assert_near(machine_route_us(w.machine, 0, 0), 0, 0);
+    assert_near(machine_route_us(w.machine, 3, 1), 1 / RATE, 1e-15);
     teardown(&w);
 }
 

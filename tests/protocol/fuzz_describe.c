@@ -64,11 +64,6 @@ static void fuzz_loop(struct json_reader *reader, const json_t *root)
         return;
     }
     require(loop_check(loop, NULL) == MODEL_OK);
-    json_t *text = loop_json_write(loop);
-    struct loop *again = loop_json_read(reader, text, 2, 2);
-    require(again && loop_cores(again) == loop_cores(loop));
-    json_decref(text);
-    loop_free(again);
     loop_free(loop);
 }
 

@@ -55,7 +55,7 @@ static bool predict(const struct world *world,
         struct loopperf_time time;
 
         world_cores(world, world->dop[i], cores);
-        good = loopperf_predict(learnt, cores, NULL, &time) == MODEL_OK;
+        good = loopperf_predict(learnt, cores, &time) == MODEL_OK;
         base = i ? base : time.total_us;
         speedup[i] = base / time.total_us;
     }

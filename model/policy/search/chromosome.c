@@ -89,7 +89,7 @@ static double links_delay(const struct chromosome_space *space, size_t i,
     for (size_t m = 0; m < space->machine->numa_nodes; m++) {
         double llc = space->profile[job]->rate[m].read_per_us;
         if (llc > 0)
-            delay += llc * moca_link_delay(space->machine, i, m);
+            delay += llc * machine_route_us(space->machine, i, m);
     }
     return delay;
 }
@@ -260,8 +260,8 @@ enum model_status chromosome_evaluate(struct chromosome_judge *judge,
     if (status != MODEL_OK)
         return status;
     for (size_t j = 0; j < space->jobs; j++)
-        free[j] = 1 - moca_sync_time(space->profile[j]->sync_share,
-                                     judge->total[j], judge->genes);
+        free[j] = 1 - space->profile[j]->sync_share * judge->total[j] /
+                          (double)judge->genes;
     for (size_t g = 0; g < judge->genes; g++) {
         size_t j = c->gene[g];
         if (j >= space->jobs)

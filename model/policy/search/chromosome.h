@@ -7,8 +7,23 @@
 
 /* Concept
  *
- * A gene is a core and holds the job that runs there (thesis figure 4.13); genes are sorted by
- * LLC domain.  The worth is that of model/moca.h: cpu_util and bw_util, to the last few bits.
+ * A gene is a core and holds the job that runs there (thesis figure 4.13);
+ * genes are sorted by LLC domain.  The worth (4.5.2) is
+ *
+ *   cpu_util   mean over all cores of the share of time in which they compute
+ *              (4.8, 4.10); cores that nobody has count as 0
+ *   bw_util    mean over NUMA nodes of their controllers' utilisation (4.9)
+ *
+ * Each controller is one station whose customers are the LLC domains, asking at
+ * the mean rate of all their cores (figure 4.16).  A core loses
+ *
+ *   sync time    sync * cores of its job / all cores             (4.11)
+ *   memory time  sum over NUMA nodes of llc * (r + link delay)   (4.12)
+ *
+ * The papers subtract both from 1, though llc is per time of computing and
+ * not of all time (table 4.3); where memory is busy that leaves less than
+ * nothing, here 0.  MOCA_CONSISTENT takes the rates at their word:
+ * U = (1 - sync) / (1 + memory).
  *
  * An evolution judges hundreds of chromosomes that differ little.  In MOCA's model the
  * controllers' answer depends only on the number of cores of each job, so that part is remembered
@@ -19,12 +34,16 @@
 #include <stdint.h>
 
 #include "model/machine.h"
-#include "model/moca.h"
 #include "model/status.h"
 #include "model/workload.h"
 
 #define GENE_NOBODY 255
 #define CHROMOSOME_MAX_JOBS 64
+
+enum moca_form {
+    MOCA_PAPER,
+    MOCA_CONSISTENT,
+};
 
 /* What is to be divided; nothing may change while it is in use. */
 struct chromosome_space {

@@ -11,6 +11,11 @@
 #include "model/layout.h"
 #include "model/policy/search/workspace.h"
 
+/* Exchanges that a layout looks at.  Nearly always the first number is all of
+ * them, twice: some are made, and then there are no more.  Where many jobs have
+ * cores everywhere on a large machine it is a part. */
+enum { THOROUGH = 5000, QUICK = 300 };
+
 void placement_present(const struct policy_input *in, size_t *have)
 {
     const struct machine *machine = in->machine;
@@ -59,7 +64,7 @@ void placement_begin(const struct policy_input *in)
 
 /* LAYOUT for CORES, from what the workspace says that jobs have. */
 static void lay_out(const struct policy_input *in, const size_t *cores,
-                    bool rough, size_t *layout)
+                    size_t evaluations, size_t *layout)
 {
     struct policy_workspace *ws = in->workspace;
     struct layout_input wish = {
@@ -70,7 +75,7 @@ static void lay_out(const struct policy_input *in, const size_t *cores,
         .cores = cores,
         .distance = ws->distance,
         .noise = ws->noise,
-        .rough = rough,
+        .evaluations = evaluations,
     };
 
     layout_make(&wish, ws->scratch, layout);
@@ -80,28 +85,28 @@ void placement_counts(const struct policy_input *in, const size_t *cores,
                       size_t *layout)
 {
     placement_present(in, in->workspace->have);
-    lay_out(in, cores, false, layout);
+    lay_out(in, cores, THOROUGH, layout);
 }
 
 static void from_nothing(const struct policy_input *in, const size_t *cores,
-                         bool rough, size_t *layout)
+                         size_t evaluations, size_t *layout)
 {
     size_t *have = in->workspace->have;
 
     memset(have, 0, in->machine->llc_domains * in->job_count * sizeof(*have));
-    lay_out(in, cores, rough, layout);
+    lay_out(in, cores, evaluations, layout);
 }
 
 void placement_fresh(const struct policy_input *in, const size_t *cores,
                      size_t *layout)
 {
-    from_nothing(in, cores, false, layout);
+    from_nothing(in, cores, THOROUGH, layout);
 }
 
 void placement_rough(const struct policy_input *in, const size_t *cores,
                      size_t *layout)
 {
-    from_nothing(in, cores, true, layout);
+    from_nothing(in, cores, QUICK, layout);
 }
 
 /* Hand COUNT CPUs of NODE from owner FROM to owner TO; the highest ones leave a

@@ -47,8 +47,8 @@ void placement_counts(const struct policy_input *input, const size_t *cores,
 void placement_fresh(const struct policy_input *input, const size_t *cores,
                      size_t *layout);
 
-/* The same by greedy choices alone, for predictions: in a fraction of the time,
- * nearly as near the memory. */
+/* The same with fewer exchanges, for predictions: on machines of many LLC domains
+ * in a fraction of the time, and nearly as near the memory. */
 void placement_rough(const struct policy_input *input, const size_t *cores,
                      size_t *layout);
 

@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* How well an allocation uses cores and memory. */
+/* MOCA's objectives, by definition. */
 
-#include "model/moca.h"
+#include "tests/model/moca_reference.h"
 
 #include <math.h>
 #include <stdbool.h>
 
 #include "model/station.h"
 
-double moca_sync_time(double sync, size_t cores, size_t all)
+static double sync_time(double sync, size_t cores, size_t all)
 {
     return sync * (double)cores / (double)all;
-}
-
-double moca_link_delay(const struct machine *machine, size_t llc_domain,
-                       size_t numa_node)
-{
-    const struct machine_route *route =
-        &machine->route[llc_domain * machine->numa_nodes + numa_node];
-    double delay = 0;
-
-    for (size_t l = 0; l < route->links; l++)
-        delay += machine->link_service_us[route->link[l]];
-    return delay;
 }
 
 static bool valid(const struct moca_input *in)
@@ -68,7 +56,7 @@ static double memory_time(const struct moca_input *in, size_t i, size_t job,
     for (size_t m = 0; m < in->machine->numa_nodes; m++) {
         double llc = in->profile[job]->rate[m].read_per_us;
         if (llc > 0)
-            time += llc * (response_us[m] + moca_link_delay(in->machine, i, m));
+            time += llc * (response_us[m] + machine_route_us(in->machine, i, m));
     }
     return time;
 }
@@ -77,7 +65,7 @@ static double memory_time(const struct moca_input *in, size_t i, size_t job,
 static double core_util(const struct moca_input *in, size_t i, size_t job,
                         size_t cores, const double *response_us)
 {
-    double sync = moca_sync_time(in->profile[job]->sync_share, cores,
+    double sync = sync_time(in->profile[job]->sync_share, cores,
                                  in->all_cores);
     double memory = memory_time(in, i, job, response_us);
 
