@@ -2,32 +2,23 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The runs of the calibration. */
 
-#include "config.h"
-
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "node_agent/calibrate/calibrate.h"
+#include "protocol/cpulist.h"
 
-#ifdef HAVE_NUMA
-#include <numaif.h>
-
-#define MAX_OS_NODES 1024
 #define PAGE 4096
 #define PEAK_STRIDE 64 /* each line is touched in each pass */
 #define PEAK_PASSES 8
 
 static double now_us(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+    return (double)clock_ns() * 1e-3;
 }
 
 /* ---- arrays -------------------------------------------------------------- */
@@ -37,33 +28,6 @@ struct memory {
     void *base;
     size_t bytes;
 };
-
-/* Is the page at ADDRESS on the NUMA node OS? */
-static bool is_on(void *address, int os)
-{
-    int node = -1;
-
-    return get_mempolicy(&node, NULL, 0, address, MPOL_F_NODE | MPOL_F_ADDR) <
-               0 ||
-           node == os;
-}
-
-/* Bind MEMORY to node OS.  With one node only (ONE) there is nothing to bind,
- * and containers that forbid it do not matter. */
-static int bind_memory(const struct memory *memory, int os, bool one)
-{
-    unsigned long mask[MAX_OS_NODES / (8 * sizeof(long))] = {0};
-
-    if (os < 0 || os >= MAX_OS_NODES - 1) {
-        errno = EINVAL;
-        return one ? 0 : -1;
-    }
-    mask[(size_t)os / (8 * sizeof(long))] =
-        1UL << ((size_t)os % (8 * sizeof(long)));
-    int rc = (int)mbind(memory->base, memory->bytes, MPOL_BIND, mask,
-                        MAX_OS_NODES, 0);
-    return rc < 0 && !one ? -1 : 0;
-}
 
 static void free_memory(struct memory *memory)
 {
@@ -76,7 +40,6 @@ static void free_memory(struct memory *memory)
 static int new_memory(struct memory *memory, const struct topology *t,
                       size_t node, size_t bytes, struct errtext *err)
 {
-    int os = topology_memory_os(t, node);
     bool one = topology_machine(t)->numa_nodes == 1;
 
     memory->bytes = 3 * bytes;
@@ -91,7 +54,9 @@ static int new_memory(struct memory *memory, const struct topology *t,
     memory->arrays = (struct kernel_arrays){
         (double *)(void *)base, (double *)(void *)(base + bytes),
         (double *)(void *)(base + 2 * bytes), bytes / sizeof(double)};
-    if (bind_memory(memory, os, one) < 0) {
+    /* With one node there is nothing to bind, and containers that forbid it do not
+     * matter. */
+    if (!one && topology_bind_memory(t, node, base, memory->bytes) < 0) {
         errtext_set(err, errno, "NUMA node %zu: mbind: %s", node,
                     strerror(errno));
         free_memory(memory);
@@ -100,7 +65,7 @@ static int new_memory(struct memory *memory, const struct topology *t,
     kernel_fill(&memory->arrays);
     for (size_t at = 0; !one && at < memory->bytes;
          at += (memory->bytes / 8) & ~(size_t)(PAGE - 1))
-        if (!is_on(base + at, os)) {
+        if (!topology_has_memory(t, node, base + at)) {
             free_memory(memory);
             return errtext_set(err, EIO, "NUMA node %zu: its pages are "
                                "elsewhere", node);
@@ -112,17 +77,10 @@ static int new_memory(struct memory *memory, const struct topology *t,
 
 static int pin(int cpu)
 {
-    cpu_set_t *set = CPU_ALLOC(COSCHED_MAX_CPUS);
-    size_t size = CPU_ALLOC_SIZE(COSCHED_MAX_CPUS);
+    struct cosched_cpuset one = {{0}};
 
-    if (!set)
-        return -1;
-    CPU_ZERO_S(size, set);
-    CPU_SET_S((size_t)cpu, size, set);
-    int rc = pthread_setaffinity_np(pthread_self(), size, set);
-    CPU_FREE(set);
-    errno = rc;
-    return rc ? -1 : 0;
+    cpuset_add(&one, cpu);
+    return cpuset_set_affinity(0, &one);
 }
 
 /* Requests that were counted at MEMORY, from NODE if that is known. */
@@ -332,21 +290,19 @@ struct calibration *calibrate(const struct topology *t,
 {
     const struct machine *m = topology_machine(t);
     struct calibration *c = calibration_new(m->llc_domains, m->numa_nodes);
-    cpu_set_t *before = CPU_ALLOC(COSCHED_MAX_CPUS);
-    size_t size = CPU_ALLOC_SIZE(COSCHED_MAX_CPUS);
+    struct cosched_cpuset before;
     int rc = -1;
 
-    if (!c || !before)
+    if (!c)
         errtext_set(err, ENOMEM, "calibrate: out of memory");
-    else if (sched_getaffinity(0, size, before) < 0)
+    else if (cpuset_get_affinity(0, &before) < 0)
         errtext_set(err, errno, "calibrate: affinity: %s", strerror(errno));
     else {
         rc = run_all(t, o, c, err);
         int saved = errno;
-        sched_setaffinity(0, size, before);
+        cpuset_set_affinity(0, &before);
         errno = saved;
     }
-    CPU_FREE(before);
     if (rc == 0)
         return c;
     int saved = errno;
@@ -354,14 +310,3 @@ struct calibration *calibrate(const struct topology *t,
     errno = saved;
     return NULL;
 }
-#else
-struct calibration *calibrate(const struct topology *t,
-                              const struct calibrate_options *o,
-                              struct errtext *err)
-{
-    (void)t;
-    (void)o;
-    errtext_set(err, ENOTSUP, "calibrate: built without libnuma");
-    return NULL;
-}
-#endif
