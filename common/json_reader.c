@@ -279,3 +279,68 @@ int json_reader_array(struct json_reader *reader, const json_t *object,
                             "has %zu elements, must have %zu to %zu", size, low,
                             high);
 }
+
+static int read_member(struct json_reader *reader, const json_t *object,
+                       const struct json_member *m)
+{
+    const json_t *value = json_object_get(object, m->key);
+
+    switch (m->kind) {
+    case JSON_COUNT:
+        return json_reader_count(reader, object, m->key, m->optional, m->low,
+                                 m->high, m->to);
+    case JSON_TEXT:
+        return json_reader_string(reader, object, m->key, m->optional, m->to);
+    case JSON_LIST:
+        return json_reader_array(reader, object, m->key, m->optional, m->low,
+                                 m->high, m->to);
+    case JSON_FLAG:
+        if (value && !json_is_boolean(value))
+            return json_reader_fail(reader, m->key, "must be true or false");
+        if (value)
+            *(bool *)m->to = json_is_true(value);
+        return 0;
+    case JSON_OTHER:
+        return 0;
+    default:
+        return json_reader_number(reader, object, m->key, m->optional, m->kind,
+                                  m->to);
+    }
+}
+
+int json_reader_members(struct json_reader *reader, const json_t *value,
+                        const struct json_member *members)
+{
+    const char *key;
+    json_t *unused;
+    int rc = 0;
+
+    if (!json_is_object(value))
+        return json_reader_fail(reader, NULL, "must be an object");
+    json_object_foreach((json_t *)value, key, unused) {
+        const struct json_member *m = members;
+        while (m->key && strcmp(m->key, key) != 0)
+            m++;
+        if (!m->key)
+            return json_reader_fail(reader, key, "unknown key");
+    }
+    for (; members->key && rc == 0; members++)
+        rc = read_member(reader, value, members);
+    return rc;
+}
+
+int json_reader_each(struct json_reader *reader, const json_t *list,
+                     const char *key,
+                     int (*each)(struct json_reader *reader, const json_t *value,
+                                 size_t index, void *arg),
+                     void *arg)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
+        size_t mark = json_reader_enter_element(reader, key, i);
+        rc = each(reader, json_array_get(list, i), i, arg);
+        json_reader_leave(reader, mark);
+    }
+    return rc;
+}

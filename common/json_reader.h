@@ -34,13 +34,34 @@ struct json_reader {
     char path[JSON_READER_PATH];
 };
 
-/* What a number may be. */
+/* What a number may be; the further ones are for struct json_member. */
 enum json_range {
     JSON_POSITIVE,     /* > 0 */
     JSON_NOT_NEGATIVE, /* >= 0 */
     JSON_SHARE,        /* 0..1 */
     JSON_ANY,          /* finite */
+    JSON_COUNT,        /* size_t, low..high */
+    JSON_TEXT,         /* const char *, not empty, borrowed */
+    JSON_LIST,         /* const json_t *, an array of low..high elements */
+    JSON_FLAG,         /* bool */
+    JSON_OTHER,        /* nothing: it is read elsewhere */
 };
+
+/* A member of an object and where it goes; that stays as it is where the member
+ * is absent. */
+struct json_member {
+    const char *key; /* NULL ends a list */
+    enum json_range kind;
+    bool optional;
+    void *to;
+    size_t low, high;
+};
+
+#define JSON_MUST(key, kind, to) {key, kind, false, to, 0, 0}
+#define JSON_MAY(key, kind, to) {key, kind, true, to, 0, 0}
+#define JSON_MUST_IN(key, kind, low, high, to) {key, kind, false, to, low, high}
+#define JSON_MAY_IN(key, kind, low, high, to) {key, kind, true, to, low, high}
+#define JSON_KNOWN(key) {key, JSON_OTHER, true, NULL, 0, 0}
 
 /* Give members the names that they have since 0.2.0, wherever they stand in
  * ROOT: files that 0.1 wrote have "sections", "cpu_nodes", "mem_nodes" and so
@@ -71,6 +92,18 @@ void json_reader_leave(struct json_reader *reader, size_t mark);
 /* VALUE must be an object with no members but KNOWN (NULL ends the list). */
 int json_reader_object(struct json_reader *reader, const json_t *value,
                        const char *const *known);
+
+/* VALUE must be an object of MEMBERS only, which are read in their order. */
+int json_reader_members(struct json_reader *reader, const json_t *value,
+                        const struct json_member *members);
+
+/* Call EACH for each object of LIST, which is member KEY, until it returns other
+ * than 0, which is returned. */
+int json_reader_each(struct json_reader *reader, const json_t *list,
+                     const char *key,
+                     int (*each)(struct json_reader *reader, const json_t *value,
+                                 size_t index, void *arg),
+                     void *arg);
 
 /* Member KEY of OBJECT must be a number in RANGE.  *VALUE stays as it is where
  * the member is absent, which is an error unless OPTIONAL. */

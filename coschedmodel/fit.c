@@ -13,29 +13,18 @@
 
 #define MAX_ITEMS 100000
 
-static int read_samples(struct json_reader *reader, const json_t *list,
-                        struct station_sample *samples)
+static int read_sample(struct json_reader *reader, const json_t *value,
+                       size_t i, void *samples)
 {
-    static const char *const known[] = {"cores", "throughput", "weight", NULL};
-    int rc = 0;
+    struct station_sample *sample = (struct station_sample *)samples + i;
+    const struct json_member members[] = {
+        JSON_MUST_IN("cores", JSON_COUNT, 1, STATION_MOST_CORES, &sample->cores),
+        JSON_MUST("throughput", JSON_POSITIVE, &sample->throughput),
+        JSON_MAY("weight", JSON_POSITIVE, &sample->weight),
+        {0}};
 
-    for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
-        const json_t *object = json_array_get(list, i);
-        size_t mark = json_reader_enter_element(reader, "samples", i);
-        samples[i].weight = 1;
-        rc = json_reader_object(reader, object, known);
-        if (rc == 0)
-            rc = json_reader_count(reader, object, "cores", false, 1, 10000,
-                                   &samples[i].cores);
-        if (rc == 0)
-            rc = json_reader_number(reader, object, "throughput", false,
-                                    JSON_POSITIVE, &samples[i].throughput);
-        if (rc == 0)
-            rc = json_reader_number(reader, object, "weight", true,
-                                    JSON_POSITIVE, &samples[i].weight);
-        json_reader_leave(reader, mark);
-    }
-    return rc;
+    sample->weight = 1;
+    return json_reader_members(reader, value, members);
 }
 
 static int solve_rho(const struct arguments *arguments,
@@ -69,17 +58,15 @@ static int solve_rho(const struct arguments *arguments,
 static int rho(const struct arguments *arguments, struct json_reader *reader,
                const json_t *input)
 {
-    static const char *const known[] = {"samples", "confidence", "noise", NULL};
     struct fit_rho_input fit = {.confidence = 0.95};
     const json_t *list;
+    const struct json_member members[] = {
+        JSON_MUST_IN("samples", JSON_LIST, 1, MAX_ITEMS, &list),
+        JSON_MAY("confidence", JSON_SHARE, &fit.confidence),
+        JSON_MAY("noise", JSON_NOT_NEGATIVE, &fit.noise),
+        {0}};
 
-    if (json_reader_object(reader, input, known) < 0 ||
-        json_reader_array(reader, input, "samples", false, 1, MAX_ITEMS,
-                          &list) < 0 ||
-        json_reader_number(reader, input, "confidence", true, JSON_SHARE,
-                           &fit.confidence) < 0 ||
-        json_reader_number(reader, input, "noise", true, JSON_NOT_NEGATIVE,
-                           &fit.noise) < 0)
+    if (json_reader_members(reader, input, members) < 0)
         return fail(EXIT_REFUSED, "%s", reader->err->text);
     if (fit.confidence == 0 || fit.confidence == 1)
         return fail(EXIT_REFUSED, "%s: confidence: must be between 0 and 1",
@@ -89,31 +76,28 @@ static int rho(const struct arguments *arguments, struct json_reader *reader,
     fit.samples = samples;
     fit.count = json_array_size(list);
     int rc = !samples ? fail(EXIT_REFUSED, "out of memory")
-             : read_samples(reader, list, samples) < 0
+             : json_reader_each(reader, list, "samples", read_sample, samples) <
+                     0
                  ? fail(EXIT_REFUSED, "%s", reader->err->text)
                  : solve_rho(arguments, reader, &fit);
     free(samples);
     return rc;
 }
 
-static int read_run(struct json_reader *reader, const json_t *object,
-                    struct fit_run *run)
+static int read_run(struct json_reader *reader, const json_t *value, size_t i,
+                    void *runs)
 {
-    static const char *const known[] = {"reads", "writes", "prefetches",
-                                        "busy_us", "weight", NULL};
+    struct fit_run *run = (struct fit_run *)runs + i;
+    const struct json_member members[] = {
+        JSON_MAY("reads", JSON_NOT_NEGATIVE, &run->reads),
+        JSON_MAY("writes", JSON_NOT_NEGATIVE, &run->writes),
+        JSON_MAY("prefetches", JSON_NOT_NEGATIVE, &run->prefetches),
+        JSON_MUST("busy_us", JSON_POSITIVE, &run->busy_us),
+        JSON_MAY("weight", JSON_POSITIVE, &run->weight),
+        {0}};
 
     *run = (struct fit_run){.weight = 1};
-    if (json_reader_object(reader, object, known) < 0 ||
-        json_reader_number(reader, object, "reads", true, JSON_NOT_NEGATIVE,
-                           &run->reads) < 0 ||
-        json_reader_number(reader, object, "writes", true, JSON_NOT_NEGATIVE,
-                           &run->writes) < 0 ||
-        json_reader_number(reader, object, "prefetches", true,
-                           JSON_NOT_NEGATIVE, &run->prefetches) < 0 ||
-        json_reader_number(reader, object, "busy_us", false, JSON_POSITIVE,
-                           &run->busy_us) < 0 ||
-        json_reader_number(reader, object, "weight", true, JSON_POSITIVE,
-                           &run->weight) < 0)
+    if (json_reader_members(reader, value, members) < 0)
         return -1;
     return run->reads + run->writes + run->prefetches > 0
                ? 0
@@ -150,23 +134,17 @@ static int solve_service(const struct arguments *arguments,
 static int service(const struct arguments *arguments,
                    struct json_reader *reader, const json_t *input)
 {
-    static const char *const known[] = {"runs", NULL};
     const json_t *list;
-    int rc = 0;
+    const struct json_member members[] = {
+        JSON_MUST_IN("runs", JSON_LIST, 1, MAX_ITEMS, &list), {0}};
 
-    if (json_reader_object(reader, input, known) < 0 ||
-        json_reader_array(reader, input, "runs", false, 1, MAX_ITEMS, &list) <
-            0)
+    if (json_reader_members(reader, input, members) < 0)
         return fail(EXIT_REFUSED, "%s", reader->err->text);
     size_t count = json_array_size(list);
     struct fit_run *runs = calloc(count, sizeof(*runs));
     if (!runs)
         return fail(EXIT_REFUSED, "out of memory");
-    for (size_t i = 0; rc == 0 && i < count; i++) {
-        size_t mark = json_reader_enter_element(reader, "runs", i);
-        rc = read_run(reader, json_array_get(list, i), &runs[i]);
-        json_reader_leave(reader, mark);
-    }
+    int rc = json_reader_each(reader, list, "runs", read_run, runs);
     rc = rc < 0 ? fail(EXIT_REFUSED, "%s", reader->err->text)
                 : solve_service(arguments, reader, runs, count);
     free(runs);

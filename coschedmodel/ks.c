@@ -114,6 +114,7 @@ struct judgement {
     struct json_reader *reader;
     double alpha;
     size_t bins;
+    json_t *regions; /* the results */
 };
 
 /* Parts of COUNTS in each category, and of the Poisson distribution of MEAN. */
@@ -203,33 +204,35 @@ static void over_nodes(json_t *region, const json_t *nodes)
     json_decref(more);
 }
 
-/* Judge the region that OBJECT describes; add it to REGIONS unless it has too
- * few intervals. */
-static int one_region(const struct judgement *j, const json_t *object,
-                       json_t *regions)
+/* Judge the region that OBJECT describes; keep it unless it has too few
+ * intervals. */
+static int one_region(struct json_reader *reader, const json_t *object,
+                      size_t index, void *arg)
 {
-    static const char *const known[] = {"region", "coverage", "memory",
-                                        "interval_us", "counts", NULL};
+    const struct judgement *j = arg;
     const char *name;
     const json_t *lists;
     json_t *nodes = json_array();
     size_t most = 0;
-    int rc = json_reader_object(j->reader, object, known);
+    const struct json_member members[] = {
+        JSON_MUST("region", JSON_TEXT, &name),
+        JSON_MUST_IN("counts", JSON_LIST, 1, MAX_ITEMS, &lists),
+        JSON_KNOWN("coverage"),
+        JSON_KNOWN("memory"),
+        JSON_KNOWN("interval_us"),
+        {0}};
+    int rc = json_reader_members(reader, object, members);
 
-    if (rc == 0)
-        rc = json_reader_string(j->reader, object, "region", false, &name);
-    if (rc == 0)
-        rc = json_reader_array(j->reader, object, "counts", false, 1, MAX_ITEMS,
-                               &lists);
+    (void)index;
     for (size_t n = 0; rc == 0 && n < json_array_size(lists); n++) {
         size_t count;
         char key[32];
         snprintf(key, sizeof(key), "counts[%zu]", n);
-        double *counts = read_numbers(j->reader, json_array_get(lists, n), key,
+        double *counts = read_numbers(reader, json_array_get(lists, n), key,
                                       0, JSON_NOT_NEGATIVE, &count);
         json_t *node = counts ? judge(j, counts, count) : NULL;
         if (counts && !node)
-            errtext_set(j->reader->err, ENOMEM, "out of memory");
+            errtext_set(reader->err, ENOMEM, "out of memory");
         free(counts);
         most = count > most ? count : most;
         if (node && json_is_true(json_object_get(object, "memory")))
@@ -242,7 +245,7 @@ static int one_region(const struct judgement *j, const json_t *object,
         json_object_del(region, "memory");
         json_object_set(region, "nodes", nodes);
         over_nodes(region, nodes);
-        json_array_append_new(regions, region);
+        json_array_append_new(j->regions, region);
     }
     json_decref(nodes);
     return rc;
@@ -301,28 +304,22 @@ static void print_table(const json_t *result, const json_t *regions)
 }
 
 /* {"metric": ..., "intervals": N, "mixed": N, "regions": [...]} */
-static int recorded(const struct judgement *j, const json_t *input)
+static int recorded(struct judgement *j, const json_t *input)
 {
+    json_t *regions = j->regions = json_array();
     const json_t *list;
     const char *metric = "";
     size_t intervals = 0, mixed = 0;
-    json_t *regions = json_array();
-    int rc = json_reader_string(j->reader, input, "metric", false, &metric);
+    const struct json_member members[] = {
+        JSON_MUST("metric", JSON_TEXT, &metric),
+        JSON_MUST_IN("regions", JSON_LIST, 0, MAX_ITEMS, &list),
+        JSON_MAY_IN("intervals", JSON_COUNT, 0, INT64_MAX, &intervals),
+        JSON_MAY_IN("mixed", JSON_COUNT, 0, INT64_MAX, &mixed),
+        {0}};
+    int rc = json_reader_members(j->reader, input, members);
 
     if (rc == 0)
-        rc = json_reader_array(j->reader, input, "regions", false, 0, MAX_ITEMS,
-                               &list);
-    if (rc == 0)
-        rc = json_reader_count(j->reader, input, "intervals", true, 0, INT64_MAX,
-                               &intervals);
-    if (rc == 0)
-        rc = json_reader_count(j->reader, input, "mixed", true, 0, INT64_MAX,
-                               &mixed);
-    for (size_t s = 0; rc == 0 && s < json_array_size(list); s++) {
-        size_t mark = json_reader_enter_element(j->reader, "regions", s);
-        rc = one_region(j, json_array_get(list, s), regions);
-        json_reader_leave(j->reader, mark);
-    }
+        rc = json_reader_each(j->reader, list, "regions", one_region, j);
     if (rc < 0)
         rc = fail(EXIT_REFUSED, "%s", j->reader->err->text);
     else if (!json_array_size(regions))
@@ -364,7 +361,8 @@ int command_ks(const struct arguments *arguments)
                                                   : 0;
     struct judgement judgement = {arguments, &reader, alpha,
                                   arguments->bins == NO_BINS ? BINS
-                                                             : arguments->bins};
+                                                             : arguments->bins,
+                                  NULL};
     if (json_reader_object(&reader, input, members[form]) < 0 ||
         json_reader_number(&reader, input, "alpha", true, JSON_SHARE, &alpha) <
             0)

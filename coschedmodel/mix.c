@@ -45,33 +45,34 @@ size_t mix_pack(struct mix *mix, size_t job, size_t count)
 }
 
 /* "rates": one object for each NUMA node. */
+static int read_rate(struct json_reader *reader, const json_t *value, size_t m,
+                     void *arg)
+{
+    struct workload_rate *rate = &((struct workload *)arg)->rate[m];
+    double read = -1;
+    const struct json_member members[] = {
+        JSON_MUST("mrr_per_us", JSON_NOT_NEGATIVE, &rate->mrr_per_us),
+        JSON_MAY("read_per_us", JSON_NOT_NEGATIVE, &read),
+        {0}};
+
+    if (json_reader_members(reader, value, members) < 0)
+        return -1;
+    rate->read_per_us = read < 0 ? rate->mrr_per_us : read;
+    return rate->read_per_us <= rate->mrr_per_us
+               ? 0
+               : json_reader_fail(reader, "read_per_us",
+                                  "%g is more than mrr_per_us", read);
+}
+
 static int read_rates(struct json_reader *reader, const json_t *object,
                       struct workload *profile)
 {
-    static const char *const known[] = {"mrr_per_us", "read_per_us", NULL};
     const json_t *list;
-    int rc = json_reader_array(reader, object, "rates", false,
-                               profile->numa_nodes, profile->numa_nodes, &list);
 
-    for (size_t m = 0; rc == 0 && m < profile->numa_nodes; m++) {
-        struct workload_rate *rate = &profile->rate[m];
-        const json_t *value = json_array_get(list, m);
-        size_t mark = json_reader_enter_element(reader, "rates", m);
-        rc = json_reader_object(reader, value, known);
-        if (rc == 0)
-            rc = json_reader_number(reader, value, "mrr_per_us", false,
-                                    JSON_NOT_NEGATIVE, &rate->mrr_per_us);
-        rate->read_per_us = rate->mrr_per_us;
-        if (rc == 0)
-            rc = json_reader_number(reader, value, "read_per_us", true,
-                                    JSON_NOT_NEGATIVE, &rate->read_per_us);
-        if (rc == 0 && rate->read_per_us > rate->mrr_per_us)
-            rc = json_reader_fail(reader, "read_per_us",
-                                  "%g is more than mrr_per_us",
-                                  rate->read_per_us);
-        json_reader_leave(reader, mark);
-    }
-    return rc;
+    if (json_reader_array(reader, object, "rates", false, profile->numa_nodes,
+                          profile->numa_nodes, &list) < 0)
+        return -1;
+    return json_reader_each(reader, list, "rates", read_rate, profile);
 }
 
 static int read_profile(struct json_reader *reader, const json_t *object,
@@ -135,38 +136,42 @@ static int read_cores(struct json_reader *reader, const json_t *object,
 }
 
 static int read_job(struct json_reader *reader, const json_t *object,
-                    struct mix *mix, size_t job, bool sweep)
+                    size_t job, void *arg)
 {
-    static const char *const known[] = {"name", "rho", "rates", "sync_share",
-                                        "weight", "work", "cores", NULL};
+    struct mix *mix = arg;
+    const struct json_member members[] = {
+        JSON_MUST("name", JSON_TEXT, &mix->name[job]),
+        JSON_MAY("weight", JSON_POSITIVE, &mix->weight[job]),
+        JSON_MAY("work", JSON_POSITIVE, &mix->work[job]),
+        JSON_KNOWN("rho"),
+        JSON_KNOWN("rates"),
+        JSON_KNOWN("sync_share"),
+        JSON_KNOWN("cores"),
+        {0}};
 
     mix->name[job] = "";
     mix->weight[job] = 1;
-    if (json_reader_object(reader, object, known) < 0 ||
-        json_reader_string(reader, object, "name", false, &mix->name[job]) <
-            0 ||
-        json_reader_number(reader, object, "weight", true, JSON_POSITIVE,
-                           &mix->weight[job]) < 0 ||
-        json_reader_number(reader, object, "work", true, JSON_POSITIVE,
-                           &mix->work[job]) < 0 ||
+    if (json_reader_members(reader, object, members) < 0 ||
         read_profile(reader, object, mix, job) < 0)
         return -1;
-    if (sweep && json_object_get(object, "cores"))
+    if (mix->sweep && json_object_get(object, "cores"))
         return json_reader_fail(reader, "cores", "--sweep tries all of them");
-    return sweep ? 0 : read_cores(reader, object, mix, job);
+    return mix->sweep ? 0 : read_cores(reader, object, mix, job);
 }
 
 int mix_read(struct mix *mix, const struct arguments *arguments,
              struct json_reader *reader, const json_t *input)
 {
-    static const char *const known[] = {"machine", "method", "jobs", NULL};
     const json_t *list;
-    size_t most = arguments->sweep ? 2 : MVA_MAX_CLASSES;
+    const struct json_member members[] = {
+        JSON_MUST_IN("jobs", JSON_LIST, arguments->sweep ? 2 : 1,
+                     arguments->sweep ? 2 : MVA_MAX_CLASSES, &list),
+        JSON_KNOWN("machine"),
+        JSON_KNOWN("method"),
+        {0}};
 
-    memset(mix, 0, sizeof(*mix));
-    if (json_reader_object(reader, input, known) < 0 ||
-        json_reader_array(reader, input, "jobs", false,
-                          arguments->sweep ? 2 : 1, most, &list) < 0)
+    *mix = (struct mix){.sweep = arguments->sweep};
+    if (json_reader_members(reader, input, members) < 0)
         return fail(EXIT_REFUSED, "%s", reader->err->text);
     int status =
         method_choose(arguments, reader, input, &mix->method, &mix->closed);
@@ -187,14 +192,9 @@ int mix_read(struct mix *mix, const struct arguments *arguments,
     if (!mix->name || !mix->profile || !mix->weight || !mix->work ||
         !mix->cores)
         return fail(EXIT_REFUSED, "out of memory");
-    for (size_t j = 0; j < mix->jobs; j++) {
-        size_t mark = json_reader_enter_element(reader, "jobs", j);
-        if (read_job(reader, json_array_get(list, j), mix, j,
-                     arguments->sweep) < 0)
-            return fail(EXIT_REFUSED, "%s", reader->err->text);
-        json_reader_leave(reader, mark);
-    }
-    return EXIT_DONE;
+    return json_reader_each(reader, list, "jobs", read_job, mix) < 0
+               ? fail(EXIT_REFUSED, "%s", reader->err->text)
+               : EXIT_DONE;
 }
 
 void mix_release(struct mix *mix)

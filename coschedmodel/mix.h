@@ -12,6 +12,7 @@ struct mix {
     struct machine_description *description;
     enum mva_method method;
     bool closed; /* all stations together instead */
+    bool sweep;  /* no cores are given */
     size_t jobs;
     const char **name;         /* [jobs] borrowed from the input */
     struct workload **profile; /* [jobs] */

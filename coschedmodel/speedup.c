@@ -107,14 +107,15 @@ static int read_measured(struct json_reader *reader, const json_t *object,
 static int one_loop(struct json_reader *reader, struct prediction *p,
                     const json_t *object)
 {
-    static const char *const known[] = {"name", "profiles", "measured", NULL};
     double measured[MACHINE_JSON_MAX_NODES];
     const json_t *profiles;
+    const struct json_member members[] = {
+        JSON_MUST("name", JSON_TEXT, &p->name),
+        JSON_MUST_IN("profiles", JSON_LIST, 1, 2, &profiles),
+        JSON_KNOWN("measured"),
+        {0}};
 
-    if (json_reader_object(reader, object, known) < 0 ||
-        json_reader_string(reader, object, "name", false, &p->name) < 0 ||
-        json_reader_array(reader, object, "profiles", false, 1, 2, &profiles) <
-            0 ||
+    if (json_reader_members(reader, object, members) < 0 ||
         read_measured(reader, object, p, measured) < 0)
         return fail(EXIT_REFUSED, "%s", reader->err->text);
     return from_profiles(reader, p, profiles);

@@ -50,26 +50,22 @@ static int show(json_t *rows, const struct arguments *arguments)
 static int one_class(const struct arguments *arguments,
                      struct json_reader *reader, const json_t *input)
 {
-    static const char *const known[] = {"rho", "lambda", "mu", "cores", NULL};
     const json_t *rhos = json_object_get(input, "rho");
     json_t *rows = json_array();
     double lambda = 0, mu = 1;
     size_t cores = 0, count = json_is_array(rhos) ? json_array_size(rhos) : 1;
-    int rc = json_reader_object(reader, input, known);
+    const struct json_member members[] = {
+        JSON_MUST_IN("cores", JSON_COUNT, 1, STATION_MOST_CORES, &cores),
+        {"lambda", JSON_NOT_NEGATIVE, rhos != NULL, &lambda, 0, 0},
+        {"mu", JSON_POSITIVE, rhos != NULL, &mu, 0, 0},
+        JSON_KNOWN("rho"),
+        {0}};
+    int rc = json_reader_members(reader, input, members);
     enum model_status status = MODEL_OK;
 
-    if (rc == 0)
-        rc = json_reader_count(reader, input, "cores", false, 1, STATION_MOST_CORES,
-                               &cores);
     if (rc == 0 && rhos && (json_object_get(input, "lambda") ||
                             json_object_get(input, "mu")))
         rc = json_reader_fail(reader, "rho", "stands instead of lambda and mu");
-    if (rc == 0 && !rhos)
-        rc = json_reader_number(reader, input, "lambda", false,
-                                JSON_NOT_NEGATIVE, &lambda) < 0
-                 ? -1
-                 : json_reader_number(reader, input, "mu", false, JSON_POSITIVE,
-                                      &mu);
     if (rc == 0 && count == 0)
         rc = json_reader_fail(reader, "rho", "is empty");
     progress("station", 0, count);
@@ -91,25 +87,16 @@ static int one_class(const struct arguments *arguments,
     return result;
 }
 
-static int read_classes(struct json_reader *reader, const json_t *list,
-                        struct mva_class *classes)
+static int read_class(struct json_reader *reader, const json_t *value,
+                      size_t i, void *classes)
 {
-    static const char *const known[] = {"count", "lambda", NULL};
-    int rc = 0;
+    struct mva_class *class = (struct mva_class *)classes + i;
+    const struct json_member members[] = {
+        JSON_MUST_IN("count", JSON_COUNT, 0, STATION_MOST_CORES, &class->count),
+        JSON_MUST("lambda", JSON_NOT_NEGATIVE, &class->lambda),
+        {0}};
 
-    for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
-        const json_t *object = json_array_get(list, i);
-        size_t mark = json_reader_enter_element(reader, "classes", i);
-        rc = json_reader_object(reader, object, known);
-        if (rc == 0)
-            rc = json_reader_count(reader, object, "count", false, 0, STATION_MOST_CORES,
-                                   &classes[i].count);
-        if (rc == 0)
-            rc = json_reader_number(reader, object, "lambda", false,
-                                    JSON_NOT_NEGATIVE, &classes[i].lambda);
-        json_reader_leave(reader, mark);
-    }
-    return rc;
+    return json_reader_members(reader, value, members);
 }
 
 /* The answer for several classes, a row each. */
@@ -145,19 +132,19 @@ static int show_classes(const struct arguments *arguments,
 static int many_classes(const struct arguments *arguments,
                         struct json_reader *reader, const json_t *input)
 {
-    static const char *const known[] = {"mu", "classes", "method", NULL};
     struct mva_class classes[MVA_MAX_CLASSES];
     struct mva_result results[MVA_MAX_CLASSES];
     enum mva_method method;
     const json_t *list;
     double mu = 1;
+    const struct json_member members[] = {
+        JSON_MUST("mu", JSON_POSITIVE, &mu),
+        JSON_MUST_IN("classes", JSON_LIST, 1, MVA_MAX_CLASSES, &list),
+        JSON_KNOWN("method"),
+        {0}};
 
-    if (json_reader_object(reader, input, known) < 0 ||
-        json_reader_number(reader, input, "mu", false, JSON_POSITIVE, &mu) <
-            0 ||
-        json_reader_array(reader, input, "classes", false, 1, MVA_MAX_CLASSES,
-                          &list) < 0 ||
-        read_classes(reader, list, classes) < 0)
+    if (json_reader_members(reader, input, members) < 0 ||
+        json_reader_each(reader, list, "classes", read_class, classes) < 0)
         return fail(EXIT_REFUSED, "%s", reader->err->text);
     int rc = method_choose(arguments, reader, input, &method, NULL);
     if (rc != EXIT_DONE)

@@ -34,44 +34,20 @@ static int no_memory(struct json_reader *reader)
                        reader->file);
 }
 
-/* Members KEYS are for people: texts, if they are there. */
-static int check_texts(struct json_reader *reader, const json_t *object,
-                       const char *const *keys)
+/* Copy TEXT, where it is not NULL, to *OUT. */
+static int keep_text(struct json_reader *reader, const char *text, char **out)
 {
-    const char *unused = NULL;
-
-    for (; *keys; keys++)
-        if (json_reader_string(reader, object, *keys, true, &unused) < 0)
-            return -1;
-    return 0;
+    *out = text ? strdup(text) : NULL;
+    return *out || !text ? 0 : no_memory(reader);
 }
 
-static const char *const source_only[] = {"source", NULL};
-
-/* Copy member KEY, or FALLBACK (may be NULL) where it is absent. */
-static int read_text(struct json_reader *reader, const json_t *object,
-                     const char *key, const char *fallback, char **out)
+/* The value TEXT of member KEY must be one of NAMES[COUNT]; NULL: it is absent,
+ * and *INDEX stays. */
+static int choose(struct json_reader *reader, const char *key, const char *text,
+                  const char *const *names, size_t count, size_t *index)
 {
-    const char *text = fallback;
-
-    if (json_reader_string(reader, object, key, true, &text) < 0)
-        return -1;
-    if (!text)
-        return 0;
-    *out = strdup(text);
-    return *out ? 0 : no_memory(reader);
-}
-
-/* Member KEY must be one of NAMES[COUNT]; *INDEX stays where it is absent. */
-static int read_choice(struct json_reader *reader, const json_t *object,
-                       const char *key, const char *const *names,
-                       size_t count, size_t *index)
-{
-    const char *text = NULL;
     char all[80] = "";
 
-    if (json_reader_string(reader, object, key, true, &text) < 0)
-        return -1;
     for (size_t i = 0; text && i < count; i++) {
         if (strcmp(text, names[i]) == 0) {
             *index = i;
@@ -85,126 +61,105 @@ static int read_choice(struct json_reader *reader, const json_t *object,
                 : 0;
 }
 
-static int read_bool(struct json_reader *reader, const json_t *object,
-                     const char *key, bool *out)
-{
-    const json_t *value = json_object_get(object, key);
-
-    if (value && !json_is_boolean(value))
-        return json_reader_fail(reader, key, "must be true or false");
-    if (value)
-        *out = json_is_true(value);
-    return 0;
-}
-
-static int read_rates(struct json_reader *reader, const json_t *value,
-                      struct scenario_region *s)
-{
-    double sum;
-
-    if (json_reader_number(reader, value, "read_per_us", true,
-                           JSON_NOT_NEGATIVE, &s->read_per_us) < 0 ||
-        json_reader_number(reader, value, "write_per_us", true,
-                           JSON_NOT_NEGATIVE, &s->write_per_us) < 0 ||
-        json_reader_number(reader, value, "prefetch_per_us", true,
-                           JSON_NOT_NEGATIVE, &s->prefetch_per_us) < 0)
-        return -1;
-    sum = s->llc_per_us = s->read_per_us + s->write_per_us +
-                          s->prefetch_per_us;
-    if (json_reader_number(reader, value, "llc_per_us", true,
-                           JSON_NOT_NEGATIVE, &s->llc_per_us) < 0 ||
-        json_reader_number(reader, value, "llc_loss", true, JSON_NOT_NEGATIVE,
-                           &s->llc_loss) < 0)
-        return -1;
-    if (s->llc_per_us < sum * (1 - 1e-9))
-        return json_reader_fail(reader, "llc_per_us",
-                                "%g is less than the %g requests that miss",
-                                s->llc_per_us, sum);
-    return 0;
-}
-
-static int read_parallel(struct json_reader *reader, const json_t *value,
-                         struct scenario_region *s)
+/* What S, read from VALUE, must keep to. */
+static int check_region(struct json_reader *reader, const json_t *value,
+                        struct scenario_region *s)
 {
     static const char *const parallel_only[] = {"imbalance", "sync_share",
                                                 "barriers"};
+    double sum = s->read_per_us + s->write_per_us + s->prefetch_per_us;
 
     for (size_t i = 0; s->kind == REGION_SERIAL && i < 3; i++)
         if (json_object_get(value, parallel_only[i]))
             return json_reader_fail(reader, parallel_only[i],
                                     "is for parallel regions only");
-    s->barriers = s->kind == REGION_PARALLEL;
-    if (json_reader_number(reader, value, "imbalance", true,
-                           JSON_NOT_NEGATIVE, &s->imbalance) < 0 ||
-        json_reader_number(reader, value, "sync_share", true, JSON_SHARE,
-                           &s->sync_share) < 0 ||
-        json_reader_count(reader, value, "barriers", true, 1, MAX_BARRIERS,
-                          &s->barriers) < 0)
-        return -1;
+    if (!json_object_get(value, "barriers"))
+        s->barriers = s->kind == REGION_PARALLEL;
+    if (!json_object_get(value, "llc_per_us"))
+        s->llc_per_us = sum;
+    if (s->llc_per_us < sum * (1 - 1e-9))
+        return json_reader_fail(reader, "llc_per_us",
+                                "%g is less than the %g requests that miss",
+                                s->llc_per_us, sum);
     if (s->sync_share >= 1)
         return json_reader_fail(reader, "sync_share", "must be less than 1");
     return 0;
 }
 
+/* What a program is read into. */
+struct program {
+    const char *name;
+    struct scenario_job *job;
+};
+
 static int read_region(struct json_reader *reader, const json_t *value,
-                       const char *program, struct scenario_job *job)
+                       size_t index, void *arg)
 {
-    static const char *const known[] = {
-        "name", "kind", "work_s", "read_per_us", "write_per_us",
-        "prefetch_per_us", "placement", "llc_per_us", "llc_loss", "imbalance",
-        "sync_share", "barriers", "object", "offset", "source", NULL};
     static const char *const kinds[] = {"serial", "parallel"};
     static const char *const placements[] = {"first-touch", "interleaved",
                                              "local"};
+    const struct program *program = arg;
+    struct scenario_job *job = program->job;
     struct scenario_region *s = &job->region[job->regions];
+    const char *kind_text = NULL, *placement_text = NULL, *unused;
+    const char *object = program->name;
     size_t kind = 1, placement = SCENARIO_INTERLEAVED;
     size_t offset = 64 * (job->regions + 1); /* any that differ */
-    char name[32];
+    char made[32];
+    const char *name = made;
+    const struct json_member members[] = {
+        JSON_MAY("name", JSON_TEXT, &name),
+        JSON_MAY("source", JSON_TEXT, &unused),
+        JSON_MAY("object", JSON_TEXT, &object),
+        JSON_MAY("kind", JSON_TEXT, &kind_text),
+        JSON_MAY("placement", JSON_TEXT, &placement_text),
+        JSON_MUST("work_s", JSON_POSITIVE, &s->work_s),
+        JSON_MAY_IN("offset", JSON_COUNT, 0, SIZE_MAX >> 1, &offset),
+        JSON_MAY("read_per_us", JSON_NOT_NEGATIVE, &s->read_per_us),
+        JSON_MAY("write_per_us", JSON_NOT_NEGATIVE, &s->write_per_us),
+        JSON_MAY("prefetch_per_us", JSON_NOT_NEGATIVE, &s->prefetch_per_us),
+        JSON_MAY("llc_per_us", JSON_NOT_NEGATIVE, &s->llc_per_us),
+        JSON_MAY("llc_loss", JSON_NOT_NEGATIVE, &s->llc_loss),
+        JSON_MAY("imbalance", JSON_NOT_NEGATIVE, &s->imbalance),
+        JSON_MAY("sync_share", JSON_SHARE, &s->sync_share),
+        JSON_MAY_IN("barriers", JSON_COUNT, 1, MAX_BARRIERS, &s->barriers),
+        {0}};
 
+    (void)index;
     job->regions++;
-    snprintf(name, sizeof(name), "region%zu", job->regions);
-    if (json_reader_object(reader, value, known) < 0 ||
-        check_texts(reader, value, source_only) < 0 ||
-        read_text(reader, value, "name", name, &s->name) < 0 ||
-        read_text(reader, value, "object", program, &s->object) < 0 ||
-        json_reader_number(reader, value, "work_s", false, JSON_POSITIVE,
-                           &s->work_s) < 0 ||
-        read_choice(reader, value, "kind", kinds, 2, &kind) < 0 ||
-        read_choice(reader, value, "placement", placements, 3, &placement) <
+    snprintf(made, sizeof(made), "region%zu", job->regions);
+    if (json_reader_members(reader, value, members) < 0 ||
+        choose(reader, "kind", kind_text, kinds, 2, &kind) < 0 ||
+        choose(reader, "placement", placement_text, placements, 3, &placement) <
             0 ||
-        json_reader_count(reader, value, "offset", true, 0, SIZE_MAX >> 1,
-                          &offset) < 0)
+        keep_text(reader, name, &s->name) < 0 ||
+        keep_text(reader, object, &s->object) < 0)
         return -1;
     s->kind = kind ? REGION_PARALLEL : REGION_SERIAL;
     s->placement = (enum scenario_placement)placement;
     s->offset = offset;
-    return read_rates(reader, value, s) < 0 ? -1
-                                            : read_parallel(reader, value, s);
+    return check_region(reader, value, s);
 }
 
 static int read_phase(struct json_reader *reader, const json_t *value,
-                      const char *program, struct scenario_job *job)
+                      size_t index, void *arg)
 {
-    static const char *const known[] = {"repeat", "regions", NULL};
+    struct scenario_job *job = ((const struct program *)arg)->job;
     struct scenario_phase *phase = &job->phase[job->phases++];
     const json_t *list;
+    const struct json_member members[] = {
+        JSON_MAY_IN("repeat", JSON_COUNT, 1, MAX_REPEAT, &phase->repeat),
+        JSON_MUST_IN("regions", JSON_LIST, 1,
+                     SCENARIO_MAX_REGIONS - job->regions, &list),
+        {0}};
 
+    (void)index;
     phase->repeat = 1;
     phase->first = job->regions;
-    if (json_reader_object(reader, value, known) < 0 ||
-        json_reader_count(reader, value, "repeat", true, 1, MAX_REPEAT,
-                          &phase->repeat) < 0 ||
-        json_reader_array(reader, value, "regions", false, 1,
-                          SCENARIO_MAX_REGIONS - job->regions, &list) < 0)
+    if (json_reader_members(reader, value, members) < 0)
         return -1;
     phase->count = json_array_size(list);
-    for (size_t i = 0; i < phase->count; i++) {
-        size_t mark = json_reader_enter_element(reader, "regions", i);
-        if (read_region(reader, json_array_get(list, i), program, job) < 0)
-            return -1;
-        json_reader_leave(reader, mark);
-    }
-    return 0;
+    return json_reader_each(reader, list, "regions", read_region, arg);
 }
 
 /* Fill phases and regions of JOB from VALUE, an object that has "phases". */
@@ -220,12 +175,9 @@ static int read_phases(struct json_reader *reader, const json_t *value,
     job->phase = calloc(json_array_size(list), sizeof(*job->phase));
     if (!job->region || !job->phase)
         return no_memory(reader);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        size_t mark = json_reader_enter_element(reader, "phases", i);
-        if (read_phase(reader, json_array_get(list, i), program, job) < 0)
-            return -1;
-        json_reader_leave(reader, mark);
-    }
+    struct program into = {program, job};
+    if (json_reader_each(reader, list, "phases", read_phase, &into) < 0)
+        return -1;
     /* Most programs have few of them. */
     struct scenario_region *fit = realloc(job->region, job->regions *
                                                              sizeof(*fit));
@@ -233,49 +185,41 @@ static int read_phases(struct json_reader *reader, const json_t *value,
     return 0;
 }
 
-/* What a program is by nature, which a job may say otherwise. */
-static int read_nature(struct json_reader *reader, const json_t *value,
-                       struct scenario_job *job)
-{
-    int rc = read_bool(reader, value, "malleable", &job->malleable);
-
-    return rc < 0 ? rc
-                  : read_bool(reader, value, "sleeps", &job->sleeps);
-}
-
 /* Find PROGRAM in LIBRARY and fill JOB from it.  1: it is not there. */
 static int use_program(struct library *library, const char *program,
                        struct scenario_job *job)
 {
-    static const char *const known[] = {"name", "source", "sleeps",
-                                        "malleable", "phases", NULL};
     struct json_reader *reader = &library->reader;
 
     for (size_t i = 0; i < json_array_size(library->programs); i++) {
         const json_t *value = json_array_get(library->programs, i);
-        const char *name;
+        const char *name, *unused;
+        bool malleable = true, sleeps = false;
+        const struct json_member members[] = {
+            JSON_MUST("name", JSON_TEXT, &name),
+            JSON_MAY("source", JSON_TEXT, &unused),
+            JSON_MAY("malleable", JSON_FLAG, &malleable),
+            JSON_MAY("sleeps", JSON_FLAG, &sleeps),
+            JSON_KNOWN("phases"),
+            {0}};
         size_t mark = json_reader_enter_element(reader, "programs", i);
+        int rc = json_reader_members(reader, value, members);
 
-        if (json_reader_object(reader, value, known) < 0 ||
-            check_texts(reader, value, source_only) < 0 ||
-            json_reader_string(reader, value, "name", false, &name) < 0)
-            return -1;
-        if (strcmp(name, program) == 0) {
-            int rc = read_phases(reader, value, program, job);
-            if (rc == 0)
-                rc = read_nature(reader, value, job);
-            if (rc == 0)
-                json_reader_leave(reader, mark);
+        if (rc == 0 && strcmp(name, program) == 0) {
+            job->malleable = malleable;
+            job->sleeps = sleeps;
+            rc = read_phases(reader, value, program, job);
+            json_reader_leave(reader, mark);
             return rc;
         }
         json_reader_leave(reader, mark);
+        if (rc < 0)
+            return rc;
     }
     return 1;
 }
 
 /* ---- scenarios ----------------------------------------------------------- */
-
-static const char *const name_and_source[] = {"name", "source", NULL};
 
 /* The file's own programs come before those of the library. */
 struct sources {
@@ -325,70 +269,67 @@ static int name_job(struct json_reader *reader, struct scenario *scenario,
     return job->name ? 0 : no_memory(reader);
 }
 
-static int read_job_numbers(struct json_reader *reader, const json_t *value,
-                            struct scenario_job *job)
-{
-    double scale = 1;
+/* What a set is read with, and the scenario that it is at. */
+struct reading {
+    struct sources *sources;
+    struct scenario_set *set;
+    struct scenario *scenario;
+};
 
-    if (json_reader_number(reader, value, "arrival_s", true,
-                           JSON_NOT_NEGATIVE, &job->arrival_s) < 0 ||
-        json_reader_number(reader, value, "scale", true, JSON_POSITIVE,
-                           &scale) < 0 ||
-        read_nature(reader, value, job) < 0 ||
-        json_reader_count(reader, value, "threads", true, 1, MAX_THREADS,
-                          &job->threads) < 0 ||
-        json_reader_count(reader, value, "min_cores", true, 1, MAX_THREADS,
-                          &job->min_cores) < 0 ||
-        json_reader_count(reader, value, "max_cores", true, 1, MAX_THREADS,
-                          &job->max_cores) < 0 ||
-        json_reader_count(reader, value, "numa_node", true, 0, MAX_THREADS,
-                          &job->numa_node) < 0 ||
-        json_reader_number(reader, value, "weight", true, JSON_POSITIVE,
-                           &job->weight) < 0)
+static int read_job(struct json_reader *reader, const json_t *value,
+                    size_t index, void *arg)
+{
+    struct sources *sources = ((struct reading *)arg)->sources;
+    struct scenario *scenario = ((struct reading *)arg)->scenario;
+    struct scenario_job *job = &scenario->job[scenario->jobs++];
+    const char *name = NULL, *program = NULL;
+    bool own = json_object_get(value, "phases") != NULL;
+    bool malleable = true, sleeps = false;
+    double scale = 1;
+    const struct json_member members[] = {
+        {"name", JSON_TEXT, !own, &name, 0, 0},
+        {"program", JSON_TEXT, own, &program, 0, 0},
+        JSON_KNOWN("phases"),
+        JSON_MAY("arrival_s", JSON_NOT_NEGATIVE, &job->arrival_s),
+        JSON_MAY("scale", JSON_POSITIVE, &scale),
+        JSON_MAY("malleable", JSON_FLAG, &malleable),
+        JSON_MAY("sleeps", JSON_FLAG, &sleeps),
+        JSON_MAY_IN("threads", JSON_COUNT, 1, MAX_THREADS, &job->threads),
+        JSON_MAY_IN("min_cores", JSON_COUNT, 1, MAX_THREADS, &job->min_cores),
+        JSON_MAY_IN("max_cores", JSON_COUNT, 1, MAX_THREADS, &job->max_cores),
+        JSON_MAY_IN("numa_node", JSON_COUNT, 0, MAX_THREADS, &job->numa_node),
+        JSON_MAY("weight", JSON_POSITIVE, &job->weight),
+        {0}};
+
+    (void)index;
+    *job = (struct scenario_job){.malleable = true, .min_cores = 1,
+                                 .weight = 1, .numa_node = SCENARIO_NO_NODE};
+    if (json_reader_members(reader, value, members) < 0)
         return -1;
+    if (own && program)
+        return json_reader_fail(reader, "program",
+                                "is not for a job with phases of its own");
     if (job->max_cores != SCENARIO_ALL && job->max_cores < job->min_cores)
         return json_reader_fail(reader, "max_cores",
                                 "%zu is less than min_cores, %zu",
                                 job->max_cores, job->min_cores);
+    if (keep_text(reader, own ? name : program, &job->program) < 0 ||
+        name_job(reader, scenario, job, name) < 0 ||
+        (own ? read_phases(reader, value, name, job)
+             : find_program(reader, sources, program, job)) < 0)
+        return -1;
+    if (json_object_get(value, "malleable"))
+        job->malleable = malleable;
+    if (json_object_get(value, "sleeps"))
+        job->sleeps = sleeps;
     for (size_t i = 0; i < job->regions; i++)
         job->region[i].work_s *= scale;
     return 0;
 }
 
-static int read_job(struct json_reader *reader, const json_t *value,
-                    struct sources *sources, struct scenario *scenario)
-{
-    static const char *const known[] = {
-        "name", "program", "phases", "arrival_s", "scale", "malleable",
-        "sleeps", "threads", "min_cores", "max_cores", "numa_node", "weight", NULL};
-    struct scenario_job *job = &scenario->job[scenario->jobs++];
-    const char *name = NULL, *program = NULL;
-    bool own = json_object_get(value, "phases") != NULL;
-    int rc;
-
-    *job = (struct scenario_job){.malleable = true, .min_cores = 1,
-                                 .weight = 1, .numa_node = SCENARIO_NO_NODE};
-    if (json_reader_object(reader, value, known) < 0 ||
-        json_reader_string(reader, value, "name", !own, &name) < 0 ||
-        json_reader_string(reader, value, "program", own, &program) < 0)
-        return -1;
-    if (own && program)
-        return json_reader_fail(reader, "program",
-                                "is not for a job with phases of its own");
-    job->program = strdup(own ? name : program);
-    if (!job->program)
-        return no_memory(reader);
-    if (name_job(reader, scenario, job, name) < 0)
-        return -1;
-    rc = own ? read_phases(reader, value, name, job)
-             : find_program(reader, sources, program, job);
-    return rc < 0 ? -1 : read_job_numbers(reader, value, job);
-}
-
 static int read_figures(struct json_reader *reader, const json_t *value,
                         struct scenario *scenario)
 {
-    static const char *const known[] = {"ntt", "hmean", NULL};
     const char *policy;
     json_t *member, *paper = json_object_get(value, "paper");
     size_t mark = json_reader_enter(reader, "paper");
@@ -401,16 +342,16 @@ static int read_figures(struct json_reader *reader, const json_t *value,
         return no_memory(reader);
     json_object_foreach(paper, policy, member) {
         struct scenario_figure *f = &scenario->figure[scenario->figures++];
+        const struct json_member members[] = {
+            JSON_MAY("ntt", JSON_POSITIVE, &f->ntt),
+            JSON_MAY("hmean", JSON_POSITIVE, &f->hmean),
+            {0}};
         size_t inner = json_reader_enter(reader, policy);
         f->ntt = f->hmean = NAN;
         f->policy = strdup(policy);
         if (!f->policy)
             return no_memory(reader);
-        if (json_reader_object(reader, member, known) < 0 ||
-            json_reader_number(reader, member, "ntt", true, JSON_POSITIVE,
-                               &f->ntt) < 0 ||
-            json_reader_number(reader, member, "hmean", true, JSON_POSITIVE,
-                               &f->hmean) < 0)
+        if (json_reader_members(reader, member, members) < 0)
             return -1;
         json_reader_leave(reader, inner);
     }
@@ -418,131 +359,122 @@ static int read_figures(struct json_reader *reader, const json_t *value,
     return 0;
 }
 
+/* The scenario r->scenario; ALONE: it is the whole file, and needs no name. */
 static int read_scenario(struct json_reader *reader, const json_t *value,
-                         struct sources *sources, struct scenario *scenario)
+                         struct reading *r, bool alone)
 {
+    struct scenario *scenario = r->scenario;
+    const char *name = alone ? "scenario" : NULL, *source = NULL;
     const json_t *list;
+    const struct json_member members[] = {
+        {"name", JSON_TEXT, alone, &name, 0, 0},
+        JSON_MAY("source", JSON_TEXT, &source),
+        JSON_MAY("history", JSON_FLAG, &scenario->history),
+        JSON_KNOWN("paper"),
+        JSON_MUST_IN("jobs", JSON_LIST, 1, SCENARIO_MAX_JOBS, &list),
+        {alone ? "library" : NULL, JSON_OTHER, true, NULL, 0, 0},
+        JSON_KNOWN("programs"),
+        {0}};
 
-    if (read_text(reader, value, "name", NULL, &scenario->name) < 0 ||
-        read_text(reader, value, "source", NULL, &scenario->source) < 0 ||
-        read_bool(reader, value, "history", &scenario->history) < 0 ||
-        read_figures(reader, value, scenario) < 0 ||
-        json_reader_array(reader, value, "jobs", false, 1, SCENARIO_MAX_JOBS,
-                          &list) < 0)
+    if (json_reader_members(reader, value, members) < 0)
+        return -1;
+    r->set->scenarios++;
+    if (keep_text(reader, name, &scenario->name) < 0 ||
+        keep_text(reader, source, &scenario->source) < 0 ||
+        read_figures(reader, value, scenario) < 0)
         return -1;
     scenario->job = calloc(json_array_size(list), sizeof(*scenario->job));
     if (!scenario->job)
         return no_memory(reader);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        size_t mark = json_reader_enter_element(reader, "jobs", i);
-        if (read_job(reader, json_array_get(list, i), sources, scenario) < 0)
-            return -1;
-        json_reader_leave(reader, mark);
-    }
-    return 0;
+    return json_reader_each(reader, list, "jobs", read_job, r);
 }
 
 /* Element INDEX of "scenarios". */
 static int read_element(struct json_reader *reader, const json_t *value,
-                        struct sources *sources, struct scenario_set *set,
-                        size_t index)
+                        size_t index, void *arg)
 {
-    static const char *const known[] = {"name", "source", "history", "paper",
-                                        "jobs", NULL};
-    struct scenario *scenario = &set->scenario[index];
+    struct reading *r = arg;
 
-    if (json_reader_object(reader, value, known) < 0)
-        return -1;
-    if (!json_object_get(value, "name"))
-        return json_reader_fail(reader, "name", "is missing");
-    set->scenarios++;
-    if (read_scenario(reader, value, sources, scenario) < 0)
+    r->scenario = &r->set->scenario[index];
+    if (read_scenario(reader, value, r, false) < 0)
         return -1;
     for (size_t i = 0; i < index; i++)
-        if (strcmp(set->scenario[i].name, scenario->name) == 0)
+        if (strcmp(r->set->scenario[i].name, r->scenario->name) == 0)
             return json_reader_fail(reader, "name",
                                     "\"%.40s\" is taken by another scenario",
-                                    scenario->name);
+                                    r->scenario->name);
     return 0;
 }
 
 static int read_set(struct json_reader *reader, const json_t *value,
-                    struct sources *sources, struct scenario_set *set)
+                    const json_t *list, struct sources *sources,
+                    struct scenario_set *set)
 {
-    const json_t *list = json_object_get(value, "scenarios");
+    static const char *const not_beside[] = {"jobs", "paper", "history", NULL};
+    struct reading reading = {sources, set, NULL};
 
-    if (!list) {
-        set->scenario = calloc(1, sizeof(*set->scenario));
-        set->scenarios = set->scenario ? 1 : 0;
-        if (!set->scenario)
-            return no_memory(reader);
-        if (read_scenario(reader, value, sources, set->scenario) < 0)
-            return -1;
-        if (!set->scenario->name)
-            set->scenario->name = strdup("scenario");
-        return set->scenario->name ? 0 : no_memory(reader);
-    }
-    for (const char *const *k = (const char *const[]){"jobs", "paper", "history",
-                                                    NULL};
-         *k; k++)
+    set->scenario = calloc(json_array_size(list) + 1, sizeof(*set->scenario));
+    if (!set->scenario)
+        return no_memory(reader);
+    reading.scenario = set->scenario;
+    if (!list)
+        return read_scenario(reader, value, &reading, true);
+    for (const char *const *k = not_beside; *k; k++)
         if (json_object_get(value, *k))
             return json_reader_fail(reader, *k,
                                     "is not for a file with scenarios");
     if (json_reader_array(reader, value, "scenarios", false, 1, MAX_SCENARIOS,
                           &list) < 0)
         return -1;
-    set->scenario = calloc(json_array_size(list), sizeof(*set->scenario));
-    if (!set->scenario)
-        return no_memory(reader);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        size_t mark = json_reader_enter_element(reader, "scenarios", i);
-        if (read_element(reader, json_array_get(list, i), sources, set, i) < 0)
-            return -1;
-        json_reader_leave(reader, mark);
-    }
-    return 0;
+    return json_reader_each(reader, list, "scenarios", read_element, &reading);
 }
 
 static int load_library(struct library *library, const char *file)
 {
-    static const char *const known[] = {"name", "source", "programs", NULL};
-    struct json_reader *reader = &library->reader;
+    const char *unused;
+    const struct json_member members[] = {
+        JSON_MAY("name", JSON_TEXT, &unused),
+        JSON_MAY("source", JSON_TEXT, &unused),
+        JSON_MUST_IN("programs", JSON_LIST, 1, MAX_PROGRAMS,
+                     &library->programs),
+        {0}};
 
-    library->root = json_reader_load(reader, file);
-    if (!library->root ||
-        json_reader_object(reader, library->root, known) < 0 ||
-        check_texts(reader, library->root, name_and_source) < 0)
-        return -1;
-    return json_reader_array(reader, library->root, "programs", false, 1,
-                             MAX_PROGRAMS, &library->programs);
+    library->root = json_reader_load(&library->reader, file);
+    return library->root ? json_reader_members(&library->reader, library->root,
+                                               members)
+                         : -1;
 }
 
 struct scenario_set *scenario_read(struct json_reader *reader,
                                    const json_t *value, const char *library)
 {
-    static const char *const known[] = {"name", "source", "library",
-                                        "programs", "scenarios", "jobs",
-                                        "paper", "history", NULL};
     struct sources sources = {{.reader = *reader}, {.reader = *reader}};
     struct scenario_set *set = calloc(1, sizeof(*set));
-    const char *named = library;
+    const char *named = NULL, *unused;
+    const json_t *list = NULL;
+    const struct json_member members[] = {
+        JSON_MAY("name", JSON_TEXT, &unused),
+        JSON_MAY("source", JSON_TEXT, &unused),
+        JSON_MAY("library", JSON_TEXT, &named),
+        JSON_MAY_IN("programs", JSON_LIST, 0, MAX_PROGRAMS,
+                    &sources.own.programs),
+        JSON_MAY_IN("scenarios", JSON_LIST, 0, MAX_SCENARIOS, &list),
+        JSON_KNOWN("jobs"),
+        JSON_KNOWN("paper"),
+        JSON_KNOWN("history"),
+        {0}};
     int rc = 0;
+
     if (!set || !(set->file = strdup(reader->file)))
         rc = no_memory(reader);
-
     if (rc == 0)
-        rc = json_reader_object(reader, value, known);
-    if (rc == 0)
-        rc = check_texts(reader, value, name_and_source);
-    if (rc == 0 && !library)
-        rc = json_reader_string(reader, value, "library", true, &named);
-    if (rc == 0)
-        rc = json_reader_array(reader, value, "programs", true, 0,
-                               MAX_PROGRAMS, &sources.own.programs);
+        rc = json_reader_members(reader, value, members);
+    if (library)
+        named = library;
     if (rc == 0 && named)
         rc = load_library(&sources.other, named);
     if (rc == 0)
-        rc = read_set(reader, value, &sources, set);
+        rc = read_set(reader, value, list, &sources, set);
     int saved = errno;
     json_decref(sources.other.root);
     if (rc < 0) {

@@ -50,18 +50,14 @@ typedef int (*element_f)(struct json_reader *reader, const json_t *row,
 static int read_requests(struct json_reader *reader, const json_t *row,
                          size_t column, struct loop *loop, size_t at)
 {
-    static const char *const known[] = {"read", "write", "prefetch", NULL};
-    const json_t *value = json_array_get(row, column);
     struct loop_requests *r = &loop->requests[at];
+    const struct json_member members[] = {
+        JSON_MUST("read", JSON_NOT_NEGATIVE, &r->read),
+        JSON_MAY("write", JSON_NOT_NEGATIVE, &r->write),
+        JSON_MAY("prefetch", JSON_NOT_NEGATIVE, &r->prefetch),
+        {0}};
 
-    if (json_reader_object(reader, value, known) < 0 ||
-        json_reader_number(reader, value, "read", false, JSON_NOT_NEGATIVE,
-                           &r->read) < 0 ||
-        json_reader_number(reader, value, "write", true, JSON_NOT_NEGATIVE,
-                           &r->write) < 0)
-        return -1;
-    return json_reader_number(reader, value, "prefetch", true,
-                              JSON_NOT_NEGATIVE, &r->prefetch);
+    return json_reader_members(reader, json_array_get(row, column), members);
 }
 
 static int read_misses(struct json_reader *reader, const json_t *row,
@@ -141,19 +137,21 @@ static int refuse(struct json_reader *reader, const struct loop_problem *why)
 static int read_all(struct json_reader *reader, const json_t *value,
                     struct loop *loop)
 {
-    static const char *const known[] = {
-        "cores", "total_us", "work", "sync_share", "requests", "read_misses",
-        "llc_accesses", "useful_cycles", "stalled_cycles", NULL};
+    const struct json_member members[] = {
+        JSON_MUST("total_us", JSON_POSITIVE, &loop->total_us),
+        JSON_MAY("work", JSON_POSITIVE, &loop->work),
+        JSON_MAY("sync_share", JSON_SHARE, &loop->sync_share),
+        JSON_KNOWN("cores"),
+        JSON_KNOWN("requests"),
+        JSON_KNOWN("read_misses"),
+        JSON_KNOWN("llc_accesses"),
+        JSON_KNOWN("useful_cycles"),
+        JSON_KNOWN("stalled_cycles"),
+        {0}};
     struct loop_problem problem;
 
-    if (json_reader_object(reader, value, known) < 0 ||
+    if (json_reader_members(reader, value, members) < 0 ||
         read_cores(reader, value, loop) < 0 ||
-        json_reader_number(reader, value, "total_us", false, JSON_POSITIVE,
-                           &loop->total_us) < 0 ||
-        json_reader_number(reader, value, "work", true, JSON_POSITIVE,
-                           &loop->work) < 0 ||
-        json_reader_number(reader, value, "sync_share", true, JSON_SHARE,
-                           &loop->sync_share) < 0 ||
         read_table(reader, value, "requests", false, loop, read_requests) < 0)
         return -1;
     for (size_t r = 0; r < loop->llc_domains * loop->numa_nodes; r++)

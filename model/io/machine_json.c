@@ -15,23 +15,19 @@ static int no_memory(struct json_reader *reader)
     return errtext_set(reader->err, ENOMEM, "%s: out of memory", reader->file);
 }
 
-/* The CPUs of node NODE into the machine of D; *TAKEN grows. */
-static int read_cpus(struct json_reader *reader, const json_t *object,
-                     struct machine *m, size_t node,
-                     struct cosched_cpuset *taken)
+/* CPUs of the LLC domain NODE from LIST. */
+static int read_cpus(struct json_reader *reader, const char *list,
+                     struct machine *m, size_t node)
 {
     struct cosched_cpuset set;
     struct errtext why;
-    const char *list;
 
-    if (json_reader_string(reader, object, "cpus", false, &list) < 0)
-        return -1;
     if (cpulist_parse(list, &set, &why) < 0)
         return json_reader_fail(reader, "cpus", "%s", why.text);
     if (cpuset_empty(&set))
         return json_reader_fail(reader, "cpus", "has no CPU");
     for (int cpu = -1; (cpu = cpuset_next(&set, cpu)) >= 0;) {
-        if (cpuset_has(taken, cpu))
+        if (m->llc_domain[cpu] >= 0)
             return json_reader_fail(reader, "cpus",
                                     "CPU %d is in llc_domains[%d], too", cpu,
                                     m->llc_domain[cpu]);
@@ -39,40 +35,35 @@ static int read_cpus(struct json_reader *reader, const json_t *object,
         if ((size_t)cpu >= m->cpus)
             m->cpus = (size_t)cpu + 1;
     }
-    cpuset_or(taken, &set);
     return 0;
 }
 
-static int read_llc_domains(struct json_reader *reader, const json_t *nodes,
-                          struct machine *m)
+static int read_llc_domain(struct json_reader *reader, const json_t *value,
+                           size_t i, void *arg)
 {
-    static const char *const known[] = {"cpus", "memory", NULL};
-    struct cosched_cpuset taken = {0};
-    int rc = 0;
+    struct machine *m = ((struct machine_description *)arg)->machine;
+    const char *cpus;
+    size_t home = (size_t)m->local_node[i], last = m->numa_nodes - 1;
+    const struct json_member members[] = {
+        JSON_MUST("cpus", JSON_TEXT, &cpus),
+        {"memory", JSON_COUNT, last == 0, &home, 0, last},
+        {0}};
 
-    m->cpus = 0; /* as many as are named; there is room for all */
-    for (size_t i = 0; rc == 0 && i < m->llc_domains; i++) {
-        const json_t *node = json_array_get(nodes, i);
-        size_t mark = json_reader_enter_element(reader, "llc_domains", i);
-        size_t home = (size_t)m->local_node[i];
-        rc = json_reader_object(reader, node, known);
-        if (rc == 0)
-            rc = read_cpus(reader, node, m, i, &taken);
-        if (rc == 0)
-            rc = json_reader_count(reader, node, "memory",
-                                   m->numa_nodes == 1, 0, m->numa_nodes - 1,
-                                   &home);
-        m->local_node[i] = (int)home;
-        json_reader_leave(reader, mark);
-    }
-    return rc;
+    if (json_reader_members(reader, value, members) < 0)
+        return -1;
+    m->local_node[i] = (int)home;
+    return read_cpus(reader, cpus, m, i);
 }
 
 /* Mean service time: a number, or one for each kind of request (eq. 3.13). */
 static int read_service(struct json_reader *reader, const json_t *object,
                         struct machine_service *service)
 {
-    static const char *const known[] = {"prefetch", "read", "write", NULL};
+    const struct json_member members[] = {
+        JSON_MUST("read", JSON_POSITIVE, &service->read_us),
+        JSON_MUST("write", JSON_POSITIVE, &service->write_us),
+        JSON_MUST("prefetch", JSON_POSITIVE, &service->prefetch_us),
+        {0}};
     const json_t *value = json_object_get(object, "service_us");
     double time;
 
@@ -84,62 +75,43 @@ static int read_service(struct json_reader *reader, const json_t *object,
         return 0;
     }
     size_t mark = json_reader_enter(reader, "service_us");
-    int rc = json_reader_object(reader, value, known);
-    if (rc == 0)
-        rc = json_reader_number(reader, value, "read", false, JSON_POSITIVE,
-                                &service->read_us);
-    if (rc == 0)
-        rc = json_reader_number(reader, value, "write", false, JSON_POSITIVE,
-                                &service->write_us);
-    if (rc == 0)
-        rc = json_reader_number(reader, value, "prefetch", false,
-                                JSON_POSITIVE, &service->prefetch_us);
+    int rc = json_reader_members(reader, value, members);
     json_reader_leave(reader, mark);
     return rc;
 }
 
-static int read_numa_nodes(struct json_reader *reader, const json_t *nodes,
-                          struct machine_description *d)
+static int read_numa_node(struct json_reader *reader, const json_t *value,
+                          size_t j, void *arg)
 {
-    static const char *const known[] = {"service_us", NULL};
-    int rc = 0;
+    static const struct json_member members[] = {JSON_KNOWN("service_us"), {0}};
+    struct machine *m = ((struct machine_description *)arg)->machine;
 
-    for (size_t j = 0; rc == 0 && j < d->machine->numa_nodes; j++) {
-        const json_t *node = json_array_get(nodes, j);
-        size_t mark = json_reader_enter_element(reader, "numa_nodes", j);
-        rc = json_reader_object(reader, node, known);
-        if (rc == 0)
-            rc = read_service(reader, node,
-                              &d->machine->controller_service[j]);
-        d->machine->controller_service_us[j] =
-            d->machine->controller_service[j].read_us;
-        json_reader_leave(reader, mark);
-    }
-    return rc;
+    if (json_reader_members(reader, value, members) < 0 ||
+        read_service(reader, value, &m->controller_service[j]) < 0)
+        return -1;
+    m->controller_service_us[j] = m->controller_service[j].read_us;
+    return 0;
 }
 
-static int read_link(struct json_reader *reader, const json_t *object,
-                     struct machine_description *d, size_t index)
+static int read_link(struct json_reader *reader, const json_t *value,
+                     size_t index, void *arg)
 {
-    static const char *const known[] = {"from", "to", "one_way", "service_us",
-                                        NULL};
-    const json_t *one_way = json_object_get(object, "one_way");
+    struct machine_description *d = arg;
     struct machine_link *link = &d->link[index];
     size_t last = d->machine->numa_nodes - 1;
+    const struct json_member members[] = {
+        JSON_MUST_IN("from", JSON_COUNT, 0, last, &link->from),
+        JSON_MUST_IN("to", JSON_COUNT, 0, last, &link->to),
+        JSON_MAY("one_way", JSON_FLAG, &link->one_way),
+        JSON_KNOWN("service_us"),
+        {0}};
 
-    if (json_reader_object(reader, object, known) < 0 ||
-        json_reader_count(reader, object, "from", false, 0, last,
-                          &link->from) < 0 ||
-        json_reader_count(reader, object, "to", false, 0, last, &link->to) <
-            0 ||
-        read_service(reader, object, &d->machine->link_service[index]) < 0)
+    if (json_reader_members(reader, value, members) < 0 ||
+        read_service(reader, value, &d->machine->link_service[index]) < 0)
         return -1;
     if (link->from == link->to)
         return json_reader_fail(reader, "to", "is the same NUMA node %zu as "
                                 "from", link->to);
-    if (one_way && !json_is_boolean(one_way))
-        return json_reader_fail(reader, "one_way", "must be true or false");
-    link->one_way = json_is_true(one_way);
     d->machine->link_service_us[index] = d->machine->link_service[index].read_us;
     return 0;
 }
@@ -148,7 +120,6 @@ static int read_links(struct json_reader *reader, const json_t *links,
                       struct machine_description *d)
 {
     size_t count = json_array_size(links);
-    int rc = 0;
 
     if (count == 0)
         return 0;
@@ -160,12 +131,7 @@ static int read_links(struct json_reader *reader, const json_t *links,
     if (!d->link || !d->machine->link_service || !d->machine->link_service_us)
         return no_memory(reader);
     d->machine->links = count;
-    for (size_t l = 0; rc == 0 && l < count; l++) {
-        size_t mark = json_reader_enter_element(reader, "links", l);
-        rc = read_link(reader, json_array_get(links, l), d, l);
-        json_reader_leave(reader, mark);
-    }
-    return rc;
+    return json_reader_each(reader, links, "links", read_link, d);
 }
 
 /* Where LINK leads from NUMA node AT, or -1. */
@@ -277,21 +243,21 @@ static int read_path(struct json_reader *reader, const json_t *links,
     return 0;
 }
 
-static int read_route(struct json_reader *reader, const json_t *object,
-                      const struct machine_description *d)
+static int read_route(struct json_reader *reader, const json_t *value,
+                      size_t index, void *arg)
 {
-    static const char *const known[] = {"llc_domain", "memory", "links", NULL};
+    const struct machine_description *d = arg;
     const struct machine *m = d->machine;
     const json_t *links;
     size_t node, memory;
+    const struct json_member members[] = {
+        JSON_MUST_IN("llc_domain", JSON_COUNT, 0, m->llc_domains - 1, &node),
+        JSON_MUST_IN("memory", JSON_COUNT, 0, m->numa_nodes - 1, &memory),
+        JSON_MUST_IN("links", JSON_LIST, 1, MACHINE_JSON_MAX_NODES, &links),
+        {0}};
 
-    if (json_reader_object(reader, object, known) < 0 ||
-        json_reader_count(reader, object, "llc_domain", false, 0,
-                          m->llc_domains - 1, &node) < 0 ||
-        json_reader_count(reader, object, "memory", false, 0, m->numa_nodes - 1,
-                          &memory) < 0 ||
-        json_reader_array(reader, object, "links", false, 1,
-                          MACHINE_JSON_MAX_NODES, &links) < 0)
+    (void)index;
+    if (json_reader_members(reader, value, members) < 0)
         return -1;
     struct machine_route *route = &m->route[node * m->numa_nodes + memory];
     if (route->links)
@@ -301,27 +267,12 @@ static int read_route(struct json_reader *reader, const json_t *object,
     return read_path(reader, links, d, (size_t)m->local_node[node], memory, route);
 }
 
-static int read_routes(struct json_reader *reader, const json_t *routes,
-                       const struct machine_description *d)
-{
-    int rc = 0;
-
-    if (json_array_size(routes) > 0 && !d->machine->links)
-        return json_reader_fail(reader, "routes", "there are no links");
-    for (size_t r = 0; rc == 0 && r < json_array_size(routes); r++) {
-        size_t mark = json_reader_enter_element(reader, "routes", r);
-        rc = read_route(reader, json_array_get(routes, r), d);
-        json_reader_leave(reader, mark);
-    }
-    return rc;
-}
-
 /* What a calibration says of itself; members beyond these may follow. */
 static int read_calibration(struct json_reader *reader, const json_t *value,
                             struct machine_description *d)
 {
-    static const char *const known[] = {"date", "host", "kernel", "counters",
-                                        NULL};
+    static const char *const calibrated[] = {"date", "host", "kernel",
+                                             "counters", NULL};
     json_t *object = json_object_get(value, "calibration");
     const char *text;
     int rc = 0;
@@ -331,8 +282,8 @@ static int read_calibration(struct json_reader *reader, const json_t *value,
     if (!json_is_object(object))
         return json_reader_fail(reader, "calibration", "must be an object");
     size_t mark = json_reader_enter(reader, "calibration");
-    for (size_t i = 0; rc == 0 && known[i]; i++)
-        rc = json_reader_string(reader, object, known[i], false, &text);
+    for (size_t i = 0; rc == 0 && calibrated[i]; i++)
+        rc = json_reader_string(reader, object, calibrated[i], false, &text);
     json_reader_leave(reader, mark);
     d->calibration = rc == 0 ? json_incref(object) : NULL;
     return rc;
@@ -342,24 +293,20 @@ static int read_calibration(struct json_reader *reader, const json_t *value,
 static int read_all(struct json_reader *reader, const json_t *value,
                     struct machine_description *d)
 {
-    static const char *const known[] = {"name", "source", "llc_domains",
-                                        "numa_nodes", "links", "routes",
-                                        "calibration", NULL};
     const json_t *llc_domains, *numa_nodes, *links = NULL, *routes = NULL;
     const char *name = NULL, *source = NULL;
+    const size_t most = MACHINE_JSON_MAX_NODES;
+    const struct json_member members[] = {
+        JSON_MUST("name", JSON_TEXT, &name),
+        JSON_MAY("source", JSON_TEXT, &source),
+        JSON_MUST_IN("numa_nodes", JSON_LIST, 1, most, &numa_nodes),
+        JSON_MUST_IN("llc_domains", JSON_LIST, 1, most, &llc_domains),
+        JSON_MAY_IN("links", JSON_LIST, 0, MACHINE_JSON_MAX_LINKS, &links),
+        JSON_MAY_IN("routes", JSON_LIST, 0, most * most, &routes),
+        JSON_KNOWN("calibration"),
+        {0}};
 
-    if (json_reader_object(reader, value, known) < 0 ||
-        json_reader_string(reader, value, "name", false, &name) < 0 ||
-        json_reader_string(reader, value, "source", true, &source) < 0 ||
-        json_reader_array(reader, value, "numa_nodes", false, 1,
-                          MACHINE_JSON_MAX_NODES, &numa_nodes) < 0 ||
-        json_reader_array(reader, value, "llc_domains", false, 1,
-                          MACHINE_JSON_MAX_NODES, &llc_domains) < 0 ||
-        json_reader_array(reader, value, "links", true, 0,
-                          MACHINE_JSON_MAX_LINKS, &links) < 0 ||
-        json_reader_array(reader, value, "routes", true, 0,
-                          MACHINE_JSON_MAX_NODES * MACHINE_JSON_MAX_NODES,
-                          &routes) < 0)
+    if (json_reader_members(reader, value, members) < 0)
         return -1;
     d->name = strdup(name);
     d->source = source ? strdup(source) : NULL;
@@ -371,11 +318,18 @@ static int read_all(struct json_reader *reader, const json_t *value,
         calloc(d->machine->numa_nodes, sizeof(*d->machine->controller_service));
     if (!d->machine->controller_service)
         return no_memory(reader);
+    d->machine->cpus = 0; /* as many as are named; there is room for all */
     if (read_calibration(reader, value, d) < 0 ||
-        read_numa_nodes(reader, numa_nodes, d) < 0 ||
-        read_llc_domains(reader, llc_domains, d->machine) < 0 ||
-        read_links(reader, links, d) < 0 ||
-        read_routes(reader, routes, d) < 0 || find_routes(reader, d) < 0)
+        json_reader_each(reader, numa_nodes, "numa_nodes", read_numa_node, d) <
+            0 ||
+        json_reader_each(reader, llc_domains, "llc_domains", read_llc_domain,
+                         d) < 0 ||
+        read_links(reader, links, d) < 0)
+        return -1;
+    if (json_array_size(routes) > 0 && !d->machine->links)
+        return json_reader_fail(reader, "routes", "there are no links");
+    if (json_reader_each(reader, routes, "routes", read_route, d) < 0 ||
+        find_routes(reader, d) < 0)
         return -1;
     /* What is read above is all that the model asks for. */
     return machine_check(d->machine) == MODEL_OK

@@ -182,9 +182,11 @@ def check_schema():
                                                           part.values()))
 
     reader = read("model/io/machine_json.c")
-    lists = re.findall(r"known\[\] = \{(.*?)NULL\}", reader, re.S)
-    accepted = {word for one in lists for word in re.findall(r'"(\w+)"', one)}
-    assert "service_us" in accepted, lists
+    accepted = set(re.findall(r'\bJSON_\w+\("(\w+)"', reader))
+    accepted |= set(re.findall(r'\{"(\w+)", JSON_', reader))
+    listed = re.search(r"calibrated\[\] = {(.*?)NULL}", reader, re.S)[1]
+    accepted |= set(re.findall(r'"(\w+)"', listed))
+    assert {"service_us", "memory", "date"} <= accepted, accepted
     same("machine.schema.json",
          members(json.loads(read("model/io/machine.schema.json"))), accepted)
 
