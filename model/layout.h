@@ -7,24 +7,19 @@
 
 /* Concept
  *
- * Each job is to have a number of cores and has some already.  A layout says
- * how many on each LLC domain.  Wishes, a later one only where the earlier ones
- * are as well fulfilled:
+ * A layout says how many cores of each job lie in each LLC domain, given their numbers and the
+ * present layout.  Wishes, a later one only where the earlier ones are as well fulfilled:
  *
- *   1. moves      a job keeps the cores it has (their caches are warm, and
- *                 moving threads costs): who grows gives up none, who shrinks
- *                 takes none
- *   2. parts      few pairs of a job and an LLC domain where it has cores: whole
- *                 LLC domains first, jobs that share a last-level cache disturb
- *                 each other
+ *   1. moves      a job keeps its cores (caches are warm, moving costs): a growing one gives up
+ *                 none, a shrinking one takes none
+ *   2. parts      few pairs of job and LLC domain: whole domains first, as jobs that share a
+ *                 last-level cache disturb each other
  *   3. distance   a job's cores are near its memory
- *   4. noise      joining an LLC domain, the one whose last-level cache is used
- *                 least
+ *   4. noise      when joining a domain, the one whose last-level cache is used least
  *
- * Wish 1 is always fulfilled: exactly as many cores join jobs as these grow by.
- * The others are a bin packing problem, solved by greedy choices and then by
- * exchanges of cores between two jobs and two LLC domains while that helps; the
- * tests compare with exhaustive search.
+ * Wish 1 is always fulfilled: exactly as many cores join jobs as these grow by.  The others are a
+ * bin packing problem, solved by greedy choices and then by exchanges of cores between two jobs
+ * and two domains while that helps; the tests compare with exhaustive search.
  */
 
 #include <stddef.h>

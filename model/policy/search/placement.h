@@ -7,11 +7,10 @@
 
 /* Concept
  *
- * On which LLC domains a job's cores lie is model/layout.h's matter: few moves,
- * whole LLC domains, near the job's memory (the rates of its profile, by first
- * touch, and the routes of the machine), away from busy last-level caches
- * (policy_facts).  Here the policies' jobs and CPUs are translated to that and
- * back.
+ * model/layout.h decides in which LLC domains a job's cores lie: few moves, whole domains, near
+ * the job's memory (the rates of its profile, by first touch, and the machine's routes), away
+ * from busy last-level caches (policy_facts).  Here the policies' jobs and CPUs are translated to
+ * that and back.
  */
 
 #include <stddef.h>
