@@ -34,7 +34,7 @@ noinst_LTLIBRARIES += %D%/libvnode.la
 	%D%/vnode_private.h \
 	%D%/vnode_rates.c
 %C%_libvnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
-%C%_libvnode_la_LIBADD = %D%/libscenario.la %D%/libmemsys.la \
+%C%_libvnode_la_LIBADD = %D%/libscenario.la \
 	node_agent/recording/librecording.la
 
 bin_PROGRAMS += %D%/coschedsim
