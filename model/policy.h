@@ -152,7 +152,7 @@ struct policy_option {
 /* Options that every policy has, before its own.  Index into
  * policy_input.options. */
 enum {
-    POLICY_HYSTERESIS, /* gain that a new division must promise; 0: none */
+    POLICY_HYSTERESIS, /* predicted gain below which the division stays */
     POLICY_OWN,        /* the policy's own options begin here */
 };
 

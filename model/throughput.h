@@ -55,9 +55,7 @@ struct throughput_series {
     double above, below;          /* CUSUM */
 };
 
-/* Add WORK >= 0 units done in SECONDS > 0.  True when the series has drifted
- * from what it was: it should be cleared then, and what was concluded from it
- * be doubted. */
+/* Add WORK >= 0 units done in SECONDS > 0.  True when the series has drifted: clear it then. */
 bool throughput_add(struct throughput_series *series, double work,
                     double seconds);
 
@@ -103,14 +101,13 @@ enum throughput_verdict {
 enum throughput_verdict throughput_judge(const struct throughput_rho *fit,
                                          size_t most);
 
-/* True when a decision over up to MOST cores could come out differently within
- * FIT's interval: somewhere its speedups differ by more than 5 %. */
+/* True when a decision over up to MOST cores could differ within FIT's interval: somewhere its
+ * speedups differ by more than 5 %. */
 bool throughput_matters(const struct throughput_rho *fit, size_t most);
 
-/* The number of cores, MOST or a half, a quarter, ... of it but none of the HAVE
- * numbers in CORES, at which a measurement tells most about where in the
- * interval of FIT rho is: most steps of it apart that the known ones do not tell
- * apart.  FIT may be NULL: nothing is known.  0 when there is none left. */
+/* The number of cores at which a measurement tells most about where in the interval of FIT rho is:
+ * MOST or a half, a quarter, ... of it, but none of the HAVE numbers in CORES; 0 when there is none
+ * left.  FIT may be NULL: nothing is known. */
 size_t throughput_next(const struct throughput_rho *fit, const size_t *cores,
                        size_t have, size_t most);
 

@@ -10,7 +10,7 @@
 
 static const struct policy_option common[POLICY_OWN] = {
     [POLICY_HYSTERESIS] = {"hysteresis",
-                           "gain that another division must promise; 0: none",
+                           "predicted gain below which the division stays; 0: none",
                            0.02, 0, 1, NULL},
 };
 

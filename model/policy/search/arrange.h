@@ -20,10 +20,9 @@ struct arrange;
 struct arrange *arrange_new(const struct machine *machine);
 void arrange_free(struct arrange *arrange);
 
-/* Arrange CORES[job_count] into LAYOUT[llc_domains * job_count]; CORES become those
- * of the layout.  COMPLETION has begun and is that of the layout afterwards; FAIR
- * are the speeds below which jobs are wronged; at most EVALUATIONS layouts are
- * compared. */
+/* Arrange CORES[job_count] into LAYOUT[llc_domains * job_count]; CORES become those of the layout.
+ * COMPLETION has begun and is that of the layout afterwards; jobs should not be slower than FAIR;
+ * at most EVALUATIONS layouts are compared. */
 void arrange(struct arrange *arrange, struct completion *completion,
              const double *fair, size_t evaluations, size_t *cores, size_t *layout);
 

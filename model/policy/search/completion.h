@@ -45,8 +45,7 @@ struct completion {
     bool alive[POLICY_MAX_JOBS];
 };
 
-/* EVALUATIONS, less where there are more than three jobs, whose predictions take
- * longer. */
+/* EVALUATIONS, or less with more than three jobs, whose predictions take longer. */
 size_t completion_evaluations(const struct policy_input *input, double evaluations);
 
 /* Begin for INPUT, for which predict_begin() has succeeded. */
@@ -67,30 +66,29 @@ enum model_status completion_layout(struct completion *completion, const size_t 
 /* The options of a policy that say what completion_floor() takes as LOSS and as
  * REGRET. */
 #define COMPLETION_LOSS_OPTION                                                    \
-    {"loss", "by how much a job may be slower than with equal shares while "   \
-     "it is not known how much is left of each", 0.1, 0, 1, NULL}
+    {"loss", "by how much a job may be predicted slower than with equal shares "  \
+     "while jobs' lengths are unknown", 0.1, 0, 1, NULL}
 #define COMPLETION_REGRET_OPTION                                                  \
-    {"regret", "what may be lost against equal shares if these happen to be "  \
-     "just right for the jobs' lengths, which are not known", 0.02, 0, 1, NULL}
+    {"regret", "by how much all may be done later than with equal shares if the "    \
+     "unknown lengths suit these best", 0.02, 0, 1, NULL}
 
-/* From now on completion_cost() minds who is slower than with equal shares, of which
- * CORES are whole ones, less the part LOSS (1: nobody minds).  It also minds how
- * much later than with these all would be done, beyond the part REGRET, if the
- * jobs were just so long that equal shares let them end together: who gets less
- * then goes on with the cores of the others, as long as it may have more, and with
- * a speed between that of the beginning and that alone.  Without lengths it
- * is a bet whom to slow down, and this limits what can be lost.  Nothing happens
- * where all remaining work is known, as then the objective says who may be slower.
- * LAYOUT is for working in, and not the workspace's `have`. */
+/* Bound bets: completion_cost() penalises layouts in which
+ *   - a job is slower than with equal shares (of which CORES are whole ones) by more than the part
+ *     LOSS; 1: no bound;
+ *   - all would be done later than with equal shares by more than the part REGRET, if the jobs were
+ *     just so long that equal shares let them end together: a job that gets less then goes on with
+ *     the cores of the others, as far as it may, at a speed between its first one and that alone.
+ * Nothing happens where all remaining work is known, as the objective then says who may be slower.
+ * LAYOUT is work space, and not the workspace's `have`. */
 void completion_floor(struct completion *completion, const size_t *cores, double loss,
                    double regret, size_t *layout);
 
-/* What searches minimise: the objective of the last completion and, where that is
- * about the same, the jobs' mean end; going below a floor is worse than any gain, and wronging
- * a job, see above, is worse than that. */
+/* What searches minimise: the objective of the last completion and, where that is about the same,
+ * the jobs' mean end.  Breaking a bound of completion_floor() is worse than any gain, and speeds
+ * below FAIR are worse than that. */
 double completion_cost(struct completion *completion, const double *fair);
 
-/* The same as completion_time() when the parallel jobs run one after the other, in the given order,
+/* The same as completion_time() when the parallel jobs run one after the other, in the given ORDER,
  * each with all it may have beside the serial ones. */
 double completion_turns(const struct completion *completion, const size_t *order);
 

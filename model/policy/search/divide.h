@@ -43,10 +43,9 @@ enum model_status divide_from(const struct policy_input *input,
                               divide_begin_f begin, divide_score_f score,
                               void *arg, size_t *cores);
 
-/* divide() for many jobs.  Scores are of whole divisions, and what a job adds
- * by its next cores is taken to shrink as the others get theirs, as it mostly
- * does where all use the same memory: then only the job that promised most is
- * asked again, until one keeps its promise (lazy greedy; Minoux 1978).  */
+/* divide() for many jobs.  Scores are of whole divisions.  A job's gain by its next cores is taken
+ * to shrink as the others get theirs, as it mostly does where all use the same memory, so only the
+ * most promising job is asked again, until one keeps its promise (lazy greedy; Minoux 1978). */
 enum model_status divide_lazy(const struct policy_input *input,
                               divide_score_f score, void *arg, size_t *cores);
 

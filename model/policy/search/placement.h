@@ -25,14 +25,12 @@ void placement_begin(const struct policy_input *input);
 
 /* Turn cores[job_count] into owner[machine->cpus].
  *
- * Who keeps its cores keeps them scattered when others have come and gone.  So
- * the placement as if nobody had a CPU is taken where it has PLACEMENT_REGROUP
- * parts (pairs of a job and an LLC domain) fewer, and jobs move; decisions for the
- * same numbers leave it as it is then.  One part fewer is not worth that: shares
- * that change by a core would move jobs to and fro.
+ * Jobs that keep their cores stay scattered when others have come and gone.  So the placement as if
+ * no job had a CPU is taken if it has PLACEMENT_REGROUP parts (pairs of job and LLC domain) fewer.
+ * One part fewer is not worth that: shares that change by a core would move jobs to and fro.
  *
- * The sum of CORES is at most the pool's size.  The workspace's `have` is used,
- * here and below, and here its `layout` and `fresh`. */
+ * The sum of CORES is at most the pool's size.  The workspace's `have` is used, here and below, and
+ * here its `layout` and `fresh`. */
 void placement(const struct policy_input *input, const size_t *cores,
                int *owner);
 
@@ -41,8 +39,7 @@ void placement(const struct policy_input *input, const size_t *cores,
 void placement_counts(const struct policy_input *input, const size_t *cores,
                       size_t *layout);
 
-/* The same as if nobody had a CPU now: whole LLC domains near the memory, however
- * many move. */
+/* The same as if no job had a CPU: whole LLC domains near the memory, however many move. */
 void placement_fresh(const struct policy_input *input, const size_t *cores,
                      size_t *layout);
 
