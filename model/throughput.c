@@ -126,7 +126,6 @@ bool throughput_add(struct throughput_series *s, double work, double seconds)
     double rate = s->sample_work / s->sample_s;
     bool drift = s->middle > 0 && s->count >= DRIFT_LEAST && drifted(s, rate);
     s->work += s->sample_work;
-    s->seconds += s->sample_s;
     /* Within a batch nothing can be trimmed any more. */
     if (s->group > 1 && s->spread > 0)
         rate = fmin(fmax(rate, s->middle - CLIP_SIGMA * s->spread),

@@ -50,7 +50,7 @@ struct throughput_series {
     uint32_t samples; /* in the open batch */
     double sample_work, sample_s; /* open sample */
     double batch_work, batch_s;   /* open batch */
-    double work, seconds;         /* all in complete samples */
+    double work;                  /* all in complete samples */
     double middle, spread;        /* of samples, as of the last batch; 0: no */
     double above, below;          /* CUSUM */
 };

@@ -319,78 +319,26 @@ static void measure(struct observer *o, const struct node_options *options,
 
 /* ---- who has which CPUs ------------------------------------------------- */
 
-static size_t add_pid(int32_t *pids, size_t count, pid_t pid)
-{
-    if (pids)
-        pids[count] = pid;
-    return count + 1;
-}
-
-/* All processes of JOB that are known, in PIDS if not NULL, some twice. */
-static size_t collect_pids(const struct job *job, int32_t *pids)
-{
-    size_t count = 0;
-
-    for (const struct task *t = job->tasks; t; t = t->next)
-        count = add_pid(pids, count, t->pid);
-    for (const struct process *p = job->processes; p; p = p->next)
-        count = add_pid(pids, count, p->pid);
-    for (const struct tracked *t = job->tracked; t; t = t->next)
-        if (!t->dead)
-            count = add_pid(pids, count, t->pid);
-    return count;
-}
-
-/* Changes with what collect_pids() says of JOB, and with its CPUs. */
-static void hash_job(uint64_t *h, const struct job *job)
-{
-    hash_word(h, job->id);
-    hash_bytes(h, &job->cpus, sizeof(job->cpus));
-    for (const struct task *t = job->tasks; t; t = t->next)
-        hash_word(h, (uint64_t)t->pid);
-    for (const struct process *p = job->processes; p; p = p->next)
-        hash_word(h, (uint64_t)p->pid << 32);
-    for (const struct tracked *t = job->tracked; t; t = t->next)
-        if (!t->dead)
-            hash_word(h, (uint64_t)t->pid);
-}
-
-static void tell(struct observer *o, const struct job_table *jobs)
+/* Tell the counters who has what, if that has changed. */
+static void assign(struct observer *o, const struct job_table *jobs)
 {
     struct counters_job list[jobs->count ? jobs->count : 1];
-    size_t count = 0, room = 1;
+    uint64_t h = HASH_START;
+    size_t count = 0;
     struct errtext err = {""};
 
-    for (const struct job *j = jobs->first; j; j = j->next)
-        room += collect_pids(j, NULL);
-    int32_t *pids = malloc(room * sizeof(*pids)), *next = pids;
-    if (!pids)
+    if (!counters_follow(o->counters))
         return;
     for (const struct job *j = jobs->first; j; j = j->next) {
         if (!job_live(j))
             continue;
-        size_t n = collect_pids(j, next);
-        list[count++] = (struct counters_job){
-            .id = j->id, .cpus = j->cpus, .pids = next, .count = n};
-        next += n;
+        list[count++] = (struct counters_job){.id = j->id, .cpus = j->cpus};
+        hash_word(&h, j->id);
+        hash_bytes(&h, &j->cpus, sizeof(j->cpus));
     }
-    if (counters_assign(o->counters, list, count, &err) < 0)
+    if (h != o->assigned &&
+        counters_assign(o->counters, list, count, &err) < 0)
         log_warn("counters: %s", err.text);
-    free(pids);
-}
-
-/* Tell the counters who has what, if that has changed. */
-static void assign(struct observer *o, const struct job_table *jobs)
-{
-    uint64_t h = HASH_START;
-
-    if (!counters_follow(o->counters))
-        return;
-    for (const struct job *j = jobs->first; j; j = j->next)
-        if (job_live(j))
-            hash_job(&h, j);
-    if (h != o->assigned)
-        tell(o, jobs);
     o->assigned = h;
 }
 

@@ -30,21 +30,22 @@ static void load(const struct counters_setup *setup)
     probe_load(setup, LOAD_MS, &last_load.threads, &last_load.lines);
 }
 
-/* First line of FILE that starts with PREFIX, what follows its colon. */
-static json_t *line_of(const char *file, const char *prefix)
+/* First line of FILE that starts with PREFIX, what follows its SEPARATOR, without
+ * quotes. */
+static json_t *line_of(const char *file, const char *prefix, char separator)
 {
     char line[1024];
     json_t *value = NULL;
     FILE *in = fopen(file, "re");
 
     while (in && !value && fgets(line, sizeof(line), in)) {
-        const char *colon = *prefix ? strchr(line, ':') : line;
-        if (strncmp(line, prefix, strlen(prefix)) || !colon)
+        const char *from = *prefix ? strchr(line, separator) : line;
+        if (strncmp(line, prefix, strlen(prefix)) || !from)
             continue;
-        colon += *prefix ? 1 : 0;
-        colon += strspn(colon, " \t");
+        from += *prefix ? 1 : 0;
+        from += strspn(from, " \t\"");
         line[strcspn(line, "\n")] = '\0';
-        value = json_string(colon);
+        value = json_stringn(from, strcspn(from, "\""));
     }
     if (in)
         fclose(in);
@@ -56,26 +57,6 @@ static bool has_word(const json_t *text, const char *word)
     return json_is_string(text) && strstr(json_string_value(text), word);
 }
 
-/* Value of NAME="..." in os-release. */
-static json_t *os_name(void)
-{
-    static const char name[] = "PRETTY_NAME=";
-    char line[256];
-    json_t *value = NULL;
-    FILE *in = fopen("/etc/os-release", "re");
-
-    while (in && !value && fgets(line, sizeof(line), in)) {
-        if (strncmp(line, name, strlen(name)))
-            continue;
-        char *text = line + strlen(name) + (line[strlen(name)] == '"');
-        text[strcspn(text, "\"\n")] = '\0';
-        value = json_string(text);
-    }
-    if (in)
-        fclose(in);
-    return value ? value : json_null();
-}
-
 /* Of what the numbers may depend on; LIKWID tells none. */
 static json_t *versions_json(void)
 {
@@ -84,7 +65,8 @@ static json_t *versions_json(void)
 
     snprintf(hwloc, sizeof(hwloc), "%u.%u.%u", version >> 16,
              version >> 8 & 0xff, version & 0xff);
-    return json_pack("{s:o, s:s, s:s, s:s}", "system", os_name(), "libc",
+    return json_pack("{s:o, s:s, s:s, s:s}", "system",
+                     line_of("/etc/os-release", "PRETTY_NAME", '='), "libc",
                      gnu_get_libc_version(), "hwloc", hwloc, "jansson",
                      JANSSON_VERSION);
 }
@@ -92,7 +74,7 @@ static json_t *versions_json(void)
 static json_t *system_json(const struct ctl_node *node)
 {
     struct utsname kernel = {.release = ""};
-    json_t *flags = line_of("/proc/cpuinfo", "flags");
+    json_t *flags = line_of("/proc/cpuinfo", "flags", ':');
     json_t *machine = journal_machine_write(node->setup.machine);
 
     uname(&kernel);
@@ -102,20 +84,20 @@ static json_t *system_json(const struct ctl_node *node)
         "{s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:b, s:b, s:o}", "kernel",
         kernel.release, "architecture", kernel.machine, "cpu_model",
         node->setup.cpu_model ? node->setup.cpu_model : "", "cpu_name",
-        line_of("/proc/cpuinfo", "model name"), "virtual",
+        line_of("/proc/cpuinfo", "model name", ':'), "virtual",
         has_word(flags, " hypervisor"), "perf_event_paranoid",
-        line_of("/proc/sys/kernel/perf_event_paranoid", ""), "nmi_watchdog",
-        line_of("/proc/sys/kernel/nmi_watchdog", ""), "msr",
+        line_of("/proc/sys/kernel/perf_event_paranoid", "", 0), "nmi_watchdog",
+        line_of("/proc/sys/kernel/nmi_watchdog", "", 0), "msr",
         access("/dev/cpu/0/msr", R_OK | W_OK) == 0, "root", geteuid() == 0,
         "machine", machine);
     json_decref(flags);
     json_object_set_new(object, "versions", versions_json());
     json_object_set_new(object, "microcode",
-                        line_of("/proc/cpuinfo", "microcode"));
+                        line_of("/proc/cpuinfo", "microcode", ':'));
     json_object_set_new(object, "smt",
-                        line_of("/sys/devices/system/cpu/smt/active", ""));
+                        line_of("/sys/devices/system/cpu/smt/active", "", 0));
     json_object_set_new(object, "cpus_online",
-                        line_of("/sys/devices/system/cpu/online", ""));
+                        line_of("/sys/devices/system/cpu/online", "", 0));
     json_object_set_new(object, "resctrl",
                         json_boolean(access("/sys/fs/resctrl/info", F_OK) ==
                                      0));

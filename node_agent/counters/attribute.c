@@ -387,7 +387,6 @@ static void attribute_one(const struct work *w, size_t j)
     struct loop *loop = job->loop;
 
     job->energy_j = energy_of(w, j);
-    job->stalls = w->divisor == BY_MISSES;
     if (!loop)
         return;
     bool any = fill_requests(w, loop);

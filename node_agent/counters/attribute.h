@@ -38,8 +38,6 @@ struct attribute_job {
     struct cosched_cpuset cpus; /* that it had in the whole interval */
     struct loop *loop;  /* of the interval, made by attribute(), or NULL when
                            nothing can be said; the caller frees it */
-    bool stalls;        /* misses were counted as such; else all requests are
-                           taken for misses */
     double energy_j;    /* estimate; NAN: not measured */
 };
 

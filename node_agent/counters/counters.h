@@ -67,8 +67,6 @@ struct counters_ability {
 struct counters_job {
     uint32_t id;
     struct cosched_cpuset cpus;
-    const int32_t *pids; /* [count] of its processes, for backends that tag */
-    size_t count;        /* tasks; some may come twice; may be 0 */
 };
 
 struct counters_backend;
@@ -132,7 +130,7 @@ struct counters_backend {
      * tool has the counters), EINVAL (argument) or another, and the reason. */
     int (*open)(const struct counters_setup *setup, void **state,
                 struct errtext *err);
-    /* The jobs have other CPUs or processes from now on.  May be NULL. */
+    /* The jobs have other CPUs from now on.  May be NULL. */
     int (*assign)(void *state, const struct counters_job *jobs, size_t count,
                   struct errtext *err);
     /* Set what was counted in *SAMPLE, which comes with all values NAN and its
@@ -185,10 +183,10 @@ void counters_describe(const struct counters *counters,
 /* DoPs that a profile needs: 1 while hardware counts for it, else 2. */
 size_t counters_points(const struct counters *counters);
 
-/* True when a backend needs jobs' CPUs and processes. */
+/* True when a backend needs the jobs' CPUs. */
 bool counters_follow(const struct counters *counters);
 
-/* Jobs' CPUs and processes from now on. */
+/* Jobs' CPUs from now on. */
 int counters_assign(struct counters *counters, const struct counters_job *jobs,
                     size_t count, struct errtext *err);
 

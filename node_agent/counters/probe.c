@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "node_agent/counters/sample_json.h"
@@ -49,10 +48,8 @@ static void look(const struct counters_setup *setup,
 
     if (!s)
         return;
-    /* What counts by job counts this process, wherever it runs. */
-    int32_t self = getpid();
-    struct counters_job job = {
-        .id = 1, .cpus = *setup->cpus, .pids = &self, .count = 1};
+    /* What counts by job counts all that runs. */
+    struct counters_job job = {.id = 1, .cpus = *setup->cpus};
     if (b->assign)
         b->assign(state, &job, 1, &err);
     b->sample(state, s, &err); /* what came before is not the load's */
