@@ -5,8 +5,6 @@ noinst_LTLIBRARIES += %D%/libagent.la
 %C%_libagent_la_SOURCES = \
 	%D%/agent.c \
 	%D%/agent.h \
-	%D%/daemon.c \
-	%D%/daemon.h \
 	%D%/host_event.c \
 	%D%/host_event.h \
 	%D%/munge_decoder.c \
@@ -23,8 +21,6 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/slurm_link.h \
 	%D%/state.c \
 	%D%/state.h \
-	%D%/status.c \
-	%D%/status.h \
 	%D%/user_time.c \
 	%D%/user_time.h
 %C%_libagent_la_CPPFLAGS = $(AM_CPPFLAGS) \

@@ -4,6 +4,7 @@
 
 #include "config.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,13 +15,84 @@
 #include <unistd.h>
 
 #include "node_agent/daemon/agent.h"
-#include "node_agent/daemon/daemon.h"
+#include "common/fd.h"
 #include "node_agent/daemon/request.h"
 #include "node_agent/recording/journal_replay.h"
 #include "common/log.h"
 #include "node_agent/enforce/privilege.h"
 #include "node_agent/daemon/settings.h"
 #include "node_agent/enforce/supervisor.h"
+
+/* ---- into the background, with the news of a failed start ----------------- */
+
+/* End of the pipe to the waiting parent; -1 in the foreground. */
+static int parent_fd = -1;
+
+/* Exit as the child tells: one byte '+' is success, all else its error. */
+__attribute__((noreturn)) static void wait_for_child(int fd)
+{
+    char text[512] = "";
+    ssize_t used = fd_read_all(fd, text, sizeof(text) - 1);
+
+    if (!strcmp(text, "+"))
+        _exit(0);
+    fprintf(stderr, "coschedd: error: %s\n",
+            used > 0 ? text : "ended during its start");
+    _exit(1);
+}
+
+/* Fork into the background.  The parent waits until the child calls daemon_started()
+ * and exits 0, or prints what daemon_failed() says and exits 1, also when the child
+ * dies silently.  Returns in the child only; -1 with errno when forking failed. */
+static int daemon_fork(struct errtext *err)
+{
+    int pipe_fds[2];
+
+    if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+        return errtext_set(err, errno, "pipe: %s", strerror(errno));
+    pid_t pid = fork();
+    if (pid < 0)
+        return errtext_set(err, errno, "fork: %s", strerror(errno));
+    if (pid > 0) {
+        close(pipe_fds[1]);
+        wait_for_child(pipe_fds[0]);
+    }
+    close(pipe_fds[0]);
+    parent_fd = pipe_fds[1];
+    setsid();
+    if (chdir("/") < 0)
+        return errtext_set(err, errno, "/: %s", strerror(errno));
+    return 0;
+}
+
+static void tell_parent(const char *text)
+{
+    (void)fd_write_all(parent_fd, text, strlen(text));
+    close(parent_fd);
+    parent_fd = -1;
+}
+
+/* Start-up has succeeded: release the parent, close the standard streams. */
+static void daemon_started(void)
+{
+    if (parent_fd < 0)
+        return;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
+        dup2(null, fd);
+    if (null > STDERR_FILENO)
+        close(null);
+    tell_parent("+");
+}
+
+/* Start-up has failed with TEXT.  Nothing happens in the foreground. */
+static void daemon_failed(const char *text)
+{
+    if (parent_fd >= 0)
+        tell_parent(text);
+}
+
+/* ---- serving --------------------------------------------------------------- */
 
 /* Four descriptors per attached process and one per task and client. */
 static void raise_descriptor_limit(void)

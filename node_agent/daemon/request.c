@@ -2,21 +2,256 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What each request of the socket does. */
 
+#include "config.h"
+
 #include "node_agent/daemon/request.h"
 
 #include <limits.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "node_agent/daemon/agent.h"
 #include "common/clock.h"
-#include "node_agent/core/journal.h"
 #include "common/log.h"
-#include "node_agent/enforce/proc.h"
+#include "node_agent/core/journal.h"
+#include "node_agent/core/plan.h"
 #include "node_agent/core/process.h"
-#include "node_agent/daemon/status.h"
+#include "node_agent/counters/probe.h"
+#include "node_agent/enforce/proc.h"
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
+
+/* ---- replies that describe the agent (protocol/replies.md) ---------------- */
+
+/* What is known of the present region, or null. */
+static json_t *region_json(const struct job *job)
+{
+    const struct region *s = job->region;
+    char name[REGION_NAME_MAX];
+
+    if (!s)
+        return json_null();
+    json_t *object = json_pack("{s:s, s:s}", "region", region_name(s, name),
+                               "state", region_knowledge(s));
+    if (s->profile) {
+        json_object_set_new(object, "rho", json_real(s->fit.rho));
+        json_object_set_new(object, "rho_low", json_real(s->fit.low));
+        json_object_set_new(object, "rho_high",
+                            isfinite(s->fit.high) ? json_real(s->fit.high)
+                                                  : json_null());
+        json_object_set_new(object, "compute_bound",
+                            json_boolean(s->fit.compute_bound));
+    }
+    return object;
+}
+
+static size_t count_attached(const struct job *job)
+{
+    size_t n = 0;
+
+    for (const struct process *p = job->processes; p; p = p->next)
+        n++;
+    return n;
+}
+
+static json_t *partners_json(const struct record *record)
+{
+    json_t *array = json_array();
+    size_t count = record->partners < RECORD_PARTNERS ? record->partners
+                                                      : RECORD_PARTNERS;
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_integer(record->partner[i]));
+    return array;
+}
+
+/* What earlier runs tell, or null. */
+static json_t *history_json(const struct job *job)
+{
+    const struct history *h = &job->history;
+
+    if (!h->known)
+        return json_null();
+    return json_pack("{s:I, s:s, s:f, s:o, s:s?}", "runs",
+                     (json_int_t)h->runs, "program", h->program, "expected_s",
+                     job->expected_s, "alone_s",
+                     isnan(h->alone_s) ? json_null() : json_real(h->alone_s),
+                     "dropped", h->dropped);
+}
+
+static json_t *job_json(const struct agent *a, const struct job *job)
+{
+    char cpus[4096], granted[4096];
+    double live_s = (double)job->record.live_ns * 1e-9;
+
+    json_t *object = json_pack(
+        "{s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:f, s:I, s:f}",
+        "job",
+        (json_int_t)job->id, "uid", (json_int_t)job->uid, "name", job->name,
+        "state", job_state_name(job_state(job)), "cpus",
+        cpulist_format(&job->cpus, cpus, sizeof(cpus)), "granted",
+        cpulist_format(&job->granted, granted, sizeof(granted)), "cores",
+        (json_int_t)topology_count_cores(a->topology, &job->cpus), "attached",
+        (json_int_t)count_attached(job), "region", region_json(job),
+        "partners", partners_json(&job->record), "mean_cores",
+        live_s > 0 ? job->record.core_s / live_s : 0.0,
+        "decisions", (json_int_t)job->record.decisions, "live_s", live_s);
+    json_object_set_new(object, "weight", json_real(plan_weight(job)));
+    json_object_set_new(object, "history", history_json(job));
+    /* Nothing of it ever followed the allotment by itself. */
+    json_object_set_new(object, "held",
+                        json_boolean(job->held && !job->cooperative));
+    if (object && job->record.energy_j > 0)
+        json_object_set_new(object, "energy_j",
+                            json_real(job->record.energy_j));
+    return object;
+}
+
+/* Remove elements of ARRAY, from its front or its end, until it fits into a
+ * packet beside a small rest.  Returns how many were removed. */
+static size_t fit(json_t *array, bool from_front)
+{
+    size_t limit = MESSAGE_MAX - 8192, size = 0, removed = 0;
+    json_t *entry;
+    size_t i;
+
+    json_array_foreach(array, i, entry)
+        size += json_dumpb(entry, NULL, 0, JSON_COMPACT) + 1;
+    while (size > limit) {
+        size_t victim = from_front ? 0 : json_array_size(array) - 1;
+        size -= json_dumpb(json_array_get(array, victim), NULL, 0,
+                           JSON_COMPACT) +
+                1;
+        json_array_remove(array, victim);
+        removed++;
+    }
+    return removed;
+}
+
+/* Why, by whom and since when sharing is drained, or null. */
+static json_t *drained_json(const struct agent *a)
+{
+    const struct node_state *n = &a->node;
+
+    return n->drained ? json_pack("{s:s, s:I, s:f}", "reason", n->drained,
+                                  "uid", (json_int_t)n->drained_uid, "since",
+                                  (double)n->drained_wall_ns * 1e-9)
+                      : json_null();
+}
+
+static json_t *status_reply(const struct agent *a, uint32_t job)
+{
+    char cpus[4096];
+    json_t *jobs = json_array();
+
+    for (const struct job *j = a->jobs.first; j; j = j->next)
+        if (!job || j->id == job)
+            json_array_append_new(jobs, job_json(a, j));
+    size_t omitted = fit(jobs, false);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "node", a->settings->node, "policy",
+        a->options.policy, "counters", counters_name(a->counters), "cpus",
+        cpulist_format(topology_cpus(a->topology), cpus, sizeof(cpus)),
+        "drained", drained_json(a), "omitted", (json_int_t)omitted, "jobs",
+        jobs);
+}
+
+static json_t *status_explain(const struct agent *a, uint32_t job)
+{
+    json_t *decisions = decisions_json(a->decisions, job);
+
+    fit(decisions, true); /* the newest matter most */
+    return json_pack("{s:s, s:o}", "node", a->settings->node, "decisions",
+                     decisions);
+}
+
+/* One member for each option: as typed, and where it is from. */
+static json_t *origins_json(const struct agent *a)
+{
+    json_t *list = json_array();
+    char value[OPTIONS_TEXT_MAX], from[96];
+
+    for (size_t i = 0; i < node_option_count(); i++) {
+        const char *text =
+            node_option_value(&a->options, i, value, sizeof(value));
+        node_config_origin(&a->config, i, from, sizeof(from));
+        if (i == node_option_find("counters") && a->settings->counters[0]) {
+            text = a->settings->counters;
+            snprintf(from, sizeof(from), "command line");
+        }
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name",
+                                              node_option_name(i), "value",
+                                              text, "from", from));
+    }
+    return list;
+}
+
+static json_t *status_config(const struct agent *a)
+{
+    const struct node_options *o = &a->options;
+
+    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
+                     "s:s, s:s, s:s}",
+                     "policy", o->policy, "policy_options", o->policy_options,
+                     "probe_percent", o->probe_percent,
+                     "epoch_ns", (json_int_t)o->epoch_ns, "profile_ns",
+                     (json_int_t)o->profile_ns, "min_region_ns",
+                     (json_int_t)o->min_region_ns, "attach_timeout_ns",
+                     (json_int_t)o->attach_ns, "slice_ns",
+                     (json_int_t)o->slice_ns, "lease_ns",
+                     (json_int_t)o->lease_ns, "forget_ns",
+                     (json_int_t)o->forget_ns, "options", origins_json(a),
+                     "partitions", a->config.partitions, "problems",
+                     a->config.problems.text, "enforcement",
+                     options_enforcements[o->enforcement]);
+}
+
+static json_t *status_ping(const struct agent *a)
+{
+    json_t *problems = json_array();
+
+    if (a->save_error[0])
+        json_array_append_new(problems, json_sprintf("cannot keep the state: %s",
+                                                     a->save_error));
+    if (a->slurm_absent[0])
+        json_array_append_new(problems,
+                              json_sprintf("slurmctld does not answer: %s",
+                                           a->slurm_absent));
+    if (a->slurm && !slurm_link_alive(a->slurm))
+        json_array_append_new(problems, json_sprintf("%s does not run",
+                                                     a->settings->helper));
+    if (a->config.problems.count)
+        json_array_append_new(problems,
+                              json_sprintf("SchedulerParameters: %s",
+                                           a->config.problems.text));
+    return json_pack("{s:s, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:o, s:o}",
+                     "version", PACKAGE_VERSION, "pid", (json_int_t)getpid(),
+                     "node", a->settings->node, "jobs",
+                     (json_int_t)a->jobs.count, "epochs",
+                     (json_int_t)a->epochs, "oldest",
+                     MESSAGE_VERSION_OLDEST, "newest", MESSAGE_VERSION,
+                     "revision", MESSAGE_REVISION, "layout",
+                     COSCHED_LAYOUT_VERSION, "drained", drained_json(a),
+                     "problems", problems);
+}
+
+static json_t *status_counters(const struct agent *a)
+{
+    json_t *metrics = counters_metrics_json(a->counters);
+    json_t *recording = recorder_active(a->recorder)
+                            ? json_string(recorder_dir(a->recorder))
+                            : json_null();
+
+    return json_pack("{s:s, s:b, s:o, s:o}", "counters",
+                     counters_names(a->counters), "calibrated",
+                     (int)a->setup.calibrated, "recording", recording,
+                     "metrics", metrics);
+}
+
+/* ---- requests ------------------------------------------------------------- */
 
 static int no_such_job(uint32_t job, struct errtext *err)
 {
