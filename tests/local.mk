@@ -37,8 +37,10 @@ TESTS += $(units)
 LOG_COMPILER = $(SHELL) $(srcdir)/%D%/support/timed
 EXTRA_DIST += %D%/support/timed
 
-# One group of a unit test program: make check TESTS=tests/model/test_station
+# What is not in TESTS: other scripts, and one group of a unit test program, as in
+# make check TESTS=tests/model/test_station.
 tests/%.log:
 	@p='tests/$*'; $(am__check_pre) $(LOG_DRIVER) --test-name "$$f" \
 	  --log-file "$$f.log" --trs-file "$$f.trs" $(am__common_driver_flags) -- \
-	  $(LOG_COMPILE) $(@D)/unit "$${f##*/}"
+	  $(LOG_COMPILE) $$(test -e "$$tst" && echo "$$tst" || \
+	    echo "$(@D)/unit $${f##*/}")

@@ -31,15 +31,7 @@ slurm_tests = \
 	%D%/test_report_cluster.py
 EXTRA_DIST += $(slurm_tests)
 check-slurm: all
-	$(MAKE) check TESTS=
-	$(AM_TESTS_ENVIRONMENT) failed=; for test in $(slurm_tests); do \
-	  $(srcdir)/$$test; status=$$?; \
-	  case $$status in \
-	  0) echo "PASS: $$test" ;; \
-	  77) echo "SKIP: $$test" ;; \
-	  *) echo "FAIL: $$test"; failed=yes ;; \
-	  esac; \
-	done; test -z "$$failed"
+	$(MAKE) check TESTS="$(slurm_tests)"
 .PHONY: check-slurm
 
 EXTRA_DIST += tests/support/coschedcluster.py tests/support/fakesacct.py \
