@@ -177,7 +177,10 @@ enum model_status kstest_two(const double *a, size_t a_count, const double *b,
     return status;
 }
 
-/* Incomplete gamma function Q(S, X) for X > S + 1 by Lentz' continued
+/* GSL's incomplete gamma function is wrong by up to 0.04 at a mean of 5e7 and by
+ * 0.10 at 1e9 (2.7, error 11): counts of real intervals are there.
+ *
+ * Incomplete gamma function Q(S, X) for X > S + 1 by Lentz' continued
  * fraction, and P(S, X) for smaller X by its series; both times
  * x^s e^-x / Gamma(s), the FACTOR. */
 static double gamma_fraction(double s, double x, double factor)
