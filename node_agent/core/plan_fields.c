@@ -27,7 +27,11 @@ const struct field plan_job_fields[] = {
     JOB(id, "job", ALL),
     JOB(restarts, "run", ALL),
     FIELD_ENUM(struct job, doing, "state", BOTH, job_state_names),
-    JOB(options_text, "options", BOTH),
+    JOB(options_text, "options", PLAN_WRITTEN),
+    JOB(options.policy, "policy", PLAN_SIGNED), /* what plans take from it */
+    JOB(options.min_cores, "min_cores", PLAN_SIGNED),
+    JOB(options.max_cores, "max_cores", PLAN_SIGNED),
+    JOB(options.weight, "asked_weight", PLAN_SIGNED),
     JOB(granted, "granted", BOTH),
     JOB(weight, "weight", BOTH | MAY),
     JOB(history.known, "history", PLAN_SIGNED),
