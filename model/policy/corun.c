@@ -73,85 +73,70 @@ static void *corun_new(const struct machine *machine)
 }
 
 /* Make corun->trial the best division if it is better. */
-static enum model_status consider(struct corun *c, bool *better)
+static bool consider(struct corun *c)
 {
     size_t count = c->completion.in->job_count;
-    double time;
-    enum model_status status = completion_time(&c->completion, c->trial, &time);
+    double time = completion_time(&c->completion, c->trial);
     double cost = completion_cost(&c->completion, c->fair);
 
-    *better = status == MODEL_OK && cost < c->cost * (1 - TIE);
-    if (*better) {
-        c->cost = cost;
-        c->time = time;
-        memcpy(c->best, c->trial, count * sizeof(*c->best));
-        memcpy(c->end, c->completion.end, count * sizeof(*c->end));
-    }
-    return status;
+    if (!(cost < c->cost * (1 - TIE)))
+        return false;
+    c->cost = cost;
+    c->time = time;
+    memcpy(c->best, c->trial, count * sizeof(*c->best));
+    memcpy(c->end, c->completion.end, count * sizeof(*c->end));
+    return true;
 }
 
-static enum model_status speeds_now(void *arg, const size_t *cores)
+static void speeds_now(void *arg, const size_t *cores)
 {
     struct corun *c = arg;
 
     c->completion.predictions++;
     predict_cores(c->completion.in, cores, c->completion.speed);
-    return MODEL_OK;
 }
 
-static enum model_status time_needed(void *arg, const size_t *cores, size_t job,
-                                     double *score)
+static double time_needed(void *arg, const size_t *cores, size_t job)
 {
     const struct completion *o = &((struct corun *)arg)->completion;
 
     (void)cores;
-    *score = o->work[job] / o->speed[job];
-    return MODEL_OK;
+    return o->work[job] / o->speed[job];
 }
 
 /* The best of the simple divisions and of that in which each next unit goes to
- * the job that would end last.  *SIMPLE: the time of the best simple one. */
-static enum model_status candidates(struct corun *c,
-                                    const struct policy_input *input,
-                                    size_t *layout, double *simple)
+ * the job that would end last.  Returns the time of the best simple one. */
+static double candidates(struct corun *c, const struct policy_input *input,
+                         size_t *layout)
 {
     struct policy_proposal greedy = {.cores = c->trial};
-    bool better;
 
     c->time = c->cost = INFINITY;
-    enum model_status status = equal_shares(input, c->trial);
-    if (status == MODEL_OK) {
-        completion_floor(&c->completion, c->trial, input->options[LOSS],
-                      input->options[REGRET], layout);
-        status = consider(c, &better);
-    }
-    if (status == MODEL_OK)
-        status = greedy_dop(input, NULL, &greedy);
-    if (status == MODEL_OK)
-        status = consider(c, &better);
-    *simple = c->time;
-    if (status == MODEL_OK)
-        status = divide_from(input, speeds_now, time_needed, c, c->trial);
-    if (status == MODEL_OK)
-        status = consider(c, &better);
-    return status;
+    equal_shares(input, c->trial);
+    completion_floor(&c->completion, c->trial, input->options[LOSS],
+                     input->options[REGRET], layout);
+    consider(c);
+    greedy_dop(input, &greedy);
+    consider(c);
+    double simple = c->time;
+    divide_from(input, speeds_now, time_needed, c, c->trial);
+    consider(c);
+    return simple;
 }
 
 /* Try the best division with a unit moved from job FROM to job TO. */
-static enum model_status try_move(struct corun *c, size_t from, size_t to,
-                                  size_t unit, bool *better)
+static bool try_move(struct corun *c, size_t from, size_t to, size_t unit)
 {
     const struct policy_job *jobs = c->completion.in->jobs;
     size_t count = c->completion.in->job_count;
 
-    *better = false;
     if (from == to || c->best[from] < jobs[from].min_cores + unit ||
         c->best[to] + unit > jobs[to].max_cores)
-        return MODEL_OK;
+        return false;
     memcpy(c->trial, c->best, count * sizeof(*c->trial));
     c->trial[from] -= unit;
     c->trial[to] += unit;
-    return consider(c, better);
+    return consider(c);
 }
 
 /* Jobs by when they end in the best division, last first. */
@@ -167,42 +152,35 @@ static void sort_by_end(struct corun *c)
 
 /* Move STEP cores once if that helps: rather to those who end last and from
  * those who end first. */
-static enum model_status improve_once(struct corun *c, size_t step,
-                                      size_t limit, bool *better)
+static bool improve_once(struct corun *c, size_t step, size_t limit)
 {
     size_t count = c->completion.in->job_count;
-    enum model_status status = MODEL_OK;
 
-    *better = false;
     sort_by_end(c);
     for (size_t to = 0; to < count; to++)
         for (size_t from = count; from-- > 0;) {
             if (c->completion.predictions + count > limit)
-                return MODEL_OK;
-            status = try_move(c, c->order[from], c->order[to], step, better);
-            if (status != MODEL_OK || *better)
-                return status;
+                return false;
+            if (try_move(c, c->order[from], c->order[to], step))
+                return true;
         }
-    return MODEL_OK;
+    return false;
 }
 
 /* Improve the best division, in large steps first. */
-static enum model_status improve(struct corun *c,
-                                 const struct policy_input *input)
+static void improve(struct corun *c, const struct policy_input *input)
 {
     size_t unit = divide_unit(input), step = unit;
     size_t limit = c->completion.predictions + (size_t)input->options[EFFORT];
-    enum model_status status = MODEL_OK;
     bool better = true;
 
     while (step * 8 <= divide_pool(input))
         step *= 2;
-    while (status == MODEL_OK && (better || step > unit)) {
+    while (better || step > unit) {
         if (!better)
             step /= 2;
-        status = improve_once(c, step, limit, &better);
+        better = improve_once(c, step, limit);
     }
-    return status;
 }
 
 /* The job of the present turn, and everybody's cores. */
@@ -244,24 +222,18 @@ static bool turns_win(const struct policy_input *input, double shared,
     return turns < shared * least;
 }
 
-static enum model_status decide_known(struct corun *c,
-                                      const struct policy_input *input,
-                                      struct policy_proposal *proposal)
+static void decide_known(struct corun *c, const struct policy_input *input,
+                         struct policy_proposal *proposal)
 {
     double *figure = proposal->figure;
     size_t parallel = 0;
-    enum model_status status = completion_begin(&c->completion, input,
-                                             input->options[OBJECTIVE] > 0);
 
+    completion_begin(&c->completion, input, input->options[OBJECTIVE] > 0);
     memcpy(c->fair, c->completion.alone, input->job_count * sizeof(*c->fair));
     fairness_bounds(input, c->fair);
     proposal->fair = true;
-    if (status == MODEL_OK)
-        status = candidates(c, input, proposal->layout, &figure[SIMPLE]);
-    if (status == MODEL_OK)
-        status = improve(c, input);
-    if (status != MODEL_OK)
-        return status;
+    figure[SIMPLE] = candidates(c, input, proposal->layout);
+    improve(c, input);
     for (size_t j = 0; j < input->job_count; j++)
         parallel += input->jobs[j].kind == REGION_PARALLEL;
     completion_order(&c->completion, c->order);
@@ -275,18 +247,17 @@ static enum model_status decide_known(struct corun *c,
     figure[KIND] = parallel < 2 ? ALONE : c->completion.known ? SECONDS : RELATIVE;
     if (parallel > 1 && turns_win(input, figure[SHARED], figure[TURNS]))
         take_turns(c, input, proposal);
-    return MODEL_OK;
 }
 
 static enum model_status decide(const struct policy_input *input, void *memory,
                                 struct policy_proposal *proposal)
 {
-    enum model_status status = predict_begin(input);
-
     proposal->figure[KIND] = BLIND;
-    if (status == MODEL_ENODATA)
-        return equal_shares(input, proposal->cores);
-    return status == MODEL_OK ? decide_known(memory, input, proposal) : status;
+    if (predict_begin(input))
+        decide_known(memory, input, proposal);
+    else
+        equal_shares(input, proposal->cores);
+    return MODEL_OK;
 }
 
 /* The shorter the time the better. */
@@ -294,10 +265,9 @@ static double value(const struct policy_input *input, void *memory,
                     const size_t *counts)
 {
     struct corun *c = memory;
-    double time;
 
-    if (predict_begin(input) != MODEL_OK ||
-        completion_layout(&c->completion, counts, &time) != MODEL_OK)
+    if (!predict_begin(input) ||
+        isnan(completion_layout(&c->completion, counts)))
         return NAN;
     return -completion_cost(&c->completion, c->fair);
 }

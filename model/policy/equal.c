@@ -8,18 +8,16 @@
 #include "model/policy/shares.h"
 
 /* The job that is furthest below its share grows next. */
-static enum model_status below_share(void *arg, const size_t *cores, size_t job,
-                                     double *score)
+static double below_share(void *arg, const size_t *cores, size_t job)
 {
     const struct policy_input *input = arg;
 
-    *score = -(double)cores[job] / input->jobs[job].weight;
-    return MODEL_OK;
+    return -(double)cores[job] / input->jobs[job].weight;
 }
 
-enum model_status equal_shares(const struct policy_input *input, size_t *cores)
+void equal_shares(const struct policy_input *input, size_t *cores)
 {
-    return divide(input, below_share, (void *)(uintptr_t)input, cores);
+    divide(input, below_share, (void *)(uintptr_t)input, cores);
 }
 
 static enum model_status decide(const struct policy_input *input, void *memory,
@@ -27,7 +25,8 @@ static enum model_status decide(const struct policy_input *input, void *memory,
 {
     (void)memory;
     proposal->own_rules = true; /* equal is what it says */
-    return equal_shares(input, proposal->cores);
+    equal_shares(input, proposal->cores);
+    return MODEL_OK;
 }
 
 static void explain(const struct policy_input *input,

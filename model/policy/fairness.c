@@ -105,7 +105,7 @@ void fairness_apply(const struct policy_input *input,
 
     *moved = 0;
     if (input->fairness_percent >= 100 || input->job_count < 2 ||
-        predict_begin(input) != MODEL_OK) /* nothing to compare */
+        !predict_begin(input)) /* nothing to compare */
         return;
     predict_alone(input, b.bound);
     if (proposal->placed)

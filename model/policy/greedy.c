@@ -15,32 +15,32 @@ enum { CPU, MEMORY };
 /* With more jobs than this, asking all of them at each step takes too long. */
 #define FEW 6
 
-static enum model_status score_utilisation(void *arg, const size_t *cores,
-                                           size_t job, double *score)
+static double score_utilisation(void *arg, const size_t *cores, size_t job)
 {
     (void)job;
-    *score = predict_utilisation_cores(arg, cores).system;
-    return MODEL_OK;
+    return predict_utilisation_cores(arg, cores).system;
 }
 
-enum model_status greedy_dop(const struct policy_input *input, void *memory,
-                             struct policy_proposal *proposal)
+void greedy_dop(const struct policy_input *input,
+                struct policy_proposal *proposal)
 {
-    enum model_status status = predict_begin(input);
-
-    (void)memory;
-    if (status == MODEL_ENODATA)
-        return equal_shares(input, proposal->cores);
-    if (status == MODEL_OK)
-        status = (input->job_count > FEW ? divide_lazy : divide)(
-            input, score_utilisation, (void *)(uintptr_t)input,
-            proposal->cores);
-    if (status != MODEL_OK)
-        return status;
+    if (!predict_begin(input)) {
+        equal_shares(input, proposal->cores);
+        return;
+    }
+    (input->job_count > FEW ? divide_lazy : divide)(
+        input, score_utilisation, (void *)(uintptr_t)input, proposal->cores);
     struct utilisation use = predict_utilisation_cores(input, proposal->cores);
     proposal->system_util = use.system;
     proposal->figure[CPU] = use.cpu;
     proposal->figure[MEMORY] = use.memory;
+}
+
+static enum model_status decide(const struct policy_input *input, void *memory,
+                                struct policy_proposal *proposal)
+{
+    (void)memory;
+    greedy_dop(input, proposal);
     return MODEL_OK;
 }
 
@@ -48,7 +48,7 @@ double greedy_value(const struct policy_input *input, void *memory,
                     const size_t *counts)
 {
     (void)memory;
-    return predict_begin(input) == MODEL_OK
+    return predict_begin(input)
                ? predict_utilisation(input, counts).system
                : NAN;
 }
@@ -72,7 +72,7 @@ const struct policy policy_greedy = {
     .name = "greedy",
     .help = "number of cores by predicted system utilisation",
     .profiles = true,
-    .decide = greedy_dop,
+    .decide = decide,
     .value = greedy_value,
     .explain = greedy_explain,
 };

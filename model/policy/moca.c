@@ -113,11 +113,12 @@ static enum model_status moca_decide(const struct policy_input *in,
                                      struct policy_proposal *proposal)
 {
     struct evolution_result result = {.layout = proposal->layout};
-    enum model_status status = predict_begin(in);
 
-    if (status == MODEL_ENODATA)
-        return equal_shares(in, proposal->cores);
-    status = evolve(in, memory, &result);
+    if (!predict_begin(in)) {
+        equal_shares(in, proposal->cores);
+        return MODEL_OK;
+    }
+    enum model_status status = evolve(in, memory, &result);
     if (status != MODEL_OK)
         return status;
     proposal->figure[CPU] = result.cpu;

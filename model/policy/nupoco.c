@@ -193,7 +193,7 @@ static bool worth_regrouping(const struct policy_input *in,
 {
     size_t *fresh = in->workspace->fresh;
 
-    if (predict_begin(in) != MODEL_OK)
+    if (!predict_begin(in))
         return false;
     placement_counts(in, proposal->cores, proposal->layout);
     placement_fresh(in, proposal->cores, fresh);
@@ -223,7 +223,7 @@ static bool adapt(const struct policy_input *in, struct nupoco *n,
     memcpy(now, proposal->layout, cells * sizeof(*now));
     size_t swaps = adaptive_step(&step, proposal->layout, n->swap, n->order);
     if (swaps && in->options[PLACEMENT] == ADAPTIVE &&
-        predict_begin(in) == MODEL_OK &&
+        predict_begin(in) &&
         speedup(in, now, proposal->layout) < 1) {
         memcpy(proposal->layout, now, cells * sizeof(*now));
         proposal->figure[REFUSED] = 1;
@@ -256,15 +256,12 @@ static enum model_status nupoco_decide(const struct policy_input *in,
         !adapt(in, n, proposal)) {
         n->swapped &= same_jobs(n, in);
         remember(n, in);
-        enum model_status status = greedy_dop(in, NULL, proposal);
-        if (status == MODEL_OK && n->swapped)
+        greedy_dop(in, proposal);
+        if (n->swapped)
             proposal->keeps = !worth_regrouping(in, proposal);
-        return status;
-    }
-    enum model_status status = predict_begin(in);
-    if (status == MODEL_OK)
+    } else if (predict_begin(in))
         proposal->system_util = predict_utilisation(in, proposal->layout).system;
-    return status;
+    return MODEL_OK;
 }
 
 static void nupoco_explain(const struct policy_input *in,

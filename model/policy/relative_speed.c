@@ -27,7 +27,7 @@ void relative_speed_fill(const struct policy_input *input,
 {
     const struct policy_workspace *ws = input->workspace;
     bool known = proposal->mode != POLICY_NATIVE &&
-                 predict_begin(input) == MODEL_OK;
+                 predict_begin(input);
 
     if (proposal->mode == POLICY_NATIVE) {
         in_common(input, relative);

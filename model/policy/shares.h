@@ -8,13 +8,13 @@
 #include "model/policy.h"
 
 /* Equal shares in proportion to the jobs' weights. */
-enum model_status equal_shares(const struct policy_input *input, size_t *cores);
+void equal_shares(const struct policy_input *input, size_t *cores);
 
 /* Greedy number of cores by predicted system utilisation (thesis algorithm
  * 2), into PROPOSAL.  While a parallel job's profile is unknown there is
  * nothing to predict: the shares are equal. */
-enum model_status greedy_dop(const struct policy_input *input, void *memory,
-                             struct policy_proposal *proposal);
+void greedy_dop(const struct policy_input *input,
+                struct policy_proposal *proposal);
 
 /* System utilisation of COUNTS; NAN while a profile is unknown. */
 double greedy_value(const struct policy_input *input, void *memory,

@@ -110,20 +110,18 @@ static void bid(const struct policy_input *input, const double *f,
 }
 
 /* The job that is furthest below what its bid buys grows next. */
-static enum model_status below_bid(void *arg, const size_t *cores, size_t job,
-                                   double *score)
+static double below_bid(void *arg, const size_t *cores, size_t job)
 {
     const struct policy_input *input = arg;
 
-    *score = -(double)cores[job] / input->workspace->alone[job];
-    return MODEL_OK;
+    return -(double)cores[job] / input->workspace->alone[job];
 }
 
 static enum model_status decide(const struct policy_input *input, void *memory,
                                 struct policy_proposal *proposal)
 {
     struct policy_workspace *ws = input->workspace;
-    bool model = predict_begin(input) == MODEL_OK;
+    bool model = predict_begin(input);
     double f[POLICY_MAX_JOBS];
 
     (void)memory;
@@ -133,7 +131,8 @@ static enum model_status decide(const struct policy_input *input, void *memory,
         ws->alone[j] = fraction(input, j, model);
         if (isnan(ws->alone[j])) {
             proposal->figure[KNOWN] = false;
-            return equal_shares(input, proposal->cores);
+            equal_shares(input, proposal->cores);
+            return MODEL_OK;
         }
     }
     for (size_t j = 0; j < input->job_count; j++) {
@@ -144,7 +143,8 @@ static enum model_status decide(const struct policy_input *input, void *memory,
         proposal->figure[MOST] = fmax(proposal->figure[MOST], f[j]);
     }
     bid(input, f, ws->alone);
-    return divide(input, below_bid, (void *)(uintptr_t)input, proposal->cores);
+    divide(input, below_bid, (void *)(uintptr_t)input, proposal->cores);
+    return MODEL_OK;
 }
 
 static void explain(const struct policy_input *input,

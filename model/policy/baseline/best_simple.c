@@ -66,7 +66,7 @@ static double shared_sum(const struct policy_input *input)
 static enum model_status decide(const struct policy_input *input, void *memory,
                                 struct policy_proposal *proposal)
 {
-    bool known = predict_begin(input) == MODEL_OK;
+    bool known = predict_begin(input);
 
     (void)memory;
     if (known)

@@ -107,7 +107,7 @@ static bool look(const struct policy_input *input, const size_t *cores,
             continue;
         }
         if (!predicted) {
-            if (predict_begin(input) != MODEL_OK)
+            if (!predict_begin(input))
                 return false;
             predict_cores(input, cores, input->workspace->speed);
         }
@@ -250,12 +250,11 @@ static enum model_status decide(const struct policy_input *input, void *memory,
 {
     struct hill_climbing *h = memory;
     double *share = h->share;
-    enum model_status status = MODEL_OK;
 
     bool same = same_kinds(h, input);
 
     if (!same || !resume(input, proposal->cores)) {
-        status = equal_shares(input, proposal->cores);
+        equal_shares(input, proposal->cores);
         h->least = NAN;
         h->wait = 0;
         proposal->figure[WHAT] = STARTED;
@@ -265,7 +264,7 @@ static enum model_status decide(const struct policy_input *input, void *memory,
     } else {
         hill_climbing_on(h, input, proposal->cores, share, proposal);
     }
-    return status;
+    return MODEL_OK;
 }
 
 static void explain(const struct policy_input *input,

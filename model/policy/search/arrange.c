@@ -92,9 +92,8 @@ static bool present(const struct policy_input *in, size_t *layout)
 static double worth_of(void *arg, const size_t *layout)
 {
     struct arrange *a = arg;
-    double time;
 
-    if (completion_layout(a->completion, layout, &time) != MODEL_OK)
+    if (isnan(completion_layout(a->completion, layout)))
         return NAN;
     return -completion_cost(a->completion, a->fair);
 }

@@ -71,8 +71,8 @@ size_t completion_evaluations(const struct policy_input *input, double evaluatio
     return (size_t)fmax(1, evaluations * fmin(1, 3 / jobs));
 }
 
-enum model_status completion_begin(struct completion *o,
-                                const struct policy_input *input, bool average)
+void completion_begin(struct completion *o, const struct policy_input *input,
+                      bool average)
 {
     o->in = input;
     o->average = average;
@@ -81,7 +81,6 @@ enum model_status completion_begin(struct completion *o,
     o->bets = false;
     predict_alone(input, o->alone);
     guess_work(o);
-    return MODEL_OK;
 }
 
 /* The next job to end, and in which time. */
@@ -194,25 +193,21 @@ static double look_ahead(struct completion *o, const size_t *layout)
     return o->time = o->average ? o->mean : now;
 }
 
-enum model_status completion_time(struct completion *o, const size_t *cores,
-                               double *time)
+double completion_time(struct completion *o, const size_t *cores)
 {
     memcpy(o->cores, cores, o->in->job_count * sizeof(*cores));
-    *time = look_ahead(o, NULL);
-    return MODEL_OK;
+    return look_ahead(o, NULL);
 }
 
-enum model_status completion_layout(struct completion *o, const size_t *layout,
-                                 double *time)
+double completion_layout(struct completion *o, const size_t *layout)
 {
     size_t count = o->in->job_count;
 
     layout_cores(layout, o->in->machine->llc_domains, count, o->cores);
     for (size_t j = 0; j < count; j++)
         if (!o->cores[j])
-            return MODEL_EINVAL;
-    *time = look_ahead(o, layout);
-    return MODEL_OK;
+            return NAN;
+    return look_ahead(o, layout);
 }
 
 /* Equal shares by weight in parts of cores, into SHARE: of all that CORES has, and

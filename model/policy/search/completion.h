@@ -49,19 +49,16 @@ struct completion {
 size_t completion_evaluations(const struct policy_input *input, double evaluations);
 
 /* Begin for INPUT, for which predict_begin() has succeeded. */
-enum model_status completion_begin(struct completion *completion,
-                                const struct policy_input *input,
-                                bool average);
+void completion_begin(struct completion *completion,
+                      const struct policy_input *input, bool average);
 
-/* *TIME: the objective (makespan or weighted average turnaround) of the
- * division CORES, which is not the workspace's `trial`. */
-enum model_status completion_time(struct completion *completion, const size_t *cores,
-                               double *time);
+/* The objective (makespan or weighted average turnaround) of the division CORES,
+ * which is not the workspace's `trial`. */
+double completion_time(struct completion *completion, const size_t *cores);
 
-/* The same for LAYOUT, cores of each job on each LLC domain, of which the division
- * is CORES; what comes after the first end is placed as usual. */
-enum model_status completion_layout(struct completion *completion, const size_t *layout,
-                                 double *time);
+/* The same for LAYOUT, cores of each job on each LLC domain; what comes after the
+ * first end is placed as usual.  NAN where a job has no core. */
+double completion_layout(struct completion *completion, const size_t *layout);
 
 /* The options of a policy that say what completion_floor() takes as LOSS and as
  * REGRET. */

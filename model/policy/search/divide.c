@@ -72,32 +72,27 @@ static size_t step(const struct policy_input *input, const size_t *cores,
 }
 
 /* The job that SCORE prefers for the next step, or job_count if none may. */
-static enum model_status best_job(const struct policy_input *input,
-                                  divide_score_f score, void *arg,
-                                  size_t *cores, size_t unit, size_t rest,
-                                  size_t *best)
+static size_t best_job(const struct policy_input *input, divide_score_f score,
+                       void *arg, size_t *cores, size_t unit, size_t rest)
 {
+    size_t best = input->job_count;
     double best_score = 0;
 
-    *best = input->job_count;
     for (size_t j = 0; j < input->job_count; j++) {
         size_t more = step(input, cores, j, unit, rest);
-        double value;
 
         if (more == 0)
             continue;
         cores[j] += more;
-        enum model_status status = score(arg, cores, j, &value);
+        double value = score(arg, cores, j);
         cores[j] -= more;
-        if (status != MODEL_OK)
-            return status;
         /* Rounding must not decide between equal jobs. */
-        if (*best == input->job_count || value > best_score + 1e-12) {
-            *best = j;
+        if (best == input->job_count || value > best_score + 1e-12) {
+            best = j;
             best_score = value;
         }
     }
-    return MODEL_OK;
+    return best;
 }
 
 /* Give each job its minimum, and each parallel one a whole unit if it may have
@@ -121,33 +116,28 @@ static size_t start(const struct policy_input *input, size_t unit,
     return rest;
 }
 
-enum model_status divide_from(const struct policy_input *input,
-                              divide_begin_f begin, divide_score_f score,
-                              void *arg, size_t *cores)
+void divide_from(const struct policy_input *input, divide_begin_f begin,
+                 divide_score_f score, void *arg, size_t *cores)
 {
     size_t unit = divide_unit(input);
     size_t rest = start(input, unit, cores);
-    enum model_status status = MODEL_OK;
 
-    while (rest && status == MODEL_OK) {
-        size_t best = input->job_count;
+    while (rest) {
         if (begin)
-            status = begin(arg, cores);
-        if (status == MODEL_OK)
-            status = best_job(input, score, arg, cores, unit, rest, &best);
-        if (status != MODEL_OK || best == input->job_count)
-            break;
+            begin(arg, cores);
+        size_t best = best_job(input, score, arg, cores, unit, rest);
+        if (best == input->job_count)
+            return;
         size_t more = step(input, cores, best, unit, rest);
         cores[best] += more;
         rest -= more;
     }
-    return status;
 }
 
-enum model_status divide(const struct policy_input *input,
-                         divide_score_f score, void *arg, size_t *cores)
+void divide(const struct policy_input *input, divide_score_f score, void *arg,
+            size_t *cores)
 {
-    return divide_from(input, NULL, score, arg, cores);
+    divide_from(input, NULL, score, arg, cores);
 }
 
 /* What each job promised to add, and whether it was asked in this step. */
@@ -170,20 +160,19 @@ static size_t most_promising(const struct policy_input *input,
     return best;
 }
 
-enum model_status divide_lazy(const struct policy_input *input,
-                              divide_score_f score, void *arg, size_t *cores)
+void divide_lazy(const struct policy_input *input, divide_score_f score,
+                 void *arg, size_t *cores)
 {
     size_t unit = divide_unit(input);
     size_t rest = start(input, unit, cores);
     struct promises p;
-    double now, value;
-    enum model_status status = score(arg, cores, 0, &now);
+    double now = score(arg, cores, 0);
 
     for (size_t j = 0; j < input->job_count; j++) {
         p.gain[j] = INFINITY;
         p.asked[j] = false;
     }
-    while (rest && status == MODEL_OK) {
+    while (rest) {
         size_t j = most_promising(input, &p, cores, unit, rest);
         if (j == input->job_count)
             break;
@@ -195,10 +184,8 @@ enum model_status divide_lazy(const struct policy_input *input,
             memset(p.asked, 0, sizeof(p.asked));
             continue;
         }
-        status = score(arg, cores, j, &value);
+        p.gain[j] = score(arg, cores, j) - now;
         cores[j] -= more;
-        p.gain[j] = value - now;
         p.asked[j] = true;
     }
-    return status;
 }

@@ -27,26 +27,24 @@ size_t divide_unit(const struct policy_input *input);
 /* Value of giving job JOB its next cores, now that it would have
  * cores[JOB] of them; the job with the highest value gets them (the first one
  * of equals).  ARG is the caller's. */
-typedef enum model_status (*divide_score_f)(void *arg, const size_t *cores,
-                                            size_t job, double *score);
+typedef double (*divide_score_f)(void *arg, const size_t *cores, size_t job);
 
-/* Fill cores[job_count].  Stops with the first failure of SCORE. */
-enum model_status divide(const struct policy_input *input,
-                         divide_score_f score, void *arg, size_t *cores);
+/* Fill cores[job_count]. */
+void divide(const struct policy_input *input, divide_score_f score, void *arg,
+            size_t *cores);
 
 /* Called before each step with the division so far. */
-typedef enum model_status (*divide_begin_f)(void *arg, const size_t *cores);
+typedef void (*divide_begin_f)(void *arg, const size_t *cores);
 
 /* divide() for scores that depend on the division before the step: BEGIN sees
  * it once, where SCORE is asked for each job. */
-enum model_status divide_from(const struct policy_input *input,
-                              divide_begin_f begin, divide_score_f score,
-                              void *arg, size_t *cores);
+void divide_from(const struct policy_input *input, divide_begin_f begin,
+                 divide_score_f score, void *arg, size_t *cores);
 
 /* divide() for many jobs.  Scores are of whole divisions.  A job's gain by its next cores is taken
  * to shrink as the others get theirs, as it mostly does where all use the same memory, so only the
  * most promising job is asked again, until one keeps its promise (lazy greedy; Minoux 1978). */
-enum model_status divide_lazy(const struct policy_input *input,
-                              divide_score_f score, void *arg, size_t *cores);
+void divide_lazy(const struct policy_input *input, divide_score_f score,
+                 void *arg, size_t *cores);
 
 #endif /* COSCHED_MODEL_DIVIDE_H */

@@ -20,22 +20,22 @@ const struct policy_job *predict_unknown(const struct policy_input *input)
     return NULL;
 }
 
-enum model_status predict_begin(const struct policy_input *input)
+bool predict_begin(const struct policy_input *input)
 {
     struct policy_workspace *ws = input->workspace;
 
     if (predict_unknown(input))
-        return MODEL_ENODATA;
+        return false;
     for (size_t j = 0; j < input->job_count; j++)
         ws->profile[j] = input->jobs[j].profile ? input->jobs[j].profile
                                                 : ws->compute;
     if (prediction_cache_begin(ws->predictions, input, ws->pool, ws->profile))
-        return MODEL_OK;
+        return true;
     aggregated_prepare(ws->aggregated, ws->profile, input->job_count);
     for (size_t j = 0; j < input->job_count; j++)
         if (input->jobs[j].pinned)
             aggregated_waits(ws->aggregated, j);
-    return MODEL_OK;
+    return true;
 }
 
 void predict_layout(const struct policy_input *input, const size_t *counts,

@@ -13,11 +13,13 @@
  * same (model/policy/search/prediction_cache.h).
  */
 
+#include <stdbool.h>
+
 #include "model/policy.h"
 
 /* Prepare for INPUT, which has a workspace; once before the others.
- * MODEL_ENODATA when a parallel job has no profile. */
-enum model_status predict_begin(const struct policy_input *input);
+ * False when a parallel job has no profile. */
+bool predict_begin(const struct policy_input *input);
 
 /* The first parallel job whose profile is unknown, or NULL. */
 const struct policy_job *predict_unknown(const struct policy_input *input);
