@@ -9,8 +9,6 @@ bin_PROGRAMS += coschedmodel/coschedmodel
 	%D%/ks.c \
 	%D%/machine.c \
 	%D%/main.c \
-	%D%/method.c \
-	%D%/method.h \
 	%D%/mix.c \
 	%D%/mix.h \
 	%D%/report.c \

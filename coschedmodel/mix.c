@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coschedmodel/method.h"
 #include "coschedmodel/mix.h"
 
 size_t mix_cpus(const struct mix *mix)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coschedmodel/method.h"
 #include "coschedmodel/report.h"
 #include "model/station.h"
 

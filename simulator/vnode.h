@@ -26,7 +26,6 @@
  */
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "model/machine.h"

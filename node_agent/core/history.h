@@ -23,7 +23,6 @@
  */
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "node_agent/core/record.h"
 #include "common/errtext.h"

@@ -5,7 +5,6 @@
 #ifndef COSCHED_OBSERVER_H
 #define COSCHED_OBSERVER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "node_agent/counters/attribute.h"

@@ -6,7 +6,6 @@
 #define COSCHED_REPORT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -14,7 +14,6 @@
  * the agent acts, so there is no gap.
  */
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/errtext.h"

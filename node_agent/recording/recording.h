@@ -24,7 +24,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "common/errtext.h"
 

@@ -5,7 +5,6 @@
 #include "model/policy/search/placement.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "model/layout.h"
