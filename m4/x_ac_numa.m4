@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# X_AC_NUMA: libnuma, for make check-numa.
+# X_AC_NUMA: libnuma, for memory placement in calibration and jobs.
 AC_DEFUN([X_AC_NUMA], [
   AC_CHECK_HEADER([numa.h], [
     AC_CHECK_LIB([numa], [numa_available], [x_ac_have_numa=yes], [x_ac_have_numa=no])],

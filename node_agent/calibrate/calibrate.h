@@ -61,7 +61,7 @@ struct calibrate_run *calibration_run(const struct calibration *calibration,
                                       enum kernel kernel, size_t stride);
 
 /* Run everything on the node of TOPOLOGY.  The calling thread's affinity is put
- * back.  NULL with errno: ENOMEM, EIO (pages
+ * back.  NULL with errno: ENOTSUP (built without libnuma), ENOMEM, EIO (pages
  * are not where they should be, or a kernel's result is wrong), others. */
 struct calibration *calibrate(const struct topology *topology,
                               const struct calibrate_options *options,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Measuring the node; only coschedctl and its tests need GSL.
+# Measuring the node; only coschedctl and its tests need libnuma and GSL.
 
 noinst_LTLIBRARIES += %D%/libcalibrate.la
 %C%_libcalibrate_la_SOURCES = \
@@ -10,7 +10,7 @@ noinst_LTLIBRARIES += %D%/libcalibrate.la
 	%D%/run.c
 %C%_libcalibrate_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(GSL_CFLAGS)
 %C%_libcalibrate_la_LIBADD = node_agent/counters/libcounters.la \
-	model/analysis/libanalysis.la -lpthread
+	model/analysis/libanalysis.la $(NUMA_LIBS) -lpthread
 if HAVE_GSL
 %C%_libcalibrate_la_LIBADD += model/analysis/libfit.la
 endif

@@ -2,6 +2,8 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The runs of the calibration. */
 
+#include "config.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,6 +14,10 @@
 #include "node_agent/calibrate/calibrate.h"
 #include "protocol/cpulist.h"
 
+#ifdef HAVE_NUMA
+#include <numaif.h>
+
+#define MAX_OS_NODES 1024
 #define PAGE 4096
 #define PEAK_STRIDE 64 /* each line is touched in each pass */
 #define PEAK_PASSES 8
@@ -29,6 +35,33 @@ struct memory {
     size_t bytes;
 };
 
+/* Is the page at ADDRESS on the NUMA node OS? */
+static bool is_on(void *address, int os)
+{
+    int node = -1;
+
+    return get_mempolicy(&node, NULL, 0, address, MPOL_F_NODE | MPOL_F_ADDR) <
+               0 ||
+           node == os;
+}
+
+/* Bind MEMORY to node OS.  With one node only (ONE) there is nothing to bind,
+ * and containers that forbid it do not matter. */
+static int bind_memory(const struct memory *memory, int os, bool one)
+{
+    unsigned long mask[MAX_OS_NODES / (8 * sizeof(long))] = {0};
+
+    if (os < 0 || os >= MAX_OS_NODES - 1) {
+        errno = EINVAL;
+        return one ? 0 : -1;
+    }
+    mask[(size_t)os / (8 * sizeof(long))] =
+        1UL << ((size_t)os % (8 * sizeof(long)));
+    int rc = (int)mbind(memory->base, memory->bytes, MPOL_BIND, mask,
+                        MAX_OS_NODES, 0);
+    return rc < 0 && !one ? -1 : 0;
+}
+
 static void free_memory(struct memory *memory)
 {
     if (memory->base)
@@ -40,6 +73,7 @@ static void free_memory(struct memory *memory)
 static int new_memory(struct memory *memory, const struct topology *t,
                       size_t node, size_t bytes, struct errtext *err)
 {
+    int os = topology_memory_os(t, node);
     bool one = topology_machine(t)->numa_nodes == 1;
 
     memory->bytes = 3 * bytes;
@@ -54,9 +88,7 @@ static int new_memory(struct memory *memory, const struct topology *t,
     memory->arrays = (struct kernel_arrays){
         (double *)(void *)base, (double *)(void *)(base + bytes),
         (double *)(void *)(base + 2 * bytes), bytes / sizeof(double)};
-    /* With one node there is nothing to bind, and containers that forbid it do not
-     * matter. */
-    if (!one && topology_bind_memory(t, node, base, memory->bytes) < 0) {
+    if (bind_memory(memory, os, one) < 0) {
         errtext_set(err, errno, "NUMA node %zu: mbind: %s", node,
                     strerror(errno));
         free_memory(memory);
@@ -65,7 +97,7 @@ static int new_memory(struct memory *memory, const struct topology *t,
     kernel_fill(&memory->arrays);
     for (size_t at = 0; !one && at < memory->bytes;
          at += (memory->bytes / 8) & ~(size_t)(PAGE - 1))
-        if (!topology_has_memory(t, node, base + at)) {
+        if (!is_on(base + at, os)) {
             free_memory(memory);
             return errtext_set(err, EIO, "NUMA node %zu: its pages are "
                                "elsewhere", node);
@@ -310,3 +342,14 @@ struct calibration *calibrate(const struct topology *t,
     errno = saved;
     return NULL;
 }
+#else
+struct calibration *calibrate(const struct topology *t,
+                              const struct calibrate_options *o,
+                              struct errtext *err)
+{
+    (void)t;
+    (void)o;
+    errtext_set(err, ENOTSUP, "calibrate: built without libnuma");
+    return NULL;
+}
+#endif

@@ -624,32 +624,12 @@ int topology_use_description(struct topology *t,
     return rc;
 }
 
-int topology_bind_memory(const struct topology *t, size_t node, void *address,
-                         size_t bytes)
+int topology_memory_os(const struct topology *t, size_t node)
 {
-    hwloc_obj_t obj =
-        hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)node);
+    hwloc_obj_t obj = hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_NUMANODE,
+                                            (unsigned)node);
 
-    errno = EINVAL;
-    return obj ? hwloc_set_area_membind(
-                     t->hwloc, address, bytes, obj->nodeset, HWLOC_MEMBIND_BIND,
-                     HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_STRICT)
-               : -1;
-}
-
-bool topology_has_memory(const struct topology *t, size_t node,
-                         const void *address)
-{
-    hwloc_obj_t obj =
-        hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)node);
-    hwloc_nodeset_t where = hwloc_bitmap_alloc();
-    bool has = !obj || !where ||
-               hwloc_get_area_memlocation(t->hwloc, address, 1, where,
-                                          HWLOC_MEMBIND_BYNODESET) < 0 ||
-               hwloc_bitmap_isequal(where, obj->nodeset);
-
-    hwloc_bitmap_free(where);
-    return has;
+    return obj ? (int)obj->os_index : -1;
 }
 
 void topology_free(struct topology *t)

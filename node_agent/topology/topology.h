@@ -54,15 +54,8 @@ int topology_use_description(struct topology *topology,
                              const struct machine_description *description,
                              struct errtext *err);
 
-/* Have the pages of BYTES at ADDRESS, none of them touched, lie on NUMA node NODE.
- * -1 with errno. */
-int topology_bind_memory(const struct topology *topology, size_t node,
-                         void *address, size_t bytes);
-
-/* Does the page at ADDRESS, which was touched, lie on NODE?  True where nobody can
- * tell. */
-bool topology_has_memory(const struct topology *topology, size_t node,
-                         const void *address);
+/* The operating system's number of NUMA node NODE, for libnuma; -1: none. */
+int topology_memory_os(const struct topology *topology, size_t node);
 
 /* The machine for the model: CPUs that are no core's first are holes. */
 const struct machine *topology_machine(const struct topology *topology);

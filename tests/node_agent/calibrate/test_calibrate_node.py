@@ -33,7 +33,7 @@ def calibrate(*arguments, **where):
 def built():
     with open(os.path.join(BUILD, "config.h"), encoding="ascii") as header:
         text = header.read()
-    return "#define HAVE_GSL 1" in text
+    return "#define HAVE_NUMA 1" in text and "#define HAVE_GSL 1" in text
 
 
 def check_end_to_end(folder):
@@ -110,7 +110,7 @@ def check_load():
 
 
 if not built():
-    skip("built without GSL")
+    skip("built without libnuma or GSL")
 with tempfile.TemporaryDirectory(prefix="cosched-test.") as directory:
     check_end_to_end(directory)
     check_refusals(directory)
