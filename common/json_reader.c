@@ -135,24 +135,6 @@ void json_reader_leave(struct json_reader *reader, size_t mark)
     reader->path[mark] = '\0';
 }
 
-int json_reader_object(struct json_reader *reader, const json_t *value,
-                       const char *const *known)
-{
-    const char *key;
-    json_t *member;
-
-    if (!json_is_object(value))
-        return json_reader_fail(reader, NULL, "must be an object");
-    json_object_foreach((json_t *)value, key, member) {
-        const char *const *k = known;
-        while (*k && strcmp(*k, key) != 0)
-            k++;
-        if (!*k)
-            return json_reader_fail(reader, key, "unknown key");
-    }
-    return 0;
-}
-
 /* Text of a scalar VALUE for a message. */
 static const char *shown(const json_t *value, char *out, size_t size)
 {
@@ -284,6 +266,7 @@ static int read_member(struct json_reader *reader, const json_t *object,
                        const struct json_member *m)
 {
     const json_t *value = json_object_get(object, m->key);
+    const char *text = NULL;
 
     switch (m->kind) {
     case JSON_COUNT:
@@ -291,6 +274,16 @@ static int read_member(struct json_reader *reader, const json_t *object,
                                  m->high, m->to);
     case JSON_TEXT:
         return json_reader_string(reader, object, m->key, m->optional, m->to);
+    case JSON_CHARS:
+        if (json_reader_string(reader, object, m->key, m->optional, &text) < 0)
+            return -1;
+        if (text && strlen(text) >= m->high)
+            return json_reader_fail(reader, m->key,
+                                    "\"%.40s...\" is longer than %zu bytes",
+                                    text, m->high - 1);
+        if (text)
+            strcpy(m->to, text);
+        return 0;
     case JSON_LIST:
         return json_reader_array(reader, object, m->key, m->optional, m->low,
                                  m->high, m->to);

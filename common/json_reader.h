@@ -42,6 +42,7 @@ enum json_range {
     JSON_ANY,          /* finite */
     JSON_COUNT,        /* size_t, low..high */
     JSON_TEXT,         /* const char *, not empty, borrowed */
+    JSON_CHARS,        /* char[high], as JSON_TEXT */
     JSON_LIST,         /* const json_t *, an array of low..high elements */
     JSON_FLAG,         /* bool */
     JSON_OTHER,        /* nothing: it is read elsewhere */
@@ -61,6 +62,8 @@ struct json_member {
 #define JSON_MAY(key, kind, to) {key, kind, true, to, 0, 0}
 #define JSON_MUST_IN(key, kind, low, high, to) {key, kind, false, to, low, high}
 #define JSON_MAY_IN(key, kind, low, high, to) {key, kind, true, to, low, high}
+#define JSON_MUST_CHARS(key, to) {key, JSON_CHARS, false, to, 0, sizeof(to)}
+#define JSON_MAY_CHARS(key, to) {key, JSON_CHARS, true, to, 0, sizeof(to)}
 #define JSON_KNOWN(key) {key, JSON_OTHER, true, NULL, 0, 0}
 
 /* Give members the names that they have since 0.2.0, wherever they stand in
@@ -88,10 +91,6 @@ size_t json_reader_enter(struct json_reader *reader, const char *key);
 size_t json_reader_enter_element(struct json_reader *reader, const char *key,
                                  size_t index);
 void json_reader_leave(struct json_reader *reader, size_t mark);
-
-/* VALUE must be an object with no members but KNOWN (NULL ends the list). */
-int json_reader_object(struct json_reader *reader, const json_t *value,
-                       const char *const *known);
 
 /* VALUE must be an object of MEMBERS only, which are read in their order. */
 int json_reader_members(struct json_reader *reader, const json_t *value,

@@ -343,10 +343,10 @@ static int recorded(struct judgement *j, const json_t *input)
 
 int command_ks(const struct arguments *arguments)
 {
-    static const char *const members[][5] = {
-        {"a", "b", "alpha", NULL},
-        {"counts", "bins", "alpha", NULL},
-        {"metric", "intervals", "mixed", "regions", NULL},
+    static const struct json_member members[][5] = {
+        {JSON_KNOWN("a"), JSON_KNOWN("b"), JSON_KNOWN("alpha"), {0}},
+        {JSON_KNOWN("counts"), JSON_KNOWN("bins"), JSON_KNOWN("alpha"), {0}},
+        {{0}}, /* recorded() looks */
     };
     struct errtext err = {""};
     struct json_reader reader;
@@ -363,7 +363,7 @@ int command_ks(const struct arguments *arguments)
                                   arguments->bins == NO_BINS ? BINS
                                                              : arguments->bins,
                                   NULL};
-    if (json_reader_object(&reader, input, members[form]) < 0 ||
+    if ((form < 2 && json_reader_members(&reader, input, members[form]) < 0) ||
         json_reader_number(&reader, input, "alpha", true, JSON_SHARE, &alpha) <
             0)
         rc = fail(EXIT_REFUSED, "%s", err.text);

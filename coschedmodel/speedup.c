@@ -196,7 +196,8 @@ static int all_loops(const struct arguments *arguments,
 
 int command_speedup(const struct arguments *arguments)
 {
-    static const char *const known[] = {"machine", "loops", NULL};
+    static const struct json_member known[] = {JSON_KNOWN("machine"),
+                                               JSON_KNOWN("loops"), {0}};
     struct errtext err = {""};
     struct json_reader reader;
     struct machine_description *description = NULL;
@@ -207,7 +208,7 @@ int command_speedup(const struct arguments *arguments)
 
     if (!input)
         return rc == EXIT_DONE ? EXIT_REFUSED : rc;
-    if (json_reader_object(&reader, input, known) < 0)
+    if (json_reader_members(&reader, input, known) < 0)
         rc = fail(EXIT_REFUSED, "%s", err.text);
     else if (!(description = load_machine(arguments, &reader, input)))
         rc = EXIT_REFUSED;

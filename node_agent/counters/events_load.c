@@ -19,21 +19,6 @@ struct loader {
     struct events *events;
 };
 
-/* Member KEY, at most SIZE - 1 bytes, into TEXT; "" where it may be absent. */
-static int text_member(struct loader *l, const json_t *object, const char *key,
-                       bool optional, char *text, size_t size)
-{
-    const char *value = "";
-
-    if (json_reader_string(&l->reader, object, key, optional, &value) < 0)
-        return -1;
-    if ((size_t)snprintf(text, size, "%s", value) >= size)
-        return json_reader_fail(&l->reader, key,
-                                "\"%.40s...\" is longer than %zu bytes", value,
-                                size - 1);
-    return 0;
-}
-
 /* What LIKWID and formulas take for a name, with "#" where HASH. */
 static bool is_name(const char *s, bool hash)
 {
@@ -45,34 +30,31 @@ static bool is_name(const char *s, bool hash)
     return true;
 }
 
-static int name_member(struct loader *l, const json_t *object, const char *key,
-                       bool optional, char *text, size_t size)
+/* The value TEXT of member KEY must be a name, or empty where OPTIONAL. */
+static int check_name(struct loader *l, const char *key, const char *text,
+                      bool optional)
 {
-    if (text_member(l, object, key, optional, text, size) < 0)
-        return -1;
-    if ((*text || !optional) && !is_name(text, true))
-        return json_reader_fail(&l->reader, key, "\"%s\" is not a name", text);
-    return 0;
+    return (optional && !*text) || is_name(text, true)
+               ? 0
+               : json_reader_fail(&l->reader, key, "\"%s\" is not a name",
+                                  text);
 }
 
 static int read_match(struct loader *l, const json_t *object)
 {
-    static const char *const known[] = {"vendor", "family", "models", "brand",
-                                        NULL};
     struct events *e = l->events;
     struct events_match *m = &e->match[e->matches];
     const json_t *models;
     size_t family = 0;
     double model = 0;
+    const struct json_member members[] = {
+        JSON_MUST_CHARS("vendor", m->vendor),
+        JSON_MUST_IN("family", JSON_COUNT, 0, 0xffff, &family),
+        JSON_MUST_IN("models", JSON_LIST, 1, EVENTS_MODELS, &models),
+        JSON_MAY_CHARS("brand", m->brand),
+        {0}};
 
-    if (json_reader_object(&l->reader, object, known) < 0 ||
-        text_member(l, object, "vendor", false, m->vendor,
-                    sizeof(m->vendor)) < 0 ||
-        json_reader_count(&l->reader, object, "family", false, 0, 0xffff,
-                          &family) < 0 ||
-        json_reader_array(&l->reader, object, "models", false, 1,
-                          EVENTS_MODELS, &models) < 0 ||
-        text_member(l, object, "brand", true, m->brand, sizeof(m->brand)) < 0)
+    if (json_reader_members(&l->reader, object, members) < 0)
         return -1;
     m->family = (unsigned)family;
     m->models = json_array_size(models);
@@ -194,20 +176,24 @@ static int add_event(struct loader *l, struct events_set *set,
 static int read_event(struct loader *l, struct events_set *set,
                       const json_t *object)
 {
-    static const char *const known[] = {"counter", "event",    "options", "as",
-                                        "first",   "optional", "last",    NULL};
     struct events_event pattern = {.variable = 0};
-    char as[sizeof(pattern.counter)];
+    char as[sizeof(pattern.counter)] = "";
     size_t first = 0, last = 0;
+    bool optional = false;
+    const struct json_member members[] = {
+        JSON_MUST_CHARS("counter", pattern.counter),
+        JSON_MUST_CHARS("event", pattern.event),
+        JSON_MAY_CHARS("as", as),
+        JSON_MAY_CHARS("options", pattern.options),
+        JSON_MAY("optional", JSON_FLAG, &optional),
+        JSON_KNOWN("first"),
+        JSON_KNOWN("last"),
+        {0}};
 
-    if (json_reader_object(&l->reader, object, known) < 0 ||
-        name_member(l, object, "counter", false, pattern.counter,
-                    sizeof(pattern.counter)) < 0 ||
-        name_member(l, object, "event", false, pattern.event,
-                    sizeof(pattern.event)) < 0 ||
-        name_member(l, object, "as", true, as, sizeof(as)) < 0 ||
-        text_member(l, object, "options", true, pattern.options,
-                    sizeof(pattern.options)) < 0)
+    if (json_reader_members(&l->reader, object, members) < 0 ||
+        check_name(l, "counter", pattern.counter, false) < 0 ||
+        check_name(l, "event", pattern.event, false) < 0 ||
+        check_name(l, "as", as, true) < 0)
         return -1;
     /* It becomes part of a list that LIKWID takes apart. */
     if (strspn(pattern.options,
@@ -216,10 +202,6 @@ static int read_event(struct loader *l, struct events_set *set,
         return json_reader_fail(&l->reader, "options",
                                 "\"%s\" is not LIKWID's NAME=VALUE:...",
                                 pattern.options);
-    json_t *flag = json_object_get(object, "optional");
-    if (flag && !json_is_boolean(flag))
-        return json_reader_fail(&l->reader, "optional",
-                                "must be true or false");
     bool many = strchr(pattern.counter, '#') != NULL;
     if (!many && (json_object_get(object, "first") ||
                   json_object_get(object, "last") ||
@@ -233,7 +215,7 @@ static int read_event(struct loader *l, struct events_set *set,
                            &last) < 0))
         return -1;
     for (size_t n = first; n <= last; n++)
-        if (add_event(l, set, &pattern, as, json_is_true(flag), (int)n) < 0)
+        if (add_event(l, set, &pattern, as, optional, (int)n) < 0)
             return -1;
     return 0;
 }
@@ -361,16 +343,17 @@ static int read_per(struct loader *l, const json_t *object,
 static int read_metric(struct loader *l, const json_t *object,
                        enum events_metric metric)
 {
-    static const char *const known[] = {"formula", "unit",  "per",
-                                        "source",  "parts", NULL};
     struct events_formula *f = &l->events->metric[metric];
     const char *text, *unit;
+    const struct json_member members[] = {
+        JSON_MUST("formula", JSON_TEXT, &text),
+        JSON_MUST("unit", JSON_TEXT, &unit),
+        JSON_MUST_CHARS("source", f->source),
+        JSON_KNOWN("per"),
+        JSON_KNOWN("parts"),
+        {0}};
 
-    if (json_reader_object(&l->reader, object, known) < 0 ||
-        json_reader_string(&l->reader, object, "formula", false, &text) < 0 ||
-        json_reader_string(&l->reader, object, "unit", false, &unit) < 0 ||
-        text_member(l, object, "source", false, f->source,
-                    sizeof(f->source)) < 0 ||
+    if (json_reader_members(&l->reader, object, members) < 0 ||
         read_per(l, object, metric, &f->per) < 0)
         return -1;
     if (strcmp(unit, events_metric_unit(metric)) != 0)
@@ -390,19 +373,20 @@ static int read_metric(struct loader *l, const json_t *object,
 
 static int read_metrics(struct loader *l, const json_t *root)
 {
-    const char *known[EVENTS_METRICS + 1] = {NULL};
+    struct json_member known[EVENTS_METRICS + 1] = {{0}};
     const json_t *object = json_object_get(root, "metrics");
     int rc = 0;
 
     for (int m = 0; m < EVENTS_METRICS; m++)
-        known[m] = events_metric_name((enum events_metric)m);
+        known[m] = (struct json_member)JSON_KNOWN(
+            events_metric_name((enum events_metric)m));
     size_t mark = json_reader_enter(&l->reader, "metrics");
-    rc = json_reader_object(&l->reader, object, known);
+    rc = json_reader_members(&l->reader, object, known);
     for (int m = 0; rc == 0 && m < EVENTS_METRICS; m++) {
-        const json_t *metric = json_object_get(object, known[m]);
+        const json_t *metric = json_object_get(object, known[m].key);
         if (!metric)
             continue;
-        size_t inner = json_reader_enter(&l->reader, known[m]);
+        size_t inner = json_reader_enter(&l->reader, known[m].key);
         rc = read_metric(l, metric, (enum events_metric)m);
         json_reader_leave(&l->reader, inner);
     }
@@ -415,25 +399,26 @@ static int read_metrics(struct loader *l, const json_t *root)
 
 static int read_root(struct loader *l, const json_t *root)
 {
-    static const char *const known[] = {"$schema", "format",  "name",
-                                        "title",   "likwid",  "comment",
-                                        "cpus",    "sets",    "metrics",
-                                        NULL};
     struct events *e = l->events;
     const char *format;
+    const struct json_member members[] = {
+        JSON_MUST("format", JSON_TEXT, &format),
+        JSON_MUST_CHARS("name", e->name),
+        JSON_MUST_CHARS("title", e->title),
+        JSON_MUST_CHARS("likwid", e->likwid),
+        JSON_KNOWN("$schema"),
+        JSON_KNOWN("comment"),
+        JSON_KNOWN("cpus"),
+        JSON_KNOWN("sets"),
+        JSON_KNOWN("metrics"),
+        {0}};
 
-    if (json_reader_object(&l->reader, root, known) < 0 ||
-        json_reader_string(&l->reader, root, "format", false, &format) < 0)
+    if (json_reader_members(&l->reader, root, members) < 0)
         return -1;
     if (strcmp(format, FORMAT) != 0)
         return json_reader_fail(&l->reader, "format",
                                 "\"%s\" is not \"" FORMAT "\"", format);
-    if (text_member(l, root, "name", false, e->name, sizeof(e->name)) < 0 ||
-        text_member(l, root, "title", false, e->title,
-                    sizeof(e->title)) < 0 ||
-        text_member(l, root, "likwid", false, e->likwid,
-                    sizeof(e->likwid)) < 0 ||
-        read_cpus(l, root) < 0 || read_sets(l, root) < 0)
+    if (read_cpus(l, root) < 0 || read_sets(l, root) < 0)
         return -1;
     return read_metrics(l, root);
 }

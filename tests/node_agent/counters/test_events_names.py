@@ -150,8 +150,7 @@ def check_schema():
     with open(os.path.join(SOURCE, "node_agent", "counters",
                            "events_load.c"), encoding="utf-8") as file:
         loader = file.read()
-    known = {name for names in re.findall(r"known\[\] = \{(.*?)NULL", loader, re.S)
-             for name in re.findall(r'"([$\w]+)"', names)}
+    known = set(re.findall(r'\bJSON_\w+\("([$\w]+)"', loader))
     definitions = [schema, schema["properties"]["cpus"]["items"],
                    schema["$defs"]["event"], schema["$defs"]["metric"]]
     described = {name for d in definitions for name in d["properties"]}
