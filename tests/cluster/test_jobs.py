@@ -143,6 +143,7 @@ def main():
         c.open_to_all()
         bound_memory(c)
         shutil.copytree(os.path.dirname(REPORT), f"{c.output}/report")
+        shutil.copytree(os.path.join(SOURCE, "plot"), f"{c.output}/plot")
         timeout, other = start_timeout(c)
         users = check_user(c)
         requeued = check_requeue(c)

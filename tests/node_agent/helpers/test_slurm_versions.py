@@ -57,7 +57,7 @@ def compiles(name, changes, number):
             with open(path, "w", encoding="utf-8") as header:
                 header.write(text)
         done = subprocess.run(
-            ["cc", "-std=gnu17", "-Wall", "-Werror", "-fsyntax-only",
+            ["cc", "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Werror", "-fsyntax-only",
              "-I", folder, "-I", BUILD, "-I", SOURCE,
              f"{SOURCE}/node_agent/helpers/{FILE}"],
             capture_output=True, text=True, check=False)
