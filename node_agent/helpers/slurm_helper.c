@@ -25,6 +25,8 @@
  * records that are not written yet are in the agent's state file.
  */
 
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
