@@ -91,7 +91,7 @@ static void add(struct list *list, const struct calibrate_run *run,
                                                 .weight = 1};
 }
 
-/* A run without links to hold those of CPU NODE with MEMORY against: of a LLC
+/* A run without links, for comparison with those of LLC domain NODE with MEMORY: of an LLC
  * domain at home there (3.5), or for memory without CPUs of NODE at its home. */
 static const struct calibrate_run *nearest(const struct calibration *c,
                                            const struct machine *m, size_t node,
@@ -104,7 +104,7 @@ static const struct calibrate_run *nearest(const struct calibration *c,
     return calibration_run(c, node, (size_t)m->local_node[node], k, s);
 }
 
-/* Runs of CPU NODE with MEMORY; LINK: by what they took longer than near it. */
+/* Runs of LLC domain NODE with MEMORY; LINK: by what they took longer than near it. */
 static void collect(const struct calibration *c, const struct machine *m,
                     size_t node, size_t memory, bool link, struct list *list)
 {

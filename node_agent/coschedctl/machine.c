@@ -14,20 +14,20 @@ static void print_nodes(const struct machine *m)
 {
     char list[4096];
 
-    printf("%8s  %6s  %5s  %s\n", "CPU NODE", "MEMORY", "CORES", "CPUS");
+    printf("%10s  %9s  %5s  %s\n", "LLC DOMAIN", "NUMA NODE", "CORES", "CPUS");
     for (size_t i = 0; i < m->llc_domains; i++) {
         struct cosched_cpuset set = {{0}};
         for (size_t c = 0; c < m->cpus; c++)
             if (m->llc_domain[c] == (int)i)
                 cpuset_add(&set, (int)c);
-        printf("%8zu  %6d  %5zu  %s\n", i, m->local_node[i], machine_node_cpus(m, i),
+        printf("%10zu  %9d  %5zu  %s\n", i, m->local_node[i], machine_node_cpus(m, i),
                cpulist_format(&set, list, sizeof(list)));
     }
 }
 
 static void print_times(const char *name, const struct machine_service *s)
 {
-    printf("%8s  %7.3f  %7.3f  %8.3f\n", name, s->read_us * 1e3,
+    printf("%10s  %7.3f  %7.3f  %8.3f\n", name, s->read_us * 1e3,
            s->write_us * 1e3, s->prefetch_us * 1e3);
 }
 
@@ -36,14 +36,14 @@ static void print_services(const struct machine_description *d)
     const struct machine *m = d->machine;
     char name[48];
 
-    printf("\n%8s  %7s  %7s  %8s  ns per request\n", "MEMORY", "READ", "WRITE",
+    printf("\n%10s  %7s  %7s  %8s  ns per request\n", "NUMA NODE", "READ", "WRITE",
            "PREFETCH");
     for (size_t j = 0; j < m->numa_nodes; j++) {
         snprintf(name, sizeof(name), "%zu", j);
         print_times(name, &m->controller_service[j]);
     }
     if (m->links)
-        printf("\n%8s\n", "LINK");
+        printf("\n%10s\n", "LINK");
     for (size_t l = 0; l < m->links; l++) {
         snprintf(name, sizeof(name), "%zu%s%zu", d->link[l].from,
                  d->link[l].one_way ? "->" : "-", d->link[l].to);
