@@ -15,7 +15,7 @@ from reporting import mix as mixes
 from reporting.accounting import AccountingError, Selection
 from reporting.job import jobs_of
 
-VERSION = "0.1.0"       # the package's
+VERSION = "0.2.0"       # the package's
 BY = ("job", "mix", "program", "user")
 HISTORY = 30            # days
 
