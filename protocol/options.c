@@ -221,7 +221,7 @@ int option_set(void *base, const struct option *option, const char *prefix,
 {
     void *field = (char *)base + option->offset;
     double number = 0;
-    char why[200];
+    char why[NAMES_MAX + 64];
 
     check(option, value, &number, why, sizeof(why));
     if (why[0])

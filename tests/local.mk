@@ -5,7 +5,7 @@ units =
 if HAVE_CMOCKA
 check_LTLIBRARIES += %D%/support/libunit.la
 %C%_support_libunit_la_SOURCES = %D%/support/unit.h %D%/support/unit_main.c \
-	%D%/support/tree.h
+	%D%/support/tree.h %D%/support/uniform_machine.h
 %C%_support_libunit_la_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) \
 	-DUNIT_SOURCE='"$(abs_top_srcdir)"' -DUNIT_BUILD='"$(abs_top_builddir)"'
 endif

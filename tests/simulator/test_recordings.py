@@ -124,7 +124,7 @@ def check_real(work):
             assert reply["ok"], reply
             with fake(agent, 2, "rate=1e6", "rho=2", cores=cores):
                 wait_for("profiles", lambda: known(agent, 1) and
-                         known(agent, 2))
+                         known(agent, 2), 180)
         agent.call({"op": "record", "dir": ""})
     assert decide_again(directory).returncode == 0
     again = results("replay", directory, "--policy", "equal,nupoco,corun")
