@@ -87,19 +87,6 @@ fit-workloads: %D%/workloads/fit_workloads$(EXEEXT)
 	  $(workloads_xeon) 3 0.9 >%D%/workloads/intel-e7-8870v3.json
 .PHONY: fit-workloads
 
-# The model of time sharing held to real runs here; not for a busy machine.
-EXTRA_PROGRAMS += %D%/timeshare_rates
-CLEANFILES += %D%/timeshare_rates$(EXEEXT) bench/check-timeshare.json
-EXTRA_DIST += %D%/check_timeshare.py
-%C%_timeshare_rates_SOURCES = %D%/timeshare_rates.c
-%C%_timeshare_rates_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-%C%_timeshare_rates_LDADD = %D%/libscenario.la -lm
-
-check-timeshare: %D%/timeshare_rates$(EXEEXT) jobs/ep jobs/stream jobs/cg
-	$(AM_V_at)$(MKDIR_P) bench
-	$(AM_V_at)$(srcdir)/%D%/check_timeshare.py . bench/check-timeshare.json
-.PHONY: check-timeshare
-
 # The papers' scenarios under every policy: evaluation/evaluation.{md,json,svg}
 # in the build tree.  What is committed under docs/ is a copy.
 EXTRA_DIST += %D%/reproduce.py %D%/runs.py %D%/evaluation.py

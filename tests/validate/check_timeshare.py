@@ -7,7 +7,7 @@ usage: check_timeshare.py BUILD-DIRECTORY OUT.json [--seconds S]
 
 Runs pairs of jobs/ programs (stock libgomp, as many threads as CPUs each) under
 each OMP_WAIT_POLICY, measures how many times slower each is than alone, and
-asks simulator/timeshare_rates for the same.  The slice is measured by two busy
+asks tests/validate/timeshare_rates for the same.  The slice is measured by two busy
 loops on one CPU, libgomp's spinning time by its loop.  The load of the machine
 before the runs is in the result: other work makes the measurement worthless."""
 
@@ -78,7 +78,7 @@ def measure_slice(seconds=2.0):
 
 def predict(build, cores, slice_s, spin_s, wake_s, gaps):
     out = subprocess.run(
-        [os.path.join(build, "simulator", "timeshare_rates"), str(cores),
+        [os.path.join(build, "tests/validate/timeshare_rates"), str(cores),
          f"{slice_s:.6f}", str(spin_s), f"{wake_s:.7f}",
          *(f"{g:.7f}" for g in gaps)],
         capture_output=True, text=True, check=True)
@@ -127,7 +127,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     load = os.getloadavg()[0]
-    rates = os.path.join(args.build, "simulator", "timeshare_rates")
+    rates = os.path.join(args.build, "tests/validate/timeshare_rates")
     spin = subprocess.run([rates, "--spin"], capture_output=True, text=True,
                           check=True)
     params = {"cores": len(os.sched_getaffinity(0)),

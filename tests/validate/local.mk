@@ -36,3 +36,16 @@ validate-model: %D%/validate_model$(EXEEXT)
 	  $(validation).json docs/model
 
 .PHONY: validate-model
+
+# The model of time sharing held to real runs here; not for a busy machine.
+EXTRA_PROGRAMS += %D%/timeshare_rates
+CLEANFILES += %D%/timeshare_rates$(EXEEXT) bench/check-timeshare.json
+EXTRA_DIST += %D%/check_timeshare.py
+%C%_timeshare_rates_SOURCES = %D%/timeshare_rates.c
+%C%_timeshare_rates_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+%C%_timeshare_rates_LDADD = simulator/libscenario.la -lm
+
+check-timeshare: %D%/timeshare_rates$(EXEEXT) jobs/ep jobs/stream jobs/cg
+	$(AM_V_at)$(MKDIR_P) bench
+	$(AM_V_at)$(srcdir)/%D%/check_timeshare.py . bench/check-timeshare.json
+.PHONY: check-timeshare
