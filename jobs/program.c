@@ -56,6 +56,8 @@ static int parse_number(struct program *p, const char *option, const char *s,
 {
     char *end;
 
+    if (!s)
+        return complain(p, "%s needs a value", option);
     errno = 0;
     *value = strtod(s, &end);
     if (end == s || *end || errno || !isfinite(*value))
@@ -81,13 +83,15 @@ static int parse_count(struct program *p, const char *option, const char *s,
 
 static int parse_class(struct program *p, const char *s)
 {
+    if (!s)
+        return complain(p, "--class needs a value");
     if (strlen(s) != 1 || !strchr("SWAB", *s))
         return complain(p, "--class: %s is not one of S, W, A, B", s);
     p->size_class = *s;
     return 0;
 }
 
-/* An option that takes VALUE. */
+/* An option that takes VALUE; NULL where the command line ends. */
 static int parse_option(struct program *p, const char *option,
                         const char *value)
 {
@@ -101,19 +105,6 @@ static int parse_option(struct program *p, const char *option,
         if (strcmp(option, o->name) == 0)
             return parse_count(p, option, value, o->min, o->max, &o->value);
     return complain(p, "unknown argument: %s", option);
-}
-
-static bool is_option(const struct program *p, const char *s)
-{
-    static const char *common[] = {"--class", "--repeat", "--min-time"};
-
-    for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
-        if (strcmp(s, common[i]) == 0)
-            return true;
-    for (const struct program_option *o = p->options; o && o->name; o++)
-        if (strcmp(s, o->name) == 0)
-            return true;
-    return false;
 }
 
 int program_parse(struct program *p, int argc, char **argv)
@@ -130,10 +121,6 @@ int program_parse(struct program *p, int argc, char **argv)
             p->json = true;
             continue;
         }
-        if (!is_option(p, argv[i]))
-            return complain(p, "unknown argument: %s", argv[i]);
-        if (i + 1 == argc)
-            return complain(p, "%s needs a value", argv[i]);
         if (parse_option(p, argv[i], argv[i + 1]))
             return 1;
         i++;

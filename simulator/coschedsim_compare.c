@@ -26,11 +26,6 @@ struct table {
 
 /* ---- the table, as text, CSV or JSON ------------------------------------- */
 
-static void table_init(struct table *t, const struct arguments *a)
-{
-    *t = (struct table){.arguments = a, .all = json_array()};
-}
-
 static void print_text(const struct table *t, const struct outcome *o,
                        const char *policy, const char *const *value, double ntt)
 {
@@ -117,66 +112,10 @@ static int table_add(struct table *t, const struct outcome *o, const char *polic
     return EXIT_DONE;
 }
 
-/* All rows are there, unless STATUS says that they are not: print what is printed
- * at the end.  Returns STATUS, or another one. */
-static int table_finish(struct table *t, int status)
-{
-    if (status == EXIT_DONE && t->arguments->json)
-        status = print_json(json_incref(t->all));
-    json_decref(t->all);
-    return status;
-}
+/* ---- compare and sweep ---------------------------------------------------- */
 
-/* ---- compare ------------------------------------------------------------- */
-
-struct comparison {
-    struct table table;
-    double native_s; /* makespan of the present scenario */
-};
-
-static int compare_one(struct world *w, const struct scenario *scenario,
-                       const char *policy, bool fresh, void *arg)
-{
-    struct comparison *c = arg;
-    struct outcome o;
-    int status = EXIT_DONE;
-
-    if (fresh)
-        status = world_native(w, scenario, &c->native_s);
-    if (status != EXIT_DONE)
-        return status;
-    status = world_simulate(w, scenario, policy, "", &o);
-    if (status == EXIT_DONE)
-        status = table_add(&c->table, &o, policy, NULL, c->native_s);
-    outcome_release(&o);
-    return status;
-}
-
-int command_compare(const struct arguments *a)
-{
-    struct world w;
-    struct comparison c;
-    char every[1024] = "native";
-    int status = world_open(&w, a);
-
-    table_init(&c.table, a);
-    for (size_t i = 0; options_policies[i]; i++) {
-        size_t used = strlen(every);
-        if (strcmp(options_policies[i], "native"))
-            snprintf(every + used, sizeof(every) - used, ",%s",
-                     options_policies[i]);
-    }
-    if (status == EXIT_DONE)
-        status = world_each(&w, a->policy ? a->policy : every, compare_one, &c);
-    status = table_finish(&c.table, status);
-    world_close(&w);
-    return status;
-}
-
-/* ---- sweep --------------------------------------------------------------- */
-
-/* Each --vary KEY=V,... is an axis; scenarios are run under each policy at each
- * point of the grid.  A key is one of variation.h, "seed" or "noise",
+/* Each --vary KEY=V,... is an axis; scenarios are run under each policy at each point of the
+ * grid.  To compare is to sweep over no axis.  A key is one of variation.h, "seed" or "noise",
  * POLICY:OPTION, or an option of slurm.conf without its prefix. */
 
 struct axis {
@@ -189,6 +128,7 @@ struct axis {
 };
 
 struct sweep {
+    const char *policies;
     struct arguments arguments; /* with the present seed and noise */
     struct world world;
     struct table table;
@@ -345,9 +285,7 @@ static int run_point(struct sweep *s)
                 status = fail(EXIT_USAGE, "--vary %s", err.text);
         s->world.other = &v.machine;
         if (status == EXIT_DONE)
-            status = world_policies(&s->world, &v.scenario,
-                                    a->policy ? a->policy : OPTIONS_POLICY, one,
-                                    &point);
+            status = world_policies(&s->world, &v.scenario, s->policies, one, &point);
         world_forget(&s->world); /* times of jobs that are gone */
         variation_release(&v);
     }
@@ -368,7 +306,7 @@ static int run_axes(struct sweep *s, size_t k)
     return status;
 }
 
-int command_sweep(const struct arguments *arguments)
+static int run_grid(const struct arguments *arguments, const char *policies, bool vary)
 {
     struct sweep *s = calloc(1, sizeof(*s));
     int status;
@@ -376,9 +314,10 @@ int command_sweep(const struct arguments *arguments)
     if (!s)
         return fail(EXIT_REFUSED, "out of memory");
     s->arguments = *arguments;
-    table_init(&s->table, &s->arguments);
+    s->policies = arguments->policy ? arguments->policy : policies;
+    s->table = (struct table){.arguments = &s->arguments, .all = json_array()};
     status = world_open(&s->world, &s->arguments);
-    if (status == EXIT_DONE && !arguments->vary[0])
+    if (status == EXIT_DONE && vary && !arguments->vary[0])
         status = fail(EXIT_USAGE, "sweep: needs --vary KEY=VALUE,...");
     for (size_t k = 0; status == EXIT_DONE && k < ARGUMENTS_VARY &&
                        arguments->vary[k]; k++) {
@@ -388,8 +327,26 @@ int command_sweep(const struct arguments *arguments)
     }
     if (status == EXIT_DONE)
         status = run_axes(s, 0);
-    status = table_finish(&s->table, status);
+    if (status == EXIT_DONE && arguments->json)
+        status = print_json(json_incref(s->table.all));
+    json_decref(s->table.all);
     world_close(&s->world);
     free(s);
     return status;
+}
+
+int command_sweep(const struct arguments *arguments)
+{
+    return run_grid(arguments, OPTIONS_POLICY, true);
+}
+
+int command_compare(const struct arguments *arguments)
+{
+    char every[1024] = "native";
+
+    for (size_t i = 0; options_policies[i]; i++)
+        if (strcmp(options_policies[i], "native"))
+            snprintf(every + strlen(every), sizeof(every) - strlen(every), ",%s",
+                     options_policies[i]);
+    return run_grid(arguments, every, false);
 }

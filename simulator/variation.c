@@ -10,60 +10,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A change of each region of a job. */
+/* A change of each region of a job, or of the parallel ones only, where
+ * NUMBER or COUNT is what it sets. */
 struct change {
     const char *key;
     double least, most;
-    bool whole; /* number */
-    void (*set)(struct scenario_region *region, double value);
+    size_t number, count; /* offset in struct scenario_region, or 0 */
 };
 
-static void set_scale(struct scenario_region *s, double value)
-{
-    s->work_s *= value;
-}
-
-static void set_rates(struct scenario_region *s, double value)
-{
-    s->read_per_us *= value;
-    s->write_per_us *= value;
-    s->prefetch_per_us *= value;
-    s->llc_per_us *= value;
-}
-
-static void set_imbalance(struct scenario_region *s, double value)
-{
-    if (s->kind == REGION_PARALLEL)
-        s->imbalance = value;
-}
-
-static void set_sync_share(struct scenario_region *s, double value)
-{
-    if (s->kind == REGION_PARALLEL)
-        s->sync_share = value;
-}
-
-static void set_llc_loss(struct scenario_region *s, double value)
-{
-    if (s->kind == REGION_PARALLEL)
-        s->llc_loss = value;
-}
-
-static void set_barriers(struct scenario_region *s, double value)
-{
-    if (s->kind == REGION_PARALLEL)
-        s->barriers = (size_t)value;
-}
+#define MEMBER(name) offsetof(struct scenario_region, name)
 
 static const struct change changes[] = {
-    {"scale", 1e-6, 1e6, false, set_scale},
-    {"rates", 0, 1e6, false, set_rates},
-    {"imbalance", 0, 100, false, set_imbalance},
-    {"sync_share", 0, 0.99, false, set_sync_share},
-    {"llc_loss", 0, 1e6, false, set_llc_loss},
-    {"barriers", 1, 1e9, true, set_barriers},
+    {"scale", 1e-6, 1e6, 0, 0},
+    {"rates", 0, 1e6, 0, 0},
+    {"imbalance", 0, 100, MEMBER(imbalance), 0},
+    {"sync_share", 0, 0.99, MEMBER(sync_share), 0},
+    {"llc_loss", 0, 1e6, MEMBER(llc_loss), 0},
+    {"barriers", 1, 1e9, 0, MEMBER(barriers)},
     {0},
 };
+
+static void change_region(const struct change *c, struct scenario_region *s, double value)
+{
+    if (!strcmp(c->key, "scale")) {
+        s->work_s *= value;
+    } else if (!strcmp(c->key, "rates")) {
+        s->read_per_us *= value;
+        s->write_per_us *= value;
+        s->prefetch_per_us *= value;
+        s->llc_per_us *= value;
+    } else if (s->kind == REGION_PARALLEL && c->number) {
+        *(double *)((char *)s + c->number) = value;
+    } else if (s->kind == REGION_PARALLEL) {
+        *(size_t *)((char *)s + c->count) = (size_t)value;
+    }
+}
 
 static const struct change *find_change(const char *key)
 {
@@ -218,14 +199,14 @@ int variation_set(struct variation *v, const char *key, const char *value,
     }
     if (!c)
         return errtext_set(err, EINVAL, "%s: nothing that can be varied", key);
-    if (number(key, value, c->least, c->most, c->whole, &x, err) < 0)
+    if (number(key, value, c->least, c->most, c->count != 0, &x, err) < 0)
         return -1;
     for (size_t j = 0; j < v->scenario.jobs; j++) {
         if (!meant(&v->job[j], key, dot))
             continue;
         found++;
         for (size_t i = 0; i < v->job[j].regions; i++)
-            c->set(&v->job[j].region[i], x);
+            change_region(c, &v->job[j].region[i], x);
     }
     return found ? 0
                  : errtext_set(err, EINVAL, "%s=%s: scenario %s has no job "

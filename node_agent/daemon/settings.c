@@ -17,106 +17,6 @@
 #include "model/policy.h"
 #include "protocol/cpulist.h"
 
-enum {
-    OPT_SOCKET = 256,
-    OPT_STATE,
-    OPT_NODE,
-    OPT_POLICY,
-    OPT_SET,
-    OPT_NO_SLURM,
-    OPT_HELPER,
-    OPT_AUTH,
-    OPT_MUNGE_SOCKET,
-    OPT_LOG_LEVEL,
-    OPT_PIDFILE,
-    OPT_CPUS,
-    OPT_COUNTERS,
-    OPT_MACHINE,
-    OPT_REPLAY,
-};
-
-/* One table for parser and help. */
-static const struct {
-    const char *name;
-    int value;
-    const char *argument; /* NULL: none */
-    const char *help;
-} table[] = {
-    {"foreground", 'f', NULL, "do not become a daemon; log to stderr"},
-    {"socket", OPT_SOCKET, "PATH", "listen at PATH; %n is the node's name"},
-    {"state", OPT_STATE, "PATH", "keep jobs and pending records in PATH"},
-    {"node", OPT_NODE, "NAME", "name of this node in Slurm"},
-    {"policy", OPT_POLICY, "NAME", "overrides cosched_policy of slurm.conf"},
-    {"set", OPT_SET, "KEY=VALUE", "overrides cosched_KEY of slurm.conf"},
-    {"no-slurm", OPT_NO_SLURM, NULL, "neither read slurm.conf nor write records"},
-    {"helper", OPT_HELPER, "PATH", "the program that talks to Slurm"},
-    {"auth", OPT_AUTH, "munge|peer", "proof demanded for privileged requests"},
-    {"munge-socket", OPT_MUNGE_SOCKET, "PATH", "munge's socket"},
-    {"log-level", OPT_LOG_LEVEL, "LEVEL",
-     "error, warning, notice, info or debug"},
-    {"pidfile", OPT_PIDFILE, "PATH", "write the process id to PATH"},
-    {"cpus", OPT_CPUS, "LIST", "use only these CPUs of the node"},
-    {"counters", OPT_COUNTERS, "NAME", "overrides cosched_counters of "
-                                       "slurm.conf"},
-    {"replay", OPT_REPLAY, "DIR", "decide again what was recorded in DIR, compare, "
-                                  "and exit"},
-    {"machine", OPT_MACHINE, "FILE", "description of the node (default: "
-     COSCHED_MACHINE " if it is there); hwloc: none"},
-    {"help", 'h', NULL, "this text"},
-    {"version", 'V', NULL, "version"},
-};
-
-#define OPTIONS (sizeof(table) / sizeof(table[0]))
-
-/* The policies and their options. */
-static void print_policies(void)
-{
-    printf("\nPolicies, and their options for cosched_policy_options:\n");
-    for (const struct policy *const *p = policies; *p; p++) {
-        printf("  %-14s %s\n", (*p)->name, (*p)->help);
-        for (size_t i = POLICY_OWN; i < policy_option_count(*p); i++) {
-            const struct policy_option *o = policy_option(*p, i);
-            if (o->words)
-                printf("    %s:%s\n%16s %s\n", o->name, o->words, "", o->help);
-            else
-                printf("    %-12s %s (default %g)\n", o->name, o->help,
-                       o->initial);
-        }
-    }
-    printf("  all of them:\n");
-    for (size_t i = 0; i < POLICY_OWN; i++) {
-        const struct policy_option *o = policy_option(policies[0], i);
-        printf("    %-12s %s (default %g)\n", o->name, o->help, o->initial);
-    }
-}
-
-static void print_help(void)
-{
-    printf("usage: coschedd [OPTION]...\n\n"
-           "Node agent of coschedule: shares the cores of a node among the\n"
-           "co-scheduled jobs of Slurm.\n\n");
-    for (size_t i = 0; i < OPTIONS; i++) {
-        char left[48];
-        snprintf(left, sizeof(left), "--%s%s%s", table[i].name,
-                 table[i].argument ? "=" : "",
-                 table[i].argument ? table[i].argument : "");
-        printf("  %-24s %s\n", left, table[i].help);
-    }
-    printf("\nEntries of SchedulerParameters in slurm.conf, also for --set\n"
-           "(without cosched_):\n");
-    node_options_help(stdout);
-    print_policies();
-}
-
-static int set_text(char *to, size_t size, const char *option, const char *from,
-                    struct errtext *err)
-{
-    if (snprintf(to, size, "%s", from) >= (int)size)
-        return errtext_set(err, EINVAL, "--%s: longer than %zu characters",
-                           option, size - 1);
-    return 0;
-}
-
 /* Add "cosched_KEY=VALUE" to the overrides. */
 static int override(struct settings *s, const char *prefix, const char *text,
                     struct errtext *err)
@@ -170,51 +70,130 @@ static int set_log_level(struct settings *s, const char *name,
     return 0;
 }
 
-static int set_option(struct settings *s, int value, const char *arg,
+static int set_policy(struct settings *s, const char *name, struct errtext *err)
+{
+    s->policy_given = true;
+    snprintf(s->policy, sizeof(s->policy), "%s", name);
+    return override(s, "policy=", name, err);
+}
+
+static int set_entry(struct settings *s, const char *text, struct errtext *err)
+{
+    return override(s, "", text, err);
+}
+
+static int set_machine(struct settings *s, const char *file, struct errtext *err)
+{
+    (void)err;
+    s->machine_given = strcmp(file, "hwloc") != 0;
+    if (!s->machine_given)
+        s->machine[0] = '\0';
+    return 0;
+}
+
+/* The last of --no-slurm and --helper counts. */
+static int set_slurm(struct settings *s, const char *helper, struct errtext *err)
+{
+    (void)err;
+    s->slurm = helper != NULL;
+    return 0;
+}
+
+static int set_foreground(struct settings *s, const char *none, struct errtext *err)
+{
+    (void)none;
+    (void)err;
+    s->foreground = true;
+    return 0;
+}
+
+/* A member of the settings that the option's text is copied into. */
+#define TEXT(member)                                                           \
+    .offset = offsetof(struct settings, member),                               \
+    .size = sizeof(((struct settings *)NULL)->member)
+
+/* One table for parser and help. */
+static const struct entry {
+    const char *name;
+    const char *argument; /* NULL: none */
+    const char *help;
+    int (*set)(struct settings *settings, const char *argument, struct errtext *err);
+    size_t offset, size; /* as TEXT() */
+    int letter;          /* of the short form, or 0 */
+} table[] = {
+    {"foreground", NULL, "do not become a daemon; log to stderr", .set = set_foreground,
+     .letter = 'f'},
+    {"socket", "PATH", "listen at PATH; %n is the node's name", TEXT(socket)},
+    {"state", "PATH", "keep jobs and pending records in PATH", TEXT(state)},
+    {"node", "NAME", "name of this node in Slurm", TEXT(node)},
+    {"policy", "NAME", "overrides cosched_policy of slurm.conf", .set = set_policy},
+    {"set", "KEY=VALUE", "overrides cosched_KEY of slurm.conf", .set = set_entry},
+    {"no-slurm", NULL, "neither read slurm.conf nor write records", .set = set_slurm},
+    {"helper", "PATH", "the program that talks to Slurm", .set = set_slurm, TEXT(helper)},
+    {"auth", "munge|peer", "proof demanded for privileged requests", .set = set_auth},
+    {"munge-socket", "PATH", "munge's socket", TEXT(munge_socket)},
+    {"log-level", "LEVEL", "error, warning, notice, info or debug", .set = set_log_level},
+    {"pidfile", "PATH", "write the process id to PATH", TEXT(pidfile)},
+    {"cpus", "LIST", "use only these CPUs of the node", .set = set_cpus},
+    {"counters", "NAME", "overrides cosched_counters of slurm.conf", TEXT(counters)},
+    {"replay", "DIR", "decide again what was recorded in DIR, compare, and exit",
+     TEXT(replay)},
+    {"machine", "FILE", "description of the node (default: " COSCHED_MACHINE
+     " if it is there); hwloc: none", .set = set_machine, TEXT(machine)},
+    {"help", NULL, "this text", .letter = 'h'},
+    {"version", NULL, "version", .letter = 'V'},
+};
+
+#define OPTIONS (sizeof(table) / sizeof(table[0]))
+#define FIRST 256 /* what getopt_long() returns for the first, without letter */
+
+static int set_option(struct settings *s, const struct entry *e, const char *arg,
                       struct errtext *err)
 {
-    switch (value) {
-    case 'f':
-        s->foreground = true;
-        return 0;
-    case OPT_SOCKET:
-        return set_text(s->socket, sizeof(s->socket), "socket", arg, err);
-    case OPT_STATE:
-        return set_text(s->state, sizeof(s->state), "state", arg, err);
-    case OPT_NODE:
-        return set_text(s->node, sizeof(s->node), "node", arg, err);
-    case OPT_REPLAY:
-        return set_text(s->replay, sizeof(s->replay), "replay", arg, err);
-    case OPT_POLICY:
-        s->policy_given = true;
-        snprintf(s->policy, sizeof(s->policy), "%s", arg);
-        return override(s, "policy=", arg, err);
-    case OPT_SET:
-        return override(s, "", arg, err);
-    case OPT_NO_SLURM:
-        s->slurm = false;
-        return 0;
-    case OPT_HELPER:
-        s->slurm = true; /* the last of --no-slurm and --helper counts */
-        return set_text(s->helper, sizeof(s->helper), "helper", arg, err);
-    case OPT_AUTH:
-        return set_auth(s, arg, err);
-    case OPT_MUNGE_SOCKET:
-        return set_text(s->munge_socket, sizeof(s->munge_socket),
-                        "munge-socket", arg, err);
-    case OPT_LOG_LEVEL:
-        return set_log_level(s, arg, err);
-    case OPT_PIDFILE:
-        return set_text(s->pidfile, sizeof(s->pidfile), "pidfile", arg, err);
-    case OPT_COUNTERS:
-        return set_text(s->counters, sizeof(s->counters), "counters", arg, err);
-    case OPT_MACHINE:
-        s->machine_given = strcmp(arg, "hwloc") != 0;
-        return set_text(s->machine, sizeof(s->machine), "machine",
-                        s->machine_given ? arg : "", err);
-    default: /* OPT_CPUS */
-        return set_cpus(s, arg, err);
+    if (e->size && snprintf((char *)s + e->offset, e->size, "%s", arg) >= (int)e->size)
+        return errtext_set(err, EINVAL, "--%s: longer than %zu characters",
+                           e->name, e->size - 1);
+    return e->set ? e->set(s, arg, err) : 0;
+}
+
+/* The policies and their options. */
+static void print_policies(void)
+{
+    printf("\nPolicies, and their options for cosched_policy_options:\n");
+    for (const struct policy *const *p = policies; *p; p++) {
+        printf("  %-14s %s\n", (*p)->name, (*p)->help);
+        for (size_t i = POLICY_OWN; i < policy_option_count(*p); i++) {
+            const struct policy_option *o = policy_option(*p, i);
+            if (o->words)
+                printf("    %s:%s\n%16s %s\n", o->name, o->words, "", o->help);
+            else
+                printf("    %-12s %s (default %g)\n", o->name, o->help,
+                       o->initial);
+        }
     }
+    printf("  all of them:\n");
+    for (size_t i = 0; i < POLICY_OWN; i++) {
+        const struct policy_option *o = policy_option(policies[0], i);
+        printf("    %-12s %s (default %g)\n", o->name, o->help, o->initial);
+    }
+}
+
+static void print_help(void)
+{
+    printf("usage: coschedd [OPTION]...\n\n"
+           "Node agent of coschedule: shares the cores of a node among the\n"
+           "co-scheduled jobs of Slurm.\n\n");
+    for (size_t i = 0; i < OPTIONS; i++) {
+        char left[48];
+        snprintf(left, sizeof(left), "--%s%s%s", table[i].name,
+                 table[i].argument ? "=" : "",
+                 table[i].argument ? table[i].argument : "");
+        printf("  %-24s %s\n", left, table[i].help);
+    }
+    printf("\nEntries of SchedulerParameters in slurm.conf, also for --set\n"
+           "(without cosched_):\n");
+    node_options_help(stdout);
+    print_policies();
 }
 
 static void set_defaults(struct settings *s)
@@ -255,25 +234,16 @@ static int expand_node(char *path, const char *node, struct errtext *err)
     return 0;
 }
 
-static void fill_long_options(struct option *options)
-{
-    for (size_t i = 0; i < OPTIONS; i++)
-        options[i] = (struct option){
-            .name = table[i].name,
-            .has_arg = table[i].argument ? required_argument : no_argument,
-            .val = table[i].value,
-        };
-    options[OPTIONS] = (struct option){0};
-}
-
 int settings_parse(struct settings *s, int argc, char **argv,
                    struct errtext *err)
 {
-    struct option options[OPTIONS + 1];
+    struct option options[OPTIONS + 1] = {0};
     int value;
 
     set_defaults(s);
-    fill_long_options(options);
+    for (size_t i = 0; i < OPTIONS; i++)
+        options[i] = (struct option){table[i].name, table[i].argument != NULL, NULL,
+                                     table[i].letter ? table[i].letter : FIRST + (int)i};
     opterr = 0;
     while ((value = getopt_long(argc, argv, ":fhV", options, NULL)) != -1) {
         if (value == 'h') {
@@ -289,7 +259,7 @@ int settings_parse(struct settings *s, int argc, char **argv,
                                argv[optind - 1],
                                value == ':' ? "needs an argument"
                                             : "no such option");
-        if (set_option(s, value, optarg, err) < 0)
+        if (set_option(s, value == 'f' ? table : table + value - FIRST, optarg, err) < 0)
             return -1;
     }
     if (optind < argc)
@@ -297,9 +267,7 @@ int settings_parse(struct settings *s, int argc, char **argv,
                            argv[optind]);
     if (node_config_check(s->overrides, err) < 0)
         return -1;
-    return expand_node(s->socket, s->node, err) < 0 ||
-                   expand_node(s->state, s->node, err) < 0 ||
-                   expand_node(s->pidfile, s->node, err) < 0
-               ? -1
-               : 0;
+    if (expand_node(s->socket, s->node, err) < 0 || expand_node(s->state, s->node, err) < 0)
+        return -1;
+    return expand_node(s->pidfile, s->node, err);
 }
