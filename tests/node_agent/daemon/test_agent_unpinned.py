@@ -21,7 +21,7 @@ import subprocess, time
 child = None
 burn(1)
 while True:
-    time.sleep(0.01)
+    time.sleep(0.2) # seldom: a wait for a busy CPU counts as use
     wanted = os.path.exists(sys.argv[1])
     if wanted and not child:
         child = subprocess.Popen([sys.executable, "-c", sys.argv[2]])
