@@ -50,25 +50,21 @@ int report_show(const struct report *report, const struct arguments *arguments)
 {
     const json_t *rows = json_object_get(report->result, report->rows);
 
-    if (arguments->table) {
-        report_table(rows, report->columns);
-        return EXIT_DONE;
-    }
     if (report->chart)
         json_object_set_new(report->result, "chart", json_string(report->chart));
-    report_json(report->result);
+    if (arguments->table)
+        report_table(rows, report->columns);
+    else
+        report_json(report->result);
+    json_decref(report->result);
     return EXIT_DONE;
 }
 
 int report_show_row(json_t *row, const char *const *columns,
                     const struct arguments *arguments)
 {
-    struct report report = {.result = row, .rows = "rows", .columns = columns};
+    struct report report = {.rows = "rows", .columns = columns};
 
-    if (arguments->table)
-        report.result = json_pack("{s:[O]}", "rows", row);
-    int rc = report_show(&report, arguments);
-    if (arguments->table)
-        json_decref(report.result);
-    return rc;
+    report.result = arguments->table ? json_pack("{s:[O]}", "rows", row) : json_incref(row);
+    return report_show(&report, arguments);
 }

@@ -16,7 +16,7 @@
  */
 
 struct report {
-    json_t *result;             /* stays the caller's */
+    json_t *result;             /* released when it was shown */
     const char *rows;           /* its member with the rows */
     const char *const *columns; /* members in the table; NULL ends */
     const char *chart; /* what coschedplot makes of it (charts.py), or NULL */

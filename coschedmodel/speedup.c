@@ -167,9 +167,7 @@ static int show(const struct arguments *arguments, json_t *rows)
 
     if (!isnan(error))
         json_object_set_new(report.result, "mape_percent", json_real(error));
-    int rc = report_show(&report, arguments);
-    json_decref(report.result);
-    return rc;
+    return report_show(&report, arguments);
 }
 
 /* All loops of INPUT. */

@@ -39,10 +39,8 @@ static int show(json_t *rows, const struct arguments *arguments)
         .result = json_pack("{s:O}", "points", rows), .rows = "points",
         .columns = columns, .chart = "station",
     };
-    int status = report_show(&report, arguments);
 
-    json_decref(report.result);
-    return status;
+    return report_show(&report, arguments);
 }
 
 /* "rho": R or [R...], or "lambda" and "mu"; "cores": N. */
@@ -122,9 +120,7 @@ static int show_classes(const struct arguments *arguments,
     }
     report.result = json_pack("{s:f, s:o}", "utilisation", fmin(1, busy),
                               "classes", rows);
-    int status = report_show(&report, arguments);
-    json_decref(report.result);
-    return status;
+    return report_show(&report, arguments);
 }
 
 /* "mu" and "classes". */

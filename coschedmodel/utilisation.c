@@ -86,9 +86,7 @@ static int show_one(const struct arguments *arguments, struct mix *mix,
     if (arguments->table)
         printf("utilisation %.5g: cores %.5g, memory %.5g\n",
                system.utilisation, system.cpu, system.memory);
-    int rc = report_show(&report, arguments);
-    json_decref(report.result);
-    return rc;
+    return report_show(&report, arguments);
 }
 
 /* All stations together: the jobs' speeds, and how busy each server is. */
@@ -122,10 +120,8 @@ static int show_closed(const struct arguments *arguments,
                   json_writer_numbers(busy, m->numa_nodes), "links",
                   json_writer_numbers(busy + m->numa_nodes, m->links), "jobs",
                   rows);
-    int rc = report_show(&report, arguments);
-    json_decref(report.result);
     free(busy);
-    return rc;
+    return report_show(&report, arguments);
 }
 
 /* Time until both jobs have done their work when the one that is left over
@@ -225,9 +221,7 @@ static int show_sweep(const struct arguments *arguments,
                             json_integer((json_int_t)s->best_makespan));
         json_object_set_new(report.result, "batch", json_real(s->batch));
     }
-    int rc = report_show(&report, arguments);
-    json_decref(report.result);
-    return rc;
+    return report_show(&report, arguments);
 }
 
 static int sweep(const struct arguments *arguments, struct mix *mix,
