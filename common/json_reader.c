@@ -117,7 +117,7 @@ size_t json_reader_enter(struct json_reader *reader, const char *key)
     size_t mark = strlen(reader->path);
 
     snprintf(reader->path + mark, sizeof(reader->path) - mark, "%s%s",
-             mark ? "." : "", key);
+             mark && *key ? "." : "", key);
     return mark;
 }
 

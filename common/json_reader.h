@@ -86,7 +86,7 @@ json_reader_fail(struct json_reader *reader, const char *key,
                  const char *format, ...);
 
 /* Go into member KEY of the present object, or its element INDEX if KEY is an
- * array.  The result is for json_reader_leave(). */
+ * array; "" for the value at the path itself.  The result is for json_reader_leave(). */
 size_t json_reader_enter(struct json_reader *reader, const char *key);
 size_t json_reader_enter_element(struct json_reader *reader, const char *key,
                                  size_t index);

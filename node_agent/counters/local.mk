@@ -12,7 +12,6 @@ noinst_LTLIBRARIES += %D%/libcounters.la
 	%D%/energy.h \
 	%D%/events.c \
 	%D%/events.h \
-	%D%/events_load.c \
 	%D%/formula.c \
 	%D%/formula.h \
 	%D%/likwid.c \

@@ -55,7 +55,6 @@ fuzz-events: $(srcdir)/%D%/fuzz_events.c
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  $(srcdir)/%D%/fuzz_events.c $(srcdir)/node_agent/counters/formula.c \
 	  $(srcdir)/node_agent/counters/events.c \
-	  $(srcdir)/node_agent/counters/events_load.c \
 	  $(srcdir)/common/errtext.c $(srcdir)/common/json_reader.c \
 	  $(JANSSON_LIBS) -lm -o %D%/fuzz_events
 	%D%/fuzz_events -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
