@@ -36,49 +36,7 @@ count (long start, long end)
   coop_region_count_iterations (step > 1 ? (n + step - 1) / step : n);
 }
 
-/* No scheduling point in those that hold the work share's lock.  */
-#define WRAP(name, type, claimed, point)                                      \
-  type gomp_iter_##name (long *start, long *end)                              \
-  {                                                                           \
-    if (!__builtin_expect (coop_managed, 0))                                  \
-      return upstream_iter_##name (start, end);                               \
-    if (point)                                                                \
-      coop_dispatch_point ();                                                 \
-    type result = upstream_iter_##name (start, end);                          \
-    if (result == (claimed))                                                  \
-      count (*start, *end);                                                   \
-    return result;                                                            \
-  }
-
-WRAP (static_next, int, 0, true)
-WRAP (dynamic_next_locked, bool, true, false)
-WRAP (guided_next_locked, bool, true, false)
-
-/* The schedule of a prepared loop is dynamic, even if that of the program is
-   guided (looprun.h).  */
-#define WRAP_LOOP(name, prepared)                                             \
-  bool gomp_iter_##name (long *start, long *end)                              \
-  {                                                                           \
-    struct gomp_work_share *ws = gomp_thread ()->ts.work_share;               \
-    uint64_t from, to;                                                        \
-    if (!__builtin_expect (coop_managed, 0))                                  \
-      return upstream_iter_##name (start, end);                               \
-    if (!(prepared))                                                          \
-      {                                                                       \
-	coop_dispatch_point ();                                               \
-	if (!upstream_iter_##name (start, end))                               \
-	  return false;                                                       \
-      }                                                                       \
-    else if (!coop_loop_claim (&from, &to))                                   \
-      return false;                                                           \
-    else                                                                      \
-      {                                                                       \
-	*start = (long) from;                                                 \
-	*end = (long) to;                                                     \
-      }                                                                       \
-    count (*start, *end);                                                     \
-    return true;                                                              \
-  }
-
-WRAP_LOOP (dynamic_next, coop_loop_prepared (ws))
-WRAP_LOOP (guided_next, ws->sched == GFS_DYNAMIC)
+#define ITERATOR long
+#define ITER(name) gomp_iter_##name
+#define UPSTREAM(name) upstream_iter_##name
+#include "iterwrap.h"

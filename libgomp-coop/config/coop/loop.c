@@ -39,79 +39,16 @@
 #undef GOMP_parallel_loop_nonmonotonic_runtime
 #undef GOMP_parallel_loop_maybe_nonmonotonic_runtime
 
-/* The work share WS of TEAM threads, its loop initialised, is new.  */
-static void
-prepare (struct gomp_work_share *ws, unsigned team, long sched,
-	 bool monotonic, long chunk, const void *site)
-{
-  struct dynloop_request q
-      = { .guided = sched == GFS_GUIDED, .monotonic = monotonic,
-	  .chunk = (uint64_t) chunk, .team = team, .site = site };
-  if (chunk > 0)
-    coop_loop_prepare (ws, false, &q);
-}
-
-static inline bool
-is_ours (long sched)
-{
-  return coop_managed && (sched == GFS_DYNAMIC || sched == GFS_GUIDED);
-}
-
-static bool
-start_loop (long sched, bool monotonic, long chunk, long start, long end,
-	    long incr, long *istart, long *iend, const void *site)
-{
-  struct gomp_thread *thr = gomp_thread ();
-
-  if (gomp_work_share_start (0))
-    {
-      gomp_loop_init (thr->ts.work_share, start, end, incr,
-		      (enum gomp_schedule_type) sched, chunk);
-      if (thr->ts.team)
-	prepare (thr->ts.work_share, thr->ts.team->nthreads, sched, monotonic,
-		 chunk, site);
-      gomp_work_share_init_done ();
-    }
-  return sched == GFS_GUIDED ? gomp_iter_guided_next (istart, iend)
-			     : gomp_iter_dynamic_next (istart, iend);
-}
-
-/* NAME is the entry point, SCHED the schedule.  */
-#define LOOP_START(name, sched, monotonic)                                    \
-  bool GOMP_loop_##name##_start (long start, long end, long incr, long chunk, \
-				 long *istart, long *iend)                    \
-  {                                                                           \
-    if (!__builtin_expect (coop_managed, 0))                                  \
-      return gomp_loop_##sched##_start (start, end, incr, chunk, istart,      \
-					iend);                                \
-    return start_loop (SCHED_##sched, monotonic, chunk, start, end, incr,     \
-		       istart, iend, __builtin_return_address (0));           \
-  }
-#define SCHED_dynamic GFS_DYNAMIC
-#define SCHED_guided GFS_GUIDED
-
-LOOP_START (dynamic, dynamic, true)
-LOOP_START (guided, guided, true)
-LOOP_START (nonmonotonic_dynamic, dynamic, false)
-LOOP_START (nonmonotonic_guided, guided, false)
-
-/* The schedule of OMP_SCHEDULE or omp_set_schedule may be monotonic, too.  */
-#define LOOP_RUNTIME_START(name, always)                                      \
-  bool GOMP_loop_##name##_start (long start, long end, long incr,             \
-				 long *istart, long *iend)                    \
-  {                                                                           \
-    struct gomp_task_icv *icv = gomp_icv (false);                             \
-    long sched = icv->run_sched_var & ~GFS_MONOTONIC;                         \
-    bool monotonic = always || (icv->run_sched_var & GFS_MONOTONIC);          \
-    if (!is_ours (sched))                                                     \
-      return upstream_loop_runtime_start (start, end, incr, istart, iend);    \
-    return start_loop (sched, monotonic, icv->run_sched_chunk_size, start,    \
-		       end, incr, istart, iend, __builtin_return_address (0)); \
-  }
-
-LOOP_RUNTIME_START (runtime, true)
-LOOP_RUNTIME_START (nonmonotonic_runtime, false)
-LOOP_RUNTIME_START (maybe_nonmonotonic_runtime, false)
+#define ITERATOR long
+#define IS_ULL false
+#define BOUNDS long start, long end, long incr
+#define GIVEN start, end, incr
+#define INIT gomp_loop_init
+#define NEXT(sched) gomp_iter_##sched##_next
+#define START(name) GOMP_loop_##name##_start
+#define STOCK(sched) gomp_loop_##sched##_start
+#define STOCK_RUNTIME upstream_loop_runtime_start
+#include "loopwrap.h"
 
 static void
 parallel_loop (void (*fn) (void *), void *data, unsigned threads, long start,
