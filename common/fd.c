@@ -42,3 +42,14 @@ ssize_t fd_read_all(int fd, void *data, size_t size)
     }
     return (ssize_t)got;
 }
+
+int fd_copy(int from, int to)
+{
+    char buffer[65536];
+    ssize_t n = lseek(from, 0, SEEK_SET) < 0 ? -1 : 1;
+
+    while (n > 0 && (n = fd_read_all(from, buffer, sizeof(buffer))) > 0)
+        if (fd_write_all(to, buffer, (size_t)n) < 0)
+            return -1;
+    return n < 0 ? -1 : 0;
+}

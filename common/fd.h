@@ -20,4 +20,7 @@ int fd_write_all(int fd, const void *data, size_t size);
  * before is lost then. */
 ssize_t fd_read_all(int fd, void *data, size_t size);
 
+/* Write the whole file behind FROM to TO.  0, or -1 with errno. */
+int fd_copy(int from, int to);
+
 #endif /* COSCHED_FD_H */

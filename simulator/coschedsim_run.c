@@ -45,16 +45,9 @@ static void print_outcome(const struct outcome *o, bool explain)
 
 static int copy_trace(const struct vnode_result *r, const char *file)
 {
-    char buffer[65536];
-    ssize_t n = 0;
     int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool good = fd >= 0;
+    bool good = fd >= 0 && fd_copy(r->trace_fd, fd) == 0;
 
-    lseek(r->trace_fd, 0, SEEK_SET);
-    while (good &&
-           (n = fd_read_all(r->trace_fd, buffer, sizeof(buffer))) > 0)
-        good = fd_write_all(fd, buffer, (size_t)n) == 0;
-    good = good && n == 0;
     if (fd >= 0 && close(fd) < 0)
         good = false;
     return good ? EXIT_DONE

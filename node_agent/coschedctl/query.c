@@ -2,12 +2,15 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedctl: the commands that show what the agent knows. */
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
 
@@ -168,20 +171,6 @@ int ctl_explain(const struct arguments *a)
     return CTL_OK;
 }
 
-/* Copy the file behind descriptor FROM to OUT. */
-static int copy(int from, FILE *out)
-{
-    char buffer[65536];
-    ssize_t got;
-
-    if (lseek(from, 0, SEEK_SET) < 0)
-        return -1;
-    while ((got = read(from, buffer, sizeof(buffer))) > 0)
-        if (fwrite(buffer, 1, (size_t)got, out) != (size_t)got)
-            return -1;
-    return got < 0 ? -1 : 0;
-}
-
 int ctl_trace(const struct arguments *a)
 {
     json_t *reply;
@@ -193,15 +182,13 @@ int ctl_trace(const struct arguments *a)
     json_decref(reply);
     if (fd < 0)
         return fail(CTL_FAILED, "trace: the agent sent none");
-    FILE *out = a->output ? fopen(a->output, "we") : stdout;
-    if (!out)
-        rc = fail(CTL_FAILED, "%s: %s", a->output, strerror(errno));
-    else if (copy(fd, out) < 0 || fflush(out) != 0)
-        rc = fail(CTL_FAILED, "%s: %s",
-                  a->output ? a->output : "standard output",
+    int out = a->output ? open(a->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
+                        : STDOUT_FILENO;
+    if (out < 0 || fd_copy(fd, out) < 0)
+        rc = fail(CTL_FAILED, "%s: %s", a->output ? a->output : "standard output",
                   strerror(errno));
-    if (out && out != stdout)
-        fclose(out);
+    if (out >= 0 && a->output)
+        close(out);
     close(fd);
     return rc;
 }
