@@ -92,18 +92,11 @@ static int set_machine(struct settings *s, const char *file, struct errtext *err
 }
 
 /* The last of --no-slurm and --helper counts. */
-static int set_slurm(struct settings *s, const char *helper, struct errtext *err)
+static int set_helper(struct settings *s, const char *file, struct errtext *err)
 {
+    (void)file;
     (void)err;
-    s->slurm = helper != NULL;
-    return 0;
-}
-
-static int set_foreground(struct settings *s, const char *none, struct errtext *err)
-{
-    (void)none;
-    (void)err;
-    s->foreground = true;
+    s->slurm = true;
     return 0;
 }
 
@@ -118,18 +111,20 @@ static const struct entry {
     const char *argument; /* NULL: none */
     const char *help;
     int (*set)(struct settings *settings, const char *argument, struct errtext *err);
-    size_t offset, size; /* as TEXT() */
+    size_t offset, size; /* as TEXT(); without argument, of a bool, */
+    bool on;             /* and what it becomes */
     int letter;          /* of the short form, or 0 */
 } table[] = {
-    {"foreground", NULL, "do not become a daemon; log to stderr", .set = set_foreground,
-     .letter = 'f'},
+    {"foreground", NULL, "do not become a daemon; log to stderr",
+     .offset = offsetof(struct settings, foreground), .on = true, .letter = 'f'},
     {"socket", "PATH", "listen at PATH; %n is the node's name", TEXT(socket)},
     {"state", "PATH", "keep jobs and pending records in PATH", TEXT(state)},
     {"node", "NAME", "name of this node in Slurm", TEXT(node)},
     {"policy", "NAME", "overrides cosched_policy of slurm.conf", .set = set_policy},
     {"set", "KEY=VALUE", "overrides cosched_KEY of slurm.conf", .set = set_entry},
-    {"no-slurm", NULL, "neither read slurm.conf nor write records", .set = set_slurm},
-    {"helper", "PATH", "the program that talks to Slurm", .set = set_slurm, TEXT(helper)},
+    {"no-slurm", NULL, "neither read slurm.conf nor write records",
+     .offset = offsetof(struct settings, slurm), .on = false},
+    {"helper", "PATH", "the program that talks to Slurm", .set = set_helper, TEXT(helper)},
     {"auth", "munge|peer", "proof demanded for privileged requests", .set = set_auth},
     {"munge-socket", "PATH", "munge's socket", TEXT(munge_socket)},
     {"log-level", "LEVEL", "error, warning, notice, info or debug", .set = set_log_level},
@@ -153,6 +148,8 @@ static int set_option(struct settings *s, const struct entry *e, const char *arg
     if (e->size && snprintf((char *)s + e->offset, e->size, "%s", arg) >= (int)e->size)
         return errtext_set(err, EINVAL, "--%s: longer than %zu characters",
                            e->name, e->size - 1);
+    if (!e->argument)
+        *(bool *)((char *)s + e->offset) = e->on;
     return e->set ? e->set(s, arg, err) : 0;
 }
 
