@@ -148,7 +148,7 @@ def check_schema():
                            "events.schema.json"), encoding="ascii") as file:
         schema = json.load(file)
     with open(os.path.join(SOURCE, "node_agent", "counters",
-                           "events_load.c"), encoding="utf-8") as file:
+                           "events.c"), encoding="utf-8") as file:
         loader = file.read()
     known = set(re.findall(r'\bJSON_\w+\("([$\w]+)"', loader))
     definitions = [schema, schema["properties"]["cpus"]["items"],
