@@ -34,6 +34,11 @@
 #define RECHECKS 3
 #define RECHECK_NS (3 * NS_PER_MS)
 
+/* Regions come and go many times a second, and decisions for many jobs take
+ * milliseconds: all together at most one part in so many of a core.  Jobs that
+ * come or go do not wait. */
+#define DECISION_REST 100
+
 /* Epochs between two looks for jobs that somebody has stopped. */
 #define SUSPEND_EPOCHS 4
 
@@ -56,6 +61,7 @@ struct scheduler {
     const struct policy *policy; /* that decided last */
     bool periodic;  /* there is a decision in each epoch */
     uint64_t epoch; /* number of the present one */
+    uint64_t rest_until_ns; /* no decision because of regions before */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
     struct log_limit plan_errors;
 };
@@ -557,7 +563,12 @@ void scheduler_epoch(struct scheduler *s)
     if (!s->moving)
         s->epoch++;
     divide_changing(s, now_ns);
-    decide(s, s->periodic ? "the next epoch" : "a region that changed");
+    uint64_t begin_ns = host_now_ns(s->p.host);
+    if (begin_ns >= s->rest_until_ns) {
+        decide(s, s->periodic ? "the next epoch" : "a region that changed");
+        s->rest_until_ns =
+            begin_ns + DECISION_REST * (host_now_ns(s->p.host) - begin_ns);
+    }
     if (!s->moving && !drained(s))
         affinity_epoch(&s->turn, s->p.enforcer, s->p.jobs,
                      host_now_ns(s->p.host));
