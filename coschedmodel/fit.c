@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "coschedmodel/report.h"
+#include "coschedmodel/output.h"
 
 #ifdef HAVE_GSL
 #include "model/analysis/fit.h"
@@ -49,7 +49,7 @@ static int solve_rho(const struct arguments *arguments,
     json_t *row = json_pack("{s:f, s:f, s:f, s:f, s:f}", "rho", fit.rho, "low",
                             fit.low, "high", fit.high, "unit_rate",
                             fit.unit_rate, "residual", fit.residual);
-    int rc = report_show_row(row, columns, arguments);
+    int rc = output_show_row(row, columns, arguments);
     json_decref(row);
     return rc;
 }
@@ -125,7 +125,7 @@ static int solve_service(const struct arguments *arguments,
         fit.service.prefetch_us, "read_error_us", fit.error.read_us,
         "write_error_us", fit.error.write_us, "prefetch_error_us",
         fit.error.prefetch_us, "residual", fit.residual);
-    int rc = report_show_row(row, columns, arguments);
+    int rc = output_show_row(row, columns, arguments);
     json_decref(row);
     return rc;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/json_writer.h"
-#include "coschedmodel/report.h"
+#include "coschedmodel/output.h"
 #include "model/analysis/kstest.h"
 
 #define MAX_ITEMS 1000000
@@ -52,7 +52,7 @@ static int show(const struct arguments *arguments, const struct kstest *test)
     json_t *row = json_pack("{s:f, s:f, s:f, s:b}", "d", test->d, "critical",
                             test->critical, "p", test->p, "passed",
                             test->passed);
-    int rc = report_show_row(row, columns, arguments);
+    int rc = output_show_row(row, columns, arguments);
 
     json_decref(row);
     return rc;
@@ -287,7 +287,7 @@ static void print_table(const json_t *result, const json_t *regions)
                                 json_object_get(region, "d_mean"), "critical",
                                 json_object_get(region, "critical_mean"),
                                 "poisson", verdict));
-        report_table(rows, columns);
+        output_table(rows, columns);
         putchar('\n');
     }
     json_decref(rows);
@@ -334,7 +334,7 @@ static int recorded(struct judgement *j, const json_t *input)
         if (j->arguments->table)
             print_table(result, regions);
         else
-            report_json(result);
+            output_json(result);
         json_decref(result);
     }
     json_decref(regions);

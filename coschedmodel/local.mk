@@ -11,8 +11,8 @@ bin_PROGRAMS += coschedmodel/coschedmodel
 	%D%/main.c \
 	%D%/mix.c \
 	%D%/mix.h \
-	%D%/report.c \
-	%D%/report.h \
+	%D%/output.c \
+	%D%/output.h \
 	%D%/speedup.c \
 	%D%/station.c \
 	%D%/utilisation.c

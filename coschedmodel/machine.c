@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "coschedmodel/report.h"
+#include "coschedmodel/output.h"
 
 static int show(const struct machine_description *d)
 {
@@ -12,7 +12,7 @@ static int show(const struct machine_description *d)
 
     if (!value)
         return fail(EXIT_REFUSED, "out of memory");
-    report_json(value);
+    output_json(value);
     json_decref(value);
     return EXIT_DONE;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coschedmodel/report.h"
+#include "coschedmodel/output.h"
 #include "model/analysis/loopperf.h"
 #include "model/io/loop_json.h"
 
@@ -160,14 +160,14 @@ static int show(const struct arguments *arguments, json_t *rows)
     static const char *const columns[] = {"loop", "llc_domains", "speedup",
                                           "measured", "error_percent", NULL};
     double error = mape(rows);
-    struct report report = {
+    struct output output = {
         .result = json_pack("{s:O}", "points", rows), .rows = "points",
         .columns = columns, .chart = "speedup",
     };
 
     if (!isnan(error))
-        json_object_set_new(report.result, "mape_percent", json_real(error));
-    return report_show(&report, arguments);
+        json_object_set_new(output.result, "mape_percent", json_real(error));
+    return output_show(&output, arguments);
 }
 
 /* All loops of INPUT. */

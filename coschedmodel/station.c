@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coschedmodel/report.h"
+#include "coschedmodel/output.h"
 #include "model/station.h"
 
 /* One rho on 1..CORES cores, appended to ROWS. */
@@ -35,12 +35,12 @@ static int show(json_t *rows, const struct arguments *arguments)
     static const char *const columns[] = {"rho", "cores", "utilisation",
                                           "response", "throughput", "queue",
                                           "speedup", NULL};
-    struct report report = {
+    struct output output = {
         .result = json_pack("{s:O}", "points", rows), .rows = "points",
         .columns = columns, .chart = "station",
     };
 
-    return report_show(&report, arguments);
+    return output_show(&output, arguments);
 }
 
 /* "rho": R or [R...], or "lambda" and "mu"; "cores": N. */
@@ -104,7 +104,7 @@ static int show_classes(const struct arguments *arguments,
 {
     static const char *const columns[] = {"count", "lambda", "response",
                                           "throughput", "computing", NULL};
-    struct report report = {.rows = "classes", .columns = columns};
+    struct output output = {.rows = "classes", .columns = columns};
     json_t *rows = json_array();
     double busy = 0;
 
@@ -118,9 +118,9 @@ static int show_classes(const struct arguments *arguments,
                             "throughput", results[i].throughput, "computing",
                             (double)classes[i].count / cycle));
     }
-    report.result = json_pack("{s:f, s:o}", "utilisation", fmin(1, busy),
+    output.result = json_pack("{s:f, s:o}", "utilisation", fmin(1, busy),
                               "classes", rows);
-    return report_show(&report, arguments);
+    return output_show(&output, arguments);
 }
 
 /* "mu" and "classes". */

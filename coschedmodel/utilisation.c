@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "coschedmodel/mix.h"
-#include "coschedmodel/report.h"
+#include "coschedmodel/output.h"
 #include "model/analysis/closed.h"
 #include "common/json_writer.h"
 
@@ -64,7 +64,7 @@ static int show_one(const struct arguments *arguments, struct mix *mix,
     double speed[MVA_MAX_CLASSES], one = 1;
     struct system_result system;
     enum model_status status = solve(mix, &system, speed);
-    struct report report = {.rows = "jobs", .columns = columns};
+    struct output output = {.rows = "jobs", .columns = columns};
     json_t *rows = json_array();
     size_t cores[MVA_MAX_CLASSES];
 
@@ -80,13 +80,13 @@ static int show_one(const struct arguments *arguments, struct mix *mix,
         json_decref(rows);
         return fail_model(file, status);
     }
-    report.result = json_pack("{s:f, s:f, s:f, s:o}", "utilisation",
+    output.result = json_pack("{s:f, s:f, s:f, s:o}", "utilisation",
                               system.utilisation, "cpu", system.cpu, "memory",
                               system.memory, "jobs", rows);
     if (arguments->table)
         printf("utilisation %.5g: cores %.5g, memory %.5g\n",
                system.utilisation, system.cpu, system.memory);
-    return report_show(&report, arguments);
+    return output_show(&output, arguments);
 }
 
 /* All stations together: the jobs' speeds, and how busy each server is. */
@@ -96,7 +96,7 @@ static int show_closed(const struct arguments *arguments,
     static const char *const columns[] = {"name", "cores", "speed", NULL};
     const struct machine *m = mix->description->machine;
     const struct system_input input = as_input(mix);
-    struct report report = {.rows = "jobs", .columns = columns};
+    struct output output = {.rows = "jobs", .columns = columns};
     double speed[MVA_MAX_CLASSES];
     size_t cores[MVA_MAX_CLASSES];
     double *busy = calloc(m->numa_nodes + m->links, sizeof(*busy));
@@ -115,13 +115,13 @@ static int show_closed(const struct arguments *arguments,
         json_array_append_new(
             rows, json_pack("{s:s, s:I, s:f}", "name", mix->name[j], "cores",
                             (json_int_t)cores[j], "speed", speed[j]));
-    report.result =
+    output.result =
         json_pack("{s:o, s:o, s:o}", "controllers",
                   json_writer_numbers(busy, m->numa_nodes), "links",
                   json_writer_numbers(busy + m->numa_nodes, m->links), "jobs",
                   rows);
     free(busy);
-    return report_show(&report, arguments);
+    return output_show(&output, arguments);
 }
 
 /* Time until both jobs have done their work when the one that is left over
@@ -208,20 +208,20 @@ static int show_sweep(const struct arguments *arguments,
     static const char *const columns[] = {
         "first", "second", "cpu", "memory", "utilisation", "speedup_first",
         "speedup_second", "makespan", "of_batch", NULL};
-    struct report report = {
+    struct output output = {
         .rows = "points", .columns = columns, .chart = "utilisation",
     };
     json_t *best = json_pack("{s:I, s:I}", "cpu", (json_int_t)s->best_cpu,
                              "utilisation", (json_int_t)s->best_utilisation);
 
-    report.result = json_pack("{s:o, s:o}", "best", best, "points",
+    output.result = json_pack("{s:o, s:o}", "best", best, "points",
                               json_incref(rows));
     if (s->batch > 0) {
         json_object_set_new(best, "makespan",
                             json_integer((json_int_t)s->best_makespan));
-        json_object_set_new(report.result, "batch", json_real(s->batch));
+        json_object_set_new(output.result, "batch", json_real(s->batch));
     }
-    return report_show(&report, arguments);
+    return output_show(&output, arguments);
 }
 
 static int sweep(const struct arguments *arguments, struct mix *mix,

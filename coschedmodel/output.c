@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Results as JSON and as a table. */
 
-#include "coschedmodel/report.h"
+#include "coschedmodel/output.h"
 
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ static const char *cell(const json_t *value, char *out, size_t size)
     return errtext_clean(out);
 }
 
-void report_table(const json_t *rows, const char *const *columns)
+void output_table(const json_t *rows, const char *const *columns)
 {
     char text[64];
     json_t *row;
@@ -39,32 +39,32 @@ void report_table(const json_t *rows, const char *const *columns)
     }
 }
 
-void report_json(const json_t *result)
+void output_json(const json_t *result)
 {
     /* 12 digits: what the model agrees on between compilers. */
     json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     putchar('\n');
 }
 
-int report_show(const struct report *report, const struct arguments *arguments)
+int output_show(const struct output *output, const struct arguments *arguments)
 {
-    const json_t *rows = json_object_get(report->result, report->rows);
+    const json_t *rows = json_object_get(output->result, output->rows);
 
-    if (report->chart)
-        json_object_set_new(report->result, "chart", json_string(report->chart));
+    if (output->chart)
+        json_object_set_new(output->result, "chart", json_string(output->chart));
     if (arguments->table)
-        report_table(rows, report->columns);
+        output_table(rows, output->columns);
     else
-        report_json(report->result);
-    json_decref(report->result);
+        output_json(output->result);
+    json_decref(output->result);
     return EXIT_DONE;
 }
 
-int report_show_row(json_t *row, const char *const *columns,
+int output_show_row(json_t *row, const char *const *columns,
                     const struct arguments *arguments)
 {
-    struct report report = {.rows = "rows", .columns = columns};
+    struct output output = {.rows = "rows", .columns = columns};
 
-    report.result = arguments->table ? json_pack("{s:[O]}", "rows", row) : json_incref(row);
-    return report_show(&report, arguments);
+    output.result = arguments->table ? json_pack("{s:[O]}", "rows", row) : json_incref(row);
+    return output_show(&output, arguments);
 }
