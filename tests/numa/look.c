@@ -52,7 +52,7 @@ static int machine(void)
     }
     const struct machine *m = topology_machine(t);
     const int *package = topology_packages(t, &packages);
-    printf("llc_domains %zu\nmem_nodes %zu\npackages %zu\n", m->llc_domains,
+    printf("llc_domains %zu\nnuma_nodes %zu\npackages %zu\n", m->llc_domains,
            m->numa_nodes, packages);
     for (size_t c = 0; c < m->cpus; c++)
         printf("cpu %zu node %d home %d package %d\n", c, m->llc_domain[c],
