@@ -20,7 +20,7 @@
 
 #define SAID_BYTES 120
 #define HEAR_MS 50
-#define END_MS 20 /* from the end of its socket to that of a process */
+#define END_MS 200 /* from the end of its socket to that of a process, at most */
 
 extern char **environ;
 
