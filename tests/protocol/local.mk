@@ -24,7 +24,7 @@ fuzz: $(srcdir)/%D%/fuzz_protocol.c
 	$(FUZZ_CC) $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -g -O1 \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  $(srcdir)/%D%/fuzz_protocol.c $(srcdir)/protocol/*.c \
-	  $(srcdir)/common/cpulist.c $(srcdir)/common/errtext.c \
+	  $(srcdir)/common/errtext.c \
 	  $(srcdir)/common/fd.c \
 	  $(srcdir)/model/machine.c $(srcdir)/model/loop.c $(JANSSON_LIBS) -lm \
 	  -o %D%/fuzz_protocol
@@ -35,10 +35,10 @@ fuzz: $(srcdir)/%D%/fuzz_protocol.c
 # The readers of descriptions; the shipped machines are where it begins.
 fuzz-describe: $(srcdir)/%D%/fuzz_describe.c
 	@$(MKDIR_P) %D%/corpus-describe
-	$(FUZZ_CC) $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -g -O1 \
+	$(FUZZ_CC) $(AM_CPPFLAGS) -DCOSCHED_MACHINESDIR='""' $(JANSSON_CFLAGS) -g -O1 \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  $(srcdir)/%D%/fuzz_describe.c $(srcdir)/model/io/*.c $(srcdir)/common/json_*.c \
-	  $(srcdir)/common/errtext.c $(srcdir)/common/cpulist.c \
+	  $(srcdir)/common/errtext.c $(srcdir)/protocol/cpulist.c \
 	  $(srcdir)/model/machine.c $(srcdir)/model/loop.c $(JANSSON_LIBS) -lm \
 	  -o %D%/fuzz_describe
 	%D%/fuzz_describe -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
