@@ -2,7 +2,7 @@
 # The cooperative libgomp and, from the same source, the stock one to compare it
 # with.  Both are built by libgomp's own makefiles; build-libgomp says how.
 
-libgomp_coop_port = $(wildcard $(srcdir)/%D%/config/coop/*)
+libgomp_coop_port = $(wildcard $(srcdir)/%D%/config/*/*)
 libgomp_coop_libraries = %D%/lib-coop/libgomp.so.1 %D%/lib-stock/libgomp.so.1
 
 dist_man_MANS += docs/libgomp-coop.7
@@ -35,7 +35,8 @@ coschedlibgomp_DATA = %D%/lib-coop/libgomp.so.1 %D%/gdb/coschedule.py
 noinst_DATA += %D%/lib-stock/libgomp.so.1
 
 # The directory is a prerequisite because a file that goes away counts, too.
-%D%/settings: $(srcdir)/%D%/config/coop $(libgomp_coop_port) \
+%D%/settings: $(srcdir)/%D%/config/coop $(srcdir)/%D%/config/kmp \
+	    $(libgomp_coop_port) \
 	    $(srcdir)/%D%/build-libgomp $(srcdir)/%D%/coop.mk \
 	    $(srcdir)/%D%/hooks-check \
 	    $(top_srcdir)/protocol/layout.h Makefile

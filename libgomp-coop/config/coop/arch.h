@@ -53,6 +53,14 @@ coop_tls_worker (void)
   return worker;
 }
 
+static inline struct kmp_thread *
+coop_tls_kmp (void)
+{
+  struct kmp_thread *kmp;
+  COOP_TLS_LOAD (kmp, kmp);
+  return kmp;
+}
+
 static inline long
 coop_tls_owner (void)
 {

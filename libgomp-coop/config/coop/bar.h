@@ -23,6 +23,7 @@
 #pragma GCC visibility push(hidden)
 
 struct coop_launch;
+struct kmp_team;
 
 struct coop_barrier
 {
@@ -34,6 +35,7 @@ struct coop_barrier
   int batched;			/* there have been batches */
   struct coop_ult *batches[2];	/* by the lowest bit of the generation */
   struct coop_launch *launch;	/* of a pool's dock (launch.h), or NULL */
+  struct kmp_team *kmp;		/* of a team (../kmp/kmp.h), or NULL */
 } __attribute__ ((may_alias));
 
 _Static_assert (sizeof (struct coop_barrier) == sizeof (gomp_barrier_t)
@@ -52,6 +54,7 @@ coop_barrier (gomp_barrier_t *bar)
 /* Batch.h and launch.h include libgomp.h, which includes this file.  */
 extern gomp_barrier_state_t coop_batch_arrive (gomp_barrier_t *bar);
 extern void coop_launch_free (struct coop_launch *launch);
+extern void kmp_team_free (struct kmp_team *team);
 
 static inline void
 gomp_barrier_init (gomp_barrier_t *bar, unsigned count)
@@ -61,6 +64,7 @@ gomp_barrier_init (gomp_barrier_t *bar, unsigned count)
   b->lock = b->batched = 0;
   b->batches[0] = b->batches[1] = NULL;
   b->launch = NULL;
+  b->kmp = NULL;
 }
 
 static inline void
@@ -68,6 +72,8 @@ gomp_barrier_destroy (gomp_barrier_t *bar)
 {
   if (__builtin_expect (coop_barrier (bar)->launch != NULL, 0))
     coop_launch_free (coop_barrier (bar)->launch);
+  if (__builtin_expect (coop_barrier (bar)->kmp != NULL, 0))
+    kmp_team_free (coop_barrier (bar)->kmp);
   upstream_barrier_destroy (bar);
 }
 

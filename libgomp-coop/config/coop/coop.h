@@ -60,6 +60,7 @@ struct coop_ult
   void *tp;		      /* thread pointer of its own, NULL: worker's */
   struct coop_tls *tls;	      /* that of tp, NULL: worker's */
   struct gomp_thread *thread; /* for a task without TLS of its own */
+  struct kmp_thread *kmp;     /* likewise */
   struct coop_ult *next;      /* in a queue, a bucket or a batch */
   int *addr;		      /* word it is parked on */
   /* First task of a batch (batch.h): its last, its size, the next batch.  */

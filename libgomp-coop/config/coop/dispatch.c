@@ -28,6 +28,7 @@ enter (struct coop_worker *w, struct coop_ult *u)
     {
       w->sched_tls->thread = u->thread;
       w->sched_tls->ult = u;
+      w->sched_tls->kmp = u->kmp;
     }
 }
 
@@ -243,5 +244,6 @@ coop_dispatch_loop (struct coop_worker *w)
       coop_dispatch_begin ();
       w->sched_tls->ult = NULL;
       w->sched_tls->thread = NULL;
+      w->sched_tls->kmp = NULL;
     }
 }

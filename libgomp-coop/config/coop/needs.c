@@ -174,7 +174,7 @@ find_library (const char *const *names, size_t count, const char *base)
 static void
 note_import (struct module *m, const char *name)
 {
-  if (!strncmp (name, "GOMP_", 5))
+  if (!strncmp (name, "GOMP_", 5) || !strncmp (name, "__kmpc_", 7))
     m->has_regions = true;
   else if (!strcmp (name, "syscall"))
     m->makes_syscalls = true;

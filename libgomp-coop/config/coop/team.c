@@ -4,6 +4,7 @@
    which region runs.  */
 
 #include "libgomp.h"
+#include "../kmp/kmp.h"
 #include "batch.h"
 #include "dispatch.h"
 #include "launch.h"
@@ -50,7 +51,7 @@ gomp_team_start (void (*fn) (void *), void *data, unsigned nthreads,
 	 that must come before the first task is created.  */
       coop_ult_self ();
       if (gomp_thread ()->ts.level == 0)
-	coop_region_begin (fn, nthreads);
+	coop_region_begin (kmp_fork_function (fn, data), nthreads);
     }
   if (!__builtin_expect (coop_managed, 0) || nthreads == 1
       || gomp_thread ()->ts.level != 0)

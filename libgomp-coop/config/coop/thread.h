@@ -19,6 +19,7 @@
 struct gomp_thread;
 struct coop_ult;
 struct coop_worker;
+struct kmp_thread;
 
 /* Thread-local state.  It lies in the thread control block that the task
    carries with it (a donor's, or that of the initial thread); plain tasks use
@@ -28,6 +29,7 @@ struct coop_tls
   struct gomp_thread *thread; /* libgomp's data of the current thread */
   struct coop_ult *ult;	      /* task, NULL: unknown to the runtime so far */
   struct coop_worker *worker; /* that runs the task, NULL: none */
+  struct kmp_thread *kmp; /* state of ../kmp of the task, NULL: none */
   long owner; /* kernel thread whose control block this is, 0: not ours */
 };
 

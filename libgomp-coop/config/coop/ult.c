@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "libgomp.h"
+#include "../kmp/kmp.h"
 
 #include "dispatch.h"
 #include "donor.h"
@@ -281,6 +282,7 @@ coop_ult_exit (void)
   __atomic_sub_fetch (&coop_ult_live, 1, __ATOMIC_RELAXED);
   if (u->kind == COOP_KTHREAD)
     coop_kthread_exit (u);
+  kmp_thread_end ();
   coop_dispatch_exit (u);
 }
 

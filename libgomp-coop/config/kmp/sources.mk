@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1
+# Copyright (C) 2026 The coschedule developers
+# Sources of the entry points of libomp.
+
+KMP_SOURCES = \
+	invoke-aarch64.S \
+	invoke-x86_64.S \
+	kmp_fork.c \
+	kmp_private.c \
+	kmp_sync.c \
+	kmp_thread.c
