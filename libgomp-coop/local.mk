@@ -5,12 +5,19 @@
 libgomp_coop_port = $(wildcard $(srcdir)/%D%/config/*/*)
 libgomp_coop_libraries = %D%/lib-coop/libgomp.so.1 %D%/lib-stock/libgomp.so.1
 
+# Other names of it: those of LLVM's and Intel's libraries, and some for
+# libraries that were renamed, as in Python's wheels.
+libgomp_coop_names = libomp.so libomp.so.5 libiomp5.so \
+	$(patsubst %,coschedule-alias-%.so,0 1 2 3 4 5 6 7 8 9 10 11)
+libgomp_coop_aliases = $(addprefix %D%/lib-coop/,$(libgomp_coop_names))
+
 dist_man_MANS += docs/libgomp-coop.7
 
 EXTRA_DIST += \
 	$(libgomp_coop_port) \
 	%D%/README.md \
 	%D%/THREADS.md \
+	%D%/audit/make-aliases \
 	%D%/build-libgomp \
 	%D%/conformance \
 	%D%/PORTING.md \
@@ -31,20 +38,23 @@ EXTRA_DIST += \
 
 if HAVE_GCC_SOURCE
 coschedlibgompdir = $(cosched_libgompdir)
-coschedlibgomp_DATA = %D%/lib-coop/libgomp.so.1 %D%/gdb/coschedule.py
+coschedlibgomp_DATA = %D%/lib-coop/libgomp.so.1 $(libgomp_coop_aliases) \
+	%D%/gdb/coschedule.py
 noinst_DATA += %D%/lib-stock/libgomp.so.1
 
 # The directory is a prerequisite because a file that goes away counts, too.
 %D%/settings: $(srcdir)/%D%/config/coop $(srcdir)/%D%/config/kmp \
 	    $(libgomp_coop_port) \
 	    $(srcdir)/%D%/build-libgomp $(srcdir)/%D%/coop.mk \
+	    $(srcdir)/%D%/audit/make-aliases \
 	    $(srcdir)/%D%/hooks-check \
 	    $(top_srcdir)/protocol/layout.h Makefile
 	@MAKE='$(MAKE)' $(srcdir)/%D%/build-libgomp --source '$(GCC_SOURCE)' \
 	    --port $(srcdir)/%D%/config/coop --top $(top_srcdir) --build %D% \
-	    --cc '$(JOBS_CC)' $(if $(filter -Werror,$(WARN_CFLAGS)),--werror)
+	    --cc '$(JOBS_CC)' --aliases '$(libgomp_coop_names)' \
+	    $(if $(filter -Werror,$(WARN_CFLAGS)),--werror)
 
-$(libgomp_coop_libraries): | %D%/settings
+$(libgomp_coop_libraries) $(libgomp_coop_aliases): | %D%/settings
 
 # The fake agent for libgomp's testsuite under changing allotments.
 check_PROGRAMS += tests/libgomp-coop/toggler
