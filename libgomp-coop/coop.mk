@@ -10,6 +10,9 @@ kmp_port = $(coop_port)/../kmp
 include $(coop_port)/sources.mk
 include $(kmp_port)/sources.mk
 
+# For release.h; gcc_version is libgomp's, of the source, not of the compiler.
+DEFS += -DCOOP_RELEASE=$(firstword $(subst ., ,$(gcc_version)))
+
 coop_objects = $(patsubst %,coop-%.lo,$(basename $(COOP_SOURCES))) \
 	$(patsubst %,kmp-%.lo,$(basename $(KMP_SOURCES)))
 coop_compile = $(LTCOMPILE) -MT $@ -MD -MP -MF $(DEPDIR)/$(@:.lo=.Plo) -c -o $@ $<

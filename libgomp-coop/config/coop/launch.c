@@ -10,6 +10,7 @@
 #include "batch.h"
 #include "blocking.h"
 #include "park.h"
+#include "release.h"
 
 struct coop_launch
 {
@@ -31,7 +32,7 @@ struct coop_launch
   struct gomp_task *parent;
   struct gomp_task_icv icv;
   struct gomp_taskgroup *taskgroup;
-  unsigned num_teams, team_num;
+  struct coop_league league;
 };
 
 #define BIND_FLAGS 7
@@ -129,8 +130,7 @@ coop_launch_start (void (*fn) (void *), void *data, unsigned nthreads,
   l->parent = thr->task;
   l->icv = team_icv (thr->task ? &thr->task->icv : &gomp_global_icv, flags);
   l->taskgroup = taskgroup;
-  l->num_teams = thr->num_teams;
-  l->team_num = thr->team_num;
+  l->league = coop_league_of (thr);
   l->armed = true;
 
   thr->task = &team->implicit_task[0];
@@ -157,8 +157,7 @@ take_part (struct gomp_thread *thr, const struct coop_launch *l)
   thr->task = &team->implicit_task[id];
   gomp_init_task (thr->task, l->parent, (struct gomp_task_icv *) &l->icv);
   thr->task->taskgroup = l->taskgroup;
-  thr->num_teams = l->num_teams;
-  thr->team_num = l->team_num;
+  coop_league_join (thr, l->league);
   thr->fn = l->fn;
   thr->data = l->data;
 }
