@@ -5,7 +5,11 @@
 KMP_SOURCES = \
 	invoke-aarch64.S \
 	invoke-x86_64.S \
+	kmp_depend.c \
 	kmp_fork.c \
 	kmp_private.c \
 	kmp_sync.c \
+	kmp_task.c \
+	kmp_taskloop.c \
+	kmp_taskred.c \
 	kmp_thread.c
