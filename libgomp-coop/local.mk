@@ -20,8 +20,10 @@ EXTRA_DIST += \
 	%D%/audit/make-aliases \
 	%D%/build-libgomp \
 	%D%/conformance \
+	%D%/conformance-gcc \
 	%D%/PORTING.md \
 	%D%/coop.mk \
+	%D%/fetch-gcc-source \
 	%D%/gdb/coschedule.py \
 	%D%/hooks-check \
 	tests/libgomp-coop/bench-runtime \
@@ -29,6 +31,7 @@ EXTRA_DIST += \
 	tests/libgomp-coop/bench_constructs.c \
 	tests/libgomp-coop/bench_moves.c \
 	tests/libgomp-coop/bench_overhead.c \
+	tests/libgomp-coop/gcc_releases \
 	tests/libgomp-coop/libgomp_conformance \
 	tests/libgomp-coop/libgomp_symbols \
 	tests/libgomp-coop/stress/program.py \
@@ -80,10 +83,18 @@ TESTS += \
 	tests/libgomp-coop/libgomp_conformance \
 	tests/libgomp-coop/stress/test_stress
 
-# All suites and modes, with and without a fake agent: about 20 minutes.
-conformance: $(libgomp_coop_libraries) tests/libgomp-coop/toggler
-	$(srcdir)/%D%/conformance --build %D% --suite all --mode all \
-	    --allotment all --json conformance.json
+# All suites and modes, with and without a fake agent: about 20 minutes.  With
+# GCC=N: that release, in automatic mode, compiled by its own compiler.
+conformance: tests/libgomp-coop/toggler $(if $(GCC),,$(libgomp_coop_libraries))
+	$(if $(GCC),$(srcdir)/%D%/conformance-gcc --gcc $(GCC) \
+		$(CONFORMANCE_OPTIONS), \
+	    $(srcdir)/%D%/conformance --build %D% --suite all --mode all \
+		--allotment all --json conformance.json)
+
+# Each release of GCC, or those named by GCC="11 14": four minutes.
+check-gcc-releases: tests/libgomp-coop/gcc_releases
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/libgomp-coop/gcc_releases \
+	    --cc '$(JOBS_CC)' $(GCC)
 
 bench-standalone: $(libgomp_coop_libraries) $(jobs_programs) \
 	    tests/libgomp-coop/bench_overhead
@@ -112,6 +123,6 @@ endif
 clean-local:
 	rm -rf $(addprefix %D%/,src src.new conf stock coop lib-stock lib-coop \
 	    conformance.work stress.work settings sources.sha256 build.log \
-	    .unpacked .configured .hooks .lock)
+	    .unpacked .configured .hooks .lock) gcc-releases
 
-.PHONY: bench-runtime bench-standalone conformance stress
+.PHONY: bench-runtime bench-standalone check-gcc-releases conformance stress
