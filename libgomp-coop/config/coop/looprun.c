@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../kmp/kmp_dispatch.h"
 #include "dispatch.h"
 #include "worker.h"
 
@@ -62,7 +63,10 @@ coop_loop_prepare (struct gomp_work_share *ws, bool ull,
 		   struct dynloop_request *q)
 {
   struct dynloop_nodes here;
+  const void *site = kmp_dispatch_site ();
 
+  if (site)
+    q->site = site;
   if (ull)
     {
       q->first = ws->next_ull;

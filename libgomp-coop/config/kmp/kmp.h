@@ -59,16 +59,18 @@ typedef void (*kmpc_micro) (kmp_int32 *gtid, kmp_int32 *tid, ...);
 
 #pragma GCC visibility push(hidden)
 
-/* A loop with another schedule than a static one (kmp_dispatch.c).  */
+/* A loop whose threads ask for chunks (kmp_dispatch.c).  */
 struct kmp_loop
 {
-  unsigned state;	    /* enum kmp_loop_state, 0: no loop */
-  unsigned schedule;	    /* a row of the table of schedules */
+  unsigned char state;	    /* 0: no loop */
+  unsigned char row;	    /* how it is handed out */
+  bool part_last;	    /* not a part, or the last part of another one */
   unsigned long long trips; /* iterations, numbered from 0 */
   unsigned long long chunk;
-  unsigned long long lower; /* variable of the first iteration, */
-  unsigned long long step;  /* and what is added for the next ones */
-  unsigned long long next;  /* static: next iteration of this thread */
+  unsigned long long lower;  /* variable of the first iteration, */
+  unsigned long long step;   /* and what is added for the next ones */
+  unsigned long long next;   /* static: next iteration of this thread, */
+  unsigned long long stride; /* and distance to the one after its chunk */
   const void *site;	    /* place in the program */
 };
 
@@ -154,9 +156,6 @@ static inline void (*kmp_fork_function (void (*fn) (void *),
 /* Calls FN (GTID, TID, ARGV[0], ..., ARGV[ARGC - 1]) (invoke-CPU.S).  */
 extern void kmp_invoke (kmpc_micro fn, kmp_int32 *gtid, kmp_int32 *tid,
 			long argc, void **argv);
-
-/* The thread leaves its loop before the end, by cancellation.  */
-extern void kmp_dispatch_leave (struct kmp_thread *t);
 
 #pragma GCC visibility pop
 

@@ -4,6 +4,7 @@
 
 #include "kmp.h"
 
+#include "kmp_dispatch.h"
 #include "libgomp_g.h"
 
 /* ---- Barriers.  ---- */
@@ -164,4 +165,35 @@ __kmpc_end_ordered (ident_t *loc, kmp_int32 gtid)
 {
   (void) loc, (void) gtid;
   GOMP_ordered_end ();
+}
+
+/* ---- Cancellation.  ---- */
+
+#define KIND_LOOP 2
+#define KIND_SECTIONS 3
+
+/* Cancels the innermost region of KIND (DO_IT), or asks if it is cancelled.  */
+static kmp_int32
+cancel (kmp_int32 kind, bool do_it)
+{
+  /* Libgomp has a bit for each kind, in the same order.  */
+  if (kind < 1 || kind > 4 || !GOMP_cancel (1 << (kind - 1), do_it))
+    return 0;
+  if (kind == KIND_LOOP || kind == KIND_SECTIONS)
+    kmp_dispatch_leave ();
+  return 1;
+}
+
+kmp_int32
+__kmpc_cancel (ident_t *loc, kmp_int32 gtid, kmp_int32 kind)
+{
+  (void) loc, (void) gtid;
+  return cancel (kind, true);
+}
+
+kmp_int32
+__kmpc_cancellationpoint (ident_t *loc, kmp_int32 gtid, kmp_int32 kind)
+{
+  (void) loc, (void) gtid;
+  return cancel (kind, false);
 }

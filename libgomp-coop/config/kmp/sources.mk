@@ -3,11 +3,17 @@
 # Sources of the entry points of libomp.
 
 KMP_SOURCES = \
+	aliases.S \
 	invoke-aarch64.S \
 	invoke-x86_64.S \
+	kmp_api.c \
 	kmp_depend.c \
+	kmp_dispatch.c \
 	kmp_fork.c \
+	kmp_lock.c \
+	kmp_loop.c \
 	kmp_private.c \
+	kmp_reduce.c \
 	kmp_sync.c \
 	kmp_task.c \
 	kmp_taskloop.c \
