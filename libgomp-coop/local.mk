@@ -21,6 +21,8 @@ EXTRA_DIST += \
 	%D%/build-libgomp \
 	%D%/conformance \
 	%D%/conformance-gcc \
+	%D%/conformance-llvm \
+	%D%/conformance-llvm.accepted \
 	%D%/PORTING.md \
 	%D%/coop.mk \
 	%D%/fetch-gcc-source \
@@ -96,6 +98,11 @@ check-gcc-releases: tests/libgomp-coop/gcc_releases
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/libgomp-coop/gcc_releases \
 	    --cc '$(JOBS_CC)' $(GCC)
 
+# LLVM's own tests of its runtime, with libomp and ours: about 15 minutes.
+conformance-llvm: $(libgomp_coop_libraries) tests/libgomp-coop/toggler
+	$(srcdir)/%D%/conformance-llvm --build %D% --allotment all \
+	    --json conformance-llvm.json
+
 bench-standalone: $(libgomp_coop_libraries) $(jobs_programs) \
 	    tests/libgomp-coop/bench_overhead
 	@$(MKDIR_P) bench
@@ -116,13 +123,14 @@ stress: $(libgomp_coop_libraries) tests/libgomp-coop/toggler
 	$(srcdir)/tests/libgomp-coop/stress/stress --cc '$(JOBS_CC)' \
 	    $(if $(STRESS_OPTIONS),$(STRESS_OPTIONS),--seconds 600)
 
-CLEANFILES += conformance.json bench/bench-standalone.json \
+CLEANFILES += conformance.json conformance-llvm.json bench/bench-standalone.json \
 	bench/bench-runtime.json
 endif
 
 clean-local:
 	rm -rf $(addprefix %D%/,src src.new conf stock coop lib-stock lib-coop \
-	    conformance.work stress.work settings sources.sha256 build.log \
+	    conformance.work conformance-llvm.work stress.work settings sources.sha256 build.log \
 	    .unpacked .configured .hooks .lock) gcc-releases
 
-.PHONY: bench-runtime bench-standalone check-gcc-releases conformance stress
+.PHONY: bench-runtime bench-standalone check-gcc-releases conformance \
+	conformance-llvm stress
