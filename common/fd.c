@@ -5,7 +5,12 @@
 #include "common/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* Where close_range() is not known, descriptors above this stay open. */
+#define MANY 4096
 
 int fd_write_all(int fd, const void *data, size_t size)
 {
@@ -52,4 +57,20 @@ int fd_copy(int from, int to)
         if (fd_write_all(to, buffer, (size_t)n) < 0)
             return -1;
     return n < 0 ? -1 : 0;
+}
+
+int fd_drop_others(int fd)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    for (int std = 0; null >= 0 && std <= STDERR_FILENO; std++)
+        if (std != fd)
+            dup2(null, std);
+    fd = dup2(fd, STDERR_FILENO + 1);
+    if (syscall(SYS_close_range, fd + 1, ~0U, 0) < 0) { /* before Linux 5.9 */
+        long most = sysconf(_SC_OPEN_MAX);
+        for (long other = fd + 1; other < most && other < MANY; other++)
+            close((int)other);
+    }
+    return fd;
 }

@@ -6,6 +6,8 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 %C%_libprotocol_la_SOURCES = \
 	%D%/cpulist.c \
 	%D%/cpulist.h \
+	%D%/follow.c \
+	%D%/follow.h \
 	%D%/job_defaults.c \
 	%D%/job_defaults.h \
 	%D%/json_fields.c \

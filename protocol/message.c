@@ -45,6 +45,8 @@ enum key_index {
     K_LAYOUT,
     K_REASON,
     K_NODE,
+    K_MODE,
+    K_WHY,
     KEYS,
 };
 
@@ -63,6 +65,8 @@ static const struct key keys[KEYS] = {
     [K_LAYOUT] = KEY("layout", KEY_POSITIVE, layout),
     [K_REASON] = KEY("reason", KEY_TEXT, reason),
     [K_NODE] = KEY("node", KEY_U32, node),
+    [K_MODE] = KEY("mode", KEY_TEXT, mode),
+    [K_WHY] = KEY("why", KEY_TEXT, why),
 };
 
 #define BIT(k) (1u << (k))
@@ -83,7 +87,7 @@ static const struct {
     [MESSAGE_WITHDRAW] = {"withdraw", true, BIT(K_JOB), 0},
     [MESSAGE_ATTACH] = {"attach", false,
                         BIT(K_JOB) | BIT(K_PID) | BIT(K_THREADS),
-                        BIT(K_LAYOUT)},
+                        BIT(K_LAYOUT) | BIT(K_MODE) | BIT(K_WHY)},
     [MESSAGE_STATUS] = {"status", false, 0, BIT(K_JOB)},
     [MESSAGE_EXPLAIN] = {"explain", false, 0, BIT(K_JOB)},
     [MESSAGE_TRACE] = {"trace", false, 0, BIT(K_JOB)},
@@ -93,6 +97,7 @@ static const struct {
     [MESSAGE_RECORD] = {"record", true, BIT(K_DIR), 0},
     [MESSAGE_DRAIN] = {"drain", true, BIT(K_REASON), 0},
     [MESSAGE_RESUME] = {"resume", true, 0, 0},
+    [MESSAGE_WHY] = {"why", false, BIT(K_JOB), 0},
 };
 
 const char *message_op_name(enum message_op op)
@@ -298,6 +303,11 @@ char *message_encode(const struct message_request *request,
     if (request->node)
         present |= ops[request->op].optional & BIT(K_NODE);
     json_t *object = json_pack("{s:i, s:s}", "v", MESSAGE_VERSION, "op", op);
+    /* What came later than the first agents. */
+    if (request->mode[0])
+        present |= ops[request->op].optional & (BIT(K_MODE) | BIT(K_WHY));
+    if (request->op == MESSAGE_WHY || present & BIT(K_MODE))
+        json_object_set_new(object, "r", json_integer(MESSAGE_REVISION));
     const char *bad = NULL;
     for (unsigned k = 0; k < KEYS && object && !bad; k++)
         if (present & BIT(k) &&

@@ -22,9 +22,11 @@
  *                        options, restarts, node?
  *   task      privileged job, step, pid
  *   withdraw  privileged job
- *   attach    job owner  job, pid, threads, layout?               2 descriptors
+ *   attach    job owner  job, pid, threads, layout?,             2 descriptors
+ *                        mode?, why?
  *   status    anyone     job?                                     see status
  *   explain   anyone     job?                                     decisions
+ *   why       anyone     job                                      findings
  *   trace     anyone     job?                                     1 descriptor
  *   config    anyone                                              options
  *   ping      anyone                                              version, pid
@@ -47,6 +49,8 @@
  *   threads     integer > 0, largest team so far or expected
  *   layout      integer > 0, newest version of the pages (layout.h) that the
  *               sender knows; 1 if not given
+ *   mode        string, how the sender backs threads: "donor", "ult", "kthread"
+ *   why         string, why in that way (one word, or a few); may be empty
  *   reason      string, why sharing is drained; may be empty
  *   dir         string, absolute path of a directory to record into; "": stop
  *
@@ -69,7 +73,8 @@
  *   - A reply may get new keys at any time; readers ignore what they do not
  *     know.
  *   - A new operation, or a new optional key of a request, raises
- *     MESSAGE_REVISION.  A sender that uses it says so by "r":REVISION.  An
+ *     MESSAGE_REVISION (of 1 are why, and the keys mode and why).  A sender that
+ *     uses it says so by "r":REVISION.  An
  *     agent of a lower revision skips keys that it does not know in such a
  *     request, so a new key must be one that it can do without; an unknown
  *     operation is refused with EOPNOTSUPP, which the sender must live with.
@@ -90,7 +95,7 @@
 
 #define MESSAGE_VERSION 1
 #define MESSAGE_VERSION_OLDEST 1
-#define MESSAGE_REVISION 0
+#define MESSAGE_REVISION 1
 #define MESSAGE_MAX 65536 /* bytes in one packet */
 #define MESSAGE_MAX_FDS 2
 #define MESSAGE_NAME_MAX 256    /* job name with its terminating zero */
@@ -98,6 +103,8 @@
 #define MESSAGE_OPTIONS_MAX 512 /* options, likewise */
 #define MESSAGE_DIR_MAX 1024    /* directory, likewise */
 #define MESSAGE_REASON_MAX 256  /* reason, likewise */
+#define MESSAGE_MODE_MAX 16     /* mode, likewise */
+#define MESSAGE_WHY_MAX 96      /* why, likewise */
 
 enum message_op {
     MESSAGE_ANNOUNCE,
@@ -113,6 +120,7 @@ enum message_op {
     MESSAGE_RECORD,
     MESSAGE_DRAIN,
     MESSAGE_RESUME,
+    MESSAGE_WHY,
     MESSAGE_OPS, /* number of operations */
 };
 
@@ -133,6 +141,8 @@ struct message_request {
     char options[MESSAGE_OPTIONS_MAX];
     char dir[MESSAGE_DIR_MAX];
     char reason[MESSAGE_REASON_MAX];
+    char mode[MESSAGE_MODE_MAX];
+    char why[MESSAGE_WHY_MAX];
 };
 
 /* A received packet.  The receiver owns the descriptors. */

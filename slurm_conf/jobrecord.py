@@ -71,6 +71,7 @@ KEYS = {
     "granted": _whole,
     "moves": _whole,
     "program": str,
+    "follow": str,              # sentence() tells what it means
     "class": str,
     "rho": _number,
     "best_cores": _whole,
@@ -82,6 +83,43 @@ KEYS = {
     "alone_s": _number,         # had it been alone, mostly an estimate
     "alone_share": _number,
 }
+
+
+# Why a program does not follow its job's cores, as protocol/follow.c says it; "%"
+# is what the record has behind a colon.
+FOLLOW = {
+    "unknown": "it cannot be looked into",
+    "follows": "it is malleable",
+    "kthread": "it is malleable with kernel threads",
+    "no-region": "it has begun no parallel region so far",
+    "no-openmp": "it has no OpenMP runtime",
+    "static": "it contains % statically",
+    "other-runtime": "it runs with %",
+    "own-runtime": "it runs with an OpenMP runtime of its own",
+    "refused": "its job was submitted with libgomp=stock",
+    "environment": "its environment lacks %",
+    "no-library": "its container lacks the cooperative libgomp",
+    "no-socket": "its container lacks the agent's socket",
+    "old-glibc": "its glibc is older than %",
+    "newer-symbols": "it wants %, which the cooperative libgomp does not have",
+    "realtime": "it has a real-time scheduling policy",
+}
+OTHERWISE = {
+    "static": "an OpenMP runtime",
+    "other-runtime": "another OpenMP runtime",
+    "environment": "what the job began with",
+    "old-glibc": "the cooperative libgomp needs",
+    "newer-symbols": "newer symbols",
+}
+
+
+def sentence(follow):
+    """What FOLLOW, as a record has it, says: None for nothing."""
+    word, _, detail = (follow or "").partition(":")
+    text = FOLLOW.get(word, word)
+    if "%" in text:
+        return text.replace("%", detail or OTHERWISE[word])
+    return f"{text} ({detail})" if detail else text or None
 
 
 OLD_NAMES = {"sections": "regions"}  # before 0.2.0

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "node_agent/client/client.h"
+#include "protocol/follow.h"
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
@@ -90,6 +91,29 @@ static double number(const json_t *job, const char *key)
     return json_number_value(json_object_get(job, key));
 }
 
+static const char *text(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+
+    return value ? value : "";
+}
+
+/* A line about the program that FOLLOW, of the agent's status, is about, if it was HELD or follows
+ * in an unusual way. */
+static void tell_why(const json_t *follow, bool held, const char *name)
+{
+    const char *advice = text(follow, "advice");
+    int word = follow_find(text(follow, "word"));
+
+    if (!*text(follow, "sentence") || !(held || word == FOLLOW_KTHREAD))
+        return;
+    slurm_spank_log("coschedule: job %s: %.60s %s: %.300s.%s%.300s", name,
+                    text(follow, "program"),
+                    json_is_true(json_object_get(follow, "malleable"))
+                        ? "follows" : "does not follow",
+                    text(follow, "sentence"), *advice ? " " : "", advice);
+}
+
 /* The line about JOB, an entry of the agent's status. */
 static void tell(spank_t spank, const json_t *job, const char *name)
 {
@@ -103,12 +127,11 @@ static void tell(spank_t spank, const json_t *job, const char *name)
     else
         snprintf(cores, sizeof(cores), "%.1f s on %.2f cores (mean)", live_s,
                  number(job, "mean_cores"));
+    bool held = json_is_true(json_object_get(job, "held"));
     slurm_spank_log("coschedule: job %s: %s%s, %s%s; coschedreport %s tells "
                     "more", name, end, cores, partners,
-                    json_is_true(json_object_get(job, "held"))
-                        ? ", pinned to its share (no program with GNU's shared "
-                          "libgomp)"
-                        : "", name);
+                    held ? ", pinned to its share" : "", name);
+    tell_why(json_object_get(job, "follow"), held, name);
 }
 
 void plugin_summary(spank_t spank)

@@ -26,6 +26,7 @@
 #include "protocol/options.h"
 
 struct agent;
+struct look;
 struct process;
 struct sd_event_source;
 struct tracked;
@@ -76,6 +77,7 @@ struct job {
     uint64_t ended_wall_ns;    /* last process gone; 0: never or live */
     bool cooperative;          /* a process attached at some time */
     bool interim_sent;         /* first summary handed to Slurm */
+    struct look *look;         /* at why it does not follow (looks.h), or NULL */
 
     /* observer: what it does now */
     enum job_state doing;    /* JOB_STARTING to JOB_PINNED; job_state() */

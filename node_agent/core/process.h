@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "node_agent/core/allotment.h"
+#include "node_agent/core/record.h"
 #include "node_agent/counters/counters.h"
 #include "node_agent/core/report.h"
 #include "node_agent/topology/topology.h"
@@ -34,6 +35,8 @@ struct process {
     bool must_ack;     /* a shrink waits for its applied generation */
     bool serial;       /* in a serial region now */
     uint64_t serial_since_ns;
+    struct follow_finding follow; /* how, as it said with its attach */
+    char program[RECORD_PROGRAM_MAX];
     struct process *next;
 };
 

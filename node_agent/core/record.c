@@ -34,6 +34,7 @@ const struct field record_fields[] = {
     LATER(work_s),       LATER(done_s),  LATER(steps),    LATER(barriers),
     LATER(alone_s),      LATER(alone_work_s),
     LATER(profiled),     LATER(rho),     LATER(profiled_share),
+    LATER(follow),
     {0}};
 
 double record_speed(size_t cores, double rho)
@@ -85,18 +86,40 @@ void record_add_partner(struct record *r, uint32_t id)
         r->partner[r->partners++] = id;
 }
 
+/* FROM, up to a blank with CUT, into TO, as a record may have it. */
+static void copy_word(char *to, size_t size, const char *from, bool cut)
+{
+    size_t n = 0;
+
+    for (; from[n] && !(cut && from[n] == ' ') && n < size - 1; n++)
+        to[n] = isalnum((unsigned char)from[n]) || strchr("._+-", from[n]) ? from[n]
+                                                                           : '_';
+    to[n] = '\0';
+}
+
 void record_set_program(struct record *r, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    size_t n = 0;
 
-    if (r->program[0])
+    if (!r->program[0])
+        copy_word(r->program, sizeof(r->program), slash ? slash + 1 : path, true);
+}
+
+void record_set_follow(struct record *r, const struct follow_finding *finding)
+{
+    char before[RECORD_FOLLOW_MAX];
+
+    memcpy(before, r->follow, sizeof(before));
+    before[strcspn(before, ":")] = '\0';
+    int old = follow_find(before);
+    if (old >= 0 && follow_is_malleable((enum follow)old))
         return;
-    for (const char *p = slash ? slash + 1 : path;
-         *p && *p != ' ' && n < sizeof(r->program) - 1; p++)
-        r->program[n++] = isalnum((unsigned char)*p) || strchr("._+-", *p)
-                              ? *p : '_';
-    r->program[n] = '\0';
+    size_t n = (size_t)snprintf(r->follow, sizeof(r->follow), "%s",
+                                follow_word(finding->word));
+    if (finding->detail[0] && !strchr(finding->detail, '/')) {
+        r->follow[n++] = ':';
+        copy_word(r->follow + n, sizeof(r->follow) - n, finding->detail, false);
+    }
 }
 
 /* ---- what sort of program it is ------------------------------------------- */
@@ -179,6 +202,8 @@ static void add_character(const struct record *r, char *text)
             (unsigned long long)r->moves);
     if (r->program[0])
         add(text, " program=%s", r->program);
+    if (r->follow[0])
+        add(text, " follow=%s", r->follow);
     if (class)
         add(text, " class=%s", class);
     if (r->profiled)

@@ -26,10 +26,12 @@
 #include <stdint.h>
 
 #include "common/fields.h"
+#include "protocol/follow.h"
 
 #define RECORD_TEXT_MAX 1001   /* with its terminating zero */
 #define RECORD_PARTNERS 32     /* named in the record */
 #define RECORD_PROGRAM_MAX 48  /* name of a program with its zero */
+#define RECORD_FOLLOW_MAX 64   /* word and detail, likewise */
 
 struct record {
     char policy[32];
@@ -56,6 +58,8 @@ struct record {
     bool profiled;        /* the next two are known */
     double rho;           /* effective, mean over its parallel time */
     double profiled_share; /* part of that time of which it is known */
+    char follow[RECORD_FOLLOW_MAX]; /* why it is malleable or not, "static:libgomp"
+                                       (protocol/follow.h); "": not known */
 };
 
 /* Its numbers and words, as the state file names them (where: 1); the partners
@@ -81,6 +85,10 @@ void record_add_partner(struct record *record, uint32_t id);
 /* Its program is the file at PATH: the last component counts.  The first that
  * is told stays.  Bytes other than letters, digits and "._+-" become "_". */
 void record_set_program(struct record *record, const char *path);
+
+/* Whether and why it follows is FINDING.  Of a program that does, the first stays.  A detail that
+ * is a path is left out. */
+void record_set_follow(struct record *record, const struct follow_finding *finding);
 
 /* Cores' worth of computing of CORES cores at effective RHO (NAN: as 0) without other jobs:
  * throughput of the station of thesis 3.2. */

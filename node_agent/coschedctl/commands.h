@@ -11,6 +11,7 @@ struct arguments;
 int ctl_status(const struct arguments *a);
 int ctl_top(const struct arguments *a);
 int ctl_explain(const struct arguments *a);
+int ctl_why(const struct arguments *a);
 int ctl_trace(const struct arguments *a);
 int ctl_config(const struct arguments *a);
 int ctl_ping(const struct arguments *a);

@@ -19,6 +19,8 @@ static const struct cli_command commands[] = {
     COMMAND(top, "", "[JOB]", "the same with the last reason, anew each second",
             JOB),
     COMMAND(explain, "json", "[JOB]", "decisions, each with its reason", JOB),
+    COMMAND(why, "json", "JOB",
+            "why its processes follow their share of cores, or do not", JOB),
     COMMAND(trace, "output", "[JOB]",
             "cores over time (Chrome trace event JSON)", JOB),
     COMMAND(config, "json", "", "settings in force"),

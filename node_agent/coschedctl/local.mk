@@ -16,7 +16,8 @@ coschedctl_SOURCES = \
 	%D%/query.c \
 	%D%/requests.c \
 	%D%/run.c \
-	%D%/selftest.c
+	%D%/selftest.c \
+	%D%/why.c
 coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 coschedctl_LDADD = node_agent/calibrate/libcalibrate.la common/libcli.la \
 	node_agent/recording/librecording.la \

@@ -56,6 +56,7 @@ static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
     a->epochs++;
     scheduler_epoch(a->scheduler);
     uint64_t now_ns = clock_ns();
+    looks_epoch(a->looks, &a->jobs, now_ns);
     if (now_ns - a->saved_ns > SAVE_INTERVAL_NS)
         agent_touch(a);
     if (!a->jobs.count) /* nothing to do: a node without jobs sleeps */
@@ -459,6 +460,7 @@ void agent_end_job(struct agent *a, struct job *job)
         job_remove_task(job->tasks);
     agent_job_changed(a, job, why);
     send_final(a, job);
+    looks_forget(job);
     job_remove(&a->jobs, job);
     agent_touch(a);
 }
@@ -554,7 +556,7 @@ static int build_parts(struct agent *a, struct errtext *err)
     if (!(a->recorder = recorder_new()) ||
         !(a->observer = observer_new(a->counters, a->topology, a->recorder)) ||
         !(a->enforcer = enforcer_new(a->supervisor, &a->options)) ||
-        !(a->host = host_event_new(a->event)) ||
+        !(a->host = host_event_new(a->event)) || !(a->looks = looks_new(a->event)) ||
         !(a->trace = trace_new()) || !(a->decisions = decisions_new()))
         return errtext_set(err, ENOMEM, "agent: out of memory");
     enforcer_use_cgroups(a->enforcer, s->node);
@@ -622,6 +624,7 @@ void agent_free(struct agent *a)
     if (a->save_source && a->server)
         agent_save(a);
     server_free(a->server);
+    looks_free(a->looks);
     slurm_link_free(a->slurm);
     scheduler_free(a->scheduler);
     for (struct job *j = a->jobs.first; j; j = j->next)

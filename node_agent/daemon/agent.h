@@ -20,6 +20,7 @@
 #include "node_agent/daemon/host_event.h"
 #include "node_agent/core/job.h"
 #include "common/log.h"
+#include "node_agent/daemon/looks.h"
 #include "node_agent/daemon/node_config.h"
 #include "node_agent/core/observer.h"
 #include "node_agent/core/scheduler.h"
@@ -52,6 +53,7 @@ struct agent {
     struct scheduler *scheduler;
     struct slurm_link *slurm; /* NULL: --no-slurm */
     struct server *server;
+    struct looks *looks;
     sd_event_source *epoch_source;
     sd_event_source *save_source; /* writes the state at the loop's end */
     uint64_t saved_ns;

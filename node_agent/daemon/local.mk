@@ -7,6 +7,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/agent.h \
 	%D%/host_event.c \
 	%D%/host_event.h \
+	%D%/looks.c \
+	%D%/looks.h \
 	%D%/munge_decoder.c \
 	%D%/munge_decoder.h \
 	%D%/node_config.c \

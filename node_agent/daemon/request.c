@@ -82,7 +82,47 @@ static json_t *history_json(const struct job *job)
                      "dropped", h->dropped);
 }
 
-static json_t *job_json(const struct agent *a, const struct job *job)
+/* A process, and why it follows or does not. */
+static json_t *finding_json(pid_t pid, const char *program,
+                            const struct follow_finding *f)
+{
+    char sentence[FOLLOW_TEXT_MAX], advice[FOLLOW_TEXT_MAX];
+
+    return json_pack("{s:I, s:s, s:s, s:b, s:b, s:s, s:s, s:s}", "pid",
+                     (json_int_t)pid, "program", program, "word",
+                     follow_word(f->word), "malleable",
+                     (int)follow_is_malleable(f->word), "probably",
+                     (int)f->probably, "detail", f->detail, "sentence",
+                     follow_sentence(f, sentence), "advice",
+                     follow_advice(f, advice));
+}
+
+/* The same of what stands for JOB, or null: of an attached process, that with kernel threads first;
+ * else of the one that used most CPU time. */
+static json_t *follow_json(const struct job *job)
+{
+    const struct process *best = NULL;
+    size_t count;
+    const struct follow_process *found = looks_found(job, &count);
+
+    for (const struct process *p = job->processes; p; p = p->next)
+        if (!p->bad && (!best || p->follow.word > best->follow.word))
+            best = p;
+    if (best)
+        return finding_json(best->pid, best->program, &best->follow);
+    return count && !job->cooperative
+               ? finding_json(found->pid, found->program, &found->finding)
+               : json_null();
+}
+
+/* True when PEER may hear what a job of its user has loaded. */
+static bool may_look(const struct peer *peer, const struct job *job)
+{
+    return peer->uid == job->uid || peer->uid == 0 || peer->uid == getuid();
+}
+
+static json_t *job_json(const struct agent *a, const struct peer *peer,
+                        const struct job *job)
 {
     char cpus[4096], granted[4096];
     double live_s = (double)job->record.live_ns * 1e-9;
@@ -104,6 +144,8 @@ static json_t *job_json(const struct agent *a, const struct job *job)
     /* Nothing of it ever followed the allotment by itself. */
     json_object_set_new(object, "held",
                         json_boolean(job->held && !job->cooperative));
+    json_object_set_new(object, "follow",
+                        may_look(peer, job) ? follow_json(job) : json_null());
     if (object && job->record.energy_j > 0)
         json_object_set_new(object, "energy_j",
                             json_real(job->record.energy_j));
@@ -142,14 +184,15 @@ static json_t *drained_json(const struct agent *a)
                       : json_null();
 }
 
-static json_t *status_reply(const struct agent *a, uint32_t job)
+static json_t *status_reply(const struct agent *a, const struct peer *peer,
+                            uint32_t job)
 {
     char cpus[4096];
     json_t *jobs = json_array();
 
     for (const struct job *j = a->jobs.first; j; j = j->next)
         if (!job || j->id == job)
-            json_array_append_new(jobs, job_json(a, j));
+            json_array_append_new(jobs, job_json(a, peer, j));
     size_t omitted = fit(jobs, false);
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "node", a->settings->node, "policy",
@@ -270,6 +313,7 @@ static void reset_run(struct agent *a, struct job *job, uint32_t restarts)
     memset(&job->record, 0, sizeof(job->record));
     job->regions_ended = 0;
     job->steps_ended = job->barriers_ended = 0;
+    looks_forget(job);
     job->restarts = restarts;
     job->cooperative = false;
     job->held = false;
@@ -385,13 +429,31 @@ static int withdraw(struct agent *a, const struct message_request *request)
     return 0;
 }
 
+/* What the library says of itself, and the name of the program that it is in. */
+static void take_follow(struct process *process, const struct message_request *request)
+{
+    struct record *record = &process->job->record;
+    struct record name = {.program = ""};
+    char program[PATH_MAX];
+
+    process->follow.word = strcmp(request->mode, "kthread") ? FOLLOW_YES : FOLLOW_KTHREAD;
+    if (process->follow.word == FOLLOW_KTHREAD)
+        follow_set_detail(&process->follow, request->why);
+    record_set_follow(record, &process->follow);
+    if (proc_program(process->pid, program, sizeof(program)) < 0)
+        return;
+    record_set_program(&name, program);
+    memcpy(process->program, name.program, sizeof(process->program));
+    record_set_program(record, program);
+}
+
 static int attach(struct agent *a, struct connection *connection,
                   const struct peer *peer,
                   const struct message_request *request, struct reply *reply,
                   struct errtext *err)
 {
     struct job *job = job_find(&a->jobs, request->job);
-    char why[64], program[PATH_MAX];
+    char why[64];
 
     if (!job)
         return no_such_job(request->job, err);
@@ -424,8 +486,7 @@ static int attach(struct agent *a, struct connection *connection,
     server_own(connection, process);
     job->cooperative = true;
     job->record.attached = true;
-    if (proc_program(peer->pid, program, sizeof(program)) == 0)
-        record_set_program(&job->record, program);
+    take_follow(process, request);
     enforcer_attached(a->enforcer, job, peer->pid);
     /* The page may stay without CPUs until others have left them; the lease
      * has to run all the same. */
@@ -440,6 +501,35 @@ static int attach(struct agent *a, struct connection *connection,
     reply->nfds = 2;
     reply->body = json_pack("{s:i}", "layout", COSCHED_LAYOUT_VERSION);
     return 0;
+}
+
+/* Why the processes of a job follow or do not.  A look takes a while, in which "pending" says to
+ * ask again. */
+static json_t *why_reply(struct agent *a, struct job *job)
+{
+    uint64_t now_ns = clock_ns();
+
+    /* While sharing is drained nobody else looks which processes there are. */
+    enforcer_scan(a->enforcer, &a->jobs, false, now_ns);
+    bool pending = looks_ask(a->looks, job, now_ns);
+    json_t *processes = json_array();
+    size_t count;
+    const struct follow_process *found = looks_found(job, &count);
+
+    for (const struct process *p = job->processes; p; p = p->next)
+        json_array_append_new(processes, finding_json(p->pid, p->program, &p->follow));
+    for (size_t i = 0; i < count; i++) {
+        const struct process *p = job->processes;
+        while (p && p->pid != found[i].pid)
+            p = p->next;
+        if (!p)
+            json_array_append_new(processes,
+                                  finding_json(found[i].pid, found[i].program,
+                                               &found[i].finding));
+    }
+    size_t omitted = fit(processes, false);
+    return json_pack("{s:I, s:b, s:I, s:o}", "job", (json_int_t)job->id, "pending",
+                     (int)pending, "omitted", (json_int_t)omitted, "processes", processes);
 }
 
 static int trace(struct agent *a, const struct message_request *request,
@@ -524,10 +614,11 @@ static int on_request(void *arg, struct connection *connection,
                       struct reply *reply, struct errtext *err)
 {
     struct agent *a = arg;
+    struct job *job = request->job ? job_find(&a->jobs, request->job) : NULL;
 
     if ((request->op == MESSAGE_STATUS || request->op == MESSAGE_EXPLAIN ||
-         request->op == MESSAGE_TRACE) &&
-        request->job && !job_find(&a->jobs, request->job))
+         request->op == MESSAGE_TRACE || request->op == MESSAGE_WHY) &&
+        request->job && !job)
         return no_such_job(request->job, err);
     switch (request->op) {
     case MESSAGE_ANNOUNCE:
@@ -541,7 +632,7 @@ static int on_request(void *arg, struct connection *connection,
     case MESSAGE_TRACE:
         return trace(a, request, reply, err);
     case MESSAGE_STATUS:
-        return body(reply, status_reply(a, request->job), err);
+        return body(reply, status_reply(a, peer, request->job), err);
     case MESSAGE_EXPLAIN:
         return body(reply, status_explain(a, request->job), err);
     case MESSAGE_CONFIG:
@@ -555,6 +646,11 @@ static int on_request(void *arg, struct connection *connection,
     case MESSAGE_DRAIN:
     case MESSAGE_RESUME:
         return drain(a, peer, request, err);
+    case MESSAGE_WHY:
+        if (!may_look(peer, job))
+            return errtext_set(err, EPERM, "job %u: belongs to uid %u, not to %u",
+                               job->id, job->uid, peer->uid);
+        return body(reply, why_reply(a, job), err);
     case MESSAGE_OPS:
         break;
     }

@@ -8,12 +8,16 @@ noinst_LTLIBRARIES += %D%/libenforce.la
 	%D%/cpuset_holder.c \
 	%D%/cpuset_holder.h \
 	%D%/enforcer.c \
+	%D%/follow_look.c \
+	%D%/follow_look.h \
 	%D%/privilege.c \
 	%D%/privilege.h \
 	%D%/proc.c \
 	%D%/proc.h \
 	%D%/proc_table.c \
 	%D%/proc_table.h \
+	%D%/program_elf.c \
+	%D%/program_elf.h \
 	%D%/threads.c \
 	%D%/threads.h \
 	%D%/usage.c \

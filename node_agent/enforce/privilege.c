@@ -5,6 +5,7 @@
 #include "node_agent/enforce/privilege.h"
 
 #include <linux/capability.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -46,4 +47,24 @@ int privilege_drop(struct errtext *err)
     if (syscall(SYS_capset, &header, data) < 0)
         return errtext_set(err, errno, "capabilities: %s", strerror(errno));
     return 0;
+}
+
+void privilege_read_files(void)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2] = {{0}};
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return;
+    for (int i = 0; i < 2; i++) {
+        uint32_t wanted = 0;
+        if (CAP_DAC_READ_SEARCH / 32 == i)
+            wanted |= 1u << (CAP_DAC_READ_SEARCH % 32);
+        if (CAP_SYS_PTRACE / 32 == i)
+            wanted |= 1u << (CAP_SYS_PTRACE % 32);
+        data[i].permitted &= wanted;
+        data[i].effective = data[i].permitted;
+        data[i].inheritable = 0;
+    }
+    syscall(SYS_capset, &header, data);
 }

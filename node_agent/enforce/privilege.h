@@ -14,4 +14,8 @@
  * and ERR. */
 int privilege_drop(struct errtext *err);
 
+/* For a child that only reads: read files of others, too, if the helpers may.  Without effect
+ * where not. */
+void privilege_read_files(void);
+
 #endif /* COSCHED_PRIVILEGE_H */

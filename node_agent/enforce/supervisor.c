@@ -4,7 +4,6 @@
 
 #include "node_agent/enforce/supervisor.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,14 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "node_agent/enforce/cgroup.h"
 #include "node_agent/enforce/privilege.h"
 #include "node_agent/enforce/proc.h"
 #include "protocol/cpulist.h"
-
-/* The supervisor is made before the agent opens anything: above this there are no
- * descriptors, however many there may be. */
-#define MANY 4096
 
 enum notice_op {
     NOTICE_STOPPED,
@@ -158,23 +154,6 @@ static bool receive(int fd, struct notice *notice, int *pidfd)
     return n == (ssize_t)sizeof(*notice);
 }
 
-/* Keep nothing of the agent but FD: an inherited end of a pipe would make its
- * other end wait for us. */
-static int drop_descriptors(int fd)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    for (int std = 0; null >= 0 && std <= STDERR_FILENO; std++)
-        dup2(null, std);
-    fd = dup2(fd, STDERR_FILENO + 1);
-    if (syscall(SYS_close_range, fd + 1, ~0U, 0) < 0) { /* before Linux 5.9 */
-        long most = sysconf(_SC_OPEN_MAX);
-        for (long other = fd + 1; other < most && other < MANY; other++)
-            close((int)other);
-    }
-    return fd;
-}
-
 __attribute__((noreturn)) static void supervisor_main(int fd)
 {
     struct ward *first = NULL;
@@ -183,7 +162,7 @@ __attribute__((noreturn)) static void supervisor_main(int fd)
     int pidfd;
 
     prctl(PR_SET_NAME, "coschedd-superv");
-    fd = drop_descriptors(fd);
+    fd = fd_drop_others(fd);
     privilege_drop(NULL);
     /* It must outlive a signal sent to the whole group or session. */
     setsid();

@@ -28,8 +28,9 @@ REPORTED = ("policy", "mean_cores", "final_cores", "regions", "parallel_s",
 
 LATE = ("Slurm has recorded its end but not yet all of its beginning; ask "
         "again in 5 s")
-PINNED = ("no program attached (not OpenMP, or not with GNU's shared libgomp): "
-         "pinned to its share by affinity while it used several cores")
+NO_ATTACH = "not OpenMP, or not with GNU's shared libgomp"
+PINNED = ("no program attached ({}): pinned to its share by affinity while it used "
+          "several cores")
 NO_CORES = "ended before the agent had given it cores"
 NO_RECORD = ("no record: not co-scheduled, the node had no agent, or the job "
              "has only begun")
@@ -316,7 +317,8 @@ def _explain(job, late):
     elif job.core_s == 0 and job.mean_cores == 0:
         job.notes.append(NO_CORES)
     if job.pinned:
-        job.notes.append(PINNED)
+        job.notes.append(PINNED.format(
+            jobrecord.sentence(job.agent.get("follow")) or NO_ATTACH))
     if not job.core_s and not job.mean_cores:
         # Zeros that nobody measured.
         for key in ("mean_cores", "final_cores", "regions", "parallel_s",

@@ -19,7 +19,7 @@ from coschedcluster import Cluster, need_cluster
 from ends import cpus, ended, freed, long_run, said, share, submit
 
 STANDIN = f"{BUILD}/tests/cluster/standin"
-HELD = "pinned to its share (no program with GNU's shared libgomp)"
+HELD = "pinned to its share; "
 # Runs the program until the test has seen enough.
 HOLD = """#!/bin/bash
 #SBATCH --coschedule=report=yes --nodelist=n1

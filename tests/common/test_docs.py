@@ -191,6 +191,23 @@ def check_schema():
          members(json.loads(read("model/io/machine.schema.json"))), accepted)
 
 
+def check_follow():
+    """Why a program does not follow: words and sentences, and the page about it."""
+    source = re.sub(r'"\n\s*"', "", read("protocol/follow.c"))
+    table = re.findall(r'\[FOLLOW_\w+\] =\s*{"([a-z-]+)",\s*"([^"]*)",\s*"[^"]*",\s*'
+                       r'"([^"]*)"}', source)
+    assert len(table) == source.count("    [FOLLOW_"), table
+    sys.path.insert(0, os.path.join(SOURCE, "slurm_conf"))
+    import jobrecord
+    assert jobrecord.FOLLOW == {word: text for word, text, _ in table}
+    assert jobrecord.OTHERWISE == {word: otherwise for word, text, otherwise in table
+                                   if "%" in text}
+    words = {word for word, _, _ in table}
+    same("protocol/replies.md", set(re.findall(
+        r"`([a-z-]+)`", re.search(r"^\| `word` \| (.*) \(", read("protocol/replies.md"),
+                                  re.M)[1])), words)
+
+
 def check_groff():
     if not shutil.which("groff"):
         print("no groff: pages not formatted")
@@ -214,6 +231,7 @@ def main():
     check_node_options(daemon)
     check_variables()
     check_schema()
+    check_follow()
     check_groff()
 
 

@@ -31,8 +31,9 @@ def check_report(path, cpus):
         client = agent.client()
         program.wait_line("ready")
         request = client.request
-        assert request == {"v": 1, "op": "attach", "job": 7,
-                           "pid": program.pid, "threads": request["threads"]}
+        assert request == {"v": 1, "r": 1, "op": "attach", "job": 7,
+                           "pid": program.pid, "threads": request["threads"],
+                           "mode": "donor", "why": ""}
         header = wait_for("region", lambda: (
             client.header_of_report()["region"] != SERIAL
             and client.header_of_report()))

@@ -31,6 +31,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_cpuset.py \
 	%D%/daemon/test_agent_drain.py \
 	%D%/daemon/test_agent_faults.py \
+	%D%/daemon/test_agent_follow.py \
 	%D%/daemon/test_agent_forged.py \
 	%D%/daemon/test_agent_forgotten.py \
 	%D%/daemon/test_agent_hold.py \
@@ -47,7 +48,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_unit.py \
 	%D%/daemon/test_agent_versions.py \
 	%D%/recording/test_replay.py
-EXTRA_DIST += $(agent_scripts)
+EXTRA_DIST += $(agent_scripts) %D%/daemon/following.c
 
 if HAVE_CMOCKA
 units += %D%/client/unit
@@ -93,6 +94,7 @@ units += %D%/unit
 	%D%/daemon/test_user_time.c \
 	%D%/enforce/test_cgroup.c \
 	%D%/enforce/test_enforcer.c \
+	%D%/enforce/test_follow_look.c \
 	%D%/enforce/test_proc.c \
 	%D%/enforce/test_threads.c \
 	%D%/recording/test_recording.c \

@@ -6,6 +6,7 @@ units += %D%/unit
 %C%_unit_SOURCES = \
 	%D%/test_cpulist.c \
 	%D%/test_fields.c \
+	%D%/test_follow.c \
 	%D%/test_job_defaults.c \
 	%D%/test_layout.c \
 	%D%/test_message.c \

@@ -158,6 +158,10 @@ static void test_bad_keys(void **state)
         {"task", "\"pid\":-1", "'pid'"},
         {"task", "\"pid\":2147483648", "'pid'"},
         {"attach", "\"threads\":0", "'threads'"},
+        {"attach", "\"mode\":1", "'mode'"},
+        {"attach", "\"mode\":\"a mode that is too long\"", "'mode'"},
+        {"attach", "\"why\":null", "'why'"},
+        {"why", "\"job\":0", "'job'"},
         {"announce", "\"uid\":-1", "'uid'"},
         {"announce", "\"uid\":4294967296", "'uid'"},
         {"announce", "\"memory_mb\":-1", "'memory_mb'"},
@@ -302,6 +306,9 @@ static void test_round_trip(void **state)
         {.op = MESSAGE_COUNTERS},
         {.op = MESSAGE_RECORD, .dir = "/var/tmp/r\xc3\xa4"},
         {.op = MESSAGE_RECORD},
+        {.op = MESSAGE_WHY, .job = 7},
+        {.op = MESSAGE_ATTACH, .job = 7, .pid = 1, .threads = 1, .mode = "kthread",
+         .why = "pthread_kill"},
     };
 
     (void)state;

@@ -242,13 +242,32 @@ static void task_exit__summary_contents(void **state)
          "job 5_12: killed by signal 9, too short to be measured, alone; "
          "coschedreport 5_12 tells more"},
         {"\"live_s\": 3, \"mean_cores\": 1, \"held\": true", 0, 0, 0,
-         "job 7: 3.0 s on 1.00 cores (mean), alone, pinned to its share (no "
-         "program with GNU's shared libgomp); coschedreport 7 tells more"},
+         "job 7: 3.0 s on 1.00 cores (mean), alone, pinned to its share; "
+         "coschedreport 7 tells more"},
+        {"\"live_s\": 3, \"mean_cores\": 1, \"held\": true, \"follow\": "
+         "{\"word\": \"static\", \"program\": \"cg\", \"sentence\": "
+         "\"it is so\", \"advice\": \"Do so.\"}", 0, 0, 0,
+         "job 7: 3.0 s on 1.00 cores (mean), alone, pinned to its share; "
+         "coschedreport 7 tells more"
+         "coschedule: job 7: cg does not follow: it is so. Do so."},
+        {"\"live_s\": 3, \"mean_cores\": 1, \"held\": false, \"follow\": "
+         "{\"word\": \"kthread\", \"malleable\": true, \"program\": \"cg\", "
+         "\"sentence\": \"it is so\", \"advice\": \"\"}", 0, 0, 0,
+         "job 7: 3.0 s on 1.00 cores (mean), alone; coschedreport 7 tells more"
+         "coschedule: job 7: cg follows: it is so."},
+        {"\"live_s\": 3, \"mean_cores\": 1, \"held\": false, \"follow\": "
+         "{\"word\": \"no-openmp\", \"program\": \"sh\", \"sentence\": \"x\"}",
+         0, 0, 0,
+         "job 7: 3.0 s on 1.00 cores (mean), alone; coschedreport 7 tells more"},
+        {"\"live_s\": 3, \"mean_cores\": 1, \"held\": true, \"follow\": [1]", 0,
+         0, 0,
+         "job 7: 3.0 s on 1.00 cores (mean), alone, pinned to its share; "
+         "coschedreport 7 tells more"},
         {"\"live_s\": 3, \"mean_cores\": 1, \"held\": false", 0, 0, 0,
          "job 7: 3.0 s on 1.00 cores (mean), alone; coschedreport 7 tells "
          "more"},
     };
-    char reply[256], line[256];
+    char reply[512], line[256];
 
     (void)state;
     for (size_t i = 0; i < COUNT(table); i++) {

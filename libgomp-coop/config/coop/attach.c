@@ -71,12 +71,17 @@ connect_agent (void)
 static int
 send_request (int fd)
 {
-  char text[160];
+  static const char *const modes[] = { "none", "donor", "ult", "kthread" };
+  char text[320];
   unsigned long threads = gomp_global_icv.nthreads_var;
+  /* An agent that is older skips what it does not know.  Whys are texts of
+     this library, without quotes and short.  */
   int n = snprintf (text, sizeof text,
-		    "{\"v\":1,\"op\":\"attach\",\"job\":%lu,\"pid\":%ld,"
-		    "\"threads\":%lu}",
-		    coop_settings.job, (long) getpid (), threads);
+		    "{\"v\":1,\"r\":1,\"op\":\"attach\",\"job\":%lu,"
+		    "\"pid\":%ld,\"threads\":%lu,\"mode\":\"%s\","
+		    "\"why\":\"%.80s\"}",
+		    coop_settings.job, (long) getpid (), threads,
+		    modes[coop_mode], coop_settings_why ());
   return send (fd, text, (size_t) n, MSG_NOSIGNAL) == n ? 0 : -1;
 }
 

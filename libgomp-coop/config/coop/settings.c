@@ -25,6 +25,17 @@ unsigned char coop_switch_by_kernel;
 struct coop_needs coop_needs;
 
 static unsigned long long modules_seen; /* when coop_needs was found out */
+static const char *mode_reason;		/* coop_settings_why */
+
+/* By this the agent knows the library wherever it finds it
+   (node_agent/enforce/program_elf.h).  */
+__asm__ (".pushsection .note.coschedule,\"a\",%note\n"
+	 ".balign 4\n"
+	 ".long 11, 4, 1\n" /* bytes of name and value, type */
+	 ".asciz \"coschedule\"\n"
+	 ".balign 4\n"
+	 ".long 1\n"
+	 ".popsection");
 
 static void
 complain (const char *name, const char *value)
@@ -194,8 +205,8 @@ coop_settings_look (void)
   else if (coop_needs.kernel_threads && !coop_settings.mode_given)
     {
       coop_mode = COSCHED_MODE_KTHREAD;
-      coop_say ("kernel-thread mode: the program uses %s",
-		coop_needs.kernel_threads);
+      mode_reason = coop_needs.kernel_threads;
+      coop_say ("kernel-thread mode: the program uses %s", mode_reason);
     }
 }
 
@@ -203,7 +214,16 @@ void
 coop_settings_need_kernel_threads (const char *reason)
 {
   coop_mode = COSCHED_MODE_KTHREAD;
+  mode_reason = reason;
   coop_say ("kernel-thread mode: %s", reason);
+}
+
+const char *
+coop_settings_why (void)
+{
+  if (mode_reason)
+    return mode_reason;
+  return coop_settings.mode_given ? "COSCHED_MODE" : "";
 }
 
 bool

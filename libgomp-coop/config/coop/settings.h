@@ -66,6 +66,9 @@ extern void coop_settings_look (void);
 /* Chooses kernel-thread mode for REASON.  */
 extern void coop_settings_need_kernel_threads (const char *reason);
 
+/* Why that mode was chosen, or "": a text without quotes.  */
+extern const char *coop_settings_why (void);
+
 /* Have modules been loaded since the last look?  */
 extern bool coop_settings_stale (void);
 

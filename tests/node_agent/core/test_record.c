@@ -185,6 +185,21 @@ static void test_program(void **state)
     (void)state;
     record_set_program(&r, "/a/b\n|\"c=d.x86_64-2+");
     assert_string_equal(r.program, "b___c_d.x86_64-2+");
+    /* Who follows stays so. */
+    struct follow_finding follow = {.word = FOLLOW_OTHER, .detail = "LLVM lib=omp"};
+    record_set_follow(&s, &follow);
+    assert_string_equal(s.follow, "other-runtime:LLVM_lib_omp");
+    follow = (struct follow_finding){.word = FOLLOW_STOCK, .detail = "/home/x"};
+    record_set_follow(&s, &follow);
+    assert_string_equal(s.follow, "own-runtime");
+    follow = (struct follow_finding){.word = FOLLOW_KTHREAD};
+    memset(follow.detail, 'x', sizeof(follow.detail) - 1);
+    record_set_follow(&s, &follow);
+    assert_int_equal(strlen(s.follow), RECORD_FOLLOW_MAX - 1);
+    follow.word = FOLLOW_STATIC;
+    record_set_follow(&s, &follow);
+    assert_true(!strncmp(s.follow, "kthread:xxx", 11));
+    s.follow[0] = '\0';
     record_set_program(&s, "/opt/ep (deleted)");
     assert_string_equal(s.program, "ep");
 }
