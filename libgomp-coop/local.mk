@@ -109,7 +109,7 @@ bench-standalone: $(libgomp_coop_libraries) $(jobs_programs) \
 	$(srcdir)/tests/libgomp-coop/bench-standalone --build %D% \
 	    --json bench/bench-standalone.json
 
-# About two minutes; a part of it with BENCH_OPTIONS="--quick --only barrier".
+# About three minutes; a part of it with BENCH_OPTIONS="--quick --only barrier".
 bench-runtime: $(libgomp_coop_libraries) $(runtime_benches) \
 	    tests/libgomp-coop/toggler tests/libgomp-coop/bench_donors \
 	    tests/libgomp-coop/probe

@@ -2,13 +2,16 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What each construct of OpenMP costs: one line "NAME MICROSECONDS" each.
  *
- * usage: bench_constructs [--ms N] [NAME...]
+ * usage: bench_constructs [--ms N] [--each GAP] [NAME...]
  *
  * The work of a construct does not depend on the size of the team: a loop has
  * the same iterations, a critical section is entered as often.  So figures of
  * teams that differ in size can be compared.  Each construct is repeated until
- * a batch takes about N/BATCHES ms; printed is the median of the batches.
- * Run by bench-runtime with either library. */
+ * a batch takes about N/BATCHES ms; printed is the median of the batches.  With
+ * --each, every repetition in N ms is timed alone, after GAP microseconds of
+ * serial code, and the line has median, mean and worst: where other programs
+ * have the CPUs, few repetitions take nearly all the time. Run by bench-runtime
+ * with either library. */
 
 #include <errno.h>
 #include <omp.h>
@@ -278,6 +281,30 @@ static double measure(void (*run)(int n), double ms)
     return median(us, BATCHES);
 }
 
+static void serial(double us)
+{
+    for (double start = omp_get_wtime(); omp_get_wtime() - start < us * 1e-6;)
+        work(WORK);
+}
+
+static void each(const char *name, void (*run)(int n), double ms, double gap)
+{
+    static double us[REPEAT_MAX];
+    double start, sum = 0.0, worst = 0.0;
+    int n = 0;
+
+    run(1);
+    start = omp_get_wtime();
+    do {
+        serial(gap);
+        us[n] = seconds(run, 1) * 1e6;
+        sum += us[n];
+        worst = us[n] > worst ? us[n] : worst;
+        n++;
+    } while (n < REPEAT_MAX && omp_get_wtime() - start < ms * 1e-3);
+    printf("%s %.5f %.5f %.5f\n", name, median(us, n), sum / n, worst);
+}
+
 static bool wanted(const char *name, char **names, int count)
 {
     for (int i = 0; i < count; i++)
@@ -290,10 +317,15 @@ int main(int argc, char **argv)
 {
     double ms = 20.0;
     int first = 1, printed = 0;
+    double gap = -1.0;
 
     if (argc > 2 && strcmp(argv[1], "--ms") == 0) {
         ms = atof(argv[2]);
         first = 3;
+    }
+    if (argc > first + 1 && strcmp(argv[first], "--each") == 0) {
+        gap = atof(argv[first + 1]);
+        first += 2;
     }
     if (ms <= 0.0) {
         fprintf(stderr, "bench_constructs: --ms %s: not a time\n", argv[2]);
@@ -303,8 +335,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++) {
         if (!wanted(benches[i].name, argv + first, argc - first))
             continue;
-        printf("%s %.5f\n", benches[i].name,
-               measure(benches[i].run, ms) / benches[i].units);
+        if (gap >= 0.0)
+            each(benches[i].name, benches[i].run, ms, gap);
+        else
+            printf("%s %.5f\n", benches[i].name,
+                   measure(benches[i].run, ms) / benches[i].units);
         fflush(stdout);
         printed++;
     }

@@ -9,6 +9,7 @@ runtime_tests = \
 	%D%/test_donor.py \
 	%D%/test_foreign.py \
 	%D%/test_home.py \
+	%D%/test_lost.py \
 	%D%/test_needs.py \
 	%D%/test_runtime_agent_dies.py \
 	%D%/test_runtime_attach.py \
@@ -21,7 +22,7 @@ EXTRA_DIST += %D%/fake_agent.py %D%/driven.h %D%/probe.c $(runtime_tests)
 
 if HAVE_GCC_SOURCE
 TESTS += $(runtime_tests)
-check_DATA += %D%/probe %D%/probe_kill
+check_DATA += %D%/probe %D%/probe_kill %D%/test_lost
 endif
 
 # Ordinary OpenMP programs, whatever compiles the rest.
@@ -36,6 +37,12 @@ probe_compile = $(AM_V_CC)$(MKDIR_P) %D% && $(JOBS_CC) -std=gnu17 -O2 \
 	$(probe_compile) -DPROBE_KILL -o $@ $(srcdir)/%D%/probe.c
 
 CLEANFILES += %D%/probe %D%/probe_kill
+
+%D%/test_lost: %D%/test_lost.c
+	$(probe_compile) -o $@ $(srcdir)/%D%/test_lost.c
+
+EXTRA_DIST += %D%/test_lost.c
+CLEANFILES += %D%/test_lost
 
 %D%/test_donor: %D%/test_donor.c
 	$(probe_compile) -o $@ $(srcdir)/%D%/test_donor.c

@@ -273,15 +273,66 @@ hold (struct coop_worker *w, struct coop_ult *u, unsigned state,
   return false;
 }
 
+/* Takes the batch that W holds, by whoever holds its lock.  */
+static struct coop_batch
+take_held (struct coop_worker *w)
+{
+  struct coop_batch batch = w->held;
+  w->held.count = 0;
+  __atomic_store_n (&w->held_offered, 0, __ATOMIC_RELAXED);
+  return batch;
+}
+
+/* With the lock of what W holds: the team waits for its tasks, so its barrier
+   exists.  */
+static bool
+is_overdue (const struct coop_worker *w)
+{
+  return coop_load (&w->held_offered)
+	 && ((coop_load (&w->held.bar->generation) ^ w->held_state) & -BAR_INCR);
+}
+
+bool
+coop_batch_is_overdue (struct coop_worker *w)
+{
+  if (!coop_peek (&w->held_offered))
+    return false;
+  coop_lock (&w->held_lock);
+  bool overdue = is_overdue (w);
+  coop_unlock (&w->held_lock);
+  return overdue;
+}
+
+void
+coop_batch_seize (struct coop_worker *w)
+{
+  struct coop_batch batch = { 0 };
+
+  if (!coop_peek (&w->held_offered))
+    return;
+  coop_lock (&w->held_lock);
+  if (is_overdue (w))
+    batch = take_held (w);
+  coop_unlock (&w->held_lock);
+  if (batch.count)
+    coop_runq_append (w, batch.head, batch.tail, batch.count);
+}
+
+/* In W's scheduler the contexts of all tasks of the batch are saved: from now on
+   others may continue them.  */
 void
 coop_batch_hold (struct coop_worker *w)
 {
-  struct coop_batch batch = w->held;
-  struct coop_barrier *b = batch.bar;
+  struct coop_barrier *b = w->held.bar;
   unsigned state = w->held_state;
 
-  w->held.count = 0;
+  coop_store (&w->held_offered, 1);
   coop_worker_spin (w, (int *) &b->generation, (int) state);
+  coop_lock (&w->held_lock);
+  struct coop_batch batch = take_held (w);
+  coop_unlock (&w->held_lock);
+  if (batch.count == 0)
+    return;
   unsigned gen = coop_load (&b->generation);
   if (!((gen ^ state) & -BAR_INCR))
     {

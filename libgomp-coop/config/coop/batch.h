@@ -17,7 +17,8 @@
 
    A worker without other work keeps its batch to itself and watches the
    barrier: then completing it is one store, as with one task per worker.  Only
-   a worker that turns to something else puts its batch on the list.
+   a worker that turns to something else puts its batch on the list.  From one
+   that has lost its CPU (runq.h) another takes it when the barrier is over.
 
    At the end of a region the tasks of a pool's threads would wake up from the
    barrier just to wait in the pool's dock.  Their batches are moved from one to
@@ -48,6 +49,13 @@ extern void coop_batch_flush (struct coop_worker *w);
 /* W's scheduler waits for the barrier of the batch it holds, if it has nothing
    better to do; else the batch goes where others find it.  */
 extern void coop_batch_hold (struct coop_worker *w);
+
+/* Does W hold a batch whose barrier is over?  For other workers; W's look at
+   the barrier ends what is true here.  */
+extern bool coop_batch_is_overdue (struct coop_worker *w);
+
+/* Moves such a batch to the queue of W.  By another worker.  */
+extern void coop_batch_seize (struct coop_worker *w);
 
 /* Wakes up to COUNT tasks that wait for BAR; releases its batches if its
    generation is over.  */

@@ -120,6 +120,7 @@ struct coop_worker
   unsigned node;    /* LLC domain of cpu */
   int sleeping;	    /* futex, 1: asleep (thread) or free (slot) */
   int straggling;   /* lost its CPU, but still runs */
+  int lost;	    /* something else seems to run on its CPU (runq.h) */
   bool started;	    /* has a kernel thread or may be used as a slot */
   pid_t tid;	    /* kernel thread that runs here */
   struct coop_ult *home_ready; /* worker 0: root that must continue here */
@@ -134,10 +135,18 @@ struct coop_worker
   struct coop_batch batch;
   struct coop_batch held; /* counted; only in the scheduler's context */
   unsigned held_state;
+  int held_lock;	  /* of both once they are offered to others, */
+  int held_offered;	  /* who may take the batch when its barrier is over */
   int *post_unlock;	  /* duties of the context that runs next: */
   struct coop_ult *post_dead;
   struct coop_ult *post_home;
   uint64_t idle_since_ns; /* 0: not idle */
+  uint64_t spun_ns;	  /* when it looked last in this turn of spinning */
+  uint64_t shared_until_ns; /* its CPU seems not to be its own until then, */
+  uint64_t shared_ns;	    /* for so long the last time */
+  unsigned suspect;	  /* worker that may have lost its CPU, */
+  unsigned long suspect_switches; /* its count, */
+  uint64_t suspect_ns;	  /* at this time; 0: no suspect */
   unsigned long seen;	  /* watchdog: switches at a look, */
   uint64_t seen_ns;	  /* the first one that saw this many */
 

@@ -178,7 +178,7 @@ coop_dispatch_hand (struct coop_worker *w, struct coop_ult *head,
   coop_fence ();
   if (coop_load (&w->sleeping))
     coop_worker_wake (w);
-  else if (coop_peek (&w->running))
+  else if (coop_peek (&w->running) || coop_peek (&w->lost))
     return count;
   return w->started ? count - 1 : count;
 }
@@ -216,6 +216,7 @@ coop_dispatch_loop (struct coop_worker *w)
 	coop_batch_flush (w);
       if (w->held.count)
 	coop_batch_hold (w);
+      coop_worker_back (w);
       if (!coop_may_run (w))
 	{
 	  /* What it leaves behind is for the others.  */

@@ -20,6 +20,7 @@
 static void
 give (struct coop_ult *u, struct coop_worker *w)
 {
+  coop_runq_found (w);
   w->running = u;
   w->switches++;
   u->slot = w;

@@ -4,6 +4,15 @@
 
 #include "runq.h"
 
+#include "batch.h"
+
+/* An idle worker with something to do that has not begun for so long has lost
+   its CPU.  From the futex to the task it takes up to 50 us on a CPU that was
+   idle; whoever is idle meanwhile may as well run the task.  */
+#define LOST_NS 5000
+
+int coop_runq_lost;
+
 static void
 append (struct coop_runq *q, struct coop_ult *head, struct coop_ult *tail,
 	unsigned count)
@@ -77,16 +86,64 @@ coop_runq_take (struct coop_worker *w)
   return u;
 }
 
-/* A victim that is awake, idle and allowed is about to take its only task
-   itself; taking it away would only move it from one cache to another.  */
+/* Has VICTIM something to do, and does not do it?  */
 static bool
-worth (struct coop_worker *victim)
+is_late (struct coop_worker *victim)
+{
+  return !coop_peek (&victim->running)
+	 && (coop_peek (&victim->queue.length)
+	     || coop_batch_is_overdue (victim));
+}
+
+/* Has VICTIM, which is late, been so for too long?  W has one suspect at a time,
+   until that is seen to have run.  */
+static bool
+is_lost (struct coop_worker *w, struct coop_worker *victim)
+{
+  struct coop_worker *suspect = &coop_workers[w->suspect];
+  unsigned long switches = coop_peek (&victim->switches);
+
+  if (coop_peek (&victim->lost))
+    return true;
+  if (suspect != victim || w->suspect_switches != switches)
+    {
+      if (suspect == victim || w->suspect_ns == 0 || !is_late (suspect)
+	  || coop_peek (&suspect->switches) != w->suspect_switches)
+	{
+	  w->suspect = victim->index;
+	  w->suspect_switches = switches;
+	  w->suspect_ns = coop_now_ns ();
+	}
+      return false;
+    }
+  if (coop_now_ns () - w->suspect_ns < LOST_NS)
+    return false;
+  if (!__atomic_exchange_n (&victim->lost, 1, __ATOMIC_RELAXED))
+    __atomic_add_fetch (&coop_runq_lost, 1, __ATOMIC_RELAXED);
+  return true;
+}
+
+bool
+coop_runq_found (struct coop_worker *w)
+{
+  if (!coop_peek (&w->lost)
+      || !__atomic_exchange_n (&w->lost, 0, __ATOMIC_RELAXED))
+    return false;
+  __atomic_sub_fetch (&coop_runq_lost, 1, __ATOMIC_RELAXED);
+  return true;
+}
+
+static bool
+worth (struct coop_worker *w, struct coop_worker *victim)
 {
   unsigned length = coop_peek (&victim->queue.length);
-  if (length != 1)
-    return length > 1;
-  return !coop_may_run (victim) || coop_peek (&victim->sleeping)
-	 || coop_peek (&victim->running) != NULL;
+  if (length > 1)
+    return true;
+  if (length == 1
+      && (!coop_may_run (victim) || coop_peek (&victim->sleeping)
+	  || coop_peek (&victim->running) != NULL))
+    return true;
+  return is_late (victim) && is_lost (w, victim);
 }
 
 static struct coop_ult *
@@ -132,8 +189,10 @@ coop_runq_steal (struct coop_worker *w)
       {
 	struct coop_worker *victim = victim_at (w, i);
 	bool near = victim->node == w->node;
-	if (victim == w || near != (pass == 0) || !worth (victim))
+	if (victim == w || near != (pass == 0) || !worth (w, victim))
 	  continue;
+	if (coop_peek (&victim->lost))
+	  coop_batch_seize (victim);
 	struct coop_ult *u = steal_from (w, victim);
 	if (u)
 	  return u;
@@ -164,5 +223,13 @@ bool
 coop_runq_look (struct coop_worker *w, unsigned count)
 {
   struct coop_worker *victim = victim_at (w, count);
-  return victim != w && worth (victim);
+  struct coop_worker *suspect = &coop_workers[w->suspect];
+
+  if (victim != w && worth (w, victim))
+    return true;
+  if (w->suspect_ns == 0 || victim == suspect)
+    return false;
+  if (!is_late (suspect))
+    w->suspect_ns = 0;
+  return worth (w, suspect);
 }

@@ -4,7 +4,14 @@
 
    A worker takes from the head of its own queue; without work it steals half
    of another's, from workers of its own LLC domain first.  The queue of a worker
-   that may not run is emptied by the others.  */
+   that may not run is emptied by the others.
+
+   A worker that is awake, idle and allowed is about to take its only task
+   itself, and to release the batch that it holds (batch.h); taking that away
+   would only move it from one cache to another.  If it does nothing for a few
+   microseconds though there is something to do, the kernel has given its CPU to
+   something else, perhaps for several milliseconds: then it is lost, and others
+   take even this until it is back.  */
 
 #ifndef COOP_RUNQ_H
 #define COOP_RUNQ_H 1
@@ -34,6 +41,12 @@ extern struct coop_ult *coop_runq_steal (struct coop_worker *w);
 /* Is there a task in any queue?  Tasks in all queues.  */
 extern bool coop_runq_any (void);
 extern unsigned coop_runq_total (void);
+
+/* W runs: it is not lost.  Returns true if it was.  */
+extern bool coop_runq_found (struct coop_worker *w);
+
+/* Workers that are lost.  */
+extern int coop_runq_lost;
 
 /* Would worker W find something to steal from the victim that stands COUNT
    places after it?  A cheap look for loops that spin.  */

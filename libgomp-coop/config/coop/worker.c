@@ -32,6 +32,17 @@
    between two short regions, shorter than what a neighbour would notice.  */
 #define IDLE_SPIN_NS 1000000
 
+/* A spinning worker that sees the clock jump by so much had to leave its CPU to
+   something else.  For a while it spins shorter then: a thread that uses up its
+   time slices has to wait for long when there is work, one that sleeps most of
+   the time gets its CPU when it wakes up.  The more often this happens, the
+   longer the while is; after CALM_NS without it all begins anew.  */
+#define GAP_NS 400000
+#define SHARED_MIN_NS 10000000
+#define SHARED_MAX_NS 320000000
+#define CALM_NS 40000000
+#define SHARED_SPIN_NS 20000
+
 struct cosched_cpuset coop_initial_cpus;
 sigset_t coop_worker_signals;
 unsigned coop_worker_changes;
@@ -95,14 +106,53 @@ coop_worker_sleep (struct coop_worker *w)
     coop_store (&w->sleeping, 0);
   while (coop_load (&w->sleeping))
     coop_futex_sleep (&w->sleeping, 1);
+  w->spun_ns = 0;
   __atomic_sub_fetch (&nsleeping, 1, __ATOMIC_SEQ_CST);
+}
+
+/* W, which spins, looks at the clock.  */
+static void
+watch_clock (struct coop_worker *w, uint64_t now)
+{
+  uint64_t before = w->spun_ns;
+  w->spun_ns = now;
+  if (before == 0 || now - before < GAP_NS)
+    return;
+  if (w->shared_ns == 0 || now > w->shared_until_ns + CALM_NS)
+    w->shared_ns = SHARED_MIN_NS;
+  else if (now > w->shared_until_ns && w->shared_ns < SHARED_MAX_NS)
+    w->shared_ns *= 2;
+  w->shared_until_ns = now + w->shared_ns;
+}
+
+void
+coop_worker_back (struct coop_worker *w)
+{
+  if (coop_runq_found (w))
+    watch_clock (w, coop_now_ns ());
+}
+
+/* W has been spinning for a while: has it done so for too long?  */
+static bool
+is_tired (struct coop_worker *w)
+{
+  uint64_t now = coop_now_ns ();
+
+  coop_runq_found (w);
+  watch_clock (w, now);
+  if (w->idle_since_ns == 0)
+    w->idle_since_ns = now;
+  return now - w->idle_since_ns
+	 > (now < w->shared_until_ns ? SHARED_SPIN_NS : IDLE_SPIN_NS);
 }
 
 enum coop_spin
 coop_worker_spin (struct coop_worker *w, const int *addr, int value)
 {
   unsigned long limit = gomp_spin_count_var;
+  unsigned patience = coop_peek (&coop_runq_lost) ? 0 : STEAL_PAUSES;
 
+  w->spun_ns = 0;
   for (unsigned i = 0;; i++)
     {
       if (coop_load (addr) != value)
@@ -113,18 +163,12 @@ coop_worker_spin (struct coop_worker *w, const int *addr, int value)
       if (i % 16 == 0
 	  && (coop_must_leave (w) || coop_peek (&w->queue.length)
 	      || coop_peek (&coop_crowded) || coop_home_wants (w)
-	      || (i >= STEAL_PAUSES && coop_runq_look (w, i / 16))))
+	      || (i >= patience && coop_runq_look (w, i / 16))))
 	return COOP_SPIN_WORK;
       if (i >= limit)
 	return COOP_SPIN_TIMEOUT;
-      if (i % 256 == 255)
-	{
-	  uint64_t now = coop_now_ns ();
-	  if (w->idle_since_ns == 0)
-	    w->idle_since_ns = now;
-	  else if (now - w->idle_since_ns > IDLE_SPIN_NS)
-	    return COOP_SPIN_TIMEOUT;
-	}
+      if (i % 256 == 255 && is_tired (w))
+	return COOP_SPIN_TIMEOUT;
       coop_pause ();
     }
 }
@@ -487,7 +531,7 @@ coop_worker_reset (void)
   memset (coop_workers, 0, sizeof coop_workers);
   memset (&allotted, 0, sizeof allotted);
   coop_nworkers = coop_nspares = started = demand = 0;
-  coop_crowded = nsleeping = 0;
+  coop_crowded = coop_runq_lost = nsleeping = 0;
   cpus_missing = false;
   if (cpuset_first (&coop_initial_cpus) >= 0)
     cpuset_apply (0, &coop_initial_cpus);

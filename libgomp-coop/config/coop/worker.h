@@ -58,6 +58,9 @@ enum coop_spin
 extern enum coop_spin coop_worker_spin (struct coop_worker *w,
 					const int *addr, int value);
 
+/* W's scheduler runs: it is not lost (runq.h).  */
+extern void coop_worker_back (struct coop_worker *w);
+
 /* W no longer runs anything: it is no straggler any more.  */
 extern void coop_worker_settled (struct coop_worker *w);
 
