@@ -2,6 +2,7 @@
 # The runtime against an agent in the test's own hands (fake_agent.py).
 
 include tests/libgomp-coop/dynamic.mk
+include tests/libgomp-coop/kmp.mk
 include tests/libgomp-coop/shapes.mk
 include tests/libgomp-coop/port.mk
 include tests/libgomp-coop/llvm.mk

@@ -63,10 +63,26 @@ gomp_team_start (void (*fn) (void *), void *data, unsigned nthreads,
     }
 }
 
+/* Serial code can have a team, for deferred tasks.  Upstream then frees the
+   team of a region as if it were a nested one, while threads may still be
+   leaving its barrier.  */
+static void
+end_team (void)
+{
+  struct gomp_team_state *outer = &gomp_thread ()->ts.team->prev_ts;
+  struct gomp_team *serial = outer->level == 0 ? outer->team : NULL;
+
+  if (__builtin_expect (serial != NULL, 0))
+    outer->team = NULL;
+  upstream_team_end ();
+  if (__builtin_expect (serial != NULL, 0))
+    gomp_thread ()->ts.team = serial;
+}
+
 void
 gomp_team_end (void)
 {
-  upstream_team_end ();
+  end_team ();
   if (__builtin_expect (coop_managed, 0) && gomp_thread ()->ts.level == 0)
     {
       coop_region_end ();

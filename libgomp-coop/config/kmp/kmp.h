@@ -93,6 +93,8 @@ struct kmp_thread
   struct kmp_region serial;	   /* outside of all regions */
   struct kmp_region *spare;	   /* for the next serialized one, or NULL */
   struct kmp_private *private;	   /* threadprivate variables, by address */
+  void *blocks;			   /* free ones, for tasks (kmp_task.h), */
+  unsigned blocks_count;	   /* and how many */
 };
 
 struct kmp_team

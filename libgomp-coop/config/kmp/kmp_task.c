@@ -30,8 +30,7 @@ struct kmp_event
   int uses; /* by the task and by who will fulfil it */
 };
 
-/* Since there has been one, the thread that creates a task may be the one that
-   lets a dependence of it be satisfied, later.  */
+/* There has been one.  */
 static bool events;
 
 static const char event_mark;
@@ -116,23 +115,71 @@ kmpv_omp_fulfill_event_ (intptr_t handle)
 /* What compiled code may expect of a kmp_task.  */
 #define ALIGNMENT 64
 
-#define ROUND_UP(value, to) (((value) + (to) - 1) & ~((to) - 1))
+#define BEFORE_TASK                                                           \
+  (sizeof (struct gomp_task)                                                  \
+   + KMP_BLOCK_DEPENDS * sizeof (struct gomp_task_depend_entry)               \
+   + sizeof (struct kmp_block) + ALIGNMENT - 1)
+
+/* Allocations of this size are kept, so many by each thread.  */
+#define COMMON_SIZE 576
+#define KEEP 64
+
+static void *
+take_common (void)
+{
+  struct kmp_thread *t = kmp_thread ();
+  void **block = t->blocks;
+
+  if (!block)
+    return gomp_malloc (COMMON_SIZE);
+  t->blocks = *block;
+  t->blocks_count--;
+  return block;
+}
+
+static void
+free_block (struct kmp_block *b)
+{
+  struct kmp_thread *t = kmp_thread ();
+  void **block = (void **) b->gomp;
+
+  if (!b->common || t->blocks_count == KEEP)
+    {
+      free (block);
+      return;
+    }
+  *block = t->blocks;
+  t->blocks = block;
+  t->blocks_count++;
+}
+
+void
+kmp_task_thread_end (struct kmp_thread *t)
+{
+  void **block, **next;
+
+  for (block = t->blocks; block; block = next)
+    {
+      next = *block;
+      free (block);
+    }
+}
 
 struct kmp_task *
 kmp_task_new (kmp_uint32 flags, size_t size, kmp_routine routine)
 {
-  struct gomp_task *gomp
-      = gomp_malloc (sizeof (struct gomp_task) + sizeof (struct kmp_block)
-		     + ALIGNMENT - 1 + size);
-  uintptr_t end = (uintptr_t) (gomp + 1) + sizeof (struct kmp_block);
+  bool common = BEFORE_TASK + size <= COMMON_SIZE;
+  char *gomp = common ? take_common () : gomp_malloc (BEFORE_TASK + size);
   struct kmp_task *task
-      = (struct kmp_task *) ROUND_UP (end, (uintptr_t) ALIGNMENT);
+      = (struct kmp_task *) ((uintptr_t) (gomp + BEFORE_TASK)
+			     & -(uintptr_t) ALIGNMENT);
   struct kmp_block *b = kmp_block (task);
 
   memset (b, 0, sizeof *b);
-  b->gomp = gomp;
+  b->gomp = (struct gomp_task *) gomp;
   b->size = size;
   b->flags = flags;
+  b->common = common;
   task->shareds = NULL;
   task->routine = routine;
   task->part = 0;
@@ -158,7 +205,7 @@ static void
 release_block (struct kmp_block *b)
 {
   if (__atomic_sub_fetch (&b->uses, 1, MEMMODEL_ACQ_REL) == 0)
-    free (b->gomp);
+    free_block (b);
 }
 
 /* ---- Running them.  ---- */
@@ -267,7 +314,7 @@ leave (struct kmp_task *task)
       gomp_sem_destroy (&fulfilled);
     }
   coop_task_leave ();
-  free (gomp);
+  free_block (b);
 }
 
 void
@@ -278,7 +325,7 @@ kmp_task_discard (struct kmp_task *task)
   if (b->event)
     event_end (b->event, EVENT_DEAD);
   destroy_privates (task, kmp_thread ()->gtid);
-  free (b->gomp);
+  free_block (b);
 }
 
 static void
@@ -287,10 +334,10 @@ defer (struct kmp_task *task, void **depend)
   struct kmp_block *b = kmp_block (task);
   struct coop_task_kind kind = kind_of (task);
   struct gomp_task *gomp = b->gomp;
+  size_t count = depend ? (uintptr_t) depend[1] : 0;
 
-  if (depend)
+  if (count > KMP_BLOCK_DEPENDS)
     {
-      size_t count = (uintptr_t) (depend[0] ? depend[0] : depend[1]);
       gomp = gomp_malloc (sizeof *gomp
 			  + count * sizeof (struct gomp_task_depend_entry));
       b->uses = 1 + ((b->flags & KMP_TASK_PROXY) != 0);
@@ -301,11 +348,13 @@ defer (struct kmp_task *task, void **depend)
   coop_task_defer (gomp, depend);
 }
 
-/* Whether a task should be run rather than be deferred, as so many wait.  */
+/* Whether a task had better be run at once: so many are waiting, or no other
+   thread could run it.  Not if that might wait for an event that the creating
+   task fulfils later.  */
 static bool
-too_many (struct gomp_team *team, struct kmp_block *b, void **depend)
+at_once (struct gomp_team *team, struct kmp_block *b, void **depend)
 {
-  if (team->task_count <= 64 * team->nthreads)
+  if (team->task_count <= 64 * team->nthreads && team->nthreads > 1)
     return false;
   return !b->event
 	 && !(depend && __atomic_load_n (&events, MEMMODEL_RELAXED));
@@ -331,7 +380,7 @@ kmp_task_submit (struct kmp_task *task, void **depend, bool now)
   if (b->event)
     coop_task_team ();
   team = thr->ts.team;
-  if (!now && team && !thr->task->final_task && !too_many (team, b, depend))
+  if (!now && team && !thr->task->final_task && !at_once (team, b, depend))
     {
       defer (task, depend);
       return;
@@ -352,7 +401,7 @@ __kmpc_omp_task_alloc (ident_t *loc, kmp_int32 gtid, kmp_int32 flags,
   struct kmp_task *task;
 
   (void) loc, (void) gtid;
-  size = ROUND_UP (size, sizeof (void *));
+  size = (size + sizeof (void *) - 1) & -sizeof (void *);
   task = kmp_task_new ((kmp_uint32) flags, size + shareds, routine);
   if (shareds)
     task->shareds = (char *) task + size;

@@ -11,8 +11,9 @@
    block (struct kmp_block)
      Lies before each task; all is one allocation, that begins with the
      gomp_task by which libgomp knows it, and that libgomp frees.  A task with
-     dependences gets another gomp_task, which has room for them; then the
-     block is freed when the task has been run.
+     many dependences gets another gomp_task, which has room for them; then the
+     block is freed when the task has been run.  A thread keeps some blocks that
+     it frees, for its next tasks.
 
    event (struct kmp_event)
      For a task with a detach clause, which is complete when the event has been
@@ -57,6 +58,9 @@ struct kmp_depend_info
   unsigned char flags;
 };
 
+/* Dependences for which a block has room.  */
+#define KMP_BLOCK_DEPENDS 2
+
 #pragma GCC visibility push(hidden)
 
 struct kmp_event;
@@ -70,6 +74,7 @@ struct kmp_block
   int uses;    /* with a gomp_task of its own: by how many */
   bool begun;
   bool again;  /* the routine wants to be called once more */
+  bool common; /* an allocation of the size that threads keep */
 };
 
 static inline struct kmp_block *
@@ -84,11 +89,14 @@ extern struct kmp_task *kmp_task_new (kmp_uint32 flags, size_t size,
 /* A copy, not yet submitted; private variables are copied bit by bit.  */
 extern struct kmp_task *kmp_task_copy (struct kmp_task *task);
 
+/* Frees the blocks that the thread T keeps.  */
+extern void kmp_task_thread_end (struct kmp_thread *t);
+
 /* Ends a task that is not to be run.  */
 extern void kmp_task_discard (struct kmp_task *task);
 
-/* Defers or runs a task that depends on DEPEND (as in GOMP_task), unless that
-   is NULL; NOW: runs it.  */
+/* Defers or runs a task that depends on DEPEND (as in GOMP_task, beginning with
+   NULL), or that is NULL; NOW: runs it.  */
 extern void kmp_task_submit (struct kmp_task *task, void **depend, bool now);
 
 #pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kmp_private.h"
+#include "kmp_task.h"
 
 #undef pthread_setspecific
 
@@ -98,6 +99,7 @@ kmp_thread_end (void)
       coop_tls.kmp = NULL;
       kmp_private_free (t);
       return_number (t->gtid);
+      kmp_task_thread_end (t);
       free (t->spare);
       free (t);
     }
