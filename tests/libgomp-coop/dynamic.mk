@@ -4,6 +4,8 @@
 EXTRA_DIST += tests/libgomp-coop/test_dynamic.py \
 	tests/libgomp-coop/test_dynamic.c \
 	tests/libgomp-coop/bench_dynamic.c \
+	tests/libgomp-coop/test_preempt.py \
+	tests/libgomp-coop/test_preempt.c \
 	tests/libgomp-coop/test_spin.py \
 	tests/libgomp-coop/test_spin.c
 
@@ -21,10 +23,11 @@ tests_libgomp_coop_test_dynamic_claims_CFLAGS = $(AM_CFLAGS) $(THREAD_CFLAGS)
 tests_libgomp_coop_test_dynamic_claims_LDADD = $(CMOCKA_LIBS) -lpthread
 
 if HAVE_GCC_SOURCE
-TESTS += tests/libgomp-coop/test_dynamic.py tests/libgomp-coop/test_spin.py
+TESTS += tests/libgomp-coop/test_dynamic.py \
+	tests/libgomp-coop/test_preempt.py tests/libgomp-coop/test_spin.py
 check_DATA += tests/libgomp-coop/test_dynamic \
 	tests/libgomp-coop/bench_dynamic \
-	tests/libgomp-coop/test_spin
+	tests/libgomp-coop/test_preempt tests/libgomp-coop/test_spin
 endif
 
 tests/libgomp-coop/test_dynamic: tests/libgomp-coop/test_dynamic.c
@@ -33,8 +36,12 @@ tests/libgomp-coop/test_dynamic: tests/libgomp-coop/test_dynamic.c
 tests/libgomp-coop/bench_dynamic: tests/libgomp-coop/bench_dynamic.c
 	$(probe_compile) -o $@ $(srcdir)/tests/libgomp-coop/bench_dynamic.c -lm
 
+tests/libgomp-coop/test_preempt: tests/libgomp-coop/test_preempt.c
+	$(probe_compile) -o $@ $(srcdir)/tests/libgomp-coop/test_preempt.c -lm
+
 tests/libgomp-coop/test_spin: tests/libgomp-coop/test_spin.c
 	$(probe_compile) -o $@ $(srcdir)/tests/libgomp-coop/test_spin.c
 
 CLEANFILES += tests/libgomp-coop/test_dynamic \
-	tests/libgomp-coop/bench_dynamic tests/libgomp-coop/test_spin
+	tests/libgomp-coop/bench_dynamic \
+	tests/libgomp-coop/test_preempt tests/libgomp-coop/test_spin

@@ -212,8 +212,7 @@ class FakeAgent:
 
 
 class Program:
-    """A program of probe.c, under the cooperative libgomp.  PROGRAM is below
-    tests/libgomp-coop of the build, unless its path is absolute."""
+    """A program of probe.c, under the cooperative libgomp."""
 
     def __init__(self, *arguments, socket_path=None, program="probe",
                  **environment):

@@ -54,5 +54,4 @@ def main():
                 print_us(f"{mode} {name}: grant in effect", grants)
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -73,5 +73,4 @@ def main():
         fortran(path, cpus)
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -89,6 +89,8 @@ struct coop_ult
   size_t stack_size;
   char *stack_top; /* where its first frame goes */
   void *alternate; /* KTHREAD: stack for signals, see overflow.h */
+  unsigned stint_ns; /* it worked so long before it spun (preempt.c) */
+  bool in_vain;	     /* it was continued while it still had to wait */
   unsigned listed; /* place in the list of stacks and one */
   struct coop_fiber *fiber; /* for debugging tools, mostly NULL */
   pthread_t pthread; /* donor or kernel thread */

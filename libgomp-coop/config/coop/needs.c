@@ -59,6 +59,21 @@ static const char *const home_functions[]
     = { "MPI_Init_thread", "PMPI_Init_thread", "mpi_init_thread_",
 	"mpi_init_thread_f08_" };
 
+/* Calls that SA_RESTART does not make go on after a signal, ways to have such
+   calls, and to change the rights to memory of a thread.  What waits in other
+   libraries of the process expects signals.  */
+static const char *const early_functions[] = {
+  "nanosleep",	     "clock_nanosleep", "usleep",	  "sleep",
+  "thrd_sleep",	     "poll",		"ppoll",	  "__poll_chk",
+  "__ppoll_chk",     "select",		"pselect",	  "epoll_wait",
+  "epoll_pwait",     "epoll_pwait2",	"pause",	  "sigsuspend",
+  "sigwaitinfo",     "sigtimedwait",	"semop",	  "semtimedop",
+  "msgrcv",	     "msgsnd",		"io_getevents",	  "sem_timedwait",
+  "sem_clockwait",   "mq_timedsend",	"mq_timedreceive", "aio_suspend",
+  "lio_listio",	     "setsockopt",	"syscall",	  "pkey_alloc",
+  "_gfortran_sleep_i4_sub", "_gfortran_sleep_i8_sub",
+};
+
 /* They leave something behind in a thread's storage.  */
 static const char *const storage_functions[]
     = { "pthread_key_create", "tss_create", "__cxa_thread_atexit",
@@ -103,6 +118,7 @@ struct module
   bool keeps_storage;
   const char *kernel_threads;
   const char *home;
+  const char *early;
 };
 
 /* glibc has made these addresses absolute, other libraries have not.  */
@@ -185,6 +201,8 @@ note_import (struct module *m, const char *name)
 	= find_name (kernel_functions, LENGTH (kernel_functions), name);
   if (!m->home)
     m->home = find_name (home_functions, LENGTH (home_functions), name);
+  if (!m->early)
+    m->early = find_name (early_functions, LENGTH (early_functions), name);
 }
 
 /* A module may mention a symbol without importing it, as the table of symbols
@@ -262,6 +280,24 @@ read_module (struct module *m, const struct dl_phdr_info *info)
   read_imports (m);
 }
 
+static void
+add_code (struct coop_needs *needs, uintptr_t begin, size_t size)
+{
+  if (needs->code_count < COOP_CODE_MAX)
+    needs->code[needs->code_count++] = (struct coop_code){ begin, size };
+}
+
+static void
+note_code (struct coop_needs *needs, const struct dl_phdr_info *info)
+{
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    {
+      const ElfW (Phdr) *ph = &info->dlpi_phdr[i];
+      if (ph->p_type == PT_LOAD && ph->p_flags & PF_X)
+	add_code (needs, info->dlpi_addr + ph->p_vaddr, ph->p_memsz);
+    }
+}
+
 struct search
 {
   struct coop_needs *needs;
@@ -292,7 +328,10 @@ look_at (struct dl_phdr_info *info, size_t size, void *arg)
 	reason = find_syscall (info);
       if (m.home && !needs->home)
 	needs->home = m.home;
+      if (m.early && !needs->early)
+	needs->early = m.early;
       needs->own_storage |= m.has_tls;
+      note_code (needs, info);
     }
   needs->fresh_storage |= m.has_tls || m.keeps_storage;
   if (reason && !needs->kernel_threads)

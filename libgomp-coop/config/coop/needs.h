@@ -10,14 +10,19 @@
 
    Only the program itself and those of its libraries count that contain
    parallel regions (they import GOMP_*): other libraries bring many of these
-   functions into the process without using them on the program's threads.  */
+   functions into the process without using them on the program's threads.
+   Theirs is also the code in which a task may be preempted (preempt.h).  */
 
 #ifndef COOP_NEEDS_H
 #define COOP_NEEDS_H 1
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #pragma GCC visibility push(hidden)
+
+#define COOP_CODE_MAX 32 /* a module has one range of code, rarely two */
 
 struct coop_needs
 {
@@ -31,6 +36,16 @@ struct coop_needs
   /* The storage of a task that has ended must not be given to another: there
      are thread-local variables, keys or locales that would show it.  */
   bool fresh_storage;
+  /* A call that any signal ends early, even one that has a handler of the
+     runtime's, or changes what a signal's frame does not hold; NULL: none.  */
+  const char *early;
+  /* Where the instructions of these modules are.  */
+  struct coop_code
+  {
+    uintptr_t begin;
+    size_t size;
+  } code[COOP_CODE_MAX];
+  unsigned code_count;
 };
 
 /* Fills in NEEDS from the modules that are loaded now.  */

@@ -200,6 +200,22 @@ coop_runq_steal (struct coop_worker *w)
   return NULL;
 }
 
+void
+coop_runq_adopt (struct coop_worker *w)
+{
+  unsigned n = coop_peek (&coop_nworkers);
+  for (unsigned i = 0; i < n; i++)
+    {
+      struct coop_worker *victim = &coop_workers[i];
+      if (victim == w || coop_may_run (victim)
+	  || !coop_peek (&victim->queue.length))
+	continue;
+      struct coop_ult *u = steal_from (w, victim);
+      if (u)
+	coop_runq_append (w, u, u, 1);
+    }
+}
+
 bool
 coop_runq_any (void)
 {

@@ -38,6 +38,10 @@ extern struct coop_ult *coop_runq_take (struct coop_worker *w);
 /* A task of another worker's queue, or NULL; more of them go to W's own.  */
 extern struct coop_ult *coop_runq_steal (struct coop_worker *w);
 
+/* What is queued at workers that may not run goes to W's queue: those that
+   have a queue of their own do not steal.  */
+extern void coop_runq_adopt (struct coop_worker *w);
+
 /* Is there a task in any queue?  Tasks in all queues.  */
 extern bool coop_runq_any (void);
 extern unsigned coop_runq_total (void);

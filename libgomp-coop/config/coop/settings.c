@@ -99,6 +99,7 @@ read_test (void)
     { "no_glibc", COOP_TEST_NO_GLIBC },
     { "no_rseq", COOP_TEST_NO_RSEQ },
     { "no_setxid", COOP_TEST_NO_SETXID },
+    { "no_preempt", COOP_TEST_NO_PREEMPT },
   };
   const char *text = getenv ("COSCHED_TEST");
   unsigned flags = 0;
@@ -232,18 +233,45 @@ coop_settings_stale (void)
   return coop_needs_modules () != modules_seen;
 }
 
+/* Code that was loaded later joins what is known: handlers read it.  */
+static void
+add_code (const struct coop_needs *now)
+{
+  for (unsigned i = 0; i < now->code_count; i++)
+    {
+      unsigned n = coop_needs.code_count, k = 0;
+      while (k < n && coop_needs.code[k].begin != now->code[i].begin)
+	k++;
+      if (k < n || n == COOP_CODE_MAX)
+	continue;
+      coop_needs.code[n] = now->code[i];
+      coop_store (&coop_needs.code_count, n + 1);
+    }
+}
+
+void
+coop_settings_look_again (void)
+{
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  struct coop_needs now;
+  unsigned long long modules = coop_needs_modules ();
+
+  if (modules == coop_peek (&modules_seen))
+    return;
+  pthread_mutex_lock (&lock);
+  /* What needs.h says else counts only at the start.  */
+  coop_needs_look (&now);
+  coop_store (&coop_needs.fresh_storage, now.fresh_storage);
+  coop_store (&coop_needs.early, now.early);
+  add_code (&now);
+  coop_store (&modules_seen, modules);
+  pthread_mutex_unlock (&lock);
+}
+
 bool
 coop_settings_fresh_storage (void)
 {
-  struct coop_needs now;
-  unsigned long long modules = coop_needs_modules ();
-  if (modules != coop_peek (&modules_seen))
-    {
-      /* What needs.h says else counts only at the start.  */
-      coop_needs_look (&now);
-      coop_store (&coop_needs.fresh_storage, now.fresh_storage);
-      coop_store (&modules_seen, modules);
-    }
+  coop_settings_look_again ();
   return coop_peek (&coop_needs.fresh_storage);
 }
 

@@ -44,7 +44,8 @@ enum coop_test
   COOP_TEST_NO_DONORS = 2, /* every second donor cannot be created */
   COOP_TEST_NO_GLIBC = 4,  /* the host lacks what donors need */
   COOP_TEST_NO_RSEQ = 8,
-  COOP_TEST_NO_SETXID = 16
+  COOP_TEST_NO_SETXID = 16,
+  COOP_TEST_NO_PREEMPT = 32 /* tasks that spin */
 };
 
 extern struct coop_settings coop_settings;
@@ -72,8 +73,11 @@ extern const char *coop_settings_why (void);
 /* Have modules been loaded since the last look?  */
 extern bool coop_settings_stale (void);
 
+/* Looks at modules that have been loaded since, for what counts later, too.  */
+extern void coop_settings_look_again (void);
+
 /* May a task that begins tell that another had its storage before?  Looks
-   again when modules have been loaded.  */
+   again.  */
 extern bool coop_settings_fresh_storage (void);
 
 /* Tasks per CPU for a process that may use CPUS CPUs.  */

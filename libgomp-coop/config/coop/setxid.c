@@ -13,9 +13,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "preempt.h"
 #include "switch.h"
-
-#define SIGSETXID_NR 33 /* glibc's, below the first real-time signal */
 
 /* The kernel's struct sigaction: glibc refuses to hand out this signal.  */
 struct kernel_sigaction
@@ -98,11 +97,11 @@ copy_ids (pid_t owner)
   read_ids (&request.ids);
   coop_store (&request.target, owner);
   memset (&info, 0, sizeof info);
-  info.si_signo = SIGSETXID_NR;
+  info.si_signo = COOP_SIGSETXID;
   info.si_code = SI_QUEUE;
   info.si_pid = getpid ();
   info.si_value.sival_ptr = &request;
-  if (coop_syscall (SYS_rt_tgsigqueueinfo, info.si_pid, owner, SIGSETXID_NR,
+  if (coop_syscall (SYS_rt_tgsigqueueinfo, info.si_pid, owner, COOP_SIGSETXID,
 		    (long) &info))
     coop_store (&request.target, 0); /* has ended */
   while (coop_load (&request.target))
@@ -117,16 +116,18 @@ is_caller (const ucontext_t *context, pid_t tid)
 {
 #ifdef __x86_64__
   const greg_t *r = context->uc_mcontext.gregs;
-  return (pid_t) r[REG_RSI] == tid && (int) r[REG_RDX] == SIGSETXID_NR;
+  return (pid_t) r[REG_RSI] == tid && (int) r[REG_RDX] == COOP_SIGSETXID;
 #elif defined __aarch64__
   const unsigned long long *r = context->uc_mcontext.regs;
-  return (pid_t) r[1] == tid && (int) r[2] == SIGSETXID_NR;
+  return (pid_t) r[1] == tid && (int) r[2] == COOP_SIGSETXID;
 #endif
 }
 
 static __attribute__ ((noinline)) void
 handle_setxid (int signo, siginfo_t *info, void *context)
 {
+  if (coop_preempt_serve (info, context))
+    return;
   pid_t tid = (pid_t) coop_syscall (SYS_gettid, 0, 0, 0, 0);
   pid_t owner = (pid_t) coop_tls_owner ();
   void *borrowed = __builtin_thread_pointer ();
@@ -149,11 +150,26 @@ handle_setxid (int signo, siginfo_t *info, void *context)
 }
 
 bool
+coop_setxid_leave_alternate (void)
+{
+  struct kernel_sigaction action;
+
+  if (syscall (SYS_rt_sigaction, COOP_SIGSETXID, NULL, &action,
+	       sizeof action.mask)
+      || action.handler != handle_setxid)
+    return false;
+  action.flags &= ~(unsigned long) SA_ONSTACK;
+  return syscall (SYS_rt_sigaction, COOP_SIGSETXID, &action, NULL,
+		  sizeof action.mask)
+	 == 0;
+}
+
+bool
 coop_setxid_wrap (void)
 {
   struct kernel_sigaction action;
 
-  if (syscall (SYS_rt_sigaction, SIGSETXID_NR, NULL, &action,
+  if (syscall (SYS_rt_sigaction, COOP_SIGSETXID, NULL, &action,
 	       sizeof action.mask)
       || !(action.flags & SA_SIGINFO) || !action.handler)
     return false;
@@ -161,7 +177,9 @@ coop_setxid_wrap (void)
     return true;
   glibc_setxid = action;
   action.handler = handle_setxid;
-  return syscall (SYS_rt_sigaction, SIGSETXID_NR, &action, NULL,
+  /* A handler of the program's that leaves by longjmp must not leave this.  */
+  action.mask = ~0ull;
+  return syscall (SYS_rt_sigaction, COOP_SIGSETXID, &action, NULL,
 		  sizeof action.mask)
 	 == 0;
 }

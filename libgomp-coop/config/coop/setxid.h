@@ -17,10 +17,16 @@
 
 #pragma GCC visibility push(hidden)
 
+#define COOP_SIGSETXID 33 /* below the first real-time signal */
+
 /* Installs the handler round glibc's.  False: glibc's is not as expected.  Call
    it when a second thread has been created, which is when glibc installs its
    own.  */
 extern bool coop_setxid_wrap (void);
+
+/* Has the handler run on the stack that it interrupts, not on the alternate
+   one that each worker has, so that a task can be left from it.  */
+extern bool coop_setxid_leave_alternate (void);
 
 #pragma GCC visibility pop
 

@@ -23,6 +23,7 @@ COOP_SOURCES = \
 	needs.c \
 	overflow.c \
 	park.c \
+	preempt.c \
 	runq.c \
 	region.c \
 	settings.c \

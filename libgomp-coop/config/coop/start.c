@@ -20,6 +20,7 @@
 #include "monitor.h"
 #include "overflow.h"
 #include "park.h"
+#include "preempt.h"
 #include "region.h"
 #include "settings.h"
 #include "stack.h"
@@ -121,6 +122,7 @@ after_fork (void)
   coop_park_reset ();
   coop_worker_reset ();
   coop_monitor_reset ();
+  coop_preempt_reset ();
   coop_stack_reset ();
   coop_region_reset ();
   coop_watchdog_reset ();

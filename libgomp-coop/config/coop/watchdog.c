@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dispatch.h"
+#include "preempt.h"
 #include "runq.h"
 #include "region.h"
 #include "worker.h"
@@ -77,9 +78,9 @@ is_asleep (pid_t tid)
   return state && (state[2] == 'S' || state[2] == 'D');
 }
 
-/* CPU time of the kernel thread TID in ns, by the clock that Linux has for it.  */
-static uint64_t
-used_by (pid_t tid)
+/* By the clock that Linux has for each kernel thread.  */
+uint64_t
+coop_watchdog_used (pid_t tid)
 {
   struct timespec t;
   if (tid == 0 || clock_gettime (~(clockid_t) tid * 8 + 6, &t))
@@ -104,7 +105,7 @@ look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
       seen[i].looks = 0;
       w->seen = switches;
       w->seen_ns = now;
-      seen[i].used = used_by (w->tid);
+      seen[i].used = coop_watchdog_used (w->tid);
       return;
     }
   uint64_t since = now - w->seen_ns;
@@ -113,7 +114,7 @@ look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
     seen[i].blocked = is_asleep (w->tid);
   if (seen[i].blocked || since < patience)
     return;
-  uint64_t used = used_by (w->tid) - seen[i].used;
+  uint64_t used = coop_watchdog_used (w->tid) - seen[i].used;
   if (used < patience)
     return;
   seen[i].suspect = true;
@@ -220,6 +221,8 @@ coop_watchdog_tick (uint64_t now)
   unsigned queued = coop_runq_total ();
   uint64_t patience = known ? PATIENCE_KNOWN_NS : PATIENCE_NS;
 
+  if (queued || coop_peek (&coop_crowded))
+    coop_preempt_tick (now);
   if (queued == 0)
     {
       streak = 0;

@@ -2,6 +2,9 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Watchdog: tasks that keep a worker although others wait for one.
 
+   Where tasks can be preempted while they spin, they are (preempt.h).  This is
+   about the others.
+
    A task that waits in a loop of the program's own never reaches a scheduling
    point; if the task it waits for is queued behind it, both wait for ever.
    When tasks are queued, a worker has been busy with one task for too long and
@@ -26,6 +29,9 @@
 
 /* One look at all workers.  Returns true if it should look again soon.  */
 extern bool coop_watchdog_tick (uint64_t now_ns);
+
+/* CPU time of the kernel thread TID in ns.  */
+extern uint64_t coop_watchdog_used (pid_t tid);
 
 /* Forgets the spares (child of a fork).  */
 extern void coop_watchdog_reset (void);

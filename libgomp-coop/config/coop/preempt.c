@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Preemption of tasks that spin (preempt.h).  */
+
+#include "preempt.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libgomp.h"
+#include "libgomp_g.h"
+
+#include "dispatch.h"
+#include "fiber.h"
+#include "needs.h"
+#include "runq.h"
+#include "settings.h"
+#include "setxid.h"
+#include "watchdog.h"
+#include "worker.h"
+
+/* Until the first look at a task that may have nothing to do yet, and between
+   two looks: an interrupt takes 2 us, in a virtual machine 25.  */
+#define AGAIN_NS 10000
+#define LOOK_MIN_NS 40000
+#define LOOK_MAX_NS 1000000
+#define STINT_MAX_NS 10000000
+#define SOON_NS 50000 /* work that takes less is hard to tell from none */
+
+#define SAMPLES 8     /* looks that are remembered */
+#define ALIKE 3	      /* as many of them, and the task spins */
+#define BURST 32      /* looks in quick succession, to find that out */
+#define FRUITLESS 64  /* looks in a row when no task could be preempted */
+#define PERSIST 400   /* looks since the last time that a task did spin */
+#define LOOPS 32
+#define LOOP_BYTES 64 /* the longest loop */
+#define CREDIT 16     /* doubts until a loop is taken for one that computes */
+
+#define BUSY_NS 2000000 /* CPU time between two ticks */
+
+/* When looks at a worker show no loop: the pause, which doubles.  */
+#define PAUSE_MIN_NS 20000000ull
+#define PAUSE_MAX_NS 2000000000ull
+
+/* Loops were met not longer ago: look at all workers that have queues.  */
+#define RECENT_NS 1000000000ull
+
+#define INITIAL_STACK_MAX ((size_t) 1 << 30)
+
+struct sample
+{
+  uintptr_t pc;
+  uint64_t registers; /* a hash of the others */
+};
+
+/* The timer that interrupts a worker.  */
+static struct timer
+{
+  int id;
+  bool created;
+  int running; /* set by the monitor, cleared by the handler */
+  pid_t tid;
+  /* Of the monitor.  */
+  unsigned long seen;
+  uint64_t used_ns, again_ns, pause_ns;
+  /* Of the handler.  */
+  unsigned burst, looks, fruitless;
+  unsigned long switches; /* to which these belong: */
+  uint64_t since_ns;	  /* its task is there, */
+  uint64_t worked_ns;	  /* and was not found in a loop so long after */
+  uint64_t due_ns;	  /* the next look, which comes somewhat later */
+  unsigned samples;
+  struct sample sample[SAMPLES];
+  bool resumed, progress; /* its task was continued there: */
+  struct sample resume_at;
+} timers[COOP_MAX_CPUS];
+
+/* Where tasks wait; first and last instruction.  Entries are never removed:
+   what is not executed any longer matches nothing.  */
+static struct loop
+{
+  uintptr_t first, last;
+  int credit;
+} loops[LOOPS];
+static unsigned loop_count;
+static int loop_lock;
+
+static unsigned long preempted; /* tasks; counted, but not exactly */
+
+/* ---- The processor.  ---- */
+
+#ifdef __x86_64__
+#define REGISTERS 16 /* all general ones */
+#define PC(context) ((uintptr_t) (context)->uc_mcontext.gregs[REG_RIP])
+#define SP(context) ((uintptr_t) (context)->uc_mcontext.gregs[REG_RSP])
+#define REGISTER(context, i) ((uint64_t) (context)->uc_mcontext.gregs[i])
+/* The resume flag: the processor clears it with the next instruction.  */
+#define MARK 0x10000
+#define MARKS(context) ((context)->uc_mcontext.gregs[REG_EFL])
+#elif defined __aarch64__
+#define REGISTERS 31
+#define PC(context) ((uintptr_t) (context)->uc_mcontext.pc)
+#define SP(context) ((uintptr_t) (context)->uc_mcontext.sp)
+#define REGISTER(context, i) ((uint64_t) (context)->uc_mcontext.regs[i])
+#endif
+
+/* Has anything been executed since the last mark?  Signals may follow each other
+   closely when the kernel has other things to do.  Where it is not known, loops
+   that compute may be taken for ones that wait until they are found out.  */
+static bool
+has_moved (const ucontext_t *context)
+{
+#ifdef MARK
+  return !(MARKS (context) & MARK);
+#else
+  (void) context;
+  return true;
+#endif
+}
+
+static void
+mark (ucontext_t *context)
+{
+#ifdef MARK
+  MARKS (context) |= MARK;
+#else
+  (void) context;
+#endif
+}
+
+static uint64_t
+hash_registers (const ucontext_t *context)
+{
+  uint64_t h = SP (context);
+  for (int i = 0; i < REGISTERS; i++)
+    h = (h ^ REGISTER (context, i)) * 0x9e3779b97f4a7c15ull + (h >> 29);
+  return h;
+}
+
+/* ---- Timers.  ---- */
+
+/* One look in NS from now; 0: none.  May be called in the handler.  */
+static void
+set (struct timer *t, uint64_t ns)
+{
+  struct itimerspec when = { { 0, 0 }, { 0, (long) ns } };
+  t->due_ns = coop_now_ns () + ns;
+  coop_syscall (SYS_timer_settime, t->id, 0, (long) &when, 0);
+}
+
+static bool
+create (struct timer *t, pid_t tid)
+{
+  struct sigevent event;
+
+  if (t->created && t->tid == tid)
+    return true;
+  if (t->created)
+    coop_syscall (SYS_timer_delete, t->id, 0, 0, 0);
+  memset (&event, 0, sizeof event);
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = COOP_SIGSETXID;
+  event.sigev_value.sival_ptr = t;
+  event._sigev_un._tid = tid;
+  t->tid = tid;
+  t->created = coop_syscall (SYS_timer_create, CLOCK_MONOTONIC, (long) &event,
+			     (long) &t->id, 0)
+	       == 0;
+  return t->created;
+}
+
+static void
+stop (struct timer *t)
+{
+  set (t, 0);
+  coop_store (&t->running, 0);
+}
+
+/* ---- The handler.  ---- */
+
+/* Functions of libgomp that programs call again and again while they wait, and
+   that hold no lock anywhere.  */
+#define POLLED 5
+static struct coop_code polled[POLLED];
+
+static bool
+is_program (uintptr_t pc)
+{
+  for (unsigned i = 0; i < POLLED; i++)
+    if (pc - polled[i].begin < polled[i].size)
+      return true;
+  unsigned n = coop_load (&coop_needs.code_count);
+  for (unsigned i = 0; i < n; i++)
+    if (pc - coop_needs.code[i].begin < coop_needs.code[i].size)
+      return true;
+  return false;
+}
+
+static struct loop *
+find_loop (uintptr_t pc)
+{
+  unsigned n = coop_load (&loop_count);
+  for (unsigned i = 0; i < n; i++)
+    if (pc >= coop_peek (&loops[i].first) && pc <= coop_peek (&loops[i].last))
+      return &loops[i];
+  return NULL;
+}
+
+/* The task is in the loop L, soon after it was continued or looked at.  If it
+   waits it is as it was; one that computes has gone on, and both are possible
+   if it waits for the next thing already.  Does it wait, as far as one can
+   tell now?  */
+static bool
+is_waiting (struct timer *t, struct loop *l, struct sample now)
+{
+  int credit = coop_peek (&l->credit);
+  bool same = now.registers == t->resume_at.registers;
+
+  if (now.pc != t->resume_at.pc)
+    return true;
+  if (!same)
+    credit--;
+  else if ((credit += 2) > CREDIT)
+    credit = CREDIT;
+  __atomic_store_n (&l->credit, credit, __ATOMIC_RELAXED);
+  t->resume_at = now;
+  return same;
+}
+
+/* PC belongs to a loop: one that is known, near it, or a new one.  */
+static void
+note_loop (uintptr_t pc)
+{
+  if (__atomic_exchange_n (&loop_lock, 1, __ATOMIC_ACQUIRE))
+    return; /* it will be met again */
+  unsigned i = 0;
+  while (i < loop_count
+	 && (pc + LOOP_BYTES < loops[i].last || pc > loops[i].first + LOOP_BYTES))
+    i++;
+  if (i < loop_count)
+    {
+      if (pc < loops[i].first)
+	__atomic_store_n (&loops[i].first, pc, __ATOMIC_RELAXED);
+      if (pc > loops[i].last)
+	__atomic_store_n (&loops[i].last, pc, __ATOMIC_RELAXED);
+    }
+  else if (i < LOOPS)
+    {
+      loops[i].first = loops[i].last = pc;
+      loops[i].credit = CREDIT;
+      coop_store (&loop_count, i + 1);
+    }
+  coop_store (&loop_lock, 0);
+}
+
+/* Does the task that is at NOW spin, as far as the last looks tell?  */
+static bool
+is_spinning (struct timer *t, struct sample now)
+{
+  unsigned alike = 1, n = t->samples < SAMPLES ? t->samples : SAMPLES;
+
+  for (unsigned i = 0; i < n; i++)
+    alike += t->sample[i].pc == now.pc
+	     && t->sample[i].registers == now.registers;
+  t->sample[t->samples++ % SAMPLES] = now;
+  if (alike < ALIKE)
+    return false;
+  note_loop (now.pc);
+  return true;
+}
+
+/* That of the initial thread.  */
+static uintptr_t initial_top;
+static size_t initial_size;
+
+/* Is SP in the stack of U?  */
+static bool
+is_own_stack (const struct coop_ult *u, uintptr_t sp)
+{
+  return u->root ? initial_top - sp < initial_size
+		 : (uintptr_t) u->stack_top - sp < u->stack_size;
+}
+
+/* May the task of W be preempted in CONTEXT?  */
+static bool
+may_preempt (struct coop_worker *w, const ucontext_t *context)
+{
+  struct coop_ult *u = coop_tls_ult ();
+
+  return u && u->kind == COOP_ULT && u->tls == &coop_tls && w->running == u
+	 && coop_tls_worker () == w && is_own_stack (u, SP (context))
+	 && memcmp (&context->uc_sigmask, &coop_worker_signals,
+		    sizeof (uint64_t))
+		== 0
+	 && !(u->root && coop_tls_thread ()->ts.level == 0);
+}
+
+/* What the kernel will take from CONTEXT for this kernel thread, which may be
+   another one than before, is to be what this one has.  */
+static void
+move_context (ucontext_t *context)
+{
+  coop_syscall (SYS_rt_sigprocmask, SIG_SETMASK, 0,
+		(long) &context->uc_sigmask, sizeof (uint64_t));
+  coop_syscall (SYS_sigaltstack, 0, (long) &context->uc_stack, 0, 0);
+}
+
+/* U works, for all one can see, since ELAPSED_NS: when to look again.  */
+static uint64_t
+pause_for (const struct timer *t, const struct coop_ult *u,
+	   uint64_t elapsed_ns)
+{
+  if (t->burst < BURST)
+    return LOOK_MIN_NS;
+  if (u && elapsed_ns < u->stint_ns)
+    return u->stint_ns - elapsed_ns;
+  elapsed_ns /= 8;
+  if (elapsed_ns > LOOK_MAX_NS)
+    return LOOK_MAX_NS;
+  return elapsed_ns > LOOK_MIN_NS ? elapsed_ns : LOOK_MIN_NS;
+}
+
+/* U spins at TIME; the next time the first look comes when it will have worked
+   for a little less than it probably has now.  */
+static void
+learn_stint (struct timer *t, struct coop_ult *u, uint64_t time)
+{
+  uint64_t late = time - t->due_ns, stint = time - t->since_ns;
+
+  u->in_vain = t->resumed && !t->progress;
+  if (u->in_vain)
+    return;
+  if (t->worked_ns)
+    stint = t->worked_ns + (stint - t->worked_ns) / 4;
+  stint -= late < stint ? late : stint;
+  if (!t->worked_ns)
+    stint -= stint / 8;
+  u->stint_ns = stint < STINT_MAX_NS ? (unsigned) stint : STINT_MAX_NS;
+}
+
+/* U goes on, after it was at BEFORE.  Not inlined: the worker is perhaps
+   another one than in the caller.  */
+static __attribute__ ((noinline)) void
+resume (struct coop_ult *u, struct sample before)
+{
+  struct coop_worker *w = coop_tls_worker ();
+  struct timer *t = &timers[w->index];
+
+  if (coop_is_spare (w) || !coop_load (&t->running))
+    return;
+  t->resumed = true;
+  t->progress = false;
+  t->resume_at = before;
+  t->switches = w->switches;
+  t->since_ns = coop_now_ns ();
+  t->worked_ns = 0;
+  t->samples = 0;
+  set (t, !u->in_vain && u->stint_ns > AGAIN_NS ? u->stint_ns : AGAIN_NS);
+}
+
+static void
+preempt (struct coop_worker *w, ucontext_t *context, struct sample now)
+{
+  int *where = &errno, old = *where; /* of the task, wherever it runs */
+  struct coop_ult *u = coop_tls_ult ();
+
+  /* All signals are blocked, and would be for the next task.  */
+  coop_syscall (SYS_rt_sigprocmask, SIG_SETMASK, (long) &context->uc_sigmask, 0,
+		sizeof (uint64_t));
+  if (coop_may_run (w))
+    coop_runq_adopt (w);
+  coop_dispatch_yield ();
+  move_context (context);
+  resume (u, now);
+  *where = old;
+}
+
+/* Would another task run, or must W leave its CPU, which it does not notice?  */
+static bool
+has_reason (struct coop_worker *w)
+{
+  return !coop_may_run (w) || coop_peek (&w->queue.length) || coop_runq_any ();
+}
+
+/* Has the time come to leave W alone?  */
+static bool
+is_enough (struct timer *t, struct coop_worker *w, bool fruitful)
+{
+  t->burst += t->burst < BURST;
+  t->fruitless = fruitful ? 0 : t->fruitless + 1;
+  return ++t->looks > (coop_peek (&preempted) ? PERSIST : BURST)
+	 || t->fruitless > FRUITLESS || coop_load (&w->sleeping);
+}
+
+/* Looks at W, interrupted in CONTEXT; should its task be preempted, which is at
+   NOW?  */
+static bool
+look (struct timer *t, struct coop_worker *w, const ucontext_t *context,
+      struct sample *now)
+{
+  bool fruitful = is_program (PC (context)) && has_reason (w)
+		  && may_preempt (w, context);
+  struct coop_ult *u = fruitful ? coop_tls_ult () : NULL;
+  uint64_t time = coop_now_ns ();
+
+  if (t->switches != w->switches)
+    {
+      t->switches = w->switches;
+      t->since_ns = time;
+      t->worked_ns = 0;
+      t->samples = 0;
+      t->resumed = false;
+    }
+  if (is_enough (t, w, fruitful))
+    {
+      stop (t);
+      return false;
+    }
+  if (fruitful && has_moved (context))
+    {
+      *now = (struct sample){ PC (context), hash_registers (context) };
+      struct loop *loop = find_loop (now->pc);
+      uint64_t elapsed = time - t->since_ns;
+      bool soon = t->resumed && elapsed < SOON_NS;
+      t->progress |= !soon || !loop || now->pc != t->resume_at.pc
+		     || now->registers != t->resume_at.registers;
+      if (!loop ? is_spinning (t, *now)
+		: coop_peek (&loop->credit) > 0
+		      && (!soon || is_waiting (t, loop, *now)))
+	{
+	  learn_stint (t, u, time);
+	  return true;
+	}
+      t->worked_ns = elapsed;
+    }
+  set (t, pause_for (t, u, time - t->since_ns));
+  return false;
+}
+
+bool
+coop_preempt_serve (const siginfo_t *info, ucontext_t *context)
+{
+  struct timer *t = info->si_value.sival_ptr;
+  struct sample now;
+
+  if (info->si_code != SI_TIMER
+      || (uintptr_t) t - (uintptr_t) timers >= sizeof timers)
+    return false;
+  struct coop_worker *w = &coop_workers[t - timers];
+  bool wanted = look (t, w, context, &now);
+  mark (context);
+  if (wanted)
+    {
+      t->looks = 0;
+      /* For whoever is next, unless it knows better.  */
+      set (t, LOOK_MIN_NS);
+      __atomic_store_n (&preempted, preempted + 1, __ATOMIC_RELAXED);
+      preempt (w, context, now);
+    }
+  return true;
+}
+
+/* ---- The monitor.  ---- */
+
+static void
+find_polled (void)
+{
+  const void *const functions[POLLED]
+      = { omp_test_lock, omp_unset_lock, GOMP_cancellation_point,
+	  omp_get_thread_num, omp_get_num_threads };
+  Dl_info info;
+  void *symbol;
+
+  for (unsigned i = 0; i < POLLED && !polled[i].begin; i++)
+    if (dladdr1 (functions[i], &info, &symbol, RTLD_DL_SYMENT) && symbol)
+      {
+	polled[i].size = ((const ElfW (Sym) *) symbol)->st_size;
+	polled[i].begin = (uintptr_t) info.dli_saddr;
+      }
+}
+
+/* The kernel puts the program's name above everything.  */
+static void
+find_initial_stack (void)
+{
+  struct rlimit limit;
+
+  if (initial_size || getrlimit (RLIMIT_STACK, &limit))
+    return;
+  initial_top = getauxval (AT_EXECFN);
+  if (limit.rlim_cur > INITIAL_STACK_MAX)
+    limit.rlim_cur = INITIAL_STACK_MAX;
+  coop_store (&initial_size, limit.rlim_cur);
+}
+
+static bool
+is_traced (void)
+{
+  char text[1024], *at;
+  FILE *f = fopen ("/proc/self/status", "re");
+  size_t n = f ? fread (text, 1, sizeof text - 1, f) : 0;
+  if (f)
+    fclose (f);
+  text[n] = '\0';
+  at = strstr (text, "TracerPid:\t");
+  return !at || at[11] != '0';
+}
+
+/* May tasks of this program be preempted at all?  */
+static bool
+is_possible (void)
+{
+  static bool told;
+
+  if (coop_mode != COSCHED_MODE_DONOR || coop_fibers || coop_fiber_valgrind ()
+      || coop_settings.test & COOP_TEST_NO_PREEMPT || is_traced ())
+    return false;
+  coop_settings_look_again ();
+  find_initial_stack ();
+  find_polled ();
+  if (coop_needs.early && !told)
+    {
+      told = true;
+      coop_say ("tasks that spin are not preempted: the program uses %s",
+		coop_needs.early);
+    }
+  return coop_needs.early == NULL;
+}
+
+/* Has loops that were met lately; says so the first time.  */
+static bool
+was_met (uint64_t now)
+{
+  static unsigned long seen;
+  static uint64_t last;
+  unsigned long count = coop_peek (&preempted);
+
+  if (count != seen)
+    {
+      if (last == 0)
+	coop_say ("tasks spin for each other: they take turns");
+      seen = count;
+      last = now;
+    }
+  return last && now - last < RECENT_NS;
+}
+
+/* Has W been computing for the same task since the last tick?  Not so soon
+   again, if it did not spin.  */
+static bool
+is_suspect (struct timer *t, struct coop_worker *w, uint64_t now)
+{
+  unsigned long switches = coop_peek (&w->switches);
+  uint64_t used = coop_watchdog_used (w->tid);
+  bool same = t->seen == switches && coop_peek (&w->running);
+  bool busy = used - t->used_ns > BUSY_NS;
+
+  t->seen = switches;
+  t->used_ns = used;
+  if (!same || !busy || now < t->again_ns)
+    return false;
+  t->pause_ns = t->pause_ns ? t->pause_ns * 2 : PAUSE_MIN_NS;
+  if (t->pause_ns > PAUSE_MAX_NS)
+    t->pause_ns = PAUSE_MAX_NS;
+  t->again_ns = now + t->pause_ns;
+  return true;
+}
+
+void
+coop_preempt_tick (uint64_t now)
+{
+  unsigned n = coop_nworkers;
+  bool met = was_met (now);
+
+  if (coop_mode != COSCHED_MODE_DONOR)
+    return;
+  for (unsigned i = 0; i < n; i++)
+    {
+      struct coop_worker *w = &coop_workers[i];
+      struct timer *t = &timers[i];
+      if (met)
+	t->pause_ns = t->again_ns = 0;
+      if (!w->tid || coop_load (&w->sleeping) || coop_load (&t->running)
+	  || !has_reason (w) || !(met || is_suspect (t, w, now)))
+	continue;
+      if (!is_possible () || !coop_setxid_leave_alternate ()
+	  || !create (t, w->tid))
+	return;
+      t->burst = t->looks = t->fruitless = t->samples = 0;
+      coop_store (&t->running, 1);
+      set (t, LOOK_MIN_NS);
+    }
+}
+
+void
+coop_preempt_reset (void)
+{
+  memset (timers, 0, sizeof timers);
+  loop_lock = 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Preemption: tasks that wait in a loop of the program's own make room.
+
+   A task that spins for what a task behind it has to do keeps the worker from
+   doing it, and no call tells.  While a worker with queued tasks has been busy
+   with one for a while, a timer interrupts its kernel thread every few dozen
+   microseconds.  Code that comes to the same place with the same registers
+   again and again waits; the handler remembers the place and switches to the
+   next task.  What the task needs to go on is in the signal's frame, on its own
+   stack.  From then on whoever is found at such a place is preempted at once.
+   The next look comes when the task will have worked for as long as it did the
+   last time, or after a moment if it had been continued in vain.
+
+   It may happen that code which computes is taken for a loop that waits; then
+   tasks take turns that need not, until it is found out.
+
+   The signal is glibc's SIGSETXID, which no program can handle or block, and
+   whose handler the runtime has wrapped (setxid.h); the kernel drops a timer's
+   signals in exec.  A task is preempted only where
+
+   - the program counter is in the code of the program itself or of a library
+     with parallel regions, which is where no lock of the C library, the loader
+     or the runtime is held;
+   - the task has a thread control block of its own and uses its own stack;
+   - signals are blocked as everywhere: it is in no handler;
+   - it is not serial code of the initial thread.
+
+   A program that imports calls which end early by any signal (needs.h), as well
+   as one under a debugger, valgrind or a sanitizer, is left alone; there, in
+   kernel-thread mode and with tasks that share storage the watchdog's spares
+   must do.  */
+
+#ifndef COOP_PREEMPT_H
+#define COOP_PREEMPT_H 1
+
+#include "coop.h"
+
+#include <signal.h>
+#include <ucontext.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Looks which workers should be interrupted for a while.  By the watchdog, when
+   tasks are queued or workers have lost their CPUs.  */
+extern void coop_preempt_tick (uint64_t now_ns);
+
+/* Serves SIGSETXID if it comes from one of the timers; else returns false.  */
+extern bool coop_preempt_serve (const siginfo_t *info, ucontext_t *context);
+
+/* Forgets the timers (child of a fork).  */
+extern void coop_preempt_reset (void);
+
+#pragma GCC visibility pop
+
+#endif /* COOP_PREEMPT_H */

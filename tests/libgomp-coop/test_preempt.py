@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Tasks that spin for each other are preempted, and nothing of theirs is lost,
+on one CPU, on two and while these are taken and given.  Programs that must not
+be interrupted, and those that say so, are left alone."""
+
+import subprocess
+
+from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus
+
+TURNS = "they take turns"
+
+
+def run(path, cpus, team, arguments, sets, **environment):
+    with FakeAgent(path, cpus) as agent, \
+            Program(*arguments, socket_path=path, OMP_NUM_THREADS=str(team),
+                    COSCHED_MODE="donor", **environment) as program:
+        client = agent.client()
+        changes = 0
+        while program.process.poll() is None:
+            if changes < len(sets) or len(sets) > 1:
+                client.allot(sets[changes % len(sets)])
+                changes += 1
+            try:
+                program.process.wait(0.003)
+            except subprocess.TimeoutExpired:
+                continue
+        out, err = program.process.communicate()
+        assert program.process.returncode == 0 and out.startswith("PASS"), (
+            team, arguments, sets, program.process.returncode, out, err)
+        print(f"{team} tasks, {' '.join(arguments)}, {len(sets)} allotments, "
+              f"{environment}: {out.strip()}")
+        return err
+
+
+def main():
+    needs_probe()
+    cpus = two_cpus()
+    with directory() as path:
+        for team, sets in ((2, [cpus[:1]]), (5, [cpus[:1]]), (7, [cpus]),
+                           (9, [cpus, cpus[:1], cpus[1:]])):
+            err = run(f"{path}/sock", cpus, team, ["60"], sets,
+                      program="test_preempt")
+            # With two CPUs somebody else may look on a busy machine.
+            assert TURNS in err or sets != [cpus[:1]], err
+        err = run(f"{path}/sock", cpus, 3, ["60"], [cpus[:1]],
+                  program="test_preempt", COSCHED_TEST="by_kernel")
+        assert TURNS in err, err
+        err = run(f"{path}/sock", cpus, 3, ["5"], [cpus[:1]],
+                  program="test_preempt", COSCHED_TEST="no_preempt")
+        assert TURNS not in err, err
+        err = run(f"{path}/sock", cpus, 8, ["pipeline", "3"], [cpus[:1]],
+                  program="test_spin")
+        assert TURNS not in err and "the program uses usleep" in err, err
+
+
+main()
