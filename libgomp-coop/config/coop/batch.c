@@ -6,6 +6,8 @@
 
 #include <limits.h>
 
+#include <sched.h>
+
 #include "dispatch.h"
 #include "park.h"
 #include "runq.h"
@@ -273,6 +275,19 @@ hold (struct coop_worker *w, struct coop_ult *u, unsigned state,
   return false;
 }
 
+/* Workers whose batch has been seized and that may still watch its barrier.  Who
+   destroys that has waited for the tasks of the batch, and so sees them.  */
+int coop_batch_seized;
+
+void
+coop_batch_await_watchers (gomp_barrier_t *bar)
+{
+  unsigned n = coop_peek (&coop_nworkers);
+  for (unsigned i = 0; i < n; i++)
+    while (coop_load (&coop_workers[i].watched) == coop_barrier (bar))
+      sched_yield ();
+}
+
 /* Takes the batch that W holds, by whoever holds its lock.  */
 static struct coop_batch
 take_held (struct coop_worker *w)
@@ -312,7 +327,10 @@ coop_batch_seize (struct coop_worker *w)
     return;
   coop_lock (&w->held_lock);
   if (is_overdue (w))
-    batch = take_held (w);
+    {
+      batch = take_held (w);
+      __atomic_add_fetch (&coop_batch_seized, 1, __ATOMIC_RELAXED);
+    }
   coop_unlock (&w->held_lock);
   if (batch.count)
     coop_runq_append (w, batch.head, batch.tail, batch.count);
@@ -326,13 +344,18 @@ coop_batch_hold (struct coop_worker *w)
   struct coop_barrier *b = w->held.bar;
   unsigned state = w->held_state;
 
+  w->watched = b;
   coop_store (&w->held_offered, 1);
   coop_worker_spin (w, (int *) &b->generation, (int) state);
   coop_lock (&w->held_lock);
   struct coop_batch batch = take_held (w);
   coop_unlock (&w->held_lock);
+  coop_store (&w->watched, NULL);
   if (batch.count == 0)
-    return;
+    {
+      __atomic_sub_fetch (&coop_batch_seized, 1, __ATOMIC_RELAXED);
+      return;
+    }
   unsigned gen = coop_load (&b->generation);
   if (!((gen ^ state) & -BAR_INCR))
     {

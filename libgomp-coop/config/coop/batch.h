@@ -54,7 +54,8 @@ extern void coop_batch_hold (struct coop_worker *w);
    the barrier ends what is true here.  */
 extern bool coop_batch_is_overdue (struct coop_worker *w);
 
-/* Moves such a batch to the queue of W.  By another worker.  */
+/* Moves such a batch to the queue of W.  By another worker.  W may still look at
+   the barrier: while any does, who destroys one waits (bar.h).  */
 extern void coop_batch_seize (struct coop_worker *w);
 
 /* Wakes up to COUNT tasks that wait for BAR; releases its batches if its

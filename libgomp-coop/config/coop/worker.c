@@ -12,6 +12,7 @@
 
 #include "libgomp.h"
 
+#include "batch.h"
 #include "cpuset.h"
 #include "dispatch.h"
 #include "donor.h"
@@ -531,7 +532,7 @@ coop_worker_reset (void)
   memset (coop_workers, 0, sizeof coop_workers);
   memset (&allotted, 0, sizeof allotted);
   coop_nworkers = coop_nspares = started = demand = 0;
-  coop_crowded = coop_runq_lost = nsleeping = 0;
+  coop_crowded = coop_runq_lost = coop_batch_seized = nsleeping = 0;
   cpus_missing = false;
   if (cpuset_first (&coop_initial_cpus) >= 0)
     cpuset_apply (0, &coop_initial_cpus);
