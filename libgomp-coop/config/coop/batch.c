@@ -71,6 +71,79 @@ make_ready (struct coop_ult *batch)
     coop_dispatch_ready (others);
 }
 
+/* Is W as good as others for tasks that begin?  */
+static bool
+is_usable (struct coop_worker *w)
+{
+  return w->started && coop_may_run (w) && !coop_peek (&w->lost)
+	 && !coop_peek (&w->shared);
+}
+
+/* Is each worker's part of BATCHES about as large as the others' are?  */
+static bool
+is_even (const struct coop_ult *batches, unsigned *fair)
+{
+  unsigned n = coop_peek (&coop_nworkers), usable = 0, parts = 0, total = 0;
+  unsigned most = 0;
+
+  for (unsigned i = 0; i < n; i++)
+    usable += is_usable (&coop_workers[i]);
+  for (; batches; batches = batches->batch_next)
+    {
+      parts++;
+      total += batches->batch_count;
+      if (batches->batch_count > most)
+	most = batches->batch_count;
+    }
+  if (usable < 2 || total < 2 * usable)
+    return true;
+  *fair = (total + usable - 1) / usable;
+  return parts == usable && most <= *fair + *fair / 8;
+}
+
+/* Workers have stolen from each other, for whatever reason was then: each of
+   those that are not disturbed gets as many of BATCHES as the others.  A task
+   that is given away becomes a batch of its own, at the head of the list.  */
+static void
+even_out (struct coop_ult **batches, unsigned fair)
+{
+  uint16_t has[COOP_MAX_CPUS] = { 0 };
+  unsigned n = coop_peek (&coop_nworkers), to = 0;
+
+  for (struct coop_ult *u = *batches; u; u = u->batch_next)
+    has[u->home] += u->batch_count;
+  for (struct coop_ult **link = batches; *link;)
+    {
+      struct coop_ult *u = *link;
+      if (has[u->home] <= fair)
+	{
+	  link = &u->batch_next;
+	  continue;
+	}
+      while (to < n && (has[to] >= fair || !is_usable (&coop_workers[to])))
+	to++;
+      if (to == n)
+	return;
+      has[u->home]--;
+      has[to]++;
+      struct coop_ult *rest = u->next;
+      if (u->batch_count > 1)
+	{
+	  rest->batch_tail = u->batch_tail;
+	  rest->batch_count = u->batch_count - 1;
+	  rest->batch_next = u->batch_next;
+	  rest->home = u->home;
+	  *link = rest;
+	}
+      else
+	*link = u->batch_next;
+      u->home = to;
+      push (batches, u, u, 1);
+      if (link == batches)
+	link = &u->batch_next;
+    }
+}
+
 static struct coop_ult *
 take_all (struct coop_barrier *b, unsigned gen)
 {
@@ -88,6 +161,9 @@ coop_batch_undock (gomp_barrier_t *bar)
   struct coop_barrier *b = coop_barrier (bar);
   unsigned gen = coop_load (&b->generation);
   struct coop_ult *batches = coop_peek (&b->batched) ? take_all (b, gen) : NULL;
+  unsigned fair = 0;
+  if (batches && !is_even (batches, &fair))
+    even_out (&batches, fair);
   b->awaited = b->total;
   coop_store (&b->generation, gen + BAR_INCR);
   make_ready (batches);
@@ -135,6 +211,13 @@ coop_batch_wake (gomp_barrier_t *bar, int count)
 {
   struct coop_barrier *b = coop_barrier (bar);
   unsigned gen = coop_load (&b->generation);
+  struct coop_worker *w = coop_tls_worker ();
+  if (w && w->closing.count && w->closing.bar == b)
+    {
+      /* Those that arrived on W before the caller, see hold.  */
+      coop_runq_append (w, w->closing.head, w->closing.tail, w->closing.count);
+      w->closing.count = 0;
+    }
   /* Contains a fence: a batch is on the list now, or its worker will see the
      new generation (coop_batch_hold).  */
   int woken = (int) coop_unpark ((int *) &b->generation, count);
@@ -232,11 +315,11 @@ is_member (struct coop_ult *u, struct gomp_team *team)
 }
 
 static bool
-may_batch (struct coop_ult *u, struct coop_worker *w, struct gomp_team *team,
+may_batch (struct coop_ult *u, struct coop_worker *w, unsigned gen,
 	   bool docking)
 {
   return u && u->kind == COOP_ULT && !(u->root && docking) && w && !coop_is_spare (w)
-	 && coop_peek (&team->task_count) == 0 && !gomp_cancel_var;
+	 && !(gen & BAR_TASK_PENDING) && !gomp_cancel_var;
 }
 
 /* Puts BATCH, which arrived in STATE and is counted, on its barrier's list;
@@ -265,7 +348,12 @@ hold (struct coop_worker *w, struct coop_ult *u, unsigned state,
   if (__atomic_sub_fetch (batch->awaited, batch->count + 1, __ATOMIC_ACQ_REL)
       == 0)
     {
-      publish (batch, state);
+      /* Without explicit tasks nothing comes between this and the wake-up, in
+	 which U, still on W, releases the others.  */
+      if (coop_peek (&team_of (batch->bar)->task_count) == 0)
+	w->closing = *batch;
+      else
+	publish (batch, state);
       return true;
     }
   add (batch, u, w);
@@ -425,12 +513,13 @@ arrive (gomp_barrier_t *bar, unsigned *awaited, bool docking)
   struct gomp_team *team = team_of (b);
   struct coop_ult *u = coop_tls_ult (), *next = NULL;
   struct coop_worker *w = coop_tls_worker ();
-  unsigned state = coop_load (&b->generation) & (-BAR_INCR | BAR_CANCELLED);
+  unsigned gen = coop_load (&b->generation);
+  unsigned state = gen & (-BAR_INCR | BAR_CANCELLED);
 
   if (w && w->batch.count
       && (w->batch.bar != b || w->batch.awaited != awaited))
     coop_batch_flush (w);
-  bool batching = may_batch (u, w, team, docking);
+  bool batching = may_batch (u, w, gen, docking);
   if (batching)
     next = coop_dispatch_next (w);
   bool more = is_member (next, team);

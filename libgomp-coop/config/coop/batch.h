@@ -10,6 +10,8 @@
    each worker.  Batches are on a list of the barrier; whoever completes it
    appends each to the run queue of its worker at once.
 
+   When a pool opens its dock, the batches are made even.
+
    A worker whose batch is not counted yet runs a task that has not arrived
    either, so nobody waits for the count; before anything else (it looks for
    other work, a task blocks) it counts.  If this completes the barrier, one

@@ -122,7 +122,8 @@ struct coop_worker
   unsigned node;    /* LLC domain of cpu */
   int sleeping;	    /* futex, 1: asleep (thread) or free (slot) */
   int straggling;   /* lost its CPU, but still runs */
-  int lost;	    /* something else seems to run on its CPU (runq.h) */
+  int lost;	    /* something else seems to run on its CPU (runq.h), */
+  int shared;	    /* now and then (worker.c) */
   bool started;	    /* has a kernel thread or may be used as a slot */
   pid_t tid;	    /* kernel thread that runs here */
   struct coop_ult *home_ready; /* worker 0: root that must continue here */
@@ -136,9 +137,11 @@ struct coop_worker
   void *own_tp;		  /* what the kernel created the thread with */
   struct coop_batch batch;
   struct coop_batch held; /* counted; only in the scheduler's context */
+  struct coop_batch closing; /* the last one of its team completes a barrier */
   unsigned held_state;
   int held_lock;	  /* of both once they are offered to others, */
   int held_offered;	  /* who may take the batch when its barrier is over */
+  struct coop_barrier *watched; /* by its scheduler, NULL: none */
   int *post_unlock;	  /* duties of the context that runs next: */
   struct coop_ult *post_dead;
   struct coop_ult *post_home;

@@ -17,7 +17,7 @@
 #include "worker.h"
 
 /* Makes U the task that W runs.  */
-static void
+static inline __attribute__ ((always_inline)) void
 enter (struct coop_worker *w, struct coop_ult *u)
 {
   w->running = u;
@@ -33,8 +33,8 @@ enter (struct coop_worker *w, struct coop_ult *u)
 }
 
 /* Duties left over by the previous context of this worker.  */
-void
-coop_dispatch_begin (void)
+static inline __attribute__ ((always_inline)) void
+begin (void)
 {
   struct coop_worker *w = coop_tls_worker ();
   struct coop_ult *dead = w->post_dead, *home = w->post_home;
@@ -61,7 +61,13 @@ coop_dispatch_begin (void)
     }
 }
 
-static void
+void
+coop_dispatch_begin (void)
+{
+  begin ();
+}
+
+static inline __attribute__ ((always_inline)) void
 switch_to (struct coop_worker *w, struct coop_ult *u, void **save)
 {
   if (__builtin_expect (coop_fibers, 0))
@@ -77,15 +83,7 @@ switch_to (struct coop_worker *w, struct coop_ult *u, void **save)
       w->switches++;
       coop_switch (save, w->sched_sp, w->sched_tp);
     }
-  coop_dispatch_begin ();
-}
-
-struct coop_ult *
-coop_dispatch_next (struct coop_worker *w)
-{
-  if (coop_must_leave (w) || coop_is_spare (w))
-    return NULL;
-  return coop_runq_take (w);
+  begin ();
 }
 
 void

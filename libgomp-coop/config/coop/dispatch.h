@@ -12,6 +12,7 @@
 #define COOP_DISPATCH_H 1
 
 #include "coop.h"
+#include "runq.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -46,7 +47,11 @@ extern void coop_dispatch_return_home (void);
 
 /* The task that W should run after the current one; NULL: its scheduler
    decides.  The caller has to run it.  */
-extern struct coop_ult *coop_dispatch_next (struct coop_worker *w);
+static inline struct coop_ult *
+coop_dispatch_next (struct coop_worker *w)
+{
+  return coop_must_leave (w) || coop_is_spare (w) ? NULL : coop_runq_take (w);
+}
 
 /* Switches from the current task U, whose context is saved, to NEXT, or to the
    scheduler if NULL; then releases LOCK, unless NULL.  */

@@ -72,20 +72,6 @@ detach (struct coop_runq *q, unsigned count, struct coop_ult **last)
   return first;
 }
 
-struct coop_ult *
-coop_runq_take (struct coop_worker *w)
-{
-  struct coop_runq *q = &w->queue;
-  struct coop_ult *u = NULL, *last;
-  if (coop_peek (&q->length) == 0)
-    return NULL;
-  coop_lock (&q->lock);
-  if (q->length)
-    u = detach (q, 1, &last);
-  coop_unlock (&q->lock);
-  return u;
-}
-
 /* Has VICTIM something to do, and does not do it?  */
 static bool
 is_late (struct coop_worker *victim)

@@ -33,7 +33,24 @@ extern void coop_runq_append_locked (struct coop_worker *w,
 				     struct coop_ult *u);
 
 /* The first task of W's own queue, or NULL.  */
-extern struct coop_ult *coop_runq_take (struct coop_worker *w);
+static inline struct coop_ult *
+coop_runq_take (struct coop_worker *w)
+{
+  struct coop_runq *q = &w->queue;
+  if (coop_peek (&q->length) == 0)
+    return NULL;
+  coop_lock (&q->lock);
+  struct coop_ult *u = q->head;
+  if (u)
+    {
+      q->head = u->next;
+      if (!q->head)
+	q->tail = NULL;
+      __atomic_store_n (&q->length, q->length - 1, __ATOMIC_RELAXED);
+    }
+  coop_unlock (&q->lock);
+  return u;
+}
 
 /* A task of another worker's queue, or NULL; more of them go to W's own.  */
 extern struct coop_ult *coop_runq_steal (struct coop_worker *w);

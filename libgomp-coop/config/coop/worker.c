@@ -124,6 +124,7 @@ watch_clock (struct coop_worker *w, uint64_t now)
   else if (now > w->shared_until_ns && w->shared_ns < SHARED_MAX_NS)
     w->shared_ns *= 2;
   w->shared_until_ns = now + w->shared_ns;
+  coop_store (&w->shared, 1);
 }
 
 void
@@ -141,10 +142,12 @@ is_tired (struct coop_worker *w)
 
   coop_runq_found (w);
   watch_clock (w, now);
+  if (coop_peek (&w->shared) && now >= w->shared_until_ns)
+    coop_store (&w->shared, 0);
   if (w->idle_since_ns == 0)
     w->idle_since_ns = now;
   return now - w->idle_since_ns
-	 > (now < w->shared_until_ns ? SHARED_SPIN_NS : IDLE_SPIN_NS);
+	 > (coop_peek (&w->shared) ? SHARED_SPIN_NS : IDLE_SPIN_NS);
 }
 
 enum coop_spin
