@@ -33,6 +33,7 @@ EXTRA_DIST += \
 	tests/libgomp-coop/bench_constructs.c \
 	tests/libgomp-coop/bench_moves.c \
 	tests/libgomp-coop/bench_spin.c \
+	tests/libgomp-coop/bench_start.c \
 	tests/libgomp-coop/bench_overhead.c \
 	tests/libgomp-coop/gcc_releases \
 	tests/libgomp-coop/libgomp_conformance \
@@ -75,7 +76,8 @@ CLEANFILES += tests/libgomp-coop/bench_overhead
 
 runtime_benches = tests/libgomp-coop/bench_constructs \
 	tests/libgomp-coop/bench_moves \
-	tests/libgomp-coop/bench_spin
+	tests/libgomp-coop/bench_spin \
+	tests/libgomp-coop/bench_start
 $(runtime_benches): %: %.c
 	@$(MKDIR_P) tests/libgomp-coop
 	$(AM_V_GEN)$(JOBS_CC) -std=gnu17 -O2 -Wall -Wextra $(OPENMP_CFLAGS) \

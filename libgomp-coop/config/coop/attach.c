@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -19,18 +18,25 @@
 #include "region.h"
 #include "settings.h"
 
-#define REPLY_MS 1000  /* an agent that lives answers within an epoch */
+#define REPLY_NS 1000000000ull /* an agent that lives answers within an epoch */
+#define LOOK_MS 20     /* most often at once */
 #define REPLY_MAX 4096 /* bytes; the reply to attach is short */
 #define DESCRIPTORS 2
 
 static int connection = -1;
+
+/* A connection on which the reply has not come yet.  */
+static int asked = -1;
+static uint64_t asked_ns;
 
 void
 coop_attach_close (void)
 {
   if (connection >= 0)
     close (connection);
-  connection = -1;
+  if (asked >= 0)
+    close (asked);
+  connection = asked = -1;
 }
 
 bool
@@ -53,13 +59,10 @@ static int
 connect_agent (void)
 {
   struct sockaddr_un a = { .sun_family = AF_UNIX };
-  struct timeval t = { REPLY_MS / 1000, REPLY_MS % 1000 * 1000 };
-  int fd = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  int fd = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0)
     return -1;
   memcpy (a.sun_path, coop_settings.socket, sizeof a.sun_path);
-  setsockopt (fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
-  setsockopt (fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
   if (connect (fd, (struct sockaddr *) &a, sizeof a))
     {
       close (fd);
@@ -115,23 +118,13 @@ receive_reply (int fd, char *text, size_t size, int fds[DESCRIPTORS])
   return count;
 }
 
-enum coop_attach_result
-coop_attach (const struct cosched_allotment **page, char *text, size_t size)
+/* The reply REPLY with COUNT descriptors has come on FD.  */
+static enum coop_attach_result
+take_reply (int fd, const char *reply, int fds[DESCRIPTORS], int count,
+	    const struct cosched_allotment **page, char *text, size_t size)
 {
-  char reply[REPLY_MAX];
-  int fds[DESCRIPTORS] = { -1, -1 };
-  int fd = connect_agent (), count = -1;
   bool good = false;
 
-  if (fd < 0)
-    return COOP_ATTACH_ABSENT;
-  if (send_request (fd) == 0)
-    count = receive_reply (fd, reply, sizeof reply, fds);
-  if (count < 0)
-    {
-      close (fd);
-      return COOP_ATTACH_ABSENT;
-    }
   if (count != DESCRIPTORS)
     snprintf (text, size, "%s", reply);
   else if (!(*page = coop_allot_map (fds[0])))
@@ -153,4 +146,34 @@ coop_attach (const struct cosched_allotment **page, char *text, size_t size)
     }
   connection = fd;
   return COOP_ATTACH_OK;
+}
+
+enum coop_attach_result
+coop_attach (const struct cosched_allotment **page, char *text, size_t size)
+{
+  char reply[REPLY_MAX];
+  int fds[DESCRIPTORS] = { -1, -1 };
+  uint64_t now = coop_now_ns ();
+
+  if (asked < 0)
+    {
+      asked = connect_agent ();
+      asked_ns = now;
+      if (asked < 0 || send_request (asked))
+	{
+	  coop_attach_close ();
+	  return COOP_ATTACH_ABSENT;
+	}
+    }
+  struct pollfd p = { asked, POLLIN, 0 };
+  if (poll (&p, 1, LOOK_MS) <= 0 && now - asked_ns < REPLY_NS)
+    return COOP_ATTACH_ASKED;
+  int fd = asked, count = receive_reply (fd, reply, sizeof reply, fds);
+  asked = -1;
+  if (count < 0)
+    {
+      close (fd);
+      return COOP_ATTACH_ABSENT;
+    }
+  return take_reply (fd, reply, fds, count, page, text, size);
 }

@@ -113,6 +113,8 @@ try_attach (uint64_t now)
       monitor.told_absent = true;
       monitor.retry_at_ns = now + RETRY_NS;
       return;
+    case COOP_ATTACH_ASKED:
+      return;
     case COOP_ATTACH_REFUSED:
       if (!monitor.told_refused)
 	coop_say ("refused by the agent at %s: %s", coop_settings.socket,

@@ -115,7 +115,8 @@ coop_stack_bounds (struct coop_ult *u, char **low, char **high)
   return good;
 }
 
-/* May the kernel be asked for a barrier on all processors that run us?  */
+/* May the kernel be asked for a barrier on all processors that run us?  The
+   first question takes it 10 ms, in which the process cannot end.  */
 static bool
 can_trim (void)
 {
@@ -165,7 +166,7 @@ look_at (struct entry *e, uint64_t now)
       return false;
     }
   if (e->trimmed || now - e->since_ns < IDLE_NS || e->ult->root
-      || !coop_peek (&e->ult->sp))
+      || !coop_peek (&e->ult->sp) || !can_trim ())
     return false;
   e->trimmed = true;
   trim (e);
@@ -177,7 +178,7 @@ coop_stack_tick (uint64_t now)
 {
   unsigned trims = 0;
 
-  if (coop_peek (&coop_stack_count) == 0 || !can_trim ())
+  if (coop_peek (&coop_stack_count) == 0 || (asked && !trimming_works))
     return;
   /* Who creates or ends tasks now is more important.  */
   if (pthread_mutex_trylock (&lock))
