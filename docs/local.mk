@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 
 EXTRA_DIST += docs/architecture.md docs/counters.md \
+	docs/follow.md docs/images/follow.py docs/images/follow.svg \
 	docs/glossary.md docs/install.md \
 	docs/images/demo.svg docs/policies.md docs/policies-moca.md docs/record.md \
 	docs/operate.md docs/settings.md

@@ -28,9 +28,10 @@ static const struct {
     [FOLLOW_OTHER] = {"other-runtime", "it runs with %",
                       "Build it for the shared runtime of GCC, LLVM or Intel.",
                       "another OpenMP runtime"},
-    [FOLLOW_STOCK] = {"own-runtime",
-                      "it runs with an OpenMP runtime of its own",
-                      "See what overrides LD_LIBRARY_PATH or LD_AUDIT.", ""},
+    [FOLLOW_STOCK] =
+        {"own-runtime", "it runs with an OpenMP runtime of its own",
+         "A setuid program keeps its own; else see what overrides LD_AUDIT.",
+         ""},
     [FOLLOW_REFUSED] = {"refused", "its job was submitted with libgomp=stock",
                         "Submit it without.", ""},
     [FOLLOW_ENVIRONMENT] =

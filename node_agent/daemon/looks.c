@@ -59,7 +59,7 @@ struct looks *looks_new(sd_event *event)
  */
 
 __attribute__((noreturn)) static void
-child_main(int to, struct follow_process *p, size_t count, bool refused)
+child_main(int to, struct follow_process *p, size_t count)
 {
     const struct rlimit limit = {LOOK_NS / NS_PER_S, LOOK_NS / NS_PER_S};
 
@@ -69,7 +69,7 @@ child_main(int to, struct follow_process *p, size_t count, bool refused)
     setrlimit(RLIMIT_CPU, &limit);
     privilege_read_files();
     for (size_t i = 0; i < count; i++) {
-        follow_look(&p[i], refused);
+        follow_look(&p[i]);
         if (fd_write_all(to, &p[i], sizeof(p[i])) < 0)
             break;
     }
@@ -156,14 +156,13 @@ static int on_late(sd_event_source *source, uint64_t usec, void *arg)
 /* Let a child look at the COUNT processes in k->fresh. */
 static int start_child(struct look *k, size_t count)
 {
-    bool refused = strstr(k->job->options_text, "libgomp=stock");
     int pipes[2];
 
     if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK) < 0)
         return -1;
     pid_t child = fork();
     if (child == 0)
-        child_main(pipes[1], k->fresh, count, refused);
+        child_main(pipes[1], k->fresh, count);
     close(pipes[1]);
     if (child < 0) {
         close(pipes[0]);

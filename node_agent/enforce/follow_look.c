@@ -307,9 +307,9 @@ static bool next_library(struct directories *d, char path[FOLLOW_PATH_MAX])
     return false;
 }
 
-/* Find our library by the variables that lead to it, as the process with ROOT
- * sees it. */
-static bool find_library(const struct look *l, int root,
+/* Find our library beside an audit library, or with ANYWHERE on the search
+ * path, too, as the process with ROOT sees it. */
+static bool find_library(const struct look *l, int root, bool anywhere,
                          char path[FOLLOW_PATH_MAX])
 {
     struct directories d[] = {
@@ -318,7 +318,7 @@ static bool find_library(const struct look *l, int root,
     };
     struct program_elf elf;
 
-    for (size_t i = 0; i < LENGTH(d); i++)
+    for (size_t i = 0; i < (anywhere ? LENGTH(d) : 1); i++)
         while (next_library(&d[i], path))
             if (is_ours(open_elf(root, path, &elf), &elf))
                 return true;
@@ -390,15 +390,17 @@ static int explain_stock(struct look *l, const char *path)
     static struct program_versions needs, has;
     char ours[FOLLOW_PATH_MAX];
     struct program_elf elf;
-    const char *version;
+    const char *version, *choice = get(l, "COSCHED_LIBGOMP");
 
     if (!l->environ)
         return say(l, FOLLOW_STOCK, path);
+    if (choice && !strcmp(choice, "stock"))
+        return say(l, FOLLOW_REFUSED, "");
     if (!get(l, "COSCHED_SOCKET"))
         return say(l, FOLLOW_ENVIRONMENT, "COSCHED_SOCKET");
-    if (!find_library(l, l->root, ours)) {
-        if (!find_library(l, l->host, ours))
-            return say(l, FOLLOW_ENVIRONMENT, "LD_LIBRARY_PATH or LD_AUDIT");
+    if (!find_library(l, l->root, true, ours)) {
+        if (!find_library(l, l->host, true, ours))
+            return say(l, FOLLOW_ENVIRONMENT, "LD_AUDIT");
         *strrchr(ours, '/') = '\0';
         return say(l, FOLLOW_NO_LIBRARY, ours);
     }
@@ -412,7 +414,10 @@ static int explain_stock(struct look *l, const char *path)
         if (has.count && (version = wants_newer(l, &has)))
             return say(l, FOLLOW_NEWER, version);
     }
-    return say(l, FOLLOW_STOCK, path);
+    /* The path alone does not help where a RPATH comes first. */
+    return find_library(l, l->root, false, ours)
+               ? say(l, FOLLOW_STOCK, path)
+               : say(l, FOLLOW_ENVIRONMENT, "LD_AUDIT");
 }
 
 /* Ours is mapped, but the process has not attached. */
@@ -456,7 +461,7 @@ static int explain_program(struct look *l)
     return say(l, FOLLOW_NO_OPENMP, "");
 }
 
-static int explain(struct look *l, pid_t pid, bool refused)
+static int explain(struct look *l, pid_t pid)
 {
     const struct runtime *found = NULL, *r;
     struct program_elf elf;
@@ -479,7 +484,7 @@ static int explain(struct look *l, pid_t pid, bool refused)
         return explain_program(l);
     if (!found->served)
         return say(l, FOLLOW_OTHER, found->name);
-    return refused ? say(l, FOLLOW_REFUSED, "") : explain_stock(l, path);
+    return explain_stock(l, path);
 }
 
 /* The name of the program, as records have it. */
@@ -499,7 +504,7 @@ static void name_program(const struct look *l, struct follow_process *p)
     p->program[n] = '\0';
 }
 
-void follow_look(struct follow_process *p, bool refused)
+void follow_look(struct follow_process *p)
 {
     struct look l = {.root = -1, .host = -1, .finding = &p->finding};
     char path[32];
@@ -521,7 +526,7 @@ void follow_look(struct follow_process *p, bool refused)
         if (!l.files)
             say(&l, FOLLOW_UNKNOWN, strerror(ENOMEM));
         else
-            explain(&l, p->pid, refused);
+            explain(&l, p->pid);
     }
     free(l.files);
     free(l.environ);

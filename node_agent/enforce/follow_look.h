@@ -46,8 +46,8 @@ struct follow_files {
 };
 
 /* Look at process P->pid, unless its start is another: fills in the rest of *P.
- * REFUSED: its job was submitted with libgomp=stock. */
-void follow_look(struct follow_process *p, bool refused);
+ */
+void follow_look(struct follow_process *p);
 
 /* For the above, and its test: add the files that the SIZE bytes at TEXT, lines
  * of a maps file, name.  Returns how much of TEXT was read: what is behind its

@@ -206,6 +206,18 @@ def check_follow():
     same("protocol/replies.md", set(re.findall(
         r"`([a-z-]+)`", re.search(r"^\| `word` \| (.*) \(", read("protocol/replies.md"),
                                   re.M)[1])), words)
+    rows = re.findall(r"^\| `([a-z-]+)` \|.*\| ?([^|]*?) ?\|$", read("docs/follow.md"), re.M)
+    same("docs/follow.md", {word for word, _ in rows}, words)
+    cases = read("tests/node_agent/daemon/test_agent_follow.py")
+    for word, tests in rows:
+        assert tests or word == "unknown", word
+        for name in re.findall(r"`([a-z-]+)`", tests):
+            assert f'  "{name}": Case("{word}"' in cases, name
+    drawn = subprocess.run([os.path.join(SOURCE, "docs/images/follow.py"), "-"],
+                           capture_output=True, text=True, check=True).stdout
+    assert drawn == read("docs/images/follow.svg"), "draw it: docs/images/follow.py"
+    same("follow.svg", set(re.findall(r">([a-z-]+)</text>", drawn)) - {"yes", "no"},
+         words - {"unknown"})
 
 
 def check_groff():

@@ -22,6 +22,7 @@ OPENMP = ("-fopenmp", "-DREGION")
 OLD_RPATH = "-Wl,--disable-new-dtags,-rpath,"
 STOCK = (*OPENMP, OLD_RPATH + LIBGOMP_STOCK)
 NO_AUDIT = ("env", "-u", "LD_AUDIT")
+AUDIT = f"{LIBGOMP_COOP}/coschedule-audit.so"
 LLVM = os.path.dirname(os.path.realpath(subprocess.run(
     ["clang", "-print-file-name=libomp.so.5"], capture_output=True, text=True,
     check=True).stdout.strip()))
@@ -79,7 +80,7 @@ def cases(folder):
         "stripped": Case("static", "libgomp", *OPENMP, "-static", strip=True,
                          probably=True, says="it probably contains libgomp"),
         "clang": Case("follows", "", *OPENMP, compiler="clang"),
-        "llvm": Case("own-runtime", LLVM, *OPENMP, OLD_RPATH + LLVM, compiler="clang",
+        "llvm": Case("environment", "LD_AUDIT", *OPENMP, OLD_RPATH + LLVM, compiler="clang",
                      start=NO_AUDIT),
         "nvhpc": Case("other-runtime", "NVIDIA libnvomp", f"-L{folder}/nvidia",
                       "-l:libnvomp.so", OLD_RPATH + f"{folder}/nvidia", "-DOWN",
@@ -88,11 +89,16 @@ def cases(folder):
         "cleared": Case("environment", "COSCHED_SOCKET", *OPENMP,
                         start=("env", "-i"), says="its environment lacks "
                         "COSCHED_SOCKET. Start it with the environment that"),
-        "unset": Case("environment", "LD_LIBRARY_PATH or LD_AUDIT", *OPENMP,
+        "unset": Case("environment", "LD_AUDIT", *OPENMP,
                       start=(*NO_AUDIT, "-u", "LD_LIBRARY_PATH")),
-        "rpath": Case("own-runtime",
-                      os.path.realpath(f"{LIBGOMP_STOCK}/libgomp.so.1")[:90],
-                      *STOCK, start=NO_AUDIT, says="it runs with an OpenMP runtime of its own ("),
+        "rpath": Case("environment", "LD_AUDIT", *STOCK, start=NO_AUDIT),
+        "refused": Case("refused", "", *OPENMP, start=(
+            *NO_AUDIT, "-u", "LD_LIBRARY_PATH", "COSCHED_LIBGOMP=stock"),
+                        says="its job was submitted with libgomp=stock. Submit it"),
+        # The loader heeds no such variables then.
+        "setuid": Case("own-runtime", "/", *OPENMP, root=True,
+                       start=("env", f"LD_AUDIT={AUDIT}"),
+                       says="it runs with an OpenMP runtime of its own ("),
         "newer": Case("newer-symbols", "GOMP_99.0", "-DOWN", f"-L{folder}/future",
                       "-l:libgomp.so.1", OLD_RPATH + f"{folder}/future",
                       start=NO_AUDIT, says="it wants GOMP_99.0, which the "
@@ -201,14 +207,17 @@ def check_case(agent, number, name, case):
     print(line, end="")
 
 
-def check_status(agent, number, case):
-    """Status and record have the same word."""
-    entry = wait_for("settled job", lambda: agent.job(number)["follow"], 60, 0.05)
-    assert entry["word"] == case.word, entry
-    agent.call({"op": "withdraw", "job": number})
-    text = case.word + (f":{case.detail}" if case.detail else "")
-    wait_for("record", lambda: f"follow={text} " in agent.log_text().partition(
-        f"job {number} ended: ")[2].partition("\n")[0] + " ")
+def check_settled(agent, number, folder, name, case):
+    """Nobody asks, but the agent looks at a job that settles; status and record
+    have the word."""
+    with Job(agent, number, [f"{folder}/{name}"]) as job:
+        entry = wait_for("look", lambda: (agent.job(number) or {}).get("follow"))
+        assert (entry["word"], entry["program"]) == (case.word, name), entry
+        job.kill()
+        job.wait()
+    text = f" follow={case.word}:{case.detail}"
+    wait_for("record", lambda: text in agent.log_text().partition(
+        f"job {number} ended: ")[2].partition("\n")[0])
 
 
 def check_others(agent):
@@ -237,7 +246,8 @@ def check_hostile(agent, folder):
                                  (104, "many", "/many/libgomp.so.1")):
         os.mkdir(f"{folder}/{kind}")
         with Job(agent, number, [sys.executable, "-c", HOSTILE, kind,
-                                 f"{folder}/{kind}/libgomp.so"]) as job:
+                                 f"{folder}/{kind}/libgomp.so"],
+                 env={"LD_AUDIT": AUDIT}) as job:
             wait_for(kind, lambda job=job: ready(job))
             found = wait_for("look", lambda number=number: [
                 p for p in why(agent, number) if detail in p["detail"]], 60, 0.05)
@@ -265,6 +275,9 @@ def main():
                 cc(folder, name, *case.options, compiler=case.compiler)
                 if case.strip:
                     subprocess.run(["strip", path], check=True)
+                if name == "setuid":
+                    os.chown(path, 65534, 65534)
+                    os.chmod(path, 0o4755)
                 if case.start[:1] == ("chroot",):
                     ours = f"{LIBGOMP_COOP}/libgomp.so.1"
                     make_root("", case.start[1], path,
@@ -277,12 +290,13 @@ def main():
                 check_case(agent, job.number, name, table[name])
             check_others(agent)
             check_hostile(agent, folder)
-            for name in "static", "kthread":
-                check_status(agent, jobs[name].number, table[name])
         finally:
             for job in jobs.values():
                 job.kill()
                 job.__exit__(*sys.exc_info())
+        agent.call({"op": "resume"})
+        for number, name in (200, "static"), (201, "kthread"):
+            check_settled(agent, number, folder, name, table[name])
 
 
 main()
