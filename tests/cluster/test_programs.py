@@ -89,8 +89,9 @@ def masks(job, name):
     return found
 
 
-def check_held(c, other, command, threads):
-    """COMMAND's threads (so many at least) run on its job's CPUs only."""
+def check_held(c, other, command, threads, why="it has no OpenMP runtime"):
+    """COMMAND's threads (so many at least) run on its job's CPUs only, and its user
+    is told WHY."""
     go = os.path.join(c.output, "go")
     job = int(c.call("sbatch", "--parsable",
                      write(c, "hold.sh", HOLD.format(command=command, go=go))))
@@ -105,7 +106,7 @@ def check_held(c, other, command, threads):
     wait_for(f"{command} on its share", held, 60, 0.05)
     share(c, job, other)
     write(c, "go", "")
-    said(c, job, "end\n", f"coschedule: job {job}: ", HELD)
+    said(c, job, "end\n", f"coschedule: job {job}: ", HELD, " does not follow: " + why)
     c.wait_end(job)
     os.unlink(go)
     freed(c, other)
@@ -119,16 +120,10 @@ def check_stand_ins(c, other):
     check_held(c, other, f"{c.program('pinned')} --class W --min-time 300", 2)
     if os.path.exists(c.program("ep-static")):
         check_held(c, other, f"{c.program('ep-static')} --class W "
-                   "--min-time 300", 2)
+                   "--min-time 300", 2, "it contains libgomp statically. Link it")
 
 
 def check_real(c, other):
-    jobs = os.path.join(SOURCE, "jobs")
-    libomp = build(c, "ep-libomp", "clang", "-fopenmp=libomp", "-O2", "-w",
-                   "-D_GNU_SOURCE", f"-I{SOURCE}", f"{jobs}/ep.c",
-                   f"{jobs}/gauss.c", f"{jobs}/program.c", "-lm")
-    if libomp:
-        check_held(c, other, f"{libomp} --class W --min-time 300", 2)
     if subprocess.run(["/usr/bin/python3", "-c", "import numpy"], check=False,
                       capture_output=True).returncode == 0:
         check_held(c, other, f"/usr/bin/python3 {write(c, 'blas.py', BLAS)}",
