@@ -212,7 +212,8 @@ class FakeAgent:
 
 
 class Program:
-    """A program of probe.c, under the cooperative libgomp."""
+    """A program of probe.c, under the cooperative libgomp.  PROGRAM is below
+    tests/libgomp-coop of the build, unless its path is absolute."""
 
     def __init__(self, *arguments, socket_path=None, program="probe",
                  **environment):

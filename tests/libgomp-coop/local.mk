@@ -5,6 +5,7 @@ include tests/libgomp-coop/dynamic.mk
 include tests/libgomp-coop/kmp.mk
 include tests/libgomp-coop/shapes.mk
 include tests/libgomp-coop/port.mk
+include tests/libgomp-coop/llvm.mk
 
 runtime_tests = \
 	%D%/test_donor.py \

@@ -86,7 +86,8 @@ static bool run_dynamic(void)
                 done++;
             }
         }
-        good = done == COUNT && !memchr(seen, 0, COUNT) && !memchr(seen, 2, COUNT);
+        good = done == COUNT && !memchr(seen, 0, COUNT) &&
+               !memchr(seen, 2, COUNT);
     }
     return good;
 }
@@ -113,6 +114,39 @@ static bool run_barriers(void)
 #pragma omp barrier
             bad += round != mine + 1;
             go = last < 0;
+        }
+    }
+    return bad == 0;
+}
+
+/* Tasks that have tasks, of some 20 us; each is executed once. */
+static bool run_tasks(void)
+{
+    enum { PARENTS = 20, CHILDREN = 50 };
+    int bad = 0;
+
+#pragma omp parallel
+#pragma omp single
+    {
+        ready();
+        while (!stopping && bad == 0) {
+            int done = 0;
+
+#pragma omp taskgroup
+            for (int parent = 0; parent < PARENTS; parent++) {
+#pragma omp task shared(done)
+                for (int child = 0; child < CHILDREN; child++) {
+#pragma omp task shared(done)
+                    {
+                        uint64_t x = steps((uint64_t)child, 10000);
+
+                        __asm volatile("" : : "r"(x));
+#pragma omp atomic
+                        done++;
+                    }
+                }
+            }
+            bad = done != PARENTS * CHILDREN;
         }
     }
     return bad == 0;
@@ -225,16 +259,23 @@ static const struct {
     const char *name;
     bool (*run)(void);
 } programs[] = {
-    {"static", run_static}, {"dynamic", run_dynamic}, {"barriers", run_barriers},
-    {"threadprivate", run_threadprivate}, {"fork", run_fork}, {"ids", run_ids},
-    {"serial", run_serial}, {"team", run_team},
+    {"static", run_static},
+    {"dynamic", run_dynamic},
+    {"barriers", run_barriers},
+    {"tasks", run_tasks},
+    {"threadprivate", run_threadprivate},
+    {"fork", run_fork},
+    {"ids", run_ids},
+    {"serial", run_serial},
+    {"team", run_team},
 };
 
 int main(int argc, char **argv)
 {
     pthread_t reader;
 
-    for (size_t i = 0; argc == 2 && i < sizeof programs / sizeof *programs; i++) {
+    for (size_t i = 0; argc == 2 && i < sizeof programs / sizeof *programs;
+         i++) {
         if (strcmp(argv[1], programs[i].name) == 0) {
             bool good;
 

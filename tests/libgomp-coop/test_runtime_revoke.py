@@ -54,4 +54,5 @@ def main():
                 print_us(f"{mode} {name}: grant in effect", grants)
 
 
-main()
+if __name__ == "__main__":
+    main()

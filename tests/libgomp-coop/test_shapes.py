@@ -73,4 +73,5 @@ def main():
         fortran(path, cpus)
 
 
-main()
+if __name__ == "__main__":
+    main()
