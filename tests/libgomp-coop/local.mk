@@ -6,6 +6,7 @@ include tests/libgomp-coop/kmp.mk
 include tests/libgomp-coop/shapes.mk
 include tests/libgomp-coop/port.mk
 include tests/libgomp-coop/llvm.mk
+include tests/libgomp-coop/kmp_core.mk
 
 runtime_tests = \
 	%D%/test_donor.py \

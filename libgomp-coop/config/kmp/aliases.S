@@ -23,6 +23,8 @@
 	alias_to omp_##name, omp_##name##_; \
 	alias_to omp_##name##_, omp_##name##_; \
 	OLD (name)
+#define KMPC(name) /* likewise */ \
+	stub kmpc_##name, kmp_##name;
 #define GOMP(name) \
 	alias_to GOMP_##name, GOMP_##name;
 
@@ -68,6 +70,12 @@ FORMAT (get_affinity_format) FORMAT (set_affinity_format)
 OLD (get_ancestor_thread_num) OLD (get_team_size) OLD (set_dynamic)
 OLD (set_max_active_levels) OLD (set_nested) OLD (set_num_threads)
 OLD (set_schedule)
+
+KMPC (aligned_malloc) KMPC (calloc) KMPC (free) KMPC (get_affinity_mask_proc)
+KMPC (malloc) KMPC (realloc) KMPC (set_affinity_mask_proc)
+KMPC (set_blocktime) KMPC (set_defaults) KMPC (set_disp_num_buffers)
+KMPC (set_library) KMPC (set_stacksize) KMPC (set_stacksize_s)
+KMPC (unset_affinity_mask_proc)
 
 GOMP (alloc) GOMP (atomic_end) GOMP (atomic_start) GOMP (barrier)
 GOMP (barrier_cancel) GOMP (cancel) GOMP (cancellation_point)

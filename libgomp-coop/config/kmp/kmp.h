@@ -100,7 +100,8 @@ struct kmp_thread
 struct kmp_team
 {
   void *copyprivate; /* what the thread of a single region hands out */
-  struct kmp_doacross *doacross[4]; /* loops that threads are in, by count */
+  int doacross_lock;
+  struct kmp_doacross *doacross; /* loops that threads are in */
 };
 
 /* The first call of a thread: creates its kmp_thread.  */

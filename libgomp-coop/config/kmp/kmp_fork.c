@@ -142,6 +142,34 @@ __kmpc_push_num_threads (ident_t *loc, kmp_int32 gtid, kmp_int32 num_threads)
   kmp_thread ()->num_threads = num_threads > 0 ? (unsigned) num_threads : 0;
 }
 
+/* With severity and message of the error if there cannot be as many; there can,
+   but for limits, which a program knows.  */
+void
+__kmpc_push_num_threads_strict (ident_t *loc, kmp_int32 gtid,
+				kmp_int32 num_threads, int severity,
+				const char *message)
+{
+  (void) severity, (void) message;
+  __kmpc_push_num_threads (loc, gtid, num_threads);
+}
+
+/* Numbers for this level and deeper ones.  */
+void
+__kmpc_push_num_threads_list (ident_t *loc, kmp_int32 gtid, kmp_uint32 length,
+			      const kmp_int32 *num_threads)
+{
+  __kmpc_push_num_threads (loc, gtid, length ? num_threads[0] : 0);
+}
+
+/* For the current task.  */
+void
+__kmpc_set_thread_limit (ident_t *loc, kmp_int32 gtid, kmp_int32 limit)
+{
+  (void) loc, (void) gtid;
+  if (limit > 0)
+    gomp_icv (true)->thread_limit_var = (unsigned) limit;
+}
+
 void
 __kmpc_pop_num_threads (ident_t *loc, kmp_int32 gtid)
 {

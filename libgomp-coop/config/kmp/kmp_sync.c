@@ -17,13 +17,17 @@ __kmpc_barrier (ident_t *loc, kmp_int32 gtid)
 }
 
 /* True: the region is cancelled.  A cancelled loop does not count, as the
-   threads go on behind its barrier.  */
+   threads go on behind its barrier.  Libgomp relies on a thread that cancels
+   not to come to a barrier any more, but clang has it come.  */
 kmp_int32
 __kmpc_cancel_barrier (ident_t *loc, kmp_int32 gtid)
 {
+  struct gomp_team *team = gomp_thread ()->ts.team;
+
   (void) loc, (void) gtid;
-  if (gomp_thread ()->ts.team && gomp_cancel_var)
-    return GOMP_barrier_cancel ();
+  if (team && gomp_cancel_var)
+    return gomp_team_barrier_cancelled (&team->barrier)
+	   || GOMP_barrier_cancel ();
   GOMP_barrier ();
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kmp_control.h"
 #include "kmp_private.h"
 #include "kmp_task.h"
 
@@ -74,6 +75,8 @@ kmp_thread_begin (void)
 
   t->gtid = take_number ();
   t->initial = !__atomic_exchange_n (&begun, true, __ATOMIC_RELAXED);
+  if (t->initial)
+    kmp_control_begin ();
   t->region = &t->serial;
   coop_tls.kmp = t;
   /* A task ends in coop_ult_exit, and may have its worker's storage.  */

@@ -7,8 +7,11 @@ KMP_SOURCES = \
 	invoke-aarch64.S \
 	invoke-x86_64.S \
 	kmp_api.c \
+	kmp_atomic.c \
+	kmp_control.c \
 	kmp_depend.c \
 	kmp_dispatch.c \
+	kmp_doacross.c \
 	kmp_fork.c \
 	kmp_lock.c \
 	kmp_loop.c \
