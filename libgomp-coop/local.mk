@@ -111,7 +111,7 @@ bench-standalone: $(libgomp_coop_libraries) $(jobs_programs) \
 	    tests/libgomp-coop/bench_overhead
 	@$(MKDIR_P) bench
 	$(srcdir)/tests/libgomp-coop/bench-standalone --build %D% \
-	    --json bench/bench-standalone.json
+	    $(BENCH_OPTIONS) --json bench/bench-standalone.json
 
 # About three minutes; a part of it with BENCH_OPTIONS="--quick --only barrier".
 bench-runtime: $(libgomp_coop_libraries) $(runtime_benches) \

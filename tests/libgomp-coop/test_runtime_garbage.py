@@ -4,7 +4,9 @@
 """Pages that are not what they should be, or none at all: the program says so,
 runs on all its CPUs, and its result is right."""
 
+import contextlib
 import os
+import socket
 import struct
 
 from fake_agent import (FakeAgent, Page, Program, directory, needs_probe,
@@ -61,11 +63,31 @@ def check(path, cpus, what, complaint, **agent_arguments):
         program.stop()
 
 
+def check_silence(path):
+    """Connections are accepted, and nothing more: no reply, no hang-up."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(path)
+        listener.listen(8)
+        with Program("barriers", socket_path=path,
+                     OMP_NUM_THREADS="2") as program:
+            program.wait_line("ready")
+            connection, _ = listener.accept()
+            with connection:
+                line = program.process.stderr.readline()
+                while line and "no agent at" not in line:
+                    line = program.process.stderr.readline()
+                assert line, "silence: no complaint on stderr"
+                program.stop()
+
+
 def main():
     needs_probe()
     cpus = two_cpus()
     with directory() as path:
         path = f"{path}/sock"
+        check_silence(path)
         check(path, cpus, "no descriptors", "refused", refuse=True)
         for what, (spoil, complaint) in BAD_PAGES.items():
             check(path, cpus, what, complaint, spoil=spoil)
