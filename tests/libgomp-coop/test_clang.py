@@ -63,6 +63,10 @@ def main():
     with directory() as where:
         path = f"{where}/sock"
         inside_regions(path, cpus)
+        # As libomp's, and unlike libgomp's, also without an agent.
+        with Program("fork", program=program("probe")) as running:
+            running.wait_line("ready")
+            running.stop()
         for name, size in JOBS:
             ends_well(path, cpus, name, ("--class", size), f"PASS {name} ")
             ends_well(path, cpus, name, ("--class", size), f"PASS {name} ",

@@ -84,6 +84,27 @@ __kmpc_pause_resource (int kind)
   return pause_host (kind);
 }
 
+/* ---- The schedule of loops that leave it open, which a thread's begin sets
+   to what libomp has.  ---- */
+
+KMP_EXPORT (void, omp_get_schedule, (omp_sched_t * kind, int *chunk), {
+  kmp_thread ();
+  omp_get_schedule (kind, chunk);
+})
+KMP_EXPORT (void, omp_get_schedule_, (omp_sched_t * kind, int *chunk), {
+  kmp_thread ();
+  omp_get_schedule (kind, chunk);
+})
+KMP_EXPORT (void, omp_set_schedule, (omp_sched_t kind, int chunk), {
+  kmp_thread ();
+  omp_set_schedule (kind, chunk);
+})
+KMP_EXPORT (void, omp_set_schedule_,
+	    (const omp_sched_t *kind, const int *chunk), {
+	      kmp_thread ();
+	      omp_set_schedule (*kind, *chunk);
+	    })
+
 /* ---- Memory.  Handles of predefined allocators and memory spaces have the
    same values in both libraries; libomp has some more, for devices.  ---- */
 

@@ -71,7 +71,6 @@ choose_row (unsigned *schedule)
     case KMP_STATIC_BALANCED_CHUNKED:
       return ordered + BY_STATIC;
     case KMP_RUNTIME:
-    case KMP_RUNTIME_SIMD:
       row = BY_RUNTIME;
       break;
     case KMP_STATIC_STEAL:
@@ -85,6 +84,31 @@ choose_row (unsigned *schedule)
   return ordered ? ordered + row : monotonic ? MONOTONIC + row : row;
 }
 
+/* What the user's schedule means for a loop whose chunks are to be multiples of
+   *CHUNK iterations.  */
+static unsigned
+simd_schedule (ull *chunk)
+{
+  const struct gomp_task_icv *icv = gomp_icv (false);
+
+  switch (icv->run_sched_var & ~GFS_MONOTONIC)
+    {
+    case GFS_DYNAMIC:
+    case GFS_GUIDED:
+      *chunk *= (ull) icv->run_sched_chunk_size;
+      return KMP_DYNAMIC;
+    case GFS_STATIC:
+      if (icv->run_sched_chunk_size > 0)
+	{
+	  *chunk *= (ull) icv->run_sched_chunk_size;
+	  return KMP_STATIC_CHUNKED;
+	}
+    /* FALLTHROUGH */
+    default:
+      return KMP_STATIC_BALANCED_CHUNKED;
+    }
+}
+
 /* SITE is the place in the program; PART_LAST tells whether the last iteration
    is the last one of a loop of which this is a part.  */
 static void
@@ -93,6 +117,10 @@ init (unsigned schedule, ull trips, ull lower, ull step, ull chunk,
 {
   struct kmp_loop *l = &kmp_thread ()->region->loop;
 
+  if (schedule == KMP_RUNTIME_SIMD)
+    schedule = simd_schedule (&chunk);
+  else if (schedule == KMP_GUIDED_SIMD)
+    schedule = KMP_DYNAMIC;
   l->row = choose_row (&schedule);
   l->trips = trips;
   l->lower = lower;

@@ -67,6 +67,46 @@ make_key (void)
   key_valid = pthread_key_create (&key, end_by_key) == 0;
 }
 
+/* Programs of LLVM and Intel may fork after a region and have regions in the
+   child, which libgomp's cannot: no thread of its pool exists there.  (A managed
+   process knows by itself.)  */
+static void
+after_fork (void)
+{
+  struct gomp_thread *thread = coop_tls.thread;
+
+  numbers_lock = 0;
+  if (thread && thread->ts.level == 0)
+    thread->thread_pool = NULL;
+  gomp_managed_threads = 1;
+}
+
+/* A static schedule is monotonic unless said, so that saying it is left to the
+   user; and where the user says nothing, libomp has a static one.  */
+static void
+set_schedule (struct gomp_task_icv *icv)
+{
+  const char *given = getenv ("OMP_SCHEDULE");
+
+  if (!given && icv->run_sched_var == GFS_DYNAMIC)
+    {
+      icv->run_sched_var = GFS_STATIC;
+      icv->run_sched_chunk_size = 0;
+    }
+  else if (given && icv->run_sched_var == (GFS_STATIC | GFS_MONOTONIC)
+	   && (given[strspn (given, " \t\n")] | 0x20) != 'm')
+    icv->run_sched_var = GFS_STATIC;
+}
+
+static void
+begin_process (void)
+{
+  kmp_control_begin ();
+  pthread_atfork (NULL, NULL, after_fork);
+  set_schedule (&gomp_global_icv);
+  set_schedule (gomp_icv (false));
+}
+
 struct kmp_thread *
 kmp_thread_begin (void)
 {
@@ -76,7 +116,7 @@ kmp_thread_begin (void)
   t->gtid = take_number ();
   t->initial = !__atomic_exchange_n (&begun, true, __ATOMIC_RELAXED);
   if (t->initial)
-    kmp_control_begin ();
+    begin_process ();
   t->region = &t->serial;
   coop_tls.kmp = t;
   /* A task ends in coop_ult_exit, and may have its worker's storage.  */
