@@ -13,6 +13,9 @@
 #include "runq.h"
 #include "worker.h"
 
+/* Regions after which tasks that have been stolen are sent home.  */
+#define HOME_PERIOD 16
+
 static struct gomp_team *
 team_of (struct coop_barrier *b)
 {
@@ -79,69 +82,49 @@ is_usable (struct coop_worker *w)
 	 && !coop_peek (&w->shared);
 }
 
-/* Is each worker's part of BATCHES about as large as the others' are?  */
-static bool
-is_even (const struct coop_ult *batches, unsigned *fair)
+/* As make_ready, but each task begins where it would in a new team of SIZE.  */
+static void
+make_ready_at_home (struct coop_ult *batch, unsigned size)
 {
-  unsigned n = coop_peek (&coop_nworkers), usable = 0, parts = 0, total = 0;
-  unsigned most = 0;
+  uint16_t usable[COOP_MAX_CPUS];
+  unsigned n = coop_peek (&coop_nworkers), m = 0, others = 0;
 
   for (unsigned i = 0; i < n; i++)
-    usable += is_usable (&coop_workers[i]);
-  for (; batches; batches = batches->batch_next)
+    if (is_usable (&coop_workers[i]))
+      usable[m++] = i;
+  if (m == 0)
     {
-      parts++;
-      total += batches->batch_count;
-      if (batches->batch_count > most)
-	most = batches->batch_count;
+      make_ready (batch);
+      return;
     }
-  if (usable < 2 || total < 2 * usable)
-    return true;
-  *fair = (total + usable - 1) / usable;
-  return parts == usable && most <= *fair + *fair / 8;
+  while (batch)
+    {
+      struct coop_ult *next_batch = batch->batch_next;
+      for (unsigned left = batch->batch_count; left > 0; left--)
+	{
+	  struct coop_ult *u = batch;
+	  unsigned id = u->thread->ts.team_id;
+	  batch = u->next;
+	  u->home = usable[(uint64_t) (id % size) * m / size];
+	  others += coop_dispatch_hand (&coop_workers[u->home], u, u, 1);
+	}
+      batch = next_batch;
+    }
+  if (others)
+    coop_dispatch_ready (others);
 }
 
-/* Workers have stolen from each other, for whatever reason was then: each of
-   those that are not disturbed gets as many of BATCHES as the others.  A task
-   that is given away becomes a batch of its own, at the head of the list.  */
-static void
-even_out (struct coop_ult **batches, unsigned fair)
+/* Tasks that wait in a dock have been stolen: is it time to send all back?  In
+   every region this would take longer than it saves.  */
+static bool
+is_time_for_home (void)
 {
-  uint16_t has[COOP_MAX_CPUS] = { 0 };
-  unsigned n = coop_peek (&coop_nworkers), to = 0;
-
-  for (struct coop_ult *u = *batches; u; u = u->batch_next)
-    has[u->home] += u->batch_count;
-  for (struct coop_ult **link = batches; *link;)
-    {
-      struct coop_ult *u = *link;
-      if (has[u->home] <= fair)
-	{
-	  link = &u->batch_next;
-	  continue;
-	}
-      while (to < n && (has[to] >= fair || !is_usable (&coop_workers[to])))
-	to++;
-      if (to == n)
-	return;
-      has[u->home]--;
-      has[to]++;
-      struct coop_ult *rest = u->next;
-      if (u->batch_count > 1)
-	{
-	  rest->batch_tail = u->batch_tail;
-	  rest->batch_count = u->batch_count - 1;
-	  rest->batch_next = u->batch_next;
-	  rest->home = u->home;
-	  *link = rest;
-	}
-      else
-	*link = u->batch_next;
-      u->home = to;
-      push (batches, u, u, 1);
-      if (link == batches)
-	link = &u->batch_next;
-    }
+  static unsigned openings;
+  if (!coop_peek (&coop_runq_stolen)
+      || __atomic_add_fetch (&openings, 1, __ATOMIC_RELAXED) % HOME_PERIOD)
+    return false;
+  __atomic_store_n (&coop_runq_stolen, 0, __ATOMIC_RELAXED);
+  return true;
 }
 
 static struct coop_ult *
@@ -161,12 +144,12 @@ coop_batch_undock (gomp_barrier_t *bar)
   struct coop_barrier *b = coop_barrier (bar);
   unsigned gen = coop_load (&b->generation);
   struct coop_ult *batches = coop_peek (&b->batched) ? take_all (b, gen) : NULL;
-  unsigned fair = 0;
-  if (batches && !is_even (batches, &fair))
-    even_out (&batches, fair);
-  b->awaited = b->total;
+  unsigned total = b->awaited = b->total;
   coop_store (&b->generation, gen + BAR_INCR);
-  make_ready (batches);
+  if (batches && is_time_for_home ())
+    make_ready_at_home (batches, total);
+  else
+    make_ready (batches);
   coop_unpark ((int *) &b->generation, INT_MAX);
 }
 

@@ -10,7 +10,9 @@
    each worker.  Batches are on a list of the barrier; whoever completes it
    appends each to the run queue of its worker at once.
 
-   When a pool opens its dock, the batches are made even.
+   Workers steal, for whatever reason is then.  Now and then, when a pool opens
+   its dock, all tasks go back to where they began: as many to each worker, and
+   neighbours of the team, whose data lie in the same cache lines, together.
 
    A worker whose batch is not counted yet runs a task that has not arrived
    either, so nobody waits for the count; before anything else (it looks for

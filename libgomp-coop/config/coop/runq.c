@@ -11,7 +11,7 @@
    idle; whoever is idle meanwhile may as well run the task.  */
 #define LOST_NS 5000
 
-int coop_runq_lost;
+int coop_runq_lost, coop_runq_stolen;
 
 static void
 append (struct coop_runq *q, struct coop_ult *head, struct coop_ult *tail,
@@ -154,6 +154,8 @@ steal_from (struct coop_worker *w, struct coop_worker *victim)
   coop_unlock (&q->lock);
   if (count > 1)
     coop_runq_append (w, first->next, last, count - 1);
+  if (first && !coop_peek (&coop_runq_stolen))
+    __atomic_store_n (&coop_runq_stolen, 1, __ATOMIC_RELAXED);
   if (first)
     __atomic_store_n (&w->steals, w->steals + 1, __ATOMIC_RELAXED);
   return first;

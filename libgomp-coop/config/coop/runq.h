@@ -66,6 +66,9 @@ extern unsigned coop_runq_total (void);
 /* W runs: it is not lost.  Returns true if it was.  */
 extern bool coop_runq_found (struct coop_worker *w);
 
+/* Tasks have been stolen since this was cleared.  */
+extern int coop_runq_stolen;
+
 /* Workers that are lost.  */
 extern int coop_runq_lost;
 
