@@ -22,6 +22,10 @@ coop_compile = $(LTCOMPILE) -MT $@ -MD -MP -MF $(DEPDIR)/$(@:.lo=.Plo) -c -o $@ 
 libgomp_la_LDFLAGS += -Wl,--version-script,$(kmp_port)/kmp.map \
 	-Wl,-Bsymbolic-functions
 libgomp_la_LIBADD += $(coop_objects)
+
+# Of glibc, old versions of functions, and where old ones have them (glibc.h).
+DEFS += -include $(coop_port)/glibc.h
+libgomp_la_LDFLAGS += -Wl,--push-state,--no-as-needed,-l:libpthread.so.0,-l:libdl.so.2,--pop-state
 libgomp.la: $(coop_objects) $(kmp_port)/kmp.map
 
 $(coop_objects): omp.h libgomp_f.h

@@ -24,7 +24,8 @@ coop_allot_map (int fd)
   int seals = fcntl (fd, F_GET_SEALS);
 
   /* Without the seal another process could shrink the file under us.  */
-  if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat (fd, &st)
+  if (seals < 0 || !(seals & F_SEAL_SHRINK) 
+      || syscall (SYS_fstat, fd, &st) /* not of glibc 2.33, see glibc.h */
       || st.st_size < (off_t) sizeof (struct cosched_allotment))
     return NULL;
   void *p = mmap (NULL, sizeof (struct cosched_allotment), PROT_READ,

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libgomp.h"
@@ -67,7 +68,8 @@ coop_region_map (int fd)
   struct cosched_report saved;
   int seals = fcntl (fd, F_GET_SEALS);
 
-  if (!coop_report || seals < 0 || !(seals & F_SEAL_SHRINK) || fstat (fd, &st)
+  if (!coop_report || seals < 0 || !(seals & F_SEAL_SHRINK) 
+      || syscall (SYS_fstat, fd, &st) /* not of glibc 2.33, see glibc.h */
       || st.st_size < (off_t) sizeof saved)
     return -1;
   saved = *coop_report;
