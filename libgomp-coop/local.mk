@@ -17,7 +17,6 @@ EXTRA_DIST += \
 	$(libgomp_coop_port) \
 	%D%/README.md \
 	%D%/THREADS.md \
-	%D%/audit/make-aliases \
 	%D%/build-libgomp \
 	%D%/conformance \
 	%D%/conformance-gcc \
@@ -130,6 +129,8 @@ stress: $(libgomp_coop_libraries) tests/libgomp-coop/toggler
 CLEANFILES += conformance.json conformance-llvm.json bench/bench-standalone.json \
 	bench/bench-runtime.json
 endif
+
+include libgomp-coop/audit/local.mk
 
 clean-local:
 	rm -rf $(addprefix %D%/,src src.new conf stock coop lib-stock lib-coop \

@@ -10,6 +10,8 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 	%D%/follow.h \
 	%D%/job_defaults.c \
 	%D%/job_defaults.h \
+	%D%/job_library.c \
+	%D%/job_library.h \
 	%D%/json_fields.c \
 	%D%/json_fields.h \
 	%D%/layout.h \

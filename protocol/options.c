@@ -33,6 +33,9 @@ static const struct option job_table[] = {
         "importance beside the other jobs, 0.1 to 10, 1 is normal"),
     JOB(report, OPTION_SWITCH, 0, 0,
         "yes: a line about time and cores ends the batch script's output"),
+    {"libgomp", OPTION_WORD, offsetof(struct job_options, libgomp), 0, 0, NULL,
+     "stock: programs keep their own OpenMP library, and are pinned",
+     "coop|stock"},
     {0},
 };
 

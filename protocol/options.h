@@ -57,6 +57,7 @@ struct job_options {
      * (job_submit.lua) to see to; the first announcement of a job counts. */
     double weight;
     int report; /* 1: a summary ends the output, -1: none; 0: unset (none) */
+    int libgomp; /* 1: programs keep their own; 0: ours, also where unset */
 };
 
 /* What is written into AdminComment. */

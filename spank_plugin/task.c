@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "protocol/cpulist.h"
 #include "protocol/job_defaults.h"
+#include "protocol/job_library.h"
 #include "protocol/options.h"
 #include "spank_plugin/plugin.h"
 
@@ -20,7 +21,7 @@
 /* Set in the job's environment when the warning is out, to the job's id. */
 #define WARNED "COSCHED_WARNED"
 
-#define LIBRARY_PATH "LD_LIBRARY_PATH"
+#define LIBGOMP       "COSCHED_LIBGOMP"
 #define CPUS_PER_TASK "SLURM_CPUS_PER_TASK"
 
 /* Copy the job's environment variable NAME; "" when unset or too long. */
@@ -50,8 +51,8 @@ bool plugin_is_ours(spank_t spank)
     char submitted[MESSAGE_OPTIONS_MAX], value[MESSAGE_OPTIONS_MAX];
     struct job_options options;
 
-    spank_err_t rc =
-        spank_getenv(spank, PLUGIN_CONTROL_JOB, submitted, sizeof(submitted));
+    spank_err_t rc = spank_getenv(spank, PLUGIN_CONTROL_JOB, submitted,
+                                  sizeof(submitted));
     if (rc == ESPANK_SUCCESS &&
         job_options_parse(&options, submitted, NULL) == 0) {
         job_defaults_complete(plugin.value, submitted, value, sizeof(value),
@@ -177,42 +178,52 @@ static int admit_in_time(spank_t spank, const char *socket, size_t *cpus,
     }
 }
 
-/* Does the search path PATH begin with DIRECTORY? */
-static bool begins_with(const char *path, const char *directory)
-{
-    size_t length = strlen(directory);
-
-    return strncmp(path, directory, length) == 0 &&
-           (path[length] == ':' || path[length] == '\0');
-}
-
 /* Set variable NAME of the job. */
 static int set_variable(spank_t spank, const char *name, const char *value,
                         struct errtext *err)
 {
     spank_err_t rc = spank_setenv(spank, name, value, 1);
 
-    return rc == ESPANK_SUCCESS ? 0
-                                : errtext_set(err, EIO, "%s: %s", name,
-                                              spank_strerror(rc));
+    return rc == ESPANK_SUCCESS
+               ? 0
+               : errtext_set(err, EIO, "%s: %s", name, spank_strerror(rc));
 }
 
-/* Put our libgomp in front of the user's libraries, once: a step inherits what
- * its batch script got. */
-static int prepend_library_path(spank_t spank, struct errtext *err)
+/* Is our libgomp here? */
+static int find_libgomp(struct errtext *err)
 {
-    char old[32768], path[sizeof(plugin.libgomp) + sizeof(old) + 1];
+    char path[sizeof(plugin.libgomp) + 1 + JOB_LIBRARY_NAME_MAX];
+    const char *name;
 
-    spank_err_t rc = spank_getenv(spank, LIBRARY_PATH, old, sizeof(old));
-    if (rc == ESPANK_NOSPACE)
-        return errtext_set(err, ENAMETOOLONG, LIBRARY_PATH ": too long");
-    if (rc != ESPANK_SUCCESS)
-        old[0] = '\0';
-    if (begins_with(old, plugin.libgomp))
-        return 0;
-    snprintf(path, sizeof(path), "%s%s%s", plugin.libgomp, old[0] ? ":" : "",
-             old);
-    return set_variable(spank, LIBRARY_PATH, path, err);
+    for (size_t i = 0; (name = job_library_files[i]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", plugin.libgomp, name);
+        if (access(path, R_OK) < 0)
+            return errtext_set(err, errno, "%.130s: %s", path, strerror(errno));
+    }
+    return 0;
+}
+
+/* Lead the job's programs to our libgomp if ADD, or no longer. */
+static int lead_to_libgomp(spank_t spank, bool add, struct errtext *err)
+{
+    char old[32768], value[sizeof(plugin.libgomp) + sizeof(old) + 32];
+    const char *name;
+
+    for (size_t i = 0; (name = job_library_variables[i]); i++) {
+        spank_err_t rc = spank_getenv(spank, name, old, sizeof(old));
+        if (rc == ESPANK_NOSPACE)
+            return errtext_set(err, ENAMETOOLONG, "%s: too long", name);
+        int same = job_library_value(i, plugin.libgomp,
+                                     rc == ESPANK_SUCCESS ? old : NULL, add,
+                                     value, sizeof(value));
+        if (same < 0)
+            return errtext_set(err, errno, "%s: too long", name);
+        if (same == 0 && value[0] && set_variable(spank, name, value, err) < 0)
+            return -1;
+        if (same == 0 && !value[0])
+            spank_unsetenv(spank, name);
+    }
+    return 0;
 }
 
 /* Job scripts say OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK, or 1 where that is
@@ -232,48 +243,11 @@ static void set_cpus_per_task(spank_t spank, size_t cpus)
     if (text[0] && strcmp(text, whole) != 0)
         return;
     if (spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) !=
-            ESPANK_SUCCESS || tasks < 1)
+            ESPANK_SUCCESS ||
+        tasks < 1)
         tasks = 1;
     snprintf(text, sizeof(text), "%zu", cpus > tasks ? cpus / tasks : 1);
     spank_setenv(spank, CPUS_PER_TASK, text, 1);
-}
-
-/* The environment of docs/architecture.md. */
-static int set_environment(spank_t spank, const char *socket, size_t cpus,
-                           struct errtext *err)
-{
-    char library[sizeof(plugin.libgomp) + sizeof("/libgomp.so.1")];
-    struct job_options options;
-    char number[16];
-
-    set_cpus_per_task(spank, cpus);
-    if (set_variable(spank, "COSCHED_SOCKET", socket, err) < 0 ||
-        set_variable(spank, "COSCHED_JOB",
-                     job_id(spank, number, sizeof(number)), err) < 0)
-        return -1;
-    if (job_options_parse(&options, plugin.value, NULL) == 0 && options.ults) {
-        snprintf(number, sizeof(number), "%d", options.ults);
-        if (set_variable(spank, "COSCHED_ULTS", number, err) < 0)
-            return -1;
-    }
-    snprintf(library, sizeof(library), "%s/libgomp.so.1", plugin.libgomp);
-    if (access(library, R_OK) < 0)
-        return errtext_set(err, errno, "%.130s: %s", library, strerror(errno));
-    return prepend_library_path(spank, err);
-}
-
-/* One line in the job's output, not one per task or step. */
-static void warn(spank_t spank, const struct errtext *err, const char *effect)
-{
-    char id[16], warned[16];
-    uint32_t task = 0;
-
-    job_id(spank, id, sizeof(id));
-    spank_get_item(spank, S_TASK_ID, &task);
-    if (task == 0 &&
-        strcmp(job_getenv(spank, WARNED, warned, sizeof(warned)), id) != 0)
-        slurm_error("cosched: %s; %s", err->text, effect);
-    spank_setenv(spank, WARNED, id, 1);
 }
 
 /* Whose environment has this task, as far as co-scheduling is concerned? */
@@ -295,22 +269,57 @@ static enum origin origin(spank_t spank)
                                                            : OTHER_JOB;
 }
 
+/* The environment of docs/architecture.md. */
+static int set_environment(spank_t spank, const char *socket, size_t cpus,
+                           struct errtext *err)
+{
+    struct job_options options;
+    char number[16];
+
+    set_cpus_per_task(spank, cpus);
+    if (job_options_parse(&options, plugin.value, NULL) < 0)
+        job_options_init(&options);
+    /* Within the job, a script may refuse it for one program. */
+    if ((options.libgomp || origin(spank) != THIS_JOB) &&
+        set_variable(spank, LIBGOMP, options.libgomp ? "stock" : "coop", err) <
+            0)
+        return -1;
+    if (set_variable(spank, "COSCHED_SOCKET", socket, err) < 0 ||
+        set_variable(spank, "COSCHED_JOB",
+                     job_id(spank, number, sizeof(number)), err) < 0)
+        return -1;
+    if (options.ults) {
+        snprintf(number, sizeof(number), "%d", options.ults);
+        if (set_variable(spank, "COSCHED_ULTS", number, err) < 0)
+            return -1;
+    }
+    if (!options.libgomp && find_libgomp(err) < 0)
+        return -1;
+    return lead_to_libgomp(spank, !options.libgomp, err);
+}
+
+/* One line in the job's output, not one per task or step. */
+static void warn(spank_t spank, const struct errtext *err, const char *effect)
+{
+    char id[16], warned[16];
+    uint32_t task = 0;
+
+    job_id(spank, id, sizeof(id));
+    spank_get_item(spank, S_TASK_ID, &task);
+    if (task == 0 &&
+        strcmp(job_getenv(spank, WARNED, warned, sizeof(warned)), id) != 0)
+        slurm_error("cosched: %s; %s", err->text, effect);
+    spank_setenv(spank, WARNED, id, 1);
+}
+
 /* Take out what would lead programs of this job to the agent. */
 static void disinherit(spank_t spank)
 {
-    char path[32768];
+    struct errtext err;
 
     spank_unsetenv(spank, "COSCHED_JOB");
     spank_unsetenv(spank, "COSCHED_SOCKET");
-    if (spank_getenv(spank, LIBRARY_PATH, path, sizeof(path)) !=
-            ESPANK_SUCCESS ||
-        !begins_with(path, plugin.libgomp))
-        return;
-    const char *rest = path + strlen(plugin.libgomp);
-    if (*rest)
-        spank_setenv(spank, LIBRARY_PATH, rest + 1, 1);
-    else
-        spank_unsetenv(spank, LIBRARY_PATH);
+    lead_to_libgomp(spank, false, &err);
 }
 
 void plugin_task(spank_t spank)
@@ -333,7 +342,8 @@ void plugin_task(spank_t spank)
             disinherit(spank);
         warn(spank, &err, "the job runs without co-scheduling");
     } else if (set_environment(spank, socket, cpus, &err) < 0) {
-        warn(spank, &err, "OpenMP programs of the job cannot change their "
-                          "number of threads");
+        warn(spank, &err,
+             "OpenMP programs of the job cannot change their "
+             "number of threads");
     }
 }

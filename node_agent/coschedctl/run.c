@@ -3,6 +3,7 @@
 /* coschedctl run: a co-scheduled job without Slurm. */
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,12 @@
 #include "node_agent/coschedctl/ctl.h"
 #include "protocol/cpulist.h"
 #include "common/fd.h"
+#include "protocol/job_library.h"
 #include "protocol/options.h"
 
-#define TIMEOUT_MS 2000
+#define TIMEOUT_MS     2000
 #define CANNOT_EXECUTE 126
-#define NOT_FOUND 127
+#define NOT_FOUND      127
 
 struct run {
     const struct arguments *a;
@@ -50,7 +52,8 @@ static int describe(struct run *run, const struct arguments *a)
     job->op = MESSAGE_ANNOUNCE;
     job->job = (uint32_t)(a->run_job ? a->run_job : (size_t)getpid());
     job->uid = (uint32_t)getuid();
-    if (client_socket_path(a->socket, run->socket, sizeof(run->socket), &err) < 0)
+    if (client_socket_path(a->socket, run->socket, sizeof(run->socket), &err) <
+        0)
         return fail(CTL_USAGE, "%s", err.text);
     if (a->cpus && cpulist_parse(a->cpus, &set, &err) < 0)
         return fail(CTL_USAGE, "run: --cpus %s", err.text);
@@ -83,23 +86,49 @@ static int ask(const struct run *run, const struct message_request *request,
                : -1;
 }
 
+/* Lead the program to our libgomp, unless the job refuses it. */
+static int set_library(const struct run *run)
+{
+    struct job_options options;
+    const char *name, *old;
+    char path[PATH_MAX];
+    int rc = 0;
+
+    if (job_options_parse(&options, run->announce.options, NULL) == 0 &&
+        options.libgomp)
+        return setenv("COSCHED_LIBGOMP", "stock", 1);
+    for (size_t i = 0; (name = job_library_files[i]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", run->a->libgomp, name);
+        if (access(path, R_OK) < 0)
+            return fail(0, "run: %s: %s; the program keeps its own libgomp",
+                        path, strerror(errno));
+    }
+    for (size_t i = 0; rc == 0 && (name = job_library_variables[i]); i++) {
+        old = getenv(name);
+        size_t size = strlen(run->a->libgomp) + (old ? strlen(old) : 0) + 32;
+        char *value = malloc(size);
+        rc = value
+                 ? job_library_value(i, run->a->libgomp, old, true, value, size)
+                 : -1;
+        if (rc == 0)
+            rc = setenv(name, value, 1);
+        else if (rc > 0)
+            rc = 0;
+        free(value);
+    }
+    return rc;
+}
+
 /* The environment of a co-scheduled job. */
 static int set_environment(const struct run *run)
 {
-    const char *old = getenv("LD_LIBRARY_PATH");
-    char job[16], *path;
+    char job[16];
 
     snprintf(job, sizeof(job), "%u", run->announce.job);
-    if (asprintf(&path, "%s%s%s", run->a->libgomp, old && *old ? ":" : "",
-                 old ? old : "") < 0)
-        return -1;
-    int rc = setenv("COSCHED_SOCKET", run->socket, 1) < 0 ||
-                     setenv("COSCHED_JOB", job, 1) < 0 ||
-                     setenv("LD_LIBRARY_PATH", path, 1) < 0
-                 ? -1
-                 : 0;
-    free(path);
-    return rc;
+    return setenv("COSCHED_SOCKET", run->socket, 1) < 0 ||
+                   setenv("COSCHED_JOB", job, 1) < 0
+               ? -1
+               : set_library(run);
 }
 
 /* In the child: wait for the end of GO, then be the program. */
@@ -120,8 +149,8 @@ static void become_program(const struct run *run, int go)
 /* Start the program as a task of the job.  Its pid, or -1. */
 static pid_t start(const struct run *run)
 {
-    struct message_request task = {
-        .op = MESSAGE_TASK, .job = run->announce.job};
+    struct message_request task = {.op = MESSAGE_TASK,
+                                   .job = run->announce.job};
     struct errtext err = {""};
     int go[2];
 
@@ -179,12 +208,11 @@ int ctl_run(const struct arguments *a)
         return rc;
     run.admitted = ask(&run, &run.announce, &err) == 0;
     if (!run.admitted)
-        fail(0, "run: %s; the program runs without co-scheduling",
-             err.text);
+        fail(0, "run: %s; the program runs without co-scheduling", err.text);
     pid_t child = start(&run);
-    rc = child < 0 ? fail(CTL_FAILED, "run: %s: %s", a->program[0],
-                          strerror(errno))
-                   : wait_for(child);
+    rc = child < 0
+             ? fail(CTL_FAILED, "run: %s: %s", a->program[0], strerror(errno))
+             : wait_for(child);
     withdraw.job = run.announce.job;
     if (run.admitted && ask(&run, &withdraw, &err) < 0)
         fail(0, "run: withdraw: %s", err.text);

@@ -13,7 +13,9 @@ sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
 from coschedtest import LIBGOMP_COOP, allowed_cpus, skip, wait_for
 from coschedcluster import Cluster, need_cluster
 
-NAMES = ("COSCHED_JOB", "COSCHED_SOCKET", "COSCHED_ULTS", "LD_LIBRARY_PATH")
+NAMES = ("COSCHED_JOB", "COSCHED_SOCKET", "COSCHED_ULTS", "LD_AUDIT",
+         "LD_LIBRARY_PATH")
+OLD = f"{LIBGOMP_COOP}/before-2.35"
 SHOW = "for v in %s; do eval echo \"%%s.$v=\\$$v\"; done" % " ".join(NAMES)
 # Steps with --export=NONE have no PATH.
 SCRIPT = f"""#!/bin/bash
@@ -52,12 +54,13 @@ def variables(text, where):
             for line in text.splitlines() if line.startswith(where + ".")}
 
 
-def check_ours(c, job, text, library=LIBGOMP_COOP, ults="",
+def check_ours(c, job, text, library=OLD, ults="",
                where=("batch", "step")):
     for place in where:
         assert variables(text, place) == {
             "COSCHED_JOB": str(job), "COSCHED_ULTS": ults,
             "COSCHED_SOCKET": f"{c.root}/run/coschedd-n1.sock",
+            "LD_AUDIT": f"{LIBGOMP_COOP}/coschedule-audit.so",
             "LD_LIBRARY_PATH": library}, (job, place, text)
     assert "error" not in text, text
 
@@ -77,7 +80,7 @@ def check_variants(c, show):
     c.env["LD_LIBRARY_PATH"] = "/opt/x"
     job = c.sbatch("--coschedule", show)
     del c.env["LD_LIBRARY_PATH"]
-    check_ours(c, job, finished(c, job), library=f"{LIBGOMP_COOP}:/opt/x")
+    check_ours(c, job, finished(c, job), library=f"{OLD}:/opt/x")
 
 
 def check_defaults(c):
@@ -145,7 +148,7 @@ def check_interactive(c):
         done = c.run(*command)
         assert done.returncode == 0, (command, done.stderr)
         assert variables(done.stdout, "step")["LD_LIBRARY_PATH"] == \
-            LIBGOMP_COOP, (command, done.stdout)
+            OLD, (command, done.stdout)
     # An allocation without a step has no task, but an epilog.
     assert c.run("salloc", "--coschedule", "true").returncode == 0
 

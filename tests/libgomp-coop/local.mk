@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The runtime against an agent in the test's own hands (fake_agent.py).
 
+include tests/libgomp-coop/audit.mk
 include tests/libgomp-coop/dynamic.mk
 include tests/libgomp-coop/kmp.mk
 include tests/libgomp-coop/shapes.mk

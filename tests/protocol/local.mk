@@ -8,6 +8,7 @@ units += %D%/unit
 	%D%/test_fields.c \
 	%D%/test_follow.c \
 	%D%/test_job_defaults.c \
+	%D%/test_job_library.c \
 	%D%/test_layout.c \
 	%D%/test_message.c \
 	%D%/test_options.c \

@@ -63,7 +63,7 @@ static void test_job_bad(void **state)
         const char *text, *names, *allowed;
     } table[] = {
         {"bogus", "bogus", "nupoco, greedy, equal"},
-        {"bogus", "bogus", "policy, ults, min_cores, max_cores, weight, report"},
+        {"bogus", "bogus", "policy, ults, min_cores, max_cores, weight, report, libgomp"},
         {"Nupoco", "Nupoco", "nupoco"},
         {"policy=", "policy=", "nupoco, greedy, equal"},
         {"policy=bogus", "policy=bogus", "nupoco, greedy, equal"},
@@ -92,6 +92,7 @@ static void test_job_bad(void **state)
         {"weight=1.000000000001", "weight=1.00", "0.1 to 10"},
         {"report=maybe", "report=maybe", "yes nor no"},
         {"report", "report", "key=value"},
+        {"libgomp=gnu", "libgomp=gnu", "not one of coop|stock"},
         {"ults=2,ults=3", "ults=3", "twice"},
         {"nupoco,greedy", "greedy", "twice"},
         {"nupoco,policy=equal", "policy=equal", "twice"},
@@ -160,6 +161,8 @@ static void test_job(void **state)
         {"weight=2.", {.weight = 2}},
         {"report=yes", {.report = 1}},
         {"report=0", {.report = -1}},
+        {"libgomp=stock", {.libgomp = 1}},
+        {"libgomp=coop", {.libgomp = 0}},
     };
 
     (void)state;
@@ -175,6 +178,7 @@ static void test_job(void **state)
         check(got.max_cores == table[i].want.max_cores, text);
         check(got.weight == table[i].want.weight, text);
         check(got.report == table[i].want.report, text);
+        check(got.libgomp == table[i].want.libgomp, text);
     }
 }
 

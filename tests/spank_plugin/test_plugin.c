@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "protocol/job_library.h"
 #include "spank_plugin/plugin.h"
 
 int slurm_spank_init(spank_t spank, int ac, char **av);
@@ -14,9 +15,16 @@ int slurm_spank_task_init_privileged(spank_t spank, int ac, char **av);
 int slurm_spank_task_exit(spank_t spank, int ac, char **av);
 int slurm_spank_job_epilog(spank_t spank, int ac, char **av);
 
-/* A directory with something named libgomp.so.1, made in group_setup(). */
+/* A directory with files named like those of the libgomp, made in group_setup(). */
 static char directory[] = "/tmp/cosched-plugin.XXXXXX";
 static char libgomp_arg[64], library[64];
+
+static const char *library_file(size_t i)
+{
+    snprintf(library, sizeof(library), "%s/%s", directory, job_library_files[i]);
+    return library;
+}
+
 static char socket_arg[] = "socket=/agent";
 static char *good_args[] = {socket_arg, libgomp_arg};
 
@@ -26,15 +34,19 @@ static int group_setup(void **state)
     if (!mkdtemp(directory))
         return -1;
     snprintf(libgomp_arg, sizeof(libgomp_arg), "libgomp=%s", directory);
-    snprintf(library, sizeof(library), "%s/libgomp.so.1", directory);
-    FILE *file = fopen(library, "w");
-    return file ? fclose(file) : -1;
+    for (size_t i = 0; job_library_files[i]; i++) {
+        FILE *file = fopen(library_file(i), "w");
+        if (!file || fclose(file))
+            return -1;
+    }
+    return 0;
 }
 
 static int group_teardown(void **state)
 {
     host_reset(state);
-    unlink(library);
+    for (size_t i = 0; job_library_files[i]; i++)
+        unlink(library_file(i));
     return rmdir(directory);
 }
 
@@ -72,9 +84,12 @@ static void task__other_job_inside_of_ours(void **state)
     (void)state;
     for (int user_has_own = 0; user_has_own < 2; user_has_own++) {
         host_reset(NULL);
-        snprintf(path, sizeof(path), "%s%s", directory,
+        snprintf(path, sizeof(path), "%s/before-2.35%s", directory,
                  user_has_own ? ":/opt/x" : "");
         host_setenv("LD_LIBRARY_PATH", path);
+        snprintf(path, sizeof(path), "%s%s/coschedule-audit.so",
+                 user_has_own ? "/opt/a.so:" : "", directory);
+        host_setenv("LD_AUDIT", path);
         host_setenv("COSCHED_SOCKET", "/agent");
         host_setenv("COSCHED_JOB", "6");
         start_task(NULL);
@@ -85,6 +100,10 @@ static void task__other_job_inside_of_ours(void **state)
             assert_string_equal(host_getenv("LD_LIBRARY_PATH"), "/opt/x");
         else
             assert_null(host_getenv("LD_LIBRARY_PATH"));
+        if (user_has_own)
+            assert_string_equal(host_getenv("LD_AUDIT"), "/opt/a.so");
+        else
+            assert_null(host_getenv("LD_AUDIT"));
     }
 }
 
@@ -308,13 +327,26 @@ static void task_exit__summary_by_option(void **state)
     }
 }
 
+/* The value of LD_LIBRARY_PATH is our entry and AFTER, that of LD_AUDIT is BEFORE
+ * and ours. */
+static void expect_library(const char *before, const char *after)
+{
+    char value[256];
+
+    snprintf(value, sizeof(value), "%s/before-2.35%s", directory, after);
+    assert_string_equal(host_getenv("LD_LIBRARY_PATH"), value);
+    snprintf(value, sizeof(value), "%s%s/coschedule-audit.so", before,
+             directory);
+    assert_string_equal(host_getenv("LD_AUDIT"), value);
+}
+
 static void task__sets_the_environment(void **state)
 {
     (void)state;
     start_task("(null)");
     assert_string_equal(host_getenv("COSCHED_SOCKET"), "/agent");
     assert_string_equal(host_getenv("COSCHED_JOB"), "7");
-    assert_string_equal(host_getenv("LD_LIBRARY_PATH"), directory);
+    expect_library("", "");
     assert_null(host_getenv("COSCHED_ULTS"));
 
     host_reset(NULL);
@@ -322,24 +354,46 @@ static void task__sets_the_environment(void **state)
     assert_string_equal(host_getenv("COSCHED_ULTS"), "3");
 }
 
-static void task__prepends_once(void **state)
+static void task__leads_to_our_libgomp_once(void **state)
 {
-    char once[128], longer[128];
+    char longer[128], after[129];
 
     (void)state;
-    snprintf(once, sizeof(once), "%s:/opt/x", directory);
     host_setenv("LD_LIBRARY_PATH", "/opt/x");
+    host_setenv("LD_AUDIT", "/opt/a.so");
     start_task("");
-    assert_string_equal(host_getenv("LD_LIBRARY_PATH"), once);
+    expect_library("/opt/a.so:", ":/opt/x");
     start_task(""); /* a step inherits */
-    assert_string_equal(host_getenv("LD_LIBRARY_PATH"), once);
+    expect_library("/opt/a.so:", ":/opt/x");
 
     /* A directory whose name only begins alike. */
-    snprintf(longer, sizeof(longer), "%s2", directory);
+    snprintf(longer, sizeof(longer), "%s/before-2.352", directory);
+    snprintf(after, sizeof(after), ":%s", longer);
     host_setenv("LD_LIBRARY_PATH", longer);
     start_task("");
-    snprintf(once, sizeof(once), "%s:%s2", directory, directory);
-    assert_string_equal(host_getenv("LD_LIBRARY_PATH"), once);
+    expect_library("/opt/a.so:", after);
+}
+
+static void task__keeps_the_programs_libgomp(void **state)
+{
+    (void)state;
+    host_setenv("LD_LIBRARY_PATH", "/opt/x");
+    start_task("libgomp=stock");
+    assert_string_equal(host_getenv("COSCHED_JOB"), "7");
+    assert_string_equal(host_getenv("COSCHED_LIBGOMP"), "stock");
+    assert_string_equal(host_getenv("LD_LIBRARY_PATH"), "/opt/x");
+    assert_null(host_getenv("LD_AUDIT"));
+
+    /* The option, given by hand, beats the variable of the submission ... */
+    host_reset(NULL);
+    host_setenv("COSCHED_LIBGOMP", "stock");
+    start_task("libgomp=coop");
+    assert_string_equal(host_getenv("COSCHED_LIBGOMP"), "coop");
+    expect_library("", "");
+    /* ... and a variable of the script refuses for a step's programs. */
+    host_setenv("COSCHED_LIBGOMP", "stock");
+    start_task("libgomp=coop");
+    assert_string_equal(host_getenv("COSCHED_LIBGOMP"), "stock");
 }
 
 static void task__export_none(void **state)
@@ -570,7 +624,8 @@ UNIT(test_plugin)
         HOST_TEST(task_exit__summary_contents),
         HOST_TEST(task_exit__summary_by_option),
         HOST_TEST(task__sets_the_environment),
-        HOST_TEST(task__prepends_once),
+        HOST_TEST(task__leads_to_our_libgomp_once),
+        HOST_TEST(task__keeps_the_programs_libgomp),
         HOST_TEST(task__export_none),
         HOST_TEST(task__completed_options),
         HOST_TEST(task__control_variable_of_a_user),

@@ -15,6 +15,7 @@ import threading
 
 BUILD = os.environ["abs_top_builddir"]
 COSCHEDCTL = os.path.join(BUILD, "coschedctl")
+LIBGOMP_COOP = os.path.join(BUILD, "libgomp-coop", "lib-coop")
 
 JOB = {"job": 12, "uid": os.getuid(), "name": "ep", "state": "malleable",
        "cpus": "0", "granted": "0-1", "cores": 1, "mean_cores": 1.4,
@@ -256,20 +257,38 @@ def check_trace(agent):
 
 def check_run(agent):
     show = ("import os; print(os.getpid(), os.environ['COSCHED_SOCKET'], "
-            "os.environ['COSCHED_JOB'], os.environ['LD_LIBRARY_PATH'])")
+            "os.environ['COSCHED_JOB'], os.environ.get('LD_AUDIT'), "
+            "os.environ.get('LD_LIBRARY_PATH'))")
     agent.asked.clear()
-    out = ctl(agent, "run", "--job", "7", "--cpus", "0-1", "--options",
-              "greedy,ults=2", "--libgomp", "/some/where", "--",
-              sys.executable, "-c", show).split()
-    assert out[1:] == [agent.path, "7", "/some/where"], out
+    run = ["run", "--job", "7", "--cpus", "0-1", "--options", "greedy,ults=2"]
+    with tempfile.TemporaryDirectory() as library:
+        for name in ("libgomp.so.1", "coschedule-audit.so"):
+            out = ctl(agent, *run, "--libgomp", library, "--", sys.executable,
+                      "-c", show, stderr=f"{library}/{name}: No such").split()
+            assert out[1:] == [agent.path, "7", "None", "None"], out
+            with open(f"{library}/{name}", "wb"):
+                pass
+    agent.asked.clear()
+    run[-1] += ",libgomp=stock"
+    out = ctl(agent, *run, "--libgomp", library, "--", sys.executable, "-c",
+              show).split()
+    assert out[1:] == [agent.path, "7", "None", "None"], out
     announce, task, withdraw = agent.asked
     assert announce == {
         "v": 1, "op": "announce", "job": 7, "uid": os.getuid(),
         "name": os.path.basename(sys.executable), "cores": "0-1",
-        "memory_mb": 0, "options": "greedy,ults=2", "restarts": 0}, announce
+        "memory_mb": 0, "options": "greedy,ults=2,libgomp=stock", "restarts": 0}, announce
     assert task == {"v": 1, "op": "task", "job": 7, "step": 0,
                     "pid": int(out[0])}, task
     assert withdraw == {"v": 1, "op": "withdraw", "job": 7}, withdraw
+
+    if os.path.exists(f"{LIBGOMP_COOP}/coschedule-audit.so"):
+        run[-1] = "equal"
+        out = ctl(agent, *run, "--libgomp", LIBGOMP_COOP, "--", sys.executable,
+                  "-c", show).split()
+        assert out[1:] == [agent.path, "7",
+                           f"{LIBGOMP_COOP}/coschedule-audit.so",
+                           f"{LIBGOMP_COOP}/before-2.35"], out
 
     # The program's status is ours, and the job is withdrawn in any case.
     for program, status, stderr in [
@@ -277,7 +296,8 @@ def check_run(agent):
             (["sh", "-c", "kill -9 $$"], 128 + 9, ""),
             (["/nowhere/x"], 127, "run: /nowhere/x: No such file"),
             (["/"], 126, "run: /: Permission denied")]:
-        ctl(agent, "run", "--", *program, status=status, stderr=stderr)
+        ctl(agent, "run", "--options", "libgomp=stock", "--", *program,
+            status=status, stderr=stderr)
         assert agent.ops()[-3:] == ["announce", "task", "withdraw"]
 
 
