@@ -16,6 +16,8 @@
 # define COOP_OLD(name, version) \
   __asm (".symver " #name "," #name "@GLIBC_" version)
 
+COOP_OLD (dladdr, "2.2.5");
+COOP_OLD (dladdr1, "2.3.3");
 COOP_OLD (dlclose, "2.2.5");
 COOP_OLD (dlerror, "2.2.5");
 COOP_OLD (dlopen, "2.2.5");
