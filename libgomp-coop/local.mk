@@ -115,7 +115,7 @@ bench-standalone: $(libgomp_coop_libraries) $(jobs_programs) \
 # About three minutes; a part of it with BENCH_OPTIONS="--quick --only barrier".
 bench-runtime: $(libgomp_coop_libraries) $(runtime_benches) \
 	    tests/libgomp-coop/toggler tests/libgomp-coop/bench_donors \
-	    tests/libgomp-coop/probe
+	    tests/libgomp-coop/probe tests/libgomp-coop/clang/bench_constructs
 	@$(MKDIR_P) bench
 	$(srcdir)/tests/libgomp-coop/bench-runtime $(BENCH_OPTIONS) \
 	    --json bench/bench-runtime.json
@@ -134,7 +134,7 @@ include libgomp-coop/audit/local.mk
 
 clean-local:
 	rm -rf $(addprefix %D%/,src src.new conf stock coop lib-stock lib-coop \
-	    conformance.work conformance-llvm.work stress.work settings sources.sha256 build.log \
+	    conformance.work conformance-llvm.work mkl stress.work settings sources.sha256 build.log \
 	    .unpacked .configured .hooks .lock) gcc-releases
 
 .PHONY: bench-runtime bench-standalone check-gcc-releases conformance \

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Programs of clang, which call libomp; included by local.mk.
 
-EXTRA_DIST += tests/libgomp-coop/test_clang.py
+EXTRA_DIST += tests/libgomp-coop/check_mkl.py \
+	tests/libgomp-coop/test_clang.py
 
 # Left out where there is no clang, or none with libomp.
 CLANG = clang
@@ -26,5 +27,10 @@ $(clang_jobs): jobs/program.c $(jobs_headers)
 if HAVE_GCC_SOURCE
 TESTS += tests/libgomp-coop/test_clang.py
 check_DATA += $(clang_programs) $(clang_jobs)
+
+# Installs mkl and numpy from PyPI (1.1 GB) below the build tree.
+check-mkl: all
+	$(srcdir)/tests/libgomp-coop/check_mkl.py
 endif
 CLEANFILES += $(clang_programs) $(clang_jobs)
+.PHONY: check-mkl
