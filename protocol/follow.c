@@ -53,6 +53,9 @@ static const struct {
                       "newer symbols"},
     [FOLLOW_REALTIME] = {"realtime", "it has a real-time scheduling policy",
                          "Run it with the normal one.", ""},
+    [FOLLOW_BROKEN] = {"broken-library",
+                       "its cooperative libgomp is a damaged file",
+                       "Ask the administrator to install it anew.", ""},
 };
 
 const char *follow_word(enum follow follow)

@@ -39,6 +39,7 @@ enum follow {
     FOLLOW_OLD_GLIBC,   /* detail: the version that the library needs */
     FOLLOW_NEWER,       /* detail: the version of symbols that it wants */
     FOLLOW_REALTIME,    /* its scheduling policy is a real-time one */
+    FOLLOW_BROKEN,      /* the file of ours that it found is damaged */
     FOLLOW_WORDS,       /* number of words */
 };
 

@@ -103,6 +103,7 @@ FOLLOW = {
     "old-glibc": "its glibc is older than %",
     "newer-symbols": "it wants %, which the cooperative libgomp does not have",
     "realtime": "it has a real-time scheduling policy",
+    "broken-library": "its cooperative libgomp is a damaged file",
 }
 OTHERWISE = {
     "static": "an OpenMP runtime",

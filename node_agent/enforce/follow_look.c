@@ -26,6 +26,7 @@
 #define BLOCK           65536
 #define DIRECTORIES_MAX 64 /* searched for our library */
 #define LIBRARY         "libgomp.so.1"
+#define DECLINED "/memfd:coschedule-libgomp-" /* libgomp-coop/audit */
 
 /* OpenMP runtimes by the begin of their files' names. */
 static const struct runtime {
@@ -190,8 +191,18 @@ static void add_file(const char *line, const char *end,
         field[i] = blank + 1;
     }
     const char *path = memchr(field[5], '/', (size_t)(end - field[5]));
-    if (!path || field[2] - field[1] < 4 || field[1][2] != 'x' ||
-        end - path >= FOLLOW_PATH_MAX || files->count == FOLLOW_FILES)
+    size_t length = path ? (size_t)(end - path) : 0, before = strlen(DECLINED);
+    if (length >= FOLLOW_PATH_MAX || field[2] - field[1] < 4)
+        return;
+    if (length > before && !memcmp(path, DECLINED, before)) {
+        size_t n = 0;
+        for (; path[before + n] != ' ' && before + n < length &&
+               n < sizeof(files->declined) - 1;
+             n++)
+            files->declined[n] = path[before + n];
+        files->declined[n] = '\0';
+    }
+    if (!path || field[1][2] != 'x' || files->count == FOLLOW_FILES)
         return;
     memcpy(to->path, path, (size_t)(end - path));
     to->path[end - path] = '\0';
@@ -298,6 +309,8 @@ static bool next_library(struct directories *d, char path[FOLLOW_PATH_MAX])
         d->left--;
         while (d->files && n && from[n - 1] != '/')
             n--;
+        while (n > 1 && from[n - 1] == '/')
+            n--;
         if (n && from[0] == '/' && n + sizeof("/" LIBRARY) <= FOLLOW_PATH_MAX) {
             memcpy(path, from, n);
             strcpy(path + n, "/" LIBRARY);
@@ -384,13 +397,51 @@ static const char *wants_newer(const struct look *l,
     return found;
 }
 
+/* A version that keeps our library, the file at PATH, from being loaded. False:
+ * none. */
+static bool explain_version(struct look *l, const char *path)
+{
+    static struct program_versions needs, has;
+    struct program_elf elf;
+    const char *version;
+    int fd = open_elf(l->root, path, &elf);
+
+    if (fd < 0)
+        return false;
+    program_elf_versions(&elf, true, &needs);
+    program_elf_versions(&elf, false, &has);
+    close(fd);
+    if ((version = lacks_glibc(l, &needs)))
+        say(l, FOLLOW_OLD_GLIBC, version);
+    else if (has.count && (version = wants_newer(l, &has)))
+        say(l, FOLLOW_NEWER, version);
+    return version != NULL;
+}
+
+/* What the audit library says of it, which knows best.  False: nothing. */
+static bool explain_declined(struct look *l)
+{
+    static const struct {
+        const char *said;
+        enum follow word;
+    } words[] = {{"refused", FOLLOW_REFUSED},
+                 {"glibc", FOLLOW_OLD_GLIBC},
+                 {"newer", FOLLOW_NEWER},
+                 {"broken", FOLLOW_BROKEN}};
+
+    for (size_t i = 0; i < LENGTH(words); i++)
+        if (!strcmp(l->files->declined, words[i].said)) {
+            say(l, words[i].word, "");
+            return true;
+        }
+    return false;
+}
+
 /* The file PATH is mapped, though ours was meant. */
 static int explain_stock(struct look *l, const char *path)
 {
-    static struct program_versions needs, has;
     char ours[FOLLOW_PATH_MAX];
-    struct program_elf elf;
-    const char *version, *choice = get(l, "COSCHED_LIBGOMP");
+    const char *choice = get(l, "COSCHED_LIBGOMP");
 
     if (!l->environ)
         return say(l, FOLLOW_STOCK, path);
@@ -398,26 +449,20 @@ static int explain_stock(struct look *l, const char *path)
         return say(l, FOLLOW_REFUSED, "");
     if (!get(l, "COSCHED_SOCKET"))
         return say(l, FOLLOW_ENVIRONMENT, "COSCHED_SOCKET");
-    if (!find_library(l, l->root, true, ours)) {
-        if (!find_library(l, l->host, true, ours))
-            return say(l, FOLLOW_ENVIRONMENT, "LD_AUDIT");
-        *strrchr(ours, '/') = '\0';
-        return say(l, FOLLOW_NO_LIBRARY, ours);
+    if (find_library(l, l->root, true, ours)) {
+        if (explain_version(l, ours) || explain_declined(l))
+            return 0;
+        /* The path alone does not help where a RPATH comes first. */
+        return find_library(l, l->root, false, ours)
+                   ? say(l, FOLLOW_STOCK, path)
+                   : say(l, FOLLOW_ENVIRONMENT, "LD_AUDIT");
     }
-    int fd = open_elf(l->root, ours, &elf);
-    if (fd >= 0) {
-        program_elf_versions(&elf, true, &needs);
-        program_elf_versions(&elf, false, &has);
-        close(fd);
-        if ((version = lacks_glibc(l, &needs)))
-            return say(l, FOLLOW_OLD_GLIBC, version);
-        if (has.count && (version = wants_newer(l, &has)))
-            return say(l, FOLLOW_NEWER, version);
-    }
-    /* The path alone does not help where a RPATH comes first. */
-    return find_library(l, l->root, false, ours)
-               ? say(l, FOLLOW_STOCK, path)
-               : say(l, FOLLOW_ENVIRONMENT, "LD_AUDIT");
+    if (explain_declined(l))
+        return 0;
+    if (!find_library(l, l->host, true, ours))
+        return say(l, FOLLOW_ENVIRONMENT, "LD_AUDIT");
+    *strrchr(ours, '/') = '\0';
+    return say(l, FOLLOW_NO_LIBRARY, ours);
 }
 
 /* Ours is mapped, but the process has not attached. */

@@ -34,11 +34,14 @@ struct follow_process {
     struct follow_finding finding;
 };
 
-/* A file that a process has mapped as code. */
+/* What a process has mapped: files as code, and the word that the audit library
+ * leaves there. */
 #define FOLLOW_PATH_MAX 256
 #define FOLLOW_FILES    1024
 struct follow_files {
     size_t count;
+    char declined[16]; /* why the audit library let it keep its own runtime, or
+                          "" */
     struct follow_file {
         uint64_t inode;
         char path[FOLLOW_PATH_MAX];

@@ -12,7 +12,7 @@ static void test_words(void **state)
     static const char *const words[FOLLOW_WORDS] = {
         "unknown", "follows", "kthread", "no-region", "no-openmp", "static",
         "other-runtime", "own-runtime", "refused", "environment", "no-library",
-        "no-socket", "old-glibc", "newer-symbols", "realtime"};
+        "no-socket", "old-glibc", "newer-symbols", "realtime", "broken-library"};
     char text[FOLLOW_TEXT_MAX];
 
     (void)state;

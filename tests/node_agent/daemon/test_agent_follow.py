@@ -5,9 +5,11 @@
 program follow, what keeps it from that, and what its user is told.  CASES has the
 programs, all of which run at the same time."""
 
+import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -101,11 +103,15 @@ def cases(folder):
                        says="it runs with an OpenMP runtime of its own ("),
         "newer": Case("newer-symbols", "GOMP_99.0", "-DOWN", f"-L{folder}/future",
                       "-l:libgomp.so.1", OLD_RPATH + f"{folder}/future",
-                      start=NO_AUDIT, says="it wants GOMP_99.0, which the "
+                      says="it wants GOMP_99.0, which the "
                       "cooperative libgomp does not have. Build it with an older"),
         "old-glibc": Case("old-glibc", "GLIBC_99.0", *STOCK,
                           start=(*NO_AUDIT, f"LD_LIBRARY_PATH={folder}/needy"),
                           says="its glibc is older than GLIBC_99.0."),
+        "broken": Case("broken-library", "", *OPENMP, start=(
+            "env", "-u", "LD_LIBRARY_PATH",
+            f"LD_AUDIT={folder}/damaged/coschedule-audit.so"),
+                       says="its cooperative libgomp is a damaged file. Ask the"),
         "realtime": Case("realtime", "", *OPENMP, root=True,
                          start=("chrt", "--rr", "1")),
         "no-socket": Case("no-socket", f"{folder}/", *OPENMP, root=True,
@@ -141,6 +147,11 @@ def build_libraries(folder):
             "GOMP_99.0 { global: GOMP_parallel_from_the_future; local: *; };")
     library(folder, "nvidia", "void GOMP_parallel_from_the_future(void) {}", "{};",
             name="libnvomp.so")
+    os.mkdir(f"{folder}/damaged")
+    if os.path.exists(AUDIT):
+        shutil.copy(AUDIT, f"{folder}/damaged")
+    with open(f"{folder}/damaged/libgomp.so.1", "w", encoding="ascii") as file:
+        file.write("no library")
     # Of a newer glibc that is there for the linker only.
     os.mkdir(f"{folder}/glibc")
     with open(f"{folder}/glibc/versions", "w", encoding="ascii") as file:
@@ -163,9 +174,11 @@ def build_libraries(folder):
 def make_root(folder, name, program, *more):
     """A directory in which PROGRAM runs when it is the root, with the files MORE."""
     root = f"{folder}/{name}"
-    found = subprocess.run(["ldd", program], capture_output=True, text=True,
+    libraries = [path for path in more if path.endswith("/libgomp.so.1")]
+    found = subprocess.run(["ldd", program, *libraries], capture_output=True, text=True,
                            check=True, env={"PATH": os.environ["PATH"]}).stdout
-    paths = [word for word in found.split() if word.startswith("/")]
+    paths = [word for word in found.split() if word.startswith("/") and
+             not word.endswith(":")]
     for path in (*paths, program, *more):
         target = root + path
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -256,7 +269,42 @@ def check_hostile(agent, folder):
                                    str(number)], capture_output=True, text=True,
                                   check=True).stdout
             assert line.count("\n") == 1 and "\x1b" not in line, line
+            if kind == "many":
+                check_endless(agent, number)
             job.kill()
+
+
+def child_that_looks(agent):
+    """The agent's child that looks at processes, or None."""
+    pid = agent.process.pid
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        for child in file.read().split():
+            try:
+                with open(f"/proc/{child}/comm", encoding="ascii") as comm:
+                    if comm.read().strip() == "coschedd-look":
+                        return int(child)
+            except OSError:
+                pass
+    return None
+
+
+def check_endless(agent, number):
+    """A look that does not end: the agent goes on, and ends it."""
+    def stopped():
+        reply = agent.call({"op": "why", "job": number, "r": 1})
+        child = child_that_looks(agent) if reply["pending"] else None
+        try:
+            os.kill(child or 0, signal.SIGSTOP if child else 0)
+        except ProcessLookupError:
+            return None
+        return child
+    child = wait_for("look to stop", stopped, 60, 0.01)
+    epochs = agent.call({"op": "ping"})["epochs"]
+    wait_for("epochs meanwhile", lambda: agent.call(
+        {"op": "ping"})["epochs"] > epochs + 5)
+    wait_for("end of the look", lambda: not os.path.exists(f"/proc/{child}"))
+    wait_for("word about it", lambda: "was ended by signal 9" in agent.log_text())
+    wait_for("another look", lambda: why(agent, number))
 
 
 def main():
@@ -267,7 +315,8 @@ def main():
         # So many jobs would have turns.
         agent.call({"op": "drain", "reason": ""})
         table = {name: case for name, case in cases(folder).items()
-                 if not case.root or os.geteuid() == 0}
+                 if (not case.root or os.geteuid() == 0) and
+                 (name != "broken" or os.path.exists(AUDIT))}
         jobs = {}
         try:
             for number, (name, case) in enumerate(table.items(), 1):
@@ -279,9 +328,9 @@ def main():
                     os.chown(path, 65534, 65534)
                     os.chmod(path, 0o4755)
                 if case.start[:1] == ("chroot",):
-                    ours = f"{LIBGOMP_COOP}/libgomp.so.1"
+                    ours = glob.glob(f"{LIBGOMP_COOP}/*.so*")
                     make_root("", case.start[1], path,
-                              *([ours] if name == "no-socket" else []))
+                              *(ours if name == "no-socket" else []))
                 jobs[name] = Job(agent, number, [*case.start, path], env={
                     "OMP_NUM_THREADS": "2", **(case.env or {})})
             for name, job in jobs.items():

@@ -27,6 +27,8 @@ static void test_maps(void **state)
         "7f01-7f02 r-xp 00000000 00:00 0 \n"
         "7f02-7f03 r-xp 00000000 00:00 0                  [vdso]\n"
         "7f03-7f04 r-xp 00000000 00:05 7                  /x\\012y\n"
+        "7f04-7f05 ---p 00000000 00:01 9 /memfd:coschedule-libgomp-newer (deleted)\n"
+        "7f04-7f05 ---p 00000000 00:01 9 /memfd:coschedule-libgom\n"
         "7f04-7f05 r-xp 00000000 00:05 7    /cut";
     static const char *const nothing[] = {
         "", "\n", "/\n", "a b\n", " / / / / / /\n", "a r-xp\n", "a r-xp 0 0\n",
@@ -40,6 +42,12 @@ static void test_maps(void **state)
     assert_string_equal(files.file[1].path, "/a b/libgomp.so.1 (deleted)");
     assert_true(files.file[1].inode == UINT64_MAX);
     assert_string_equal(files.file[2].path, "/x\\012y");
+    assert_string_equal(files.declined, "newer");
+    read_maps("1-2 ---p 0 0:0 1 /memfd:coschedule-libgomp-a-word-that-is-too-long\n");
+    assert_string_equal(files.declined, "a-word-that-is-");
+    read_maps("1-2 ---p 0 0:0 1 /memfd:coschedule-libgomp-\n");
+    assert_string_equal(files.declined, "a-word-that-is-");
+    files.declined[0] = '\0';
     for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++) {
         assert_int_equal(read_maps(nothing[i]), strlen(nothing[i]));
         assert_int_equal(files.count, 0);
