@@ -43,37 +43,44 @@ static void fail(const char *what)
 /* Waits until *WORD is at least ROUND with V in all vector registers, and its
  * first eight bytes in the general ones and in the red zone.  True: all of it
  * is still there. */
-__attribute__((noinline)) static int wait_with_registers(const int *word, int round,
-                                                         const long v[2])
+__attribute__((noinline)) static int
+wait_with_registers(const int *word, int round, const long v[2])
 {
     int good;
 
 #define EACH_VECTOR(X)                                                         \
-    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+    X(0)                                                                       \
+    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
 #define LOAD(N) "movdqu (%[v]), %%xmm" #N "\n\t"
-#define CHECK(N) "movdqu (%[v]), %%xmm15\n\tpxor %%xmm" #N ", %%xmm15\n\t"     \
-                 "ptest %%xmm15, %%xmm15\n\tjnz 3f\n\t"
-    __asm__ volatile(EACH_VECTOR(LOAD)
-                     "movq (%[v]), %%r8\n\tmovq %%r8, %%r9\n\tmovq %%r8, %%r10\n\t"
-                     "movq %%r8, %%r11\n\tmovq %%r8, %%r12\n\tmovq %%r8, %%r13\n\t"
-                     "movq %%r8, %%r14\n\tmovq %%r8, %%r15\n\tmovq %%r8, -8(%%rsp)\n\t"
-                     "movq %%r8, -120(%%rsp)\n"
-                     "1:\tpause\n\tcmpl %[round], (%[word])\n\tjl 1b\n\t"
-                     "movq (%[v]), %%rax\n\t"
-                     "cmpq %%rax, %%r8\n\tjne 3f\n\tcmpq %%rax, %%r9\n\tjne 3f\n\t"
-                     "cmpq %%rax, %%r10\n\tjne 3f\n\tcmpq %%rax, %%r11\n\tjne 3f\n\t"
-                     "cmpq %%rax, %%r12\n\tjne 3f\n\tcmpq %%rax, %%r13\n\tjne 3f\n\t"
-                     "cmpq %%rax, %%r14\n\tjne 3f\n\tcmpq %%rax, %%r15\n\tjne 3f\n\t"
-                     "cmpq %%rax, -8(%%rsp)\n\tjne 3f\n\tcmpq %%rax, -120(%%rsp)\n\tjne 3f\n\t"
-                     EACH_VECTOR(CHECK)
-                     "movl $1, %%eax\n\tjmp 4f\n"
-                     "3:\txorl %%eax, %%eax\n"
-                     "4:\n"
-                     : "=&a"(good)
-                     : [word] "D"(word), [round] "S"(round), [v] "d"(v)
-                     : "memory", "cc", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+#define CHECK(N)                                                               \
+    "movdqu (%[v]), %%xmm15\n\tpxor %%xmm" #N ", %%xmm15\n\t"                  \
+    "ptest %%xmm15, %%xmm15\n\tjnz 3f\n\t"
+    __asm__ volatile(
+        EACH_VECTOR(
+            LOAD) "movq (%[v]), %%r8\n\tmovq %%r8, %%r9\n\tmovq %%r8, %%r10\n\t"
+                  "movq %%r8, %%r11\n\tmovq %%r8, %%r12\n\tmovq %%r8, %%r13\n\t"
+                  "movq %%r8, %%r14\n\tmovq %%r8, %%r15\n\tmovq %%r8, "
+                  "-8(%%rsp)\n\t"
+                  "movq %%r8, -120(%%rsp)\n"
+                  "1:\tpause\n\tcmpl %[round], (%[word])\n\tjl 1b\n\t"
+                  "movq (%[v]), %%rax\n\t"
+                  "cmpq %%rax, %%r8\n\tjne 3f\n\tcmpq %%rax, %%r9\n\tjne 3f\n\t"
+                  "cmpq %%rax, %%r10\n\tjne 3f\n\tcmpq %%rax, %%r11\n\tjne "
+                  "3f\n\t"
+                  "cmpq %%rax, %%r12\n\tjne 3f\n\tcmpq %%rax, %%r13\n\tjne "
+                  "3f\n\t"
+                  "cmpq %%rax, %%r14\n\tjne 3f\n\tcmpq %%rax, %%r15\n\tjne "
+                  "3f\n\t"
+                  "cmpq %%rax, -8(%%rsp)\n\tjne 3f\n\tcmpq %%rax, "
+                  "-120(%%rsp)\n\tjne 3f\n\t" EACH_VECTOR(
+                      CHECK) "movl $1, %%eax\n\tjmp 4f\n"
+                             "3:\txorl %%eax, %%eax\n"
+                             "4:\n"
+        : "=&a"(good)
+        : [word] "D"(word), [round] "S"(round), [v] "d"(v)
+        : "memory", "cc", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+          "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+          "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
     return good;
 }
 #else
@@ -112,8 +119,8 @@ static void disturb(int round)
     child = fork();
     if (child == 0)
         _exit(7);
-    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)
-        || WEXITSTATUS(status) != 7)
+    if (child < 0 || waitpid(child, &status, 0) != child ||
+        !WIFEXITED(status) || WEXITSTATUS(status) != 7)
         fail("fork");
 }
 
@@ -137,7 +144,8 @@ static void check_thread(int me, int rounding, const sigset_t *before)
 
 static void run(int me, int team, int rounds, const sigset_t *mask)
 {
-    static const int roundings[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+    static const int roundings[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD,
+                                    FE_TOWARDZERO};
     long v[2] = {me * 0x0101010101010101L + 1, ~(long)me};
     const int *right = &done[(me + 1) % team].round;
     int old = fegetround();
