@@ -245,6 +245,30 @@ coop_task_run_one (void)
   return true;
 }
 
+size_t
+coop_task_addresses (void **to, size_t room)
+{
+  struct gomp_thread *thr = gomp_thread ();
+  struct gomp_team *team = thr->ts.team;
+  struct gomp_task *task = thr->task;
+  size_t count = 0;
+
+  if (!team || !task->depend_hash)
+    return 0;
+  gomp_mutex_lock (&team->task_lock);
+  for (size_t i = 0; i < htab_size (task->depend_hash); i++)
+    {
+      hash_entry_type entry = task->depend_hash->entries[i];
+      if (entry == HTAB_EMPTY_ENTRY || entry == HTAB_DELETED_ENTRY)
+	continue;
+      if (count < room)
+	to[count] = entry->addr;
+      count++;
+    }
+  gomp_mutex_unlock (&team->task_lock);
+  return count;
+}
+
 bool
 coop_task_team (void)
 {

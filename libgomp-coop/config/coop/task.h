@@ -48,6 +48,11 @@ extern void coop_task_defer (struct gomp_task *task, void **depend);
    there is one.  */
 extern bool coop_task_run_one (void);
 
+/* The addresses on which children of the current task that are not complete
+   have dependences: stores up to ROOM of them at TO, returns how many there
+   are.  */
+extern size_t coop_task_addresses (void **to, size_t room);
+
 /* Gives serial code a team of one thread, so that tasks can be deferred.
    False if there is none and cannot be.  */
 extern bool coop_task_team (void);

@@ -4,9 +4,11 @@
    number of each kind, then the addresses by kind, then pointers to objects
    with address and kind for those that come after (GOMP_task).
 
-   Compiled code has evaluated its own dependence objects and iterators.  A
-   libgomp that knows no inoutset takes it as inout, and without
-   omp_all_memory, such a task runs after all its siblings, at once.  */
+   Compiled code has evaluated its own dependence objects and iterators.
+
+   For a libgomp before that of GCC 13, inoutset is inout, and omp_all_memory is
+   all addresses on which siblings depend, and one more, on which then every
+   later task depends.  */
 
 #include "kmp_task.h"
 
@@ -14,6 +16,7 @@
 #include <string.h>
 
 #include "gomp-constants.h"
+#include "task.h"
 
 /* Kinds, bits of kmp_depend_info; inout is in and out.  */
 #define DEPEND_OUT 0x2
@@ -31,15 +34,13 @@ enum
   IN,
   SET,
   KINDS,
-  NONE = KINDS,
-  ALL
+  NONE
 };
 
 struct list
 {
   void **words;
-  size_t count[KINDS];
-  bool all; /* omp_all_memory, which libgomp does not know */
+  size_t count[KINDS], at[KINDS]; /* how many, and where the next one goes */
   void *small[SMALL];
 };
 
@@ -53,94 +54,135 @@ struct source
 static int
 kind_of (const struct kmp_depend_info *d)
 {
-  if (d->flags == DEPEND_ALL || (uintptr_t) d->address == UINTPTR_MAX)
-    return ALL;
   if (!d->address)
     return NONE;
   if (d->flags & DEPEND_OUT)
     return OUT;
   if (d->flags & DEPEND_MUTEXINOUTSET)
     return MUTEX;
-  return d->flags & DEPEND_INOUTSET ? SET : IN;
+  if (!(d->flags & DEPEND_INOUTSET))
+    return IN;
+#ifdef GOMP_DEPEND_INOUTSET
+  return SET;
+#else
+  return OUT;
+#endif
 }
 
-#ifdef GOMP_DEPEND_INOUTSET
-#define ALL_IS OUT /* of the address NULL */
-#define SET_IS SET
-#define SET_WORDS 3 /* a pointer and what it points to */
-#else
-#define ALL_IS ALL
-#define SET_IS OUT
-#define SET_WORDS 1
-#endif
-
-static int
-kind_here (const struct kmp_depend_info *d)
+static bool
+is_all_memory (const struct source *s)
 {
-  int kind = kind_of (d);
+  for (int i = 0; i < 2; i++)
+    for (kmp_int32 j = 0; j < s->count[i]; j++)
+      if (s->info[i][j].flags == DEPEND_ALL
+	  || (uintptr_t) s->info[i][j].address == UINTPTR_MAX)
+	return true;
+  return false;
+}
 
-  return kind == ALL ? ALL_IS : kind == SET ? SET_IS : kind;
+/* Makes room for what COUNT says.  */
+static void
+list_init (struct list *l)
+{
+  size_t total = 0, words;
+
+  for (int kind = OUT; kind < KINDS; kind++)
+    {
+      l->at[kind] = HEADER + total;
+      total += l->count[kind];
+    }
+  /* A set is a pointer to two more words.  */
+  words = HEADER + total + 2 * l->count[SET];
+  l->words = words > SMALL ? gomp_malloc (words * sizeof *l->words) : l->small;
+  l->words[0] = NULL;
+  l->words[1] = (void *) total;
+  for (int kind = OUT; kind <= IN; kind++)
+    l->words[2 + kind] = (void *) l->count[kind];
 }
 
 static void
-count_kinds (struct list *l, const struct source *s)
+list_add (struct list *l, int kind, void *address)
 {
-  memset (l->count, 0, sizeof l->count);
-  l->all = false;
-  for (int i = 0; i < 2; i++)
-    for (kmp_int32 j = 0; j < s->count[i]; j++)
-      {
-	int kind = kind_here (&s->info[i][j]);
-	if (kind < KINDS)
-	  l->count[kind]++;
-	else if (kind == ALL)
-	  l->all = true;
-      }
+  void **word = &l->words[l->at[kind]++];
+
+  *word = address;
+#ifdef GOMP_DEPEND_INOUTSET
+  if (kind == SET)
+    {
+      size_t total = (size_t) l->words[1];
+      size_t first = HEADER + total - l->count[SET];
+      void **object
+	  = &l->words[HEADER + total + 2 * (l->at[SET] - 1 - first)];
+      object[0] = address;
+      object[1] = (void *) (uintptr_t) GOMP_DEPEND_INOUTSET;
+      *word = object;
+    }
+#endif
 }
+
+#ifdef GOMP_DEPEND_INOUTSET
+
+#define ADDRESS_OF_ALL NULL
+
+/* The format without kinds, where libgomp looks for it.  */
+static void
+list_all_memory (struct list *l)
+{
+  l->words = l->small;
+  l->words[0] = l->words[1] = (void *) 1;
+  l->words[2] = NULL;
+}
+
+#else
+
+static char all_memory;
+static bool all_memory_used;
+#define ADDRESS_OF_ALL                                                        \
+  (__atomic_load_n (&all_memory_used, MEMMODEL_RELAXED) ? &all_memory : NULL)
+
+static void
+list_all_memory (struct list *l)
+{
+  size_t count = coop_task_addresses (NULL, 0);
+
+  __atomic_store_n (&all_memory_used, true, MEMMODEL_RELAXED);
+  memset (l->count, 0, sizeof l->count);
+  l->count[OUT] = count + 1;
+  list_init (l);
+  list_add (l, OUT, &all_memory);
+  /* Tasks may have completed.  */
+  count = coop_task_addresses (&l->words[l->at[OUT]], count);
+  l->words[1] = l->words[2] = (void *) (count + 1);
+}
+
+#endif
 
 /* Returns whether there are dependences.  */
 static bool
 list_begin (struct list *l, const struct source *s)
 {
-  size_t normal, total, at[KINDS];
+  void *all = ADDRESS_OF_ALL;
+  int kind;
 
-  count_kinds (l, s);
-  normal = l->count[OUT] + l->count[MUTEX] + l->count[IN];
-  total = normal + l->count[SET];
-  l->words = l->small;
-  if (HEADER + normal + SET_WORDS * l->count[SET] > SMALL)
-    l->words = gomp_malloc ((HEADER + normal + SET_WORDS * l->count[SET])
-			    * sizeof *l->words);
-  l->words[0] = NULL;
-  l->words[1] = (void *) total;
-  for (int kind = OUT; kind <= IN; kind++)
-    l->words[2 + kind] = (void *) l->count[kind];
-  at[OUT] = HEADER;
-  for (int kind = MUTEX; kind < KINDS; kind++)
-    at[kind] = at[kind - 1] + l->count[kind - 1];
-
+  if (is_all_memory (s))
+    {
+      list_all_memory (l);
+      return true;
+    }
+  memset (l->count, 0, sizeof l->count);
   for (int i = 0; i < 2; i++)
     for (kmp_int32 j = 0; j < s->count[i]; j++)
-      {
-	const struct kmp_depend_info *d = &s->info[i][j];
-	int kind = kind_here (d);
-	if (kind >= KINDS)
-	  continue;
-	void **word = &l->words[at[kind]++];
-	*word = kind_of (d) == ALL ? NULL : d->address;
-#ifdef GOMP_DEPEND_INOUTSET
-	if (kind == SET)
-	  {
-	    /* The objects lie behind all pointers.  */
-	    void **object = &l->words[HEADER + total
-				      + 2 * (at[SET] - 1 - HEADER - normal)];
-	    object[0] = d->address;
-	    object[1] = (void *) (uintptr_t) GOMP_DEPEND_INOUTSET;
-	    *word = object;
-	  }
-#endif
-      }
-  return total > 0;
+      if ((kind = kind_of (&s->info[i][j])) != NONE)
+	l->count[kind]++;
+  l->count[IN] += all != NULL;
+  list_init (l);
+  for (int i = 0; i < 2; i++)
+    for (kmp_int32 j = 0; j < s->count[i]; j++)
+      if ((kind = kind_of (&s->info[i][j])) != NONE)
+	list_add (l, kind, s->info[i][j].address);
+  if (all)
+    list_add (l, IN, all);
+  return l->words[1] != NULL;
 }
 
 static void
@@ -162,9 +204,7 @@ __kmpc_omp_task_with_deps (ident_t *loc, kmp_int32 gtid, struct kmp_task *task,
 
   (void) loc, (void) gtid;
   some = list_begin (&list, &source);
-  if (list.all)
-    GOMP_taskwait ();
-  kmp_task_submit (task, some ? list.words : NULL, list.all);
+  kmp_task_submit (task, some ? list.words : NULL, false);
   list_end (&list);
   return 0;
 }
@@ -180,8 +220,6 @@ __kmpc_omp_wait_deps (ident_t *loc, kmp_int32 gtid, kmp_int32 count,
   (void) loc, (void) gtid;
   if (list_begin (&list, &source))
     GOMP_taskwait_depend (list.words);
-  if (list.all)
-    GOMP_taskwait ();
   list_end (&list);
 }
 

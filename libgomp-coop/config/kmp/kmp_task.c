@@ -348,13 +348,25 @@ defer (struct kmp_task *task, void **depend)
   coop_task_defer (gomp, depend);
 }
 
+/* The program wants any number of tasks to be deferred.  */
+static bool unlimited;
+
+static void __attribute__ ((constructor))
+read_environment (void)
+{
+  const char *value = getenv ("KMP_ENABLE_TASK_THROTTLING");
+
+  unlimited = value && *value && strchr ("0fFnN", *value);
+}
+
 /* Whether a task had better be run at once: so many are waiting, or no other
    thread could run it.  Not if that might wait for an event that the creating
    task fulfils later.  */
 static bool
 at_once (struct gomp_team *team, struct kmp_block *b, void **depend)
 {
-  if (team->task_count <= 64 * team->nthreads && team->nthreads > 1)
+  if (team->nthreads > 1
+      && (unlimited || team->task_count <= 64 * team->nthreads))
     return false;
   return !b->event
 	 && !(depend && __atomic_load_n (&events, MEMMODEL_RELAXED));

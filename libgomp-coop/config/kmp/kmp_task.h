@@ -95,8 +95,8 @@ extern void kmp_task_thread_end (struct kmp_thread *t);
 /* Ends a task that is not to be run.  */
 extern void kmp_task_discard (struct kmp_task *task);
 
-/* Defers or runs a task that depends on DEPEND (as in GOMP_task, beginning with
-   NULL), or that is NULL; NOW: runs it.  */
+/* Defers or runs a task that depends on DEPEND (as in GOMP_task, but the number
+   of dependences is in DEPEND[1] always), or that is NULL; NOW: runs it.  */
 extern void kmp_task_submit (struct kmp_task *task, void **depend, bool now);
 
 #pragma GCC visibility pop
