@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* OpenMP's constructs but tasks, as clang translates them. Prints one line for
  * each, which does not depend on who runs what.
- * usage: constructs [rounds [stock]] */
+ * usage: constructs [ROUNDS] */
 
 #include <omp.h>
 #include <pthread.h>
@@ -409,8 +409,6 @@ int main(int argc, char **argv)
         reductions();
         threadprivate();
         locks();
-        if (argc > 2)
-            continue; /* the rest is too much for stock libomp 14 */
         cancellation();
         teams();
         memory();
