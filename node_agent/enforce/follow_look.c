@@ -26,7 +26,7 @@
 #define BLOCK           65536
 #define DIRECTORIES_MAX 64 /* searched for our library */
 #define LIBRARY         "libgomp.so.1"
-#define DECLINED "/memfd:coschedule-libgomp-" /* libgomp-coop/audit */
+#define DECLINED        "/memfd:coschedule-libgomp-" /* libgomp-coop/audit */
 
 /* OpenMP runtimes by the begin of their files' names. */
 static const struct runtime {
@@ -440,6 +440,8 @@ static bool explain_declined(struct look *l)
 /* The file PATH is mapped, though ours was meant. */
 static int explain_stock(struct look *l, const char *path)
 {
+    /* In older ones the audit library does nothing (libgomp-coop/audit). */
+    static const struct program_versions auditing = {1, {"GLIBC_2.35"}};
     char ours[FOLLOW_PATH_MAX];
     const char *choice = get(l, "COSCHED_LIBGOMP");
 
@@ -453,9 +455,11 @@ static int explain_stock(struct look *l, const char *path)
         if (explain_version(l, ours) || explain_declined(l))
             return 0;
         /* The path alone does not help where a RPATH comes first. */
-        return find_library(l, l->root, false, ours)
-                   ? say(l, FOLLOW_STOCK, path)
-                   : say(l, FOLLOW_ENVIRONMENT, "LD_AUDIT");
+        if (!find_library(l, l->root, false, ours))
+            return say(l, FOLLOW_ENVIRONMENT, "LD_AUDIT");
+        return lacks_glibc(l, &auditing)
+                   ? say(l, FOLLOW_OLD_GLIBC, auditing.name[0])
+                   : say(l, FOLLOW_STOCK, path);
     }
     if (explain_declined(l))
         return 0;
