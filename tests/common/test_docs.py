@@ -162,7 +162,8 @@ def check_node_options(daemon):
 
 def check_variables():
     """COSCHED_ variables that the runtime reads or sets."""
-    sources = glob.glob(os.path.join(SOURCE, "libgomp-coop/config/coop/*.[ch]"))
+    sources = glob.glob(os.path.join(SOURCE, "libgomp-coop/config/coop/*.[ch]")) + \
+        glob.glob(os.path.join(SOURCE, "libgomp-coop/audit/*.c"))
     wanted = {name for path in sources
               for name in re.findall(r'"(COSCHED_[A-Z_]+)[="]', read(path))}
     assert wanted
