@@ -32,8 +32,10 @@ static const struct {
         {"own-runtime", "it runs with an OpenMP runtime of its own",
          "A setuid program keeps its own; else see what overrides LD_AUDIT.",
          ""},
-    [FOLLOW_REFUSED] = {"refused", "its job was submitted with libgomp=stock",
-                        "Submit it without.", ""},
+    [FOLLOW_REFUSED] = {"refused",
+                        "it keeps its own runtime as was asked (libgomp=stock)",
+                        "Leave out libgomp=stock and COSCHED_LIBGOMP=stock.",
+                        ""},
     [FOLLOW_ENVIRONMENT] =
         {"environment", "its environment lacks %",
          "Start it with the environment that the job began with.",

@@ -96,7 +96,7 @@ FOLLOW = {
     "static": "it contains % statically",
     "other-runtime": "it runs with %",
     "own-runtime": "it runs with an OpenMP runtime of its own",
-    "refused": "its job was submitted with libgomp=stock",
+    "refused": "it keeps its own runtime as was asked (libgomp=stock)",
     "environment": "its environment lacks %",
     "no-library": "its container lacks the cooperative libgomp",
     "no-socket": "its container lacks the agent's socket",

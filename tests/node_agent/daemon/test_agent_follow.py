@@ -96,7 +96,7 @@ def cases(folder):
                       start=(*NO_AUDIT, "-u", "LD_LIBRARY_PATH")),
         "rpath": Case("environment", "LD_AUDIT", *STOCK, start=NO_AUDIT),
         "refused": Case("refused", "", *OPENMP, job="libgomp=stock",
-                        says="its job was submitted with libgomp=stock. Submit it"),
+                        says="as was asked (libgomp=stock). Leave out libgomp=stock"),
         # The loader heeds no such variables then.
         "setuid": Case("own-runtime", "/", *OPENMP, root=True,
                        start=("env", f"LD_AUDIT={AUDIT}"),
