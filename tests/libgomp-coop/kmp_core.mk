@@ -2,9 +2,13 @@
 # The entry points of libomp; included by local.mk after llvm.mk.
 
 EXTRA_DIST += tests/libgomp-coop/test_kmp.py \
+	tests/libgomp-coop/test_kmp_invoke \
 	tests/libgomp-coop/kmp/atomics.c \
 	tests/libgomp-coop/kmp/constructs.c \
+	tests/libgomp-coop/kmp/invoke.c \
 	tests/libgomp-coop/kmp/loops.c
+
+TESTS += tests/libgomp-coop/test_kmp_invoke
 
 kmp_programs = $(addprefix tests/libgomp-coop/clang/kmp_,atomics constructs \
 	loops private)
