@@ -18,12 +18,15 @@
 int fail(int status, const char *format, ...)
 {
     va_list ap;
+    char *text = NULL;
 
-    fprintf(stderr, "%s: ", cli_program);
+    /* One write: the lines of two processes must not mix. */
     va_start(ap, format);
-    vfprintf(stderr, format, ap);
+    if (vasprintf(&text, format, ap) < 0)
+        text = NULL;
     va_end(ap);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s: %s\n", cli_program, text ? text : format);
+    free(text);
     return status;
 }
 
