@@ -52,6 +52,7 @@ static const char *choice = ""; /* COSCHED_LIBGOMP */
 static const char *program = "";
 static char **arguments, **variables;
 static bool running;              /* the program's own code */
+static bool given;                /* ours has been the answer */
 static size_t static_tls;         /* of the libraries that it began with */
 static char directory[PATH_SIZE]; /* of this file, with a slash; "": unknown */
 static char answer[PATH_SIZE];    /* the loader copies it */
@@ -150,21 +151,6 @@ static void start_again(void)
     stop_auditing();
     bare_syscall(SYS_execve, (long)path, (long)arguments, (long)variables, 0, 0,
                  0);
-}
-
-/* The objects of another namespace than the program's (dlmopen) have a libgomp
- * of their own, too: a cookie of 0 says so. */
-EXPORT unsigned int la_objopen(struct link_map *map, Lmid_t space,
-                               uintptr_t *cookie)
-{
-    if (space != LM_ID_BASE)
-        *cookie = 0;
-    else if (!running && map->l_name[0]) { /* the program's own has its place */
-        static_tls += image_static_tls(map);
-        if (static_tls > STATIC_TLS && variables)
-            start_again();
-    }
-    return 0;
 }
 
 /* ---- decision ----------------------------------------------------------- */
@@ -293,6 +279,45 @@ static bool decide(const struct image *requester, const char *who,
     return fits;
 }
 
+/* ---- objects ------------------------------------------------------------ */
+
+static const char *name_of(const struct link_map *map)
+{
+    return map->l_name && map->l_name[0] ? bare_basename(map->l_name) : program;
+}
+
+/* A library that the program begins with may want more of LIBRARY than the
+ * first that asked for it; the loader would end the program.  Where ours is
+ * loaded already, the program starts again without us. */
+static void look_at(const struct link_map *map)
+{
+    struct image object;
+
+    image_of_map(&object, map);
+    if (decision == THEIRS || !image_depends(&object, LIBRARY))
+        return;
+    decision = UNDECIDED;
+    if (!decide(&object, name_of(map), LIBRARY) && given && variables)
+        start_again();
+}
+
+/* The objects of another namespace than the program's (dlmopen) have a libgomp
+ * of their own, too: a cookie of 0 says so. */
+EXPORT unsigned int la_objopen(struct link_map *map, Lmid_t space,
+                               uintptr_t *cookie)
+{
+    if (space != LM_ID_BASE) {
+        *cookie = 0;
+    } else if (!running) {
+        if (map->l_name[0]) /* the program's own has its place */
+            static_tls += image_static_tls(map);
+        if (static_tls > STATIC_TLS && variables)
+            start_again();
+        look_at(map);
+    }
+    return 0;
+}
+
 /* ---- search ------------------------------------------------------------- */
 
 /* Is FILE, a name without directory, that of an OpenMP runtime?  Wheels rename
@@ -366,9 +391,8 @@ EXPORT char *la_objsearch(const char *name, uintptr_t *cookie,
     if (flag != LA_SER_ORIG || decision == THEIRS)
         return (char *)name;
     image_of_map(&requester, map);
-    const char *who = map->l_name && map->l_name[0] ? bare_basename(map->l_name)
-                                                    : program;
-    if (!decide(&requester, who, name))
+    if (!decide(&requester, name_of(map), name))
         return (char *)name;
+    given = true;
     return ours_for((char *)name, &requester);
 }

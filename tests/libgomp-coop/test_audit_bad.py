@@ -125,6 +125,31 @@ def check_newer(path):
             assert run([program], COSCHED_LIBGOMP="stock") == (0, "42\n", "")
 
 
+def check_newer_library(path):
+    """The first that asks for libgomp is content with ours, a later one not."""
+    future = f"{path}/future.both"
+    os.makedirs(future)
+    library = compile_c(f"{future}/libgomp.so.1", "-fPIC", "-shared",
+                        write(f"{path}/both.c", FUTURE), "-Wl,-soname,libgomp.so.1",
+                        "-Wl,--version-script=" + write(
+                            f"{future}/map",
+                            FUTURE_MAP.replace("\\n", "\n") % "OMP_99.0"))
+    rpath = f"-Wl,-rpath,{future}"
+    parts = [compile_c(f"{future}/lib{name}.so", "-fPIC", "-shared",
+                       write(f"{path}/{name}.c", f"void {call}(int); void {name}"
+                             f"(int n) {{ {call}(n); }}\n"), library, rpath)
+             for name, call in (("old", "omp_set_num_threads"),
+                                ("new", "omp_future"))]
+    source = write(f"{path}/both_main.c", "void old(int), new(int);\n"
+                   "int main(void) { old(1); new(1); return 7; }\n")
+    for order in (parts, parts[::-1]):
+        program = compile_c(f"{path}/both", source,
+                            "-Wl,--no-as-needed", *order, rpath)
+        status, _, err = run([program])
+        assert status == 7, (status, err)
+        assert "wants OMP_99.0, which" in err and err.count("\n") == 1, err
+
+
 def check_environment(path, program):
     keeps_own(program, None, "refused", COSCHED_LIBGOMP="stock")
     for variables in ({"COSCHED_LIBGOMP": "coop"}, {"COSCHED_LIBGOMP": ""},
@@ -172,6 +197,7 @@ def main():
                               f"-Wl,-rpath,{stock}")
         check_libraries(path, program)
         check_newer(path)
+        check_newer_library(path)
         check_environment(path, program)
         check_silent_agent(path, program)
 
