@@ -145,6 +145,7 @@ struct coop_worker
   int *post_unlock;	  /* duties of the context that runs next: */
   struct coop_ult *post_dead;
   struct coop_ult *post_home;
+  unsigned long adopted; /* switches when it looked after other queues */
   uint64_t idle_since_ns; /* 0: not idle */
   uint64_t spun_ns;	  /* when it looked last in this turn of spinning */
   uint64_t shared_until_ns; /* its CPU seems not to be its own until then, */

@@ -16,6 +16,8 @@
 #include "ult.h"
 #include "worker.h"
 
+#define ADOPT_SWITCHES 16 /* a worker looks after others so often */
+
 /* Makes U the task that W runs.  */
 static inline __attribute__ ((always_inline)) void
 enter (struct coop_worker *w, struct coop_ult *u)
@@ -131,12 +133,26 @@ yield_ult (struct coop_ult *u)
   switch_to (w, next, &u->sp);
 }
 
+/* What a task that yields in vain waits for may be queued where nobody runs.
+   W has tasks of its own to turn to and does not steal; so now and then it
+   looks.  */
+static void
+look_after_others (struct coop_worker *w)
+{
+  if (!w || w->switches - w->adopted < ADOPT_SWITCHES || coop_is_spare (w)
+      || !coop_may_run (w))
+    return;
+  w->adopted = w->switches;
+  coop_runq_adopt (w);
+}
+
 void
 coop_dispatch_yield (void)
 {
   struct coop_ult *u = coop_tls_ult ();
   if (!u)
     return;
+  look_after_others (coop_tls_worker ());
   if (u->kind == COOP_ULT)
     yield_ult (u);
   else if (u->kind == COOP_KTHREAD)
