@@ -15,7 +15,6 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
-from coschedtest import LIBGOMP_COOP
 from fakes import Agent, BUILD, announce, need, skip, wait_for
 
 MUNGED = shutil.which("munged", path="/usr/sbin:/sbin:" + os.environ["PATH"])
@@ -192,7 +191,7 @@ def check(agent, munged):
 def check_run(agent, munged):
     """`coschedctl run` signs its requests when the agent asks for that."""
     command = [os.path.join(BUILD, "coschedctl"), "--socket", agent.socket,
-               "run", "--libgomp", LIBGOMP_COOP, "--job", "6", "--munge"]
+               "run", "--options", "libgomp=stock", "--job", "6", "--munge"]
     show = ["--", "sh", "-c", "echo job=$COSCHED_JOB"]
     run = subprocess.run([*command, munged.socket, *show], check=True,
                          capture_output=True, text=True)
