@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-from fake_agent import (BUILD, LIBGOMP_COOP, SOURCE, need, wait_for)
+from fake_agent import BUILD, LIBGOMP_COOP, SOURCE, Started, need, wait_for
 from coschedtest import LIBGOMP_STOCK
 
 AUDIT = f"{LIBGOMP_COOP}/coschedule-audit.so"
@@ -82,36 +82,15 @@ def runtimes(pid):
                                                   "libiomp"))}
 
 
-class Running:
-    """A program with standard input as probe.c, in the environment of a job."""
+class Running(Started):
+    """A program in the environment of a job."""
 
     def __init__(self, command, audit=AUDIT, **more):
-        self.process = subprocess.Popen(
-            command, env=environment(audit, **more), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.pid = self.process.pid
-
-    def wait_line(self, text):
-        for line in self.process.stdout:
-            if line.strip() == text:
-                return
-        raise AssertionError(f"no line '{text}': "
-                             + self.process.stderr.read())
+        super().__init__(command, environment(audit, **more))
 
     def stop(self):
         """Its errors, when it has ended with a right result."""
-        out, err = self.process.communicate("stop\n", timeout=300)
-        assert self.process.returncode == 0 and "PASS" in out, (
-            self.process.returncode, out, err)
-        return err
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
+        return super().stop()[1]
 
 
 def follows(agent, number, cpus, program, what):

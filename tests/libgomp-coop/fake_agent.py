@@ -211,23 +211,13 @@ class FakeAgent:
             self.kill()
 
 
-class Program:
-    """A program of probe.c, under the cooperative libgomp.  PROGRAM is below
-    tests/libgomp-coop of the build, unless its path is absolute."""
+class Started:
+    """A process with standard input and output as probe.c has them."""
 
-    def __init__(self, *arguments, socket_path=None, program="probe",
-                 **environment):
-        clean = {k: v for k, v in os.environ.items()
-                 if not k.startswith(("COSCHED_", "OMP_", "GOMP_"))}
-        clean["LD_LIBRARY_PATH"] = LIBGOMP_COOP
-        if socket_path:
-            clean.update(COSCHED_SOCKET=socket_path, COSCHED_JOB="7",
-                         COSCHED_VERBOSE="1")
-        clean.update(environment)
+    def __init__(self, command, environment):
         self.process = subprocess.Popen(
-            [os.path.join(BUILD, "tests/libgomp-coop", program), *arguments],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env=clean)
+            command, env=environment, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.pid = self.process.pid
 
     def wait_line(self, text):
@@ -245,6 +235,43 @@ class Program:
             self.process.returncode, out, err)
         return out, err
 
+    def end_under(self, agent, sets, pause=0.005):
+        """Wait for its end, while AGENT gives it one of SETS of CPUs after the
+        other, or the only one once; its output, errors and how many."""
+        changes = 0
+        while self.process.poll() is None:
+            if agent.clients and (changes == 0 or len(sets) > 1):
+                agent.clients[0].allot(sets[changes % len(sets)])
+                changes += 1
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(pause)
+        return (*self.process.communicate(), changes)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+class Program(Started):
+    """A program of probe.c, under the cooperative libgomp.  PROGRAM is below
+    tests/libgomp-coop of the build, unless its path is absolute."""
+
+    def __init__(self, *arguments, socket_path=None, program="probe",
+                 **environment):
+        clean = {k: v for k, v in os.environ.items()
+                 if not k.startswith(("COSCHED_", "OMP_", "GOMP_"))}
+        clean["LD_LIBRARY_PATH"] = LIBGOMP_COOP
+        if socket_path:
+            clean.update(COSCHED_SOCKET=socket_path, COSCHED_JOB="7",
+                         COSCHED_VERBOSE="1")
+        clean.update(environment)
+        super().__init__([os.path.join(BUILD, "tests/libgomp-coop", program),
+                          *arguments], clean)
+
     def runnable(self):
         """{thread id: CPUs it may use} of threads that run or want to."""
         found = {}
@@ -260,14 +287,6 @@ class Program:
         """Does it run, and nowhere but on CPUS?"""
         threads = self.runnable()
         return threads and all(mask <= set(cpus) for mask in threads.values())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@
 and given inside regions and tasks, and what they compute is right."""
 
 import os
-import subprocess
 
 from fake_agent import (BUILD, FakeAgent, Program, directory, needs_probe,
                         print_us, skip, two_cpus)
@@ -35,20 +34,10 @@ def inside_regions(path, cpus):
 
 def ends_well(path, cpus, name, arguments, expected, **environment):
     """Run jobs/NAME under allotments that change all the time."""
-    sets = [cpus, cpus[:1], cpus[1:]]
-    changes = 0
     with FakeAgent(path, cpus) as agent, \
             Program(*arguments, program=program(name), socket_path=path,
                     **environment) as running:
-        while running.process.poll() is None:
-            for client in agent.clients:
-                client.allot(sets[changes % len(sets)])
-                changes += 1
-            try:
-                running.process.wait(0.005)
-            except subprocess.TimeoutExpired:
-                continue
-        out, err = running.process.communicate()
+        out, err, changes = running.end_under(agent, [cpus, cpus[:1], cpus[1:]])
         mode = agent.clients[0].header_of_report()["mode"]
     assert running.process.returncode == 0 and out.startswith(expected), (
         name, environment, out, err)

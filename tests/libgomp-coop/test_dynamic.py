@@ -5,7 +5,6 @@
 one LLC domain and on two, while CPUs are taken and given."""
 
 import struct
-import subprocess
 
 from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus
 
@@ -27,16 +26,9 @@ def run(path, cpus, mode, team, nodes, rounds):
             Program(str(rounds), program="test_dynamic", socket_path=path,
                     COSCHED_MODE=mode, OMP_NUM_THREADS=str(team),
                     OMP_CANCELLATION="true") as program:
-        client = agent.client()
-        changes = 0
-        while program.process.poll() is None:
-            client.allot([cpus[:1], cpus, cpus[1:], cpus][changes % 4])
-            changes += 1
-            try:
-                program.process.wait(0.005)
-            except subprocess.TimeoutExpired:
-                continue
-        out, err = program.process.communicate()
+        agent.client()
+        out, err, changes = program.end_under(
+            agent, [cpus[:1], cpus, cpus[1:], cpus])
         assert program.process.returncode == 0 and "PASS" in out, (
             mode, team, nodes, program.process.returncode, out[-500:], err)
         print(f"{mode}, {team} tasks, {nodes} nodes: {changes} changes")

@@ -56,16 +56,9 @@ def disturbed(path, cpus, name, expected, mode):
     with FakeAgent(path, cpus) as agent, \
             Program(program=f"clang/{name}", socket_path=path,
                     COSCHED_MODE=mode, OMP_CANCELLATION="true") as program:
-        client = agent.client()
-        changes = 0
-        while program.process.poll() is None:
-            client.allot([cpus[:1], cpus, cpus[1:], cpus][changes % 4])
-            changes += 1
-            try:
-                program.process.wait(0.005)
-            except subprocess.TimeoutExpired:
-                continue
-        out, err = program.process.communicate()
+        agent.client()
+        out, err, changes = program.end_under(
+            agent, [cpus[:1], cpus, cpus[1:], cpus])
         assert program.process.returncode == 0, (name, mode, out[-500:], err)
         same((name, mode), out.splitlines(), expected)
         print(f"{name}, {mode}: {changes} changes")

@@ -41,17 +41,11 @@ def passes(program, path=None, **environment):
                  OMP_CANCELLATION="true", **environment) as running:
         if path:
             cpus = two_cpus()
-            sets = [cpus, cpus[:1], cpus[1:]]
             with FakeAgent(path, cpus) as agent:
-                while running.process.poll() is None:
-                    if agent.clients:
-                        agent.clients[0].allot(sets[changes % len(sets)])
-                        changes += 1
-                    try:
-                        running.process.wait(0.003)
-                    except subprocess.TimeoutExpired:
-                        continue
-        out, err = running.process.communicate(timeout=TIMEOUT)
+                out, err, changes = running.end_under(
+                    agent, [cpus, cpus[:1], cpus[1:]], 0.003)
+        else:
+            out, err = running.process.communicate(timeout=TIMEOUT)
         assert running.process.returncode == 0 and out == "PASS\n", (
             program, environment, running.process.returncode, out, err)
     return changes

@@ -5,8 +5,6 @@
 on one CPU, on two and while these are taken and given.  Programs that must not
 be interrupted, and those that say so, are left alone."""
 
-import subprocess
-
 from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus
 
 TURNS = "they take turns"
@@ -16,17 +14,8 @@ def run(path, cpus, team, arguments, sets, **environment):
     with FakeAgent(path, cpus) as agent, \
             Program(*arguments, socket_path=path, OMP_NUM_THREADS=str(team),
                     COSCHED_MODE="donor", **environment) as program:
-        client = agent.client()
-        changes = 0
-        while program.process.poll() is None:
-            if changes < len(sets) or len(sets) > 1:
-                client.allot(sets[changes % len(sets)])
-                changes += 1
-            try:
-                program.process.wait(0.003)
-            except subprocess.TimeoutExpired:
-                continue
-        out, err = program.process.communicate()
+        agent.client()
+        out, err, _ = program.end_under(agent, sets, 0.003)
         assert program.process.returncode == 0 and out.startswith("PASS"), (
             team, arguments, sets, program.process.returncode, out, err)
         print(f"{team} tasks, {' '.join(arguments)}, {len(sets)} allotments, "

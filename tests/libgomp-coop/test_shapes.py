@@ -21,20 +21,10 @@ SOURCE = os.path.join(os.environ["abs_top_srcdir"], "tests/libgomp-coop",
 
 def run(path, cpus, program, arguments, environment):
     """Run PROGRAM under allotments that change all the time."""
-    sets = [cpus, cpus[:1], cpus[1:]]
-    changes = 0
     with FakeAgent(path, cpus) as agent, \
             Program(*arguments, program=program, socket_path=path,
                     **environment) as running:
-        while running.process.poll() is None:
-            if agent.clients:
-                agent.clients[0].allot(sets[changes % len(sets)])
-                changes += 1
-            try:
-                running.process.wait(0.005)
-            except subprocess.TimeoutExpired:
-                continue
-        out, err = running.process.communicate()
+        out, err, changes = running.end_under(agent, [cpus, cpus[:1], cpus[1:]])
         assert running.process.returncode == 0 and out.strip() == "PASS", (
             program, arguments, environment, out, err)
     return changes

@@ -5,8 +5,6 @@
 behind them in the queue has run: all end, with all CPUs, with one, and while
 CPUs are taken and given; the runtime says that it used more workers to end the spinning."""
 
-import subprocess
-
 from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus
 
 
@@ -15,17 +13,8 @@ def run(path, cpus, mode, team, arguments, sets):
             Program(*arguments, program="test_spin", socket_path=path,
                     COSCHED_MODE=mode, OMP_NUM_THREADS=str(team)) as program:
         client = agent.client()
-        changes = 0
-        while program.process.poll() is None:
-            if changes < len(sets) or len(sets) > 1:
-                client.allot(sets[changes % len(sets)])
-                changes += 1
-            try:
-                program.process.wait(0.003)
-            except subprocess.TimeoutExpired:
-                continue
+        out, err, _ = program.end_under(agent, sets, 0.003)
         extra = client.header_of_report()["extra_workers"]
-        out, err = program.process.communicate()
         assert program.process.returncode == 0 and out.startswith("PASS"), (
             mode, team, arguments, sets, out, err)
         # Whoever writes may have a worker to itself.

@@ -17,16 +17,22 @@
 
 #define READ_TRIES 64 /* a writer needs less than a microsecond */
 
-const struct cosched_allotment *
-coop_allot_map (int fd)
+bool
+coop_allot_is_safe (int fd, size_t size)
 {
   struct stat st;
   int seals = fcntl (fd, F_GET_SEALS);
 
   /* Without the seal another process could shrink the file under us.  */
-  if (seals < 0 || !(seals & F_SEAL_SHRINK) 
-      || syscall (SYS_fstat, fd, &st) /* not of glibc 2.33, see glibc.h */
-      || st.st_size < (off_t) sizeof (struct cosched_allotment))
+  return seals >= 0 && seals & F_SEAL_SHRINK
+	 && !syscall (SYS_fstat, fd, &st) /* not of glibc 2.33, see glibc.h */
+	 && st.st_size >= (off_t) size;
+}
+
+const struct cosched_allotment *
+coop_allot_map (int fd)
+{
+  if (!coop_allot_is_safe (fd, sizeof (struct cosched_allotment)))
     return NULL;
   void *p = mmap (NULL, sizeof (struct cosched_allotment), PROT_READ,
 		  MAP_SHARED, fd, 0);

@@ -21,6 +21,9 @@ enum coop_allot_state
   COOP_ALLOT_INVALID
 };
 
+/* Is FD a page of SIZE bytes or more that can be trusted not to vanish?  */
+extern bool coop_allot_is_safe (int fd, size_t size);
+
 /* Maps the page behind FD, which stays the caller's.  Returns NULL if it is no
    allotment page that can be trusted not to vanish.  */
 extern const struct cosched_allotment *coop_allot_map (int fd);

@@ -5,16 +5,14 @@
 #include "region.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libgomp.h"
 
+#include "allot.h"
 #include "settings.h"
 #include "worker.h"
 
@@ -64,13 +62,9 @@ coop_region_start (void)
 int
 coop_region_map (int fd)
 {
-  struct stat st;
   struct cosched_report saved;
-  int seals = fcntl (fd, F_GET_SEALS);
 
-  if (!coop_report || seals < 0 || !(seals & F_SEAL_SHRINK) 
-      || syscall (SYS_fstat, fd, &st) /* not of glibc 2.33, see glibc.h */
-      || st.st_size < (off_t) sizeof saved)
+  if (!coop_report || !coop_allot_is_safe (fd, sizeof saved))
     return -1;
   saved = *coop_report;
   void *p = mmap (coop_report, sizeof saved, PROT_READ | PROT_WRITE,
