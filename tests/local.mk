@@ -5,10 +5,16 @@ units =
 if HAVE_CMOCKA
 check_LTLIBRARIES += %D%/support/libunit.la
 %C%_support_libunit_la_SOURCES = %D%/support/unit.h %D%/support/unit_main.c \
+	%D%/support/callpoints.c %D%/support/callpoints.h \
 	%D%/support/tree.h %D%/support/uniform_machine.h
 %C%_support_libunit_la_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) \
 	-DUNIT_SOURCE='"$(abs_top_srcdir)"' -DUNIT_BUILD='"$(abs_top_builddir)"'
 endif
+# Kills a program, or lets a system call of it fail, at one of its calls.
+check_PROGRAMS += %D%/support/at_call
+%C%_support_at_call_SOURCES = %D%/support/at_call.c %D%/support/callpoints.c \
+	%D%/support/callpoints.h
+
 unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 unit_libs = tests/support/libunit.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 

@@ -7,8 +7,10 @@ EXTRA_DIST += %D%/test_docs.py
 if HAVE_CMOCKA
 units += %D%/unit
 %C%_unit_SOURCES = \
+	%D%/test_callpoints.c \
 	%D%/test_fd.c \
 	tests/protocol/unit.h
 %C%_unit_CPPFLAGS = $(unit_flags)
+%C%_unit_CFLAGS = $(AM_CFLAGS) -pthread
 %C%_unit_LDADD = protocol/libprotocol.la $(unit_libs)
 endif
