@@ -10,6 +10,8 @@ noinst_LTLIBRARIES += %D%/libenforce.la
 	%D%/enforcer.c \
 	%D%/follow_look.c \
 	%D%/follow_look.h \
+	%D%/members.c \
+	%D%/members.h \
 	%D%/privilege.c \
 	%D%/privilege.h \
 	%D%/proc.c \

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Which processes belong to which job. */
+
+#ifndef COSCHED_MEMBERS_H
+#define COSCHED_MEMBERS_H
+
+/* Concept
+ *
+ * A scan reads /proc (proc_table.h), gives each process that is a job's to that
+ * job as a struct tracked, and says which of them are to be held.  What is done
+ * with them is the enforcer's.
+ */
+
+#include "node_agent/core/enforcer.h"
+
+struct members;
+
+/* OPTIONS must outlive it. */
+struct members *members_new(const struct node_options *options);
+
+/* Find the processes of all jobs.  Unless FORCE, only when a scan is due. */
+void members_scan(struct members *members, struct job_table *jobs, bool force,
+                  uint64_t now_ns);
+
+/* Find the processes of JOB, of no other. */
+void members_scan_one(struct members *members, struct job *job);
+
+/* Scan soon, and as often as while processes come and go. */
+void members_expect(struct members *members, uint64_t now_ns);
+
+/* Time of the last scan. */
+uint64_t members_scanned_ns(const struct members *members);
+
+/* The process of JOB with number PID, dead or alive, or NULL. */
+struct tracked *members_find(const struct job *job, pid_t pid);
+
+/* A pidfd of T, which the caller closes; -1: it has ended, or is about to. */
+int members_open(const struct tracked *t);
+
+/* Takes NULL. */
+void members_free(struct members *members);
+
+#endif /* COSCHED_MEMBERS_H */
