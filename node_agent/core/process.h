@@ -24,7 +24,7 @@ struct process {
     uint64_t start; /* start time in clock ticks */
     int pidfd;
     struct sd_event_source *exit_source;
-    void *connection; /* server's; its end is the process' detach */
+    uint64_t connection; /* the server's number; its end is the process' detach */
     struct allotment *allotment;
     struct report *report;
     struct report_view *view;     /* last good reading */

@@ -388,8 +388,7 @@ void agent_detach(struct agent *a, struct process *process, const char *why)
     process_observe(process, clock_ns(), NULL);
     job->regions_ended += process->view->used;
     process_add_totals(process, &job->steps_ended, &job->barriers_ended);
-    if (process->connection)
-        server_drop(process->connection);
+    server_drop(a->server, process->connection);
     log_info("job %u: process %d detached (%s)", job->id, (int)process->pid,
              why);
     snprintf(text, sizeof(text), "%s of process %d of job %u", why,
@@ -422,11 +421,15 @@ static int on_process_end(sd_event_source *source, int fd, uint32_t events,
                           void *arg)
 {
     struct process *process = arg;
+    struct agent *a = process->job->agent;
+    uid_t uid = process->job->uid;
+    uint64_t begin_ns = clock_cpu_ns();
 
     (void)source;
     (void)fd;
     (void)events;
-    agent_detach(process->job->agent, process, "the end");
+    agent_detach(a, process, "the end");
+    server_charge(a->server, uid, begin_ns);
     return 0;
 }
 

@@ -7,12 +7,16 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/agent.h \
 	%D%/host_event.c \
 	%D%/host_event.h \
+	%D%/listener.c \
+	%D%/listener.h \
 	%D%/looks.c \
 	%D%/looks.h \
 	%D%/munge_decoder.c \
 	%D%/munge_decoder.h \
 	%D%/node_config.c \
 	%D%/node_config.h \
+	%D%/replies.c \
+	%D%/replies.h \
 	%D%/request.c \
 	%D%/request.h \
 	%D%/server.c \
@@ -23,8 +27,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/slurm_link.h \
 	%D%/state.c \
 	%D%/state.h \
-	%D%/user_time.c \
-	%D%/user_time.h
+	%D%/users.c \
+	%D%/users.h
 %C%_libagent_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	$(JANSSON_CFLAGS) $(HWLOC_CFLAGS) $(LIBSYSTEMD_CFLAGS)
 %C%_libagent_la_LIBADD = node_agent/enforce/libenforce.la \

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,7 +19,6 @@
 struct munge_ticket {
     struct munge_decoder *decoder;
     char *text;
-    bool trusted;
     bool cancelled; /* nobody waits for it */
     munge_decoded *decoded;
     void *arg;
@@ -49,8 +49,8 @@ struct munge_decoder {
     sd_event *event;
     sd_event_source *source;
     struct desk *desk;
-    bool running; /* there is a thread */
-    size_t tickets, others; /* wanted: in all, of senders not trusted */
+    bool running;   /* there is a thread */
+    size_t tickets; /* wanted */
 };
 
 /* Its limit must be off. */
@@ -111,10 +111,8 @@ static void *work(void *arg)
         }
         if (!(d->waiting = t->next))
             d->last = &d->waiting;
-        bool wanted = !t->cancelled;
         pthread_mutex_unlock(&d->lock);
-        if (wanted)
-            decode(d, t);
+        decode(d, t);
         pthread_mutex_lock(&d->lock);
         t->next = d->done;
         d->done = t;
@@ -155,7 +153,6 @@ static int start_thread(struct munge_decoder *m, struct errtext *err)
 static void close_ticket(struct munge_ticket *t)
 {
     t->decoder->tickets--;
-    t->decoder->others -= !t->trusted;
     t->limit = sd_event_source_disable_unref(t->limit);
 }
 
@@ -184,12 +181,30 @@ static int on_done(sd_event_source *source, int fd, uint32_t events, void *arg)
     }
 }
 
+/* Take T out of those that wait, with the lock.  False: it is not among them.
+ */
+static bool withdraw(struct desk *d, struct munge_ticket *t)
+{
+    for (struct munge_ticket **p = &d->waiting; *p; p = &(*p)->next)
+        if (*p == t) {
+            if (!(*p = t->next))
+                d->last = p;
+            return true;
+        }
+    return false;
+}
+
 static void cancel(struct munge_ticket *t)
 {
+    struct desk *d = t->decoder->desk;
+
     close_ticket(t);
-    pthread_mutex_lock(&t->decoder->desk->lock);
-    t->cancelled = true; /* freed when the thread has handed it back */
-    pthread_mutex_unlock(&t->decoder->desk->lock);
+    pthread_mutex_lock(&d->lock);
+    bool mine = withdraw(d, t);
+    t->cancelled = true; /* else freed when the thread has handed it back */
+    pthread_mutex_unlock(&d->lock);
+    if (mine)
+        ticket_free(t);
 }
 
 static int on_limit(sd_event_source *source, uint64_t usec, void *arg)
@@ -249,14 +264,13 @@ struct munge_decoder *munge_decoder_new(sd_event *event, const char *socket,
 }
 
 struct munge_ticket *munge_decoder_submit(struct munge_decoder *m,
-                                          const char *text, bool trusted,
+                                          const char *text,
                                           munge_decoded *decoded, void *arg,
                                           struct errtext *err)
 {
     struct munge_ticket *t;
 
-    if (m->tickets >= MUNGE_DECODER_QUEUE ||
-        (!trusted && m->others >= MUNGE_DECODER_QUEUE_OTHERS)) {
+    if (m->tickets >= MUNGE_DECODER_QUEUE) {
         errtext_set(err, EAGAIN, "munge: too many credentials wait");
         return NULL;
     }
@@ -272,11 +286,9 @@ struct munge_ticket *munge_decoder_submit(struct munge_decoder *m,
         return NULL;
     }
     t->decoder = m;
-    t->trusted = trusted;
     t->decoded = decoded;
     t->arg = arg;
     m->tickets++;
-    m->others += !trusted;
     pthread_mutex_lock(&m->desk->lock);
     *m->desk->last = t;
     m->desk->last = &t->next;

@@ -7,12 +7,14 @@
 
 /* Concept
  *
- * libmunge blocks for seconds when munged hangs, and the agent would miss its epochs.  So a
- * thread, made for the first credential, asks munged.  The event loop goes on and is called
- * back with the answer, or after MUNGE_DECODER_LIMIT_NS without one.
+ * libmunge blocks for seconds when munged hangs, and the agent would miss its
+ * epochs.  So a thread, made for the first credential, asks munged.  The event
+ * loop goes on and is called back with the answer, or after
+ * MUNGE_DECODER_LIMIT_NS without one.  What nobody waits for any longer is
+ * forgotten at once; only the one that munged is being asked about stays until
+ * then.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <systemd/sd-event.h>
@@ -20,8 +22,7 @@
 #include "common/errtext.h"
 
 #define MUNGE_DECODER_LIMIT_NS UINT64_C(1000000000)
-#define MUNGE_DECODER_QUEUE 1024     /* credentials that wait, in all */
-#define MUNGE_DECODER_QUEUE_OTHERS 8 /* of senders that are not trusted */
+#define MUNGE_DECODER_QUEUE    1024 /* credentials that wait */
 
 struct munge_decoder;
 struct munge_ticket;
@@ -37,10 +38,10 @@ struct munge_decoder *munge_decoder_new(sd_event *event, const char *socket,
                                         struct errtext *err);
 
 /* Have the credential TEXT checked; DECODED is called with ARG from the event
- * loop, never from here.  TRUSTED: the sender's requests may fill the queue.
- * NULL with errno EAGAIN (too many wait), ENOMEM or that of making a thread. */
+ * loop, never from here.  NULL with errno EAGAIN (too many wait), ENOMEM or
+ * that of making a thread. */
 struct munge_ticket *munge_decoder_submit(struct munge_decoder *decoder,
-                                          const char *text, bool trusted,
+                                          const char *text,
                                           munge_decoded *decoded, void *arg,
                                           struct errtext *err);
 

@@ -4,85 +4,155 @@
 
 #include "node_agent/daemon/server.h"
 
-#include <libgen.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "node_agent/daemon/listener.h"
 #include "node_agent/daemon/munge_decoder.h"
-#include "node_agent/daemon/user_time.h"
+#include "node_agent/daemon/users.h"
 
-/* The socket's file is looked for this often: somebody may clean up. */
-#define LOOK_US (2 * 1000000)
-
-/* Pause of accept() when the process is out of descriptors. */
-#define ACCEPT_PAUSE_US 100000
-
-/* Between two looks for silent connections, and for users who may go on. */
+/* Between two looks for silent connections, and at those that wait. */
 #define SWEEP_US 2000000
-#define WAIT_US 20000
+#define WAIT_US  20000
 
 static const char munge_prefix[] = "MUNGE:";
 
 struct connection {
     struct server *server;
+    uint64_t number;
     int fd;
     struct ucred cred;
+    struct user *user;
     struct munge_ticket *ticket; /* its request is being checked by munged */
     sd_event_source *source;
-    void *owner;
+    uint32_t job;      /* that a process has attached to over it; 0: none */
     uint64_t heard_ns; /* accepted, or last packet */
-    bool waiting;      /* its user has used up his time */
-    struct connection *next;
+    size_t unread;     /* bytes of its reply that were not read, as last seen */
+    bool waiting;      /* for its user's time, or until he has read */
+    TAILQ_ENTRY(connection) next_waiting;
 };
 
 struct server {
     sd_event *event;
-    int fd;
-    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
     enum server_auth auth;
+    struct listener *listener;
     struct munge_decoder *munge;
     const struct server_handler *handler;
     void *arg;
-    sd_event_source *accept_source;
-    sd_event_source *resume_source;
-    sd_event_source *look_source;
-    dev_t device; /* of the socket's file */
-    ino_t inode;
     sd_event_source *sweep_source; /* runs while there is a silent one */
     sd_event_source *wait_source;  /* runs while one waits */
-    struct connection *connections;
+    struct connection *slot[SERVER_CONNECTIONS];
+    uint16_t empty[SERVER_CONNECTIONS]; /* a stack of slots */
     size_t count;
-    struct user_time user_time;
+    uint64_t made; /* connections so far */
+    TAILQ_HEAD(, connection) waiting;
+    struct users users;
     struct log_limit refused;
     struct log_limit flood;
     struct log_limit garbage;
     struct log_limit crowd;
     struct log_limit munge_silent;
-    struct log_limit lost;
     struct message_packet packet; /* too large for the stack */
 };
 
-/* Close and forget C, without a word to its owner. */
+/* ---- connections --------------------------------------------------------- */
+
+/* The connection called NUMBER, or NULL. */
+static struct connection *connection_find(const struct server *s,
+                                          uint64_t number)
+{
+    struct connection *c = s->slot[number % SERVER_CONNECTIONS];
+
+    return c && c->number == number ? c : NULL;
+}
+
+/* NULL when out of memory or room. */
+static struct connection *connection_new(struct server *s, int fd,
+                                         const struct ucred *cred,
+                                         struct user *user)
+{
+    struct connection *c = s->count < SERVER_CONNECTIONS ? calloc(1, sizeof(*c))
+                                                         : NULL;
+
+    if (!c)
+        return NULL;
+    c->server = s;
+    c->fd = fd;
+    c->cred = *cred;
+    c->user = user;
+    c->heard_ns = clock_ns();
+    c->number = ++s->made * SERVER_CONNECTIONS + s->empty[s->count++];
+    s->slot[c->number % SERVER_CONNECTIONS] = c;
+    users_connect(&s->users, user);
+    return c;
+}
+
+/* Take what C has unread, now N bytes, into its user's account. */
+static void count_unread(struct connection *c, size_t n)
+{
+    users_unread(&c->server->users, c->user, (ssize_t)(n - c->unread));
+    c->unread = n;
+}
+
+/* Close and forget C, without a word to the handler. */
 static void connection_free(struct connection *c)
 {
-    for (struct connection **p = &c->server->connections; *p; p = &(*p)->next)
-        if (*p == c) {
-            *p = c->next;
-            c->server->count--;
-            break;
-        }
+    struct server *s = c->server;
+    size_t slot = c->number % SERVER_CONNECTIONS;
+
+    count_unread(c, 0);
+    c->user->attached -= c->job != 0;
+    users_disconnect(&s->users, c->user);
+    if (c->waiting)
+        TAILQ_REMOVE(&s->waiting, c, next_waiting);
+    s->slot[slot] = NULL;
+    s->empty[--s->count] = (uint16_t)slot;
     munge_decoder_cancel(c->ticket);
     sd_event_source_disable_unref(c->source);
     close(c->fd);
     free(c);
+}
+
+static void connection_end(struct connection *c)
+{
+    struct server *s = c->server;
+    uint64_t number = c->number;
+    uint32_t job = c->job;
+
+    connection_free(c);
+    if (job)
+        s->handler->hangup(s->arg, number, job);
+}
+
+void server_attached(struct server *s, uint64_t number, uint32_t job)
+{
+    struct connection *c = connection_find(s, number);
+
+    if (c && !c->job) {
+        c->job = job;
+        c->user->attached++;
+    }
+}
+
+void server_drop(struct server *s, uint64_t number)
+{
+    struct connection *c = connection_find(s, number);
+
+    if (!c)
+        return;
+    /* Freed when the loop sees the end: the caller may be answering on it. */
+    c->user->attached -= c->job != 0;
+    c->job = 0;
+    shutdown(c->fd, SHUT_RDWR);
 }
 
 /* ---- no user keeps the server from others -------------------------------- */
@@ -93,92 +163,145 @@ static bool guard_exempt(uid_t uid)
     return uid == 0 || uid == geteuid();
 }
 
-/* UID has cost the CPU time since BEGIN_NS (clock_cpu_ns()).  False when it has
- * none left: its connections are to wait. */
-static bool guard_charge(struct server *s, uid_t uid, uint64_t begin_ns)
+static void charge(struct server *s, struct user *user, uint64_t begin_ns)
 {
-    if (guard_exempt(uid))
-        return true;
-    return user_time_charge(&s->user_time, uid, clock_cpu_ns() - begin_ns,
-                            clock_ns()) > 0;
+    users_charge(&s->users, user, clock_cpu_ns() - begin_ns + USERS_EVENT_NS,
+                 clock_ns());
 }
 
+void server_charge(struct server *s, uid_t uid, uint64_t begin_ns)
+{
+    struct user *user = users_find(&s->users, uid, guard_exempt(uid), true,
+                                   clock_ns());
+
+    if (user)
+        charge(s, user, begin_ns);
+}
+
+/* Bytes that the peer of C has not read yet. */
+static size_t unread(const struct connection *c)
+{
+    int n = 0;
+
+    return ioctl(c->fd, SIOCOUTQ, &n) == 0 && n > 0 ? (size_t)n : 0;
+}
+
+static bool reads(const struct server *s, const struct user *user)
+{
+    return user->unread <= SERVER_UNREAD_UID &&
+           (user->resident ||
+            s->users.strangers.unread <= SERVER_UNREAD_STRANGERS);
+}
+
+/* Has USER read enough to be told more?  Looked at once in a while. */
+static bool guard_reads(struct server *s, struct user *user, uint64_t now_ns)
+{
+    if (user->exempt || reads(s, user))
+        return true;
+    if (now_ns - user->seen_ns < WAIT_US * NS_PER_US)
+        return false;
+    user->seen_ns = now_ns;
+    for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
+        if (s->slot[i] && s->slot[i]->user == user && s->slot[i]->unread)
+            count_unread(s->slot[i], unread(s->slot[i]));
+    return reads(s, user);
+}
+
+/* May C be served at NOW_NS?  FLOOD: its user has no time left. */
+static bool guard_ready(struct connection *c, uint64_t now_ns, bool *flood)
+{
+    struct server *s = c->server;
+
+    *flood = !users_solvent(&s->users, c->user, now_ns);
+    return !*flood && guard_reads(s, c->user, now_ns);
+}
+
+static bool take_packet(struct connection *c);
+
+/* Receive one packet of C; its user pays. */
+static void serve(struct connection *c)
+{
+    struct server *s = c->server;
+    struct user *user = c->user;
+    uint64_t begin_ns = clock_cpu_ns();
+
+    c->heard_ns = clock_ns();
+    if (take_packet(c) && !user->exempt)
+        count_unread(c, unread(c));
+    charge(s, user, begin_ns);
+}
+
+/* Serve the first that may be, then let other events have their turn. */
 static int on_wait_over(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct server *s = arg;
     uint64_t now_ns = clock_ns();
-    bool more = false;
+    struct connection *c;
+    bool flood;
 
     (void)usec;
-    for (struct connection *c = s->connections; c; c = c->next) {
-        if (!c->waiting)
-            continue;
-        if (user_time_left(&s->user_time, c->cred.uid, now_ns) > 0) {
-            c->waiting = false;
-            c->heard_ns = now_ns;
-            sd_event_source_set_enabled(c->source, SD_EVENT_ON);
-        } else {
-            more = true;
-        }
+    TAILQ_FOREACH(c, &s->waiting, next_waiting)
+    if (guard_ready(c, now_ns, &flood))
+        break;
+    if (c) {
+        TAILQ_REMOVE(&s->waiting, c, next_waiting);
+        c->waiting = false;
+        sd_event_source_set_enabled(c->source, SD_EVENT_ON);
+        serve(c);
     }
-    if (!more) {
+    if (TAILQ_EMPTY(&s->waiting)) {
         s->wait_source = sd_event_source_disable_unref(s->wait_source);
         return 0;
     }
-    sd_event_source_set_time_relative(source, WAIT_US);
+    sd_event_source_set_time_relative(source, c ? 0 : WAIT_US);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Read nothing from C until its user has time again. */
-static void guard_let_wait(struct connection *c)
+/* Read nothing from C until its user has time again, or has read. */
+static void guard_let_wait(struct connection *c, bool flood)
 {
     struct server *s = c->server;
 
-    if (log_limit_allows(&s->flood, c->cred.uid, clock_ns()))
+    if (flood && log_limit_allows(&s->flood, c->cred.uid, clock_ns()))
         log_warn("uid %u asks too much: its requests wait for their share",
                  c->cred.uid);
     c->waiting = true;
+    TAILQ_INSERT_TAIL(&s->waiting, c, next_waiting);
     sd_event_source_set_enabled(c->source, SD_EVENT_OFF);
-    if (!s->wait_source)
+    if (!s->wait_source &&
         sd_event_add_time_relative(s->event, &s->wait_source, CLOCK_MONOTONIC,
-                                   WAIT_US, 0, on_wait_over, s);
+                                   WAIT_US, 0, on_wait_over, s) >= 0)
+        sd_event_source_set_priority(s->wait_source, SERVER_USERS_PRIORITY);
 }
 
-/* Connections of UID, silent ones only or all. */
-static size_t count_of_uid(const struct server *s, uid_t uid, bool silent)
+/* May USER have one more connection? */
+static bool guard_admits(const struct server *s, const struct user *user)
 {
-    size_t n = 0;
-
-    for (const struct connection *c = s->connections; c; c = c->next)
-        n += c->cred.uid == uid && !(silent && c->owner);
-    return n;
-}
-
-/* May UID have one more connection? */
-static bool guard_admits(const struct server *s, uid_t uid)
-{
-    if (uid == 0)
+    if (user->uid == 0)
         return s->count < SERVER_CONNECTIONS;
-    return s->count < SERVER_CONNECTIONS - SERVER_CONNECTIONS_ROOT &&
-           count_of_uid(s, uid, false) < SERVER_CONNECTIONS_UID &&
-           (guard_exempt(uid) ||
-            count_of_uid(s, uid, true) < SERVER_SILENT_UID);
+    if (s->count >= SERVER_CONNECTIONS - SERVER_CONNECTIONS_ROOT)
+        return false;
+    size_t most = SERVER_CONNECTIONS - SERVER_CONNECTIONS_ROOT - s->count;
+    if (most > SERVER_CONNECTIONS_UID)
+        most = SERVER_CONNECTIONS_UID;
+    return user->connections < most &&
+           (user->resident ||
+            (user->connections - user->attached < SERVER_SILENT_UID &&
+             s->users.strangers.connections < most));
 }
 
 static int on_sweep(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct server *s = arg;
-    struct connection *next;
     uint64_t now_ns = clock_ns();
     bool more = false;
 
     (void)usec;
-    for (struct connection *c = s->connections; c; c = next) {
-        next = c->next;
-        if (c->owner || guard_exempt(c->cred.uid))
+    for (size_t i = 0; i < SERVER_CONNECTIONS; i++) {
+        struct connection *c = s->slot[i];
+        if (!c || c->job || c->user->exempt)
             continue;
-        if (!c->waiting && !c->ticket &&
-            now_ns - c->heard_ns > SERVER_SILENT_NS)
+        if (!c->waiting && now_ns - c->heard_ns > SERVER_SILENT_NS)
             connection_free(c);
         else
             more = true;
@@ -191,47 +314,7 @@ static int on_sweep(sd_event_source *source, uint64_t usec, void *arg)
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-static void guard_accepted(struct connection *c)
-{
-    struct server *s = c->server;
-
-    c->heard_ns = clock_ns();
-    if (!guard_exempt(c->cred.uid) && !s->sweep_source)
-        sd_event_add_time_relative(s->event, &s->sweep_source, CLOCK_MONOTONIC,
-                                   SWEEP_US, 0, on_sweep, s);
-}
-
-static void guard_stop(struct server *s)
-{
-    s->sweep_source = sd_event_source_disable_unref(s->sweep_source);
-    s->wait_source = sd_event_source_disable_unref(s->wait_source);
-}
-
 /* ---- requests ------------------------------------------------------------ */
-
-static void connection_end(struct connection *c)
-{
-    struct server *s = c->server;
-    void *owner = c->owner;
-
-    connection_free(c);
-    if (owner)
-        s->handler->hangup(s->arg, owner);
-}
-
-void server_own(struct connection *c, void *owner)
-{
-    c->owner = owner;
-}
-
-void server_drop(struct connection *c)
-{
-    /* Freed when the loop sees the end: the caller may be answering on it. */
-    if (c) {
-        c->owner = NULL;
-        shutdown(c->fd, SHUT_RDWR);
-    }
-}
 
 static int send_reply(struct connection *c, struct reply *reply)
 {
@@ -251,8 +334,8 @@ static int send_reply(struct connection *c, struct reply *reply)
 
 static int send_error(struct connection *c, int errnum, const char *error)
 {
-    json_t *body = json_pack("{s:i, s:b, s:i, s:s}", "v", MESSAGE_VERSION,
-                             "ok", 0, "errnum", errnum, "error", error);
+    json_t *body = json_pack("{s:i, s:b, s:i, s:s}", "v", MESSAGE_VERSION, "ok",
+                             0, "errnum", errnum, "error", error);
     if (body && errnum == EPROTO) { /* a newer client may fall back */
         json_object_set_new(body, "oldest",
                             json_integer(MESSAGE_VERSION_OLDEST));
@@ -287,28 +370,24 @@ static int answer(struct connection *c, const struct peer *peer,
     int rc;
 
     if (message_op_privileged(request->op) && !peer->privileged) {
-        rc = errtext_set(&err, EPERM,
-                         "%s: only root and the agent's user may ask this%s",
-                         message_op_name(request->op),
-                         s->auth == SERVER_AUTH_MUNGE
-                             ? ", with a munge credential"
-                             : "");
+        rc = errtext_set(
+            &err, EPERM, "%s: only root and the agent's user may ask this%s",
+            message_op_name(request->op),
+            s->auth == SERVER_AUTH_MUNGE ? ", with a munge credential" : "");
         /* Root asks again with a credential. */
-        if (!guard_exempt(c->cred.uid) &&
+        if (!c->user->exempt &&
             log_limit_allows(&s->refused, c->cred.uid, clock_ns()))
             log_warn("refused '%s' from uid %u (pid %d)",
                      message_op_name(request->op), c->cred.uid,
                      (int)c->cred.pid);
     } else {
-        rc = s->handler->request(s->arg, c, peer, request, &reply, &err);
+        rc = s->handler->request(s->arg, peer, request, &reply, &err);
     }
     if (rc < 0)
         rc = send_error(c, errno, err.text[0] ? err.text : strerror(errno));
     else
         rc = send_reply(c, &reply);
     json_decref(reply.body);
-    for (size_t i = 0; reply.close_fds && i < reply.nfds; i++)
-        close(reply.fds[i]);
     return rc;
 }
 
@@ -326,8 +405,7 @@ static bool gave_up(const struct connection *c, enum message_op op)
     struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
 
     return message_op_privileged(op) && op != MESSAGE_WITHDRAW &&
-           poll(&p, 1, 0) > 0 &&
-           p.revents & (POLLRDHUP | POLLHUP | POLLERR);
+           poll(&p, 1, 0) > 0 && p.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
 /* Do what the TEXT of a request says; PROVED by user TRUSTED.  False when the
@@ -337,12 +415,12 @@ static bool take_request(struct connection *c, const char *text, size_t size,
 {
     struct message_request request;
     struct errtext err = {""};
-    struct peer peer = {
-        .pid = c->cred.pid,
-        .uid = c->cred.uid,
-        /* A credential that another user got hold of is worth nothing. */
-        .privileged =
-            proved && guard_exempt(trusted) && guard_exempt(c->cred.uid)};
+    struct peer peer = {.connection = c->number,
+                        .job = c->job,
+                        .pid = c->cred.pid,
+                        .uid = c->cred.uid,
+                        .privileged = proved && guard_exempt(trusted) &&
+                                      c->user->exempt};
 
     if (message_decode(text, size, &request, &err) < 0)
         refuse_garbage(c, errno, err.text[0] ? err.text : strerror(errno));
@@ -358,8 +436,6 @@ static void on_decoded(void *arg, int errnum, const char *payload, size_t size,
 {
     struct connection *c = arg;
     struct server *s = c->server;
-    uid_t asking = c->cred.uid;
-    uint64_t begin_ns = clock_cpu_ns();
 
     c->ticket = NULL;
     sd_event_source_set_enabled(c->source, SD_EVENT_ON);
@@ -373,17 +449,23 @@ static void on_decoded(void *arg, int errnum, const char *payload, size_t size,
     } else {
         take_request(c, payload, size, true, uid);
     }
-    guard_charge(s, asking, begin_ns);
 }
 
-/* The rest is done when munged has answered; nothing more is read until then. */
+/* The rest is done when munged has answered; nothing more is read until then.
+ */
 static void check_credential(struct connection *c, const char *text)
 {
-    struct server *s = c->server;
     struct errtext err = {""};
 
-    c->ticket = munge_decoder_submit(s->munge, text, guard_exempt(c->cred.uid),
-                                     on_decoded, c, &err);
+    /* In other hands it proves nothing, whoever made it. */
+    if (!c->user->exempt) {
+        refuse_garbage(
+            c, EPERM,
+            "credentials are taken from only root and the agent's user");
+        return;
+    }
+    c->ticket = munge_decoder_submit(c->server->munge, text, on_decoded, c,
+                                     &err);
     if (!c->ticket)
         end_refused(c, err.text);
     else
@@ -407,6 +489,9 @@ static bool take_packet(struct connection *c)
     } else if (packet->nfds) {
         message_packet_close(packet);
         refuse_garbage(c, EINVAL, "descriptors that nobody asked for");
+    } else if (!c->user->exempt && unread(c)) {
+        message_packet_close(packet); /* it does not read what it asked for */
+        connection_end(c);
     } else if (!strncmp(packet->text, munge_prefix, sizeof(munge_prefix) - 1)) {
         check_credential(c, packet->text);
     } else {
@@ -420,193 +505,62 @@ static int on_packet(sd_event_source *source, int fd, uint32_t events,
                      void *arg)
 {
     struct connection *c = arg;
-    struct server *s = c->server;
-    uid_t uid = c->cred.uid;
-    uint64_t begin_ns = clock_cpu_ns();
+    bool flood;
 
     (void)source;
     (void)fd;
     (void)events;
-    c->heard_ns = clock_ns();
-    bool ready = take_packet(c);
-    if (!guard_charge(s, uid, begin_ns) && ready)
-        guard_let_wait(c);
+    if (guard_ready(c, clock_ns(), &flood))
+        serve(c);
+    else
+        guard_let_wait(c, flood);
     return 0;
 }
 
-static void add_connection(struct server *s, int fd)
+/* Watch the new connection C. */
+static int connection_watch(struct connection *c)
 {
-    uint64_t begin_ns = clock_cpu_ns();
-    struct connection *c = calloc(1, sizeof(*c));
-    socklen_t size = sizeof(c->cred);
+    struct server *s = c->server;
 
-    if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c->cred, &size) < 0) {
-        free(c);
-        close(fd);
-        return;
-    }
-    if (!guard_admits(s, c->cred.uid)) {
-        if (log_limit_allows(&s->crowd, c->cred.uid, clock_ns()))
-            log_warn("too many connections: refused one from uid %u",
-                     c->cred.uid);
-        free(c);
-        close(fd);
-        return;
-    }
-    c->server = s;
-    c->fd = fd;
-    c->next = s->connections;
-    s->connections = c;
-    s->count++;
-    if (sd_event_add_io(s->event, &c->source, fd, EPOLLIN, on_packet, c) < 0) {
-        connection_free(c);
-        return;
-    }
-    guard_accepted(c);
-    if (!guard_charge(s, c->cred.uid, begin_ns))
-        guard_let_wait(c);
-}
-
-static int on_resume(sd_event_source *source, uint64_t usec, void *arg)
-{
-    struct server *s = arg;
-
-    (void)source;
-    (void)usec;
-    if (s->accept_source)
-        sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
-    return 0;
-}
-
-static int on_accept(sd_event_source *source, int fd, uint32_t events,
-                     void *arg)
-{
-    struct server *s = arg;
-    int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-    (void)events;
-    if (client >= 0) {
-        add_connection(s, client);
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-               errno == ENOMEM) {
-        /* The waiting connection stays readable: without a pause this would
-         * spin. */
-        log_warn("cannot accept connections for now: %s", strerror(errno));
-        s->resume_source = sd_event_source_disable_unref(s->resume_source);
-        if (sd_event_add_time_relative(s->event, &s->resume_source,
-                                       CLOCK_MONOTONIC, ACCEPT_PAUSE_US, 0,
-                                       on_resume, s) >= 0)
-            sd_event_source_set_enabled(source, SD_EVENT_OFF);
-    }
-    return 0;
-}
-
-/* ---- the socket ---------------------------------------------------------- */
-
-/* Who may write into the directory may put a socket of their own there, and
- * Slurm would tell them of its jobs. */
-static int make_directory(const char *path, struct errtext *err)
-{
-    char copy[sizeof(((struct sockaddr_un *)0)->sun_path)];
-    struct stat st;
-
-    snprintf(copy, sizeof(copy), "%s", path);
-    char *dir = dirname(copy);
-    if ((mkdir(dir, 0755) < 0 && errno != EEXIST) || stat(dir, &st) < 0)
-        return errtext_set(err, errno, "%s: %s", dir, strerror(errno));
-    if (st.st_uid != 0 && st.st_uid != geteuid())
-        return errtext_set(err, EPERM, "%s: belongs to uid %u, not to uid %u or "
-                                       "root", dir, st.st_uid, geteuid());
-    if (st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX))
-        return errtext_set(err, EPERM, "%s: others may write there", dir);
-    return 0;
-}
-
-/* Remove a socket at ADDRESS that nobody listens on. */
-static int remove_stale(const struct sockaddr_un *address, struct errtext *err)
-{
-    struct stat st;
-
-    if (lstat(address->sun_path, &st) < 0)
-        return 0;
-    if (!S_ISSOCK(st.st_mode))
-        return errtext_set(err, EEXIST, "%s: exists and is no socket",
-                           address->sun_path);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return errtext_set(err, errno, "socket: %s", strerror(errno));
-    int rc = connect(fd, (const struct sockaddr *)address, sizeof(*address));
-    bool stale = rc < 0 && (errno == ECONNREFUSED || errno == ENOENT);
-    close(fd);
-    if (!stale)
-        return errtext_set(err, EADDRINUSE, "%s: another agent listens there",
-                           address->sun_path);
-    unlink(address->sun_path);
-    return 0;
-}
-
-static int listen_at(struct server *s, struct errtext *err)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct stat st;
-
-    memcpy(address.sun_path, s->path, sizeof(s->path));
-    if (make_directory(s->path, err) < 0 || remove_stale(&address, err) < 0)
+    if (sd_event_add_io(s->event, &c->source, c->fd, EPOLLIN, on_packet, c) < 0)
         return -1;
-    s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (s->fd < 0 ||
-        bind(s->fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        lstat(s->path, &st) < 0)
-        return errtext_set(err, errno, "%s: %s", s->path, strerror(errno));
-    s->device = st.st_dev;
-    s->inode = st.st_ino;
-    if (chmod(s->path, 0666) < 0 || listen(s->fd, 512) < 0)
-        return errtext_set(err, errno, "%s: %s", s->path, strerror(errno));
-    int rc = sd_event_add_io(s->event, &s->accept_source, s->fd, EPOLLIN,
-                             on_accept, s);
-    return rc < 0 ? errtext_set(err, -rc, "event loop: %s", strerror(-rc)) : 0;
-}
-
-/* True while the file at the socket's path is the one that we made. */
-static bool has_file(const struct server *s)
-{
-    struct stat st;
-
-    return s->inode && lstat(s->path, &st) == 0 && st.st_dev == s->device &&
-           st.st_ino == s->inode;
-}
-
-static void stop_listening(struct server *s)
-{
-    s->accept_source = sd_event_source_disable_unref(s->accept_source);
-    if (has_file(s))
-        unlink(s->path);
-    if (s->fd >= 0)
-        close(s->fd);
-    s->fd = -1;
-    s->inode = 0;
-}
-
-/* A socket without a file is one that no job finds: make it anew. */
-static int on_look(sd_event_source *source, uint64_t usec, void *arg)
-{
-    struct server *s = arg;
-    struct errtext err;
-
-    sd_event_source_set_time(source, usec + LOOK_US);
-    sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-    if (has_file(s))
+    if (c->user->exempt)
         return 0;
-    stop_listening(s);
-    if (listen_at(s, &err) == 0) {
-        log_notice("%s was gone: made anew", s->path);
-    } else {
-        stop_listening(s);
-        if (log_limit_allows(&s->lost, 0, clock_ns()))
-            log_error("%s is gone: %s", s->path, err.text);
-    }
+    sd_event_source_set_priority(c->source, SERVER_USERS_PRIORITY);
+    if (!s->sweep_source)
+        sd_event_add_time_relative(s->event, &s->sweep_source, CLOCK_MONOTONIC,
+                                   SWEEP_US, 0, on_sweep, s);
     return 0;
 }
+
+/* A listener_accepted. */
+static bool on_accepted(void *arg, int fd)
+{
+    struct server *s = arg;
+    uint64_t begin_ns = clock_cpu_ns(), now_ns = clock_ns();
+    struct user *user = NULL;
+    struct connection *c = NULL;
+    struct ucred cred;
+    socklen_t size = sizeof(cred);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) == 0)
+        user = users_find(&s->users, cred.uid, guard_exempt(cred.uid),
+                          s->handler->resident(s->arg, cred.uid), now_ns);
+    if (user && guard_admits(s, user))
+        c = connection_new(s, fd, &cred, user);
+    else if (user && log_limit_allows(&s->crowd, cred.uid, now_ns))
+        log_warn("too many connections: refused one from uid %u", cred.uid);
+    bool welcome = c && connection_watch(c) == 0;
+    if (!c)
+        close(fd);
+    else if (!welcome)
+        connection_free(c);
+    if (user)
+        charge(s, user, begin_ns);
+    return welcome;
+}
+
+/* ---- the server ---------------------------------------------------------- */
 
 struct server *server_new(sd_event *event, const char *path,
                           enum server_auth auth, const char *munge_socket,
@@ -620,29 +574,18 @@ struct server *server_new(sd_event *event, const char *path,
         return NULL;
     }
     s->event = event;
-    s->fd = -1;
     s->auth = auth;
     s->handler = handler;
     s->arg = arg;
-    if (strlen(path) >= sizeof(s->path)) {
-        errtext_set(err, ENAMETOOLONG, "%.100s...: too long for a socket", path);
-        goto fail;
-    }
-    if (!(s->munge = munge_decoder_new(event, munge_socket, err)))
-        goto fail;
-    strcpy(s->path, path);
-    if (listen_at(s, err) < 0)
-        goto fail;
-    int rc = sd_event_add_time_relative(event, &s->look_source, CLOCK_MONOTONIC,
-                                        LOOK_US, LOOK_US / 4, on_look, s);
-    if (rc < 0) {
-        errtext_set(err, -rc, "event loop: %s", strerror(-rc));
-        goto fail;
+    TAILQ_INIT(&s->waiting);
+    for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
+        s->empty[i] = (uint16_t)i;
+    if (!(s->munge = munge_decoder_new(event, munge_socket, err)) ||
+        !(s->listener = listener_new(event, path, on_accepted, s, err))) {
+        server_free(s);
+        return NULL;
     }
     return s;
-fail:
-    server_free(s);
-    return NULL;
 }
 
 void server_free(struct server *s)
@@ -650,12 +593,12 @@ void server_free(struct server *s)
     if (!s)
         return;
     int saved = errno;
-    while (s->connections)
-        connection_free(s->connections);
-    sd_event_source_disable_unref(s->resume_source);
-    sd_event_source_disable_unref(s->look_source);
-    guard_stop(s);
-    stop_listening(s);
+    for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
+        if (s->slot[i])
+            connection_free(s->slot[i]);
+    sd_event_source_disable_unref(s->sweep_source);
+    sd_event_source_disable_unref(s->wait_source);
+    listener_free(s->listener);
     munge_decoder_free(s->munge);
     free(s);
     errno = saved;

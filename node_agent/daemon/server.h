@@ -7,16 +7,29 @@
 
 /* Concept
  *
- * The server receives packets, finds out who sent them, decodes them strictly and passes
- * requests to one handler.  It never blocks: a client that does not read its reply is
- * disconnected, and a thread asks munged (munge_decoder.h).  Garbage is answered, logged
- * once per uid and minute, and ends the connection.
+ * The server receives packets, finds out who sent them, decodes them strictly
+ * and passes requests to one handler.  It never blocks: a client that does not
+ * read its reply is disconnected, and a thread asks munged (munge_decoder.h).
+ * Garbage is answered, logged once per uid and minute, and ends the connection.
+ *
+ * Connections have numbers, which are never used again.  Nobody but the server
+ * holds a pointer to one: a number that outlives its connection finds nothing.
  *
  * No user can keep the agent from serving others:
- *   - Connections are limited in all and per uid.  Silent ones without an attached process
- *     have a lower limit and are dropped after a while.  Some are kept for root.
- *   - Each uid but root's and the agent's own has a share of the CPU time that requests
- *     cost (user_time.h); beyond it, requests wait in their sockets.
+ *   - What users ask has the lowest priority of the event loop: epochs, ends of
+ * processes and root's requests come first, whatever waits.  So no request may
+ * take long (SERVER_LONGEST_NS).
+ *   - Each uid but root's and the agent's own has a share of CPU time
+ * (users.h), which pays for all that it causes, refusals and hang-ups too.
+ * While it owes, its requests wait in their sockets; then they are served one
+ * by one.
+ *   - Of free connections a uid gets one only while it has fewer than are left,
+ * so that there are always some for others.  Silent ones without an attached
+ * process are dropped after a while, and have a lower limit for users without a
+ * job.  Some are kept for root.
+ *   - A connection has one reply that is not read; who asks again before is
+ * disconnected.  A uid has SERVER_UNREAD_UID bytes of them, more of its
+ * requests wait until it reads.
  */
 
 #include <stdbool.h>
@@ -26,17 +39,25 @@
 #include "common/errtext.h"
 #include "protocol/message.h"
 
-#define SERVER_CONNECTIONS 4096     /* in all */
-#define SERVER_CONNECTIONS_UID 1024 /* of one user other than root */
+#define SERVER_CONNECTIONS 8192 /* in all; a power of 2 */
+#define SERVER_CONNECTIONS_UID                                                 \
+    1024 /* of one user other than root, and of all strangers */
 #define SERVER_CONNECTIONS_ROOT 256 /* of all, kept for root */
-#define SERVER_SILENT_UID 128       /* of one user, nobody attached */
-#define SERVER_SILENT_NS UINT64_C(5000000000) /* so long without a packet */
+#define SERVER_SILENT_UID       128 /* of one stranger, nobody attached */
+#define SERVER_SILENT_NS        UINT64_C(5000000000) /* so long without a packet */
+#define SERVER_UNREAD_UID       1048576              /* bytes; of one user */
+#define SERVER_UNREAD_STRANGERS 4194304              /* of all strangers */
+#define SERVER_LONGEST_NS       UINT64_C(20000000)
+
+/* The events that users cause, among all others of the loop. */
+#define SERVER_USERS_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 
 struct server;
-struct connection;
 
 /* Who asks. */
 struct peer {
+    uint64_t connection; /* its number, never 0 */
+    uint32_t job;        /* that a process has attached to over it; 0: none */
     pid_t pid;
     uid_t uid;
     bool privileged; /* root or the agent's user, as the settings demand it */
@@ -47,18 +68,18 @@ struct reply {
     json_t *body; /* owned; "v" and "ok" are added; NULL: nothing more to say */
     int fds[MESSAGE_MAX_FDS];
     size_t nfds;
-    bool close_fds; /* descriptors are closed once sent */
 };
 
 struct server_handler {
     /* Answer REQUEST.  0 with *REPLY filled in, or -1 with errno and ERR, which
      * go to the client. */
-    int (*request)(void *arg, struct connection *connection,
-                   const struct peer *peer,
+    int (*request)(void *arg, const struct peer *peer,
                    const struct message_request *request, struct reply *reply,
                    struct errtext *err);
-    /* The connection has ended; OWNER is what server_own() set, never NULL. */
-    void (*hangup)(void *arg, void *owner);
+    /* CONNECTION, over which a process has attached to JOB, has ended. */
+    void (*hangup)(void *arg, uint64_t connection, uint32_t job);
+    /* Has UID a job on this node? */
+    bool (*resident)(void *arg, uid_t uid);
 };
 
 enum server_auth {
@@ -66,19 +87,20 @@ enum server_auth {
     SERVER_AUTH_MUNGE, /* they need a munge credential */
 };
 
-/* Listen at PATH (mode 0666, directory 0755); both are made again if they vanish.  A stale socket
- * is replaced, a living agent's is not (NULL with errno EADDRINUSE); a directory that others may
- * write is refused (EPERM). */
+/* Listen at PATH (listener.h).  NULL with errno and ERR. */
 struct server *server_new(sd_event *event, const char *path,
                           enum server_auth auth, const char *munge_socket,
                           const struct server_handler *handler, void *arg,
                           struct errtext *err);
 
-/* Set the connection's OWNER (NULL: nobody). */
-void server_own(struct connection *connection, void *owner);
+/* A process has attached to JOB over CONNECTION, which is open. */
+void server_attached(struct server *server, uint64_t connection, uint32_t job);
 
-/* Disconnect without calling hangup(). */
-void server_drop(struct connection *connection);
+/* Disconnect CONNECTION, if there still is one, without calling hangup(). */
+void server_drop(struct server *server, uint64_t connection);
+
+/* UID has cost the CPU time since BEGIN_NS (clock_cpu_ns()), elsewhere. */
+void server_charge(struct server *server, uid_t uid, uint64_t begin_ns);
 
 /* Stop listening, remove the socket, drop all connections.  Takes NULL. */
 void server_free(struct server *server);

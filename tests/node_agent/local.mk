@@ -28,6 +28,7 @@ agent_scripts = \
 	%D%/calibrate/test_calibrate_node.py \
 	%D%/coschedctl/test_ctl_counters.py \
 	%D%/coschedctl/test_machine.py \
+	%D%/daemon/test_agent_connections.py \
 	%D%/daemon/test_agent_cpuset.py \
 	%D%/daemon/test_agent_drain.py \
 	%D%/daemon/test_agent_faults.py \
@@ -91,7 +92,7 @@ units += %D%/unit
 	%D%/counters/test_perf_sysfs.c \
 	%D%/counters/test_resctrl.c \
 	%D%/daemon/test_state.c \
-	%D%/daemon/test_user_time.c \
+	%D%/daemon/test_users.c \
 	%D%/enforce/test_cgroup.c \
 	%D%/enforce/test_enforcer.c \
 	%D%/enforce/test_follow_look.c \

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Replies that describe the agent and its jobs (protocol/replies.md). */
+
+#include "config.h"
+
+#include "node_agent/daemon/replies.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "node_agent/core/plan.h"
+#include "node_agent/core/process.h"
+#include "node_agent/counters/probe.h"
+#include "node_agent/recording/recording.h"
+#include "protocol/cpulist.h"
+
+/* What is known of the present region, or null. */
+static json_t *region_json(const struct job *job)
+{
+    const struct region *s = job->region;
+    char name[REGION_NAME_MAX];
+
+    if (!s)
+        return json_null();
+    json_t *object = json_pack("{s:s, s:s}", "region", region_name(s, name),
+                               "state", region_knowledge(s));
+    if (s->profile) {
+        json_object_set_new(object, "rho", json_real(s->fit.rho));
+        json_object_set_new(object, "rho_low", json_real(s->fit.low));
+        json_object_set_new(object, "rho_high",
+                            isfinite(s->fit.high) ? json_real(s->fit.high)
+                                                  : json_null());
+        json_object_set_new(object, "compute_bound",
+                            json_boolean(s->fit.compute_bound));
+    }
+    return object;
+}
+
+static size_t count_attached(const struct job *job)
+{
+    size_t n = 0;
+
+    for (const struct process *p = job->processes; p; p = p->next)
+        n++;
+    return n;
+}
+
+static json_t *partners_json(const struct record *record)
+{
+    json_t *array = json_array();
+    size_t count = record->partners < RECORD_PARTNERS ? record->partners
+                                                      : RECORD_PARTNERS;
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_integer(record->partner[i]));
+    return array;
+}
+
+/* What earlier runs tell, or null. */
+static json_t *history_json(const struct job *job)
+{
+    const struct history *h = &job->history;
+
+    if (!h->known)
+        return json_null();
+    return json_pack("{s:I, s:s, s:f, s:o, s:s?}", "runs",
+                     (json_int_t)h->runs, "program", h->program, "expected_s",
+                     job->expected_s, "alone_s",
+                     isnan(h->alone_s) ? json_null() : json_real(h->alone_s),
+                     "dropped", h->dropped);
+}
+
+/* A process, and why it follows or does not. */
+static json_t *finding_json(pid_t pid, const char *program,
+                            const struct follow_finding *f)
+{
+    char sentence[FOLLOW_TEXT_MAX], advice[FOLLOW_TEXT_MAX];
+
+    return json_pack("{s:I, s:s, s:s, s:b, s:b, s:s, s:s, s:s}", "pid",
+                     (json_int_t)pid, "program", program, "word",
+                     follow_word(f->word), "malleable",
+                     (int)follow_is_malleable(f->word), "probably",
+                     (int)f->probably, "detail", f->detail, "sentence",
+                     follow_sentence(f, sentence), "advice",
+                     follow_advice(f, advice));
+}
+
+/* The same of what stands for JOB, or null: of an attached process, that with kernel threads first;
+ * else of the one that used most CPU time. */
+static json_t *follow_json(const struct job *job)
+{
+    const struct process *best = NULL;
+    size_t count;
+    const struct follow_process *found = looks_found(job, &count);
+
+    for (const struct process *p = job->processes; p; p = p->next)
+        if (!p->bad && (!best || p->follow.word > best->follow.word))
+            best = p;
+    if (best)
+        return finding_json(best->pid, best->program, &best->follow);
+    return count && !job->cooperative
+               ? finding_json(found->pid, found->program, &found->finding)
+               : json_null();
+}
+
+/* True when PEER may hear what a job of its user has loaded. */
+bool reply_may_look(const struct peer *peer, const struct job *job)
+{
+    return peer->uid == job->uid || peer->uid == 0 || peer->uid == getuid();
+}
+
+static json_t *job_json(const struct agent *a, const struct peer *peer,
+                        const struct job *job)
+{
+    char cpus[4096], granted[4096];
+    double live_s = (double)job->record.live_ns * 1e-9;
+
+    json_t *object = json_pack(
+        "{s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:f, s:I, s:f}",
+        "job",
+        (json_int_t)job->id, "uid", (json_int_t)job->uid, "name", job->name,
+        "state", job_state_name(job_state(job)), "cpus",
+        cpulist_format(&job->cpus, cpus, sizeof(cpus)), "granted",
+        cpulist_format(&job->granted, granted, sizeof(granted)), "cores",
+        (json_int_t)topology_count_cores(a->topology, &job->cpus), "attached",
+        (json_int_t)count_attached(job), "region", region_json(job),
+        "partners", partners_json(&job->record), "mean_cores",
+        live_s > 0 ? job->record.core_s / live_s : 0.0,
+        "decisions", (json_int_t)job->record.decisions, "live_s", live_s);
+    json_object_set_new(object, "weight", json_real(plan_weight(job)));
+    json_object_set_new(object, "history", history_json(job));
+    /* Nothing of it ever followed the allotment by itself. */
+    json_object_set_new(object, "held",
+                        json_boolean(job->held && !job->cooperative));
+    json_object_set_new(object, "follow",
+                        reply_may_look(peer, job) ? follow_json(job) : json_null());
+    if (object && job->record.energy_j > 0)
+        json_object_set_new(object, "energy_j",
+                            json_real(job->record.energy_j));
+    return object;
+}
+
+/* Remove elements of ARRAY, from its front or its end, until it fits into a
+ * packet beside a small rest.  Returns how many were removed. */
+static size_t fit(json_t *array, bool from_front)
+{
+    size_t limit = MESSAGE_MAX - 8192, size = 0, removed = 0;
+    json_t *entry;
+    size_t i;
+
+    json_array_foreach(array, i, entry)
+        size += json_dumpb(entry, NULL, 0, JSON_COMPACT) + 1;
+    while (size > limit) {
+        size_t victim = from_front ? 0 : json_array_size(array) - 1;
+        size -= json_dumpb(json_array_get(array, victim), NULL, 0,
+                           JSON_COMPACT) +
+                1;
+        json_array_remove(array, victim);
+        removed++;
+    }
+    return removed;
+}
+
+/* Why, by whom and since when sharing is drained, or null. */
+static json_t *drained_json(const struct agent *a)
+{
+    const struct node_state *n = &a->node;
+
+    return n->drained ? json_pack("{s:s, s:I, s:f}", "reason", n->drained,
+                                  "uid", (json_int_t)n->drained_uid, "since",
+                                  (double)n->drained_wall_ns * 1e-9)
+                      : json_null();
+}
+
+json_t *reply_status(const struct agent *a, const struct peer *peer,
+                            uint32_t job)
+{
+    char cpus[4096];
+    json_t *jobs = json_array();
+
+    for (const struct job *j = a->jobs.first; j; j = j->next)
+        if (!job || j->id == job)
+            json_array_append_new(jobs, job_json(a, peer, j));
+    size_t omitted = fit(jobs, false);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "node", a->settings->node, "policy",
+        a->options.policy, "counters", counters_name(a->counters), "cpus",
+        cpulist_format(topology_cpus(a->topology), cpus, sizeof(cpus)),
+        "drained", drained_json(a), "omitted", (json_int_t)omitted, "jobs",
+        jobs);
+}
+
+json_t *reply_explain(const struct agent *a, uint32_t job)
+{
+    json_t *decisions = decisions_json(a->decisions, job);
+
+    fit(decisions, true); /* the newest matter most */
+    return json_pack("{s:s, s:o}", "node", a->settings->node, "decisions",
+                     decisions);
+}
+
+/* One member for each option: as typed, and where it is from. */
+static json_t *origins_json(const struct agent *a)
+{
+    json_t *list = json_array();
+    char value[OPTIONS_TEXT_MAX], from[96];
+
+    for (size_t i = 0; i < node_option_count(); i++) {
+        const char *text =
+            node_option_value(&a->options, i, value, sizeof(value));
+        node_config_origin(&a->config, i, from, sizeof(from));
+        if (i == node_option_find("counters") && a->settings->counters[0]) {
+            text = a->settings->counters;
+            snprintf(from, sizeof(from), "command line");
+        }
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name",
+                                              node_option_name(i), "value",
+                                              text, "from", from));
+    }
+    return list;
+}
+
+json_t *reply_config(const struct agent *a)
+{
+    const struct node_options *o = &a->options;
+
+    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
+                     "s:s, s:s, s:s}",
+                     "policy", o->policy, "policy_options", o->policy_options,
+                     "probe_percent", o->probe_percent,
+                     "epoch_ns", (json_int_t)o->epoch_ns, "profile_ns",
+                     (json_int_t)o->profile_ns, "min_region_ns",
+                     (json_int_t)o->min_region_ns, "attach_timeout_ns",
+                     (json_int_t)o->attach_ns, "slice_ns",
+                     (json_int_t)o->slice_ns, "lease_ns",
+                     (json_int_t)o->lease_ns, "forget_ns",
+                     (json_int_t)o->forget_ns, "options", origins_json(a),
+                     "partitions", a->config.partitions, "problems",
+                     a->config.problems.text, "enforcement",
+                     options_enforcements[o->enforcement]);
+}
+
+json_t *reply_ping(const struct agent *a)
+{
+    json_t *problems = json_array();
+
+    if (a->save_error[0])
+        json_array_append_new(problems, json_sprintf("cannot keep the state: %s",
+                                                     a->save_error));
+    if (a->slurm_absent[0])
+        json_array_append_new(problems,
+                              json_sprintf("slurmctld does not answer: %s",
+                                           a->slurm_absent));
+    if (a->slurm && !slurm_link_alive(a->slurm))
+        json_array_append_new(problems, json_sprintf("%s does not run",
+                                                     a->settings->helper));
+    if (a->config.problems.count)
+        json_array_append_new(problems,
+                              json_sprintf("SchedulerParameters: %s",
+                                           a->config.problems.text));
+    return json_pack("{s:s, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:o, s:o}",
+                     "version", PACKAGE_VERSION, "pid", (json_int_t)getpid(),
+                     "node", a->settings->node, "jobs",
+                     (json_int_t)a->jobs.count, "epochs",
+                     (json_int_t)a->epochs, "oldest",
+                     MESSAGE_VERSION_OLDEST, "newest", MESSAGE_VERSION,
+                     "revision", MESSAGE_REVISION, "layout",
+                     COSCHED_LAYOUT_VERSION, "drained", drained_json(a),
+                     "problems", problems);
+}
+
+json_t *reply_counters(const struct agent *a)
+{
+    json_t *metrics = counters_metrics_json(a->counters);
+    json_t *recording = recorder_active(a->recorder)
+                            ? json_string(recorder_dir(a->recorder))
+                            : json_null();
+
+    return json_pack("{s:s, s:b, s:o, s:o}", "counters",
+                     counters_names(a->counters), "calibrated",
+                     (int)a->setup.calibrated, "recording", recording,
+                     "metrics", metrics);
+}
+
+/* Why the processes of a job follow or do not.  A look takes a while, in which "pending" says to
+ * ask again. */
+json_t *reply_why(struct agent *a, struct job *job)
+{
+    uint64_t now_ns = clock_ns();
+
+    /* While sharing is drained nobody else looks which processes there are. */
+    enforcer_scan(a->enforcer, &a->jobs, false, now_ns);
+    bool pending = looks_ask(a->looks, job, now_ns);
+    json_t *processes = json_array();
+    size_t count;
+    const struct follow_process *found = looks_found(job, &count);
+
+    for (const struct process *p = job->processes; p; p = p->next)
+        json_array_append_new(processes, finding_json(p->pid, p->program, &p->follow));
+    for (size_t i = 0; i < count; i++) {
+        const struct process *p = job->processes;
+        while (p && p->pid != found[i].pid)
+            p = p->next;
+        if (!p)
+            json_array_append_new(processes,
+                                  finding_json(found[i].pid, found[i].program,
+                                               &found[i].finding));
+    }
+    size_t omitted = fit(processes, false);
+    return json_pack("{s:I, s:b, s:I, s:o}", "job", (json_int_t)job->id, "pending",
+                     (int)pending, "omitted", (json_int_t)omitted, "processes", processes);
+}
