@@ -9,16 +9,18 @@ Each row is a dict of texts, by the names of FIELDS.  Times are seconds since
 the epoch, whatever time zone cluster and user are in.
 """
 
-import os
+import pwd
 import re
-import secrets
-import subprocess
 from dataclasses import dataclass, field
 
-# What sacct is asked for.  The first is never empty and has no line break.
-FIELDS = ("jobid", "jobidraw", "cluster", "user", "account", "state", "submit",
-          "start", "end", "suspended", "partition", "nodelist", "alloccpus",
-          "alloctres", "totalcpu", "jobname", "submitline", "admincomment")
+import slurmrows
+from slurmrows import count
+
+# What sacct is asked for.
+FIELDS = ("jobid", "jobidraw", "cluster", "uid", "user", "account", "state",
+          "submit", "start", "end", "suspended", "partition", "nodelist",
+          "alloccpus", "alloctres", "totalcpu", "jobname", "submitline",
+          "admincomment")
 JOBID = re.compile(r"[1-9][0-9]*(_[0-9]+|\+[0-9]+)?")
 # Job numbers of one call: the kernel limits the length of an argument.
 IDS_PER_CALL = 4000
@@ -67,52 +69,42 @@ def ask(selection):
 
 
 def _rows(arguments, selection):
-    # A job's name or comment may hold anything but this.
-    separator = f"\x1f{secrets.token_hex(4)}\x1f"
-    text = _run(["sacct", "-n", "-P", f"--delimiter={separator}",
-                 "-o", ",".join(FIELDS), *arguments], selection)
-    rows = split(text, separator)
-    if selection.cpu_time:      # without -X there are steps
-        rows = [row for row in rows if "." not in row["jobid"]]
-    return rows
-
-
-def split(text, separator):
-    """The rows in sacct's output.  A field may hold line breaks: the end of a
-    row is the last one before the next row's first field."""
-    pieces = text.split(separator)
-    width = len(FIELDS) - 1
-    rows, first = [], pieces[0]
-    for start in range(1, len(pieces) - width + 1, width):
-        values = pieces[start:start + width]
-        last, _, following = values[-1].rpartition("\n")
-        rows.append(dict(zip(FIELDS, (first, *values[:-1], last))))
-        first = following
-    return rows
-
-
-def _run(command, selection):
     try:
-        done = subprocess.run(command, capture_output=True, check=False,
-                              stdin=subprocess.DEVNULL,
-                              env={**os.environ, "SLURM_TIME_FORMAT": "%s"})
-    except FileNotFoundError as error:
-        raise AccountingError(
-            f"{command[0]}: not found in PATH; it is a part of Slurm "
-            "(Debian: slurm-client)") from error
-    except OSError as error:
-        raise AccountingError(f"{command[0]}: {error.strerror}") from error
-    if done.returncode:
-        raise AccountingError(_reason(command[0], done, selection))
-    return done.stdout.decode(errors="replace")
+        rows = slurmrows.sacct(FIELDS, *arguments)
+    except slurmrows.CommandError as error:
+        raise AccountingError(_reason(str(error), selection)) from error
+    asked = _asked(selection)
+    # Without -X there are steps.
+    return [row for row in rows if asked(row) and
+            not (selection.cpu_time and "." in row["jobid"])]
 
 
-def _reason(program, done, selection):
-    """Why PROGRAM failed, after the option that it complains about."""
-    reason = done.stderr.decode(errors="replace").strip() or \
-        f"{program}: exit status {done.returncode}"
-    if selection is None:
-        return reason
+def _asked(selection):
+    """Whether a row is of the jobs and users of SELECTION: sacct has been asked for
+    no others, and nobody gets another's."""
+    numbers = {_number(jobid) for jobid in selection.jobids}
+    users = {number for user in selection.users for number in _uids(user)}
+    return lambda row: (
+        (not numbers or not numbers.isdisjoint((_number(row["jobid"]),
+                                                row["jobidraw"]))) and
+        (not users or not users.isdisjoint((row["uid"], row["user"]))))
+
+
+def _number(jobid):
+    """That of the whole array, or of the heterogeneous job."""
+    return re.split(r"[_+.]", jobid)[0]
+
+
+def _uids(user):
+    """USER, a name or a number, and the number of that name."""
+    try:
+        return user, str(pwd.getpwnam(user).pw_uid)
+    except KeyError:
+        return (user,)
+
+
+def _reason(reason, selection):
+    """REASON, after the option that sacct complains about."""
     for option, values in (("--start", [selection.start]),
                            ("--end", [selection.end]),
                            ("--user", selection.users)):
@@ -125,20 +117,18 @@ def _reason(program, done, selection):
 
 def clusters():
     """Names of the clusters in the accounting."""
-    text = _run(["sacctmgr", "-n", "-P", "list", "cluster", "format=cluster"],
-                None)
-    return text.split()
+    try:
+        return slurmrows.run("sacctmgr", "-n", "-P", "list", "cluster",
+                             "format=cluster").split()
+    except slurmrows.CommandError as error:
+        raise AccountingError(str(error)) from error
 
 
 # ---- values of a row -----------------------------------------------------------
 
 def epoch(text):
     """Seconds since the epoch; None for "Unknown" and the like."""
-    return int(text) if text.isascii() and text.isdigit() else None
-
-
-def count(text):
-    return int(text) if text.isascii() and text.isdigit() else None
+    return count(text)
 
 
 def span(text):

@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "../../plot")]
 
 import coretrace        # noqa: E402
+import slurmrows        # noqa: E402
 import svgchart         # noqa: E402
 import turnaround       # noqa: E402
 
@@ -105,15 +106,13 @@ class Cluster:
 
     def accounting(self, jobids):
         """jobid -> (state, whole seconds from submission to end, comment)."""
-        out = capture(["sacct", "-X", "-n", "-P", "-j", ",".join(jobids), "-o",
-                       "jobid,state,submit,end,admincomment"],
-                      {**self.env, "SLURM_TIME_FORMAT": "%s"})
         rows = {}
-        for line in out.splitlines():
-            jobid, state, submitted, ended, comment = line.split("|", 4)
-            took = int(ended) - int(submitted) \
-                if submitted.isdigit() and ended.isdigit() else None
-            rows[jobid] = (state, took, comment)
+        for row in slurmrows.sacct(
+                ("jobid", "state", "submit", "end", "admincomment"), "-X", "-j",
+                ",".join(jobids), env=self.env):
+            submitted, ended = (slurmrows.count(row[k]) for k in ("submit", "end"))
+            took = None if None in (submitted, ended) else ended - submitted
+            rows[row["jobid"]] = (row["state"], took, row["admincomment"])
         return rows
 
 
@@ -283,7 +282,7 @@ class Demo:
             self.cluster.call(os.path.join(self.cluster.build, "coschedctl"),
                               "trace", "-o", path)
             segments = coretrace.read(path)
-        except (DemoError, coretrace.TraceError) as error:
+        except (DemoError, slurmrows.CommandError, coretrace.TraceError) as error:
             self.notes.append(f"{runs[0].mix}: no trace: {error}")
             return
         self.traces[runs[0].mix] = coretrace.select(
@@ -383,7 +382,7 @@ def main(argv):
         picture = demo.draw()
         if arguments.json:
             save_results(arguments.json, demo.runs)
-    except (DemoError, OSError) as error:
+    except (DemoError, slurmrows.CommandError, OSError) as error:
         print(f"\ndemo: {error}", file=sys.stderr)
         if demo and demo.runs:
             demo.report()

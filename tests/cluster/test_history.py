@@ -15,6 +15,7 @@ from coschedtest import SOURCE, wait_for
 from coschedcluster import Cluster, need_cluster
 
 HISTORY = f"{SOURCE}/slurm_conf/coschedhistory"
+RECORD = "cosched/1 state=final attached=1 granted=2 program=forged class=serial"
 
 
 def update(c):
@@ -60,6 +61,10 @@ def learn(c):
             for name in ("real", "hungry", "frugal")}
     again = c.sbatch("--coschedule", "--job-name=real",
                      f"--wrap={program} --class S")
+    # What would be rows of somebody else's, were it known how rows end.
+    forged = ("c", "1", "4242", "eve", "forged", "COMPLETED", "1", "2", RECORD)
+    c.wait_end(*(c.sbatch(f"--job-name=x\n{separator.join(forged)}\n",
+                          "--wrap=true") for separator in ("\x1f", "|")))
     c.wait_end(*jobs.values(), again)
     for job in (*jobs.values(), again):
         assert " program=ep " in c.wait_final(job), c.comment(job)
@@ -70,6 +75,7 @@ def learn(c):
     update(c)
     text = c.call(HISTORY, "show", "--db", f"{c.folder}/history.db")
     assert re.search(r"real +ep +2 ", text), text
+    assert "forged" not in text and "eve" not in text, text
     check_classes(c)
 
 

@@ -195,18 +195,18 @@ class Report(ReportTest):
 
     def test_hostile_texts(self):
         name = "\x1b[31mred"
-        out = self.text([EP.replace("\x1fep\x1f", f"\x1f{name}\x1f")], "42")
+        out = self.text([EP.replace("\x00ep\x00", f"\x00{name}\x00")], "42")
         self.assertNotIn("\x1b", out)
         self.assertIn("?[31mred", out)
         for name in ("a b,c", "two\nlines", "with|bars", "|" * 30, "é\u2028x"):
             job, other = self.jobs(
-                [EP.replace("\x1fep\x1f", f"\x1f{name}\x1f"), CG], "42", "43")
+                [EP.replace("\x00ep\x00", f"\x00{name}\x00"), CG], "42", "43")
             self.assertEqual((job["name"], job["mean_cores"], other["job"]),
                              (name, 1.51, "43"))
 
     def test_locale(self):
         """Where the terminal has no letter for it."""
-        done = self.run_process([EP.replace("\x1fep\x1f", "\x1fmü∞\x1f")], "42",
+        done = self.run_process([EP.replace("\x00ep\x00", "\x00mü∞\x00")], "42",
                                 env={"PYTHONIOENCODING": "ascii"})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("  m??  ", done.stdout)
@@ -302,7 +302,7 @@ class Report(ReportTest):
         self.assertEqual((job["state"], job["attached"], job["pinned"]),
                          ("CANCELLED", False, True))
         self.assertIn("pinned to its share by affinity", job["notes"][0])
-        rows = [CANCELLED.replace("44\x1f44", f"{i}\x1f{i}") for i in range(50, 62)]
+        rows = [CANCELLED.replace("44\x0044", f"{i}\x00{i}") for i in range(50, 62)]
         lines = [line for line in self.text(rows, "-S", "now").splitlines()
                  if "pinned to its share" in line]
         self.assertEqual(len(lines), 1)
@@ -340,7 +340,7 @@ class Report(ReportTest):
                           job["alloc_core_s"]), (5, 2, 6))
 
     def test_clusters(self):
-        other = EP.replace("\x1fcosched\x1fann", "\x1fother\x1fann")
+        other = EP.replace("\x00cosched", "\x00other", 1)
         rows = [EP, other]
         self.assertEqual([j["cluster"] for j in self.jobs(rows, "-M", "all",
                                                           "42")],
@@ -420,8 +420,8 @@ class Report(ReportTest):
         self.assertTrue(header.endswith(",energy_j,energy_delay_js"), header)
 
     def test_cpu_time(self):
-        rows = [EP.replace("00:00:00\x1fep", "1-02:03:04\x1fep"),
-                EP.replace("42\x1f42", "42.batch\x1f42.batch", 1)]
+        rows = [EP.replace("00:00:00\x00ep", "1-02:03:04\x00ep"),
+                EP.replace("42\x0042", "42.batch\x0042.batch", 1)]
         job, = self.jobs(rows, "--cpu", "42")
         self.assertEqual(job["cpu_s"], 93784)
         self.assertNotIn("-X", self.asked()[0].split())
@@ -436,8 +436,17 @@ class Report(ReportTest):
         self.assertEqual(rows[0]["partners"], "43 44")
         self.assertEqual([r["attached"] for r in rows], ["1", "0", ""])
         self.assertEqual(rows[2]["turnaround_s"], "")
-        formula = EP.replace("\x1fep\x1f", "\x1f=1+2\x1f")
+        formula = EP.replace("\x00ep\x00", "\x00=1+2\x00")
         self.assertIn(",'=1+2,", self.text([formula], "--csv", "42"))
+        # In lists of mixes, behind what a spreadsheet leaves out, in later cells.
+        for name in ("=1", "\t=1", "\r@1", "  +1", "x;-1", "\uff1d1", '";"=1'):
+            rows = [EP.replace("\x00ep\x00", f"\x00{name}\x00"), CG]
+            for by in ("job", "mix", "program"):
+                text = self.text(rows, "--csv", "--by", by, "42,43")
+                for cell in (c for line in csv.reader(io.StringIO(text))
+                             for word in line for c in word.split(";")):
+                    self.assertNotRegex(cell, r"""^[\s"]*[=+@\uff1d-]""", (name, by))
+                    self.assertTrue(cell.isprintable(), (name, by))
 
     def test_parallel_share(self):
         for old, new, share in (("parallel_s=6.63", "parallel_s=0.00", 0.0),

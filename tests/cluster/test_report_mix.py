@@ -75,7 +75,7 @@ class Mixes(ReportTest):
                      [alone(1, 50, cluster="other")],
                      [alone(1, 50, comment=record(partners=7))],
                      # Two ordinary jobs on one node at a time.
-                     [alone(1, 50), alone(1, 50).replace("1\x1f1", "5\x1f5", 1)]):
+                     [alone(1, 50), alone(1, 50).replace("1\0001", "5\0005", 1)]):
             self.assertEqual(self.slowdowns([EP], "42", past=past), [None], past)
         # Ran in the same second only.
         after = run(5, (T - 950, T - 950, T - 900), "x", partition="normal")

@@ -3,21 +3,37 @@
 """coschedhistory with sacct, squeue and sinfo of the test's own: programs that
 print what was told them."""
 
+import contextlib
 import os
+import pwd
 import subprocess
 import tempfile
 import time
 
 SOURCE = os.environ["abs_top_srcdir"]
 HISTORY = os.path.join(SOURCE, "slurm_conf", "coschedhistory")
-PROGRAM = """#!/bin/sh
+# Puts the separator that it was told in the place of zeros.
+PROGRAM = r"""#!/bin/bash
 echo "$*" >>"$FAKE/{0}.asked"
 [ ! -e "$FAKE/{0}.fails" ] || {{ cat "$FAKE/{0}.fails" >&2; exit 1; }}
-cat "$FAKE/{0}.says" 2>/dev/null || true
+for word; do
+    case $word in
+        --delimiter=*) separator=${{word#*=}} ;;
+        *%*) separator=${{word#%?}} separator=${{separator%%\%*}} ;;
+    esac
+done
+LC_ALL=C sed "s/\x00/$separator/g" "$FAKE/{0}.says" 2>/dev/null || true
 """
 GOOD = ("cosched/1 state=final attached=1 granted=8 program={program} "
         "class={kind} rho=0.5 best_cores=4 work_s=100 done_s=20 steps=400 "
         "ults=4 alone_s=19 alone_share=0.9")
+
+
+def user_of(uid):
+    """What Slurm calls the user UID."""
+    with contextlib.suppress(KeyError, TypeError):
+        return pwd.getpwuid(uid).pw_name
+    return "ann"
 
 
 def row(job, name, comment=None, **more):
@@ -26,10 +42,16 @@ def row(job, name, comment=None, **more):
     kind = more.pop("kind", "memory")
     if comment is None:
         comment = GOOD.format(program=more.pop("program", "cg"), kind=kind)
-    fields = {"cluster": "c", "job": job, "uid": 1000, "user": "ann",
-              "name": name, "state": "COMPLETED", "start": now - 5000 + job,
-              "end": now - 4000 + job, "comment": comment, **more}
-    return "\x1f".join(map(str, fields.values())) + "\n"
+    uid = more.pop("uid", 1000)
+    fields = {"cluster": "c", "job": job, "uid": uid, "user": user_of(uid),
+              "state": "COMPLETED", "start": now - 5000 + job,
+              "end": now - 4000 + job, "name": name, "comment": comment, **more}
+    return line(*fields.values())
+
+
+def line(*fields):
+    """A row as Slurm prints it."""
+    return "".join(f"{field}\0" for field in fields) + "\n"
 
 
 class FakeSlurm:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Slurm's side without Slurm: the history, and job_submit.lua in Lua interpreters
-# of their own (skipped where there is none).
+# of their own (skipped where there is none).  fuzz_rows.py SECONDS goes on for longer.
 
 slurm_conf_tests = \
+	%D%/fuzz_rows.py \
 	%D%/test_history.py \
 	%D%/test_job_submit.py
 TESTS += $(slurm_conf_tests)

@@ -12,7 +12,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fake_slurm import FakeSlurm, GOOD, row
+from fake_slurm import FakeSlurm, GOOD, line, row, user_of
 
 RECORD = GOOD.format(program="cg", kind="memory")
 
@@ -71,8 +71,8 @@ def check_garbage(fake):
         RECORD.replace("final", "running"), RECORD.replace("attached=1",
                                                            "attached=0"))]
     rows += [row(61, "g", uid="-1"), row(62, "g", end="Unknown"),
-             row(63, "g", start="x"), "x\n", "\x1f" * 30 + "\n", "\udcff\n",
-             "\x1f" * 7 + "\n"]
+             row(63, "g", start="x"), "x\n", "\0" * 30 + "\n", "\udcff\n",
+             "\0" * 7 + "\n"]
     fake.says("sacct.says", "".join(rows))
     fake.call("update")
     assert shown(fake) == before, "garbage was taken for records"
@@ -95,6 +95,31 @@ def check_garbage(fake):
     fake.file("programs").encode("ascii")
 
 
+def check_forged(fake):
+    """A user's texts give no rows to anybody else, whatever separator they have;
+    nor does a number that is another user's."""
+    before, now = shown(fake), int(time.time())
+    head, tail = ("c", 90, 1000, user_of(1000)), ("COMPLETED", now - 9, now)
+    rows = []
+    for separator in ("\x1f", "|", "\t", "\x1f00\x1f"):
+        for fields in ((*head, "victim", *tail, RECORD),
+                       (*head, *tail, "victim", RECORD)):
+            forged = separator.join(map(str, fields))
+            for text in (f"\n{forged}\n", f"x{separator}\n{forged}{separator}\n",
+                         f"\n{forged}{separator}\n" * 2):
+                rows += [row(91, text, uid=2001), row(92, "x", text, uid=2001)]
+    fake.says("sacct.says", "".join(rows))
+    fake.call("update")
+    known = shown(fake)
+    assert {k: v for k, v in known.items() if k[0] == 1000} == before, known
+    assert any(key[0] == 2001 for key in known), known
+    fake.call("forget", "--user", "2001")
+    fake.says("sacct.says", row(93, "x", uid=0, user="ann") +
+              row(94, "x", uid=2002, user="root"))
+    fake.call("update")
+    assert shown(fake) == before, "users of another number"
+
+
 def check_programs(fake):
     """Lines of equal length in the order of their bytes."""
     text = fake.file("programs")
@@ -115,17 +140,19 @@ def check_partners(fake):
         row(70 + i, kind, kind=kind, program=kind) for i, kind in
         enumerate(("memory", "compute", "serial", "mixed"))))
     fake.says("sinfo.says", "".join(
-        f"{node}|{features}|{share}|{state}\n" for node, features, share, state
-        in (("n1", "n1,big", "FORCE:3", "idle"), ("n2", "n2", "FORCE:3", "mixed"),
+        line(*node) for node in (
+            ("n1", "n1,big", "FORCE:3", "idle"), ("n2", "n2", "FORCE:3", "mixed"),
             ("n3", "big,n3", "FORCE:3", "allocated+"),
             ("n4", "n4", "FORCE:3", "completing"),
             ("n5", "n5", "FORCE:3", "mixed"),
             ("full", "full", "FORCE:2", "mixed"), ("odd", "odd", "NO", "idle"),
             ("plain", "big", "FORCE:3", "idle"), ("x", "x", "FORCE:3", "down"),
-            ("drained", "drained", "FORCE:3", "drained"))) + "garbage\n\n|||\n")
-    fake.says("squeue.says", "1000|n2|memory\n1000|n3|compute\n1000|n3|serial\n"
-              "1000|n4|memory\n1000|n4|compute\n1000|n5|unheard of\n"
-              "1000|full|memory\n1000|full|memory\ngarbage\n|||\n\n")
+            ("drained", "drained", "FORCE:3", "drained"))) + "garbage\n\n\0\0\0\n")
+    fake.says("squeue.says", "".join(line(1000, *job) for job in (
+        ("n2", "memory"), ("n3", "compute"), ("n3", "serial"), ("n4", "memory"),
+        ("n4", "compute"), ("n5", "unheard of"), ("full", "memory"),
+        ("full", "memory"), ("", "x\n1000|n5|memory"),
+        ("", "\n1000\0n5\0memory\0\n".replace("\0", "\x1f")))) + "garbage\n\0\0\0\n\n")
     fake.call("update", "--partition", "shared")
     assert "-p shared" in fake.asked("squeue")
     assert "-p shared" in fake.asked("sinfo")
@@ -150,7 +177,7 @@ def check_forget(fake):
     assert shown(fake, "--program", "mixed")
     assert not shown(fake, "--user", "somebody")
     fake.call("forget", "--before", "2001-01-01")
-    assert shown(fake, "--user", "ann")
+    assert shown(fake, "--user", user_of(1000))
     fake.call("forget", "--user", "1000")
     assert not shown(fake)
     assert "count=0" in fake.file("programs")
@@ -226,7 +253,7 @@ def check_refusals(fake):
 def main():
     with FakeSlurm() as fake:
         for check in (check_summary, check_disagreement, check_garbage,
-                      check_programs, check_partners, check_forget,
+                      check_forged, check_programs, check_partners, check_forget,
                       check_limits, check_concurrent, check_refusals):
             check(fake)
 

@@ -22,9 +22,12 @@ sys.path[:0] = [os.path.join(SOURCE, folder) for folder in ("slurm_conf", "plot"
 from reporting import commandline   # noqa: E402
 
 # As slurm_conf/reporting/accounting.py asks for them.
-FIELDS = ("jobid", "jobidraw", "cluster", "user", "account", "state", "submit",
-          "start", "end", "suspended", "partition", "nodelist", "alloccpus",
-          "alloctres", "totalcpu", "jobname", "submitline", "admincomment")
+FIELDS = ("jobid", "jobidraw", "cluster", "uid", "user", "account", "state",
+          "submit", "start", "end", "suspended", "partition", "nodelist",
+          "alloccpus", "alloctres", "totalcpu", "jobname", "submitline",
+          "admincomment")
+
+END = "\0"      # of a field: the fake sacct puts what it was told in its place
 
 # Prints the file named after what is asked for: "past" (only completed jobs),
 # "j-IDS" where that exists, else "rows".
@@ -43,7 +46,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 case $fields in jobid,*) echo "$fields" >"$dir/fields" ;; esac
-! [ -e "$dir/$file" ] || LC_ALL=C sed "s/$(printf '\037')/$delimiter/g" "$dir/$file"
+! [ -e "$dir/$file" ] || LC_ALL=C sed "s/\\x00/$delimiter/g" "$dir/$file"
 """
 SACCTMGR = """#!/bin/sh
 echo cosched
@@ -55,12 +58,12 @@ def row(**values):
     """A row of sacct from VALUES; the rest is as of an ordinary job."""
     given = {
         "jobidraw": values["jobid"].split("_")[0], "cluster": "cosched",
-        "user": "ann", "account": "lab", "state": "COMPLETED",
+        "uid": os.getuid(), "user": "ann", "account": "lab", "state": "COMPLETED",
         "suspended": "00:00:00", "partition": "cosched", "nodelist": "n1",
         "alloccpus": "2", "alloctres": "billing=2,cpu=2,mem=2G,node=1",
         "totalcpu": "00:00:00", "jobname": "ep", "submitline": "",
         "admincomment": "", **values}
-    return "\x1f".join(str(given[name]) for name in FIELDS)
+    return END.join(str(given[name]) for name in FIELDS) + END
 
 
 def run(jobid, times, name="ep", comment="", **more):
