@@ -4,6 +4,7 @@
 
 import csv
 import io
+import re
 import time
 from typing import NamedTuple
 
@@ -23,6 +24,11 @@ KEYS = ("job", "name", "user", "state", "submit", "start", "end", "wait_s",
 ENERGY_KEYS = ("energy_j", "energy_delay_js")
 CPU_KEYS = ("cpu_s",)   # where it was asked for
 
+
+# Where a spreadsheet may see a formula: at the beginning of a cell, behind spaces or
+# not.  One that separates cells by semicolons finds cells within ours.
+FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
+_FORMULA = re.compile(rf"""(^|;)(?=[ "']*[{re.escape(FORMULA)}])""")
 
 SEVERAL, ANY = "several", "any"     # when a column is shown
 
@@ -225,7 +231,8 @@ def notes(jobs):
 
 
 def as_csv(keys, rows):
-    """ROWS (dicts of KEYS) with a line of keys before them."""
+    """ROWS (dicts of KEYS) with a line of keys before them.  What looks like a
+    formula has a "'" before it, what is not printable becomes "?"."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(keys)
@@ -240,10 +247,9 @@ def _csv_cell(key, value):
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, dict):
-        return " ".join(f"{k}={v}" for k, v in value.items())
-    if isinstance(value, (list, tuple)):
-        return ("; " if key == "notes" else " ").join(map(str, value))
-    # Nothing that a spreadsheet takes for a formula.
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@"):
-        return "'" + value
+        value = " ".join(f"{k}={v}" for k, v in value.items())
+    elif isinstance(value, (list, tuple)):
+        value = ("; " if key == "notes" else " ").join(map(str, value))
+    if isinstance(value, str):
+        return _FORMULA.sub(r"\1'", printable(value))
     return value
