@@ -15,6 +15,13 @@ check_PROGRAMS += %D%/support/at_call
 %C%_support_at_call_SOURCES = %D%/support/at_call.c %D%/support/callpoints.c \
 	%D%/support/callpoints.h
 
+# Lets one call fail.  Never with a sanitizer: it is loaded into other programs, too.
+check_LTLIBRARIES += %D%/support/failing.la
+%C%_support_failing_la_SOURCES = %D%/support/failing.c
+%C%_support_failing_la_CFLAGS = $(WARN_CFLAGS)
+%C%_support_failing_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+%C%_support_failing_la_LIBADD = -ldl
+
 unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 unit_libs = tests/support/libunit.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 

@@ -38,6 +38,17 @@ EXTRA_DIST += tests/support/coschedcluster.py tests/support/fakesacct.py \
 	%D%/ends.py %D%/hybrid.c \
 	$(cluster_tests) $(report_tests)
 
+# Random jobs and faults for hours (docs/operate.md has what is promised then), on a
+# build with sanitizers, too, if SOAK="--agent BUILD" names one: make soak HOURS=6
+HOURS = 0
+MINUTES = 0
+EXTRA_DIST += %D%/soak.py %D%/soak_faults.py %D%/soak_jobs.py %D%/soak_node.py
+soak: all
+	$(MAKE) %D%/standin
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/soak.py --hours $(HOURS) \
+	  --minutes $(MINUTES) $(SOAK)
+.PHONY: soak
+
 # Some minutes.
 EXTRA_DIST += %D%/bench_slurm.py
 bench-slurm: all

@@ -36,6 +36,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_forged.py \
 	%D%/daemon/test_agent_forgotten.py \
 	%D%/daemon/test_agent_hold.py \
+	%D%/daemon/test_agent_injected.py \
 	%D%/daemon/test_agent_unpinned.py \
 	%D%/daemon/test_agent_munge.py \
 	%D%/daemon/test_agent_policies.py \
@@ -67,6 +68,13 @@ check_PROGRAMS += %D%/daemon/fake_job
 %C%_daemon_fake_job_SOURCES = %D%/daemon/fake_job.c
 %C%_daemon_fake_job_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 %C%_daemon_fake_job_LDADD = model/libmodel.la protocol/libprotocol.la
+
+# Each place of the agent's life, with each errno: hours.  In parts for several
+# machines: make faults FAULTS="--part 1/4", or FAULTS="--only open".
+faults: all
+	$(MAKE) check TESTS=tests/node_agent/daemon/test_agent_injected.py
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/daemon/test_agent_injected.py --all $(FAULTS)
+.PHONY: faults
 
 if HAVE_CMOCKA
 agent_unit_flags = $(node_agent_daemon_libagent_la_CPPFLAGS) $(CMOCKA_CFLAGS)

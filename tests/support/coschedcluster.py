@@ -62,13 +62,13 @@ def database():
 class Cluster:
     """Started on entry, stopped and removed on exit, also after a failure."""
 
-    def __init__(self, nodes=1, cgroup=False):
-        self.nodes = nodes
+    def __init__(self, nodes=1, cgroup=False, parent="/tmp"):
+        self.nodes, self.parent = nodes, parent
         self.more = ["--cgroup"] if cgroup else []
 
     def __enter__(self):
         # Short: paths of Unix sockets are.
-        self.directory = tempfile.mkdtemp(prefix="cs.", dir="/tmp")
+        self.directory = tempfile.mkdtemp(prefix="cs.", dir=self.parent)
         os.chmod(self.directory, 0o755)
         self.root = os.path.join(self.directory, "c")
         # Noon: reports of today must not begin while the test runs.
