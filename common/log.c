@@ -89,7 +89,26 @@ bool log_limit_allows(struct log_limit *limit, uint64_t key, uint64_t now_ns)
         if (limit->entry[i].last_ns < limit->entry[oldest].last_ns)
             oldest = i;
     }
+    if (limit->entry[oldest].last_ns && now_ns - limit->entry[oldest].last_ns < 60 * NS_PER_S)
+        return false;
     limit->entry[oldest].key = key;
     limit->entry[oldest].last_ns = now_ns ? now_ns : 1;
+    return true;
+}
+
+bool log_rate_allows(struct log_rate *r, unsigned burst, unsigned per_s, uint64_t now_ns)
+{
+    if (!r->counted_ns)
+        r->left = burst;
+    else if (now_ns > r->counted_ns)
+        r->left += (double)(now_ns - r->counted_ns) * 1e-9 * per_s;
+    if (r->left > burst)
+        r->left = burst;
+    r->counted_ns = now_ns ? now_ns : 1;
+    if (r->left < 1) {
+        r->lost++;
+        return false;
+    }
+    r->left--;
     return true;
 }

@@ -6,6 +6,7 @@
 #define COSCHED_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <syslog.h>
 
@@ -15,13 +16,20 @@
  * cause at will (a bad packet) goes through a log_limit, so that nobody can fill the disk.
  */
 
-/* Allows one message per minute and key (a uid), for up to 64 keys; when more
- * keys are active, the oldest is forgotten. */
+/* Allows one message per minute and key (a uid), for up to 64 keys in a minute. */
 struct log_limit {
     struct {
         uint64_t key;
         uint64_t last_ns;
     } entry[64];
+};
+
+/* Allows a number of messages at once and so many per second after.  What it is about says how
+ * many were LOST when it speaks again. */
+struct log_rate {
+    double left;
+    uint64_t counted_ns; /* 0: new */
+    size_t lost;
 };
 
 /* Write messages up to LEVEL (LOG_ERR .. LOG_DEBUG) to stderr, or to syslog
@@ -43,5 +51,8 @@ __attribute__((format(printf, 2, 3))) void log_message(int level,
 
 /* True when a message about KEY may be logged at NOW_NS. */
 bool log_limit_allows(struct log_limit *limit, uint64_t key, uint64_t now_ns);
+
+/* The same with a burst of BURST messages, then PER_S each second; counts those that may not. */
+bool log_rate_allows(struct log_rate *rate, unsigned burst, unsigned per_s, uint64_t now_ns);
 
 #endif /* COSCHED_LOG_H */

@@ -3,12 +3,10 @@
 /* coschedsim run: scenarios under policies, one by one. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/fd.h"
+#include "node_agent/core/trace_json.h"
 #include "simulator/coschedsim.h"
 
 static void print_outcome(const struct outcome *o, bool explain)
@@ -45,10 +43,10 @@ static void print_outcome(const struct outcome *o, bool explain)
 
 static int copy_trace(const struct vnode_result *r, const char *file)
 {
-    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool good = fd >= 0 && fd_copy(r->trace_fd, fd) == 0;
+    FILE *out = fopen(file, "we");
+    bool good = out && trace_json(r->trace_fd, 0, r->trace_end_ns, out, NULL) == 0;
 
-    if (fd >= 0 && close(fd) < 0)
+    if (out && fclose(out))
         good = false;
     return good ? EXIT_DONE
                 : fail(EXIT_REFUSED, "%s: %s", file, strerror(errno));

@@ -5,6 +5,7 @@
 #include "simulator/vnode.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,11 +143,12 @@ static int result_finish(struct vnode *n, struct errtext *err)
     r->decisions = decisions_count(n->decisions);
     if (r->decisions)
         r->decide_mean_us /= (double)r->decisions;
-    r->log = decisions_json(n->decisions, 0);
+    r->log = decisions_json(n->decisions, 0, 0);
     r->solved = virtual_memory_solved(n->rates.memory);
     r->asked = virtual_memory_asked(n->rates.memory);
-    r->trace_fd = trace_write(n->trace, 0, host_now_ns(n->host), err);
-    return r->log && r->trace_fd >= 0 ? 0 : -1;
+    r->trace_end_ns = host_now_ns(n->host);
+    r->trace_fd = fcntl(trace_fd(n->trace), F_DUPFD_CLOEXEC, 0);
+    return r->log && r->trace_fd >= 0 ? 0 : errtext_set(err, errno, "trace: %s", strerror(errno));
 }
 
 /* ---- what the agent's request handlers do ------------------------------- */

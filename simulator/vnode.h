@@ -94,7 +94,8 @@ struct vnode_result {
     struct vnode_change *change; /* [changes], in order of time */
     size_t changes;
     json_t *log;           /* the agent's decisions, oldest first */
-    int trace_fd;          /* the agent's trace, at its start */
+    int trace_fd;          /* the agent's trace (trace_json.h), */
+    uint64_t trace_end_ns; /* and its end */
     size_t solved, asked;  /* networks (virtual_memory.h) */
 };
 

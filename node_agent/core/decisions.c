@@ -36,25 +36,39 @@ size_t decisions_count(const struct decisions *d)
     return d->total;
 }
 
-static bool concerns(const json_t *decision, uint32_t job)
+/* Does DECISION concern JOB?  *SHARES grows by the number of those looked through. */
+static bool concerns(const json_t *decision, uint32_t job, size_t *shares)
 {
     json_t *share;
     size_t i;
 
-    json_array_foreach(json_object_get(decision, "shares"), i, share)
+    if (!job)
+        return true;
+    json_array_foreach(json_object_get(decision, "shares"), i, share) {
+        ++*shares;
         if (json_integer_value(json_object_get(share, "job")) == job)
             return true;
-    return job == 0;
+    }
+    return false;
 }
 
-json_t *decisions_json(const struct decisions *d, uint32_t job)
+json_t *decisions_json(const struct decisions *d, uint32_t job, size_t size)
 {
-    json_t *array = json_array(), *one;
-    size_t i;
+    json_t *array = json_array();
+    size_t first = json_array_size(d->kept), used = 0, shares = 0;
 
-    json_array_foreach(d->kept, i, one)
-        if (concerns(one, job))
+    while (first && shares < DECISIONS_SHARES) {
+        const json_t *one = json_array_get(d->kept, first - 1);
+        if (size && concerns(one, job, &shares) &&
+            (used += json_dumpb(one, NULL, 0, JSON_COMPACT) + 1) > size)
+            break;
+        first--;
+    }
+    for (; first < json_array_size(d->kept); first++) {
+        json_t *one = json_array_get(d->kept, first);
+        if (concerns(one, job, &shares))
             json_array_append(array, one);
+    }
     return array;
 }
 

@@ -11,6 +11,7 @@
 
 #define DECISIONS_KEPT 256
 #define DECISION_TEXT 512
+#define DECISIONS_SHARES 50000
 
 struct decisions;
 
@@ -24,8 +25,10 @@ void decisions_add(struct decisions *decisions, json_t *decision);
 /* Number of decisions added so far, also those that are forgotten. */
 size_t decisions_count(const struct decisions *decisions);
 
-/* Decisions, oldest first, that concern JOB (0: all): a new JSON array. */
-json_t *decisions_json(const struct decisions *decisions, uint32_t job);
+/* Decisions, oldest first, that concern JOB (0: all): a new JSON array.  Of the newest as many as
+ * make at most SIZE bytes of text (0: all), and DECISIONS_SHARES shares to look through. */
+json_t *decisions_json(const struct decisions *decisions, uint32_t job,
+                       size_t size);
 
 /* Takes NULL. */
 void decisions_free(struct decisions *decisions);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/log.h"
 #include "model/workload.h"
 #include "node_agent/core/history.h"
 #include "node_agent/core/record.h"
@@ -114,6 +115,7 @@ struct job {
     bool unsettled;               /* look at its threads as soon as possible */
     bool undivided;               /* its processes wait for their parts */
     uint64_t traced;              /* hash of the state last traced */
+    struct log_rate lines;        /* about what its user does */
     double done_s; /* time that it would have taken alone for what it has done,
                       as its profiles predict: its time, less what it lost by
                       fewer cores and by others.  At its end an estimate of its

@@ -18,6 +18,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/job.h \
 	%D%/affinity.c \
 	%D%/affinity.h \
+	%D%/job_log.c \
+	%D%/job_log.h \
 	%D%/journal.h \
 	%D%/observer.c \
 	%D%/observer.h \
@@ -38,6 +40,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/region.c \
 	%D%/region.h \
 	%D%/trace.c \
-	%D%/trace.h
+	%D%/trace.h \
+	%D%/trace_json.c \
+	%D%/trace_json.h
 %C%_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 %C%_libcore_la_LIBADD = node_agent/counters/libcounters.la

@@ -2,6 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* What the jobs are doing: from report pages to regions and measurements. */
 
+#include "node_agent/core/job_log.h"
 #include "node_agent/core/observer.h"
 
 #include <math.h>
@@ -170,8 +171,8 @@ static void observe_job(const struct observer *o, struct job *job,
     for (struct process *p = job->processes; p; p = p->next) {
         struct errtext err;
         if (process_observe(p, now_ns, &err) < 0)
-            log_warn("job %u: %s; the process is pinned by affinity from now on",
-                     job->id, err.text);
+            job_log(job, LOG_WARNING, "%s; the process is pinned by affinity from now on",
+                    err.text);
         regions += p->view->used;
         process_add_totals(p, &steps, &barriers);
     }
@@ -258,13 +259,12 @@ static void advance_region(const struct counters *counters,
 
     if (!region_advance(s, counters, profile_ns) || !s->profile)
         return;
-    log_info("job %u: region %016llx+%llx%s known from %s: effective rho %.3f "
-             "(%.3f to %.3f)%s",
-             look->job->id, (unsigned long long)s->object_id,
-             (unsigned long long)s->offset, s->folded ? " (short ones)" : "",
-             s->fit.from == FIT_OF_REQUESTS ? "counters" : "work",
-             s->fit.rho, s->fit.low, s->fit.high,
-             s->fit.compute_bound ? ", compute-bound" : "");
+    job_log(look->job, LOG_INFO,
+            "region %016llx+%llx%s known from %s: effective rho %.3f (%.3f to %.3f)%s",
+            (unsigned long long)s->object_id, (unsigned long long)s->offset,
+            s->folded ? " (short ones)" : "",
+            s->fit.from == FIT_OF_REQUESTS ? "counters" : "work", s->fit.rho, s->fit.low,
+            s->fit.high, s->fit.compute_bound ? ", compute-bound" : "");
 }
 
 void observer_learn(const struct counters *counters,

@@ -1,265 +1,113 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Who had which CPU when, for Perfetto and chrome://tracing. */
+/* Who had which CPU when. */
 
 #include "node_agent/core/trace.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "protocol/cpulist.h"
+#ifndef F_SEAL_FUTURE_WRITE /* Linux 5.1 */
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
 
-/* Process numbers in the trace, which sort its tracks. */
-#define TRACK_CPUS 1
-#define TRACK_JOBS 2
-
-struct event {
-    uint64_t ns;
-    uint32_t job;
-    bool is_state;
-    union {
-        struct {
-            struct cosched_cpuset cpus;
-            size_t cores;
-        };
-        char state[TRACE_STATE];
-    };
-};
+/* The memory is allocated in such steps as events come. */
+#define STEP 262144
 
 struct trace {
-    size_t next;
-    size_t count;
-    struct event event[TRACE_EVENTS];
+    int fd;
+    size_t allocated; /* bytes */
+    struct trace_ring *ring;
 };
+
+/* Have memory for the first SIZE bytes of the ring: what is not allocated
+ * before it is written ends the process when there is none. */
+static int allocate(struct trace *t, size_t size)
+{
+    while (t->allocated < size) {
+        size_t step = sizeof(*t->ring) - t->allocated;
+        if (step > STEP)
+            step = STEP;
+        if (fallocate(t->fd, 0, (off_t)t->allocated, (off_t)step) < 0)
+            return -1;
+        t->allocated += step;
+    }
+    return 0;
+}
 
 struct trace *trace_new(void)
 {
-    return calloc(1, sizeof(struct trace));
+    struct trace *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return NULL;
+    t->ring = MAP_FAILED;
+    /* This mapping must exist before the seal forbids writable ones. */
+    if ((t->fd = memfd_create("cosched-trace",
+                              MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0 ||
+        ftruncate(t->fd, sizeof(*t->ring)) < 0 || allocate(t, 1) < 0 ||
+        (t->ring = mmap(NULL, sizeof(*t->ring), PROT_READ | PROT_WRITE,
+                        MAP_SHARED, t->fd, 0)) == MAP_FAILED ||
+        fcntl(t->fd, F_ADD_SEALS,
+              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) <
+            0) {
+        trace_free(t);
+        return NULL;
+    }
+    t->ring->magic = TRACE_MAGIC;
+    t->ring->version = TRACE_VERSION;
+    return t;
+}
+
+int trace_fd(const struct trace *t)
+{
+    return t->fd;
 }
 
 void trace_free(struct trace *t)
 {
+    int saved = errno;
+
+    if (!t)
+        return;
+    if (t->ring != MAP_FAILED)
+        munmap(t->ring, sizeof(*t->ring));
+    if (t->fd >= 0)
+        close(t->fd);
     free(t);
+    errno = saved;
 }
 
-static struct event *add(struct trace *t, uint64_t now_ns, uint32_t job)
+/* Put E into the ring.  A reader sees the whole event before it is counted. */
+static void add(struct trace *t, const struct trace_event *e)
 {
-    struct event *e = &t->event[t->next];
+    struct trace_ring *r = t->ring;
+    struct trace_event *slot = &r->event[r->count % TRACE_EVENTS];
 
-    t->next = (t->next + 1) % TRACE_EVENTS;
-    if (t->count < TRACE_EVENTS)
-        t->count++;
-    memset(e, 0, sizeof(*e));
-    e->ns = now_ns;
-    e->job = job;
-    return e;
-}
-
-/* The I-th oldest event. */
-static const struct event *at(const struct trace *t, size_t i)
-{
-    return &t->event[(t->next + TRACE_EVENTS - t->count + i) % TRACE_EVENTS];
+    if (allocate(t, (size_t)((char *)(slot + 1) - (char *)r)) < 0)
+        return; /* out of memory: the trace has a gap */
+    memcpy(slot, e, sizeof(*slot));
+    __atomic_store_n(&r->count, r->count + 1, __ATOMIC_RELEASE);
 }
 
 void trace_allotment(struct trace *t, uint64_t now_ns, uint32_t job,
                      const struct cosched_cpuset *cpus, size_t cores)
 {
-    struct event *e = add(t, now_ns, job);
-
-    e->cpus = *cpus;
-    e->cores = cores;
+    add(t,
+        &(struct trace_event){
+            .ns = now_ns, .job = job, .cores = (uint32_t)cores, .cpus = *cpus});
 }
 
 void trace_state(struct trace *t, uint64_t now_ns, uint32_t job,
                  const char *text)
 {
-    struct event *e = add(t, now_ns, job);
+    struct trace_event e = {.ns = now_ns, .job = job, .cores = TRACE_IS_STATE};
 
-    e->is_state = true;
-    snprintf(e->state, sizeof(e->state), "%s", text);
-}
-
-/* ---- writing ------------------------------------------------------------ */
-
-struct writer {
-    FILE *out;
-    bool comma;
-};
-
-static void begin(struct writer *w)
-{
-    fputs(w->comma ? ",\n" : "\n", w->out);
-    w->comma = true;
-}
-
-/* A complete event ("X") of NAME on thread TID of process PID. */
-static void span(struct writer *w, int pid, uint32_t tid, const char *name,
-                 uint64_t from_ns, uint64_t to_ns)
-{
-    begin(w);
-    /* Not by jansson: that takes 8.5 us an event and this 1.8, and the agent must
-     * not be silent for a lease.  Names are job numbers and our own words, with
-     * nothing to escape. */
-    fprintf(w->out,
-            "{\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"name\":\"%s\","
-            "\"ts\":%.3f,\"dur\":%.3f}",
-            pid, tid, name, (double)from_ns / 1e3,
-            (double)(to_ns - from_ns) / 1e3);
-}
-
-static void label(struct writer *w, int pid, const char *kind, uint32_t tid,
-                  const char *name)
-{
-    begin(w);
-    fprintf(w->out,
-            "{\"ph\":\"M\",\"pid\":%d,\"tid\":%u,\"name\":\"%s\","
-            "\"args\":{\"name\":\"%s\"}}",
-            pid, tid, kind, name);
-}
-
-/* Who has a CPU, while the events are played back. */
-struct holder {
-    uint32_t job; /* 0: nobody */
-    uint64_t since_ns;
-    bool named;
-};
-
-static void end_hold(struct writer *w, int cpu, struct holder *h,
-                     uint64_t now_ns)
-{
-    char name[32];
-
-    if (!h->job)
-        return;
-    if (!h->named) {
-        snprintf(name, sizeof(name), "CPU %d", cpu);
-        label(w, TRACK_CPUS, "thread_name", (uint32_t)cpu, name);
-        h->named = true;
-    }
-    snprintf(name, sizeof(name), "job %u", h->job);
-    span(w, TRACK_CPUS, (uint32_t)cpu, name, h->since_ns, now_ns);
-    h->job = 0;
-}
-
-static void play_allotment(struct writer *w, struct holder *holders,
-                           const struct event *e)
-{
-    for (int c = 0; c < COSCHED_MAX_CPUS; c++) {
-        bool has = cpuset_has(&e->cpus, c);
-        if (holders[c].job == e->job && !has)
-            end_hold(w, c, &holders[c], e->ns);
-        if (has && holders[c].job != e->job) {
-            end_hold(w, c, &holders[c], e->ns);
-            holders[c].job = e->job;
-            holders[c].since_ns = e->ns;
-        }
-    }
-    begin(w);
-    fprintf(w->out,
-            "{\"ph\":\"C\",\"pid\":%d,\"name\":\"cores of job %u\","
-            "\"ts\":%.3f,\"args\":{\"cores\":%zu}}",
-            TRACK_JOBS, e->job, (double)e->ns / 1e3, e->cores);
-}
-
-/* The state that a job is in, while the events are played back. */
-struct stay {
-    uint32_t job;
-    const struct event *event; /* NULL: none */
-    struct stay *next;
-};
-
-static void end_stay(struct writer *w, struct stay *stay, uint64_t now_ns)
-{
-    if (stay->event)
-        span(w, TRACK_JOBS, stay->job, stay->event->state, stay->event->ns,
-             now_ns);
-    stay->event = NULL;
-}
-
-static int play_state(struct writer *w, struct stay **stays,
-                      const struct event *e)
-{
-    struct stay *stay = *stays;
-
-    while (stay && stay->job != e->job)
-        stay = stay->next;
-    if (!stay) {
-        char name[32];
-        if (!(stay = calloc(1, sizeof(*stay))))
-            return -1;
-        stay->job = e->job;
-        stay->next = *stays;
-        *stays = stay;
-        snprintf(name, sizeof(name), "job %u", e->job);
-        label(w, TRACK_JOBS, "thread_name", e->job, name);
-    }
-    end_stay(w, stay, e->ns);
-    stay->event = e;
-    return 0;
-}
-
-static int play(struct writer *w, const struct trace *t, uint32_t job,
-                uint64_t now_ns, struct holder *holders)
-{
-    struct stay *stays = NULL;
-    int rc = 0;
-
-    label(w, TRACK_CPUS, "process_name", 0, "CPUs");
-    label(w, TRACK_JOBS, "process_name", 0, "jobs");
-    for (size_t i = 0; i < t->count && rc == 0; i++) {
-        const struct event *e = at(t, i);
-        if (job && e->job != job)
-            continue;
-        if (e->is_state)
-            rc = play_state(w, &stays, e);
-        else
-            play_allotment(w, holders, e);
-    }
-    for (int c = 0; c < COSCHED_MAX_CPUS; c++)
-        end_hold(w, c, &holders[c], now_ns);
-    while (stays) {
-        struct stay *stay = stays;
-        end_stay(w, stay, now_ns);
-        stays = stay->next;
-        free(stay);
-    }
-    return rc;
-}
-
-int trace_write(const struct trace *t, uint32_t job, uint64_t now_ns,
-                struct errtext *err)
-{
-    struct holder *holders = calloc(COSCHED_MAX_CPUS, sizeof(*holders));
-    int fd = memfd_create("cosched-trace", MFD_CLOEXEC);
-    int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    struct writer w = {.out = copy < 0 ? NULL : fdopen(copy, "w")};
-    int rc = -1;
-
-    if (holders && w.out) {
-        fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", w.out);
-        rc = play(&w, t, job, now_ns, holders);
-        fputs("\n]}\n", w.out);
-        rc |= ferror(w.out);
-        if (fclose(w.out) || rc)
-            rc = errtext_set(err, ENOSPC, "trace: cannot write it");
-        else if (lseek(fd, 0, SEEK_SET) < 0)
-            rc = errtext_set(err, errno, "trace: %s", strerror(errno));
-    } else {
-        if (copy >= 0)
-            close(copy);
-        errtext_set(err, ENOMEM, "trace: out of memory");
-    }
-    free(holders);
-    if (rc < 0 && fd >= 0) {
-        int saved = errno;
-        close(fd);
-        errno = saved;
-        fd = -1;
-    }
-    return rc < 0 ? -1 : fd;
+    snprintf(e.state, sizeof(e.state), "%s", text);
+    add(t, &e);
 }

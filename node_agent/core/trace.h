@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Who had which CPU when, for Perfetto and chrome://tracing. */
+/* Who had which CPU when. */
 
 #ifndef COSCHED_TRACE_H
 #define COSCHED_TRACE_H
@@ -13,21 +13,46 @@
 
 /* Concept
  *
- * A ring of the last TRACE_EVENTS changes.  trace_write() turns it into Chrome trace
- * event JSON: a track per CPU with the job that had it, a counter "cores of job N"
- * and a track with the states of its regions per job.  Times are CLOCK_MONOTONIC in
- * microseconds.
+ * A ring of the last TRACE_EVENTS changes in shared memory.  The agent hands its memory out
+ * read-only as it is: to be asked for it costs the agent nothing, however long it is, and
+ * nothing is kept for who asks.  The reader copies the ring, keeps what was not overwritten
+ * meanwhile and writes the text (trace_json.h).  Times are CLOCK_MONOTONIC.
  */
 
 #define TRACE_EVENTS 65536
 #define TRACE_STATE 48 /* of a text, with its zero */
 
+#define TRACE_MAGIC UINT32_C(0x43545243)
+#define TRACE_VERSION 1
+
+struct trace_event {
+    uint64_t ns;
+    uint32_t job;
+    uint32_t cores; /* TRACE_IS_STATE: STATE is valid, not CPUS */
+    union {
+        struct cosched_cpuset cpus;
+        char state[TRACE_STATE];
+    };
+};
+
+#define TRACE_IS_STATE UINT32_MAX
+
+/* The shared memory. */
+struct trace_ring {
+    uint32_t magic, version;
+    uint64_t count; /* events so far; number I is at I % TRACE_EVENTS */
+    struct trace_event event[TRACE_EVENTS];
+};
+
 struct trace;
 
-/* NULL when out of memory. */
+/* NULL with errno. */
 struct trace *trace_new(void);
 
-/* JOB (called NAME) has CPUS, CORES cores, from NOW_NS on. */
+/* Descriptor to hand out; stays the trace's.  Nobody else can write to it. */
+int trace_fd(const struct trace *trace);
+
+/* JOB has CPUS, CORES cores, from NOW_NS on. */
 void trace_allotment(struct trace *trace, uint64_t now_ns, uint32_t job,
                      const struct cosched_cpuset *cpus, size_t cores);
 
@@ -35,11 +60,6 @@ void trace_allotment(struct trace *trace, uint64_t now_ns, uint32_t job,
  * shorter than TRACE_STATE.  For changes only. */
 void trace_state(struct trace *trace, uint64_t now_ns, uint32_t job,
                  const char *text);
-
-/* Write the trace of JOB (0: of all) up to NOW_NS into a new memfd, its offset
- * at the start.  -1 with errno. */
-int trace_write(const struct trace *trace, uint32_t job, uint64_t now_ns,
-                struct errtext *err);
 
 /* Takes NULL. */
 void trace_free(struct trace *trace);

@@ -10,9 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
+#include "node_agent/core/trace_json.h"
 
 /* "a1b2..+1234 known, rho 0.50", "..., compute-bound" or "-". */
 static void describe_region(const json_t *region, char *out, size_t size)
@@ -171,6 +173,14 @@ int ctl_explain(const struct arguments *a)
     return CTL_OK;
 }
 
+/* Write the trace behind FD as text to OUT.  Agents of 0.1 sent the text. */
+static int write_trace(int fd, uint32_t job, FILE *out)
+{
+    int rc = trace_json(fd, job, clock_ns(), out, NULL);
+
+    return rc < 0 && errno == EPROTO ? fd_copy(fd, fileno(out)) : rc;
+}
+
 int ctl_trace(const struct arguments *a)
 {
     json_t *reply;
@@ -182,13 +192,12 @@ int ctl_trace(const struct arguments *a)
     json_decref(reply);
     if (fd < 0)
         return fail(CTL_FAILED, "trace: the agent sent none");
-    int out = a->output ? open(a->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
-                        : STDOUT_FILENO;
-    if (out < 0 || fd_copy(fd, out) < 0)
+    FILE *out = a->output ? fopen(a->output, "we") : stdout;
+    if (!out || write_trace(fd, (uint32_t)(a->job ? atol(a->job) : 0), out) < 0)
         rc = fail(CTL_FAILED, "%s: %s", a->output ? a->output : "standard output",
                   strerror(errno));
-    if (out >= 0 && a->output)
-        close(out);
+    if (out && a->output)
+        fclose(out);
     close(fd);
     return rc;
 }

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "node_agent/client/end_note.h"
 #include "common/log.h"
+#include "node_agent/core/job_log.h"
 #include "node_agent/core/process.h"
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
@@ -151,6 +152,7 @@ static void send_final(struct agent *a, struct job *job)
         snprintf(job->record.policy, sizeof(job->record.policy), "%s",
                  a->options.policy);
     record_format(&job->record, "final", text);
+    job_log_end(job);
     log_info("job %u ended: %s", job->id, text);
     if (!a->settings->slurm || job->node || a->options.report == REPORT_NONE)
         return;
@@ -373,7 +375,7 @@ static void reap_tasks(struct job *job)
         struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
         next = t->next;
         if (poll(&p, 1, 0) > 0) {
-            log_info("job %u: task %d ended", job->id, (int)t->pid);
+            job_log(job, LOG_INFO, "task %d ended", (int)t->pid);
             job_remove_task(t);
         }
     }
@@ -389,8 +391,7 @@ void agent_detach(struct agent *a, struct process *process, const char *why)
     job->regions_ended += process->view->used;
     process_add_totals(process, &job->steps_ended, &job->barriers_ended);
     server_drop(a->server, process->connection);
-    log_info("job %u: process %d detached (%s)", job->id, (int)process->pid,
-             why);
+    job_log(job, LOG_INFO, "process %d detached (%s)", (int)process->pid, why);
     snprintf(text, sizeof(text), "%s of process %d of job %u", why,
              (int)process->pid, job->id);
     process_detach(process);
@@ -411,7 +412,7 @@ static int on_task_end(sd_event_source *source, int fd, uint32_t events,
     (void)events;
     snprintf(why, sizeof(why), "the end of task %d of job %u", (int)task->pid,
              job->id);
-    log_info("job %u: task %d ended", job->id, (int)task->pid);
+    job_log(job, LOG_INFO, "task %d ended", (int)task->pid);
     job_remove_task(task);
     agent_job_changed(a, job, why);
     return 0;

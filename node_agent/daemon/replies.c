@@ -142,25 +142,20 @@ static json_t *job_json(const struct agent *a, const struct peer *peer,
     return object;
 }
 
-/* Remove elements of ARRAY, from its front or its end, until it fits into a
- * packet beside a small rest.  Returns how many were removed. */
-static size_t fit(json_t *array, bool from_front)
-{
-    size_t limit = MESSAGE_MAX - 8192, size = 0, removed = 0;
-    json_t *entry;
-    size_t i;
+/* What a list may take of a packet, beside a small rest. */
+#define LIST_MOST (MESSAGE_MAX - 8192)
 
-    json_array_foreach(array, i, entry)
-        size += json_dumpb(entry, NULL, 0, JSON_COMPACT) + 1;
-    while (size > limit) {
-        size_t victim = from_front ? 0 : json_array_size(array) - 1;
-        size -= json_dumpb(json_array_get(array, victim), NULL, 0,
-                           JSON_COMPACT) +
-                1;
-        json_array_remove(array, victim);
-        removed++;
+/* Append ENTRY, which is taken, to LIST of *USED bytes.  False when there is no room for it. */
+static bool append(json_t *list, size_t *used, json_t *entry)
+{
+    size_t size = json_dumpb(entry, NULL, 0, JSON_COMPACT) + 1;
+
+    if (*used + size > LIST_MOST) {
+        json_decref(entry);
+        return false;
     }
-    return removed;
+    *used += size;
+    return json_array_append_new(list, entry) == 0;
 }
 
 /* Why, by whom and since when sharing is drained, or null. */
@@ -179,11 +174,11 @@ json_t *reply_status(const struct agent *a, const struct peer *peer,
 {
     char cpus[4096];
     json_t *jobs = json_array();
+    size_t used = 0, omitted = 0;
 
     for (const struct job *j = a->jobs.first; j; j = j->next)
         if (!job || j->id == job)
-            json_array_append_new(jobs, job_json(a, peer, j));
-    size_t omitted = fit(jobs, false);
+            omitted += omitted || !append(jobs, &used, job_json(a, peer, j));
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "node", a->settings->node, "policy",
         a->options.policy, "counters", counters_name(a->counters), "cpus",
@@ -194,9 +189,8 @@ json_t *reply_status(const struct agent *a, const struct peer *peer,
 
 json_t *reply_explain(const struct agent *a, uint32_t job)
 {
-    json_t *decisions = decisions_json(a->decisions, job);
+    json_t *decisions = decisions_json(a->decisions, job, LIST_MOST);
 
-    fit(decisions, true); /* the newest matter most */
     return json_pack("{s:s, s:o}", "node", a->settings->node, "decisions",
                      decisions);
 }
@@ -294,21 +288,21 @@ json_t *reply_why(struct agent *a, struct job *job)
     enforcer_scan(a->enforcer, &a->jobs, false, now_ns);
     bool pending = looks_ask(a->looks, job, now_ns);
     json_t *processes = json_array();
-    size_t count;
+    size_t count, used = 0, omitted = 0;
     const struct follow_process *found = looks_found(job, &count);
 
     for (const struct process *p = job->processes; p; p = p->next)
-        json_array_append_new(processes, finding_json(p->pid, p->program, &p->follow));
+        omitted += omitted || !append(processes, &used,
+                                      finding_json(p->pid, p->program, &p->follow));
     for (size_t i = 0; i < count; i++) {
         const struct process *p = job->processes;
         while (p && p->pid != found[i].pid)
             p = p->next;
         if (!p)
-            json_array_append_new(processes,
-                                  finding_json(found[i].pid, found[i].program,
-                                               &found[i].finding));
+            omitted += omitted || !append(processes, &used,
+                                          finding_json(found[i].pid, found[i].program,
+                                                       &found[i].finding));
     }
-    size_t omitted = fit(processes, false);
     return json_pack("{s:I, s:b, s:I, s:o}", "job", (json_int_t)job->id, "pending",
                      (int)pending, "omitted", (json_int_t)omitted, "processes", processes);
 }

@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "node_agent/core/journal.h"
+#include "node_agent/core/job_log.h"
 #include "node_agent/core/process.h"
 #include "node_agent/enforce/proc.h"
 #include "node_agent/recording/recording.h"
@@ -228,7 +229,7 @@ static int attach(struct agent *a, const struct peer *peer,
      * has to run all the same. */
     allotment_beat(process->allotment, clock_ns());
     allotment_write(process->allotment, &job->cpus, job->parked, clock_ns());
-    log_info("job %u: process %d attached", job->id, (int)peer->pid);
+    job_log(job, LOG_INFO, "process %d attached", (int)peer->pid);
     snprintf(why, sizeof(why), "the attach of process %d of job %u",
              (int)peer->pid, job->id);
     agent_job_changed(a, job, why);
@@ -236,18 +237,6 @@ static int attach(struct agent *a, const struct peer *peer,
     reply->fds[1] = report_fd(process->report);
     reply->nfds = 2;
     reply->body = json_pack("{s:i}", "layout", COSCHED_LAYOUT_VERSION);
-    return 0;
-}
-
-static int trace(struct agent *a, const struct message_request *request,
-                 struct reply *reply, struct errtext *err)
-{
-    int fd = trace_write(a->trace, request->job, clock_ns(), err);
-
-    if (fd < 0)
-        return -1;
-    reply->fds[0] = fd;
-    reply->nfds = 1;
     return 0;
 }
 
@@ -335,7 +324,8 @@ static int on_request(void *arg, const struct peer *peer,
     case MESSAGE_ATTACH:
         return attach(a, peer, request, reply, err);
     case MESSAGE_TRACE:
-        return trace(a, request, reply, err);
+        reply->fds[reply->nfds++] = trace_fd(a->trace);
+        return 0;
     case MESSAGE_STATUS:
         return body(reply, reply_status(a, peer, request->job), err);
     case MESSAGE_EXPLAIN:

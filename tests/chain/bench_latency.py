@@ -53,8 +53,7 @@ def cpus_of(agent, number):
 
 def last_change(agent, number):
     """CLOCK_MONOTONIC seconds of the newest change of NUMBER's allotment."""
-    reply = agent.call({"op": "trace"})
-    events = json.loads(reply["content"])["traceEvents"]
+    events = agent.trace()["traceEvents"]
     times = [event["ts"] for event in events if event.get("ph") == "C"
              and event["name"] == f"cores of job {number}"]
     return max(times) / 1e6

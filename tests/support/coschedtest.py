@@ -129,14 +129,15 @@ class Agent:
             sock.connect(self.socket)
             sock.send(json.dumps({"v": 1, **request}).encode())
             text, fds, _, _ = socket.recv_fds(sock, 1 << 17, 4)
-            reply = json.loads(text)
-            if fds:
-                with os.fdopen(fds[0], "rb") as page:
-                    page.seek(0)
-                    reply["content"] = page.read()
-                for fd in fds[1:]:
-                    os.close(fd)
-            return reply
+            for fd in fds:
+                os.close(fd)
+            return json.loads(text)
+
+    def trace(self):
+        """What `coschedctl trace` writes."""
+        return json.loads(subprocess.run(
+            [os.path.join(BUILD, "coschedctl"), "--socket", self.socket, "trace"],
+            check=True, stdout=subprocess.PIPE).stdout)
 
     def status(self):
         reply = self.call({"op": "status"})

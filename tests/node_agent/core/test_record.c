@@ -214,7 +214,7 @@ static void test_decisions(void **state)
                                    json_sprintf("decision %u", i), "shares",
                                    "job", 1 + (int)(i % 2), "cores", (int)i));
     }
-    json_t *all = decisions_json(d, 0), *of_two = decisions_json(d, 2);
+    json_t *all = decisions_json(d, 0, 0), *of_two = decisions_json(d, 2, 0);
     assert_int_equal(json_array_size(all), DECISIONS_KEPT);
     assert_int_equal(json_array_size(of_two), DECISIONS_KEPT / 2);
     assert_string_equal(

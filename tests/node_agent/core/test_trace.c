@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* The trace is valid JSON with the right spans, also after an overflow. */
+/* The trace is valid JSON with the right spans, also after an overflow; its memory can only be
+ * read. */
 
 #include "tests/support/unit.h"
 
 #include <jansson.h>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "node_agent/core/trace.h"
+#include "node_agent/core/trace_json.h"
 #include "protocol/cpulist.h"
 
 static json_t *written(const struct trace *t, uint32_t job, uint64_t now_ns)
 {
     json_error_t error;
-    int fd = trace_write(t, job, now_ns, NULL);
+    FILE *file = tmpfile();
 
-    assert_true(fd >= 0);
-    json_t *root = json_loadfd(fd, 0, &error);
-    close(fd);
+    assert_non_null(file);
+    assert_int_equal(trace_json(trace_fd(t), job, now_ns, file, NULL), 0);
+    rewind(file);
+    json_t *root = json_loadf(file, 0, &error);
+    fclose(file);
     if (!root)
         fail_msg("line %d: %s", error.line, error.text);
     return root;
@@ -98,12 +106,56 @@ static void test_empty(void **state)
     trace_free(t);
 }
 
+/* Who is handed the memory can read it, and nothing else. */
+static void test_sealed(void **state)
+{
+    struct trace *t = trace_new();
+    struct cosched_cpuset one = {{1}};
+    size_t size = sizeof(struct trace_ring);
+    int fd = dup(trace_fd(t));
+
+    (void)state;
+    trace_allotment(t, 1, 7, &one, 1);
+    assert_true(write(fd, "x", 1) < 0);
+    assert_true(ftruncate(fd, 0) < 0);
+    assert_true(ftruncate(fd, (off_t)size + 1) < 0);
+    assert_true(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) < 0);
+    assert_ptr_equal(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(map, MAP_FAILED);
+    assert_true(mprotect(map, size, PROT_READ | PROT_WRITE) < 0);
+    assert_true(madvise(map, 4096, MADV_REMOVE) < 0);
+    munmap(map, size);
+    close(fd);
+    json_t *root = written(t, 7, 2000);
+    assert_true(duration(root, 1, 0, "job 7") > 0);
+    json_decref(root);
+    trace_free(t);
+}
+
+/* What is no trace is refused, whatever its size. */
+static void test_foreign(void **state)
+{
+    struct errtext err;
+    FILE *file = tmpfile();
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(trace_json(fileno(file), 0, 0, stdout, &err), -1);
+        assert_int_equal(errno, EPROTO);
+        assert_int_equal(ftruncate(fileno(file), sizeof(struct trace_ring)), 0);
+    }
+    fclose(file);
+}
+
 UNIT(test_trace)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_sealed),
+        cmocka_unit_test(test_foreign),
     };
 
     return cmocka_run_group_tests_name("test_trace", tests, NULL, NULL);

@@ -6,7 +6,6 @@ see: regions are measured where they run and, now and then, probed; a
 memory-bound job and a compute-bound one are told apart, and the policy gives
 the cores to the one that can use them."""
 
-import json
 import os
 import sys
 
@@ -37,7 +36,7 @@ def share(job):
 
 
 def main():
-    need("coschedd", "tests/node_agent/daemon/fake_job")
+    need("coschedd", "coschedctl", "tests/node_agent/daemon/fake_job")
     # The agent decides for this machine; that the affinities do not exist here
     # does not matter to jobs that only calculate what they would have done.
     os.environ["HWLOC_SYNTHETIC"] = f"pack:1 core:{CORES} pu:1"
@@ -65,7 +64,7 @@ def check_story(agent):
     assert any("to be measured" in text for text in texts), texts
     for job in (1, 2):
         assert agent.call({"op": "explain", "job": job})["decisions"]
-    trace = json.loads(agent.call({"op": "trace"})["content"])
+    trace = agent.trace()
     states = {(e["tid"], e["name"]) for e in trace["traceEvents"]
               if e["ph"] == "X" and e["pid"] == 2}
     assert {(job, "malleable +40 known") for job in (1, 2)} <= states, states

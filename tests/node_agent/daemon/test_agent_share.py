@@ -4,7 +4,6 @@
 """Two cooperative jobs have disjoint CPUs, get back what the other leaves, and
 keep their CPUs apart over a crash of the agent."""
 
-import json
 import os
 import sys
 
@@ -32,7 +31,7 @@ def both_have(agent, one, two):
 
 
 def main():
-    need("coschedd", "tests/node_agent/daemon/fake_job")
+    need("coschedd", "coschedctl", "tests/node_agent/daemon/fake_job")
     if len(ALL) < 2:
         skip("one CPU cannot be shared in space")
     with Agent() as agent, fake(agent, 1) as one:
@@ -68,7 +67,7 @@ def main():
         assert agent.call({"op": "withdraw", "job": 2})["ok"]
         assert agent.job(2) is None
         assert agent.call({"op": "withdraw", "job": 77})["ok"], "unknown job"
-        trace = json.loads(agent.call({"op": "trace"})["content"])
+        trace = agent.trace()
         names = {event["name"] for event in trace["traceEvents"]}
         assert {"job 1", "cores of job 1", "cores of job 2"} <= names, names
 
