@@ -297,7 +297,24 @@ is_member (struct coop_ult *u, struct gomp_team *team)
   return u && u->thread && u->thread->ts.team == team;
 }
 
-static bool
+/* What libgomp calls the state of who arrives in generation GEN.  */
+static inline unsigned
+state_of (unsigned gen)
+{
+  return gen & (-BAR_INCR | BAR_CANCELLED);
+}
+
+/* U continues after waiting in a batch: is it to act as the last one?  */
+static inline bool
+was_elected (struct coop_ult *u)
+{
+  bool elected = u->elected;
+  if (__builtin_expect (elected, 0))
+    u->elected = false;
+  return elected;
+}
+
+static inline bool
 may_batch (struct coop_ult *u, struct coop_worker *w, unsigned gen,
 	   bool docking)
 {
@@ -488,38 +505,22 @@ wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
   return false;
 }
 
-/* Not inlined: the caller's worker may be another one afterwards.  */
+/* The caller, U on W, has nobody to join and leaves to: what remains of arrive.
+   NEXT is what W has for it to do, or NULL.  */
 static __attribute__ ((noinline)) unsigned
-arrive (gomp_barrier_t *bar, unsigned *awaited, bool docking)
+arrive_last (struct coop_barrier *b, unsigned *awaited, unsigned gen,
+	     bool docking, struct coop_ult *next)
 {
-  struct coop_barrier *b = coop_barrier (bar);
-  struct gomp_team *team = team_of (b);
-  struct coop_ult *u = coop_tls_ult (), *next = NULL;
+  struct coop_ult *u = coop_tls_ult ();
   struct coop_worker *w = coop_tls_worker ();
-  unsigned gen = coop_load (&b->generation);
-  unsigned state = gen & (-BAR_INCR | BAR_CANCELLED);
+  unsigned state = state_of (gen);
 
-  if (w && w->batch.count
-      && (w->batch.bar != b || w->batch.awaited != awaited))
-    coop_batch_flush (w);
-  bool batching = may_batch (u, w, gen, docking);
-  if (batching)
-    next = coop_dispatch_next (w);
-  bool more = is_member (next, team);
-  if (more || (batching && w->batch.count))
+  if (w && w->batch.count && may_batch (u, w, gen, docking))
     {
       u->docked = docking;
-      if (more)
-	{
-	  join (w, b, awaited, u);
-	  coop_dispatch_switch (u, next, NULL);
-	}
-      else if (wait_with_batch (w, u, state, next))
+      if (wait_with_batch (w, u, state, next))
 	return state | BAR_WAS_LAST;
-      if (!u->elected)
-	return state;
-      u->elected = false;
-      return state | BAR_WAS_LAST;
+      return was_elected (u) ? state | BAR_WAS_LAST : state;
     }
   put_back (w, next);
   if (w && w->batch.count)
@@ -527,6 +528,33 @@ arrive (gomp_barrier_t *bar, unsigned *awaited, bool docking)
   if (__atomic_sub_fetch (awaited, 1, __ATOMIC_ACQ_REL) == 0)
     state |= BAR_WAS_LAST;
   return state;
+}
+
+/* Inlined where it is called, and nothing else than what most tasks of a batch
+   need: the caller's worker may be another one afterwards.  */
+static inline __attribute__ ((always_inline)) unsigned
+arrive (gomp_barrier_t *bar, unsigned *awaited, bool docking)
+{
+  struct coop_barrier *b = coop_barrier (bar);
+  struct coop_ult *u = coop_tls_ult (), *next = NULL;
+  struct coop_worker *w = coop_tls_worker ();
+  unsigned gen = coop_load (&b->generation);
+
+  if (w && w->batch.count && w->batch.awaited != awaited)
+    coop_batch_flush (w);
+  if (may_batch (u, w, gen, docking))
+    {
+      next = coop_dispatch_next (w);
+      if (is_member (next, team_of (b)))
+	{
+	  u->docked = docking;
+	  join (w, b, awaited, u);
+	  coop_dispatch_pass (w, u, next);
+	  gen = state_of (gen);
+	  return was_elected (u) ? gen | BAR_WAS_LAST : gen;
+	}
+    }
+  return arrive_last (b, awaited, gen, docking, next);
 }
 
 gomp_barrier_state_t

@@ -34,12 +34,28 @@ enter (struct coop_worker *w, struct coop_ult *u)
     }
 }
 
+/* The previous context of W has ended, or is wanted at home.  */
+static __attribute__ ((noinline)) void
+dismiss (struct coop_worker *w)
+{
+  struct coop_ult *dead = w->post_dead, *home = w->post_home;
+
+  w->post_dead = w->post_home = NULL;
+  if (dead)
+    coop_ult_reclaim (dead);
+  if (home)
+    {
+      coop_store (&coop_workers[0].home_ready, home);
+      coop_fence ();
+      coop_worker_wake (&coop_workers[0]);
+    }
+}
+
 /* Duties left over by the previous context of this worker.  */
 static inline __attribute__ ((always_inline)) void
 begin (void)
 {
   struct coop_worker *w = coop_tls_worker ();
-  struct coop_ult *dead = w->post_dead, *home = w->post_home;
 
   if (__builtin_expect (coop_fibers, 0))
     coop_fiber_arrive (w);
@@ -49,18 +65,8 @@ begin (void)
       w->post_unlock = NULL;
       coop_unlock (lock);
     }
-  if (__builtin_expect (dead != NULL, 0))
-    {
-      w->post_dead = NULL;
-      coop_ult_reclaim (dead);
-    }
-  if (__builtin_expect (home != NULL, 0))
-    {
-      w->post_home = NULL;
-      coop_store (&coop_workers[0].home_ready, home);
-      coop_fence ();
-      coop_worker_wake (&coop_workers[0]);
-    }
+  if (__builtin_expect (w->post_dead || w->post_home, 0))
+    dismiss (w);
 }
 
 void
@@ -86,6 +92,13 @@ switch_to (struct coop_worker *w, struct coop_ult *u, void **save)
       coop_switch (save, w->sched_sp, w->sched_tp);
     }
   begin ();
+}
+
+void
+coop_dispatch_pass (struct coop_worker *w, struct coop_ult *u,
+		    struct coop_ult *next)
+{
+  switch_to (w, next, &u->sp);
 }
 
 void

@@ -58,6 +58,10 @@ coop_dispatch_next (struct coop_worker *w)
 extern void coop_dispatch_switch (struct coop_ult *u, struct coop_ult *next,
 				  int *lock);
 
+/* The same on worker W, without a lock and with a NEXT.  */
+extern void coop_dispatch_pass (struct coop_worker *w, struct coop_ult *u,
+				struct coop_ult *next);
+
 /* Appends the COUNT tasks from HEAD to TAIL to the queue of W and wakes W if
    it sleeps.  Returns how many of them W will not begin with at once, so that
    others should look for them (coop_dispatch_ready).  */
