@@ -3,14 +3,16 @@
 # Copyright (C) 2026 The coschedule developers
 """A worker whose kernel thread gets no CPU, as beside other processes, but for
 good: here the test stops it. Regions end all the same while it was idle; and
-where it was not, as soon as it goes on."""
+where it was not, as soon as it goes on. In kernel-thread mode a thread that had
+to wait for its CPU may use any other of the job's, and no one else's."""
 
 import ctypes
 import os
 import select
 import time
 
-from fake_agent import LIBC, Program, needs_probe, two_cpus, wait_for
+from fake_agent import (FakeAgent, LIBC, Program, directory, needs_probe,
+                        two_cpus, wait_for)
 
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
 WALL = 0x40000000
@@ -91,9 +93,39 @@ def stopped_at_random(mode, team):
     print(f"{mode}, {team} threads: stopped {stops} times")
 
 
+def one_is_unbound(pid, cpus):
+    """May another thread than the monitor use all of CPUS? If not, one that is
+    bound is stopped for a while."""
+    masks = {tid: os.sched_getaffinity(tid)
+             for tid in map(int, os.listdir(f"/proc/{pid}/task"))}
+    if list(masks.values()).count(set(cpus)) > 1:
+        return True
+    bound = max(tid for tid, mask in masks.items() if mask != set(cpus))
+    if stop(bound):
+        time.sleep(0.002)
+        resume(bound)
+    return False
+
+
+def kernel_threads(cpus):
+    with directory() as path, FakeAgent(f"{path}/sock", cpus) as agent, \
+            Program("barriers", socket_path=f"{path}/sock",
+                    COSCHED_MODE="kthread", OMP_NUM_THREADS="4") as program:
+        client = agent.client()
+        program.wait_line("ready")
+        wait_for("a thread on all CPUs",
+                 lambda: one_is_unbound(program.pid, cpus))
+        for keep in cpus:
+            client.allot([keep])
+            wait_for(f"all on CPU {keep}", lambda: program.on_only([keep]))
+            client.allot(cpus)
+        program.stop()
+
+
 def main():
     needs_probe()
     os.sched_setaffinity(0, two_cpus())
+    kernel_threads(two_cpus())
     for mode in ("donor", "ult"):
         for team in (2, 4, 7, 40):
             stopped_for_good(mode, team)

@@ -81,6 +81,7 @@ struct coop_ult
   int finish;	 /* futex, 1: the donor may end */
   struct coop_worker *slot; /* KTHREAD: held, NULL: none */
   pid_t tid;		    /* KTHREAD */
+  uint64_t given_ns;	    /* KTHREAD: when it got its slot */
   int pinned;		    /* KTHREAD: CPU it was last bound to, */
   unsigned pinned_at;	    /* at this count of changes */
   void *(*fn) (void *);

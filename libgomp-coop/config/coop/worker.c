@@ -55,6 +55,7 @@ static struct cosched_cpuset allotted; /* last one that was not empty */
 static unsigned demand;		       /* tasks, at most */
 static unsigned started;	       /* workers with a kernel thread */
 static int nsleeping;
+static int nshared; /* workers whose CPU is shared */
 
 void
 coop_worker_wake (struct coop_worker *w)
@@ -111,6 +112,22 @@ coop_worker_sleep (struct coop_worker *w)
   __atomic_sub_fetch (&nsleeping, 1, __ATOMIC_SEQ_CST);
 }
 
+/* W's CPU is shared for W's shared_ns, or no longer.  */
+static void
+set_shared (struct coop_worker *w, uint64_t now)
+{
+  w->shared_until_ns = now + w->shared_ns;
+  if (!__atomic_exchange_n (&w->shared, 1, __ATOMIC_ACQ_REL))
+    __atomic_add_fetch (&nshared, 1, __ATOMIC_RELAXED);
+}
+
+static void
+clear_shared (struct coop_worker *w)
+{
+  if (__atomic_exchange_n (&w->shared, 0, __ATOMIC_ACQ_REL))
+    __atomic_sub_fetch (&nshared, 1, __ATOMIC_RELAXED);
+}
+
 /* W, which spins, looks at the clock.  */
 static void
 watch_clock (struct coop_worker *w, uint64_t now)
@@ -123,8 +140,29 @@ watch_clock (struct coop_worker *w, uint64_t now)
     w->shared_ns = SHARED_MIN_NS;
   else if (now > w->shared_until_ns && w->shared_ns < SHARED_MAX_NS)
     w->shared_ns *= 2;
-  w->shared_until_ns = now + w->shared_ns;
-  coop_store (&w->shared, 1);
+  set_shared (w, now);
+}
+
+void
+coop_worker_begun (struct coop_worker *w, uint64_t given_ns)
+{
+  uint64_t now = coop_now_ns ();
+
+  if (now - given_ns >= GAP_NS)
+    {
+      /* To run anywhere costs little: no need to begin with less.  */
+      w->shared_ns = SHARED_MAX_NS;
+      set_shared (w, now);
+    }
+  else if (coop_peek (&w->shared) && now >= w->shared_until_ns)
+    clear_shared (w);
+}
+
+int
+coop_worker_seat (const struct coop_worker *w)
+{
+  bool anywhere = coop_mode == COSCHED_MODE_KTHREAD && coop_peek (&w->shared);
+  return anywhere && w->cpu >= 0 ? COOP_CPU_ANY : w->cpu;
 }
 
 void
@@ -139,15 +177,17 @@ static bool
 is_tired (struct coop_worker *w)
 {
   uint64_t now = coop_now_ns ();
+  const int *shared
+      = coop_mode == COSCHED_MODE_KTHREAD ? &nshared : &w->shared;
 
   coop_runq_found (w);
   watch_clock (w, now);
   if (coop_peek (&w->shared) && now >= w->shared_until_ns)
-    coop_store (&w->shared, 0);
+    clear_shared (w);
   if (w->idle_since_ns == 0)
     w->idle_since_ns = now;
   return now - w->idle_since_ns
-	 > (coop_peek (&w->shared) ? SHARED_SPIN_NS : IDLE_SPIN_NS);
+	 > (coop_peek (shared) ? SHARED_SPIN_NS : IDLE_SPIN_NS);
 }
 
 enum coop_spin
@@ -231,7 +271,7 @@ coop_worker_pin (struct coop_worker *w)
 {
   pthread_mutex_lock (&assign_lock);
   w->tid = (pid_t) syscall (SYS_gettid);
-  pin_tid (0, w->cpu);
+  pin_tid (0, coop_worker_seat (w));
   pthread_mutex_unlock (&assign_lock);
 }
 
@@ -457,6 +497,7 @@ static void
 take_cpu (struct coop_worker *w)
 {
   __atomic_store_n (&w->cpu, COOP_CPU_NONE, __ATOMIC_SEQ_CST);
+  clear_shared (w);
   if (!w->started)
     return;
   if (!__atomic_exchange_n (&w->straggling, 1, __ATOMIC_SEQ_CST))
@@ -512,8 +553,10 @@ coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
   for (unsigned i = 0; i < n; i++)
     if (cpu[i] < 0 && coop_workers[i].cpu >= 0)
       take_cpu (&coop_workers[i]);
-    else if (cpu[i] < 0 && coop_workers[i].tid && cpuset_first (cpus) >= 0)
-      pin_tid (coop_workers[i].tid, COOP_CPU_NONE); /* straggler or asleep */
+    else if (coop_workers[i].tid && cpuset_first (cpus) >= 0
+	     && (cpu[i] < 0 /* straggler or asleep */
+		 || coop_worker_seat (&coop_workers[i]) == COOP_CPU_ANY))
+      pin_tid (coop_workers[i].tid, COOP_CPU_ANY);
   for (unsigned i = 0; i < coop_nspares; i++)
     if (coop_workers[COOP_SPARE_FIRST + i].tid)
       pin_tid (coop_workers[COOP_SPARE_FIRST + i].tid, COOP_CPU_ANY);
@@ -535,7 +578,7 @@ coop_worker_reset (void)
   memset (coop_workers, 0, sizeof coop_workers);
   memset (&allotted, 0, sizeof allotted);
   coop_nworkers = coop_nspares = started = demand = 0;
-  coop_crowded = coop_runq_lost = coop_batch_seized = nsleeping = 0;
+  coop_crowded = coop_runq_lost = coop_batch_seized = nsleeping = nshared = 0;
   cpus_missing = false;
   if (cpuset_first (&coop_initial_cpus) >= 0)
     cpuset_apply (0, &coop_initial_cpus);

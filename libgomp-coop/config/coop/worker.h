@@ -64,7 +64,13 @@ extern void coop_worker_back (struct coop_worker *w);
 /* W no longer runs anything: it is no straggler any more.  */
 extern void coop_worker_settled (struct coop_worker *w);
 
-/* Binds the calling kernel thread to W's CPU and notes it as W's.  */
+/* In kernel-thread mode: slot W, given at GIVEN_NS, is in use from now on.  */
+extern void coop_worker_begun (struct coop_worker *w, uint64_t given_ns);
+
+/* Where the kernel thread of W belongs: its CPU, or COOP_CPU_ANY.  */
+extern int coop_worker_seat (const struct coop_worker *w);
+
+/* Binds the calling kernel thread there and notes it as W's.  */
 extern void coop_worker_pin (struct coop_worker *w);
 
 /* Binds the calling kernel thread to all CPUs of the allotment.  */
