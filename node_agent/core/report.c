@@ -12,7 +12,7 @@
 
 struct report {
     int fd;
-    const struct cosched_report *page;
+    bool filled; /* its magic number was there once */
 };
 
 struct report *report_new(struct errtext *err)
@@ -21,16 +21,13 @@ struct report *report_new(struct errtext *err)
 
     if (!r)
         return NULL;
-    r->page = MAP_FAILED;
     if ((r->fd = memfd_create("cosched-report",
                               MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0 ||
-        ftruncate(r->fd, sizeof(*r->page)) < 0 ||
-        /* Allocate now: reading a hole could fail when memory runs out. */
-        posix_fallocate(r->fd, 0, sizeof(*r->page)) ||
-        (r->page = mmap(NULL, sizeof(*r->page), PROT_READ, MAP_SHARED, r->fd,
-                        0)) == MAP_FAILED ||
-        fcntl(r->fd, F_ADD_SEALS,
-              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+        ftruncate(r->fd, sizeof(struct cosched_report)) < 0 ||
+        /* Now, and not at the expense of the job's first region. */
+        posix_fallocate(r->fd, 0, sizeof(struct cosched_report)) ||
+        fcntl(r->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) <
+            0) {
         errtext_set(err, errno, "report page: %s", strerror(errno));
         report_free(r);
         return NULL;
@@ -43,27 +40,22 @@ int report_fd(const struct report *r)
     return r->fd;
 }
 
-static uint32_t load32(const uint32_t *word)
+/* Copy SIZE bytes from OFFSET on; what was read before this call is older than
+ * all of them.  Zeros when the kernel cannot. */
+static void copy(const struct report *r, size_t offset, void *to, size_t size)
 {
-    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (pread(r->fd, to, size, (off_t)offset) != (ssize_t)size)
+        memset(to, 0, size);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-static uint64_t load64(const uint64_t *word)
+static uint32_t copy32(const struct report *r, size_t offset)
 {
-    return __atomic_load_n(word, __ATOMIC_RELAXED);
-}
+    uint32_t value;
 
-static void copy_region(struct cosched_region *to,
-                         const struct cosched_region *from)
-{
-    to->object_id = load64(&from->object_id);
-    to->offset = load64(&from->offset);
-    to->entries = load64(&from->entries);
-    to->time_ns = load64(&from->time_ns);
-    to->barriers = load64(&from->barriers);
-    to->iterations = load64(&from->iterations);
-    to->ults = load64(&from->ults);
-    to->reserved = 0;
+    copy(r, offset, &value, sizeof(value));
+    return value;
 }
 
 static int refuse(struct report_view *view, pid_t pid, const char *field,
@@ -74,48 +66,68 @@ static int refuse(struct report_view *view, pid_t pid, const char *field,
                        (int)pid, field, value);
 }
 
-int report_read(const struct report *r, pid_t pid, struct report_view *view,
+/* Check HEAD, the page without its table. */
+static int check(const struct report *r, const struct cosched_report *head,
+                 pid_t pid, struct report_view *view, struct errtext *err)
+{
+    if (head->magic != COSCHED_REPORT_MAGIC)
+        return refuse(view, pid, "magic", head->magic, err);
+    if (head->version != COSCHED_LAYOUT_VERSION)
+        return refuse(view, pid, "version", head->version, err);
+    if (head->size != sizeof(*head))
+        return refuse(view, pid, "size", head->size, err);
+    if (head->mode > COSCHED_MODE_KTHREAD)
+        return refuse(view, pid, "mode", head->mode, err);
+    view->used = head->regions_used;
+    /* It counts a new region before it points to it, but the two may have been
+     * copied the other way round. */
+    if (head->region != COSCHED_REGION_SERIAL && head->region >= view->used)
+        view->used = copy32(r, offsetof(struct cosched_report, regions_used));
+    if (view->used > COSCHED_MAX_REGIONS)
+        return refuse(view, pid, "regions_used", view->used, err);
+    if (head->region != COSCHED_REGION_SERIAL && head->region >= view->used)
+        return refuse(view, pid, "region", head->region, err);
+    return 0;
+}
+
+int report_read(struct report *r, pid_t pid, struct report_view *view,
                 struct errtext *err)
 {
-    const struct cosched_report *p = r->page;
-    uint32_t magic = load32(&p->magic);
-    uint32_t value;
+    const size_t head_size = offsetof(struct cosched_report, regions);
+    struct cosched_report head;
 
     view->ready = false;
     view->used = 0;
     view->region = COSCHED_REGION_SERIAL;
     view->mode = COSCHED_MODE_NONE;
     view->applied_generation = 0;
-    if (magic == 0) /* not filled in yet */
+    /* Of a page that is being filled in, nothing counts before the magic
+     * number. */
+    if (!r->filled && copy32(r, 0) == 0)
         return 0;
-    if (magic != COSCHED_REPORT_MAGIC)
-        return refuse(view, pid, "magic", magic, err);
-    if ((value = load32(&p->version)) != COSCHED_LAYOUT_VERSION)
-        return refuse(view, pid, "version", value, err);
-    if ((value = load32(&p->size)) != sizeof(*p))
-        return refuse(view, pid, "size", value, err);
-    if ((view->mode = load32(&p->mode)) > COSCHED_MODE_KTHREAD)
-        return refuse(view, pid, "mode", view->mode, err);
-    view->region = load32(&p->region); /* before the table it points into */
-    if ((view->used = load32(&p->regions_used)) > COSCHED_MAX_REGIONS)
-        return refuse(view, pid, "regions_used", view->used, err);
-    if (view->region != COSCHED_REGION_SERIAL && view->region >= view->used)
-        return refuse(view, pid, "region", view->region, err);
-    view->team = load32(&p->team);
-    view->workers = load32(&p->workers);
-    view->applied_generation = load32(&p->applied_generation);
-    view->region_begin_ns = load64(&p->region_begin_ns);
-    view->extra_workers = load64(&p->extra_workers);
-    view->steals = load64(&p->steals);
-    for (uint32_t i = 0; i < view->used; i++)
-        copy_region(&view->regions[i], &p->regions[i]);
+    r->filled = true;
+    copy(r, 0, &head, head_size);
+    if (head.magic == 0)
+        return 0;
+    if (check(r, &head, pid, view, err) < 0)
+        return -1;
+    view->mode = head.mode;
+    view->region = head.region;
+    view->team = head.team;
+    view->workers = head.workers;
+    view->applied_generation = head.applied_generation;
+    view->region_begin_ns = head.region_begin_ns;
+    view->extra_workers = head.extra_workers;
+    view->steals = head.steals;
+    /* The table after the index into it. */
+    copy(r, head_size, view->regions, view->used * sizeof(view->regions[0]));
     view->ready = true;
     return 0;
 }
 
 uint32_t report_applied(const struct report *r)
 {
-    return load32(&r->page->applied_generation);
+    return copy32(r, offsetof(struct cosched_report, applied_generation));
 }
 
 void report_free(struct report *r)
@@ -123,8 +135,6 @@ void report_free(struct report *r)
     if (!r)
         return;
     int saved = errno;
-    if (r->page != MAP_FAILED)
-        munmap((void *)r->page, sizeof(*r->page));
     if (r->fd >= 0)
         close(r->fd);
     free(r);

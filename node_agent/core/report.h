@@ -14,20 +14,25 @@
 
 /* Concept
  *
- * A report page is hostile input: its process may write anything at any time.
- * report_read() copies it once, word by word, and checks the copy; nothing else
- * reads the page.  Counters may still lie or run backwards: clamp differences.
+ * A report page is hostile input: its process may write anything at any time,
+ * and punch holes into it.  The agent has it never in its memory, where a hole
+ * that the kernel cannot fill would be its end (SIGBUS) and one that it can
+ * would be at the expense of the agent.  report_read() has the kernel copy it,
+ * in which a hole is zeros, and checks the copy.  A process writes from the end
+ * to the beginning: table, number of regions, index, magic number; so the copy
+ * is taken from the beginning to the end, in several calls.  Aligned words are
+ * copied whole. Counters may still lie or run backwards: clamp differences.
  */
 
 struct report;
 
 /* A checked copy of a page. */
 struct report_view {
-    bool ready;      /* the process has filled it in; else all else is zero */
-    uint32_t mode;   /* enum cosched_mode, in range */
+    bool ready;    /* the process has filled it in; else all else is zero */
+    uint32_t mode; /* enum cosched_mode, in range */
     uint32_t team;
     uint32_t region; /* < used, or COSCHED_REGION_SERIAL */
-    uint32_t used;    /* <= COSCHED_MAX_REGIONS */
+    uint32_t used;   /* <= COSCHED_MAX_REGIONS */
     uint32_t applied_generation;
     uint32_t workers;
     uint64_t region_begin_ns;
@@ -45,8 +50,8 @@ int report_fd(const struct report *report);
 
 /* Copy and check.  0, or -1 with errno EPROTO and ERR naming the field when
  * the page cannot be a report of process PID; *VIEW is then all zero. */
-int report_read(const struct report *report, pid_t pid,
-                struct report_view *view, struct errtext *err);
+int report_read(struct report *report, pid_t pid, struct report_view *view,
+                struct errtext *err);
 
 /* Only the applied generation, for a busy wait. */
 uint32_t report_applied(const struct report *report);

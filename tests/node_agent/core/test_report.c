@@ -2,6 +2,10 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Report pages: honest ones are read, hostile ones refused. */
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
 #include "tests/support/unit.h"
 
 #include "node_agent/core/report.h"
@@ -134,6 +138,87 @@ static void test_job_cannot_shrink(void **state)
     assert_int_equal(errno, EPERM);
 }
 
+/* A hole reads as zeros and costs nobody a page, whoever is short of memory. */
+static void test_punched(void **state)
+{
+    struct fixture *f = *state;
+    struct stat at;
+
+    make_honest(f->page);
+    assert_int_equal(report_read(f->report, 1, &f->view, NULL), 0);
+    assert_true(f->view.ready);
+    assert_int_equal(fallocate(report_fd(f->report),
+                               FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                               1 << 20),
+                     0);
+    assert_int_equal(report_read(f->report, 1, &f->view, NULL), 0);
+    assert_false(f->view.ready);
+    assert_int_equal(report_applied(f->report), 0);
+    assert_int_equal(fstat(report_fd(f->report), &at), 0);
+    assert_int_equal(at.st_blocks, 0);
+    /* Only its table. */
+    make_honest(f->page);
+    assert_int_equal(fallocate(report_fd(f->report),
+                               FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096,
+                               sizeof(*f->page) - 4096),
+                     0);
+    f->page->regions_used = COSCHED_MAX_REGIONS;
+    assert_int_equal(report_read(f->report, 1, &f->view, NULL), 0);
+    assert_int_equal(f->view.regions[COSCHED_MAX_REGIONS - 1].entries, 0);
+}
+
+/* ---- read while it is written ----------------------------------------------
+ */
+
+static void *begin_regions(void *page)
+{
+    struct cosched_report *p = page;
+
+    p->version = COSCHED_LAYOUT_VERSION;
+    p->size = sizeof(*p);
+    p->region = COSCHED_REGION_SERIAL;
+    __atomic_store_n(&p->magic, COSCHED_REPORT_MAGIC, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; i < COSCHED_MAX_REGIONS; i++) {
+        p->regions[i].object_id = i + 1;
+        __atomic_store_n(&p->regions_used, i + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&p->region, i, __ATOMIC_RELEASE);
+        for (uint64_t flip = 0; flip < 64; flip++)
+            __atomic_store_n(&p->regions[i].entries, 0 - (flip & 1),
+                             __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+/* An honest process is never refused, its index is never ahead of its table,
+ * and no word is half of one value and half of the next. */
+static void test_written_meanwhile(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int round = 0; round < 50; round++) {
+        struct report *report = report_new(NULL);
+        assert_non_null(report);
+        void *page = mmap(NULL, sizeof(struct cosched_report),
+                          PROT_READ | PROT_WRITE, MAP_SHARED, report_fd(report),
+                          0);
+        pthread_t writer;
+        assert_true(page != MAP_FAILED);
+        assert_int_equal(pthread_create(&writer, NULL, begin_regions, page), 0);
+        do {
+            assert_int_equal(report_read(report, 1, &f->view, NULL), 0);
+            if (!f->view.ready || f->view.region == COSCHED_REGION_SERIAL)
+                continue;
+            assert_int_equal(f->view.regions[f->view.region].object_id,
+                             f->view.region + 1);
+            for (uint32_t i = 0; i < f->view.used; i++)
+                assert_true(f->view.regions[i].entries + 1 <= 1);
+        } while (f->view.used < COSCHED_MAX_REGIONS);
+        pthread_join(writer, NULL);
+        munmap(page, sizeof(struct cosched_report));
+        report_free(report);
+    }
+}
+
 UNIT(test_report)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +227,9 @@ UNIT(test_report)
         cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
         cmocka_unit_test_setup_teardown(test_random_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_job_cannot_shrink, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_punched, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_written_meanwhile, setup,
                                         teardown),
     };
 
