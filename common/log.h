@@ -14,6 +14,8 @@
  *
  * Changes of state are logged, not states: nothing is written per epoch.  What another party can
  * cause at will (a bad packet) goes through a log_limit, so that nobody can fill the disk.
+ *
+ * Nobody waits for the log: while its reader hangs, lines are lost, and it is told how many.
  */
 
 /* Allows one message per minute and key (a uid), for up to 64 keys in a minute. */

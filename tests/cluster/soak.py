@@ -186,6 +186,7 @@ class Soak:
         self.agents = [f"{parts}/agents/{n}" for n in
                        sorted(os.listdir(f"{parts}/agents"))]
         cluster.jobs = f"{parts}/jobs"
+        os.makedirs(options.out, exist_ok=True)
         self.violations, self.quiet = [], []
         self.counts = collections.Counter()
         self.states = collections.Counter()
@@ -199,8 +200,14 @@ class Soak:
     def count(self, what, number=1):
         self.counts[what] += number
 
+    def event(self, text):
+        """What was done and seen, for who has to find out why."""
+        with open(f"{self.options.out}/events.log", "a", encoding="utf-8") as file:
+            file.write(f"{self.clock()} {text}\n")
+
     def violation(self, text):
         print(f"VIOLATION {self.clock()}: {text}", flush=True)
+        self.event(f"VIOLATION {text}")
         self.violations.append({"at_s": round(time.monotonic() - self.began, 1),
                                 "what": text})
 
@@ -274,6 +281,7 @@ class Soak:
         name = self.random.choices(list(table), list(table.values()))[0]
         self.count("faults")
         self.count(f"fault {name}")
+        self.event(name)
         try:
             getattr(self.faults, name)()
         except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
@@ -296,6 +304,7 @@ class Soak:
                 self.random_act()
             if not steady and time.monotonic() >= next_upgrade:
                 self.count("upgrades")
+                self.event("upgrade")
                 self.faults.upgrade()
                 next_upgrade = time.monotonic() + UPGRADE_S
             if time.monotonic() >= next_fault:
@@ -498,7 +507,6 @@ class Soak:
                 "quiet": self.quiet, "violations": self.violations}
 
     def save(self):
-        os.makedirs(self.options.out, exist_ok=True)
         with open(f"{self.options.out}/summary.json", "w", encoding="utf-8") as file:
             json.dump(self.summary(), file, indent=1)
             file.write("\n")

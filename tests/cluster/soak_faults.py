@@ -217,6 +217,7 @@ class Faults:
         job = self.choose(self.random.choice(["RUNNING", "RUNNING", "PENDING"]))
         if job:
             job.done.append((time.time(), "scancel"))
+            self.soak.event(f"scancel {job.number}")
             self.c.run("scancel", job.number, timeout=60)
 
     def requeue(self):
@@ -224,6 +225,7 @@ class Faults:
         if job and self.c.run("scontrol", "requeue", job.number,
                               timeout=60).returncode == 0:
             job.done.append((time.time(), "requeue"))
+            self.soak.event(f"requeue {job.number}")
 
     def suspend(self):
         job = self.choose("RUNNING")
@@ -232,3 +234,4 @@ class Faults:
         self.soak.suspended[job.number] = time.monotonic() + self.random.uniform(1, 8)
         if self.c.run("scontrol", "suspend", job.number, timeout=60).returncode == 0:
             job.done.append((time.time(), "suspend"))
+            self.soak.event(f"suspended {job.number}")

@@ -9,6 +9,7 @@ units += %D%/unit
 %C%_unit_SOURCES = \
 	%D%/test_callpoints.c \
 	%D%/test_fd.c \
+	%D%/test_log.c \
 	tests/protocol/unit.h
 %C%_unit_CPPFLAGS = $(unit_flags)
 %C%_unit_CFLAGS = $(AM_CFLAGS) -pthread

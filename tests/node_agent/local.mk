@@ -74,7 +74,6 @@ check_PROGRAMS += %D%/daemon/fake_job
 faults: all
 	$(MAKE) check TESTS=tests/node_agent/daemon/test_agent_injected.py
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/daemon/test_agent_injected.py --all $(FAULTS)
-.PHONY: faults
 
 if HAVE_CMOCKA
 agent_unit_flags = $(node_agent_daemon_libagent_la_CPPFLAGS) $(CMOCKA_CFLAGS)
@@ -172,4 +171,4 @@ bench-agent: %D%/daemon/bench_agent$(EXEEXT)
 	$(AM_V_at)$(MKDIR_P) bench
 	$(AM_V_at)%D%/daemon/bench_agent$(EXEEXT) bench/bench-agent.json
 endif
-.PHONY: bench-agent
+.PHONY: bench-agent faults

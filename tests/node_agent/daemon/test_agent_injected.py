@@ -88,6 +88,12 @@ class Failing(Agent):
             os.environ.clear()
             os.environ.update(before)
 
+    def alive(self):
+        try:
+            return super().alive()
+        except json.JSONDecodeError: # no reply, as when a call fails
+            return False
+
     def died(self):
         return f"the agent ended with {self.process.returncode}: {self.log_text()[-800:]}"
 
@@ -100,7 +106,9 @@ class Failing(Agent):
                 reply = self.call(request)
             except (OSError, json.JSONDecodeError):
                 reply = None
-            if reply and (reply["ok"] or reply.get("errnum") == errno.ENOENT):
+            # Refused for good: unknown job, process that has gone.
+            if reply and (reply["ok"] or reply.get("errnum") in (errno.ENOENT,
+                                                                 errno.ESRCH)):
                 return reply
             time.sleep(0.01)
         raise AssertionError(f"{request} is not served: {reply}")
@@ -136,7 +144,7 @@ class Life:
             try:
                 if condition():
                     return True
-            except OSError:
+            except (OSError, json.JSONDecodeError):
                 pass
             time.sleep(0.005)
         return False
