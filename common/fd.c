@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,18 +60,41 @@ int fd_copy(int from, int to)
     return n < 0 ? -1 : 0;
 }
 
-int fd_drop_others(int fd)
+static bool is_one_of(int fd, const int *fds, size_t count)
 {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (size_t i = 0; i < count; i++)
+        if (fds[i] == fd)
+            return true;
+    return false;
+}
 
-    for (int std = 0; null >= 0 && std <= STDERR_FILENO; std++)
-        if (std != fd)
-            dup2(null, std);
-    fd = dup2(fd, STDERR_FILENO + 1);
-    if (syscall(SYS_close_range, fd + 1, ~0U, 0) < 0) { /* before Linux 5.9 */
-        long most = sysconf(_SC_OPEN_MAX);
-        for (long other = fd + 1; other < most && other < MANY; other++)
-            close((int)other);
+/* The first of FDS that is FIRST or later; or -1. */
+static int next_of(int first, const int *fds, size_t count)
+{
+    int next = -1;
+
+    for (size_t i = 0; i < count; i++)
+        if (fds[i] >= first && (next < 0 || fds[i] < next))
+            next = fds[i];
+    return next;
+}
+
+void fd_drop_others(const int *fds, size_t count)
+{
+    for (int from = 0, fd; from >= 0; from = fd < 0 ? -1 : fd + 1) {
+        fd = next_of(from, fds, count);
+        if (fd == from)
+            continue;
+        unsigned to = fd < 0 ? ~0U : (unsigned)fd - 1;
+        if (syscall(SYS_close_range, (unsigned)from, to, 0) == 0)
+            continue;
+        for (int other = from; other < MANY && (unsigned)other <= to; other++)
+            close(other); /* before Linux 5.9 */
     }
-    return fd;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int std = 0; null >= 0 && std <= STDERR_FILENO; std++)
+        if (std != null && !is_one_of(std, fds, count))
+            dup2(null, std);
+    if (null > STDERR_FILENO)
+        close(null);
 }

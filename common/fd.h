@@ -23,9 +23,9 @@ ssize_t fd_read_all(int fd, void *data, size_t size);
 /* Write the whole file behind FROM to TO.  0, or -1 with errno. */
 int fd_copy(int from, int to);
 
-/* For a child that goes on without execve(): close all descriptors but FD, and let the standard
- * ones be /dev/null: an inherited end of a pipe would make its other end wait for the child.
- * Returns FD's new number. */
-int fd_drop_others(int fd);
+/* For a child that goes on without execve(): close all descriptors but the COUNT of FDS, and let
+ * the standard ones be /dev/null: an inherited end of a pipe would make its other end wait for
+ * the child. */
+void fd_drop_others(const int *fds, size_t count);
 
 #endif /* COSCHED_FD_H */

@@ -49,7 +49,8 @@ struct tracked {
     bool attached;
     bool held;
     bool stopped;   /* by us */
-    bool narrowed;  /* its affinity, by us */
+    bool narrowed;  /* its affinity, by us, */
+    size_t note;    /* as the supervisor knows */
     uint64_t ticks; /* CPU time when last looked at */
     uint64_t look_ns;
     bool noted;     /* usage: the scan did, */
@@ -76,8 +77,8 @@ struct supervisor;
 struct enforcer *enforcer_new(struct supervisor *supervisor,
                               const struct node_options *options);
 
-/* Restore cgroups of NODE that an earlier agent left, and use them where the options say so.
- * Without this call cgroups are never used. */
+/* Use the cgroups of NODE: cpusets where the options say so, and version 2's freezer.  Without
+ * this call cgroups are never used. */
 void enforcer_use_cgroups(struct enforcer *enforcer, const char *node);
 
 /* Find the processes of all jobs.  Unless FORCE, only when a scan is due. */
@@ -107,10 +108,6 @@ void enforcer_take_over(struct job *job);
 /* Process PID of JOB has attached: its runtime binds its threads. */
 void enforcer_attached(struct enforcer *enforcer, struct job *job, pid_t pid);
 
-/* Continue what an agent that was killed with its supervisor has stopped of JOB: who stopped a
- * process cannot be seen. */
-void enforcer_continue(struct enforcer *enforcer, struct job *job);
-
 /* JOB is over: undo stopping and narrowing, forget its processes. */
 void enforcer_release(struct enforcer *enforcer, struct job *job);
 
@@ -118,9 +115,15 @@ void enforcer_release(struct enforcer *enforcer, struct job *job);
  * the number of threads moved. */
 size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus);
 
-/* Stop or continue all processes of JOB. */
+/* Stop all processes of JOB that run (or nothing, without a living supervisor), again where new
+ * ones may have begun; continue those that were stopped by this, if nobody else has stopped them
+ * since (enforce/stopper.h). */
 void enforcer_park(struct enforcer *enforcer, struct job *job);
 void enforcer_unpark(struct enforcer *enforcer, struct job *job);
+
+/* In each epoch: a new supervisor if need be, another try at what could not be undone, and a look
+ * at some of the stopped. */
+void enforcer_look(struct enforcer *enforcer);
 
 /* Takes NULL. */
 void enforcer_free(struct enforcer *enforcer);

@@ -540,7 +540,8 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
 }
 
 /* Cores of a job that Slurm, or its user, has stopped are for the others.  One
- * that is stopped for its turn cannot be told from one that both have. */
+ * that has been stopped while it waited for its turn stays so in its turn, and is
+ * seen then. */
 static void look_for_suspended(struct scheduler *s)
 {
     if (++s->epochs < SUSPEND_EPOCHS)
@@ -559,6 +560,7 @@ void scheduler_epoch(struct scheduler *s)
         for (struct process *p = j->processes; p; p = p->next)
             allotment_beat(p->allotment, now_ns);
     observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
+    enforcer_look(s->p.enforcer);
     look_for_suspended(s);
     if (!s->moving)
         s->epoch++;

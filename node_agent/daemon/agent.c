@@ -474,8 +474,12 @@ void agent_end_job(struct agent *a, struct job *job)
 /* Take over what the state file knows: watch the living, finish the dead. */
 static int restore(struct agent *a, struct errtext *err)
 {
+    char ledger[sizeof(a->settings->state) + sizeof(".ledger")];
     struct job *next;
 
+    snprintf(ledger, sizeof(ledger), "%s.ledger", a->settings->state);
+    if (supervisor_start(a->supervisor, ledger, err) < 0)
+        return -1;
     if (state_read(a->settings->state, &a->jobs, &a->pending, &a->node, err) <
         0) {
         if (errno != EBADMSG)
@@ -502,8 +506,6 @@ static int restore(struct agent *a, struct errtext *err)
             continue;
         }
         enforcer_take_over(j);
-        if (j->turns)
-            enforcer_continue(a->enforcer, j);
         log_info("job %u taken over from before the restart", j->id);
         agent_job_changed(a, j, "the agent's restart");
     }

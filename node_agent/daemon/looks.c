@@ -65,7 +65,7 @@ child_main(int to, struct follow_process *p, size_t count)
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "coschedd-look");
-    to = fd_drop_others(to);
+    fd_drop_others(&to, 1);
     setrlimit(RLIMIT_CPU, &limit);
     privilege_read_files();
     for (size_t i = 0; i < count; i++) {

@@ -217,10 +217,10 @@ int main(int argc, char **argv)
     log_open(settings.log_level, !settings.foreground);
     raise_descriptor_limit();
     setpriority(PRIO_PROCESS, 0, NICE_LEVEL);
-    if (rc == 0 && (supervisor = supervisor_new(&err)))
+    if (rc == 0 && !(supervisor = supervisor_new()))
+        rc = errtext_set(&err, ENOMEM, "out of memory");
+    if (rc == 0)
         rc = serve(&settings, supervisor, &err);
-    else
-        rc = -1;
     if (rc < 0) {
         log_error("%s", err.text);
         daemon_failed(err.text);

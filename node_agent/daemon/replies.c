@@ -239,7 +239,12 @@ json_t *reply_config(const struct agent *a)
 json_t *reply_ping(const struct agent *a)
 {
     json_t *problems = json_array();
+    const char *unsupervised = supervisor_problem(a->supervisor);
 
+    if (*unsupervised)
+        json_array_append_new(problems,
+                              json_sprintf("%s: nothing is stopped or pinned",
+                                           unsupervised));
     if (a->save_error[0])
         json_array_append_new(problems, json_sprintf("cannot keep the state: %s",
                                                      a->save_error));

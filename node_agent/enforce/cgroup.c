@@ -5,22 +5,17 @@
 #include "node_agent/enforce/cgroup.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "protocol/cpulist.h"
 
 /* Begin of the names of version 1's groups; the node and a colon follow. */
 #define OURS "cosched-"
-/* What we have narrowed in version 2 carries our node's name.  Kernels before
- * 5.7 cannot note that, and only the restart after the supervisor's death misses it. */
-#define MARK "user.cosched"
 
 /* Processes may fork while they are being moved. */
 #define MOVE_PASSES 100
@@ -75,8 +70,8 @@ static char *read_file(const char *path, struct errtext *err)
     return text;
 }
 
-static int write_file(const char *dir, const char *name, const char *text,
-                      struct errtext *err)
+int cgroup_write(const char *dir, const char *name, const char *text,
+                 struct errtext *err)
 {
     char path[CGROUP_PATH_MAX];
 
@@ -139,8 +134,9 @@ static bool unified_has_cpuset(const char *mount)
 }
 
 /* One line of mountinfo: ID PARENT DEVICE ROOT MOUNT OPTIONS... - TYPE SOURCE
- * SUPER-OPTIONS. */
-static bool take_mount(struct cgroup_tree *tree, const char *line)
+ * SUPER-OPTIONS.  With CPUSET the hierarchy must have that controller, else be of
+ * version 2. */
+static bool take_mount(struct cgroup_tree *tree, const char *line, bool cpuset)
 {
     char type[32], super[1024];
     char root[CGROUP_PATH_MAX], mount[CGROUP_PATH_MAX];
@@ -150,16 +146,18 @@ static bool take_mount(struct cgroup_tree *tree, const char *line)
         sscanf(dash, " - %31s %*s %1023s", type, super) != 2)
         return false;
     tree->unified = !strcmp(type, "cgroup2");
-    if (tree->unified ? !unified_has_cpuset(mount)
-                      : strcmp(type, "cgroup") || !has_word(super, "cpuset"))
+    if (!cpuset ? !tree->unified
+        : tree->unified
+            ? !unified_has_cpuset(mount)
+            : strcmp(type, "cgroup") || !has_word(super, "cpuset"))
         return false;
     memcpy(tree->root, root, sizeof(root));
     memcpy(tree->mount, mount, sizeof(mount));
     return true;
 }
 
-int cgroup_tree_find(struct cgroup_tree *tree, const char *procfs,
-                     const char *node, struct errtext *err)
+static int find_tree(struct cgroup_tree *tree, const char *procfs,
+                     const char *node, bool cpuset, struct errtext *err)
 {
     char path[CGROUP_PATH_MAX], *rest;
     bool found = false;
@@ -177,11 +175,23 @@ int cgroup_tree_find(struct cgroup_tree *tree, const char *procfs,
         return -1;
     for (char *line = strtok_r(text, "\n", &rest); line && !found;
          line = strtok_r(NULL, "\n", &rest))
-        found = take_mount(tree, line);
+        found = take_mount(tree, line, cpuset);
     free(text);
     return found ? 0
-                 : errtext_set(err, ENOTSUP,
-                               "no cgroup hierarchy with cpuset is mounted");
+                 : errtext_set(err, ENOTSUP, "no cgroup hierarchy %s is mounted",
+                               cpuset ? "with cpuset" : "of version 2");
+}
+
+int cgroup_tree_find(struct cgroup_tree *tree, const char *procfs,
+                     const char *node, struct errtext *err)
+{
+    return find_tree(tree, procfs, node, true, err);
+}
+
+int cgroup_tree_find_unified(struct cgroup_tree *tree, const char *procfs,
+                             struct errtext *err)
+{
+    return find_tree(tree, procfs, "", false, err);
 }
 
 /* In the text of a /proc/PID/cgroup: the path within the hierarchy, or NULL.
@@ -303,6 +313,27 @@ int cgroup_group_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
                          : beside_step(tree, dir, step, group, err);
 }
 
+int cgroup_tasks_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
+                    char path[CGROUP_PATH_MAX], struct errtext *err)
+{
+    char name[32], *step, *tasks = NULL;
+
+    if (directory_of(tree, pid, path, err) < 0)
+        return -1;
+    snprintf(name, sizeof(name), "/job_%u/step_", job);
+    if ((step = strstr(path, name))) {
+        step += strlen(name);
+        step += strcspn(step, "/");
+        tasks = strncmp(step, "/user/", 6) ? NULL : step + 6;
+    }
+    if (!tasks || !*tasks)
+        return errtext_set(err, ENOTSUP,
+                           "process %d is in no task's cgroup of the job (%.100s)",
+                           (int)pid, path);
+    tasks[strcspn(tasks, "/")] = '\0';
+    return 0;
+}
+
 /* The processes in the group at PATH, a malloc'ed text of one a line. */
 static char *members(const char *path, struct errtext *err)
 {
@@ -355,7 +386,7 @@ static int make_group(const struct cgroup_group *group, struct errtext *err)
     if (join(file, err, "%s/cpuset.mems", group->origin) < 0)
         return -1;
     char *mems = read_file(file, err);
-    int rc = mems ? write_file(group->path, "cpuset.mems", mems, err) : -1;
+    int rc = mems ? cgroup_write(group->path, "cpuset.mems", mems, err) : -1;
     int saved = errno;
     free(mems);
     if (rc < 0)
@@ -377,9 +408,7 @@ int cgroup_narrow(const struct cgroup_tree *tree,
         return 0;
     if (!tree->unified && make_group(group, err) < 0)
         return -1;
-    if (tree->unified)
-        (void)!setxattr(group->path, MARK, tree->node, strlen(tree->node), 0);
-    return write_file(group->path, "cpuset.cpus",
+    return cgroup_write(group->path, "cpuset.cpus",
                       cpulist_format(cpus, list, sizeof(list)), err);
 }
 
@@ -391,7 +420,7 @@ int cgroup_enter(const struct cgroup_group *group, pid_t pid,
     if (group->inside)
         return 0;
     snprintf(number, sizeof(number), "%d", (int)pid);
-    return write_file(group->path, "cgroup.procs", number, err);
+    return cgroup_write(group->path, "cgroup.procs", number, err);
 }
 
 void cgroup_leave(const struct cgroup_tree *tree, pid_t pid, uint32_t job)
@@ -402,7 +431,7 @@ void cgroup_leave(const struct cgroup_tree *tree, pid_t pid, uint32_t job)
     snprintf(number, sizeof(number), "%d", (int)pid);
     if (!tree->unified &&
         cgroup_group_of(tree, pid, job, &group, NULL) == 0 && group.inside)
-        write_file(group.origin, "cgroup.procs", number, NULL);
+        cgroup_write(group.origin, "cgroup.procs", number, NULL);
 }
 
 /* ---- as if we had never been there -------------------------------------- */
@@ -419,7 +448,7 @@ static int move_back(const char *path, const char *origin, struct errtext *err)
         bool empty = !*text;
         for (char *line = strtok_r(text, "\n", &rest); line;
              line = strtok_r(NULL, "\n", &rest))
-            rc = write_file(origin, "cgroup.procs", line, err);
+            rc = cgroup_write(origin, "cgroup.procs", line, err);
         free(text);
         if (empty)
             return 0;
@@ -463,14 +492,13 @@ static int restore_task(const char *path, struct errtext *err)
         return 0;
     /* Kernels differ in whether a group with processes may go back to none;
      * where not, it gets by name what it would have had. */
-    int rc = write_file(path, "cpuset.cpus", "\n", err);
+    int rc = cgroup_write(path, "cpuset.cpus", "\n", err);
     if (rc < 0 && join(parent, NULL, "%s", path) == 0) {
         *strrchr(parent, '/') = '\0';
         if (read_cpus(parent, "cpuset.cpus.effective", &cpus) == 0)
-            rc = write_file(path, "cpuset.cpus",
+            rc = cgroup_write(path, "cpuset.cpus",
                             cpulist_format(&cpus, list, sizeof(list)), err);
     }
-    removexattr(path, MARK);
     return rc;
 }
 
@@ -483,36 +511,4 @@ int cgroup_restore(const char *path, struct errtext *err)
                ? restore_beside(path, (size_t)(name - path),
                                 (size_t)(colon - path), err)
                : restore_task(path, err);
-}
-
-static bool marked(const struct cgroup_tree *tree, const char *path)
-{
-    char node[sizeof(tree->node)];
-    ssize_t n = getxattr(path, MARK, node, sizeof(node));
-
-    return n == (ssize_t)strlen(tree->node) &&
-           !memcmp(node, tree->node, (size_t)n);
-}
-
-size_t cgroup_restore_all(const struct cgroup_tree *tree)
-{
-    char pattern[CGROUP_PATH_MAX];
-    size_t count = 0;
-    glob_t found;
-
-    /* Where Slurm puts jobs if nothing else is configured. */
-    if (tree->unified
-            ? join(pattern, NULL, "%s/system.slice/*slurmstepd.scope/job_*/step_*/user/task_*",
-                   tree->mount) < 0
-            : join(pattern, NULL, "%s/*/uid_*/job_*/" OURS "%s:*", tree->mount,
-                   tree->node) < 0)
-        return 0;
-    if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
-        return 0;
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        if ((!tree->unified || marked(tree, found.gl_pathv[i])) &&
-            cgroup_restore(found.gl_pathv[i], NULL) == 0)
-            count++;
-    globfree(&found);
-    return count;
 }

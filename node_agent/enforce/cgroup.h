@@ -19,7 +19,7 @@
  *               nothing moves.
  *
  * Slurm's own cpuset further up stays the outer bound.  A group's path tells all that
- * is needed to restore it, so the supervisor or the next agent can do that.
+ * is needed to restore it, so the supervisor or the next agent can do that (ledger.h).
  * cpuset.mems stay Slurm's.
  */
 
@@ -53,6 +53,19 @@ struct cgroup_group {
 int cgroup_tree_find(struct cgroup_tree *tree, const char *procfs,
                      const char *node, struct errtext *err);
 
+/* The same of version 2, with or without that controller. */
+int cgroup_tree_find_unified(struct cgroup_tree *tree, const char *procfs,
+                             struct errtext *err);
+
+/* In PATH the group .../job_J/step_S/user/... of version 2 that Slurm made for the task of JOB that
+ * process PID is of.  -1 with errno ESRCH or ENOTSUP: there is none. */
+int cgroup_tasks_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
+                    char path[CGROUP_PATH_MAX], struct errtext *err);
+
+/* Write TEXT, by one write(2), to the file NAME of the group at DIR.  -1 with errno. */
+int cgroup_write(const char *dir, const char *name, const char *text,
+                 struct errtext *err);
+
 /* The group for process PID of Slurm's job JOB.  -1 with errno ESRCH, or ENOTSUP: the process is in
  * no cpuset of that job, or in one that others share. */
 int cgroup_group_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
@@ -81,9 +94,5 @@ bool cgroup_populated(const char *path);
 
 /* Restore the group at PATH; one that is gone is no error. */
 int cgroup_restore(const char *path, struct errtext *err);
-
-/* Restore all groups of the tree's node, such as a killed agent left.  Returns
- * their number. */
-size_t cgroup_restore_all(const struct cgroup_tree *tree);
 
 #endif /* COSCHED_CGROUP_H */

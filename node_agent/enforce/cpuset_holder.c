@@ -15,6 +15,8 @@
 struct held_group {
     uint32_t job;
     bool used; /* in this round */
+    bool over; /* to be restored, and that failed */
+    size_t note;
     struct cgroup_group group;
     struct held_group *next;
 };
@@ -48,11 +50,6 @@ struct cpuset_holder *cpuset_holder_new(const char *node, const char *procfs,
     return h;
 }
 
-size_t cpuset_holder_recover(struct cpuset_holder *h)
-{
-    return cgroup_restore_all(&h->tree);
-}
-
 bool cpuset_holder_by_process(const struct cpuset_holder *h)
 {
     return !h->tree.unified;
@@ -84,7 +81,7 @@ static struct held_group *entry(struct cpuset_holder *h,
         errtext_set(err, ENOMEM, "out of memory");
         return NULL;
     }
-    if (h->supervisor && supervisor_narrowed(h->supervisor, group->path) < 0) {
+    if (supervisor_will_narrow(h->supervisor, group->path, &g->note) < 0) {
         errtext_set(err, errno, "supervisor: %s", strerror(errno));
         free(g);
         return NULL;
@@ -108,17 +105,28 @@ int cpuset_holder_hold(struct cpuset_holder *h, pid_t pid, struct errtext *err)
         cgroup_enter(&group, pid, err) < 0)
         return -1; /* what was made goes at the end of the round */
     g->used = true;
+    g->over = false;
     return 0;
 }
 
-static void restore(struct cpuset_holder *h, const struct held_group *g)
+/* Restore *P and unlink it; returns what is next.  If that fails it is tried
+ * again. */
+static struct held_group **restore(struct cpuset_holder *h,
+                                   struct held_group **p)
 {
+    struct held_group *g = *p;
     struct errtext err;
 
-    if (cgroup_restore(g->group.path, &err) < 0)
-        log_warn("job %u: %s", g->job, err.text);
-    else if (h->supervisor)
-        supervisor_restored(h->supervisor, g->group.path);
+    if (cgroup_restore(g->group.path, &err) < 0) {
+        if (!g->over)
+            log_warn("job %u: %s", g->job, err.text);
+        g->over = true;
+        return &g->next;
+    }
+    supervisor_done(h->supervisor, &g->note);
+    *p = g->next;
+    free(g);
+    return p;
 }
 
 void cpuset_holder_end(struct cpuset_holder *h)
@@ -127,15 +135,17 @@ void cpuset_holder_end(struct cpuset_holder *h)
         struct held_group *g = *p;
         /* What was started by a held process is in the group as well, where
          * groups have only such processes. */
-        if (g->job != h->job || g->used ||
+        if (g->job != h->job) {
+            p = &g->next;
+            continue;
+        }
+        if (g->used ||
             (!h->tree.unified && cgroup_populated(g->group.path) &&
              cgroup_narrow(&h->tree, &g->group, &h->cpus, NULL) == 0)) {
             p = &g->next;
             continue;
         }
-        restore(h, g);
-        *p = g->next;
-        free(g);
+        p = restore(h, p);
     }
 }
 
@@ -155,10 +165,14 @@ void cpuset_holder_release(struct cpuset_holder *h, uint32_t job)
             p = &g->next;
             continue;
         }
-        restore(h, g);
-        *p = g->next;
-        free(g);
+        p = restore(h, p);
     }
+}
+
+void cpuset_holder_look(struct cpuset_holder *h)
+{
+    for (struct held_group **p = &h->first; *p;)
+        p = (*p)->over ? restore(h, p) : &(*p)->next;
 }
 
 void cpuset_holder_free(struct cpuset_holder *h)

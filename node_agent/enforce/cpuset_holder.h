@@ -33,10 +33,6 @@ struct cpuset_holder *cpuset_holder_new(const char *node, const char *procfs,
                                         struct supervisor *supervisor,
                                         struct errtext *err);
 
-/* Restore what an earlier agent of this node left.  Returns the number of
- * groups. */
-size_t cpuset_holder_recover(struct cpuset_holder *holder);
-
 /* True when processes are pinned one by one, without attached ones (version 1). */
 bool cpuset_holder_by_process(const struct cpuset_holder *holder);
 
@@ -55,8 +51,9 @@ void cpuset_holder_end(struct cpuset_holder *holder);
 void cpuset_holder_let_go(struct cpuset_holder *holder, uint32_t job,
                           pid_t pid);
 
-/* Restore all groups of JOB. */
+/* Restore all groups of JOB; what fails is tried again by cpuset_holder_look(). */
 void cpuset_holder_release(struct cpuset_holder *holder, uint32_t job);
+void cpuset_holder_look(struct cpuset_holder *holder);
 
 /* Free; the groups are left to the supervisor.  Takes NULL. */
 void cpuset_holder_free(struct cpuset_holder *holder);

@@ -4,16 +4,17 @@
 
 #include "node_agent/core/enforcer.h"
 
-#include <signal.h>
+#include <errno.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "node_agent/enforce/cpuset_holder.h"
+#include "node_agent/enforce/freezer.h"
 #include "common/log.h"
 #include "node_agent/enforce/members.h"
 #include "node_agent/core/process.h"
+#include "node_agent/enforce/stopper.h"
 #include "node_agent/enforce/threads.h"
 #include "node_agent/enforce/usage.h"
 #include "node_agent/enforce/supervisor.h"
@@ -29,6 +30,8 @@ struct enforcer {
     struct supervisor *supervisor;
     const struct node_options *options;
     struct cpuset_holder *holder; /* NULL: there are no cpuset cgroups */
+    struct freezer *freezer;      /* NULL: there are no cgroups of version 2 */
+    struct stopper *stopper;
     struct members *members;
 };
 
@@ -37,8 +40,9 @@ struct enforcer *enforcer_new(struct supervisor *supervisor,
 {
     struct enforcer *e = calloc(1, sizeof(*e));
 
-    if (!e || !(e->members = members_new(options))) {
-        free(e);
+    if (!e || !(e->members = members_new(options)) ||
+        !(e->stopper = stopper_new(supervisor))) {
+        enforcer_free(e);
         return NULL;
     }
     e->supervisor = supervisor;
@@ -50,6 +54,8 @@ void enforcer_free(struct enforcer *e)
 {
     if (e) {
         cpuset_holder_free(e->holder);
+        freezer_free(e->freezer);
+        stopper_free(e->stopper);
         members_free(e->members);
     }
     free(e);
@@ -58,13 +64,11 @@ void enforcer_free(struct enforcer *e)
 void enforcer_use_cgroups(struct enforcer *e, const char *node)
 {
     struct errtext err;
-    size_t count;
 
     if (!(e->holder = cpuset_holder_new(node, "/proc", e->supervisor, &err)))
         log_debug("cpuset cgroups: %s", err.text);
-    else if ((count = cpuset_holder_recover(e->holder)))
-        log_notice("restored %zu cpuset cgroups from before the restart",
-                   count);
+    if (!(e->freezer = freezer_new("/proc", e->supervisor, &err)))
+        log_debug("freezer: %s", err.text);
 }
 
 /* ---- which processes ---------------------------------------------------- */
@@ -108,13 +112,30 @@ static size_t keep_unseen(pid_t pid, const struct cosched_cpuset *cpus)
 }
 
 static void hold_by_affinity(struct enforcer *e, struct job *job,
-                             struct tracked *t, int fd,
+                             struct tracked *t,
                              const struct cosched_cpuset *cpus)
 {
-    if (e->supervisor)
-        supervisor_held(e->supervisor, t->pid, fd, &job->granted);
-    keep_tracked(t, cpus, false);
+    if (!t->narrowed) { /* a note is of whoever had the pid before */
+        supervisor_done(e->supervisor, &t->note);
+        if (supervisor_will_hold(e->supervisor, t->pid, t->start, &job->granted,
+                                 &t->note) < 0)
+            return;
+    }
     job->narrowed = t->narrowed = true;
+    keep_tracked(t, cpus, false);
+}
+
+/* Give T all that Slurm granted.  False: some of it is narrowed still. */
+static bool widen(struct enforcer *e, const struct job *job, struct tracked *t)
+{
+    if (!t->threads && !(t->threads = threads_new(t->pid)) && errno != ENOENT)
+        return false;
+    keep_tracked(t, &job->granted, false);
+    if (t->threads && threads_failed(t->threads))
+        return false;
+    t->narrowed = t->inherits = false;
+    supervisor_done(e->supervisor, &t->note);
+    return true;
 }
 
 /* T is pinned by affinity instead, because of WHY: said once for each job, and
@@ -148,9 +169,18 @@ static bool hold_by_cpuset(struct enforcer *e, struct job *job,
     t->no_cpuset_ns = 0;
     /* From before: would be intersected with the cpuset. */
     if (t->narrowed || t->inherits)
-        keep_tracked(t, &job->granted, false);
-    t->narrowed = t->inherits = false;
+        widen(e, job, t);
     return true;
+}
+
+/* PID of T is T's, and it is not about to end. */
+static bool lives(const struct tracked *t)
+{
+    int fd = members_open(t);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 void enforcer_hold(struct enforcer *e, struct job *job,
@@ -160,6 +190,8 @@ void enforcer_hold(struct enforcer *e, struct job *job,
                   !(job->processes && e->holder &&
                     !cpuset_holder_by_process(e->holder));
 
+    if (!supervisor_ready(e->supervisor))
+        return;
     if (e->holder && !cpuset)
         cpuset_holder_release(e->holder, job->id);
     else if (e->holder)
@@ -170,28 +202,11 @@ void enforcer_hold(struct enforcer *e, struct job *job,
         if (!cpuset && t->narrowed && t->threads &&
             threads_kept(t->threads, cpus, false))
             continue; /* as the supervisor knows */
-        int fd = members_open(t);
-        if (fd < 0)
-            continue;
-        if (!cpuset || !hold_by_cpuset(e, job, t))
-            hold_by_affinity(e, job, t, fd, cpus);
-        close(fd);
+        if (lives(t) && (!cpuset || !hold_by_cpuset(e, job, t)))
+            hold_by_affinity(e, job, t, cpus);
     }
     if (e->holder && cpuset)
         cpuset_holder_end(e->holder);
-}
-
-/* Give T all that Slurm granted. */
-static void widen(const struct job *job, struct tracked *t)
-{
-    int fd = members_open(t);
-
-    if (fd < 0)
-        return;
-    keep_tracked(t, &job->granted, false);
-    close(fd);
-    t->let_go_ticks = usage_boot_ticks();
-    t->narrowed = t->inherits = false;
 }
 
 void enforcer_let_go(struct enforcer *e, struct job *job)
@@ -202,10 +217,12 @@ void enforcer_let_go(struct enforcer *e, struct job *job)
         if (t->dead || t->attached)
             continue;
         t->held = false;
-        if (t->narrowed || (t->inherits && members_scanned_ns(e->members) -
-                                                   t->unattached_since_ns >=
-                                               e->options->attach_ns))
-            widen(job, t);
+        bool narrowed = t->narrowed ||
+                        (t->inherits && members_scanned_ns(e->members) -
+                                                t->unattached_since_ns >=
+                                            e->options->attach_ns);
+        if (narrowed && lives(t) && widen(e, job, t))
+            t->let_go_ticks = usage_boot_ticks();
     }
 }
 
@@ -229,6 +246,8 @@ void enforcer_release(struct enforcer *e, struct job *job)
     enforcer_unpark(e, job);
     if (e->holder)
         cpuset_holder_release(e->holder, job->id);
+    for (struct tracked *t = job->tracked; t; t = t->next)
+        supervisor_done(e->supervisor, &t->note);
     tracked_clear(job);
     job->narrowed = job->taken_over = false;
     job->use = 0;
@@ -249,19 +268,14 @@ size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus)
     return moved;
 }
 
-/* ---- turns ----------------------------------------------------------------
- */
+/* ---- turns --------------------------------------------------------------- */
 
-static bool stop_one(struct enforcer *e, struct tracked *t)
+/* True when it runs no more, and did before. */
+static bool stop_one(struct enforcer *e, const struct job *job,
+                     struct tracked *t)
 {
-    int fd = members_open(t);
-
-    if (fd < 0)
-        return false;
-    if (e->supervisor)
-        supervisor_stopped(e->supervisor, t->pid, fd);
-    t->stopped = syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0) == 0;
-    close(fd);
+    t->stopped = (e->freezer && freezer_freeze(e->freezer, job->id, t->pid)) ||
+                 stopper_stop(e->stopper, job->id, t->pid, t->start) > 0;
     return t->stopped;
 }
 
@@ -271,35 +285,33 @@ void enforcer_park(struct enforcer *e, struct job *job)
      * look again until nothing new is found. */
     for (int pass = 0; pass < MAX_PASSES; pass++) {
         bool found = false;
+        if (!supervisor_ready(e->supervisor))
+            return;
         for (struct tracked *t = job->tracked; t; t = t->next)
             if (!t->dead && !t->stopped)
-                found |= stop_one(e, t);
+                found |= stop_one(e, job, t);
         if (pass > 0 && !found)
             break;
         members_scan_one(e->members, job);
     }
 }
 
-void enforcer_continue(struct enforcer *e, struct job *job)
-{
-    members_scan_one(e->members, job);
-    for (struct tracked *t = job->tracked; t; t = t->next)
-        t->stopped = !t->dead;
-    enforcer_unpark(e, job);
-}
-
 void enforcer_unpark(struct enforcer *e, struct job *job)
 {
-    for (struct tracked *t = job->tracked; t; t = t->next) {
-        if (!t->stopped)
-            continue;
+    stopper_continue(e->stopper, job->id);
+    if (e->freezer)
+        freezer_thaw(e->freezer, job->id);
+    for (struct tracked *t = job->tracked; t; t = t->next)
         t->stopped = false;
-        int fd = t->dead ? -1 : members_open(t);
-        if (fd >= 0) {
-            syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
-            close(fd);
-        }
-        if (e->supervisor)
-            supervisor_continued(e->supervisor, t->pid);
-    }
+}
+
+void enforcer_look(struct enforcer *e)
+{
+    supervisor_ready(e->supervisor);
+    supervisor_tidy(e->supervisor);
+    stopper_look(e->stopper);
+    if (e->freezer)
+        freezer_look(e->freezer);
+    if (e->holder)
+        cpuset_holder_look(e->holder);
 }

@@ -8,6 +8,10 @@ noinst_LTLIBRARIES += %D%/libenforce.la
 	%D%/cpuset_holder.c \
 	%D%/cpuset_holder.h \
 	%D%/enforcer.c \
+	%D%/freezer.c \
+	%D%/freezer.h \
+	%D%/ledger.c \
+	%D%/ledger.h \
 	%D%/follow_look.c \
 	%D%/follow_look.h \
 	%D%/members.c \
@@ -24,6 +28,8 @@ noinst_LTLIBRARIES += %D%/libenforce.la
 	%D%/threads.h \
 	%D%/usage.c \
 	%D%/usage.h \
+	%D%/stopper.c \
+	%D%/stopper.h \
 	%D%/supervisor.c \
 	%D%/supervisor.h
 %C%_libenforce_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)

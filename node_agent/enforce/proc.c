@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,17 +70,23 @@ bad:
     return -1;
 }
 
-/* Read FILE of process PID into TEXT of SIZE; false when there is none. */
+/* Read FILE of process PID into TEXT of SIZE; false with errno, ESRCH when there is none. */
 static bool read_file(pid_t pid, const char *file, char *text, size_t size)
 {
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        errno = ESRCH;
     if (fd < 0)
         return false;
     ssize_t n = read(fd, text, size - 1);
+    if (n == 0)
+        errno = ESRCH;
+    int saved = errno;
     close(fd);
+    errno = saved;
     if (n > 0)
         text[n] = '\0';
     return n > 0;
@@ -89,12 +96,35 @@ int proc_read(pid_t pid, struct proc_stat *stat)
 {
     char text[1024];
 
-    if (!read_file(pid, "stat", text, sizeof(text)) ||
-        proc_parse(text, stat) < 0 || stat->state == 'Z' ||
+    if (!read_file(pid, "stat", text, sizeof(text)))
+        return -1;
+    if (proc_parse(text, stat) < 0 || stat->state == 'Z' ||
         stat->state == 'X') {
         errno = ESRCH;
         return -1;
     }
+    return 0;
+}
+
+/* What follows NAME, at the begin of a line of TEXT, or "". */
+static const char *value_of(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+
+    return at ? at + strlen(name) : "";
+}
+
+int proc_read_stop(pid_t pid, struct proc_stop *stop)
+{
+    char text[16384]; /* a process may be in hundreds of groups */
+
+    if (!read_file(pid, "status", text, sizeof(text)))
+        return -1;
+    char state = *value_of(text, "\nState:\t");
+    stop->stopped = state == 'T';
+    stop->waits = state == 'D';
+    stop->pending = strtoull(value_of(text, "\nShdPnd:\t"), NULL, 16) &
+                    UINT64_C(1) << (SIGSTOP - 1);
     return 0;
 }
 

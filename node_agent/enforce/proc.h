@@ -26,8 +26,19 @@ struct proc_stat {
 };
 
 /* Read one process.  0, or -1 with errno ESRCH (no such process, or a
- * zombie). */
+ * zombie) or that of open(2). */
 int proc_read(pid_t pid, struct proc_stat *stat);
+
+/* Whether a process is stopped, and whether a SIGSTOP waits to take effect: of one that is stopped,
+ * it was sent after the one that stopped it. */
+struct proc_stop {
+    bool stopped;
+    bool pending;
+    bool waits; /* for a device, or frozen: it cannot stop before that ends */
+};
+
+/* 0, or -1 with errno ESRCH or that of open(2). */
+int proc_read_stop(pid_t pid, struct proc_stop *stop);
 
 /* Decode the text of a stat file.  0, or -1 with errno EINVAL.  The name may
  * contain anything, spaces, parentheses and newlines included. */

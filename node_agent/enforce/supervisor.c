@@ -4,296 +4,287 @@
 
 #include "node_agent/enforce/supervisor.h"
 
-#include <poll.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
+#include "common/log.h"
 #include "node_agent/enforce/cgroup.h"
+#include "node_agent/enforce/freezer.h"
+#include "node_agent/enforce/ledger.h"
 #include "node_agent/enforce/privilege.h"
 #include "node_agent/enforce/proc.h"
+#include "node_agent/enforce/stopper.h"
 #include "protocol/cpulist.h"
 
-enum notice_op {
-    NOTICE_STOPPED,
-    NOTICE_CONTINUED,
-    NOTICE_HELD,
-    NOTICE_NARROWED,
-    NOTICE_RESTORED,
-};
+/* The supervisor of an agent that was killed continues thousands of processes
+ * in less. */
+#define WAIT_MS 5000
 
-/* What the agent sends, with a pidfd if it is NOTICE_STOPPED or NOTICE_HELD. */
-struct notice {
-    enum notice_op op;
-    union {
-        struct {
-            pid_t pid;
-            struct cosched_cpuset granted;
-        };
-        char path[CGROUP_PATH_MAX]; /* NOTICE_NARROWED, NOTICE_RESTORED */
-    };
-};
+/* Entries looked at by supervisor_tidy(). */
+#define TIDY 8
 
 struct supervisor {
-    int fd;
-    pid_t pid;
+    struct ledger *ledger; /* NULL: not started */
+    int fd;                /* closed by the agent's end; -1: none */
+    pid_t pid;             /* 0: none */
+    struct log_limit told;
+    struct errtext problem;
 };
 
-/* A process that the supervisor answers for. */
-struct ward {
-    pid_t pid;
-    int pidfd;
-    bool stopped;
-    bool held;
-    struct cosched_cpuset granted;
-    struct ward *next;
-};
+/* ---- undoing ---------------------------------------------------------------
+ */
 
-/* A cgroup that it answers for. */
-struct narrowed {
-    char path[CGROUP_PATH_MAX];
-    struct narrowed *next;
-};
-
-static bool ended(const struct ward *w)
+static void widen(const struct ledger_entry *entry)
 {
-    struct pollfd p = {.fd = w->pidfd, .events = POLLIN};
-
-    return poll(&p, 1, 0) > 0;
-}
-
-/* Forget the dead, and those for whom nothing is to be undone. */
-static void prune(struct ward **first)
-{
-    while (*first) {
-        struct ward *w = *first;
-        if ((w->stopped || w->held) && !ended(w)) {
-            first = &w->next;
-            continue;
-        }
-        *first = w->next;
-        close(w->pidfd);
-        free(w);
-    }
-}
-
-static struct ward *find(struct ward **first, pid_t pid, int pidfd)
-{
-    struct ward *w;
-
-    for (w = *first; w; w = w->next)
-        if (w->pid == pid) {
-            if (pidfd >= 0)
-                close(pidfd);
-            return w;
-        }
-    if (pidfd < 0 || !(w = calloc(1, sizeof(*w))))
-        return NULL;
-    w->pid = pid;
-    w->pidfd = pidfd;
-    w->next = *first;
-    return *first = w;
-}
-
-/* Keep in mind, or with RESTORED forget, the cgroup at PATH. */
-static void note_group(struct narrowed **first, const char *path, bool restored)
-{
-    while (*first && strcmp((*first)->path, path))
-        first = &(*first)->next;
-    struct narrowed *n = *first;
-    if (restored && n) {
-        *first = n->next;
-        free(n);
-    } else if (!restored && !n && (n = calloc(1, sizeof(*n)))) {
-        memcpy(n->path, path, sizeof(n->path));
-        *first = n;
-    }
-}
-
-static void undo(const struct ward *w)
-{
+    struct proc_stat stat;
     pid_t *tids;
-    ssize_t n = 0;
 
-    if (w->held && !ended(w) && (n = proc_threads(w->pid, &tids)) > 0)
-        for (ssize_t i = 0; i < n; i++)
-            cpuset_set_affinity(tids[i], &w->granted);
+    if (proc_read(entry->pid, &stat) < 0 || stat.start != entry->start)
+        return;
+    ssize_t n = proc_threads(entry->pid, &tids);
+    for (ssize_t i = 0; i < n; i++)
+        cpuset_set_affinity(tids[i], &entry->granted);
     if (n > 0)
         free(tids);
-    if (w->stopped)
-        syscall(SYS_pidfd_send_signal, w->pidfd, SIGCONT, NULL, 0);
 }
 
-/* Receive one notice.  False at the end of the agent. */
-static bool receive(int fd, struct notice *notice, int *pidfd)
+static void undo(const struct ledger_entry *entry)
 {
-    union {
-        char buffer[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct iovec iov = {.iov_base = notice, .iov_len = sizeof(*notice)};
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = control.buffer,
-                         .msg_controllen = sizeof(control.buffer)};
-    ssize_t n;
-
-    do
-        n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
-    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
-    *pidfd = -1;
-    if (c && c->cmsg_type == SCM_RIGHTS)
-        memcpy(pidfd, CMSG_DATA(c), sizeof(int));
-    return n == (ssize_t)sizeof(*notice);
+    switch (entry->what) {
+    case LEDGER_NARROWED:
+        cgroup_restore(entry->path, NULL);
+        break;
+    case LEDGER_HELD:
+        widen(entry);
+        break;
+    case LEDGER_FROZEN:
+        freezer_set(entry->path, false, NULL);
+        break;
+    case LEDGER_STOPPED:
+        stopper_undo(entry->pid, entry->start, entry->again);
+        break;
+    default:
+        break;
+    }
 }
 
-__attribute__((noreturn)) static void supervisor_main(int fd)
+/* ---- the process ------------------------------------------------------------
+ */
+
+__attribute__((noreturn)) static void supervisor_main(struct ledger *ledger,
+                                                      int agent)
 {
-    struct ward *first = NULL;
-    struct narrowed *groups = NULL;
-    struct notice notice;
-    int pidfd;
+    int kept[] = {agent, ledger_lock(ledger)};
+    char c;
 
     prctl(PR_SET_NAME, "coschedd-superv");
-    fd = fd_drop_others(fd);
+    fd_drop_others(kept, 2);
     privilege_drop(NULL);
     /* It must outlive a signal sent to the whole group or session. */
     setsid();
     signal(SIGTERM, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
-    while (receive(fd, &notice, &pidfd)) {
-        if (notice.op == NOTICE_NARROWED || notice.op == NOTICE_RESTORED) {
-            note_group(&groups, notice.path, notice.op == NOTICE_RESTORED);
-            continue;
-        }
-        prune(&first);
-        struct ward *w = find(&first, notice.pid, pidfd);
-        if (!w)
-            continue;
-        if (notice.op == NOTICE_HELD) {
-            w->held = true;
-            w->granted = notice.granted;
-        } else {
-            w->stopped = notice.op == NOTICE_STOPPED;
-        }
-    }
-    for (struct narrowed *n = groups; n; n = n->next)
-        cgroup_restore(n->path, NULL);
-    for (struct ward *w = first; w; w = w->next)
-        undo(w);
+    while (read(kept[0], &c, 1) < 0 && errno == EINTR)
+        ;
+    ledger_undo(ledger, undo);
     _exit(0);
 }
 
-struct supervisor *supervisor_new(struct errtext *err)
+/* Start the process.  False, and the problem says why. */
+static bool start(struct supervisor *s)
 {
-    struct supervisor *w = calloc(1, sizeof(*w));
-    int pair[2];
+    int ends[2];
 
-    if (!w) {
-        errtext_set(err, ENOMEM, "supervisor: out of memory");
-        return NULL;
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        errtext_set(&s->problem, errno, "supervisor: pipe: %s",
+                    strerror(errno));
+        return false;
     }
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-        errtext_set(err, errno, "supervisor: socketpair: %s", strerror(errno));
-        free(w);
-        return NULL;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[1]);
+        supervisor_main(s->ledger, ends[0]);
     }
-    if ((w->pid = fork()) < 0) {
-        errtext_set(err, errno, "supervisor: fork: %s", strerror(errno));
-        close(pair[0]);
-        close(pair[1]);
-        free(w);
-        return NULL;
+    close(ends[0]);
+    if (pid < 0) {
+        errtext_set(&s->problem, errno, "supervisor: fork: %s",
+                    strerror(errno));
+        close(ends[1]);
+        return false;
     }
-    if (w->pid == 0) {
-        close(pair[0]);
-        supervisor_main(pair[1]);
-    }
-    close(pair[1]);
-    w->fd = pair[0];
-    return w;
+    s->fd = ends[1];
+    s->pid = pid;
+    s->problem.text[0] = '\0';
+    return true;
 }
 
-static int tell(struct supervisor *w, const struct notice *notice, int pidfd)
+struct supervisor *supervisor_new(void)
 {
-    union {
-        char buffer[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {{0}};
-    struct iovec iov = {.iov_base = (void *)notice, .iov_len = sizeof(*notice)};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-    ssize_t n;
+    struct supervisor *s = calloc(1, sizeof(*s));
 
-    if (pidfd >= 0) {
-        msg.msg_control = control.buffer;
-        msg.msg_controllen = sizeof(control.buffer);
-        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(c), &pidfd, sizeof(int));
+    if (s)
+        s->fd = -1;
+    return s;
+}
+
+int supervisor_start(struct supervisor *s, const char *path,
+                     struct errtext *err)
+{
+    size_t count;
+
+    if (!s)
+        return 0;
+    if (!(s->ledger = ledger_new(path, WAIT_MS, undo, &count, err)))
+        return -1;
+    if (count)
+        log_notice("undid %zu thing%s that an agent before had done to "
+                   "processes and cgroups",
+                   count, count == 1 ? "" : "s");
+    if (*ledger_problem(s->ledger))
+        log_warn("%s; only the supervisor undoes what this agent does",
+                 ledger_problem(s->ledger));
+    if (!start(s))
+        return errtext_set(err, errno, "%s", s->problem.text);
+    return 0;
+}
+
+bool supervisor_ready(struct supervisor *s)
+{
+    int status;
+
+    if (!s)
+        return true;
+    if (!s->ledger)
+        return false;
+    if (s->pid && waitpid(s->pid, &status, WNOHANG) == 0)
+        return true;
+    bool tell = log_limit_allows(&s->told, 0, clock_ns());
+    if (s->pid && tell)
+        log_warn("the supervisor (process %d) has ended; another is started",
+                 (int)s->pid);
+    s->pid = 0;
+    if (start(s))
+        return true;
+    if (tell)
+        log_error("%s: nothing is stopped or pinned", s->problem.text);
+    return false;
+}
+
+const char *supervisor_problem(struct supervisor *s)
+{
+    return supervisor_ready(s) ? ""
+           : *s->problem.text  ? s->problem.text
+                               : "the supervisor was not started";
+}
+
+/* ---- notes
+ * ------------------------------------------------------------------- */
+
+static int note(struct supervisor *s, const struct ledger_entry *entry,
+                size_t *number)
+{
+    if (!s)
+        return 0;
+    if (!s->ledger) {
+        errno = ESRCH;
+        return -1;
     }
-    do
-        n = sendmsg(w->fd, &msg, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? -1 : 0;
+    if ((*number = ledger_add(s->ledger, entry)))
+        return 0;
+    int saved = errno;
+    if (log_limit_allows(&s->told, 0, clock_ns()))
+        log_error("supervisor: cannot note what is to be undone: %s",
+                  strerror(saved));
+    errno = saved;
+    return -1;
 }
 
-int supervisor_stopped(struct supervisor *w, pid_t pid, int pidfd)
+int supervisor_will_stop(struct supervisor *s, pid_t pid, uint64_t start,
+                         bool again, size_t *number)
 {
-    return tell(w, &(struct notice){.op = NOTICE_STOPPED, .pid = pid}, pidfd);
+    return note(
+        s,
+        &(struct ledger_entry){
+            .what = LEDGER_STOPPED, .pid = pid, .start = start, .again = again},
+        number);
 }
 
-int supervisor_continued(struct supervisor *w, pid_t pid)
+int supervisor_will_hold(struct supervisor *s, pid_t pid, uint64_t start,
+                         const struct cosched_cpuset *granted, size_t *number)
 {
-    return tell(w, &(struct notice){.op = NOTICE_CONTINUED, .pid = pid}, -1);
+    return note(s,
+                &(struct ledger_entry){.what = LEDGER_HELD,
+                                       .pid = pid,
+                                       .start = start,
+                                       .granted = *granted},
+                number);
 }
 
-int supervisor_held(struct supervisor *w, pid_t pid, int pidfd,
-                const struct cosched_cpuset *granted)
+static int note_group(struct supervisor *s, enum ledger_what what,
+                      const char *path, size_t *number)
 {
-    return tell(w,
-                &(struct notice){
-                    .op = NOTICE_HELD, .pid = pid, .granted = *granted},
-                pidfd);
-}
+    struct ledger_entry entry = {.what = what};
 
-static int tell_group(struct supervisor *w, enum notice_op op, const char *path)
-{
-    struct notice notice = {.op = op};
-
-    if (strlen(path) >= sizeof(notice.path)) {
+    if (strlen(path) >= sizeof(entry.path)) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    strcpy(notice.path, path);
-    return tell(w, &notice, -1);
+    strcpy(entry.path, path);
+    return note(s, &entry, number);
 }
 
-int supervisor_narrowed(struct supervisor *w, const char *path)
+int supervisor_will_narrow(struct supervisor *s, const char *path,
+                           size_t *number)
 {
-    return tell_group(w, NOTICE_NARROWED, path);
+    return note_group(s, LEDGER_NARROWED, path, number);
 }
 
-int supervisor_restored(struct supervisor *w, const char *path)
+int supervisor_will_freeze(struct supervisor *s, const char *path,
+                           size_t *number)
 {
-    return tell_group(w, NOTICE_RESTORED, path);
+    return note_group(s, LEDGER_FROZEN, path, number);
 }
 
-void supervisor_free(struct supervisor *w)
+void supervisor_done(struct supervisor *s, size_t *number)
 {
-    if (!w)
+    if (s && s->ledger)
+        ledger_clear(s->ledger, number);
+}
+
+static bool gone(const struct ledger_entry *entry)
+{
+    struct proc_stat stat;
+
+    return entry->what == LEDGER_HELD &&
+           (proc_read(entry->pid, &stat) < 0 ? errno == ESRCH
+                                             : stat.start != entry->start);
+}
+
+void supervisor_tidy(struct supervisor *s)
+{
+    if (s && s->ledger)
+        ledger_tidy(s->ledger, TIDY, gone);
+}
+
+void supervisor_free(struct supervisor *s)
+{
+    if (!s)
         return;
-    close(w->fd);
-    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+    if (s->fd >= 0)
+        close(s->fd);
+    while (s->pid && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    free(w);
+    ledger_free(s->ledger);
+    free(s);
 }

@@ -7,13 +7,25 @@
 
 /* Concept
  *
- * The agent stops processes (parked jobs) and narrows their affinity or cpuset (pinned
- * jobs).  A killed agent could not undo that.  The supervisor is forked first, holds a
- * pidfd of each such process, and waits until the socket to the agent closes.  Then it
- * continues what is stopped, restores the full CPU set, and exits.  It is told before
- * the agent acts, so there is no gap.
+ * The agent stops processes, freezes cgroups (parked jobs) and narrows affinity
+ * or cpusets (pinned jobs).  A killed agent could not undo that.  Each such
+ * thing is noted in a ledger (ledger.h) before it is done.  The supervisor is a
+ * child of the agent that shares the ledger's memory and waits for the end of
+ * the agent.  Then it undoes what is noted: it widens, continues what the agent
+ * had stopped, and exits.
+ *
+ * Nothing is done to anybody without it: supervisor_ready() before each round
+ * of stopping or narrowing.  That reaps a supervisor that was killed and starts
+ * another, which needs nothing but the ledger.  If both were killed, the next
+ * agent finds the ledger's file.
+ *
+ * All functions take NULL for the supervisor: there is none, and nothing is
+ * noted.
  */
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/errtext.h"
@@ -21,26 +33,44 @@
 
 struct supervisor;
 
-/* Fork the supervisor, while the process has one thread and no descriptor worth keeping.  NULL
- * with errno. */
-struct supervisor *supervisor_new(struct errtext *err);
+/* None runs so far: supervisor_ready() fails.  NULL with errno ENOMEM. */
+struct supervisor *supervisor_new(void);
 
-/* PID (by PIDFD, which stays the caller's) is about to be stopped. */
-int supervisor_stopped(struct supervisor *supervisor, pid_t pid, int pidfd);
+/* Keep the ledger at PATH (NULL: in memory), after undoing what an earlier
+ * agent has left in it, and start the process.  -1 with errno: nothing can be
+ * noted; supervisor_ready() tries again to start the process if only that
+ * failed. */
+int supervisor_start(struct supervisor *supervisor, const char *path,
+                     struct errtext *err);
 
-/* PID was continued. */
-int supervisor_continued(struct supervisor *supervisor, pid_t pid);
+/* True when it runs, or has been started again; else nothing may be done to
+ * processes now. */
+bool supervisor_ready(struct supervisor *supervisor);
 
-/* The affinity of PID is about to be narrowed within GRANTED. */
-int supervisor_held(struct supervisor *supervisor, pid_t pid, int pidfd,
-                const struct cosched_cpuset *granted);
+/* What is wrong with it, or "". */
+const char *supervisor_problem(struct supervisor *supervisor);
 
-/* The cgroup at PATH is about to be narrowed (cgroup_restore() can undo it); it was
- * restored.  The former fails with errno ENAMETOOLONG or EPIPE. */
-int supervisor_narrowed(struct supervisor *supervisor, const char *path);
-int supervisor_restored(struct supervisor *supervisor, const char *path);
+/* Note in *NOTE, which is 0, what is about to be done: process PID, begun at
+ * START, is to be stopped (AGAIN: it was before, and goes on); its affinity
+ * narrowed within GRANTED; the cgroup at PATH narrowed or frozen.  -1 with
+ * errno, and *NOTE still 0: it must not be done. */
+int supervisor_will_stop(struct supervisor *supervisor, pid_t pid,
+                         uint64_t start, bool again, size_t *note);
+int supervisor_will_hold(struct supervisor *supervisor, pid_t pid,
+                         uint64_t start, const struct cosched_cpuset *granted,
+                         size_t *note);
+int supervisor_will_narrow(struct supervisor *supervisor, const char *path,
+                           size_t *note);
+int supervisor_will_freeze(struct supervisor *supervisor, const char *path,
+                           size_t *note);
 
-/* Let the supervisor do its work and wait for its end.  Takes NULL. */
+/* What *NOTE says is undone, or its process has ended; *NOTE becomes 0. */
+void supervisor_done(struct supervisor *supervisor, size_t *note);
+
+/* Forget some of the processes that have ended. */
+void supervisor_tidy(struct supervisor *supervisor);
+
+/* Let it do its work and wait for its end. */
 void supervisor_free(struct supervisor *supervisor);
 
 #endif /* COSCHED_SUPERVISOR_H */

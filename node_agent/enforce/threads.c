@@ -4,6 +4,7 @@
 
 #include "node_agent/enforce/threads.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ struct threads {
     pid_t *tid;     /* [count] as last listed */
     size_t count;   /* 0: unknown */
     unsigned looks; /* since then */
+    bool failed;
     size_t lists;
 };
 
@@ -87,6 +89,7 @@ size_t threads_keep(struct threads *t, const struct cosched_cpuset *cpus,
 {
     size_t moved = 0, before = 0;
 
+    t->failed = false;
     if (threads_kept(t, cpus, strays))
         return 0;
     for (int pass = 0; pass < MAX_PASSES && list(t); pass++) {
@@ -97,13 +100,21 @@ size_t threads_keep(struct threads *t, const struct cosched_cpuset *cpus,
                 continue;
             if (cpuset_set_affinity(t->tid[i], cpus) == 0)
                 moved++;
+            else if (errno != ESRCH)
+                t->failed = true;
         }
         /* A thread made during the pass has the mask of its maker. */
         if (moved == before)
             break;
         before = moved;
     }
+    t->failed |= !t->count && count_now(t);
     return moved;
+}
+
+bool threads_failed(const struct threads *t)
+{
+    return t->failed;
 }
 
 size_t threads_lists(const struct threads *t)

@@ -40,6 +40,9 @@ size_t threads_keep(struct threads *threads, const struct cosched_cpuset *cpus,
 bool threads_kept(struct threads *threads, const struct cosched_cpuset *cpus,
                   bool strays);
 
+/* True when the last threads_keep() left a thread that lives elsewhere. */
+bool threads_failed(const struct threads *threads);
+
 /* How often they were listed, so far. */
 size_t threads_lists(const struct threads *threads);
 

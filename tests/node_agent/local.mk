@@ -104,6 +104,9 @@ units += %D%/unit
 	%D%/enforce/test_enforcer.c \
 	%D%/enforce/test_follow_look.c \
 	%D%/enforce/test_proc.c \
+	%D%/enforce/test_stopping.c \
+	%D%/enforce/test_supervisor.c \
+	%D%/enforce/victims.h \
 	%D%/enforce/test_threads.c \
 	%D%/recording/test_recording.c \
 	%D%/topology/test_topology.c \

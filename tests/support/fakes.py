@@ -3,6 +3,7 @@
 """Jobs for the agent's tests, announced by the test itself."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -120,12 +121,22 @@ def affinities(pid):
 
 
 def supervisor(agent):
-    """Pid of the agent's supervisor."""
+    """Pid of the agent's supervisor; it takes a moment to call itself so."""
     pid = agent.process.pid
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        children = file.read().split()
-    for child in children:
-        with open(f"/proc/{child}/comm", encoding="ascii") as file:
-            if file.read().strip() == "coschedd-superv":
-                return int(child)
-    raise AssertionError("no supervisor")
+
+    def find():
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        for child in children:
+            with open(f"/proc/{child}/comm", encoding="ascii") as file:
+                if file.read().strip() == "coschedd-superv":
+                    return int(child)
+        return None
+    return wait_for("supervisor", find)
+
+
+def kill_both(agent):
+    """End the agent together with its supervisor, which it would replace."""
+    os.kill(agent.process.pid, signal.SIGSTOP)
+    os.kill(supervisor(agent), signal.SIGKILL)
+    agent.kill()

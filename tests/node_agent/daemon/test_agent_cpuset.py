@@ -8,12 +8,11 @@ ends.  Works on version 1 and version 2."""
 
 import os
 import re
-import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (BURN, Agent, FAKE_JOB, Program, affinities, allowed_cpus, cpus_of,
-                   fake, need, pinned, skip, wait_for, supervisor)
+                   fake, need, pinned, skip, kill_both, wait_for)
 from slurmtree import SlurmTree, place, read
 
 ALL = set(allowed_cpus())
@@ -109,12 +108,11 @@ def check_crash(agent, tree):
         wait_for("hold after the crash", lambda: shared(busy))
 
         # Without anybody left to restore it, the next agent does.
-        os.kill(supervisor(agent), signal.SIGKILL)
-        agent.kill()
+        kill_both(agent)
         assert not tree.untouched(step)
         agent.arguments += ["--set", "enforcement=affinity"]
         agent.start()
-        assert "restored 1 cpuset cgroups" in agent.log_text()
+        assert "undid 1 thing" in agent.log_text()
         assert tree.untouched(step)
         assert place(busy.process.pid) == step
         agent.stop()

@@ -9,8 +9,8 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
-from fakes import (Agent, allowed_cpus, cpus_of, fake, need, wait_for,
-                   supervisor)
+from fakes import (Agent, allowed_cpus, cpus_of, fake, kill_both, need,
+                   supervisor, wait_for)
 
 CPU = allowed_cpus()[0]
 JOBS = (1, 2, 3)
@@ -23,6 +23,21 @@ def running(agent, programs):
     assert len(have) <= 1, have
     stopped = [p.job for p in programs if p.state() == "T"]
     return have if sorted(have + stopped) == list(JOBS) else None
+
+
+def check_supervisor(agent, programs):
+    """A killed supervisor is no zombie; another takes its place at once, and knows
+    who is stopped."""
+    killed = supervisor(agent)
+    os.kill(killed, signal.SIGKILL)
+    wait_for("its end", lambda: not os.path.exists(f"/proc/{killed}"))
+    assert agent.call({"op": "ping"})["problems"] == []
+    assert supervisor(agent) != killed
+    wait_for("two stopped jobs", lambda: running(agent, programs))
+    agent.kill()
+    wait_for("continuing by the new supervisor", lambda: all(
+        p.state() != "T" for p in programs))
+    agent.start()
 
 
 def main():
@@ -46,10 +61,11 @@ def main():
             agent.start()
             wait_for("turns after the crash", lambda: running(agent, programs))
 
+            check_supervisor(agent, programs)
+
             # Nobody is left to continue what is stopped: the next agent does.
             wait_for("two stopped jobs", lambda: running(agent, programs))
-            os.kill(supervisor(agent), signal.SIGKILL)
-            agent.kill()
+            kill_both(agent)
             assert sum(p.state() == "T" for p in programs) >= 1
             agent.start()
             seen.clear()

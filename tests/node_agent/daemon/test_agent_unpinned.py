@@ -6,12 +6,11 @@ division, and may run wherever Slurm said, as what it starts counts the CPUs it
 may use.  When it uses several it is held, and when it does no more, let go."""
 
 import os
-import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import (BURN, Agent, Program, affinities, allowed_cpus, cpus_of,
-                   fake, need, skip, wait_for, supervisor)
+                   fake, need, skip, kill_both, wait_for)
 
 ALL = set(allowed_cpus())
 
@@ -82,8 +81,7 @@ def is_unpinned_alone(agent, script):
 
 def check_restart(agent, script):
     """What an agent left that was killed with its supervisor does not stay."""
-    os.kill(supervisor(agent), signal.SIGKILL)
-    agent.kill()
+    kill_both(agent)
     cpu = min(ALL)
     for tid in os.listdir(f"/proc/{script.process.pid}/task"):
         os.sched_setaffinity(int(tid), {cpu})

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Freezes the cgroups of a job's tasks, where Slurm made such of version 2. */
+
+#ifndef COSCHED_FREEZER_H
+#define COSCHED_FREEZER_H
+
+/* Concept
+ *
+ * A frozen cgroup holds all that is in it and all that it could start, whatever
+ * signals its user sends; SIGKILL alone ends what is frozen.  Nobody can see it
+ * as a stop, so a SIGSTOP of another stays in effect when it is thawed, and the
+ * other way round.
+ *
+ *   .../NODE_slurmstepd.scope/job_J/step_S/user           Slurm freezes this
+ * (scontrol suspend)
+ *   .../NODE_slurmstepd.scope/job_J/step_S/user/task_N    the freezer this
+ *
+ * so the two do not undo each other either.  Version 1's freezer is not used:
+ * what it has frozen cannot be killed, and only Slurm's thawing would end a
+ * cancelled job.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/errtext.h"
+#include "node_agent/enforce/supervisor.h"
+
+struct freezer;
+
+/* With processes in PROCFS.  SUPERVISOR may be NULL.  NULL with errno ENOTSUP
+ * (no hierarchy of version 2) or ENOMEM. */
+struct freezer *freezer_new(const char *procfs, struct supervisor *supervisor,
+                            struct errtext *err);
+
+/* Freeze the cgroup of JOB that process PID is in.  False where it is in none,
+ * or that failed. */
+bool freezer_freeze(struct freezer *freezer, uint32_t job, pid_t pid);
+
+/* Thaw the cgroups of JOB, which are still to be thawed if this fails. */
+void freezer_thaw(struct freezer *freezer, uint32_t job);
+
+/* Try again to thaw what could not be. */
+void freezer_look(struct freezer *freezer);
+
+/* Freeze or thaw the cgroup at PATH; one that is gone is no error.  -1 with
+ * errno. */
+int freezer_set(const char *path, bool frozen, struct errtext *err);
+
+/* Free; what is frozen is left to the supervisor.  Takes NULL. */
+void freezer_free(struct freezer *freezer);
+
+#endif /* COSCHED_FREEZER_H */
