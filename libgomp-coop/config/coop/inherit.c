@@ -47,7 +47,7 @@ parse (const char *text, struct cosched_cpuset *cpus)
 static size_t
 begin_note (char *text, size_t size)
 {
-  const char *step = getenv ("SLURM_STEP_ID");
+  const char *step = secure_getenv ("SLURM_STEP_ID");
   return (size_t) snprintf (text, size, "%lu.%.20s:", coop_settings.job,
 			    step ? step : "");
 }
@@ -75,7 +75,7 @@ leave_note (const struct cosched_cpuset *cpus)
 void
 coop_inherit_cpus (struct cosched_cpuset *cpus)
 {
-  const char *note = getenv (NOTE);
+  const char *note = secure_getenv (NOTE);
   struct cosched_cpuset noted;
   char here[STEP_MAX];
   size_t length = begin_note (here, sizeof here);

@@ -48,7 +48,7 @@ static unsigned long
 read_number (const char *name, unsigned long low, unsigned long high,
 	     unsigned long default_value)
 {
-  const char *text = getenv (name);
+  const char *text = secure_getenv (name);
   char *end;
   if (!text || !*text)
     return default_value;
@@ -75,7 +75,7 @@ read_mode (void)
     { "ult", COSCHED_MODE_ULT },
     { "kthread", COSCHED_MODE_KTHREAD },
   };
-  const char *text = getenv ("COSCHED_MODE");
+  const char *text = secure_getenv ("COSCHED_MODE");
   if (!text || !*text)
     return COSCHED_MODE_NONE;
   for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
@@ -101,7 +101,7 @@ read_test (void)
     { "no_setxid", COOP_TEST_NO_SETXID },
     { "no_preempt", COOP_TEST_NO_PREEMPT },
   };
-  const char *text = getenv ("COSCHED_TEST");
+  const char *text = secure_getenv ("COSCHED_TEST");
   unsigned flags = 0;
   while (text && *text)
     {
@@ -125,7 +125,7 @@ read_test (void)
 static bool
 read_stay_home (void)
 {
-  const char *text = getenv ("COSCHED_STAY_HOME");
+  const char *text = secure_getenv ("COSCHED_STAY_HOME");
   if (text && (!strcmp (text, "0") || !strcmp (text, "1")))
     return *text == '1';
   if (text && *text && strcmp (text, "auto"))
@@ -140,7 +140,7 @@ read_stay_home (void)
 static void
 read_socket (void)
 {
-  const char *text = getenv ("COSCHED_SOCKET");
+  const char *text = secure_getenv ("COSCHED_SOCKET");
   if (!text)
     return;
   if (strlen (text) >= sizeof coop_settings.socket)
@@ -167,11 +167,11 @@ coop_settings_read (void)
 
   read_socket ();
   coop_settings.job = read_number ("COSCHED_JOB", 1, UINT32_MAX, 0);
-  text = getenv ("COSCHED_ULTS");
+  text = secure_getenv ("COSCHED_ULTS");
   if (text && strcmp (text, "auto"))
     coop_settings.ults
 	= (unsigned) read_number ("COSCHED_ULTS", 1, COOP_ULTS_MAX, 0);
-  text = getenv ("COSCHED_VERBOSE");
+  text = secure_getenv ("COSCHED_VERBOSE");
   coop_settings.verbose = text && !strcmp (text, "1");
   coop_settings.test = read_test ();
   coop_switch_by_kernel = coop_switch_needs_kernel ()

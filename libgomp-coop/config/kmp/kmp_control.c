@@ -91,9 +91,10 @@ parse_size (const char *text)
 void
 kmp_control_begin (void)
 {
-  const char *given = getenv ("KMP_STACKSIZE");
+  const char *given = secure_getenv ("KMP_STACKSIZE");
 
-  if (given && !getenv ("OMP_STACKSIZE") && !getenv ("GOMP_STACKSIZE"))
+  if (given && !secure_getenv ("OMP_STACKSIZE")
+      && !secure_getenv ("GOMP_STACKSIZE"))
     set_stack_size (parse_size (given));
 }
 

@@ -2,6 +2,8 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Explicit tasks (kmp_task.h).  */
 
+#include "coop.h" /* first, for secure_getenv */
+
 #include "kmp_task.h"
 
 #include <stdlib.h>
@@ -354,7 +356,7 @@ static bool unlimited;
 static void __attribute__ ((constructor))
 read_environment (void)
 {
-  const char *value = getenv ("KMP_ENABLE_TASK_THROTTLING");
+  const char *value = secure_getenv ("KMP_ENABLE_TASK_THROTTLING");
 
   unlimited = value && *value && strchr ("0fFnN", *value);
 }

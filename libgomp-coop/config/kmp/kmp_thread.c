@@ -2,6 +2,8 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Threads and teams (kmp.h).  */
 
+#include "coop.h" /* first, for secure_getenv */
+
 #include "kmp.h"
 
 #include <stdlib.h>
@@ -86,7 +88,7 @@ after_fork (void)
 static void
 set_schedule (struct gomp_task_icv *icv)
 {
-  const char *given = getenv ("OMP_SCHEDULE");
+  const char *given = secure_getenv ("OMP_SCHEDULE");
 
   if (!given && icv->run_sched_var == GFS_DYNAMIC)
     {
