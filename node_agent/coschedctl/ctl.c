@@ -53,7 +53,8 @@ int ctl_ask(const struct arguments *a, enum message_op op, json_t **reply,
         snprintf(request.dir, sizeof(request.dir), "%s", a->file);
     if (a->reason)
         snprintf(request.reason, sizeof(request.reason), "%s", a->reason);
-    int rc = ctl_call(a->socket, NULL, CTL_TIMEOUT_MS, &request, reply, fd, &err);
+    int rc = ctl_call(a->socket, a->munge, CTL_TIMEOUT_MS, &request, reply, fd,
+                      &err);
     if (rc < 0)
         return fail(CTL_NO_AGENT, "%s", err.text);
     if (rc > 0)

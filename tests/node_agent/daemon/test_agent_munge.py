@@ -205,6 +205,22 @@ def check_run(agent, munged):
     assert "the program runs without co-scheduling" in run.stderr, run
 
 
+def check_operation(agent, munged):
+    """So do `drain`, `resume` and `record`."""
+    ctl = [os.path.join(BUILD, "coschedctl"), "--socket", agent.socket]
+    folder = os.path.join(agent.directory, "recorded")
+    for command in (["drain", "--reason", "x"], ["resume"], ["record", folder],
+                    ["record", "--stop"]):
+        done = subprocess.run([*ctl, *command, "--munge", "/nowhere/munge"],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and "/nowhere/munge" in done.stderr, done
+        subprocess.run([*ctl, *command, "--munge", munged.socket], check=True,
+                       capture_output=True, text=True)
+        drained = subprocess.run([*ctl, "health"], capture_output=True, text=True,
+                                 check=False).stdout
+        assert ("sharing is drained: x" in drained) == (command[0] == "drain"), drained
+
+
 def main():
     need("coschedd", "coschedctl")
     if not MUNGED or not shutil.which("munge"):
@@ -218,6 +234,7 @@ def main():
         with agent:
             check(agent, munged)
             check_run(agent, munged)
+            check_operation(agent, munged)
             check_hung(agent, munged)
             check_down(agent, munged)
     finally:
