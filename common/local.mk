@@ -12,7 +12,9 @@ noinst_LTLIBRARIES += %D%/libcommon.la %D%/libjson.la %D%/libcli.la
 	%D%/fields.h \
 	%D%/hash.h \
 	%D%/log.c \
-	%D%/log.h
+	%D%/log.h \
+	%D%/number_map.c \
+	%D%/number_map.h
 
 %C%_libjson_la_SOURCES = \
 	%D%/json_reader.c \

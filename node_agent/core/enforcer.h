@@ -7,10 +7,9 @@
 
 /* Concept
  *
- * A job's processes are its tasks, what attached, all their descendants, and the
- * members of process groups and sessions that one of them led (which finds
- * orphans).  slurmstepd is not one of them; a task counts once it has executed its
- * program.
+ * A job's processes are its tasks, what attached, who is in the cgroup that Slurm made for
+ * it, and all their descendants (enforce/owners.h).  slurmstepd is not one of them; a task
+ * counts once it has executed its program.
  *
  *   attached processes  follow the allotment; a thread that is elsewhere a few
  *                       milliseconds later is moved
@@ -47,6 +46,7 @@ struct tracked {
     uint64_t start;
     bool dead;      /* kept while its group or session has members */
     bool attached;
+    bool task;      /* slurmstepd has named it */
     bool held;
     bool stopped;   /* by us */
     bool narrowed;  /* its affinity, by us, */

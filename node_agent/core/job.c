@@ -153,5 +153,6 @@ void job_remove(struct job_table *table, struct job *job)
         job_remove_task(job->tasks);
     region_list_clear(&job->regions);
     tracked_clear(job);
+    free(job->cgroup);
     free(job);
 }

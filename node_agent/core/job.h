@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "common/log.h"
+#include "common/number_map.h"
 #include "model/workload.h"
 #include "node_agent/core/history.h"
 #include "node_agent/core/record.h"
@@ -124,6 +125,9 @@ struct job {
 
     /* enforcer: its processes as last seen in /proc */
     struct tracked *tracked;
+    struct number_map tracked_by_pid; /* the same */
+    char *cgroup;   /* that Slurm gave it (enforce/job_cgroup.h), once known; or NULL */
+    bool crowded;   /* has more processes than are tracked, and that was said */
     bool no_cpuset; /* and that was said: there is none to hold it by */
     bool narrowed;  /* the affinity of some, at some time of this run */
     bool taken_over; /* from an agent before, and not looked at so far */

@@ -59,6 +59,7 @@ struct agent {
     uint64_t saved_ns;
     uint64_t notes_ns; /* when notes of ended jobs were last looked for */
     struct log_limit notes_lost;
+    struct log_limit strangers; /* who may not attach to a job of their user's */
     uint64_t epochs; /* since its start */
     struct node_state node; /* what survives beside jobs and records */
     /* Why the state could not be kept, slurmctld does not answer; "": all is

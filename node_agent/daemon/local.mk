@@ -5,6 +5,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 %C%_libagent_la_SOURCES = \
 	%D%/agent.c \
 	%D%/agent.h \
+	%D%/caller.c \
+	%D%/caller.h \
 	%D%/host_event.c \
 	%D%/host_event.h \
 	%D%/listener.c \

@@ -18,6 +18,8 @@
 #include "node_agent/core/journal.h"
 #include "node_agent/core/job_log.h"
 #include "node_agent/core/process.h"
+#include "node_agent/daemon/caller.h"
+#include "node_agent/enforce/members.h"
 #include "node_agent/enforce/proc.h"
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
@@ -185,6 +187,37 @@ static struct process *find_process(const struct agent *a, pid_t pid)
     return NULL;
 }
 
+/* The process that connected, as one of JOB with pages of its own.  NULL with errno and ERR. */
+static struct process *admit(struct agent *a, struct job *job, const struct peer *peer,
+                             pid_t called, struct errtext *err)
+{
+    int caller = caller_open(peer->socket, peer->pid);
+    struct process *process = NULL, *before;
+
+    if (caller < 0) {
+        errtext_set(err, errno, "pid %d: %s", (int)peer->pid,
+                    errno == ESRCH ? "it has ended since it connected" : strerror(errno));
+        return NULL;
+    }
+    if (members_admit(job, peer->pid, called, err) == 0) {
+        /* Attached before: it has executed another program, or lost its connection. */
+        if ((before = find_process(a, peer->pid)))
+            agent_detach(a, before, "a new attach");
+        process = process_attach(job, peer->pid, a->topology, a->options.lease_ns, err);
+    } else if (errno == EPERM && log_limit_allows(&a->strangers, job->uid, clock_ns())) {
+        log_notice("refused an attach: %s", err->text);
+    }
+    if (process && !caller_lives(caller)) {
+        process_detach(process);
+        process = NULL;
+        errtext_set(err, ESRCH, "pid %d: it has ended", (int)peer->pid);
+    }
+    int saved = errno;
+    close(caller);
+    errno = saved;
+    return process;
+}
+
 static int attach(struct agent *a, const struct peer *peer,
                   const struct message_request *request, struct reply *reply,
                   struct errtext *err)
@@ -204,14 +237,7 @@ static int attach(struct agent *a, const struct peer *peer,
     if (request->layout && request->layout < COSCHED_LAYOUT_VERSION)
         return errtext_set(err, EPROTO, "layout %u: this agent speaks %u",
                            request->layout, COSCHED_LAYOUT_VERSION);
-    if (request->pid != peer->pid)
-        return errtext_set(err, EPERM, "pid %d: the sender is process %d",
-                           (int)request->pid, (int)peer->pid);
-    struct process *before = find_process(a, peer->pid);
-    if (before) /* attached again: after exec, or having lost its connection */
-        agent_detach(a, before, "a new attach");
-    struct process *process = process_attach(job, peer->pid, a->topology,
-                                             a->options.lease_ns, err);
+    struct process *process = admit(a, job, peer, request->pid, err);
     if (!process)
         return -1;
     if (agent_watch_process(a, process) < 0) {

@@ -417,6 +417,7 @@ static bool take_request(struct connection *c, const char *text, size_t size,
     struct errtext err = {""};
     struct peer peer = {.connection = c->number,
                         .job = c->job,
+                        .socket = c->fd,
                         .pid = c->cred.pid,
                         .uid = c->cred.uid,
                         .privileged = proved && guard_exempt(trusted) &&

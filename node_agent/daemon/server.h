@@ -58,7 +58,8 @@ struct server;
 struct peer {
     uint64_t connection; /* its number, never 0 */
     uint32_t job;        /* that a process has attached to over it; 0: none */
-    pid_t pid;
+    int socket;          /* its end here: for caller.h */
+    pid_t pid;           /* that the process which connected had then */
     uid_t uid;
     bool privileged; /* root or the agent's user, as the settings demand it */
 };

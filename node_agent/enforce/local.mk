@@ -14,8 +14,12 @@ noinst_LTLIBRARIES += %D%/libenforce.la
 	%D%/ledger.h \
 	%D%/follow_look.c \
 	%D%/follow_look.h \
+	%D%/job_cgroup.c \
+	%D%/job_cgroup.h \
 	%D%/members.c \
 	%D%/members.h \
+	%D%/owners.c \
+	%D%/owners.h \
 	%D%/privilege.c \
 	%D%/privilege.h \
 	%D%/proc.c \

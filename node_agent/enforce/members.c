@@ -12,7 +12,10 @@
 
 #include "common/clock.h"
 #include "common/hash.h"
+#include "common/log.h"
 #include "node_agent/core/process.h"
+#include "node_agent/enforce/job_cgroup.h"
+#include "node_agent/enforce/owners.h"
 #include "node_agent/enforce/proc.h"
 #include "node_agent/enforce/proc_table.h"
 #include "node_agent/enforce/threads.h"
@@ -23,18 +26,17 @@
 #define BUSY_TICKS     2
 #define BUSY_WINDOW_NS (100 * NS_PER_MS)
 
-/* What a task is called until it has executed its program: it is Slurm's until
- * then, but not for ever, as anybody may choose that name. */
-#define STEPD    "slurmstepd"
-#define STEPD_NS (30 * NS_PER_S)
+/* So many generations may be between a task and a process that attaches. */
+#define LEVELS 256
 
 struct members {
     const struct node_options *options;
     struct proc_table procs;
     uint64_t next_scan_ns;
-    uint64_t change_ns; /* last time that a process came, went or was held */
-    uint64_t scan_ns;   /* of the last scan */
-    uint64_t owners;    /* owners_key() of the scan that found them; 0: none */
+    uint64_t change_ns;   /* last time that a process came, went or was held */
+    uint64_t scan_ns;     /* of the last scan */
+    size_t steps, places; /* of all scans: owners.h */
+    uint64_t key; /* owners_key() of the scan that found them; 0: none */
 };
 
 struct members *members_new(const struct node_options *options)
@@ -67,93 +69,12 @@ void tracked_clear(struct job *job)
         job->tracked = t->next;
         tracked_free(t);
     }
+    number_map_clear(&job->tracked_by_pid);
 }
 
-struct tracked *members_find(const struct job *job, pid_t pid)
+struct tracked *members_find(struct job *job, pid_t pid)
 {
-    for (struct tracked *t = job->tracked; t; t = t->next)
-        if (t->pid == pid)
-            return t;
-    return NULL;
-}
-
-/* ---- whose process is it ------------------------------------------------ */
-
-struct scan {
-    struct proc_table *procs;
-    struct job **owner; /* [procs->count] */
-};
-
-static struct job *owner_of(const struct scan *scan, pid_t pid)
-{
-    const struct proc_entry *e = proc_table_find(scan->procs, pid);
-
-    return e ? scan->owner[e - scan->procs->entry] : NULL;
-}
-
-/* The job that owned the dead leader of a group or session, or NULL. */
-static struct job *dead_leader(const struct job_table *jobs, pid_t pid)
-{
-    for (struct job *j = jobs->first; j; j = j->next) {
-        struct tracked *t = members_find(j, pid);
-        if (t && t->dead)
-            return j;
-    }
-    return NULL;
-}
-
-/* The job that the agent knows STAT to belong to, without looking around. */
-static struct job *known_owner(const struct job_table *jobs,
-                               const struct proc_stat *stat)
-{
-    for (struct job *j = jobs->first; j; j = j->next) {
-        for (struct task *t = j->tasks; t; t = t->next)
-            if (t->pid == stat->pid && t->start == stat->start)
-                return j;
-        for (struct process *p = j->processes; p; p = p->next)
-            if (p->pid == stat->pid && p->start == stat->start)
-                return j;
-        for (struct tracked *t = j->tracked; t; t = t->next)
-            if (t->pid == stat->pid && t->start == stat->start && !t->dead)
-                return j;
-    }
-    return NULL;
-}
-
-/* Give owners to all processes, to the closure of the relation. */
-static void find_owners(struct scan *scan, const struct job_table *jobs)
-{
-    pid_t self = getpid();
-    bool found;
-
-    for (size_t i = 0; i < scan->procs->count; i++)
-        scan->owner[i] = known_owner(jobs, &scan->procs->entry[i].stat);
-    do {
-        found = false;
-        for (size_t i = 0; i < scan->procs->count; i++) {
-            const struct proc_stat *s = &scan->procs->entry[i].stat;
-            struct job *j;
-            if (scan->owner[i] || s->pid == 1 || s->pid == self ||
-                !strcmp(s->comm, STEPD))
-                continue;
-            if ((j = owner_of(scan, s->parent)) ||
-                (j = owner_of(scan, s->group)) ||
-                (j = owner_of(scan, s->session)) ||
-                (j = dead_leader(jobs, s->group)) ||
-                (j = dead_leader(jobs, s->session))) {
-                scan->owner[i] = j;
-                found = true;
-            }
-        }
-    } while (found);
-}
-
-static bool is_attached(const struct job *job, pid_t pid)
-{
-    for (const struct process *p = job->processes; p; p = p->next)
-        if (p->pid == pid && !p->bad)
-            return true;
-    return false;
+    return number_map_find(&job->tracked_by_pid, (uint64_t)pid);
 }
 
 /* True when a process seen for the first time has been busy all its life. */
@@ -169,12 +90,11 @@ static bool busy_all_along(const struct proc_stat *stat)
            stat->ticks * BUSY_WINDOW_NS >= BUSY_TICKS * age_ns;
 }
 
-/* True while STAT is of a task that has not begun its program. */
-static bool is_stepd(const struct tracked *t, const struct proc_stat *stat,
-                     uint64_t now_ns)
+/* True while T is Slurm's still: a task that has not executed its program.  The
+ * kernel forgets that at the first program, so no program can pretend. */
+static bool is_stepds(const struct tracked *t, const struct proc_stat *stat)
 {
-    return stat->forked && !strcmp(stat->comm, STEPD) &&
-           now_ns - t->first_ns < STEPD_NS;
+    return t->task && stat->forked;
 }
 
 /* True when T may have the affinity that was set for its PARENT (NULL: not the
@@ -194,19 +114,19 @@ static bool may_be_held(const struct members *m, const struct tracked *t,
             now_ns - t->unattached_since_ns >= m->options->attach_ns);
 }
 
-/* Decide whether T is to be held from now on. */
+/* Decide whether T, which is or is not ATTACHED, is to be held from now on. */
 static void look(struct members *m, struct tracked *t, struct job *job,
-                 const struct proc_stat *stat, uint64_t now_ns)
+                 bool attached, const struct proc_stat *stat, uint64_t now_ns)
 {
     t->dead = false;
-    t->attached = is_attached(job, t->pid);
+    t->attached = attached;
     if (t->attached) {
         t->unattached_since_ns = 0;
         t->inherits = false;
     } else if (!t->unattached_since_ns) {
         t->unattached_since_ns = now_ns;
     }
-    if (t->attached || is_stepd(t, stat, now_ns)) {
+    if (t->attached || is_stepds(t, stat)) {
         usage_forget(t);
         return;
     }
@@ -224,58 +144,77 @@ static void look(struct members *m, struct tracked *t, struct job *job,
     }
 }
 
-static void track(struct members *m, struct job *job,
+/* A new entry for process PID of JOB.  NULL: there is no memory, and the next
+ * scan will try again, or the job has too many. */
+static struct tracked *add(struct job *job, pid_t pid)
+{
+    if (job->tracked_by_pid.count >= MEMBERS_MAX) {
+        if (!job->crowded)
+            log_warn("job %u has more than %d processes on this node: more are "
+                     "held only "
+                     "by what they inherit, and not stopped",
+                     job->id, MEMBERS_MAX);
+        job->crowded = true;
+        return NULL;
+    }
+    struct tracked *t = calloc(1, sizeof(*t));
+    if (!t || number_map_put(&job->tracked_by_pid, (uint64_t)pid, t) < 0) {
+        free(t);
+        return NULL;
+    }
+    t->pid = pid;
+    t->next = job->tracked;
+    return job->tracked = t;
+}
+
+/* T is now the process of STAT: new, or the number was used again. */
+static void begin(struct members *m, struct job *job, struct tracked *t,
                   const struct proc_stat *stat, uint64_t now_ns)
 {
-    struct tracked *t = members_find(job, stat->pid);
+    struct tracked *next = t->next;
 
-    if (!t) {
-        if (!(t = calloc(1, sizeof(*t))))
-            return; /* seen again by the next scan */
-        t->pid = stat->pid;
-        t->next = job->tracked;
-        job->tracked = t;
-    }
-    if (t->start != stat->start) { /* new, or the pid was used again */
-        m->change_ns = now_ns;
-        job->unsettled = true;
-        t->start = stat->start;
-        t->first_ns = now_ns;
-        threads_free(t->threads);
-        t->threads = NULL;
-        t->held = t->stopped = t->narrowed = false;
-        t->look_ns = t->unattached_since_ns = t->no_cpuset_ns = 0;
-        t->let_go_ticks = 0;
-        t->inherits = job->taken_over ||
-                      inherits(t, members_find(job, stat->parent));
-        usage_forget(t);
-    }
-    look(m, t, job, stat, now_ns);
+    threads_free(t->threads);
+    usage_forget(t);
+    *t = (struct tracked){.pid = stat->pid,
+                          .start = stat->start,
+                          .first_ns = now_ns,
+                          .next = next};
+    t->inherits = job->taken_over ||
+                  inherits(t, members_find(job, stat->parent));
+    m->change_ns = now_ns;
+    job->unsettled = true;
 }
 
-/* A dead leader matters while its group or session has members. */
-static bool still_leads(const struct scan *scan, pid_t pid)
+/* Entry E belongs to OWNER's job.  False when it is not tracked. */
+static bool track(struct members *m, const struct proc_entry *e,
+                  const struct owner *owner, uint64_t now_ns)
 {
-    for (size_t i = 0; i < scan->procs->count; i++) {
-        const struct proc_stat *s = &scan->procs->entry[i].stat;
-        if (s->group == pid || s->session == pid)
-            return true;
-    }
-    return false;
+    struct job *job = owner->job;
+    struct tracked *t = members_find(job, e->stat.pid);
+
+    if (!t && !(t = add(job, e->stat.pid)))
+        return false;
+    if (t->start != e->stat.start)
+        begin(m, job, t, &e->stat, now_ns);
+    t->task = owner->task;
+    look(m, t, job, owner->attached, &e->stat, now_ns);
+    return true;
 }
 
-/* True when there were any. */
-static bool forget_dead(struct job *job, const struct scan *scan)
+/* A dead leader matters while its group or session has members.  True when
+ * there were any that do not. */
+static bool forget_dead(struct job *job, const struct owners *owners)
 {
     bool any = false;
 
     for (struct tracked **p = &job->tracked; *p;) {
         struct tracked *t = *p;
-        if (!t->dead || still_leads(scan, t->pid)) {
+        if (!t->dead || owners_leads(owners, t->pid)) {
             p = &t->next;
             continue;
         }
         *p = t->next;
+        number_map_remove(&job->tracked_by_pid, (uint64_t)t->pid);
         tracked_free(t);
         any = true;
     }
@@ -305,33 +244,37 @@ static uint64_t owners_key(const struct members *m,
     return h;
 }
 
-/* Give owners to all processes anew. */
-static void scan_all(struct members *m, struct job_table *jobs, uint64_t now_ns)
+/* Give owners to all processes anew.  JOBS are ALL there are, or some. */
+static void scan_all(struct members *m, struct job_table *jobs, bool all,
+                     uint64_t now_ns)
 {
-    struct scan scan = {.procs = &m->procs};
+    struct owners owners;
 
-    m->owners = 0;
-    if (!(scan.owner = calloc(scan.procs->count + 1, sizeof(*scan.owner))))
+    m->key = 0;
+    if (owners_find(&owners, &m->procs, jobs) < 0)
         return;
-    find_owners(&scan, jobs);
     for (struct job *j = jobs->first; j; j = j->next)
         for (struct tracked *t = j->tracked; t; t = t->next)
             t->dead = true;
-    for (size_t i = 0; i < scan.procs->count; i++) {
-        struct proc_entry *entry = &scan.procs->entry[i];
-        if (!scan.owner[i])
-            continue;
+    for (size_t i = 0; i < m->procs.count; i++) {
+        struct proc_entry *entry = &m->procs.entry[i];
+        const struct owner *owner = &owners.of[i];
         /* The end of one that is attached is told by its pidfd, and what it
          * uses does not matter. */
-        proc_table_watch(&m->procs, entry,
-                         !is_attached(scan.owner[i], entry->stat.pid));
-        track(m, scan.owner[i], &entry->stat, now_ns);
+        if (owner->job)
+            proc_table_watch(&m->procs, entry,
+                             track(m, entry, owner, now_ns) &&
+                                 !owner->attached);
+        else if (all)
+            proc_table_watch(&m->procs, entry, false);
     }
     for (struct job *j = jobs->first; j; j = j->next)
-        if (forget_dead(j, &scan))
+        if (forget_dead(j, &owners))
             m->change_ns = now_ns;
-    free(scan.owner);
-    m->owners = owners_key(m, jobs);
+    m->steps += owners.steps;
+    m->places += owners.places;
+    owners_clear(&owners);
+    m->key = owners_key(m, jobs);
 }
 
 /* The processes are those of the scan before: see what they use. */
@@ -345,22 +288,20 @@ static void look_at_tracked(struct members *m, struct job_table *jobs,
                                                  : proc_table_find(&m->procs,
                                                                    t->pid);
             if (entry)
-                look(m, t, j, &entry->stat, now_ns);
+                look(m, t, j, false, &entry->stat, now_ns);
         }
 }
 
-void members_scan(struct members *m, struct job_table *jobs, bool force,
-                  uint64_t now_ns)
+static void scan(struct members *m, struct job_table *jobs, bool force,
+                 bool all, uint64_t now_ns)
 {
-    if (!jobs->first || (!force && now_ns < m->next_scan_ns))
-        return;
     uint64_t begin_ns = clock_cpu_ns(), wall_ns = clock_ns();
     uint64_t boot_ticks = usage_boot_ticks();
     if (proc_table_scan(&m->procs, now_ns) < 0)
         return;
     m->scan_ns = now_ns;
-    if (force || owners_key(m, jobs) != m->owners)
-        scan_all(m, jobs, now_ns);
+    if (force || owners_key(m, jobs) != m->key)
+        scan_all(m, jobs, all, now_ns);
     else
         look_at_tracked(m, jobs, now_ns);
     for (struct job *j = jobs->first; j; j = j->next) {
@@ -376,6 +317,13 @@ void members_scan(struct members *m, struct job_table *jobs, bool force,
                                                          : SCAN_PAUSE_NS);
 }
 
+void members_scan(struct members *m, struct job_table *jobs, bool force,
+                  uint64_t now_ns)
+{
+    if (jobs->first && (force || now_ns >= m->next_scan_ns))
+        scan(m, jobs, force, true, now_ns);
+}
+
 void members_expect(struct members *m, uint64_t now_ns)
 {
     m->change_ns = now_ns;
@@ -388,7 +336,7 @@ void members_scan_one(struct members *m, struct job *job)
     struct job *next = job->next;
 
     job->next = NULL;
-    members_scan(m, &alone, true, clock_ns());
+    scan(m, &alone, true, false, clock_ns());
     job->next = next;
 }
 
@@ -410,4 +358,73 @@ int members_open(const struct tracked *t)
         fd = -1;
     }
     return fd;
+}
+
+/* ---- who may attach ------------------------------------------------------ */
+
+static bool is_task(const struct job *job, const struct proc_stat *s)
+{
+    for (const struct task *t = job->tasks; t; t = t->next)
+        if (t->pid == s->pid && t->start == s->start)
+            return true;
+    return false;
+}
+
+/* True when process PID, which has its number from STAT's group or session, is
+ * or was JOB's. */
+static bool was_ours(struct job *job, pid_t pid)
+{
+    const struct tracked *t = members_find(job, pid);
+    struct proc_stat now;
+
+    return t && (proc_read(pid, &now) < 0 || now.start == t->start);
+}
+
+/* True when STAT is of a process that is JOB's or descends from one. */
+static bool descends(struct job *job, struct proc_stat stat)
+{
+    for (int level = 0; level < LEVELS && stat.pid > 1; level++) {
+        const struct tracked *t = members_find(job, stat.pid);
+        struct proc_stat parent;
+        if ((t && t->start == stat.start) || is_task(job, &stat) ||
+            was_ours(job, stat.group) || was_ours(job, stat.session))
+            return true;
+        /* A parent that began later has only its number from ours. */
+        if (proc_read(stat.parent, &parent) < 0 || parent.start > stat.start)
+            return false;
+        stat = parent;
+    }
+    return false;
+}
+
+/* True when process PID is in the cgroup that Slurm made for JOB. */
+static bool is_in_cgroup(const struct job *job, pid_t pid)
+{
+    static char text[JOB_CGROUP_TEXT];
+
+    return job->cgroup && proc_cgroups(pid, text, sizeof(text)) == 0 &&
+           job_cgroup_has(job->cgroup, text);
+}
+
+int members_admit(struct job *job, pid_t pid, pid_t called, struct errtext *err)
+{
+    struct proc_identity who;
+    struct proc_stat stat;
+
+    if (proc_read(pid, &stat) < 0 || proc_identify(pid, &who) < 0)
+        return errtext_set(err, ESRCH, "pid %d: no such process", (int)pid);
+    if (called != pid && called != who.inner)
+        return errtext_set(err, EPERM, "pid %d: the sender is process %d",
+                           (int)called, (int)pid);
+    if (who.real != job->uid || who.effective != job->uid)
+        return errtext_set(err, EPERM,
+                           "job %u: belongs to uid %u, process %d to %u",
+                           job->id, job->uid, (int)pid,
+                           who.real != job->uid ? who.real : who.effective);
+    if (!is_in_cgroup(job, pid) && !descends(job, stat))
+        return errtext_set(err, EPERM,
+                           "job %u: process %d (%s) is not of this job: it is "
+                           "neither in its cgroup nor started by its tasks",
+                           job->id, (int)pid, stat.comm);
+    return 0;
 }

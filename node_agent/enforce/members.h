@@ -14,6 +14,8 @@
 
 #include "node_agent/core/enforcer.h"
 
+#define MEMBERS_MAX 4096
+
 struct members;
 
 /* OPTIONS must outlive it. */
@@ -33,7 +35,15 @@ void members_expect(struct members *members, uint64_t now_ns);
 uint64_t members_scanned_ns(const struct members *members);
 
 /* The process of JOB with number PID, dead or alive, or NULL. */
-struct tracked *members_find(const struct job *job, pid_t pid);
+struct tracked *members_find(struct job *job, pid_t pid);
+
+/* May process PID, which calls itself CALLED, attach to JOB?  -1 with errno
+ * ESRCH, or EPERM: it is of another user, or not of the job: neither in its
+ * cgroup, nor a descendant of its processes, or member of a group or session of
+ * theirs.  The caller sees to it that PID is the same process before and
+ * afterwards. */
+int members_admit(struct job *job, pid_t pid, pid_t called,
+                  struct errtext *err);
 
 /* A pidfd of T, which the caller closes; -1: it has ended, or is about to. */
 int members_open(const struct tracked *t);

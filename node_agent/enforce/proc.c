@@ -16,6 +16,7 @@
 /* The kernel's PF_EXITING and PF_FORKNOEXEC, of the process' flags (proc(5)). */
 #define FLAG_EXITING 0x4
 #define FLAG_FORKNOEXEC 0x40
+#define FLAG_KERNEL     0x200000
 
 /* Numbers of the text at *P, the first SKIP of them left out; false when there
  * is none behind. */
@@ -57,6 +58,7 @@ int proc_parse(const char *text, struct proc_stat *stat)
     stat->state = close[2];
     stat->forked = flags & FLAG_FORKNOEXEC;
     stat->exiting = flags & FLAG_EXITING;
+    stat->kernel = flags & FLAG_KERNEL;
     stat->pid = (pid_t)pid;
     stat->parent = (pid_t)parent;
     stat->group = (pid_t)group;
@@ -126,6 +128,45 @@ int proc_read_stop(pid_t pid, struct proc_stop *stop)
     stop->pending = strtoull(value_of(text, "\nShdPnd:\t"), NULL, 16) &
                     UINT64_C(1) << (SIGSTOP - 1);
     return 0;
+}
+
+/* The first number of line NAME of a status file, or its last. */
+static bool status_number(const char *text, const char *name, int skip, bool last,
+                          long long *value)
+{
+    const char *line = value_of(text, name);
+
+    if (!number(&line, skip, value))
+        return false;
+    while (last && *line == '\t' && number(&line, 0, value))
+        ;
+    return true;
+}
+
+int proc_identify(pid_t pid, struct proc_identity *identity)
+{
+    char text[4096];
+    long long real, effective, inner;
+
+    /* The kernel writes newlines of a name as \n: no name makes a line. */
+    if (!read_file(pid, "status", text, sizeof(text)) ||
+        !status_number(text, "\nUid:", 0, false, &real) ||
+        !status_number(text, "\nUid:", 1, false, &effective)) {
+        errno = ESRCH;
+        return -1;
+    }
+    if (!status_number(text, "\nNSpid:", 0, true, &inner))
+        inner = pid;
+    *identity = (struct proc_identity){(uid_t)real, (uid_t)effective, (pid_t)inner};
+    return 0;
+}
+
+int proc_cgroups(pid_t pid, char *text, size_t size)
+{
+    if (read_file(pid, "cgroup", text, size))
+        return 0;
+    errno = ESRCH;
+    return -1;
 }
 
 int proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns, uint64_t *waited_ns)

@@ -19,6 +19,7 @@ struct proc_stat {
     char state;     /* R, S, D, T, Z, ... */
     bool forked;    /* it runs its maker's program still */
     bool exiting;   /* it runs none any more */
+    bool kernel;    /* a thread of the kernel's */
     char comm[16];  /* name, cut to 15 characters */
     uint64_t ticks; /* CPU time used, in clock ticks */
     uint64_t threads; /* how many it has */
@@ -43,6 +44,19 @@ int proc_read_stop(pid_t pid, struct proc_stop *stop);
 /* Decode the text of a stat file.  0, or -1 with errno EINVAL.  The name may
  * contain anything, spaces, parentheses and newlines included. */
 int proc_parse(const char *text, struct proc_stat *stat);
+
+/* Whose a process is. */
+struct proc_identity {
+    uid_t real, effective;
+    pid_t inner; /* what it calls itself: its number in its own PID namespace */
+};
+
+/* 0, or -1 with errno ESRCH. */
+int proc_identify(pid_t pid, struct proc_identity *identity);
+
+/* The text of the cgroup file of process PID: lines ID:CONTROLLERS:PATH, of which the last
+ * may be cut.  0, or -1 with errno ESRCH. */
+int proc_cgroups(pid_t pid, char *text, size_t size);
 
 /* How long thread TID of process PID has run and has waited for a CPU so far.  0, or -1 with
  * errno ESRCH: no such thread, or not counted by the kernel. */

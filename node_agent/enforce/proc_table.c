@@ -47,8 +47,7 @@ static bool is_young(const struct proc_entry *e, uint64_t now_ns)
 
 static bool is_hot(const struct proc_entry *e, uint64_t now_ns)
 {
-    return e->watched || is_young(e, now_ns) ||
-           strcmp(e->stat.comm, "slurmstepd") == 0;
+    return e->watched || is_young(e, now_ns);
 }
 
 static bool must_read(const struct proc_entry *e, uint64_t inode,
@@ -191,14 +190,26 @@ static int find_hot(struct proc_table *t, uint64_t now_ns)
     return 0;
 }
 
+/* E is no more.  It leaves the table with all others that have gone, at once. */
 static void drop(struct proc_table *t, struct proc_entry *e)
 {
-    size_t behind = (size_t)(t->entry + t->count - (e + 1));
-
-    memmove(e, e + 1, behind * sizeof(*e));
-    t->count--;
+    e->gone = true;
+    t->dropped = true;
     t->changes++;
     t->cool_ns = 0;
+}
+
+static void remove_dropped(struct proc_table *t)
+{
+    size_t kept = 0;
+
+    if (!t->dropped)
+        return;
+    for (size_t i = 0; i < t->count; i++)
+        if (!t->entry[i].gone)
+            t->entry[kept++] = t->entry[i];
+    t->count = kept;
+    t->dropped = false;
 }
 
 static int look_again(struct proc_table *t, uint64_t now_ns)
@@ -210,6 +221,7 @@ static int look_again(struct proc_table *t, uint64_t now_ns)
         if (e && !fetch(t, e, t->hot[i], e->inode, now_ns, e))
             drop(t, e);
     }
+    remove_dropped(t);
     return 0;
 }
 
@@ -247,8 +259,13 @@ static int look_up(struct proc_table *t, pid_t pid, bool again, uint64_t now_ns)
         return 0;
     }
     close(fd);
-    if (known)
-        return fetch(t, known, pid, 0, now_ns, known) ? 0 : (drop(t, known), 0);
+    if (known) {
+        if (!fetch(t, known, pid, 0, now_ns, known)) {
+            drop(t, known);
+            remove_dropped(t);
+        }
+        return 0;
+    }
     return fetch(t, NULL, pid, 0, now_ns, &fresh) ? insert(t, &fresh) : 0;
 }
 

@@ -16,7 +16,6 @@
  *   - processes first seen less than SETTLE_NS ago, which may still change session,
  *     group and program
  *   - watched processes: those of jobs, except attached ones
- *   - slurmstepd, whose children may still be it
  *
  * A listing also reads processes whose inode changed (pid reuse), and each other one
  * once in REFRESH_NS to 3 REFRESH_NS.
@@ -31,6 +30,8 @@
 struct proc_entry {
     struct proc_stat stat;
     bool watched;     /* proc_table_watch(): read it in each scan */
+    bool placed;      /* the caller's: looked where it is since it was read */
+    bool gone;        /* until the end of the scan */
     uint64_t inode;   /* 0: not known */
     uint64_t seen_ns; /* first */
     uint64_t read_ns; /* last */
@@ -50,6 +51,7 @@ struct proc_table {
     uint64_t listed_ns;
     int loadavg;              /* kept open, if LOADAVG_OPEN */
     bool loadavg_open;
+    bool dropped;             /* some have gone */
     size_t changes;           /* of which processes there are, their parents,
                                  groups, sessions and names, so far */
     size_t reads;             /* of stat files, so far */

@@ -46,6 +46,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_slurm.py \
 	%D%/daemon/test_agent_socket.py \
 	%D%/daemon/test_agent_start.py \
+	%D%/daemon/test_agent_stranger.py \
 	%D%/daemon/test_agent_turns.py \
 	%D%/daemon/test_agent_unit.py \
 	%D%/daemon/test_agent_versions.py \

@@ -41,25 +41,35 @@ def announce(agent, job, uid=None, options="", cores=None, restarts=0):
         "cores": cores or f"0-{os.cpu_count() - 1}", "restarts": restarts})
 
 
+# Slurm's tasks begin when the agent knows them: a line on standard input.
+GATE = ["sh", "-c", 'read go; exec "$0" "$@" </dev/null']
+
+
 class Program:
-    """A program that is the task of an announced job.  The agent hears of it
-    once READY(pid) is true.  One that is BRIEF may have ended by then."""
+    """A program that is the task of an announced job.  It begins when the agent has heard
+    of it; with READY the agent hears of it once READY(pid) is true."""
 
     def __init__(self, agent, job, command, announced=None, ready=None,
-                 brief=False, **announcement):
+                 **announcement):
         self.agent, self.job = agent, job
         self.output = tempfile.TemporaryFile()
         if not announced:
             reply = announce(agent, job, **announcement)
             assert reply["ok"], reply
-        self.process = subprocess.Popen(command, stdout=self.output,
-                                        stdin=subprocess.DEVNULL)
+        self.process = subprocess.Popen([*GATE, *command], stdout=self.output,
+                                        stdin=subprocess.PIPE)
         if ready:
+            self.begin()
             wait_for("task", lambda: ready(self.process.pid))
         reply = agent.call({"op": "task", "job": job, "step": 0,
                             "pid": self.process.pid})
-        assert reply["ok"] or (brief and self.process.wait(60) is not None), \
-            reply
+        assert reply["ok"], reply
+        if not ready:
+            self.begin()
+
+    def begin(self):
+        self.process.stdin.write(b"go\n")
+        self.process.stdin.close()
 
     def text(self):
         return os.pread(self.output.fileno(), 1 << 20, 0).decode()

@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"
 from fakes import Agent, announce, need, skip, wait_for
 
 NOBODY = 65534
+JOBS = (11, 12)
 
 # A process of another user: commands on standard input, one answer a line.
 CLIENT = f"""
@@ -47,6 +48,13 @@ class Client:
         self.process = subprocess.Popen(
             [sys.executable, "-c", CLIENT, agent.socket],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for job in JOBS:
+            self.be_task(agent, job)
+
+    def be_task(self, agent, job):
+        """Only a job's own processes may attach to it."""
+        assert agent.call({"op": "task", "job": job, "step": 0,
+                           "pid": self.process.pid})["ok"]
 
     def ask(self, *words):
         print(*words, file=self.process.stdin, flush=True)
@@ -136,6 +144,7 @@ def check_withdrawn(agent):
         assert client.ask("attach", "a", 11)["ok"]
         assert agent.call({"op": "withdraw", "job": 11})["ok"]
         assert announce(agent, 11, uid=NOBODY)["ok"]
+        client.be_task(agent, 11)
         with Others(agent, 50) as others:
             client.ask("open", "b")
             assert client.ask("attach", "b", 11)["ok"]
@@ -151,7 +160,7 @@ def main():
     if os.getuid() != 0:
         skip("only root can become another user")
     with Agent() as agent:
-        for job in (11, 12):
+        for job in JOBS:
             assert announce(agent, job, uid=NOBODY)["ok"]
         check_two_jobs(agent)
         check_moves(agent)

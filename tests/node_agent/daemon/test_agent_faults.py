@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
-from fakes import (Agent, BUILD, FAKE_JOB, Program, allowed_cpus, announce,
+from fakes import (Agent, BUILD, FAKE_JOB, GATE, Program, allowed_cpus, announce,
                    fake, need, skip, wait_for)
 
 ALL = set(allowed_cpus())
@@ -29,12 +29,14 @@ def check_stages(agent):
     assert announce(agent, 1)["ok"]
     crash(agent)
     # Known from the state: the task of a job that was announced before.
-    with subprocess.Popen([FAKE_JOB, agent.socket, "1"],
-                          stdout=subprocess.DEVNULL) as job:
+    with subprocess.Popen([*GATE, FAKE_JOB, agent.socket, "1"],
+                          stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as job:
         try:
             assert agent.call({"op": "task", "job": 1, "step": 0,
                                "pid": job.pid})["ok"]
             crash(agent)
+            job.stdin.write(b"go\n")
+            job.stdin.flush()
             wait_for("attach", lambda: agent.attached(1))
             crash(agent)
             wait_for("attach again", lambda: agent.attached(1))

@@ -81,7 +81,7 @@ def check_users(agent):
     # not for another process.
     with Program(agent, 7, [os.path.join(BUILD, "tests/node_agent/daemon/fake_job"),
                             agent.socket, "7", f"uid={NOBODY}"],
-                 brief=True) as stranger:
+                 ) as stranger:
         wait_for("refusal", lambda: "refused" in stranger.text())
         assert "belongs to uid" in stranger.text(), stranger.text()
         assert stranger.process.wait() == 4

@@ -55,7 +55,7 @@ def check_pages(agent):
                  lambda: "+40" in str(agent.job(1)["region"]))
     with fake(agent, 2, "layout=1"):
         wait_for("attach", lambda: agent.attached(2))
-    with fake(agent, 3, "layout=0", brief=True) as job:
+    with fake(agent, 3, "layout=0") as job:
         wait_for("refusal", lambda: "refused" in job.text())
         assert "layout" in job.text() and not agent.attached(3)
     with fake(agent, 4, "version=2"), fake(agent, 5):

@@ -31,10 +31,11 @@ static void be_the_task(const struct stage *s)
 
     if (read(s->order[0], &c, 1) == 1) {
         pid_t program = fork();
-        if (program == 0) {
-            pause();
-            _exit(0);
-        }
+        if (program == 0 && c == 's')
+            prctl(PR_SET_NAME, "slurmstepd");
+        while (program == 0)
+            if (c != 's')
+                pause();
         if (write(s->answer[1], &program, sizeof(program)) < 0)
             _exit(1);
         (void)!read(s->order[0], &c, 1); /* until the end of the test */
@@ -138,12 +139,11 @@ static void test_forced(void **state)
 
 /* ---- who is held --------------------------------------------------------- */
 
-static sig_atomic_t volatile executed;
-
 static void on_order(int signal)
 {
     (void)signal;
-    executed = 1;
+    execl("/bin/sh", "sh", "-c", "while :; do :; done", NULL);
+    _exit(1);
 }
 
 /* A busy process called slurmstepd, as a task is that has still to execute its
@@ -163,9 +163,19 @@ static pid_t start_busy(void)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGUSR1, on_order);
     prctl(PR_SET_NAME, "slurmstepd");
-    for (bool named = false;;)
-        if (executed && !named)
-            named = prctl(PR_SET_NAME, "program") == 0;
+    for (;;)
+        ;
+}
+
+/* Let PID execute its program. */
+static void execute(pid_t pid)
+{
+    struct proc_stat stat;
+
+    kill(pid, SIGUSR1);
+    do
+        assert_int_equal(proc_read(pid, &stat), 0);
+    while (stat.forked);
 }
 
 /* Scan each 200 ms of *NOW_NS until PID has used so many clock ticks more, at
@@ -207,32 +217,29 @@ static void test_executed(void **state)
     struct stage *s = *state;
     uint64_t now_ns = NOW_NS;
     pid_t pid = start_busy();
-    struct proc_stat stat;
 
     s->job->doing = JOB_PINNED;
     assert_non_null(job_add_task(s->job, 0, pid));
     assert_false(scan_busy(s, pid, &now_ns, 3)->held);
-    kill(pid, SIGUSR1);
-    do
-        assert_int_equal(proc_read(pid, &stat), 0);
-    while (strcmp(stat.comm, "program"));
+    now_ns += UINT64_C(60000000000); /* however long that takes */
+    assert_false(scan_busy(s, pid, &now_ns, 2)->held);
+    execute(pid);
     assert_true(scan_busy(s, pid, &now_ns, 3)->held);
     end_task(s, pid);
 }
 
-/* A name alone does not help for ever. */
+/* A name does not help: this one is of the job, as it is in a session of its
+ * task's, and has executed nothing, but is no task. */
 static void test_called_stepd(void **state)
 {
     struct stage *s = *state;
     uint64_t now_ns = NOW_NS;
-    pid_t pid = start_busy();
 
     s->job->doing = JOB_PINNED;
-    assert_non_null(job_add_task(s->job, 0, pid));
-    scan_busy(s, pid, &now_ns, 1);
-    now_ns += UINT64_C(30000000000);
+    assert_int_equal(write(s->order[1], "s", 1), 1);
+    pid_t pid;
+    assert_int_equal(read(s->answer[0], &pid, sizeof(pid)), sizeof(pid));
     assert_true(scan_busy(s, pid, &now_ns, 2)->held);
-    end_task(s, pid);
 }
 
 /* That there is no cpuset to hold a process by is said of one that is still
@@ -248,10 +255,9 @@ static void test_no_cpuset(void **state)
     s->options.enforcement = ENFORCEMENT_CPUSET;
     s->job->doing = JOB_PINNED;
     s->job->granted = cpus;
-    kill(pid, SIGUSR1);
+    execute(pid);
     assert_non_null(job_add_task(s->job, 0, pid));
     scan_busy(s, pid, &now_ns, 1);
-    now_ns += UINT64_C(30000000000); /* whatever it is called meanwhile */
     assert_true(scan_busy(s, pid, &now_ns, 2)->held);
     for (int i = 0; i < 5; i++) {
         enforcer_hold(s->enforcer, s->job, &cpus);
@@ -266,11 +272,10 @@ static void test_no_cpuset(void **state)
     /* Who ends in between has not been without. */
     s->job->no_cpuset = false;
     pid_t other = start_busy();
-    kill(other, SIGUSR1);
+    execute(other);
     assert_non_null(job_add_task(s->job, 0, other));
     end_task(s, pid);
     scan_busy(s, other, &now_ns, 1);
-    now_ns += UINT64_C(30000000000);
     assert_true(scan_busy(s, other, &now_ns, 2)->held);
     enforcer_hold(s->enforcer, s->job, &cpus);
     kill(other, SIGKILL);
