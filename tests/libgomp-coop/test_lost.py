@@ -93,39 +93,48 @@ def stopped_at_random(mode, team):
     print(f"{mode}, {team} threads: stopped {stops} times")
 
 
-def one_is_unbound(pid, cpus):
-    """May another thread than the monitor use all of CPUS? If not, one that is
-    bound is stopped for a while."""
-    masks = {tid: os.sched_getaffinity(tid)
-             for tid in map(int, os.listdir(f"/proc/{pid}/task"))}
-    if list(masks.values()).count(set(cpus)) > 1:
-        return True
-    bound = max(tid for tid, mask in masks.items() if mask != set(cpus))
-    if stop(bound):
-        time.sleep(0.002)
-        resume(bound)
+def leaves_its_cpu(pid, client, cpus):
+    """Threads are stopped for a while, one after the other, until one of the team
+    may use all of CPUS, as the monitor and the reader of stdin do. None: so may
+    those that the watchdog has run."""
+    for _ in range(300):
+        masks = {tid: os.sched_getaffinity(tid)
+                 for tid in map(int, os.listdir(f"/proc/{pid}/task"))}
+        if client.header_of_report()["extra_workers"]:
+            return None
+        if list(masks.values()).count(set(cpus)) > 2:
+            return True
+        bound = max(tid for tid, mask in masks.items() if mask != set(cpus))
+        if stop(bound):
+            time.sleep(0.002)
+            resume(bound)
     return False
 
 
-def kernel_threads(cpus):
-    with directory() as path, FakeAgent(f"{path}/sock", cpus) as agent, \
-            Program("barriers", socket_path=f"{path}/sock",
-                    COSCHED_MODE="kthread", OMP_NUM_THREADS="4") as program:
+def kernel_threads(path, cpus):
+    """None: as leaves_its_cpu."""
+    with FakeAgent(path, cpus) as agent, \
+            Program("barriers", socket_path=path, COSCHED_MODE="kthread",
+                    OMP_NUM_THREADS="4") as program:
         client = agent.client()
         program.wait_line("ready")
-        wait_for("a thread on all CPUs",
-                 lambda: one_is_unbound(program.pid, cpus))
-        for keep in cpus:
+        left = leaves_its_cpu(program.pid, client, cpus)
+        for keep in cpus if left else ():
             client.allot([keep])
             wait_for(f"all on CPU {keep}", lambda: program.on_only([keep]))
             client.allot(cpus)
         program.stop()
+    return left
 
 
 def main():
     needs_probe()
     os.sched_setaffinity(0, two_cpus())
-    kernel_threads(two_cpus())
+    with directory() as path:
+        found = []
+        wait_for("a run without the watchdog", lambda: found.append(
+            kernel_threads(f"{path}/sock", two_cpus())) or found[-1] is not None)
+        assert found[-1], "kernel threads stay on a CPU that they do not get"
     for mode in ("donor", "ult"):
         for team in (2, 4, 7, 40):
             stopped_for_good(mode, team)
