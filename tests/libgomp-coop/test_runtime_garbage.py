@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """Pages that are not what they should be, or none at all: the program says so,
-runs on all its CPUs, and its result is right."""
+runs on all its CPUs, and its result is right. A silent agent is told of unasked,
+in one line; a healthy one is not."""
 
 import contextlib
 import os
@@ -63,23 +64,33 @@ def check(path, cpus, what, complaint, **agent_arguments):
         program.stop()
 
 
-def check_silence(path):
-    """Connections are accepted, and nothing more: no reply, no hang-up."""
+def check_silence(path, cpus):
+    """Connections are accepted, and nothing more: no reply, no hang-up. The job's
+    start has not told of it, or it has."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, \
+            contextlib.ExitStack() as stack:
         listener.bind(path)
         listener.listen(8)
-        with Program("barriers", socket_path=path,
-                     OMP_NUM_THREADS="2") as program:
-            program.wait_line("ready")
+        told, untold = (stack.enter_context(Program(
+            "barriers", socket_path=path, OMP_NUM_THREADS="2",
+            COSCHED_VERBOSE="0", COSCHED_WARNED=job)) for job in ("8", "7"))
+        asked = {told.pid: 0, untold.pid: 0}
+        while min(asked.values()) < 4:
             connection, _ = listener.accept()
-            with connection:
-                line = program.process.stderr.readline()
-                while line and "no agent at" not in line:
-                    line = program.process.stderr.readline()
-                assert line, "silence: no complaint on stderr"
-                program.stop()
+            stack.enter_context(connection)
+            asked[struct.unpack("3i", connection.getsockopt(
+                socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]] += 1
+        _, err = told.stop()
+        assert err == (f"libgomp: cosched: the agent at {path} does not answer: "
+                       "the program runs on all CPUs of its job\n"), err
+        assert untold.stop()[1] == "", "a second complaint"
+    with FakeAgent(path, cpus) as agent, \
+            Program("barriers", socket_path=path, OMP_NUM_THREADS="2",
+                    COSCHED_VERBOSE="0") as program:
+        agent.client()
+        assert program.stop()[1] == "", "a healthy agent is told of"
 
 
 def main():
@@ -87,7 +98,7 @@ def main():
     cpus = two_cpus()
     with directory() as path:
         path = f"{path}/sock"
-        check_silence(path)
+        check_silence(path, cpus)
         check(path, cpus, "no descriptors", "refused", refuse=True)
         for what, (spoil, complaint) in BAD_PAGES.items():
             check(path, cpus, what, complaint, spoil=spoil)

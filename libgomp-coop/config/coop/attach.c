@@ -166,8 +166,13 @@ coop_attach (const struct cosched_allotment **page, char *text, size_t size)
 	}
     }
   struct pollfd p = { asked, POLLIN, 0 };
-  if (poll (&p, 1, LOOK_MS) <= 0 && now - asked_ns < REPLY_NS)
-    return COOP_ATTACH_ASKED;
+  if (poll (&p, 1, LOOK_MS) <= 0)
+    {
+      if (now - asked_ns < REPLY_NS)
+	return COOP_ATTACH_ASKED;
+      coop_attach_close ();
+      return COOP_ATTACH_SILENT;
+    }
   int fd = asked, count = receive_reply (fd, reply, sizeof reply, fds);
   asked = -1;
   if (count < 0)

@@ -16,7 +16,8 @@
 enum coop_attach_result
 {
   COOP_ATTACH_OK,
-  COOP_ATTACH_ABSENT, /* nobody listens, or no reply in time */
+  COOP_ATTACH_ABSENT, /* nobody listens, or it hung up */
+  COOP_ATTACH_SILENT, /* somebody listens, no reply in time */
   COOP_ATTACH_ASKED,  /* no reply yet: call again */
   COOP_ATTACH_REFUSED /* the agent answered, but not with two good pages */
 };

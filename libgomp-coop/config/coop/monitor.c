@@ -28,6 +28,7 @@
 #define RETRY_NS (200 * MS)    /* agent absent */
 #define REFUSED_NS (1000 * MS) /* agent does not want us (yet) */
 #define FIRST_WAIT_NS (20 * MS)
+#define SILENCES 2 /* a busy agent may be late once */
 #define SLICE_NS 100000ull /* the shortest that the kernel gives */
 
 static struct
@@ -38,6 +39,7 @@ static struct
   bool applied_any;
   uint64_t retry_at_ns;
   bool told_absent, told_refused;
+  unsigned silences; /* requests without a reply, one after the other */
 } monitor;
 
 static int first_try_done; /* futex: the first region need not wait longer */
@@ -93,6 +95,22 @@ obey (uint64_t now)
   coop_worker_pin_any ();
 }
 
+/* The agent's socket accepts, and that is all.  Other faults of the agent show
+   when the job begins, or nothing is wrong: this one the user learns here, once
+   in a process.  */
+static void
+note_silence (void)
+{
+  static bool told;
+
+  if (++monitor.silences < SILENCES || told || coop_settings.warned)
+    return;
+  told = true;
+  coop_complain ("the agent at %s does not answer: "
+		 "the program runs on all CPUs of its job",
+		 coop_settings.socket);
+}
+
 static void
 try_attach (uint64_t now)
 {
@@ -102,10 +120,15 @@ try_attach (uint64_t now)
     {
     case COOP_ATTACH_OK:
       monitor.told_absent = monitor.told_refused = false;
+      monitor.silences = 0;
       coop_say ("attached to %s as job %lu", coop_settings.socket,
 		coop_settings.job);
       monitor.applied_any = false;
       obey (coop_now_ns ());
+      return;
+    case COOP_ATTACH_SILENT:
+      note_silence ();
+      monitor.retry_at_ns = now + RETRY_NS;
       return;
     case COOP_ATTACH_ABSENT:
       if (!monitor.told_absent)

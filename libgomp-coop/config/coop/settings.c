@@ -173,6 +173,8 @@ coop_settings_read (void)
 	= (unsigned) read_number ("COSCHED_ULTS", 1, COOP_ULTS_MAX, 0);
   text = secure_getenv ("COSCHED_VERBOSE");
   coop_settings.verbose = text && !strcmp (text, "1");
+  text = getenv ("COSCHED_WARNED");
+  coop_settings.warned = text && strtoul (text, NULL, 10) == coop_settings.job;
   coop_settings.test = read_test ();
   coop_switch_by_kernel = coop_switch_needs_kernel ()
 			  || coop_settings.test & COOP_TEST_BY_KERNEL;
@@ -305,15 +307,29 @@ coop_settings_ults (unsigned cpus)
   return m;
 }
 
+static void
+say (const char *format, va_list args)
+{
+  char line[256];
+  vsnprintf (line, sizeof line, format, args);
+  fprintf (stderr, "libgomp: cosched: %s\n", line);
+}
+
+void
+coop_complain (const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  say (format, args);
+  va_end (args);
+}
+
 void
 coop_say (const char *format, ...)
 {
-  char line[256];
   va_list args;
-  if (!coop_settings.verbose)
-    return;
   va_start (args, format);
-  vsnprintf (line, sizeof line, format, args);
+  if (coop_settings.verbose)
+    say (format, args);
   va_end (args);
-  fprintf (stderr, "libgomp: cosched: %s\n", line);
 }

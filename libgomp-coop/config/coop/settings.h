@@ -35,6 +35,7 @@ struct coop_settings
   bool mode_given; /* COSCHED_MODE is something else than auto */
   bool stay_home;  /* the initial thread, on its kernel thread */
   bool verbose;
+  bool warned; /* of an absent agent, at the start of the job */
 };
 
 /* What COSCHED_TEST, a variable for the runtime's own tests, forces.  */
@@ -83,7 +84,9 @@ extern bool coop_settings_fresh_storage (void);
 /* Tasks per CPU for a process that may use CPUS CPUs.  */
 extern unsigned coop_settings_ults (unsigned cpus);
 
-/* Prints a line to stderr if COSCHED_VERBOSE is set.  */
+/* Prints a line to stderr; coop_say only if COSCHED_VERBOSE is set.  */
+extern void coop_complain (const char *format, ...)
+    __attribute__ ((format (printf, 1, 2)));
 extern void coop_say (const char *format, ...)
     __attribute__ ((format (printf, 1, 2)));
 
