@@ -52,7 +52,7 @@ def main():
     with directory() as where:
         path = f"{where}/sock"
         inside_regions(path, cpus)
-        # As libomp's, and unlike libgomp's, also without an agent.
+        # Also without an agent.
         with Program("fork", program=program("probe")) as running:
             running.wait_line("ready")
             running.stop()

@@ -79,9 +79,11 @@ def check_alone():
         for tid in tasks:
             assert os.sched_getaffinity(int(tid)) == os.sched_getaffinity(0)
         program.stop()
-    with Program("fork", COSCHED_MODE="donor") as program:
-        program.wait_line("ready")
-        program.stop()
+    # Stock libgomp waits in the child for the threads of the parent.
+    for mode in ("auto", "donor"):
+        with Program("fork", OMP_NUM_THREADS="2", COSCHED_MODE=mode) as program:
+            program.wait_line("ready")
+            program.stop()
 
 
 def main():

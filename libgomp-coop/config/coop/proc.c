@@ -11,6 +11,7 @@
 #include "cpuset.h"
 #include "inherit.h"
 #include "settings.h"
+#include "start.h"
 #include "worker.h"
 
 /* As pthread_getaffinity_np.  */
@@ -41,6 +42,7 @@ void
 gomp_init_num_threads (void)
 {
   coop_settings_read ();
+  coop_start_watch_forks ();
   if (coop_managed
       && sched_getaffinity (0, sizeof coop_initial_cpus,
 			    (cpu_set_t *) &coop_initial_cpus)

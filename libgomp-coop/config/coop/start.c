@@ -105,12 +105,10 @@ settle_mode (bool initial)
   return 0;
 }
 
+/* The child of a process whose runtime has started.  */
 static void
-after_fork (void)
+reset (void)
 {
-  struct gomp_thread *thread = coop_tls.thread;
-
-  pthread_mutex_init (&start_lock, NULL);
   started = false;
   coop_tls.ult = NULL;
   coop_tls.worker = NULL;
@@ -126,16 +124,33 @@ after_fork (void)
   coop_stack_reset ();
   coop_region_reset ();
   coop_watchdog_reset ();
-  /* The threads of the parent's pool do not exist here.  */
+}
+
+/* Upstream's libgomp waits in the child's first region for the threads of the
+   parent's pool, which do not exist there.  LLVM's and Intel's have a team of
+   their own then, and so have we, managed or not.  */
+static void
+after_fork (void)
+{
+  struct gomp_thread *thread = coop_tls.thread;
+
+  pthread_mutex_init (&start_lock, NULL);
+  if (started)
+    reset ();
   if (thread && thread->ts.level == 0)
     thread->thread_pool = NULL;
   gomp_managed_threads = 1;
 }
 
+void
+coop_start_watch_forks (void)
+{
+  pthread_atfork (NULL, NULL, after_fork);
+}
+
 static void
 start (void)
 {
-  static bool registered;
   bool initial = syscall (SYS_gettid) == getpid ();
 
   coop_fiber_start ();
@@ -156,9 +171,6 @@ start (void)
   coop_overflow_start ();
   if (coop_monitor_start ())
     coop_say ("the monitor thread cannot be created");
-  if (!registered)
-    pthread_atfork (NULL, NULL, after_fork);
-  registered = true;
   return;
 
 fail:

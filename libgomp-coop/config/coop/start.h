@@ -22,6 +22,10 @@
    an unmanaged one.  */
 extern void coop_start (void);
 
+/* A child of a fork can have regions from now on.  When the library is
+   loaded.  */
+extern void coop_start_watch_forks (void);
+
 #pragma GCC visibility pop
 
 #endif /* COOP_START_H */

@@ -69,18 +69,10 @@ make_key (void)
   key_valid = pthread_key_create (&key, end_by_key) == 0;
 }
 
-/* Programs of LLVM and Intel may fork after a region and have regions in the
-   child, which libgomp's cannot: no thread of its pool exists there.  (A managed
-   process knows by itself.)  */
 static void
 after_fork (void)
 {
-  struct gomp_thread *thread = coop_tls.thread;
-
   numbers_lock = 0;
-  if (thread && thread->ts.level == 0)
-    thread->thread_pool = NULL;
-  gomp_managed_threads = 1;
 }
 
 /* A static schedule is monotonic unless said, so that saying it is left to the
