@@ -51,7 +51,8 @@ static const struct {
                           "the cooperative libgomp needs"},
     [FOLLOW_NEWER] = {"newer-symbols",
                       "it wants %, which the cooperative libgomp does not have",
-                      "Build it with an older GCC, or ask for a newer libgomp.",
+                      "Build it with an older GCC, or ask the administrator to "
+                      "build a newer libgomp (libgomp-coop/fetch-gcc-source).",
                       "newer symbols"},
     [FOLLOW_REALTIME] = {"realtime", "it has a real-time scheduling policy",
                          "Run it with the normal one.", ""},
