@@ -3,7 +3,13 @@
 # stand for users' programs: built by JOBS_CC with GNU OpenMP and nothing of
 # ours, whatever compiles the rest, so automake's own rules do not serve.
 
-jobs_programs = %D%/ep %D%/stream %D%/cg %D%/pinned
+jobs_flow = %D%/bt %D%/sp %D%/lu
+jobs_single = %D%/blackscholes %D%/ft %D%/is %D%/kmeans %D%/sparselu %D%/stream \
+	%D%/streamcluster %D%/ua
+jobs_programs = %D%/cg %D%/ep %D%/pinned $(jobs_flow) $(jobs_single) $(jobs_fortran)
+if HAVE_FORTRAN
+jobs_fortran = %D%/mg
+endif
 jobs_scripts = %D%/ep.sh %D%/stream.sh %D%/cg.sh
 
 # ep with its OpenMP runtime inside, which no LD_LIBRARY_PATH replaces; left out
@@ -12,24 +18,36 @@ jobs_libgomp_a := $(filter /%,$(shell $(JOBS_CC) -print-file-name=libgomp.a))
 jobs_static = $(if $(jobs_libgomp_a),%D%/ep-static)
 
 jobsexecdir = $(pkglibexecdir)/jobs
-jobsexec_SCRIPTS = $(jobs_programs)
+jobsexec_SCRIPTS = $(jobs_programs) %D%/learn.py
 jobsdatadir = $(pkgdatadir)/jobs
 jobsdata_SCRIPTS = $(jobs_scripts)
 noinst_DATA += $(jobs_static)
 
 jobs_sources = \
+	%D%/blackscholes.c \
+	%D%/bt.c \
+	%D%/cfd.c %D%/cfd.h \
 	%D%/cg.c \
 	%D%/ep.c \
+	%D%/ft.c \
 	%D%/gauss.c %D%/gauss.h \
+	%D%/is.c \
+	%D%/kmeans.c \
+	%D%/lu.c \
 	%D%/matrix.c %D%/matrix.h \
+	%D%/mg.c %D%/mg_grids.f90 \
+	%D%/pinned.c \
 	%D%/program.c %D%/program.h \
 	%D%/random.h \
-	%D%/pinned.c \
-	%D%/stream.c
+	%D%/sp.c \
+	%D%/sparselu.c \
+	%D%/stream.c \
+	%D%/streamcluster.c \
+	%D%/ua.c
 
 jobs_headers = $(filter %.h,$(jobs_sources))
 
-JOBS_COMPILE = $(JOBS_CC) $(WARN_CFLAGS) -D_GNU_SOURCE -O2 -g $(OPENMP_CFLAGS) \
+JOBS_COMPILE = $(JOBS_CC) $(WARN_CFLAGS) -D_GNU_SOURCE -O3 -g $(OPENMP_CFLAGS) \
 	-I$(top_srcdir)
 AM_V_JOBS = $(AM_V_JOBS_@AM_V@)
 AM_V_JOBS_ = $(AM_V_JOBS_@AM_DEFAULT_V@)
@@ -37,11 +55,19 @@ AM_V_JOBS_0 = @echo "  JOBS_CC " $@;
 
 %D%/ep: %D%/ep.c %D%/gauss.c
 %D%/pinned: %D%/pinned.c %D%/gauss.c
-%D%/stream: %D%/stream.c
 %D%/cg: %D%/cg.c %D%/matrix.c
+$(jobs_flow): %D%/cfd.c
+$(jobs_flow) $(jobs_single): %D%/%: %D%/%.c
+%D%/mg: %D%/mg.c %D%/mg_grids.o
 $(jobs_programs): %D%/program.c $(jobs_headers)
 	@$(MKDIR_P) %D%
-	$(AM_V_JOBS)$(JOBS_COMPILE) $(filter %.c,$^) -o $@ -lm
+	$(AM_V_JOBS)$(JOBS_COMPILE) $(filter %.c %.o,$^) -o $@ \
+	    $(if $(filter %.o,$^),-lgfortran) -lm
+
+# The module file is of no use to anybody else.
+%D%/mg_grids.o: %D%/mg_grids.f90
+	@$(MKDIR_P) %D%
+	$(AM_V_JOBS)$(JOBS_FC) -Wall -O3 -g $(OPENMP_CFLAGS) -J%D% -c $< -o $@
 
 # Compiled and linked in two steps: the compiler's own -lgomp is the shared one.
 %D%/ep-static: %D%/ep.c %D%/gauss.c %D%/program.c $(jobs_headers)
@@ -54,5 +80,6 @@ $(jobs_scripts): %.sh: %.sh.in Makefile
 	$(AM_V_GEN)$(SED) 's,@jobsexecdir[@],$(jobsexecdir),' $< >$@.tmp && \
 	    chmod +x $@.tmp && mv $@.tmp $@
 
-EXTRA_DIST += $(jobs_sources) $(jobs_scripts:=.in) %D%/README.md
-CLEANFILES += $(jobs_programs) $(jobs_scripts) %D%/ep-static %D%/ep-static.o
+EXTRA_DIST += $(jobs_sources) $(jobs_scripts:=.in) %D%/learn.py %D%/README.md
+CLEANFILES += $(jobs_programs) $(jobs_scripts) %D%/ep-static %D%/ep-static.o \
+	%D%/mg_grids.o %D%/mg_grids.mod

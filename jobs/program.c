@@ -20,10 +20,10 @@ static const double number_max = 1e8;
 
 static void usage(const struct program *p)
 {
-    printf("usage: %s [--class S|W|A|B] [--repeat N] [--min-time SECONDS]"
+    printf("usage: %s [--class S|W|A|B|C] [--repeat N] [--min-time SECONDS]"
            " [--json]\n\n%s\n\n"
            "  --class C           size of the problem: S (smallest), W, A"
-           " (default), B\n"
+           " (default), B, C\n"
            "  --repeat N          compute N times (default: 1)\n"
            "  --min-time SECONDS  go on computing for at least so long"
            " (default: 0)\n"
@@ -85,8 +85,8 @@ static int parse_class(struct program *p, const char *s)
 {
     if (!s)
         return complain(p, "--class needs a value");
-    if (strlen(s) != 1 || !strchr("SWAB", *s))
-        return complain(p, "--class: %s is not one of S, W, A, B", s);
+    if (strlen(s) != 1 || !strchr("SWABC", *s))
+        return complain(p, "--class: %s is not one of S, W, A, B, C", s);
     p->size_class = *s;
     return 0;
 }
@@ -184,18 +184,22 @@ int program_finish(struct program *p, int threads, const char *figure,
                    double value)
 {
     const char *result = p->reason[0] ? "FAIL" : "PASS";
+    char step[64] = "";
 
     if (p->reason[0])
         fprintf(stderr, "%s: %s\n", p->name, p->reason);
+    if (p->steps)
+        snprintf(step, sizeof(step), p->json ? " \"step_s\": %.6g," : " step_s=%.4g",
+                 p->time / ((double)p->steps * (double)p->done));
     if (p->json)
         printf("{\"result\": \"%s\", \"program\": \"%s\", \"class\": \"%c\","
-               " \"time_s\": %.6f, \"threads\": %d, \"repeat\": %ld,"
+               " \"time_s\": %.6f, \"threads\": %d, \"repeat\": %ld,%s"
                " \"%s\": %.6g}\n",
-               result, p->name, p->size_class, p->time, threads, p->done,
+               result, p->name, p->size_class, p->time, threads, p->done, step,
                figure, value);
     else
-        printf("%s %s class=%c time_s=%.3f threads=%d repeat=%ld %s=%.5g\n",
-               result, p->name, p->size_class, p->time, threads, p->done,
+        printf("%s %s class=%c time_s=%.3f threads=%d repeat=%ld%s %s=%.5g\n",
+               result, p->name, p->size_class, p->time, threads, p->done, step,
                figure, value);
     p->status = p->reason[0] ? STATUS_FAIL : STATUS_PASS;
     return p->status;

@@ -11,9 +11,9 @@
 /* A program computes something whose right result is known, once or several
  * times, checks it, and prints one line:
  *
- *     PASS ep class=A time_s=3.214 threads=2 repeat=1 mops=83.52
+ *     PASS bt class=A time_s=61.40 threads=2 repeat=1 step_s=0.307 steps_per_s=3.257
  *
- * or, with --json, the same as one JSON object.  Its exit status is 0 for PASS,
+ * or, with --json, the same as one JSON object; step_s only where a program has steps.  Its exit status is 0 for PASS,
  * 1 for FAIL, 2 for a bad command line.  main() is always
  *
  *     struct program p = {.name = "ep", .summary = "...", .options = own};
@@ -39,7 +39,8 @@ struct program {
     const char *name;               /* as printed in the result line */
     const char *summary;            /* one sentence for --help */
     struct program_option *options; /* own options, or NULL */
-    char size_class;                /* S, W, A (default) or B */
+    char size_class;                /* S, W, A (default), B or C */
+    long steps;                     /* of one computation; 0: it has none */
     long repeat;                    /* --repeat: times to compute, at least */
     double min_time;                /* --min-time: seconds to go on, at least */
     bool json;
