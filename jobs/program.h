@@ -11,10 +11,10 @@
 /* A program computes something whose right result is known, once or several
  * times, checks it, and prints one line:
  *
- *     PASS bt class=A time_s=61.4 threads=2 repeat=1 step_s=0.307 steps_per_s=3.257
+ *     PASS bt class=A time_s=61.4 threads=2 repeat=1 step_s=0.307 steps_per_s=3.26
  *
- * or, with --json, the same as one JSON object; step_s only where a program has steps.  Its exit status is 0 for PASS,
- * 1 for FAIL, 2 for a bad command line.  main() is always
+ * or, with --json, the same as one JSON object; step_s only where a program has steps.
+ * Its exit status is 0 for PASS, 1 for FAIL, 2 for a bad command line.  main() is always
  *
  *     struct program p = {.name = "ep", .summary = "...", .options = own};
  *     if (program_parse(&p, argc, argv))
