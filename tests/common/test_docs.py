@@ -32,6 +32,7 @@ PROGRAMS = (
      "coschedmodel/completions/coschedmodel"),
     ("simulator/coschedsim", "docs/coschedsim.1",
      "simulator/completions/coschedsim"),
+    ("coschedeval/coschedeval", "docs/coschedeval.1", "coschedeval/completions/coschedeval"),
     ("plot/coschedplot", "docs/coschedplot.1", "plot/completions/coschedplot"),
     ("slurm_conf/coschedreport", "docs/coschedreport.1",
      "slurm_conf/completions/coschedreport"),

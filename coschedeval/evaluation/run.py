@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""One run of a mix: processes begin together, and each one's end is measured."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+from evaluation import EvaluationError, load
+
+SAMPLE_S = 0.2      # between looks at who computes
+FOREIGN = 0.04      # share of the CPUs' time that others may have in a run that counts
+PATIENCE_S = 10     # for the agent to begin and to end
+
+
+class Process:
+    """COMMAND from now on; a thread waits for its end, so that the time is exact."""
+
+    def __init__(self, job, command, env, cpus, log):
+        def prepare():      # in the child
+            os.setsid()
+            os.sched_setaffinity(0, cpus)
+
+        self.job, self.log = job, log
+        self.start = self.end = time.monotonic()
+        self.status, self.cpu_s, self.nodes = None, 0.0, {}
+        self.samples = []   # (seconds since the start, CPU seconds so far)
+        with open(log, "wb") as output:
+            try:
+                self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL,
+                                                stdout=output, stderr=subprocess.STDOUT,
+                                                preexec_fn=prepare)
+            except OSError as error:
+                raise EvaluationError(f"{command[0]}: {error.strerror}") from error
+        self.pid = self.process.pid
+        self.waiter = threading.Thread(target=self._wait)
+        self.waiter.start()
+
+    def _wait(self):
+        _, status, usage = os.wait4(self.pid, 0)
+        self.end = time.monotonic()
+        self.cpu_s = usage.ru_utime + usage.ru_stime
+        self.status = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
+        self.process.returncode = self.status   # Popen must not wait for it again
+
+    def pids(self):
+        """The process and its descendants."""
+        found = [self.pid]
+        for pid in found:
+            try:
+                with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+                    found += [int(word) for word in file.read().split()]
+            except OSError:
+                pass
+        return found
+
+    def sample(self):
+        if self.status is None:
+            pids = self.pids()
+            self.samples.append((time.monotonic() - self.start,
+                                 sum(load.process_seconds(pid) for pid in pids)))
+            return pids
+        return []
+
+    def kill(self):
+        for pid in self.pids():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+
+    def last_words(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            lines = file.read().split("\n")
+        return " / ".join([line.strip() for line in lines if line.strip()][-3:])
+
+
+class Agent:
+    """An agent of our own, without Slurm and without privileges."""
+
+    def __init__(self, tools, policy, cpus, directory, record=None):
+        self.tools, self.socket = tools, os.path.join(directory, "socket")
+        self.cpus = ",".join(map(str, sorted(cpus)))
+        self.log = os.path.join(directory, "agent.log")
+        command = [tools.coschedd, "--foreground", "--no-slurm", "--auth=peer",
+                   "--socket", self.socket, "--state", os.path.join(directory, "state.json"),
+                   "--set", "policy=" + policy, "--cpus", self.cpus]
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log)
+        end = time.monotonic() + PATIENCE_S
+        while self.call("ping").returncode:
+            if self.process.poll() is not None or time.monotonic() > end:
+                self.stop()
+                with open(self.log, encoding="utf-8", errors="replace") as log:
+                    said = log.read().strip().split("\n")[-1]
+                raise EvaluationError(f"the agent does not start: {said}")
+            time.sleep(0.02)
+        if record:
+            self.call("record", record)
+
+    def call(self, *arguments):
+        return subprocess.run([self.tools.coschedctl, "--socket", self.socket] + list(arguments),
+                              stdin=subprocess.DEVNULL, check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+
+    def command(self, number, command):
+        """COMMAND as co-scheduled job NUMBER."""
+        return [self.tools.coschedctl, "--socket", self.socket, "run", "--job", str(number),
+                "--libgomp", self.tools.libgomp, "--cpus", self.cpus, "--"] + command
+
+    def cpu_s(self):
+        watched = Process.pids(self.process)
+        return sum(load.process_seconds(pid) for pid in watched)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        self.process.wait()
+
+
+class Run:
+    """What a mix took in one mode.  Times in seconds since the start of the first job."""
+
+    def __init__(self, mix, mode):
+        self.mix, self.mode = mix, mode
+        self.turnaround = []        # of each job
+        self.cpu_s, self.agent_s = [], 0.0
+        self.samples = []
+        self.problem = None         # why it does not count: a job failed, or took too long
+        self.others = {}            # load.Watch.end()
+        self.trace = None
+        self.nodes = {}
+
+    @property
+    def makespan(self):
+        return max(self.turnaround)
+
+    @property
+    def mean_turnaround(self):
+        return sum(self.turnaround) / len(self.turnaround)
+
+    @property
+    def disturbed(self):
+        return self.others.get("foreign", 0) + self.others.get("stolen", 0) > FOREIGN
+
+    def record(self):
+        return {"mode": self.mode.name, "makespan_s": self.makespan if self.turnaround else None,
+                "turnaround_s": self.turnaround, "cpu_s": self.cpu_s, "agent_cpu_s": self.agent_s,
+                "disturbed": self.disturbed, "problem": self.problem, "pages_by_node": self.nodes,
+                **{name + "_share": value for name, value in self.others.items()}}
+
+
+def _wait_for(processes, limit, on_sample):
+    """Until all have ended or LIMIT seconds are over; true in time."""
+    end = time.monotonic() + limit
+    while True:
+        alive = [p for p in processes if p.status is None]
+        if not alive:
+            return True
+        if time.monotonic() > end:
+            for process in alive:
+                process.kill()
+            return False
+        for process in alive:
+            on_sample(process, process.sample())
+        alive[0].waiter.join(SAMPLE_S)
+
+
+def _start_all(mix, mode, cpus, agent, env, directory):
+    """Start the jobs that run together; the processes."""
+    parts = mode.parts(len(mix.jobs), cpus)
+    processes = []
+    try:
+        for number, job in enumerate(mix.jobs):
+            command = agent.command(number + 1, job.command) if agent else job.command
+            processes.append(Process(job, command, {**env, **mode.env}, parts[number],
+                                     os.path.join(directory, f"job{number}.log")))
+    except EvaluationError:
+        for process in processes:
+            process.kill()
+            process.waiter.join()
+        raise
+    return processes
+
+
+def _fill(run, processes, in_time, limit):
+    start = processes[0].start
+    for process in processes:
+        process.waiter.join()
+        run.turnaround.append(process.end - start)
+        run.cpu_s.append(process.cpu_s)
+        run.samples.append([(when + process.start - start, used)
+                            for when, used in process.samples] +
+                           [(process.end - start, process.cpu_s)])
+        if process.status:
+            why = f"still ran after {limit:g} s" if not in_time and process.status == -9 else \
+                f"exit status {process.status}: {process.last_words()}"
+            run.problem = (run.problem + "; " if run.problem else "") + \
+                f"{process.job.name}: {why}"
+
+
+def _one_after_the_other(run, mix, mode, cpus, env, limit, directory, on_sample):
+    begin = time.monotonic()
+    for number, job in enumerate(mix.jobs):
+        process = Process(job, job.command, {**env, **mode.env}, cpus,
+                          os.path.join(directory, f"job{number}.log"))
+        in_time = _wait_for([process], limit, on_sample)
+        one = Run(mix, mode)
+        _fill(one, [process], in_time, limit)
+        shift = process.start - begin
+        run.turnaround.append(process.end - begin)
+        run.cpu_s += one.cpu_s
+        run.samples.append([(when + shift, used) for when, used in one.samples[0]])
+        run.problem = run.problem or one.problem
+
+
+def measure(mix, mode, cpus, tools, env, limit, record=None):
+    """Run MIX once in MODE on CPUS (a set); jobs get ENV.  Cleans up whatever happens."""
+    run = Run(mix, mode)
+    directory = tempfile.mkdtemp(prefix="coschedeval.")
+    agent = None
+
+    def on_sample(process, pids):
+        if load.numa_nodes() > 1 and len(process.samples) == 10:
+            run.nodes[process.job.name] = load.memory_by_node(pids)
+
+    try:
+        if mode.policy:
+            agent = Agent(tools, mode.policy, cpus, directory, record)
+        watch, before = load.Watch(cpus), agent.cpu_s() if agent else 0.0
+        if mode.in_turn:
+            _one_after_the_other(run, mix, mode, cpus, env, limit, directory, on_sample)
+        else:
+            processes = _start_all(mix, mode, cpus, agent, env, directory)
+            in_time = _wait_for(processes, limit, on_sample)
+            _fill(run, processes, in_time, limit)
+        if agent:
+            run.agent_s = agent.cpu_s() - before
+        run.others = watch.end(sum(run.cpu_s) + run.agent_s)
+        if agent:
+            path = os.path.join(directory, "trace.json")
+            if agent.call("trace", "-o", path).returncode == 0:
+                with open(path, encoding="utf-8") as file:
+                    run.trace = file.read()
+    finally:
+        if agent:
+            agent.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+    return run

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""coschedeval: its arithmetic, real runs of small jobs, bad input, and the pack."""
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE, BUILD = os.environ["abs_top_srcdir"], os.environ["abs_top_builddir"]
+EVAL = os.path.join(SOURCE, "coschedeval", "coschedeval")
+sys.path[:0] = [os.path.join(SOURCE, "coschedeval"), os.path.join(SOURCE, "plot")]
+
+from evaluation import intervals, load, mixes, modes, verdict     # noqa: E402
+
+EP = f"{BUILD}/jobs/ep --class S"
+SHORT = ("--job", EP, "--job", EP, "--modes", "batch,equal,corun", "--policies", "corun",
+         "--time", "0.01")
+
+
+def run(*arguments, **environment):
+    return subprocess.run([EVAL, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=600, check=False,
+                          env={**os.environ, "COSCHED_BUILD_DIR": BUILD, **environment})
+
+
+def can_divide():
+    return len(os.sched_getaffinity(0)) > 1
+
+
+class FakeRun:
+    def __init__(self, *turnaround):
+        self.turnaround, self.cpu_s, self.agent_s = list(turnaround), [1.0], 0.0
+        self.makespan = max(turnaround)
+        self.mean_turnaround = sum(turnaround) / len(turnaround)
+
+
+class Arithmetic(unittest.TestCase):
+    def test_interval_of_known_ratios(self):
+        estimate = intervals.Estimate([0.5, 0.5 * math.e ** 0.1, 0.5 * math.e ** -0.1])
+        self.assertAlmostEqual(estimate.value, 0.5)
+        # t = 4.303 for two degrees of freedom; the standard error is 0.1 / sqrt(3).
+        self.assertAlmostEqual(math.log(estimate.high / 0.5), 4.303 * 0.1 / math.sqrt(3), 6)
+        self.assertFalse(estimate.known(0.03))
+        self.assertTrue(intervals.Estimate([0.7] * 3).known(0.03))
+        self.assertIsNone(intervals.Estimate([0.7]).low)
+
+    def test_quantiles_fall_to_the_normal_one(self):
+        values = [intervals.quantile(n) for n in range(1, 200)]
+        self.assertEqual(values, sorted(values, reverse=True))
+        self.assertAlmostEqual(values[-1], 1.972, 2)
+
+    def test_sentences(self):
+        def say(*ratios):
+            return intervals.worded(intervals.Estimate(ratios), "time sharing")
+        self.assertEqual(say(0.69, 0.70, 0.69), "ends 31 % ± 1 earlier than time sharing")
+        self.assertEqual(say(1.10, 1.10, 1.10), "ends 10 % ± 0 later than time sharing")
+        self.assertRegex(say(0.9, 1.1, 1.0), r"\Ashows no difference to time sharing \(within")
+        self.assertIn("once only", say(0.5))
+
+    def test_ratios_are_taken_within_a_round(self):
+        rounds = [{"native": FakeRun(10), "corun": FakeRun(5)},
+                  {"native": FakeRun(100), "corun": FakeRun(50)}, {"native": FakeRun(7)}]
+        estimate = intervals.ratio(rounds, "corun", "native", verdict.makespan)
+        self.assertEqual((estimate.value, estimate.count), (0.5, 2))
+        self.assertAlmostEqual(estimate.half, 0)
+
+    def test_best_order_of_jobs_in_turn(self):
+        # Lengths 5, 1, 3: shortest first ends at 1, 4, 9.
+        self.assertAlmostEqual(verdict.in_best_order(FakeRun(5, 6, 9)), 14 / 3)
+
+    def test_splits_use_all_cpus(self):
+        for jobs, cpus in ((2, 2), (2, 3), (2, 64), (3, 3), (3, 16), (16, 256)):
+            splits = modes._splits(jobs, cpus)
+            for shares in splits:
+                self.assertEqual(sum(shares), cpus)
+                self.assertGreaterEqual(min(shares), 1)
+            self.assertLessEqual(max(splits[0]) - min(splits[0]), 1)
+            parts = modes.Mode("x", "x", shares=splits[0]).parts(jobs, range(cpus))
+            self.assertEqual(sorted(cpu for part in parts for cpu in part), list(range(cpus)))
+        self.assertIn([48, 16], modes._splits(2, 64))
+
+    def test_named_sets(self):
+        self.assertEqual([len(mixes.SETS[name]) for name in ("node2", "papers10", "papers18")],
+                         [12, 10, 18])
+
+    def test_others_are_noticed(self):
+        watch = load.Watch(os.sched_getaffinity(0))
+        self.assertEqual(sorted(watch.end(1e9)), ["foreign", "stolen", "waited"])
+        self.assertEqual(watch.end(1e9)["foreign"], 0)
+        self.assertGreaterEqual(watch.end(0)["foreign"], 0)
+
+
+@unittest.skipUnless(can_divide(), "one CPU cannot be divided")
+class Real(unittest.TestCase):
+    def test_a_mix_of_two(self):
+        with tempfile.TemporaryDirectory() as directory:
+            done = run(*SHORT, "--json", directory + "/x.json", "--html", directory + "/x.html",
+                       "--record", directory + "/record")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertRegex(done.stdout, r"(?m)^ep \+ ep: co-scheduling by corun was measured "
+                             r"once only, \S+ of the time of time sharing")
+            with open(directory + "/x.json", encoding="utf-8") as file:
+                data = json.load(file)
+            with open(directory + "/x.html", encoding="utf-8") as file:
+                page = file.read()
+            self.assertTrue(any(names for _, _, names in os.walk(directory + "/record")))
+        self.assertEqual(data["format"], "coschedeval/1")
+        measured = data["mixes"][0]["modes"]
+        self.assertEqual(list(measured), ["native", "batch", "equal", "corun"])
+        for mode in measured.values():
+            one = mode["runs"][0]
+            self.assertEqual(len(one["turnaround_s"]), 2)
+            self.assertEqual(one["makespan_s"], max(one["turnaround_s"]))
+            self.assertGreater(min(one["cpu_s"]), 0)
+        self.assertLess(measured["batch"]["runs"][0]["turnaround_s"][0],
+                        measured["batch"]["runs"][0]["turnaround_s"][1])
+        self.assertGreater(measured["corun"]["runs"][0]["agent_cpu_s"], 0)
+        self.assertEqual(page.count("<svg"), 2)
+        self.assertNotIn("http", re.sub(r"http://www.w3.org/\S+", "", page))
+
+    def test_a_job_that_fails(self):
+        done = run("--job", EP, "--job", "sh -c 'echo it broke; exit 3'", "--modes", "corun",
+                   "--policies", "corun", "--time", "0.01")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("native: sh: exit status 3: it broke\n", done.stderr)
+
+    def test_a_job_that_never_ends(self):
+        done = run("--job", EP, "--job", "sleep 1000", "--limit", "1", "--time", "0.01")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, r"(?m)native: (ep: .*; )?sleep: still ran after 1 s$")
+
+    def test_a_set_sizes_its_jobs(self):
+        done = run("--set", "node2", "--only", "ep + cg", "--modes", "equal", "--policies",
+                   "corun", "--seconds", "1.5", "--time", "0.01")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^ep \+ cg +\d+\.\d\d s +\d\.\d\d$")
+
+    def test_the_pack_runs_elsewhere_as_anybody(self):
+        if os.getuid():
+            self.skipTest("only root can become another user")
+        with tempfile.TemporaryDirectory() as directory:
+            os.chmod(directory, 0o755)
+            path = directory + "/eval.run"
+            done = run("pack", path)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            room = directory + "/room"
+            os.mkdir(room)
+            os.chmod(room, 0o1777)
+            done = subprocess.run(
+                [path, "--set", "node2", "--only", "ep + cg", "--modes", "corun", "--policies",
+                 "corun", "--seconds", "1.5", "--time", "0.01"], cwd="/", user=65534, group=65534,
+                extra_groups=[], capture_output=True, text=True, timeout=600, check=False,
+                env={"PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": room})
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("ep + cg: co-scheduling by corun was measured once", done.stdout)
+            self.assertEqual(os.listdir(room), [])
+
+
+class BadInput(unittest.TestCase):
+    def refused(self, message, *arguments, status=2, **environment):
+        done = run(*arguments, **environment)
+        self.assertEqual(done.returncode, status, done)
+        self.assertIn(message, done.stderr)
+
+    def test_arguments_are_named(self):
+        self.refused("--set nothing: not one of node2", "--set", "nothing")
+        self.refused("--job: one job shares the node with nobody", "--job", "true")
+        self.refused("--job and --set exclude", "--job", "true", "--job", "true", "--set",
+                     "node2")
+        self.refused("--only xyz: no mix has this", "--only", "xyz")
+        self.refused("--time: -1 is not a positive number", "--time=-1")
+        self.refused("--time: abc is not a positive number", "--time", "abc")
+        self.refused("unpack x: not `pack FILE`", "unpack", "x")
+        self.refused("--job 'x: No closing quotation", "--job", "'x", "--job", "true")
+        self.refused("no/such/program: No such file", "--job", "no/such/program", "--job", "true")
+        self.refused("coschedd is missing", "--job", "true", "--job", "true",
+                     COSCHED_BUILD_DIR="/nowhere")
+        self.refused("/nowhere/x: No such file", "pack", "/nowhere/x")
+
+    def test_modes_are_named(self):
+        if can_divide():
+            self.refused("--modes: fair is not one of native, passive", "--job", EP, "--job", EP,
+                         "--modes", "fair")
+            self.refused("the agent does not start:", "--job", EP, "--job", EP, "--modes",
+                         "best", "--policies", "best")
+
+    def test_one_cpu(self):
+        cpu = str(min(os.sched_getaffinity(0)))
+        done = subprocess.run(["taskset", "-c", cpu, EVAL, "--job", "true", "--job", "true"],
+                              capture_output=True, text=True, check=False, timeout=60,
+                              env={**os.environ, "COSCHED_BUILD_DIR": BUILD})
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, "coschedeval: one CPU only: there is nothing to divide\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
