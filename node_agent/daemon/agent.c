@@ -479,7 +479,7 @@ static int restore(struct agent *a, struct errtext *err)
 
     snprintf(ledger, sizeof(ledger), "%s.ledger", a->settings->state);
     if (supervisor_start(a->supervisor, ledger, err) < 0)
-        return -1;
+        log_error("%s: nothing is stopped or pinned", err->text);
     if (state_read(a->settings->state, &a->jobs, &a->pending, &a->node, err) <
         0) {
         if (errno != EBADMSG)

@@ -104,6 +104,7 @@ units += %D%/unit
 	%D%/enforce/test_cgroup.c \
 	%D%/enforce/test_enforcer.c \
 	%D%/enforce/test_follow_look.c \
+	%D%/enforce/test_kill_points.c \
 	%D%/enforce/test_proc.c \
 	%D%/enforce/test_stopping.c \
 	%D%/enforce/test_supervisor.c \
@@ -176,3 +177,8 @@ bench-agent: %D%/daemon/bench_agent$(EXEEXT)
 	$(AM_V_at)%D%/daemon/bench_agent$(EXEEXT) bench/bench-agent.json
 endif
 .PHONY: bench-agent faults
+
+# The agent is killed at every system call, also where nothing can be different: minutes.
+kill-points: %D%/unit$(EXEEXT)
+	$(AM_V_at)COSCHED_KILL_ALL=1 %D%/unit$(EXEEXT) test_kill_points
+.PHONY: kill-points

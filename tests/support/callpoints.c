@@ -110,6 +110,35 @@ static int set_returned(pid_t tid, long value)
 
 /* ---- tracing ------------------------------------------------------------- */
 
+/* What only looks, or concerns the process' own memory and descriptors.  An
+ * open(2) that makes a file is followed by something that fills it. */
+static bool changes(long call)
+{
+    static const long others[] = {
+        SYS_brk,        SYS_close,      SYS_fstat,
+        SYS_futex,      SYS_getdents64, SYS_getpid,
+        SYS_lseek,      SYS_mmap,       SYS_mprotect,
+        SYS_munmap,     SYS_openat,     SYS_ppoll,
+        SYS_pread64,    SYS_read,       SYS_sched_getaffinity,
+        SYS_newfstatat, SYS_pidfd_open,
+#ifdef __x86_64__
+        SYS_poll,
+#endif
+    };
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (call == others[i])
+            return false;
+    return true;
+}
+
+static bool matches(long wanted, long call)
+{
+    return wanted == CALLPOINT_CHANGING
+               ? changes(call)
+               : wanted == CALLPOINT_ANY || wanted == call;
+}
+
 /* Count the call that TID is about to make.  True when it is to be struck. */
 static bool count(struct trace *t, long call)
 {
@@ -121,7 +150,7 @@ static bool count(struct trace *t, long call)
     if (!t->counting || call < 0 || call >= CALLPOINT_KINDS)
         return false;
     t->result->calls[call]++;
-    if (p->call != CALLPOINT_ANY && p->call != call)
+    if (!matches(p->call, call))
         return false;
     t->matched++;
     return p->number && t->matched >= p->number &&

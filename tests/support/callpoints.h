@@ -43,11 +43,15 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define CALLPOINT_ANY   (-1)
-#define CALLPOINT_KINDS 1024 /* numbers of system calls are below */
+#define CALLPOINT_ANY      (-1)
+/* Those that may change something outside the process: between two of them it
+ * is the same when it is killed, so a walk over these is as good as one over
+ * all. */
+#define CALLPOINT_CHANGING (-2)
+#define CALLPOINT_KINDS    1024 /* numbers of system calls are below */
 
 struct callpoint {
-    long call;       /* SYS_openat, ...; or CALLPOINT_ANY */
+    long call;       /* SYS_openat, ...; or one of the above */
     unsigned number; /* of the call among those that match, from 1 on; 0: only
                         count */
     unsigned times;  /* so many in a row fail, 0 is 1 */
