@@ -48,5 +48,4 @@ EXTRA_DIST += $(slurm_conf_data) \
 	%D%/coschedhistory \
 	%D%/coschedreport \
 	%D%/testcluster/cluster \
-	%D%/testcluster/demo.py \
-	%D%/testcluster/rounds.py
+	%D%/testcluster/demo.py

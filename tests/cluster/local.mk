@@ -26,6 +26,7 @@ TESTS += $(report_tests)
 # What takes longer than ./check has time for.
 slurm_tests = \
 	%D%/test_faults.py \
+	%D%/test_hostile.py \
 	%D%/test_nodes.py \
 	%D%/test_operation.py \
 	%D%/test_report_cluster.py
@@ -35,6 +36,7 @@ check-slurm: all
 .PHONY: check-slurm
 
 EXTRA_DIST += tests/support/coschedcluster.py tests/support/fakesacct.py \
+	tests/support/namespaces.py \
 	%D%/ends.py %D%/hybrid.c \
 	$(cluster_tests) $(report_tests)
 

@@ -22,7 +22,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -31,6 +30,7 @@ import soak_node as node
 from soak_faults import Faults
 from soak_jobs import Jobs
 import coschedcluster
+import namespaces
 from coschedcluster import Cluster, need_cluster
 from coschedtest import BUILD, SOURCE, wait_for
 
@@ -61,7 +61,6 @@ def parse():
     parser.add_argument("--out", default=None, help="where summary and logs go")
     parser.add_argument("--without", default="", metavar="FAULT,...",
                         help="leave out these faults")
-    parser.add_argument("--inside", default=None, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.seed is None:
         options.seed = random.SystemRandom().randrange(1 << 31)
@@ -98,78 +97,13 @@ def enter(options):
     """Run this program again, in namespaces, and return its status."""
     need_cluster()
     coschedcluster.database()
-    base = tempfile.mkdtemp(prefix="soak.", dir="/tmp")
-    os.chmod(base, 0o755)
-    cgroups = make_cgroups(os.path.basename(base)) if options.cgroup else []
-    try:
+
+    def prepare(base):
         snapshot(f"{base}/parts", options.agent)
-        env = {**os.environ, "abs_top_builddir": f"{base}/parts",
-               "abs_top_srcdir": f"{base}/parts", "PYTHONDONTWRITEBYTECODE": "1"}
-        arguments = [a for a in sys.argv[1:]] + [
-            "--inside", base, "--seed", str(options.seed), "--out", options.out]
-        join = "".join(f"echo $$ >{path}/cgroup.procs && " for path in cgroups)
-        unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child",
-                   "--mount-proc", "--propagation", "private"]
-        if cgroups:
-            unshare.append("--cgroup")
-        # Process 1 is a shell: it reaps whom nobody waits for.
-        return subprocess.run(
-            ["bash", "-c", join + 'exec "$@"', "soak", *unshare, "bash", "-c",
-             '"$@"; exit $?', "soak", sys.executable, os.path.abspath(__file__),
-             *arguments], env=env, check=False).returncode
-    finally:
-        for path in cgroups:
-            for root, _, _ in os.walk(path, topdown=False):
-                try:
-                    os.rmdir(root)
-                except OSError:
-                    pass
-        shutil.rmtree(base, ignore_errors=True)
-
-
-def make_cgroups(name):
-    """A cgroup of each hierarchy of version 1, which will be the root of all that
-    the soak sees."""
-    made = []
-    for controller in sorted(os.listdir("/sys/fs/cgroup")):
-        path = f"/sys/fs/cgroup/{controller}/{name}"
-        if os.path.islink(os.path.dirname(path)) or not os.path.exists(
-                f"/sys/fs/cgroup/{controller}/tasks"):
-            continue
-        os.mkdir(path)
-        for file in ("cpuset.cpus", "cpuset.mems"):
-            if os.path.exists(f"{path}/{file}"):
-                with open(f"{path}/{file}", "w", encoding="ascii") as out:
-                    out.write(node.read(f"{path}/../{file}"))
-        made.append(path)
-    return made
-
-
-def mount(*arguments):
-    subprocess.run(["mount", *arguments], check=True)
-
-
-def settle(options):
-    """Make the namespaces what the cluster needs."""
-    base = options.inside
-    os.mkdir(f"{base}/run")
-    mount("-t", "tmpfs", "-o", "mode=755", "soak", f"{base}/run")
-    for name, line in (("passwd", "soak{0}:x:{0}:{0}::/:/bin/sh\n"),
-                       ("group", "soak{0}:x:{0}:\n")):
-        with open(f"{base}/{name}", "w", encoding="utf-8") as file:
-            file.write(node.read(f"/etc/{name}") +
-                       "".join(line.format(user) for user in USERS))
-        mount("--bind", f"{base}/{name}", f"/etc/{name}")
-    if options.cgroup:
-        controllers = [line.split(":")[1] for line in
-                       node.read("/proc/self/cgroup").splitlines()]
-        mount("-t", "tmpfs", "cgroup", "/sys/fs/cgroup")
-        for name in filter(None, controllers):
-            path = f"/sys/fs/cgroup/{name.removeprefix('name=')}"
-            os.mkdir(path)
-            mount("-t", "cgroup", "-o", f"none,{name}" if "=" in name else name,
-                  "cgroup", path)
-    tempfile.tempdir = f"{base}/run"
+        return {"abs_top_builddir": f"{base}/parts", "abs_top_srcdir": f"{base}/parts",
+                "PYTHONDONTWRITEBYTECODE": "1"}
+    return namespaces.enter([*sys.argv[1:], "--seed", str(options.seed), "--out",
+                             options.out], options.cgroup, prepare)
 
 
 # ---- the soak --------------------------------------------------------------------
@@ -182,7 +116,7 @@ class Soak:
         self.random = random.Random(options.seed)
         self.without = options.without.split(",")
         self.users = set(USERS)
-        parts = f"{options.inside}/parts"
+        parts = f"{namespaces.inside()}/parts"
         self.agents = [f"{parts}/agents/{n}" for n in
                        sorted(os.listdir(f"{parts}/agents"))]
         cluster.jobs = f"{parts}/jobs"
@@ -190,6 +124,7 @@ class Soak:
         self.violations, self.quiet = [], []
         self.counts = collections.Counter()
         self.states = collections.Counter()
+        self.requeued = set()
         self.suspended = {}  # job: when it is to be resumed
         self.sum_core_s = self.sum_elapsed_s = 0.0
         self.faults, self.jobs = Faults(self), Jobs(cluster, self.random, USERS)
@@ -231,8 +166,13 @@ class Soak:
         for job, (state, reason) in (self.jobs.queued() or {}).items():
             if state == "SUSPENDED" and job not in self.suspended:
                 self.suspended[job] = now
-            elif state == "PENDING" and "BeginTime" in reason:
-                self.c.run("scontrol", "update", f"jobid={job}", "StartTime=now")
+            elif state == "PENDING" and "BeginTime" in reason and \
+                    job not in self.requeued:
+                # At once its credential would be taken for the revoked one.
+                self.requeued.add(job)
+                self.c.run("scontrol", "update", f"jobid={job}", "StartTime=now+5")
+            elif state == "RUNNING":
+                self.requeued.discard(job)
             elif state == "PENDING" and re.search("requeued.held|Held", reason):
                 self.count("held by Slurm after a failed launch")
                 self.c.run("scontrol", "release", job)
@@ -243,7 +183,10 @@ class Soak:
                 self.note_node(state, reason)
 
     def note_node(self, state, reason):
-        if "Not responding" not in reason:
+        # Killed between the job's launch and its prolog, slurmd drains its own node.
+        if self.slurm_disturbed() and re.search("Not responding|Prolog error", reason):
+            self.count("drained by Slurm after slurmd was killed")
+        else:
             self.violation(f"Slurm says that its node is {state}: {reason}")
         self.faults.start_all()
         self.c.run("scontrol", "update", "nodename=n1", "state=resume")
@@ -537,12 +480,12 @@ def main():
     options = parse()
     if options.hours + options.minutes <= 0:
         options.minutes = 1
-    if not options.inside:
+    if not namespaces.inside():
         return enter(options)
-    settle(options)
+    parent = namespaces.settle(USERS, options.cgroup)
     print(f"soak: seed {options.seed}, summary in {options.out}/summary.json",
           flush=True)
-    with Cluster(cgroup=options.cgroup, parent=f"{options.inside}/run") as cluster:
+    with Cluster(cgroup=options.cgroup, parent=parent) as cluster:
         soak = Soak(options, cluster)
         try:
             soak.run()

@@ -91,7 +91,7 @@ class Failing(Agent):
     def alive(self):
         try:
             return super().alive()
-        except json.JSONDecodeError: # no reply, as when a call fails
+        except (json.JSONDecodeError, KeyError): # no whole reply: a call has failed
             return False
 
     def died(self):
@@ -107,7 +107,7 @@ class Failing(Agent):
             except (OSError, json.JSONDecodeError):
                 reply = None
             # Refused for good: unknown job, process that has gone.
-            if reply and (reply["ok"] or reply.get("errnum") in (errno.ENOENT,
+            if reply and (reply.get("ok") or reply.get("errnum") in (errno.ENOENT,
                                                                  errno.ESRCH)):
                 return reply
             time.sleep(0.01)
