@@ -59,6 +59,9 @@
  * runtime inside the job writes this request with snprintf and looks at the
  * descriptors of the reply only, so it needs no JSON library.
  *
+ * The agent listens a second time at the socket's path with MESSAGE_ROOT_SUFFIX, for root
+ * only: users can fill the queue of the other.  Clients try it first.
+ *
  * Who is asking: SO_PEERCRED, or, for privileged requests, a munge credential
  * (a packet that starts with "MUNGE:" and whose payload is the JSON request).
  * Privileged is uid 0 or the uid the agent runs as.
@@ -96,6 +99,7 @@
 #define MESSAGE_VERSION 1
 #define MESSAGE_VERSION_OLDEST 1
 #define MESSAGE_REVISION 1
+#define MESSAGE_ROOT_SUFFIX ".root"
 #define MESSAGE_MAX 65536 /* bytes in one packet */
 #define MESSAGE_MAX_FDS 2
 #define MESSAGE_NAME_MAX 256    /* job name with its terminating zero */

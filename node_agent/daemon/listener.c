@@ -31,6 +31,7 @@ struct listener {
     char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
     listener_accepted *accepted;
     void *arg;
+    mode_t mode;
     sd_event_source *accept_source;
     sd_event_source *resume_source;
     sd_event_source *look_source;
@@ -165,7 +166,7 @@ static int listen_at(struct listener *l, struct errtext *err)
         return errtext_set(err, errno, "%s: %s", l->path, strerror(errno));
     l->device = st.st_dev;
     l->inode = st.st_ino;
-    if (chmod(l->path, 0666) < 0 || listen(l->fd, 512) < 0)
+    if (chmod(l->path, l->mode) < 0 || listen(l->fd, 512) < 0)
         return errtext_set(err, errno, "%s: %s", l->path, strerror(errno));
     int rc = sd_event_add_io(l->event, &l->accept_source, l->fd, EPOLLIN,
                              on_accept, l);
@@ -213,7 +214,7 @@ static int on_look(sd_event_source *source, uint64_t usec, void *arg)
     return 0;
 }
 
-struct listener *listener_new(sd_event *event, const char *path,
+struct listener *listener_new(sd_event *event, const char *path, mode_t mode,
                               listener_accepted *accepted, void *arg,
                               struct errtext *err)
 {
@@ -227,6 +228,7 @@ struct listener *listener_new(sd_event *event, const char *path,
     l->fd = -1;
     l->accepted = accepted;
     l->arg = arg;
+    l->mode = mode;
     if (strlen(path) >= sizeof(l->path)) {
         errtext_set(err, ENAMETOOLONG, "%.100s...: too long for a socket",
                     path);

@@ -19,6 +19,7 @@
  */
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <systemd/sd-event.h>
 
 #include "common/errtext.h"
@@ -32,10 +33,11 @@ struct listener;
  * refused. */
 typedef bool listener_accepted(void *arg, int fd);
 
-/* Listen at PATH.  A stale socket is replaced, a living agent's is not (NULL
- * with errno EADDRINUSE); a directory that others may write is refused (EPERM).
+/* Listen at PATH, a file of MODE.  A stale socket is replaced, a living agent's
+ * is not (NULL with errno EADDRINUSE); a directory that others may write is
+ * refused (EPERM).
  */
-struct listener *listener_new(sd_event *event, const char *path,
+struct listener *listener_new(sd_event *event, const char *path, mode_t mode,
                               listener_accepted *accepted, void *arg,
                               struct errtext *err);
 

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -23,6 +24,8 @@
 /* Between two looks for silent connections, and at those that wait. */
 #define SWEEP_US 2000000
 #define WAIT_US  20000
+
+#define SOCKET_PATH_MAX sizeof(((struct sockaddr_un *)0)->sun_path)
 
 static const char munge_prefix[] = "MUNGE:";
 
@@ -45,6 +48,7 @@ struct server {
     sd_event *event;
     enum server_auth auth;
     struct listener *listener;
+    struct listener *root; /* where nobody else can stand in the way */
     struct munge_decoder *munge;
     const struct server_handler *handler;
     void *arg;
@@ -563,6 +567,21 @@ static bool on_accepted(void *arg, int fd)
 
 /* ---- the server ---------------------------------------------------------- */
 
+static int listen_for_all(struct server *s, const char *path,
+                          struct errtext *err)
+{
+    char root[SOCKET_PATH_MAX];
+
+    if (!(s->listener = listener_new(s->event, path, 0666, on_accepted, s,
+                                     err)))
+        return -1;
+    if (snprintf(root, sizeof(root), "%s" MESSAGE_ROOT_SUFFIX, path) >=
+        (int)sizeof(root))
+        return 0; /* root shares the other one */
+    s->root = listener_new(s->event, root, 0600, on_accepted, s, err);
+    return s->root ? 0 : -1;
+}
+
 struct server *server_new(sd_event *event, const char *path,
                           enum server_auth auth, const char *munge_socket,
                           const struct server_handler *handler, void *arg,
@@ -582,7 +601,7 @@ struct server *server_new(sd_event *event, const char *path,
     for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
         s->empty[i] = (uint16_t)i;
     if (!(s->munge = munge_decoder_new(event, munge_socket, err)) ||
-        !(s->listener = listener_new(event, path, on_accepted, s, err))) {
+        listen_for_all(s, path, err) < 0) {
         server_free(s);
         return NULL;
     }
@@ -599,6 +618,7 @@ void server_free(struct server *s)
             connection_free(s->slot[i]);
     sd_event_source_disable_unref(s->sweep_source);
     sd_event_source_disable_unref(s->wait_source);
+    listener_free(s->root);
     listener_free(s->listener);
     munge_decoder_free(s->munge);
     free(s);

@@ -88,7 +88,9 @@ enum server_auth {
     SERVER_AUTH_MUNGE, /* they need a munge credential */
 };
 
-/* Listen at PATH (listener.h).  NULL with errno and ERR. */
+/* Listen at PATH, mode 0666, and for the own user at PATH.root, mode 0600: what
+ * users do at the one cannot delay who comes by the other (listener.h).  NULL
+ * with errno and ERR. */
 struct server *server_new(sd_event *event, const char *path,
                           enum server_auth auth, const char *munge_socket,
                           const struct server_handler *handler, void *arg,

@@ -256,7 +256,7 @@ int settings_parse(struct settings *s, int argc, char **argv,
                                argv[optind - 1],
                                value == ':' ? "needs an argument"
                                             : "no such option");
-        if (set_option(s, value == 'f' ? table : table + value - FIRST, optarg, err) < 0)
+        if (set_option(s, value == 'f' ? table : &table[value - FIRST], optarg, err) < 0)
             return -1;
     }
     if (optind < argc)

@@ -7,21 +7,19 @@
 /* Pay what SHARES users have earned up to NOW_NS. */
 static void earn(struct user *u, int shares, uint64_t now_ns)
 {
-    int64_t most = shares * USERS_BURST_NS;
-
     if (now_ns > u->counted_ns)
         u->left_ns += (int64_t)((double)(now_ns - u->counted_ns) * USERS_SHARE *
                                 shares);
-    if (u->left_ns > most)
-        u->left_ns = most;
+    if (u->left_ns > USERS_BURST_NS)
+        u->left_ns = USERS_BURST_NS;
     u->counted_ns = now_ns;
 }
 
 static void spend(struct user *u, uint64_t used_ns)
 {
-    u->left_ns = used_ns < (uint64_t)USERS_DEBT_NS
-                     ? u->left_ns - (int64_t)used_ns
-                     : -USERS_DEBT_NS;
+    const int64_t most = USERS_BURST_NS + USERS_DEBT_NS;
+
+    u->left_ns -= used_ns < (uint64_t)most ? (int64_t)used_ns : most;
     if (u->left_ns < -USERS_DEBT_NS)
         u->left_ns = -USERS_DEBT_NS;
 }
@@ -30,7 +28,7 @@ static void spend(struct user *u, uint64_t used_ns)
 static struct user *strangers(struct users *t, uint64_t now_ns)
 {
     if (!t->strangers.counted_ns) {
-        t->strangers.left_ns = USERS_STRANGERS * USERS_BURST_NS;
+        t->strangers.left_ns = USERS_BURST_NS;
         t->strangers.counted_ns = now_ns;
     }
     earn(&t->strangers, USERS_STRANGERS, now_ns);

@@ -26,7 +26,7 @@
 #include <sys/types.h>
 
 #define USERS_SHARE     0.05
-#define USERS_BURST_NS  INT64_C(300000000)
+#define USERS_BURST_NS  INT64_C(1500000000) /* an attach is about 1 ms */
 #define USERS_DEBT_NS   INT64_C(1000000000) /* none is larger */
 #define USERS_STRANGERS 4 /* all of them cost as much as so many users */
 #define USERS_MOST      1024

@@ -32,6 +32,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_cpuset.py \
 	%D%/daemon/test_agent_drain.py \
 	%D%/daemon/test_agent_faults.py \
+	%D%/daemon/test_agent_floods.py \
 	%D%/daemon/test_agent_follow.py \
 	%D%/daemon/test_agent_forged.py \
 	%D%/daemon/test_agent_forgotten.py \
@@ -129,7 +130,13 @@ units += \
 	%D%/core/test_allotment \
 	%D%/core/test_affinity \
 	%D%/core/test_unattached \
+	%D%/daemon/test_server \
 	%D%/enforce/test_usage
+
+# Includes what it tests, with a clock and users of its own.
+%C%_daemon_test_server_SOURCES = %D%/daemon/test_server.c
+%C%_daemon_test_server_CPPFLAGS = $(agent_unit_flags)
+%C%_daemon_test_server_LDADD = $(agent_unit_libs)
 
 %C%_core_test_allotment_SOURCES = %D%/core/test_allotment.c \
 	node_agent/core/allotment.c

@@ -219,6 +219,23 @@ static void test_written_meanwhile(void **state)
     }
 }
 
+/* A user who keeps the descriptor after the end keeps no memory with it. */
+static void test_forgotten(void **state)
+{
+    struct errtext err;
+    struct report *r = report_new(&err);
+    int kept = dup(report_fd(r));
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(fstat(kept, &st), 0);
+    assert_true(st.st_blocks > 0);
+    report_free(r);
+    assert_int_equal(fstat(kept, &st), 0);
+    assert_int_equal(st.st_blocks, 0);
+    close(kept);
+}
+
 UNIT(test_report)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +248,7 @@ UNIT(test_report)
         cmocka_unit_test_setup_teardown(test_punched, setup, teardown),
         cmocka_unit_test_setup_teardown(test_written_meanwhile, setup,
                                         teardown),
+        cmocka_unit_test(test_forgotten),
     };
 
     return cmocka_run_group_tests_name("test_report", tests, NULL, NULL);

@@ -118,7 +118,7 @@ def check_lost_socket(agent):
         wait_for("socket", agent.alive)
         # Who was connected did not notice.
         assert agent.attached(8) and "lost" not in job.text()
-    assert agent.log_text().count("made anew") == 2
+    assert agent.log_text().count("sock was gone: made anew") == 2
     agent.stop()
     assert not os.path.exists(agent.socket)
     agent.socket = there

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""What users can cost the agent, counted: bytes that a trace keeps, lines that attaching and
+leaving logs, a thousand attached processes, and requests of others meanwhile."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
+from fakes import Agent, announce, need, skip, wait_for
+
+ONE, TWO, THREE, RANKER, NEIGHBOUR = 61001, 61002, 61003, 61004, 61009
+RANKS = 1024
+LOOPS = 500      # attach and leave
+JOB_LINES = 200  # JOB_LOG_BURST
+LATER_LINES = 2  # JOB_LOG_PER_S
+
+# Users' programs: argv has the socket, the uid, what to do, and how.
+USER = r"""
+import json, os, signal, socket, sys, threading
+path, uid, what = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+if what != "ranks":
+    os.setgid(uid); os.setuid(uid)
+
+def connect():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(path)
+    return s
+
+def attach(job):
+    s = connect()
+    s.send(json.dumps({"v": 1, "op": "attach", "job": job, "pid": os.getpid(),
+                       "threads": 1}).encode())
+    return s, json.loads(s.recv(1 << 17) or b'{"ok": false}')
+
+def ask(s, op):
+    s.send(json.dumps({"v": 1, "op": op}).encode())
+    return bool(s.recv(1 << 17))
+
+sys.stdin.readline()            # it is known as a task
+if what == "loop":              # attach and leave, so many times
+    done = 0
+    for _ in range(int(sys.argv[5])):
+        s, reply = attach(int(sys.argv[4]))
+        done += reply["ok"]
+        s.close()
+    print(done, flush=True)
+elif what == "ask":             # on so many connections, for ever
+    connections = [connect() for _ in range(int(sys.argv[4]))]
+    ops = ("trace", "explain", "status", "config")
+    print("ready", flush=True)
+    while True:
+        for i, s in enumerate(connections):
+            try:
+                s.send(json.dumps({"v": 1, "op": ops[i % len(ops)]}).encode())
+            except OSError:     # was silent for too long
+                connections[i] = connect()
+        for s in connections:
+            try:
+                s.recv(1 << 17)
+            except OSError:
+                pass
+elif what == "connect":         # and leave, for ever
+    print("ready", flush=True)
+    while True:
+        connect().close()
+elif what == "ranks":           # processes that attach once and wait
+    for _ in range(int(sys.argv[5])):
+        if os.fork() == 0:
+            os.setgid(uid); os.setuid(uid)
+            s, reply = attach(int(sys.argv[4]))
+            s.recv(1)           # until the agent hangs up
+            os._exit(0)
+    print("ready", flush=True)
+    sys.stdin.read()
+    os.killpg(0, signal.SIGKILL)
+"""
+
+
+class User:
+    def __init__(self, agent, uid, *what):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", USER, agent.socket, str(uid), *map(str, what)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            start_new_session=True)
+        if what[0] in ("loop", "ranks"):
+            assert agent.call({"op": "task", "job": what[1], "step": 0,
+                               "pid": self.process.pid})["ok"]
+        print(file=self.process.stdin, flush=True)
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        assert line, "the user's program has ended"
+        return line.strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        try:
+            os.killpg(self.process.pid, 9)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def lines_of(agent, job):
+    return [line for line in agent.log_text().splitlines() if f"job {job}: " in line]
+
+
+def check_trace(agent):
+    """All are handed the same memory, and can write none of it."""
+    files = set()
+    for _ in range(20):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+            sock.settimeout(60)
+            sock.connect(agent.socket)
+            sock.send(b'{"v":1,"op":"trace"}')
+            _, fds, _, _ = socket.recv_fds(sock, 1 << 17, 4)
+        assert len(fds) == 1
+        files.add(os.fstat(fds[0]).st_ino)
+        try:
+            os.pwrite(fds[0], b"x", 0)
+            raise AssertionError("the trace can be written to")
+        except PermissionError:
+            pass
+        os.close(fds[0])
+    assert len(files) == 1, f"{len(files)} files for 20 requests"
+
+
+def check_lines(agent):
+    """Of a thousand attaches of one process there are as many lines as the limit has."""
+    before = agent.call({"op": "ping"})["epochs"]
+    with User(agent, ONE, "loop", 21, LOOPS) as user:
+        done = int(user.answer())
+    assert done == LOOPS, done
+    # Each second allows a few more; an epoch is 50 ms.
+    seconds = (agent.call({"op": "ping"})["epochs"] - before) / 20 + 60
+    assert agent.call({"op": "withdraw", "job": 21})["ok"]
+    wait_for("end", lambda: "job 21 ended" in agent.log_text())
+    lines = lines_of(agent, 21)
+    assert JOB_LINES <= len(lines) < JOB_LINES + LATER_LINES * seconds + 50, len(lines)
+    told = sum(int(line.split()[-4]) for line in lines if "more lines suppressed" in line)
+    said = sum("tached" in line or "task" in line for line in lines)
+    assert told + said == 2 * LOOPS + 1, (told, said) # and the task's end
+
+
+def check_users(agent):
+    """Three users with 200 connections, one who connects and leaves, and root, who is served
+    each time; the jobs of others are announced and attach."""
+    with User(agent, ONE, "ask", 70) as one, User(agent, TWO, "ask", 65) as two, \
+            User(agent, THREE, "ask", 65) as three, User(agent, ONE, "connect") as fourth:
+        for user in (one, two, three, fourth):
+            assert user.answer() == "ready"
+        before = agent.call({"op": "ping"})["epochs"]
+        for job in range(30, 50):
+            assert announce(agent, job, uid=NEIGHBOUR)["ok"]
+        with User(agent, NEIGHBOUR, "loop", 30, 10) as neighbour:
+            assert neighbour.answer() == "10"
+        wait_for("epochs", lambda: agent.call({"op": "ping"})["epochs"] >= before + 40)
+    # One line for each that had no time left, one for who had too many connections.
+    floods = [line for line in agent.log_text().splitlines() if "from uid" in line or
+              "asks too much" in line]
+    assert len(set(floods)) <= 4, floods
+    for job in range(30, 50):
+        assert agent.call({"op": "withdraw", "job": job})["ok"]
+
+
+def check_ranks(agent):
+    """As many processes as a user may have connections; all are known, and all leave."""
+    assert announce(agent, 60, uid=RANKER)["ok"]
+    with User(agent, RANKER, "ranks", 60, RANKS) as user:
+        assert user.answer() == "ready"
+        wait_for("attaches", lambda: agent.job(60)["attached"] == RANKS, 120, 0.1)
+        before = agent.call({"op": "ping"})["epochs"]
+        wait_for("epochs", lambda: agent.call({"op": "ping"})["epochs"] >= before + 10)
+        # Its own user's answers are cut to a packet.
+        assert agent.call({"op": "why", "job": 60})["omitted"] > 0
+    wait_for("ends", lambda: agent.job(60)["attached"] == 0, 120, 0.1)
+    assert len(lines_of(agent, 60)) < 1000
+    assert agent.call({"op": "withdraw", "job": 60})["ok"]
+    assert "more lines suppressed" in lines_of(agent, 60)[-1] or \
+        len(lines_of(agent, 60)) >= 2 * RANKS, lines_of(agent, 60)[-3:]
+
+
+
+class Rooted(Agent):
+    """Asked by root's own socket, as Slurm's requests are."""
+
+    def call(self, request):
+        path, self.socket = self.socket, self.socket + ".root"
+        try:
+            return super().call(request)
+        finally:
+            self.socket = path
+
+
+def main():
+    need("coschedd")
+    if os.getuid() != 0:
+        skip("only root can become another user")
+    with Rooted() as agent:
+        check_trace(agent)
+        for job, uid in ((21, ONE), (22, TWO), (23, THREE)):
+            assert announce(agent, job, uid=uid)["ok"]
+        check_lines(agent)
+        check_users(agent)
+        check_ranks(agent)
+
+
+main()
