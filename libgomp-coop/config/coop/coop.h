@@ -81,7 +81,6 @@ struct coop_ult
   int finish;	 /* futex, 1: the donor may end */
   struct coop_worker *slot; /* KTHREAD: held, NULL: none */
   pid_t tid;		    /* KTHREAD */
-  uint64_t given_ns;	    /* KTHREAD: when it got its slot */
   int pinned;		    /* KTHREAD: CPU it was last bound to, */
   unsigned pinned_at;	    /* at this count of changes */
   void *(*fn) (void *);
@@ -151,6 +150,7 @@ struct coop_worker
   uint64_t spun_ns;	  /* when it looked last in this turn of spinning */
   uint64_t shared_until_ns; /* its CPU seems not to be its own until then, */
   uint64_t shared_ns;	    /* for so long the last time */
+  uint64_t given_ns;	    /* slot: when it was given to who has it */
   unsigned suspect;	  /* worker that may have lost its CPU, */
   unsigned long suspect_switches; /* its count, */
   uint64_t suspect_ns;	  /* at this time; 0: no suspect */

@@ -24,7 +24,7 @@ give (struct coop_ult *u, struct coop_worker *w)
   w->running = u;
   w->switches++;
   u->slot = w;
-  u->given_ns = coop_now_ns ();
+  w->given_ns = coop_now_ns ();
   coop_store (&u->ready, 1);
   coop_futex_wake (&u->ready, 1);
 }
@@ -101,7 +101,7 @@ wait_for_slot (struct coop_ult *u)
   w->tid = u->tid;
   coop_fence ();
   unsigned change = coop_load (&coop_worker_changes);
-  coop_worker_begun (w, u->given_ns);
+  coop_worker_begun (w);
   int seat = coop_worker_seat (w);
   if (u->pinned != seat || u->pinned_at != change)
     {
@@ -116,7 +116,7 @@ coop_kthread_adopt (struct coop_ult *u, struct coop_worker *w)
 {
   u->tid = (pid_t) syscall (SYS_gettid);
   u->slot = w;
-  u->given_ns = coop_now_ns ();
+  w->given_ns = coop_now_ns ();
   u->ready = 1;
   w->sleeping = 0;
   w->running = u;

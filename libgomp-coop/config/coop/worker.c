@@ -144,11 +144,11 @@ watch_clock (struct coop_worker *w, uint64_t now)
 }
 
 void
-coop_worker_begun (struct coop_worker *w, uint64_t given_ns)
+coop_worker_begun (struct coop_worker *w)
 {
   uint64_t now = coop_now_ns ();
 
-  if (now - given_ns >= GAP_NS)
+  if (now - w->given_ns >= GAP_NS)
     {
       /* To run anywhere costs little: no need to begin with less.  */
       w->shared_ns = SHARED_MAX_NS;

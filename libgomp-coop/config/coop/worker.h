@@ -64,8 +64,8 @@ extern void coop_worker_back (struct coop_worker *w);
 /* W no longer runs anything: it is no straggler any more.  */
 extern void coop_worker_settled (struct coop_worker *w);
 
-/* In kernel-thread mode: slot W, given at GIVEN_NS, is in use from now on.  */
-extern void coop_worker_begun (struct coop_worker *w, uint64_t given_ns);
+/* In kernel-thread mode: slot W, which has been given, is in use from now on.  */
+extern void coop_worker_begun (struct coop_worker *w);
 
 /* Where the kernel thread of W belongs: its CPU, or COOP_CPU_ANY.  */
 extern int coop_worker_seat (const struct coop_worker *w);
