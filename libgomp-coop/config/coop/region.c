@@ -66,11 +66,17 @@ coop_region_map (int fd)
 
   if (!coop_report || !coop_allot_is_safe (fd, sizeof saved))
     return -1;
+  /* A region that becomes known meanwhile would be in one page, and its number
+     in the other, which the agent takes for garbage.  */
+  coop_lock (&table_lock);
   saved = *coop_report;
   void *p = mmap (coop_report, sizeof saved, PROT_READ | PROT_WRITE,
 		  MAP_SHARED | MAP_FIXED, fd, 0);
   if (p == MAP_FAILED)
-    return -1;
+    {
+      coop_unlock (&table_lock);
+      return -1;
+    }
   saved.magic = 0;
   saved.version = COSCHED_LAYOUT_VERSION;
   saved.size = sizeof saved;
@@ -78,6 +84,7 @@ coop_region_map (int fd)
   saved.mode = coop_mode;
   saved.applied_generation = 0;
   *coop_report = saved;
+  coop_unlock (&table_lock);
   coop_store (&coop_report->magic, COSCHED_REPORT_MAGIC);
   return 0;
 }
