@@ -20,11 +20,16 @@ EXTRA_DIST += \
 	%D%/rpmlintrc \
 	%D%/tree.sh
 
-# What is made is left in packages/deb and packages/rpm.
-deb: dist
+# What is made is left in packages/deb and packages/rpm.  What is missing is told
+# before the archive is made.
+deb:
+	$(srcdir)/%D%/make-deb --check
+	$(MAKE) dist
 	$(srcdir)/%D%/make-deb $(distdir).tar.xz packages/deb
 
-rpm: dist
+rpm:
+	$(srcdir)/%D%/make-rpm --check
+	$(MAKE) dist
 	$(srcdir)/%D%/make-rpm $(distdir).tar.xz packages/rpm $(RPMBUILD_OPTIONS)
 
 .PHONY: deb rpm
