@@ -250,12 +250,35 @@ def check_refusals(fake):
     assert shown(fake)
 
 
+def check_owner(fake):
+    """Called by root, it goes no further than who owns the folder could go."""
+    precious = f"{fake.top.name}/precious"
+    fake.says("precious", "a file of root's\n")
+    os.chmod(precious, 0o644)
+    os.chmod(fake.top.name, 0o755)
+    os.mkdir(f"{fake.top.name}/theirs")
+    fake.db = f"{fake.top.name}/theirs/history.db"
+    fake.folder = os.path.dirname(fake.db)
+    os.symlink(precious, fake.db)
+    os.chown(fake.folder, 65534, 65534)
+    done = fake.run("update")
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done
+    assert os.stat(precious).st_mode & 0o777 == 0o644
+    os.unlink(fake.db)
+    fake.call("update")
+    for name in ("history.db", "programs", "partners"):
+        at = os.stat(f"{fake.folder}/{name}")
+        assert (at.st_uid, at.st_gid, at.st_mode & 0o777) == (65534, 65534, 0o600), name
+
+
 def main():
     with FakeSlurm() as fake:
         for check in (check_summary, check_disagreement, check_garbage,
                       check_forged, check_programs, check_partners, check_forget,
                       check_limits, check_concurrent, check_refusals):
             check(fake)
+        if os.getuid() == 0:
+            check_owner(fake)
 
 
 main()
