@@ -33,6 +33,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_drain.py \
 	%D%/daemon/test_agent_faults.py \
 	%D%/daemon/test_agent_floods.py \
+	%D%/daemon/test_agent_filter.py \
 	%D%/daemon/test_agent_follow.py \
 	%D%/daemon/test_agent_forged.py \
 	%D%/daemon/test_agent_forgotten.py \
