@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -97,4 +99,27 @@ void fd_drop_others(const int *fds, size_t count)
             dup2(null, std);
     if (null > STDERR_FILENO)
         close(null);
+}
+
+int fd_open_directory(const char *path, mode_t make, struct errtext *err)
+{
+    struct stat st;
+    int fd = -1;
+
+    if ((make && mkdir(path, make) < 0 && errno != EEXIST) ||
+        (fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) <
+            0 ||
+        fstat(fd, &st) < 0)
+        errtext_set(err, errno, "%.150s: %s", path, strerror(errno));
+    else if ((st.st_uid != 0 && st.st_uid != geteuid()) ||
+             st.st_mode & (S_IWGRP | S_IWOTH))
+        errtext_set(err, EPERM, "%.150s: others than root may write there",
+                    path);
+    else
+        return fd;
+    int saved = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    return -1;
 }

@@ -10,6 +10,8 @@
 
 #include <sys/types.h>
 
+#include "common/errtext.h"
+
 /* Write the SIZE bytes of DATA to FD.  0; -1 with errno of write(2), part of
  * them may be written then: EPIPE when no reader is left (where SIGPIPE does not
  * end the program before), ENOSPC also when nothing more is taken. */
@@ -22,6 +24,12 @@ ssize_t fd_read_all(int fd, void *data, size_t size);
 
 /* Write the whole file behind FROM to TO.  0, or -1 with errno. */
 int fd_copy(int from, int to);
+
+/* Open the directory PATH, into which nobody may write but root and this process'
+ * user; it is made first with mode MAKE if that is not 0 and nothing is there.  What
+ * is done in it by openat(2) and its kin is done there, whatever becomes of PATH.
+ * -1 with errno: EPERM where others may write, ELOOP or ENOTDIR for a link. */
+int fd_open_directory(const char *path, mode_t make, struct errtext *err);
 
 /* For a child that goes on without execve(): close all descriptors but the COUNT of FDS, and let
  * the standard ones be /dev/null: an inherited end of a pipe would make its other end wait for

@@ -15,6 +15,7 @@
 
 #include "node_agent/client/client.h"
 #include "common/clock.h"
+#include "common/fd.h"
 
 #define SUFFIX ".ended"
 
@@ -23,29 +24,12 @@
 static int open_directory(const char *socket, bool make, struct errtext *err)
 {
     char path[PATH_MAX];
-    struct stat st;
 
     if (client_socket_path(socket, path, sizeof(path) - sizeof(SUFFIX), err) <
         0)
         return -1;
     strcat(path, SUFFIX);
-    if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
-        return errtext_set(err, errno, "%.150s: %s", path, strerror(errno));
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        errtext_set(err, errno, "%.150s: %s", path, strerror(errno));
-    } else if ((st.st_uid != 0 && st.st_uid != geteuid()) ||
-               st.st_mode & (S_IWGRP | S_IWOTH)) {
-        errtext_set(err, EPERM, "%.150s: others than root may write there",
-                    path);
-    } else {
-        return fd;
-    }
-    int saved = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = saved;
-    return -1;
+    return fd_open_directory(path, make ? 0700 : 0, err);
 }
 
 int end_note_leave(const char *socket, uint32_t job, struct errtext *err)

@@ -6,7 +6,6 @@
 
 #include "node_agent/core/journal.h"
 
-#include <limits.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -74,15 +73,14 @@ int journal_start(struct recorder *recorder, const char *dir,
                   const struct node_options *options, struct job_table *jobs,
                   struct errtext *err)
 {
-    char path[PATH_MAX];
     json_t *begin = begin_json(topology, counters, options);
 
     if (!begin)
         return errtext_set(err, ENOMEM, "recording: out of memory");
     if (recorder_start(recorder, dir, begin, err) < 0)
         return -1;
-    snprintf(path, sizeof(path), "%s/" RECORDING_TOPOLOGY, dir);
-    if (topology_export(topology, path, err) < 0) {
+    FILE *file = recorder_create(recorder, RECORDING_TOPOLOGY, err);
+    if (!file || topology_export(topology, file, err) < 0) {
         recorder_stop(recorder);
         return -1;
     }

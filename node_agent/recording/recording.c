@@ -13,10 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fd.h"
+
 /* ---- writing ------------------------------------------------------------ */
 
 struct recorder {
     FILE *file; /* NULL: not recording */
+    int at;     /* the directory, while recording */
     uint64_t bytes;
     char dir[PATH_MAX - sizeof(RECORDING_FILE)];
 };
@@ -36,12 +39,25 @@ const char *recorder_dir(const struct recorder *r)
     return r->dir;
 }
 
+FILE *recorder_create(const struct recorder *r, const char *name,
+                      struct errtext *err)
+{
+    int fd = openat(r->at, name,
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+    if (!file) {
+        int saved = errno;
+        if (fd >= 0)
+            close(fd);
+        errtext_set(err, saved, "%.150s/%s: %s", r->dir, name, strerror(saved));
+    }
+    return file;
+}
+
 int recorder_start(struct recorder *r, const char *dir, json_t *begin,
                    struct errtext *err)
 {
-    char path[PATH_MAX];
-    int fd = -1;
-
     if (r->file) {
         json_decref(begin);
         return errtext_set(err, EBUSY, "already recording into %.120s", r->dir);
@@ -50,20 +66,17 @@ int recorder_start(struct recorder *r, const char *dir, json_t *begin,
         json_decref(begin);
         return errtext_set(err, ENAMETOOLONG, "%.100s...: too long", dir);
     }
-    snprintf(path, sizeof(path), "%s/" RECORDING_FILE, dir);
-    /* Not through a link that somebody put there: the agent may be root. */
-    if ((mkdir(dir, 0755) < 0 && errno != EEXIST) ||
-        (fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                   0644)) < 0 ||
-        !(r->file = fdopen(fd, "w"))) {
-        int saved = errno;
-        if (fd >= 0)
-            close(fd);
-        json_decref(begin);
-        return errtext_set(err, saved, "%.150s: %s",
-                           saved == EEXIST ? path : dir, strerror(saved));
-    }
     strcpy(r->dir, dir);
+    if ((r->at = fd_open_directory(dir, 0755, err)) >= 0 &&
+        !(r->file = recorder_create(r, RECORDING_FILE, err))) {
+        int saved = errno;
+        close(r->at);
+        errno = saved;
+    }
+    if (!r->file) {
+        json_decref(begin);
+        return -1;
+    }
     r->bytes = 0;
     json_object_set_new(begin, "version", json_integer(RECORDING_VERSION));
     return recorder_write(r, "begin", begin, err);
@@ -71,8 +84,10 @@ int recorder_start(struct recorder *r, const char *dir, json_t *begin,
 
 static void end(struct recorder *r)
 {
-    if (r->file)
+    if (r->file) {
         fclose(r->file);
+        close(r->at);
+    }
     r->file = NULL;
 }
 
@@ -152,9 +167,9 @@ static void renew(json_t *line)
     size_t i;
 
     if (fairness) /* a part of 1, where it was set */
-        json_object_set_new(line, "fairness_percent",
-                            json_integer(lround(
-                                100 * json_number_value(fairness))));
+        json_object_set_new(
+            line, "fairness_percent",
+            json_integer(lround(100 * json_number_value(fairness))));
     json_array_foreach(json_object_get(line, "jobs"), i, job)
     {
         const char *kind = json_string_value(json_object_get(job, "kind"));
@@ -201,8 +216,8 @@ static int read_begin(struct recording *r, struct errtext *err)
         return -1;
     if (rc == 0 || strcmp(type, "begin"))
         return errtext_set(err, EINVAL, "%s: not a recording", r->path);
-    json_int_t version =
-        json_integer_value(json_object_get(r->begin, "version"));
+    json_int_t version = json_integer_value(
+        json_object_get(r->begin, "version"));
     if (version != RECORDING_VERSION)
         return errtext_set(err, EPROTO, "%s: version %d, this program reads %d",
                            r->path, (int)version, RECORDING_VERSION);

@@ -24,6 +24,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "common/errtext.h"
 
@@ -40,12 +41,17 @@ struct recorder;
 /* Nothing is recorded yet.  NULL when out of memory. */
 struct recorder *recorder_new(void);
 
-/* Record into DIR, which is made if it does not exist and must have no
- * recording.  BEGIN, whose reference is taken, is the first line without its
- * type and version.  -1 with errno EBUSY (recording already), EEXIST or that of
- * the failing call, and ERR. */
+/* Record into DIR, which is made if it does not exist, must have no recording, and
+ * be writable for nobody but root and us: what is written there goes nowhere else,
+ * whatever becomes of the path.  BEGIN, whose reference is taken, is the first line
+ * without its type and version.  -1 with errno EBUSY (recording already), EEXIST,
+ * EPERM (others may write there) or that of the failing call, and ERR. */
 int recorder_start(struct recorder *recorder, const char *dir, json_t *begin,
                    struct errtext *err);
+
+/* A new file beside the recording, while it goes on.  NULL with errno and ERR. */
+FILE *recorder_create(const struct recorder *recorder, const char *name,
+                      struct errtext *err);
 
 /* False for NULL: a program that never records needs no recorder. */
 bool recorder_active(const struct recorder *recorder);

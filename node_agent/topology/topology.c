@@ -370,26 +370,25 @@ static hwloc_topology_t synthetic(const struct machine *machine)
     return hwloc;
 }
 
-int topology_export(const struct topology *t, const char *path,
-                    struct errtext *err)
+int topology_export(const struct topology *t, FILE *file, struct errtext *err)
 {
     char *text;
     int length;
 
     hwloc_topology_t hwloc = t->hwloc ? t->hwloc : synthetic(t->machine);
     if (!hwloc || hwloc_topology_export_xmlbuffer(hwloc, &text, &length, 0) < 0) {
-        bool made = hwloc;
+        int why = hwloc ? errno : EINVAL;
+        const char *said =
+            hwloc ? strerror(why) : "LLC domains of different sizes";
         if (hwloc && hwloc != t->hwloc)
             hwloc_topology_destroy(hwloc);
-        return errtext_set(err, made ? errno : EINVAL, "%.120s: %s", path,
-                           made ? strerror(errno)
-                                : "LLC domains of different sizes");
+        fclose(file);
+        return errtext_set(err, why, "the topology: %s", said);
     }
-    FILE *file = fopen(path, "wxe"); /* over nothing that is there */
-    bool written = file && fwrite(text, 1, (size_t)length - 1, file) ==
-                               (size_t)length - 1;
+    bool written =
+        fwrite(text, 1, (size_t)length - 1, file) == (size_t)length - 1;
     int saved = errno;
-    if (file && fclose(file) != 0 && written) {
+    if (fclose(file) != 0 && written) {
         saved = errno;
         written = false;
     }
@@ -397,8 +396,7 @@ int topology_export(const struct topology *t, const char *path,
     if (hwloc != t->hwloc)
         hwloc_topology_destroy(hwloc);
     return written ? 0
-                   : errtext_set(err, saved, "%.120s: %s", path,
-                                 strerror(saved));
+                   : errtext_set(err, saved, "the topology: %s", strerror(saved));
 }
 
 /* ---- to a description ---------------------------------------------------- */

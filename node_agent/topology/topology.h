@@ -95,10 +95,9 @@ int topology_map_cores(const struct topology *topology, const char *cores,
 int topology_set_machine(struct topology *topology, struct machine *machine,
                          struct errtext *err);
 
-/* Write the machine as hwloc's XML into the new file PATH, which
- * HWLOC_XMLFILE takes; of topology_of_machine() if its LLC domains are alike.  -1
- * with errno and ERR. */
-int topology_export(const struct topology *topology, const char *path,
+/* Write the machine as hwloc's XML to FILE, which is closed, for HWLOC_XMLFILE; of
+ * topology_of_machine() if its LLC domains are alike.  -1 with errno and ERR. */
+int topology_export(const struct topology *topology, FILE *file,
                     struct errtext *err);
 
 /* Takes NULL. */

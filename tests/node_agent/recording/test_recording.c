@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <sys/stat.h>
 
 #include "node_agent/counters/counters.h"
 #include "node_agent/recording/recording.h"
@@ -184,6 +185,46 @@ static void test_write_and_read(void **state)
     recording_close(r);
 }
 
+/* Not where, or through what, somebody else may write. */
+static void test_places_of_others(void **state)
+{
+    struct fixture *f = *state;
+    struct errtext err;
+    char dir[128], link[128], moved[128], path[192];
+
+    snprintf(dir, sizeof(dir), "%s/theirs", f->tree->root);
+    snprintf(link, sizeof(link), "%s/link", f->tree->root);
+    snprintf(moved, sizeof(moved), "%s/moved", f->tree->root);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    assert_int_equal(symlink(dir, link), 0);
+    assert_int_equal(recorder_start(f->recorder, link, json_object(), &err), -1);
+    assert_false(recorder_active(f->recorder));
+    static const mode_t modes[] = {0777, 01777, 0775};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        assert_int_equal(chmod(dir, modes[i]), 0);
+        assert_int_equal(recorder_start(f->recorder, dir, json_object(), &err), -1);
+        assert_int_equal(errno, EPERM);
+        assert_non_null(strstr(err.text, "others than root may write"));
+    }
+    assert_int_equal(chmod(dir, 0755), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(dir, 65534, 65534), 0);
+        assert_int_equal(recorder_start(f->recorder, dir, json_object(), &err), -1);
+        assert_int_equal(errno, EPERM);
+        assert_int_equal(chown(dir, 0, 0), 0);
+    }
+    /* What is made later is in that directory, whatever has its name. */
+    assert_int_equal(recorder_start(f->recorder, dir, json_object(), &err), 0);
+    assert_int_equal(rename(dir, moved), 0);
+    assert_int_equal(symlink(f->tree->root, dir), 0);
+    FILE *file = recorder_create(f->recorder, "beside", &err);
+    assert_non_null(file);
+    fclose(file);
+    snprintf(path, sizeof(path), "%s/beside", moved);
+    assert_int_equal(access(path, F_OK), 0);
+    recorder_stop(f->recorder);
+}
+
 /* A full disk ends the recording, says so once, and hurts nobody. */
 static void test_disk_full(void **state)
 {
@@ -297,7 +338,7 @@ UNIT(test_recording)
 {
     const struct CMUnitTest tests[] = {
         T(test_round_trip),     T(test_bad_samples),
-        T(test_write_and_read), T(test_disk_full),
+        T(test_write_and_read), T(test_places_of_others), T(test_disk_full),
         T(test_replay_refusals), T(test_replay_by_time),
         T(test_replay_of_garbage),
     };
