@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	%D%/debian/copyright \
 	%D%/debian/coschedule-agent.install \
 	%D%/debian/coschedule-libgomp.install \
+	%D%/debian/coschedule-libgomp.lintian-overrides \
 	%D%/debian/coschedule-slurm.docs \
 	%D%/debian/coschedule-slurm.install \
 	%D%/debian/coschedule-tools.install \
