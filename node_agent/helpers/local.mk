@@ -4,10 +4,16 @@
 # The only program with libslurm.
 pkglibexec_PROGRAMS += coschedd-slurm
 coschedd_slurm_SOURCES = \
+	%D%/courier.c \
+	%D%/courier.h \
+	%D%/deliver.c \
+	%D%/deliver.h \
+	%D%/record_queue.c \
+	%D%/record_queue.h \
 	%D%/slurm_compat.h \
 	%D%/slurm_helper.c
 coschedd_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(JANSSON_CFLAGS)
-coschedd_slurm_LDADD = $(SLURM_LIBS) $(JANSSON_LIBS)
+coschedd_slurm_LDADD = common/libcommon.la $(SLURM_LIBS) $(JANSSON_LIBS)
 
 # The only program with liblikwid.
 if HAVE_LIKWID

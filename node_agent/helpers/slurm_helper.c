@@ -6,71 +6,48 @@
  *
  * libslurm blocks for seconds when slurmctld is away and may end its process on
  * an error, so the agent never calls it: it talks with this helper by lines of
- * JSON (node_agent/daemon/slurm_link.h).  Four things are done here:
+ * JSON (node_agent/daemon/slurm_link.h).  Three things are done here:
  *
  *   config   watch SchedulerParameters; an unchanged configuration costs
  *            slurmctld one answer without data per interval
  *   job      a new job's AdminComment, in which job_submit.lua left what the
  *            controller knows of it
  *   interim  a running job's AdminComment, by slurm_update_job()
- *   final    an ended job's AdminComment, by sacctmgr: slurmctld takes no more
- *            updates then.  Not before DELAY_S after the end, because
- *            slurmctld's own record, written by a thread that runs every few
- *            seconds, would win; read back, and tried again until it is there
- *            and the accounting knows that the job has ended.  Once more when
- *            slurmctld has forgotten the job: one that restarts before sends
- *            its own record again.
  *
- * The end of standard input is the end of the agent, and of this process:
- * records that are not written yet are in the agent's state file.
+ * With --records it keeps and delivers records of ended jobs instead (deliver.h),
+ * with --deliver it is a courier of that (courier.h).
+ *
+ * The end of standard input is the end of the agent, and of this process.
  */
 
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
 #include <signal.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+#include "node_agent/helpers/courier.h"
+#include "node_agent/helpers/deliver.h"
 #include "node_agent/helpers/slurm_compat.h"
 
 #define DELAY_S 6    /* from a job's end to its record */
-#define TRIES 8      /* pauses of 2, 4, ... 128 delays: 25 minutes in all */
 #define INTERVAL_S 2 /* between two looks at the configuration */
 #define LINE_MAX_SIZE 65536
 #define COMMENT_MAX 1000
 
-extern char **environ;
-
-/* A final record that waits for its time. */
-struct record {
-    struct record *next;
-    uint32_t job;
-    time_t end; /* of the job */
-    time_t due;
-    int tries;
-    bool told; /* the agent knows that it was written */
-    char name[32]; /* of the job in the accounting, "" as long as not known */
-    char text[COMMENT_MAX + 1];
-};
-
-static struct record *records;
 static long interval_s = INTERVAL_S;
 static long delay_s = DELAY_S;
-static long job_age_s = 300; /* how long slurmctld keeps an ended job */
-static char cluster[128];    /* "cluster=NAME", or "" as long as not known */
 
 /* Print one event, packed as json_pack() does. */
 static void emit(const char *format, ...)
@@ -210,9 +187,6 @@ static bool load_config(void)
      * and only then newer times count; no two clocks are compared. */
     if (slurm_load_ctl_conf(last_update + settled, &conf) != 0)
         return errno == SLURM_NO_CHANGE_IN_DATA;
-    if (conf->cluster_name)
-        snprintf(cluster, sizeof(cluster), "cluster=%s", conf->cluster_name);
-    job_age_s = conf->min_job_age;
     settled = conf->last_update == last_update;
     last_update = conf->last_update;
     free(parameters);
@@ -259,201 +233,6 @@ static void write_interim(uint32_t job, const char *text)
         emit("{s:s, s:I}", "event", "noted", "job", (json_int_t)job);
 }
 
-/* Keep the first SIZE - 1 bytes of what comes from FD in OUT, until its end. */
-static void read_output(int fd, char *out, size_t size)
-{
-    size_t used = 0;
-    char rest[512];
-
-    for (;;) {
-        bool room = used < size - 1;
-        ssize_t got = read(fd, room ? out + used : rest,
-                           room ? size - 1 - used : sizeof(rest));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        used += room ? (size_t)got : 0;
-    }
-    out[used] = '\0';
-}
-
-/* Run ARGV and return the first SIZE - 1 bytes of its output in OUT.  0 if it
- * exited with status 0; else OUT says why not. */
-static int run(char *const *argv, char *out, size_t size)
-{
-    posix_spawn_file_actions_t actions;
-    int fds[2], status = -1;
-    pid_t pid;
-
-    if (pipe2(fds, O_CLOEXEC) < 0) {
-        snprintf(out, size, "pipe: %s", strerror(errno));
-        return -1;
-    }
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], 2);
-    int rc = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(fds[1]);
-    if (rc == 0)
-        read_output(fds[0], out, size);
-    close(fds[0]);
-    if (rc != 0) {
-        snprintf(out, size, "%s: %s", argv[0], strerror(rc));
-        return -1;
-    }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status == 0 ? 0 : -1;
-}
-
-/* Find how sacct and sacctmgr call the job: the last element of an array has
- * the number of the whole array, by which they mean all of its elements, so it
- * must go by its other name, 4_7.  False with the reason in OUT. */
-static bool find_name(struct record *record, char *out, size_t size)
-{
-    static char listing[1 << 20]; /* of the elements of one array */
-    char number[16], *rest = listing;
-
-    if (*record->name)
-        return true;
-    snprintf(number, sizeof(number), "%u", record->job);
-    char *const show[] = {"sacct", "-n", "-X", "-P", "-j", number, "-o",
-                          "jobidraw,jobid", NULL};
-    if (run(show, listing, sizeof(listing)) < 0) {
-        snprintf(out, size, "%.200s", listing);
-        return false;
-    }
-    for (char *line; (line = strsep(&rest, "\n"));) {
-        const char *raw = strsep(&line, "|");
-        if (line && strcmp(raw, number) == 0 &&
-            strlen(line) < sizeof(record->name))
-            strcpy(record->name, line);
-    }
-    snprintf(out, size, "sacct does not know the job");
-    return *record->name;
-}
-
-/* True when sacct shows that the job has ended, with RECORD; otherwise OUT is
- * the reason. */
-static bool shown(struct record *record, char *out, size_t size)
-{
-    char *const show[] = {"sacct", "-n", "-X", "-P", "-j", record->name, "-o",
-                          "end,admincomment", NULL};
-    if (run(show, out, size) < 0)
-        return false;
-    char *comment = strchr(out, '|');
-    if (!comment) {
-        snprintf(out, size, "sacct does not know the job");
-        return false;
-    }
-    *comment++ = '\0';
-    if (strcmp(out, "Unknown") == 0) {
-        snprintf(out, size, "the job's end is not in the accounting yet");
-        return false;
-    }
-    if (strncmp(comment, record->text, strlen(record->text)) != 0) {
-        snprintf(out, size, "sacct does not show the record");
-        return false;
-    }
-    return true;
-}
-
-/* Write the record of an ended job and read it back. */
-static bool write_final(struct record *record, char *out, size_t size)
-{
-    char where[48], set[COMMENT_MAX + 32];
-
-    if (!find_name(record, out, size))
-        return false;
-    snprintf(where, sizeof(where), "jobid=%s", record->name);
-    snprintf(set, sizeof(set), "admincomment=\"%s\"", record->text);
-    /* Other clusters of the same accounting have jobs of that number, too. */
-    char *const modify[] = {"sacctmgr", "-i", "modify", "job", "set", set,
-                            "where", where, *cluster ? cluster : NULL, NULL};
-    return run(modify, out, size) == 0 && shown(record, out, size);
-}
-
-/* Do for RECORD what is due.  True when nothing is left to do. */
-static bool try_record(struct record *record, time_t now)
-{
-    char why[4096];
-
-    if ((record->told && shown(record, why, sizeof(why))) ||
-        write_final(record, why, sizeof(why))) {
-        if (record->told)
-            return true;
-        emit("{s:s, s:I}", "event", "recorded", "job",
-             (json_int_t)record->job);
-        record->told = true;
-        record->tries = 0;
-        record->due = record->end + job_age_s + 10 * delay_s;
-        return false;
-    }
-    if (++record->tries < TRIES) {
-        record->due = now + (delay_s << record->tries);
-        return false;
-    }
-    const char *reason = why + strspn(why, " \n");
-    emit("{s:s, s:I, s:s%}", "event", "failed", "job", (json_int_t)record->job,
-         "error", reason, strcspn(reason, "\n"));
-    return true;
-}
-
-static bool has_input(void)
-{
-    struct pollfd input = {.fd = 0, .events = POLLIN};
-
-    return poll(&input, 1, 0) > 0;
-}
-
-/* Write the records whose time has come; returns when to look again.  A record
- * takes seconds on a busy accounting, and has time; the agent waits for what is
- * known of a new job, so that goes between. */
-static time_t write_due(time_t now)
-{
-    time_t next = now + interval_s;
-
-    for (struct record **p = &records; *p;) {
-        struct record *r = *p;
-        if (r->due <= now && has_input())
-            return now;
-        if (r->due <= now && try_record(r, now)) {
-            *p = r->next;
-            free(r);
-            continue;
-        }
-        if (r->due < next)
-            next = r->due;
-        p = &r->next;
-    }
-    return next;
-}
-
-/* The agent may send a record again; the last one counts. */
-static void add_record(uint32_t job, const char *text, time_t end)
-{
-    struct record *r = records;
-
-    while (r && r->job != job)
-        r = r->next;
-    if (!r) {
-        r = calloc(1, sizeof(*r));
-        if (!r)
-            return;
-        r->next = records;
-        records = r;
-    }
-    r->job = job;
-    r->end = end;
-    r->due = end + delay_s + 1;
-    r->tries = 0;
-    r->told = false;
-    snprintf(r->text, sizeof(r->text), "%s", text);
-}
-
 /* ---- what the controller knows of a job ---------------------------------- */
 
 /* Say what AdminComment JOB has; nothing when that cannot be known: the agent
@@ -481,17 +260,11 @@ static void tell_job(uint32_t job)
 static bool comment_command(json_t *object, uint32_t job)
 {
     const char *text = NULL;
-    double end = 0;
-    int final = 0;
 
-    if (json_unpack(object, "{s:s, s:b, s?F}", "text", &text, "final", &final,
-                    "end", &end) != 0 ||
-        strlen(text) > COMMENT_MAX || strpbrk(text, "\"\n|"))
+    if (json_unpack(object, "{s:s}", "text", &text) != 0 || strlen(text) > COMMENT_MAX ||
+        strpbrk(text, "\"\n|"))
         return false;
-    if (final)
-        add_record(job, text, (time_t)end);
-    else
-        write_interim(job, text);
+    write_interim(job, text);
     return true;
 }
 
@@ -540,12 +313,16 @@ static int usage(FILE *out, int status)
 {
     fprintf(out,
             "usage: coschedd-slurm [--node NAME] [--interval SECONDS]\n"
-            "                      [--delay SECONDS]\n\n"
-            "Started by coschedd; speaks lines of JSON on standard input and "
-            "output.\n\n"
+            "       coschedd-slurm --records FILE [--delay SECONDS]\n"
+            "       coschedd-slurm --deliver\n\n"
+            "Started by coschedd, or by itself; speaks lines of JSON on standard "
+            "input and\noutput.\n\n"
             "  --node NAME         whose partitions count\n"
             "  --interval SECONDS  between two looks at slurm.conf (%d)\n"
-            "  --delay SECONDS     from a job's end to its record (%d)\n",
+            "  --records FILE      keep final records in FILE until they are in\n"
+            "                      Slurm's accounting\n"
+            "  --delay SECONDS     from a job's end to its record (%d)\n"
+            "  --deliver           bring records into the accounting, once\n",
             INTERVAL_S, DELAY_S);
     return status;
 }
@@ -565,17 +342,40 @@ static bool option(char **argv, const char *name, long least, long *seconds)
     return true;
 }
 
-int main(int argc, char **argv)
+/* Watch and obey. */
+static int serve(void)
 {
     struct pollfd input = {.fd = 0, .events = POLLIN};
+    int64_t look_ms = 0;
+
+    slurm_init(NULL);
+    for (;;) {
+        int64_t now_ms = clock_ms();
+        if (now_ms >= look_ms) {
+            watch_config();
+            look_ms = now_ms + interval_s * 1000;
+        }
+        /* Nodes that started together must not ask together. */
+        int64_t wait_ms = look_ms - clock_ms() + random() % 250;
+        if (poll(&input, 1, wait_ms > 0 ? (int)wait_ms : 0) > 0 && !read_commands())
+            return 0;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *records = NULL;
     struct timespec seed;
-    time_t look = 0;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return usage(stdout, 0);
+    if (argc == 2 && strcmp(argv[1], "--deliver") == 0)
+        return courier();
     for (argv++; *argv; argv += 2)
         if (strcmp(argv[0], "--node") == 0 && argv[1])
             node = argv[1];
+        else if (strcmp(argv[0], "--records") == 0 && argv[1])
+            records = argv[1];
         else if (!option(argv, "--interval", 1, &interval_s) &&
                  !option(argv, "--delay", 0, &delay_s)) {
             fprintf(stderr, "coschedd-slurm: %s: unknown, or not a number of "
@@ -585,23 +385,5 @@ int main(int argc, char **argv)
     clock_gettime(CLOCK_REALTIME, &seed);
     srandom((unsigned)(seed.tv_nsec ^ getpid()));
     signal(SIGPIPE, SIG_DFL);
-    slurm_init(NULL);
-    for (;;) {
-        time_t now = time(NULL);
-        /* The second test: the clock was set back. */
-        if (now >= look || look - now > interval_s) {
-            watch_config();
-            look = now + interval_s;
-        }
-        time_t next = write_due(now);
-        if (next > look)
-            next = look;
-        if (next < now)
-            next = now;
-        /* Nodes that started together must not ask together. */
-        int jitter_ms = (int)(random() % 250);
-        int wait_ms = (int)(next - now) * 1000 + jitter_ms;
-        if (poll(&input, 1, wait_ms) > 0 && !read_commands())
-            return 0;
-    }
+    return records ? deliver("/proc/self/exe", records, delay_s) : serve();
 }

@@ -6,12 +6,14 @@ include tests/node_agent/counters/local.mk
 # What these share.
 EXTRA_DIST += %D%/daemon/state-0.1.json \
 	tests/support/fake_helper.py tests/support/fakes.py \
-	tests/support/slurmtree.py
+	tests/support/slurmhelper.py \
+	tests/support/slurmhelper.py tests/support/slurmtree.py
 
 # The daemon's clients and helpers.
 client_scripts = \
 	%D%/coschedctl/test_ctl.py \
 	%D%/coschedctl/test_ks.py \
+	%D%/helpers/test_record_helper.py \
 	%D%/helpers/test_slurm_helper.py \
 	%D%/helpers/test_slurm_versions.py
 EXTRA_DIST += $(client_scripts)
@@ -46,6 +48,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_ranks.py \
 	%D%/daemon/test_agent_share.py \
 	%D%/daemon/test_agent_slurm.py \
+	%D%/daemon/test_agent_state.py \
 	%D%/daemon/test_agent_socket.py \
 	%D%/daemon/test_agent_start.py \
 	%D%/daemon/test_agent_stranger.py \

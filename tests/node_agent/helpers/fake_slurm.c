@@ -13,15 +13,22 @@
  *   updates  written: one line per update of a job, "JOB COMMENT"
  *   comment  AdminComment of job 7; without it no job is known
  *   refuse   if there, updates are refused
+ *   rows     the accounting: "RAW|NAME|CLUSTER|START|END|COMMENT" per line
+ *   modified written: "NAME END COMMENT" per change of rows; END 0: of the last run
+ *   no-dbd   if there, slurmdbd refuses changes
+ *   connections  written: one line per connection to slurmdbd
  */
 
 #include <errno.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
+#include <slurm/slurmdb.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 static FILE *file(const char *name, const char *mode)
 {
@@ -179,4 +186,91 @@ char *slurm_strerror(int number)
 
     snprintf(text, sizeof(text), "fake error %d", number);
     return text;
+}
+
+void *slurmdb_connection_get(uint16_t *flags)
+{
+    static int connection;
+
+    (void)flags;
+    note("connections", "%d\n", (int)getpid());
+    return &connection;
+}
+
+int slurmdb_connection_commit(void *connection, bool commit)
+{
+    (void)connection;
+    (void)commit;
+    return SLURM_SUCCESS;
+}
+
+int slurmdb_connection_close(void **connection)
+{
+    *connection = NULL;
+    return SLURM_SUCCESS;
+}
+
+/* The element of LIST, which has one. */
+static void *only(List list)
+{
+    ListIterator i = slurm_list_iterator_create(list);
+    void *element = slurm_list_next(i);
+
+    slurm_list_iterator_destroy(i);
+    return element;
+}
+
+/* Copy the accounting from IN to OUT with COMMENT for what is called NAME and, unless that is 0,
+ * ended at END; else for the last row of that name. */
+static void change(FILE *in, FILE *out, const char *name, long end, const char *comment)
+{
+    char line[4096], of[64], stop[32];
+    long last = -1, number = 0;
+
+    while (fgets(line, sizeof(line), in)) {
+        if (sscanf(line, "%*[^|]|%63[^|]|%*[^|]|%*[^|]|%31[^|]|", of, stop) == 2 &&
+            !strcmp(of, name) && (!end || atol(stop) == end))
+            last = number;
+        number++;
+    }
+    rewind(in);
+    for (number = 0; fgets(line, sizeof(line), in); number++) {
+        if (number != last) {
+            fputs(line, out);
+            continue;
+        }
+        *strrchr(line, '|') = '\0';
+        fprintf(out, "%s|%s\n", line, comment);
+    }
+}
+
+List slurmdb_job_modify(void *connection, slurmdb_job_cond_t *cond, slurmdb_job_rec_t *job)
+{
+    const slurm_selected_step_t *step = only(cond->step_list);
+    char name[64], path[4096], fresh[4100];
+    bool one = cond->flags & JOBCOND_FLAG_DUP && cond->usage_start == cond->usage_end &&
+               cond->state_list;
+
+    (void)connection;
+    if (access((snprintf(path, sizeof(path), "%s/no-dbd", getenv("FAKE_SLURM")), path), F_OK) ==
+            0 || strcmp(only(cond->cluster_list), "fake"))
+        return NULL;
+    snprintf(name, sizeof(name), step->array_task_id == NO_VAL ? "%u" : "%u_%u",
+             step->step_id.job_id, step->array_task_id);
+    FILE *lock = file("rows.lock", "a");
+    if (!lock || flock(fileno(lock), LOCK_EX) < 0)
+        abort();
+    snprintf(path, sizeof(path), "%s/rows", getenv("FAKE_SLURM"));
+    snprintf(fresh, sizeof(fresh), "%s.to", path);
+    FILE *in = fopen(path, "r"), *out = fopen(fresh, "w");
+    if (in && out)
+        change(in, out, name, one ? (long)cond->usage_end : 0, job->admin_comment);
+    if (in)
+        fclose(in);
+    if (out)
+        fclose(out);
+    note("modified", "%s %ld %s\n", name, one ? (long)cond->usage_end : 0L, job->admin_comment);
+    rename(fresh, path);
+    fclose(lock);
+    return slurm_list_create(NULL);
 }

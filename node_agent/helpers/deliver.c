@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Keeps final records until Slurm's accounting has them. */
+
+#include "node_agent/helpers/deliver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "node_agent/helpers/courier.h"
+#include "node_agent/helpers/record_queue.h"
+
+#define LINE_MAX_SIZE 65536
+#define COMMENT_MAX 1000
+#define SHORTEST_PAUSE_MS 50
+#define LONGEST_PAUSE_MS (600 * 1000)
+#define AWAY_PAUSE_MS 20000     /* between two tries while the accounting is away, at most */
+#define TRIES_MOST 150          /* pauses of a day in all */
+#define COURIER_MS (300 * 1000) /* longest life of a courier */
+#define RETRY_DISK_MS 60000
+#define NEVER INT64_MAX
+
+extern char **environ;
+
+static struct record_queue *queue;
+static long delay_s;
+static int64_t job_age_ms = 300 * 1000; /* how long slurmctld keeps an ended job */
+static bool disk_fails;                 /* and that was said */
+static int64_t disk_due_ms = NEVER;     /* when to try again */
+
+/* The courier under way. */
+static struct {
+    pid_t pid; /* 0: none */
+    int from;  /* its answers */
+    int64_t until_ms;
+    bool away;        /* it said so */
+    bool answered;    /* it said something else */
+    size_t used;
+    char line[LINE_MAX_SIZE];
+} courier_now;
+
+/* While the accounting does not answer. */
+static struct {
+    unsigned tries; /* 0: it does */
+    int64_t due_ms;
+} away;
+
+/* Print one event, packed as json_pack() does. */
+static void emit(const char *format, ...)
+{
+    json_error_t error;
+    va_list ap;
+
+    va_start(ap, format);
+    json_t *event = json_vpack_ex(&error, 0, format, ap);
+    va_end(ap);
+    if (event) {
+        json_dumpf(event, stdout, JSON_COMPACT);
+        putchar('\n');
+        fflush(stdout);
+    }
+    json_decref(event);
+}
+
+static void emit_record(const char *event, const struct queued *r, const char *error)
+{
+    emit("{s:s, s:I, s:I, s:s*}", "event", event, "job", (json_int_t)r->job, "end",
+         (json_int_t)r->end_s, "error", error);
+}
+
+/* ---- records ----------------------------------------------------------------- */
+
+static int64_t pause_ms(unsigned tries, int64_t most_ms)
+{
+    int64_t ms = delay_s > 0 ? delay_s * 1000 : SHORTEST_PAUSE_MS;
+
+    for (; tries > 0 && ms < most_ms; tries--)
+        ms *= 2;
+    return ms < most_ms ? ms : most_ms;
+}
+
+/* Wait for the rest of the delay; the clock may have been set since the end. */
+static void begin(struct queued *r)
+{
+    int64_t left_s = r->end_s + delay_s + 1 - (int64_t)time(NULL);
+
+    r->due_ms = clock_ms() + 1000 * (left_s < 0            ? 0
+                                     : left_s > delay_s + 1 ? delay_s + 1
+                                                            : left_s);
+}
+
+static void give_up(struct queued *r, const char *error)
+{
+    emit_record("failed", r, error);
+    record_queue_remove(queue, r);
+}
+
+static void drop_excess(void)
+{
+    struct queued *r;
+    char why[96];
+
+    while ((r = record_queue_excess(queue))) {
+        snprintf(why, sizeof(why), "dropped: %zu records wait for Slurm's accounting",
+                 record_queue_count(queue));
+        give_up(r, why);
+    }
+}
+
+static void on_kept(const struct queued *r)
+{
+    emit_record("kept", r, NULL);
+}
+
+static void sync_queue(void)
+{
+    struct errtext err;
+    int rc = record_queue_sync(queue, on_kept, &err);
+
+    if (rc < 0 && !disk_fails)
+        emit("{s:s, s:s}", "event", "unkept", "error", err.text);
+    disk_fails = rc < 0;
+    disk_due_ms = rc < 0 ? clock_ms() + RETRY_DISK_MS : NEVER;
+}
+
+/* ---- the courier --------------------------------------------------------------- */
+
+/* The records that are due, as a courier's input.  A descriptor, or -1: none is. */
+static int collect(int64_t now_ms)
+{
+    size_t count = 0;
+    FILE *out = NULL;
+
+    for (struct queued *r = record_queue_first(queue); r && count < COURIER_BATCH; r = r->next) {
+        if (r->due_ms > now_ms)
+            continue;
+        if (!out) {
+            int fd = memfd_create("records", MFD_CLOEXEC);
+            if (fd < 0 || !(out = fdopen(fd, "w+")))
+                return fd < 0 ? -1 : (close(fd), -1);
+        }
+        json_t *object = json_pack("{s:I, s:I, s:s}", "job", (json_int_t)r->job, "end",
+                                   (json_int_t)r->end_s, "text", r->text);
+        json_dumpf(object, out, JSON_COMPACT);
+        json_decref(object);
+        fputc('\n', out);
+        r->under_way = true;
+        count++;
+    }
+    if (!out)
+        return -1;
+    fflush(out);
+    rewind(out);
+    int fd = fcntl(fileno(out), F_DUPFD_CLOEXEC, 3);
+    fclose(out);
+    return fd;
+}
+
+/* Start SELF as a courier that reads IN. */
+static int spawn_courier(const char *self, int in)
+{
+    char *argv[] = {(char *)(uintptr_t)self, (char[]){"--deliver"}, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    int out[2];
+
+    if (pipe2(out, O_CLOEXEC) < 0)
+        return errno;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in, 0);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    posix_spawnattr_init(&attr);
+    /* Of its own group, which is ended with it. */
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
+    int rc = posix_spawn(&courier_now.pid, self, &actions, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&actions);
+    close(out[1]);
+    if (rc == 0) {
+        courier_now.from = out[0];
+        fcntl(out[0], F_SETFL, O_NONBLOCK);
+    } else {
+        courier_now.pid = 0;
+        close(out[0]);
+    }
+    return rc;
+}
+
+/* The accounting does not answer, for the reason WHY. */
+static void set_away(const char *why)
+{
+    if (away.tries++ == 0)
+        emit("{s:s, s:I, s:s}", "event", "waiting", "count",
+             (json_int_t)record_queue_count(queue), "error", why);
+    away.due_ms = clock_ms() + pause_ms(away.tries, AWAY_PAUSE_MS);
+}
+
+static void start_courier(const char *self, int64_t now_ms)
+{
+    if (courier_now.pid || (away.tries && away.due_ms > now_ms))
+        return;
+    int in = collect(now_ms);
+    if (in < 0)
+        return;
+    courier_now.away = courier_now.answered = false;
+    courier_now.used = 0;
+    courier_now.until_ms = now_ms + COURIER_MS;
+    int rc = spawn_courier(self, in);
+    close(in);
+    if (rc == 0)
+        return;
+    for (struct queued *r = record_queue_first(queue); r; r = r->next)
+        r->under_way = false;
+    set_away(strerror(rc));
+}
+
+/* R is in the accounting; slurmctld may write its own until it has forgotten the job. */
+static void look_again(struct queued *r)
+{
+    r->due_ms = r->ended_ms + job_age_ms + 10000 * delay_s;
+}
+
+/* The accounting has R; or not, for the reason ERROR. */
+static void on_answer(struct queued *r, const char *error)
+{
+    r->under_way = false;
+    if (error && ++r->tries > TRIES_MOST) {
+        give_up(r, error);
+    } else if (error) {
+        r->due_ms = clock_ms() + pause_ms(r->tries, LONGEST_PAUSE_MS);
+    } else if (r->told) {
+        record_queue_remove(queue, r);
+    } else {
+        r->told = true;
+        r->tries = 0;
+        emit_record("recorded", r, NULL);
+        int64_t age_ms = 1000 * ((int64_t)time(NULL) - r->end_s);
+        r->ended_ms = clock_ms() - (age_ms > 0 ? age_ms : 0);
+        look_again(r);
+    }
+}
+
+static void on_line(const char *line)
+{
+    const char *error = NULL, *gone = NULL, *refused = NULL;
+    json_int_t job = 0, end_s = 0, age_s = -1;
+    json_t *object = json_loads(line, 0, NULL);
+
+    if (json_unpack(object, "{s?I, s?I, s?s, s?s, s?s, s?I}", "job", &job, "end", &end_s, "error",
+                    &error, "away", &gone, "refused", &refused, "age", &age_s) < 0) {
+        json_decref(object);
+        return;
+    }
+    if (gone) {
+        courier_now.away = true;
+        set_away(gone);
+    } else if (age_s >= 0) {
+        job_age_ms = 1000 * age_s;
+        for (struct queued *r = record_queue_first(queue); r; r = r->next)
+            if (r->told)
+                look_again(r);
+    } else if (job) {
+        struct queued *r = record_queue_find(queue, (uint32_t)job, end_s);
+        courier_now.answered = true;
+        if (r && r->under_way)
+            on_answer(r, error);
+    } else if (refused) {
+        courier_now.answered = true;
+        for (struct queued *r = record_queue_first(queue), *next; r; r = next) {
+            next = r->next;
+            if (r->under_way)
+                give_up(r, refused);
+        }
+    }
+    json_decref(object);
+}
+
+/* The courier has ended, or is ended: what it did not answer for stays. */
+static void end_courier(void)
+{
+    bool answered = courier_now.answered;
+
+    kill(-courier_now.pid, SIGKILL);
+    while (waitpid(courier_now.pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    close(courier_now.from);
+    courier_now.pid = 0;
+    if (!answered && !courier_now.away)
+        set_away("the process that asks sacct and slurmdbd gave no answer");
+    for (struct queued *r = record_queue_first(queue); r; r = r->next) {
+        r->under_way = false;
+        /* What waited because of the outage need not wait on. */
+        if (answered && away.tries && !r->told)
+            r->due_ms = 0;
+    }
+    if (answered)
+        away.tries = 0;
+    sync_queue();
+}
+
+static void on_courier(void)
+{
+    char *end;
+    ssize_t got = read(courier_now.from, courier_now.line + courier_now.used,
+                       sizeof(courier_now.line) - 1 - courier_now.used);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        end_courier();
+        return;
+    }
+    courier_now.used += (size_t)got;
+    courier_now.line[courier_now.used] = '\0';
+    char *rest = courier_now.line;
+    while ((end = strchr(rest, '\n'))) {
+        *end = '\0';
+        on_line(rest);
+        rest = end + 1;
+    }
+    courier_now.used -= (size_t)(rest - courier_now.line);
+    memmove(courier_now.line, rest, courier_now.used + 1);
+    if (courier_now.used == sizeof(courier_now.line) - 1)
+        courier_now.used = 0; /* a line without end is no answer */
+}
+
+/* ---- the agent's lines ----------------------------------------------------------- */
+
+static void command(const char *line)
+{
+    json_t *object = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+    const char *cmd = "", *text = "";
+    json_int_t job = 0, end_s = 0;
+    bool good = json_unpack(object, "{s:s, s:I, s:s, s:I}", "cmd", &cmd, "job", &job, "text",
+                            &text, "end", &end_s) == 0 &&
+                strcmp(cmd, "record") == 0 && job > 0 && job <= UINT32_MAX && end_s >= 0 &&
+                *text && strlen(text) <= COMMENT_MAX && !strpbrk(text, "\"'\\\n|");
+    size_t count = record_queue_count(queue);
+    struct queued *r = good ? record_queue_add(queue, (uint32_t)job, end_s, text) : NULL;
+
+    if (!good)
+        fprintf(stderr, "coschedd-slurm: refused: %.200s\n", line);
+    else if (r && r->kept && r->told)
+        emit_record("recorded", r, NULL); /* the agent has not heard of it */
+    else if (r && r->kept)
+        emit_record("kept", r, NULL);
+    else if (r && (record_queue_count(queue) > count || !r->due_ms))
+        begin(r);
+    json_decref(object);
+}
+
+/* Read what is there and obey whole lines.  False at the end of input. */
+static bool read_commands(void)
+{
+    static char buffer[LINE_MAX_SIZE];
+    static size_t used;
+    char *end, *rest = buffer;
+
+    ssize_t got = read(0, buffer + used, sizeof(buffer) - 1 - used);
+    if (got <= 0)
+        return got < 0 && errno == EINTR;
+    used += (size_t)got;
+    buffer[used] = '\0';
+    while ((end = strchr(rest, '\n'))) {
+        *end = '\0';
+        command(rest);
+        rest = end + 1;
+    }
+    used -= (size_t)(rest - buffer);
+    memmove(buffer, rest, used + 1);
+    if (used == sizeof(buffer) - 1)
+        used = 0; /* a line without end is no command */
+    drop_excess();
+    sync_queue();
+    return true;
+}
+
+/* When there is something to do, other than to read. */
+static int64_t next_ms(void)
+{
+    int64_t next = disk_due_ms;
+
+    if (courier_now.pid)
+        return courier_now.until_ms < next ? courier_now.until_ms : next;
+    for (const struct queued *r = record_queue_first(queue); r; r = r->next) {
+        int64_t due_ms = away.tries && away.due_ms > r->due_ms ? away.due_ms : r->due_ms;
+        if (due_ms < next)
+            next = due_ms;
+    }
+    return next;
+}
+
+int deliver(const char *self, const char *path, long delay)
+{
+    struct errtext err = {""};
+
+    delay_s = delay;
+    if (!(queue = record_queue_open(path, &err))) {
+        emit("{s:s, s:s}", "event", "unkept", "error", err.text);
+        return 1;
+    }
+    if (err.text[0])
+        emit("{s:s, s:s}", "event", "unkept", "error", err.text);
+    disk_fails = err.text[0] != '\0';
+    for (struct queued *r = record_queue_first(queue); r; r = r->next)
+        begin(r);
+    for (;;) {
+        int64_t now_ms = clock_ms();
+        if (disk_due_ms <= now_ms)
+            sync_queue();
+        if (courier_now.pid && courier_now.until_ms <= now_ms)
+            end_courier();
+        start_courier(self, now_ms);
+        struct pollfd p[2] = {{.fd = 0, .events = POLLIN},
+                              {.fd = courier_now.pid ? courier_now.from : -1, .events = POLLIN}};
+        int64_t wait_ms = next_ms();
+        wait_ms = wait_ms == NEVER ? -1 : wait_ms > now_ms ? wait_ms - now_ms : 0;
+        if (poll(p, 2, wait_ms > 60000 ? 60000 : (int)wait_ms) <= 0)
+            continue;
+        if (p[1].revents)
+            on_courier();
+        if (p[0].revents && !read_commands())
+            break;
+    }
+    if (courier_now.pid)
+        end_courier();
+    sync_queue();
+    record_queue_close(queue);
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Keeps final records until Slurm's accounting has them. */
+
+#ifndef COSCHED_DELIVER_H
+#define COSCHED_DELIVER_H
+
+/* Concept
+ *
+ * The other half of the helper, in a process of its own (coschedd-slurm --records FILE) that never
+ * calls libslurm, so that nothing of Slurm keeps it from writing to disk what the agent gives it
+ * (record_queue.h).  It starts couriers (courier.h), one at a time, each with all records that
+ * are due:
+ *
+ *   - DELAY_S after the run's end at the earliest: slurmctld's own record, written by a thread that
+ *     runs every few seconds, would win
+ *   - again and again, with longer pauses, until the accounting shows the record and the run's end.
+ *     While the accounting does not answer no record's pauses grow, and all go at once when it is
+ *     back
+ *   - once more when slurmctld has forgotten the job: one that restarts before sends its own
+ *     record again
+ *
+ * Given up are records of jobs that the accounting, when it answers, does not know for a day, and
+ * the oldest ones when there are too many.
+ *
+ * Pauses are in monotonic time: a clock that is set neither holds records back nor drops any.
+ */
+
+/* Serve standard input; SELF is the program to start as a courier, with the argument --deliver.
+ * Returns the exit status at its end. */
+int deliver(const char *self, const char *path, long delay_s);
+
+#endif /* COSCHED_DELIVER_H */
