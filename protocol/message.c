@@ -82,7 +82,7 @@ static const struct {
                           BIT(K_JOB) | BIT(K_UID) | BIT(K_NAME) |
                               BIT(K_CORES) | BIT(K_MEMORY) | BIT(K_OPTIONS) |
                               BIT(K_RESTARTS),
-                          BIT(K_NODE)},
+                          BIT(K_NODE) | BIT(K_STEP)},
     [MESSAGE_TASK] = {"task", true, BIT(K_JOB) | BIT(K_STEP) | BIT(K_PID), 0},
     [MESSAGE_WITHDRAW] = {"withdraw", true, BIT(K_JOB), 0},
     [MESSAGE_ATTACH] = {"attach", false,
@@ -306,7 +306,10 @@ char *message_encode(const struct message_request *request,
     /* What came later than the first agents. */
     if (request->mode[0])
         present |= ops[request->op].optional & (BIT(K_MODE) | BIT(K_WHY));
-    if (request->op == MESSAGE_WHY || present & BIT(K_MODE))
+    if (request->step)
+        present |= ops[request->op].optional & BIT(K_STEP);
+    if (request->op == MESSAGE_WHY || present & BIT(K_MODE) ||
+        (request->op == MESSAGE_ANNOUNCE && present & BIT(K_STEP)))
         json_object_set_new(object, "r", json_integer(MESSAGE_REVISION));
     const char *bad = NULL;
     for (unsigned k = 0; k < KEYS && object && !bad; k++)

@@ -19,7 +19,7 @@
  * Requests (all keys are required unless marked ?; an unknown key is an error)
  *   op        from       keys                                     reply
  *   announce  privileged job, uid, name, cores, memory_mb,        cpus
- *                        options, restarts, node?
+ *                        options, restarts, node?, step?
  *   task      privileged job, step, pid
  *   withdraw  privileged job
  *   attach    job owner  job, pid, threads, layout?,             2 descriptors
@@ -41,7 +41,8 @@
  *   cores       string, Slurm's list of allocated cores ("0-3,8")
  *   memory_mb   integer >= 0, memory granted on this node; 0: unknown
  *   options     string, the value of --coschedule as options_parse() takes it
- *   restarts    integer >= 0, SLURM_RESTART_COUNT: same job, later run
+ *   restarts    integer >= 0, SLURM_RESTART_COUNT: same job, later run.  That of
+ *               the batch step counts; other steps have it from the user
  *   node        integer >= 0; 0 (and unset) on the first node of the job, which
  *               keeps its record
  *   step        integer, Slurm step id (batch: 4294967291)
@@ -76,8 +77,8 @@
  *   - A reply may get new keys at any time; readers ignore what they do not
  *     know.
  *   - A new operation, or a new optional key of a request, raises
- *     MESSAGE_REVISION (of 1 are why, and the keys mode and why).  A sender that
- *     uses it says so by "r":REVISION.  An
+ *     MESSAGE_REVISION (of 1 are why, and the keys mode and why; of 2 is step with
+ *     announce).  A sender that uses it says so by "r":REVISION.  An
  *     agent of a lower revision skips keys that it does not know in such a
  *     request, so a new key must be one that it can do without; an unknown
  *     operation is refused with EOPNOTSUPP, which the sender must live with.
@@ -98,7 +99,8 @@
 
 #define MESSAGE_VERSION 1
 #define MESSAGE_VERSION_OLDEST 1
-#define MESSAGE_REVISION 1
+#define MESSAGE_REVISION 2
+#define MESSAGE_BATCH_STEP UINT32_C(0xfffffffb) /* SLURM_BATCH_SCRIPT */
 #define MESSAGE_ROOT_SUFFIX ".root"
 #define MESSAGE_MAX 65536 /* bytes in one packet */
 #define MESSAGE_MAX_FDS 2

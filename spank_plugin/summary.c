@@ -18,9 +18,6 @@
 /* Array elements have numbers below this, NO_VAL in Slurm's headers. */
 #define NO_ELEMENT UINT32_C(0xfffffffe)
 
-/* Step number of batch scripts, SLURM_BATCH_SCRIPT in newer headers. */
-#define BATCH_STEP UINT32_C(0xfffffffb)
-
 /* By the option, or else by the environment that the job began with. */
 static bool asked(spank_t spank)
 {
@@ -39,7 +36,7 @@ static bool wanted(spank_t spank)
     uint32_t step = 0;
 
     return spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
-           step == BATCH_STEP && plugin_is_ours(spank) && asked(spank);
+           step == MESSAGE_BATCH_STEP && plugin_is_ours(spank) && asked(spank);
 }
 
 /* What the user calls the job: 12, or 12_3 as an element of an array. */

@@ -114,6 +114,7 @@ static int describe(spank_t spank, struct message_request *request,
         strcpy(request->cores, cores);
     request->job = job;
     request->uid = uid;
+    spank_get_item(spank, S_JOB_STEPID, &request->step);
     request->restarts = (uint32_t)atoi(
         job_getenv(spank, "SLURM_RESTART_COUNT", restarts, sizeof(restarts)));
     request->node = node_number(spank);
@@ -131,11 +132,9 @@ static int admit(spank_t spank, const char *socket, int timeout_ms,
     struct client *client = client_open(socket, timeout_ms, err);
     struct cosched_cpuset granted;
     json_t *reply = NULL;
-    uint32_t step = 0;
     int rc;
 
     *cpus = 0;
-
     if (!client)
         return -1;
     client_bound_in_all(client);
@@ -148,9 +147,7 @@ static int admit(spank_t spank, const char *socket, int timeout_ms,
         if (list && cpulist_parse(list, &granted, NULL) == 0)
             *cpus = (size_t)cpuset_count(&granted);
         json_decref(reply);
-        spank_get_item(spank, S_JOB_STEPID, &step);
         request.op = MESSAGE_TASK;
-        request.step = step;
         request.pid = getpid();
         rc = client_call(client, &request, NULL, NULL, 0, NULL, err);
     }

@@ -43,9 +43,9 @@ int end_note_leave(const char *socket, uint32_t job, struct errtext *err)
     snprintf(hidden, sizeof(hidden), ".%u", job);
     int fd = openat(directory, hidden,
                     O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    /* The file system's own clock is too coarse to tell runs apart, so the note
-     * is not to be seen before it has its time. */
-    clock_gettime(CLOCK_REALTIME, &now[0]);
+    /* The file system's own clock is too coarse to tell runs apart, and may be set,
+     * so the note is not to be seen before it has its time. */
+    clock_gettime(CLOCK_MONOTONIC, &now[0]);
     now[1] = now[0];
     int rc = 0;
     if (fd < 0 || futimens(fd, now) < 0 ||

@@ -25,8 +25,9 @@
  * directory belongs to somebody else, or that of the file system. */
 int end_note_leave(const char *socket, uint32_t job, struct errtext *err);
 
-/* JOB ended at WALL_NS (CLOCK_REALTIME). */
-typedef void end_note_f(void *arg, uint32_t job, uint64_t wall_ns);
+/* JOB ended at END_NS (CLOCK_MONOTONIC, which nobody sets; notes of earlier versions have the time
+ * of day, which is later than any). */
+typedef void end_note_f(void *arg, uint32_t job, uint64_t end_ns);
 
 /* Call FOUND(ARG, ...) for each note that was left for the agent at SOCKET and
  * remove it.  Makes the directory if there is none.  -1 with errno and ERR as

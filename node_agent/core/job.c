@@ -12,9 +12,14 @@
 #include "node_agent/core/host.h"
 #include "node_agent/core/process.h"
 
+static struct job **bucket(struct job_table *table, uint32_t id)
+{
+    return &table->bucket[id % JOB_BUCKETS];
+}
+
 struct job *job_find(const struct job_table *table, uint32_t id)
 {
-    for (struct job *j = table->first; j; j = j->next)
+    for (struct job *j = table->bucket[id % JOB_BUCKETS]; j; j = j->same)
         if (j->id == id)
             return j;
     return NULL;
@@ -22,7 +27,6 @@ struct job *job_find(const struct job_table *table, uint32_t id)
 
 struct job *job_add(struct job_table *table, uint32_t id)
 {
-    struct job **end = &table->first;
     struct job *j;
 
     if (table->count >= JOB_LIMIT) {
@@ -33,12 +37,16 @@ struct job *job_add(struct job_table *table, uint32_t id)
         return NULL;
     j->id = id;
     j->announced_wall_ns = clock_wall_ns();
+    j->announced_ns = clock_ns();
     job_options_init(&j->options);
     history_init(&j->history);
-    while (*end)
-        end = &(*end)->next;
-    *end = j;
+    j->previous = table->last;
+    *(table->last ? &table->last->next : &table->first) = j;
+    table->last = j;
     table->count++;
+    struct job **same = bucket(table, id);
+    j->same = *same;
+    *same = j;
     return j;
 }
 
@@ -143,12 +151,14 @@ void job_remove_task(struct task *task)
 
 void job_remove(struct job_table *table, struct job *job)
 {
-    for (struct job **p = &table->first; *p; p = &(*p)->next)
-        if (*p == job) {
-            *p = job->next;
-            table->count--;
-            break;
-        }
+    struct job **same = bucket(table, job->id);
+
+    while (*same != job)
+        same = &(*same)->same;
+    *same = job->same;
+    *(job->previous ? &job->previous->next : &table->first) = job->next;
+    *(job->next ? &job->next->previous : &table->last) = job->previous;
+    table->count--;
     while (job->tasks)
         job_remove_task(job->tasks);
     region_list_clear(&job->regions);

@@ -61,12 +61,14 @@ struct job {
     struct agent *agent;
     uint32_t id;
     uint32_t uid;
-    uint32_t restarts;
+    uint32_t restarts; /* and the process of the batch script tell runs apart */
+    pid_t batch_pid;   /* 0: none so far */
     uint32_t node; /* not 0: another node keeps the job's record */
     uint64_t memory_mb;
     struct job_options options;
     struct cosched_cpuset granted;
-    uint64_t announced_wall_ns;
+    uint64_t announced_wall_ns; /* for people; the clock may be set */
+    uint64_t announced_ns;      /* the same as monotonic time */
 
     /* agent: from Slurm, some time after the announcement */
     struct history history; /* observer: what is believed of it */
@@ -76,7 +78,9 @@ struct job {
     struct task *tasks;
     struct process *processes; /* attached */
     uint64_t live_since_ns;    /* 0: not live */
+    bool started;              /* a task or process of it was known */
     uint64_t ended_wall_ns;    /* last process gone; 0: never or live */
+    uint64_t ended_ns;         /* the same as monotonic time */
     bool cooperative;          /* a process attached at some time */
     bool interim_sent;         /* first summary handed to Slurm */
     struct look *look;         /* at why it does not follow (looks.h), or NULL */
@@ -138,7 +142,8 @@ struct job {
     uint64_t use_ticks;    /* the same as time since boot */
 
     struct record record;
-    struct job *next;
+    struct job *next, *previous;
+    struct job *same; /* next with the same hash */
 
     /* agent: texts.  They are last, because epochs read none of them. */
     char name[MESSAGE_NAME_MAX];
@@ -146,12 +151,15 @@ struct job {
     char history_text[RECORD_TEXT_MAX]; /* as history_parse() takes it, "" */
 };
 
-struct job_table {
-    struct job *first;
-    size_t count;
-};
-
 #define JOB_LIMIT 4096 /* jobs known at a time */
+#define JOB_BUCKETS 1024
+
+/* All zero: empty. */
+struct job_table {
+    struct job *first, *last;
+    size_t count;
+    struct job *bucket[JOB_BUCKETS]; /* by id */
+};
 
 /* The job called ID, or NULL. */
 struct job *job_find(const struct job_table *table, uint32_t id);

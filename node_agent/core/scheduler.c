@@ -523,12 +523,14 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
     if (job_live(job) && !job->live_since_ns) {
         job->live_since_ns = now_ns;
         job->unattached_since_ns = 0;
-        job->ended_wall_ns = 0;
+        job->ended_wall_ns = job->ended_ns = 0;
+        job->started = true;
     } else if (!job_live(job) && job->live_since_ns) {
         /* What it had until now still counts for its record. */
         observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
         job->live_since_ns = 0;
         job->ended_wall_ns = host_wall_ns(s->p.host);
+        job->ended_ns = now_ns;
         job->doing = JOB_ANNOUNCED;
         job->unpinned = false;
         job->region = NULL;

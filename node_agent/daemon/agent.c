@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "node_agent/client/end_note.h"
+#include "node_agent/daemon/delivery.h"
 #include "common/log.h"
 #include "node_agent/core/job_log.h"
 #include "node_agent/core/process.h"
@@ -21,18 +22,23 @@
  * this much. */
 #define SAVE_INTERVAL_NS (5 * NS_PER_S)
 
+/* Between two writings of the whole state, which cost at most one part in SAVE_SHARE of
+ * the time.  What an answer relies on does not wait for them. */
+#define SAVE_PAUSE_NS NS_PER_S
+#define SAVE_SHARE 100
+
 /* Notes of epilogs are rare, and nobody waits for them. */
 #define NOTES_INTERVAL_NS (2 * NS_PER_S)
 
 /* ---- notes of epilogs ---------------------------------------------------- */
 
-static void on_end_note(void *arg, uint32_t id, uint64_t wall_ns)
+static void on_end_note(void *arg, uint32_t id, uint64_t end_ns)
 {
     struct agent *a = arg;
     struct job *job = job_find(&a->jobs, id);
 
     /* Else it has been withdrawn after all, or this is a later run of it. */
-    if (job && wall_ns >= job->announced_wall_ns) {
+    if (job && end_ns >= job->announced_ns) {
         log_info("job %u: its epilog left a note", id);
         agent_end_job(a, job);
     }
@@ -46,6 +52,20 @@ static void take_end_notes(struct agent *a)
     if (end_note_take(a->settings->socket, on_end_note, a, &err) < 0 &&
         log_limit_allows(&a->notes_lost, 0, a->notes_ns))
         log_warn("notes of epilogs: %s", err.text);
+}
+
+/* End jobs whose epilog never came: slurmd died, or the agent was away then.
+ * Their records would be lost, and the table would grow. */
+static void end_forgotten(struct agent *a, uint64_t now_ns)
+{
+    struct job *next;
+
+    for (struct job *j = a->jobs.first; j; j = next) {
+        uint64_t since_ns = j->ended_ns ? j->ended_ns : j->announced_ns;
+        next = j->next;
+        if (!job_live(j) && now_ns > since_ns && now_ns - since_ns > a->options.forget_ns)
+            agent_end_job(a, j);
+    }
 }
 
 /* ---- epochs -------------------------------------------------------------- */
@@ -70,8 +90,10 @@ static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
     sd_event_source_set_time(source, next_us);
     int rc = sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
     /* Last, because the end of a job starts the epochs unless they run. */
-    if (now_ns - a->notes_ns > NOTES_INTERVAL_NS)
+    if (now_ns - a->notes_ns > NOTES_INTERVAL_NS) {
         take_end_notes(a);
+        end_forgotten(a, now_ns);
+    }
     return rc;
 }
 
@@ -92,11 +114,12 @@ static void start_epochs(struct agent *a)
 
 void agent_save(struct agent *a)
 {
+    uint64_t begin_ns = clock_cpu_ns();
     struct errtext err;
 
+    bool failed = state_write(&a->state, &a->jobs, &a->pending, &a->node, &err) < 0;
     a->saved_ns = clock_ns();
-    bool failed = state_write(a->settings->state, &a->jobs, &a->pending,
-                              &a->node, &err) < 0;
+    a->save_cpu_ns = clock_cpu_ns() - begin_ns;
     if (failed && !a->save_error[0])
         log_error("cannot keep the state: %s", err.text);
     else if (!failed && a->save_error[0])
@@ -105,61 +128,48 @@ void agent_save(struct agent *a)
              failed ? err.text : "");
 }
 
-static int on_save(sd_event_source *source, void *arg)
+static int on_save(sd_event_source *source, uint64_t usec, void *arg)
 {
     (void)source;
+    (void)usec;
     agent_save(arg);
     return 0;
 }
 
+static uint64_t save_pause_ns(const struct agent *a)
+{
+    uint64_t share_ns = SAVE_SHARE * a->save_cpu_ns;
+
+    return share_ns > SAVE_PAUSE_NS ? share_ns : SAVE_PAUSE_NS;
+}
+
 void agent_touch(struct agent *a)
 {
-    /* One write for all that the present event changes. */
+    int enabled = SD_EVENT_OFF;
+
+    sd_event_source_get_enabled(a->save_source, &enabled);
+    if (enabled != SD_EVENT_OFF)
+        return;
+    sd_event_source_set_time(a->save_source, (a->saved_ns + save_pause_ns(a)) / NS_PER_US);
     sd_event_source_set_enabled(a->save_source, SD_EVENT_ONESHOT);
 }
 
-/* ---- records ------------------------------------------------------------- */
-
-static void send_pending(struct agent *a)
+void agent_kept(struct agent *a, int rc)
 {
-    if (!a->slurm)
-        return;
-    for (struct pending *p = a->pending.first; p; p = p->next)
-        slurm_link_comment(a->slurm, p->job, p->text, true, p->end_s);
+    if (rc < 0 && (!a->save_error[0] || clock_ns() - a->saved_ns > save_pause_ns(a)))
+        agent_save(a);
+    else if (rc < 0)
+        agent_touch(a);
 }
 
-void agent_send_interim(struct agent *a, struct job *job)
+void agent_keep_job(struct agent *a, const struct job *job)
 {
-    char text[RECORD_TEXT_MAX];
-
-    if (!a->slurm || job->interim_sent || job->node || a->options.report != REPORT_ALL)
-        return;
-    if (!job->record.policy[0])
-        snprintf(job->record.policy, sizeof(job->record.policy), "%s",
-                 a->options.policy);
-    record_format(&job->record, "running", text);
-    job->interim_sent =
-        slurm_link_comment(a->slurm, job->id, text, false, 0) == 0;
+    agent_kept(a, state_note_job(&a->state, job, NULL));
 }
 
-static void send_final(struct agent *a, struct job *job)
+void agent_keep_task(struct agent *a, const struct task *task)
 {
-    char text[RECORD_TEXT_MAX];
-    uint64_t end_s = (job->ended_wall_ns ? job->ended_wall_ns : clock_wall_ns()) /
-                     NS_PER_S;
-
-    if (!job->record.policy[0])
-        snprintf(job->record.policy, sizeof(job->record.policy), "%s",
-                 a->options.policy);
-    record_format(&job->record, "final", text);
-    job_log_end(job);
-    log_info("job %u ended: %s", job->id, text);
-    if (!a->settings->slurm || job->node || a->options.report == REPORT_NONE)
-        return;
-    /* Without a helper (yet) it is sent when one is ready. */
-    pending_add(&a->pending, job->id, end_s, text);
-    if (a->slurm)
-        slurm_link_comment(a->slurm, job->id, text, true, end_s);
+    agent_kept(a, state_note_task(&a->state, task, NULL));
 }
 
 /* ---- options ------------------------------------------------------------- */
@@ -284,7 +294,7 @@ static void on_config(void *arg, const struct slurm_says *says)
         keep(&n->partitions, says->partitions) < 0)
         log_error("slurm.conf: out of memory");
     configure(a, says);
-    agent_touch(a);
+    agent_save(a);
 }
 
 static void on_absent(void *arg, const char *error)
@@ -298,19 +308,6 @@ static void on_absent(void *arg, const char *error)
         log_notice("slurmctld answers again");
     snprintf(a->slurm_absent, sizeof(a->slurm_absent), "%s",
              error ? error : "");
-}
-
-static void on_recorded(void *arg, uint32_t job, const char *error)
-{
-    struct agent *a = arg;
-
-    if (error) {
-        log_warn("record of job %u: %s", job, error);
-        return; /* kept; sent again when the helper or the agent restarts */
-    }
-    log_info("job %u: its record is in the accounting", job);
-    pending_remove(&a->pending, job);
-    agent_touch(a);
 }
 
 /* What job_submit.lua wrote of a job: its weight, and earlier runs. */
@@ -333,7 +330,7 @@ static void on_job(void *arg, uint32_t id, const char *comment)
     job->weight = history.weight;
     strcpy(job->history_text, comment);
     log_info("job %u: %s", id, comment);
-    agent_touch(a);
+    agent_keep_job(a, job);
     snprintf(why, sizeof(why), "what is known of job %u", id);
     scheduler_trigger(a->scheduler, why);
 }
@@ -342,7 +339,6 @@ static void on_ready(void *arg)
 {
     struct agent *a = arg;
 
-    send_pending(a);
     for (struct job *j = a->jobs.first; j; j = j->next)
         if (!j->interim_sent)
             slurm_link_ask(a->slurm, j->id);
@@ -351,7 +347,7 @@ static void on_ready(void *arg)
 static const struct slurm_link_handler slurm_handler = {
     .config = on_config,
     .absent = on_absent,
-    .recorded = on_recorded,
+    .failed = delivery_failed,
     .job = on_job,
     .ready = on_ready,
 };
@@ -453,6 +449,19 @@ int agent_watch_process(struct agent *a, struct process *process)
     return rc < 0 ? -1 : 0;
 }
 
+/* Nothing of JOB lives: its record is on its way, and it is forgotten.  The state says
+ * both in one line, so that no agent makes a second record of it. */
+static void finish(struct agent *a, struct job *job)
+{
+    const struct pending *record = delivery_make_final(a, job);
+
+    agent_kept(a, state_note_end(&a->state, job->id, record, NULL));
+    delivery_send(a);
+    looks_forget(job);
+    job_remove(&a->jobs, job);
+    agent_touch(a);
+}
+
 void agent_end_job(struct agent *a, struct job *job)
 {
     char why[64];
@@ -463,10 +472,7 @@ void agent_end_job(struct agent *a, struct job *job)
     while (job->tasks)
         job_remove_task(job->tasks);
     agent_job_changed(a, job, why);
-    send_final(a, job);
-    looks_forget(job);
-    job_remove(&a->jobs, job);
-    agent_touch(a);
+    finish(a, job);
 }
 
 /* ---- start and stop ------------------------------------------------------ */
@@ -480,8 +486,7 @@ static int restore(struct agent *a, struct errtext *err)
     snprintf(ledger, sizeof(ledger), "%s.ledger", a->settings->state);
     if (supervisor_start(a->supervisor, ledger, err) < 0)
         log_error("%s: nothing is stopped or pinned", err->text);
-    if (state_read(a->settings->state, &a->jobs, &a->pending, &a->node, err) <
-        0) {
+    if (state_read(&a->state, &a->jobs, &a->pending, &a->node, err) < 0) {
         if (errno != EBADMSG)
             return -1;
         log_warn("%s", err->text); /* start empty */
@@ -500,15 +505,22 @@ static int restore(struct agent *a, struct errtext *err)
                 return errtext_set(err, errno, "job %u: task %d: %s", j->id,
                                    (int)t->pid, strerror(errno));
         /* Announced a moment before the crash: its first task may come yet. */
-        bool expected = !job_live(j) && !j->record.live_ns && !j->ended_wall_ns;
+        bool expected = !job_live(j) && !j->started;
         if ((!job_live(j) && !expected) || cpuset_empty(&j->granted)) {
-            agent_end_job(a, j);
+            if (job_live(j))
+                agent_end_job(a, j);
+            else
+                finish(a, j);
             continue;
         }
-        enforcer_take_over(j);
         log_info("job %u taken over from before the restart", j->id);
+        if (expected) /* nothing of it is to be held or divided */
+            continue;
+        enforcer_take_over(j);
         agent_job_changed(a, j, "the agent's restart");
     }
+    if (a->jobs.count)
+        start_epochs(a);
     return 0;
 }
 
@@ -579,7 +591,7 @@ static int build_parts(struct agent *a, struct errtext *err)
         .drained = &a->node.drained,
     });
     if (!a->scheduler ||
-        sd_event_add_defer(a->event, &a->save_source, on_save, a) < 0)
+        sd_event_add_time(a->event, &a->save_source, CLOCK_MONOTONIC, 0, 0, on_save, a) < 0)
         return errtext_set(err, ENOMEM, "agent: out of memory");
     sd_event_source_set_priority(a->save_source, SD_EVENT_PRIORITY_IDLE);
     return sd_event_source_set_enabled(a->save_source, SD_EVENT_OFF) < 0 ? -1
@@ -597,6 +609,7 @@ struct agent *agent_new(const struct settings *settings, struct supervisor *supe
         return NULL;
     }
     a->settings = settings;
+    state_file_init(&a->state, settings->state);
     a->supervisor = supervisor;
     a->event = sd_event_ref(event);
     node_config_make(&a->config, NULL, settings->overrides);
@@ -613,8 +626,10 @@ struct agent *agent_new(const struct settings *settings, struct supervisor *supe
         return NULL;
     }
     if (settings->slurm &&
-        !(a->slurm = slurm_link_new(event, settings->helper,
-                                    settings->node, &slurm_handler, a))) {
+        (!(a->slurm = slurm_link_new(event, settings->helper, settings->node, NULL,
+                                     &slurm_handler, a)) ||
+         !(a->records = slurm_link_new(event, settings->helper, settings->node,
+                                       settings->records, &delivery_records, a)))) {
         errtext_set(err, ENOMEM, "agent: out of memory");
         agent_free(a);
         return NULL;
@@ -632,6 +647,7 @@ void agent_free(struct agent *a)
     server_free(a->server);
     looks_free(a->looks);
     slurm_link_free(a->slurm);
+    slurm_link_free(a->records);
     scheduler_free(a->scheduler);
     for (struct job *j = a->jobs.first; j; j = j->next)
         while (j->processes)
@@ -640,6 +656,7 @@ void agent_free(struct agent *a)
         job_remove(&a->jobs, a->jobs.first);
     pending_clear(&a->pending);
     node_state_clear(&a->node);
+    state_file_close(&a->state);
     sd_event_source_disable_unref(a->epoch_source);
     sd_event_source_disable_unref(a->save_source);
     decisions_free(a->decisions);

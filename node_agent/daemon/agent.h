@@ -51,21 +51,25 @@ struct agent {
     struct trace *trace;
     struct decisions *decisions;
     struct scheduler *scheduler;
-    struct slurm_link *slurm; /* NULL: --no-slurm */
+    struct slurm_link *slurm;   /* NULL: --no-slurm */
+    struct slurm_link *records; /* likewise: the helper that keeps them */
     struct server *server;
     struct looks *looks;
     sd_event_source *epoch_source;
-    sd_event_source *save_source; /* writes the state at the loop's end */
+    struct state_file state;
+    sd_event_source *save_source; /* writes the state some time after a change */
     uint64_t saved_ns;
+    uint64_t save_cpu_ns; /* that writing it took last */
     uint64_t notes_ns; /* when notes of ended jobs were last looked for */
     struct log_limit notes_lost;
     struct log_limit strangers; /* who may not attach to a job of their user's */
     uint64_t epochs; /* since its start */
     struct node_state node; /* what survives beside jobs and records */
-    /* Why the state could not be kept, slurmctld does not answer; "": all is
-     * well. */
+    /* Why the state could not be kept, slurmctld does not answer, records wait or are not kept;
+     * "": all is well. */
     char save_error[sizeof(struct errtext)];
     char slurm_absent[sizeof(struct errtext)];
+    char records_trouble[sizeof(struct errtext)];
 };
 
 /* Build all parts, read the state and listen for HANDLER, whose argument is the
@@ -77,10 +81,20 @@ struct agent *agent_new(const struct settings *settings, struct supervisor *supe
 /* Save the state and take all parts down.  Takes NULL. */
 void agent_free(struct agent *agent);
 
-/* The state has changed: it is written once the present event is handled. */
+/* The state has changed in what a crash may cost: it is written soon, together with
+ * what changes until then. */
 void agent_touch(struct agent *agent);
 
-/* Write the state now, before an answer that relies on it. */
+/* Keep what the answer relies on: that JOB is known, with what was announced of it, or
+ * TASK.  The cost is that of one, however many there are. */
+void agent_keep_job(struct agent *agent, const struct job *job);
+void agent_keep_task(struct agent *agent, const struct task *task);
+
+/* A change was appended to the state, or, RC -1, was not: then all is written, unless that failed
+ * a moment ago. */
+void agent_kept(struct agent *agent, int rc);
+
+/* Write the state now. */
 void agent_save(struct agent *agent);
 
 /* A job's task or process began or ended: keep its times, start the epochs, tell the scheduler
@@ -97,8 +111,5 @@ void agent_end_job(struct agent *agent, struct job *job);
 /* Detach PROCESS and drop its connection. */
 void agent_detach(struct agent *agent, struct process *process,
                   const char *why);
-
-/* Hand the interim summary of JOB to Slurm, once. */
-void agent_send_interim(struct agent *agent, struct job *job);
 
 #endif /* COSCHED_AGENT_H */

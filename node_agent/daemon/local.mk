@@ -5,6 +5,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 %C%_libagent_la_SOURCES = \
 	%D%/agent.c \
 	%D%/agent.h \
+	%D%/delivery.c \
+	%D%/delivery.h \
 	%D%/caller.c \
 	%D%/caller.h \
 	%D%/host_event.c \
@@ -17,6 +19,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/munge_decoder.h \
 	%D%/node_config.c \
 	%D%/node_config.h \
+	%D%/pending.c \
+	%D%/pending.h \
 	%D%/replies.c \
 	%D%/replies.h \
 	%D%/request.c \

@@ -252,7 +252,10 @@ json_t *reply_ping(const struct agent *a)
         json_array_append_new(problems,
                               json_sprintf("slurmctld does not answer: %s",
                                            a->slurm_absent));
-    if (a->slurm && !slurm_link_alive(a->slurm))
+    if (a->records_trouble[0])
+        json_array_append_new(problems, json_sprintf("records: %s", a->records_trouble));
+    if ((a->slurm && !slurm_link_alive(a->slurm)) ||
+        (a->records && !slurm_link_alive(a->records)))
         json_array_append_new(problems, json_sprintf("%s does not run",
                                                      a->settings->helper));
     if (a->config.problems.count)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node_agent/daemon/delivery.h"
 #include "node_agent/daemon/replies.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -31,26 +32,16 @@ static int no_such_job(uint32_t job, struct errtext *err)
     return errtext_set(err, ENOENT, "job %u: not known to this agent", job);
 }
 
-/* A later run of a requeued job begins with a clean sheet. */
-static void reset_run(struct agent *a, struct job *job, uint32_t restarts)
+/* Does REQUEST announce a later run of JOB?  Slurm starts the batch script once in each run, in
+ * a process of its own, and only slurmctld can have it started.  What another step says is the
+ * user's word. */
+static bool is_later_run(const struct job *job, const struct message_request *request,
+                         const struct peer *peer)
 {
-    while (job->processes)
-        agent_detach(a, job->processes, "requeue");
-    while (job->tasks)
-        job_remove_task(job->tasks);
-    agent_job_changed(a, job, "a requeue");
-    region_list_clear(&job->regions);
-    memset(&job->record, 0, sizeof(job->record));
-    job->regions_ended = 0;
-    job->steps_ended = job->barriers_ended = 0;
-    looks_forget(job);
-    job->restarts = restarts;
-    job->cooperative = false;
-    job->held = false;
-    job->interim_sent = false;
-    job->history.dropped = NULL;
-    job->done_s = 0;
-    job->announced_wall_ns = clock_wall_ns();
+    if (request->step != MESSAGE_BATCH_STEP)
+        return false;
+    return job->restarts != request->restarts ||
+           (job->batch_pid && job->batch_pid != peer->pid);
 }
 
 static void regrant(struct agent *a, struct job *job,
@@ -64,26 +55,10 @@ static void regrant(struct agent *a, struct job *job,
                           clock_ns());
 }
 
-/* End jobs whose epilog never came: slurmd died, or the agent was away then.
- * Their records would be lost, and the table would grow. */
-static void end_forgotten(struct agent *a, uint32_t except)
-{
-    uint64_t now_ns = clock_wall_ns();
-    struct job *next;
-
-    for (struct job *j = a->jobs.first; j; j = next) {
-        uint64_t since_ns =
-            j->ended_wall_ns ? j->ended_wall_ns : j->announced_wall_ns;
-        next = j->next;
-        if (j->id != except && !job_live(j) && now_ns > since_ns &&
-            now_ns - since_ns > a->options.forget_ns)
-            agent_end_job(a, j);
-    }
-}
-
 /* Batch and step daemons all announce: the same job again is no news. */
-static int announce(struct agent *a, const struct message_request *request,
-                    struct reply *reply, struct errtext *err)
+static int announce(struct agent *a, const struct peer *peer,
+                    const struct message_request *request, struct reply *reply,
+                    struct errtext *err)
 {
     struct job_options options;
     struct cosched_cpuset granted;
@@ -93,11 +68,12 @@ static int announce(struct agent *a, const struct message_request *request,
     if (job_options_parse(&options, request->options, err) < 0 ||
         topology_map_cores(a->topology, request->cores, &granted, err) < 0)
         return -1;
-    end_forgotten(a, request->job);
     struct job *job = job_find(&a->jobs, request->job);
-    if (job && job->restarts != request->restarts) {
-        reset_run(a, job, request->restarts);
-    } else if (!job) {
+    if (job && is_later_run(job, request, peer)) {
+        agent_end_job(a, job);
+        job = NULL;
+    }
+    if (!job) {
         if (!(job = job_add(&a->jobs, request->job)))
             return errtext_set(err, errno, "job %u: %s", request->job,
                                strerror(errno));
@@ -112,6 +88,8 @@ static int announce(struct agent *a, const struct message_request *request,
         log_info("job %u announced: uid %u, CPUs %s", request->job,
                  request->uid, cpulist_format(&granted, cpus, sizeof(cpus)));
     }
+    if (request->step == MESSAGE_BATCH_STEP)
+        job->batch_pid = peer->pid;
     job->uid = request->uid;
     job->memory_mb = request->memory_mb;
     memcpy(job->name, request->name, sizeof(job->name));
@@ -119,7 +97,7 @@ static int announce(struct agent *a, const struct message_request *request,
         slurm_link_ask(a->slurm, job->id);
     regrant(a, job, &granted);
     job->record.granted = topology_count_cores(a->topology, &granted);
-    agent_save(a);
+    agent_keep_job(a, job);
     reply->body = json_pack(
         "{s:s}", "cpus", cpulist_format(&job->granted, cpus, sizeof(cpus)));
     return 0;
@@ -143,9 +121,9 @@ static int add_task(struct agent *a, const struct message_request *request,
     }
     enforcer_expect(a->enforcer, clock_ns());
     snprintf(why, sizeof(why), "task %d of job %u", (int)request->pid, job->id);
+    agent_keep_task(a, task);
     agent_job_changed(a, job, why);
-    agent_send_interim(a, job);
-    agent_save(a);
+    delivery_send_interim(a, job);
     return 0;
 }
 
@@ -342,7 +320,7 @@ static int on_request(void *arg, const struct peer *peer,
         return no_such_job(request->job, err);
     switch (request->op) {
     case MESSAGE_ANNOUNCE:
-        return announce(a, request, reply, err);
+        return announce(a, peer, request, reply, err);
     case MESSAGE_TASK:
         return add_task(a, request, err);
     case MESSAGE_WITHDRAW:

@@ -119,6 +119,8 @@ static const struct entry {
      .offset = offsetof(struct settings, foreground), .on = true, .letter = 'f'},
     {"socket", "PATH", "listen at PATH; %n is the node's name", TEXT(socket)},
     {"state", "PATH", "keep jobs and pending records in PATH", TEXT(state)},
+    {"records", "PATH", "keep final records in PATH until Slurm has them; %n as above",
+     TEXT(records)},
     {"node", "NAME", "name of this node in Slurm", TEXT(node)},
     {"policy", "NAME", "overrides cosched_policy of slurm.conf", .set = set_policy},
     {"set", "KEY=VALUE", "overrides cosched_KEY of slurm.conf", .set = set_entry},
@@ -196,10 +198,13 @@ static void print_help(void)
 static void set_defaults(struct settings *s)
 {
     const char *name = getenv("SLURMD_NODENAME");
+    const char *directory = getenv("STATE_DIRECTORY"); /* systemd's word */
 
     memset(s, 0, sizeof(*s));
     snprintf(s->socket, sizeof(s->socket), "%s/coschedd.sock", COSCHED_RUNDIR);
     snprintf(s->state, sizeof(s->state), "%s/state.json", COSCHED_RUNDIR);
+    snprintf(s->records, sizeof(s->records), "%s/records",
+             directory && *directory == '/' ? directory : COSCHED_STATEDIR);
     snprintf(s->helper, sizeof(s->helper), "%s/coschedd-slurm",
              COSCHED_LIBEXECDIR);
     if (name && *name)
@@ -264,7 +269,9 @@ int settings_parse(struct settings *s, int argc, char **argv,
                            argv[optind]);
     if (node_config_check(s->overrides, err) < 0)
         return -1;
-    if (expand_node(s->socket, s->node, err) < 0 || expand_node(s->state, s->node, err) < 0)
+    if (expand_node(s->socket, s->node, err) < 0 ||
+        expand_node(s->state, s->node, err) < 0 ||
+        expand_node(s->records, s->node, err) < 0)
         return -1;
     return expand_node(s->pidfile, s->node, err);
 }

@@ -17,6 +17,7 @@ struct settings {
     bool foreground;
     char socket[SETTINGS_PATH_MAX];
     char state[SETTINGS_PATH_MAX];
+    char records[SETTINGS_PATH_MAX];
     char helper[SETTINGS_PATH_MAX];
     char pidfile[SETTINGS_PATH_MAX]; /* "": none */
     char node[64];

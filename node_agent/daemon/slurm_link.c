@@ -30,6 +30,7 @@ struct slurm_link {
     sd_event *event;
     char *program;
     char *node;
+    char *records; /* or NULL */
     const struct slurm_link_handler *handler;
     void *arg;
     pid_t pid; /* 0: none */
@@ -95,32 +96,48 @@ static int on_child(sd_event_source *source, const siginfo_t *info, void *arg)
     return 0;
 }
 
+/* What the helper says of records and comments. */
+static void on_record(struct slurm_link *l, const char *event, uint32_t job, uint64_t end_s,
+                      uint32_t count, const char *why)
+{
+    const struct slurm_link_handler *h = l->handler;
+
+    if (!strcmp(event, "kept") && h->kept)
+        h->kept(l->arg, job, end_s);
+    else if (!strcmp(event, "recorded") && h->recorded)
+        h->recorded(l->arg, job, end_s);
+    else if (!strcmp(event, "failed") && h->failed)
+        h->failed(l->arg, job, end_s, why);
+    else if ((!strcmp(event, "waiting") || !strcmp(event, "unkept")) && h->trouble)
+        h->trouble(l->arg, event, count, why);
+}
+
 static void on_line(struct slurm_link *l, const char *line)
 {
+    const struct slurm_link_handler *h = l->handler;
     json_error_t error;
-    const char *event, *why = NULL, *comment = "";
+    const char *event, *why = "no reason", *comment = "";
     struct slurm_says says = {NULL, NULL, NULL};
-    json_int_t job = 0;
+    json_int_t job = 0, end_s = 0, count = 0;
     json_t *root = json_loads(line, 0, &error);
 
     if (!root ||
-        json_unpack(root, "{s:s, s?s, s?s, s?s, s?I, s?s, s?s}", "event", &event,
+        json_unpack(root, "{s:s, s?s, s?s, s?s, s?I, s?I, s?I, s?s, s?s}", "event", &event,
                     "scheduler_parameters", &says.scheduler_parameters,
                     "partitions", &says.partitions, "others", &says.others,
-                    "job", &job, "error", &why, "comment", &comment) < 0)
+                    "job", &job, "end", &end_s, "count", &count, "error", &why, "comment",
+                    &comment) < 0)
         log_warn("%s wrote what is no event: %.80s", l->program, line);
-    else if (!strcmp(event, "config"))
-        l->handler->config(l->arg, &says);
-    else if (!strcmp(event, "absent"))
-        l->handler->absent(l->arg, why ? why : "no reason");
-    else if (!strcmp(event, "present"))
-        l->handler->absent(l->arg, NULL);
-    else if (!strcmp(event, "recorded"))
-        l->handler->recorded(l->arg, (uint32_t)job, NULL);
-    else if (!strcmp(event, "failed"))
-        l->handler->recorded(l->arg, (uint32_t)job, why ? why : "no reason");
-    else if (!strcmp(event, "job"))
-        l->handler->job(l->arg, (uint32_t)job, comment);
+    else if (!strcmp(event, "config") && h->config)
+        h->config(l->arg, &says);
+    else if (!strcmp(event, "absent") && h->absent)
+        h->absent(l->arg, why);
+    else if (!strcmp(event, "present") && h->absent)
+        h->absent(l->arg, NULL);
+    else if (!strcmp(event, "job") && h->job)
+        h->job(l->arg, (uint32_t)job, comment);
+    else
+        on_record(l, event, (uint32_t)job, (uint64_t)end_s, (uint32_t)count, why);
     json_decref(root);
 }
 
@@ -158,8 +175,8 @@ static int spawn(struct slurm_link *l, int in, int out)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t none;
-    char name[] = "--node";
-    char *argv[] = {l->program, name, l->node, NULL};
+    char node[] = "--node", records[] = "--records";
+    char *argv[] = {l->program, node, l->node, l->records ? records : NULL, l->records, NULL};
 
     sigemptyset(&none);
     posix_spawn_file_actions_init(&actions);
@@ -225,8 +242,8 @@ static void helper_start(struct slurm_link *l)
     else
         rc = -watch(l);
     if (rc > 0) {
-        log_warn("%s: %s; no records and no slurm.conf for now", l->program,
-                 strerror(rc));
+        log_warn("%s: %s; no %s for now", l->program, strerror(rc),
+                 l->records ? "records" : "slurm.conf");
         helper_end(l);
         helper_restart_later(l);
         return;
@@ -235,20 +252,28 @@ static void helper_start(struct slurm_link *l)
     l->handler->ready(l->arg);
 }
 
+static struct slurm_link *drop(struct slurm_link *l)
+{
+    free(l->program);
+    free(l->node);
+    free(l->records);
+    free(l);
+    return NULL;
+}
+
 struct slurm_link *slurm_link_new(sd_event *event, const char *program,
-                                  const char *node,
+                                  const char *node, const char *records,
                                   const struct slurm_link_handler *handler,
                                   void *arg)
 {
     struct slurm_link *l = calloc(1, sizeof(*l));
 
-    if (!l || !(l->program = strdup(program)) || !(l->node = strdup(node))) {
-        if (l)
-            free(l->program);
-        free(l);
-        errno = ENOMEM;
+    errno = ENOMEM;
+    if (!l)
         return NULL;
-    }
+    if (!(l->program = strdup(program)) || !(l->node = strdup(node)) ||
+        (records && !(l->records = strdup(records))))
+        return drop(l);
     l->event = event;
     l->handler = handler;
     l->arg = arg;
@@ -283,13 +308,17 @@ bool slurm_link_alive(const struct slurm_link *l)
     return l->pid > 0;
 }
 
-int slurm_link_comment(struct slurm_link *l, uint32_t job, const char *text,
-                       bool final, uint64_t end_s)
+int slurm_link_comment(struct slurm_link *l, uint32_t job, const char *text)
 {
-    return send_command(
-        l, json_pack("{s:s, s:I, s:s, s:b, s:I}", "cmd", "comment", "job",
-                     (json_int_t)job, "text", text, "final", (int)final, "end",
-                     (json_int_t)end_s));
+    return send_command(l, json_pack("{s:s, s:I, s:s}", "cmd", "comment", "job",
+                                     (json_int_t)job, "text", text));
+}
+
+int slurm_link_record(struct slurm_link *l, uint32_t job, const char *text, uint64_t end_s)
+{
+    return send_command(l, json_pack("{s:s, s:I, s:s, s:I}", "cmd", "record", "job",
+                                     (json_int_t)job, "text", text, "end",
+                                     (json_int_t)end_s));
 }
 
 int slurm_link_ask(struct slurm_link *l, uint32_t job)
@@ -305,7 +334,5 @@ void slurm_link_free(struct slurm_link *l)
     sd_event_source_disable_unref(l->restart_source);
     /* What it was doing is in our state, to be sent again. */
     helper_end(l);
-    free(l->program);
-    free(l->node);
-    free(l);
+    drop(l);
 }

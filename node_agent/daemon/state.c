@@ -5,55 +5,18 @@
 #include "node_agent/daemon/state.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/json_reader.h"
+#include "common/log.h"
 #include "protocol/cpulist.h"
 #include "protocol/json_fields.h"
-
-/* ---- records on their way ----------------------------------------------- */
-
-int pending_add(struct pending_list *list, uint32_t job, uint64_t end_s,
-                const char *text)
-{
-    struct pending **end = &list->first;
-    struct pending *p = calloc(1, sizeof(*p));
-
-    if (!p)
-        return -1;
-    pending_remove(list, job);
-    if (list->count >= PENDING_LIMIT)
-        pending_remove(list, list->first->job);
-    p->job = job;
-    p->end_s = end_s;
-    snprintf(p->text, sizeof(p->text), "%s", text);
-    while (*end)
-        end = &(*end)->next;
-    *end = p;
-    list->count++;
-    return 0;
-}
-
-void pending_remove(struct pending_list *list, uint32_t job)
-{
-    for (struct pending **p = &list->first; *p; p = &(*p)->next)
-        if ((*p)->job == job) {
-            struct pending *gone = *p;
-            *p = gone->next;
-            free(gone);
-            list->count--;
-            return;
-        }
-}
-
-void pending_clear(struct pending_list *list)
-{
-    while (list->first)
-        pending_remove(list, list->first->job);
-}
 
 /* ---- writing ------------------------------------------------------------ */
 
@@ -78,6 +41,10 @@ static const struct field job_fields[] = {
     FIELD(struct job, weight, "weight", 1 | FIELD_OPTIONAL),
     FIELD(struct job, node, "node", 1 | FIELD_OPTIONAL),
     FIELD(struct job, turns, "turns", 1 | FIELD_OPTIONAL),
+    FIELD(struct job, started, "started", 1 | FIELD_OPTIONAL),
+    FIELD(struct job, batch_pid, "batch_pid", 1 | FIELD_OPTIONAL),
+    FIELD(struct job, announced_ns, "announced_up_ns", 1 | FIELD_OPTIONAL),
+    FIELD(struct job, ended_ns, "ended_up_ns", 1 | FIELD_OPTIONAL),
     {0}};
 
 static const struct field pending_fields[] = {
@@ -132,7 +99,7 @@ static json_t *node_json(const struct node_state *n)
                      "partitions", n->partitions);
 }
 
-static json_t *state_json(const struct job_table *jobs,
+static json_t *state_json(uint64_t serial, const struct job_table *jobs,
                           const struct pending_list *pending,
                           const struct node_state *node)
 {
@@ -143,55 +110,152 @@ static json_t *state_json(const struct job_table *jobs,
     for (const struct pending *p = pending->first; p; p = p->next)
         json_array_append_new(pending_array,
                               json_fields_write(pending_fields, p, 1));
-    return json_pack("{s:i, s:o, s:o, s:o}", "version", STATE_VERSION, "jobs",
-                     job_array, "pending", pending_array, "node",
-                     node_json(node));
+    return json_pack("{s:i, s:I, s:o, s:o, s:o}", "version", STATE_VERSION, "serial",
+                     (json_int_t)serial, "jobs", job_array, "pending", pending_array,
+                     "node", node_json(node));
 }
 
-/* Write TEXT of SIZE bytes to FD, and close it. */
-static int write_text(int fd, const char *text, size_t size)
+/* PATH with SUFFIX into NAME. */
+static int name_beside(const char *path, const char *suffix, char name[PATH_MAX],
+                       struct errtext *err)
 {
-    int saved = fd_write_all(fd, text, size) < 0 ? errno : 0;
-
-    if (close(fd) < 0 && !saved)
-        saved = errno;
-    errno = saved;
-    return saved ? -1 : 0;
-}
-
-int state_write(const char *path, const struct job_table *jobs,
-                const struct pending_list *pending,
-                const struct node_state *node, struct errtext *err)
-{
-    char beside[4096];
-    json_t *root = state_json(jobs, pending, node);
-
-    if (!root)
-        return errtext_set(err, ENOMEM, "state: out of memory");
-    if (snprintf(beside, sizeof(beside), "%s.new", path) >=
-        (int)sizeof(beside)) {
-        json_decref(root);
+    if (snprintf(name, PATH_MAX, "%s%s", path, suffix) >= PATH_MAX)
         return errtext_set(err, ENAMETOOLONG, "%.100s...: too long", path);
+    return 0;
+}
+
+/* Let NAME be a new file of SIZE bytes of TEXT, whatever was there.  A descriptor to
+ * append to it, or -1 with errno. */
+static int replace(const char *name, const char *text, size_t size, struct errtext *err)
+{
+    char beside[PATH_MAX];
+
+    if (name_beside(name, ".new", beside, err) < 0)
+        return -1;
+    unlink(beside);
+    /* Job names and uids of others are in it. */
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (fd >= 0 && fd_write_all(fd, text, size) == 0 && rename(beside, name) == 0)
+        return fd;
+    int saved = errno;
+    if (fd >= 0) {
+        unlink(beside);
+        close(fd);
     }
+    return errtext_set(err, saved, "%s: %s", name, strerror(saved));
+}
+
+/* A log for the file just written.  Without one every change is a new file. */
+static void begin_log(struct state_file *f)
+{
+    char name[PATH_MAX], head[64];
+
+    if (f->log >= 0)
+        close(f->log);
+    int size = snprintf(head, sizeof(head), "{\"serial\":%llu}\n",
+                        (unsigned long long)f->serial);
+    f->log = name_beside(f->path, ".log", name, NULL) < 0
+                 ? -1
+                 : replace(name, head, (size_t)size, NULL);
+    f->log_size = size;
+}
+
+void state_file_init(struct state_file *f, const char *path)
+{
+    *f = (struct state_file){.path = path, .log = -1};
+}
+
+void state_file_close(struct state_file *f)
+{
+    if (f->log >= 0)
+        close(f->log);
+    f->log = -1;
+}
+
+int state_write(struct state_file *f, const struct job_table *jobs,
+                const struct pending_list *pending, const struct node_state *node,
+                struct errtext *err)
+{
+    json_t *root = state_json(f->serial + 1, jobs, pending, node);
     /* Dumped in memory first: jansson writes each token by itself. */
-    char *text = json_dumps(root, JSON_INDENT(1));
+    char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
+
     json_decref(root);
     if (!text)
         return errtext_set(err, ENOMEM, "state: out of memory");
-    /* Job names and uids of others are in it. */
-    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-                  0600);
-    int rc = fd < 0 ? -1 : write_text(fd, text, strlen(text));
+    int fd = replace(f->path, text, strlen(text), err);
     free(text);
-    if (rc == 0 && rename(beside, path) == 0)
-        return 0;
-    int saved = errno;
-    if (fd >= 0)
-        unlink(beside);
-    return errtext_set(err, saved, "%s: %s", path, strerror(saved));
+    if (fd < 0)
+        return -1;
+    close(fd);
+    f->serial++;
+    begin_log(f);
+    return 0;
+}
+
+/* Append ENTRY, which is released, as a line. */
+static int append(struct state_file *f, json_t *entry, struct errtext *err)
+{
+    char *line = entry ? json_dumps(entry, JSON_COMPACT) : NULL;
+    int rc = 0;
+
+    json_decref(entry);
+    if (!line)
+        return errtext_set(err, ENOMEM, "state: out of memory");
+    size_t size = strlen(line) + 1;
+    line[size - 1] = '\n'; /* over the zero: written with its length */
+    if (f->log < 0)
+        rc = errtext_set(err, EBADF, "%s: no log", f->path);
+    else if (write(f->log, line, size) == (ssize_t)size)
+        f->log_size += (off_t)size;
+    else
+        rc = errtext_set(err, ENOSPC, "%s.log: %s", f->path, strerror(errno));
+    free(line);
+    /* What follows half a line would not be read. */
+    if (rc < 0 && f->log >= 0 && ftruncate(f->log, f->log_size) < 0)
+        state_file_close(f);
+    return rc;
+}
+
+int state_note_job(struct state_file *f, const struct job *job, struct errtext *err)
+{
+    return append(f, json_pack("{s:o}", "job", job_json(job)), err);
+}
+
+int state_note_task(struct state_file *f, const struct task *task, struct errtext *err)
+{
+    return append(f, json_pack("{s:o, s:I}", "task", json_fields_write(task_fields, task, 1),
+                               "of", (json_int_t)task->job->id), err);
+}
+
+int state_note_end(struct state_file *f, uint32_t id, const struct pending *record,
+                   struct errtext *err)
+{
+    json_t *text = record ? json_fields_write(pending_fields, record, 1) : NULL;
+
+    return append(f, json_pack("{s:I, s:o*}", "ended", (json_int_t)id, "record", text), err);
+}
+
+int state_note_kept(struct state_file *f, uint32_t id, uint64_t end_s, struct errtext *err)
+{
+    return append(f, json_pack("{s:I, s:I}", "kept", (json_int_t)id, "end",
+                               (json_int_t)end_s), err);
 }
 
 /* ---- reading ------------------------------------------------------------ */
+
+static int read_task(struct job *job, json_t *object)
+{
+    struct task saved;
+
+    if (json_fields_read(task_fields, &saved, object, 1, NULL) < 0 || saved.pid <= 0)
+        return -1;
+    job->started = true;
+    struct task *t = job_add_task(job, saved.step, saved.pid);
+    if (t && t->start != saved.start)
+        job_remove_task(t); /* another process has the pid now */
+    return 0;
+}
 
 static int read_tasks(struct job *job, json_t *array)
 {
@@ -199,15 +263,8 @@ static int read_tasks(struct job *job, json_t *array)
     size_t i;
 
     json_array_foreach(array, i, entry)
-    {
-        struct task saved;
-        if (json_fields_read(task_fields, &saved, entry, 1, NULL) < 0 ||
-            saved.pid <= 0)
+        if (read_task(job, entry) < 0)
             return -1;
-        struct task *t = job_add_task(job, saved.step, saved.pid);
-        if (t && t->start != saved.start)
-            job_remove_task(t); /* another process has the pid now */
-    }
     return json_is_array(array) ? 0 : -1;
 }
 
@@ -224,13 +281,18 @@ static int read_record(struct record *r, json_t *object)
     return 0;
 }
 
-static int read_job(struct job_table *jobs, json_t *object)
+/* A job, or, KNOWN, news of one that has been read. */
+static int read_job(struct job_table *jobs, json_t *object, bool known)
 {
     json_int_t id = json_integer_value(json_object_get(object, "job"));
 
-    if (id <= 0 || id > UINT32_MAX || job_find(jobs, (uint32_t)id))
+    if (id <= 0 || id > UINT32_MAX)
         return -1;
-    struct job *job = job_add(jobs, (uint32_t)id);
+    struct job *job = job_find(jobs, (uint32_t)id);
+    if (job && !known)
+        return -1;
+    if (!job)
+        job = job_add(jobs, (uint32_t)id);
     if (!job || json_fields_read(job_fields, job, object, 1, NULL) < 0 ||
         !(job->weight >= 0) ||
         job_options_parse(&job->options, job->options_text, NULL) < 0 ||
@@ -239,6 +301,12 @@ static int read_job(struct job_table *jobs, json_t *object)
     if (*job->history_text)
         history_parse(&job->history, job->history_text, NULL);
     job->done_s = job->record.done_s;
+    job->started |= job->record.live_ns || job->ended_wall_ns;
+    uint64_t now_ns = clock_ns();
+    if (!job->announced_ns || job->announced_ns > now_ns)
+        job->announced_ns = now_ns; /* of an older agent, or another boot */
+    if (job->ended_wall_ns && (!job->ended_ns || job->ended_ns > now_ns))
+        job->ended_ns = now_ns;
     return read_tasks(job, json_object_get(object, "tasks"));
 }
 
@@ -248,7 +316,7 @@ static int read_pending(struct pending_list *pending, json_t *object)
 
     if (json_fields_read(pending_fields, &p, object, 1, NULL) < 0 || !p.job)
         return -1;
-    return pending_add(pending, p.job, p.end_s, p.text);
+    return pending_add(pending, p.job, p.end_s, p.text, NULL) ? 0 : -1;
 }
 
 /* A copy of the string KEY of OBJECT in *TO if it is there. */
@@ -295,7 +363,7 @@ static int read_all(json_t *root, struct job_table *jobs,
         (node_object && read_node(node, node_object) < 0))
         return -1;
     json_array_foreach(job_array, i, entry)
-        if (read_job(jobs, entry) < 0)
+        if (read_job(jobs, entry, false) < 0)
             return -1;
     json_array_foreach(pending_array, i, entry)
         if (read_pending(pending, entry) < 0)
@@ -303,33 +371,144 @@ static int read_all(json_t *root, struct job_table *jobs,
     return 0;
 }
 
-int state_read(const char *path, struct job_table *jobs,
+/* Open the file at PATH, which neither as a FIFO nor as a device holds us.  A descriptor
+ * and its *SIZE; -1 with errno ENOENT, EBADMSG and ERR if it is none of ours, or another. */
+static int open_file(const char *path, size_t *size, struct errtext *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0 && errno != ELOOP && errno != ENXIO && errno != ENODEV)
+        return errtext_set(err, errno, "%s: %s", path, strerror(errno));
+    const char *bad = fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)
+                          ? "no regular file"
+                      : (st.st_uid != 0 && st.st_uid != geteuid()) ||
+                              st.st_mode & (S_IWGRP | S_IWOTH)
+                          ? "others may write it"
+                      : st.st_size > STATE_BYTES ? "too large"
+                                                 : NULL;
+    if (!bad) {
+        *size = (size_t)st.st_size;
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return errtext_set(err, EBADMSG, "%.80s: %s", path, bad);
+}
+
+/* The text of the file at PATH, malloc'ed, its length in *SIZE.  NULL with errno as
+ * above. */
+static char *read_file(const char *path, size_t *size, struct errtext *err)
+{
+    int fd = open_file(path, size, err);
+    char *text = fd < 0 ? NULL : malloc(*size + 1);
+
+    if (fd < 0)
+        return NULL;
+    ssize_t got = text ? fd_read_all(fd, text, *size) : -1;
+    if (got >= 0) {
+        text[*size = (size_t)got] = '\0';
+        close(fd);
+        return text;
+    }
+    int saved = errno;
+    free(text);
+    close(fd);
+    errtext_set(err, saved, "%s: %s", path, strerror(saved));
+    return NULL;
+}
+
+/* Do what ENTRY of the log says.  False if that cannot be. */
+static bool replay(json_t *entry, struct job_table *jobs, struct pending_list *pending)
+{
+    json_t *object = NULL;
+    json_int_t id = 0, end_s = 0;
+
+    if (json_unpack(entry, "{s:o}", "job", &object) == 0)
+        return read_job(jobs, object, true) == 0;
+    if (json_unpack(entry, "{s:o, s:I}", "task", &object, "of", &id) == 0) {
+        struct job *job = job_find(jobs, (uint32_t)id);
+        return job && read_task(job, object) == 0;
+    }
+    if (json_unpack(entry, "{s:I, s?o}", "ended", &id, "record", &object) == 0) {
+        struct job *job = job_find(jobs, (uint32_t)id);
+        if (job)
+            job_remove(jobs, job);
+        return !object || read_pending(pending, object) == 0;
+    }
+    if (json_unpack(entry, "{s:I, s:I}", "kept", &id, "end", &end_s) == 0)
+        pending_remove(pending, (uint32_t)id, (uint64_t)end_s);
+    return true; /* or of a later agent */
+}
+
+/* Add what the log says if it continues the file of SERIAL.  What follows a line that
+ * cannot be understood is nothing to rely on. */
+static void read_log(const char *path, uint64_t serial, struct job_table *jobs,
+                     struct pending_list *pending)
+{
+    char name[PATH_MAX], *end;
+    struct errtext err;
+    size_t size;
+    bool good = true, first = true;
+    char *text = name_beside(path, ".log", name, NULL) < 0 ? NULL
+                                                           : read_file(name, &size, &err);
+
+    for (char *line = text; line && good && (end = strchr(line, '\n')); line = end + 1) {
+        json_t *entry = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, NULL);
+        if (first && json_integer_value(json_object_get(entry, "serial")) !=
+                         (json_int_t)serial)
+            end = text + size - 1; /* of an earlier file */
+        else if (!first && !(good = entry && replay(entry, jobs, pending)))
+            log_warn("%s: not understood from byte %td on", name, line - text);
+        json_decref(entry);
+        first = false;
+    }
+    free(text);
+}
+
+/* Set the file aside, with what it said: ERR says why. */
+static int set_aside(const char *path, const char *why, struct errtext *err)
+{
+    char aside[PATH_MAX];
+    bool moved = name_beside(path, ".bad", aside, NULL) == 0 && rename(path, aside) == 0;
+
+    return errtext_set(err, EBADMSG, "%.150s; %s", why,
+                       moved ? "set aside as .bad" : "it is replaced");
+}
+
+int state_read(struct state_file *f, struct job_table *jobs,
                struct pending_list *pending, struct node_state *node,
                struct errtext *err)
 {
-    char aside[4096];
+    struct errtext why;
     json_error_t error;
+    size_t size;
+    char *text = read_file(f->path, &size, &why);
 
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 && errno == ENOENT)
+    if (!text && errno == ENOENT)
         return 0;
-    if (fd < 0)
-        return errtext_set(err, errno, "%s: %s", path, strerror(errno));
-    json_t *root = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
-    close(fd);
+    if (!text && errno == EBADMSG)
+        return set_aside(f->path, why.text, err);
+    if (!text)
+        return errtext_set(err, errno, "%s", why.text);
+    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    free(text);
     json_rename_old(root);
     bool json = root != NULL;
+    f->serial = (uint64_t)json_integer_value(json_object_get(root, "serial"));
     int rc = json ? read_all(root, jobs, pending, node) : -1;
     json_decref(root);
-    if (rc == 0)
+    if (rc == 0) {
+        /* What an agent without logs wrote has no number. */
+        if (f->serial)
+            read_log(f->path, f->serial, jobs, pending);
         return 0;
+    }
     while (jobs->first)
         job_remove(jobs, jobs->first);
     pending_clear(pending);
     node_state_clear(node);
-    snprintf(aside, sizeof(aside), "%s.bad", path);
-    bool moved = rename(path, aside) == 0;
-    return errtext_set(err, EBADMSG, "%.80s: %.60s; %s", path,
-                       json ? "not a state of this version" : error.text,
-                       moved ? "set aside as .bad" : "it is replaced");
+    errtext_set(&why, EBADMSG, "%.80s: %.60s", f->path,
+                json ? "not a state of this version" : error.text);
+    return set_aside(f->path, why.text, err);
 }

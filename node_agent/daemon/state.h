@@ -7,25 +7,36 @@
 
 /* Concept
  *
- * A JSON file, replaced as a whole after each change (written beside and
- * renamed), so that a reader never sees half of it.  It is not synced to disk:
- * it has to survive the agent, not the node, whose jobs die with it.
+ * PATH is a JSON file, replaced as a whole (written beside and renamed) once in a
+ * while.  What must be known before a request is answered is appended, a line of
+ * JSON for each change, to PATH.log, so that a change costs the same however many
+ * jobs there are.  A log begins with the serial number of the file that it
+ * continues; one with another number is older than the file and means nothing.  A
+ * last line without its end was written by an agent that died before it answered.
+ * So whatever call an agent dies at, what is read is the state before or after.
+ *
+ * Nothing is synced to disk: it has to survive the agent, not the node, whose jobs
+ * die with it.  Records outlive the node with the helper (slurm_link.h).
  *
  * Versions: what is new is added as an optional member, and members that are not
  * known are skipped, so that an agent reads what an older or a newer one wrote.
  * STATE_VERSION rises only when a member changes its meaning.
  *
- * When read back it is checked like any input.  A file that cannot be
- * understood is set aside as PATH.bad and the agent starts empty: running jobs
- * announce themselves again with their next step and lose nothing but their
- * CPUs' exclusiveness until then.
+ * When read back it is checked like any input, the files first: only regular ones
+ * of our own that others cannot write, up to STATE_BYTES, are opened for more than
+ * a look.  A file that cannot be understood is set aside as PATH.bad and the agent
+ * starts empty: running jobs announce themselves again with their next step and
+ * lose nothing but their CPUs' exclusiveness until then.
  */
 
+#include <sys/types.h>
+
 #include "node_agent/core/job.h"
-#include "node_agent/core/record.h"
+#include "node_agent/daemon/pending.h"
 #include "common/errtext.h"
 
 #define STATE_VERSION 1
+#define STATE_BYTES (64 << 20) /* nothing sensible is larger */
 
 /* What holds for the node, beside its jobs.  Texts are owned; NULL: none. */
 struct node_state {
@@ -36,40 +47,42 @@ struct node_state {
     char *partitions;           /* likewise, of this node */
 };
 
-/* A final record on its way to Slurm's accounting. */
-struct pending {
-    uint32_t job;
-    uint64_t end_s; /* epoch seconds of the job's end */
-    char text[RECORD_TEXT_MAX];
-    struct pending *next;
+/* The files of one agent. */
+struct state_file {
+    const char *path; /* the caller's */
+    uint64_t serial;  /* of the file as written or read last */
+    int log;          /* to append to; -1: none, the state must be written first */
+    off_t log_size;
 };
 
-struct pending_list {
-    struct pending *first;
-    size_t count;
-};
+void state_file_init(struct state_file *file, const char *path);
 
-#define PENDING_LIMIT 1024 /* oldest are dropped beyond */
+/* Write JOBS, PENDING and NODE, and begin a new log.  0, or -1 with errno. */
+int state_write(struct state_file *file, const struct job_table *jobs,
+                const struct pending_list *pending, const struct node_state *node,
+                struct errtext *err);
 
-/* Write JOBS, PENDING and NODE to PATH.  0, or -1 with errno. */
-int state_write(const char *path, const struct job_table *jobs,
-                const struct pending_list *pending,
-                const struct node_state *node, struct errtext *err);
+/* Append a change: JOB is new, or what was announced of it has changed; TASK is new;
+ * job ID has ended, which left RECORD (may be NULL); somebody else keeps the record of
+ * its run that ended at END_S.  0, or -1 with errno: state_write() is needed then. */
+int state_note_job(struct state_file *file, const struct job *job, struct errtext *err);
+int state_note_task(struct state_file *file, const struct task *task, struct errtext *err);
+int state_note_end(struct state_file *file, uint32_t id, const struct pending *record,
+                   struct errtext *err);
+int state_note_kept(struct state_file *file, uint32_t id, uint64_t end_s,
+                    struct errtext *err);
 
-/* Read PATH.  Only tasks that still live (same pid and start time) are taken
+/* Read what is there.  Only tasks that still live (same pid and start time) are taken
  * over.  0 (also when there is no file), or -1 with errno EBADMSG and ERR
  * after the file was set aside; both tables and NODE are then empty. */
-int state_read(const char *path, struct job_table *jobs,
+int state_read(struct state_file *file, struct job_table *jobs,
                struct pending_list *pending, struct node_state *node,
                struct errtext *err);
 
+/* Close the log. */
+void state_file_close(struct state_file *file);
+
 /* Free its texts and clear it. */
 void node_state_clear(struct node_state *node);
-
-/* Add or replace the record of JOB.  -1 when out of memory. */
-int pending_add(struct pending_list *list, uint32_t job, uint64_t end_s,
-                const char *text);
-void pending_remove(struct pending_list *list, uint32_t job);
-void pending_clear(struct pending_list *list);
 
 #endif /* COSCHED_STATE_H */

@@ -7,12 +7,14 @@ import os
 
 from fakes import Agent
 
-# Reads lines to say from DIR/say, notes in DIR/heard what it is told; answers
-# final records only when DIR/answer exists; ends when told "die".
+# Reads lines to say from DIR/say, or, as the one that keeps records, from
+# DIR/records.say; notes in DIR/heard what it is told; says that records are kept, or
+# in the accounting, only when DIR/keep or DIR/answer exists; ends when told "die".
 HELPER = """#!/usr/bin/env python3
 import json, os, select, sys
 folder = os.path.dirname(os.path.abspath(__file__))
 said, rest = 0, b""
+mine = folder + ("/records.say" if "--records" in sys.argv else "/say")
 while True:
     if select.select([0], [], [], 0.02)[0]:
         data = os.read(0, 65536)
@@ -24,16 +26,17 @@ while True:
             with open(folder + "/heard", "ab") as heard:
                 heard.write(line + b"\\n")
             told = json.loads(line)
-            if told.get("final") and os.path.exists(folder + "/answer"):
-                print(json.dumps({"event": "recorded", "job": told["job"]}),
-                      flush=True)
+            for file, event in (("keep", "kept"), ("answer", "recorded")):
+                if told["cmd"] == "record" and os.path.exists(f"{folder}/{file}"):
+                    print(json.dumps({"event": event, "job": told["job"],
+                                      "end": told["end"]}), flush=True)
     try:
-        say = open(folder + "/say").read().splitlines()
+        say = open(mine).read().splitlines()
     except FileNotFoundError:
         say = []
     for line in say[said:]:
         if line == "die":
-            os.unlink(folder + "/say")
+            os.unlink(mine)
             sys.exit(3)
         print(line, flush=True)
     said = max(said, len(say))
@@ -49,14 +52,15 @@ class SlurmAgent(Agent):
         with open(self.helper, "w", encoding="ascii") as helper:
             helper.write(HELPER)
         os.chmod(self.helper, 0o755)
-        self.arguments += ["--helper", self.helper]
+        self.arguments += ["--helper", self.helper,
+                           "--records", os.path.join(self.directory, "records")]
         self.slurm = True
 
     def path(self, name):
         return os.path.join(self.directory, name)
 
-    def say(self, line):
-        with open(self.path("say"), "a", encoding="ascii") as say:
+    def say(self, line, file="say"):
+        with open(self.path(file), "a", encoding="ascii") as say:
             say.write(line + "\n")
 
     def config(self, parameters, **more):

@@ -33,9 +33,14 @@ def burn(threads=3):
 """
 
 
-def announce(agent, job, uid=None, options="", cores=None, restarts=0):
-    """Announce a job that has all cores of the node unless CORES says else."""
+BATCH = 0xfffffffb # the step of batch scripts
+
+
+def announce(agent, job, uid=None, options="", cores=None, restarts=0, step=None):
+    """Announce a job that has all cores of the node unless CORES says else, by STEP
+    if that is given."""
     return agent.call({
+        **({} if step is None else {"r": 2, "step": step}),
         "op": "announce", "job": job, "uid": os.getuid() if uid is None else uid,
         "name": f"job-{job}", "memory_mb": 0, "options": options,
         "cores": cores or f"0-{os.cpu_count() - 1}", "restarts": restarts})

@@ -19,7 +19,7 @@ struct place {
 struct found {
     size_t count;
     uint32_t jobs[4];
-    uint64_t wall_ns[4];
+    uint64_t end_ns[4];
 };
 
 static int set_up(void **state)
@@ -48,13 +48,13 @@ static int tear_down(void **state)
     return rc;
 }
 
-static void on_found(void *arg, uint32_t job, uint64_t wall_ns)
+static void on_found(void *arg, uint32_t job, uint64_t end_ns)
 {
     struct found *f = arg;
 
     assert_true(f->count < 4);
     f->jobs[f->count] = job;
-    f->wall_ns[f->count++] = wall_ns;
+    f->end_ns[f->count++] = end_ns;
 }
 
 static struct found take(const struct place *p)
@@ -84,19 +84,19 @@ static void end_note__is_found_once(void **state)
     assert_int_equal(stat(p->notes, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
 
-    uint64_t before_ns = clock_wall_ns();
+    uint64_t before_ns = clock_ns();
     leave(p, UINT32_MAX);
     leave(p, 7);
-    uint64_t middle_ns = clock_wall_ns();
+    uint64_t middle_ns = clock_ns();
     leave(p, 7); /* a later run */
 
     struct found found = take(p);
     assert_int_equal(found.count, 2);
     size_t late = found.jobs[1] == 7;
     assert_int_equal(found.jobs[late], 7);
-    assert_in_range(found.wall_ns[late], middle_ns, clock_wall_ns());
+    assert_in_range(found.end_ns[late], middle_ns, clock_ns());
     assert_int_equal(found.jobs[!late], UINT32_MAX);
-    assert_in_range(found.wall_ns[!late], before_ns, middle_ns);
+    assert_in_range(found.end_ns[!late], before_ns, middle_ns);
     assert_int_equal(take(p).count, 0);
 }
 

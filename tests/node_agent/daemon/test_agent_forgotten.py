@@ -9,15 +9,15 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
-from fakes import Agent, announce, fake, need, wait_for
+from fakes import Agent, BATCH, announce, fake, need, wait_for
 
 
 def leave_note(agent, job):
-    """As the epilog does when the agent does not answer."""
+    """As the epilog does when the agent does not answer: with monotonic time."""
     path = f"{agent.socket}.ended/{job}"
     hidden = f"{agent.socket}.ended/.{job}"
     with open(hidden, "wb") as file:
-        now = time.time_ns()
+        now = time.monotonic_ns()
         os.utime(file.fileno(), ns=(now, now))
     os.rename(hidden, path) # not seen before it has its time
     return path
@@ -30,7 +30,7 @@ def check_notes():
         wait_for("the directory", lambda: os.path.isdir(agent.socket + ".ended"))
         assert announce(agent, 2)["ok"]
         notes = [leave_note(agent, 2)]
-        assert announce(agent, 2, restarts=1)["ok"]
+        assert announce(agent, 2, restarts=1, step=BATCH)["ok"]
         assert announce(agent, 3)["ok"]
         notes += [leave_note(agent, job) for job in (3, 4)]
         wait_for("looks at the notes",

@@ -8,7 +8,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
-from fakes import (Agent, allowed_cpus, announce, cpus_of, fake, need, skip,
+from fakes import (BATCH, Agent, allowed_cpus, announce, cpus_of, fake, need, skip,
                    wait_for)
 
 ALL = set(allowed_cpus())
@@ -56,7 +56,7 @@ def main():
         assert agent.job(2)["cpus"] == "", agent.job(2)
 
         # A requeued job begins anew under its old number.
-        reply = announce(agent, 2, restarts=1)
+        reply = announce(agent, 2, restarts=1, step=BATCH)
         assert reply["ok"], reply
         with fake(agent, 2, "kind=serial", announced=True) as two:
             wait_for("attach", lambda: attached(agent, two))

@@ -98,24 +98,24 @@ def check_records(agent):
     with fake(agent, 41):
         wait_for("region", lambda: "+40" in str(agent.job(41)["region"]))
         interim = wait_for("interim record",
-                           lambda: agent.heard(job=41, final=False))
+                           lambda: agent.heard(job=41, cmd="comment"))
         assert interim[0]["text"].startswith("cosched/1 state=running ")
     assert agent.call({"op": "withdraw", "job": 41})["ok"]
-    final = wait_for("final record", lambda: agent.heard(job=41, final=True))
+    final = wait_for("final record", lambda: agent.heard(job=41, cmd="record"))
     text = final[0]["text"]
     assert text.startswith("cosched/1 state=final policy=equal "), text
     assert "attached=1" in text and "regions=1" in text, text
     assert final[0]["end"] > 1_000_000_000, final
 
     # Not confirmed: told again by the next helper, and by the next agent.
-    agent.say("die")
+    agent.say("die", "records.say")
     wait_for("record for the second helper",
-             lambda: len(agent.heard(job=41, final=True)) == 2)
+             lambda: len(agent.heard(job=41, cmd="record")) == 2)
     assert "exit status 3" in agent.log_text(), agent.log_text()
     agent.kill()
     agent.start()
     wait_for("record for the second agent",
-             lambda: len(agent.heard(job=41, final=True)) == 3)
+             lambda: len(agent.heard(job=41, cmd="record")) == 3)
     with open(agent.path("answer"), "w", encoding="ascii"):
         pass
     agent.kill()
@@ -128,7 +128,7 @@ def check_records(agent):
     job.kill()
     agent.start()
     wait_for("record of a job that ended meanwhile",
-             lambda: agent.heard(job=42, final=True))
+             lambda: agent.heard(job=42, cmd="record"))
     wait_for("an empty state", lambda: '"job": 42' not in state(agent))
 
 
@@ -138,7 +138,7 @@ def check_controller(agent):
     with fake(agent, 51):
         wait_for("attach", lambda: agent.attached(51))
         told = wait_for("interim record", lambda: agent.heard(job=51,
-                                                              final=False))
+                                                              cmd="comment"))
         told = agent.heard(job=51)
         assert [t["cmd"] for t in told][:2] == ["job", "comment"], told
         assert agent.job(51)["weight"] == 1, agent.job(51)
@@ -169,7 +169,7 @@ def check_controller(agent):
         wait_for("its being dropped", lambda: agent.job(51)["history"]
                  ["dropped"] == "it is another program")
     agent.call({"op": "withdraw", "job": 51})
-    final = wait_for("final record", lambda: agent.heard(job=51, final=True))
+    final = wait_for("final record", lambda: agent.heard(job=51, cmd="record"))
     assert " program=fake_job" in final[0]["text"], final
     assert " granted=" in final[0]["text"], final
 

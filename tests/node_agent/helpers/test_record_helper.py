@@ -202,6 +202,7 @@ def check_overwritten():
         k.wait_until("age", lambda: len(k.lines("asked")) > 0)
         k.record(6, end=now)
         k.expect(("kept", 6), ("recorded", 6))
+        k.wait_until("age, and no courier", lambda: len(k.lines("asked")) > 1)
         assert k.kept() == {(5, now), (6, now)}
         k.write("age", "0")
         k.rows((5, 5, now - 100, now - 10, "x"), (6, 6, now - 100, now - 10, TEXT))
@@ -210,7 +211,8 @@ def check_overwritten():
         k.start()
         k.expect(("recorded", 5), ("recorded", 6))
         k.wait_until("second looks", lambda: not k.kept())
-        assert [line.split()[0] for line in k.lines("modified")] == ["5", "6", "5"]
+        assert [line.split()[0] for line in k.lines("modified")] == ["5", "6", "5"], \
+            (k.lines("modified"), k.lines("rows"), now)
 
 
 def check_delay():
