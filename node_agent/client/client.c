@@ -217,10 +217,12 @@ static int send_request(struct client *client,
     char *text = message_encode(request, err);
 
     if (text && client->munge && message_op_privileged(request->op)) {
-        char *signed_text = munge_credential_encode(text, strlen(text),
-                                                    client->munge_socket, err);
+        char *signed_text = munge_credential_encode(text, strlen(text), client->munge_socket,
+                                                    left_ms(client, begin_ns), err);
+        int saved = errno;
         free(text);
         text = signed_text;
+        errno = saved;
     }
     if (!text)
         return -1;

@@ -17,11 +17,15 @@
 
 #include "common/errtext.h"
 
-/* Sign SIZE bytes at PAYLOAD.  SOCKET: munged's socket, NULL for its default.
- * Returns a malloc'ed text, or NULL with errno ENOTSUP, ENOMEM or EACCES (what
- * munge says is in ERR). */
-char *munge_credential_encode(const char *payload, size_t size,
-                              const char *socket, struct errtext *err);
+/* Sign SIZE bytes at PAYLOAD, within TIMEOUT_MS.  SOCKET: munged's socket, NULL for its default.
+ * Returns a malloc'ed text, or NULL with errno ENOTSUP, ENOMEM, EACCES (what
+ * munge says is in ERR), ETIMEDOUT, or that of making a process.
+ *
+ * libmunge waits for 10 s for a munged that hangs, and offers no limit.  So a child asks it, which
+ * is ended when the time is over: a task that is about to start, or an epilog, may not have
+ * threads, and waits for nothing else. */
+char *munge_credential_encode(const char *payload, size_t size, const char *socket,
+                              int timeout_ms, struct errtext *err);
 
 /* Check the credential TEXT and take it apart: *PAYLOAD (malloc'ed, zero
  * terminated; the caller frees it), its *SIZE, and the *UID of its writer.

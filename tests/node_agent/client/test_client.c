@@ -2,11 +2,14 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The client library against a listener of the test's own. */
 
+#include "config.h"
+
 #include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "node_agent/client/client.h"
 #include "node_agent/client/munge_credential.h"
@@ -318,6 +321,37 @@ static void test_bad_request(void **state)
     client_close(client);
 }
 
+#ifdef HAVE_MUNGE
+
+/* A munged that accepts and never answers holds nobody for longer than the client's time, and
+ * leaves no process behind. */
+static void test_hanging_munge(void **state)
+{
+    struct agent *agent = *state;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct message_request request = {.op = MESSAGE_WITHDRAW, .job = 5};
+    struct errtext err = {""};
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s.munge", agent->path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    struct client *client = client_open(agent->path, 300, &err);
+    assert_non_null(client);
+    client_bound_in_all(client);
+    assert_int_equal(client_use_munge(client, address.sun_path, &err), 0);
+    assert_int_equal(client_call(client, &request, NULL, NULL, 0, NULL, &err), -1);
+    assert_int_equal(errno, ETIMEDOUT);
+    assert_non_null(strstr(err.text, "munged did not answer"));
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    client_close(client);
+    close(fd);
+    unlink(address.sun_path);
+}
+
+#endif
+
 /* Without munged, or without munge: an error, and nothing unsigned is sent. */
 static void test_no_munge(void **state)
 {
@@ -365,6 +399,9 @@ UNIT(test_client)
         cmocka_unit_test_setup_teardown(test_replies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_munge, set_up, tear_down),
+#ifdef HAVE_MUNGE
+        cmocka_unit_test_setup_teardown(test_hanging_munge, set_up, tear_down),
+#endif
     };
 
     return cmocka_run_group_tests_name("test_client", tests, NULL, NULL);
