@@ -67,6 +67,7 @@ KEYS = {
     "partners": _jobs,
     "decisions": _whole,
     "attached": _truth,
+    "started": _truth,          # 0: the agent was told of no process of it
     "energy_j": _number,        # an estimate
     "granted": _whole,
     "moves": _whole,

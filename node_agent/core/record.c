@@ -240,6 +240,8 @@ void record_format(const struct record *r, const char *state,
              r->final_cores, r->regions, r->parallel_s, r->core_s,
              r->partners ? partners : "-", (unsigned long long)r->decisions,
              r->attached);
+    if (r->unseen)
+        add(text, " started=0");
     if (r->energy_j > 0)
         add(text, " energy_j=%.1f", r->energy_j);
     add_character(r, text);

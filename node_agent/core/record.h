@@ -42,6 +42,7 @@ struct record {
     size_t regions;      /* parallel regions seen */
     uint64_t decisions;   /* that changed its CPUs */
     bool attached;        /* a process attached at some time */
+    bool unseen;          /* the agent was never told of a process: nothing is known */
     double energy_j;      /* estimated share of the packages' energy; 0: not
                              measured */
     uint32_t partner[RECORD_PARTNERS]; /* jobs it shared the node with */

@@ -43,6 +43,7 @@ const struct pending *delivery_make_final(struct agent *a, struct job *job)
     if (!job->record.policy[0])
         snprintf(job->record.policy, sizeof(job->record.policy), "%s",
                  a->options.policy);
+    job->record.unseen = !job->started;
     record_format(&job->record, "final", text);
     job_log_end(job);
     log_info("job %u ended: %s", job->id, text);

@@ -31,6 +31,8 @@ LATE = ("Slurm has recorded its end but not yet all of its beginning; ask "
 NO_ATTACH = "not OpenMP, or not with GNU's shared libgomp"
 PINNED = ("no program attached ({}): pinned to its share by affinity while it used "
           "several cores")
+UNSEEN = ("the agent was told of none of its processes: they ran without co-scheduling, "
+          "if at all")
 NO_CORES = "ended before the agent had given it cores"
 NO_RECORD = ("no record: not co-scheduled, the node had no agent, or the job "
              "has only begun")
@@ -315,7 +317,7 @@ def _explain(job, late):
         job.notes.append(INTERIM if job.ended else RUNNING)
         _forget_sums(job)
     elif job.core_s == 0 and job.mean_cores == 0:
-        job.notes.append(NO_CORES)
+        job.notes.append(UNSEEN if job.agent.get("started") is False else NO_CORES)
     if job.pinned:
         job.notes.append(PINNED.format(
             jobrecord.sentence(job.agent.get("follow")) or NO_ATTACH))

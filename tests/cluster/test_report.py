@@ -234,6 +234,8 @@ class Report(ReportTest):
         job, = self.jobs([SHORT_FINAL], "46")
         self.assertIsNone(job["final_cores"])
         self.assertIn("before the agent had given it cores", job["notes"][0])
+        job, = self.jobs([SHORT_FINAL.replace("attached=0", "attached=0 started=0")], "46")
+        self.assertIn("was told of none of its processes", job["notes"][0])
 
     def test_not_ended(self):
         job, = self.jobs([RUNNING], "42")

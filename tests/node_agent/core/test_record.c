@@ -35,6 +35,9 @@ static void test_format(void **state)
     r.energy_j = 1234.56;
     record_format(&r, "final", text);
     assert_non_null(strstr(text, " attached=1 energy_j=1234.6"));
+    r.unseen = true;
+    record_format(&r, "final", text);
+    assert_non_null(strstr(text, " attached=1 started=0 energy_j=1234.6"));
 }
 
 static void test_limits(void **state)

@@ -101,12 +101,26 @@ def check_restarts():
         assert agent.log_text().count("job 1 ended: cosched/1 state=final") == 1
 
 
+def check_unseen():
+    """A job whose task's message came too late did not end before it had cores."""
+    with Agent() as agent:
+        assert announce(agent, 5)["ok"]
+        assert agent.call({"op": "withdraw", "job": 5})["ok"]
+        with fake(agent, 6):
+            wait_for("attach", lambda: agent.attached(6))
+        assert agent.call({"op": "withdraw", "job": 6})["ok"]
+        ended = {line.split()[2]: line for line in agent.log_text().splitlines()
+                 if "ended: cosched/1" in line}
+        assert " started=0" in ended["5"] and "started" not in ended["6"], ended
+
+
 def main():
     need("coschedd", "tests/node_agent/daemon/fake_job")
     check_strange_files()
     check_empty_jobs()
     check_cost()
     check_restarts()
+    check_unseen()
 
 
 main()
