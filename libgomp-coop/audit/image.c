@@ -29,15 +29,13 @@ static const void *in_file(const struct image *image, size_t offset,
     return (const void *)(image->base + offset);
 }
 
-/* LENGTH bytes at ADDRESS as the object counts, suitably aligned; NULL if it
- * has no such bytes. */
-static const void *at(const struct image *image, uintptr_t address,
-                      size_t length)
+/* LENGTH bytes at ADDRESS as the object counts; NULL if it has no such bytes.
+ */
+static const void *bytes_at(const struct image *image, uintptr_t address,
+                            size_t length)
 {
     const ElfW(Phdr) * segment;
 
-    if (address % 2)
-        return NULL;
     if (!image->file)
         return (const void *)(image->base + address);
     segment = in_file(image, image->file->e_phoff, 0);
@@ -49,6 +47,20 @@ static const void *at(const struct image *image, uintptr_t address,
                            segment->p_offset + (address - segment->p_vaddr),
                            length);
     return NULL;
+}
+
+/* COUNT elements of TYPE there; NULL also where they are not aligned. */
+#define at(image, type, address, count)                                        \
+    ((const type *)aligned_at(image, address, sizeof(type), count,             \
+                              _Alignof(type)))
+static const void *aligned_at(const struct image *image, uintptr_t address,
+                              size_t size, size_t count, size_t alignment)
+{
+    const void *p = count <= SIZE_MAX / size
+                        ? bytes_at(image, address, size * count)
+                        : NULL;
+
+    return (uintptr_t)p % alignment ? NULL : p;
 }
 
 /* The string number OFFSET; "" if there is none. */
@@ -114,13 +126,9 @@ static bool read_dynamic(struct image *image)
             break;
         }
     }
-    /* A string table may begin at any address. */
-    image->strings = at(image, strings & ~(uintptr_t)1,
-                        image->strings_size + 1);
-    if (!image->strings || !image->strings_size)
-        return false;
-    image->strings += strings & 1;
-    return !image->strings[image->strings_size - 1];
+    image->strings = bytes_at(image, strings, image->strings_size);
+    return image->strings && image->strings_size &&
+           !image->strings[image->strings_size - 1];
 }
 
 /* Is the file a whole shared object for this processor? */
@@ -255,8 +263,8 @@ static const char *definition(const struct image *image, size_t index,
 
     for (size_t i = 0; address && i < image->definition_count; i++) {
         const ElfW(Verdaux) *aux = NULL;
-        if ((d = at(image, address, sizeof(*d))))
-            aux = at(image, address + d->vd_aux, sizeof(*aux));
+        if ((d = at(image, ElfW(Verdef), address, 1)))
+            aux = at(image, ElfW(Verdaux), address + d->vd_aux, 1);
         if (!aux)
             return NULL;
         const char *own = string(image, aux->vda_name);
@@ -277,14 +285,24 @@ bool image_defines(const struct image *image, const char *version)
     return definition(image, 0, version) != NULL;
 }
 
+/* Symbol number N, and the number of its version; NULL if there is none. */
+static const ElfW(Sym) * symbol_at(const struct image *image, size_t n)
+{
+    return at(image, ElfW(Sym), image->symbols + n * sizeof(ElfW(Sym)), 1);
+}
+
+static const ElfW(Versym) * version_at(const struct image *image, size_t n)
+{
+    return at(image, ElfW(Versym), image->versions + n * sizeof(ElfW(Versym)),
+              1);
+}
+
 /* Is symbol number N exported as NAME with VERSION? */
 static bool is_symbol(const struct image *image, size_t n, const char *name,
                       const char *version)
 {
-    const ElfW(Sym) *symbol = at(image, image->symbols + n * sizeof(*symbol),
-                                 sizeof(*symbol));
-    const ElfW(Versym) *index = at(image, image->versions + n * sizeof(*index),
-                                   sizeof(*index));
+    const ElfW(Sym) *symbol = symbol_at(image, n);
+    const ElfW(Versym) *index = version_at(image, n);
 
     if (!symbol || !index || symbol->st_shndx == SHN_UNDEF ||
         !bare_equal(string(image, symbol->st_name), name))
@@ -304,7 +322,8 @@ struct hash_table {
 bool image_exports(const struct image *image, const char *name,
                    const char *version)
 {
-    const struct hash_table *table = at(image, image->hash, sizeof(*table));
+    const struct hash_table *table = at(image, struct hash_table, image->hash,
+                                        1);
     uint32_t hash = 5381;
 
     for (const char *p = name; *p; p++)
@@ -314,12 +333,13 @@ bool image_exports(const struct image *image, const char *name,
     uintptr_t buckets = image->hash + sizeof(*table) +
                         (uintptr_t)table->filter_words * sizeof(ElfW(Addr));
     uintptr_t chain = buckets + (uintptr_t)table->bucket_count * 4;
-    const uint32_t *bucket = at(image, buckets + hash % table->bucket_count * 4,
-                                4);
+    const uint32_t *bucket = at(image, uint32_t,
+                                buckets + hash % table->bucket_count * 4, 1);
     if (!bucket || *bucket < table->first)
         return false;
     for (size_t n = *bucket;; n++) {
-        const uint32_t *value = at(image, chain + (n - table->first) * 4, 4);
+        const uint32_t *value = at(image, uint32_t,
+                                   chain + (n - table->first) * 4, 1);
         if (!value)
             return false;
         if ((*value | 1) == (hash | 1) && is_symbol(image, n, name, version))
@@ -345,14 +365,14 @@ static bool next_want(const struct image *image, uintptr_t *need,
     if (!*need)
         *need = image->needs;
     else if (!*aux) { /* the last one of its file */
-        n = at(image, *need, sizeof(*n));
+        n = at(image, ElfW(Verneed), *need, 1);
         *need = n->vn_next ? *need + n->vn_next : 0;
     }
-    if (!*need || !(n = at(image, *need, sizeof(*n))))
+    if (!*need || !(n = at(image, ElfW(Verneed), *need, 1)))
         return false;
     if (!*aux)
         *aux = *need + n->vn_aux;
-    if (!(a = at(image, *aux, sizeof(*a))))
+    if (!(a = at(image, ElfW(Vernaux), *aux, 1)))
         return false;
     *want = (struct want){string(image, n->vn_file), string(image, a->vna_name),
                           a->vna_other & VERSION_INDEX};
@@ -384,7 +404,7 @@ static const char *wanted_version(const struct image *image, size_t n,
     struct want want;
 
     if (image->versions)
-        index = at(image, image->versions + n * sizeof(*index), sizeof(*index));
+        index = version_at(image, n);
     if (!index || (*index & VERSION_INDEX) <= VER_NDX_GLOBAL)
         return "";
     while (next_want(image, &need, &aux, &want))
@@ -414,7 +434,7 @@ static bool never(const void *data, const char *version)
 static size_t relocated(const struct image *image, uintptr_t address,
                         size_t count, size_t greatest)
 {
-    const ElfW(Rela) *r = at(image, address, count * sizeof(*r));
+    const ElfW(Rela) *r = at(image, ElfW(Rela), address, count);
 
     for (size_t i = 0; address && r && i < count; i++)
         if (ELF64_R_SYM(r[i].r_info) >= greatest)
@@ -426,7 +446,8 @@ static size_t relocated(const struct image *image, uintptr_t address,
  * before the first hashed one; where none is, relocations name them. */
 static size_t imported(const struct image *image)
 {
-    const struct hash_table *table = at(image, image->hash, sizeof(*table));
+    const struct hash_table *table = at(image, struct hash_table, image->hash,
+                                        1);
 
     if (image->hash && table && table->first > 1)
         return table->first;
@@ -437,14 +458,14 @@ static size_t imported(const struct image *image)
 const char *image_lacks(const struct image *image, const char *name,
                         const struct image *theirs)
 {
-    const ElfW(Sym) *symbol = at(image, image->symbols, sizeof(*symbol));
+    const ElfW(Sym) * symbol;
     bool versioned = image_wants(image, name, never, NULL);
     size_t count = image->symbols ? imported(image) : 0;
 
-    for (size_t n = 1; n < count; n++) {
-        const char *own = string(image, symbol[n].st_name);
-        if (symbol[n].st_shndx != SHN_UNDEF ||
-            ELF64_ST_BIND(symbol[n].st_info) == STB_WEAK)
+    for (size_t n = 1; n < count && (symbol = symbol_at(image, n)); n++) {
+        const char *own = string(image, symbol->st_name);
+        if (symbol->st_shndx != SHN_UNDEF ||
+            ELF64_ST_BIND(symbol->st_info) == STB_WEAK)
             continue;
         const char *version = wanted_version(image, n, name);
         if (!version || (!*version && (versioned || !is_openmp(own))))
