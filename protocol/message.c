@@ -304,7 +304,7 @@ char *message_encode(const struct message_request *request,
         present |= ops[request->op].optional & BIT(K_NODE);
     json_t *object = json_pack("{s:i, s:s}", "v", MESSAGE_VERSION, "op", op);
     /* What came later than the first agents. */
-    if (request->mode[0])
+    if (request->mode[0] || request->why[0])
         present |= ops[request->op].optional & (BIT(K_MODE) | BIT(K_WHY));
     if (request->step)
         present |= ops[request->op].optional & BIT(K_STEP);

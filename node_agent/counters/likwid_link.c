@@ -305,7 +305,7 @@ static int failed(struct likwid_link *l, struct errtext *err)
     memcpy(&f, l->data, sizeof(f));
     f.text[sizeof(f.text) - 1] = '\0';
     errtext_clean(f.text);
-    return broken(l, f.error > 0 ? f.error : EIO, f.text, err);
+    return broken(l, f.error > 0 ? f.error : EIO, *f.text ? f.text : "the helper failed", err);
 }
 
 int likwid_link_receive(struct likwid_link *l, struct likwid_header *header,

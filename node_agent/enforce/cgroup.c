@@ -300,7 +300,7 @@ int cgroup_group_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
     if (directory_of(tree, pid, dir, err) < 0)
         return -1;
     snprintf(name, sizeof(name), "/job_%u/", job);
-    char *step = strstr(dir, name);
+    char *step = strstr(dir + strlen(tree->mount), name);
     if (step) {
         step += strlen(name);
         step[-1] = '\0';

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ int proc_parse(const char *text, struct proc_stat *stat)
     stat->parent = (pid_t)parent;
     stat->group = (pid_t)group;
     stat->session = (pid_t)session;
-    stat->ticks = (uint64_t)(user + system);
+    stat->ticks = (uint64_t)user + (uint64_t)system;
     stat->threads = (uint64_t)threads;
     stat->start = (uint64_t)start;
     return 0;
@@ -208,7 +209,7 @@ pid_t proc_entry_number(const char *name)
     char *end;
     long n = name[0] < '0' || name[0] > '9' ? 0 : strtol(name, &end, 10);
 
-    return n <= 0 || *end ? 0 : (pid_t)n;
+    return n <= 0 || n > INT_MAX || *end ? 0 : (pid_t)n;
 }
 
 /* Make room for element COUNT of an array with *ROOM elements of SIZE. */
