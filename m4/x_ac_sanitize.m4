@@ -3,6 +3,8 @@
 # protocol, agent and their tests (never the plugin or the runtime library, which
 # are loaded into foreign processes).  Sets SANITIZE_CFLAGS.
 #
+# With fuzzer-no-link in the list (clang), the conditional FUZZ holds: tests/fuzz.
+#
 # Without it, tests of what threads share are compiled with THREAD_CFLAGS, the
 # thread sanitizer where programs with it run.
 AC_DEFUN([X_AC_SANITIZE], [
@@ -20,6 +22,8 @@ AC_DEFUN([X_AC_SANITIZE], [
         THREAD_CFLAGS="-fsanitize=thread $x_ac_sanitize_more"],
        [AC_MSG_RESULT([no])], [AC_MSG_RESULT([not tried])])
      CFLAGS=$x_ac_sanitize_save])
+  AM_CONDITIONAL([FUZZ],
+    [case $x_ac_sanitize in *fuzzer-no-link*) : ;; *) false ;; esac])
   AC_SUBST([SANITIZE_CFLAGS])
   AC_SUBST([THREAD_CFLAGS])
 ])

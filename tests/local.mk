@@ -33,6 +33,7 @@ include tests/common/local.mk
 include tests/protocol/local.mk
 include tests/model/local.mk
 include tests/simulator/local.mk
+include tests/fuzz/local.mk
 include tests/validate/local.mk
 include tests/coschedmodel/local.mk
 include tests/node_agent/local.mk

@@ -46,24 +46,3 @@ check_LTLIBRARIES += %D%/fake_likwid_msr.la
 	%D%/test_likwid_stage.h
 endif
 endif
-
-# Not part of `make check`, see tests/protocol; the shipped files are where it
-# begins.
-fuzz-events: $(srcdir)/%D%/fuzz_events.c
-	@$(MKDIR_P) %D%/corpus-events
-	$(FUZZ_CC) $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -g -O1 \
-	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	  $(srcdir)/%D%/fuzz_events.c $(srcdir)/node_agent/counters/formula.c \
-	  $(srcdir)/node_agent/counters/events.c \
-	  $(srcdir)/common/errtext.c $(srcdir)/common/json_reader.c \
-	  $(JANSSON_LIBS) -lm -o %D%/fuzz_events
-	%D%/fuzz_events -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
-	  -artifact_prefix=%D%/ -print_final_stats=1 %D%/corpus-events \
-	  $(srcdir)/node_agent/counters/events
-
-EXTRA_DIST += %D%/fuzz_events.c
-CLEANFILES += %D%/fuzz_events
-clean-local: clean-fuzz-events
-clean-fuzz-events:
-	rm -rf %D%/corpus-events
-.PHONY: fuzz-events clean-fuzz-events
