@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "model/station.h"
+#include "protocol/layout.h"
 
 #define SERIAL_SHARE 0.25       /* parallel in less of its time: serial */
 #define COMPUTE_EFFICIENCY 0.85 /* of all granted cores, at least */
@@ -150,8 +151,10 @@ size_t record_best_cores(const struct record *r)
 
     if (!r->profiled || !r->granted)
         return 0;
-    double most = record_speed(r->granted, r->rho);
-    while (n < r->granted && record_speed(n, r->rho) < BEST_SPEED * most)
+    /* Of a state file that is not ours, too. */
+    size_t cores = r->granted < COSCHED_MAX_CPUS ? r->granted : COSCHED_MAX_CPUS;
+    double most = record_speed(cores, r->rho);
+    while (n < cores && record_speed(n, r->rho) < BEST_SPEED * most)
         n++;
     return n;
 }
