@@ -34,7 +34,7 @@ class Target:
         self.words = self.seeds + ".dict"
         self.kept = os.path.join(keep, self.name)
         self.crashes = os.path.join(keep, "crashes")
-        self.runs = self.edges = self.seconds = 0
+        self.runs = self.added = self.edges = self.seconds = 0
         self.found = []
 
     def command(self, seconds, corpora):
@@ -101,32 +101,42 @@ def table(rows):
             print(f"{row['target']}: {fault['file'] or 'no input'}: {fault['what']}")
 
 
-def add_up(rows, keep):
-    """All runs with this directory together: executions by target."""
-    path = os.path.join(keep, "executions.json")
+def save(targets, keep, path):
+    """Add what was run since the last time to the executions of all runs with KEEP, by target,
+    which are returned, and write the table to PATH (None: nowhere)."""
+    counts = os.path.join(keep, "executions.json")
     try:
-        with open(path, encoding="utf-8") as f:
-            total = json.load(f)
+        with open(counts, encoding="utf-8") as f:
+            ever = json.load(f)
     except (OSError, ValueError):
-        total = {}
-    for row in rows:
-        total[row["target"]] = total.get(row["target"], 0) + row["executions"]
+        ever = {}
+    for target in targets:
+        ever[target.name] = ever.get(target.name, 0) + target.runs - target.added
+        target.added = target.runs
+    os.makedirs(keep, exist_ok=True)
+    write(counts, ever)
+    if path:
+        write(path, {"targets": [t.row() for t in targets], "executions_ever": ever})
+    return ever
+
+
+def write(path, value):
     with open(path + ".new", "w", encoding="utf-8") as f:
-        json.dump(total, f, indent=1, sort_keys=True)
+        json.dump(value, f, indent=1, sort_keys=True)
     os.replace(path + ".new", path)
-    return total
 
 
-def fuzz(targets, seconds, jobs, turn=ROUND_S):
-    """Each target for its part of SECONDS on JOBS CPUs, in turns; one with a fault waits for
-    its mend."""
+def fuzz(targets, seconds, jobs, turn, after):
+    """Each target for its part of SECONDS on JOBS CPUs, in turns, with AFTER() after each; one
+    with a fault waits for its mend."""
     share = seconds * jobs / len(targets)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         while True:
             todo = [t for t in targets if not t.found and t.seconds < share]
             if not todo:
                 return
-            list(pool.map(lambda t: t.run(max(1, min(turn, share - t.seconds))), todo))
+            for _ in pool.map(lambda t: t.run(max(1, min(turn, share - t.seconds))), todo):
+                after()
 
 
 def distil(target, most, largest=4096):
@@ -171,16 +181,11 @@ def main():
             if not target.script:
                 distil(target, args.distil)
         return
-    try:
-        fuzz(targets, args.hours * 3600, args.jobs, args.turn)
-    finally:
-        rows = [t.row() for t in targets]
-        table(rows)
-        total = add_up(rows, args.keep)
-        print(f"with earlier runs: {sum(total.values())} executions")
-        if args.json:
-            with open(args.json, "w", encoding="utf-8") as f:
-                json.dump({"targets": rows, "executions_ever": total}, f, indent=1)
+    fuzz(targets, args.hours * 3600, args.jobs, args.turn,
+         lambda: save(targets, args.keep, args.json))
+    table([t.row() for t in targets])
+    ever = save(targets, args.keep, args.json)
+    print(f"with earlier runs: {sum(ever.values())} executions")
     sys.exit(any(t.found for t in targets))
 
 
