@@ -321,7 +321,7 @@ int cgroup_tasks_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
     if (directory_of(tree, pid, path, err) < 0)
         return -1;
     snprintf(name, sizeof(name), "/job_%u/step_", job);
-    if ((step = strstr(path, name))) {
+    if ((step = strstr(path + strlen(tree->mount), name))) {
         step += strlen(name);
         step += strcspn(step, "/");
         tasks = strncmp(step, "/user/", 6) ? NULL : step + 6;
@@ -475,9 +475,10 @@ static int restore_beside(const char *path, size_t name, size_t colon,
     /* Slurm removes job and user with the last step, unless something is in the
      * way.  That was us. */
     for (int level = 0; access(origin, F_OK) < 0 && level < 2; level++) {
-        if (rmdir(parent) < 0)
+        char *slash = strrchr(parent, '/');
+        if (!slash || rmdir(parent) < 0)
             break;
-        *strrchr(parent, '/') = '\0';
+        *slash = '\0';
     }
     return 0;
 }
@@ -504,8 +505,11 @@ static int restore_task(const char *path, struct errtext *err)
 
 int cgroup_restore(const char *path, struct errtext *err)
 {
-    const char *name = strrchr(path, '/') + 1;
-    const char *colon = strchr(name, ':');
+    const char *slash = strrchr(path, '/');
+
+    if (!slash || slash == path)
+        return errtext_set(err, EINVAL, "%.150s: no group", path);
+    const char *name = slash + 1, *colon = strchr(name, ':');
 
     return !strncmp(name, OURS, strlen(OURS)) && colon
                ? restore_beside(path, (size_t)(name - path),

@@ -66,6 +66,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (is_here(group.path) && is_here(group.origin))
             use(&tree, &group);
     }
-    cgroup_restore_all(&tree);
+    if (cgroup_tree_find_unified(&tree, "proc", &err) < 0)
+        fuzz_refused(&err);
+    else if (cgroup_tasks_of(&tree, 1, 7, group.path, &err) < 0)
+        fuzz_refused(&err);
+    else
+        REQUIRE(strstr(group.path, "/job_7/step_"));
     return 0;
 }
