@@ -289,6 +289,8 @@ static void on_config(void *arg, const struct slurm_says *says)
     struct node_state *n = &a->node;
 
     a->slurm_absent[0] = '\0';
+    a->private_jobs = says->private_jobs;
+    a->slurm_user = says->slurm_user;
     /* For the next agent, which may find slurmctld away. */
     if (keep(&n->scheduler_parameters, says->scheduler_parameters) < 0 ||
         keep(&n->partitions, says->partitions) < 0)
@@ -491,11 +493,12 @@ static int restore(struct agent *a, struct errtext *err)
             return -1;
         log_warn("%s", err->text); /* start empty */
     }
-    /* Until slurmctld answers: as before. */
+    /* Until slurmctld answers: as before; what it keeps private is not known. */
+    a->private_jobs = a->settings->slurm;
     if (a->settings->slurm && a->node.scheduler_parameters)
         configure(a, &(struct slurm_says){
-                               a->node.scheduler_parameters,
-                               a->node.partitions, NULL});
+                         .scheduler_parameters = a->node.scheduler_parameters,
+                         .partitions = a->node.partitions});
     for (struct job *j = a->jobs.first; j; j = next) {
         next = j->next;
         j->agent = a;

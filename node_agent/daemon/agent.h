@@ -68,6 +68,8 @@ struct agent {
     /* Why the state could not be kept, slurmctld does not answer, records wait or are not kept;
      * "": all is well. */
     char save_error[sizeof(struct errtext)];
+    bool private_jobs; /* users may see only their own (PrivateData) */
+    uid_t slurm_user;  /* but for this one */
     char slurm_absent[sizeof(struct errtext)];
     char records_trouble[sizeof(struct errtext)];
 };

@@ -13,6 +13,9 @@
  * agent's start.
  */
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "common/errtext.h"
 #include "protocol/options.h"
 
@@ -21,6 +24,8 @@ struct slurm_says {
     const char *scheduler_parameters;
     const char *partitions; /* of this node, "a,b" */
     const char *others;     /* all other partitions; NULL: unknown */
+    bool private_jobs;      /* PrivateData=jobs: users see only their own */
+    uid_t slurm_user;       /* then, who sees all, as root does */
 };
 
 struct node_config {

@@ -111,6 +111,17 @@ bool reply_may_look(const struct peer *peer, const struct job *job)
     return peer->uid == job->uid || peer->uid == 0 || peer->uid == getuid();
 }
 
+bool reply_may_see(const struct agent *a, const struct peer *peer, uid_t uid)
+{
+    return peer->uid == uid || reply_may_see_all(a, peer);
+}
+
+bool reply_may_see_all(const struct agent *a, const struct peer *peer)
+{
+    return !a->private_jobs || peer->uid == 0 || peer->uid == getuid() ||
+           peer->uid == a->slurm_user;
+}
+
 static json_t *job_json(const struct agent *a, const struct peer *peer,
                         const struct job *job)
 {
@@ -177,7 +188,7 @@ json_t *reply_status(const struct agent *a, const struct peer *peer,
     size_t used = 0, omitted = 0;
 
     for (const struct job *j = a->jobs.first; j; j = j->next)
-        if (!job || j->id == job)
+        if ((!job || j->id == job) && reply_may_see(a, peer, j->uid))
             omitted += omitted || !append(jobs, &used, job_json(a, peer, j));
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "node", a->settings->node, "policy",
@@ -187,9 +198,12 @@ json_t *reply_status(const struct agent *a, const struct peer *peer,
         jobs);
 }
 
-json_t *reply_explain(const struct agent *a, uint32_t job)
+json_t *reply_explain(const struct agent *a, const struct peer *peer,
+                      uint32_t job)
 {
-    json_t *decisions = decisions_json(a->decisions, job, LIST_MOST);
+    json_t *decisions = reply_may_see_all(a, peer)
+                            ? decisions_json(a->decisions, job, LIST_MOST)
+                            : json_array();
 
     return json_pack("{s:s, s:o}", "node", a->settings->node, "decisions",
                      decisions);

@@ -18,7 +18,9 @@
 json_t *reply_status(const struct agent *agent, const struct peer *peer,
                      uint32_t job);
 
-json_t *reply_explain(const struct agent *agent, uint32_t job);
+/* Nothing where PEER may not see who else is there: decisions name them. */
+json_t *reply_explain(const struct agent *agent, const struct peer *peer,
+                      uint32_t job);
 json_t *reply_config(const struct agent *agent);
 json_t *reply_ping(const struct agent *agent);
 json_t *reply_counters(const struct agent *agent);
@@ -26,6 +28,13 @@ json_t *reply_counters(const struct agent *agent);
 /* Why the processes of JOB follow or do not.  A look takes a while, in which
  * "pending" says to ask again. */
 json_t *reply_why(struct agent *agent, struct job *job);
+
+/* True when PEER may see the jobs of user UID: where slurm.conf has PrivateData=jobs,
+ * or it is not known whether it has, only that user, root and SlurmUser. */
+bool reply_may_see(const struct agent *agent, const struct peer *peer, uid_t uid);
+
+/* True when PEER may see the jobs of all users. */
+bool reply_may_see_all(const struct agent *agent, const struct peer *peer);
 
 /* True when PEER may hear what a job of its user has loaded. */
 bool reply_may_look(const struct peer *peer, const struct job *job);

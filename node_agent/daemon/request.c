@@ -316,7 +316,7 @@ static int on_request(void *arg, const struct peer *peer,
 
     if ((request->op == MESSAGE_STATUS || request->op == MESSAGE_EXPLAIN ||
          request->op == MESSAGE_TRACE || request->op == MESSAGE_WHY) &&
-        request->job && !job)
+        request->job && (!job || !reply_may_see(a, peer, job->uid)))
         return no_such_job(request->job, err);
     switch (request->op) {
     case MESSAGE_ANNOUNCE:
@@ -328,12 +328,15 @@ static int on_request(void *arg, const struct peer *peer,
     case MESSAGE_ATTACH:
         return attach(a, peer, request, reply, err);
     case MESSAGE_TRACE:
+        if (!reply_may_see_all(a, peer))
+            return errtext_set(err, EPERM, "PrivateData in slurm.conf has jobs: only "
+                               "root and SlurmUser may see those of all users");
         reply->fds[reply->nfds++] = trace_fd(a->trace);
         return 0;
     case MESSAGE_STATUS:
         return body(reply, reply_status(a, peer, request->job), err);
     case MESSAGE_EXPLAIN:
-        return body(reply, reply_explain(a, request->job), err);
+        return body(reply, reply_explain(a, peer, request->job), err);
     case MESSAGE_CONFIG:
         return body(reply, reply_config(a), err);
     case MESSAGE_PING:

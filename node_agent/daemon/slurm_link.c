@@ -117,20 +117,24 @@ static void on_line(struct slurm_link *l, const char *line)
     const struct slurm_link_handler *h = l->handler;
     json_error_t error;
     const char *event, *why = "no reason", *comment = "";
-    struct slurm_says says = {NULL, NULL, NULL};
-    json_int_t job = 0, end_s = 0, count = 0;
+    struct slurm_says says = {0};
+    json_int_t job = 0, end_s = 0, count = 0, slurm_user = 0;
+    int private_jobs = 0;
     json_t *root = json_loads(line, 0, &error);
 
     if (!root ||
-        json_unpack(root, "{s:s, s?s, s?s, s?s, s?I, s?I, s?I, s?s, s?s}", "event", &event,
+        json_unpack(root, "{s:s, s?b, s?I, s?s, s?s, s?s, s?I, s?I, s?I, s?s, s?s}", "event",
+                    &event, "private_jobs", &private_jobs, "slurm_user", &slurm_user,
                     "scheduler_parameters", &says.scheduler_parameters,
                     "partitions", &says.partitions, "others", &says.others,
                     "job", &job, "end", &end_s, "count", &count, "error", &why, "comment",
                     &comment) < 0)
         log_warn("%s wrote what is no event: %.80s", l->program, line);
-    else if (!strcmp(event, "config") && h->config)
+    else if (!strcmp(event, "config") && h->config) {
+        says.private_jobs = private_jobs;
+        says.slurm_user = (uid_t)slurm_user;
         h->config(l->arg, &says);
-    else if (!strcmp(event, "absent") && h->absent)
+    } else if (!strcmp(event, "absent") && h->absent)
         h->absent(l->arg, why);
     else if (!strcmp(event, "present") && h->absent)
         h->absent(l->arg, NULL);

@@ -12,7 +12,8 @@
  * needs libslurm and talks by lines of JSON over pipes:
  *
  *   helper -> agent  {"event":"config","scheduler_parameters":TEXT,
- *                     "partitions":"A,B","others":"C,D"}
+ *                     "partitions":"A,B","others":"C,D",
+ *                     "private_jobs":true,"slurm_user":UID}
  *                    {"event":"absent","error":TEXT}
  *                    {"event":"present"}
  *                    {"event":"failed","job":N,"error":TEXT}

@@ -70,6 +70,8 @@ static void emit(const char *format, ...)
 
 static const char *node = "";            /* --node */
 static char *parameters;                /* SchedulerParameters; NULL: unknown */
+static bool private_jobs;               /* PrivateData has jobs */
+static uint32_t slurm_user;             /* who sees them all the same */
 
 /* Comma separated names; NULL: not loaded so far. */
 static struct {
@@ -161,6 +163,10 @@ static void tell_config(void)
                               "scheduler_parameters", parameters, "partitions",
                               parts ? partitions.mine : NULL, "others",
                               parts ? partitions.others : NULL);
+    if (private_jobs && event)
+        json_object_update_new(event, json_pack("{s:b, s:I}", "private_jobs", 1,
+                                                "slurm_user",
+                                                (json_int_t)slurm_user));
     char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
 
     json_decref(event);
@@ -189,6 +195,8 @@ static bool load_config(void)
         return errno == SLURM_NO_CHANGE_IN_DATA;
     settled = conf->last_update == last_update;
     last_update = conf->last_update;
+    private_jobs = conf->private_data & PRIVATE_DATA_JOBS;
+    slurm_user = conf->slurm_user_id;
     free(parameters);
     parameters = strdup(conf->sched_params ? conf->sched_params : "");
     slurm_free_ctl_conf(conf);

@@ -7,6 +7,7 @@ record was delivered."""
 
 import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
@@ -174,6 +175,54 @@ def check_controller(agent):
     assert " granted=" in final[0]["text"], final
 
 
+# Sends a request as another user.
+ASK = """
+import os, socket, sys
+os.setgroups([]); os.setgid(int(sys.argv[1])); os.setuid(int(sys.argv[1]))
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+    sock.settimeout(60)
+    sock.connect(sys.argv[2])
+    sock.send(sys.argv[3].encode())
+    print(sock.recv(1 << 17).decode())
+"""
+
+
+def ask_as(agent, uid, op, **request):
+    return json.loads(subprocess.run(
+        [sys.executable, "-c", ASK, str(uid), agent.socket,
+         json.dumps({"v": 1, "op": op, **request})], check=True, cwd="/",
+        stdout=subprocess.PIPE).stdout)
+
+
+def check_private():
+    """PrivateData=jobs: others' jobs are for root and SlurmUser, and for nobody else
+    as long as slurmctld has not said whether they are."""
+    with SlurmAgent() as agent:
+        for job, uid in ((1, 61001), (2, 61002)):
+            assert announce(agent, job, uid=uid)["ok"]
+
+        def seen(uid):
+            return {job["job"] for job in ask_as(agent, uid, "status")["jobs"]}
+
+        assert (seen(61001), seen(61002), seen(61003)) == ({1}, {2}, set())
+        agent.config("")
+        wait_for("all to be seen", lambda: seen(61001) == {1, 2})
+        assert ask_as(agent, 61003, "status", job=1)["ok"]
+        agent.config("", private_jobs=True, slurm_user=61064)
+        wait_for("privacy", lambda: seen(61001) == {1})
+        assert (seen(61002), seen(61064)) == ({2}, {1, 2})
+        assert {job["job"] for job in agent.status()["jobs"]} == {1, 2}
+        # As if there were no such job.
+        for op in ("status", "explain", "trace", "why"):
+            reply = ask_as(agent, 61001, op, job=2)
+            other = ask_as(agent, 61001, op, job=999)
+            assert not reply["ok"] and \
+                reply["error"].replace("2", "999") == other["error"], (reply, other)
+        assert ask_as(agent, 61001, "explain")["decisions"] == []
+        assert "PrivateData" in ask_as(agent, 61001, "trace")["error"]
+        assert ask_as(agent, 61064, "explain")["ok"]
+
+
 def state(agent):
     with open(agent.path("state.json"), encoding="utf-8") as text:
         return text.read()
@@ -188,6 +237,8 @@ def main():
         check_records(agent)
         check_controller(agent)
         assert announce(agent, 43)["ok"]
+    if os.getuid() == 0:
+        check_private()
 
 
 main()

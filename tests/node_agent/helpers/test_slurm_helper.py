@@ -48,6 +48,14 @@ def check_config():
         assert helper.event() == config("cosched_policy=greedy")
         helper.looks(3)
         assert helper.lines("asked")[-1] == "201", helper.lines("asked")
+        # Jobs that users may see of others.
+        helper.write("private", "")
+        helper.write("config", "210\ncosched_policy=greedy\n")
+        assert helper.event() == {**config("cosched_policy=greedy"),
+                                  "private_jobs": True, "slurm_user": 64}
+        helper.remove("private")
+        helper.write("config", "220\ncosched_policy=greedy\n")
+        assert helper.event() == config("cosched_policy=greedy")
         # Other changes of slurm.conf are none of ours.
         helper.write("config", "300\ncosched_policy=greedy\n")
         helper.looks(3)
