@@ -253,6 +253,32 @@ static void select_jobs(struct planner *p, struct plan *plan)
     }
 }
 
+/* Nobody's minimum takes from the others what is theirs: of a fair share of the pool, by
+ * weight, as much as each can use. */
+static void bound_minima(struct planner *p)
+{
+    size_t theirs[MOST], sum = 0;
+    double weights = 0;
+
+    for (size_t j = 0; j < p->count; j++)
+        weights += p->jobs[j].weight;
+    for (size_t j = 0; j < p->count; j++) {
+        const struct policy_job *job = &p->jobs[j];
+        size_t share = (size_t)((double)p->pool * job->weight / weights);
+        theirs[j] = job->kind == REGION_SERIAL ? 1
+                    : share < job->max_cores   ? share
+                                               : job->max_cores;
+        theirs[j] += theirs[j] == 0;
+        sum += theirs[j];
+    }
+    for (size_t j = 0; j < p->count; j++) {
+        size_t others = sum - theirs[j];
+        size_t most = p->pool > others ? p->pool - others : 1;
+        if (p->jobs[j].min_cores > most)
+            p->jobs[j].min_cores = most;
+    }
+}
+
 /* DoP at which running job number J should be measured, 0: none. */
 static size_t wanted_dop(const struct planner *p, size_t j)
 {
@@ -534,6 +560,7 @@ int plan_make(struct planner *p, const struct plan_input *in, struct plan *plan,
     select_jobs(p, plan);
     if (!p->pool)
         return errtext_set(err, ENODEV, "no CPU of this node is in the pool");
+    bound_minima(p);
     plan_profiling(p, plan);
     if (decide(p, plan, err) < 0)
         return -1;

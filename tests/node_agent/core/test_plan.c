@@ -149,6 +149,33 @@ static void test_serial_and_limits(void **state)
     assert_in_range(cores(f, 2), 3, 7);
 }
 
+/* A minimum takes nothing from the share of others, but what these cannot use. */
+static void test_greedy(void **state)
+{
+    struct fixture *f = *state;
+
+    f->input.count = 2;
+    f->jobs[0]->options.min_cores = 7;
+    make(f);
+    assert_int_equal(cores(f, 0), 4);
+    assert_int_equal(cores(f, 1), 4);
+    f->jobs[1]->options.max_cores = 2;
+    make(f);
+    assert_int_equal(cores(f, 0), 6);
+    assert_int_equal(cores(f, 1), 2);
+    f->jobs[1]->options.max_cores = 0;
+    f->jobs[1]->doing = JOB_SERIAL;
+    make(f);
+    assert_int_equal(cores(f, 0), 7);
+    assert_int_equal(cores(f, 1), 1);
+    /* Both: nobody gets more than he should. */
+    f->jobs[1]->doing = JOB_MALLEABLE;
+    f->jobs[1]->options.min_cores = 1000;
+    make(f);
+    assert_int_equal(cores(f, 0), 4);
+    assert_int_equal(cores(f, 1), 4);
+}
+
 static void test_turns(void **state)
 {
     struct fixture *f = *state;
@@ -542,7 +569,7 @@ UNIT(test_plan)
 {
     const struct CMUnitTest tests[] = {
         T(test_profiling),         T(test_one_is_profiled_at_a_time),
-        T(test_serial_and_limits), T(test_turns),
+        T(test_serial_and_limits), T(test_greedy), T(test_turns),
         T(test_different_grants),  T(test_repair),
         T(test_policy_of_jobs),    T(test_switching),
         T(test_modes),             T(test_batch_grants),
