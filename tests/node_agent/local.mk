@@ -33,6 +33,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_connections.py \
 	%D%/daemon/test_agent_cpuset.py \
 	%D%/daemon/test_agent_drain.py \
+	%D%/daemon/test_agent_escape.py \
 	%D%/daemon/test_agent_faults.py \
 	%D%/daemon/test_agent_floods.py \
 	%D%/daemon/test_agent_filter.py \
@@ -110,6 +111,7 @@ units += %D%/unit
 	%D%/enforce/test_enforcer.c \
 	%D%/enforce/test_follow_look.c \
 	%D%/enforce/test_kill_points.c \
+	%D%/enforce/test_owners.c \
 	%D%/enforce/test_proc.c \
 	%D%/enforce/test_stopping.c \
 	%D%/enforce/test_supervisor.c \

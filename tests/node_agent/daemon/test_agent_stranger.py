@@ -63,6 +63,10 @@ sys.stdin.readline()
 """
 
 
+# In a PID namespace, which ends with its first process.
+OWN_NUMBERS = ["unshare", "--pid", "--fork", "--kill-child"]
+
+
 def python(text, *arguments):
     return subprocess.Popen([sys.executable, "-c", text, *arguments], text=True,
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -152,8 +156,8 @@ def check_descendants(agent):
     for number, command in (
             (3, '( ( "$@"; : ); : ); :'),
             (4, 'setsid sh -c \'{ sleep 1; exec "$@"; } & sleep 0.5\' sh "$@"; sleep 1000')):
-        with Program(agent, number, ["sh", "-c", command, "sh", FAKE_JOB, agent.socket,
-                                     str(number)]) as job:
+        with Program(agent, number, [*OWN_NUMBERS, "sh", "-c", command, "sh", FAKE_JOB,
+                                     agent.socket, str(number)]) as job:
             wait_for(f"attach of a descendant of {number}",
                      lambda n=number: agent.attached(n), 60)
             assert "refused" not in job.text()
@@ -169,8 +173,7 @@ def check_other_user(agent):
 def check_namespaces(agent):
     """Programs that have numbers of their own, and a user namespace of the user's own."""
     attach = [sys.executable, "-c", LONER, agent.socket]
-    plain = ["unshare", "--pid", "--fork", "--kill-child"]
-    for number, spaces in ((6, plain), (7, [*plain, "--mount-proc"])):
+    for number, spaces in ((6, OWN_NUMBERS), (7, [*OWN_NUMBERS, "--mount-proc"])):
         with Program(agent, number, [*spaces, *attach, str(number)], uid=NOBODY) as job:
             wait_for(f"answer to {number}", job.text)
             reply = json.loads(job.text())
