@@ -5,6 +5,8 @@
 #include "node_agent/enforce/threads.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,8 +22,10 @@ struct threads {
     pid_t *tid;     /* [count] as last listed */
     size_t count;   /* 0: unknown */
     unsigned looks; /* since then */
+    size_t from;    /* of the next part, where there are too many, */
+    struct cosched_cpuset to; /* which are being put there */
     bool failed;
-    size_t lists;
+    size_t lists, looked;
 };
 
 struct threads *threads_new(pid_t pid)
@@ -57,7 +61,8 @@ bool threads_kept(struct threads *t, const struct cosched_cpuset *cpus,
 {
     struct cosched_cpuset mask;
 
-    if (!t->count || ++t->looks > THREADS_PASSES || count_now(t) != t->count)
+    if (!t->count || t->count > THREADS_MOST || ++t->looks > THREADS_PASSES ||
+        count_now(t) != t->count)
         return false;
     for (size_t i = 0; i < t->count; i++)
         if (cpuset_get_affinity(t->tid[i], &mask) < 0 ||
@@ -84,6 +89,42 @@ static bool list(struct threads *t)
     return n > 0;
 }
 
+/* True while TID is a thread of the process. */
+static bool is_ours(const struct threads *t, pid_t tid)
+{
+    char name[16];
+
+    snprintf(name, sizeof(name), "%d", (int)tid);
+    return faccessat(t->dir, name, F_OK, 0) == 0;
+}
+
+/* The next part of very many; not done before the last one. */
+static size_t keep_part(struct threads *t, const struct cosched_cpuset *cpus,
+                        bool strays)
+{
+    struct cosched_cpuset mask;
+    size_t moved = 0, end;
+
+    if (t->from >= t->count || !cpuset_equal(&t->to, cpus)) {
+        list(t);
+        t->from = 0;
+        t->to = *cpus;
+    }
+    end = t->count - t->from > THREADS_MOST ? t->from + THREADS_MOST : t->count;
+    t->failed = end < t->count;
+    for (; t->from < end; t->from++, t->looked++) {
+        pid_t tid = t->tid[t->from];
+        if (cpuset_get_affinity(tid, &mask) < 0 || is_good(&mask, cpus, strays) ||
+            !is_ours(t, tid))
+            continue;
+        if (cpuset_set_affinity(tid, cpus) == 0)
+            moved++;
+        else if (errno != ESRCH)
+            t->failed = true;
+    }
+    return moved;
+}
+
 size_t threads_keep(struct threads *t, const struct cosched_cpuset *cpus,
                     bool strays)
 {
@@ -92,7 +133,15 @@ size_t threads_keep(struct threads *t, const struct cosched_cpuset *cpus,
     t->failed = false;
     if (threads_kept(t, cpus, strays))
         return 0;
+    if (t->count > THREADS_MOST)
+        return keep_part(t, cpus, strays);
     for (int pass = 0; pass < MAX_PASSES && list(t); pass++) {
+        if (t->count > THREADS_MOST) {
+            t->from = 0;
+            t->to = *cpus;
+            return moved + keep_part(t, cpus, strays);
+        }
+        t->looked += t->count;
         for (size_t i = 0; i < t->count; i++) {
             struct cosched_cpuset mask;
             if (cpuset_get_affinity(t->tid[i], &mask) < 0 ||
@@ -115,6 +164,16 @@ size_t threads_keep(struct threads *t, const struct cosched_cpuset *cpus,
 bool threads_failed(const struct threads *t)
 {
     return t->failed;
+}
+
+size_t threads_count(const struct threads *t)
+{
+    return t ? t->count : 0;
+}
+
+size_t threads_looked(const struct threads *t)
+{
+    return t->looked;
 }
 
 size_t threads_lists(const struct threads *t)

@@ -14,6 +14,10 @@
  * concluded from it, THREADS_PASSES times in a row at most; before a thread is moved
  * all are listed anew.
  *
+ * Of a process with more than THREADS_MOST threads so many are looked at each time, the next
+ * ones the next time: no program can make a look longer.  What was listed some looks ago may
+ * have ended and its number be another's, so that it is asked for again before it is moved.
+ *
  * The open directory belongs to the process, not to its pid, so reuse does no harm.
  */
 
@@ -24,6 +28,7 @@
 #include "protocol/layout.h"
 
 #define THREADS_PASSES 8
+#define THREADS_MOST 4096
 
 struct threads;
 
@@ -42,6 +47,12 @@ bool threads_kept(struct threads *threads, const struct cosched_cpuset *cpus,
 
 /* True when the last threads_keep() left a thread that lives elsewhere. */
 bool threads_failed(const struct threads *threads);
+
+/* How many there were when they were listed; THREADS may be NULL. */
+size_t threads_count(const struct threads *threads);
+
+/* How many were looked at in order to move them, so far. */
+size_t threads_looked(const struct threads *threads);
 
 /* How often they were listed, so far. */
 size_t threads_lists(const struct threads *threads);

@@ -5,6 +5,7 @@
 #include "tests/support/unit.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -186,6 +187,79 @@ static void test_ended(void **state)
     s->pid = 0;
 }
 
+/* A process with MANY threads, which end with it. */
+#define MANY (THREADS_MOST + 2000)
+
+static int idle(void *arg)
+{
+    while (!arg)
+        pause();
+    return 0;
+}
+
+static pid_t start_crowd(int ready)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    size_t size = 8192;
+    char *stacks = mmap(NULL, MANY * size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int count = 1;
+    for (; count < MANY && stacks != MAP_FAILED; count++)
+        if (clone(idle, stacks + (size_t)count * size,
+                  CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                      CLONE_SYSVSEM,
+                  NULL) < 0)
+            break;
+    if (write(ready, &count, sizeof(count)) < 0)
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+/* However many threads a program has and however often it moves them, a look is at
+ * THREADS_MOST, and in some looks all have been moved. */
+static void test_crowd(void **state)
+{
+    const struct stage *s = *state;
+    struct cosched_cpuset mask;
+    int pipes[2], count;
+    pid_t *tids;
+
+    if (cpuset_count(&s->all) < 2)
+        skip();
+    assert_int_equal(pipe(pipes), 0);
+    pid_t pid = start_crowd(pipes[1]);
+    assert_int_equal(read(pipes[0], &count, sizeof(count)), sizeof(count));
+    close(pipes[0]);
+    close(pipes[1]);
+    struct threads *t = count == MANY ? threads_new(pid) : NULL;
+    for (int round = 0; t && round < 2; round++) {
+        size_t moved = 0;
+        for (int i = 0; i < 4; i++) {
+            size_t before = threads_looked(t);
+            moved += threads_keep(t, round ? &s->all : &s->one, false);
+            assert_true(threads_looked(t) - before <= THREADS_MOST);
+        }
+        assert_int_equal(moved, MANY);
+        assert_int_equal(threads_count(t), MANY);
+    }
+    ssize_t n = proc_threads(pid, &tids);
+    for (ssize_t i = 0; t && i < n; i++) {
+        assert_int_equal(cpuset_get_affinity(tids[i], &mask), 0);
+        assert_true(cpuset_equal(&mask, &s->all));
+    }
+    free(tids);
+    threads_free(t);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    if (!t)
+        skip(); /* no room for so many here */
+}
+
 UNIT(test_threads)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +267,7 @@ UNIT(test_threads)
         cmocka_unit_test_setup_teardown(test_new, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_moved, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ended, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_crowd, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("test_threads", tests, NULL, NULL);
