@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Fuzz target: what the helper with libslurm writes, in pieces of any length,
+/* Fuzz target: what the helpers with libslurm write, in pieces of any length,
  * and what the agent makes of it. */
 
 #include "tests/fuzz/fuzz.h"
@@ -32,11 +32,28 @@ static void on_absent(void *arg, const char *error)
     REQUIRE(!error || strlen(error) < LINE_MAX_BYTES);
 }
 
-static void on_recorded(void *arg, uint32_t job, const char *error)
+static void on_failed(void *arg, uint32_t job, uint64_t end_s,
+                      const char *error)
 {
     (void)arg;
     (void)job;
-    REQUIRE(!error || strlen(error) < LINE_MAX_BYTES);
+    (void)end_s;
+    REQUIRE(error && strlen(error) < LINE_MAX_BYTES);
+}
+
+static void on_kept(void *arg, uint32_t job, uint64_t end_s)
+{
+    (void)arg;
+    (void)job;
+    (void)end_s;
+}
+
+static void on_trouble(void *arg, const char *event, uint32_t count,
+                       const char *error)
+{
+    (void)arg;
+    (void)count;
+    REQUIRE(event && *event && error);
 }
 
 static void on_job(void *arg, uint32_t job, const char *comment)
@@ -56,10 +73,14 @@ static void on_ready(void *arg)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    /* Both helpers' at once. */
     static const struct slurm_link_handler handler = {.config = on_config,
                                                       .absent = on_absent,
-                                                      .recorded = on_recorded,
                                                       .job = on_job,
+                                                      .failed = on_failed,
+                                                      .kept = on_kept,
+                                                      .recorded = on_kept,
+                                                      .trouble = on_trouble,
                                                       .ready = on_ready};
     static struct slurm_link link;
     static int line[2] = {-1, -1};

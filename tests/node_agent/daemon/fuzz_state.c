@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Fuzz target: the state file, as an older, a newer or a broken agent left it.
+/* Fuzz target: the state and its log, as an older, a newer or a broken agent
+ * left them; the state alone, or a bundle.
  *
  * What is accepted is written and read again the same, and each record of it is
  * one line. */
@@ -25,12 +26,12 @@ static void clear(struct state *s)
     node_state_clear(&s->node);
 }
 
-static int take(const char *path, struct state *s)
+static int take(struct state_file *file, struct state *s)
 {
     struct errtext err = {""};
 
     memset(s, 0, sizeof(*s));
-    int rc = state_read(path, &s->jobs, &s->pending, &s->node, &err);
+    int rc = state_read(file, &s->jobs, &s->pending, &s->node, &err);
     if (rc < 0) {
         fuzz_refused(&err);
         REQUIRE(!s->jobs.first && !s->jobs.count && !s->pending.first &&
@@ -65,35 +66,56 @@ static void check(const struct state *s)
     REQUIRE(pending == s->pending.count && pending <= PENDING_LIMIT);
 }
 
-static json_t *written(const char *path, const struct state *s)
+static json_t *written(struct state_file *file, const struct state *s)
 {
     struct errtext err = {""};
     json_error_t error;
 
-    REQUIRE(state_write(path, &s->jobs, &s->pending, &s->node, &err) == 0);
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    REQUIRE(state_write(file, &s->jobs, &s->pending, &s->node, &err) == 0);
+    json_t *root = json_load_file(file->path, JSON_REJECT_DUPLICATES, &error);
     REQUIRE(root != NULL);
+    json_object_del(root, "serial"); /* of the file */
     return root;
+}
+
+/* Each change can be noted, and read again. */
+static void note(struct state_file *file, struct state *s)
+{
+    struct errtext err = {""};
+
+    for (const struct job *j = s->jobs.first; j; j = j->next)
+        REQUIRE(state_note_job(file, j, &err) == 0);
+    for (const struct pending *p = s->pending.first; p; p = p->next)
+        REQUIRE(state_note_end(file, p->job, p, &err) == 0);
+    state_file_close(file);
+    clear(s);
+    REQUIRE(take(file, s) == 0);
+    check(s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct state s;
+    struct state_file file;
     char path[256];
 
-    snprintf(path, sizeof(path), "%s/state.json", fuzz_directory());
-    fuzz_write(fuzz_directory(), "state.json", (const char *)data, size);
-    if (take(path, &s) == 0) {
+    snprintf(path, sizeof(path), "%s/state.json", fuzz_files(data, size));
+    if (size < 3 || memcmp(data, "== ", 3))
+        fuzz_write(fuzz_directory(), "state.json", (const char *)data, size);
+    state_file_init(&file, path);
+    if (take(&file, &s) == 0) {
         check(&s);
-        json_t *first = written(path, &s);
+        json_t *first = written(&file, &s);
         clear(&s);
-        REQUIRE(take(path, &s) == 0);
+        REQUIRE(take(&file, &s) == 0);
         check(&s);
-        json_t *second = written(path, &s);
+        json_t *second = written(&file, &s);
         REQUIRE(json_equal(first, second));
         json_decref(first);
         json_decref(second);
+        note(&file, &s);
     }
     clear(&s);
+    state_file_close(&file);
     return 0;
 }
