@@ -125,6 +125,8 @@ class Life:
 
     def __init__(self, folder, place=None, number=0):
         self.agent = Failing(folder, place, number)
+        # What must come is waited for; after a failing call it may not come.
+        self.patience = 1.0 if place else 60.0
         self.programs = {}
 
     def program(self, job, *command):
@@ -136,9 +138,9 @@ class Life:
         self.agent.ask({"op": "task", "job": job, "step": 0,
                         "pid": self.programs[job].pid})
 
-    def soon(self, condition, seconds=1.0):
+    def soon(self, condition, seconds=None):
         """Wait for what is so unless a call has failed."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + (seconds or self.patience)
         while time.monotonic() < end:
             assert self.agent.process.poll() is None, self.agent.died()
             try:
@@ -163,7 +165,7 @@ class Life:
             raise AssertionError(f"it does not start: {a.log_text()[-500:]}")
         self.program(1, FAKE_JOB, a.socket, "1")
         self.program(2, STANDIN, "pool", "2")
-        self.soon(lambda: self.attached(1), 0.5)
+        self.soon(lambda: self.attached(1))
         self.soon(lambda: any(c != EVERYTHING for c in affinities(self.programs[2].pid)))
         self.program(3, FAKE_JOB, a.socket, "3")
         parked = self.soon(lambda: "T" in self.states().values())
