@@ -32,6 +32,7 @@ struct listener {
     listener_accepted *accepted;
     void *arg;
     mode_t mode;
+    int64_t priority;
     sd_event_source *accept_source;
     sd_event_source *resume_source;
     sd_event_source *look_source;
@@ -170,6 +171,8 @@ static int listen_at(struct listener *l, struct errtext *err)
         return errtext_set(err, errno, "%s: %s", l->path, strerror(errno));
     int rc = sd_event_add_io(l->event, &l->accept_source, l->fd, EPOLLIN,
                              on_accept, l);
+    if (rc >= 0)
+        rc = sd_event_source_set_priority(l->accept_source, l->priority);
     return rc < 0 ? errtext_set(err, -rc, "event loop: %s", strerror(-rc)) : 0;
 }
 
@@ -215,8 +218,8 @@ static int on_look(sd_event_source *source, uint64_t usec, void *arg)
 }
 
 struct listener *listener_new(sd_event *event, const char *path, mode_t mode,
-                              listener_accepted *accepted, void *arg,
-                              struct errtext *err)
+                              int64_t priority, listener_accepted *accepted,
+                              void *arg, struct errtext *err)
 {
     struct listener *l = calloc(1, sizeof(*l));
 
@@ -229,6 +232,7 @@ struct listener *listener_new(sd_event *event, const char *path, mode_t mode,
     l->accepted = accepted;
     l->arg = arg;
     l->mode = mode;
+    l->priority = priority;
     if (strlen(path) >= sizeof(l->path)) {
         errtext_set(err, ENAMETOOLONG, "%.100s...: too long for a socket",
                     path);

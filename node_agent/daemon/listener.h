@@ -33,13 +33,13 @@ struct listener;
  * refused. */
 typedef bool listener_accepted(void *arg, int fd);
 
-/* Listen at PATH, a file of MODE.  A stale socket is replaced, a living agent's
- * is not (NULL with errno EADDRINUSE); a directory that others may write is
- * refused (EPERM).
+/* Listen at PATH, a file of MODE, with this PRIORITY among the events of the
+ * loop.  A stale socket is replaced, a living agent's is not (NULL with errno
+ * EADDRINUSE); a directory that others may write is refused (EPERM).
  */
 struct listener *listener_new(sd_event *event, const char *path, mode_t mode,
-                              listener_accepted *accepted, void *arg,
-                              struct errtext *err);
+                              int64_t priority, listener_accepted *accepted,
+                              void *arg, struct errtext *err);
 
 /* Stop listening, remove the socket.  Takes NULL, keeps errno. */
 void listener_free(struct listener *listener);

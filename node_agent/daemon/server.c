@@ -305,7 +305,8 @@ static int on_sweep(sd_event_source *source, uint64_t usec, void *arg)
         struct connection *c = s->slot[i];
         if (!c || c->job || c->user->exempt)
             continue;
-        if (!c->waiting && now_ns - c->heard_ns > SERVER_SILENT_NS)
+        if (!c->waiting && now_ns - c->heard_ns > SERVER_SILENT_NS &&
+            sd_event_source_get_pending(c->source) <= 0)
             connection_free(c);
         else
             more = true;
@@ -572,13 +573,15 @@ static int listen_for_all(struct server *s, const char *path,
 {
     char root[SOCKET_PATH_MAX];
 
-    if (!(s->listener = listener_new(s->event, path, 0666, on_accepted, s,
+    if (!(s->listener = listener_new(s->event, path, 0666,
+                                     SERVER_USERS_PRIORITY, on_accepted, s,
                                      err)))
         return -1;
     if (snprintf(root, sizeof(root), "%s" MESSAGE_ROOT_SUFFIX, path) >=
         (int)sizeof(root))
         return 0; /* root shares the other one */
-    s->root = listener_new(s->event, root, 0600, on_accepted, s, err);
+    s->root = listener_new(s->event, root, 0600, SD_EVENT_PRIORITY_NORMAL,
+                           on_accepted, s, err);
     return s->root ? 0 : -1;
 }
 
