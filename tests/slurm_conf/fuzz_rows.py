@@ -52,7 +52,7 @@ history = load_history()
 USERS = {3000000001: "fuzz-ann", 3000000002: "fuzz-bob"}      # nobody's here
 BEGIN = 1795242461
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 0
-SETTINGS = settings(max_examples=500 if SECONDS else 40, database=None, deadline=None,
+SETTINGS = settings(max_examples=100 if SECONDS else 40, database=None, deadline=None,
                     derandomize=not SECONDS, suppress_health_check=list(HealthCheck))
 CHECKS = []
 executions = 0
