@@ -17,7 +17,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from coschedtest import Job
-from fakes import (BUILD, FAKE_JOB, Agent, affinities, allowed_cpus, announce,
+from fakes import (BUILD, FAKE_JOB, GATE, Agent, affinities, allowed_cpus, announce,
                    fake, need, skip, wait_for)
 
 ALL = set(allowed_cpus())
@@ -202,12 +202,14 @@ def case_hidden():
             shutil.copy(program, folder)
         held(agent, NOBODY, f"{folder}/standin")
         announce(agent, 3, uid=NOBODY)
-        with subprocess.Popen([f"{folder}/fake_job", agent.socket, "3"], user=NOBODY,
-                              group=NOBODY, extra_groups=[],
-                              stdout=subprocess.DEVNULL) as job:
+        with subprocess.Popen([*GATE, f"{folder}/fake_job", agent.socket, "3"],
+                              user=NOBODY, group=NOBODY, extra_groups=[],
+                              stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as job:
             try:
                 assert agent.call({"op": "task", "job": 3, "step": 0,
                                    "pid": job.pid})["ok"]
+                job.stdin.write(b"go\n")
+                job.stdin.close()
                 wait_for("attach", lambda: agent.attached(3))
             finally:
                 job.kill()

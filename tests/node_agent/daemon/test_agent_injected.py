@@ -20,7 +20,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
-from fakes import (BUILD, FAKE_JOB, Agent, affinities, allowed_cpus, need, skip,
+from fakes import (BUILD, FAKE_JOB, GATE, Agent, affinities, allowed_cpus, need, skip,
                    supervisor, wait_for)
 
 SHIM = f"{BUILD}/tests/support/.libs/failing.so"
@@ -133,10 +133,12 @@ class Life:
         announce(self.agent, job)
         # A group of its own, as a task of Slurm has.
         self.programs[job] = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            [*GATE, *command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True)
         self.agent.ask({"op": "task", "job": job, "step": 0,
                         "pid": self.programs[job].pid})
+        with self.programs[job].stdin as gate:
+            gate.write(b"go\n")
 
     def soon(self, condition, seconds=None):
         """Wait for what is so unless a call has failed."""
