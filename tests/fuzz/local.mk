@@ -12,7 +12,6 @@ EXTRA_DIST += %D%/fuzz.c %D%/fuzz.h %D%/fuzz.py %D%/planted.c %D%/test_fuzz.py \
 	tests/libgomp-coop/fuzz/libgomp.h $(addsuffix .c,$(fuzz_names)) \
 	$(wildcard $(srcdir)/tests/*/corpus $(srcdir)/tests/*/*/corpus)
 
-HOURS = 1
 if FUZZ
 fuzz_libraries = node_agent/daemon/libagent.la simulator/libvnode.la
 fuzz_objects = $(addsuffix .o,$(fuzz_names)) %D%/fuzz.o %D%/planted.o
@@ -38,11 +37,8 @@ TESTS += %D%/test_fuzz.py
 # find is below fuzz/, the table also in bench/fuzz.json.
 fuzz: $(fuzz_names)
 	@$(MKDIR_P) bench
-	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/fuzz.py --hours $(HOURS) --keep fuzz \
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/fuzz.py --hours $(or $(HOURS),1) --keep fuzz \
 	  --json bench/fuzz.json $(FUZZ) $(fuzz_names) $(addprefix $(srcdir)/,$(fuzz_scripts))
-clean-local: clean-fuzz
-clean-fuzz:
-	rm -f $(fuzz_names) $(fuzz_objects) $(addsuffix .d,$(fuzz_objects)) %D%/planted
 else
 fuzz:
 	@$(MKDIR_P) asan
@@ -50,4 +46,8 @@ fuzz:
 	  --with-gcc-source=no --enable-sanitize=address,undefined,fuzzer-no-link CFLAGS='-O1 -g')
 	$(MAKE) -C asan fuzz HOURS='$(HOURS)' FUZZ='$(FUZZ)'
 endif
+clean-local: clean-fuzz
+clean-fuzz:
+	rm -f $(fuzz_names) $(addsuffix .o,$(fuzz_names)) $(addsuffix .o.d,$(fuzz_names)) \
+	  %D%/fuzz.o %D%/fuzz.o.d %D%/planted %D%/planted.o %D%/planted.o.d
 .PHONY: fuzz clean-fuzz
