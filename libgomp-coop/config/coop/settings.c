@@ -173,7 +173,7 @@ coop_settings_read (void)
 	= (unsigned) read_number ("COSCHED_ULTS", 1, COOP_ULTS_MAX, 0);
   text = secure_getenv ("COSCHED_VERBOSE");
   coop_settings.verbose = text && !strcmp (text, "1");
-  text = getenv ("COSCHED_WARNED");
+  text = secure_getenv ("COSCHED_WARNED");
   coop_settings.warned = text && strtoul (text, NULL, 10) == coop_settings.job;
   coop_settings.test = read_test ();
   coop_switch_by_kernel = coop_switch_needs_kernel ()
