@@ -37,8 +37,8 @@ TESTS += %D%/test_fuzz.py
 # find is below fuzz/, the table also in bench/fuzz.json.
 fuzz: $(fuzz_names)
 	@$(MKDIR_P) bench
-	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/fuzz.py --hours $(or $(HOURS),1) --keep fuzz \
-	  --json bench/fuzz.json $(FUZZ) $(fuzz_names) $(addprefix $(srcdir)/,$(fuzz_scripts))
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/fuzz.py --hours $(or $(filter-out 0,$(HOURS)),1) \
+	  --keep fuzz --json bench/fuzz.json $(FUZZ) $(fuzz_names) $(addprefix $(srcdir)/,$(fuzz_scripts))
 else
 fuzz:
 	@$(MKDIR_P) asan
