@@ -31,7 +31,7 @@ $(fuzz_names) %D%/planted: %: %.o %D%/fuzz.o $(fuzz_libraries)
 	  $(JANSSON_LIBS) -lm
 
 TESTS += %D%/test_fuzz.py
-%D%/test_fuzz.log: $(fuzz_names) %D%/planted
+%D%/test_fuzz.py.log: $(fuzz_names) %D%/planted
 
 # All targets for HOURS, one at a time for each CPU; FUZZ="--only state" for some.  What they
 # find is below fuzz/, the table also in bench/fuzz.json.
