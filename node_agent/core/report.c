@@ -130,18 +130,20 @@ uint32_t report_applied(const struct report *r)
     return copy32(r, offsetof(struct cosched_report, applied_generation));
 }
 
+void report_forget(struct report *r)
+{
+    /* Beyond the end, or the last page would stay. */
+    fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+              2 * sizeof(struct cosched_report) + 65536);
+}
+
 void report_free(struct report *r)
 {
     if (!r)
         return;
     int saved = errno;
-    /* Who keeps the descriptor for ever keeps no memory of ours with it: beyond
-     * the end, or the last page would stay. */
-    if (r->fd >= 0) {
-        fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-                  2 * sizeof(struct cosched_report) + 65536);
+    if (r->fd >= 0)
         close(r->fd);
-    }
     free(r);
     errno = saved;
 }

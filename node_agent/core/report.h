@@ -56,6 +56,10 @@ int report_read(struct report *report, pid_t pid, struct report_view *view,
 /* Only the applied generation, for a busy wait. */
 uint32_t report_applied(const struct report *report);
 
+/* Its process has ended: who else keeps the descriptor for ever keeps no memory of ours with it.
+ * Never while the process lives: it takes what is in the page into that of its next agent. */
+void report_forget(struct report *report);
+
 /* Takes NULL; keeps errno. */
 void report_free(struct report *report);
 

@@ -3,6 +3,7 @@
 /* The node agent: what holds its parts together. */
 
 #include "node_agent/daemon/agent.h"
+#include "node_agent/daemon/agent_counters.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -174,54 +175,6 @@ void agent_keep_task(struct agent *a, const struct task *task)
 
 /* ---- options ------------------------------------------------------------- */
 
-/* The command line over slurm.conf. */
-static const char *wanted_counters(const struct agent *a,
-                                   const struct node_options *options)
-{
-    return a->settings->counters[0] ? a->settings->counters
-                                    : options->counters;
-}
-
-/* Open what the options say; the counters are replaced on success. */
-static int open_counters(struct agent *a, struct errtext *err)
-{
-    char why[1024];
-    struct counters *fresh =
-        counters_open(wanted_counters(a, &a->options), &a->setup, why,
-                      sizeof(why), err);
-
-    if (!fresh)
-        return -1;
-    log_info("counters: %s", why);
-    a->counters = fresh;
-    return 0;
-}
-
-/* Count with something else.  What was measured cannot be compared with what
- * will be: every region is measured anew. */
-static void switch_counters(struct agent *a)
-{
-    struct counters *before = a->counters;
-    struct errtext err;
-
-    if (recorder_active(a->recorder)) {
-        log_warn("counters: not changed while a recording goes on");
-        return;
-    }
-    if (open_counters(a, &err) < 0) {
-        log_error("cosched_counters=%s: %s; %s stays", a->options.counters,
-                  err.text, counters_names(before));
-        return;
-    }
-    for (struct job *j = a->jobs.first; j; j = j->next) {
-        region_list_clear(&j->regions);
-        j->region = NULL;
-    }
-    observer_use(a->observer, a->counters);
-    counters_close(before);
-    scheduler_forget(a->scheduler);
-}
-
 /* Say what is in force once, in one line. */
 static void log_config(const struct node_config *c)
 {
@@ -250,8 +203,9 @@ static void configure(struct agent *a, const struct slurm_says *says)
         log_error("SchedulerParameters: %s (without effect)",
                   fresh.problems.text);
     bool changed = memcmp(&fresh.options, &a->options, sizeof(a->options)) != 0;
-    bool counters =
-        strcmp(wanted_counters(a, &fresh.options), wanted_counters(a, &a->options));
+    /* The command line is over slurm.conf. */
+    bool counters = !a->settings->counters[0] &&
+                    strcmp(fresh.options.counters, a->options.counters);
     a->config = fresh;
     if (!changed)
         return;
@@ -260,7 +214,7 @@ static void configure(struct agent *a, const struct slurm_says *says)
     if (!a->scheduler)
         return; /* still at its start */
     if (counters)
-        switch_counters(a);
+        agent_switch_counters(a);
     for (struct job *j = a->jobs.first; j; j = j->next) {
         j->unsettled = true; /* held by other means, perhaps */
         for (struct process *p = j->processes; p; p = p->next)
@@ -392,6 +346,8 @@ void agent_detach(struct agent *a, struct process *process, const char *why)
     job_log(job, LOG_INFO, "process %d detached (%s)", (int)process->pid, why);
     snprintf(text, sizeof(text), "%s of process %d of job %u", why,
              (int)process->pid, job->id);
+    if (host_process_stopped(process->pid) < 0)
+        report_forget(process->report);
     process_detach(process);
     reap_tasks(job);
     agent_job_changed(a, job, text);
@@ -572,7 +528,7 @@ static int build_parts(struct agent *a, struct errtext *err)
     a->setup.package = topology_packages(a->topology, &a->setup.packages);
     a->setup.cpu_model = counters_cpu_model(a->setup.procfs, a->cpu_model,
                                             sizeof(a->cpu_model));
-    if (open_counters(a, err) < 0)
+    if (agent_open_counters(a, err) < 0)
         return -1;
     if (!(a->recorder = recorder_new()) ||
         !(a->observer = observer_new(a->counters, a->topology, a->recorder)) ||
@@ -667,6 +623,7 @@ void agent_free(struct agent *a)
     enforcer_free(a->enforcer);
     observer_free(a->observer);
     recorder_free(a->recorder);
+    opening_free(a->opening);
     counters_close(a->counters);
     topology_free(a->topology);
     host_event_free(a->host);

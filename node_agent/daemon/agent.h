@@ -22,6 +22,7 @@
 #include "common/log.h"
 #include "node_agent/daemon/looks.h"
 #include "node_agent/daemon/node_config.h"
+#include "node_agent/daemon/opening.h"
 #include "node_agent/core/observer.h"
 #include "node_agent/core/scheduler.h"
 #include "node_agent/daemon/server.h"
@@ -44,6 +45,7 @@ struct agent {
     struct counters_setup setup; /* for the counters */
     char cpu_model[32];
     struct counters *counters;
+    struct opening *opening; /* of others; NULL: none */
     struct recorder *recorder;
     struct observer *observer;
     struct supervisor *supervisor; /* the caller's */

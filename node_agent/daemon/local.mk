@@ -4,7 +4,9 @@
 noinst_LTLIBRARIES += %D%/libagent.la
 %C%_libagent_la_SOURCES = \
 	%D%/agent.c \
+	%D%/agent_counters.c \
 	%D%/agent.h \
+	%D%/agent_counters.h \
 	%D%/delivery.c \
 	%D%/delivery.h \
 	%D%/caller.c \
@@ -14,9 +16,11 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/listener.c \
 	%D%/listener.h \
 	%D%/looks.c \
+	%D%/opening.c \
 	%D%/looks.h \
 	%D%/munge_decoder.c \
 	%D%/munge_decoder.h \
+	%D%/opening.h \
 	%D%/node_config.c \
 	%D%/node_config.h \
 	%D%/pending.c \

@@ -106,6 +106,7 @@ units += %D%/unit
 	%D%/counters/test_perf_real.c \
 	%D%/counters/test_perf_sysfs.c \
 	%D%/counters/test_resctrl.c \
+	%D%/daemon/test_opening.c \
 	%D%/daemon/test_state.c \
 	%D%/daemon/test_users.c \
 	%D%/enforce/test_cgroup.c \

@@ -23,6 +23,8 @@ static void make(struct fixture *f, int cores)
     struct errtext err = {""};
 
     f->jobs[1]->options.min_cores = f->jobs[1]->options.max_cores = cores;
+    /* A minimum goes beyond the fair share only where the others cannot use theirs. */
+    f->jobs[0]->options.max_cores = cores ? CORES - cores : 0;
     if (plan_make(f->planner, &f->input, &f->plan, &err) < 0)
         fail_msg("%s", err.text);
     for (size_t j = 0; j < JOBS; j++)

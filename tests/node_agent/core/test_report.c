@@ -230,9 +230,27 @@ static void test_forgotten(void **state)
     (void)state;
     assert_int_equal(fstat(kept, &st), 0);
     assert_true(st.st_blocks > 0);
-    report_free(r);
+    report_forget(r);
     assert_int_equal(fstat(kept, &st), 0);
     assert_int_equal(st.st_blocks, 0);
+    report_free(r);
+    close(kept);
+}
+
+/* A process that lost its agent goes on with the page that it has. */
+static void test_left(void **state)
+{
+    struct errtext err;
+    struct report *r = report_new(&err);
+    int kept = dup(report_fd(r));
+    uint32_t value = 7;
+
+    (void)state;
+    assert_int_equal(pwrite(kept, &value, sizeof(value), 64), sizeof(value));
+    report_free(r);
+    value = 0;
+    assert_int_equal(pread(kept, &value, sizeof(value), 64), sizeof(value));
+    assert_int_equal(value, 7);
     close(kept);
 }
 
@@ -249,6 +267,7 @@ UNIT(test_report)
         cmocka_unit_test_setup_teardown(test_written_meanwhile, setup,
                                         teardown),
         cmocka_unit_test(test_forgotten),
+        cmocka_unit_test(test_left),
     };
 
     return cmocka_run_group_tests_name("test_report", tests, NULL, NULL);

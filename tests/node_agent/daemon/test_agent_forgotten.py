@@ -52,7 +52,6 @@ def main():
         # Announcements sweep; one that comes too early changes nothing.
         wait_for("the end of the forgotten job",
                  lambda: announce(agent, 3)["ok"] and agent.job(1) is None)
-        assert agent.job(3) is not None
         assert "job 1 ended: cosched/1" in agent.log_text()
     with Agent() as agent:
         with fake(agent, 1):
