@@ -5,6 +5,7 @@
 #include "jobs/cfd.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ static void coordinates(const struct cfd *g, int k, int j, int i, double x[3])
     x[2] = k * h;
 }
 
-void cfd_make(const struct program *p, struct cfd *g, int n, double dt)
+static void make(const struct program *p, struct cfd *g, int n, double dt)
 {
     size_t points = (size_t)n * n * n;
 
@@ -51,14 +52,6 @@ void cfd_make(const struct program *p, struct cfd *g, int n, double dt)
     g->rhs = program_alloc(p, points, sizeof(*g->rhs));
     g->forcing = program_alloc(p, points, sizeof(*g->forcing));
     g->at = program_alloc(p, points, sizeof(*g->at));
-}
-
-void cfd_free(struct cfd *g)
-{
-    free(g->u);
-    free(g->rhs);
-    free(g->forcing);
-    free(g->at);
 }
 
 /* ---- the residual ------------------------------------------------------------ */
@@ -180,7 +173,8 @@ void cfd_add(struct cfd *g, double scale)
 
 /* ---- where it begins and where it should end ------------------------------------ */
 
-void cfd_force(struct cfd *g)
+/* The forcing of the problem, once; changes u. */
+static void make_forcing(struct cfd *g)
 {
 #pragma omp parallel for schedule(static)
     for (int k = 0; k < g->n; k++)
@@ -222,7 +216,8 @@ static void interpolate(const double x[3], cfd_vector value)
                    p[1][m] * p[2][m] + p[0][m] * p[1][m] * p[2][m];
 }
 
-void cfd_begin(struct cfd *g)
+/* The state in which the benchmark begins: interpolated between the boundary's values. */
+static void begin(struct cfd *g)
 {
     const int last = g->n - 1;
 
@@ -265,17 +260,50 @@ static void norms(const struct cfd *g, cfd_vector residual, cfd_vector error)
     }
 }
 
-void cfd_verify(struct program *p, struct cfd *g, const struct cfd_reference *reference)
+static void verify(struct program *p, struct cfd *g, const struct cfd_problem *problem)
 {
     cfd_vector residual, error;
 
     cfd_residual(g, 1);
     norms(g, residual, error);
     for (int m = 0; m < CFD_EQUATIONS; m++) {
-        if (!program_close(residual[m], reference->residual[m], epsilon))
+        if (!program_close(residual[m], problem->residual[m], epsilon))
             program_fail(p, "residual %d is %.13e, not %.13e", m, residual[m],
-                         reference->residual[m]);
-        if (!program_close(error[m], reference->error[m], epsilon))
-            program_fail(p, "error %d is %.13e, not %.13e", m, error[m], reference->error[m]);
+                         problem->residual[m]);
+        if (!program_close(error[m], problem->error[m], epsilon))
+            program_fail(p, "error %d is %.13e, not %.13e", m, error[m], problem->error[m]);
     }
+}
+
+int cfd_main(struct program *p, int argc, char **argv, const struct cfd_method *method)
+{
+    const struct cfd_problem *problem = method->problems;
+    struct cfd g;
+
+    if (program_parse(p, argc, argv))
+        return p->status;
+    while (problem->size_class != p->size_class)
+        problem++;
+    make(p, &g, problem->n, problem->dt);
+    make_forcing(&g);
+    begin(&g);
+    p->steps = problem->steps;
+    program_start(p);
+    do {
+        if (p->done)
+            begin(&g);
+        if (method->begin)
+            method->begin(&g);
+        for (int i = 0; i < problem->steps; i++)
+            method->step(&g);
+        verify(p, &g, problem);
+        if (method->verify)
+            method->verify(p, &g, problem);
+    } while (program_again(p));
+    free(g.u);
+    free(g.rhs);
+    free(g.forcing);
+    free(g.at);
+    return program_finish(p, omp_get_max_threads(), "steps_per_s",
+                          problem->steps * (double)p->done / p->time);
 }

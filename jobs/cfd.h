@@ -48,9 +48,21 @@ struct cfd {
 #define CFD_C34 0.1 /* viscosity, c3 c4 */
 #define CFD_C1345 (CFD_C1 * CFD_C34 * 1.4)
 
-/* Published results of a class: norms of the residual and of the error. */
-struct cfd_reference {
+/* A class: its size, and the published norms of the residual and of the error. */
+struct cfd_problem {
+    char size_class;
+    int n, steps;
+    double dt;
+    double surface; /* integral that LU compares, too */
     cfd_vector residual, error;
+};
+
+/* How a program solves it.  Functions may be NULL but for step. */
+struct cfd_method {
+    const struct cfd_problem *problems;
+    void (*begin)(struct cfd *g); /* u has just been set to where the benchmark begins */
+    void (*step)(struct cfd *g);
+    void (*verify)(struct program *p, struct cfd *g, const struct cfd_problem *problem);
 };
 
 /* Coefficient of the second difference along direction D that keeps the scheme stable. */
@@ -75,24 +87,14 @@ static inline size_t cfd_index(const struct cfd *g, int k, int j, int i)
     return ((size_t)k * g->n + j) * g->n + i;
 }
 
-/* Memory for N points on a side; exits if there is none.  To be initialised. */
-void cfd_make(const struct program *p, struct cfd *g, int n, double dt);
-void cfd_free(struct cfd *g);
-
-/* The forcing of the problem, once; changes u. */
-void cfd_force(struct cfd *g);
-
-/* The state in which the benchmark begins: interpolated between the boundary's values. */
-void cfd_begin(struct cfd *g);
-
 /* g->rhs = SCALE r(u), and g->at of u. */
 void cfd_residual(struct cfd *g, double scale);
 
 /* u = u + SCALE g->rhs. */
 void cfd_add(struct cfd *g, double scale);
 
-/* Compare the norms of the residual and of the error with REFERENCE; calls program_fail(). */
-void cfd_verify(struct program *p, struct cfd *g, const struct cfd_reference *reference);
+/* main() of P, which solves by METHOD. */
+int cfd_main(struct program *p, int argc, char **argv, const struct cfd_method *method);
 
 /* B += SF F + SN (N + damping) at a point with (U, W) along direction D. */
 __attribute__((always_inline)) static inline void
