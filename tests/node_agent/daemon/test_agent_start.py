@@ -96,7 +96,8 @@ def check_failures(folder):
                           stderr=subprocess.PIPE, text=True) as agent:
         try:
             wait_for("agent", lambda: is_listening(f"{folder}/sock"))
-            assert os.path.exists(f"{folder}/state.json.bad")
+            # It listens first, which keeps a second agent away from the state.
+            wait_for("state set aside", lambda: os.path.exists(f"{folder}/state.json.bad"))
         finally:
             agent.terminate()
         assert "set aside" in agent.stderr.read()
