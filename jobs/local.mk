@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Programs to share a node with, and the batch scripts that submit them.  They
+# Programs to share a node with, and the batch script that submits them.  They
 # stand for users' programs: built by JOBS_CC with GNU OpenMP and nothing of
 # ours, whatever compiles the rest, so automake's own rules do not serve.
 
@@ -10,7 +10,7 @@ jobs_programs = %D%/cg %D%/ep %D%/pinned $(jobs_flow) $(jobs_single) $(jobs_fort
 if HAVE_FORTRAN
 jobs_fortran = %D%/mg
 endif
-jobs_scripts = %D%/ep.sh %D%/stream.sh %D%/cg.sh
+jobs_scripts = %D%/job.sh
 
 # ep with its OpenMP runtime inside, which no LD_LIBRARY_PATH replaces; left out
 # where the compiler has no static libgomp.

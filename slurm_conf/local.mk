@@ -48,4 +48,5 @@ EXTRA_DIST += $(slurm_conf_data) \
 	%D%/coschedhistory \
 	%D%/coschedreport \
 	%D%/testcluster/cluster \
-	%D%/testcluster/demo.py
+	%D%/testcluster/demo.py \
+	%D%/testcluster/rounds.py

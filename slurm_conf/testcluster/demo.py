@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""Mixes of OpenMP jobs under Slurm, in turn, shared by the kernel, co-scheduled.
+"""Mixes of OpenMP jobs under Slurm, in turn, shared by the kernel, co-scheduled, in several rounds.
 
 Run by ./demo on a cluster that slurm_conf/testcluster/cluster started.
 """
@@ -9,6 +9,7 @@ Run by ./demo on a cluster that slurm_conf/testcluster/cluster started.
 import argparse
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -16,14 +17,18 @@ import time
 
 sys.dont_write_bytecode = True      # leave the source tree as it is
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "../../plot")]
+sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "../../plot"),
+                os.path.join(HERE, "../../coschedeval")]
 
 import coretrace        # noqa: E402
+import rounds           # noqa: E402
 import slurmrows        # noqa: E402
 import svgchart         # noqa: E402
 import turnaround       # noqa: E402
 
-MIXES = (("ep", "cg"), ("stream", "cg"))
+MIXES = (("lu", "mg"),              # spins for its neighbours, beside one bound by memory
+         ("streamcluster", "ep"),   # has serial phases
+         ("bt", "ep"))              # both compute on all cores: nothing is to be gained
 MODES = {   # what sbatch is told, what the job's environment has beside
     "batch": (["--exclusive"], {}),
     "native": (["--partition=native", "--exclusive"], {}),
@@ -31,7 +36,8 @@ MODES = {   # what sbatch is told, what the job's environment has beside
                 {"OMP_WAIT_POLICY": "passive"}),
     "coschedule": (["--coschedule"], {}),
 }
-STREAM_MB = 768     # megabytes, far beyond the caches of a node of today
+ROUNDS = 3
+SIZES = "BAWS"      # the largest first
 RUN_LIMIT = 150     # seconds after which a mix that hangs is cancelled
 SUMMARY_LIMIT = 20  # seconds to wait for the agent's last words on the jobs
 
@@ -60,16 +66,16 @@ class Progress:
 
     def __init__(self, what):
         self.what, self.start, self.shown = what, time.monotonic(), 0
-        print(f"demo: {what:24} ", end="", flush=True)
+        print(f"demo: {what:36} ", end="", flush=True)
 
     def tick(self):
         seconds = int(time.monotonic() - self.start)
         if sys.stdout.isatty() and seconds > self.shown:
             self.shown = seconds
-            print(f"\rdemo: {self.what:24} {seconds} s ", end="", flush=True)
+            print(f"\rdemo: {self.what:36} {seconds} s ", end="", flush=True)
 
     def done(self, result):
-        back = f"\rdemo: {self.what:24} " if self.shown else ""
+        back = f"\rdemo: {self.what:36} " if self.shown else ""
         print(f"{back}{result}", flush=True)
 
 
@@ -156,31 +162,18 @@ def choose_repeat(once, wanted):
 
 def calibrate(cluster, wanted):
     """program -> arguments with which it takes WANTED seconds alone."""
-    with open("/proc/meminfo", encoding="ascii") as file:
-        kilobytes = dict(line.split()[:2] for line in file)["MemAvailable:"]
-    stream_mb = min(STREAM_MB, int(kilobytes) // 1000 // 6)
     progress = Progress("sizes of the jobs")
     chosen, texts = {}, []
-
-    def measure(program, arguments):
-        """Seconds of one computation: the better of two tries."""
-        tries = []
-        while len(tries) < 2 and sum(tries) < wanted:
-            out = cluster.call(os.path.join(cluster.build, "jobs", program),
-                               *arguments, "--min-time", "0.5", "--json")
-            result = json.loads(out)
-            tries.append(result["time_s"] / result["repeat"])
-            progress.tick()
-        return min(tries)
-
     for program in dict.fromkeys(p for mix in MIXES for p in mix):
-        own = ["--mb", str(stream_mb)] if program == "stream" else []
-        for size in "AW":
-            once = measure(program, [*own, "--class", size])
-            if once < 1.5 * wanted:
+        for size in SIZES[1:]:
+            out = cluster.call(os.path.join(cluster.build, "jobs", program), "--class", size,
+                               "--json")
+            once = json.loads(out)["time_s"]
+            progress.tick()
+            if once < 0.7 * wanted:
                 break
         repeat = choose_repeat(once, wanted)
-        chosen[program] = [*own, "--class", size, "--repeat", str(repeat)]
+        chosen[program] = ["--class", size, "--repeat", str(repeat)]
         texts.append(f"{program} {size} x {repeat}")
     progress.done(", ".join(texts))
     return chosen
@@ -199,12 +192,11 @@ def mix_picture(mix, segments, runs):
                     if r.jobid in jobs}, 76, middle, 176)
     bottom, picture.y = picture.y, 34
     shown = []
-    for mode in dict.fromkeys(r.mode for r in runs):
-        mine = turnaround.select(runs, mix, mode)
-        if turnaround.complete(mine):
-            shown.append((mode, turnaround.makespan(mine),
-                          "text" if mode == "coschedule" else "shared"))
-    svgchart.bars(picture, shown, "makespan, seconds", middle + 24)
+    for mode in MODES:
+        value = rounds.median(turnaround.makespan, runs, mix, mode)
+        if value is not None:
+            shown.append((mode, value, "text" if mode == "coschedule" else "shared"))
+    svgchart.bars(picture, shown, "makespan, seconds (median)", middle + 24)
     picture.y = max(picture.y, bottom)
     return picture
 
@@ -216,15 +208,15 @@ class Demo:
         self.runs, self.notes, self.traces = [], [], {}
         os.makedirs(self.logs, exist_ok=True)
 
-    def start(self, mix, mode, runs):
-        """Submit the jobs of MIX and add them to RUNS."""
+    def start(self, mix, mode, runs, number):
+        """Submit the jobs of MIX and add them to RUNS, of round NUMBER."""
         options, env = MODES[mode]
         for job in mix:
-            script = [os.path.join(self.cluster.build, "jobs", f"{job}.sh"),
+            script = [os.path.join(self.cluster.build, "jobs", "job.sh"), job,
                       *self.arguments[job]]
-            run = turnaround.Run(" + ".join(mix), mode, job, time.time())
+            run = turnaround.Run(" + ".join(mix), mode, job, time.time(), round=number)
             run.jobid = self.cluster.submit(
-                [*options, f"--output={self.logs}/%x-%j.out"], env, script)
+                [*options, f"--job-name={job}", f"--output={self.logs}/%x-%j.out"], env, script)
             runs.append(run)
 
     def log(self, run):
@@ -248,15 +240,15 @@ class Demo:
         rows = self.cluster.accounting(jobids)
         return all(j in rows and rows[j][1] is not None for j in jobids)
 
-    def run(self, mix, mode):
-        progress = Progress(f"{' + '.join(mix)}, {mode}")
+    def run(self, mix, mode, number):
+        progress = Progress(f"{number}. {' + '.join(mix)}, {mode}")
         runs = []
 
         def ended():
             return not self.cluster.queued([r.jobid for r in runs])
 
         try:
-            self.start(mix, mode, runs)
+            self.start(mix, mode, runs, number)
             if not wait_for(progress, ended, RUN_LIMIT, 0.25):
                 self.notes.append(f"{runs[0].mix}, {mode}: cancelled after "
                                   f"{RUN_LIMIT} s")
@@ -289,9 +281,10 @@ class Demo:
             segments, [r.jobid for r in runs])
 
     def summaries(self):
-        """Note what the agent wrote into the records of co-scheduled jobs,
-        which it does some seconds after their end."""
-        ours = [r for r in self.runs if r.mode == "coschedule"]
+        """Note what the agent wrote into the records of the last round's co-scheduled
+        jobs, which it does some seconds after their end."""
+        ours = [r for r in self.runs if r.mode == "coschedule" and
+                r.round == self.runs[-1].round]
         if not ours:
             return
         comments = {}
@@ -324,17 +317,17 @@ class Demo:
 
     def report(self):
         print()
-        print(turnaround.table(self.runs))
+        print(rounds.table(self.runs))
         print()
-        print("turnaround: submission to end.  NTT: first start to last end, "
-              "relative to native.\nnorm. turnaround: total turnaround, "
-              "relative to native.  Hmean: harmonic mean of\nthe speedups "
-              "relative to having the node alone without waiting.")
-        print()
-        for mix in dict.fromkeys(r.mix for r in self.runs):
-            print("\n".join(turnaround.verdict(self.runs, mix)))
+        print("Medians of the rounds. turnaround: submission to end.  NTT: first start to last\n"
+              "end, relative to native.  norm. turnaround: total turnaround, relative to native.\n"
+              "Hmean: harmonic mean of the speedups relative to having the node alone without\n"
+              "waiting.  ±: half of the 95 % interval.")
         if self.notes:
             print("\n" + "\n".join(self.notes))
+        print()
+        for mix in dict.fromkeys(r.mix for r in self.runs):
+            print(rounds.verdict(self.runs, mix))
 
 
 def parse_arguments(argv):
@@ -346,7 +339,9 @@ def parse_arguments(argv):
     parser.add_argument("--output", default="demo-output", metavar="DIR",
                         help="for pictures, traces and the jobs' output")
     parser.add_argument("--json", metavar="FILE", help="results as JSON")
-    parser.add_argument("--seconds", type=float, default=7, metavar="S",
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N",
+                        help="times to run each mix in each mode (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=3, metavar="S",
                         help="run time of a job alone (default: %(default)s)")
     parser.add_argument("--modes", default=",".join(MODES), metavar="LIST",
                         help="some of %(default)s")
@@ -355,6 +350,8 @@ def parse_arguments(argv):
     for mode in arguments.modes:
         if mode not in MODES:
             parser.error(f"--modes: {mode} is not one of {', '.join(MODES)}")
+    if not 1 <= arguments.rounds <= 100:
+        parser.error(f"--rounds: {arguments.rounds} is not between 1 and 100")
     if not 0 < arguments.seconds <= 60:
         parser.error(f"--seconds: {arguments.seconds:g} is not above 0 and at "
                      "most 60")
@@ -363,7 +360,7 @@ def parse_arguments(argv):
 
 def save_results(path, runs):
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(turnaround.records(runs), file, indent=1)
+        json.dump(rounds.records(runs), file, indent=1)
         file.write("\n")
 
 
@@ -375,9 +372,10 @@ def main(argv):
         cluster = Cluster(os.path.abspath(arguments.cluster),
                           os.path.abspath(arguments.build))
         demo = Demo(cluster, output, calibrate(cluster, arguments.seconds))
-        for mix in MIXES:
-            for mode in arguments.modes:
-                demo.run(mix, mode)
+        for number in range(1, arguments.rounds + 1):
+            for mix in MIXES:
+                for mode in random.sample(arguments.modes, len(arguments.modes)):
+                    demo.run(mix, mode, number)
         demo.summaries()
         picture = demo.draw()
         if arguments.json:

@@ -12,21 +12,22 @@ import unittest
 from xml.etree import ElementTree
 
 SOURCE = os.environ.get("srcdir", ".")
-for folder in ("plot", "slurm_conf", "slurm_conf/testcluster"):
+for folder in ("plot", "slurm_conf", "slurm_conf/testcluster", "coschedeval"):
     sys.path.insert(0, os.path.join(SOURCE, folder))
 sys.dont_write_bytecode = True
 
 import coretrace        # noqa: E402
 import demo             # noqa: E402
+import rounds           # noqa: E402
 import svgchart         # noqa: E402
 import turnaround       # noqa: E402
 
 MIX = "ep + cg"
 
 
-def runs_of(mode, *jobs, mix=MIX, verified=True):
+def runs_of(mode, *jobs, mix=MIX, verified=True, number=1):
     """JOBS are (name, submitted, started, finished)."""
-    return [turnaround.Run(mix, mode, *job, verified=verified) for job in jobs]
+    return [turnaround.Run(mix, mode, *job, verified=verified, round=number) for job in jobs]
 
 
 # ep alone takes 10 s, cg 5 s.
@@ -35,7 +36,23 @@ NATIVE = runs_of("native", ("ep", 200, 200, 216), ("cg", 201, 201, 215))
 OURS = runs_of("coschedule", ("ep", 300, 300, 312), ("cg", 300, 300, 308))
 
 
+def three(*groups, spread=(0.99, 1.0, 1.01)):
+    """Each of GROUPS in three rounds, in which all takes a little less or longer."""
+    found = []
+    for number, factor in enumerate(spread, 1):
+        for group in groups:
+            begin = min(r.submitted for r in group)
+            found += runs_of(group[0].mode, *[
+                (r.job, *[begin + factor * (t - begin) for t in (r.submitted, r.started,
+                                                                 r.finished)])
+                for r in group], number=number)
+    return found
+
+
 class Measures(unittest.TestCase):
+    def value(self, measure, runs, mode):
+        return rounds.relative(measure, runs, MIX, mode).value
+
     def test_turnaround_counts_waiting(self):
         self.assertEqual([r.turnaround for r in BATCH], [10, 15])
 
@@ -46,16 +63,14 @@ class Measures(unittest.TestCase):
     def test_ntt_is_from_first_start_to_last_end(self):
         late = runs_of("passive", ("ep", 400, 407, 419), ("cg", 400, 411, 423))
         runs = BATCH + NATIVE + OURS + late
-        self.assertEqual(turnaround.ntt(runs, MIX, "native"), 1)
-        self.assertAlmostEqual(turnaround.ntt(runs, MIX, "batch"), 15 / 16)
-        self.assertAlmostEqual(turnaround.ntt(runs, MIX, "coschedule"), 12 / 16)
-        self.assertAlmostEqual(turnaround.ntt(runs, MIX, "passive"), 16 / 16)
+        for mode, ntt in (("native", 1), ("batch", 15 / 16), ("coschedule", 12 / 16),
+                          ("passive", 1)):
+            self.assertAlmostEqual(self.value(turnaround.total_time, runs, mode), ntt)
 
     def test_normalised_turnaround(self):
         runs = BATCH + NATIVE + OURS
-        self.assertEqual([round(turnaround.normalised_turnaround(
-            runs, MIX, mode), 6) for mode in ("native", "batch", "coschedule")],
-            [1, round(25 / 30, 6), round(20 / 30, 6)])
+        for mode, value in (("native", 1), ("batch", 25 / 30), ("coschedule", 20 / 30)):
+            self.assertAlmostEqual(self.value(turnaround.total_turnaround, runs, mode), value)
 
     def test_hmean_speedup(self):
         # Speedups 1/2 and 1/4: 2 / (2 + 4).
@@ -65,75 +80,73 @@ class Measures(unittest.TestCase):
     def test_hmean_is_against_the_node_alone(self):
         runs = BATCH + OURS
         # ep 10/12, cg 5/8
-        self.assertAlmostEqual(turnaround.hmean(runs, MIX, "coschedule"),
-                               2 / (12 / 10 + 8 / 5))
+        self.assertAlmostEqual(rounds.hmean(runs, MIX, "coschedule"), 2 / (12 / 10 + 8 / 5))
         # waiting counts in the turnaround, not in the time alone
-        self.assertAlmostEqual(turnaround.hmean(runs, MIX, "batch"),
-                               2 / (1 + 15 / 5))
+        self.assertAlmostEqual(rounds.hmean(runs, MIX, "batch"), 2 / (1 + 15 / 5))
 
     def test_measures_need_their_reference(self):
-        self.assertIsNone(turnaround.ntt(OURS, MIX, "coschedule"))
-        self.assertIsNone(turnaround.normalised_turnaround(
-            OURS, MIX, "coschedule"))
-        self.assertIsNone(turnaround.hmean(OURS, MIX, "coschedule"))
-        self.assertIsNone(turnaround.ntt(OURS + NATIVE, "other", "native"))
-        self.assertIsNone(turnaround.normalised_turnaround(
-            OURS + NATIVE, "other", "native"))
+        self.assertIsNone(rounds.relative(turnaround.makespan, OURS, MIX, "coschedule"))
+        self.assertIsNone(rounds.hmean(OURS, MIX, "coschedule"))
+        self.assertIsNone(rounds.relative(turnaround.makespan, OURS + NATIVE, "other", "native"))
 
     def test_a_job_that_did_not_end_has_no_measures(self):
-        runs = NATIVE + runs_of("coschedule", ("ep", 300, 300, 312),
-                                ("cg", 300, 300, 0))
-        self.assertIsNone(turnaround.ntt(runs, MIX, "coschedule"))
-        self.assertIsNone(turnaround.normalised_turnaround(
-            runs, MIX, "coschedule"))
-        self.assertIn("was not measured", turnaround.verdict(runs, MIX)[0])
-        rows = turnaround.records(runs)
+        runs = NATIVE + runs_of("coschedule", ("ep", 300, 300, 312), ("cg", 300, 300, 0))
+        self.assertIsNone(rounds.relative(turnaround.makespan, runs, MIX, "coschedule"))
+        self.assertIn("was not measured", rounds.verdict(runs, MIX))
+        rows = rounds.records(runs)
         self.assertEqual([r["turnaround_s"] for r in rows[2:]], [12, None])
         self.assertEqual([r["makespan_s"] for r in rows[2:]], [None, None])
 
+    def test_rounds_that_are_not_complete_do_not_count(self):
+        runs = three(NATIVE, OURS)
+        runs[-1].finished = 0
+        self.assertEqual(rounds.relative(turnaround.makespan, runs, MIX, "coschedule").count, 2)
+
     def test_records(self):
-        self.assertEqual(turnaround.records(OURS)[1], {
+        row = rounds.records(OURS)[1]
+        self.assertEqual({key: row[key] for key in list(row)[:6]}, {
             "mix": MIX, "mode": "coschedule", "job": "cg", "turnaround_s": 8,
             "makespan_s": 12, "verified": True})
+        self.assertEqual(row["runs"], [{"round": 1, "verified": True, "turnaround_s": 8,
+                                        "makespan_s": 12}])
+        row = rounds.records(three(NATIVE, OURS))[2]
+        self.assertEqual((row["job"], row["turnaround_s"], len(row["runs"])), ("ep", 12, 3))
+        self.assertAlmostEqual(row["makespan_to_native"]["ratio"], 0.75)
 
 
 class Text(unittest.TestCase):
     def test_table(self):
-        wrong = runs_of("passive", ("ep", 400, 400, 410), ("cg", 400, 400, 0),
-                        verified=False)
+        wrong = runs_of("passive", ("ep", 400, 400, 410), ("cg", 400, 400, 0), verified=False)
         OURS[0].recorded_s = 12
-        lines = turnaround.table(BATCH + NATIVE + OURS + wrong).splitlines()
+        lines = rounds.table(BATCH + NATIVE + OURS + wrong).splitlines()
         self.assertEqual([line.split() for line in lines[0:1] + lines[6:]], [
             ["mix", "mode", "job", "turnaround", "by", "sacct", "makespan",
              "NTT", "norm.", "turnaround", "Hmean", "result"],
             ["ep", "+", "cg", "coschedule", "ep", "12.00", "s", "12", "s",
              "12.00", "s", "0.75", "0.67", "0.71", "verified"],
             ["cg", "8.00", "s", "-", "verified"],
-            ["ep", "+", "cg", "passive", "ep", "10.00", "s", "-", "-", "-", "-",
-             "WRONG"],
+            ["ep", "+", "cg", "passive", "ep", "10.00", "s", "-", "-", "-", "-", "-", "WRONG"],
             ["cg", "-", "-", "WRONG"]])
         columns = {line.index("verified") for line in lines[2:8]}
         self.assertEqual(columns, {lines[0].index("result")})
 
-    def test_verdict_compares_with_the_best_simple_way(self):
-        self.assertEqual(turnaround.verdict(BATCH + NATIVE + OURS, MIX), [
-            "ep + cg: total turnaround: co-scheduling wins: 20.00 s, 20.0 % "
-            "less than the best simple way (batch, 25.00 s)",
-            "ep + cg: makespan: co-scheduling wins: 12.00 s, 20.0 % less than "
-            "the best simple way (batch, 15.00 s)"])
-
-    def test_verdict_says_where_we_lose(self):
+    def test_verdict_names_gain_loss_and_noise(self):
         passive = runs_of("passive", ("ep", 0, 0, 11), ("cg", 0, 0, 8))
-        lines = turnaround.verdict(BATCH + NATIVE + passive + OURS, MIX)
-        self.assertIn("total turnaround: co-scheduling LOSES: 20.00 s, 5.3 % "
-                      "more than the best simple way (passive, 19.00 s)",
-                      lines[0])
-        self.assertIn("makespan: co-scheduling LOSES: 12.00 s, 9.1 % more",
-                      lines[1])
+        self.assertRegex(
+            rounds.verdict(three(BATCH, NATIVE, OURS), MIX),
+            r"\Aep \+ cg: co-scheduling ends 25 % ± \d earlier than time sharing and ends 20 % ± "
+            r"\d earlier than the best simple way \(batch\)\Z")
+        self.assertRegex(
+            rounds.verdict(three(BATCH, NATIVE, passive, OURS), MIX),
+            r"and ends 9 % ± \d later than the best simple way \(passive\)\Z")
+        noisy = three(NATIVE) + three(OURS, spread=(1.2, 0.8, 1.9))
+        self.assertRegex(rounds.verdict(noisy, MIX),
+                         r"co-scheduling shows no difference to time sharing \(within \d+ %\), "
+                         r"which is the best simple way\Z")
 
     def test_verdict_without_comparison(self):
-        self.assertEqual(turnaround.verdict(OURS, MIX),
-                         ["ep + cg: there is nothing to compare with"])
+        self.assertEqual(rounds.verdict(OURS, MIX),
+                         "ep + cg: there is nothing to compare with")
 
 
 class Picture(unittest.TestCase):
@@ -148,7 +161,7 @@ class Picture(unittest.TestCase):
         texts = [e.text for e in root.iter() if e.tag.endswith("text")]
         for wanted in (MIX, "ep (job 7)", "cg (job 8)", "CPU 0", "CPU 1", "batch",
                        f"{turnaround.makespan(BATCH):.1f}", "coschedule",
-                       f"{turnaround.makespan(OURS):.1f}", "makespan, seconds",
+                       f"{turnaround.makespan(OURS):.1f}", "makespan, seconds (median)",
                        "seconds since the first allotment"):
             self.assertIn(wanted, texts)
         self.assertNotIn("passive", texts)      # it did not end
@@ -195,6 +208,7 @@ class Reading(unittest.TestCase):
     def test_bad_arguments_are_named(self):
         self.assertIn("--modes: bogus is not one of batch, native, passive, "
                       "coschedule", self.refuse("--modes", "batch,bogus"))
+        self.assertIn("--rounds: 0 is not", self.refuse("--rounds", "0"))
         self.assertIn("--seconds: 0 is not", self.refuse("--seconds", "0"))
         self.assertIn("--seconds: nan is not", self.refuse("--seconds", "nan"))
 
