@@ -157,10 +157,11 @@ struct coop_worker
   unsigned long seen;	  /* watchdog: switches at a look, */
   uint64_t seen_ns;	  /* the first one that saw this many */
 
-  /* Progress not yet credited to a region (region.c).  */
+  /* Progress, which only grows, and how much of it has been credited to a region
+     (region.c).  */
   unsigned region __attribute__ ((aligned (COOP_LINE)));
-  uint64_t iterations;
-  uint64_t ults;
+  uint64_t iterations, iterations_credited;
+  uint64_t ults, ults_credited;
   uint64_t steals;
 };
 

@@ -267,15 +267,26 @@ coop_region_current (void)
 
 /* ---- Progress.  ---- */
 
+/* How much COUNTER has grown since *CREDITED, which follows.  The worker and the
+   monitor may ask at the same time: what one of them gets the other does not.  */
+static uint64_t
+growth (const uint64_t *counter, uint64_t *credited)
+{
+  uint64_t now = coop_peek (counter), before = coop_peek (credited);
+
+  while (before < now)
+    if (__atomic_compare_exchange_n (credited, &before, now, false,
+				     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      return now - before;
+  return 0;
+}
+
 /* Hands W's counters over to the region they belong to.  */
 static void
 credit (struct coop_worker *w)
 {
-  uint64_t iterations = 0, ults = 0;
-  if (coop_peek (&w->iterations))
-    iterations = __atomic_exchange_n (&w->iterations, 0, __ATOMIC_RELAXED);
-  if (coop_peek (&w->ults))
-    ults = __atomic_exchange_n (&w->ults, 0, __ATOMIC_RELAXED);
+  uint64_t iterations = growth (&w->iterations, &w->iterations_credited);
+  uint64_t ults = growth (&w->ults, &w->ults_credited);
   unsigned index = coop_peek (&w->region);
   if (index >= COSCHED_MAX_REGIONS)
     return;
@@ -304,6 +315,13 @@ counting_worker (void)
   return w;
 }
 
+/* By the worker that the counter is of.  */
+static void
+count (uint64_t *counter, uint64_t n)
+{
+  __atomic_store_n (counter, *counter + n, __ATOMIC_RELAXED);
+}
+
 /* For a thread without worker, as the initial one at home: the region itself,
    or NULL.  */
 static struct cosched_region *
@@ -328,25 +346,25 @@ coop_region_count_barrier (void)
 void
 coop_region_count_ult (void)
 {
-  struct coop_worker *w = counting_worker ();
+  struct coop_worker *w;
   struct cosched_region *s;
-  if (gomp_thread ()->ts.level != 1)
+  if (!coop_report || gomp_thread ()->ts.level != 1)
     return;
-  if (w)
-    add (&w->ults, 1);
+  if ((w = counting_worker ()))
+    count (&w->ults, 1);
   else if ((s = counting_region ()))
     add (&s->ults, 1);
 }
 
 void
-coop_region_count_iterations (uint64_t count)
+coop_region_count_iterations (uint64_t n)
 {
   struct coop_worker *w = counting_worker ();
   struct cosched_region *s;
   if (w)
-    add (&w->iterations, count);
+    count (&w->iterations, n);
   else if ((s = counting_region ()))
-    add (&s->iterations, count);
+    add (&s->iterations, n);
 }
 
 /* ---- For the monitor.  ---- */

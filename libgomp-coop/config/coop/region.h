@@ -37,7 +37,7 @@ extern void coop_region_end (void);
 /* Events inside a region.  */
 extern void coop_region_count_barrier (void);
 extern void coop_region_count_ult (void);
-extern void coop_region_count_iterations (uint64_t count);
+extern void coop_region_count_iterations (uint64_t n);
 
 /* Is there a region now?  Its index, or COSCHED_REGION_SERIAL.  */
 extern bool coop_region_active (void);
