@@ -62,12 +62,12 @@ class Result:
                           if not m.policy and m.name not in ("native", "passive")])
 
     def policy(self):
-        """The best policy."""
-        return self.best([m for m in self.modes if m.policy])
+        """The first policy, chosen before anything was measured: verdicts are about it alone."""
+        return next((m for m in self.modes if m.policy), None)
 
     def sentence(self):
         ours, simple = self.policy(), self.simple()
-        if not ours:
+        if not ours or not self.measured(ours.name):
             return f"{self.mix.name}: co-scheduling was not measured"
         parts = [intervals.worded(self.relative(ours.name), "time sharing")]
         if simple:
@@ -94,9 +94,10 @@ class Result:
                 entry["best_order_turnaround_s"] = intervals.median(
                     [in_best_order(run) for run in runs])
             modes[mode.name] = entry
+        ours = self.policy()
         return {"mix": self.mix.name, "jobs": [job.command for job in self.mix.jobs],
                 "rounds": len(self.rounds), "disturbed": self.disturbed, "modes": modes,
-                "sentence": self.sentence()}
+                "policy": ours and ours.name, "sentence": self.sentence()}
 
 
 def rows(results):
@@ -141,25 +142,24 @@ def _mean(results, name):
 
 
 def summary(results):
-    """How the best policy compares over all mixes; sentences."""
-    ours = {m.name for r in results for m in r.modes if m.policy}
-    said = []
-    for name in sorted(ours):
-        to_native, to_simple, costs = [], [], []
-        for result in results:
-            simple, native = result.simple(), result.relative(name)
-            if native is None:
-                continue
-            to_native.append(native.value)
-            if simple:
-                to_simple.append((result.relative(name, simple.name).value, result.mix.name))
-        if not to_native:
+    """How the first policy compares over all mixes; sentences."""
+    ours, to_native, to_simple = None, [], []
+    for result in results:
+        policy, simple = result.policy(), result.simple()
+        native = policy and result.relative(policy.name)
+        if not native:
             continue
-        text = (f"{name}: makespan {intervals.geomean(to_native):.3f} of time sharing's over "
-                f"{len(to_native)} mixes")
-        if to_simple:
-            worst, where = max(to_simple)
-            text += (f", {intervals.geomean([v for v, _ in to_simple]):.3f} of the best simple "
-                     f"way's with hindsight, at worst {worst:.2f} ({where})")
-        said.append(text)
-    return said
+        ours = policy.name
+        to_native.append(native.value)
+        other = simple and result.relative(ours, simple.name)
+        if other:
+            to_simple.append((other.value, result.mix.name))
+    if not to_native:
+        return []
+    text = (f"{ours}: makespan {intervals.geomean(to_native):.3f} of time sharing's over "
+            f"{len(to_native)} mixes")
+    if to_simple:
+        worst, where = max(to_simple)
+        text += (f", {intervals.geomean([v for v, _ in to_simple]):.3f} of the best simple "
+                 f"way's with hindsight, at worst {worst:.2f} ({where})")
+    return [text]

@@ -85,6 +85,19 @@ class Arithmetic(unittest.TestCase):
             self.assertEqual(sorted(cpu for part in parts for cpu in part), list(range(cpus)))
         self.assertIn([48, 16], modes._splits(2, 64))
 
+    def test_the_verdict_is_about_the_first_policy(self):
+        mix = mixes.Mix([mixes.Job("a", ["a"]), mixes.Job("b", ["b"])])
+        result = verdict.Result(mix, modes.of_mix(mix, 2, ["corun", "nupoco"]))
+        result.rounds = [{"native": FakeRun(10), "batch": FakeRun(10), "corun": FakeRun(8),
+                          "nupoco": FakeRun(5)}] * 2
+        self.assertIn("by corun ends 20 % ± 0 earlier than time sharing", result.sentence())
+        said = verdict.summary([result])
+        self.assertEqual(len(said), 1)
+        self.assertTrue(said[0].startswith("corun: makespan 0.800 of time sharing's"), said)
+        result.rounds = [{"native": FakeRun(10), "nupoco": FakeRun(5)}]
+        self.assertEqual(result.sentence(), "a + b: co-scheduling was not measured")
+        self.assertEqual(verdict.summary([result]), [])
+
     def test_named_sets(self):
         self.assertEqual([len(mixes.SETS[name]) for name in ("node2", "papers10", "papers18")],
                          [12, 10, 18])
