@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""What coschedmodel, coschedsim and coschedctl print, as pictures.
+"""What coschedmodel, coschedsim, coschedctl and the demo print, as pictures.
 
 of(data) takes decoded JSON and returns pictures (svgchart.py), or raises
 InputError, which names the member that is wrong.  Objects that can be many
@@ -405,6 +405,56 @@ def trace(data):
     return [picture]
 
 
+# ---- the demo ------------------------------------------------------------------------
+
+def demo(data):
+    """Of each mix who had which core, co-scheduled, and the makespan in each mode."""
+    mixes = {}
+    for i, row in enumerate(data):
+        mixes.setdefault(member(row, "mix", str, f"[{i}]"), []).append((row, f"[{i}]"))
+    out = []
+    for mix, found in mixes.items():
+        picture = svgchart.Picture(
+            mix, "Left: which job had which CPU when, co-scheduled. Right: how long the jobs "
+            "took together in each mode, with the least and the greatest of the rounds.")
+        held, bars = [], {}
+        for row, where in found:
+            mode, job = (member(row, key, str, where) for key in ("mode", "job"))
+            held += held_cores(row, where, job)
+            if row.get("makespan_s") is not None:
+                bars[mode] = makespan_bar(row, where, mode)
+        middle = svgchart.WIDTH - 330
+        svgchart.cores(picture, held, {s.job: s.job for s in held}, 76, middle, 176)
+        bottom, picture.y = picture.y, 34
+        order = sorted(bars, key=lambda mode: (mode == "coschedule", mode != "native", mode))
+        svgchart.bars(picture, [bars[mode] for mode in order],
+                      "seconds: median, least to greatest", middle + 24)
+        picture.y = max(picture.y, bottom)
+        out.append(picture)
+    return out
+
+
+def held_cores(row, where, job):
+    """What JOB had in the round that is drawn: triples of CPU, start and end."""
+    held = []
+    for i, one in enumerate(member(row, "cores", list, where, [])):
+        at = f"{where}.cores[{i}]"
+        if not isinstance(one, list) or len(one) != 3:
+            raise InputError(f"{at}: must be CPU, start and end")
+        cpu, start, end = (number({at: value}, at) for value in one)
+        held.append(coretrace.Segment(int(cpu), start, end, job))
+    return held
+
+
+def makespan_bar(row, where, mode):
+    """The bar of MODE, for svgchart.bars()."""
+    seen = [number(one, "makespan_s", at) for one, at in rows(row, "runs", where)
+            if not isinstance(one, dict) or one.get("makespan_s") is not None]
+    value = number(row, "makespan_s", where)
+    return (mode, value, "text" if mode == "coschedule" else "shared",
+            (min(seen, default=value), max(seen, default=value)))
+
+
 # ---- which it is ---------------------------------------------------------------------
 
 KINDS = {"station": station, "speedup": speedup, "utilisation": utilisation,
@@ -427,7 +477,9 @@ def of(data):
             return comparison(data)
         if all(isinstance(row, dict) and "allocation" in row for row in data):
             return allocations(data)
-        raise InputError("an array of something else than coschedsim's results: "
+        if all(isinstance(row, dict) and "makespan_to_native" in row for row in data):
+            return demo(data)
+        raise InputError("an array of something else than the demo's results or coschedsim's: "
                          "compare --json, sweep --json, run --explain --json")
     if not isinstance(data, dict):
         raise InputError("must be an object or an array")

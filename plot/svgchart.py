@@ -273,17 +273,22 @@ def cores(picture, segments, names, left=LEFT, right=WIDTH - RIGHT, height=320):
 
 
 def bars(picture, rows, what, left=24, right=WIDTH - RIGHT, digits=1):
-    """A bar to the right for each of ROWS: (label, value, classes).  WHAT the
-    values are, with their unit."""
+    """A bar to the right for each of ROWS: (label, value, classes), perhaps with the
+    ends of a line on it, (low, high).  WHAT the values are, with their unit."""
     start = left + min(width_of(row[0] for row in rows) + 8, (right - left) / 2)
-    longest = max((row[1] for row in rows), default=0) or 1
+    longest = max((max((row[1],) + sum(row[3:], ())) for row in rows), default=0) or 1
     scale = (right - start - 52) / longest      # the rest is for the number
-    for label, value, classes in rows:
+    for label, value, classes, *ends in rows:
         picture.label(start - 8, picture.y + 14,
                       fitting(label, start - left - 8), anchor="end")
         picture.rect(start, picture.y, value * scale, BAR_STEP - 6, classes,
                      f"{label}: {value:.{digits}f}")
-        picture.label(start + value * scale + 6, picture.y + 14,
+        end = value
+        for low, high in ends:
+            end, y = max(end, high), picture.y + BAR_STEP / 2 - 3
+            picture.line([(start + low * scale, y), (start + high * scale, y)], "s4",
+                         f"{label}: {low:.{digits}f} to {high:.{digits}f}")
+        picture.label(start + end * scale + 6, picture.y + 14,
                       f"{value:.{digits}f}")
         picture.y += BAR_STEP
     picture.label(start, picture.y + 12, what, "faint")

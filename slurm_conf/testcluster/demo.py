@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "../../plot"),
                 os.path.join(HERE, "../../coschedeval")]
 
+import charts           # noqa: E402
 import coretrace        # noqa: E402
 import rounds           # noqa: E402
 import slurmrows        # noqa: E402
@@ -179,28 +180,6 @@ def calibrate(cluster, wanted):
     return chosen
 
 
-def mix_picture(mix, segments, runs):
-    """Cores over time under coschedule, and beside it the makespan of each
-    mode."""
-    picture = svgchart.Picture(
-        mix, "Left: which job had which CPU when, co-scheduled. Right: how long "
-        "the jobs took together, in each mode.")
-    jobs = {s.job for s in segments}
-    middle = svgchart.WIDTH - 330
-    svgchart.cores(picture, segments,
-                   {r.jobid: f"{r.job} (job {r.jobid})" for r in runs
-                    if r.jobid in jobs}, 76, middle, 176)
-    bottom, picture.y = picture.y, 34
-    shown = []
-    for mode in MODES:
-        value = rounds.median(turnaround.makespan, runs, mix, mode)
-        if value is not None:
-            shown.append((mode, value, "text" if mode == "coschedule" else "shared"))
-    svgchart.bars(picture, shown, "makespan, seconds (median)", middle + 24)
-    picture.y = max(picture.y, bottom)
-    return picture
-
-
 class Demo:
     def __init__(self, cluster, output, arguments):
         self.cluster, self.output, self.arguments = cluster, output, arguments
@@ -306,13 +285,13 @@ class Demo:
                 self.notes.append(f"{where}: ran without the cooperative "
                                   "OpenMP library")
 
+    def records(self):
+        return rounds.records(self.runs, [s for mix in self.traces.values() for s in mix])
+
     def draw(self):
         """Write the picture; returns its path."""
         path = os.path.join(self.output, "cores.svg")
-        svgchart.write(path, svgchart.document(
-            [mix_picture(mix, self.traces.get(mix, []), self.runs)
-             for mix in dict.fromkeys(r.mix for r in self.runs)],
-            "Who had which core"))
+        svgchart.write(path, svgchart.document(charts.of(self.records())))
         return path
 
     def report(self):
@@ -358,9 +337,9 @@ def parse_arguments(argv):
     return arguments
 
 
-def save_results(path, runs):
+def save_results(path, records):
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(rounds.records(runs), file, indent=1)
+        json.dump(records, file, indent=1)
         file.write("\n")
 
 
@@ -379,7 +358,7 @@ def main(argv):
         demo.summaries()
         picture = demo.draw()
         if arguments.json:
-            save_results(arguments.json, demo.runs)
+            save_results(arguments.json, demo.records())
     except (DemoError, slurmrows.CommandError, OSError) as error:
         print(f"\ndemo: {error}", file=sys.stderr)
         if demo and demo.runs:

@@ -56,8 +56,9 @@ def _groups(runs):
     return list(dict.fromkeys((r.mix, r.mode, r.job) for r in runs))
 
 
-def records(runs):
-    """What --json writes: an entry for each job in each mode, medians first."""
+def records(runs, segments=()):
+    """What --json writes: an entry for each job in each mode, medians first.  SEGMENTS: who had
+    which CPU in the last co-scheduled round."""
     rows = []
     for mix, mode, job in _groups(runs):
         mine = [r for r in turnaround.select(runs, mix, mode) if r.job == job]
@@ -73,6 +74,10 @@ def records(runs):
                       "turnaround_s": _rounded(r.turnaround if r.finished else None),
                       "makespan_s": _rounded(makespans.get(r.round))} for r in mine],
             "makespan_to_native": ratio and ratio.record()})
+        had = [[s.cpu, _rounded(s.start), _rounded(s.end)] for s in segments
+               if s.job in {r.jobid for r in mine}]
+        if had:
+            rows[-1]["cores"] = had
     return rows
 
 

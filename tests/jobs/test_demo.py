@@ -16,6 +16,7 @@ for folder in ("plot", "slurm_conf", "slurm_conf/testcluster", "coschedeval"):
     sys.path.insert(0, os.path.join(SOURCE, folder))
 sys.dont_write_bytecode = True
 
+import charts           # noqa: E402
 import coretrace        # noqa: E402
 import demo             # noqa: E402
 import rounds           # noqa: E402
@@ -150,27 +151,19 @@ class Text(unittest.TestCase):
 
 
 class Picture(unittest.TestCase):
-    SEGMENTS = [coretrace.Segment(0, 0, 4, "7"), coretrace.Segment(1, 1, 3, "8")]
-
-    def test_timeline_and_makespans_of_a_mix(self):
-        runs = BATCH + OURS + runs_of("passive", ("ep", 1, 1, 0))
+    def test_it_is_drawn_from_the_records(self):
+        runs = BATCH + OURS
         for run, job in zip(OURS, "78"):
             run.jobid = job
-        picture = demo.mix_picture(MIX, self.SEGMENTS, runs)
-        root = ElementTree.fromstring(svgchart.document([picture]))
-        texts = [e.text for e in root.iter() if e.tag.endswith("text")]
-        for wanted in (MIX, "ep (job 7)", "cg (job 8)", "CPU 0", "CPU 1", "batch",
-                       f"{turnaround.makespan(BATCH):.1f}", "coschedule",
-                       f"{turnaround.makespan(OURS):.1f}", "makespan, seconds (median)",
-                       "seconds since the first allotment"):
+        rows = rounds.records(runs, [coretrace.Segment(0, 0, 4, "7"),
+                                     coretrace.Segment(1, 1, 3, "8")])
+        self.assertEqual([row.get("cores") for row in rows],
+                         [None, None, [[0, 0, 4]], [[1, 1, 3]]])
+        root = ElementTree.fromstring(svgchart.document(charts.of(rows)))
+        texts = [e.text for e in root.iter() if e.tag.endswith(("text", "title"))]
+        for wanted in (MIX, "ep on CPU 0: 0.000 s to 4.000 s", "CPU 1", "batch",
+                       f"{turnaround.makespan(OURS):.1f}"):
             self.assertIn(wanted, texts)
-        self.assertNotIn("passive", texts)      # it did not end
-        titles = [e.text for e in root.iter() if e.tag.endswith("title")]
-        self.assertIn("ep (job 7) on CPU 0: 0.000 s to 4.000 s", titles)
-
-    def test_mix_without_trace(self):
-        picture = demo.mix_picture(MIX, [], OURS)
-        self.assertIn("nobody had a CPU", "".join(picture.parts))
 
 
 class Reading(unittest.TestCase):

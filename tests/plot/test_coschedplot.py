@@ -62,6 +62,13 @@ RUN = [{"scenario": "two", "policy": "corun", "makespan_s": 4.0,
                        {"time_s": 2.0, "job": 0, "cpus": "0"},
                        {"time_s": 3.0, "job": 1, "cpus": ""},
                        {"time_s": 4.0, "job": 0, "cpus": ""}]}]
+DEMO = [{"mix": "ep + cg", "mode": mode, "job": job, "turnaround_s": 3.0, "makespan_s": span,
+         "verified": True, "makespan_to_native": None,
+         "runs": [{"round": 1, "makespan_s": span}, {"round": 2, "makespan_s": 5.5},
+                  {"round": 3, "makespan_s": None}]}
+        for mode, span in (("native", 4.0), ("coschedule", 3.5), ("passive", None))
+        for job in ("ep", "cg")]
+DEMO[2]["cores"], DEMO[3]["cores"] = [[0, 0, 3.5]], [[1, 0, 2], [1, 2.5, 3]]
 TRACE = {"traceEvents": [
     {"ph": "M", "pid": 1, "tid": 0, "name": "thread_name",
      "args": {"name": "CPU 0"}},
@@ -105,7 +112,13 @@ BAD = (
     (SWEEP, "1.ntt", 0, "[1].ntt: must be above 0"),
     (RUN, "0.allocation.1.job", 2, "[0].allocation[1].job: must be from 0 to 1"),
     (RUN, "0.allocation", [], "[0].allocation: is empty: nothing to draw"),
-    (RUN, "0.allocation", REMOVE, "an array of something else than coschedsim's"),
+    (RUN, "0.allocation", REMOVE, "an array of something else than the demo's"),
+    (DEMO, "0.makespan_to_native", REMOVE, "an array of something else than the demo's"),
+    (DEMO, "1.mix", REMOVE, "[1].mix: is missing"),
+    (DEMO, "1.makespan_s", "x", "[1].makespan_s: must be a finite number"),
+    (DEMO, "1.runs", [], "[1].runs: is empty"),
+    (DEMO, "2.cores.0", [1, 2], "[2].cores[0]: must be CPU, start and end"),
+    (DEMO, "2.cores.0.1", "x", "[2].cores[0]: must be a finite number"),
     (TRACE, "traceEvents", [], "traceEvents: nobody had a CPU"),
     (TRACE, "traceEvents.1.ts", REMOVE, "not a trace: KeyError('ts')"),
 )
@@ -276,6 +289,14 @@ class Drawn(unittest.TestCase):
             self.assertIn(wanted, texts)
         self.assertEqual(sum(" on CPU " in t for t in texts), 4)
 
+    def test_demo(self):
+        texts = self.texts(DEMO)
+        for wanted in ("ep + cg", "ep on CPU 0: 0.000 s to 3.500 s", "cg on CPU 1: 2.500 s to "
+                       "3.000 s", "native: 4.0", "native: 4.0 to 5.5", "coschedule: 3.5 to 5.5"):
+            self.assertIn(wanted, texts)
+        self.assertNotIn("passive", texts)      # it did not end
+        self.assertIn("nobody had a CPU", self.texts(DEMO[:2]))
+
     def test_trace(self):
         self.assertIn("job 42 on CPU 0: 0.000 s to 2.000 s", self.texts(TRACE))
 
@@ -321,7 +342,7 @@ class Documented(unittest.TestCase):
         page = programdocs.read("docs/coschedplot.1").replace("\\-", "-")
         for command in ("station", "speedup", "utilisation --sweep",
                         "machine show", "compare --json", "sweep --json",
-                        "run --explain --json", "trace", "coschedmodel ks"):
+                        "run --explain --json", "trace", "coschedmodel ks", "./demo --json"):
             self.assertIn(command, page)
             self.assertIn(command.split()[0], run("--help").stdout.decode())
 
