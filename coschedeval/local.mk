@@ -9,6 +9,7 @@ evaluation_modules = \
 	%D%/evaluation/modes.py \
 	%D%/evaluation/pack.py \
 	%D%/evaluation/page.py \
+	%D%/evaluation/records.py \
 	%D%/evaluation/run.py \
 	%D%/evaluation/verdict.py
 evaldir = $(pkgdatadir)/coschedeval
@@ -26,4 +27,9 @@ CLEANFILES += %D%/installed/coschedeval
 bin_SCRIPTS += %D%/installed/coschedeval
 dist_man_MANS += docs/coschedeval.1
 dist_bashcompletion_DATA += %D%/completions/coschedeval
-EXTRA_DIST += $(evaluation_modules) %D%/coschedeval %D%/README.md
+EXTRA_DIST += $(evaluation_modules) %D%/coschedeval %D%/measured.py %D%/README.md
+
+# docs/evaluation.md with what `coschedeval --set node2 --json $(MEASURED)` found.
+measured:
+	$(AM_V_at)$(srcdir)/%D%/measured.py $(MEASURED) $(srcdir)/docs/evaluation.md
+.PHONY: measured

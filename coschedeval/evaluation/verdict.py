@@ -116,10 +116,14 @@ def rows(results):
 
 def _cell(result, name):
     estimate = result.relative(name)
+    if estimate is not None and name == "native":
+        return f"{intervals.median([r.makespan for r in result.measured(name)]):.2f} s"
+    return ratio_text(estimate)
+
+
+def ratio_text(estimate):
     if estimate is None:
         return "-"
-    if name == "native":
-        return f"{intervals.median([r.makespan for r in result.measured(name)]):.2f} s"
     if estimate.half is None:
         return f"{estimate.value:.2f}"
     return f"{estimate.value:.2f} ± {0.5 * (estimate.high - estimate.low):.2f}"

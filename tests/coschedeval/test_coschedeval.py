@@ -16,7 +16,9 @@ SOURCE, BUILD = os.environ["abs_top_srcdir"], os.environ["abs_top_builddir"]
 EVAL = os.path.join(SOURCE, "coschedeval", "coschedeval")
 sys.path[:0] = [os.path.join(SOURCE, "coschedeval"), os.path.join(SOURCE, "plot")]
 
-from evaluation import intervals, load, mixes, modes, verdict     # noqa: E402
+import measured                     # noqa: E402
+from evaluation import (EvaluationError, intervals, load, mixes, modes, records,     # noqa: E402
+                        run as runs, verdict)
 
 EP = f"{BUILD}/jobs/ep --class S"
 SHORT = ("--job", EP, "--job", EP, "--modes", "batch,equal,corun", "--policies", "corun",
@@ -31,6 +33,20 @@ def run(*arguments, **environment):
 
 def can_divide():
     return len(os.sched_getaffinity(0)) > 1
+
+
+def result_of(names, **makespans):
+    """A result of two jobs; MAKESPANS are those of each mode's rounds."""
+    mix = mixes.Mix([mixes.Job(name, [name]) for name in names.split()])
+    result = verdict.Result(mix, [m for m in modes.of_mix(mix, 2, ["corun"])
+                                  if m.name in makespans])
+    for number in range(len(makespans["native"])):
+        result.rounds.append({})
+        for mode in result.modes:
+            one = runs.Run(mix, mode)
+            one.turnaround, one.cpu_s = [makespans[mode.name][number]] * 2, [1.0, 1.0]
+            result.rounds[number][mode.name] = one
+    return result
 
 
 class FakeRun:
@@ -107,6 +123,59 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(sorted(watch.end(1e9)), ["foreign", "stolen", "waited"])
         self.assertEqual(watch.end(1e9)["foreign"], 0)
         self.assertGreaterEqual(watch.end(0)["foreign"], 0)
+
+
+class Page(unittest.TestCase):
+    """`make measured`"""
+    GAIN = result_of("a b", native=[10, 10, 10], batch=[9, 9.1, 9], corun=[8, 8.1, 8])
+    LOSS = result_of("c d", native=[10, 10, 10], batch=[5, 5, 5.1], corun=[6, 6.1, 6])
+    SAME = result_of("e f", native=[10, 10, 10], batch=[5, 6, 5], corun=[5.5, 5, 5.6])
+
+    def data(self, *results):
+        record = json.loads(json.dumps([r.record() for r in results]))
+        return {"format": "coschedeval/1", "version": "1", "node": {"text": "2 CPUs of X"},
+                "mixes": record}
+
+    def test_results_come_back(self):
+        back, = records.results(self.data(self.LOSS))
+        self.assertEqual(back.sentence(), self.LOSS.sentence())
+        self.assertEqual(back.record()["modes"], self.LOSS.record()["modes"])
+
+    def test_block(self):
+        text = measured.block(self.data(self.GAIN, self.LOSS, self.SAME), "2026-01-02")
+        self.assertIn("2 CPUs of X; 2026-01-02; coschedeval 1, 3 mixes, 3 to 3 rounds, 0 runs",
+                      text)
+        rows = [line for line in text.split("\n") if line.startswith("|")]
+        self.assertEqual({row.count("|") for row in rows}, {7})
+        self.assertIn("| c + d | 10.00 s | 0.50 ± 0.01 | 0.60 ± 0.01 | 0.60 ± 0.01 | "
+                      "1.20 ± 0.05 (batch) |", rows)
+        self.assertRegex(text, r"(?m)^\*\*Where it does not pay.\*\* Co-scheduled, c \+ d ends "
+                         r"20 % ± \d later than one after the other. No gain over one of the "
+                         r"two can be shown for e \+ f.$")
+
+    def test_page(self):
+        with tempfile.TemporaryDirectory() as directory:
+            page, file = directory + "/page.md", directory + "/x.json"
+            begin, end = (f"<!-- {word} measured-node2 -->\n" for word in ("begin", "end"))
+            with open(page, "w", encoding="utf-8") as out:
+                out.write(f"a\n{begin}old\n{end}b\n")
+            with open(file, "w", encoding="utf-8") as out:
+                json.dump(self.data(self.GAIN), out)
+            subprocess.run([SOURCE + "/coschedeval/measured.py", file, page], check=True)
+            with open(page, encoding="utf-8") as done:
+                text = done.read()
+            self.assertRegex(text, f"(?s)\\Aa\n{begin}2 CPUs.*No mix ends later.*{end}b\n\\Z")
+            self.assertNotIn("old", text)
+            with open(file, "w", encoding="utf-8") as out:
+                out.write("[]")
+            done = subprocess.run([SOURCE + "/coschedeval/measured.py", file, page], check=False,
+                                  stderr=subprocess.PIPE, text=True)
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, f"measured: {file}: not written by coschedeval --json\n"))
+
+    def test_nothing_was_measured(self):
+        with self.assertRaises(EvaluationError):
+            measured.block(self.data(), "")
 
 
 @unittest.skipUnless(can_divide(), "one CPU cannot be divided")
