@@ -5,14 +5,16 @@ include tests/node_agent/counters/local.mk
 
 # What these share.
 EXTRA_DIST += %D%/daemon/state-0.1.json \
+	tests/support/accountedagent.py \
 	tests/support/fake_helper.py tests/support/fakes.py \
-	tests/support/slurmhelper.py \
+	tests/support/killpoints.py \
 	tests/support/slurmhelper.py tests/support/slurmtree.py
 
 # The daemon's clients and helpers.
 client_scripts = \
 	%D%/coschedctl/test_ctl.py \
 	%D%/coschedctl/test_ks.py \
+	%D%/helpers/test_kill_deliver.py \
 	%D%/helpers/test_record_helper.py \
 	%D%/helpers/test_slurm_helper.py \
 	%D%/helpers/test_slurm_versions.py
@@ -41,6 +43,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_forgotten.py \
 	%D%/daemon/test_agent_hold.py \
 	%D%/daemon/test_agent_injected.py \
+	%D%/daemon/test_agent_killed.py \
 	%D%/daemon/test_agent_unpinned.py \
 	%D%/daemon/test_agent_munge.py \
 	%D%/daemon/test_agent_policies.py \
@@ -106,6 +109,7 @@ units += %D%/unit
 	%D%/counters/test_perf_real.c \
 	%D%/counters/test_perf_sysfs.c \
 	%D%/counters/test_resctrl.c \
+	%D%/daemon/test_kill_save.c \
 	%D%/daemon/test_opening.c \
 	%D%/daemon/test_state.c \
 	%D%/daemon/test_users.c \
@@ -193,7 +197,11 @@ bench-agent: %D%/daemon/bench_agent$(EXEEXT)
 endif
 .PHONY: bench-agent faults
 
-# The agent is killed at every system call, also where nothing can be different: minutes.
-kill-points: %D%/unit$(EXEEXT)
-	$(AM_V_at)COSCHED_KILL_ALL=1 %D%/unit$(EXEEXT) test_kill_points
+# The agent and its helper are killed at every system call, also where nothing can be
+# different: minutes.
+kill-points: all
+	$(MAKE) check TESTS=%D%/test_kill_save
+	COSCHED_KILL_ALL=1 %D%/unit$(EXEEXT) test_kill_points test_kill_save
+	$(AM_TESTS_ENVIRONMENT) COSCHED_KILL_ALL=1 $(srcdir)/%D%/helpers/test_kill_deliver.py
+	$(AM_TESTS_ENVIRONMENT) COSCHED_KILL_ALL=1 $(srcdir)/%D%/daemon/test_agent_killed.py
 .PHONY: kill-points

@@ -30,8 +30,7 @@ struct trace {
     void *arg;
     struct callpoints_result *result;
     bool counting;
-    unsigned matched; /* so far */
-    pid_t failing;    /* this thread, in a call that is to fail; 0: none */
+    pid_t failing; /* this thread, in a call that is to fail; 0: none */
 };
 
 /* ---- registers ----------------------------------------------------------- */
@@ -152,9 +151,8 @@ static bool count(struct trace *t, long call)
     t->result->calls[call]++;
     if (!matches(p->call, call))
         return false;
-    t->matched++;
-    return p->number && t->matched >= p->number &&
-           t->matched - p->number < times;
+    unsigned matched = ++t->result->matched;
+    return p->number && matched >= p->number && matched - p->number < times;
 }
 
 static void strike(struct trace *t, pid_t pid, pid_t tid)
@@ -214,7 +212,7 @@ int callpoints_trace(pid_t pid, int ready, const struct callpoint *point,
                                     void *arg),
                      void *arg, struct callpoints_result *result)
 {
-    struct trace t = {point, file, struck, arg, result, false, 0, 0};
+    struct trace t = {point, file, struck, arg, result, false, 0};
     int options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL |
                   PTRACE_O_TRACECLONE;
 

@@ -29,14 +29,14 @@
  *
  * The program tests/support/at_call does the same with whole programs:
  *
- *     at_call [--call NAME] [--number N] [--times N] [--error EMFILE] [--while
- * FILE]
- *             [--report FILE] -- PROGRAM [ARGUMENT...]
+ *     at_call [--call NAME] [--number N] [--times N] [--error EMFILE]
+ *             [--while FILE] [--report FILE] -- PROGRAM [ARGUMENT...]
  *
- * PROGRAM has the pid that was at_call's.  Calls count while FILE of --while
- * exists.  The report is rewritten at each strike and at the end: {"struck": 1,
- * "calls": {"openat": 12, ...}}; without
- * --number it tells what there is to walk over.
+ * NAME "changing" stands for CALLPOINT_CHANGING.  PROGRAM has the pid that was
+ * at_call's.  Calls count while FILE of --while exists.  The report is
+ * rewritten at each strike and at the end: {"struck": 1, "matched": 34,
+ * "calls":
+ * {"openat": 12, ...}}; without --number it tells what there is to walk over.
  */
 
 #include <stdbool.h>
@@ -59,7 +59,8 @@ struct callpoint {
 };
 
 struct callpoints_result {
-    unsigned struck; /* so often killed or failed */
+    unsigned struck;  /* so often killed or failed */
+    unsigned matched; /* calls that counted and were of the wanted kind */
     unsigned
         calls[CALLPOINT_KINDS]; /* made while they counted, by their number */
     int status;                 /* of the life, as waitpid(2) has it */

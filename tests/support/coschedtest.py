@@ -96,16 +96,19 @@ class Agent:
         self.arguments = list(arguments)
         if cpus is not None:
             self.arguments += ["--cpus", cpus]
+        self.prefix = []      # of the command: what it runs under
+        self.environment = {} # of its own
         self.process = None
 
     def start(self):
         log = open(self.log, "ab")
         self.process = subprocess.Popen(
-            [os.path.join(BUILD, "coschedd"), "--foreground", "--no-slurm",
+            [*self.prefix, os.path.join(BUILD, "coschedd"), "--foreground", "--no-slurm",
              "--auth", "peer", "--socket", self.socket,
              "--state", os.path.join(self.directory, "state.json"),
              "--log-level", "info", *self.arguments],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            env={**os.environ, **self.environment})
         log.close()
         wait_for("agent", self.alive)
         return self

@@ -23,15 +23,16 @@ exit 0
 """
 SECONDS = 90
 
+TEXT = "cosched/1 state=final partners=1,2"
+END = 1_700_000_000
 
-class Helper:
-    """coschedd-slurm in a directory that says what Slurm answers."""
 
-    def __init__(self, *arguments, programs=True):
+class FakeSlurm:
+    """A directory that says what Slurm answers: fake_slurm.c."""
+
+    def __init__(self, programs=True):
         self.directory = tempfile.TemporaryDirectory(
             prefix="cosched-test.", ignore_cleanup_errors=True)
-        self.arguments = arguments
-        self.rest = b""
         bin_ = os.path.join(self.directory.name, "bin")
         os.mkdir(bin_)
         if programs:
@@ -59,19 +60,49 @@ class Helper:
     def remove(self, name):
         os.unlink(self.path(name))
 
-    def lines(self, name):
+    def read(self, name):
         try:
-            with open(os.path.join(self.directory.name, name),
-                      encoding="utf-8") as file:
-                return file.read().splitlines()
+            with open(self.path(name), encoding="utf-8") as file:
+                return file.read()
         except FileNotFoundError:
-            return []
+            return ""
+
+    def lines(self, name):
+        return self.read(name).splitlines()
 
     def wait_until(self, what, condition):
         end = time.monotonic() + SECONDS
         while not condition():
             assert time.monotonic() < end, f"no {what}"
             time.sleep(0.02)
+
+    def rows(self, *rows):
+        """The accounting: (raw, name, end, comment), or with the start before the end."""
+        self.write("rows", "".join(
+            f"{raw}|{name}|fake|{start}|{end}|{comment}\n" for raw, name, start, end, comment in
+            ((r[0], r[1], END - 100, *r[2:]) if len(r) == 4 else r for r in rows)))
+
+    def comments(self):
+        """{(name, end): comment} of the accounting."""
+        return {tuple(line.split("|")[1:5:3]): line.split("|")[5] for line in self.lines("rows")}
+
+    def changes(self):
+        """{(name, end): all comments that were written there}."""
+        found = {}
+        for line in self.lines("modified"):
+            name, end, comment = line.split(" ", 2)
+            found.setdefault((name, end), set()).add(comment)
+        return found
+
+
+class Helper(FakeSlurm):
+    """coschedd-slurm with a Slurm of its own."""
+    prefix = () # of the command: what it runs under
+
+    def __init__(self, *arguments, programs=True):
+        super().__init__(programs)
+        self.arguments = arguments
+        self.rest = b""
 
     def tell(self, line):
         if not isinstance(line, (str, bytes)):
@@ -114,7 +145,7 @@ class Helper:
     def start(self):
         self.rest = b""
         self.process = subprocess.Popen(
-            [HELPER, *self.arguments], stdin=subprocess.PIPE,
+            [*self.prefix, HELPER, *self.arguments], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=self.environment, bufsize=0)
         return self
@@ -132,6 +163,37 @@ class Helper:
     def __exit__(self, *exception):
         self.kill()
         self.directory.cleanup()
+
+
+class Keeper(Helper):
+    """A helper that keeps records."""
+
+    def __init__(self, *arguments, delay="0", **more):
+        super().__init__("--delay", delay, *arguments, **more)
+        self.arguments = ("--records", self.path("sub/records"), *self.arguments)
+
+    def record(self, job, text=TEXT, end=END):
+        self.tell(json.dumps({"cmd": "record", "job": job, "text": text, "end": end}))
+
+    def expect(self, *events):
+        """The next events are these (name, job), in any order."""
+        got = []
+        for _ in events:
+            event = self.event()
+            assert event is not None, (events, got)
+            got.append((event["event"], event.get("job")))
+        assert sorted(got) == sorted(events), (events, got)
+
+    def comment(self, name, end=END):
+        return self.comments()[(name, str(end))]
+
+    def kept(self):
+        """The records on disk."""
+        found = {}
+        for line in self.lines("sub/records"):
+            entry = json.loads(line)
+            found[(entry["job"], entry["end"])] = entry.get("text")
+        return {key for key, text in found.items() if text}
 
 
 def need_fake():

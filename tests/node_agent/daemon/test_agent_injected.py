@@ -76,17 +76,13 @@ class Failing(Agent):
 
     def begin(self, failing=True):
         """Start it; False if it ended by itself in its start."""
-        before = dict(os.environ)
-        os.environ.update(self.env if failing else {})
+        self.environment = self.env if failing else {}
         try:
             self.start()
             return True
         except AssertionError:
             assert self.process.returncode == 1, self.died()
             return False
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
 
     def alive(self):
         try:

@@ -11,50 +11,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
-from slurmhelper import Helper, need_fake
-
-TEXT = "cosched/1 state=final partners=1,2"
-END = 1_700_000_000
-
-
-class Keeper(Helper):
-    """A helper that keeps records."""
-
-    def __init__(self, *arguments, delay="0", **more):
-        super().__init__("--delay", delay, *arguments, **more)
-        self.arguments = ("--records", self.path("sub/records"), *self.arguments)
-
-    def rows(self, *rows):
-        """The accounting: (raw, name, end, comment), or with the start before the end."""
-        self.write("rows", "".join(
-            f"{raw}|{name}|fake|{start}|{end}|{comment}\n" for raw, name, start, end, comment in
-            ((r[0], r[1], END - 100, *r[2:]) if len(r) == 4 else r for r in rows)))
-
-    def record(self, job, text=TEXT, end=END):
-        self.tell(json.dumps({"cmd": "record", "job": job, "text": text, "end": end}))
-
-    def expect(self, *events):
-        """The next events are these (name, job), in any order."""
-        got = []
-        for _ in events:
-            event = self.event()
-            assert event is not None, (events, got)
-            got.append((event["event"], event.get("job")))
-        assert sorted(got) == sorted(events), (events, got)
-
-    def comments(self):
-        return {tuple(line.split("|")[1:5:3]): line.split("|")[5] for line in self.lines("rows")}
-
-    def comment(self, name, end=END):
-        return self.comments()[(name, str(end))]
-
-    def kept(self):
-        """The records on disk."""
-        found = {}
-        for line in self.lines("sub/records"):
-            entry = json.loads(line)
-            found[(entry["job"], entry["end"])] = entry.get("text")
-        return {key for key, text in found.items() if text}
+from slurmhelper import END, TEXT, Keeper, need_fake
 
 
 def row(job, comment="cosched/1 state=running", end=END):
