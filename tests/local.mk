@@ -22,6 +22,12 @@ check_LTLIBRARIES += %D%/support/failing.la
 %C%_support_failing_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 %C%_support_failing_la_LIBADD = -ldl
 
+# Another time of day, likewise.
+check_LTLIBRARIES += %D%/support/shifted.la
+%C%_support_shifted_la_SOURCES = %D%/support/shifted.c
+%C%_support_shifted_la_CFLAGS = $(WARN_CFLAGS)
+%C%_support_shifted_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+
 unit_flags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 unit_libs = tests/support/libunit.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 

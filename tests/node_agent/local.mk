@@ -32,6 +32,7 @@ agent_scripts = \
 	%D%/calibrate/test_calibrate_node.py \
 	%D%/coschedctl/test_ctl_counters.py \
 	%D%/coschedctl/test_machine.py \
+	%D%/daemon/test_agent_clock.py \
 	%D%/daemon/test_agent_connections.py \
 	%D%/daemon/test_agent_cpuset.py \
 	%D%/daemon/test_agent_drain.py \

@@ -11,6 +11,7 @@
  *   ignore=1    never obeys nor acknowledges
  *   layout=N    says that it knows the pages up to version N
  *   version=N   writes its report page in that version
+ *   lease=1     looks whether its lease ends while the agent is there
  * Prints "attached GENERATION", then "cpus LIST" whenever its allotment
  * changes, "lost" when the connection ends; attaches again every 20 ms. */
 
@@ -34,7 +35,7 @@
 struct fake {
     const char *socket;
     unsigned job;
-    bool serial, hostile, ignore;
+    bool serial, hostile, ignore, lease;
     double rate, rho;
     char more[40];    /* of the request */
     unsigned version; /* of the report page */
@@ -157,6 +158,8 @@ static void serve(struct fake *f)
             last = cpus;
             first = false;
         }
+        if (f->lease && !is_fresh(f))
+            printf("BAD: the lease has ended\n");
         if (f->ignore || f->hostile)
             continue;
         if (!cpuset_empty(&cpus))
@@ -201,6 +204,8 @@ int main(int argc, char **argv)
             f.hostile = true;
         } else if (!strncmp(argv[i], "ignore=", 7)) {
             f.ignore = true;
+        } else if (!strncmp(argv[i], "lease=", 6)) {
+            f.lease = true;
         } else if (!strncmp(argv[i], "layout=", 7)) {
             snprintf(f.more, sizeof(f.more), ",\"layout\":%.20s", value);
         } else if (!strncmp(argv[i], "version=", 8)) {
