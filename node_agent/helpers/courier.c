@@ -43,6 +43,8 @@ struct parcel {
     int64_t start_s, ended_s; /* -1: not so far */
     bool fits; /* it began before the record's end */
     bool there; /* with the record */
+    bool told;  /* it was there before */
+    bool settled; /* slurmctld will not write it any more */
 };
 
 static struct parcel parcels[COURIER_BATCH];
@@ -73,16 +75,67 @@ static void read_parcels(void)
         struct parcel *p = &parcels[count];
         const char *text;
         json_int_t job, end_s;
+        int told = 0;
         json_t *object = json_loads(line, 0, NULL);
-        if (json_unpack(object, "{s:I, s:I, s:s}", "job", &job, "end", &end_s, "text", &text) ==
-                0 && strlen(text) <= TEXT_MAX) {
-            *p = (struct parcel){.job = (uint32_t)job, .end_s = end_s};
+        if (json_unpack(object, "{s:I, s:I, s:s, s?b}", "job", &job, "end", &end_s, "text",
+                        &text, "told", &told) == 0 && strlen(text) <= TEXT_MAX) {
+            *p = (struct parcel){.job = (uint32_t)job, .end_s = end_s, .told = told};
             strcpy(p->text, text);
             count++;
         }
         json_decref(object);
     }
     free(line);
+}
+
+/* ---- what slurmctld knows ----------------------------------------------------- */
+
+/* True when slurmctld has nothing more to send to slurmdbd: what it wrote in the past,
+ * while that was away, is there. */
+static bool queue_is_empty(void)
+{
+    stats_info_request_msg_t request = {.command_id = STAT_COMMAND_GET};
+    stats_info_response_msg_t *stats = NULL;
+
+    return slurm_get_statistics(&stats, &request) == 0 && stats &&
+           stats->dbd_agent_queue_size == 0;
+}
+
+/* Ask whether slurmctld has forgotten the run of P: it sends what it remembers whenever it
+ * restarts.  False when it does not answer. */
+static bool ask_for_run(struct parcel *p)
+{
+    job_info_msg_t *jobs = NULL;
+
+    p->settled = true;
+    if (slurm_load_job(&jobs, p->job, SHOW_ALL) != 0)
+        return errno == ESLURM_INVALID_JOB_ID;
+    for (uint32_t i = 0; i < jobs->record_count; i++) {
+        const slurm_job_info_t *info = &jobs->job_array[i];
+        /* A job that was requeued begins anew, and its runs so far are written. */
+        if (info->job_id == p->job && info->start_time > 0 &&
+            info->start_time <= p->end_s + SKEW_S)
+            p->settled = false;
+    }
+    slurm_free_job_info_msg(jobs);
+    return true;
+}
+
+/* Ask about the records that were there.  What the accounting shows after that is final. */
+static void settle(void)
+{
+    size_t told = 0;
+
+    for (const struct parcel *p = parcels; p < parcels + count; p++)
+        told += p->told;
+    bool answers = told > 0 && queue_is_empty();
+    for (struct parcel *p = parcels; answers && p < parcels + count; p++)
+        answers = !p->told || ask_for_run(p);
+    /* Again: it may have restarted in between. */
+    if (answers && queue_is_empty())
+        return;
+    for (struct parcel *p = parcels; p < parcels + count; p++)
+        p->settled = false;
 }
 
 /* ---- what the accounting knows ----------------------------------------------- */
@@ -315,8 +368,8 @@ static void answer(const struct parcel *p)
                         : !p->there      ? "sacct does not show the record"
                                          : NULL;
 
-    say(json_pack("{s:I, s:I, s:s*}", "job", (json_int_t)p->job, "end", (json_int_t)p->end_s,
-                  "error", error));
+    say(json_pack("{s:I, s:I, s:s*, s:b}", "job", (json_int_t)p->job, "end",
+                  (json_int_t)p->end_s, "error", error, "settled", p->settled && !error));
 }
 
 /* How long slurmctld keeps ended jobs: it may write its own record again until then. */
@@ -338,6 +391,7 @@ int courier(void)
     setenv("SLURM_TIME_FORMAT", "%s", 1);
     name_states();
     slurm_init(NULL);
+    settle();
     if (!count || !look())
         return 0;
     for (const struct parcel *p = parcels; p < parcels + count; p++)

@@ -105,9 +105,11 @@ static void begin(struct queued *r)
                                                             : left_s);
 }
 
+/* What the accounting has had is no failure. */
 static void give_up(struct queued *r, const char *error)
 {
-    emit_record("failed", r, error);
+    if (!r->told)
+        emit_record("failed", r, error);
     record_queue_remove(queue, r);
 }
 
@@ -155,8 +157,8 @@ static int collect(int64_t now_ms)
             if (fd < 0 || !(out = fdopen(fd, "w+")))
                 return fd < 0 ? -1 : (close(fd), -1);
         }
-        json_t *object = json_pack("{s:I, s:I, s:s}", "job", (json_int_t)r->job, "end",
-                                   (json_int_t)r->end_s, "text", r->text);
+        json_t *object = json_pack("{s:I, s:I, s:s, s:b}", "job", (json_int_t)r->job, "end",
+                                   (json_int_t)r->end_s, "text", r->text, "told", r->told);
         json_dumpf(object, out, JSON_COMPACT);
         json_decref(object);
         fputc('\n', out);
@@ -230,22 +232,24 @@ static void start_courier(const char *self, int64_t now_ms)
     set_away(strerror(rc));
 }
 
-/* R is in the accounting; slurmctld may write its own until it has forgotten the job. */
+/* R is in the accounting; slurmctld may write its own until it has forgotten the job, which
+ * is asked when it is time to. */
 static void look_again(struct queued *r)
 {
     r->due_ms = r->ended_ms + job_age_ms + 10000 * delay_s;
 }
 
-/* The accounting has R; or not, for the reason ERROR. */
-static void on_answer(struct queued *r, const char *error)
+/* The accounting has R, for good if SETTLED; or not, for the reason ERROR. */
+static void on_answer(struct queued *r, const char *error, bool settled)
 {
     r->under_way = false;
-    if (error && ++r->tries > TRIES_MOST) {
-        give_up(r, error);
-    } else if (error) {
-        r->due_ms = clock_ms() + pause_ms(r->tries, LONGEST_PAUSE_MS);
-    } else if (r->told) {
+    if (settled) {
         record_queue_remove(queue, r);
+    } else if (error || r->told) {
+        if (++r->tries > TRIES_MOST)
+            give_up(r, error);
+        else
+            r->due_ms = clock_ms() + pause_ms(r->tries, LONGEST_PAUSE_MS);
     } else {
         r->told = true;
         r->tries = 0;
@@ -260,10 +264,12 @@ static void on_line(const char *line)
 {
     const char *error = NULL, *gone = NULL, *refused = NULL;
     json_int_t job = 0, end_s = 0, age_s = -1;
+    int settled = 0;
     json_t *object = json_loads(line, 0, NULL);
 
-    if (json_unpack(object, "{s?I, s?I, s?s, s?s, s?s, s?I}", "job", &job, "end", &end_s, "error",
-                    &error, "away", &gone, "refused", &refused, "age", &age_s) < 0) {
+    if (json_unpack(object, "{s?I, s?I, s?s, s?b, s?s, s?s, s?I}", "job", &job, "end", &end_s,
+                    "error", &error, "settled", &settled, "away", &gone, "refused", &refused,
+                    "age", &age_s) < 0) {
         json_decref(object);
         return;
     }
@@ -273,13 +279,13 @@ static void on_line(const char *line)
     } else if (age_s >= 0) {
         job_age_ms = 1000 * age_s;
         for (struct queued *r = record_queue_first(queue); r; r = r->next)
-            if (r->told)
+            if (r->told && !r->tries)
                 look_again(r);
     } else if (job) {
         struct queued *r = record_queue_find(queue, (uint32_t)job, end_s);
         courier_now.answered = true;
         if (r && r->under_way)
-            on_answer(r, error);
+            on_answer(r, error, settled);
     } else if (refused) {
         courier_now.answered = true;
         for (struct queued *r = record_queue_first(queue), *next; r; r = next) {

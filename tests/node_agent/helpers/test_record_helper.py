@@ -172,6 +172,36 @@ def check_overwritten():
             (k.lines("modified"), k.lines("rows"), now)
 
 
+def check_remembered():
+    """Until slurmctld has forgotten the run, and has nothing more for slurmdbd, the
+    record is not let go: whatever it sends in between is mended."""
+    with Keeper() as k:
+        k.write("config", "1\n")
+        k.write("age", "0")
+        k.write("known", f"5 {END - 100}\n6 {END + 50}\n")
+        k.rows(row(5), row(6))
+        k.record(5)
+        k.record(6)
+        k.expect(("kept", 5), ("kept", 6), ("recorded", 5), ("recorded", 6))
+        # Job 6 was requeued: its next run is no reason to keep this one's record.
+        k.wait_until("its removal", lambda: k.kept() == {(5, END)})
+        for name, text in (("known", ""), ("queue", "0\n"), ("config", "2\n")):
+            asked = len(k.lines("known.asked"))
+            k.rows(row(5)) # slurmctld restarts, or slurmdbd is back
+            k.wait_until("its mend", lambda: k.comment("5") == TEXT)
+            k.wait_until("next look", lambda: "5" in k.lines("known.asked")[asked:] or
+                         name != "known")
+            assert k.kept() == {(5, END)}, name
+            if name == "known":
+                k.write("queue", "1\n") # not sent so far
+            elif name == "queue":
+                k.remove("config") # slurmctld does not answer
+            k.write(name, text)
+        k.wait_until("its removal", lambda: not k.kept())
+        assert k.comment("5") == TEXT and k.event(0) is None
+        assert {line.split()[0] for line in k.lines("known.asked")} == {"5", "6"}
+
+
 def check_delay():
     """A record waits for its time, however the clock was set since its end, and
     does not keep the helper from ending with the agent."""
@@ -267,6 +297,7 @@ def main():
     check_refused()
     check_hanging()
     check_overwritten()
+    check_remembered()
     check_delay()
     check_garbage()
     check_file()
