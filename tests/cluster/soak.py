@@ -127,6 +127,7 @@ class Soak:
         self.requeued = set()
         self.suspended = {}  # job: when it is to be resumed
         self.sum_core_s = self.sum_elapsed_s = 0.0
+        self.finals = set()  # jobs of all rounds that had final records
         self.faults, self.jobs = Faults(self), Jobs(cluster, self.random, USERS)
         self.watch = node.Watch(self.users, self.is_suspended, self.violation)
         self.began = self.told = time.monotonic()
@@ -318,6 +319,7 @@ class Soak:
                 self.keep(job)
             self.judge_retries(job)
             core_s += self.judge_record(job, row, wait)
+        self.judge_finals(wait)
         if core_s > len(os.sched_getaffinity(0)) * (time.time() - began) + 1:
             self.violation(f"{core_s} core seconds in {time.time() - began:.0f} s")
         self.sum_core_s += core_s
@@ -348,6 +350,7 @@ class Soak:
             self.progress(f"record of {job.number} {row}")
             row = (self.jobs.accounted() or {}).get(job.number, row)
         self.count("records")
+        self.finals.add(job.number)
         found = re.search(r" core_s=([\d.]+)", row["admincomment"])
         core_s = float(found[1]) if found else 0.0
         most = len(os.sched_getaffinity(0)) * (int(row["elapsedraw"]) + 8)
@@ -355,6 +358,25 @@ class Soak:
             self.violation(f"job {job.number}: {core_s} core seconds in "
                            f"{row['elapsedraw']} s")
         return core_s
+
+    def judge_finals(self, wait):
+        """Records of earlier rounds, too, are what they were: slurmctld and slurmdbd
+        have restarted since."""
+        lost = self.finals
+        while lost:
+            rows = self.jobs.accounted() or {}
+            lost = {number for number in self.finals
+                    if "state=final" not in rows.get(number, {}).get("admincomment", "")}
+            if lost and time.monotonic() > wait:
+                for number in sorted(lost):
+                    self.violation(f"job {number}: its final record is "
+                                   f"{rows.get(number)} now")
+                self.finals -= lost
+                return
+            if lost:
+                time.sleep(2)
+                self.progress(f"final records of {sorted(lost)}")
+        self.count("records looked at again", len(self.finals))
 
     def keep(self, job):
         folder = f"{self.options.out}/jobs"
@@ -459,10 +481,12 @@ class Soak:
 
     def configure(self):
         """Slurm runs no epilog for a job that ends just before slurmd is killed: the
-        agent is to miss it within the time of a round."""
+        agent is to miss it within the time of a round.  And slurmctld is to forget
+        jobs within that time."""
         path = f"{self.c.root}/etc/extra.conf"
         text = node.read(path).replace("cosched_policy=corun",
                                        "cosched_policy=corun,cosched_forget=60s")
+        text += "MinJobAge=60\n"
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         self.c.call("scontrol", "reconfigure")

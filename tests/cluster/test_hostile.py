@@ -365,7 +365,7 @@ def case_suspended(c):
     c.over(*jobs[1:])
 
 
-CASES = ("escapes", "continue", "names", "floods", "reuse", "namespaces",
+CASES = ("escapes", "continue", "restarts", "names", "floods", "reuse", "namespaces",
          "suspended")
 
 
