@@ -159,11 +159,19 @@ def check_cooperative(c, other):
     c.wait_end(job)
 
 
-def cgroups(what):
-    """Slurm's cpuset cgroups with WHAT in their path."""
-    return [path for path, _, _ in os.walk(cpuset_mount()[1])
-            if what in path and ("slurm_n1" in path or
-                                 "n1_slurmstepd.scope" in path)]
+def cgroup_of_node(path):
+    """The cgroup that Slurm has made for this node, above that at PATH.  Other clusters
+    on the host have nodes of that name."""
+    for name in ("slurm_n1", "n1_slurmstepd.scope"):
+        above, found, _ = path.partition(f"/{name}/")
+        if found:
+            return f"{above}/{name}"
+    raise AssertionError(path)
+
+
+def cgroups(node, what):
+    """Cgroups below NODE, and itself, with WHAT in their path."""
+    return [path for path, _, _ in os.walk(node) if what in path]
 
 
 def set_enforcement(c, value):
@@ -192,17 +200,19 @@ def main():
     with open("/tmp/cosched-test.cgroup.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with Cluster(cgroup=True) as c:
-            check(c)
-        assert not cgroups("")
+            node = check(c)
+        assert not cgroups(node, "")
 
 
 def check(c):
+    """Its node's cgroup, in which nothing is left of the jobs."""
     escape = f"{c.directory}/escape"
     with open(escape, "w", encoding="ascii") as file:
         file.write(ESCAPE)
     os.chmod(escape, 0o755)
     set_enforcement(c, "cpuset")
     first, second = check_hold(c)
+    node = cgroup_of_node(place(program_of(c, first, "escape1")))
     check_crash(c, (first, second))
     c.call("scancel", str(second))
     c.wait_end(second)
@@ -216,7 +226,8 @@ def check(c):
     c.call("scancel", str(first))
     c.wait_end(first)
     assert "warning: job" not in c.log(), c.log()
-    wait_for("removal of all cgroups", lambda: not cgroups("/job_"))
+    wait_for("removal of all cgroups", lambda: not cgroups(node, "/job_"))
+    return node
 
 
 main()

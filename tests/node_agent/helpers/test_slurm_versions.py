@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
 from coschedtest import BUILD, SOURCE, need, skip  # noqa: E402
 
 HEADERS = "/usr/include/slurm"
-FILE = "slurm_helper.c"
+FILES = ("slurm_helper.c", "courier.c") # with libslurm
 
 
 def version(text, major, minor):
@@ -42,26 +42,31 @@ def renamed(text):
     return text.replace("slurm_free_ctl_conf(", "slurm_free_conf(")
 
 
+def lists_by_type(text):
+    """23.11: lists are structures by name, too."""
+    text, count = re.subn(r"typedef struct xlist \* ?List;",
+                          "typedef struct xlist list_t;", text)
+    assert count == 1, "this Slurm's List is no pointer by name"
+    return re.sub(r"\bList\b(?! of| is| struct)", "list_t *", text)
+
+
 def compiles(name, changes, number):
     with tempfile.TemporaryDirectory(prefix="cosched-test.") as folder:
         shutil.copytree(HEADERS, f"{folder}/slurm")
-        for file, change in (("slurm.h", lambda t: t),
-                             ("slurm_version.h",
-                              lambda t: version(t, *number))):
+        for file in ("slurm.h", "slurm_version.h"):
             path = f"{folder}/slurm/{file}"
             with open(path, encoding="utf-8") as header:
-                text = change(header.read())
-            if file == "slurm.h":
-                for one in changes:
-                    text = one(text)
+                text = header.read()
+            for one in changes if file == "slurm.h" else [lambda t: version(t, *number)]:
+                text = one(text)
             with open(path, "w", encoding="utf-8") as header:
                 header.write(text)
         done = subprocess.run(
             ["cc", "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Werror", "-fsyntax-only",
              "-I", folder, "-I", BUILD, "-I", SOURCE,
-             f"{SOURCE}/node_agent/helpers/{FILE}"],
+             *(f"{SOURCE}/node_agent/helpers/{file}" for file in FILES)],
             capture_output=True, text=True, check=False)
-        assert done.returncode == 0, (name, FILE, done.stderr)
+        assert done.returncode == 0, (name, done.stderr)
 
 
 def main():
