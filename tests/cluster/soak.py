@@ -177,20 +177,26 @@ class Soak:
             elif state == "PENDING" and re.search("requeued.held|Held", reason):
                 self.count("held by Slurm after a failed launch")
                 self.c.run("scontrol", "release", job)
+        self.tend_nodes()
+
+    def tend_nodes(self):
         lines = self.c.run("sinfo", "-h", "-N", "-o", "%T|%E", timeout=60).stdout
-        for line in lines.splitlines():
+        for line in lines.splitlines()[:1]:
             state, reason = line.split("|", 1)
             if re.match("drain|down", state):
                 self.note_node(state, reason)
 
     def note_node(self, state, reason):
-        # Killed between the job's launch and its prolog, slurmd drains its own node.
-        if self.slurm_disturbed() and re.search("Not responding|Prolog error", reason):
-            self.count("drained by Slurm after slurmd was killed")
+        # Killed between the job's launch and its prolog, slurmd drains its own node; a
+        # killed slurmctld starts what its last state has as pending once more.
+        if (self.faults.disturbing or self.slurm_disturbed()) and re.search(
+                "Not responding|Prolog error|Duplicate jobid", reason):
+            self.count(f"drained by Slurm: {reason}")
         else:
             self.violation(f"Slurm says that its node is {state}: {reason}")
-        self.faults.start_all()
         self.c.run("scontrol", "update", "nodename=n1", "state=resume")
+        if not self.faults.disturbing:
+            self.faults.start_all()
 
     def progress(self, what):
         if time.monotonic() - self.told < PROGRESS_S:
@@ -339,8 +345,9 @@ class Soak:
         if not job.admitted():
             self.count("jobs that ran without the agent")
             return 0.0
+        late = False
         while "state=final" not in row["admincomment"]:
-            if time.monotonic() > wait:
+            if late:
                 self.violation(f"job {job.number} ({job.kind}, {row['state']}, "
                                f"{job.done}): no final record: "
                                f"{row['admincomment'][:60]}")
@@ -348,6 +355,7 @@ class Soak:
                 return 0.0
             time.sleep(2)
             self.progress(f"record of {job.number} {row}")
+            late = time.monotonic() > wait # and looked at once more
             row = (self.jobs.accounted() or {}).get(job.number, row)
         self.count("records")
         self.finals.add(job.number)

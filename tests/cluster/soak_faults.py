@@ -34,6 +34,7 @@ class Faults:
         self.version = 0
         self.everything = os.sched_getaffinity(0)
         self.disturbed = []  # (from, to) in which Slurm itself was disturbed
+        self.disturbing = False  # now
         # libslurm 22.05 loses a little with each job that it is asked for.
         suppressions = f"{self.c.root}/etc/lsan"
         with open(suppressions, "w", encoding="ascii") as file:
@@ -71,6 +72,8 @@ class Faults:
             done = self.c.run(SCRIPT, *arguments, timeout=300)
             if done.returncode == 0:
                 return
+            # Slurm may have drained the node that is waited for.
+            self.soak.tend_nodes()
         self.soak.violation(f"cluster {' '.join(arguments[:1])}: {done.stderr[-300:]}")
 
     def start_agent(self):
@@ -167,8 +170,12 @@ class Faults:
 
     def slurm_disturbed(self, disturb):
         began = time.time()
-        disturb()
-        self.start_all()
+        self.disturbing = True
+        try:
+            disturb()
+            self.start_all()
+        finally:
+            self.disturbing = False
         self.disturbed.append((began - 10, time.time() + 30))
 
     def slurmd_killed(self):
