@@ -70,10 +70,12 @@ void enforcer_let_go(struct enforcer *e, struct job *job)
     enforcer_hold(e, job, &job->granted);
 }
 
-size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus)
+size_t enforcer_move_strays(struct enforcer *e, struct job *job,
+                            const struct cosched_cpuset *cpus)
 {
     size_t moved = 0;
 
+    (void)e;
     for (struct tracked *t = job->tracked; t; t = t->next) {
         struct vjob *v = vjob_of(t);
         struct cosched_cpuset stray = v->mask;

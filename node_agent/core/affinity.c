@@ -7,14 +7,14 @@
 #include "common/log.h"
 #include "protocol/cpulist.h"
 
-size_t affinity_move_strays(struct job *job)
+size_t affinity_move_strays(struct enforcer *enforcer, struct job *job)
 {
     const struct cosched_cpuset *cpus =
         cpuset_empty(&job->cpus) ? &job->target : &job->cpus;
 
     if (cpuset_empty(cpus))
         return 0;
-    size_t moved = enforcer_move_strays(job, cpus);
+    size_t moved = enforcer_move_strays(enforcer, job, cpus);
     if (moved)
         log_debug("job %u: moved %zu threads that were elsewhere", job->id,
                   moved);
@@ -60,19 +60,20 @@ static struct job *next_to_look_at(struct job_table *jobs, uint64_t turn)
 
 static void look_at(struct enforcer *enforcer, struct job *j, uint64_t turn)
 {
+    bool unsettled = j->unsettled;
     size_t moved = 0;
 
+    j->unsettled = false; /* unless there is more to do */
     if (j->parked) {
         enforcer_park(enforcer, j); /* what was started meanwhile */
     } else if (!cpuset_empty(&j->cpus)) {
         affinity_hold(enforcer, j);
-        moved = affinity_move_strays(j);
+        moved = affinity_move_strays(enforcer, j);
     }
     uint64_t most = j->doing == JOB_PINNED || any_held(j) ? AFFINITY_PAUSE_HELD : AFFINITY_PAUSE;
-    j->look_pause = moved || j->unsettled ? 1 : 2 * j->look_pause;
+    j->look_pause = moved || unsettled || j->unsettled ? 1 : 2 * j->look_pause;
     if (j->look_pause > most)
         j->look_pause = most;
-    j->unsettled = false;
     j->look_at = turn + j->look_pause;
 }
 

@@ -30,6 +30,6 @@ void affinity_epoch(uint64_t *turn, struct enforcer *enforcer,
 void affinity_hold(struct enforcer *enforcer, struct job *job);
 
 /* Move threads of attached processes of JOB that are elsewhere.  Returns their number. */
-size_t affinity_move_strays(struct job *job);
+size_t affinity_move_strays(struct enforcer *enforcer, struct job *job);
 
 #endif /* COSCHED_AFFINITY_H */

@@ -26,6 +26,12 @@
  * SCAN_SHARE of one CPU, and SCAN_SHARE_QUIET once nothing has changed for
  * SCAN_QUIET_NS.  It is delayed by SCAN_PAUSE_NS at most, and always done after a
  * change of CPUs.
+ *
+ * Users make processes and threads, and undo what was done to them, as often as they like.  So
+ * what is done to processes is counted as work, a unit of which takes about half a microsecond:
+ * there is ENFORCER_WORK for each epoch, and for each call ENFORCER_LEAST even when that is
+ * gone, so that no job keeps another from being held.  What is not done is done in the next
+ * epochs, everybody in turn: the job is unsettled until then.
  */
 
 #include <stdbool.h>
@@ -39,6 +45,8 @@
 #define SCAN_QUIET_NS UINT64_C(2000000000)
 #define SCAN_LEAST_NS UINT64_C(90000000) /* while quiet */
 #define SCAN_PAUSE_NS UINT64_C(5000000000)
+#define ENFORCER_WORK 16384
+#define ENFORCER_LEAST 512
 
 /* A process of a job. */
 struct tracked {
@@ -48,6 +56,7 @@ struct tracked {
     bool attached;
     bool task;      /* slurmstepd has named it */
     bool held;
+    uint64_t round; /* when it was last held or let go */
     bool stopped;   /* by us */
     bool narrowed;  /* its affinity, by us, */
     size_t note;    /* as the supervisor knows */
@@ -113,7 +122,11 @@ void enforcer_release(struct enforcer *enforcer, struct job *job);
 
 /* Move threads of attached processes of JOB that are not within CPUS.  Returns
  * the number of threads moved. */
-size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus);
+size_t enforcer_move_strays(struct enforcer *enforcer, struct job *job,
+                            const struct cosched_cpuset *cpus);
+
+/* The work done so far: for tests. */
+size_t enforcer_work(const struct enforcer *enforcer);
 
 /* Stop all processes of JOB that run (or nothing, without a living supervisor), again where new
  * ones may have begun; continue those that were stopped by this, if nobody else has stopped them
@@ -121,8 +134,8 @@ size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus);
 void enforcer_park(struct enforcer *enforcer, struct job *job);
 void enforcer_unpark(struct enforcer *enforcer, struct job *job);
 
-/* In each epoch: a new supervisor if need be, another try at what could not be undone, and a look
- * at some of the stopped. */
+/* In each epoch: work again, a new supervisor if need be, another try at what could not be undone,
+ * and a look at some of the stopped. */
 void enforcer_look(struct enforcer *enforcer);
 
 /* Takes NULL. */

@@ -44,6 +44,14 @@ struct task {
     struct task *next;
 };
 
+/* A look at all processes of a job, which may take some epochs. */
+struct round {
+    uint64_t number;
+    bool goes_on; /* some are left */
+    bool changed; /* and some were seen with other CPUs than these: */
+    struct cosched_cpuset cpus;
+};
+
 /* What a job is and does, as far as the agent can tell. */
 enum job_state {
     JOB_ANNOUNCED, /* no process yet */
@@ -135,6 +143,7 @@ struct job {
     bool no_cpuset; /* and that was said: there is none to hold it by */
     bool narrowed;  /* the affinity of some, at some time of this run */
     bool taken_over; /* from an agent before, and not looked at so far */
+    struct round hold, strays; /* of those not attached, and attached */
     double use;      /* cores that those not attached used, or would,
                         between two scans, */
     uint64_t use_from_ns;  /* from here; 0: not known */

@@ -31,6 +31,7 @@ struct process {
     struct report_view *previous; /* the one before */
     struct cosched_cpuset part; /* of the job's CPUs, division.h */
     uint32_t team;     /* the largest that it has reported */
+    uint64_t round;    /* when strays of it were last looked for */
     bool bad;          /* its page is no report: treated as silent */
     bool must_ack;     /* a shrink waits for its applied generation */
     bool serial;       /* in a serial region now */

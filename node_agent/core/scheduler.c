@@ -181,7 +181,7 @@ static void on_recheck(void *arg)
     s->rechecks--;
     for (struct job *j = s->p.jobs->first; j; j = j->next) {
         if (j->recheck && job_live(j) && !s->moving)
-            affinity_move_strays(j);
+            affinity_move_strays(s->p.enforcer, j);
         j->recheck = j->recheck && s->rechecks > 0;
     }
     if (s->rechecks > 0)
@@ -202,7 +202,7 @@ static void grow_all(struct scheduler *s)
 
     for (struct job *j = s->p.jobs->first; j; j = j->next) {
         if (j->shrunk) {
-            affinity_move_strays(j);
+            affinity_move_strays(s->p.enforcer, j);
             j->recheck = true;
             recheck_later(s);
         }
@@ -241,7 +241,7 @@ static void on_ack_timer(void *arg)
         s->forced = true;
         for (struct job *j = s->p.jobs->first; j; j = j->next)
             if (!job_acked(j))
-                affinity_move_strays(j);
+                affinity_move_strays(s->p.enforcer, j);
     }
     if (host_timer_start(s->p.host, &s->ack_timer, ACK_POLL_NS, on_ack_timer,
                          s) < 0)

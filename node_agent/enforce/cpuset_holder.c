@@ -56,12 +56,14 @@ bool cpuset_holder_by_process(const struct cpuset_holder *h)
 }
 
 void cpuset_holder_begin(struct cpuset_holder *h, uint32_t job,
-                         const struct cosched_cpuset *cpus)
+                         const struct cosched_cpuset *cpus, bool go_on)
 {
     h->job = job;
     h->cpus = *cpus;
     for (struct held_group *g = h->first; g; g = g->next)
-        g->used = false;
+        if (g->job == job)
+            g->used = go_on && g->used &&
+                      cgroup_narrow(&h->tree, &g->group, cpus, NULL) == 0;
 }
 
 /* The entry for GROUP, made if need be; the supervisor is told before anything

@@ -36,9 +36,9 @@ struct cpuset_holder *cpuset_holder_new(const char *node, const char *procfs,
 /* True when processes are pinned one by one, without attached ones (version 1). */
 bool cpuset_holder_by_process(const struct cpuset_holder *holder);
 
-/* Begin a round for JOB: pin to CPUS. */
+/* Begin a round for JOB, or go on with the one that was not ended: pin to CPUS. */
 void cpuset_holder_begin(struct cpuset_holder *holder, uint32_t job,
-                         const struct cosched_cpuset *cpus);
+                         const struct cosched_cpuset *cpus, bool go_on);
 
 /* Pin process PID.  -1 with errno and ERR: not possible, use affinity. */
 int cpuset_holder_hold(struct cpuset_holder *holder, pid_t pid,

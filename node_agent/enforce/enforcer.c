@@ -23,6 +23,12 @@
 /* A process without a cpuset is seen so for so long before it is told. */
 #define NO_CPUSET_NS NS_PER_S
 
+/* Work of looking whether a process lives and what it is, of holding it by its cgroup, and of
+ * stopping it. */
+#define WORK_LOOK   16
+#define WORK_CPUSET 128
+#define WORK_STOP   64
+
 /* New processes may appear while a job is stopped; passes until none does. */
 #define MAX_PASSES 4
 
@@ -33,6 +39,8 @@ struct enforcer {
     struct freezer *freezer;      /* NULL: there are no cgroups of version 2 */
     struct stopper *stopper;
     struct members *members;
+    size_t left; /* of the work of this epoch */
+    size_t done; /* so far */
 };
 
 struct enforcer *enforcer_new(struct supervisor *supervisor,
@@ -47,6 +55,7 @@ struct enforcer *enforcer_new(struct supervisor *supervisor,
     }
     e->supervisor = supervisor;
     e->options = options;
+    e->left = ENFORCER_WORK;
     return e;
 }
 
@@ -90,22 +99,63 @@ double enforcer_use(const struct job *job, uint64_t *since_ns)
     return job->use;
 }
 
+/* ---- work ---------------------------------------------------------------- */
+
+/* Begin round R over processes of a job, or go on with it, for CPUS.  Returns the work that may be
+ * done: never all, so that others come next. */
+static size_t begin_round(const struct enforcer *e, struct round *r,
+                          const struct cosched_cpuset *cpus)
+{
+    if (!r->goes_on)
+        r->number++;
+    r->changed = r->goes_on && (r->changed || !cpuset_equal(&r->cpus, cpus));
+    r->goes_on = false;
+    r->cpus = *cpus;
+    return e->left / 2 > ENFORCER_LEAST ? e->left / 2 : ENFORCER_LEAST;
+}
+
+/* Is it the turn of who was last looked at in round *SEEN, and is there WORK left for that? */
+static bool take_turn(struct round *r, uint64_t *seen, size_t work)
+{
+    if (*seen == r->number)
+        return false;
+    if (work)
+        *seen = r->number;
+    else
+        r->goes_on = true;
+    return work;
+}
+
+/* Of the work that was GIVEN to JOB for R this much is LEFT. */
+static void end_round(struct enforcer *e, struct job *job, const struct round *r,
+                      size_t given, size_t left)
+{
+    e->done += given - left;
+    work_take(&e->left, given - left);
+    job->unsettled |= !left || r->goes_on || r->changed;
+}
+
+size_t enforcer_work(const struct enforcer *e)
+{
+    return e->done;
+}
+
 /* ---- affinity ----------------------------------------------------------- */
 
 /* Put all threads of T on CPUS (threads.h). */
 static size_t keep_tracked(struct tracked *t, const struct cosched_cpuset *cpus,
-                           bool strays)
+                           bool strays, size_t *work)
 {
     if (!t->threads && !(t->threads = threads_new(t->pid)))
         return 0;
-    return threads_keep(t->threads, cpus, strays);
+    return threads_keep(t->threads, cpus, strays, work);
 }
 
 /* Those of an attached process that no scan has seen so far. */
-static size_t keep_unseen(pid_t pid, const struct cosched_cpuset *cpus)
+static size_t keep_unseen(pid_t pid, const struct cosched_cpuset *cpus, size_t *work)
 {
     struct threads *threads = threads_new(pid);
-    size_t moved = threads ? threads_keep(threads, cpus, true) : 0;
+    size_t moved = threads ? threads_keep(threads, cpus, true, work) : 0;
 
     threads_free(threads);
     return moved;
@@ -113,7 +163,7 @@ static size_t keep_unseen(pid_t pid, const struct cosched_cpuset *cpus)
 
 static void hold_by_affinity(struct enforcer *e, struct job *job,
                              struct tracked *t,
-                             const struct cosched_cpuset *cpus)
+                             const struct cosched_cpuset *cpus, size_t *work)
 {
     if (!t->narrowed) { /* a note is of whoever had the pid before */
         supervisor_done(e->supervisor, &t->note);
@@ -122,15 +172,15 @@ static void hold_by_affinity(struct enforcer *e, struct job *job,
             return;
     }
     job->narrowed = t->narrowed = true;
-    keep_tracked(t, cpus, false);
+    keep_tracked(t, cpus, false, work);
 }
 
 /* Give T all that Slurm granted.  False: some of it is narrowed still. */
-static bool widen(struct enforcer *e, const struct job *job, struct tracked *t)
+static bool widen(struct enforcer *e, const struct job *job, struct tracked *t, size_t *work)
 {
     if (!t->threads && !(t->threads = threads_new(t->pid)) && errno != ENOENT)
         return false;
-    keep_tracked(t, &job->granted, false);
+    keep_tracked(t, &job->granted, false, work);
     if (t->threads && threads_failed(t->threads))
         return false;
     t->narrowed = t->inherits = false;
@@ -158,10 +208,11 @@ static void no_cpuset(const struct enforcer *e, struct job *job,
 
 /* Returns false where there is no cpuset to hold it by. */
 static bool hold_by_cpuset(struct enforcer *e, struct job *job,
-                           struct tracked *t)
+                           struct tracked *t, size_t *work)
 {
     struct errtext err = {"no cgroup hierarchy with cpuset"};
 
+    work_take(work, WORK_CPUSET);
     if (!e->holder || cpuset_holder_hold(e->holder, t->pid, &err) < 0) {
         no_cpuset(e, job, t, err.text);
         return false;
@@ -169,7 +220,7 @@ static bool hold_by_cpuset(struct enforcer *e, struct job *job,
     t->no_cpuset_ns = 0;
     /* From before: would be intersected with the cpuset. */
     if (t->narrowed || t->inherits)
-        widen(e, job, t);
+        widen(e, job, t, work);
     return true;
 }
 
@@ -183,47 +234,67 @@ static bool lives(const struct tracked *t)
     return fd >= 0;
 }
 
+/* Hold T, by its cgroup if CPUSET. */
+static void hold(struct enforcer *e, struct job *job, struct tracked *t,
+                 const struct cosched_cpuset *cpus, bool cpuset, size_t *work)
+{
+    if (!cpuset && t->narrowed && t->threads &&
+        threads_kept(t->threads, cpus, false, work))
+        return; /* as the supervisor knows */
+    work_take(work, WORK_LOOK);
+    if (lives(t) && (!cpuset || !hold_by_cpuset(e, job, t, work)))
+        hold_by_affinity(e, job, t, cpus, work);
+}
+
 void enforcer_hold(struct enforcer *e, struct job *job,
                    const struct cosched_cpuset *cpus)
 {
     bool cpuset = e->options->enforcement != ENFORCEMENT_AFFINITY &&
                   !(job->processes && e->holder &&
                     !cpuset_holder_by_process(e->holder));
+    struct round *r = &job->hold;
 
     if (!supervisor_ready(e->supervisor))
         return;
     if (e->holder && !cpuset)
         cpuset_holder_release(e->holder, job->id);
     else if (e->holder)
-        cpuset_holder_begin(e->holder, job->id, cpus);
-    for (struct tracked *t = job->tracked; t; t = t->next) {
-        if (t->dead || t->attached || !t->held)
-            continue;
-        if (!cpuset && t->narrowed && t->threads &&
-            threads_kept(t->threads, cpus, false))
-            continue; /* as the supervisor knows */
-        if (lives(t) && (!cpuset || !hold_by_cpuset(e, job, t)))
-            hold_by_affinity(e, job, t, cpus);
-    }
-    if (e->holder && cpuset)
+        cpuset_holder_begin(e->holder, job->id, cpus, r->goes_on);
+    size_t given = begin_round(e, r, cpus), work = given;
+    for (struct tracked *t = job->tracked; t && !r->goes_on; t = t->next)
+        if (!t->dead && !t->attached && t->held && take_turn(r, &t->round, work))
+            hold(e, job, t, cpus, cpuset, &work);
+    if (e->holder && cpuset && !r->goes_on)
         cpuset_holder_end(e->holder);
+    end_round(e, job, r, given, work);
+}
+
+/* T may have an affinity by us, and no runtime that could still set its own. */
+static bool is_narrow(const struct enforcer *e, const struct tracked *t)
+{
+    return t->narrowed ||
+           (t->inherits && members_scanned_ns(e->members) - t->unattached_since_ns >=
+                               e->options->attach_ns);
 }
 
 void enforcer_let_go(struct enforcer *e, struct job *job)
 {
+    struct round *r = &job->hold;
+    size_t given = begin_round(e, r, &job->granted), work = given;
+
     if (e->holder)
         cpuset_holder_release(e->holder, job->id);
     for (struct tracked *t = job->tracked; t; t = t->next) {
         if (t->dead || t->attached)
             continue;
         t->held = false;
-        bool narrowed = t->narrowed ||
-                        (t->inherits && members_scanned_ns(e->members) -
-                                                t->unattached_since_ns >=
-                                            e->options->attach_ns);
-        if (narrowed && lives(t) && widen(e, job, t))
+        if (!is_narrow(e, t) || !take_turn(r, &t->round, work))
+            continue;
+        work_take(&work, WORK_LOOK);
+        if (lives(t) && widen(e, job, t, &work))
             t->let_go_ticks = usage_boot_ticks();
     }
+    end_round(e, job, r, given, work);
 }
 
 void enforcer_take_over(struct job *job)
@@ -254,17 +325,23 @@ void enforcer_release(struct enforcer *e, struct job *job)
     job->use_from_ns = job->use_until_ns = 0;
 }
 
-size_t enforcer_move_strays(struct job *job, const struct cosched_cpuset *cpus)
+size_t enforcer_move_strays(struct enforcer *e, struct job *job,
+                            const struct cosched_cpuset *cpus)
 {
-    size_t moved = 0;
+    struct round *r = &job->strays;
+    size_t given = begin_round(e, r, cpus), work = given, moved = 0;
 
-    for (struct process *p = job->processes; p; p = p->next) {
-        struct tracked *t = p->bad ? NULL : members_find(job, p->pid);
+    for (struct process *p = job->processes; p && !r->goes_on; p = p->next) {
+        if (p->bad || !take_turn(r, &p->round, work))
+            continue;
+        struct tracked *t = members_find(job, p->pid);
+        work_take(&work, 1);
         if (t && t->start == p->start)
-            moved += keep_tracked(t, cpus, true);
-        else if (!p->bad)
-            moved += keep_unseen(p->pid, cpus);
+            moved += keep_tracked(t, cpus, true, &work);
+        else
+            moved += keep_unseen(p->pid, cpus, &work);
     }
+    end_round(e, job, r, given, work);
     return moved;
 }
 
@@ -279,21 +356,35 @@ static bool stop_one(struct enforcer *e, const struct job *job,
     return t->stopped;
 }
 
+/* Stop those that run, as far as *WORK goes.  True when there were any. */
+static bool stop_some(struct enforcer *e, struct job *job, struct round *r, size_t *work)
+{
+    bool found = false;
+
+    for (struct tracked *t = job->tracked; t && !r->goes_on; t = t->next)
+        if (!t->dead && !t->stopped && take_turn(r, &t->round, *work)) {
+            work_take(work, WORK_STOP);
+            found |= stop_one(e, job, t);
+        }
+    return found;
+}
+
 void enforcer_park(struct enforcer *e, struct job *job)
 {
+    static const struct cosched_cpuset none;
+    struct round *r = &job->hold;
+    size_t given = begin_round(e, r, &none), work = given;
+
     /* A process that forks while it is being stopped leaves a running child:
      * look again until nothing new is found. */
-    for (int pass = 0; pass < MAX_PASSES; pass++) {
-        bool found = false;
-        if (!supervisor_ready(e->supervisor))
-            return;
-        for (struct tracked *t = job->tracked; t; t = t->next)
-            if (!t->dead && !t->stopped)
-                found |= stop_one(e, job, t);
-        if (pass > 0 && !found)
+    for (int pass = 0; pass < MAX_PASSES && supervisor_ready(e->supervisor); pass++) {
+        bool found = stop_some(e, job, r, &work);
+        if (r->goes_on || (pass > 0 && !found))
             break;
         members_scan_one(e->members, job);
+        r->number++;
     }
+    end_round(e, job, r, given, work);
 }
 
 void enforcer_unpark(struct enforcer *e, struct job *job)
@@ -307,6 +398,7 @@ void enforcer_unpark(struct enforcer *e, struct job *job)
 
 void enforcer_look(struct enforcer *e)
 {
+    e->left = ENFORCER_WORK;
     supervisor_ready(e->supervisor);
     supervisor_tidy(e->supervisor);
     stopper_look(e->stopper);

@@ -178,6 +178,7 @@ static void begin(struct members *m, struct job *job, struct tracked *t,
     *t = (struct tracked){.pid = stat->pid,
                           .start = stat->start,
                           .first_ns = now_ns,
+                          .round = job->hold.number, /* who is there comes first */
                           .next = next};
     t->inherits = job->taken_over ||
                   inherits(t, members_find(job, stat->parent));

@@ -22,8 +22,10 @@ struct threads {
     pid_t *tid;     /* [count] as last listed */
     size_t count;   /* 0: unknown */
     unsigned looks; /* since then */
-    size_t from;    /* of the next part, where there are too many, */
-    struct cosched_cpuset to; /* which are being put there */
+    size_t next;    /* to be looked at, round and round, */
+    size_t left;    /* so many still until all are where these are: */
+    struct cosched_cpuset to;
+    bool stirred;   /* one of them had to be moved */
     bool failed;
     size_t lists, looked;
 };
@@ -57,17 +59,19 @@ static bool is_good(const struct cosched_cpuset *mask,
 }
 
 bool threads_kept(struct threads *t, const struct cosched_cpuset *cpus,
-                  bool strays)
+                  bool strays, size_t *work)
 {
     struct cosched_cpuset mask;
 
-    if (!t->count || t->count > THREADS_MOST || ++t->looks > THREADS_PASSES ||
+    if (t->left || !t->count || t->count > *work || ++t->looks > THREADS_PASSES ||
         count_now(t) != t->count)
         return false;
-    for (size_t i = 0; i < t->count; i++)
+    for (size_t i = 0; i < t->count; i++) {
+        work_take(work, 1);
         if (cpuset_get_affinity(t->tid[i], &mask) < 0 ||
             !is_good(&mask, cpus, strays))
             return false;
+    }
     return true;
 }
 
@@ -75,17 +79,19 @@ static void forget(struct threads *t)
 {
     free(t->tid);
     t->tid = NULL;
-    t->count = 0;
+    t->count = t->next = t->left = 0;
 }
 
 /* Returns false when the process has ended. */
-static bool list(struct threads *t)
+static bool list(struct threads *t, size_t *work)
 {
     forget(t);
     t->lists++;
     t->looks = 0;
+    t->stirred = false;
     ssize_t n = proc_read_tasks(t->dir, &t->tid);
-    t->count = n > 0 ? (size_t)n : 0;
+    t->count = t->left = n > 0 ? (size_t)n : 0;
+    work_take(work, t->count + 1);
     return n > 0;
 }
 
@@ -98,66 +104,51 @@ static bool is_ours(const struct threads *t, pid_t tid)
     return faccessat(t->dir, name, F_OK, 0) == 0;
 }
 
-/* The next part of very many; not done before the last one. */
-static size_t keep_part(struct threads *t, const struct cosched_cpuset *cpus,
-                        bool strays)
+/* Look at those that are left; OLD: listed some looks ago. */
+static size_t keep_listed(struct threads *t, const struct cosched_cpuset *cpus,
+                          bool strays, bool old, size_t *work)
 {
     struct cosched_cpuset mask;
-    size_t moved = 0, end;
+    size_t moved = 0;
 
-    if (t->from >= t->count || !cpuset_equal(&t->to, cpus)) {
-        list(t);
-        t->from = 0;
-        t->to = *cpus;
-    }
-    end = t->count - t->from > THREADS_MOST ? t->from + THREADS_MOST : t->count;
-    t->failed = end < t->count;
-    for (; t->from < end; t->from++, t->looked++) {
-        pid_t tid = t->tid[t->from];
+    for (; t->left && *work; t->left--, t->looked++) {
+        pid_t tid = t->tid[t->next];
+        t->next = (t->next + 1) % t->count;
+        work_take(work, 1);
         if (cpuset_get_affinity(tid, &mask) < 0 || is_good(&mask, cpus, strays) ||
-            !is_ours(t, tid))
+            (old && !is_ours(t, tid)))
             continue;
+        work_take(work, THREADS_MOVE);
         if (cpuset_set_affinity(tid, cpus) == 0)
             moved++;
         else if (errno != ESRCH)
             t->failed = true;
     }
+    t->stirred |= moved > 0;
     return moved;
 }
 
 size_t threads_keep(struct threads *t, const struct cosched_cpuset *cpus,
-                    bool strays)
+                    bool strays, size_t *work)
 {
-    size_t moved = 0, before = 0;
+    size_t moved = 0;
 
     t->failed = false;
-    if (threads_kept(t, cpus, strays))
+    if (threads_kept(t, cpus, strays, work))
         return 0;
-    if (t->count > THREADS_MOST)
-        return keep_part(t, cpus, strays);
-    for (int pass = 0; pass < MAX_PASSES && list(t); pass++) {
-        if (t->count > THREADS_MOST) {
-            t->from = 0;
-            t->to = *cpus;
-            return moved + keep_part(t, cpus, strays);
-        }
-        t->looked += t->count;
-        for (size_t i = 0; i < t->count; i++) {
-            struct cosched_cpuset mask;
-            if (cpuset_get_affinity(t->tid[i], &mask) < 0 ||
-                is_good(&mask, cpus, strays))
-                continue;
-            if (cpuset_set_affinity(t->tid[i], cpus) == 0)
-                moved++;
-            else if (errno != ESRCH)
-                t->failed = true;
-        }
-        /* A thread made during the pass has the mask of its maker. */
-        if (moved == before)
+    if (t->left && !cpuset_equal(&t->to, cpus))
+        t->left = t->count; /* from here all around */
+    t->to = *cpus;
+    for (int pass = 0; pass < MAX_PASSES && *work; pass++) {
+        bool old = t->left > 0;
+        if (!old && !list(t, work))
             break;
-        before = moved;
+        moved += keep_listed(t, cpus, strays, old, work);
+        /* A thread made during the pass has the mask of its maker. */
+        if (t->left || !t->stirred)
+            break;
     }
-    t->failed |= !t->count && count_now(t);
+    t->failed |= t->left || !*work || (!t->count && count_now(t));
     return moved;
 }
 

@@ -14,9 +14,10 @@
  * concluded from it, THREADS_PASSES times in a row at most; before a thread is moved
  * all are listed anew.
  *
- * Of a process with more than THREADS_MOST threads so many are looked at each time, the next
- * ones the next time: no program can make a look longer.  What was listed some looks ago may
- * have ended and its number be another's, so that it is asked for again before it is moved.
+ * No program can make a look longer: it takes of the WORK that it is given, in units of about
+ * half a microsecond, and ends when nothing is left.  The next look goes on where it ended.  What
+ * was listed some looks ago may have ended and its number be another's, so that it is asked for
+ * again before it is moved.
  *
  * The open directory belongs to the process, not to its pid, so reuse does no harm.
  */
@@ -28,7 +29,7 @@
 #include "protocol/layout.h"
 
 #define THREADS_PASSES 8
-#define THREADS_MOST 4096
+#define THREADS_MOVE 8 /* work of moving one; listing it, or asking where it is, is 1 */
 
 struct threads;
 
@@ -37,15 +38,22 @@ struct threads;
 struct threads *threads_new(pid_t pid);
 
 /* Put all threads on CPUS: those whose affinity is another, or with STRAYS those
- * whose affinity reaches beyond.  Returns the number of threads moved. */
+ * whose affinity reaches beyond; as far as *WORK goes, of which it takes what it did.  Returns
+ * the number of threads moved. */
 size_t threads_keep(struct threads *threads, const struct cosched_cpuset *cpus,
-                    bool strays);
+                    bool strays, size_t *work);
 
 /* True when all are known to be where threads_keep() would put them; false says nothing. */
 bool threads_kept(struct threads *threads, const struct cosched_cpuset *cpus,
-                  bool strays);
+                  bool strays, size_t *work);
 
-/* True when the last threads_keep() left a thread that lives elsewhere. */
+/* Take COST of *WORK, or what is left. */
+static inline void work_take(size_t *work, size_t cost)
+{
+    *work -= cost < *work ? cost : *work;
+}
+
+/* True when the last threads_keep() left a thread that lives elsewhere, or may do so. */
 bool threads_failed(const struct threads *threads);
 
 /* How many there were when they were listed; THREADS may be NULL. */

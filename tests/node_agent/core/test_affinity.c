@@ -18,7 +18,7 @@ void __wrap_enforcer_scan(struct enforcer *e, struct job_table *jobs,
 void __wrap_enforcer_hold(struct enforcer *e, struct job *job,
                           const struct cosched_cpuset *cpus);
 void __wrap_enforcer_let_go(struct enforcer *e, struct job *job);
-size_t __wrap_enforcer_move_strays(struct job *job,
+size_t __wrap_enforcer_move_strays(struct enforcer *e, struct job *job,
                                    const struct cosched_cpuset *cpus);
 void __wrap_enforcer_park(struct enforcer *e, struct job *job);
 
@@ -46,9 +46,10 @@ void __wrap_enforcer_let_go(struct enforcer *e, struct job *job)
     let_go[job->id]++;
 }
 
-size_t __wrap_enforcer_move_strays(struct job *job,
+size_t __wrap_enforcer_move_strays(struct enforcer *e, struct job *job,
                                    const struct cosched_cpuset *cpus)
 {
+    (void)e;
     (void)job;
     (void)cpus;
     return strays;

@@ -149,7 +149,7 @@ TIMED_VOID(PART_THREADS, enforcer_hold,
             const struct cosched_cpuset *cpus),
            (e, job, cpus))
 TIMED(PART_THREADS, size_t, enforcer_move_strays,
-      (struct job *job, const struct cosched_cpuset *cpus), (job, cpus))
+      (struct enforcer *e, struct job *job, const struct cosched_cpuset *cpus), (e, job, cpus))
 TIMED(PART_STOPPED, int, host_process_stopped, (pid_t pid), (pid))
 
 /* ---- counters ----------------------------------------------------------- */

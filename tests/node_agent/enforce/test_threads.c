@@ -121,13 +121,28 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* With work for all. */
+static size_t keep(struct threads *t, const struct cosched_cpuset *cpus, bool strays)
+{
+    size_t work = SIZE_MAX;
+
+    return threads_keep(t, cpus, strays, &work);
+}
+
+static bool kept(struct threads *t, const struct cosched_cpuset *cpus, bool strays)
+{
+    size_t work = SIZE_MAX;
+
+    return threads_kept(t, cpus, strays, &work);
+}
+
 /* While nothing happens they are listed once in THREADS_PASSES looks. */
 static void test_remembered(void **state)
 {
     struct stage *s = *state;
 
     for (int i = 0; i < 10 * (THREADS_PASSES + 1); i++)
-        assert_int_equal(threads_keep(s->threads, &s->all, true), 0);
+        assert_int_equal(keep(s->threads, &s->all, true), 0);
     assert_int_equal(threads_lists(s->threads), 10);
 }
 
@@ -137,17 +152,17 @@ static void test_new(void **state)
     struct stage *s = *state;
     pid_t *tids;
 
-    assert_int_equal(threads_keep(s->threads, &s->all, true), 0);
-    assert_true(threads_kept(s->threads, &s->all, true));
+    assert_int_equal(keep(s->threads, &s->all, true), 0);
+    assert_true(kept(s->threads, &s->all, true));
     assert_int_equal(tell(s, 't'), 3);
-    assert_false(threads_kept(s->threads, &s->all, true));
-    assert_int_equal(threads_keep(s->threads, &s->all, true), 0);
-    assert_true(threads_kept(s->threads, &s->all, true));
+    assert_false(kept(s->threads, &s->all, true));
+    assert_int_equal(keep(s->threads, &s->all, true), 0);
+    assert_true(kept(s->threads, &s->all, true));
     assert_int_equal(tell(s, 'e'), 2);
     assert_int_equal(tell(s, 't'), 3);
     list(s, &tids, 4);
     free(tids);
-    assert_false(threads_kept(s->threads, &s->all, true));
+    assert_false(kept(s->threads, &s->all, true));
 }
 
 /* One that is elsewhere is moved; one within is a stray to nobody. */
@@ -159,36 +174,37 @@ static void test_moved(void **state)
 
     if (cpuset_count(&s->all) < 2)
         skip();
-    assert_int_equal(threads_keep(s->threads, &s->one, false), 3);
-    assert_int_equal(threads_keep(s->threads, &s->one, false), 0);
-    assert_int_equal(threads_keep(s->threads, &s->all, true), 0);
+    assert_int_equal(keep(s->threads, &s->one, false), 3);
+    assert_int_equal(keep(s->threads, &s->one, false), 0);
+    assert_int_equal(keep(s->threads, &s->all, true), 0);
     list(s, &tids, 3);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(cpuset_get_affinity(tids[i], &mask), 0);
         assert_true(cpuset_equal(&mask, &s->one));
         assert_int_equal(cpuset_set_affinity(tids[i], &s->all), 0);
-        assert_false(threads_kept(s->threads, &s->one, true));
-        assert_int_equal(threads_keep(s->threads, &s->one, true), 1);
+        assert_false(kept(s->threads, &s->one, true));
+        assert_int_equal(keep(s->threads, &s->one, true), 1);
     }
     free(tids);
-    assert_int_equal(threads_keep(s->threads, &s->all, false), 3);
+    assert_int_equal(keep(s->threads, &s->all, false), 3);
 }
 
 static void test_ended(void **state)
 {
     struct stage *s = *state;
 
-    assert_int_equal(threads_keep(s->threads, &s->all, true), 0);
+    assert_int_equal(keep(s->threads, &s->all, true), 0);
     kill(s->pid, SIGKILL);
     assert_int_equal(waitpid(s->pid, NULL, 0), s->pid);
-    assert_false(threads_kept(s->threads, &s->all, true));
-    assert_int_equal(threads_keep(s->threads, &s->one, false), 0);
+    assert_false(kept(s->threads, &s->all, true));
+    assert_int_equal(keep(s->threads, &s->one, false), 0);
     assert_null(threads_new(s->pid));
     s->pid = 0;
 }
 
 /* A process with MANY threads, which end with it. */
-#define MANY (THREADS_MOST + 2000)
+#define MANY 6000
+#define WORK 20000
 
 static int idle(void *arg)
 {
@@ -220,14 +236,43 @@ static pid_t start_crowd(int ready)
         pause();
 }
 
-/* However many threads a program has and however often it moves them, a look is at
- * THREADS_MOST, and in some looks all have been moved. */
+/* Let T keep its threads on CPUS, WORK after WORK, until that is done. */
+static void keep_crowd(struct threads *t, const struct cosched_cpuset *cpus)
+{
+    size_t moved = 0, before;
+
+    do {
+        size_t work = WORK;
+        before = threads_looked(t);
+        moved += threads_keep(t, cpus, false, &work);
+        assert_true(threads_looked(t) - before <= WORK);
+        /* All but what it did not take was done. */
+        assert_true(work == 0 || !threads_failed(t));
+    } while (threads_failed(t));
+    assert_int_equal(moved, MANY);
+    assert_int_equal(threads_count(t), MANY);
+}
+
+static void assert_crowd_on(pid_t pid, const struct cosched_cpuset *cpus)
+{
+    struct cosched_cpuset mask;
+    pid_t *tids;
+    ssize_t n = proc_threads(pid, &tids);
+
+    assert_int_equal(n, MANY);
+    for (ssize_t i = 0; i < n; i++) {
+        assert_int_equal(cpuset_get_affinity(tids[i], &mask), 0);
+        assert_true(cpuset_equal(&mask, cpus));
+    }
+    free(tids);
+}
+
+/* However many threads a program has and however often it moves them, a look ends when its
+ * work is done, and in some looks all have been moved, also where their CPUs change meanwhile. */
 static void test_crowd(void **state)
 {
     const struct stage *s = *state;
-    struct cosched_cpuset mask;
     int pipes[2], count;
-    pid_t *tids;
 
     if (cpuset_count(&s->all) < 2)
         skip();
@@ -237,22 +282,19 @@ static void test_crowd(void **state)
     close(pipes[0]);
     close(pipes[1]);
     struct threads *t = count == MANY ? threads_new(pid) : NULL;
-    for (int round = 0; t && round < 2; round++) {
-        size_t moved = 0;
-        for (int i = 0; i < 4; i++) {
-            size_t before = threads_looked(t);
-            moved += threads_keep(t, round ? &s->all : &s->one, false);
-            assert_true(threads_looked(t) - before <= THREADS_MOST);
+    if (t) {
+        size_t work = WORK;
+        keep_crowd(t, &s->one);
+        assert_crowd_on(pid, &s->one);
+        keep_crowd(t, &s->all);
+        assert_true(threads_keep(t, &s->one, false, &work) > 0);
+        assert_true(threads_failed(t));
+        while (threads_failed(t)) {
+            work = WORK;
+            threads_keep(t, &s->all, false, &work);
         }
-        assert_int_equal(moved, MANY);
-        assert_int_equal(threads_count(t), MANY);
+        assert_crowd_on(pid, &s->all);
     }
-    ssize_t n = proc_threads(pid, &tids);
-    for (ssize_t i = 0; t && i < n; i++) {
-        assert_int_equal(cpuset_get_affinity(tids[i], &mask), 0);
-        assert_true(cpuset_equal(&mask, &s->all));
-    }
-    free(tids);
     threads_free(t);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
