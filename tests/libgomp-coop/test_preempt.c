@@ -4,7 +4,10 @@
  * pointer, in errno and in its floating-point environment survives when others
  * run in between, while signals, changes of group ids and forks go on.
  *
- * usage: test_preempt ROUNDS
+ * usage: test_preempt ROUNDS [sweeps]
+ *
+ *   sweeps  pipelines there and back again, with barriers in between: on one
+ *           CPU the threads soon begin in an order in which none has to wait
  *
  * Prints PASS.  Imports nothing that a signal ends early. */
 
@@ -170,15 +173,59 @@ static void run(int me, int team, int rounds, const sigset_t *mask)
     }
 }
 
+/* All stages, each after thread BEFORE has done it; true: it had to wait. */
+static int sweep(int me, int before, int team)
+{
+    enum { STAGES = 4 };
+    int waited = 0;
+
+    done[me].round = 0;
+#pragma omp barrier
+    for (int i = 1; i <= STAGES; i++) {
+        if (before >= 0 && before < team &&
+            __atomic_load_n(&done[before].round, __ATOMIC_ACQUIRE) < i) {
+            waited = 1;
+            wait_simply(&done[before].round, i);
+        }
+        __atomic_store_n(&done[me].round, i, __ATOMIC_RELEASE);
+    }
+#pragma omp barrier
+    return waited;
+}
+
+/* Sweeps in the second half of ROUNDS in which a thread had to wait. */
+static int sweeps(int rounds)
+{
+    int waits = 0;
+
+    for (int i = 0; i < rounds; i++) {
+        int here = 0;
+#pragma omp parallel reduction(+ : here)
+        {
+            int me = omp_get_thread_num(), team = omp_get_num_threads();
+
+            here = sweep(me, me - 1, team) + sweep(me, me + 1, team);
+        }
+        waits += i >= rounds / 2 ? here : 0;
+    }
+    return waits;
+}
+
 int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = count, .sa_flags = SA_RESTART};
     struct itimerval timer = {{0, 700}, {0, 700}};
-    int rounds = argc == 2 ? atoi(argv[1]) : 0;
+    int rounds = argc >= 2 ? atoi(argv[1]) : 0;
     sigset_t mask;
 
     if (rounds <= 0 || omp_get_max_threads() > THREADS_MAX)
         return 2;
+    if (argc == 3) {
+        int waits = sweeps(rounds);
+
+        printf("%s, %d waits\n", waits < rounds / 4 ? "PASS" : "FAIL", waits);
+        return waits >= rounds / 4;
+    }
     pthread_sigmask(SIG_SETMASK, NULL, &mask);
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &timer, NULL);

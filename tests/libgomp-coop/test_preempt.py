@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """Tasks that spin for each other are preempted, and nothing of theirs is lost,
-on one CPU, on two and while these are taken and given.  Programs that must not
-be interrupted, and those that say so, are left alone."""
+on one CPU, on two and while these are taken and given.  They learn who goes
+first after a barrier.  Programs that must not be interrupted, and those that say
+so, are left alone."""
 
 from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus
 
@@ -33,6 +34,9 @@ def main():
                       program="test_preempt")
             # With two CPUs somebody else may look on a busy machine.
             assert TURNS in err or sets != [cpus[:1]], err
+        for team in (2, 5):
+            run(f"{path}/sock", cpus[:1], team, ["4000", "sweeps"], [cpus[:1]],
+                program="test_preempt")
         err = run(f"{path}/sock", cpus, 3, ["60"], [cpus[:1]],
                   program="test_preempt", COSCHED_TEST="by_kernel")
         assert TURNS in err, err

@@ -5,6 +5,7 @@
 
 #include "wait.h"
 #include "batch.h"
+#include "order.h"
 #include "region.h"
 
 #define gomp_barrier_wait_end upstream_barrier_wait_end
@@ -84,10 +85,11 @@ gomp_team_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
 {
   note_barrier (state);
   /* A task that has waited in a batch finds the barrier completed.  */
-  if (!gomp_barrier_last_thread (state)
-      && coop_load (&bar->generation) == (state & -BAR_INCR) + BAR_INCR)
-    return;
-  upstream_team_barrier_wait_end (bar, state);
+  if (gomp_barrier_last_thread (state)
+      || coop_load (&bar->generation) != (state & -BAR_INCR) + BAR_INCR)
+    upstream_team_barrier_wait_end (bar, state);
+  if (__builtin_expect (coop_peek (&coop_order_known), 0))
+    coop_order_follow ();
 }
 
 void

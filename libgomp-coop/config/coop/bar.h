@@ -36,6 +36,7 @@ struct coop_barrier
   struct coop_ult *batches[2];	/* by the lowest bit of the generation */
   struct coop_launch *launch;	/* of a pool's dock (launch.h), or NULL */
   struct kmp_team *kmp;		/* of a team (../kmp/kmp.h), or NULL */
+  unsigned place;		/* of a team: which barrier is next (order.h) */
 } __attribute__ ((may_alias));
 
 _Static_assert (sizeof (struct coop_barrier) == sizeof (gomp_barrier_t)
@@ -67,6 +68,7 @@ gomp_barrier_init (gomp_barrier_t *bar, unsigned count)
   b->batches[0] = b->batches[1] = NULL;
   b->launch = NULL;
   b->kmp = NULL;
+  b->place = 0;
 }
 
 static inline void

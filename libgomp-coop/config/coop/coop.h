@@ -45,6 +45,7 @@
 #define COOP_CPU_NONE (-1)	      /* may not run */
 #define COOP_CPU_ANY COOP_MAX_CPUS    /* spare: any CPU of the allotment */
 
+#define COOP_PLACES 32 /* barriers after which tasks have an order */
 #define COOP_LINE 64 /* bytes in a cache line */
 
 enum coop_kind
@@ -91,6 +92,10 @@ struct coop_ult
   void *alternate; /* KTHREAD: stack for signals, see overflow.h */
   unsigned stint_ns; /* it worked so long before it spun (preempt.c) */
   bool in_vain;	     /* it was continued while it still had to wait */
+  /* How many tasks it lets go first after each barrier (order.h); where it spun
+     last, and how often.  */
+  unsigned char patience[COOP_PLACES];
+  unsigned spun_at, spins;
   unsigned listed; /* place in the list of stacks and one */
   struct coop_fiber *fiber; /* for debugging tools, mostly NULL */
   pthread_t pthread; /* donor or kernel thread */

@@ -21,6 +21,7 @@
 #include "dispatch.h"
 #include "fiber.h"
 #include "needs.h"
+#include "order.h"
 #include "runq.h"
 #include "settings.h"
 #include "setxid.h"
@@ -322,10 +323,12 @@ pause_for (const struct timer *t, const struct coop_ult *u,
     return LOOK_MIN_NS;
   if (u && elapsed_ns < u->stint_ns)
     return u->stint_ns - elapsed_ns;
+  /* The longer nobody has spun, the less may be spent on looks.  */
+  uint64_t least = LOOK_MIN_NS + LOOK_MIN_NS * t->looks / BURST * 2;
   elapsed_ns /= 8;
   if (elapsed_ns > LOOK_MAX_NS)
     return LOOK_MAX_NS;
-  return elapsed_ns > LOOK_MIN_NS ? elapsed_ns : LOOK_MIN_NS;
+  return elapsed_ns > least ? elapsed_ns : least;
 }
 
 /* U spins at TIME; the next time the first look comes when it will have worked
@@ -377,6 +380,7 @@ preempt (struct coop_worker *w, ucontext_t *context, struct sample now)
 		sizeof (uint64_t));
   if (coop_may_run (w))
     coop_runq_adopt (w);
+  coop_order_learn (w, u);
   coop_dispatch_yield ();
   move_context (context);
   resume (u, now);

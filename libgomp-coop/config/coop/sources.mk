@@ -21,6 +21,7 @@ COOP_SOURCES = \
 	looprun.c \
 	monitor.c \
 	needs.c \
+	order.c \
 	overflow.c \
 	park.c \
 	preempt.c \

@@ -8,6 +8,7 @@
 #include "batch.h"
 #include "dispatch.h"
 #include "launch.h"
+#include "order.h"
 #include "region.h"
 #include "start.h"
 #include "ult.h"
@@ -52,6 +53,7 @@ gomp_team_start (void (*fn) (void *), void *data, unsigned nthreads,
       coop_ult_self ();
       if (gomp_thread ()->ts.level == 0)
 	coop_region_begin (kmp_fork_function (fn, data), nthreads);
+      coop_order_begin (team, kmp_fork_function (fn, data));
     }
   if (!__builtin_expect (coop_managed, 0) || nthreads == 1
       || gomp_thread ()->ts.level != 0)
