@@ -29,7 +29,7 @@ deb:
 	$(srcdir)/%D%/make-deb $(distdir).tar.xz packages/deb
 
 rpm:
-	$(srcdir)/%D%/make-rpm --check
+	$(srcdir)/%D%/make-rpm --check $(RPMBUILD_OPTIONS)
 	$(MAKE) dist
 	$(srcdir)/%D%/make-rpm $(distdir).tar.xz packages/rpm $(RPMBUILD_OPTIONS)
 

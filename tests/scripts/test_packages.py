@@ -28,6 +28,21 @@ def add(folder, name, script):
     os.chmod(f"{folder}/{name}", 0o755)
 
 
+def check_rpm(folder, archive):
+    """With RPM's tools: what the specification asks for, unless that is not to be asked."""
+    add(folder, "rpmspec", 'echo "$*" >>"$0.asked"; printf "gcc\\nslurm-devel\\n"')
+    add(folder, "rpm", f'test "$*" = "-q --whatprovides gcc" -o -e {folder}/all')
+    for arguments in (["--check"], archive):
+        status, said = check(folder, "make-rpm", *arguments)
+        assert status == 1 and said.startswith("make-rpm: install slurm-devel ("), said
+        assert "--nodeps" in said, said
+    assert check(folder, "make-rpm", "--check", "--nodeps") == (0, "")
+    add(folder, "all", "")
+    assert check(folder, "make-rpm", "--check", "--with", "likwid") == (0, "")
+    with open(f"{folder}/rpmspec.asked", encoding="ascii") as asked:
+        assert asked.read().split("\n")[-2].startswith("-q --buildrequires --with likwid /")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="cosched-test.") as folder:
         for tool in ("dirname", "realpath"):
@@ -47,7 +62,8 @@ def main():
         add(folder, "dpkg-checkbuilddeps", "exit 0")
         add(folder, "rpmbuild", "exit 1")
         assert check(folder, "make-deb", "--check") == (0, "")
-        assert check(folder, "make-rpm", "--check") == (0, "")
+        assert check(folder, "make-rpm", "--check")[0] == 1 # still no rpmspec
+        check_rpm(folder, archive)
     with open(f"{SOURCE}/packaging/local.mk", encoding="utf-8") as file:
         rules = file.read()
     for name in ("deb", "rpm"):
