@@ -11,4 +11,9 @@
  * for that.  A new reference, or NULL when out of memory. */
 json_t *json_writer_numbers(const double *values, size_t count);
 
+/* JSON as text, malloc'ed; NULL when out of memory.  json_dumps() of jansson up to
+ * 2.14 does not look whether an object's key found room: its text is then whole to
+ * the end, and no JSON. */
+char *json_writer_text(const json_t *json, size_t flags);
+
 #endif /* COSCHED_JSON_WRITER_H */

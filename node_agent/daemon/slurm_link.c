@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/json_writer.h"
 #include "common/log.h"
 
 #define BACKOFF_MIN_US UINT64_C(1000000)
@@ -292,7 +293,7 @@ struct slurm_link *slurm_link_new(sd_event *event, const char *program,
 /* Send the command ROOT, which is released. */
 static int send_command(struct slurm_link *l, json_t *root)
 {
-    char *line = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    char *line = root ? json_writer_text(root, JSON_COMPACT) : NULL;
     int rc = -1;
 
     json_decref(root);

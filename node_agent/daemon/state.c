@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/json_reader.h"
+#include "common/json_writer.h"
 #include "common/log.h"
 #include "protocol/cpulist.h"
 #include "protocol/json_fields.h"
@@ -53,29 +54,39 @@ static const struct field pending_fields[] = {
     FIELD(struct pending, text, "text", 1),
     {0}};
 
+/* OBJECT, or NULL, and it is released, when something of it is LOST. */
+static json_t *whole(json_t *object, int lost)
+{
+    if (!lost)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 static json_t *record_json(const struct record *r)
 {
     json_t *object = json_fields_write(record_fields, r, 1);
     json_t *partners = json_array();
+    int lost = 0;
 
     for (size_t i = 0; i < r->partners; i++)
-        json_array_append_new(partners,
-                              json_integer((json_int_t)r->partner[i]));
-    json_object_set_new(object, "partners", partners);
-    return object;
+        lost |= json_array_append_new(partners, json_integer((json_int_t)r->partner[i]));
+    lost |= json_object_set_new(object, "partners", partners);
+    return whole(object, lost);
 }
 
 static json_t *job_json(const struct job *job)
 {
     json_t *object = json_fields_write(job_fields, job, 1);
     json_t *tasks = json_array();
+    int lost = 0;
 
     for (const struct task *t = job->tasks; t; t = t->next)
-        json_array_append_new(tasks, json_fields_write(task_fields, t, 1));
-    json_object_set_new(object, "job", json_integer(job->id));
-    json_object_set_new(object, "tasks", tasks);
-    json_object_set_new(object, "record", record_json(&job->record));
-    return object;
+        lost |= json_array_append_new(tasks, json_fields_write(task_fields, t, 1));
+    lost |= json_object_set_new(object, "job", json_integer(job->id));
+    lost |= json_object_set_new(object, "tasks", tasks);
+    lost |= json_object_set_new(object, "record", record_json(&job->record));
+    return whole(object, lost);
 }
 
 void node_state_clear(struct node_state *n)
@@ -93,10 +104,11 @@ static json_t *node_json(const struct node_state *n)
                                (json_int_t)n->drained_uid, "since_ns",
                                (json_int_t)n->drained_wall_ns)
                    : NULL;
+    bool lost = n->drained && !drained;
 
-    return json_pack("{s:o*, s:s*, s:s*}", "drained", drained,
-                     "scheduler_parameters", n->scheduler_parameters,
-                     "partitions", n->partitions);
+    return whole(json_pack("{s:o*, s:s*, s:s*}", "drained", drained,
+                           "scheduler_parameters", n->scheduler_parameters,
+                           "partitions", n->partitions), lost);
 }
 
 static json_t *state_json(uint64_t serial, const struct job_table *jobs,
@@ -104,15 +116,15 @@ static json_t *state_json(uint64_t serial, const struct job_table *jobs,
                           const struct node_state *node)
 {
     json_t *job_array = json_array(), *pending_array = json_array();
+    int lost = 0;
 
     for (const struct job *j = jobs->first; j; j = j->next)
-        json_array_append_new(job_array, job_json(j));
+        lost |= json_array_append_new(job_array, job_json(j));
     for (const struct pending *p = pending->first; p; p = p->next)
-        json_array_append_new(pending_array,
-                              json_fields_write(pending_fields, p, 1));
-    return json_pack("{s:i, s:I, s:o, s:o, s:o}", "version", STATE_VERSION, "serial",
-                     (json_int_t)serial, "jobs", job_array, "pending", pending_array,
-                     "node", node_json(node));
+        lost |= json_array_append_new(pending_array, json_fields_write(pending_fields, p, 1));
+    return whole(json_pack("{s:i, s:I, s:o, s:o, s:o}", "version", STATE_VERSION, "serial",
+                           (json_int_t)serial, "jobs", job_array, "pending", pending_array,
+                           "node", node_json(node)), lost);
 }
 
 /* PATH with SUFFIX into NAME. */
@@ -178,7 +190,7 @@ int state_write(struct state_file *f, const struct job_table *jobs,
 {
     json_t *root = state_json(f->serial + 1, jobs, pending, node);
     /* Dumped in memory first: jansson writes each token by itself. */
-    char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
+    char *text = root ? json_writer_text(root, JSON_INDENT(1)) : NULL;
 
     json_decref(root);
     if (!text)
@@ -196,7 +208,7 @@ int state_write(struct state_file *f, const struct job_table *jobs,
 /* Append ENTRY, which is released, as a line. */
 static int append(struct state_file *f, json_t *entry, struct errtext *err)
 {
-    char *line = entry ? json_dumps(entry, JSON_COMPACT) : NULL;
+    char *line = entry ? json_writer_text(entry, JSON_COMPACT) : NULL;
     int rc = 0;
 
     json_decref(entry);
@@ -232,8 +244,10 @@ int state_note_end(struct state_file *f, uint32_t id, const struct pending *reco
                    struct errtext *err)
 {
     json_t *text = record ? json_fields_write(pending_fields, record, 1) : NULL;
+    bool lost = record && !text;
 
-    return append(f, json_pack("{s:I, s:o*}", "ended", (json_int_t)id, "record", text), err);
+    return append(f, whole(json_pack("{s:I, s:o*}", "ended", (json_int_t)id, "record", text),
+                           lost), err);
 }
 
 int state_note_kept(struct state_file *f, uint32_t id, uint64_t end_s, struct errtext *err)

@@ -13,7 +13,7 @@ coschedd_slurm_SOURCES = \
 	%D%/slurm_compat.h \
 	%D%/slurm_helper.c
 coschedd_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(JANSSON_CFLAGS)
-coschedd_slurm_LDADD = common/libcommon.la $(SLURM_LIBS) $(JANSSON_LIBS)
+coschedd_slurm_LDADD = common/libjson.la $(SLURM_LIBS) $(JANSSON_LIBS)
 
 # The only program with liblikwid.
 if HAVE_LIKWID

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/json_writer.h"
 
 #define BUCKETS 4096
 /* The file is written anew when it is so large, and most of it is history. */
@@ -119,7 +120,7 @@ static char *line_of(const struct queued *r, bool gone)
 {
     json_t *object = json_pack("{s:I, s:I, s:s*}", "job", (json_int_t)r->job, "end",
                                (json_int_t)r->end_s, "text", gone ? NULL : r->text);
-    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    char *text = object ? json_writer_text(object, JSON_COMPACT) : NULL;
 
     json_decref(object);
     return text;

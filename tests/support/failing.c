@@ -319,8 +319,6 @@ WRAP(pid_t, fork, -1, (void))
 WRAP(pid_t, waitpid, -1, (pid_t pid, int *status, int options), pid, status,
      options)
 WRAP(int, epoll_create1, -1, (int flags), flags)
-WRAP(int, epoll_ctl, -1, (int fd, int op, int other, struct epoll_event *event),
-     fd, op, other, event)
 WRAP(int, epoll_wait, -1,
      (int fd, struct epoll_event *events, int most, int timeout), fd, events,
      most, timeout)
@@ -349,6 +347,18 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
     if (!real)
         real = NEXT(pthread_create);
     return fails("pthread_create") ? errno : real(thread, attr, run, arg);
+}
+
+/* What is registered can always be removed: no kernel refuses that. */
+int epoll_ctl(int fd, int op, int other, struct epoll_event *event)
+{
+    static __typeof__(&epoll_ctl) real;
+
+    if (!real)
+        real = NEXT(epoll_ctl);
+    return op != EPOLL_CTL_DEL && fails("epoll_ctl")
+               ? -1
+               : real(fd, op, other, event);
 }
 
 /* Those that libc has no function for. */

@@ -447,6 +447,50 @@ static void test_log_is_flat(void **state)
     assert_int_equal(f->jobs.count, 2000);
 }
 
+/* ---- out of memory -------------------------------------------------------------
+ */
+
+static size_t allocations; /* until one fails; 0: none does */
+
+static void *allocate(size_t size)
+{
+    return allocations && --allocations == 0 ? NULL : malloc(size);
+}
+
+/* One allocation for the text fails: the state is the one before or after. */
+static void test_no_memory(void **state)
+{
+    struct fixture *f = *state;
+    bool reached = true;
+
+    for (size_t n = 1; reached; n++) {
+        for (int whole = 0; whole < 2; whole++) {
+            clear(f);
+            struct job *job = sample_job(f);
+            job_add_task(job, 3, getpid());
+            job_add(&f->jobs, 18);
+            pending_add(&f->pending, 5, 1700000000, "text", NULL);
+            assert_int_equal(state_write(&f->file, &f->jobs, &f->pending, &f->node, NULL), 0);
+            strcpy(job->name, "renamed");
+            json_set_alloc_funcs(allocate, free);
+            allocations = n;
+            int rc = whole ? state_write(&f->file, &f->jobs, &f->pending, &f->node, NULL)
+                           : state_note_job(&f->file, job, NULL);
+            reached = allocations == 0;
+            allocations = 0;
+            json_set_alloc_funcs(malloc, free);
+            read_again(f);
+            job = job_find(&f->jobs, 17);
+            assert_non_null(job);
+            assert_true(job_live(job) && job->record.partners == 1);
+            assert_string_equal(job->name, rc == 0 ? "renamed"
+                                                   : "a \"name\" with \\ and \xc3\xa4");
+            assert_int_equal(f->jobs.count, 2);
+            assert_int_equal(f->pending.count, 1);
+        }
+    }
+}
+
 /* ---- files that are none of ours
  * --------------------------------------------- */
 
@@ -527,7 +571,8 @@ UNIT(test_state)
         T(test_reused_pid),  T(test_garbage),
         T(test_no_file),     T(test_pending_is_bounded),
         T(test_log),         T(test_torn_log),
-        T(test_log_is_flat), T(test_strange_files),
+        T(test_log_is_flat), T(test_no_memory),
+        T(test_strange_files),
     };
 
     return cmocka_run_group_tests_name("test_state", tests, NULL, NULL);
