@@ -43,12 +43,14 @@ const struct field plan_job_fields[] = {
     JOB(cpus, "cpus", PLAN_SAMPLED),
     {0}};
 
-#define SHARE(member, key) FIELD(struct plan_share, member, key, PLAN_WRITTEN)
+#define SHARE(member, key, where) \
+    FIELD(struct plan_share, member, key, PLAN_WRITTEN | (where))
 
 const struct field plan_share_fields[] = {
-    SHARE(cpus, "gets"),
-    SHARE(parked, "parked"),
-    SHARE(profile_dop, "measured_at"),
+    SHARE(cpus, "gets", 0),
+    SHARE(parked, "parked", 0),
+    SHARE(profile_dop, "measured_at", 0),
+    SHARE(relative_speed, "speed", MAY), /* since 0.2 */
     {0}};
 
 static void add_region(uint64_t *h, const struct region *region,

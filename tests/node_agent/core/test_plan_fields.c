@@ -126,6 +126,21 @@ static void test_read(void **state)
     json_decref(again);
 }
 
+/* The predicted speed is written; recordings of 0.1 have none. */
+static void test_speed(void **state)
+{
+    struct plan_share share = {.relative_speed = 0.5}, back = {.parked = true};
+
+    (void)state;
+    json_t *line = json_fields_write(plan_share_fields, &share, PLAN_WRITTEN);
+    assert_true(json_real_value(json_object_get(line, "speed")) == 0.5);
+    json_object_del(line, "speed");
+    assert_int_equal(
+        json_fields_read(plan_share_fields, &back, line, PLAN_WRITTEN, NULL), 0);
+    assert_false(back.parked);
+    json_decref(line);
+}
+
 /* ---- what policies remember ---------------------------------------------- */
 
 static void test_policy_keys(void **state)
@@ -184,7 +199,7 @@ UNIT(test_plan_fields)
 {
     const struct CMUnitTest tests[] = {
         T(test_input), T(test_jobs), T(test_beside), T(test_read),
-        T(test_policy_keys),
+        T(test_speed), T(test_policy_keys),
     };
 
     return cmocka_run_group_tests_name("test_plan_fields", tests, NULL, NULL);
