@@ -9,9 +9,11 @@ evaluation_modules = \
 	%D%/evaluation/modes.py \
 	%D%/evaluation/pack.py \
 	%D%/evaluation/page.py \
+	%D%/evaluation/prediction.py \
 	%D%/evaluation/records.py \
 	%D%/evaluation/run.py \
-	%D%/evaluation/verdict.py
+	%D%/evaluation/verdict.py \
+	%D%/evaluation/weights.py
 evaldir = $(pkgdatadir)/coschedeval
 evalmodulesdir = $(evaldir)/evaluation
 evalmodules_DATA = $(evaluation_modules)

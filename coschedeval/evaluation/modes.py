@@ -8,9 +8,11 @@ POLICIES = ("corun", "nupoco")      # by default
 
 
 class Mode:
-    def __init__(self, name, text, policy=None, in_turn=False, shares=None, env=None):
+    def __init__(self, name, text, policy=None, in_turn=False, shares=None, env=None,
+                 groups=None):
         self.name, self.text, self.policy, self.in_turn = name, text, policy, in_turn
         self.shares = shares        # CPUs of each job; None: all have all
+        self.groups = groups        # weights.Place for a cgroup of each job, or None
         self.env = env or {}
 
     def parts(self, jobs, cpus):
@@ -41,13 +43,15 @@ def _splits(jobs, count):
     return found
 
 
-def of_mix(mix, cpus, policies):
-    """All modes for MIX on so many CPUS."""
+def of_mix(mix, cpus, policies, place=None):
+    """All modes for MIX on so many CPUS; PLACE: where cgroups with weights may be made."""
     jobs = len(mix.jobs)
     modes = [Mode("native", "time sharing"),
              Mode("passive", "time sharing with passive waiting",
                   env={"OMP_WAIT_POLICY": "passive"}),
              Mode("batch", "one after the other", in_turn=True)]
+    if place:
+        modes.append(Mode("weights", "time sharing with equal CPU weights", groups=place))
     if jobs <= cpus:
         for number, shares in enumerate(_splits(jobs, cpus)):
             name = "equal" if number == 0 else "split-" + "-".join(map(str, shares))

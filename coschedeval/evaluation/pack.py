@@ -23,7 +23,8 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 tail -n +{lines} "$0" | tar -xzf - -C "$dir" || exit 2
-command -v python3 >/dev/null || {{ echo "coschedeval: python3 is missing" >&2; exit 2; }}
+python3 -c 'import ctypes, json, subprocess' 2>/dev/null ||
+    {{ echo "coschedeval: python3 with its standard library is missing" >&2; exit 2; }}
 "$dir/lib/loader" --version >/dev/null 2>&1 ||
     {{ echo "coschedeval: $dir: programs cannot run there; set TMPDIR" >&2; exit 2; }}
 COSCHEDEVAL_PACK=$dir python3 "$dir/coschedeval" "$@"
@@ -55,6 +56,11 @@ def _libraries(path):
     return loader.group(1) if loader else None, libraries
 
 
+def _add_libraries(directory, libraries):
+    for library in libraries:
+        shutil.copy(library, os.path.join(directory, "lib", os.path.basename(library)))
+
+
 def _add_program(directory, path, room):
     """Copy PATH and its libraries; ROOM gets the script that starts it."""
     name = os.path.basename(path)
@@ -63,8 +69,7 @@ def _add_program(directory, path, room):
         return
     shutil.copy(path, os.path.join(directory, "programs", name))
     shutil.copy(loader, os.path.join(directory, "lib", "loader"))
-    for library in libraries:
-        shutil.copy(library, os.path.join(directory, "lib", os.path.basename(library)))
+    _add_libraries(directory, libraries)
     start = os.path.join(directory, room, name)
     with open(start, "w", encoding="ascii") as file:
         file.write(WRAPPER)
@@ -78,19 +83,22 @@ def _real(path):
 
 
 def _fill(directory, where, script):
-    for room in ("bin", "jobs", "lib", "programs", "libgomp"):
+    for room in ("bin", "jobs", "lib", "programs"):
         os.mkdir(os.path.join(directory, room))
-    for name, room in (("coschedd", "sbin"), ("coschedctl", "bin")):
+    for name, room in (("coschedd", "sbin"), ("coschedctl", "bin"), ("coschedsim", "sim")):
         _add_program(directory, _real(os.path.join(where[room], name)), "bin")
     for name in sorted(os.listdir(where["jobs"])):
         path = os.path.join(where["jobs"], name)
         if os.path.isfile(path) and os.access(path, os.X_OK) and _is_elf(path):
             _add_program(directory, path, "jobs")
+    # What the cooperative library needs must be of the loader's C library, too.
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(where["libgomp"], os.path.join(directory, "libgomp"),
+                    ignore=ignore)
     for name in os.listdir(where["libgomp"]):
         path = os.path.join(where["libgomp"], name)
-        if os.path.isfile(path):
-            shutil.copy(path, os.path.join(directory, "libgomp", name))
-    ignore = shutil.ignore_patterns("__pycache__")
+        if os.path.isfile(path) and _is_elf(path):
+            _add_libraries(directory, _libraries(path)[1])
     shutil.copytree(os.path.join(where["modules"], "evaluation"),
                     os.path.join(directory, "evaluation"), ignore=ignore)
     shutil.copy(os.path.join(where["plot"], "svgchart.py"), directory)

@@ -2,6 +2,8 @@
 # Copyright (C) 2026 The coschedule developers
 """One run of a mix: processes begin together, and each one's end is measured."""
 
+import ctypes
+import json
 import os
 import shutil
 import signal
@@ -10,52 +12,91 @@ import tempfile
 import threading
 import time
 
-from evaluation import EvaluationError, load
+from evaluation import EvaluationError, load, weights
 
 SAMPLE_S = 0.2      # between looks at who computes
 FOREIGN = 0.04      # share of the CPUs' time that others may have in a run that counts
 PATIENCE_S = 10     # for the agent to begin and to end
+NUMA_SAMPLES = (2, 10)      # at which to look where memory lies, which takes time
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans():
+    """From now on what jobs leave behind becomes our child, so that end_orphans() finds it."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _children(pid):
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                found += [int(word) for word in file.read().split()]
+    except OSError:
+        pass
+    return found
+
+
+def end_orphans():
+    """End all children, and what they leave, but those of other users."""
+    foreign = set()
+    while True:
+        found = set(_children(os.getpid())) - foreign
+        if not found:
+            return
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                pass
+            except PermissionError:
+                foreign.add(pid)
 
 
 class Process:
     """COMMAND from now on; a thread waits for its end, so that the time is exact."""
 
-    def __init__(self, job, command, env, cpus, log):
+    def __init__(self, job, command, env, cpus, log, group=None):
         def prepare():      # in the child
             os.setsid()
             os.sched_setaffinity(0, cpus)
+            if group:
+                with open(group + "/cgroup.procs", "w", encoding="ascii") as file:
+                    file.write("0")
 
         self.job, self.log = job, log
         self.start = self.end = time.monotonic()
         self.status, self.cpu_s, self.nodes = None, 0.0, {}
         self.samples = []   # (seconds since the start, CPU seconds so far)
+        self.lock = threading.Lock()
         with open(log, "wb") as output:
             try:
                 self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL,
                                                 stdout=output, stderr=subprocess.STDOUT,
                                                 preexec_fn=prepare)
-            except OSError as error:
-                raise EvaluationError(f"{command[0]}: {error.strerror}") from error
+            except (OSError, subprocess.SubprocessError) as error:
+                raise EvaluationError(f"{command[0]}: "
+                                      f"{getattr(error, 'strerror', error)}") from error
         self.pid = self.process.pid
         self.waiter = threading.Thread(target=self._wait)
         self.waiter.start()
 
     def _wait(self):
-        _, status, usage = os.wait4(self.pid, 0)
+        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         self.end = time.monotonic()
+        with self.lock:     # from here on its number may be another's
+            _, status, usage = os.wait4(self.pid, 0)
+            self.status = os.WEXITSTATUS(status) if os.WIFEXITED(status) \
+                else -os.WTERMSIG(status)
         self.cpu_s = usage.ru_utime + usage.ru_stime
-        self.status = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
         self.process.returncode = self.status   # Popen must not wait for it again
 
     def pids(self):
         """The process and its descendants."""
         found = [self.pid]
         for pid in found:
-            try:
-                with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-                    found += [int(word) for word in file.read().split()]
-            except OSError:
-                pass
+            found += _children(pid)
         return found
 
     def sample(self):
@@ -67,11 +108,12 @@ class Process:
         return []
 
     def kill(self):
-        for pid in self.pids():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
+        with self.lock:
+            for pid in self.pids() if self.status is None else ():
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
 
     def last_words(self):
         with open(self.log, encoding="utf-8", errors="replace") as file:
@@ -101,7 +143,10 @@ class Agent:
                 raise EvaluationError(f"the agent does not start: {said}")
             time.sleep(0.02)
         if record:
-            self.call("record", record)
+            done = self.call("record", record)
+            if done.returncode:
+                self.stop()
+                raise EvaluationError(f"--record: {done.stderr.decode().strip()}")
 
     def call(self, *arguments):
         return subprocess.run([self.tools.coschedctl, "--socket", self.socket] + list(arguments),
@@ -127,6 +172,17 @@ class Agent:
         self.process.wait()
 
 
+def counters(tools):
+    """What an agent measures with here, in words; with "progress" only what programs report."""
+    done = subprocess.run([tools.coschedctl, "counters", "--json"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    try:
+        name = json.loads(done.stdout.decode())["auto"]
+    except (ValueError, KeyError):
+        name = "unknown"
+    return "reported progress only, no hardware counters" if name == "progress" else name
+
+
 class Run:
     """What a mix took in one mode.  Times in seconds since the start of the first job."""
 
@@ -137,8 +193,8 @@ class Run:
         self.samples = []
         self.problem = None         # why it does not count: a job failed, or took too long
         self.others = {}            # load.Watch.end()
-        self.trace = None
         self.nodes = {}
+        self.recording = None       # its directory
 
     @property
     def makespan(self):
@@ -175,23 +231,6 @@ def _wait_for(processes, limit, on_sample):
         alive[0].waiter.join(SAMPLE_S)
 
 
-def _start_all(mix, mode, cpus, agent, env, directory):
-    """Start the jobs that run together; the processes."""
-    parts = mode.parts(len(mix.jobs), cpus)
-    processes = []
-    try:
-        for number, job in enumerate(mix.jobs):
-            command = agent.command(number + 1, job.command) if agent else job.command
-            processes.append(Process(job, command, {**env, **mode.env}, parts[number],
-                                     os.path.join(directory, f"job{number}.log")))
-    except EvaluationError:
-        for process in processes:
-            process.kill()
-            process.waiter.join()
-        raise
-    return processes
-
-
 def _fill(run, processes, in_time, limit):
     start = processes[0].start
     for process in processes:
@@ -208,13 +247,12 @@ def _fill(run, processes, in_time, limit):
                 f"{process.job.name}: {why}"
 
 
-def _one_after_the_other(run, mix, mode, cpus, env, limit, directory, on_sample):
+def _one_after_the_other(run, start, limit, on_sample):
     begin = time.monotonic()
-    for number, job in enumerate(mix.jobs):
-        process = Process(job, job.command, {**env, **mode.env}, cpus,
-                          os.path.join(directory, f"job{number}.log"))
+    for number in range(len(run.mix.jobs)):
+        process = start(number)
         in_time = _wait_for([process], limit, on_sample)
-        one = Run(mix, mode)
+        one = Run(run.mix, run.mode)
         _fill(one, [process], in_time, limit)
         shift = process.start - begin
         run.turnaround.append(process.end - begin)
@@ -225,34 +263,46 @@ def _one_after_the_other(run, mix, mode, cpus, env, limit, directory, on_sample)
 
 def measure(mix, mode, cpus, tools, env, limit, record=None):
     """Run MIX once in MODE on CPUS (a set); jobs get ENV.  Cleans up whatever happens."""
-    run = Run(mix, mode)
+    run, processes = Run(mix, mode), []
     directory = tempfile.mkdtemp(prefix="coschedeval.")
-    agent = None
+    agent = groups = None
+    parts = mode.parts(len(mix.jobs), cpus)
+
+    def start(number):
+        job = mix.jobs[number]
+        command = agent.command(number + 1, job.command) if agent else job.command
+        processes.append(Process(job, command, {**env, **mode.env}, parts[number],
+                                 os.path.join(directory, f"job{number}.log"),
+                                 groups.paths[number] if groups else None))
+        return processes[-1]
 
     def on_sample(process, pids):
-        if load.numa_nodes() > 1 and len(process.samples) == 10:
+        if load.numa_nodes() > 1 and len(process.samples) in NUMA_SAMPLES:
             run.nodes[process.job.name] = load.memory_by_node(pids)
 
     try:
         if mode.policy:
             agent = Agent(tools, mode.policy, cpus, directory, record)
+        if mode.groups:
+            groups = weights.Groups(mode.groups, len(mix.jobs))
         watch, before = load.Watch(cpus), agent.cpu_s() if agent else 0.0
         if mode.in_turn:
-            _one_after_the_other(run, mix, mode, cpus, env, limit, directory, on_sample)
+            _one_after_the_other(run, start, limit, on_sample)
         else:
-            processes = _start_all(mix, mode, cpus, agent, env, directory)
-            in_time = _wait_for(processes, limit, on_sample)
-            _fill(run, processes, in_time, limit)
+            started = [start(number) for number in range(len(mix.jobs))]
+            in_time = _wait_for(started, limit, on_sample)
+            _fill(run, started, in_time, limit)
         if agent:
             run.agent_s = agent.cpu_s() - before
         run.others = watch.end(sum(run.cpu_s) + run.agent_s)
-        if agent:
-            path = os.path.join(directory, "trace.json")
-            if agent.call("trace", "-o", path).returncode == 0:
-                with open(path, encoding="utf-8") as file:
-                    run.trace = file.read()
     finally:
+        for process in processes:
+            process.kill()
+            process.waiter.join()
         if agent:
             agent.stop()
+        end_orphans()
+        if groups:
+            groups.close()
         shutil.rmtree(directory, ignore_errors=True)
     return run

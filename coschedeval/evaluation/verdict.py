@@ -37,12 +37,18 @@ class Result:
     def __init__(self, mix, modes):
         self.mix, self.modes, self.rounds = mix, modes, []
         self.disturbed, self.problems = 0, {}
+        self.prediction = None      # what the recordings say: prediction.compare()
 
     def measured(self, mode):
         return [r[mode] for r in self.rounds if mode in r]
 
     def relative(self, mode, reference="native", what=makespan):
         return intervals.ratio(self.rounds, mode, reference, what)
+
+    def busy(self):
+        """Were more than half of the runs that count disturbed by others?"""
+        runs = [one for seen in self.rounds for one in seen.values()]
+        return 2 * sum(one.disturbed for one in runs) > len(runs)
 
     def known(self):
         """Are all makespans relative to native known well enough?"""
@@ -59,7 +65,7 @@ class Result:
     def simple(self):
         """The best way without co-scheduling and without time sharing."""
         return self.best([m for m in self.modes
-                          if not m.policy and m.name not in ("native", "passive")])
+                          if not m.policy and m.name not in ("native", "passive", "weights")])
 
     def policy(self):
         """The first policy, chosen before anything was measured: verdicts are about it alone."""
@@ -97,7 +103,8 @@ class Result:
         ours = self.policy()
         return {"mix": self.mix.name, "jobs": [job.command for job in self.mix.jobs],
                 "rounds": len(self.rounds), "disturbed": self.disturbed, "modes": modes,
-                "policy": ours and ours.name, "sentence": self.sentence()}
+                "policy": ours and ours.name, "sentence": self.sentence(),
+                "prediction": self.prediction}
 
 
 def rows(results):
@@ -130,8 +137,11 @@ def ratio_text(estimate):
 
 
 def table(results):
-    """rows() as text."""
-    cells = rows(results)
+    return text_of(rows(results))
+
+
+def text_of(cells):
+    """CELLS as aligned columns."""
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     return "\n".join("  ".join([row[0].ljust(widths[0])] +
                                [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])])
@@ -167,3 +177,56 @@ def summary(results):
         text += (f", {intervals.geomean([v for v, _ in to_simple]):.3f} of the best simple "
                  f"way's with hindsight, at worst {worst:.2f} ({where})")
     return [text]
+
+
+def remarks(results):
+    """What else is to be known: others' load, where memory lies, errors of predictions."""
+    said = []
+    busy = [result.mix.name for result in results if result.busy()]
+    if busy:
+        said.append("others computed on these CPUs in most runs, so that little can be said: " +
+                    ", ".join(busy))
+    said += [text for result in results for text in _memory(result)]
+    compared = [result for result in results if result.prediction]
+    return said + (_prediction_tables(compared) if compared else [])
+
+
+def _memory(result):
+    """Shares of each job's memory on each NUMA node, under time sharing and ours."""
+    ours = result.policy()
+    for mode in [m for m in result.modes if m.name == "native" or m is ours]:
+        nodes = next((one.nodes for one in result.measured(mode.name) if one.nodes), {})
+        for job, pages in nodes.items():
+            total = sum(pages.values()) or 1
+            yield f"{result.mix.name}, {mode.name}: memory of {job} lies on " + ", ".join(
+                f"node {node} ({100 * count / total:.0f} %)"
+                for node, count in sorted(pages.items()))
+
+
+def _percent(value):
+    return "-" if value is None else f"{100 * value:.0f} %"
+
+
+def _prediction_tables(results):
+    """Errors of predicted speeds; what other policies would have done."""
+    errors = [["mix", "job", "median", "90 %", "seconds compared"]]
+    for result in results:
+        for job in result.prediction["jobs"]:
+            errors.append([result.mix.name, job["job"], _percent(job["median"]),
+                           _percent(job["p90"]), f"{job['compared_s']:.1f}"])
+    first = results[0].prediction
+    replayed = [["mix"] + [name for name in first["replayed_makespan_s"]]]
+    commands = []
+    for result in results:
+        makespans = result.prediction["replayed_makespan_s"]
+        commands.append(f"  coschedsim replay --policy NAME {result.prediction['recordings'][0]}")
+        if "problem" in makespans:
+            commands[-1] += f"    ({makespans['problem']})"
+        elif list(makespans) == replayed[0][1:]:
+            replayed.append([result.mix.name] + [f"{value / makespans[first['policy']]:.2f}"
+                                                 for value in makespans.values()])
+    said = [f"\nErrors of the speeds that {first['policy']} predicted, by time:", text_of(errors)]
+    if len(replayed) > 1:
+        said += [f"\nMakespans of replayed jobs relative to {first['policy']}'s, simulated:",
+                 text_of(replayed)]
+    return said + ["\nAnother policy:"] + commands

@@ -3,13 +3,17 @@
 # Copyright (C) 2026 The coschedule developers
 """coschedeval: its arithmetic, real runs of small jobs, bad input, and the pack."""
 
+import ctypes
 import json
 import math
 import os
 import re
+import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SOURCE, BUILD = os.environ["abs_top_srcdir"], os.environ["abs_top_builddir"]
@@ -17,10 +21,11 @@ EVAL = os.path.join(SOURCE, "coschedeval", "coschedeval")
 sys.path[:0] = [os.path.join(SOURCE, "coschedeval"), os.path.join(SOURCE, "plot")]
 
 import measured                     # noqa: E402
-from evaluation import (EvaluationError, intervals, load, mixes, modes, records,     # noqa: E402
-                        run as runs, verdict)
+from evaluation import (EvaluationError, intervals, load, mixes, modes,     # noqa: E402
+                        prediction, records, run as runs, verdict, weights)
 
 EP = f"{BUILD}/jobs/ep --class S"
+FINE = (0, 4)   # 4: on a loaded machine
 SHORT = ("--job", EP, "--job", EP, "--modes", "batch,equal,corun", "--policies", "corun",
          "--time", "0.01")
 
@@ -47,6 +52,13 @@ def result_of(names, **makespans):
             one.turnaround, one.cpu_s = [makespans[mode.name][number]] * 2, [1.0, 1.0]
             result.rounds[number][mode.name] = one
     return result
+
+
+def cpu_list(text):
+    """The CPUs of a list as 0-3,8."""
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        yield from range(int(low), int(high or low) + 1)
 
 
 class FakeRun:
@@ -184,7 +196,8 @@ class Real(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             done = run(*SHORT, "--json", directory + "/x.json", "--html", directory + "/x.html",
                        "--record", directory + "/record")
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn(done.returncode, FINE)
+            self.assertEqual(done.stderr, "")
             self.assertRegex(done.stdout, r"(?m)^ep \+ ep: co-scheduling by corun was measured "
                              r"once only, \S+ of the time of time sharing")
             with open(directory + "/x.json", encoding="utf-8") as file:
@@ -193,6 +206,7 @@ class Real(unittest.TestCase):
                 page = file.read()
             self.assertTrue(any(names for _, _, names in os.walk(directory + "/record")))
         self.assertEqual(data["format"], "coschedeval/1")
+        self.check_prediction(data["mixes"][0]["prediction"], done.stdout, directory)
         measured = data["mixes"][0]["modes"]
         self.assertEqual(list(measured), ["native", "batch", "equal", "corun"])
         for mode in measured.values():
@@ -206,6 +220,29 @@ class Real(unittest.TestCase):
         self.assertEqual(page.count("<svg"), 2)
         self.assertNotIn("http", re.sub(r"http://www.w3.org/\S+", "", page))
 
+    def check_prediction(self, found, text, directory):
+        self.assertEqual((found["policy"], [row["job"] for row in found["jobs"]]),
+                         ("corun", ["ep", "ep"]))
+        replayed = found["replayed_makespan_s"]
+        self.assertEqual(list(replayed), ["corun", "equal", "native"])
+        self.assertGreater(min(replayed.values()), 0)
+        self.assertIn("\nErrors of the speeds that corun predicted", text)
+        self.assertIn(f"coschedsim replay --policy NAME {directory}/record/ep-ep-corun-1-", text)
+
+    def test_weights_where_they_are_allowed(self):
+        try:
+            place = weights.find()
+        except EvaluationError as error:
+            self.skipTest(str(error))
+        before = os.listdir(place.path)
+        mix = mixes.Mix([mixes.Job("a", ["sh", "-c", "grep coschedeval /proc/self/cgroup >&2; "
+                                         "sleep 1000 & exit 3"])] * 2)
+        one = runs.measure(mix, modes.Mode("weights", "", groups=place),
+                           os.sched_getaffinity(0), None, os.environ, 60)
+        for number in range(2):
+            self.assertIn(f"/coschedeval-{os.getpid()}-{number}", one.problem)
+        self.assertEqual(os.listdir(place.path), before)
+
     def test_a_job_that_fails(self):
         done = run("--job", EP, "--job", "sh -c 'echo it broke; exit 3'", "--modes", "corun",
                    "--policies", "corun", "--time", "0.01")
@@ -217,10 +254,71 @@ class Real(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertRegex(done.stderr, r"(?m)native: (ep: .*; )?sleep: still ran after 1 s$")
 
+    def test_a_job_that_fails_co_scheduled_only(self):
+        done = run("--job", EP, "--job", "sh -c 'test -z \"$COSCHED_SOCKET\"'", "--modes",
+                   "batch,corun", "--time", "0.01", "--policies", "corun")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ep + sh, corun: sh: exit status 1:", done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^ep \+ sh +\S+ s +\d\.\d\d +-$")
+        self.assertIn("ep + sh: co-scheduling was not measured\n", done.stdout)
+
+    def test_jobs_leave_nothing_behind(self):
+        with tempfile.TemporaryDirectory() as directory:
+            file = directory + "/pid"
+            job = f"sh -c 'setsid sleep 1000 & echo $! >{file}'"
+            done = run("--job", job, "--job", "true", "--modes", "native", "--time", "0.01")
+            self.assertIn(done.returncode, FINE)
+            with open(file, encoding="ascii") as text:
+                self.assertFalse(os.path.exists("/proc/" + text.read().strip()))
+
+    def test_what_is_ended_ends_its_jobs(self):
+        with tempfile.TemporaryDirectory() as directory:
+            file = directory + "/pid"
+            job = f"sh -c 'echo $$ >{file}.new; mv {file}.new {file}; exec sleep 1000'"
+            with subprocess.Popen([EVAL, "--job", job, "--job", "true"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "COSCHED_BUILD_DIR": BUILD}) as process:
+                while not os.path.exists(file) and process.poll() is None:
+                    time.sleep(0.01)
+                process.terminate()
+                _, said = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 3)
+            self.assertIn("interrupted", said)
+            with open(file, encoding="ascii") as text:
+                self.assertFalse(os.path.exists("/proc/" + text.read().strip()))
+
+    def test_others_compute_all_the_time(self):
+        with subprocess.Popen([sys.executable, "-c", "import os\nos.fork()\nos.fork()\n"
+                               "while os.getppid() != 1: pass"], start_new_session=True) as busy:
+            try:
+                done = run("--job", EP, "--job", EP, "--modes", "native", "--time", "0.01")
+            finally:
+                os.killpg(busy.pid, signal.SIGKILL)
+        self.assertEqual((done.returncode, done.stderr), (4, ""))
+        self.assertIn("others computed on these CPUs in most runs", done.stdout)
+
+    def test_without_perf_events(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("the number of a system call")
+        done = subprocess.run([EVAL, *SHORT], capture_output=True, text=True, check=False,
+                              env={**os.environ, "COSCHED_BUILD_DIR": BUILD},
+                              preexec_fn=refuse_perf_event_open)
+        self.assertIn(done.returncode, FINE, done)
+        self.assertIn("counters: reported progress only, no hardware counters\n", done.stdout)
+
+    def test_jobs_have_the_cpus_of_their_part(self):
+        cpus = os.sched_getaffinity(0)
+        job = mixes.Job("sh", ["sh", "-c", "grep Cpus_allowed_list /proc/self/status; exit 3"])
+        for mode in modes.of_mix(mixes.Mix([job, job]), len(cpus), []):
+            one = runs.measure(mixes.Mix([job, job]), mode, cpus, None, os.environ, 60)
+            had = [set(cpu_list(text)) for text in re.findall(r"list:\s*([\d,-]+)", one.problem)]
+            self.assertEqual(had, mode.parts(2, cpus)[:len(had)], one.problem)
+
     def test_a_set_sizes_its_jobs(self):
         done = run("--set", "node2", "--only", "ep + cg", "--modes", "equal", "--policies",
                    "corun", "--seconds", "1.5", "--time", "0.01")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(done.returncode, FINE)
+        self.assertEqual(done.stderr, "")
         self.assertRegex(done.stdout, r"(?m)^ep \+ cg +\d+\.\d\d s +\d\.\d\d$")
 
     def test_the_pack_runs_elsewhere_as_anybody(self):
@@ -239,9 +337,118 @@ class Real(unittest.TestCase):
                  "corun", "--seconds", "1.5", "--time", "0.01"], cwd="/", user=65534, group=65534,
                 extra_groups=[], capture_output=True, text=True, timeout=600, check=False,
                 env={"PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": room})
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn(done.returncode, FINE)
+            self.assertEqual(done.stderr, "")
             self.assertIn("ep + cg: co-scheduling by corun was measured once", done.stdout)
             self.assertEqual(os.listdir(room), [])
+            done = subprocess.run([path, "--json", "x.json"], cwd="/", user=65534, group=65534,
+                                  extra_groups=[], capture_output=True, text=True, check=False,
+                                  env={"PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": room})
+            self.assertEqual((done.returncode, done.stderr),
+                             (2, "coschedeval: x.json: Permission denied\n"))
+
+
+def refuse_perf_event_open():
+    """In a child: the kernel refuses as with perf_event_paranoid 3."""
+    code = [(0x20, 0, 0, 0), (0x15, 0, 1, 298), (0x06, 0, 0, 0x00050000 | 13),
+            (0x06, 0, 0, 0x7fff0000)]
+    text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))
+    program = struct.pack("HxxxxxxP", len(code), ctypes.addressof(text))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+class Prediction(unittest.TestCase):
+    @staticmethod
+    def recording(directory, *lines):
+        os.mkdir(directory)
+        with open(directory + "/record.jsonl", "w", encoding="utf-8") as file:
+            for line in ({"type": "begin", "cpus": "0-3"},) + lines:
+                file.write(json.dumps(line) + "\n")
+            file.write('{"type": "sam')     # cut off
+
+    @staticmethod
+    def decision(*jobs):
+        return {"type": "decision", "jobs": [
+            {"job": job, "region": region, "gets": cpus, "speed": speed, "parked": False,
+             "measured_at": 0} for job, region, cpus, speed in jobs]}
+
+    @staticmethod
+    def sample(seconds, *jobs):
+        return {"type": "sample", "ns": seconds * 1e9, "jobs": [
+            {"job": job, "region": region, "cpus": cpus, "work": [work, 0, 0, 1]}
+            for job, region, cpus, work in jobs]}
+
+    def test_errors_of_predicted_speeds(self):
+        with tempfile.TemporaryDirectory() as directory:
+            # Alone 1000 a second; what is done on other cores does not count.
+            self.recording(directory + "/alone", self.decision((1, "r", "0-3", 1.0)),
+                           self.sample(1, (1, "r", "0-3", 1000)),
+                           self.sample(1, (1, "r", "0-1", 7)))
+            both = self.decision((1, "r", "0-1", 0.6), (2, "q", "2-3", 0.5))
+            self.recording(directory + "/shared", both,
+                           self.sample(0.5, (1, "r", "0-1", 250), (2, "q", "2-3", 9)),
+                           both,        # decided again, the same
+                           self.sample(0.5, (1, "r", "0-1", 250), (2, None, "2-3", 9)),
+                           self.decision((1, "r", "0-2", 0.8), (2, "q", "3", 0.3)),
+                           self.sample(3, (1, "r", "0-2", 2400), (2, "q", "3", 9)),
+                           self.decision((1, "r", "0-3", 1.0)),
+                           self.sample(9, (1, "r", "0-3", 1)))
+            found = prediction.compare(["a", "b"], [directory + "/shared"],
+                                       [directory + "/alone"] * 2)
+        # 0.6 of 0.5 for 1 s, 0.8 of 0.8 for 3 s; alone is no prediction; q is unknown.
+        self.assertAlmostEqual(found[0]["compared_s"], 4)
+        self.assertAlmostEqual(found[0]["median"], 0)
+        self.assertAlmostEqual(found[0]["p90"], 0.2)
+        self.assertEqual(found[1], {"job": "b", "compared_s": 0, "median": None, "p90": None})
+
+    def test_a_recording_that_cannot_be_replayed(self):
+        self.assertIn("/nowhere", prediction.replay(BUILD + "/simulator/coschedsim", "/nowhere",
+                                                    ["corun"])["problem"])
+
+
+class Weights(unittest.TestCase):
+    """Where cgroups may be made, on made-up systems."""
+
+    def find(self, cgroup, mounts, files=()):
+        with tempfile.TemporaryDirectory() as top:
+            os.makedirs(top + "/proc/self")
+            for name, text in [("proc/self/cgroup", cgroup), ("proc/self/mountinfo", "".join(
+                    f"1 1 0:1 / {top}/{mount} rw - {kind} x {options}\n"
+                    for mount, kind, options in mounts)), *files]:
+                os.makedirs(os.path.dirname(f"{top}/{name}"), exist_ok=True)
+                with open(f"{top}/{name}", "w", encoding="ascii") as file:
+                    file.write(text)
+            try:
+                place = weights.find(top + "/proc")
+            except EvaluationError as error:
+                return str(error)
+            return place.path[len(top):], place.weight, place.alone
+
+    V1, V2 = ("v1", "cgroup", "rw,cpu,cpuacct"), ("v2", "cgroup2", "rw")
+
+    def test_version_1(self):
+        self.assertEqual(self.find("3:cpu,cpuacct:/a\n0::/\n", [self.V2, self.V1],
+                                   [("v1/a/cgroup.procs", ""), ("v2/cgroup.controllers", "")]),
+                         ("/v1/a", "cpu.shares", False))
+
+    def test_version_2(self):
+        files = [("v2/cgroup.controllers", "cpu memory"), ("v2/u/cgroup.procs", ""),
+                 ("v2/u/cgroup.subtree_control", "cpu\n"), ("v2/u/s/cgroup.procs", "1\n"),
+                 ("v2/u/s/cgroup.subtree_control", ""), ("v2/u/s/cgroup.controllers", "cpu\n")]
+        self.assertEqual(self.find("0::/u/s\n", [self.V2], files),
+                         ("/v2/u", "cpu.weight", False))
+        files[3] = ("v2/u/s/cgroup.procs", f"{os.getpid()}\n")     # a delegated one
+        self.assertEqual(self.find("0::/u/s\n", [self.V2], files),
+                         ("/v2/u/s", "cpu.weight", True))
+
+    def test_it_says_why_not(self):
+        self.assertEqual(self.find("", []), "there are no cgroups with CPU weights")
+        self.assertEqual(self.find("0::/\n", [self.V2], [("v2/cgroup.controllers", "memory\n")]),
+                         "there are no cgroups with CPU weights")
+        self.assertEqual(self.find("0::/a\n", [self.V2], [("v2/cgroup.controllers", "cpu\n")]),
+                         "this user may not make cgroups with CPU weights")
 
 
 class BadInput(unittest.TestCase):
@@ -264,6 +471,9 @@ class BadInput(unittest.TestCase):
         self.refused("coschedd is missing", "--job", "true", "--job", "true",
                      COSCHED_BUILD_DIR="/nowhere")
         self.refused("/nowhere/x: No such file", "pack", "/nowhere/x")
+        self.refused("/nowhere/x: No such file", *SHORT, "--json", "/nowhere/x")
+        self.refused("/nowhere/x: No such file", *SHORT, "--html", "/nowhere/x")
+        self.refused("--record /: is not empty", *SHORT, "--record", "/")
 
     def test_modes_are_named(self):
         if can_divide():
