@@ -35,25 +35,27 @@ def table(results):
 
 
 def where_it_does_not_pay(results):
-    """Sentences about the mixes in which something else is faster, or as fast."""
-    loses, same = [], []
+    """Sentences about the mixes in which some other way is faster, or as fast."""
+    loses, same, known = [], [], 0
     for result in results:
-        ours, simple = result.policy(), result.simple()
-        found = []
-        for name, text in (("native", "time sharing"), (simple and simple.name,
-                                                         simple and simple.text)):
-            estimate = ours and name and result.relative(ours.name, name)
-            if estimate and estimate.low is not None:
-                found.append((estimate, text))
+        ours = result.policy()
+        others = [m for m in result.modes if m.name == "native"] + \
+            [result.best([m for m in result.modes if not m.policy and m.name != "native"])]
+        found = [(result.relative(ours.name, other.name), other.text)
+                 for other in others if ours and other]
+        found = [(e, text) for e, text in found if e is not None and e.low is not None]
+        known += bool(found)
         later = [intervals.worded(e, text) for e, text in found if e.low > 1]
         if later:
             loses.append(f"{result.mix.name} {' and '.join(later)}")
         elif any(e.high >= 1 for e, _ in found):
-            same.append(f"{result.mix.name}")
-    said = [("Co-scheduled, " + "; ".join(loses) if loses else
-             "No mix ends later co-scheduled than under time sharing or in the best simple way")]
+            same.append(result.mix.name)
+    if not known:
+        return "Nothing can be said: no mix was measured twice."
+    said = ["Co-scheduled, " + "; ".join(loses) if loses else
+            "No mix ends later co-scheduled than in any other way"]
     if same:
-        said.append("No gain over one of the two can be shown for " + ", ".join(same))
+        said.append("No gain over the best other way can be shown for " + ", ".join(same))
     return " ".join(text + "." for text in said)
 
 

@@ -126,6 +126,14 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(result.sentence(), "a + b: co-scheduling was not measured")
         self.assertEqual(verdict.summary([result]), [])
 
+    def test_it_says_where_memory_lies(self):
+        result = result_of("a b", native=[10], corun=[8])
+        self.assertEqual(verdict.remarks([result]), [])
+        result.rounds[0]["corun"].nodes = {"a": {0: 30, 1: 10}, "b": {1: 5}}
+        self.assertEqual(verdict.remarks([result]), [
+            "a + b, corun: memory of a lies on node 0 (75 %), node 1 (25 %)",
+            "a + b, corun: memory of b lies on node 1 (100 %)"])
+
     def test_named_sets(self):
         self.assertEqual([len(mixes.SETS[name]) for name in ("node2", "papers10", "papers18")],
                          [12, 10, 18])
@@ -162,8 +170,14 @@ class Page(unittest.TestCase):
         self.assertIn("| c + d | 10.00 s | 0.50 ± 0.01 | 0.60 ± 0.01 | 0.60 ± 0.01 | "
                       "1.20 ± 0.05 (batch) |", rows)
         self.assertRegex(text, r"(?m)^\*\*Where it does not pay.\*\* Co-scheduled, c \+ d ends "
-                         r"20 % ± \d later than one after the other. No gain over one of the "
-                         r"two can be shown for e \+ f.$")
+                         r"20 % ± \d later than one after the other. No gain over the best "
+                         r"other way can be shown for e \+ f.$")
+        passive = result_of("g h", native=[10, 10, 10], batch=[9, 9, 9.1], corun=[6, 6.1, 6],
+                            passive=[5, 5, 5])
+        self.assertRegex(measured.where_it_does_not_pay([passive]),
+                         "g \\+ h ends 21 % ± . later than time sharing with passive waiting")
+        once = result_of("i j", native=[10], corun=[11])
+        self.assertIn("Nothing can be said", measured.where_it_does_not_pay([once]))
 
     def test_page(self):
         with tempfile.TemporaryDirectory() as directory:
