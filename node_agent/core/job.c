@@ -123,9 +123,9 @@ struct task *job_add_task(struct job *job, uint32_t step, pid_t pid)
             host_process_release(handle, NULL);
             return t;
         }
-    if (!(t = calloc(1, sizeof(*t)))) {
+    if (job->task_count >= JOB_TASKS || !(t = calloc(1, sizeof(*t)))) {
         host_process_release(handle, NULL);
-        errno = ENOMEM;
+        errno = job->task_count >= JOB_TASKS ? EDQUOT : ENOMEM;
         return NULL;
     }
     t->job = job;
@@ -135,7 +135,19 @@ struct task *job_add_task(struct job *job, uint32_t step, pid_t pid)
     t->pidfd = handle;
     t->next = job->tasks;
     job->tasks = t;
+    job->task_count++;
     return t;
+}
+
+void job_leave_page(struct job *job, struct report *report)
+{
+    struct report **place = &job->left[job->left_next++ % JOB_PAGES];
+
+    if (*place) {
+        report_forget(*place);
+        report_free(*place);
+    }
+    *place = report;
 }
 
 void job_remove_task(struct task *task)
@@ -143,6 +155,7 @@ void job_remove_task(struct task *task)
     for (struct task **p = &task->job->tasks; *p; p = &(*p)->next)
         if (*p == task) {
             *p = task->next;
+            task->job->task_count--;
             break;
         }
     host_process_release(task->pidfd, task->exit_source);
@@ -161,6 +174,11 @@ void job_remove(struct job_table *table, struct job *job)
     table->count--;
     while (job->tasks)
         job_remove_task(job->tasks);
+    for (size_t i = 0; i < JOB_PAGES; i++)
+        if (job->left[i]) { /* nobody will attach to it again */
+            report_forget(job->left[i]);
+            report_free(job->left[i]);
+        }
     region_list_clear(&job->regions);
     tracked_clear(job);
     free(job->cgroup);

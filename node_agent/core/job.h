@@ -30,6 +30,7 @@
 struct agent;
 struct look;
 struct process;
+struct report;
 struct sd_event_source;
 struct tracked;
 
@@ -43,6 +44,13 @@ struct task {
     struct sd_event_source *exit_source;
     struct task *next;
 };
+
+/* Of one job on this node: a larger one runs beyond them as an ordinary shared job. */
+#define JOB_TASKS    4000
+#define JOB_ATTACHED 1024
+/* Report pages that are kept for processes of it that have detached (20 KB each): they may attach
+ * again, and take over what is in them.  Of more the oldest are emptied. */
+#define JOB_PAGES 256
 
 /* A look at all processes of a job, which may take some epochs. */
 struct round {
@@ -83,8 +91,12 @@ struct job {
     double weight;          /* that its QOS allows; 0: not known */
 
     /* agent: what lives */
-    struct task *tasks;
-    struct process *processes; /* attached */
+    struct task *tasks;        /* [task_count] */
+    size_t task_count;
+    struct process *processes; /* [process_count] attached */
+    size_t process_count;
+    struct report *left[JOB_PAGES]; /* pages of processes that live, and have detached: a ring */
+    size_t left_next;
     uint64_t live_since_ns;    /* 0: not live */
     bool started;              /* a task or process of it was known */
     uint64_t ended_wall_ns;    /* last process gone; 0: never or live */
@@ -197,8 +209,12 @@ bool job_stopped(const struct job *job);
  * pinned, perhaps by an earlier agent. */
 bool job_kept(const struct job *job);
 
-/* Add a task, or return the known one.  NULL with errno ESRCH (no such process) or ENOMEM. */
+/* Add a task, or return the known one.  NULL with errno ESRCH (no such process), ENOMEM, or
+ * EDQUOT: it has JOB_TASKS. */
 struct task *job_add_task(struct job *job, uint32_t step, pid_t pid);
+
+/* Keep REPORT, which now is JOB's, of a process that has detached and lives. */
+void job_leave_page(struct job *job, struct report *report);
 
 /* Forget TASK (and close its pidfd and source). */
 void job_remove_task(struct task *task);

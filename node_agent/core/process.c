@@ -15,9 +15,14 @@ struct process *process_attach(struct job *job, pid_t pid,
                                uint64_t lease_ns, struct errtext *err)
 {
     const struct machine *machine = topology_machine(topology);
-    struct process *p = calloc(1, sizeof(*p));
+    struct process *p;
 
-    if (!p) {
+    if (job->process_count >= JOB_ATTACHED) {
+        errtext_set(err, EDQUOT, "job %u: %d of its processes have attached on this node, and "
+                    "JOB_ATTACHED allows no more", job->id, JOB_ATTACHED);
+        return NULL;
+    }
+    if (!(p = calloc(1, sizeof(*p)))) {
         errtext_set(err, ENOMEM, "attach: out of memory");
         return NULL;
     }
@@ -42,6 +47,7 @@ struct process *process_attach(struct job *job, pid_t pid,
         goto fail;
     p->next = job->processes;
     job->processes = p;
+    job->process_count++;
     return p;
 fail:
     process_detach(p);
@@ -171,6 +177,7 @@ void process_detach(struct process *p)
     for (struct process **q = &p->job->processes; *q; q = &(*q)->next)
         if (*q == p) {
             *q = p->next;
+            p->job->process_count--;
             break;
         }
     host_process_release(p->pidfd, p->exit_source);

@@ -346,8 +346,12 @@ void agent_detach(struct agent *a, struct process *process, const char *why)
     job_log(job, LOG_INFO, "process %d detached (%s)", (int)process->pid, why);
     snprintf(text, sizeof(text), "%s of process %d of job %u", why,
              (int)process->pid, job->id);
-    if (host_process_stopped(process->pid) < 0)
+    if (host_process_stopped(process->pid) < 0) {
         report_forget(process->report);
+    } else {
+        job_leave_page(job, process->report);
+        process->report = NULL;
+    }
     process_detach(process);
     reap_tasks(job);
     agent_job_changed(a, job, text);

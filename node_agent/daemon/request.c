@@ -116,8 +116,14 @@ static int add_task(struct agent *a, const struct message_request *request,
         int saved = errno;
         if (task)
             job_remove_task(task);
-        return errtext_set(err, saved, "pid %d: %s", (int)request->pid,
-                           strerror(saved));
+        if (saved == EDQUOT)
+            errtext_set(err, saved, "job %u: it has %d tasks on this node, and JOB_TASKS allows "
+                        "no more", job->id, JOB_TASKS);
+        else
+            errtext_set(err, saved, "pid %d: %s", (int)request->pid, strerror(saved));
+        job_log(job, LOG_WARNING, "a task is not known: %s", err->text);
+        errno = saved;
+        return -1;
     }
     enforcer_expect(a->enforcer, clock_ns());
     snprintf(why, sizeof(why), "task %d of job %u", (int)request->pid, job->id);
@@ -236,7 +242,11 @@ static int attach(struct agent *a, const struct peer *peer,
     job_log(job, LOG_INFO, "process %d attached", (int)peer->pid);
     snprintf(why, sizeof(why), "the attach of process %d of job %u",
              (int)peer->pid, job->id);
-    agent_job_changed(a, job, why);
+    /* It has the job's CPUs; of several, the next epoch gives each its part. */
+    if (process->next)
+        job->undivided = true;
+    else
+        agent_job_changed(a, job, why);
     reply->fds[0] = allotment_fd(process->allotment);
     reply->fds[1] = report_fd(process->report);
     reply->nfds = 2;

@@ -19,6 +19,9 @@
 #define FLAG_FORKNOEXEC 0x40
 #define FLAG_KERNEL     0x200000
 
+/* Threads of a process whose first has ended that may be about to end, too. */
+#define MOST_ENDING 16
+
 /* Numbers of the text at *P, the first SKIP of them left out; false when there
  * is none behind. */
 static bool number(const char **p, int skip, long long *value)
@@ -95,16 +98,46 @@ static bool read_file(pid_t pid, const char *file, char *text, size_t size)
     return n > 0;
 }
 
+static bool is_over(const struct proc_stat *stat)
+{
+    return stat->state == 'Z' || stat->state == 'X';
+}
+
+/* A thread of process PID that lives, and its STAT.  The first thread may end before the others:
+ * the process then looks like a zombie, and runs.  Others leave no zombies, so that few are looked
+ * at.  0: there is none. */
+static pid_t find_living(pid_t pid, struct proc_stat *stat)
+{
+    char file[40], text[1024];
+    pid_t *tids, found = 0;
+    ssize_t n = proc_threads(pid, &tids);
+
+    for (ssize_t i = 0; i < n && i < MOST_ENDING && !found; i++) {
+        snprintf(file, sizeof(file), "task/%d/stat", (int)tids[i]);
+        if (tids[i] != pid && read_file(pid, file, text, sizeof(text)) &&
+            proc_parse(text, stat) == 0 && !is_over(stat) && !stat->exiting)
+            found = tids[i];
+    }
+    if (n >= 0)
+        free(tids);
+    return found;
+}
+
 int proc_read(pid_t pid, struct proc_stat *stat)
 {
     char text[1024];
+    struct proc_stat thread;
 
     if (!read_file(pid, "stat", text, sizeof(text)))
         return -1;
-    if (proc_parse(text, stat) < 0 || stat->state == 'Z' ||
-        stat->state == 'X') {
+    if (proc_parse(text, stat) < 0 ||
+        (is_over(stat) && (stat->threads < 2 || !find_living(pid, &thread)))) {
         errno = ESRCH;
         return -1;
+    }
+    if (is_over(stat)) {
+        stat->state = thread.state;
+        stat->exiting = false;
     }
     return 0;
 }
@@ -120,9 +153,17 @@ static const char *value_of(const char *text, const char *name)
 int proc_read_stop(pid_t pid, struct proc_stop *stop)
 {
     char text[16384]; /* a process may be in hundreds of groups */
+    char file[40];
+    struct proc_stat thread;
+    pid_t tid;
 
     if (!read_file(pid, "status", text, sizeof(text)))
         return -1;
+    if (*value_of(text, "\nState:\t") == 'Z' && (tid = find_living(pid, &thread))) {
+        snprintf(file, sizeof(file), "task/%d/status", (int)tid);
+        if (!read_file(pid, file, text, sizeof(text)))
+            return -1;
+    }
     char state = *value_of(text, "\nState:\t");
     stop->stopped = state == 'T';
     stop->waits = state == 'D';

@@ -16,7 +16,7 @@ struct proc_stat {
     pid_t parent;
     pid_t group;
     pid_t session;
-    char state;     /* R, S, D, T, Z, ... */
+    char state;     /* R, S, D, T, Z, ...; of a thread that lives where the first has ended */
     bool forked;    /* it runs its maker's program still */
     bool exiting;   /* it runs none any more */
     bool kernel;    /* a thread of the kernel's */

@@ -4,9 +4,11 @@
 
 #include "tests/support/unit.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "common/clock.h"
@@ -550,6 +552,82 @@ static void test_crowd(void **state)
     end_crowd(s, pid);
 }
 
+/* ---- a process whose first thread has ended -------------------------------- */
+
+static void *wait_on(void *arg)
+{
+    for (;;)
+        pause();
+    return arg;
+}
+
+/* The id of its only thread that lives, in *TID. */
+static pid_t start_headless(const struct stage *s, pid_t *tid)
+{
+    char text[64], state = 0;
+    pid_t pid = fork(), *tids;
+    pthread_t thread;
+
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(s->order[1]);
+        if (pthread_create(&thread, NULL, wait_on, NULL))
+            _exit(1);
+        syscall(SYS_exit, 0);
+    }
+    snprintf(text, sizeof(text), "/proc/%d/stat", (int)pid);
+    for (int i = 0; i < 30000 && state != 'Z'; i++) {
+        FILE *f = fopen(text, "r");
+        assert_non_null(f);
+        assert_int_equal(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+        fclose(f);
+        usleep(1000);
+    }
+    assert_int_equal(state, 'Z');
+    assert_int_equal(proc_threads(pid, &tids), 2);
+    *tid = tids[1];
+    free(tids);
+    return pid;
+}
+
+/* It is a job's like any other: known, held, stopped and continued. */
+static void test_headless(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+    struct proc_stat stat;
+    struct cosched_cpuset one;
+    pid_t tid, pid = start_headless(s, &tid);
+
+    assert_int_equal(proc_read(pid, &stat), 0);
+    assert_int_equal(stat.state, 'S');
+    assert_non_null(job_add_task(s->job, 0, pid));
+    scan_later(s, &now_ns, 0);
+    assert_true(found(s, pid));
+    if (choose_cpus(s, &one)) {
+        tracked_of(s, pid)->held = true;
+        enforcer_hold(s->enforcer, s->job, &one);
+        assert_on(tid, &one);
+        s->job->unpinned = true;
+        enforcer_let_go(s->enforcer, s->job);
+        assert_on(tid, &s->job->granted);
+    }
+    enforcer_park(s->enforcer, s->job);
+    do
+        assert_int_equal(proc_read(pid, &stat), 0);
+    while (stat.state != 'T');
+    struct proc_stop stop;
+    assert_int_equal(proc_read_stop(pid, &stop), 0);
+    assert_true(stop.stopped);
+    enforcer_look(s->enforcer);
+    enforcer_unpark(s->enforcer, s->job);
+    do
+        assert_int_equal(proc_read(pid, &stat), 0);
+    while (stat.state == 'T');
+    end_task(s, pid);
+    assert_int_equal(proc_read(pid, &stat), -1);
+}
+
 static void act_park(struct stage *s, const void *arg)
 {
     (void)arg;
@@ -603,6 +681,7 @@ UNIT(test_enforcer)
         cmocka_unit_test_setup_teardown(test_taken_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unpinned_is_not_held, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_headless, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_crowd, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_crowd_stopped, set_up, tear_down),
     };
