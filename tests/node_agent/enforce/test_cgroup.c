@@ -185,6 +185,36 @@ static void test_places_v2(void **state)
     world_free(&w);
 }
 
+/* What is frozen: one task's, or where Slurm puts adopted ssh sessions. */
+static void test_tasks(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } table[] = {
+        {"0::/" SCOPE "/step_0/user/task_3\n", "/" SCOPE "/step_0/user/task_3"},
+        {"0::/" SCOPE "/step_0/user/task_3/x/y\n", "/" SCOPE "/step_0/user/task_3"},
+        {"0::/" SCOPE "/step_extern/user/task_special\n",
+         "/" SCOPE "/step_extern/user/task_special"},
+        {"0::/" SCOPE "/step_extern/slurm\n", NULL},
+        {"0::/" SCOPE "/step_0/user\n", NULL},
+        {"0::/user.slice/user-5.slice\n", NULL},
+    };
+    struct world w;
+    struct errtext err;
+    char path[CGROUP_PATH_MAX];
+
+    (void)state;
+    assert_int_equal(world_new(&w, v2, &err), 0);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        write_cgroup(&w, 77, table[i].text);
+        int rc = cgroup_tasks_of(&w.cgroups, 77, 12, path, &err);
+        assert_int_equal(rc, table[i].want ? 0 : -1);
+        if (table[i].want)
+            assert_string_equal(path + strlen(w.cgroups.mount), table[i].want);
+    }
+    world_free(&w);
+}
+
 /* In a container the hierarchy's upper part is out of sight. */
 static void test_container(void **state)
 {
@@ -294,6 +324,7 @@ UNIT(test_cgroup)
         cmocka_unit_test(test_places_v1),
         cmocka_unit_test(test_places_v2),
         cmocka_unit_test(test_container),
+        cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_narrow_v2),
         cmocka_unit_test(test_errors),
     };

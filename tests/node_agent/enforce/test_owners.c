@@ -247,6 +247,11 @@ static void test_in_cgroup(void **state)
         {v2, V2 "/slurm/x\n", false},
         {v2, V2 "/slurmy\n", true},
         {v2, "0::/system.slice/n1_slurmstepd.scope/system\n", false},
+        /* an ssh session, adopted by pam_slurm_adopt, and its slurmstepd */
+        {v1, "4:freezer:/slurm_n1/uid_5/job_12/step_extern\n", true},
+        {v2, "0::/system.slice/n1_slurmstepd.scope/job_12/step_extern/user/task_special\n",
+         true},
+        {v2, "0::/system.slice/n1_slurmstepd.scope/job_12/step_extern/slurm\n", false},
         {v2, "", false},
     };
 
