@@ -384,7 +384,7 @@ int main(int argc, char **argv)
             node = argv[1];
         else if (strcmp(argv[0], "--records") == 0 && argv[1])
             records = argv[1];
-        else if (!option(argv, "--interval", 1, &interval_s) &&
+        else if (!option(argv, "--interval", 0, &interval_s) &&
                  !option(argv, "--delay", 0, &delay_s)) {
             fprintf(stderr, "coschedd-slurm: %s: unknown, or not a number of "
                     "seconds\n", argv[0]);

@@ -11,7 +11,7 @@ from slurmhelper import FAKE, HELPER, FakeSlurm
 UNDER = """#!/bin/sh
 FAKE_SLURM={slurm} PATH={slurm}/bin:$PATH LD_PRELOAD="{fake} $LD_PRELOAD"
 export FAKE_SLURM PATH LD_PRELOAD
-exec {helper} --delay 0 --interval 1 "$@"
+exec {helper} --delay 0 --interval 0 "$@"
 """
 
 

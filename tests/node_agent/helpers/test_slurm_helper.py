@@ -17,7 +17,7 @@ from slurmhelper import HELPER, Helper, need_fake
 def check_command_line():
     for arguments, names in [
             (["--bogus"], "--bogus: "), (["--interval"], "--interval: "),
-            (["--interval", "0"], "--interval: "),
+            (["--interval", "-1"], "--interval: "),
             (["--interval", "x"], "--interval: "),
             (["--interval", "2x"], "--interval: "),
             (["--interval", ""], "--interval: "),
@@ -39,7 +39,7 @@ def config(parameters):
 
 
 def check_config():
-    with Helper("--interval", "1") as helper:
+    with Helper("--interval", "0") as helper:
         assert helper.event() == config("")
         helper.write("config", "200\nbf_interval=30,cosched_policy=equal\n")
         assert helper.event() == config("bf_interval=30,cosched_policy=equal")
@@ -77,7 +77,7 @@ def check_config():
 def check_partitions():
     """Asked for only if an entry is for one."""
     for_one = "cosched_policy@long=batch,cosched_epoch=20ms"
-    with Helper("--node", "n2", "--interval", "1") as helper:
+    with Helper("--node", "n2", "--interval", "0") as helper:
         assert helper.event() == config("")
         helper.looks(2)
         assert not helper.lines("partitions.asked")
@@ -106,7 +106,7 @@ GOOD = {"job": 5, "text": "cosched/1 state=running partners=1,2"}
 
 
 def check_garbage():
-    with Helper("--interval", "1") as helper:
+    with Helper("--interval", "0") as helper:
         assert helper.event() == config("")
         for line in ["", "x", "[]", "{}", b"\xff\xfe", '{"cmd":"comment"}',
                      {"cmd": "dance", **GOOD}, {**GOOD, "job": 0},
