@@ -106,10 +106,13 @@ conformance-llvm: $(libgomp_coop_libraries) tests/libgomp-coop/toggler
 	$(srcdir)/%D%/conformance-llvm --build %D% --allotment all \
 	    --json conformance-llvm.json
 
+# All constructs and all programs of jobs/; a part of it, or less exactly, with
+# BENCH_OPTIONS="--jobs lu,cg --rounds 5".
 bench-standalone: $(libgomp_coop_libraries) $(jobs_programs) \
 	    tests/libgomp-coop/bench_overhead
 	@$(MKDIR_P) bench
 	$(srcdir)/tests/libgomp-coop/bench-standalone --build %D% \
+	    --jobs "$$(echo $(notdir $(jobs_programs)) | tr ' ' ,)" \
 	    $(BENCH_OPTIONS) --json bench/bench-standalone.json
 
 # About three minutes; a part of it with BENCH_OPTIONS="--quick --only barrier".
