@@ -45,6 +45,9 @@ int host_process_hold(pid_t pid, uint64_t *start);
 /* Close HANDLE and the WATCH on it (may be NULL). */
 void host_process_release(int handle, struct sd_event_source *watch);
 
+/* CPU time that process PID has used, all its threads together; UINT64_MAX: not known. */
+uint64_t host_process_cpu_ns(pid_t pid);
+
 /* 1: process PID is stopped, by whomever; 0: it is not; -1: there is none. */
 int host_process_stopped(pid_t pid);
 

@@ -190,8 +190,9 @@ static void observe_job(const struct observer *o, struct job *job,
 }
 
 static void add_to_record(struct observer *o, const struct job_table *jobs,
-                          struct job *job, uint64_t elapsed_ns)
+                          struct job *job, uint64_t elapsed_ns, uint64_t now_ns)
 {
+    uint64_t since_ns;
     const struct region *region = job->region;
     struct record_time time = {
         .ns = elapsed_ns,
@@ -210,6 +211,10 @@ static void add_to_record(struct observer *o, const struct job_table *jobs,
     job->done_s += (double)elapsed_ns * 1e-9 * job->relative_speed;
     job->record.done_s = job->done_s;
     record_add_time(&job->record, &time);
+    job->record.cpu_s += (double)elapsed_ns * 1e-9 * enforcer_use(job, &since_ns);
+    for (struct process *p = job->processes; p; p = p->next)
+        job->record.cpu_s += process_take_cpu(p, now_ns);
+    record_bound_work(&job->record);
 }
 
 static bool make_room(struct observer *o, size_t count)
@@ -359,7 +364,8 @@ void observer_update(struct observer *o, struct job_table *jobs,
         add_to_record(o, jobs, j,
                       j->live_since_ns > o->last_ns && o->last_ns
                           ? now_ns - j->live_since_ns
-                          : elapsed_ns);
+                          : elapsed_ns,
+                      now_ns);
         if (!job_live(j)) /* ends with this look */
             continue;
         observe_job(o, j, options, now_ns);

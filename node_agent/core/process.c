@@ -45,6 +45,9 @@ struct process *process_attach(struct job *job, pid_t pid,
                                        err)) ||
         !(p->report = report_new(err)))
         goto fail;
+    /* Where nobody counts it, as in a simulation, it may have used all. */
+    p->cpu_ns = host_process_cpu_ns(pid);
+    p->cpu_rate = p->cpu_ns == UINT64_MAX ? COSCHED_MAX_CPUS : 0;
     p->next = job->processes;
     job->processes = p;
     job->process_count++;
@@ -136,6 +139,22 @@ void process_add_work(const struct process *p, bool all, uint64_t object_id,
         work[COUNTERS_ULTS] += forward(s->ults, b->ults);
         work[COUNTERS_ENTRIES] += forward(s->entries, b->entries);
     }
+}
+
+double process_take_cpu(struct process *p, uint64_t now_ns)
+{
+    uint64_t cpu_ns = host_process_cpu_ns(p->pid);
+    double elapsed_ns = p->cpu_read_ns ? forward(now_ns, p->cpu_read_ns) : 1e9;
+    double used_ns = p->cpu_rate * elapsed_ns;
+
+    if (cpu_ns != UINT64_MAX) {
+        used_ns = forward(cpu_ns, p->cpu_ns);
+        if (p->cpu_read_ns && elapsed_ns > 0)
+            p->cpu_rate = used_ns / elapsed_ns;
+        p->cpu_ns = cpu_ns;
+    }
+    p->cpu_read_ns = now_ns;
+    return used_ns * 1e-9;
 }
 
 void process_add_totals(const struct process *p, double *steps,

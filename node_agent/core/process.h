@@ -31,6 +31,9 @@ struct process {
     struct report_view *previous; /* the one before */
     struct cosched_cpuset part; /* of the job's CPUs, division.h */
     uint32_t team;     /* the largest that it has reported */
+    uint64_t cpu_ns;   /* CPU time that it had used, */
+    uint64_t cpu_read_ns; /* then, */
+    double cpu_rate;   /* and the cores that it had used on average just before */
     uint64_t round;    /* when strays of it were last looked for */
     bool bad;          /* its page is no report: treated as silent */
     bool must_ack;     /* a shrink waits for its applied generation */
@@ -66,6 +69,10 @@ const struct cosched_region *process_long_region(
 void process_add_work(const struct process *process, bool all,
                       uint64_t object_id, uint64_t offset,
                       double work[COUNTERS_UNITS]);
+
+/* Seconds of CPU time that it has used since the last call, or its attach; of a process that has
+ * ended, as many as before. */
+double process_take_cpu(struct process *process, uint64_t now_ns);
 
 /* Add the parallel regions that the process has begun so far, and the barriers
  * that it has completed. */

@@ -35,7 +35,7 @@ const struct field record_fields[] = {
     LATER(work_s),       LATER(done_s),  LATER(steps),    LATER(barriers),
     LATER(alone_s),      LATER(alone_work_s),
     LATER(profiled),     LATER(rho),     LATER(profiled_share),
-    LATER(follow),
+    LATER(follow),       LATER(cpu_s),
     {0}};
 
 double record_speed(size_t cores, double rho)
@@ -76,6 +76,14 @@ void record_add_time(struct record *r, const struct record_time *time)
     }
     if (time->parallel)
         add_profile(r, seconds, time->rho);
+}
+
+void record_bound_work(struct record *r)
+{
+    if (r->work_s <= r->cpu_s)
+        return;
+    r->alone_work_s *= r->cpu_s / r->work_s;
+    r->work_s = r->cpu_s;
 }
 
 void record_add_partner(struct record *r, uint32_t id)

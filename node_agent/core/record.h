@@ -51,6 +51,7 @@ struct record {
     char program[RECORD_PROGRAM_MAX]; /* first that attached; "": none */
     size_t granted;       /* cores that Slurm gave it */
     double work_s;        /* computing, in core-seconds */
+    double cpu_s;         /* CPU time that its processes used: work_s is never more */
     double done_s;        /* time alone for what it has done, by prediction */
     double steps;         /* parallel regions begun */
     double barriers;      /* completed */
@@ -79,6 +80,9 @@ struct record_time {
 
 /* Account for TIME. */
 void record_add_time(struct record *record, const struct record_time *time);
+
+/* What it says of its work is more than its CPU time, perhaps: cut it down to that. */
+void record_bound_work(struct record *record);
 
 /* The job shared the node with job ID. */
 void record_add_partner(struct record *record, uint32_t id);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -106,6 +107,16 @@ void host_process_release(int handle, struct sd_event_source *watch)
     sd_event_source_disable_unref(watch);
     if (handle >= 0)
         close(handle);
+}
+
+uint64_t host_process_cpu_ns(pid_t pid)
+{
+    struct timespec used;
+    clockid_t clock;
+
+    return clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &used) == 0
+               ? (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec
+               : UINT64_MAX;
 }
 
 int host_process_stopped(pid_t pid)

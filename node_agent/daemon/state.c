@@ -290,6 +290,8 @@ static int read_record(struct record *r, json_t *object)
     if (json_fields_read(record_fields, r, object, 1, NULL) < 0 ||
         !json_is_array(partners))
         return -1;
+    if (!(r->cpu_s >= r->work_s))
+        r->cpu_s = r->work_s; /* of an earlier agent */
     json_array_foreach(partners, i, entry)
         record_add_partner(r, (uint32_t)json_integer_value(entry));
     return 0;

@@ -112,6 +112,19 @@ static void test_class(void **state)
     assert_null(record_class(&r));
 }
 
+/* It has not done more than it had CPU time for; what it did alone is cut likewise. */
+static void test_bound(void **state)
+{
+    struct record r = {.work_s = 40, .alone_work_s = 10, .cpu_s = 4};
+
+    (void)state;
+    record_bound_work(&r);
+    assert_true(fabs(r.work_s - 4) < 1e-9 && fabs(r.alone_work_s - 1) < 1e-9);
+    r.cpu_s = 5;
+    record_bound_work(&r);
+    assert_true(fabs(r.work_s - 4) < 1e-9);
+}
+
 static void test_work(void **state)
 {
     struct record r = job(2, 10, 0.5);
@@ -235,6 +248,7 @@ UNIT(test_record)
         cmocka_unit_test(test_format),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_class),
+        cmocka_unit_test(test_bound),
         cmocka_unit_test(test_work),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_ults),

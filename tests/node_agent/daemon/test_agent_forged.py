@@ -7,6 +7,7 @@ of others nor root's requests notice."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -186,6 +187,17 @@ def check_flood(agent, victim):
     assert "lost" not in victim.text()
 
 
+def check_work(agent, victim):
+    """A job that says that it computes, and sleeps, has not computed in its record."""
+    assert agent.call({"op": "withdraw", "job": 1})["ok"]
+    used = cpu_seconds(victim.process.pid)
+    line = re.search(r"job 1 ended: (.*)", agent.log_text())[1]
+    record = dict(word.split("=", 1) for word in line.split()[1:])
+    assert float(record["parallel_s"]) > 1, line
+    # Two counts, in ticks of the kernel.
+    assert float(record.get("work_s", 0)) <= used + 0.05, (line, used)
+
+
 def main():
     need("coschedd", "tests/node_agent/daemon/fake_job")
     if os.getuid() != 0:
@@ -197,6 +209,7 @@ def main():
             check_deaf(agent, enemy)
             check_silent(agent, enemy)
         check_flood(agent, victim)
+        check_work(agent, victim)
 
 
 main()
