@@ -79,6 +79,10 @@ struct policy_facts {
     double left_s;
     /* What the job has done so far as time alone, likewise. */
     double done_s;
+    /* Seconds that it takes alone on the whole pool for what it does in one second on
+     * SHARED_CORES while others run, as measured over most of its regions. */
+    double alone_need;
+    size_t shared_cores; /* 0: none were measured */
     /* LLC accesses and misses per us of its cores on each LLC domain, since the
      * last decision; an entry is NAN where it is not known. */
     const double *llc_access; /* [llc_domains] */
@@ -181,7 +185,8 @@ struct policy {
     const char *name; /* as in slurm.conf */
     const char *help; /* one line */
     const struct policy_option *options; /* ended by a NULL name; NULL: none */
-    bool profiles; /* decides better once regions have been measured */
+    bool profiles; /* decides better once regions have been measured, */
+    bool turns;    /* and once it is known what each does on the whole pool */
     bool periodic; /* decides anew in each epoch, not only when the situation
                       has changed */
 

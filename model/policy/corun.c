@@ -8,7 +8,13 @@
  * while that helps.  Sharing must beat running the parallel jobs one after the
  * other by a margin; else they take turns: the shortest first where all
  * remaining work is known, in slices of time where it is not and the makespan
- * counts, in order of arrival where the average does. */
+ * counts, in order of arrival where the average does.
+ *
+ * Where it was measured how fast each job is with its share and how fast with the
+ * whole pool, this decides instead of the prediction: what all do together in
+ * one second takes sum(shared / whole) seconds in turn.  It is below one where
+ * caches add up, or where threads that spin for each other have to share a core.
+ * Slices are as frequent as each job needs them for that, so that all gain. */
 
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +32,7 @@
 enum { OBJECTIVE = POLICY_OWN, GAIN, EFFORT, LOSS, REGRET };
 
 /* Of policy_proposal.figure. */
-enum { SHARED, TURNS, SIMPLE, KIND };
+enum { SHARED, TURNS, SIMPLE, KIND, MEASURED };
 enum { BLIND, ALONE, RELATIVE, SECONDS };
 
 static const struct policy_option options[] = {
@@ -43,6 +49,12 @@ static const struct policy_option options[] = {
 /* Gains below this are none. */
 #define TIE 1e-4
 
+/* Part of `gain` that a measurement asks for: it is nearer to the truth. */
+#define TRUST 0.3
+
+/* Turns after which the order begins anew. */
+#define TURNS_CYCLE 64
+
 struct corun {
     struct arrange *arrange;
     struct completion completion;
@@ -51,6 +63,7 @@ struct corun {
     double end[POLICY_MAX_JOBS]; /* of best */
     double time, cost;           /* of best */
     double fair[POLICY_MAX_JOBS]; /* speeds below which a job is wronged */
+    double need[POLICY_MAX_JOBS]; /* part of the turns, relative to the others */
 };
 
 static void corun_free(void *memory)
@@ -183,43 +196,111 @@ static void improve(struct corun *c, const struct policy_input *input)
     }
 }
 
-/* The job of the present turn, and everybody's cores. */
-static void take_turns(struct corun *c, const struct policy_input *input,
-                       struct policy_proposal *proposal)
+/* Cores for parallel jobs: serial ones keep one each. */
+static size_t parallel_pool(const struct policy_input *input)
 {
-    size_t pool = divide_pool(input), parallel = 0, turn = 0;
+    size_t pool = divide_pool(input);
+
+    for (size_t j = 0; j < input->job_count; j++)
+        pool -= input->jobs[j].kind == REGION_SERIAL;
+    return pool;
+}
+
+/* Time of the parallel jobs in turn relative to that with CORES, as measured, and
+ * corun->need; NAN where that is not known. */
+static double measured_turns(struct corun *c, const struct policy_input *input,
+                             const size_t *cores)
+{
+    size_t parallel = 0;
+    double sum = 0;
 
     for (size_t j = 0; j < input->job_count; j++) {
-        proposal->cores[j] = input->jobs[j].kind == REGION_SERIAL;
-        pool -= proposal->cores[j];
-        parallel += input->jobs[j].kind == REGION_PARALLEL;
+        const struct policy_facts *facts = input->jobs[j].facts;
+        if (input->jobs[j].kind != REGION_PARALLEL)
+            continue;
+        parallel++;
+        c->need[j] = facts && facts->shared_cores == cores[j] ? facts->alone_need
+                                                              : NAN;
+        sum += c->need[j];
     }
+    return parallel > 1 ? sum : NAN;
+}
+
+/* Whose turn it is in the present slice, in c->order: each has as many as it needs
+ * relative to the others, evenly spread. */
+static size_t whose_turn(const struct corun *c, const struct policy_input *input)
+{
+    double due[POLICY_MAX_JOBS] = {0}, all = 0;
+    size_t chosen = c->order[0];
+
+    for (size_t j = 0; j < input->job_count; j++)
+        all += input->jobs[j].kind == REGION_PARALLEL ? c->need[j] : 0;
+    for (uint64_t n = 0; n <= input->slice % TURNS_CYCLE; n++) {
+        double most = -INFINITY;
+        for (size_t i = 0; i < input->job_count; i++) {
+            size_t j = c->order[i];
+            if (input->jobs[j].kind != REGION_PARALLEL)
+                continue;
+            due[j] += c->need[j] / all;
+            if (due[j] > most + TIE) {
+                most = due[j];
+                chosen = j;
+            }
+        }
+        due[chosen] -= 1;
+    }
+    return chosen;
+}
+
+/* The job that has the parallel jobs' cores now, and everybody's cores. */
+static void take_turns(const struct corun *c, const struct policy_input *input,
+                       struct policy_proposal *proposal)
+{
+    size_t pool = parallel_pool(input), chosen = input->job_count;
+
     proposal->mode = POLICY_TURNS;
     proposal->placed = false;
     proposal->rotates = !c->completion.all_known && !c->completion.average;
     if (proposal->rotates)
-        turn = input->slice % parallel;
-    for (size_t i = 0; i < input->job_count; i++) {
+        chosen = whose_turn(c, input);
+    for (size_t i = input->job_count; i-- > 0;) {
         size_t j = c->order[i];
-        if (input->jobs[j].kind != REGION_PARALLEL || turn-- > 0)
-            continue;
-        size_t most = input->jobs[j].max_cores;
-        proposal->cores[j] = most < pool ? most : pool;
-        return;
+        bool parallel = input->jobs[j].kind == REGION_PARALLEL;
+        proposal->cores[j] = !parallel;
+        if (parallel && !proposal->rotates)
+            chosen = j; /* the first in the order, at last */
     }
+    size_t most = input->jobs[chosen].max_cores;
+    proposal->cores[chosen] = most < pool ? most : pool;
 }
 
 /* Whether to take turns.  Who did so in the last decision goes on unless
  * sharing is better by the margin of hysteresis, and the other way round. */
-static bool turns_win(const struct policy_input *input, double shared,
-                      double turns)
+static bool turns_win(const struct policy_input *input, const double *figure)
 {
-    double least = 1 + input->options[GAIN];
+    bool measured = !isnan(figure[MEASURED]);
+    double least = 1 + input->options[GAIN] * (measured ? TRUST : 1);
     double margin = input->options[POLICY_HYSTERESIS];
 
     if (state_same_jobs(input->state, input))
         least += input->state->mode == POLICY_TURNS ? margin : -margin;
-    return turns < shared * least;
+    return (measured ? figure[MEASURED] : figure[TURNS] / figure[SHARED]) < least;
+}
+
+/* Nothing is known but perhaps throughputs. */
+static void decide_blind(struct corun *c, const struct policy_input *input,
+                         struct policy_proposal *proposal)
+{
+    proposal->figure[KIND] = BLIND;
+    equal_shares(input, proposal->cores);
+    proposal->figure[MEASURED] = measured_turns(c, input, proposal->cores);
+    if (isnan(proposal->figure[MEASURED]) || !turns_win(input, proposal->figure))
+        return;
+    for (size_t j = 0; j < input->job_count; j++)
+        c->order[j] = j;
+    c->completion.all_known = false;
+    c->completion.average = input->options[OBJECTIVE] > 0;
+    take_turns(c, input, proposal);
 }
 
 static void decide_known(struct corun *c, const struct policy_input *input,
@@ -245,18 +326,21 @@ static void decide_known(struct corun *c, const struct policy_input *input,
     figure[SHARED] = c->completion.time;
     figure[TURNS] = completion_turns(&c->completion, c->order);
     figure[KIND] = parallel < 2 ? ALONE : c->completion.known ? SECONDS : RELATIVE;
-    if (parallel > 1 && turns_win(input, figure[SHARED], figure[TURNS]))
+    figure[MEASURED] = measured_turns(c, input, proposal->cores);
+    if (isnan(figure[MEASURED]))
+        for (size_t j = 0; j < input->job_count; j++)
+            c->need[j] = 1;
+    if (parallel > 1 && turns_win(input, figure))
         take_turns(c, input, proposal);
 }
 
 static enum model_status decide(const struct policy_input *input, void *memory,
                                 struct policy_proposal *proposal)
 {
-    proposal->figure[KIND] = BLIND;
     if (predict_begin(input))
         decide_known(memory, input, proposal);
     else
-        equal_shares(input, proposal->cores);
+        decide_blind(memory, input, proposal);
     return MODEL_OK;
 }
 
@@ -280,6 +364,11 @@ static void explain(const struct policy_input *input,
     const char *what = input->options[OBJECTIVE] > 0 ? "average turnaround"
                                                      : "makespan";
 
+    if (!isnan(figure[MEASURED])) {
+        snprintf(text, size, "in turn the jobs were measured to need %.2f of the "
+                             "time that they need sharing", figure[MEASURED]);
+        return;
+    }
     switch ((int)figure[KIND]) {
     case ALONE:
         snprintf(text, size, "no other parallel job to share with");
@@ -308,6 +397,7 @@ const struct policy policy_corun = {
     .help = "shares only where that pays, then minimises predicted time",
     .options = options,
     .profiles = true,
+    .turns = true,
     .init = corun_new,
     .free = corun_free,
     .decide = decide,

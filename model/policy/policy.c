@@ -42,7 +42,8 @@ void policy_facts_init(struct policy_facts *facts)
     *facts = (struct policy_facts){.cpu_share = NAN,
                                    .remaining = NAN,
                                    .left_s = NAN,
-                                   .done_s = NAN};
+                                   .done_s = NAN,
+                                   .alone_need = NAN};
 }
 
 static bool facts_good(const struct policy_facts *facts)

@@ -401,6 +401,87 @@ static void repair_turns(struct planner *p)
     }
 }
 
+/* The job that should be measured alone, on *WHOLE cores, or p->count; and what is known of
+ * each job alone.  A job that is being measured so goes on.  Serial jobs keep a core each. */
+static size_t wanted_alone(struct planner *p, size_t *whole)
+{
+    size_t serial = 0, chosen = p->count;
+
+    for (size_t j = 0; j < p->count; j++)
+        serial += p->jobs[j].kind == REGION_SERIAL;
+    if (p->count - serial < 2)
+        return p->count;
+    for (size_t j = 0; j < p->count; j++) {
+        const struct job *job = p->input->jobs[p->index[j]];
+        size_t most = p->pool - serial;
+        if (p->jobs[j].kind == REGION_SERIAL || !job->region)
+            continue;
+        if (most > p->jobs[j].max_cores)
+            most = p->jobs[j].max_cores;
+        plan_facts_alone(&p->facts[j], job, most);
+        if (region_wants_alone(job->region, most, &p->input->budget) &&
+            (chosen == p->count || job->profiling)) {
+            chosen = j;
+            *whole = most;
+        }
+    }
+    return chosen;
+}
+
+static void take_core(struct planner *p, size_t job)
+{
+    int free = -1;
+
+    for (int c = -1; (c = cpuset_next(&p->granted[job], c)) >= 0;)
+        if ((size_t)c < p->machine->cpus && p->owner[c] == POLICY_NOBODY &&
+            (free < 0 || p->before[c] == (int)job))
+            free = c;
+    if (free >= 0)
+        p->owner[free] = (int)job;
+}
+
+/* A plan without the policy: job number CHOSEN is alone on WHOLE cores. */
+static void measure_alone(struct planner *p, struct plan *plan, size_t chosen,
+                          size_t whole)
+{
+    for (size_t c = 0; c < p->machine->cpus; c++)
+        p->owner[c] = p->before[c] == POLICY_NO_CPU ? POLICY_NO_CPU
+                                                    : POLICY_NOBODY;
+    for (size_t j = 0; j < p->count; j++) {
+        p->relative_speed[j] = j == chosen;
+        if (p->jobs[j].kind == REGION_SERIAL)
+            take_core(p, j);
+    }
+    while (whole-- > 0)
+        take_core(p, chosen);
+    p->mode = POLICY_TURNS;
+    plan->periodic = false;
+    struct plan_share *share = &plan->share[p->index[chosen]];
+    share->profile_dop = count_owned(p->owner, p->machine->cpus, chosen);
+    share->alone = true;
+    snprintf(plan->reason, sizeof(plan->reason),
+             "what job %u does with all cores tells whether turns pay",
+             p->jobs[chosen].id);
+}
+
+/* Measure a job alone if one is to be: true.  It is done when nothing else is to be
+ * measured, as the model's numbers come first. */
+static bool plan_alone(struct planner *p, struct plan *plan)
+{
+    size_t whole = 0, chosen;
+
+    if (!plan->policy->turns)
+        return false;
+    chosen = wanted_alone(p, &whole);
+    for (size_t i = 0; i < p->input->count; i++)
+        if (plan->share[i].profile_dop)
+            return false;
+    if (chosen == p->count)
+        return false;
+    measure_alone(p, plan, chosen, whole);
+    return true;
+}
+
 static int decide(struct planner *p, struct plan *plan, struct errtext *err)
 {
     struct policy_input input = {.machine = p->machine,
@@ -562,7 +643,7 @@ int plan_make(struct planner *p, const struct plan_input *in, struct plan *plan,
         return errtext_set(err, ENODEV, "no CPU of this node is in the pool");
     bound_minima(p);
     plan_profiling(p, plan);
-    if (decide(p, plan, err) < 0)
+    if (!plan_alone(p, plan) && decide(p, plan, err) < 0)
         return -1;
     fill_shares(p, plan);
     /* What the policy does not see: threads of cores, CPUs no longer granted. */

@@ -18,7 +18,8 @@
  *   native     the kernel shares the time: shares overlap
  *   profiling  one job at a time gets the DoP at which its region is to be measured.
  *              The papers' "whole pool" is the pool less one core for each other
- *              job: stopping the others for 150 ms would cost more than it improves.
+ *              job.  For policies that may let jobs take turns it is the pool,
+ *              while the others wait, where no counters tell (region.h).
  */
 
 #include <stdbool.h>
@@ -47,7 +48,8 @@ struct plan_input {
 struct plan_share {
     struct cosched_cpuset cpus; /* empty when parked */
     bool parked;
-    size_t profile_dop; /* > 0: measured at this DoP */
+    size_t profile_dop; /* > 0: measured at this DoP, */
+    bool alone;         /* while the other jobs wait */
     double relative_speed;        /* predicted speed relative to that alone */
 };
 

@@ -9,6 +9,9 @@
 /* Fewer units of work say more about when we looked than about the job. */
 #define ENOUGH_WORK 16
 
+/* Shorter than this a region was on its way to other cores. */
+#define ENOUGH_NS 20000000u
+
 /* The finest unit with enough work at each point, or COUNTERS_UNITS. */
 static size_t common_unit(const struct measure *m)
 {
@@ -90,6 +93,41 @@ void plan_facts_fill(struct plan_facts *f, const struct job *job, size_t dop,
     const struct measure_point *now = measure_find(measure, dop);
     if (now && now->loop)
         fill_counted(f, now->loop, llc_domains);
+}
+
+/* Work in a second at A relative to that at B, or NAN. */
+static double relative_rate(const struct measure_point *a,
+                            const struct measure_point *b)
+{
+    for (size_t unit = 0; a && b && unit < COUNTERS_UNITS; unit++)
+        if (a->time_ns >= ENOUGH_NS && b->time_ns >= ENOUGH_NS &&
+            a->work[unit] >= ENOUGH_WORK && b->work[unit] >= ENOUGH_WORK)
+            return a->work[unit] / (double)a->time_ns /
+                   (b->work[unit] / (double)b->time_ns);
+    return NAN;
+}
+
+void plan_facts_alone(struct plan_facts *f, const struct job *job, size_t whole)
+{
+    const struct region *longest = job->regions.first;
+    double known = 0, all = 0, need = 0;
+    uint64_t usual_ns;
+
+    for (const struct region *s = longest; s; s = s->next)
+        if (s->run_ns > longest->run_ns)
+            longest = s;
+    size_t usual = longest ? region_usual_dop(longest, whole, &usual_ns) : 0;
+    for (const struct region *s = job->regions.first; s && usual; s = s->next) {
+        double relative = relative_rate(measure_find(&s->measure, usual),
+                                        measure_find(&s->measure, whole));
+        all += (double)s->run_ns;
+        if (isnan(relative))
+            continue;
+        known += (double)s->run_ns;
+        need += relative * (double)s->run_ns;
+    }
+    f->facts.shared_cores = usual;
+    f->facts.alone_need = known > all / 2 ? need / known : NAN;
 }
 
 bool plan_facts_mean(const struct job *job, struct workload *mean)

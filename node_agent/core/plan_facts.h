@@ -22,6 +22,10 @@ struct plan_facts {
 void plan_facts_fill(struct plan_facts *facts, const struct job *job,
                      size_t dop, size_t llc_domains);
 
+/* What FACTS say of JOB alone on WHOLE cores, all that it could have: `alone_need` and
+ * `shared_cores`, from those of its regions that ran on both. */
+void plan_facts_alone(struct plan_facts *facts, const struct job *job, size_t whole);
+
 /* MEAN for a region whose profile is not known: the mean of the job's others, by the time that
  * each has run.  False when none is known. */
 bool plan_facts_mean(const struct job *job, struct workload *mean);

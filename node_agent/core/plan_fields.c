@@ -50,6 +50,7 @@ const struct field plan_share_fields[] = {
     SHARE(cpus, "gets", 0),
     SHARE(parked, "parked", 0),
     SHARE(profile_dop, "measured_at", 0),
+    SHARE(alone, "measured_alone", MAY),
     SHARE(relative_speed, "speed", MAY), /* since 0.2 */
     {0}};
 
@@ -60,7 +61,8 @@ static void add_region(uint64_t *h, const struct region *region,
     if (!region)
         return;
     bool may = region_may_probe(region, budget);
-    hash_word(h, (uint64_t)region->known << 1 | may);
+    hash_word(h, (uint64_t)region->known << 2 | (uint64_t)may << 1 |
+                     region_may_probe_alone(region, budget));
     hash_word(h, (uintptr_t)region->profile);
     if (may) /* what it wants depends on what is known */
         hash_word(h, region->fit_time_ns);

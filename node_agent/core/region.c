@@ -13,6 +13,10 @@
 
 #define PROBES 3 /* that cosched_profile is divided into */
 
+/* What a probe of a job alone costs, of its time: what a job does not gain when its cores
+ * double, and as much again for each further doubling. */
+#define ALONE_COST 0.1
+
 /* A profile is replaced when a controller's load by all cores changes by this
  * part of it, and of what the controller can do. */
 #define LOAD_PART 0.1
@@ -81,7 +85,7 @@ bool region_measure(struct region *s, size_t dop, uint64_t time_ns,
     s->probed = probed;
     s->run_ns += time_ns;
     if (probed) {
-        s->probe_ns += time_ns;
+        s->probe_ns += (uint64_t)((double)time_ns * s->probe_cost);
         s->probe_left_ns -= time_ns < s->probe_left_ns ? time_ns
                                                        : s->probe_left_ns;
     } else {
@@ -118,6 +122,17 @@ static uint64_t probe_rest(const struct region_budget *budget)
     return region_probe_ns(budget) * 2 / 5;
 }
 
+/* True when another probe of COST, of its time, fits the budget. */
+static bool affords(const struct region *s, double cost,
+                    const struct region_budget *budget)
+{
+    /* It ends with an epoch: up to one more than its length. */
+    uint64_t longest = 2 * region_probe_ns(budget) - probe_rest(budget);
+
+    return (double)s->probe_ns + cost * (double)longest <=
+           budget->share * (double)s->run_ns;
+}
+
 bool region_may_probe(const struct region *s,
                        const struct region_budget *budget)
 {
@@ -125,10 +140,55 @@ bool region_may_probe(const struct region *s,
         return false;
     if (s->probe_left_ns > probe_rest(budget))
         return true;
-    /* It ends with an epoch: up to one more than its length. */
-    uint64_t longest = 2 * region_probe_ns(budget) - probe_rest(budget);
-    return (double)(s->probe_ns + longest) <=
-           budget->share * (double)s->run_ns;
+    return affords(s, 1, budget);
+}
+
+size_t region_usual_dop(const struct region *s, size_t whole, uint64_t *time_ns)
+{
+    size_t dop = 0;
+
+    *time_ns = 0;
+    for (size_t i = 0; i < MEASURE_POINTS; i++) {
+        const struct measure_point *p = &s->measure.point[i];
+        if (p->dop && p->dop < whole && p->time_ns > *time_ns) {
+            dop = p->dop;
+            *time_ns = p->time_ns;
+        }
+    }
+    return dop;
+}
+
+static double alone_cost(size_t dop, size_t whole)
+{
+    return ALONE_COST * fmax(1, log2((double)whole / (double)dop));
+}
+
+bool region_may_probe_alone(const struct region *s,
+                            const struct region_budget *budget)
+{
+    if (!budget->profile_ns || s->seen.from == FIT_OF_REQUESTS)
+        return false;
+    return s->probe_left_ns > probe_rest(budget) ||
+           affords(s, ALONE_COST, budget);
+}
+
+bool region_wants_alone(const struct region *s, size_t whole,
+                        const struct region_budget *budget)
+{
+    const struct measure_point *p = measure_find(&s->measure, whole);
+    uint64_t usual_ns, enough_ns = budget->profile_ns / 6;
+    size_t usual = region_usual_dop(s, whole, &usual_ns);
+
+    if (!region_may_probe_alone(s, budget) || !usual)
+        return false;
+    if (s->probe_left_ns > probe_rest(budget))
+        return s->probe_dop == whole;
+    if (usual_ns < budget->profile_ns ||
+        !affords(s, alone_cost(usual, whole), budget))
+        return false;
+    if (budget->share * (double)usual_ns > (double)enough_ns)
+        enough_ns = (uint64_t)(budget->share * (double)usual_ns);
+    return !p || p->time_ns < enough_ns;
 }
 
 /* The known DoPs of REGION in CORES, and how well the least known one is. */
@@ -176,12 +236,16 @@ size_t region_wants(const struct region *s, size_t most,
     return next == s->dop ? 0 : next;
 }
 
-void region_grant(struct region *s, size_t dop,
+void region_grant(struct region *s, size_t dop, bool alone,
                    const struct region_budget *budget)
 {
+    uint64_t usual_ns;
+    size_t usual = region_usual_dop(s, dop, &usual_ns);
+
     if (!s->probe_left_ns || s->probe_dop != dop)
         s->probe_left_ns = region_probe_ns(budget);
     s->probe_dop = dop;
+    s->probe_cost = alone && usual ? alone_cost(usual, dop) : 1;
 }
 
 /* ---- profiles ----------------------------------------------------------- */

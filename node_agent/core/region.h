@@ -14,6 +14,11 @@
  * Probes take cores from others or from the region, so they may use a share (2 %) of the time that
  * the region has run, and only where a decision depends on the result (throughput_matters()).
  *
+ * Whether jobs should take turns depends on what each does with the whole pool to itself: more
+ * than the model says where caches add up or threads of one job spin for each other.  Where no
+ * counters tell, that is measured while the others wait.  The pool computes meanwhile, so such a
+ * probe is charged for what more cores usually do not gain only.
+ *
  * A known region is still measured.  Its profile is replaced when the difference could change a
  * decision; measurements are forgotten when the region drifts, i.e. becomes slower or faster at a
  * DoP.
@@ -45,9 +50,10 @@ struct region {
     size_t dop;           /* measured last, */
     bool probed;          /* in a probe */
     uint64_t run_ns;      /* in which it was seen to run, probes included */
-    uint64_t probe_ns;    /* in which it was probed */
+    uint64_t probe_ns;    /* that its probes are charged for */
     uint64_t probe_left_ns; /* of the present probe; 0: none */
-    size_t probe_dop;       /* of the present probe */
+    size_t probe_dop;       /* of the present probe, */
+    double probe_cost;      /* and what it is charged for, of its time */
     struct region *next;
 };
 
@@ -100,8 +106,20 @@ bool region_may_probe(const struct region *region,
 size_t region_wants(const struct region *region, size_t most,
                      const struct region_budget *budget);
 
-/* REGION is given DOP cores to be probed. */
-void region_grant(struct region *region, size_t dop,
+/* The cores, fewer than WHOLE, that REGION was measured on longest, and for how long; 0: none. */
+size_t region_usual_dop(const struct region *region, size_t whole, uint64_t *time_ns);
+
+/* Likewise with the other jobs parked. */
+bool region_may_probe_alone(const struct region *region,
+                            const struct region_budget *budget);
+
+/* True when REGION should be probed now on WHOLE cores, all that it could have if the other
+ * jobs waited: a sixth of cosched_profile at least, and as much as `share` allows of its time. */
+bool region_wants_alone(const struct region *region, size_t whole,
+                        const struct region_budget *budget);
+
+/* REGION is given DOP cores to be probed; ALONE: while the others wait. */
+void region_grant(struct region *region, size_t dop, bool alone,
                    const struct region_budget *budget);
 
 /* After a sample: move on if enough was measured.  Returns true when it became

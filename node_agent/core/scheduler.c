@@ -353,9 +353,10 @@ static void write_down(struct scheduler *s, struct job **jobs,
         if (share->profile_dop && used < sizeof(text))
             used += (size_t)snprintf(
                 text + used, sizeof(text) - used,
-                "job %u gets %zu cores for %llu ms to be measured; ",
+                "job %u gets %zu cores for %llu ms to be measured%s; ",
                 jobs[i]->id, share->profile_dop,
-                (unsigned long long)(region_probe_ns(&budget) / NS_PER_MS));
+                (unsigned long long)(region_probe_ns(&budget) / NS_PER_MS),
+                share->alone ? " while the others wait" : "");
         count_decision(s, jobs[i], plan, share);
     }
     if (plan->turns && used < sizeof(text))
@@ -403,7 +404,8 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         j->shared = plan->native && count > 1;
         j->relative_speed = plan->share[i].relative_speed;
         if (j->profiling && j->region)
-            region_grant(j->region, plan->share[i].profile_dop, &budget);
+            region_grant(j->region, plan->share[i].profile_dop,
+                         plan->share[i].alone, &budget);
     }
     if (moves || s->moving || others_have_cpus(s, count))
         move_cpus(s, parked, jobs, count);

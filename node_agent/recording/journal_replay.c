@@ -277,7 +277,8 @@ static int on_decision(struct replay *r, const json_t *line,
     /* What was measured next was measured of the recorded shares. */
     for (size_t i = 0; rc == 0 && i < count; i++)
         if (then[i].profile_dop && jobs[i]->region)
-            region_grant(jobs[i]->region, then[i].profile_dop, &input.budget);
+            region_grant(jobs[i]->region, then[i].profile_dop, then[i].alone,
+                         &input.budget);
     free(jobs);
     free(then);
     free(now);

@@ -357,6 +357,47 @@ static void test_corun_turns(void **state)
     mix_free(&k.mix);
 }
 
+/* Where it was measured what each does alone, that decides, with or without profiles:
+ * turns, as many for each as it needs. */
+static void test_corun_measured_turns(void **state)
+{
+    struct known k;
+    int owner[MAX_CPUS], turns[2] = {0};
+
+    (void)state;
+    known_init(&k, "corun", 2, 2);
+    for (size_t j = 0; j < 2; j++)
+        k.facts[j].shared_cores = 1;
+    for (int profiles = 0; profiles < 2; profiles++) {
+        k.facts[0].alone_need = 0.5;
+        k.facts[1].alone_need = NAN;
+        assert_int_equal(decided("corun", &k.mix, owner).mode, POLICY_SPACE);
+        k.facts[1].alone_need = 0.49; /* less than measurements are off by */
+        assert_int_equal(decided("corun", &k.mix, owner).mode, POLICY_SPACE);
+        k.facts[1].alone_need = 0.25;
+        for (k.mix.input.slice = 0; k.mix.input.slice < 30; k.mix.input.slice++) {
+            struct policy_decision out = decided("corun", &k.mix, owner);
+            assert_int_equal(out.mode, POLICY_TURNS);
+            assert_true(out.rotates);
+            assert_non_null(strstr(out.reason, "measured to need 0.75"));
+            assert_int_equal(owner[0], owner[1]);
+            turns[owner[0]]++;
+            assert_in_range(turns[0] - 2 * turns[1] + 3, 0, 6); /* evenly spread */
+        }
+        assert_int_equal(turns[0], 2 * turns[1]);
+        turns[0] = turns[1] = 0;
+        option(&k, "corun", "gain:-1");
+        assert_int_equal(decided("corun", &k.mix, owner).mode, POLICY_SPACE);
+        option(&k, "corun", "gain:-0.1");
+        k.facts[1].shared_cores = 2; /* of another division */
+        assert_int_equal(decided("corun", &k.mix, owner).mode, POLICY_SPACE);
+        k.facts[1].shared_cores = 1;
+        for (size_t j = 0; j < 2; j++)
+            set_rho(&k.mix, j, 0.01); /* the model sees nothing in it */
+    }
+    mix_free(&k.mix);
+}
+
 /* Serial regions run along; there is nothing to take turns with. */
 static void test_corun_serial(void **state)
 {
@@ -502,6 +543,7 @@ UNIT(test_policy_each)
         cmocka_unit_test(test_best_simple),
         cmocka_unit_test(test_corun_golden),
         cmocka_unit_test(test_corun_turns),
+        cmocka_unit_test(test_corun_measured_turns),
         cmocka_unit_test(test_corun_serial),
         cmocka_unit_test(test_corun_does_not_flip),
         cmocka_unit_test(test_corun_beats_the_simple),

@@ -70,7 +70,7 @@ static void test_profiling(void **state)
     assert_int_equal(f->share[1].profile_dop, 1);
     assert_int_equal(cores(f, 1), 1);
     assert_int_equal(cores(f, 0), 7);
-    region_grant(region, 7, &f->input.budget); /* one for the other job */
+    region_grant(region, 7, false, &f->input.budget); /* one for the other job */
     make(f);
     assert_int_equal(f->share[1].profile_dop, 7);
     assert_int_equal(cores(f, 1), 7);
@@ -133,6 +133,57 @@ static void test_one_is_profiled_at_a_time(void **state)
     make(f);
     assert_int_equal(f->share[0].profile_dop, 0);
     assert_int_equal(f->share[1].profile_dop, 1);
+}
+
+/* RATE units of work a second on DOP cores, for an epoch. */
+static void run_on(struct region *region, size_t dop, double rate, bool probed)
+{
+    double work[COUNTERS_UNITS] = {[COUNTERS_ITERATIONS] = rate / 20};
+
+    region_measure(region, dop, 50 * MS, work, probed);
+}
+
+/* Two cores leave no other number of them to be measured than both, while the other
+ * job waits; if both are worth more than twice one, the jobs take turns. */
+static void test_measured_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct region *region[2];
+
+    f->input.policy = "corun";
+    for (size_t i = 0; i < 2; i++) {
+        f->jobs[i]->region = region[i] = region_find(&f->jobs[i]->regions, 1, 1);
+        for (int epoch = 0; epoch < 7; epoch++)
+            run_on(region[i], 1, 1000, false);
+    }
+    make(f);
+    assert_int_equal(cores(f, 0), 1); /* not that soon */
+    for (size_t i = 0; i < 2; i++)
+        for (int epoch = 0; epoch < 2; epoch++)
+            run_on(region[i], 1, 1000, false);
+    for (size_t i = 0; i < 2; i++) {
+        make(f);
+        assert_int_equal(cores(f, i), 2);
+        assert_int_equal(f->share[i].profile_dop, 2);
+        assert_true(f->share[i].alone);
+        assert_true(f->share[1 - i].parked);
+        assert_false(f->plan.turns);
+        region_grant(region[i], 2, true, &f->input.budget);
+        run_on(region[i], 2, i ? 3000 : 2000, true);
+    }
+    assert_true(region[0]->probe_ns < 10 * MS); /* what it did meanwhile is not lost */
+    make(f);
+    assert_true(f->plan.turns);
+    assert_non_null(strstr(f->plan.reason, "measured to need 0.83"));
+    assert_int_equal(cores(f, 0) + cores(f, 1), 2);
+    f->input.policy = "nupoco"; /* knows no turns */
+    make(f);
+    assert_false(f->share[0].parked || f->share[1].parked);
+}
+
+static int setup_two_cores(void **state)
+{
+    return setup_on(state, "pack:1 core:2 pu:1");
 }
 
 static void test_serial_and_limits(void **state)
@@ -577,6 +628,8 @@ UNIT(test_plan)
         T(test_no_profiling),      T(test_facts),
         T(test_allocates_nothing), T(test_weights),
         T(test_remaining_work),    T(test_native_limits),
+        cmocka_unit_test_setup_teardown(test_measured_alone, setup_two_cores,
+                                        fake_plan_free),
         cmocka_unit_test_setup_teardown(test_adaptive, setup_two_caches,
                                         fake_plan_free),
     };

@@ -77,7 +77,7 @@ static void live(struct fixture *f, size_t own, size_t most, double rho,
         double error = 1 + NOISE * (2.0 * rand_r(&f->seed) / RAND_MAX - 1);
         size_t dop = region_wants(f->region, most, &budget);
         if (dop)
-            region_grant(f->region, dop, &budget);
+            region_grant(f->region, dop, false, &budget);
         epoch(f, dop ? dop : own, rho, rate, error, dop > 0);
         assert_true((double)f->region->probe_ns <=
                     budget.share * (double)f->region->run_ns);
@@ -167,12 +167,12 @@ static void test_smaller_pool(void **state)
     struct fixture *f = *state;
 
     live(f, 8, 16, 0.1, 1e5, 4);
-    region_grant(f->region, 16, &budget);
+    region_grant(f->region, 16, false, &budget);
     assert_string_equal(region_knowledge(f->region), "probed");
     assert_int_equal(f->region->probe_dop, 16);
     assert_int_equal(region_wants(f->region, 16, &budget), 16);
     assert_int_equal(region_wants(f->region, 15, &budget), 1);
-    region_grant(f->region, 1, &budget);
+    region_grant(f->region, 1, false, &budget);
     assert_int_equal(f->region->probe_dop, 1);
     epoch(f, 1, 0.1, 1e5, 1, true);
     assert_int_equal(region_wants(f->region, 15, &budget), 0);
