@@ -86,7 +86,8 @@ struct supervisor;
 struct enforcer *enforcer_new(struct supervisor *supervisor,
                               const struct node_options *options);
 
-/* Use the cgroups of NODE: cpusets where the options say so, and version 2's freezer.  Without
+/* Use the cgroups of NODE: cpusets where the options say so, and version 2's freezer; see what
+ * Slurm has frozen.  Without
  * this call cgroups are never used. */
 void enforcer_use_cgroups(struct enforcer *enforcer, const char *node);
 
@@ -133,6 +134,10 @@ size_t enforcer_work(const struct enforcer *enforcer);
  * since (enforce/stopper.h). */
 void enforcer_park(struct enforcer *enforcer, struct job *job);
 void enforcer_unpark(struct enforcer *enforcer, struct job *job);
+
+/* True when Slurm has suspended process PID of JOB by freezing its cgroup, which cannot be seen as
+ * a stop. */
+bool enforcer_suspended(const struct enforcer *enforcer, const struct job *job, pid_t pid);
 
 /* In each epoch: work again, a new supervisor if need be, another try at what could not be undone,
  * and a look at some of the stopped. */

@@ -87,7 +87,15 @@ bool job_live(const struct job *job)
     return job->tasks || job->processes;
 }
 
-bool job_stopped(const struct job *job)
+/* 1: process PID of JOB is stopped or frozen, -1: there is none. */
+static int stopped_or_frozen(const struct job *job, const struct enforcer *e, pid_t pid)
+{
+    int stopped = host_process_stopped(pid);
+
+    return stopped ? stopped : enforcer_suspended(e, job, pid);
+}
+
+bool job_stopped(const struct job *job, const struct enforcer *e)
 {
     bool any = false;
 
@@ -96,13 +104,13 @@ bool job_stopped(const struct job *job)
         if (process_got_on(p))
             return false;
     for (const struct task *t = job->tasks; t; t = t->next) {
-        int stopped = host_process_stopped(t->pid);
+        int stopped = stopped_or_frozen(job, e, t->pid);
         if (!stopped)
             return false;
         any |= stopped > 0;
     }
     for (const struct process *p = job->processes; p; p = p->next) {
-        int stopped = host_process_stopped(p->pid);
+        int stopped = stopped_or_frozen(job, e, p->pid);
         if (!stopped)
             return false;
         any |= stopped > 0;

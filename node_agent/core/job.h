@@ -28,6 +28,7 @@
 #include "protocol/options.h"
 
 struct agent;
+struct enforcer;
 struct look;
 struct process;
 struct report;
@@ -202,8 +203,9 @@ enum region_kind job_kind(const struct job *job);
 /* True while one of its tasks or attached processes lives. */
 bool job_live(const struct job *job);
 
-/* True when all of its known processes are stopped, by whomever (`scontrol suspend`). */
-bool job_stopped(const struct job *job);
+/* True when all of its known processes are stopped, by whomever, or frozen by Slurm
+ * (`scontrol suspend`). */
+bool job_stopped(const struct job *job, const struct enforcer *enforcer);
 
 /* True when the agent controls where its processes run: one attached at some time, or was
  * pinned, perhaps by an earlier agent. */

@@ -553,7 +553,7 @@ static void look_for_suspended(struct scheduler *s)
     s->epochs = 0;
     for (struct job *j = s->p.jobs->first; j; j = j->next)
         if (!j->parked && !s->moving)
-            j->suspended = job_stopped(j);
+            j->suspended = job_stopped(j, s->p.enforcer);
 }
 
 void scheduler_epoch(struct scheduler *s)

@@ -134,9 +134,9 @@ static bool unified_has_cpuset(const char *mount)
 }
 
 /* One line of mountinfo: ID PARENT DEVICE ROOT MOUNT OPTIONS... - TYPE SOURCE
- * SUPER-OPTIONS.  With CPUSET the hierarchy must have that controller, else be of
- * version 2. */
-static bool take_mount(struct cgroup_tree *tree, const char *line, bool cpuset)
+ * SUPER-OPTIONS.  The hierarchy must be of version 2, or have tree->controller: version 2 always
+ * has a freezer, but version 1's comes first. */
+static bool take_mount(struct cgroup_tree *tree, const char *line)
 {
     char type[32], super[1024];
     char root[CGROUP_PATH_MAX], mount[CGROUP_PATH_MAX];
@@ -145,11 +145,10 @@ static bool take_mount(struct cgroup_tree *tree, const char *line, bool cpuset)
     if (!dash || sscanf(line, "%*s %*s %*s %511s %511s", root, mount) != 2 ||
         sscanf(dash, " - %31s %*s %1023s", type, super) != 2)
         return false;
+    const char *controller = tree->controller;
     tree->unified = !strcmp(type, "cgroup2");
-    if (!cpuset ? !tree->unified
-        : tree->unified
-            ? !unified_has_cpuset(mount)
-            : strcmp(type, "cgroup") || !has_word(super, "cpuset"))
+    if (tree->unified ? controller && (strcmp(controller, "cpuset") || !unified_has_cpuset(mount))
+                      : !controller || strcmp(type, "cgroup") || !has_word(super, controller))
         return false;
     memcpy(tree->root, root, sizeof(root));
     memcpy(tree->mount, mount, sizeof(mount));
@@ -157,12 +156,13 @@ static bool take_mount(struct cgroup_tree *tree, const char *line, bool cpuset)
 }
 
 static int find_tree(struct cgroup_tree *tree, const char *procfs,
-                     const char *node, bool cpuset, struct errtext *err)
+                     const char *node, const char *controller, struct errtext *err)
 {
     char path[CGROUP_PATH_MAX], *rest;
     bool found = false;
 
     memset(tree, 0, sizeof(*tree));
+    tree->controller = controller;
     if (snprintf(tree->procfs, sizeof(tree->procfs), "%s", procfs) >=
             (int)sizeof(tree->procfs) ||
         snprintf(tree->node, sizeof(tree->node), "%s", node) >=
@@ -175,23 +175,31 @@ static int find_tree(struct cgroup_tree *tree, const char *procfs,
         return -1;
     for (char *line = strtok_r(text, "\n", &rest); line && !found;
          line = strtok_r(NULL, "\n", &rest))
-        found = take_mount(tree, line, cpuset);
+        found = take_mount(tree, line);
     free(text);
     return found ? 0
-                 : errtext_set(err, ENOTSUP, "no cgroup hierarchy %s is mounted",
-                               cpuset ? "with cpuset" : "of version 2");
+                 : errtext_set(err, ENOTSUP, "no cgroup hierarchy %s%s is mounted",
+                               controller ? "with " : "of version 2", controller ? controller : "");
 }
 
 int cgroup_tree_find(struct cgroup_tree *tree, const char *procfs,
                      const char *node, struct errtext *err)
 {
-    return find_tree(tree, procfs, node, true, err);
+    return find_tree(tree, procfs, node, "cpuset", err);
 }
 
 int cgroup_tree_find_unified(struct cgroup_tree *tree, const char *procfs,
                              struct errtext *err)
 {
-    return find_tree(tree, procfs, "", false, err);
+    return find_tree(tree, procfs, "", NULL, err);
+}
+
+int cgroup_tree_find_freezer(struct cgroup_tree *tree, const char *procfs,
+                             struct errtext *err)
+{
+    return find_tree(tree, procfs, "", "freezer", err) == 0
+               ? 0
+               : cgroup_tree_find_unified(tree, procfs, err);
 }
 
 /* In the text of a /proc/PID/cgroup: the path within the hierarchy, or NULL.
@@ -208,13 +216,13 @@ static char *find_line(const struct cgroup_tree *tree, char *text)
             continue;
         *path++ = '\0';
         if (tree->unified ? !strcmp(line, "0:")
-                          : has_word(controllers + 1, "cpuset"))
+                          : has_word(controllers + 1, tree->controller))
             return path;
     }
     return NULL;
 }
 
-/* Directory of the cpuset cgroup that PID is in. */
+/* Directory of the cgroup of TREE that PID is in. */
 static int directory_of(const struct cgroup_tree *tree, pid_t pid,
                         char dir[CGROUP_PATH_MAX], struct errtext *err)
 {
@@ -332,6 +340,28 @@ int cgroup_tasks_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
                            (int)pid, path);
     tasks[strcspn(tasks, "/")] = '\0';
     return 0;
+}
+
+bool cgroup_suspended(const struct cgroup_tree *tree, pid_t pid, uint32_t job)
+{
+    char path[CGROUP_PATH_MAX], file[CGROUP_PATH_MAX], name[32];
+
+    snprintf(name, sizeof(name), "/job_%u/", job);
+    if (tree->unified) {
+        if (cgroup_tasks_of(tree, pid, job, path, NULL) < 0)
+            return false;
+        *strrchr(path, '/') = '\0'; /* .../user: what is above it freezes that, too */
+    } else if (directory_of(tree, pid, path, NULL) < 0 ||
+               !strstr(path + strlen(tree->mount), name)) {
+        return false;
+    }
+    char *text = join(file, NULL, "%s/%s", path,
+                      tree->unified ? "cgroup.events" : "freezer.state") < 0
+                     ? NULL
+                     : read_file(file, NULL);
+    bool frozen = text && strstr(text, tree->unified ? "frozen 1" : "FROZEN");
+    free(text);
+    return frozen;
 }
 
 /* The processes in the group at PATH, a malloc'ed text of one a line. */

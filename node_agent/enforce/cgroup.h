@@ -32,9 +32,10 @@
 
 #define CGROUP_PATH_MAX 512
 
-/* The hierarchy that has the cpuset controller. */
+/* The hierarchy that has the cpuset controller, or another. */
 struct cgroup_tree {
     bool unified;                /* version 2 */
+    const char *controller;      /* version 1: this one */
     char mount[CGROUP_PATH_MAX]; /* where it is mounted */
     char root[CGROUP_PATH_MAX];  /* which part of it: "/" is all */
     char procfs[64];             /* where processes are looked up: /proc */
@@ -57,10 +58,19 @@ int cgroup_tree_find(struct cgroup_tree *tree, const char *procfs,
 int cgroup_tree_find_unified(struct cgroup_tree *tree, const char *procfs,
                              struct errtext *err);
 
+/* The one whose freezer Slurm uses: version 1's where that is mounted, else version 2. */
+int cgroup_tree_find_freezer(struct cgroup_tree *tree, const char *procfs,
+                             struct errtext *err);
+
 /* In PATH the group .../job_J/step_S/user/... of version 2 that Slurm made for the task of JOB that
  * process PID is of.  -1 with errno ESRCH or ENOTSUP: there is none. */
 int cgroup_tasks_of(const struct cgroup_tree *tree, pid_t pid, uint32_t job,
                     char path[CGROUP_PATH_MAX], struct errtext *err);
+
+/* True when the group around all tasks of the step of JOB that process PID is of is frozen, as
+ * Slurm does to suspend it.  The agent freezes only the groups of single tasks (freezer.h).  TREE
+ * is that of cgroup_tree_find_freezer(). */
+bool cgroup_suspended(const struct cgroup_tree *tree, pid_t pid, uint32_t job);
 
 /* Write TEXT, by one write(2), to the file NAME of the group at DIR.  -1 with errno. */
 int cgroup_write(const char *dir, const char *name, const char *text,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "node_agent/enforce/cgroup.h"
 #include "node_agent/enforce/cpuset_holder.h"
 #include "node_agent/enforce/freezer.h"
 #include "common/log.h"
@@ -37,6 +38,8 @@ struct enforcer {
     const struct node_options *options;
     struct cpuset_holder *holder; /* NULL: there are no cpuset cgroups */
     struct freezer *freezer;      /* NULL: there are no cgroups of version 2 */
+    struct cgroup_tree slurms;    /* in which Slurm freezes what it suspends; */
+    bool frozen_seen;             /* there is one */
     struct stopper *stopper;
     struct members *members;
     size_t left; /* of the work of this epoch */
@@ -78,6 +81,7 @@ void enforcer_use_cgroups(struct enforcer *e, const char *node)
         log_debug("cpuset cgroups: %s", err.text);
     if (!(e->freezer = freezer_new("/proc", e->supervisor, &err)))
         log_debug("freezer: %s", err.text);
+    e->frozen_seen = cgroup_tree_find_freezer(&e->slurms, "/proc", &err) == 0;
 }
 
 /* ---- which processes ---------------------------------------------------- */
@@ -394,6 +398,11 @@ void enforcer_unpark(struct enforcer *e, struct job *job)
         freezer_thaw(e->freezer, job->id);
     for (struct tracked *t = job->tracked; t; t = t->next)
         t->stopped = false;
+}
+
+bool enforcer_suspended(const struct enforcer *e, const struct job *job, pid_t pid)
+{
+    return e->frozen_seen && cgroup_suspended(&e->slurms, pid, job->id);
 }
 
 void enforcer_look(struct enforcer *e)

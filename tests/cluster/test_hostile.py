@@ -347,6 +347,9 @@ def case_suspended(c):
             since, used = time.monotonic(), ticks(pids)
         return time.monotonic() - since > 4
     wait_for("its stop", stays, 60, 0.05)
+    # In its turn, if it was stopped while it waited for that.
+    wait_for("the agent's sight of it",
+             lambda: c.status()[jobs[1]]["state"] == "suspended", 60, 0.1)
     # Turns of the others, a job that ends, and other agents.
     time.sleep(3)
     assert ticks(pids) == used, "continued by a turn"

@@ -66,6 +66,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (is_here(group.path) && is_here(group.origin))
             use(&tree, &group);
     }
+    if (cgroup_tree_find_freezer(&tree, "proc", &err) < 0)
+        fuzz_refused(&err);
+    else if (is_here(tree.mount))
+        cgroup_suspended(&tree, 1, 7);
     if (cgroup_tree_find_unified(&tree, "proc", &err) < 0)
         fuzz_refused(&err);
     else if (cgroup_tasks_of(&tree, 1, 7, group.path, &err) < 0)

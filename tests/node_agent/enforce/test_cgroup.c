@@ -238,6 +238,52 @@ static void test_container(void **state)
     world_free(&w);
 }
 
+/* What Slurm suspends: version 1's own group, or version 2's above those of the tasks, which the
+ * agent freezes. */
+static void test_suspended(void **state)
+{
+    static const struct {
+        const char *mountinfo, *cgroup, *file, *suspended, *running;
+        bool seen;
+    } cases[] = {
+        {"1 0 0:1 / %s/v2 rw - cgroup2 cgroup2 rw\n", "0::/" SCOPE "/step_0/user/task_0\n",
+         "v2/" SCOPE "/step_0/user/cgroup.events", "populated 1\nfrozen 1\n",
+         "populated 1\nfrozen 0\n", true},
+        {"1 0 0:1 / %s/v2 rw - cgroup2 cgroup2 rw\n", "0::/" SCOPE "/step_0/user/task_0\n",
+         "v2/" SCOPE "/step_0/user/task_0/cgroup.events", "populated 1\nfrozen 1\n",
+         "populated 1\nfrozen 0\n", false},
+        {"1 0 0:1 / %s/v2 rw - cgroup2 cgroup2 rw\n", "0::/user.slice/user\n",
+         "v2/user.slice/cgroup.events", "populated 1\nfrozen 1\n", "frozen 0\n", false},
+        {"1 0 0:1 / %s/hybrid rw - cgroup2 cgroup2 rw\n"
+         "2 0 0:2 / %s/v1 rw - cgroup cgroup rw,freezer\n",
+         "0::/x\n3:cpuset:/y\n2:freezer:/slurm_n1/uid_5/job_12/step_0\n",
+         "v1/slurm_n1/uid_5/job_12/step_0/freezer.state", "FROZEN\n", "FREEZING\n", true},
+        {"2 0 0:2 / %s/v1 rw - cgroup cgroup rw,freezer\n",
+         "2:freezer:/slurm_n1/uid_5/job_123/step_0\n",
+         "v1/slurm_n1/uid_5/job_123/step_0/freezer.state", "FROZEN\n", "THAWED\n", false},
+    };
+    struct world w;
+    struct errtext err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        world_new(&w, cases[i].mountinfo, &err);
+        assert_int_equal(cgroup_tree_find_freezer(&w.cgroups, in(&w, "proc"), &err), 0);
+        assert_false(cgroup_suspended(&w.cgroups, 77, 12)); /* no such process */
+        write_cgroup(&w, 77, cases[i].cgroup);
+        assert_false(cgroup_suspended(&w.cgroups, 77, 12)); /* no such file */
+        tree_write(w.tree, cases[i].file, cases[i].running);
+        assert_false(cgroup_suspended(&w.cgroups, 77, 12));
+        tree_write(w.tree, cases[i].file, cases[i].suspended);
+        assert_int_equal(cgroup_suspended(&w.cgroups, 77, 12), cases[i].seen);
+        world_free(&w);
+    }
+    assert_int_equal(world_new(&w, "1 0 0:1 / %s/x rw - tmpfs tmpfs rw\n", &err), -1);
+    assert_int_equal(cgroup_tree_find_freezer(&w.cgroups, in(&w, "proc"), &err), -1);
+    assert_int_equal(errno, ENOTSUP);
+    world_free(&w);
+}
+
 /* The first bytes of a file are TEXT (one that was longer keeps its end). */
 static void assert_file(const struct world *w, const char *file,
                         const char *text)
@@ -325,6 +371,7 @@ UNIT(test_cgroup)
         cmocka_unit_test(test_places_v2),
         cmocka_unit_test(test_container),
         cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_suspended),
         cmocka_unit_test(test_narrow_v2),
         cmocka_unit_test(test_errors),
     };
