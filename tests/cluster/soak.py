@@ -120,6 +120,7 @@ class Soak:
         self.agents = [f"{parts}/agents/{n}" for n in
                        sorted(os.listdir(f"{parts}/agents"))]
         cluster.jobs = f"{parts}/jobs"
+        cluster.env["SLURM_TIME_FORMAT"] = "%s"
         os.makedirs(options.out, exist_ok=True)
         self.violations, self.quiet = [], []
         self.counts = collections.Counter()
@@ -345,6 +346,10 @@ class Soak:
         if not job.admitted():
             self.count("jobs that ran without the agent")
             return 0.0
+        if job.was("requeue") and row["start"] in (row["end"], "None", "Unknown"):
+            # Its last run never began: slurmctld shows what it knew of the one before.
+            self.count("cancelled after a requeue")
+            return 0.0
         late = False
         while "state=final" not in row["admincomment"]:
             if late:
@@ -361,10 +366,10 @@ class Soak:
         self.finals.add(job.number)
         found = re.search(r" core_s=([\d.]+)", row["admincomment"])
         core_s = float(found[1]) if found else 0.0
-        most = len(os.sched_getaffinity(0)) * (int(row["elapsedraw"]) + 8)
+        elapsed = int(row["end"]) - int(row["start"])  # it has a final record
+        most = len(os.sched_getaffinity(0)) * (elapsed + 8)
         if core_s > most and not job.was("requeue"):
-            self.violation(f"job {job.number}: {core_s} core seconds in "
-                           f"{row['elapsedraw']} s")
+            self.violation(f"job {job.number}: {core_s} core seconds in {elapsed} s")
         return core_s
 
     def judge_finals(self, wait):

@@ -176,9 +176,9 @@ class Jobs:
 
     def accounted(self):
         """{number: row} of the accounting; None: no answer."""
-        names = ("jobid", "jobidraw", "state", "exitcode", "elapsedraw", "suspended",
-                 "restarts", "admincomment")
-        fields = [name for name in names if name != "restarts"]
+        # Slurm's own elapsed time is wrong for jobs that were suspended at times.
+        fields = ("jobid", "jobidraw", "state", "exitcode", "start", "end",
+                  "admincomment")
         done = self.c.run("sacct", "-a", "-X", "-n", "-P", "-S", "now-1day", "-o",
                           ",".join(fields), timeout=120)
         if done.returncode:
