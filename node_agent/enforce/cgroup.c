@@ -142,8 +142,9 @@ static bool take_mount(struct cgroup_tree *tree, const char *line)
     char root[CGROUP_PATH_MAX], mount[CGROUP_PATH_MAX];
     const char *dash = strstr(line, " - ");
 
+    /* From a cgroup namespace a mount made outside of it shows what cannot be named. */
     if (!dash || sscanf(line, "%*s %*s %*s %511s %511s", root, mount) != 2 ||
-        sscanf(dash, " - %31s %*s %1023s", type, super) != 2)
+        sscanf(dash, " - %31s %*s %1023s", type, super) != 2 || !strncmp(root, "/..", 3))
         return false;
     const char *controller = tree->controller;
     tree->unified = !strcmp(type, "cgroup2");

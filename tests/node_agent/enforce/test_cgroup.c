@@ -255,6 +255,7 @@ static void test_suspended(void **state)
         {"1 0 0:1 / %s/v2 rw - cgroup2 cgroup2 rw\n", "0::/user.slice/user\n",
          "v2/user.slice/cgroup.events", "populated 1\nfrozen 1\n", "frozen 0\n", false},
         {"1 0 0:1 / %s/hybrid rw - cgroup2 cgroup2 rw\n"
+         "3 0 0:2 /.. /outside rw - cgroup cgroup rw,freezer\n"
          "2 0 0:2 / %s/v1 rw - cgroup cgroup rw,freezer\n",
          "0::/x\n3:cpuset:/y\n2:freezer:/slurm_n1/uid_5/job_12/step_0\n",
          "v1/slurm_n1/uid_5/job_12/step_0/freezer.state", "FROZEN\n", "FREEZING\n", true},
