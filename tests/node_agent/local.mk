@@ -39,6 +39,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_escape.py \
 	%D%/daemon/test_agent_faults.py \
 	%D%/daemon/test_agent_filter.py \
+	%D%/daemon/test_agent_floods.py \
 	%D%/daemon/test_agent_follow.py \
 	%D%/daemon/test_agent_forged.py \
 	%D%/daemon/test_agent_forgotten.py \
@@ -60,9 +61,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_unit.py \
 	%D%/daemon/test_agent_versions.py \
 	%D%/recording/test_replay.py
-# test_agent_floods.py has a thousand processes: by name only.
-EXTRA_DIST += $(agent_scripts) %D%/daemon/following.c \
-	%D%/daemon/test_agent_floods.py
+EXTRA_DIST += $(agent_scripts) %D%/daemon/following.c
 
 if HAVE_CMOCKA
 units += %D%/client/unit
