@@ -34,6 +34,7 @@
 #define TRIES_MOST 150          /* pauses of a day in all */
 #define COURIER_MS (300 * 1000) /* longest life of a courier */
 #define RETRY_DISK_MS 60000
+#define SAVED_DELAYS 10 /* slurmctld has then saved its state, without what it has forgotten */
 #define NEVER INT64_MAX
 
 extern char **environ;
@@ -236,15 +237,20 @@ static void start_courier(const char *self, int64_t now_ms)
  * is asked when it is time to. */
 static void look_again(struct queued *r)
 {
-    r->due_ms = r->ended_ms + job_age_ms + 10000 * delay_s;
+    r->due_ms = r->ended_ms + job_age_ms + SAVED_DELAYS * 1000 * delay_s;
 }
 
 /* The accounting has R, for good if SETTLED; or not, for the reason ERROR. */
 static void on_answer(struct queued *r, const char *error, bool settled)
 {
+    bool before = r->settled;
+
     r->under_way = false;
-    if (settled) {
+    r->settled = settled;
+    if (settled && before) {
         record_queue_remove(queue, r);
+    } else if (settled) {
+        r->due_ms = clock_ms() + SAVED_DELAYS * 1000 * delay_s;
     } else if (error || r->told) {
         if (++r->tries > TRIES_MOST)
             give_up(r, error);

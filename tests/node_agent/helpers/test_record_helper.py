@@ -199,7 +199,8 @@ def check_remembered():
             k.write(name, text)
         k.wait_until("its removal", lambda: not k.kept())
         assert k.comment("5") == TEXT and k.event(0) is None
-        assert {line.split()[0] for line in k.lines("known.asked")} == {"5", "6"}
+        # Twice: a slurmctld that is killed comes back with what it knew a while ago.
+        assert k.lines("known.asked").count("6") == 2, k.lines("known.asked")
 
 
 def check_delay():
