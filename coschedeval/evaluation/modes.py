@@ -7,6 +7,9 @@ from evaluation import EvaluationError
 POLICIES = ("corun", "nupoco")      # by default
 
 
+OF_SOME = ("equal", "weights")      # that not every mix or node has
+
+
 class Mode:
     def __init__(self, name, text, policy=None, in_turn=False, shares=None, env=None,
                  groups=None):
@@ -67,6 +70,6 @@ def chosen(modes, names):
         return modes
     known = {mode.name: mode for mode in modes}
     for name in names:
-        if name not in known:
+        if name not in known and name not in OF_SOME:
             raise EvaluationError(f"--modes: {name} is not one of {', '.join(known)}")
     return [mode for mode in modes if mode.name in names or mode.name == "native"]
