@@ -5,8 +5,6 @@
 from evaluation import EvaluationError
 
 POLICIES = ("corun", "nupoco")      # by default
-
-
 OF_SOME = ("equal", "weights")      # that not every mix or node has
 
 
