@@ -122,6 +122,11 @@ static uint64_t probe_rest(const struct region_budget *budget)
     return region_probe_ns(budget) * 2 / 5;
 }
 
+static bool goes_on(const struct region *s, const struct region_budget *budget)
+{
+    return s->probe_left_ns > probe_rest(budget);
+}
+
 /* True when another probe of COST, of its time, fits the budget. */
 static bool affords(const struct region *s, double cost,
                     const struct region_budget *budget)
@@ -138,9 +143,7 @@ bool region_may_probe(const struct region *s,
 {
     if (!budget->profile_ns)
         return false;
-    if (s->probe_left_ns > probe_rest(budget))
-        return true;
-    return affords(s, 1, budget);
+    return goes_on(s, budget) || affords(s, 1, budget);
 }
 
 size_t region_usual_dop(const struct region *s, size_t whole, uint64_t *time_ns)
@@ -168,8 +171,7 @@ bool region_may_probe_alone(const struct region *s,
 {
     if (!budget->profile_ns || s->seen.from == FIT_OF_REQUESTS)
         return false;
-    return s->probe_left_ns > probe_rest(budget) ||
-           affords(s, ALONE_COST, budget);
+    return goes_on(s, budget) || affords(s, ALONE_COST, budget);
 }
 
 bool region_wants_alone(const struct region *s, size_t whole,
@@ -181,8 +183,8 @@ bool region_wants_alone(const struct region *s, size_t whole,
 
     if (!region_may_probe_alone(s, budget) || !usual)
         return false;
-    if (s->probe_left_ns > probe_rest(budget))
-        return s->probe_dop == whole;
+    if (goes_on(s, budget))
+        return s->probe_alone && s->probe_dop == whole;
     if (usual_ns < budget->profile_ns ||
         !affords(s, alone_cost(usual, whole), budget))
         return false;
@@ -219,7 +221,8 @@ size_t region_wants(const struct region *s, size_t most,
     const struct throughput_rho fit = {s->seen.rho, s->seen.low, s->seen.high};
     size_t cores[MEASURE_POINTS], worst;
 
-    if (most < 2 || !region_may_probe(s, budget))
+    if (most < 2 || !region_may_probe(s, budget) ||
+        (s->probe_alone && goes_on(s, budget)))
         return 0;
     if (s->probe_left_ns && s->probe_dop <= most)
         return s->probe_dop;
@@ -245,6 +248,7 @@ void region_grant(struct region *s, size_t dop, bool alone,
     if (!s->probe_left_ns || s->probe_dop != dop)
         s->probe_left_ns = region_probe_ns(budget);
     s->probe_dop = dop;
+    s->probe_alone = alone;
     s->probe_cost = alone && usual ? alone_cost(usual, dop) : 1;
 }
 

@@ -53,6 +53,7 @@ struct region {
     uint64_t probe_ns;    /* that its probes are charged for */
     uint64_t probe_left_ns; /* of the present probe; 0: none */
     size_t probe_dop;       /* of the present probe, */
+    bool probe_alone;       /* while the other jobs wait, */
     double probe_cost;      /* and what it is charged for, of its time */
     struct region *next;
 };

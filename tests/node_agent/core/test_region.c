@@ -323,6 +323,30 @@ static void test_profile_follows_loads(void **state)
     assert_true(known_reads(f) > 9);
 }
 
+/* A probe of the job alone costs little of the budget, is not taken over by one beside
+ * the others, is made soon, and again as time goes by. */
+static void test_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct region *s = f->region;
+    size_t probes = 0, epochs;
+
+    for (epochs = 0; epochs < 1200; epochs++) {
+        bool alone = region_wants_alone(s, 16, &budget);
+        if (alone) {
+            region_grant(s, 16, true, &budget);
+            assert_int_equal(region_wants(s, 15, &budget), 0);
+            assert_true(epochs > 3); /* it is known without, first */
+            probes++;
+        }
+        epoch(f, alone ? 16 : 8, 0.1, 1e5, 1, alone);
+        assert_false(epochs == 40 && !probes);
+    }
+    assert_in_range(probes, 15, 35); /* 2 % of its time */
+    assert_true((double)s->probe_ns < 0.15 * (double)probes * EPOCH);
+    assert_false(region_wants_alone(s, 16, &none));
+}
+
 static void test_backends(void **state)
 {
     struct fixture *f = *state;
@@ -345,6 +369,7 @@ UNIT(test_region)
         T(test_known_by_chance),  T(test_two_cores),
         T(test_nothing_to_learn), T(test_list_is_bounded),
         T(test_points),           T(test_backends),
+        T(test_alone),
         T(test_changed_for_good), T(test_profile_follows_loads),
     };
 
