@@ -27,6 +27,10 @@ def sample(agent, jobs):
             for pid in job.programs() for _, state, cpu in threads(pid)]
     if before is None or allotments(agent) != before:
         return None
+    # Who waits while the other is measured alone stays runnable until each of its
+    # threads has had a CPU to stop on.
+    if not all(before.values()):
+        return None
     runnable = [(number, cpu) for number, state, cpu in seen if state == "R"]
     own = sum(cpu in before.get(number, ()) for number, cpu in runnable)
     return own, len(runnable) - own
