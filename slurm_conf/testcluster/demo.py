@@ -320,7 +320,7 @@ def parse_arguments(argv):
     parser.add_argument("--json", metavar="FILE", help="results as JSON")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N",
                         help="times to run each mix in each mode (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=2.5, metavar="S",
+    parser.add_argument("--seconds", type=float, default=2, metavar="S",
                         help="run time of a job alone (default: %(default)s)")
     parser.add_argument("--modes", default=",".join(MODES), metavar="LIST",
                         help="some of %(default)s")
