@@ -196,39 +196,44 @@ static void improve(struct corun *c, const struct policy_input *input)
     }
 }
 
+static size_t parallel_jobs(const struct policy_input *input)
+{
+    size_t parallel = 0;
+
+    for (size_t j = 0; j < input->job_count; j++)
+        parallel += input->jobs[j].kind == REGION_PARALLEL;
+    return parallel;
+}
+
 /* Cores for parallel jobs: serial ones keep one each. */
 static size_t parallel_pool(const struct policy_input *input)
 {
-    size_t pool = divide_pool(input);
-
-    for (size_t j = 0; j < input->job_count; j++)
-        pool -= input->jobs[j].kind == REGION_SERIAL;
-    return pool;
+    return divide_pool(input) - (input->job_count - parallel_jobs(input));
 }
 
-/* Time of the parallel jobs in turn relative to that with CORES, as measured, and
- * corun->need; NAN where that is not known. */
+/* Time of the parallel jobs in turn relative to that with CORES, as measured; NAN where that is
+ * not known of all.  Sets corun->need, to equal needs then. */
 static double measured_turns(struct corun *c, const struct policy_input *input,
                              const size_t *cores)
 {
-    size_t parallel = 0;
     double sum = 0;
 
     for (size_t j = 0; j < input->job_count; j++) {
         const struct policy_facts *facts = input->jobs[j].facts;
         if (input->jobs[j].kind != REGION_PARALLEL)
             continue;
-        parallel++;
         c->need[j] = facts && facts->shared_cores == cores[j] ? facts->alone_need
                                                               : NAN;
         sum += c->need[j];
     }
-    return parallel > 1 ? sum : NAN;
+    for (size_t j = 0; j < input->job_count && isnan(sum); j++)
+        c->need[j] = 1;
+    return parallel_jobs(input) > 1 ? sum : NAN;
 }
 
-/* Whose turn it is in the present slice, in c->order: each has as many as it needs
- * relative to the others, evenly spread. */
-static size_t whose_turn(const struct corun *c, const struct policy_input *input)
+/* Whose turn it is in the present slice: each has as many as it needs relative to the others,
+ * evenly spread. */
+static size_t turn_of_slice(const struct corun *c, const struct policy_input *input)
 {
     double due[POLICY_MAX_JOBS] = {0}, all = 0;
     size_t chosen = c->order[0];
@@ -252,24 +257,28 @@ static size_t whose_turn(const struct corun *c, const struct policy_input *input
     return chosen;
 }
 
+/* The first parallel job in c->order; there is one. */
+static size_t first_parallel(const struct corun *c, const struct policy_input *input)
+{
+    size_t i = 0;
+
+    while (input->jobs[c->order[i]].kind != REGION_PARALLEL)
+        i++;
+    return c->order[i];
+}
+
 /* The job that has the parallel jobs' cores now, and everybody's cores. */
 static void take_turns(const struct corun *c, const struct policy_input *input,
                        struct policy_proposal *proposal)
 {
-    size_t pool = parallel_pool(input), chosen = input->job_count;
+    size_t pool = parallel_pool(input);
 
     proposal->mode = POLICY_TURNS;
     proposal->placed = false;
     proposal->rotates = !c->completion.all_known && !c->completion.average;
-    if (proposal->rotates)
-        chosen = whose_turn(c, input);
-    for (size_t i = input->job_count; i-- > 0;) {
-        size_t j = c->order[i];
-        bool parallel = input->jobs[j].kind == REGION_PARALLEL;
-        proposal->cores[j] = !parallel;
-        if (parallel && !proposal->rotates)
-            chosen = j; /* the first in the order, at last */
-    }
+    for (size_t j = 0; j < input->job_count; j++)
+        proposal->cores[j] = input->jobs[j].kind == REGION_PARALLEL ? 0 : 1;
+    size_t chosen = proposal->rotates ? turn_of_slice(c, input) : first_parallel(c, input);
     size_t most = input->jobs[chosen].max_cores;
     proposal->cores[chosen] = most < pool ? most : pool;
 }
@@ -307,7 +316,7 @@ static void decide_known(struct corun *c, const struct policy_input *input,
                          struct policy_proposal *proposal)
 {
     double *figure = proposal->figure;
-    size_t parallel = 0;
+    size_t parallel = parallel_jobs(input);
 
     completion_begin(&c->completion, input, input->options[OBJECTIVE] > 0);
     memcpy(c->fair, c->completion.alone, input->job_count * sizeof(*c->fair));
@@ -315,8 +324,6 @@ static void decide_known(struct corun *c, const struct policy_input *input,
     proposal->fair = true;
     figure[SIMPLE] = candidates(c, input, proposal->layout);
     improve(c, input);
-    for (size_t j = 0; j < input->job_count; j++)
-        parallel += input->jobs[j].kind == REGION_PARALLEL;
     completion_order(&c->completion, c->order);
     memcpy(proposal->cores, c->best, input->job_count * sizeof(*c->best));
     arrange(c->arrange, &c->completion, c->fair,
@@ -327,9 +334,6 @@ static void decide_known(struct corun *c, const struct policy_input *input,
     figure[TURNS] = completion_turns(&c->completion, c->order);
     figure[KIND] = parallel < 2 ? ALONE : c->completion.known ? SECONDS : RELATIVE;
     figure[MEASURED] = measured_turns(c, input, proposal->cores);
-    if (isnan(figure[MEASURED]))
-        for (size_t j = 0; j < input->job_count; j++)
-            c->need[j] = 1;
     if (parallel > 1 && turns_win(input, figure))
         take_turns(c, input, proposal);
 }
