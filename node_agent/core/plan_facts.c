@@ -111,12 +111,12 @@ void plan_facts_alone(struct plan_facts *f, const struct job *job, size_t whole)
 {
     const struct region *longest = job->regions.first;
     double known = 0, all = 0, need = 0;
-    uint64_t usual_ns;
 
     for (const struct region *s = longest; s; s = s->next)
         if (s->run_ns > longest->run_ns)
             longest = s;
-    size_t usual = longest ? region_usual_dop(longest, whole, &usual_ns) : 0;
+    const struct measure_point *point = longest ? region_usual(longest, whole) : NULL;
+    size_t usual = point ? point->dop : 0;
     for (const struct region *s = job->regions.first; s && usual; s = s->next) {
         double relative = relative_rate(measure_find(&s->measure, usual),
                                         measure_find(&s->measure, whole));

@@ -85,7 +85,9 @@ bool region_measure(struct region *s, size_t dop, uint64_t time_ns,
     s->probed = probed;
     s->run_ns += time_ns;
     if (probed) {
-        s->probe_ns += (uint64_t)((double)time_ns * s->probe_cost);
+        /* A region that the job came to during another's probe was granted none. */
+        double cost = s->probe_left_ns ? s->probe_cost : 1;
+        s->probe_ns += (uint64_t)((double)time_ns * cost);
         s->probe_left_ns -= time_ns < s->probe_left_ns ? time_ns
                                                        : s->probe_left_ns;
     } else {
@@ -146,19 +148,16 @@ bool region_may_probe(const struct region *s,
     return goes_on(s, budget) || affords(s, 1, budget);
 }
 
-size_t region_usual_dop(const struct region *s, size_t whole, uint64_t *time_ns)
+const struct measure_point *region_usual(const struct region *s, size_t whole)
 {
-    size_t dop = 0;
+    const struct measure_point *usual = NULL;
 
-    *time_ns = 0;
     for (size_t i = 0; i < MEASURE_POINTS; i++) {
         const struct measure_point *p = &s->measure.point[i];
-        if (p->dop && p->dop < whole && p->time_ns > *time_ns) {
-            dop = p->dop;
-            *time_ns = p->time_ns;
-        }
+        if (p->dop && p->dop < whole && p->time_ns > (usual ? usual->time_ns : 0))
+            usual = p;
     }
-    return dop;
+    return usual;
 }
 
 static double alone_cost(size_t dop, size_t whole)
@@ -178,18 +177,18 @@ bool region_wants_alone(const struct region *s, size_t whole,
                         const struct region_budget *budget)
 {
     const struct measure_point *p = measure_find(&s->measure, whole);
-    uint64_t usual_ns, enough_ns = budget->profile_ns / 6;
-    size_t usual = region_usual_dop(s, whole, &usual_ns);
+    const struct measure_point *usual = region_usual(s, whole);
+    uint64_t enough_ns = budget->profile_ns / 6;
 
     if (!region_may_probe_alone(s, budget) || !usual)
         return false;
     if (goes_on(s, budget))
         return s->probe_alone && s->probe_dop == whole;
-    if (usual_ns < budget->profile_ns ||
-        !affords(s, alone_cost(usual, whole), budget))
+    if (usual->time_ns < budget->profile_ns ||
+        !affords(s, alone_cost(usual->dop, whole), budget))
         return false;
-    if (budget->share * (double)usual_ns > (double)enough_ns)
-        enough_ns = (uint64_t)(budget->share * (double)usual_ns);
+    if (budget->share * (double)usual->time_ns > (double)enough_ns)
+        enough_ns = (uint64_t)(budget->share * (double)usual->time_ns);
     return !p || p->time_ns < enough_ns;
 }
 
@@ -242,14 +241,13 @@ size_t region_wants(const struct region *s, size_t most,
 void region_grant(struct region *s, size_t dop, bool alone,
                    const struct region_budget *budget)
 {
-    uint64_t usual_ns;
-    size_t usual = region_usual_dop(s, dop, &usual_ns);
+    const struct measure_point *usual = region_usual(s, dop);
 
     if (!s->probe_left_ns || s->probe_dop != dop)
         s->probe_left_ns = region_probe_ns(budget);
     s->probe_dop = dop;
     s->probe_alone = alone;
-    s->probe_cost = alone && usual ? alone_cost(usual, dop) : 1;
+    s->probe_cost = alone && usual ? alone_cost(usual->dop, dop) : 1;
 }
 
 /* ---- profiles ----------------------------------------------------------- */

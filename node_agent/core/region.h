@@ -107,8 +107,9 @@ bool region_may_probe(const struct region *region,
 size_t region_wants(const struct region *region, size_t most,
                      const struct region_budget *budget);
 
-/* The cores, fewer than WHOLE, that REGION was measured on longest, and for how long; 0: none. */
-size_t region_usual_dop(const struct region *region, size_t whole, uint64_t *time_ns);
+/* What was measured of REGION on fewer cores than WHOLE, at the DoP that it had longest; NULL:
+ * nothing.  REGION owns it. */
+const struct measure_point *region_usual(const struct region *region, size_t whole);
 
 /* Likewise with the other jobs parked. */
 bool region_may_probe_alone(const struct region *region,

@@ -347,6 +347,22 @@ static void test_alone(void **state)
     assert_false(region_wants_alone(s, 16, &none));
 }
 
+/* A job that comes to another region during a probe pays for that one in full: the region was
+ * not granted a cheaper one, not even when it once was. */
+static void test_probe_of_another(void **state)
+{
+    struct fixture *f = *state;
+
+    epoch(f, 16, 0.1, 1e5, 1, true);
+    assert_int_equal(f->region->probe_ns, EPOCH);
+    epoch(f, 8, 0.1, 1e5, 1, false);
+    region_grant(f->region, 16, true, &budget);
+    epoch(f, 16, 0.1, 1e5, 1, true);
+    assert_true(f->region->probe_ns < EPOCH * 5 / 4);
+    epoch(f, 16, 0.1, 1e5, 1, true);
+    assert_true(f->region->probe_ns > 2 * EPOCH);
+}
+
 static void test_backends(void **state)
 {
     struct fixture *f = *state;
@@ -369,7 +385,7 @@ UNIT(test_region)
         T(test_known_by_chance),  T(test_two_cores),
         T(test_nothing_to_learn), T(test_list_is_bounded),
         T(test_points),           T(test_backends),
-        T(test_alone),
+        T(test_alone),            T(test_probe_of_another),
         T(test_changed_for_good), T(test_profile_follows_loads),
     };
 
