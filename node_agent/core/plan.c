@@ -401,29 +401,31 @@ static void repair_turns(struct planner *p)
     }
 }
 
-/* The job that should be measured alone, on *WHOLE cores, or p->count; and what is known of
- * each job alone.  A job that is being measured so goes on.  Serial jobs keep a core each. */
-static size_t wanted_alone(struct planner *p, size_t *whole)
+/* Cores that running job number J would have if the others waited; serial jobs keep one each.
+ * 0: it is serial, or no other has to wait for it. */
+static size_t cores_alone(const struct planner *p, size_t j)
 {
-    size_t serial = 0, chosen = p->count;
+    size_t serial = 0;
 
-    for (size_t j = 0; j < p->count; j++)
-        serial += p->jobs[j].kind == REGION_SERIAL;
-    if (p->count - serial < 2)
-        return p->count;
+    for (size_t i = 0; i < p->count; i++)
+        serial += p->jobs[i].kind == REGION_SERIAL;
+    if (p->jobs[j].kind == REGION_SERIAL || p->count - serial < 2)
+        return 0;
+    size_t pool = p->pool - serial;
+    return pool < p->jobs[j].max_cores ? pool : p->jobs[j].max_cores;
+}
+
+/* The job that should be measured alone, or p->count.  One that is being measured so goes on. */
+static size_t wanted_alone(const struct planner *p)
+{
+    size_t chosen = p->count;
+
     for (size_t j = 0; j < p->count; j++) {
         const struct job *job = p->input->jobs[p->index[j]];
-        size_t most = p->pool - serial;
-        if (p->jobs[j].kind == REGION_SERIAL || !job->region)
-            continue;
-        if (most > p->jobs[j].max_cores)
-            most = p->jobs[j].max_cores;
-        plan_facts_alone(&p->facts[j], job, most);
-        if (region_wants_alone(job->region, most, &p->input->budget) &&
-            (chosen == p->count || job->profiling)) {
+        size_t whole = cores_alone(p, j);
+        if (whole && job->region && region_wants_alone(job->region, whole, &p->input->budget) &&
+            (chosen == p->count || job->profiling))
             chosen = j;
-            *whole = most;
-        }
     }
     return chosen;
 }
@@ -440,9 +442,8 @@ static void take_core(struct planner *p, size_t job)
         p->owner[free] = (int)job;
 }
 
-/* A plan without the policy: job number CHOSEN is alone on WHOLE cores. */
-static void measure_alone(struct planner *p, struct plan *plan, size_t chosen,
-                          size_t whole)
+/* A plan without the policy: job number CHOSEN is alone. */
+static void measure_alone(struct planner *p, struct plan *plan, size_t chosen)
 {
     for (size_t c = 0; c < p->machine->cpus; c++)
         p->owner[c] = p->before[c] == POLICY_NO_CPU ? POLICY_NO_CPU
@@ -452,7 +453,7 @@ static void measure_alone(struct planner *p, struct plan *plan, size_t chosen,
         if (p->jobs[j].kind == REGION_SERIAL)
             take_core(p, j);
     }
-    while (whole-- > 0)
+    for (size_t whole = cores_alone(p, chosen); whole-- > 0;)
         take_core(p, chosen);
     p->mode = POLICY_TURNS;
     plan->periodic = false;
@@ -464,21 +465,25 @@ static void measure_alone(struct planner *p, struct plan *plan, size_t chosen,
              p->jobs[chosen].id);
 }
 
-/* Measure a job alone if one is to be: true.  It is done when nothing else is to be
- * measured, as the model's numbers come first. */
+/* For a policy of turns: what is known of each job alone.  Measure one alone if one is to be:
+ * true.  It is done when nothing else is to be measured, as the model's numbers come first. */
 static bool plan_alone(struct planner *p, struct plan *plan)
 {
-    size_t whole = 0, chosen;
+    bool profiling = false;
 
     if (!plan->policy->turns)
         return false;
-    chosen = wanted_alone(p, &whole);
-    for (size_t i = 0; i < p->input->count; i++)
-        if (plan->share[i].profile_dop)
-            return false;
+    for (size_t j = 0; j < p->count; j++) {
+        size_t whole = cores_alone(p, j);
+        const struct job *job = p->input->jobs[p->index[j]];
+        profiling |= plan->share[p->index[j]].profile_dop > 0;
+        if (whole && job->region)
+            plan_facts_alone(&p->facts[j], job, whole);
+    }
+    size_t chosen = profiling ? p->count : wanted_alone(p);
     if (chosen == p->count)
         return false;
-    measure_alone(p, plan, chosen, whole);
+    measure_alone(p, plan, chosen);
     return true;
 }
 
