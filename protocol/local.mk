@@ -6,6 +6,7 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 %C%_libprotocol_la_SOURCES = \
 	%D%/cpulist.c \
 	%D%/cpulist.h \
+	%D%/emulated_counters.h \
 	%D%/follow.c \
 	%D%/follow.h \
 	%D%/job_defaults.c \
