@@ -61,7 +61,8 @@
  * descriptors of the reply only, so it needs no JSON library.
  *
  * The agent listens a second time at the socket's path with MESSAGE_ROOT_SUFFIX, for root
- * only: users can fill the queue of the other.  Clients try it first.
+ * only, and with ".JOB" for each job, for its user: users can fill the queue of the other.
+ * Clients try these first.
  *
  * Who is asking: SO_PEERCRED, or, for privileged requests, a munge credential
  * (a packet that starts with "MUNGE:" and whose payload is the JSON request).

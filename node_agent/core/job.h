@@ -29,6 +29,7 @@
 
 struct agent;
 struct enforcer;
+struct listener;
 struct look;
 struct process;
 struct report;
@@ -104,6 +105,7 @@ struct job {
     uint64_t ended_ns;         /* the same as monotonic time */
     bool cooperative;          /* a process attached at some time */
     bool interim_sent;         /* first summary handed to Slurm */
+    struct listener *listener; /* for its processes; NULL: they come by that for all */
     struct look *look;         /* at why it does not follow (looks.h), or NULL */
 
     /* observer: what it does now */

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "node_agent/client/end_note.h"
 #include "node_agent/daemon/delivery.h"
+#include "node_agent/daemon/listener.h"
 #include "common/log.h"
 #include "node_agent/core/job_log.h"
 #include "node_agent/core/process.h"
@@ -393,6 +394,17 @@ static int on_process_end(sd_event_source *source, int fd, uint32_t events,
     return 0;
 }
 
+void agent_listen_for(struct agent *a, struct job *job)
+{
+    struct errtext err;
+
+    if (job->listener)
+        return;
+    job->listener = server_listen_for(a->server, job->id, job->uid, &err);
+    if (!job->listener && log_limit_allows(&a->deaf, 0, clock_ns()))
+        log_warn("job %u: no socket of its own: %s", job->id, err.text);
+}
+
 int agent_watch_task(struct agent *a, struct task *task)
 {
     if (task->exit_source)
@@ -421,6 +433,7 @@ static void finish(struct agent *a, struct job *job)
     agent_kept(a, state_note_end(&a->state, job->id, record, NULL));
     delivery_send(a);
     looks_forget(job);
+    listener_free(job->listener);
     job_remove(&a->jobs, job);
     agent_touch(a);
 }
@@ -478,6 +491,7 @@ static int restore(struct agent *a, struct errtext *err)
             continue;
         }
         log_info("job %u taken over from before the restart", j->id);
+        agent_listen_for(a, j);
         if (expected) /* nothing of it is to be held or divided */
             continue;
         enforcer_take_over(j);
@@ -608,6 +622,8 @@ void agent_free(struct agent *a)
     int saved = errno;
     if (a->save_source && a->server)
         agent_save(a);
+    for (struct job *j = a->jobs.first; j; j = j->next)
+        listener_free(j->listener);
     server_free(a->server);
     looks_free(a->looks);
     slurm_link_free(a->slurm);

@@ -64,6 +64,7 @@ struct agent {
     uint64_t save_cpu_ns; /* that writing it took last */
     uint64_t notes_ns; /* when notes of ended jobs were last looked for */
     struct log_limit notes_lost;
+    struct log_limit deaf;      /* no socket of its own for a job */
     struct log_limit strangers; /* who may not attach to a job of their user's */
     uint64_t epochs; /* since its start */
     struct node_state node; /* what survives beside jobs and records */
@@ -104,6 +105,9 @@ void agent_save(struct agent *agent);
 /* A job's task or process began or ended: keep its times, start the epochs, tell the scheduler
  * WHY. */
 void agent_job_changed(struct agent *agent, struct job *job, const char *why);
+
+/* Listen for what attaches to JOB. */
+void agent_listen_for(struct agent *agent, struct job *job);
 
 /* Watch a task or an attached process for its end. */
 int agent_watch_task(struct agent *agent, struct task *task);

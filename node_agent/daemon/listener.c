@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* The agent's listening socket: its file, and who is let in how fast. */
+/* A listening socket of the agent: its file, and how fast it accepts. */
 
 #include "node_agent/daemon/listener.h"
 
+#include <dirent.h>
+#include <endian.h>
 #include <libgen.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -32,14 +37,13 @@ struct listener {
     listener_accepted *accepted;
     void *arg;
     mode_t mode;
+    uid_t user;
     int64_t priority;
     sd_event_source *accept_source;
     sd_event_source *resume_source;
     sd_event_source *look_source;
     dev_t device; /* of the socket's file */
     ino_t inode;
-    size_t refused; /* since window_ns */
-    uint64_t window_ns;
     struct log_limit lost;
     struct log_limit out_of_descriptors;
 };
@@ -66,21 +70,6 @@ static void pause_accept(struct listener *l, uint64_t ns)
         sd_event_source_set_enabled(l->accept_source, SD_EVENT_OFF);
 }
 
-/* One more was refused.  True when that was enough for now. */
-static bool count_refused(struct listener *l)
-{
-    uint64_t now_ns = clock_ns();
-
-    if (now_ns - l->window_ns >= LISTENER_PAUSE_NS) {
-        l->window_ns = now_ns;
-        l->refused = 0;
-    }
-    if (++l->refused < LISTENER_REFUSED)
-        return false;
-    pause_accept(l, l->window_ns + LISTENER_PAUSE_NS - now_ns);
-    return true;
-}
-
 static int on_accept(sd_event_source *source, int fd, uint32_t events,
                      void *arg)
 {
@@ -90,8 +79,11 @@ static int on_accept(sd_event_source *source, int fd, uint32_t events,
     (void)events;
     for (int i = 0; i < ACCEPT_MOST; i++) {
         int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (client >= 0 && !l->accepted(l->arg, client) && count_refused(l))
+        uint64_t pause_ns = client < 0 ? 0 : l->accepted(l->arg, client);
+        if (pause_ns) {
+            pause_accept(l, pause_ns);
             return 0;
+        }
         if (client >= 0)
             continue;
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
@@ -152,6 +144,24 @@ static int remove_stale(const struct sockaddr_un *address, struct errtext *err)
     return 0;
 }
 
+/* Let USER, too, write to the file at PATH, of mode 0600.  It stays ours: he
+ * can let in nobody else, and to give it away takes a capability. */
+static int share(const char *path, uid_t user)
+{
+    const struct {
+        struct posix_acl_xattr_header header;
+        struct posix_acl_xattr_entry entry[5];
+    } list = {
+        {htole32(POSIX_ACL_XATTR_VERSION)},
+        {{htole16(ACL_USER_OBJ), htole16(ACL_READ | ACL_WRITE), 0},
+         {htole16(ACL_USER), htole16(ACL_READ | ACL_WRITE), htole32(user)},
+         {htole16(ACL_GROUP_OBJ), 0, 0},
+         {htole16(ACL_MASK), htole16(ACL_READ | ACL_WRITE), 0},
+         {htole16(ACL_OTHER), 0, 0}}};
+
+    return lsetxattr(path, "system.posix_acl_access", &list, sizeof(list), 0);
+}
+
 static int listen_at(struct listener *l, struct errtext *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -167,7 +177,10 @@ static int listen_at(struct listener *l, struct errtext *err)
         return errtext_set(err, errno, "%s: %s", l->path, strerror(errno));
     l->device = st.st_dev;
     l->inode = st.st_ino;
-    if (chmod(l->path, l->mode) < 0 || listen(l->fd, 512) < 0)
+    if (chmod(l->path, l->mode) < 0 ||
+        (l->user != LISTENER_NOBODY && l->user != geteuid() &&
+         share(l->path, l->user) < 0) ||
+        listen(l->fd, 512) < 0)
         return errtext_set(err, errno, "%s: %s", l->path, strerror(errno));
     int rc = sd_event_add_io(l->event, &l->accept_source, l->fd, EPOLLIN,
                              on_accept, l);
@@ -218,8 +231,9 @@ static int on_look(sd_event_source *source, uint64_t usec, void *arg)
 }
 
 struct listener *listener_new(sd_event *event, const char *path, mode_t mode,
-                              int64_t priority, listener_accepted *accepted,
-                              void *arg, struct errtext *err)
+                              uid_t user, int64_t priority,
+                              listener_accepted *accepted, void *arg,
+                              struct errtext *err)
 {
     struct listener *l = calloc(1, sizeof(*l));
 
@@ -232,6 +246,7 @@ struct listener *listener_new(sd_event *event, const char *path, mode_t mode,
     l->accepted = accepted;
     l->arg = arg;
     l->mode = mode;
+    l->user = user;
     l->priority = priority;
     if (strlen(path) >= sizeof(l->path)) {
         errtext_set(err, ENAMETOOLONG, "%.100s...: too long for a socket",
@@ -263,4 +278,23 @@ void listener_free(struct listener *l)
     stop_listening(l);
     free(l);
     errno = saved;
+}
+
+void listener_remove_left(const char *path)
+{
+    char copy[2][sizeof(((struct sockaddr_un *)0)->sun_path)];
+    struct dirent *file;
+
+    snprintf(copy[0], sizeof(copy[0]), "%s", path);
+    snprintf(copy[1], sizeof(copy[1]), "%s.", path);
+    DIR *dir = opendir(dirname(copy[0]));
+    const char *prefix = basename(copy[1]);
+    size_t length = strlen(prefix);
+    while (dir && (file = readdir(dir)))
+        if (!strncmp(file->d_name, prefix, length) && file->d_type == DT_SOCK &&
+            file->d_name[length] &&
+            !file->d_name[length + strspn(file->d_name + length, "0123456789")])
+            unlinkat(dirfd(dir), file->d_name, 0);
+    if (dir)
+        closedir(dir);
 }

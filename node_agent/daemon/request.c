@@ -20,6 +20,7 @@
 #include "node_agent/core/job_log.h"
 #include "node_agent/core/process.h"
 #include "node_agent/daemon/caller.h"
+#include "node_agent/daemon/listener.h"
 #include "node_agent/enforce/members.h"
 #include "node_agent/enforce/proc.h"
 #include "node_agent/recording/recording.h"
@@ -90,7 +91,12 @@ static int announce(struct agent *a, const struct peer *peer,
     }
     if (request->step == MESSAGE_BATCH_STEP)
         job->batch_pid = peer->pid;
+    if (job->uid != request->uid) {
+        listener_free(job->listener);
+        job->listener = NULL;
+    }
     job->uid = request->uid;
+    agent_listen_for(a, job);
     job->memory_mb = request->memory_mb;
     memcpy(job->name, request->name, sizeof(job->name));
     if (a->slurm && !job->interim_sent && !job->history_text[0])

@@ -47,6 +47,7 @@ struct connection {
 struct server {
     sd_event *event;
     enum server_auth auth;
+    const char *path;
     struct listener *listener;
     struct listener *root; /* where nobody else can stand in the way */
     struct munge_decoder *munge;
@@ -60,6 +61,8 @@ struct server {
     uint64_t made; /* connections so far */
     TAILQ_HEAD(, connection) waiting;
     struct users users;
+    size_t refused_count; /* since window_ns */
+    uint64_t window_ns;
     struct log_limit refused;
     struct log_limit flood;
     struct log_limit garbage;
@@ -539,10 +542,10 @@ static int connection_watch(struct connection *c)
     return 0;
 }
 
-/* A listener_accepted. */
-static bool on_accepted(void *arg, int fd)
+/* Take FD as a connection, which is *WELCOME or closed again.  Who pays for
+ * that, or NULL. */
+static struct user *accept_one(struct server *s, int fd, bool *welcome)
 {
-    struct server *s = arg;
     uint64_t begin_ns = clock_cpu_ns(), now_ns = clock_ns();
     struct user *user = NULL;
     struct connection *c = NULL;
@@ -556,14 +559,47 @@ static bool on_accepted(void *arg, int fd)
         c = connection_new(s, fd, &cred, user);
     else if (user && log_limit_allows(&s->crowd, cred.uid, now_ns))
         log_warn("too many connections: refused one from uid %u", cred.uid);
-    bool welcome = c && connection_watch(c) == 0;
+    *welcome = c && connection_watch(c) == 0;
     if (!c)
         close(fd);
-    else if (!welcome)
+    else if (!*welcome)
         connection_free(c);
     if (user)
         charge(s, user, begin_ns);
-    return welcome;
+    return user;
+}
+
+/* One more was refused that anybody may have made: is that enough for now? */
+static uint64_t count_refused(struct server *s)
+{
+    uint64_t now_ns = clock_ns();
+
+    if (now_ns - s->window_ns >= SERVER_PAUSE_NS) {
+        s->window_ns = now_ns;
+        s->refused_count = 0;
+    }
+    return ++s->refused_count < SERVER_REFUSED
+               ? 0
+               : s->window_ns + SERVER_PAUSE_NS - now_ns;
+}
+
+/* A listener_accepted. */
+static uint64_t on_accepted(void *arg, int fd)
+{
+    bool welcome;
+
+    accept_one(arg, fd, &welcome);
+    return welcome ? 0 : count_refused(arg);
+}
+
+/* Likewise, where only one user and root may come: who owes waits outside. */
+static uint64_t on_accepted_of_job(void *arg, int fd)
+{
+    struct server *s = arg;
+    bool welcome;
+    struct user *user = accept_one(s, fd, &welcome);
+
+    return user ? users_wait_ns(&s->users, user, clock_ns()) : SERVER_PAUSE_NS;
 }
 
 /* ---- the server ---------------------------------------------------------- */
@@ -573,16 +609,33 @@ static int listen_for_all(struct server *s, const char *path,
 {
     char root[SOCKET_PATH_MAX];
 
-    if (!(s->listener = listener_new(s->event, path, 0666,
+    s->path = path;
+    if (!(s->listener = listener_new(s->event, path, 0666, LISTENER_NOBODY,
                                      SERVER_USERS_PRIORITY, on_accepted, s,
                                      err)))
         return -1;
+    listener_remove_left(path);
     if (snprintf(root, sizeof(root), "%s" MESSAGE_ROOT_SUFFIX, path) >=
         (int)sizeof(root))
         return 0; /* root shares the other one */
-    s->root = listener_new(s->event, root, 0600, SD_EVENT_PRIORITY_NORMAL,
-                           on_accepted, s, err);
+    s->root = listener_new(s->event, root, 0600, LISTENER_NOBODY,
+                           SD_EVENT_PRIORITY_NORMAL, on_accepted, s, err);
     return s->root ? 0 : -1;
+}
+
+struct listener *server_listen_for(struct server *s, uint32_t job, uid_t uid,
+                                   struct errtext *err)
+{
+    char path[SOCKET_PATH_MAX];
+
+    if (snprintf(path, sizeof(path), "%s.%u", s->path, job) >=
+        (int)sizeof(path)) {
+        errtext_set(err, ENAMETOOLONG, "%.100s.%u: too long for a socket",
+                    s->path, job);
+        return NULL;
+    }
+    return listener_new(s->event, path, 0600, uid, SERVER_USERS_PRIORITY,
+                        on_accepted_of_job, s, err);
 }
 
 struct server *server_new(sd_event *event, const char *path,

@@ -16,6 +16,12 @@
  * holds a pointer to one: a number that outlives its connection finds nothing.
  *
  * No user can keep the agent from serving others:
+ *   - There are several sockets, each with a queue of its own in the kernel:
+ * one for root, one for each job, for its user, and one for all.  Of a
+ * job's nothing is accepted while the user owes time (below).  At the one for
+ * all, after SERVER_REFUSED connections that are refused nothing is accepted
+ * until SERVER_PAUSE_NS have passed since the first: that costs some percent of
+ * a CPU, and who wants no more than to ask may have to wait.
  *   - What users ask has the lowest priority of the event loop: epochs, ends of
  * processes and root's requests come first, whatever waits.  So no request may
  * take long (SERVER_LONGEST_NS).
@@ -48,10 +54,13 @@
 #define SERVER_UNREAD_UID       1048576              /* bytes; of one user */
 #define SERVER_UNREAD_STRANGERS 4194304              /* of all strangers */
 #define SERVER_LONGEST_NS       UINT64_C(20000000)
+#define SERVER_REFUSED          16
+#define SERVER_PAUSE_NS         UINT64_C(4000000)
 
 /* The events that users cause, among all others of the loop. */
 #define SERVER_USERS_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 
+struct listener;
 struct server;
 
 /* Who asks. */
@@ -88,13 +97,18 @@ enum server_auth {
     SERVER_AUTH_MUNGE, /* they need a munge credential */
 };
 
-/* Listen at PATH, mode 0666, and for the own user at PATH.root, mode 0600: what
- * users do at the one cannot delay who comes by the other (listener.h).  NULL
- * with errno and ERR. */
+/* Listen at PATH, mode 0666, and for the own user at PATH.root, mode 0600. PATH
+ * must outlive the server.  NULL with errno and ERR. */
 struct server *server_new(sd_event *event, const char *path,
                           enum server_auth auth, const char *munge_socket,
                           const struct server_handler *handler, void *arg,
                           struct errtext *err);
+
+/* Listen at PATH.JOB, too, for the own user and UID, until listener_free().
+ * NULL with errno and ERR: ENAMETOOLONG, or EOPNOTSUPP where files have no
+ * access lists. */
+struct listener *server_listen_for(struct server *server, uint32_t job,
+                                   uid_t uid, struct errtext *err);
 
 /* A process has attached to JOB over CONNECTION, which is open. */
 void server_attached(struct server *server, uint64_t connection, uint32_t job);

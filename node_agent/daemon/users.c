@@ -86,6 +86,24 @@ struct user *users_find(struct users *t, uid_t uid, bool exempt, bool resident,
     return u;
 }
 
+/* Time in which SHARES users repay what U owes. */
+static uint64_t repaid_ns(const struct user *u, int shares)
+{
+    return u->left_ns > 0
+               ? 0
+               : (uint64_t)((double)(1 - u->left_ns) / (USERS_SHARE * shares));
+}
+
+uint64_t users_wait_ns(struct users *t, struct user *u, uint64_t now_ns)
+{
+    if (users_solvent(t, u, now_ns))
+        return 0;
+    uint64_t own_ns = repaid_ns(u, 1);
+    uint64_t all_ns = u->resident ? 0
+                                  : repaid_ns(&t->strangers, USERS_STRANGERS);
+    return own_ns > all_ns ? own_ns : all_ns;
+}
+
 bool users_solvent(struct users *t, struct user *u, uint64_t now_ns)
 {
     if (u->exempt)

@@ -59,6 +59,9 @@ struct user *users_find(struct users *users, uid_t uid, bool exempt,
 /* May USER be served at NOW_NS? */
 bool users_solvent(struct users *users, struct user *user, uint64_t now_ns);
 
+/* After how many ns he may be, if nothing more is charged; 0: now. */
+uint64_t users_wait_ns(struct users *users, struct user *user, uint64_t now_ns);
+
 /* USER has used USED_NS of CPU time. */
 void users_charge(struct users *users, struct user *user, uint64_t used_ns,
                   uint64_t now_ns);

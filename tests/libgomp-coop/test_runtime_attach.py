@@ -3,6 +3,9 @@
 # Copyright (C) 2026 The coschedule developers
 """What a program says when it attaches, and what it reports of its work."""
 
+import contextlib
+import errno
+import socket
 import subprocess
 
 from fake_agent import (BUILD, MODES, SERIAL, FakeAgent, Program, directory,
@@ -77,6 +80,25 @@ def check_team(path, cpus):
             program.stop()
 
 
+def check_own_socket(path, cpus):
+    """Nobody answers at the socket for all, whose queue is full: the job has its own."""
+    with contextlib.ExitStack() as stack:
+        everybodys = stack.enter_context(
+            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+        everybodys.bind(path)
+        everybodys.listen(0)
+        full = False
+        while not full:
+            other = stack.enter_context(
+                socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            other.setblocking(False)
+            full = other.connect_ex(path) == errno.EAGAIN
+        agent = stack.enter_context(FakeAgent(f"{path}.7", cpus))
+        program = stack.enter_context(Program("dynamic", socket_path=path))
+        assert agent.client().request["job"] == 7
+        program.stop()
+
+
 def main():
     needs_probe()
     cpus = two_cpus()
@@ -84,6 +106,7 @@ def main():
         check_report(f"{path}/sock", cpus)
         check_barriers(f"{path}/sock", cpus)
         check_team(f"{path}/sock", cpus)
+        check_own_socket(f"{path}/full", cpus)
 
 
 main()

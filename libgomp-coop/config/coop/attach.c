@@ -55,6 +55,8 @@ coop_attach_lost (void)
   return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
+/* By the job's own socket, where there is one: other users can fill the queue
+   of the one for all.  */
 static int
 connect_agent (void)
 {
@@ -62,8 +64,15 @@ connect_agent (void)
   int fd = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0)
     return -1;
+  int n = snprintf (a.sun_path, sizeof a.sun_path, "%s.%lu",
+		    coop_settings.socket, coop_settings.job);
+  bool own = n < (int) sizeof a.sun_path;
+  if (own && connect (fd, (struct sockaddr *) &a, sizeof a) == 0)
+    return fd;
   memcpy (a.sun_path, coop_settings.socket, sizeof a.sun_path);
-  if (connect (fd, (struct sockaddr *) &a, sizeof a))
+  /* EAGAIN: there is an agent, which has much to do for this job.  */
+  if ((own && errno == EAGAIN)
+      || connect (fd, (struct sockaddr *) &a, sizeof a))
     {
       close (fd);
       return -1;

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """What users can cost the agent, counted: bytes that a trace keeps, lines that attaching and
-leaving logs, many attached processes, and requests of others meanwhile.
+leaving logs, many attached processes, and requests and attaches of others meanwhile.
 
 usage: test_agent_floods.py [PROCESSES]
 
-With PROCESSES (1024 are allowed) as many attach, instead of 256, and a user connects and leaves
-all the time, for which others' programs wait."""
+With PROCESSES (1024 are allowed: make floods) as many attach, instead of 256."""
 
 import contextlib
 import json
@@ -23,12 +22,14 @@ ONE, TWO, THREE, RANKER, NEIGHBOUR = 61001, 61002, 61003, 61004, 61009
 RANKS = 256
 OTHERS = range(30, 36)  # jobs
 LOOPS = 500      # attach and leave
+NEIGHBOURS = 10  # likewise, of who does nothing wrong
+FLOODERS = 2     # processes that connect and leave all the time
 JOB_LINES = 200  # JOB_LOG_BURST
 LATER_LINES = 2  # JOB_LOG_PER_S
 
 # Users' programs: argv has the socket, the uid, what to do, and how.
 USER = r"""
-import json, os, signal, socket, sys, threading
+import json, os, select, signal, socket, sys
 path, uid, what = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 if what != "ranks":
     os.setgid(uid); os.setuid(uid)
@@ -38,8 +39,23 @@ def connect():
     s.connect(path)
     return s
 
-def attach(job):
-    s = connect()
+full = 0                        # queues that were, when it was to attach
+
+def attach(job):                # as the library does, which tries again later
+    global full
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.setblocking(False)
+    while True:
+        try:
+            try:
+                s.connect(f"{path}.{job}")
+            except (FileNotFoundError, ConnectionRefusedError, PermissionError):
+                s.connect(path)
+            break
+        except BlockingIOError:
+            full += 1
+            select.select([], [], [], 0.001)
+    s.setblocking(True)
     s.send(json.dumps({"v": 1, "op": "attach", "job": job, "pid": os.getpid(),
                        "threads": 1}).encode())
     return s, json.loads(s.recv(1 << 17) or b'{"ok": false}')
@@ -55,7 +71,7 @@ if what == "loop":              # attach and leave, so many times
         s, reply = attach(int(sys.argv[4]))
         done += reply["ok"]
         s.close()
-    print(done, flush=True)
+    print(done, full, flush=True)
 elif what == "ask":             # on so many connections, for ever
     connections = [connect() for _ in range(int(sys.argv[4]))]
     ops = ("trace", "explain", "status", "config")
@@ -71,8 +87,12 @@ elif what == "ask":             # on so many connections, for ever
                 s.recv(1 << 17)
             except OSError:
                 pass
-elif what == "connect":         # and leave, for ever
-    print("ready", flush=True)
+elif what == "connect":         # and leave, for ever, in so many processes
+    for _ in range(int(sys.argv[4]) - 1):
+        if os.fork() == 0:
+            break
+    else:
+        print("ready", flush=True)
     while True:
         connect().close()
 elif what == "ranks":           # processes that attach once and wait
@@ -145,8 +165,8 @@ def check_lines(agent):
     """Of a thousand attaches of one process there are as many lines as the limit has."""
     before = agent.call({"op": "ping"})["epochs"]
     with User(agent, ONE, "loop", 21, LOOPS) as user:
-        done = int(user.answer())
-    assert done == LOOPS, done
+        answer = user.answer()
+    assert answer == f"{LOOPS} 0", answer
     # Each second allows a few more; an epoch is 50 ms.
     seconds = (agent.call({"op": "ping"})["epochs"] - before) / 20 + 60
     assert agent.call({"op": "withdraw", "job": 21})["ok"]
@@ -160,7 +180,7 @@ def check_lines(agent):
 
 def check_users(agent, *more):
     """Three users with 200 connections, what ONE does besides, and root, who is served each
-    time; the jobs of others are announced and attach."""
+    time; the jobs of others are announced, and attach when they try first."""
     with contextlib.ExitStack() as stack:
         for user in [(ONE, "ask", 70), (TWO, "ask", 65), (THREE, "ask", 65), *more]:
             user = stack.enter_context(User(agent, *user))
@@ -168,8 +188,9 @@ def check_users(agent, *more):
         before = agent.call({"op": "ping"})["epochs"]
         for job in OTHERS:
             assert announce(agent, job, uid=NEIGHBOUR)["ok"]
-        with User(agent, NEIGHBOUR, "loop", OTHERS[0], 3) as neighbour:
-            assert neighbour.answer() == "3"
+        with User(agent, NEIGHBOUR, "loop", OTHERS[0], NEIGHBOURS) as neighbour:
+            answer = neighbour.answer()
+        assert answer == f"{NEIGHBOURS} 0", answer
         wait_for("epochs", lambda: agent.call({"op": "ping"})["epochs"] >= before + 10)
     # One line for each that had no time left, one for who had too many connections.
     floods = [line for line in agent.log_text().splitlines() if "from uid" in line or
@@ -219,8 +240,7 @@ def main():
             assert announce(agent, job, uid=uid)["ok"]
         check_lines(agent)
         check_users(agent)
-        if sys.argv[1:]:
-            check_users(agent, (ONE, "connect"))
+        check_users(agent, (ONE, "connect", FLOODERS))
         check_ranks(agent, int(sys.argv[1]) if sys.argv[1:] else RANKS)
 
 

@@ -116,6 +116,51 @@ def check_second(agent):
     assert agent.call({"op": "ping"})["ok"]
 
 
+def may_connect(uid, path):
+    code = (f"import os, socket, sys; os.setgid({uid}); os.setuid({uid})\n"
+            "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+            "try: s.connect(sys.argv[1])\n"
+            "except PermissionError: sys.exit(3)\n")
+    done = subprocess.run([sys.executable, "-c", code, path], check=False)
+    assert done.returncode in (0, 3), done
+    return done.returncode == 0
+
+
+def check_left(agent):
+    """A crash leaves sockets behind, of jobs that nobody knows any more, too; the next agent
+    replaces and removes them.  A job's belongs to its user, and nobody else may use it."""
+    def sockets():
+        return sorted(name for name in os.listdir(agent.directory)
+                      if name.startswith(os.path.basename(agent.socket)))
+
+    with fake(agent, 11, f"uid={NOBODY}" if os.getuid() == 0 else "uid=0",
+              uid=NOBODY if os.getuid() == 0 else os.getuid()):
+        wait_for("attach", lambda: agent.attached(11))
+        agent.kill()
+        base = os.path.basename(agent.socket)
+        assert f"{base}.11" in sockets(), sockets()
+        for name in ("12", "13x", ""):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+                sock.bind(f"{agent.socket}.{name}")
+        agent.start()
+        assert {f"{base}.11", f"{base}.13x", f"{base}."} < set(sockets()), sockets()
+        assert f"{base}.12" not in sockets(), sockets()
+        if os.getuid() == 0:
+            assert not may_connect(NOBODY - 1, f"{agent.socket}.11")
+            assert may_connect(NOBODY, f"{agent.socket}.11")
+            assert os.stat(f"{agent.socket}.11").st_uid == 0
+            # Slurm's numbers begin anew some day.
+            assert announce(agent, 11, uid=NOBODY - 1)["ok"]
+            assert may_connect(NOBODY - 1, f"{agent.socket}.11")
+            assert not may_connect(NOBODY, f"{agent.socket}.11")
+            assert announce(agent, 12)["ok"]
+            assert not may_connect(NOBODY, f"{agent.socket}.12")
+        assert agent.call({"op": "withdraw", "job": 11})["ok"]
+        assert f"{base}.11" not in sockets(), sockets()
+    for name in ("13x", ""):
+        os.unlink(f"{agent.socket}.{name}")
+
+
 def main():
     need("coschedd", "tests/node_agent/daemon/fake_job")
     with Agent() as agent:
@@ -123,10 +168,7 @@ def main():
         check_users(agent)
         check_hostile(agent)
         check_second(agent)
-        # A crash leaves the socket behind; the next agent replaces it.
-        agent.kill()
-        assert os.path.exists(agent.socket)
-        agent.start()
+        check_left(agent)
         agent.stop()
         assert agent.process.returncode == 0, agent.log_text()
         assert not os.path.exists(agent.socket)

@@ -36,7 +36,6 @@ static struct {
     char directory[48];
     sd_event *event;
     struct server *server;
-    uid_t connecting[MOST]; /* in the order of their connect() */
     size_t connected, accepted;
     uint64_t now_ns, cpu_ns;
     uint64_t cost_ns;      /* of each request */
@@ -52,10 +51,14 @@ static struct {
 static int said_getsockopt(int fd, int level, int name, void *value,
                            socklen_t *size)
 {
-    struct ucred cred = {.pid = 1, .uid = w.connecting[w.accepted]};
+    struct sockaddr_un peer = {.sun_family = AF_UNIX};
+    struct ucred cred = {.pid = 1};
+    socklen_t length = sizeof(peer);
 
     if (name != SO_PEERCRED)
         return getsockopt(fd, level, name, value, size);
+    assert_int_equal(getpeername(fd, (struct sockaddr *)&peer, &length), 0);
+    assert_int_equal(sscanf(peer.sun_path + 1, "%u.", &cred.uid), 1);
     w.accepted++;
     memcpy(value, &cred, sizeof(cred));
     return 0;
@@ -183,17 +186,34 @@ static void pass(uint64_t ns)
     }
 }
 
-static int dial(uid_t uid)
+/* Connect by the socket of JOB, 0: of all.  The client's own address says who
+ * it is. */
+static int dial_by(uid_t uid, uint32_t job)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un self = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     assert_true(fd >= 0);
-    strcpy(address.sun_path, w.path);
-    w.connecting[w.connected++ % MOST] = uid;
+    int n = snprintf(self.sun_path + 1, sizeof(self.sun_path) - 1, "%u.%d.%zu",
+                     uid, (int)getpid(), w.connected++);
+    assert_int_equal(bind(fd, (struct sockaddr *)&self,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+                                      1 + (size_t)n)),
+                     0);
+    if (job)
+        snprintf(address.sun_path, sizeof(address.sun_path), "%s.%u", w.path,
+                 job);
+    else
+        strcpy(address.sun_path, w.path);
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)),
                      0);
     return fd;
+}
+
+static int dial(uid_t uid)
+{
+    return dial_by(uid, 0);
 }
 
 static int client(uid_t uid)
@@ -319,14 +339,14 @@ static void test_connections(void **state)
         skip();
     for (size_t i = 0; i < 1200; i++) {
         fd[i] = client(1001);
-        w.now_ns += LISTENER_PAUSE_NS;
+        w.now_ns += SERVER_PAUSE_NS;
     }
     for (size_t i = 0; i < 1200; i++)
         of_user += hear(fd[i]) < 0;
     assert_int_equal(of_user, SERVER_CONNECTIONS_UID);
     for (size_t i = 1200; i < MOST; i++) {
         fd[i] = client(STRANGERS + (uid_t)(i % 1000));
-        w.now_ns += LISTENER_PAUSE_NS;
+        w.now_ns += SERVER_PAUSE_NS;
     }
     for (size_t i = 1200; i < MOST; i++)
         of_strangers += hear(fd[i]) < 0;
@@ -354,8 +374,8 @@ static void test_refused(void **state)
     settle();
     /* One more after each pause, should this take so long: time stands still.
      */
-    assert_in_range(w.accepted, SERVER_SILENT_UID + LISTENER_REFUSED,
-                    SERVER_SILENT_UID + LISTENER_REFUSED + 100);
+    assert_in_range(w.accepted, SERVER_SILENT_UID + SERVER_REFUSED,
+                    SERVER_SILENT_UID + SERVER_REFUSED + 100);
     dup2(before, STDERR_FILENO);
     close(before);
     assert_true(pread(log, line, sizeof(line) - 1, 0) > 0);
@@ -365,6 +385,47 @@ static void test_refused(void **state)
     close(log);
     for (size_t i = 0; i < 500; i++)
         close(fd[i]);
+}
+
+/* Who comes by his job's socket waits for nobody at that for all; who owes time
+ * is not even accepted at his own. */
+static void test_own_socket(void **state)
+{
+    static int fd[500], own[300];
+    struct errtext err;
+    struct listener *listener = server_listen_for(w.server, 7, 1001, &err);
+
+    (void)state;
+    assert_non_null(listener);
+    for (size_t i = 0; i < SERVER_SILENT_UID; i++)
+        fd[i] = client(STRANGERS);
+    for (size_t i = SERVER_SILENT_UID; i < 500; i++)
+        fd[i] = dial(STRANGERS);
+    own[0] = dial_by(1001, 7);
+    ask(own[0]);
+    while (!w.served[1001])
+        assert_true(sd_event_run(w.event, 0) > 0);
+    assert_in_range(w.accepted, SERVER_SILENT_UID + 1,
+                    SERVER_SILENT_UID + 2 * ACCEPT_MOST + 1);
+    assert_int_equal(hear(own[0]), 1);
+    while (w.accepted < w.connected) {
+        w.now_ns += SERVER_PAUSE_NS;
+        sd_event_run(w.event, 1000);
+    }
+
+    w.cost_ns = (uint64_t)USERS_BURST_NS + 100 * MS;
+    ask(own[0]);
+    settle();
+    size_t before = w.accepted;
+    for (size_t i = 1; i < 300; i++)
+        own[i] = dial_by(1001, 7);
+    pass(0);
+    assert_int_equal(w.accepted, before + 1);
+    for (size_t i = 0; i < 500; i++)
+        close(fd[i]);
+    for (size_t i = 0; i < 300; i++)
+        close(own[i]);
+    listener_free(listener);
 }
 
 /* Who does not read what he asked for is told nothing more, and gets no more
@@ -478,6 +539,7 @@ UNIT(test_server)
         cmocka_unit_test_setup_teardown(test_all_is_paid, set_up, take_down),
         cmocka_unit_test_setup_teardown(test_connections, set_up, take_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, take_down),
+        cmocka_unit_test_setup_teardown(test_own_socket, set_up, take_down),
         cmocka_unit_test_setup_teardown(test_unread, set_up, take_down),
         cmocka_unit_test_setup_teardown(test_deaf, set_up, take_down),
         cmocka_unit_test_setup_teardown(test_numbers, set_up, take_down),

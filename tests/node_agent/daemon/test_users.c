@@ -47,6 +47,14 @@ static void test_debt(void **state)
     assert_int_equal(seven->left_ns, -(int64_t)SECOND / 10);
     assert_false(users_solvent(&table, seven, SECOND + SECOND * 19 / 10));
     assert_true(users_solvent(&table, seven, SECOND + SECOND * 21 / 10));
+    /* Who waits for as long as told may be served. */
+    users_charge(&table, seven, SECOND / 5, 4 * SECOND);
+    uint64_t wait_ns = users_wait_ns(&table, seven, 4 * SECOND);
+    assert_true(wait_ns > 0);
+    assert_false(users_solvent(&table, seven, 4 * SECOND + wait_ns * 9 / 10));
+    assert_true(users_solvent(&table, seven, 4 * SECOND + wait_ns + 1000));
+    assert_int_equal(users_wait_ns(&table, seven, 4 * SECOND + wait_ns + 1000),
+                     0);
     /* None is larger than can be repaid within reason. */
     users_charge(&table, seven, UINT64_MAX, 4 * SECOND);
     assert_int_equal(seven->left_ns, -USERS_DEBT_NS);
