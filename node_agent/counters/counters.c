@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "node_agent/counters/attribute.h"
+#include "node_agent/counters/emulated.h"
 #include "node_agent/counters/energy.h"
 #include "node_agent/counters/likwid.h"
 #include "node_agent/counters/resctrl.h"
@@ -34,6 +35,7 @@ struct counters {
 };
 
 const struct counters_backend *const counters_backends[] = {
+    &counters_emulated,
     &counters_likwid,
     &counters_perf,
     &counters_resctrl,

@@ -8,6 +8,8 @@ noinst_LTLIBRARIES += %D%/libcounters.la
 	%D%/attribute.h \
 	%D%/counters.c \
 	%D%/counters.h \
+	%D%/emulated.c \
+	%D%/emulated.h \
 	%D%/energy.c \
 	%D%/energy.h \
 	%D%/events.c \
