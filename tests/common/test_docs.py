@@ -38,6 +38,7 @@ PROGRAMS = (
      "slurm_conf/completions/coschedreport"),
     ("slurm_conf/coschedhistory", "docs/coschedhistory.8",
      "slurm_conf/completions/coschedhistory"),
+    ("emulator/emulate", "docs/emulate.1", "emulator/completions/emulate"),
 )
 OF_SBATCH = {"--coschedule"} # a help text may mention it
 MACHINES = {"COSCHED_MACHINES": os.path.join(SOURCE, "machines")}
