@@ -73,25 +73,38 @@ static int slurp(struct json_reader *reader, int fd, char **text, size_t *size)
     return 0;
 }
 
-json_t *json_reader_load(struct json_reader *reader, const char *file)
+char *json_reader_text(struct json_reader *reader, const char *file, size_t *size)
 {
     bool standard = strcmp(file, "-") == 0;
     char *text = NULL;
-    size_t size = 0;
-    json_t *root = NULL;
 
+    *size = 0;
     reader->file = standard ? "standard input" : file;
     int fd = standard ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         errtext_set(reader->err, errno, "%s: %s", file, strerror(errno));
         return NULL;
     }
-    if (slurp(reader, fd, &text, &size) == 0)
-        root = json_reader_parse(reader, text, size);
+    int rc = slurp(reader, fd, &text, size);
     int saved = errno;
-    free(text);
     if (!standard)
         close(fd);
+    if (rc < 0) {
+        free(text);
+        errno = saved;
+        return NULL;
+    }
+    return text;
+}
+
+json_t *json_reader_load(struct json_reader *reader, const char *file)
+{
+    size_t size;
+    char *text = json_reader_text(reader, file, &size);
+    json_t *root = text ? json_reader_parse(reader, text, size) : NULL;
+    int saved = errno;
+
+    free(text);
     errno = saved;
     return root;
 }

@@ -75,9 +75,12 @@ void json_rename_old(json_t *root);
 json_t *json_reader_parse(struct json_reader *reader, const char *text,
                           size_t size);
 
-/* Read and parse FILE; "-" is standard input.  A new reference, or NULL with
- * errno as from open(2) and read(2), EFBIG beyond JSON_READER_BYTES, or
- * EINVAL.  Sets reader->file. */
+/* Read FILE; "-" is standard input.  The text, which the caller frees, with SIZE bytes and no
+ * end, or NULL with errno as from open(2) and read(2), or EFBIG beyond JSON_READER_BYTES.  Sets
+ * reader->file. */
+char *json_reader_text(struct json_reader *reader, const char *file, size_t *size);
+
+/* The same parsed.  A new reference, or NULL with errno as above, or EINVAL. */
 json_t *json_reader_load(struct json_reader *reader, const char *file);
 
 /* Refuse member KEY (NULL: the value at the path itself). */

@@ -25,6 +25,7 @@ struct arguments {
     size_t cores;        /* --cores, or 0 */
     const char *method;  /* --method, or NULL */
     const char *machine; /* --machine, or NULL */
+    const char *rule;    /* --rule, or NULL */
     bool sweep;          /* --sweep */
     size_t bins, least;  /* --bins (NO_BINS: not given), --least */
     double alpha;        /* --alpha */
@@ -37,6 +38,7 @@ int command_station(const struct arguments *arguments);
 int command_speedup(const struct arguments *arguments);
 int command_utilisation(const struct arguments *arguments);
 int command_fit(const struct arguments *arguments);
+int command_map(const struct arguments *arguments);
 int command_ks(const struct arguments *arguments);
 int command_machine(const struct arguments *arguments);
 

@@ -9,6 +9,7 @@ bin_PROGRAMS += coschedmodel/coschedmodel
 	%D%/ks.c \
 	%D%/machine.c \
 	%D%/main.c \
+	%D%/map.c \
 	%D%/mix.c \
 	%D%/mix.h \
 	%D%/output.c \

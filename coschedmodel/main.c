@@ -36,6 +36,12 @@ static const struct cli_command commands[] = {
             "Input: {\"a\": [...], \"b\": [...]}: are both of one distribution?\n"
             "Or {\"counts\": [...]}: are they of a Poisson distribution?  Or what\n"
             "coschedctl requests prints: are those of each region?\n"),
+    COMMAND(map, "table rule cores machine",
+            "threads to NUMA nodes (critical path, DyNUMA)",
+            "Input: {\"requests\": [[N...]...], \"cores\": N or [N...]}, a row for each\n"
+            "thread with its requests to each NUMA node; or these rows as text.\n"
+            "Optional: \"rule\", \"factor\" (1.5: latency of remote memory) or\n"
+            "\"machine\", \"closeness\" (0.75).\n"),
     {.name = "machine", .options = "", .run = command_machine,
      .operand = "show|check FILE", .help = "show or check a machine description",
      .details = "FILE is a description or the name of a shipped one.\n"
@@ -49,8 +55,11 @@ static const struct cli_command commands[] = {
 static const struct cli_option options[] = {
     CLI_OPTION("table", CLI_FLAG, table, NULL, "print a table instead of JSON"),
     CLI_OPTION("rho", CLI_TEXT, rho, "R,...", "instead of FILE, with --cores"),
-    CLI_OPTION("cores", CLI_COUNT, cores, "N", "instead of FILE, with --rho",
+    CLI_OPTION("cores", CLI_COUNT, cores, "N",
+               "instead of FILE, with --rho; map: of each NUMA node",
                .low = 1, .high = STATION_MOST_CORES),
+    CLI_OPTION("rule", CLI_TEXT, rule, "NAME",
+               "map: critical (default), locality, best-critical, best-locality"),
     CLI_OPTION("method", CLI_TEXT, method, "NAME",
                "speedup: stations (the papers) or closed; others: automatic,\n"
                "exact, approximate, average, linearizer, for utilisation closed"),

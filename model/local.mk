@@ -18,6 +18,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/aggregated_mva.h \
 	%D%/machine.c \
 	%D%/machine.h \
+	%D%/mapping.c \
+	%D%/mapping.h \
 	%D%/maxmin.c \
 	%D%/maxmin.h \
 	%D%/network.c \

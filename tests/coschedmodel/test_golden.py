@@ -126,6 +126,46 @@ def check_speedup():
         near(answer["mape_percent"], sum(errors) / 7, 1e-9)
 
 
+MG = """1770108 1765296 1766348 1765584\n1631249 1530389 1529758 1532284
+1554151 1554991 1552323 1552409\n331659 330097 330903 329727\n984706 985755 987233 987138
+985833 986215 985754 988217\n988661,986670,989070,988749  # commas do as well
+984706 985755 987233 987138"""
+ARBITER = [[100, 1000, 0, 2000], [1300, 200, 3500, 1300], [220, 5000, 500, 500],
+           [4500, 3800, 2000, 1000]]
+
+
+def nodes_of(answer):
+    assert [t["thread"] for t in answer["threads"]] == list(range(len(answer["threads"])))
+    return [t["node"] for t in answer["threads"]]
+
+
+def check_map():
+    """Tables of the critical path paper and of DyNUMA."""
+    rows = [[int(word) for word in line.split("#")[0].replace(",", " ").split()]
+            for line in MG.split("\n")]
+    answer = ask("map", value={"requests": rows, "cores": 2, "rule": "locality",
+                               "closeness": 1 / 1.5})
+    assert nodes_of(answer) == [0, 3, 1, 0, 2, 3, 2, 1], answer
+    assert answer["local"] == 9139317 and len(answer["rounds"]) == 8
+    text = subprocess.run([PROGRAM, "map", "--cores", "2", "--rule", "best-locality"],
+                          input=MG, capture_output=True, text=True, check=True).stdout
+    best = json.loads(text)
+    assert best["local"] == 9238103 and best["rounds"] == []
+    answer = ask("map", value={"requests": ARBITER, "cores": [2, 2, 2, 2]})
+    assert nodes_of(answer) == [3, 2, 1, 0]
+    assert answer["critical"] == [14700, 6830, 7700, 3650]
+    second = answer["rounds"][1]
+    assert [c["cost"] for c in second["candidates"]] == [14700, 21880, 7700]
+    assert second["candidates"][second["chosen"]] == {"thread": 1, "node": 2, "cost": 7700}
+    # A machine tells cores and latencies: neighbours are nearer than the other side.
+    threads = [[1, 9, 1, 1, 1, 1, 1, 1]] * 12
+    answer = ask("map", "--machine", "amd-opteron-6380-8x8", value={"requests": threads})
+    assert nodes_of(answer).count(1) == 8 and answer["local_share"] < 0.6
+    refusal = subprocess.run([PROGRAM, "map", "--rule", "x"], capture_output=True, text=True,
+                             input=json.dumps({"requests": [[1]], "cores": 1}), check=False)
+    assert refusal.returncode == 2 and "--rule=x: unknown rule" in refusal.stderr
+
+
 def check_fit_and_ks():
     curve = ask("station", "--rho", "0.3", "--cores", "12")["points"]
     if "built without GSL" not in subprocess.run(
@@ -191,6 +231,7 @@ def main():
     check_two_jobs()
     check_closed()
     check_speedup()
+    check_map()
     check_fit_and_ks()
     check_machines()
     check_files()

@@ -21,6 +21,7 @@ JOBS = {"machine": BOX, "jobs": [{"name": "A", "rho": 0.1, "cores": 2},
 ROW = [{"read": 1000}, {"read": 1000}]
 LOOPS = {"machine": BOX, "loops": [{"name": "L", "profiles": [
     {"cores": [4, 0], "total_us": 1000, "requests": [ROW, None]}]}]}
+MAP = {"requests": [[1, 2], [3, 4]], "cores": [1, 1]}
 REMOVE = object()
 
 # Member by its path in the description, its new value, and the complaint.
@@ -140,6 +141,27 @@ INPUT_CASES = [
      "loops[0].profiles[1]: is on as many LLC domains as profiles[0]"),
     ("speedup", LOOPS, "loops.0.measured", [1, 0],
      "loops[0].measured[1]: 0 is not a positive number"),
+    ("map", MAP, "requests", REMOVE, "requests: is missing"),
+    ("map", MAP, "requests", [], "requests: has 0 elements, must have 1 to"),
+    ("map", MAP, "requests.0", [], "requests[0]: must be an array of 1 to"),
+    ("map", MAP, "requests.1", [1], "requests[1]: has 1 elements, the first thread has 2"),
+    ("map", MAP, "requests.1.0", -1, "requests[1][0]: -1 is not a number from 0"),
+    ("map", MAP, "requests.1.0", None, "requests[1][0]: null is not a number from 0"),
+    ("map", MAP, "requests.1", [0, 0], "requests[1]: is all zeros"),
+    ("map", MAP, "cores", REMOVE, "cores: is missing, and there is neither"),
+    ("map", MAP, "cores", [1], "cores: must be a number or an array of 2"),
+    ("map", MAP, "cores", [1, 0], "cores: 1 in all, fewer than the 2 threads"),
+    ("map", MAP, "cores", [0.5, 4], "cores: [0]: 0.5 is not a whole number"),
+    ("map", MAP, "cores", 0, "cores: 0 is not a whole number from 1"),
+    ("map", MAP, "factor", 0, "factor: 0 is not a positive number"),
+    ("map", MAP, "closeness", 0, "closeness: must be above 0"),
+    ("map", MAP, "closeness", 1.5, "closeness: 1.5 is not a number from 0 to 1"),
+    ("map", MAP, "machine", {**BOX, "numa_nodes": BOX["numa_nodes"][:1], "links": [],
+                             "llc_domains": BOX["llc_domains"][:1]},
+     "requests[0]: has 2 elements, the machine has 1 NUMA nodes"),
+    ("map", {**MAP, "requests": [[1, 2]] * 40, "cores": 40}, "rule", "best-critical",
+     "best-critical: more than 1e+08 ways to place 40 threads"),
+    ("map", MAP, "rule", "best", "rule: best: unknown rule, one of locality"),
     ("ks", {"a": [1], "b": [2]}, "a", [], "a: has 0 elements"),
     ("ks", {"a": [1], "b": [2]}, "alpha", 0, "alpha: must be between 0 and 1"),
     ("ks", {"counts": [1, 2]}, "counts", [1, 0.5],
@@ -175,6 +197,7 @@ USAGE_CASES = [
     ("utilisation --method x", "--method=x: unknown method, one of automatic"),
     ("utilisation --sweep --method closed",
      "--sweep: not with method closed"),
+    ("map --cores 0", "map: --cores 0: not a whole number from 1"),
     ("machine", "machine: needs show or check"),
     ("machine dance", "machine: dance: not show or check"),
 ]
@@ -232,7 +255,7 @@ def check_inputs():
         got = run(command.split(), json.dumps(changed(document, path, value)))
         # A machine that is not found has no place in the input.
         place = None if complaint.startswith("no-such") or \
-            complaint.startswith("method") else "standard input"
+            complaint.startswith(("method", "rule")) else "standard input"
         refused(got, 1, complaint, place)
     for text, complaint in [
             ('{\n"rho": NaN}', "standard input:2: "),
@@ -243,9 +266,25 @@ def check_inputs():
         refused(run(["station"], text), 1, complaint)
 
 
+def check_tables():
+    """What `map` reads as text."""
+    for text, complaint in [
+            ("", "requests: has 0 elements"), ("# none\n", "requests: has 0 elements"),
+            ("1 2\n3 x\n", "2: x is not a number"), ("1 2\n3 4z", "2: 4z is not a number"),
+            ("1 nan", "1: nan is not a finite number"),
+            ("1 2\n\n1e999,1", "3: 1e999 is not a finite number"),
+            ("1 " + "1" * 70, "1: " + "1" * 63 + " is not a number"),
+            ("1 2\n1", "requests[1]: has 1 elements, the first thread has 2"),
+            ("1 -2", "requests[0][1]: -2.0 is not a number from 0")]:
+        place = "standard input" if complaint.startswith("requests") else None
+        refused(run(["map", "--cores", "9"], text), 1,
+                complaint if place else "standard input:" + complaint, place)
+
+
 def main():
     check_machine()
     check_inputs()
+    check_tables()
     for words, complaint in USAGE_CASES:
         refused(run(words.split(), json.dumps(JOBS)), 2, complaint)
     got = run([])

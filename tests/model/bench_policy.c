@@ -7,6 +7,8 @@
  *
  * Decisions: 256 cores on 32 LLC domains, 16 jobs; the reference is 1 ms.
  *
+ * Maps: 256 threads on 32 NUMA nodes; the reference is 100 us.
+ *
  * Models: for random mixes on 64 cores of 8 nodes, the division of LLC domains
  * with the least predicted makespan, by the station model (model/analysis/system.h) and
  * by the closed network after Schweitzer (model/analysis/closed.h), with one class per
@@ -23,6 +25,7 @@
 
 #include "model/analysis/closed.h"
 #include "model/aggregated_mva.h"
+#include "model/mapping.h"
 #include "model/policy.h"
 #include "model/analysis/system.h"
 #include "tests/support/median.h"
@@ -33,6 +36,7 @@
 #define MIXES 60
 #define MOST_JOBS 3
 #define BUDGET_US 1000.0
+#define MAPPING_US 100.0
 
 static double now_us(void)
 {
@@ -40,6 +44,12 @@ static double now_us(void)
 
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static double chance(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (double)(*seed >> 8) / 16777216.0;
 }
 
 static void print(FILE *file, const char *name, double value, const char *unit,
@@ -136,6 +146,49 @@ static void bench_decisions(FILE *file)
     machine_free(machine);
 }
 
+/* ---- mapping ------------------------------------------------------------ */
+
+/* Median time of a map of 256 threads on 32 nodes of 8 cores.  SKEWED: threads that make many
+ * requests make many to each node, so that all nodes want the same ones first. */
+static double mapping_us(enum mapping_rule rule, bool skewed)
+{
+    static double requests[256 * 32], factor[32 * 32], critical[32];
+    static size_t cores[32], node[256];
+    struct mapping_scratch *scratch = mapping_scratch_new(256, 32);
+    struct mapping_input input = {.threads = 256, .nodes = 32, .requests = requests,
+                                  .cores = cores, .factor = factor,
+                                  .closeness = MAPPING_CLOSENESS};
+    struct mapping_result result = {.node = node, .critical = critical};
+    unsigned seed = 1;
+    double times[25];
+
+    for (size_t j = 0; j < 32; j++)
+        cores[j] = 8;
+    mapping_factor_uniform(32, 1.5, factor);
+    for (size_t n = 0; n < 25; n++) {
+        for (size_t i = 0; i < 256 * 32; i++)
+            requests[i] = skewed ? (double)(1 + i / 32) + chance(&seed) : chance(&seed);
+        double begin = now_us();
+        if (mapping_make(rule, &input, scratch, &result) != MODEL_OK)
+            return NAN;
+        times[n] = now_us() - begin;
+    }
+    mapping_scratch_free(scratch);
+    return median(times, 25);
+}
+
+static void bench_mapping(FILE *file)
+{
+    static const char *const names[] = {"locality", "critical"};
+
+    for (size_t n = 0; n < 4; n++) {
+        char name[64];
+        snprintf(name, sizeof(name), "map of 256 threads on 32 nodes, %s%s", names[n % 2],
+                 n / 2 ? ", skewed" : "");
+        print(file, name, mapping_us((enum mapping_rule)(n % 2), n / 2), "us", MAPPING_US);
+    }
+}
+
 /* ---- models ------------------------------------------------------------- */
 
 enum model { STATION, AGGREGATED, SCHWEITZER, LINEARIZER, MODELS };
@@ -195,12 +248,6 @@ static void choose(struct mix *mix, enum model by, size_t *best)
                 memcpy(best, nodes_of, sizeof(nodes_of));
             }
         }
-}
-
-static double chance(unsigned *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return (double)(*seed >> 8) / 16777216.0;
 }
 
 /* Jobs whose times alone are within a factor of 4. */
@@ -285,6 +332,7 @@ int main(int argc, char **argv)
     }
     printf("%-44s %12s %-6s %8s\n", "", "value", "unit", "ratio");
     bench_decisions(file);
+    bench_mapping(file);
     bench_models(file);
     fprintf(file, "]\n");
     if (fclose(file) != 0) {

@@ -15,6 +15,7 @@ units += %D%/unit
 	%D%/test_loopperf.c \
 	%D%/test_aggregated_mva.c \
 	%D%/test_machine.c \
+	%D%/test_mapping.c \
 	%D%/test_maxmin.c \
 	%D%/test_memo.c \
 	%D%/moca_reference.c \
