@@ -61,6 +61,7 @@ struct scheduler {
     const struct policy *policy; /* that decided last */
     bool periodic;  /* there is a decision in each epoch */
     uint64_t epoch; /* number of the present one */
+    uint64_t decisions; /* so far */
     uint64_t rest_until_ns; /* no decision because of regions before */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
     struct log_limit plan_errors;
@@ -447,6 +448,7 @@ static void trace_states(struct scheduler *s, uint64_t now_ns)
 static void decide(struct scheduler *s, const char *why)
 {
     uint64_t now_ns = host_now_ns(s->p.host);
+    s->decisions++;
     size_t room = s->p.jobs->count ? s->p.jobs->count : 1, count = 0;
     struct job *jobs[room];
     struct plan_share shares[room];
@@ -541,6 +543,11 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
     }
     divide_again(s, job, now_ns);
     scheduler_trigger(s, why);
+}
+
+uint64_t scheduler_decisions(const struct scheduler *s)
+{
+    return s->decisions;
 }
 
 /* Cores of a job that Slurm, or its user, has stopped are for the others.  One

@@ -57,6 +57,9 @@ int scheduler_forget(struct scheduler *scheduler);
 /* An epoch has passed: heartbeat, observe, enforce, decide if needed. */
 void scheduler_epoch(struct scheduler *scheduler);
 
+/* How often it was to decide, so far. */
+uint64_t scheduler_decisions(const struct scheduler *scheduler);
+
 /* Takes NULL. */
 void scheduler_free(struct scheduler *scheduler);
 

@@ -108,8 +108,9 @@ static void start_epochs(struct agent *a)
     if (enabled != SD_EVENT_OFF)
         return;
     a->epoch_source = sd_event_source_disable_unref(a->epoch_source);
-    sd_event_add_time_relative(a->event, &a->epoch_source, CLOCK_MONOTONIC,
-                               a->options.epoch_ns / NS_PER_US, 1, on_epoch, a);
+    if (sd_event_add_time_relative(a->event, &a->epoch_source, CLOCK_MONOTONIC,
+                                   a->options.epoch_ns / NS_PER_US, 1, on_epoch, a) >= 0)
+        sd_event_source_set_priority(a->epoch_source, HOST_EVENT_PRIORITY);
 }
 
 /* ---- state --------------------------------------------------------------- */
@@ -311,10 +312,13 @@ static const struct slurm_link_handler slurm_handler = {
 
 /* ---- jobs and processes -------------------------------------------------- */
 
-void agent_job_changed(struct agent *a, struct job *job, const char *why)
+void agent_job_changed(struct agent *a, struct job *job, bool one_more, const char *why)
 {
     start_epochs(a);
-    scheduler_job_changed(a->scheduler, job, why);
+    if (one_more)
+        job->undivided = true;
+    else
+        scheduler_job_changed(a->scheduler, job, why);
     agent_touch(a);
 }
 
@@ -355,8 +359,9 @@ void agent_detach(struct agent *a, struct process *process, const char *why)
         process->report = NULL;
     }
     process_detach(process);
-    reap_tasks(job);
-    agent_job_changed(a, job, text);
+    if (!job->processes)
+        reap_tasks(job);
+    agent_job_changed(a, job, job->processes, text);
 }
 
 static int on_task_end(sd_event_source *source, int fd, uint32_t events,
@@ -374,7 +379,7 @@ static int on_task_end(sd_event_source *source, int fd, uint32_t events,
              job->id);
     job_log(job, LOG_INFO, "task %d ended", (int)task->pid);
     job_remove_task(task);
-    agent_job_changed(a, job, why);
+    agent_job_changed(a, job, job_live(job), why);
     return 0;
 }
 
@@ -447,7 +452,7 @@ void agent_end_job(struct agent *a, struct job *job)
         agent_detach(a, job->processes, "withdrawal");
     while (job->tasks)
         job_remove_task(job->tasks);
-    agent_job_changed(a, job, why);
+    agent_job_changed(a, job, false, why);
     finish(a, job);
 }
 
@@ -495,7 +500,7 @@ static int restore(struct agent *a, struct errtext *err)
         if (expected) /* nothing of it is to be held or divided */
             continue;
         enforcer_take_over(j);
-        agent_job_changed(a, j, "the agent's restart");
+        agent_job_changed(a, j, false, "the agent's restart");
     }
     if (a->jobs.count)
         start_epochs(a);

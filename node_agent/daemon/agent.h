@@ -103,8 +103,9 @@ void agent_kept(struct agent *agent, int rc);
 void agent_save(struct agent *agent);
 
 /* A job's task or process began or ended: keep its times, start the epochs, tell the scheduler
- * WHY. */
-void agent_job_changed(struct agent *agent, struct job *job, const char *why);
+ * WHY.  With ONE_MORE of several that stay the next epoch decides, once for however many there
+ * were until then. */
+void agent_job_changed(struct agent *agent, struct job *job, bool one_more, const char *why);
 
 /* Listen for what attaches to JOB. */
 void agent_listen_for(struct agent *agent, struct job *job);

@@ -78,6 +78,8 @@ int host_timer_start(struct host *h, struct host_timer **timer,
     int rc = sd_event_add_time_relative(
         h->event, &t->source, CLOCK_MONOTONIC,
         (delay_ns + NS_PER_US - 1) / NS_PER_US, ACCURACY_US, on_timer, t);
+    if (rc >= 0)
+        rc = sd_event_source_set_priority(t->source, HOST_EVENT_PRIORITY);
     if (rc < 0)
         errno = -rc;
     return rc < 0 ? -1 : 0;

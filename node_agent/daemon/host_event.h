@@ -9,6 +9,10 @@
 
 #include "node_agent/core/host.h"
 
+/* Epochs and other timers of the scheduler come before whatever else waits: ends of thousands
+ * of processes, say. */
+#define HOST_EVENT_PRIORITY SD_EVENT_PRIORITY_IMPORTANT
+
 /* A host whose timers are EVENT's.  NULL when out of memory. */
 struct host *host_event_new(sd_event *event);
 

@@ -134,7 +134,7 @@ static int add_task(struct agent *a, const struct message_request *request,
     enforcer_expect(a->enforcer, clock_ns());
     snprintf(why, sizeof(why), "task %d of job %u", (int)request->pid, job->id);
     agent_keep_task(a, task);
-    agent_job_changed(a, job, why);
+    agent_job_changed(a, job, task->next || job->processes, why);
     delivery_send_interim(a, job);
     return 0;
 }
@@ -249,10 +249,7 @@ static int attach(struct agent *a, const struct peer *peer,
     snprintf(why, sizeof(why), "the attach of process %d of job %u",
              (int)peer->pid, job->id);
     /* It has the job's CPUs; of several, the next epoch gives each its part. */
-    if (process->next)
-        job->undivided = true;
-    else
-        agent_job_changed(a, job, why);
+    agent_job_changed(a, job, process->next, why);
     reply->fds[0] = allotment_fd(process->allotment);
     reply->fds[1] = report_fd(process->report);
     reply->nfds = 2;

@@ -47,6 +47,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_injected.py \
 	%D%/daemon/test_agent_killed.py \
 	%D%/daemon/test_agent_unpinned.py \
+	%D%/daemon/test_agent_many.py \
 	%D%/daemon/test_agent_munge.py \
 	%D%/daemon/test_agent_policies.py \
 	%D%/daemon/test_agent_profile.py \
@@ -111,6 +112,7 @@ units += %D%/unit
 	%D%/counters/test_perf_real.c \
 	%D%/counters/test_perf_sysfs.c \
 	%D%/counters/test_resctrl.c \
+	%D%/daemon/test_host_event.c \
 	%D%/daemon/test_kill_save.c \
 	%D%/daemon/test_opening.c \
 	%D%/daemon/test_state.c \
@@ -198,6 +200,11 @@ bench-agent: %D%/daemon/bench_agent$(EXEEXT)
 	$(AM_V_at)%D%/daemon/bench_agent$(EXEEXT) bench/bench-agent.json
 endif
 .PHONY: bench-agent faults
+
+# With as many attached processes as a job may have.
+floods: all
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/daemon/test_agent_floods.py 1024
+.PHONY: floods
 
 # The agent and its helper are killed at every system call, also where nothing can be
 # different: minutes.
