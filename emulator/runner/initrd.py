@@ -19,7 +19,7 @@ class Archive:
     """Members are added once; the first of a name counts."""
 
     def __init__(self):
-        self.parts, self.members, self.size = [], {}, 0
+        self.parts, self.members = [], {}
 
     def put(self, path, mode, data=b""):
         name = path.strip("/").encode()
@@ -34,7 +34,6 @@ class Archive:
         for part in head, data:
             part += b"\0" * (-len(part) % 4)
             self.parts.append(part)
-            self.size += len(part)
 
     def directory(self, path, mode=0o755):
         for at in range(1, len(path.rstrip("/")) + 1):
@@ -82,10 +81,10 @@ class Archive:
         else:
             self.put(path, stat.S_IFDIR | 0o755)
 
-    def save(self, path):
+    def save(self, to):
         self.write(b"TRAILER!!!", 0, b"")
-        with open(path, "wb") as f:
-            f.writelines(self.parts)
+        to.writelines(self.parts)
+        to.flush()
 
 
 def is_elf(path):

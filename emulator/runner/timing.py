@@ -23,7 +23,7 @@ SETTABLE = ("mhz", "quantum_ns", "pause_cycles", "private_kib", "llc_kib", "llc_
 
 
 class Plugin:
-    """Of one run; the page lives in memory until close()."""
+    """Of one run: settings and page, which are open files without names."""
 
     KERNEL = ("tsc=reliable tsc_early_khz=1000000 idle=halt norandmaps init_on_alloc=0 "
               "cryptomgr.notests nokaslr")
@@ -38,16 +38,15 @@ class Plugin:
             if has > most:
                 raise EmulatorError(f"{has} {what}: the plugin serves {most}")
         self.path = path
-        shm = "/dev/shm" if os.path.isdir("/dev/shm") else None
-        self.page = tempfile.NamedTemporaryFile(prefix="emulate.", dir=shm)
+        self.page = os.fdopen(os.memfd_create("emulated-counters"), "r+b")
         self.page.truncate(BYTES)
-        self.settings = tempfile.NamedTemporaryFile("w", prefix="emulate.", encoding="ascii")
+        self.settings = tempfile.TemporaryFile("w+", encoding="ascii")
         self.settings.write("\n".join(self.lines(description, topology, seed, exact, settings))
                             + "\n")
         self.settings.flush()
 
     def lines(self, description, topology, seed, exact, settings):
-        yield f"version 1\nseed {seed}\nparallel {int(exact)}\npage {self.page.name}"
+        yield f"version 1\nseed {seed}\nparallel {int(exact)}\npage {self.name_of(self.page)}"
         for setting in settings:
             name, _, value = setting.partition("=")
             if name not in SETTABLE or not re.fullmatch(r"\d+(\.\d+)?", value):
@@ -69,10 +68,19 @@ class Plugin:
                     yield " ".join(map(str, ["route", number, node, *links]))
 
     def options(self):
-        return ["-plugin", f"{self.path},settings={self.settings.name}", "-cpu", self.MODEL,
-                "-seed", "1", "-rtc", "base=2025-01-01,clock=vm", "-object",
-                f"memory-backend-file,id=page,share=on,mem-path={self.page.name},size={BYTES}",
+        return ["-plugin", f"{self.path},settings={self.name_of(self.settings)}",
+                "-cpu", self.MODEL, "-seed", "1", "-rtc", "base=2025-01-01,clock=vm", "-object",
+                "memory-backend-file,id=page,share=on,"
+                f"mem-path={self.name_of(self.page)},size={BYTES}",
                 "-device", "ivshmem-plain,memdev=page"]
+
+    @staticmethod
+    def name_of(file):
+        """A path for QEMU, which has FILE open."""
+        return f"/proc/self/fd/{file.fileno()}"
+
+    def fds(self):
+        return [self.page.fileno(), self.settings.fileno()]
 
     def environment(self):
         return {"LD_PRELOAD": self.path}
@@ -93,10 +101,6 @@ class Plugin:
                 return virtual, sum(struct.unpack_from("<Q", data, FIRST_CPU + CPU * i + 16)[0]
                                     for i in range(min(cpus, CPUS)))
         return None
-
-    def close(self):
-        self.page.close()
-        self.settings.close()
 
 
 def times(station):

@@ -4,7 +4,7 @@
 
 Everything comes through pipes: output and errors of the command (passed on as they come), its
 begin, end and status, its files, the kernel's console.  QEMU dies with this process, whatever
-ends it, and leaves nothing but what its caller asked for."""
+ends it.  Files have no names (QEMU opens /proc/self/fd/N), so nothing can be left behind."""
 
 import ctypes
 import os
@@ -58,8 +58,8 @@ class Guest:
             lines.append(f"/run/busybox tar cf - -C {shlex.quote(self.output)} . >&4")
         return "\n".join(lines) + "\n"
 
-    def pack(self, path):
-        """The initrd; what the caller has put into the archive already counts first."""
+    def pack(self, to):
+        """Write the initrd; what the caller has put into the archive already counts first."""
         a = self.archive
         modules = [m for m in self.software.modules
                    if self.root == "host" or not os.path.basename(m).startswith(
@@ -77,15 +77,15 @@ class Guest:
             for directory in self.chdir, self.output:
                 if directory:
                     a.directory(directory)
-        a.save(path)
+        a.save(to)
 
-    def argv(self, work, fds):
-        """QEMU's command line; FDS: of each port and of the console."""
+    def argv(self, fds):
+        """QEMU's command line; FDS: of each port, of the console and of the initrd."""
         s, t = self.software, self.topology
         argv = [*s.qemu, "-L", s.data, "-L", s.firmware, "-nodefaults", "-no-user-config",
                 "-display", "none", "-monitor", "none", "-nic", "none", "-no-reboot",
                 "-machine", "q35,hpet=on", "-accel", "tcg,thread=multi,tb-size=512",
-                *t.options(), "-kernel", s.kernel, "-initrd", os.path.join(work, "initrd"),
+                *t.options(), "-kernel", s.kernel, "-initrd", name_of(fds["initrd"]),
                 "-device", "virtio-serial-pci"]
         for number, name in enumerate((*PORTS, "console"), 1):
             argv += ["-add-fd", f"fd={fds[name]},set={number}",
@@ -114,27 +114,28 @@ class Run:
     def run(self):
         """The command's exit status."""
         enough_memory(self.guest.topology)
-        with tempfile.TemporaryDirectory(prefix="emulate.") as work:
-            self.guest.pack(os.path.join(work, "initrd"))
-            with open(os.path.join(work, "files"), "w+b") as self.files:
-                self.boot(work)
-                if self.status is not None and self.guest.output:
-                    self.bring_back()
+        with tempfile.TemporaryFile() as image, tempfile.TemporaryFile() as self.files:
+            self.guest.pack(image)
+            self.boot(image)
+            if self.status is not None and self.guest.output:
+                self.bring_back()
         if self.status is None:
             raise EmulatorError(self.why())
         return self.status
 
-    def boot(self, work):
+    def boot(self, image):
         takers = {"out": lambda data: write_all(1, data), "err": lambda data: write_all(2, data),
                   "status": self.take_status, "files": self.files.write,
                   "console": self.take_console, "qemu": self.take_complaint}
         ends = {name: os.pipe() for name in takers}
         writers = {name: w for name, (_, w) in ends.items()}
         plugin = self.guest.plugin
+        keep = [*writers.values(), image.fileno(), *(plugin.fds() if plugin else ())]
         try:
             self.qemu = subprocess.Popen(
-                self.guest.argv(work, writers), cwd=work, stdin=subprocess.DEVNULL,
-                stdout=writers["qemu"], stderr=writers["qemu"], pass_fds=list(writers.values()),
+                self.guest.argv({**writers, "initrd": image.fileno()}), cwd="/",
+                stdin=subprocess.DEVNULL, stdout=writers["qemu"], stderr=writers["qemu"],
+                pass_fds=keep,
                 env={**os.environ, "QEMU_MODULE_DIR": self.guest.software.module_dir,
                      **(plugin.environment() if plugin else {})},
                 start_new_session=True, preexec_fn=die_with_parent(os.getpid()))
@@ -162,7 +163,7 @@ class Run:
                         selector.unregister(key.fd)
                 self.watch(self)
                 if time.monotonic() - self.started > self.limit:
-                    raise Limit(f"the limit of {self.limit} s was reached"
+                    raise Limit(f"the limit of {self.limit:g} s was reached"
                                 + ("" if self.begin else " before the command began"),
                                 self.last_lines())
         self.qemu.wait()
@@ -203,15 +204,14 @@ class Run:
         return "\n".join(p for p in (what, self.last_lines(), said) if p)
 
     def bring_back(self):
-        """Plain files, directories and links below the output directory, nothing else."""
+        """Plain files and directories below the output directory, nothing else."""
         self.files.seek(0)
         os.makedirs(self.guest.output, exist_ok=True)
         try:
             with tarfile.open(fileobj=self.files) as tar:
                 for member in tar:
                     parts = member.name.split("/")
-                    if (member.isfile() or member.isdir() or member.issym()) and \
-                            ".." not in parts and not member.name.startswith("/"):
+                    if (member.isfile() or member.isdir()) and ".." not in parts and parts[0]:
                         member.uid, member.gid = os.getuid(), os.getgid()
                         member.uname = member.gname = ""
                         member.mode = member.mode & 0o755 | 0o600
@@ -232,6 +232,11 @@ def enough_memory(topology):
     if wanted > free:
         raise EmulatorError(f"{wanted} MiB of memory are needed, {free} are available: "
                             "--memory takes less")
+
+
+def name_of(fd):
+    """A path for QEMU, which has FD open."""
+    return f"/proc/self/fd/{fd}"
 
 
 def write_all(fd, data):
