@@ -263,6 +263,9 @@ static void emulated_describe(const void *state,
     };
     const struct emulated *e = state;
 
+    for (size_t i = 0; i < COUNTERS_METRICS; i++)
+        snprintf(ability[i].why, sizeof(ability[i].why),
+                 "no emulated machine counts it");
     for (size_t i = 0; i < sizeof(can) / sizeof(can[0]); i++) {
         struct counters_ability *a = &ability[can[i]];
         a->can = true;
