@@ -1,7 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A machine that is not there.
+# A machine that is not there.  QEMU loads the plugin, and resolves what it calls.  It is
+# never built with a sanitizer, which QEMU has not.
 
-EXTRA_DIST += %D%/README.md %D%/plugin/settings.h
+noinst_LTLIBRARIES += %D%/libmachine.la
+%C%_libmachine_la_SOURCES = \
+	%D%/plugin/cache.c \
+	%D%/plugin/cache.h \
+	%D%/plugin/page.c \
+	%D%/plugin/page.h \
+	%D%/plugin/quantum.c \
+	%D%/plugin/quantum.h \
+	%D%/plugin/settings.c \
+	%D%/plugin/settings.h \
+	%D%/plugin/stations.c \
+	%D%/plugin/stations.h
+
+machine_only = \
+	%D%/plugin/clock.c \
+	%D%/plugin/clock.h \
+	%D%/plugin/plugin.c \
+	%D%/plugin/qemu.h \
+	%D%/plugin/turns.c \
+	%D%/plugin/turns.h
+
+noinst_LTLIBRARIES += %D%/plugin.la
+%C%_plugin_la_SOURCES = $(%C%_libmachine_la_SOURCES) $(machine_only)
+%C%_plugin_la_CFLAGS = $(WARN_CFLAGS) -O2 -fvisibility=hidden
+%C%_plugin_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+%C%_plugin_la_LIBADD = -ldl
+
+# What measures an emulated machine from inside.
+noinst_PROGRAMS += %D%/validate/probe
+%C%_validate_probe_SOURCES = %D%/validate/probe.c
+%C%_validate_probe_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O2
+%C%_validate_probe_LDADD = protocol/libprotocol.la
+
+EXTRA_DIST += %D%/README.md
 
 # The runner.  It works on this tree, and is not installed.
 EXTRA_DIST += \

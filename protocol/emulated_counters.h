@@ -13,10 +13,11 @@
  * same file on the host, also after the machine has ended.  One writer, any
  * number of readers, who map it read-only.
  *
- * Everything but `sequence` is written between two quanta of virtual time,
- * while no CPU of the machine runs, and is the state at that instant,
- * `virtual_ns`: a reader inside finds it at most one quantum old.  It may be
- * stopped in the middle of its reading and go on after the next writing, so:
+ * Everything but `sequence` is written between two quanta of virtual time, while
+ * no CPU of the machine runs, once in EMULATED_PERIOD_NS of virtual time or per
+ * quantum, whichever is longer, and is the state at that instant, `virtual_ns`: a
+ * reader inside finds it at most so old.  It may be stopped in the middle of its
+ * reading and go on after the next writing, so:
  *
  *   do {
  *       before = sequence                       (acquire)
@@ -24,10 +25,10 @@
  *       fence                                   (acquire)
  *   } while (before is odd || sequence != before)
  *
- * `sequence` is odd while the page is written.  The writer makes it odd
- * (relaxed), fences (release), writes, and makes it even (release).  Inside the
- * machine this loop runs twice at most; a reader on the host spins for
- * microseconds.
+ * `sequence` is odd while the page is written.  The writer makes it odd (relaxed),
+ * fences (release), writes, and makes it even (release).  Inside the machine this
+ * loop runs twice at most, if it copies in less than a period: at 200 MHz all of
+ * the page takes a third of it.  A reader on the host spins for microseconds.
  *
  * All counts only grow, from 0 at power-on, and do not wrap around.  Requests
  * are of one 64-byte line.  The cache is sampled by sets: numbers of requests
@@ -46,6 +47,7 @@
 #define EMULATED_NODES      16  /* most NUMA nodes */
 #define EMULATED_LINKS      128 /* most links */
 #define EMULATED_BYTES      65536 /* of the file and the PCI resource */
+#define EMULATED_PERIOD_NS 200000
 #define EMULATED_PCI_VENDOR 0x1af4
 #define EMULATED_PCI_DEVICE 0x1110
 

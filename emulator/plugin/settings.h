@@ -20,8 +20,8 @@
  * results in each run; 0: as many as the host has [0] seed N             of
  * random replacement in caches [1] page FILE protocol/emulated_counters.h;
  * exists with EMULATED_BYTES bytes pause_cycles N     of the PAUSE instruction
- * [50] private_kib N      private cache of a CPU, a power of two; 0: none [32]
- *   llc_kib N          cache of each LLC domain, 16 ways; 0: none [2048]
+ * [50] private_kib N      private cache of a CPU, a power of two; 0: one line
+ * [32] llc_kib N          cache of each LLC domain, 16 ways; 0: none [2048]
  *   llc_ns X           an access to it stops the CPU for this [0]
  *   sample N           one of N sets of it is simulated: 1, 2, 4, ... 64 [8]
  *   overlap N          misses that a core has under way at a time: how sharply
@@ -75,15 +75,15 @@ struct link_settings {
 struct settings {
     uint64_t mhz;
     uint64_t quantum_ns;
-    unsigned parallel;
+    uint64_t parallel;
     uint64_t seed;
     char page[256];
     uint64_t pause_cycles;
     uint64_t private_kib;
     uint64_t llc_kib;
     double llc_ns;
-    unsigned sample;
-    unsigned overlap;
+    uint64_t sample;
+    uint64_t overlap;
     unsigned cpus;
     unsigned nodes;
     unsigned domains;

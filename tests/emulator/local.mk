@@ -9,3 +9,16 @@ check-emulator: all
 	$(AM_V_at)abs_top_builddir='$(abs_top_builddir)' abs_top_srcdir='$(abs_top_srcdir)' \
 	  $(srcdir)/%D%/check-emulator
 .PHONY: check-emulator
+
+# Of the machine, what needs no QEMU.
+
+if HAVE_CMOCKA
+units += %D%/unit
+%C%_unit_SOURCES = \
+	%D%/test_cache.c \
+	%D%/test_quantum.c \
+	%D%/test_settings.c \
+	%D%/test_stations.c
+%C%_unit_CPPFLAGS = $(unit_flags)
+%C%_unit_LDADD = emulator/libmachine.la $(unit_libs)
+endif
