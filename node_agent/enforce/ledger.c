@@ -33,7 +33,8 @@ struct ledger {
     struct ledger_entry
         *entry;  /* mapped; what is beyond the file's end must not be touched */
     size_t room; /* in the file, the head included */
-    uint32_t *free; /* numbers [free_count], the next one last */
+    size_t *number; /* [room] of the entry that is there, or of the next one */
+    uint32_t *free; /* places [free_count], the next one last */
     size_t free_count;
     size_t tidied; /* the entry where the last round ended */
     struct errtext problem;
@@ -124,14 +125,20 @@ static bool grow(struct ledger *l)
     if (!bigger)
         return false;
     l->free = bigger;
+    size_t *number = realloc(l->number, room * sizeof(*number));
+    if (!number)
+        return false;
+    l->number = number;
     /* Memory that is not there would end the agent later (SIGBUS). */
     int rc = posix_fallocate(l->fd, 0, (off_t)(room * sizeof(*l->entry)));
     if (rc) {
         errno = rc;
         return false;
     }
-    for (size_t i = room; i-- > begin;)
+    for (size_t i = room; i-- > begin;) {
         l->free[l->free_count++] = (uint32_t)i;
+        l->number[i] = i;
+    }
     l->room = room;
     return true;
 }
@@ -140,22 +147,26 @@ size_t ledger_add(struct ledger *l, const struct ledger_entry *entry)
 {
     if (!l->free_count && !grow(l))
         return 0;
-    size_t number = l->free[--l->free_count];
-    struct ledger_entry *e = &l->entry[number];
+    size_t place = l->free[--l->free_count];
+    struct ledger_entry *e = &l->entry[place];
 
     *e = *entry;
     e->what = LEDGER_NOTHING;
     /* A reader sees all of it or nothing, whenever this process is killed. */
     __atomic_store_n(&e->what, entry->what, __ATOMIC_RELEASE);
-    return number;
+    return l->number[place];
 }
 
 void ledger_clear(struct ledger *l, size_t *number)
 {
-    if (!*number)
-        return;
-    __atomic_store_n(&l->entry[*number].what, LEDGER_NOTHING, __ATOMIC_RELEASE);
-    l->free[l->free_count++] = (uint32_t)*number;
+    size_t place = *number % LEDGER_MOST;
+
+    if (*number && l->number[place] == *number) {
+        __atomic_store_n(&l->entry[place].what, LEDGER_NOTHING,
+                         __ATOMIC_RELEASE);
+        l->number[place] += LEDGER_MOST;
+        l->free[l->free_count++] = (uint32_t)place;
+    }
     *number = 0;
 }
 
@@ -184,8 +195,9 @@ void ledger_tidy(struct ledger *l, size_t count,
                  bool (*gone)(const struct ledger_entry *entry))
 {
     for (; count && l->free_count + 1 < l->room; count--) {
-        size_t number = l->tidied = l->tidied + 1 < l->room ? l->tidied + 1 : 1;
-        if (l->entry[number].what && gone(&l->entry[number]))
+        size_t place = l->tidied = l->tidied + 1 < l->room ? l->tidied + 1 : 1;
+        size_t number = l->number[place];
+        if (l->entry[place].what && gone(&l->entry[place]))
             ledger_clear(l, &number);
     }
 }
@@ -253,6 +265,7 @@ struct ledger *ledger_new(const char *path, unsigned wait_ms,
     int saved = errno;
     if (fd >= 0)
         close(fd);
+    free(l->number);
     free(l->free);
     free(l);
     errtext_set(err, saved, "ledger: %s", strerror(saved));
@@ -275,6 +288,7 @@ void ledger_free(struct ledger *l)
         return;
     munmap(l->entry, LEDGER_MOST * sizeof(*l->entry));
     close(l->fd);
+    free(l->number);
     free(l->free);
     free(l);
 }

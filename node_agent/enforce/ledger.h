@@ -65,11 +65,12 @@ const char *ledger_problem(const struct ledger *ledger);
 /* The descriptor that holds the lock. */
 int ledger_lock(const struct ledger *ledger);
 
-/* Add ENTRY.  Its number, from 1 on; 0 with errno ENOSPC, ENOMEM or that of
- * fallocate(2). */
+/* Add ENTRY.  Its number, which no other entry has had; 0 with errno ENOSPC,
+ * ENOMEM or that of fallocate(2). */
 size_t ledger_add(struct ledger *ledger, const struct ledger_entry *entry);
 
-/* Clear entry *NUMBER, unless that is 0, and set it to 0. */
+/* Clear entry *NUMBER, unless that is 0 or was cleared, by ledger_tidy() too:
+ * in its place may be another's.  *NUMBER becomes 0. */
 void ledger_clear(struct ledger *ledger, size_t *number);
 
 /* Call UNDO for all entries, cgroups and affinity first, so that what is

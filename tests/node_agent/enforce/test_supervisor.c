@@ -237,6 +237,38 @@ static void test_ledger(void **state)
     ledger_free(ledger);
 }
 
+static bool held(const struct ledger_entry *entry)
+{
+    return entry->what == LEDGER_HELD;
+}
+
+/* Who clears an entry late, which was tidied away, clears no other that is in
+ * its place. */
+static void test_late_clear(void **state)
+{
+    struct stage *s = *state;
+    struct ledger *ledger;
+    const struct ledger_entry hold = {.what = LEDGER_HELD, .pid = 1},
+                              stop = {.what = LEDGER_STOPPED, .pid = 2};
+
+    assert_int_equal(reopen(s->path, &ledger), 0);
+    size_t late = ledger_add(ledger, &hold), again = late;
+    ledger_tidy(ledger, 300, held);
+    assert_int_equal(ledger_count(ledger), 0);
+    size_t first = ledger_add(ledger, &stop);
+    ledger_clear(ledger, &late);
+    assert_int_equal(late, 0);
+    size_t second = ledger_add(ledger, &stop);
+    ledger_clear(ledger, &again);
+    assert_int_equal(ledger_count(ledger), 2);
+    ledger_clear(ledger, &first);
+    assert_int_equal(ledger_count(ledger), 1);
+    assert_true(second);
+    ledger_free(ledger);
+    assert_int_equal(reopen(s->path, &ledger), 1);
+    ledger_free(ledger);
+}
+
 /* What is no ledger of this boot is not believed, and what is no file is not
  * used. */
 static void test_foreign_file(void **state)
@@ -294,7 +326,7 @@ UNIT(test_supervisor)
     const struct CMUnitTest tests[] = {
         TEST(test_undo),      TEST(test_foreign_stop), TEST(test_replaced),
         TEST(test_not_ready), TEST(test_ledger),       TEST(test_foreign_file),
-        TEST(test_lock),
+        TEST(test_lock),      TEST(test_late_clear),
     };
 #undef TEST
 
