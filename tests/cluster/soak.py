@@ -38,6 +38,7 @@ USERS = (61001, 61002, 61003)
 MOST_JOBS = 7       # in the queue at once
 STORM = 0.6         # part of a round's time
 UPGRADE_S = 60
+SETTLED_S = 20      # after a fault
 PROGRESS_S = 30
 DRAIN_S = 420
 RECORDS_S = 300
@@ -127,10 +128,13 @@ class Soak:
         self.states = collections.Counter()
         self.requeued = set()
         self.suspended = {}  # job: when it is to be resumed
+        self.resumed = {}  # job: when it was
         self.sum_core_s = self.sum_elapsed_s = 0.0
-        self.finals = set()  # jobs of all rounds that had final records
+        self.faulty = []  # (from, to) of all faults
+        self.finals = {}  # job: its final record, of all rounds
         self.faults, self.jobs = Faults(self), Jobs(cluster, self.random, USERS)
-        self.watch = node.Watch(self.users, self.is_suspended, self.violation)
+        self.watch = node.Watch(self.users, self.is_suspended, self.violation,
+                                options.cgroup)
         self.began = self.told = time.monotonic()
         self.end = self.began + (options.hours * 60 + options.minutes) * 60
 
@@ -165,6 +169,8 @@ class Soak:
                 done = self.c.run("scontrol", "resume", job, timeout=60)
                 if done.returncode == 0 or "suspend" not in done.stderr:
                     del self.suspended[job]
+                    self.resumed[job] = now
+                    self.event(f"resumed {job}")
         for job, (state, reason) in (self.jobs.queued() or {}).items():
             if state == "SUSPENDED" and job not in self.suspended:
                 self.suspended[job] = now
@@ -177,27 +183,30 @@ class Soak:
                 self.requeued.discard(job)
             elif state == "PENDING" and re.search("requeued.held|Held", reason):
                 self.count("held by Slurm after a failed launch")
+                if not self.slurm_disturbed():
+                    self.violation(f"Slurm holds job {job}: {reason}")
                 self.c.run("scontrol", "release", job)
-        self.tend_nodes()
+        if self.tend_nodes() and not self.faults.disturbing:
+            self.faults.start_all()
 
     def tend_nodes(self):
+        """True if Slurm did not use its node."""
         lines = self.c.run("sinfo", "-h", "-N", "-o", "%T|%E", timeout=60).stdout
-        for line in lines.splitlines()[:1]:
-            state, reason = line.split("|", 1)
-            if re.match("drain|down", state):
-                self.note_node(state, reason)
+        state, _, reason = lines.partition("\n")[0].partition("|")
+        if not re.match("drain|down", state):
+            return False
+        self.note_node(state, reason)
+        return True
 
     def note_node(self, state, reason):
         # Killed between the job's launch and its prolog, slurmd drains its own node; a
         # killed slurmctld starts what its last state has as pending once more.
-        if (self.faults.disturbing or self.slurm_disturbed()) and re.search(
+        if self.slurm_disturbed() and re.search(
                 "Not responding|Prolog error|Duplicate jobid", reason):
             self.count(f"drained by Slurm: {reason}")
         else:
             self.violation(f"Slurm says that its node is {state}: {reason}")
         self.c.run("scontrol", "update", "nodename=n1", "state=resume")
-        if not self.faults.disturbing:
-            self.faults.start_all()
 
     def progress(self, what):
         if time.monotonic() - self.told < PROGRESS_S:
@@ -221,10 +230,12 @@ class Soak:
         elif not self.slurm_disturbed():
             self.violation(f"sbatch: {error}")
 
-    def slurm_disturbed(self, since=None):
-        """True if a daemon of Slurm was disturbed after SINCE, or of late."""
-        since = since or time.time() - 60
-        return any(to >= since for _, to in self.faults.disturbed)
+    def slurm_disturbed(self, at=None):
+        """True if a daemon of Slurm was disturbed at the time AT (now), or shortly
+        before."""
+        at = at or time.time()
+        return self.faults.disturbing or any(
+            since <= at <= to + 60 for since, to in self.faults.disturbed)
 
     def random_fault(self, steady):
         table = {name: weight for name, (weight, always) in Faults.TABLE.items()
@@ -232,11 +243,19 @@ class Soak:
         name = self.random.choices(list(table), list(table.values()))[0]
         self.count("faults")
         self.count(f"fault {name}")
+        self.do(name)
+
+    def do(self, name):
+        """One fault, or an upgrade."""
         self.event(name)
+        self.faults.check_alive()
+        began = time.time()
         try:
             getattr(self.faults, name)()
         except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
             self.violation(f"{name}: {error}")
+        self.faults.learn()
+        self.faulty.append((began, time.time()))
 
     def random_act(self):
         name = self.random.choices(("scancel", "requeue", "suspend"), (2, 1, 2))[0]
@@ -249,14 +268,14 @@ class Soak:
         next_upgrade = time.monotonic() + min(UPGRADE_S, seconds / 3)
         next_fault = time.monotonic() + self.random.uniform(0, min(10, seconds / 4))
         while time.monotonic() < end:
+            self.faults.check_alive()
             self.tend()
             self.submit()
             if self.random.random() < 0.15:
                 self.random_act()
             if not steady and time.monotonic() >= next_upgrade:
                 self.count("upgrades")
-                self.event("upgrade")
-                self.faults.upgrade()
+                self.do("upgrade")
                 next_upgrade = time.monotonic() + UPGRADE_S
             if time.monotonic() >= next_fault:
                 self.random_fault(steady)
@@ -267,7 +286,9 @@ class Soak:
     def drain(self):
         """Wait for the end of all jobs."""
         end = time.monotonic() + DRAIN_S
+        self.faults.check_alive()
         self.faults.start_all()
+        self.faults.learn()
         while time.monotonic() < end:
             self.suspended = {job: 0 for job in self.suspended}
             self.tend()
@@ -287,6 +308,7 @@ class Soak:
         self.drain()
         self.judge(began)
         self.check_quiet(before)
+        self.faults.check_alive()
 
     # ---- judgement -------------------------------------------------------------
 
@@ -314,6 +336,7 @@ class Soak:
             self.count("jobs judged")
             row = rows.get(job.number)
             if not row:
+                self.count("cancelled, not in the accounting")
                 if not job.was("scancel"):
                     self.violation(f"job {job.number} is not in the accounting")
                 continue
@@ -333,18 +356,30 @@ class Soak:
         self.sum_elapsed_s += time.time() - began
 
     def judge_retries(self, job):
-        if not job.retries():
+        for at in job.retries():
+            self.count("steps tried again")
+            if not self.slurm_disturbed(at):
+                self.violation(f"job {job.number}: a step failed at {at} and no daemon "
+                               "of Slurm had been disturbed")
+                self.keep(job)
+
+    def judge_admission(self, job, row):
+        """Where nothing was disturbed while it began, a job does not do without the
+        agent."""
+        self.count("jobs that ran without the agent")
+        if not job.began() or not row["start"].isdigit():
             return
-        self.count("steps tried again", job.retries())
-        if not any(self.faults.disturbed):
-            self.violation(f"job {job.number}: a step failed and no daemon of Slurm "
-                           "had been disturbed")
-            self.keep(job)
+        for since, to in self.faulty:
+            if since <= job.began() + 1 and to + SETTLED_S >= int(row["start"]):
+                return
+        self.violation(f"job {job.number} ({job.kind}) ran without the agent from "
+                       f"{row['start']} on, and nothing had been disturbed")
+        self.keep(job)
 
     def judge_record(self, job, row, wait):
         """Wait for the record of JOB; its core seconds."""
         if not job.admitted():
-            self.count("jobs that ran without the agent")
+            self.judge_admission(job, row)
             return 0.0
         if job.was("requeue") and row["start"] in (row["end"], "None", "Unknown"):
             # Its last run never began: slurmctld shows what it knew of the one before.
@@ -363,7 +398,7 @@ class Soak:
             late = time.monotonic() > wait # and looked at once more
             row = (self.jobs.accounted() or {}).get(job.number, row)
         self.count("records")
-        self.finals.add(job.number)
+        self.finals[job.number] = row["admincomment"]
         found = re.search(r" core_s=([\d.]+)", row["admincomment"])
         core_s = float(found[1]) if found else 0.0
         elapsed = int(row["end"]) - int(row["start"])  # it has a final record
@@ -375,16 +410,16 @@ class Soak:
     def judge_finals(self, wait):
         """Records of earlier rounds, too, are what they were: slurmctld and slurmdbd
         have restarted since."""
-        lost = self.finals
+        lost = set(self.finals)
         while lost:
             rows = self.jobs.accounted() or {}
-            lost = {number for number in self.finals
-                    if "state=final" not in rows.get(number, {}).get("admincomment", "")}
+            lost = {number for number, text in self.finals.items()
+                    if rows.get(number, {}).get("admincomment") != text}
             if lost and time.monotonic() > wait:
                 for number in sorted(lost):
-                    self.violation(f"job {number}: its final record is "
-                                   f"{rows.get(number)} now")
-                self.finals -= lost
+                    self.violation(f"job {number}: its final record was "
+                                   f"{self.finals.pop(number)}, and {rows.get(number)} "
+                                   "now")
                 return
             if lost:
                 time.sleep(2)
@@ -408,12 +443,17 @@ class Soak:
 
     def check_quiet(self, before):
         """Nothing is left of the jobs."""
-        left = node.of_users(self.users)
         try:
             wait_for("end of the jobs' processes", lambda: not node.of_users(
                 self.users), 30, 0.2)
         except AssertionError:
-            self.violation(f"processes left: {[(p, node.comm(p)) for p in left]}")
+            left = [(pid, node.comm(pid)) for pid in node.of_users(self.users)]
+            self.violation(f"processes left: {left}")
+        try:
+            wait_for("end of the agent's zombies", lambda: not self.faults.zombies(),
+                     30, 0.2)
+        except AssertionError:
+            self.violation(f"zombies of the agent: {self.faults.zombies()}")
         for pid in node.pids():
             if node.stopped(pid):
                 self.violation(f"{node.comm(pid)} {pid} is stopped, and nobody's")

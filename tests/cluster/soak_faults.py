@@ -2,15 +2,19 @@
 # Copyright (C) 2026 The coschedule developers
 """What the soak (soak.py) does to daemons and jobs, by chance."""
 
+import concurrent.futures
+import contextlib
 import os
 import re
 import signal
+import subprocess
 import time
 
 import soak_node as node
 from coschedcluster import SCRIPT
 from coschedtest import wait_for
 
+DAEMONS = ("coschedd-n1", "slurmd-n1", "slurmctld", "slurmdbd", "munged")
 # A killed agent's jobs run on within this time.
 UNDONE_S = 20
 
@@ -35,6 +39,8 @@ class Faults:
         self.everything = os.sched_getaffinity(0)
         self.disturbed = []  # (from, to) in which Slurm itself was disturbed
         self.disturbing = False  # now
+        self.expected = {}  # daemon: its pid, until a fault ends it
+        self.learn()
         # libslurm 22.05 loses a little with each job that it is asked for.
         suppressions = f"{self.c.root}/etc/lsan"
         with open(suppressions, "w", encoding="ascii") as file:
@@ -54,7 +60,31 @@ class Faults:
         return [pid for pid in node.pids() if node.comm(pid) == name
                 and (node.stat(pid) or ["Z"])[0] != "Z"]
 
+    def learn(self):
+        """Who runs now, and is to run until a fault."""
+        self.expected = {name: self.pid(name) for name in DAEMONS if self.pid(name)}
+
+    def check_alive(self):
+        """No daemon has ended by itself."""
+        for name, pid in list(self.expected.items()):
+            if self.pid(name) != pid or node.stat(pid)[:1] == ["Z"]:
+                del self.expected[name]
+                self.soak.violation(f"{name} (process {pid}) has ended by itself: "
+                                    f"{self.last_words(name)}")
+                self.start_all()
+
+    def last_words(self, name):
+        return node.read(f"{self.c.root}/log/{name}.log")[-800:]
+
+    def zombies(self):
+        """Children of the agent that it has not reaped."""
+        agent = str(self.pid("coschedd-n1"))
+        return [(pid, node.comm(pid)) for pid in node.pids()
+                if node.stat(pid)[:2] == ["Z", agent]]
+
     def kill(self, pid, number=signal.SIGKILL):
+        if number != signal.SIGSTOP:
+            self.expected = {n: p for n, p in self.expected.items() if p != pid}
         try:
             os.kill(pid, number)
         except (ProcessLookupError, TypeError):
@@ -67,14 +97,16 @@ class Faults:
             self.kill(pid)
 
     def script(self, *arguments):
-        """The cluster's script; it must succeed, in two attempts."""
-        for attempt in range(2):
-            done = self.c.run(SCRIPT, *arguments, timeout=300)
-            if done.returncode == 0:
-                return
-            # Slurm may have drained the node that is waited for.
-            self.soak.tend_nodes()
-        self.soak.violation(f"cluster {' '.join(arguments[:1])}: {done.stderr[-300:]}")
+        """The cluster's script; it must succeed.  Slurm may drain the node that it
+        waits for, more than once."""
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            script = pool.submit(self.c.run, SCRIPT, *arguments, timeout=300)
+            while concurrent.futures.wait([script], 10).not_done:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.soak.tend_nodes()
+        done = script.result()
+        if done.returncode:
+            self.soak.violation(f"cluster {arguments[0]}: {done.stderr[-300:]}")
 
     def start_agent(self):
         env, self.c.env = self.c.env, self.env
@@ -110,7 +142,7 @@ class Faults:
                 continue
             if node.stopped(pid):
                 bad.append(f"{name} {pid} of job {job} is stopped")
-            elif name in ("pinned", "python3") and \
+            elif name in ("ep", "cg", "stream", "pinned", "python3") and \
                     "SLURM_STEP_ID=" not in node.read(f"/proc/{pid}/environ") and \
                     node.narrowed(pid, self.everything):
                 bad.append(f"{name} {pid} of job {job} is narrowed to "
@@ -133,6 +165,7 @@ class Faults:
     # ---- faults ------------------------------------------------------------
 
     def upgrade(self):
+        self.expected.pop("coschedd-n1", None)
         self.script("agent", self.c.root, "stop", "n1")
         self.check_undone("the agent's stop")
         self.use_version(self.version + 1)
@@ -179,7 +212,14 @@ class Faults:
         self.disturbed.append((began - 10, time.time() + 30))
 
     def slurmd_killed(self):
+        began = time.monotonic()
         self.slurm_disturbed(lambda: self.kill(self.pid("slurmd-n1")))
+        # It may have told only some of the steps to go on.
+        for job, when in self.soak.resumed.items():
+            if when > began - 20 and self.c.run("scontrol", "suspend", job,
+                                                timeout=60).returncode == 0:
+                self.soak.suspended[job] = time.monotonic() + 5
+                self.soak.event(f"suspended {job}, to be resumed once more")
 
     def slurmctld_killed(self):
         # It keeps what it knows every few seconds.

@@ -7,21 +7,23 @@ import os
 import re
 
 # run: a program of the job's own must succeed.  step: srun may fail where a daemon of
-# Slurm has just been killed; then the step is tried again, which is counted.
+# Slurm has just been killed; then the step is tried again, which is counted.  What went
+# wrong says when.
 HEAD = """#!/bin/bash
 #SBATCH --coschedule --open-mode=append --requeue
-echo "begin restarts=${{SLURM_RESTART_COUNT-0}} cosched=${{COSCHED_JOB-none}}"
+echo "begin restarts=${{SLURM_RESTART_COUNT-0}} cosched=${{COSCHED_JOB-none}}" \
+    "at=$EPOCHSECONDS"
 jobs={jobs}
-run() {{ "$@" || {{ echo "BAD $? from $*"; exit 1; }}; }}
+run() {{ "$@" || {{ echo "BAD $? at=$EPOCHSECONDS from $*"; exit 1; }}; }}
 step() {{
     local try out
     for try in 1 2 3 4 5 6 7 8; do
         out=$(srun "$@" 2>&1) && {{ echo "$out"; return; }}
-        echo "RETRY: $out"
+        echo "RETRY at=$EPOCHSECONDS: $out"
         case $out in *FAIL*|*WRONG*) break ;; esac
         sleep 2
     done
-    echo "BAD step $*"
+    echo "BAD step at=$EPOCHSECONDS: $*"
     exit 1
 }}
 """
@@ -104,16 +106,42 @@ class Soaked:
         """Whether its last run is one that the agent knew."""
         return re.search(r"cosched=\d", self.last_run()) is not None
 
+    def began(self):
+        """When the script of its last run began; None if it has not."""
+        found = re.search(r" at=(\d+)", self.last_run())
+        return int(found[1]) if found else None
+
+    def lines(self):
+        """(when, line) of all that went wrong, but for what programs and steps of a run
+        say that is being ended.  Wrong results have no time: nothing excuses them."""
+        began, found = 0, []
+        for line in self.text().splitlines():
+            word = re.match(r"(begin|BAD|RETRY|FAIL|WRONG)\b", line)
+            at = re.search(r" at=(\d+)", line) if word else None
+            if not word:
+                continue
+            if word[1] == "begin":
+                began = int(at[1])
+            elif not at or not any(began <= end < int(at[1]) + 1 for end, name in
+                                   self.done if name in ("scancel", "requeue")):
+                found.append((int(at[1]) if at else 0, line))
+        return found
+
     def retries(self):
-        return self.text().count("RETRY")
+        """When steps failed that were tried again."""
+        return [at for at, line in self.lines() if line.startswith("RETRY")]
+
+    def bad(self):
+        """What else went wrong."""
+        return next((line for _, line in self.lines() if not line.startswith("RETRY")),
+                    None)
 
     def problem(self, state):
         """What is wrong with it in STATE, or None."""
         text = self.last_run()
         cancelled = self.was("scancel")
-        for word in ("BAD", "FAIL", "WRONG"):
-            if re.search(rf"^{word}\b", self.text(), re.M) and not cancelled:
-                return f"{word} in its output"
+        if self.bad():
+            return self.bad()
         if cancelled and state.startswith("CANCELLED"):
             return None
         want = "FAILED" if self.kind == "fails" else "COMPLETED"

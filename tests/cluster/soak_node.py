@@ -109,11 +109,12 @@ def job_cgroups():
 
 class Watch(threading.Thread):
     """Looks at all processes of the jobs each second.  A process that is stopped or
-    frozen for long though nobody suspended its job is a violation."""
+    frozen (in CGROUPS) for long though nobody suspended its job is a violation."""
 
-    def __init__(self, users, suspended, tell):
+    def __init__(self, users, suspended, tell, cgroups):
         super().__init__(daemon=True)
         self.users, self.suspended, self.tell = users, suspended, tell
+        self.cgroups = cgroups
         self.since = {}  # (pid, start) -> when it was first seen stopped
         self.told = set()
         self.samples = self.stops = 0
@@ -123,11 +124,19 @@ class Watch(threading.Thread):
         while not self.over.wait(SAMPLE_S):
             self.look()
 
+    def frozen(self):
+        """Pids in cgroups that are."""
+        found = set()
+        for path, state in job_cgroups() if self.cgroups else ():
+            if state in ("FROZEN", "FREEZING"):
+                found.update(map(int, read(f"{path}/cgroup.procs").split()))
+        return found
+
     def look(self):
-        now, seen = time.monotonic(), set()
+        now, seen, frozen = time.monotonic(), set(), self.frozen()
         for pid in of_users(self.users):
             fields = stat(pid)
-            if not fields or fields[0] != "T":
+            if not fields or fields[0] != "T" and pid not in frozen:
                 continue
             key = (pid, fields[19])
             seen.add(key)
