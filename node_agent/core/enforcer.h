@@ -131,9 +131,12 @@ size_t enforcer_work(const struct enforcer *enforcer);
 
 /* Stop all processes of JOB that run (or nothing, without a living supervisor), again where new
  * ones may have begun; continue those that were stopped by this, if nobody else has stopped them
- * since (enforce/stopper.h). */
+ * since (enforce/stopper.h): of thousands some at once, others with the next epochs. */
 void enforcer_park(struct enforcer *enforcer, struct job *job);
 void enforcer_unpark(struct enforcer *enforcer, struct job *job);
+
+/* True while some of JOB, with NULL of any, are still to be continued. */
+bool enforcer_owes(const struct enforcer *enforcer, const struct job *job);
 
 /* True when Slurm has suspended process PID of JOB by freezing its cgroup, which cannot be seen as
  * a stop. */

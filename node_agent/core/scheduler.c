@@ -559,7 +559,7 @@ static void look_for_suspended(struct scheduler *s)
         return;
     s->epochs = 0;
     for (struct job *j = s->p.jobs->first; j; j = j->next)
-        if (!j->parked && !s->moving)
+        if (!j->parked && !s->moving && !enforcer_owes(s->p.enforcer, j))
             j->suspended = job_stopped(j, s->p.enforcer);
 }
 

@@ -82,7 +82,8 @@ static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
     looks_epoch(a->looks, &a->jobs, now_ns);
     if (now_ns - a->saved_ns > SAVE_INTERVAL_NS)
         agent_touch(a);
-    if (!a->jobs.count) /* nothing to do: a node without jobs sleeps */
+    /* Nothing to do: a node without jobs sleeps. */
+    if (!a->jobs.count && !enforcer_owes(a->enforcer, NULL))
         return sd_event_source_set_enabled(source, SD_EVENT_OFF);
     /* Relative to when it should have been, unless we fell behind. */
     uint64_t epoch_us = a->options.epoch_ns / NS_PER_US;

@@ -24,11 +24,9 @@
 /* A process without a cpuset is seen so for so long before it is told. */
 #define NO_CPUSET_NS NS_PER_S
 
-/* Work of looking whether a process lives and what it is, of holding it by its cgroup, and of
- * stopping it. */
+/* Work of looking whether a process lives and what it is, and of holding it by its cgroup. */
 #define WORK_LOOK   16
 #define WORK_CPUSET 128
-#define WORK_STOP   64
 
 /* New processes may appear while a job is stopped; passes until none does. */
 #define MAX_PASSES 4
@@ -105,8 +103,21 @@ double enforcer_use(const struct job *job, uint64_t *since_ns)
 
 /* ---- work ---------------------------------------------------------------- */
 
+/* The work that may be done: never all, so that others come next. */
+static size_t give(const struct enforcer *e)
+{
+    return e->left / 2 > ENFORCER_LEAST ? e->left / 2 : ENFORCER_LEAST;
+}
+
+/* Of the work that was GIVEN this much is LEFT. */
+static void account(struct enforcer *e, size_t given, size_t left)
+{
+    e->done += given - left;
+    work_take(&e->left, given - left);
+}
+
 /* Begin round R over processes of a job, or go on with it, for CPUS.  Returns the work that may be
- * done: never all, so that others come next. */
+ * done. */
 static size_t begin_round(const struct enforcer *e, struct round *r,
                           const struct cosched_cpuset *cpus)
 {
@@ -115,7 +126,7 @@ static size_t begin_round(const struct enforcer *e, struct round *r,
     r->changed = r->goes_on && (r->changed || !cpuset_equal(&r->cpus, cpus));
     r->goes_on = false;
     r->cpus = *cpus;
-    return e->left / 2 > ENFORCER_LEAST ? e->left / 2 : ENFORCER_LEAST;
+    return give(e);
 }
 
 /* Is it the turn of who was last looked at in round *SEEN, and is there WORK left for that? */
@@ -134,8 +145,7 @@ static bool take_turn(struct round *r, uint64_t *seen, size_t work)
 static void end_round(struct enforcer *e, struct job *job, const struct round *r,
                       size_t given, size_t left)
 {
-    e->done += given - left;
-    work_take(&e->left, given - left);
+    account(e, given, left);
     job->unsettled |= !left || r->goes_on || r->changed;
 }
 
@@ -367,7 +377,7 @@ static bool stop_some(struct enforcer *e, struct job *job, struct round *r, size
 
     for (struct tracked *t = job->tracked; t && !r->goes_on; t = t->next)
         if (!t->dead && !t->stopped && take_turn(r, &t->round, *work)) {
-            work_take(work, WORK_STOP);
+            work_take(work, STOPPER_WORK);
             found |= stop_one(e, job, t);
         }
     return found;
@@ -393,9 +403,12 @@ void enforcer_park(struct enforcer *e, struct job *job)
 
 void enforcer_unpark(struct enforcer *e, struct job *job)
 {
-    stopper_continue(e->stopper, job->id);
+    size_t given = give(e), work = given;
+
     if (e->freezer)
-        freezer_thaw(e->freezer, job->id);
+        freezer_thaw(e->freezer, job->id, &work);
+    stopper_continue(e->stopper, job->id, &work);
+    account(e, given, work);
     for (struct tracked *t = job->tracked; t; t = t->next)
         t->stopped = false;
 }
@@ -405,14 +418,23 @@ bool enforcer_suspended(const struct enforcer *e, const struct job *job, pid_t p
     return e->frozen_seen && cgroup_suspended(&e->slurms, pid, job->id);
 }
 
+bool enforcer_owes(const struct enforcer *e, const struct job *job)
+{
+    uint32_t id = job ? job->id : 0;
+
+    return stopper_owes(e->stopper, id) || (e->freezer && freezer_owes(e->freezer, id));
+}
+
 void enforcer_look(struct enforcer *e)
 {
     e->left = ENFORCER_WORK;
+    size_t given = give(e), work = given;
     supervisor_ready(e->supervisor);
     supervisor_tidy(e->supervisor);
-    stopper_look(e->stopper);
     if (e->freezer)
-        freezer_look(e->freezer);
+        freezer_look(e->freezer, &work);
+    stopper_look(e->stopper, &work);
+    account(e, given, work);
     if (e->holder)
         cpuset_holder_look(e->holder);
 }

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "node_agent/enforce/cgroup.h"
+#include "node_agent/enforce/threads.h"
 
 struct frozen {
     uint32_t job;
@@ -88,13 +89,15 @@ bool freezer_freeze(struct freezer *f, uint32_t job, pid_t pid)
     return !g->over;
 }
 
-/* Thaw those that are to be, of JOB or of all. */
-static void thaw(struct freezer *f)
+/* Thaw those that are to be, as far as *WORK goes. */
+static void thaw(struct freezer *f, size_t *work)
 {
     struct errtext err;
 
-    for (struct frozen **p = &f->first; *p;) {
+    for (struct frozen **p = &f->first; *p && *work;) {
         struct frozen *g = *p;
+        if (g->over)
+            work_take(work, FREEZER_WORK);
         if (g->over && freezer_set(g->path, false, &err) == 0) {
             supervisor_done(f->supervisor, &g->note);
             *p = g->next;
@@ -107,16 +110,25 @@ static void thaw(struct freezer *f)
     }
 }
 
-void freezer_thaw(struct freezer *f, uint32_t job)
+void freezer_thaw(struct freezer *f, uint32_t job, size_t *work)
 {
     for (struct frozen *g = f->first; g; g = g->next)
         g->over |= g->job == job;
-    thaw(f);
+    thaw(f, work);
 }
 
-void freezer_look(struct freezer *f)
+bool freezer_owes(const struct freezer *f, uint32_t job)
 {
-    thaw(f);
+    struct frozen *g = f->first;
+
+    while (g && !(g->over && (!job || g->job == job)))
+        g = g->next;
+    return g;
+}
+
+void freezer_look(struct freezer *f, size_t *work)
+{
+    thaw(f, work);
 }
 
 void freezer_free(struct freezer *f)

@@ -29,6 +29,8 @@
 #include "common/errtext.h"
 #include "node_agent/enforce/supervisor.h"
 
+#define FREEZER_WORK 128 /* of thawing one (threads.h) */
+
 struct freezer;
 
 /* With processes in PROCFS.  SUPERVISOR may be NULL.  NULL with errno ENOTSUP
@@ -40,11 +42,15 @@ struct freezer *freezer_new(const char *procfs, struct supervisor *supervisor,
  * or that failed. */
 bool freezer_freeze(struct freezer *freezer, uint32_t job, pid_t pid);
 
-/* Thaw the cgroups of JOB, which are still to be thawed if this fails. */
-void freezer_thaw(struct freezer *freezer, uint32_t job);
+/* Thaw the cgroups of JOB, as far as *WORK goes; the others, and those where
+ * this fails, by freezer_look(). */
+void freezer_thaw(struct freezer *freezer, uint32_t job, size_t *work);
 
-/* Try again to thaw what could not be. */
-void freezer_look(struct freezer *freezer);
+/* True when some of JOB, with 0 of any, are still to be thawed. */
+bool freezer_owes(const struct freezer *freezer, uint32_t job);
+
+/* Thaw what is to be, as far as *WORK goes. */
+void freezer_look(struct freezer *freezer, size_t *work);
 
 /* Freeze or thaw the cgroup at PATH; one that is gone is no error.  -1 with
  * errno. */

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "node_agent/enforce/proc.h"
+#include "node_agent/enforce/threads.h"
 
 struct stopped {
     uint32_t job;
@@ -32,7 +33,9 @@ struct stopper {
     struct supervisor *supervisor;
     struct stopped *all; /* [count] */
     size_t count, room;
-    size_t next; /* to be looked at */
+    size_t next;      /* to be looked at */
+    size_t over;      /* so many are to be continued, */
+    size_t next_over; /* from here on */
     struct log_limit told;
 };
 
@@ -93,6 +96,7 @@ static void forget(struct stopper *s, size_t i)
 {
     supervisor_done(s->supervisor, &s->all[i].note);
     close(s->all[i].pidfd);
+    s->over -= s->all[i].over;
     s->all[i] = s->all[--s->count];
 }
 
@@ -112,12 +116,32 @@ static bool make_room(struct stopper *s)
     return true;
 }
 
+/* True when PID was to be continued, and has not been so far: it stays stopped.
+ */
+static bool keep_stopped(struct stopper *s, uint32_t job, pid_t pid,
+                         uint64_t start)
+{
+    struct stopped *p = s->all;
+
+    while (s->over && p < s->all + s->count &&
+           !(p->over && p->pid == pid && p->start == start))
+        p++;
+    if (!s->over || p == s->all + s->count)
+        return false;
+    p->over = false;
+    p->job = job;
+    s->over--;
+    return true;
+}
+
 int stopper_stop(struct stopper *s, uint32_t job, pid_t pid, uint64_t start)
 {
     struct stopped new = {.job = job, .pid = pid, .start = start};
     struct proc_stat stat;
     struct proc_stop stop;
 
+    if (keep_stopped(s, job, pid, start))
+        return 1;
     if (!make_room(s))
         return -1;
     if ((new.pidfd = open_process(pid, start, &stat)) < 0)
@@ -150,7 +174,6 @@ int stopper_stop(struct stopper *s, uint32_t job, pid_t pid, uint64_t start)
 /* False: it has to be tried again. */
 static bool go_on(struct stopper *s, struct stopped *p)
 {
-    p->over = true;
     if (!p->again && stopped_twice(p->pid)) {
         log_debug("job %u: process %d was stopped by another, too", p->job,
                   (int)p->pid);
@@ -164,11 +187,42 @@ static bool go_on(struct stopper *s, struct stopped *p)
     return false;
 }
 
-void stopper_continue(struct stopper *s, uint32_t job)
+/* Everybody in turn, that those who cannot be continued keep no other from it.
+ */
+static void continue_some(struct stopper *s, size_t *work)
 {
-    for (size_t i = s->count; i-- > 0;)
-        if (s->all[i].job == job && go_on(s, &s->all[i]))
-            forget(s, i);
+    for (size_t n = s->count; n && s->over && *work; n--) {
+        if (s->next_over >= s->count)
+            s->next_over = 0;
+        struct stopped *p = &s->all[s->next_over];
+        if (p->over)
+            work_take(work, STOPPER_WORK);
+        if (p->over && go_on(s, p))
+            forget(s, s->next_over);
+        else
+            s->next_over++;
+    }
+}
+
+void stopper_continue(struct stopper *s, uint32_t job, size_t *work)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->all[i].job == job && !s->all[i].over) {
+            s->all[i].over = true;
+            s->over++;
+        }
+    continue_some(s, work);
+}
+
+bool stopper_owes(const struct stopper *s, uint32_t job)
+{
+    size_t i = 0;
+
+    if (!job)
+        return s->over;
+    while (s->over && i < s->count && !(s->all[i].over && s->all[i].job == job))
+        i++;
+    return s->over && i < s->count;
 }
 
 void stopper_undo(pid_t pid, uint64_t start, bool again)
@@ -222,9 +276,7 @@ static bool look_at(struct stopper *s, struct stopped *p)
 
     if (ended(p))
         return true;
-    if (p->over)
-        return go_on(s, p);
-    if (proc_read_stop(p->pid, &stop) < 0)
+    if (p->over || proc_read_stop(p->pid, &stop) < 0)
         return false;
     if (stop.stopped) {
         p->seen = true;
@@ -235,8 +287,9 @@ static bool look_at(struct stopper *s, struct stopped *p)
     return false;
 }
 
-void stopper_look(struct stopper *s)
+void stopper_look(struct stopper *s, size_t *work)
 {
+    continue_some(s, work);
     size_t looks = s->count < STOPPER_LOOKS ? s->count : STOPPER_LOOKS;
 
     for (; looks; looks--) {

@@ -15,10 +15,11 @@
  *
  *   stop       the pidfd of each process is opened before, and kept until it is
  * continued, so continuing needs no descriptor; what cannot be noted with the
- * supervisor is not stopped continue   what fails is tried again at each look;
- * only success clears the note look       STOPPER_LOOKS processes an epoch,
- * whatever their number: one that another has continued (SIGCONT) is stopped
- * again
+ * supervisor is not stopped
+ *   continue   as many as the work that is given suffices for, the others at
+ * the next looks; what fails is tried again then, and only success clears the
+ * note look       STOPPER_LOOKS processes an epoch, whatever their number: one
+ * that another has continued (SIGCONT) is stopped again
  */
 
 #include <stdbool.h>
@@ -29,6 +30,7 @@
 #include "node_agent/enforce/supervisor.h"
 
 #define STOPPER_LOOKS 64
+#define STOPPER_WORK  64 /* of stopping or continuing one (threads.h) */
 
 struct stopper;
 
@@ -40,12 +42,16 @@ struct stopper *stopper_new(struct supervisor *supervisor);
 int stopper_stop(struct stopper *stopper, uint32_t job, pid_t pid,
                  uint64_t start);
 
-/* Continue what was stopped for JOB, and is still to be continued if this
- * fails. */
-void stopper_continue(struct stopper *stopper, uint32_t job);
+/* Continue what was stopped for JOB, as far as *WORK goes; the others, and what
+ * fails, by stopper_look(). */
+void stopper_continue(struct stopper *stopper, uint32_t job, size_t *work);
 
-/* Look at some of the stopped. */
-void stopper_look(struct stopper *stopper);
+/* True when some of JOB, with 0 of any, are still to be continued. */
+bool stopper_owes(const struct stopper *stopper, uint32_t job);
+
+/* Continue what is to be, as far as *WORK goes, and look at some of the
+ * stopped. */
+void stopper_look(struct stopper *stopper, size_t *work);
 
 /* How many are stopped, or not continued so far. */
 size_t stopper_count(const struct stopper *stopper);

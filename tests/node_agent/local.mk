@@ -118,6 +118,8 @@ units += %D%/unit
 	%D%/daemon/test_state.c \
 	%D%/daemon/test_users.c \
 	%D%/enforce/test_cgroup.c \
+	%D%/enforce/enforcer_stage.h \
+	%D%/enforce/test_crowd.c \
 	%D%/enforce/test_enforcer.c \
 	%D%/enforce/test_follow_look.c \
 	%D%/enforce/test_kill_points.c \

@@ -7,81 +7,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "common/clock.h"
-#include "node_agent/core/enforcer.h"
 #include "node_agent/enforce/proc.h"
-#include "protocol/cpulist.h"
-
-#define NOW_NS UINT64_C(1000000000000)
-
-/* A task that starts a program when it is told to. */
-struct stage {
-    pid_t task;
-    int order[2], answer[2];
-    struct job_table table;
-    struct job *job;
-    struct node_options options;
-    struct enforcer *enforcer;
-};
-
-static void be_the_task(const struct stage *s)
-{
-    char c;
-
-    if (read(s->order[0], &c, 1) == 1) {
-        pid_t program = fork();
-        if (program == 0 && c == 's')
-            prctl(PR_SET_NAME, "slurmstepd");
-        while (program == 0)
-            if (c != 's')
-                pause();
-        if (write(s->answer[1], &program, sizeof(program)) < 0)
-            _exit(1);
-        (void)!read(s->order[0], &c, 1); /* until the end of the test */
-        kill(program, SIGKILL);
-    }
-    _exit(0);
-}
-
-static int set_up(void **state)
-{
-    struct stage *s = calloc(1, sizeof(*s));
-
-    assert_int_equal(pipe(s->order), 0);
-    assert_int_equal(pipe(s->answer), 0);
-    s->task = fork();
-    if (s->task == 0) {
-        close(s->order[1]);
-        be_the_task(s);
-    }
-    close(s->order[0]);
-    s->enforcer = enforcer_new(NULL, &s->options);
-    s->job = job_add(&s->table, 7);
-    assert_non_null(job_add_task(s->job, 0, s->task));
-    *state = s;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct stage *s = *state;
-
-    close(s->order[1]);
-    waitpid(s->task, NULL, 0);
-    close(s->answer[0]);
-    close(s->answer[1]);
-    enforcer_release(s->enforcer, s->job);
-    while (s->job->tasks)
-        job_remove_task(s->job->tasks);
-    job_remove(&s->table, s->job);
-    enforcer_free(s->enforcer);
-    free(s);
-    return 0;
-}
+#include "tests/node_agent/enforce/enforcer_stage.h"
 
 static pid_t start_program(struct stage *s)
 {
@@ -203,17 +134,6 @@ static const struct tracked *scan_busy(struct stage *s, pid_t pid,
     return NULL;
 }
 
-static void end_task(struct stage *s, pid_t pid)
-{
-    for (struct task *t = s->job->tasks; t; t = t->next)
-        if (t->pid == pid) {
-            job_remove_task(t);
-            break;
-        }
-    kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
 /* What slurmstepd does before it executes the program is no job's. */
 static void test_executed(void **state)
 {
@@ -308,23 +228,6 @@ static void assert_on(pid_t pid, const struct cosched_cpuset *cpus)
 
     assert_int_equal(cpuset_get_affinity(pid, &mask), 0);
     assert_true(cpuset_equal(&mask, cpus));
-}
-
-/* All CPUs of this process, which are granted to the job, and one of them; false
- * when there are no others. */
-static bool choose_cpus(const struct stage *s, struct cosched_cpuset *one)
-{
-    assert_int_equal(cpuset_get_affinity(0, &s->job->granted), 0);
-    *one = s->job->granted;
-    while (cpuset_count(one) > 1)
-        cpuset_remove(one, cpuset_next(one, 0));
-    return cpuset_count(&s->job->granted) > 1;
-}
-
-static void scan_later(struct stage *s, uint64_t *now_ns, uint64_t later_ns)
-{
-    *now_ns += later_ns;
-    enforcer_scan(s->enforcer, &s->table, true, *now_ns);
 }
 
 /* In a unpinned job nobody is held, and who was may run everywhere again; what he
@@ -444,114 +347,6 @@ static void test_unpinned_is_not_held(void **state)
     end_task(s, pid);
 }
 
-/* ---- very many ------------------------------------------------------------ */
-
-#define CROWD 1000
-#define OVER  128 /* of the last process: it may take more than was left */
-
-/* Tasks of the job that wait, but what else they do is up to us. */
-static void start_crowd(struct stage *s, pid_t pid[CROWD], uint64_t *now_ns)
-{
-    struct rlimit files; /* two for each */
-
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
-    files.rlim_cur = files.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
-    for (size_t i = 0; i < CROWD; i++) {
-        if ((pid[i] = fork()) == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            close(s->order[1]);
-            for (;;)
-                pause();
-        }
-        assert_true(pid[i] > 0);
-        assert_non_null(job_add_task(s->job, 0, pid[i]));
-    }
-    scan_later(s, now_ns, NS_PER_S);
-    for (struct tracked *t = s->job->tracked; t; t = t->next)
-        t->held = true; /* as if it had been busy */
-}
-
-static void end_crowd(struct stage *s, const pid_t pid[CROWD])
-{
-    for (size_t i = 0; i < CROWD; i++)
-        end_task(s, pid[i]);
-}
-
-static size_t count_on(const pid_t pid[CROWD], const struct cosched_cpuset *cpus)
-{
-    struct cosched_cpuset mask;
-    size_t count = 0;
-
-    for (size_t i = 0; i < CROWD; i++)
-        count += cpuset_get_affinity(pid[i], &mask) == 0 && cpuset_equal(&mask, cpus);
-    return count;
-}
-
-/* What the next epoch does: whatever it is, it is bounded. */
-static void epoch_of(struct stage *s, void (*act)(struct stage *s, const void *arg),
-                     const void *arg)
-{
-    size_t before = enforcer_work(s->enforcer);
-
-    enforcer_look(s->enforcer);
-    for (int i = 0; i < 3; i++) { /* as often as there are decisions */
-        s->job->unsettled = false;
-        act(s, arg);
-    }
-    assert_true(enforcer_work(s->enforcer) - before <=
-                ENFORCER_WORK + 3 * (ENFORCER_LEAST + OVER));
-}
-
-static void act_hold(struct stage *s, const void *cpus)
-{
-    enforcer_hold(s->enforcer, s->job, cpus);
-}
-
-static void act_let_go(struct stage *s, const void *arg)
-{
-    (void)arg;
-    enforcer_let_go(s->enforcer, s->job);
-}
-
-/* A thousand processes are held, and let go, as their turn comes: those that undo it again and
- * again cost no epoch more, and keep none from being held. */
-static void test_crowd(void **state)
-{
-    struct stage *s = *state;
-    uint64_t now_ns = NOW_NS;
-    struct cosched_cpuset one;
-    pid_t pid[CROWD];
-    int epochs = 0;
-
-    if (!choose_cpus(s, &one))
-        skip();
-    start_crowd(s, pid, &now_ns);
-    do {
-        assert_true(++epochs < 30);
-        epoch_of(s, act_hold, &one);
-    } while (s->job->unsettled);
-    assert_true(epochs > 1);
-    assert_int_equal(count_on(pid, &one), CROWD);
-    /* The first half undoes it: the last ones of the others are held all the same. */
-    assert_int_equal(cpuset_set_affinity(pid[0], &s->job->granted), 0);
-    assert_int_equal(cpuset_set_affinity(pid[CROWD - 1], &s->job->granted), 0);
-    for (int i = 0; i < 2 * epochs; i++) {
-        for (size_t k = 1; k < CROWD - 1; k++)
-            assert_int_equal(cpuset_set_affinity(pid[k], &s->job->granted), 0);
-        epoch_of(s, act_hold, &one);
-    }
-    const pid_t ends[CROWD] = {pid[0], pid[CROWD - 1]};
-    assert_int_equal(count_on(ends, &one), 2);
-    s->job->unpinned = true;
-    for (int i = 0; i == 0 || s->job->unsettled; i++) {
-        assert_true(i < 30);
-        epoch_of(s, act_let_go, NULL);
-    }
-    assert_int_equal(count_on(pid, &s->job->granted), CROWD);
-    end_crowd(s, pid);
-}
-
 /* ---- a process whose first thread has ended -------------------------------- */
 
 static void *wait_on(void *arg)
@@ -628,44 +423,6 @@ static void test_headless(void **state)
     assert_int_equal(proc_read(pid, &stat), -1);
 }
 
-static void act_park(struct stage *s, const void *arg)
-{
-    (void)arg;
-    enforcer_park(s->enforcer, s->job);
-}
-
-static size_t count_stopped(const pid_t pid[CROWD])
-{
-    struct proc_stat stat;
-    size_t count = 0;
-
-    for (size_t i = 0; i < CROWD; i++)
-        count += proc_read(pid[i], &stat) == 0 && stat.state == 'T';
-    return count;
-}
-
-/* They are stopped in their turn, and all of them. */
-static void test_crowd_stopped(void **state)
-{
-    struct stage *s = *state;
-    uint64_t now_ns = NOW_NS;
-    pid_t pid[CROWD];
-    int epochs = 0;
-
-    start_crowd(s, pid, &now_ns);
-    do {
-        assert_true(++epochs < 30);
-        epoch_of(s, act_park, NULL);
-    } while (s->job->unsettled);
-    assert_true(epochs > 1);
-    while (count_stopped(pid) < CROWD)
-        usleep(1000);
-    enforcer_unpark(s->enforcer, s->job);
-    while (count_stopped(pid))
-        usleep(1000);
-    end_crowd(s, pid);
-}
-
 UNIT(test_enforcer)
 {
     const struct CMUnitTest tests[] = {
@@ -682,8 +439,6 @@ UNIT(test_enforcer)
         cmocka_unit_test_setup_teardown(test_unpinned_is_not_held, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_headless, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_crowd, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_crowd_stopped, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("test_enforcer", tests, NULL, NULL);

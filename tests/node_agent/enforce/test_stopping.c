@@ -159,6 +159,7 @@ static void test_ended(void **state)
     struct stopper *stopper = stopper_new(NULL);
     struct proc_stat stat;
     pid_t pid = victim_start(getuid());
+    size_t work = SIZE_MAX;
 
     (void)s;
     assert_int_equal(proc_read(pid, &stat), 0);
@@ -166,7 +167,7 @@ static void test_ended(void **state)
     assert_int_equal(stopper_stop(stopper, 7, pid, stat.start), 1);
     assert_int_equal(stopper_count(stopper), 1);
     victim_end(pid);
-    stopper_look(stopper);
+    stopper_look(stopper, &work);
     assert_int_equal(stopper_count(stopper), 0);
     assert_int_equal(stopper_stop(stopper, 7, pid, stat.start), 0);
     stopper_free(stopper);
@@ -189,6 +190,7 @@ static void stop_many(void *arg)
     struct supervisor *supervisor = supervisor_new();
     struct stopper *stopper = stopper_new(supervisor);
     struct errtext err;
+    size_t work = SIZE_MAX;
 
     if (supervisor_start(supervisor, NULL, &err) < 0)
         _exit(1);
@@ -196,8 +198,8 @@ static void stop_many(void *arg)
     for (size_t i = 0; i < m->count; i++)
         if (stopper_stop(stopper, 7, m->pid[i], m->start[i]) != 1)
             _exit(2);
-    stopper_look(stopper);
-    stopper_continue(stopper, 7);
+    stopper_look(stopper, &work);
+    stopper_continue(stopper, 7, &work);
     callpoints_end();
     if (stopper_count(stopper))
         _exit(3);
