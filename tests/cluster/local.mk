@@ -53,10 +53,12 @@ soak: all
 .PHONY: soak
 
 # Some minutes.
-EXTRA_DIST += %D%/bench_slurm.py
+EXTRA_DIST += %D%/bench_records.py %D%/bench_slurm.py
+bench-records: all
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/bench_records.py
 bench-slurm: all
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/bench_slurm.py
-.PHONY: bench-slurm
+.PHONY: bench-records bench-slurm
 
 clean-local: clean-cluster
 clean-cluster:
