@@ -4,10 +4,13 @@
 
 #include "common/json_writer.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/fd.h"
 
 #define ROOM_LEAST 512
 
@@ -55,4 +58,22 @@ char *json_writer_text(const json_t *json, size_t flags)
         return t.at;
     free(t.at);
     return NULL;
+}
+
+int json_writer_line(int fd, json_t *json)
+{
+    char *text = json ? json_writer_text(json, JSON_COMPACT) : NULL;
+    size_t size = text ? strlen(text) : 0;
+    int rc = -1;
+
+    json_decref(json);
+    errno = ENOMEM;
+    if (text) {
+        text[size] = '\n'; /* over the zero: written with its length */
+        rc = fd_write_all(fd, text, size + 1);
+    }
+    int saved = errno;
+    free(text);
+    errno = saved;
+    return rc;
 }

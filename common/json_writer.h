@@ -16,4 +16,8 @@ json_t *json_writer_numbers(const double *values, size_t count);
  * the end, and no JSON. */
 char *json_writer_text(const json_t *json, size_t flags);
 
+/* Write JSON, of which a reference is stolen, to FD as one line.  0, or -1 with errno: NULL and
+ * short of memory are ENOMEM, with nothing written. */
+int json_writer_line(int fd, json_t *json);
+
 #endif /* COSCHED_JSON_WRITER_H */

@@ -8,20 +8,20 @@
 /* Concept
  *
  * A process for one batch: it may wait for the accounting, hang or be killed, and nobody waits
- * for it but the records that it has.  It reads them as lines of JSON ("job", "end", "text") from
- * standard input and answers each with a line:
+ * for it but the records that it has.  It reads them as lines of JSON ("job", "end", "text"; with
+ * "told" and "boot" what an earlier courier had found) from standard input and answers by lines:
  *
+ *   {"age":S,"boot":T}              slurmctld keeps ended jobs for so long, and began then; absent
+ *                                   when it does not answer
  *   {"job":N,"end":S}               the accounting has the record, and the run's end
+ *   {"job":N,"end":S,"settled":true}  and slurmctld, of "boot", has forgotten the run
  *   {"job":N,"end":S,"error":TEXT}  not so far: the run has not ended there, or is not known
  *   {"refused":TEXT}                there is no accounting
  *   {"away":TEXT}                   the accounting does not answer; nothing is known of those
  *                                   that have no line
- *   {"age":S}                       slurmctld keeps ended jobs for so long
  *
- * slurmctld takes no updates of ended jobs, so the accounting is asked to change its own record,
- * through slurmdbd.  An answer of that takes two delayed acknowledgements (88 ms), so a batch is
- * divided among processes with a connection each.  A run of a requeued job is chosen by its end:
- * sacct says which there are.
+ * A batch of n costs n changes, n questions to slurmctld when it is settled, and a number of
+ * requests that does not depend on n (dbd_change.h, controller.h, sacct_look.h).
  */
 
 #define COURIER_BATCH 512 /* records at a time */

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/fd.h"
+#include "common/json_writer.h"
 #include "node_agent/helpers/courier.h"
 #include "node_agent/helpers/record_queue.h"
 
@@ -32,6 +32,7 @@
 #define LONGEST_PAUSE_MS (600 * 1000)
 #define AWAY_PAUSE_MS 20000     /* between two tries while the accounting is away, at most */
 #define TRIES_MOST 150          /* pauses of a day in all */
+#define TRIES_PAUSED 8          /* then pauses are the longest */
 #define COURIER_MS (300 * 1000) /* longest life of a courier */
 #define RETRY_DISK_MS 60000
 #define SAVED_DELAYS 10 /* slurmctld has then saved its state, without what it has forgotten */
@@ -50,6 +51,7 @@ static struct {
     pid_t pid; /* 0: none */
     int from;  /* its answers */
     int64_t until_ms;
+    int64_t boot_s; /* when slurmctld began, by its word; 0: none */
     bool away;        /* it said so */
     bool answered;    /* it said something else */
     size_t used;
@@ -62,7 +64,15 @@ static struct {
     int64_t due_ms;
 } away;
 
-/* Print one event, packed as json_pack() does. */
+/* End for want of WHAT: the agent starts another helper and gives it what is not kept. */
+static _Noreturn void die(const char *what)
+{
+    fprintf(stderr, "coschedd-slurm: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+/* Print one event, packed as json_pack() does.  What the agent is not told, a helper that begins
+ * anew tells it. */
 static void emit(const char *format, ...)
 {
     json_error_t error;
@@ -71,12 +81,8 @@ static void emit(const char *format, ...)
     va_start(ap, format);
     json_t *event = json_vpack_ex(&error, 0, format, ap);
     va_end(ap);
-    if (event) {
-        json_dumpf(event, stdout, JSON_COMPACT);
-        putchar('\n');
-        fflush(stdout);
-    }
-    json_decref(event);
+    if (json_writer_line(STDOUT_FILENO, event) < 0)
+        die("its output");
 }
 
 static void emit_record(const char *event, const struct queued *r, const char *error)
@@ -144,35 +150,43 @@ static void sync_queue(void)
 
 /* ---- the courier --------------------------------------------------------------- */
 
-/* The records that are due, as a courier's input.  A descriptor, or -1: none is. */
+/* Write R to FD for a courier. */
+static int hand_over(const struct queued *r, int fd)
+{
+    return json_writer_line(fd, json_pack("{s:I, s:I, s:s, s:b, s:I}", "job", (json_int_t)r->job,
+                                          "end", (json_int_t)r->end_s, "text", r->text, "told",
+                                          r->told, "boot", (json_int_t)r->boot_s));
+}
+
+static void none_under_way(void)
+{
+    for (struct queued *r = record_queue_first(queue); r; r = r->next)
+        r->under_way = false;
+}
+
+/* The records that are due, as a courier's input.  A descriptor; -1 with errno, 0: none is. */
 static int collect(int64_t now_ms)
 {
     size_t count = 0;
-    FILE *out = NULL;
+    int fd = -1, saved = 0;
 
     for (struct queued *r = record_queue_first(queue); r && count < COURIER_BATCH; r = r->next) {
         if (r->due_ms > now_ms)
             continue;
-        if (!out) {
-            int fd = memfd_create("records", MFD_CLOEXEC);
-            if (fd < 0 || !(out = fdopen(fd, "w+")))
-                return fd < 0 ? -1 : (close(fd), -1);
+        if ((fd < 0 && (fd = memfd_create("records", MFD_CLOEXEC)) < 0) || hand_over(r, fd) < 0) {
+            saved = errno;
+            break;
         }
-        json_t *object = json_pack("{s:I, s:I, s:s, s:b}", "job", (json_int_t)r->job, "end",
-                                   (json_int_t)r->end_s, "text", r->text, "told", r->told);
-        json_dumpf(object, out, JSON_COMPACT);
-        json_decref(object);
-        fputc('\n', out);
         r->under_way = true;
         count++;
     }
-    if (!out)
-        return -1;
-    fflush(out);
-    rewind(out);
-    int fd = fcntl(fileno(out), F_DUPFD_CLOEXEC, 3);
-    fclose(out);
-    return fd;
+    if (!saved && fd >= 0 && lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    none_under_way();
+    errno = saved;
+    return -1;
 }
 
 /* Start SELF as a courier that reads IN. */
@@ -219,17 +233,19 @@ static void start_courier(const char *self, int64_t now_ms)
     if (courier_now.pid || (away.tries && away.due_ms > now_ms))
         return;
     int in = collect(now_ms);
+    if (in < 0 && errno)
+        set_away(strerror(errno));
     if (in < 0)
         return;
     courier_now.away = courier_now.answered = false;
+    courier_now.boot_s = 0;
     courier_now.used = 0;
     courier_now.until_ms = now_ms + COURIER_MS;
     int rc = spawn_courier(self, in);
     close(in);
     if (rc == 0)
         return;
-    for (struct queued *r = record_queue_first(queue); r; r = r->next)
-        r->under_way = false;
+    none_under_way();
     set_away(strerror(rc));
 }
 
@@ -240,22 +256,34 @@ static void look_again(struct queued *r)
     r->due_ms = r->ended_ms + job_age_ms + SAVED_DELAYS * 1000 * delay_s;
 }
 
+/* R is not in the accounting, for the reason ERROR, or is there but not for good.  A day without
+ * slurmctld, or with a job that it remembers, proves nothing. */
+static void try_again(struct queued *r, const char *error)
+{
+    bool proves = error && courier_now.boot_s;
+
+    if (proves && r->tries >= TRIES_MOST) {
+        give_up(r, error);
+        return;
+    }
+    if (r->tries < (proves ? TRIES_MOST : TRIES_PAUSED))
+        r->tries++;
+    r->due_ms = clock_ms() + pause_ms(r->tries, LONGEST_PAUSE_MS);
+}
+
 /* The accounting has R, for good if SETTLED; or not, for the reason ERROR. */
 static void on_answer(struct queued *r, const char *error, bool settled)
 {
-    bool before = r->settled;
+    bool before = settled && r->boot_s && r->boot_s == courier_now.boot_s;
 
     r->under_way = false;
-    r->settled = settled;
-    if (settled && before) {
+    r->boot_s = settled ? courier_now.boot_s : 0;
+    if (before) {
         record_queue_remove(queue, r);
     } else if (settled) {
         r->due_ms = clock_ms() + SAVED_DELAYS * 1000 * delay_s;
     } else if (error || r->told) {
-        if (++r->tries > TRIES_MOST)
-            give_up(r, error);
-        else
-            r->due_ms = clock_ms() + pause_ms(r->tries, LONGEST_PAUSE_MS);
+        try_again(r, error);
     } else {
         r->told = true;
         r->tries = 0;
@@ -266,16 +294,27 @@ static void on_answer(struct queued *r, const char *error, bool settled)
     }
 }
 
+/* slurmctld keeps ended jobs for AGE_S. */
+static void set_age(int64_t age_s)
+{
+    if (job_age_ms == 1000 * age_s)
+        return;
+    job_age_ms = 1000 * age_s;
+    for (struct queued *r = record_queue_first(queue); r; r = r->next)
+        if (r->told && !r->tries && !r->boot_s && !r->under_way)
+            look_again(r);
+}
+
 static void on_line(const char *line)
 {
     const char *error = NULL, *gone = NULL, *refused = NULL;
-    json_int_t job = 0, end_s = 0, age_s = -1;
+    json_int_t job = 0, end_s = 0, age_s = -1, boot_s = 0;
     int settled = 0;
     json_t *object = json_loads(line, 0, NULL);
 
-    if (json_unpack(object, "{s?I, s?I, s?s, s?b, s?s, s?s, s?I}", "job", &job, "end", &end_s,
-                    "error", &error, "settled", &settled, "away", &gone, "refused", &refused,
-                    "age", &age_s) < 0) {
+    if (json_unpack(object, "{s?I, s?I, s?s, s?b, s?s, s?s, s?I, s?I}", "job", &job, "end",
+                    &end_s, "error", &error, "settled", &settled, "away", &gone, "refused",
+                    &refused, "age", &age_s, "boot", &boot_s) < 0) {
         json_decref(object);
         return;
     }
@@ -283,10 +322,8 @@ static void on_line(const char *line)
         courier_now.away = true;
         set_away(gone);
     } else if (age_s >= 0) {
-        job_age_ms = 1000 * age_s;
-        for (struct queued *r = record_queue_first(queue); r; r = r->next)
-            if (r->told && !r->tries)
-                look_again(r);
+        courier_now.boot_s = boot_s;
+        set_age(age_s);
     } else if (job) {
         struct queued *r = record_queue_find(queue, (uint32_t)job, end_s);
         courier_now.answered = true;
@@ -368,11 +405,13 @@ static void command(const char *line)
 
     if (!good)
         fprintf(stderr, "coschedd-slurm: refused: %.200s\n", line);
-    else if (r && r->kept && r->told)
+    else if (!r)
+        die("a record");
+    else if (r->kept && r->told)
         emit_record("recorded", r, NULL); /* the agent has not heard of it */
-    else if (r && r->kept)
+    else if (r->kept)
         emit_record("kept", r, NULL);
-    else if (r && (record_queue_count(queue) > count || !r->due_ms))
+    else if (record_queue_count(queue) > count || !r->due_ms)
         begin(r);
     json_decref(object);
 }

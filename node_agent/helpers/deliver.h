@@ -17,12 +17,12 @@
  *   - again and again, with longer pauses, until the accounting shows the record and the run's end.
  *     While the accounting does not answer no record's pauses grow, and all go at once when it is
  *     back
- *   - and then until slurmctld says, at two looks a minute apart, that it has forgotten the job
- *     and sends nothing more to slurmdbd: one that restarts before that, or with a state that it
- *     saved before, sends its own record again, as of the job's begin
+ *   - and then until slurmctld says that it has forgotten the job and sends nothing more to
+ *     slurmdbd, and is still the same a minute later: one that restarts before that, or with a
+ *     state that it saved before, sends its own record again, as of the job's begin
  *
- * Given up are records of jobs that the accounting, when it answers, does not know for a day, and
- * the oldest ones when there are too many; silently those that the accounting had.
+ * Given up are records of jobs that the accounting does not know for a day, while it and slurmctld
+ * answer, and the oldest ones when there are too many; silently those that the accounting had.
  *
  * Pauses are in monotonic time: a clock that is set neither holds records back nor drops any.
  */

@@ -4,12 +4,19 @@
 # The only program with libslurm.
 pkglibexec_PROGRAMS += coschedd-slurm
 coschedd_slurm_SOURCES = \
+	%D%/controller.c \
+	%D%/controller.h \
 	%D%/courier.c \
 	%D%/courier.h \
+	%D%/dbd_change.c \
+	%D%/dbd_change.h \
 	%D%/deliver.c \
 	%D%/deliver.h \
+	%D%/parcel.h \
 	%D%/record_queue.c \
 	%D%/record_queue.h \
+	%D%/sacct_look.c \
+	%D%/sacct_look.h \
 	%D%/slurm_compat.h \
 	%D%/slurm_helper.c
 coschedd_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -34,8 +34,8 @@ struct queued {
     bool kept;      /* on disk */
     bool told;      /* the agent knows that it was delivered */
     bool under_way; /* a courier has it */
-    bool settled;   /* slurmctld had forgotten the run at the last look */
     unsigned tries; /* without the record; if told, while slurmctld knows the job */
+    int64_t boot_s; /* of the slurmctld that had forgotten the run at the last look; or 0 */
     int64_t due_ms; /* monotonic: not before */
     int64_t ended_ms; /* monotonic, if told: the end */
     char text[];

@@ -37,6 +37,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/json_writer.h"
 #include "node_agent/helpers/courier.h"
 #include "node_agent/helpers/deliver.h"
 #include "node_agent/helpers/slurm_compat.h"
@@ -58,12 +59,8 @@ static void emit(const char *format, ...)
     va_start(ap, format);
     json_t *event = json_vpack_ex(&error, 0, format, ap);
     va_end(ap);
-    if (event) {
-        json_dumpf(event, stdout, JSON_COMPACT);
-        putchar('\n');
-        fflush(stdout);
-    }
-    json_decref(event);
+    if (json_writer_line(STDOUT_FILENO, event) < 0)
+        exit(1); /* the agent starts another, which says it */
 }
 
 /* ---- configuration ------------------------------------------------------- */
@@ -167,17 +164,17 @@ static void tell_config(void)
         json_object_update_new(event, json_pack("{s:b, s:I}", "private_jobs", 1,
                                                 "slurm_user",
                                                 (json_int_t)slurm_user));
-    char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
+    char *text = event ? json_writer_text(event, JSON_COMPACT) : NULL;
 
-    json_decref(event);
     if (!text || (told && strcmp(told, text) == 0)) {
+        json_decref(event);
         free(text);
         return;
     }
     free(told);
     told = text;
-    printf("%s\n", told);
-    fflush(stdout);
+    if (json_writer_line(STDOUT_FILENO, event) < 0)
+        exit(1);
 }
 
 /* Load the configuration if it is newer than the one that is known.  False when

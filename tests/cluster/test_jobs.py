@@ -86,6 +86,53 @@ def check_requeue(c):
     return job
 
 
+def start_cancelled(c):
+    """Two jobs that are requeued, to be cancelled before they run again: the first at once, the
+    second in check_cancelled()."""
+    jobs = [submit(c, f"cancelled{i}.sh", REQUEUED_JOB, "--coschedule", "--requeue", "--mem=50")
+            for i in range(2)]
+    for job in jobs:
+        wait_for("its interim record", lambda j=job: is_running(c, j) and
+                 "AdminComment=cosched/1 state=running" in slurm_knows(c, j), 60, 0.1)
+    c.call("scontrol", "create", "PartitionName=down", "Nodes=n1", "State=DOWN")
+    for job in jobs:
+        c.call("scontrol", "requeue", str(job))
+        # It could begin but for that, so the accounting has a row.
+        wait_for("its place in the queue", lambda j=job: c.run(
+            "scontrol", "update", f"jobid={j}", "Partition=down", "StartTime=now")
+            .returncode == 0, 60, 0.1)
+    wait_for("rows of the next runs", lambda: all(len(runs(c, job)) == 2 for job in jobs),
+             60, 0.1)
+    c.call("scancel", str(jobs[0]))
+    return jobs
+
+
+def runs(c, job):
+    """What the accounting has of the runs of JOB."""
+    text = c.call("sacct", "-X", "-D", "-n", "-P", "-j", str(job), "-o",
+                  "state,nodelist,admincomment")
+    return [line.split("|") for line in text.splitlines()]
+
+
+def slurm_knows(c, job):
+    return c.run("scontrol", "show", "job", str(job)).stdout
+
+
+def check_cancelled(c, jobs):
+    """The run that never began has not the interim record of the one before."""
+    wait_for("a job that waits without that record", lambda:
+             "AdminComment=cosched/1 state=final started=0" in slurm_knows(c, jobs[1]), 120, 0.2)
+    c.call("scancel", str(jobs[1]))
+    for job in jobs:
+        wait_for(f"final records of job {job}", lambda j=job: all(
+            "state=final" in run[2] for run in runs(c, j)), 60, 0.2)
+        found = runs(c, job)
+        (ran, node, record), (state, no_node, never) = found
+        assert (ran, node) == ("REQUEUED", "n1") and "policy=" in record, found
+        assert state.startswith("CANCELLED") and no_node == "None assigned", found
+        assert never == "cosched/1 state=final started=0", found
+
+
 def check_late_agent(c):
     """An agent that comes when the job runs lets it be, and so does the
     epilog, which withdraws a job that was never announced."""
@@ -146,6 +193,7 @@ def main():
         shutil.copytree(os.path.join(SOURCE, "plot"), f"{c.output}/plot")
         timeout, other = start_timeout(c)
         users = check_user(c)
+        cancelled = start_cancelled(c)
         requeued = check_requeue(c)
         late = check_late_agent(c)
         never = check_never_ran(c)
@@ -153,6 +201,7 @@ def main():
         if len(allowed_cpus()) > 1:
             names = check_ends(c)
         check_timeout(c, timeout, other)
+        check_cancelled(c, cancelled)
         check_report(c, users, requeued, timeout, late, never)
         check_array_records(c, names)
 

@@ -77,14 +77,20 @@ class FakeSlurm:
             time.sleep(0.02)
 
     def rows(self, *rows):
-        """The accounting: (raw, name, end, comment), or with the start before the end."""
+        """The accounting: (raw, name, end, comment), or with the start before the end, or with
+        state and nodes between end and comment, too."""
+        def whole(raw, name, *rest):
+            if len(rest) == 2:
+                rest = (END - 100, *rest)
+            if len(rest) == 3:
+                rest = (*rest[:2], "COMPLETED", "n1", rest[2])
+            return (raw, name, "fake", *rest)
         self.write("rows", "".join(
-            f"{raw}|{name}|fake|{start}|{end}|{comment}\n" for raw, name, start, end, comment in
-            ((r[0], r[1], END - 100, *r[2:]) if len(r) == 4 else r for r in rows)))
+            "|".join(map(str, whole(*r))) + "\n" for r in rows))
 
     def comments(self):
         """{(name, end): comment} of the accounting."""
-        return {tuple(line.split("|")[1:5:3]): line.split("|")[5] for line in self.lines("rows")}
+        return {tuple(line.split("|")[1:5:3]): line.split("|")[7] for line in self.lines("rows")}
 
     def changes(self):
         """{(name, end): all comments that were written there}."""

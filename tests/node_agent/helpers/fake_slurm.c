@@ -12,12 +12,17 @@
  *   asked    written: one line per look at the configuration, its argument
  *   updates  written: one line per update of a job, "JOB COMMENT"
  *   comment  AdminComment of job 7; without it no job is known but those in
- *   known    "JOB START" per line
+ *   known    "JOB START STATE COMMENT" per line, the last two may be missing: COMPLETED and
+ *            none; of waiting ones START is 0
  *   known.asked  written: one line per look at a job
  *   queue    number of messages that wait for slurmdbd, 0 without it
  *   refuse   if there, updates are refused
- *   rows     the accounting: "RAW|NAME|CLUSTER|START|END|COMMENT" per line
+ *   boot     when slurmctld began, 1 without it; of several numbers each is for one look
+ *   statistics.asked  written: one line per look at those of slurmctld
+ *   rows     the accounting: "RAW|NAME|CLUSTER|START|END|STATE|NODES|COMMENT" per line
  *   modified written: "NAME END COMMENT" per change of rows; END 0: of the last run
+ *   commits  written: one line per end of a transaction
+ *   dies     if there, it is removed and slurmdbd's plugin ends its process
  *   no-dbd   if there, slurmdbd refuses changes
  *   connections  written: one line per connection to slurmdbd
  *   courier.under  what the next courier is run under, a word per line; removed
@@ -85,6 +90,24 @@ void slurm_init(const char *conf)
     (void)conf;
 }
 
+static time_t boot_time(void)
+{
+    char rest[256] = "";
+    long long boot = 1;
+    FILE *in = file("boot", "r");
+
+    if (in && fscanf(in, "%lld %255[^\n]", &boot, rest) < 1)
+        abort();
+    if (in)
+        fclose(in);
+    FILE *out = *rest ? file("boot", "w") : NULL;
+    if (out) {
+        fprintf(out, "%s\n", rest);
+        fclose(out);
+    }
+    return boot;
+}
+
 int slurm_load_ctl_conf(time_t update_time, slurm_conf_t **conf)
 {
     static char parameters[65536];
@@ -119,6 +142,7 @@ int slurm_load_ctl_conf(time_t update_time, slurm_conf_t **conf)
         (*conf)->slurm_user_id = 64;
         fclose(hides);
     }
+    (*conf)->boot_time = boot_time();
     (*conf)->cluster_name = "fake";
     (*conf)->sched_params = got == 2 ? parameters : NULL;
     return SLURM_SUCCESS;
@@ -197,13 +221,20 @@ int slurm_load_job(job_info_msg_t **jobs, uint32_t job, uint16_t flags)
     static char comment[4096];
     FILE *in = job == 7 ? file("comment", "r") : NULL;
     FILE *known = file("known", "r");
+    char line[4096], state[32];
     long start_s;
 
     (void)flags;
     note("known.asked", "%u\n", job);
     all = (job_info_msg_t){.job_array = info};
-    while (known && fscanf(known, "%u %ld", &info[0].job_id, &start_s) == 2) {
+    while (known && fgets(line, sizeof(line), known)) {
+        comment[0] = state[0] = '\0';
+        if (sscanf(line, "%u %ld %31s %4095[^\n]", &info[0].job_id, &start_s, state, comment) < 2)
+            abort();
         info[0].start_time = start_s;
+        info[0].job_state = strcmp(state, "PENDING") ? JOB_COMPLETE : JOB_PENDING;
+        info[0].nodes = strcmp(state, "PENDING") && strcmp(state, "CANCELLED") ? "n1" : NULL;
+        info[0].admin_comment = *comment ? comment : NULL;
         if (info[0].job_id == job && ++all.record_count)
             break;
     }
@@ -227,6 +258,7 @@ int slurm_get_statistics(stats_info_response_msg_t **stats, stats_info_request_m
     FILE *config = file("config", "r"), *queue = file("queue", "r");
 
     (void)request;
+    note("statistics.asked", "\n");
     all.dbd_agent_queue_size = 0;
     if (queue && fscanf(queue, "%u", &all.dbd_agent_queue_size) != 1)
         abort();
@@ -265,7 +297,7 @@ void *slurmdb_connection_get(uint16_t *flags)
 int slurmdb_connection_commit(void *connection, bool commit)
 {
     (void)connection;
-    (void)commit;
+    note("commits", "%d\n", commit);
     return SLURM_SUCCESS;
 }
 
@@ -285,16 +317,39 @@ static void *only(List list)
     return element;
 }
 
-/* Copy the accounting from IN to OUT with COMMENT for what is called NAME and, unless that is 0,
- * ended at END; else for the last row of that name. */
-static void change(FILE *in, FILE *out, const char *name, long end, const char *comment)
+/* Is STATE one of LIST (NULL: of all)? */
+static int has_state(List list, const char *state)
 {
-    char line[4096], of[64], stop[32];
+    static const struct {
+        const char *name;
+        int number;
+    } names[] = {{"COMPLETED", JOB_COMPLETE}, {"CANCELLED", JOB_CANCELLED},
+                 {"REQUEUED", JOB_REQUEUE}};
+    ListIterator i = list ? slurm_list_iterator_create(list) : NULL;
+    const char *number;
+    int found = !list;
+
+    while (i && (number = slurm_list_next(i)))
+        for (size_t n = 0; n < 3; n++)
+            found |= atoi(number) == names[n].number &&
+                     !strncmp(state, names[n].name, strlen(names[n].name));
+    if (i)
+        slurm_list_iterator_destroy(i);
+    return found;
+}
+
+/* Copy the accounting from IN to OUT with COMMENT for what is called NAME and, unless that is 0,
+ * ended at END in one of STATES; else for the last row of that name. */
+static void change(FILE *in, FILE *out, const char *name, long end, List states,
+                   const char *comment)
+{
+    static char line[4096], of[64], stop[32], state[64];
     long last = -1, number = 0;
 
     while (fgets(line, sizeof(line), in)) {
-        if (sscanf(line, "%*[^|]|%63[^|]|%*[^|]|%*[^|]|%31[^|]|", of, stop) == 2 &&
-            !strcmp(of, name) && (!end || atol(stop) == end))
+        if (sscanf(line, "%*[^|]|%63[^|]|%*[^|]|%*[^|]|%31[^|]|%63[^|]|", of, stop, state) == 3 &&
+            !strcmp(of, name) &&
+            (!end || (atol(stop) == end && has_state(states, state))))
             last = number;
         number++;
     }
@@ -317,6 +372,9 @@ List slurmdb_job_modify(void *connection, slurmdb_job_cond_t *cond, slurmdb_job_
                cond->state_list;
 
     (void)connection;
+    snprintf(path, sizeof(path), "%s/dies", getenv("FAKE_SLURM"));
+    if (unlink(path) == 0)
+        _exit(127); /* as the dynamic linker ends a process */
     if (access((snprintf(path, sizeof(path), "%s/no-dbd", getenv("FAKE_SLURM")), path), F_OK) ==
             0 || strcmp(only(cond->cluster_list), "fake"))
         return NULL;
@@ -329,7 +387,8 @@ List slurmdb_job_modify(void *connection, slurmdb_job_cond_t *cond, slurmdb_job_
     snprintf(fresh, sizeof(fresh), "%s.to", path);
     FILE *in = fopen(path, "r"), *out = fopen(fresh, "w");
     if (in && out)
-        change(in, out, name, one ? (long)cond->usage_end : 0, job->admin_comment);
+        change(in, out, name, one ? (long)cond->usage_end : 0, cond->state_list,
+               job->admin_comment);
     if (in)
         fclose(in);
     if (out)
