@@ -29,6 +29,8 @@ static const struct option node_table[] = {
          "time to measure a region at another DoP"),
     NODE("probe", probe_percent, OPTION_COUNT, 0, 100, "2",
          "largest percentage of a region's time for that"),
+    NODE("clean", clean_ns, OPTION_DURATION, 0, 60 * SECOND, "0",
+         "time that a job's first regions have the node to themselves"),
     NODE("min_region", min_region_ns, OPTION_DURATION, 0, 60 * SECOND,
          "100ms", "shorter regions are managed as one"),
     NODE("attach_timeout", attach_ns, OPTION_DURATION, 100 * MS, 60 * SECOND,

@@ -78,6 +78,7 @@ struct node_options {
     uint64_t epoch_ns;       /* cosched_epoch, 50ms; 10ms..10s */
     uint64_t profile_ns;     /* cosched_profile, 150ms; 0..60s */
     int probe_percent;       /* cosched_probe, 2: of a region's time; 0..100 */
+    uint64_t clean_ns;       /* cosched_clean, 0: a job's first regions alone; 0..60s */
     uint64_t min_region_ns; /* cosched_min_region, 100ms; 0..60s */
     uint64_t attach_ns;      /* cosched_attach_timeout, 1s; 100ms..60s */
     uint64_t slice_ns;       /* cosched_slice, 2s: turn when jobs > cores */

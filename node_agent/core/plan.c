@@ -442,8 +442,8 @@ static void take_core(struct planner *p, size_t job)
         p->owner[free] = (int)job;
 }
 
-/* A plan without the policy: job number CHOSEN is alone. */
-static void measure_alone(struct planner *p, struct plan *plan, size_t chosen)
+/* A plan without the policy: job number CHOSEN is alone, as WHY says of it. */
+static void measure_alone(struct planner *p, struct plan *plan, size_t chosen, const char *why)
 {
     for (size_t c = 0; c < p->machine->cpus; c++)
         p->owner[c] = p->before[c] == POLICY_NO_CPU ? POLICY_NO_CPU
@@ -460,9 +460,7 @@ static void measure_alone(struct planner *p, struct plan *plan, size_t chosen)
     struct plan_share *share = &plan->share[p->index[chosen]];
     share->profile_dop = count_owned(p->owner, p->machine->cpus, chosen);
     share->alone = true;
-    snprintf(plan->reason, sizeof(plan->reason),
-             "what job %u does with all cores tells whether turns pay",
-             p->jobs[chosen].id);
+    snprintf(plan->reason, sizeof(plan->reason), "job %u %s", p->jobs[chosen].id, why);
 }
 
 /* For a policy of turns: what is known of each job alone.  Measure one alone if one is to be:
@@ -483,8 +481,28 @@ static bool plan_alone(struct planner *p, struct plan *plan)
     size_t chosen = profiling ? p->count : wanted_alone(p);
     if (chosen == p->count)
         return false;
-    measure_alone(p, plan, chosen);
+    measure_alone(p, plan, chosen, "with all cores tells whether turns pay");
     return true;
+}
+
+bool plan_is_new(const struct plan_input *in, const struct job *job)
+{
+    return in->clean_ns && job->region &&
+           region_list_run_ns(&job->regions) < in->clean_ns;
+}
+
+/* Let a new job run alone, if there is one: true.  Where jobs wait for a place anyway, no
+ * others wait for that. */
+static bool plan_clean(struct planner *p, struct plan *plan)
+{
+    if (!plan->policy->profiles || plan->turns)
+        return false;
+    for (size_t j = 0; j < p->count; j++)
+        if (cores_alone(p, j) && plan_is_new(p->input, p->input->jobs[p->index[j]])) {
+            measure_alone(p, plan, j, "is new and runs alone at first");
+            return true;
+        }
+    return false;
 }
 
 static int decide(struct planner *p, struct plan *plan, struct errtext *err)
@@ -647,9 +665,11 @@ int plan_make(struct planner *p, const struct plan_input *in, struct plan *plan,
     if (!p->pool)
         return errtext_set(err, ENODEV, "no CPU of this node is in the pool");
     bound_minima(p);
-    plan_profiling(p, plan);
-    if (!plan_alone(p, plan) && decide(p, plan, err) < 0)
-        return -1;
+    if (!plan_clean(p, plan)) {
+        plan_profiling(p, plan);
+        if (!plan_alone(p, plan) && decide(p, plan, err) < 0)
+            return -1;
+    }
     fill_shares(p, plan);
     /* What the policy does not see: threads of cores, CPUs no longer granted. */
     if (!plan->reason[0] && plan_differs(in, plan))

@@ -20,6 +20,9 @@
  *              The papers' "whole pool" is the pool less one core for each other
  *              job.  For policies that may let jobs take turns it is the pool,
  *              while the others wait, where no counters tell (region.h).
+ *   clean      a job's first regions have the pool to themselves for cosched_clean
+ *              (NuPoCo 5.1): its data are first touched on all nodes, and its first
+ *              profile is not disturbed.  Others wait so long for each job.
  */
 
 #include <stdbool.h>
@@ -38,6 +41,7 @@ struct plan_input {
     size_t count;        /* >= 1 */
     uint64_t slice;      /* number of the present turn */
     struct region_budget budget; /* of probes */
+    uint64_t clean_ns; /* time for which a job's first regions run alone */
     size_t max_jobs; /* that have cores at a time; 0: as many as cores */
     int fairness_percent; /* margin of the fairness bound; 100: no bound */
     const char *drained; /* why nothing is divided; NULL: it is */
@@ -76,6 +80,9 @@ void planner_free(struct planner *planner);
  * CPU to give) or EINVAL (the policy or its options are refused) and ERR. */
 int plan_make(struct planner *planner, const struct plan_input *input,
               struct plan *plan, struct errtext *err);
+
+/* Is JOB of INPUT to have the pool to itself, as it is new? */
+bool plan_is_new(const struct plan_input *input, const struct job *job);
 
 /* True when PLAN gives a job of INPUT other CPUs than it has, parks it or ends
  * that. */

@@ -16,6 +16,7 @@ const struct field plan_input_fields[] = {
     INPUT(slice, "slice", BOTH),
     INPUT(budget.profile_ns, "profile_ns", BOTH),
     INPUT(budget.share, "probe", BOTH),
+    INPUT(clean_ns, "clean_ns", BOTH | MAY),
     INPUT(max_jobs, "max_jobs", BOTH | MAY),
     INPUT(fairness_percent, "fairness_percent", BOTH | MAY),
     INPUT(drained, "drained", BOTH | MAY),
@@ -77,6 +78,7 @@ uint64_t plan_signature(const struct plan_input *in, uint64_t epoch)
     for (size_t i = 0; i < in->count; i++) {
         fields_hash(&h, plan_job_fields, in->jobs[i], PLAN_SIGNED);
         add_region(&h, in->jobs[i]->region, &in->budget);
+        hash_word(&h, plan_is_new(in, in->jobs[i]));
     }
     return h;
 }

@@ -338,6 +338,15 @@ bool region_advance(struct region *s, const struct counters *counters,
     return true;
 }
 
+uint64_t region_list_run_ns(const struct region_list *list)
+{
+    uint64_t sum = 0;
+
+    for (const struct region *s = list->first; s; s = s->next)
+        sum += s->run_ns;
+    return sum;
+}
+
 void region_list_clear(struct region_list *list)
 {
     while (list->first) {

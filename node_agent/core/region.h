@@ -129,6 +129,9 @@ void region_grant(struct region *region, size_t dop, bool alone,
 bool region_advance(struct region *region,
                      const struct counters *counters, uint64_t profile_ns);
 
+/* Time that all of LIST were seen to run. */
+uint64_t region_list_run_ns(const struct region_list *list);
+
 /* Free all regions; the list is empty then. */
 void region_list_clear(struct region_list *list);
 

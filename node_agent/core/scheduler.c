@@ -466,6 +466,7 @@ static void decide(struct scheduler *s, const char *why)
                                .count = count,
                                .slice = slice,
                                .budget = budget_of(s),
+                               .clean_ns = s->p.options->clean_ns,
                                .max_jobs = (size_t)s->p.options->max_jobs,
                                .fairness_percent =
                                    s->p.options->fairness_percent,

@@ -234,12 +234,13 @@ json_t *reply_config(const struct agent *a)
 {
     const struct node_options *o = &a->options;
 
-    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
+    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
                      "s:s, s:s, s:s}",
                      "policy", o->policy, "policy_options", o->policy_options,
                      "probe_percent", o->probe_percent,
                      "epoch_ns", (json_int_t)o->epoch_ns, "profile_ns",
-                     (json_int_t)o->profile_ns, "min_region_ns",
+                     (json_int_t)o->profile_ns, "clean_ns",
+                     (json_int_t)o->clean_ns, "min_region_ns",
                      (json_int_t)o->min_region_ns, "attach_timeout_ns",
                      (json_int_t)o->attach_ns, "slice_ns",
                      (json_int_t)o->slice_ns, "lease_ns",

@@ -241,6 +241,7 @@ static void test_node_defaults(void **state)
     assert_true(o.epoch_ns == 50 * MS);
     assert_true(o.profile_ns == 150 * MS);
     assert_int_equal(o.probe_percent, 2);
+    assert_true(o.clean_ns == 0);
     assert_true(o.min_region_ns == 100 * MS);
     assert_true(o.attach_ns == SECOND);
     assert_true(o.slice_ns == 2 * SECOND);
@@ -492,7 +493,7 @@ static void test_help(void **state)
 {
     static const char *const node[] = {"policy",      "policy_options",
                                        "epoch",
-                                       "profile",     "probe",
+                                       "profile",     "probe", "clean",
                                        "min_region",
                                        "attach_timeout", "slice",
                                        "lease",       "forget",

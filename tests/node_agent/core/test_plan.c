@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "node_agent/core/plan_facts.h"
+#include "node_agent/core/plan_fields.h"
 #include "protocol/cpulist.h"
 #include "tests/node_agent/core/fake_plan.h"
 
@@ -179,6 +180,40 @@ static void test_measured_alone(void **state)
     f->input.policy = "nupoco"; /* knows no turns */
     make(f);
     assert_false(f->share[0].parked || f->share[1].parked);
+}
+
+/* The first regions of a job run on the whole pool, one job after the other. */
+static void test_clean(void **state)
+{
+    struct fixture *f = *state;
+    struct region *region[2];
+
+    f->input.clean_ns = 100 * MS;
+    for (size_t i = 0; i < 2; i++)
+        f->jobs[i]->region = region[i] = region_find(&f->jobs[i]->regions, 1, 1);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t epoch = 0; epoch < 2; epoch++) {
+            uint64_t before = plan_signature(&f->input, 0);
+            make(f);
+            assert_int_equal(cores(f, i), 8);
+            assert_true(f->share[i].alone && f->share[1 - i].parked);
+            assert_non_null(strstr(f->plan.reason, "is new and runs alone"));
+            assert_false(f->plan.turns);
+            region_grant(region[i], 8, true, &f->input.budget);
+            run_on(region[i], 8, 1000, true);
+            if (epoch) /* there is a reason to decide again */
+                assert_true(plan_signature(&f->input, 0) != before);
+        }
+    make(f);
+    assert_int_equal(cores(f, 0), 4);
+    assert_int_equal(cores(f, 1), 4);
+    f->jobs[0]->region = region_find(&f->jobs[0]->regions, 1, 2); /* it is not new by that */
+    make(f);
+    assert_int_equal(cores(f, 0), 4);
+    f->input.policy = "equal"; /* uses no profiles */
+    f->input.clean_ns = 60000 * MS;
+    make(f);
+    assert_int_equal(cores(f, 0), 4);
 }
 
 static int setup_two_cores(void **state)
@@ -628,6 +663,7 @@ UNIT(test_plan)
         T(test_no_profiling),      T(test_facts),
         T(test_allocates_nothing), T(test_weights),
         T(test_remaining_work),    T(test_native_limits),
+        T(test_clean),
         cmocka_unit_test_setup_teardown(test_measured_alone, setup_two_cores,
                                         fake_plan_free),
         cmocka_unit_test_setup_teardown(test_adaptive, setup_two_caches,
