@@ -258,7 +258,8 @@ static int refused(const json_t *reply, struct errtext *err)
     const char *error = json_string_value(json_object_get(reply, "error"));
 
     return errtext_set(err, errnum > 0 && errnum < 4096 ? (int)errnum : EPROTO,
-                       "%.180s", error ? error : "refused without a reason");
+                       "%.180s",
+                       error && *error ? error : "refused without a reason");
 }
 
 /* Hand the reply's descriptors out, close what nobody wants. */
