@@ -105,11 +105,10 @@ def tools():
 
 
 def built(build):
-    """Programs and libraries of the build tree, but those of tests and of the emulator."""
+    """Programs and libraries of the build tree, but those of tests."""
     for at, directories, names in os.walk(build):
-        directories[:] = [d for d in directories if os.path.join(at, d) not in
-                          (os.path.join(build, "tests"), os.path.join(build, "emulator"))
-                          and d != "parts"]
+        skip = ("tests",) if at == build else ("parts", "software")
+        directories[:] = [d for d in directories if d not in skip]
         for name in names:
             path = os.path.join(at, name)
             if not name.endswith(".o") and (os.access(path, os.X_OK) or ".so" in name) and \

@@ -3,11 +3,14 @@
 """One run of a guest: QEMU, what it says, and its end.
 
 Everything comes through pipes: output and errors of the command (passed on as they come), its
-begin, end and status, its files, the kernel's console.  QEMU dies with this process, whatever
-ends it.  Files have no names (QEMU opens /proc/self/fd/N), so nothing can be left behind."""
+begin, end and status, its files, the kernel's console.  What a guest has written may not have
+left it when it ends, so it marks the end of each stream, and is ended by us when all marks have
+come.  QEMU dies with this process, whatever ends it.  Files have no names (QEMU opens
+/proc/self/fd/N), so nothing can be left behind."""
 
 import ctypes
 import os
+import secrets
 import selectors
 import shlex
 import signal
@@ -45,6 +48,7 @@ class Guest:
         self.root, self.cgroup, self.chdir = root, cgroup, chdir or os.getcwd()
         self.output, self.plugin = output, plugin
         self.archive = initrd.Archive()
+        self.mark = "emulate:" + secrets.token_hex(16)
 
     def script(self):
         lines = ["#!/bin/bash"]
@@ -56,6 +60,8 @@ class Guest:
                   "status=$?", 'echo "end ${EPOCHREALTIME/,/.} $status" >&3']
         if self.output:
             lines.append(f"/run/busybox tar cf - -C {shlex.quote(self.output)} . >&4")
+        lines += [f"for fd in 1 2 3 4; do printf %s {self.mark} >&$fd; done",
+                  "while :; do /run/busybox sleep 1000; done"]
         return "\n".join(lines) + "\n"
 
     def pack(self, to):
@@ -124,8 +130,11 @@ class Run:
         return self.status
 
     def boot(self, image):
-        takers = {"out": lambda data: write_all(1, data), "err": lambda data: write_all(2, data),
-                  "status": self.take_status, "files": self.files.write,
+        mark = self.guest.mark.encode()
+        self.marked = [Marked(mark, take) for take in (
+            lambda data: write_all(1, data), lambda data: write_all(2, data),
+            self.take_status, self.files.write)]
+        takers = {**dict(zip(PORTS, self.marked)),
                   "console": self.take_console, "qemu": self.take_complaint}
         ends = {name: os.pipe() for name in takers}
         writers = {name: w for name, (_, w) in ends.items()}
@@ -150,11 +159,11 @@ class Run:
                 os.close(r)
 
     def pump(self, takers):
-        """Take what comes until all pipes are closed, which is when QEMU has ended."""
+        """Take what comes until all marks have, or QEMU has ended."""
         with selectors.DefaultSelector() as selector:
             for fd in takers:
                 selector.register(fd, selectors.EVENT_READ)
-            while selector.get_map():
+            while selector.get_map() and not all(stream.ended for stream in self.marked):
                 for key, _ in selector.select(0.25):
                     data = os.read(key.fd, 65536)
                     if data:
@@ -166,7 +175,8 @@ class Run:
                     raise Limit(f"the limit of {self.limit:g} s was reached"
                                 + ("" if self.begin else " before the command began"),
                                 self.last_lines())
-        self.qemu.wait()
+            if not selector.get_map():
+                self.qemu.wait()
 
     def take_status(self, data):
         self.lines += data
@@ -218,6 +228,25 @@ class Run:
                         tar.extract(member, self.guest.output, set_attrs=not member.isdir())
         except (tarfile.TarError, OSError) as e:
             raise EmulatorError(f"--output {self.guest.output}: {e}") from e
+
+
+class Marked:
+    """Passes a stream on to TAKE up to MARK."""
+
+    def __init__(self, mark, take):
+        self.mark, self.take, self.kept, self.ended = mark, take, b"", False
+
+    def __call__(self, data):
+        if self.ended:
+            return
+        data = self.kept + data
+        at = data.find(self.mark)
+        self.ended = at >= 0
+        if not self.ended:      # what may be the mark's beginning waits
+            at = next(at for at in range(max(0, len(data) - len(self.mark) + 1), len(data) + 1)
+                      if self.mark.startswith(data[at:]))
+        self.kept = data[at:]
+        self.take(data[:at])
 
 
 class Limit(EmulatorError):
