@@ -34,12 +34,12 @@ unit_libs = tests/support/libunit.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 # Those that take long come first, so that they do not end last: make check -j4.
 include tests/cluster/local.mk
 include tests/chain/local.mk
+include tests/emulator/local.mk
 include tests/coschedeval/local.mk
 include tests/common/local.mk
 include tests/protocol/local.mk
 include tests/model/local.mk
 include tests/simulator/local.mk
-include tests/emulator/local.mk
 include tests/fuzz/local.mk
 include tests/validate/local.mk
 include tests/coschedmodel/local.mk
