@@ -34,6 +34,14 @@ noinst_PROGRAMS += %D%/validate/probe
 %C%_validate_probe_SOURCES = %D%/validate/probe.c
 %C%_validate_probe_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O2
 %C%_validate_probe_LDADD = protocol/libprotocol.la
+EXTRA_DIST += %D%/validate/validate
+
+# The emulated machine against its description, from inside: a quarter of an hour.
+validate-emulator: all
+	$(AM_V_at)$(srcdir)/%D%/validate/validate $(abs_top_builddir) \
+	  --json validate-emulator.json $(VALIDATE)
+CLEANFILES += validate-emulator.json
+.PHONY: validate-emulator
 
 EXTRA_DIST += %D%/README.md
 

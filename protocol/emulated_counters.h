@@ -7,17 +7,15 @@
 
 /* Concept
  *
- * The emulator (emulator/plugin) has the counters of a machine that is not
- * there in a file of EMULATED_BYTES.  QEMU shows it to the guest as the memory
- * of a PCI device (ivshmem-plain, 1af4:1110, resource2); the runner maps the
- * same file on the host, also after the machine has ended.  One writer, any
- * number of readers, who map it read-only.
+ * The emulator (emulator/plugin) has the counters of a machine that is not there in a file of
+ * EMULATED_BYTES.  QEMU shows it to the guest as the memory of a PCI device (ivshmem-plain,
+ * 1af4:1110, resource2); the runner maps the same file on the host, also after the machine has
+ * ended.  One writer, any number of readers, who map it read-only.
  *
- * Everything but `sequence` is written between two quanta of virtual time, while
- * no CPU of the machine runs, once in EMULATED_PERIOD_NS of virtual time or per
- * quantum, whichever is longer, and is the state at that instant, `virtual_ns`: a
- * reader inside finds it at most so old.  It may be stopped in the middle of its
- * reading and go on after the next writing, so:
+ * Everything but `sequence` is written between two quanta of virtual time, while no CPU of the
+ * machine runs, once in EMULATED_PERIOD_NS of virtual time or per quantum, whichever is longer,
+ * and is the state at that instant, `virtual_ns`: a reader inside finds it at most so old.  It may
+ * be stopped in the middle of its reading and go on after the next writing, so:
  *
  *   do {
  *       before = sequence                       (acquire)
@@ -25,17 +23,15 @@
  *       fence                                   (acquire)
  *   } while (before is odd || sequence != before)
  *
- * `sequence` is odd while the page is written.  The writer makes it odd (relaxed),
- * fences (release), writes, and makes it even (release).  Inside the machine this
- * loop runs twice at most, if it copies in less than a period: at 200 MHz all of
- * the page takes a third of it.  A reader on the host spins for microseconds.
+ * `sequence` is odd while the page is written.  The writer makes it odd (relaxed), fences
+ * (release), writes, and makes it even (release).  Inside the machine this loop runs twice at
+ * most, if it copies in less than a period: at 200 MHz all of the page takes a third of it.  A
+ * reader on the host spins for microseconds.
  *
- * All counts only grow, from 0 at power-on, and do not wrap around.  Requests
- * are of one 64-byte line.  The cache is sampled by sets: numbers of requests
- * are multiples of `sample`.
+ * All counts only grow, from 0 at power-on, and do not wrap around.  Requests are of one 64-byte
+ * line.  The cache is sampled by sets: numbers of requests are multiples of `sample`.
  *
- * Raise EMULATED_VERSION with any change of the layout; another version is
- * refused.
+ * Raise EMULATED_VERSION with any change of the layout; another version is refused.
  */
 
 #include <assert.h>
@@ -43,11 +39,11 @@
 
 #define EMULATED_MAGIC      UINT64_C(0x746e756f63756d65) /* "emucount" in memory */
 #define EMULATED_VERSION    1
-#define EMULATED_CPUS       128 /* most of a machine; also of its LLC domains */
-#define EMULATED_NODES      16  /* most NUMA nodes */
-#define EMULATED_LINKS      128 /* most links */
+#define EMULATED_CPUS       128   /* most of a machine; also of its LLC domains */
+#define EMULATED_NODES      16    /* most NUMA nodes */
+#define EMULATED_LINKS      128   /* most links */
 #define EMULATED_BYTES      65536 /* of the file and the PCI resource */
-#define EMULATED_PERIOD_NS 200000
+#define EMULATED_PERIOD_NS  200000
 #define EMULATED_PCI_VENDOR 0x1af4
 #define EMULATED_PCI_DEVICE 0x1110
 
@@ -57,11 +53,10 @@ struct emulated_cpu {
     uint64_t stalled;      /* of them, waiting for memory (LLC misses) */
     uint64_t instructions; /* one a cycle, but for stalls, LLC hits and PAUSE */
     uint64_t llc_accesses; /* that missed its private cache */
-    uint64_t idle_ns; /* halted; cycles * 1000 / mhz + idle_ns is virtual_ns or
-                         nearly so */
+    uint64_t idle_ns;      /* halted; cycles * 1000 / mhz + idle_ns is virtual_ns or
+                              nearly so */
     uint64_t reserved[3];
-    uint64_t
-        reads[EMULATED_NODES]; /* LLC misses (loads and stores) by NUMA node */
+    uint64_t reads[EMULATED_NODES];  /* LLC misses (loads and stores) by NUMA node */
     uint64_t writes[EMULATED_NODES]; /* changed lines that its misses drove out
                                         of its LLC */
 };
@@ -92,8 +87,7 @@ struct emulated_counters {
 };
 
 static_assert(sizeof(struct emulated_cpu) == 320, "layout");
-static_assert(sizeof(struct emulated_counters) == 128 + 16 * 144 + 320 * 128,
-              "layout");
+static_assert(sizeof(struct emulated_counters) == 128 + 16 * 144 + 320 * 128, "layout");
 static_assert(sizeof(struct emulated_counters) <= EMULATED_BYTES, "layout");
 
 #endif

@@ -40,8 +40,7 @@ static _Atomic uint64_t *set_of(struct llc *c, unsigned domain, uint64_t line)
 {
     uint64_t hash = (line * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
 
-    return c->entry +
-           (domain * c->sets + ((hash * c->sets) >> 32)) * CACHE_WAYS;
+    return c->entry + (domain * c->sets + ((hash * c->sets) >> 32)) * CACHE_WAYS;
 }
 
 static uint64_t load(_Atomic uint64_t *entry)
@@ -65,9 +64,7 @@ static _Atomic uint64_t *find(_Atomic uint64_t *set, uint64_t line)
 static void take_from_others(struct llc *c, unsigned domain, uint64_t line)
 {
     for (unsigned other = 0; other < c->domains; other++) {
-        _Atomic uint64_t *entry = other != domain
-                                      ? find(set_of(c, other, line), line)
-                                      : NULL;
+        _Atomic uint64_t *entry = other != domain ? find(set_of(c, other, line), line) : NULL;
         if (entry)
             store(entry, 0);
     }
@@ -85,12 +82,11 @@ static _Atomic uint64_t *choose(_Atomic uint64_t *set, uint64_t *random)
     return &set[(*random >> 32) % CACHE_WAYS];
 }
 
-struct llc_result llc_access(struct llc *c, unsigned domain, uint64_t line,
-                             bool write, uint64_t *random)
+struct llc_result llc_access(struct llc *c, unsigned domain, uint64_t line, bool write,
+                             uint64_t *random)
 {
     if (!c->sets)
-        return (struct llc_result){
-            .miss = true, .write_back = write, .victim = line};
+        return (struct llc_result){.miss = true, .write_back = write, .victim = line};
     _Atomic uint64_t *set = set_of(c, domain, line), *entry = find(set, line);
     struct llc_result r = {.miss = !entry};
     if (!entry) {

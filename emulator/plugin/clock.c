@@ -49,9 +49,8 @@ uint64_t clock_host_ns(void)
 
 EXPORT int clock_gettime(clockid_t id, struct timespec *to)
 {
-    if (!cycles_per_us ||
-        (id != CLOCK_MONOTONIC && id != CLOCK_MONOTONIC_RAW &&
-         id != CLOCK_MONOTONIC_COARSE && id != CLOCK_BOOTTIME))
+    if (!cycles_per_us || (id != CLOCK_MONOTONIC && id != CLOCK_MONOTONIC_RAW &&
+                           id != CLOCK_MONOTONIC_COARSE && id != CLOCK_BOOTTIME))
         return host_clock(id, to);
     uint64_t ns = POWER_ON_NS + clock_ns(turns_clock());
     to->tv_sec = (time_t)(ns / NS_PER_S);
@@ -79,28 +78,47 @@ static int patch(unsigned char *function)
     return mprotect(at, 2 * page, PROT_READ | PROT_EXEC);
 }
 
-int clock_find(char *error, size_t size)
+/* As `QEMU 10.0.2 (Debian ...)`, if the binary tells. */
+static const char *qemu_version(void)
 {
+    struct version { /* QEMU's VersionInfo, of the monitor's command query-version */
+        const int64_t *triple;
+        const char *package;
+    };
+    static char text[128];
+    union {
+        void *symbol;
+        const struct version *(*call)(void **error);
+    } query = {dlsym(RTLD_DEFAULT, "qmp_query_version")};
+
+    if (!query.symbol)
+        return "this QEMU";
+    const struct version *v = query.call(NULL);
+    snprintf(text, sizeof(text), "QEMU %d.%d.%d %s", (int)v->triple[0], (int)v->triple[1],
+             (int)v->triple[2], v->package);
+    return text;
+}
+
+const char *clock_find(void)
+{
+    static char sentence[256];
+    const char *wrong = NULL;
     union {
         void *symbol;
         int64_t (*call)(void);
     } ticks = {dlsym(RTLD_DEFAULT, "cpu_get_ticks")};
 
-    if (!ticks.symbol) {
-        snprintf(error, size, "does not export cpu_get_ticks, the guest's TSC");
-        return -1;
-    }
-    if (patch(ticks.symbol) < 0) {
-        snprintf(
-            error, size,
-            "does not let cpu_get_ticks, the guest's TSC, be replaced (%m)");
-        return -1;
-    }
-    if (ticks.call() != -1) {
-        snprintf(error, size, "has another cpu_get_ticks than it exports");
-        return -1;
-    }
-    return 0;
+    if (!ticks.symbol)
+        wrong = "does not export cpu_get_ticks, the guest's TSC";
+    else if (patch(ticks.symbol) < 0)
+        wrong = "does not let cpu_get_ticks, the guest's TSC, be replaced";
+    else if (ticks.call() != -1)
+        wrong = "has another cpu_get_ticks than it exports";
+    if (!wrong)
+        return NULL;
+    snprintf(sentence, sizeof(sentence), "%s %s: 10.0 of Debian's backports is known to work",
+             qemu_version(), wrong);
+    return sentence;
 }
 
 void clock_start(uint64_t mhz)

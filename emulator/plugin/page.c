@@ -24,8 +24,7 @@ static void *map(const char *path)
     if (fd < 0)
         return MAP_FAILED;
     if (fstat(fd, &st) == 0 && st.st_size >= EMULATED_BYTES)
-        page = mmap(NULL, EMULATED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-                    fd, 0);
+        page = mmap(NULL, EMULATED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     else
         errno = EINVAL;
     int saved = errno;
@@ -34,15 +33,13 @@ static void *map(const char *path)
     return page;
 }
 
-struct emulated_counters *page_open(const struct settings *settings,
-                                    char *error, size_t size)
+struct emulated_counters *page_open(const struct settings *settings, char *error, size_t size)
 {
     struct emulated_counters *page = map(settings->page);
 
     if (page == MAP_FAILED) {
         snprintf(error, size, "page %s: %s", settings->page,
-                 errno == EINVAL ? "shorter than a page of counters"
-                                 : strerror(errno));
+                 errno == EINVAL ? "shorter than a page of counters" : strerror(errno));
         return NULL;
     }
     memset(page, 0, sizeof(*page));
@@ -57,11 +54,10 @@ struct emulated_counters *page_open(const struct settings *settings,
     return page;
 }
 
-void page_begin(struct emulated_counters *page, uint64_t virtual_ns,
-                uint64_t host_ns, uint64_t quanta)
+void page_begin(struct emulated_counters *page, uint64_t virtual_ns, uint64_t host_ns,
+                uint64_t quanta)
 {
-    uint64_t sequence = atomic_load_explicit(&page->sequence,
-                                             memory_order_relaxed);
+    uint64_t sequence = atomic_load_explicit(&page->sequence, memory_order_relaxed);
 
     atomic_store_explicit(&page->sequence, sequence + 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
@@ -76,8 +72,7 @@ static void show(struct emulated_station *to, const struct station *from)
     to->wait_ps = (uint64_t)(from->wait_ns * 1e3);
 }
 
-void page_stations(struct emulated_counters *page,
-                   const struct stations *stations)
+void page_stations(struct emulated_counters *page, const struct stations *stations)
 {
     for (unsigned i = 0; i < page->nodes; i++)
         show(&page->node[i], &stations->at[i]);
@@ -87,8 +82,7 @@ void page_stations(struct emulated_counters *page,
 
 void page_end(struct emulated_counters *page)
 {
-    uint64_t sequence = atomic_load_explicit(&page->sequence,
-                                             memory_order_relaxed);
+    uint64_t sequence = atomic_load_explicit(&page->sequence, memory_order_relaxed);
 
     atomic_store_explicit(&page->sequence, sequence + 1, memory_order_release);
 }

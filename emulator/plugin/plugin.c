@@ -4,18 +4,15 @@
 
 /* Concept
  *
- * Loaded into QEMU twice: by LD_PRELOAD, so that its functions come before the
- * library's, and by -plugin, so that it sees the guest's code.  QEMU's threads
- * run it; see turns.h.
+ * Loaded into QEMU twice: by LD_PRELOAD, so that its functions come before the library's, and by
+ * -plugin, so that it sees the guest's code.  QEMU's threads run it; see turns.h.
  *
- * A block of N instructions adds N to its CPU's counter, inline, after having
- * been stopped if the budget is used up.  An access to memory calls us: if the
- * private cache does not have it, it may cost an access to the LLC, a miss the
- * latency of its NUMA node and route and the waiting there (stations.h), all
- * added to the counter.
+ * A block of N instructions adds N to its CPU's counter, inline, after having been stopped if the
+ * budget is used up.  An access to memory calls us: if the private cache does not have it, it may
+ * cost an access to the LLC, a miss the latency of its NUMA node and route and the waiting there
+ * (stations.h), all added to the counter.
  *
- * Between two quanta the waits are found anew and the page of counters is
- * written.
+ * Between two quanta the waits are found anew and the page of counters is written.
  */
 
 #include <signal.h>
@@ -32,8 +29,8 @@
 #include "emulator/plugin/turns.h"
 
 #define FRACTION 256 /* stalls are kept in so many parts of a cycle */
-#define FORGET_NS                                                              \
-    UINT64_C(1000000) /* of private caches: the kernel's shortest time slice   \
+#define FORGET_NS                                                                                  \
+    UINT64_C(1000000) /* of private caches: the kernel's shortest time slice                       \
                        */
 
 EXPORT int qemu_plugin_version = QEMU_INTERFACE_VERSION;
@@ -50,8 +47,7 @@ struct cpu {
     uint64_t random;
     uint64_t fraction; /* of a cycle, not charged yet */
     unsigned domain;
-    struct emulated_cpu
-        count; /* its cycles, instructions and idle_ns only in the page */
+    struct emulated_cpu count; /* its cycles, instructions and idle_ns only in the page */
     uint64_t llc_cycles;
     struct emulated_cpu before; /* the quantum */
 } __attribute__((aligned(64)));
@@ -62,12 +58,10 @@ static struct llc llc;
 static struct cpu cpus[EMULATED_CPUS];
 static struct emulated_counters *page;
 static struct qemu_plugin_scoreboard *scores;
-static uint64_t
-    miss_cost[EMULATED_CPUS]
-             [EMULATED_NODES]; /* [domain][node], cycles * FRACTION */
-static uint64_t llc_cost;      /* likewise */
+static uint64_t miss_cost[EMULATED_CPUS][EMULATED_NODES]; /* [domain][node], cycles * FRACTION */
+static uint64_t llc_cost;                                 /* likewise */
 static uint64_t power_on_ns, forgotten, published_ns, quanta;
-static const char *unusable = "was not loaded with LD_PRELOAD, too";
+static const char *unusable; /* why, in a sentence */
 
 static uint64_t charge(struct cpu *c, uint64_t cost)
 {
@@ -80,8 +74,8 @@ static uint64_t charge(struct cpu *c, uint64_t cost)
 
 static void count_access(struct cpu *c, uint64_t physical, bool write)
 {
-    struct llc_result r = llc_access(
-        &llc, c->domain, physical >> CACHE_LINE_BITS, write, &c->random);
+    struct llc_result r = llc_access(&llc, c->domain, physical >> CACHE_LINE_BITS, write,
+                                     &c->random);
 
     c->count.llc_accesses += settings.sample;
     c->llc_cycles += charge(c, llc_cost);
@@ -91,12 +85,11 @@ static void count_access(struct cpu *c, uint64_t physical, bool write)
         c->count.stalled += charge(c, miss_cost[c->domain][node]);
     }
     if (r.write_back)
-        c->count.writes[settings_node_of(
-            &settings, r.victim << CACHE_LINE_BITS)] += settings.sample;
+        c->count.writes[settings_node_of(&settings, r.victim << CACHE_LINE_BITS)] +=
+            settings.sample;
 }
 
-static inline void access_memory(unsigned cpu, uint32_t info, uint64_t address,
-                                 bool write)
+static inline void access_memory(unsigned cpu, uint32_t info, uint64_t address, bool write)
 {
     struct cpu *c = &cpus[cpu];
     uint64_t line = address >> CACHE_LINE_BITS;
@@ -132,8 +125,8 @@ static bool is_pause(const struct qemu_plugin_insn *insn)
 {
     unsigned char code[2];
 
-    return qemu_plugin_insn_data(insn, code, sizeof(code)) == 2 &&
-           code[0] == 0xf3 && code[1] == 0x90;
+    return qemu_plugin_insn_data(insn, code, sizeof(code)) == 2 && code[0] == 0xf3 &&
+           code[1] == 0x90;
 }
 
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -143,23 +136,19 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     size_t count = qemu_plugin_tb_n_insns(tb);
 
     (void)id;
-    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block, QEMU_NO_REGISTERS,
-                                              QEMU_COND_GE, counter,
-                                              QUANTUM_LIMIT, NULL);
-    qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD_U64,
-                                                      counter, count);
+    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block, QEMU_NO_REGISTERS, QEMU_COND_GE,
+                                              counter, QUANTUM_LIMIT, NULL);
+    qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD_U64, counter, count);
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        qemu_plugin_register_vcpu_mem_cb(insn, on_load, QEMU_NO_REGISTERS,
-                                         QEMU_MEM_R, NULL);
-        qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_NO_REGISTERS,
-                                         QEMU_MEM_W, NULL);
+        qemu_plugin_register_vcpu_mem_cb(insn, on_load, QEMU_NO_REGISTERS, QEMU_MEM_R, NULL);
+        qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_NO_REGISTERS, QEMU_MEM_W, NULL);
         if (!is_pause(insn))
             continue;
-        qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
-            insn, QEMU_INLINE_ADD_U64, counter, settings.pause_cycles - 1);
-        qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
-            insn, QEMU_INLINE_ADD_U64, pauses, settings.pause_cycles - 1);
+        qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_ADD_U64, counter,
+                                                            settings.pause_cycles - 1);
+        qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_ADD_U64, pauses,
+                                                            settings.pause_cycles - 1);
     }
 }
 
@@ -172,8 +161,7 @@ static void set_costs(void)
             double ns = settings.node[n].latency_ns + stations.wait_ns[d][n];
             for (unsigned i = 0; i < settings.domain[d].route_length[n]; i++)
                 ns += settings.link[settings.domain[d].route[n][i]].latency_ns;
-            miss_cost[d][n] =
-                (uint64_t)(ns * (double)settings.mhz / 1e3 * FRACTION + 0.5);
+            miss_cost[d][n] = (uint64_t)(ns * (double)settings.mhz / 1e3 * FRACTION + 0.5);
         }
 }
 
@@ -183,8 +171,7 @@ static void take_use(unsigned cpu, struct station_use *use)
     struct cpu *c = &cpus[cpu];
     uint64_t cycles = turns_cycles(cpu);
 
-    use->active_ns = (double)(cycles - c->before.cycles) * 1e3 /
-                     (double)settings.mhz;
+    use->active_ns = (double)(cycles - c->before.cycles) * 1e3 / (double)settings.mhz;
     for (unsigned n = 0; n < settings.nodes; n++) {
         use->reads[n] = (double)(c->count.reads[n] - c->before.reads[n]);
         use->writes[n] = (double)(c->count.writes[n] - c->before.writes[n]);
@@ -201,8 +188,7 @@ static void publish(uint64_t virtual_ns)
         const struct cpu *c = &cpus[i];
         struct emulated_cpu now = c->count;
         now.cycles = turns_cycles(i);
-        now.instructions = now.cycles - now.stalled - c->llc_cycles -
-                           c->score->pauses;
+        now.instructions = now.cycles - now.stalled - c->llc_cycles - c->score->pauses;
         now.idle_ns = clock_ns(turns_idle_cycles(i));
         page->cpu[i] = now;
     }
@@ -230,8 +216,7 @@ static void between(uint64_t cycles)
 
 /* ---- start ---- */
 
-/* The scoreboard may move while CPUs are added; none runs before all are there.
- */
+/* The scoreboard may move while CPUs are added; none runs before all are there. */
 static void on_cpu(qemu_plugin_id_t id, unsigned cpu)
 {
     (void)id;
@@ -253,21 +238,15 @@ static int make_machine(char *error, size_t size)
 
     stations_init(&stations, &settings);
     set_costs();
-    llc_cost = (uint64_t)(settings.llc_ns * (double)settings.mhz / 1e3 *
-                              FRACTION +
-                          0.5);
-    if (llc_init(&llc, settings.domains, lines, (unsigned)settings.sample) <
-        0) {
+    llc_cost = (uint64_t)(settings.llc_ns * (double)settings.mhz / 1e3 * FRACTION + 0.5);
+    if (llc_init(&llc, settings.domains, lines, (unsigned)settings.sample) < 0) {
         snprintf(error, size, "no memory for caches");
         return -1;
     }
     for (unsigned i = 0; i < settings.cpus; i++) {
         cpus[i].domain = settings.cpu_domain[i];
-        cpus[i].random = (settings.seed * EMULATED_CPUS + i + 1) *
-                             UINT64_C(0x9E3779B97F4A7C15) |
-                         1;
-        if (private_init(&cpus[i].private,
-                         settings.private_kib * 1024 >> CACHE_LINE_BITS) < 0) {
+        cpus[i].random = (settings.seed * EMULATED_CPUS + i + 1) * UINT64_C(0x9E3779B97F4A7C15) | 1;
+        if (private_init(&cpus[i].private, settings.private_kib * 1024 >> CACHE_LINE_BITS) < 0) {
             snprintf(error, size, "no memory for caches");
             return -1;
         }
@@ -276,8 +255,7 @@ static int make_machine(char *error, size_t size)
     return page ? 0 : -1;
 }
 
-static int start(const struct qemu_info *info, int argc, char **argv,
-                 char *error, size_t size)
+static int start(const struct qemu_info *info, int argc, char **argv, char *error, size_t size)
 {
     const char name[] = "settings=";
 
@@ -291,19 +269,16 @@ static int start(const struct qemu_info *info, int argc, char **argv,
     }
     if (settings_read(&settings, argv[0] + strlen(name), error, size) < 0)
         return -1;
-    if (!info->system_emulation ||
-        info->system.smp_vcpus != (int)settings.cpus ||
+    if (!info->system_emulation || info->system.smp_vcpus != (int)settings.cpus ||
         info->system.max_vcpus != (int)settings.cpus) {
-        snprintf(error, size, "the settings have %u CPUs, QEMU %d",
-                 settings.cpus,
+        snprintf(error, size, "the settings have %u CPUs, QEMU %d", settings.cpus,
                  info->system_emulation ? info->system.max_vcpus : 0);
         return -1;
     }
     return make_machine(error, size);
 }
 
-EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
-                               const struct qemu_info *info, int argc,
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
                                char **argv)
 {
     char error[512];
@@ -313,28 +288,22 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
         fprintf(stderr, "emulator: %s\n", error);
         return -1;
     }
-    parallel = settings.parallel ? settings.parallel
-                                 : (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    parallel = settings.parallel ? settings.parallel : (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     scores = qemu_plugin_scoreboard_new(sizeof(struct score));
     power_on_ns = clock_host_ns();
     qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
     qemu_plugin_register_vcpu_init_cb(id, on_cpu);
     qemu_plugin_register_vcpu_idle_cb(id, on_idle);
     clock_start(settings.mhz);
-    turns_start(settings.cpus, (unsigned)parallel,
-                settings.quantum_ns * settings.mhz / 1000, between);
+    turns_start(settings.cpus, (unsigned)parallel, settings.quantum_ns * settings.mhz / 1000,
+                between);
     return 0;
 }
 
+/* Before QEMU's main(), so that no function has been called yet that is replaced. */
 __attribute__((constructor)) static void preload(void)
 {
-    static char why[256];
-    char error[200];
-    const char *missing = turns_find();
-
-    if (missing)
-        snprintf(why, sizeof(why), "this C library has no %s", missing);
-    else if (clock_find(error, sizeof(error)) < 0)
-        snprintf(why, sizeof(why), "this QEMU %s", error);
-    unusable = *why ? why : NULL;
+    unusable = turns_find();
+    if (!unusable)
+        unusable = clock_find();
 }

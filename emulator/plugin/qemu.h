@@ -6,9 +6,9 @@
 #define COSCHED_EMULATOR_QEMU_H
 
 /* QEMU's own qemu-plugin.h wants glib, and no package that has it is needed to
- * run QEMU.  These are our declarations of what that header documents, for
- * version 4 of the interface (QEMU 9.2 and later, which load a plugin of an
- * older version as long as they can).  QEMU resolves the names when it loads
+ * run QEMU.  These are our declarations of what that header documents, for version 4 of the
+ * interface (QEMU 9.2 and later, which load a plugin of an older version as long as they can).
+ * QEMU resolves the names when it loads
  * the plugin, and refuses it when one is missing. */
 
 #include <stdbool.h>
@@ -51,48 +51,36 @@ enum { QEMU_COND_GE = 7 };
 typedef void qemu_tb_trans_f(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 typedef void qemu_vcpu_f(qemu_plugin_id_t id, unsigned cpu);
 typedef void qemu_exec_f(unsigned cpu, void *data);
-typedef void qemu_mem_f(unsigned cpu, uint32_t info, uint64_t address,
-                        void *data);
+typedef void qemu_mem_f(unsigned cpu, uint32_t info, uint64_t address, void *data);
 typedef void qemu_exit_f(qemu_plugin_id_t id, void *data);
 
 /* What QEMU looks for in a plugin. */
 extern EXPORT int qemu_plugin_version;
-EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
-                               const struct qemu_info *info, int argc,
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
                                char **argv);
 
 /* What it offers. */
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t entry_bytes);
-void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *board,
-                                  unsigned cpu);
+void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *board, unsigned cpu);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-struct qemu_plugin_insn *
-qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
-size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *to,
-                             size_t size);
-struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(uint32_t info,
-                                                  uint64_t address);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *to, size_t size);
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(uint32_t info, uint64_t address);
 bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *address);
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *address);
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
-                                           qemu_tb_trans_f *f);
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_tb_trans_f *f);
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_vcpu_f *f);
 void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, qemu_vcpu_f *f);
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_exit_f *f,
-                                    void *data);
-void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb,
-                                               qemu_exec_f *f, int registers,
-                                               int condition,
-                                               qemu_plugin_u64 entry,
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_exit_f *f, void *data);
+void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_exec_f *f,
+                                               int registers, int condition, qemu_plugin_u64 entry,
                                                uint64_t value, void *data);
-void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
-    struct qemu_plugin_tb *tb, int operation, qemu_plugin_u64 entry,
-    uint64_t value);
-void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
-    struct qemu_plugin_insn *insn, int operation, qemu_plugin_u64 entry,
-    uint64_t value);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
-                                      qemu_mem_f *f, int registers, int kind,
-                                      void *data);
+void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb, int operation,
+                                                       qemu_plugin_u64 entry, uint64_t value);
+void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn,
+                                                         int operation, qemu_plugin_u64 entry,
+                                                         uint64_t value);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_mem_f *f, int registers,
+                                      int kind, void *data);
 
 #endif

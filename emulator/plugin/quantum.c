@@ -68,8 +68,7 @@ static void end_excursion(struct quantum_cpu *c)
     c->excursion = false;
 }
 
-static void begin_excursion(struct quantum *q, unsigned cpu,
-                            struct quantum_go *go)
+static void begin_excursion(struct quantum *q, unsigned cpu, struct quantum_go *go)
 {
     struct quantum_cpu *c = &q->cpu[cpu];
 

@@ -7,44 +7,39 @@
 
 /* Concept
  *
- * The host has few cores and the machine many CPUs.  Each CPU has a clock of
- * its own, in cycles, and all of them have to be at the end of a quantum before
- * one goes on to the next: no CPU is ever more than a quantum ahead of another.
- * Between two quanta no CPU runs; then devices get their turn.  A halted CPU
- * holds nobody up; when all are halted, time jumps to the next timer.
+ * The host has few cores and the machine many CPUs.  Each CPU has a clock of its own, in cycles,
+ * and all of them have to be at the end of a quantum before one goes on to the next: no CPU is
+ * ever more than a quantum ahead of another. Between two quanta no CPU runs; then devices get
+ * their turn.  A halted CPU holds nobody up; when all are halted, time jumps to the next timer.
  *
- *   RUNS     executes, until its counter reaches QUANTUM_LIMIT (STOPS) or it
- * halts (HALTED) STOPS    at a block's start, waits for its turn or for the
- * next quantum HALTED   nothing to do WOKEN    was halted, has something to do,
- * waits for its turn
+ *   RUNS     executes, until its counter reaches QUANTUM_LIMIT or it halts
+ *   STOPS    at a block's start, waits for its turn or for the next quantum
+ *   HALTED   nothing to do
+ *   WOKEN    was halted, has something to do, waits for its turn
  *
- * The counter is all that generated code sees.  It counts up to a limit that is
- * the same in every quantum, so that the comparison can be compiled in; with
- * `end`, the end of this quantum, it is the CPU's clock:
+ * The counter is all that generated code sees.  It counts up to a limit that is the same in every
+ * quantum, so that the comparison can be compiled in; with `end`, the end of this quantum, it is
+ * the CPU's clock:
  *
  *   clock = end - QUANTUM_LIMIT + counter
  *
- * holds in each state but HALTED.  The next quantum begins by `end += length`
- * and `counter -= length` for all who stop, which moves no clock.  A CPU that
- * has been charged for more than the rest of its quantum starts the next one so
- * much later, or not at all.
+ * holds in each state but HALTED.  The next quantum begins by `end += length` and `counter -=
+ * length` for all who stop, which moves no clock.  A CPU that has been charged for more than the
+ * rest of its quantum starts the next one so much later, or not at all.
  *
- * `parallel` CPUs run at a time, the one whose clock is least first.  With one,
- * the order of all that CPUs do to each other is given by their clocks and
- * numbers alone: the same in each run.
+ * `parallel` CPUs run at a time, the one whose clock is least first.  With one, the order of all
+ * that CPUs do to each other is given by their clocks and numbers alone: the same in each run.
  *
- * A CPU that another one wakes goes on at the waker's clock.  One that a device
- * wakes goes on at the beginning of the quantum.
+ * A CPU that another one wakes goes on at the waker's clock.  One that a device wakes goes on at
+ * the beginning of the quantum.
  *
- * Excursions.  QEMU at times has all CPUs leave their generated code (exclusive
- * sections, pause). It asks them (quantum_kick) and waits.  A CPU that stops is
- * inside, and would never leave: while somebody waits (quantum_block), those
- * who were asked run on with an empty budget: the block at which they stop,
- * then QEMU takes them out, and at their next block they are back.  The clock
+ * Excursions.  QEMU at times has all CPUs leave their generated code (exclusive sections, pause).
+ * It asks them (quantum_kick) and waits.  A CPU that stops is inside, and would never leave: while
+ * somebody waits (quantum_block), those who were asked run on with an empty budget: the block at
+ * which they stop, then QEMU takes them out, and at their next block they are back.  The clock
  * stands meanwhile, but for this block.
  *
- * No threads and no locks here: the caller (turns.c) has one lock around
- * everything.
+ * No threads and no locks here: the caller (turns.c) has one lock around everything.
  */
 
 #include <stdbool.h>
@@ -102,8 +97,7 @@ void quantum_add(struct quantum *q, unsigned cpu, uint64_t *counter);
 void quantum_stop(struct quantum *q, unsigned cpu);
 void quantum_halt(struct quantum *q, unsigned cpu);
 
-/* Somebody wants CPU to look up: the CPU WAKER, or -1 for a device.  A halted
- * one is woken. */
+/* Somebody wants CPU to look up: the CPU WAKER, or -1 for a device.  A halted one is woken. */
 void quantum_kick(struct quantum *q, unsigned cpu, int waker);
 
 /* Somebody waits until kicked CPUs have left their code, or waits no more. */

@@ -14,8 +14,7 @@
 
 /* What one CPU asks of the station that is being solved. */
 struct demand {
-    double
-        load; /* per quantum, if it took no longer: demand / quantum * active */
+    double load; /* per quantum, if it took no longer: demand / quantum * active */
     double reads;
     double elsewhere; /* T without waiting here */
 };
@@ -28,12 +27,10 @@ void stations_init(struct stations *s, const struct settings *settings)
     s->count = settings->nodes + settings->links;
     for (unsigned n = 0; n < settings->nodes; n++)
         s->at[n] = (struct station){.read_ns = settings->node[n].read_us * 1e3,
-                                    .write_ns = settings->node[n].write_us *
-                                                1e3};
+                                    .write_ns = settings->node[n].write_us * 1e3};
     for (unsigned l = 0; l < settings->links; l++)
-        s->at[settings->nodes + l] = (struct station){
-            .read_ns = settings->link[l].read_us * 1e3,
-            .write_ns = settings->link[l].write_us * 1e3};
+        s->at[settings->nodes + l] = (struct station){.read_ns = settings->link[l].read_us * 1e3,
+                                                      .write_ns = settings->link[l].write_us * 1e3};
     for (unsigned d = 0; d < settings->domains; d++)
         for (unsigned n = 0; n < settings->nodes; n++) {
             const struct domain_settings *domain = &settings->domain[d];
@@ -63,8 +60,7 @@ static void take(struct stations *s, const struct station_use *use)
 }
 
 /* What a station served in the quantum, in quanta of service. */
-static double served(const struct stations *s, unsigned station,
-                     const struct station_use *use)
+static double served(const struct stations *s, unsigned station, const struct station_use *use)
 {
     double ns = 0;
 
@@ -77,8 +73,7 @@ static double served(const struct stations *s, unsigned station,
 }
 
 /* Fills DEMANDS; returns how many there are. */
-static unsigned collect(const struct stations *s, unsigned station,
-                        struct demand *demands)
+static unsigned collect(const struct stations *s, unsigned station, struct demand *demands)
 {
     const struct settings *settings = s->settings;
     const struct station *at = &s->at[station];
@@ -92,8 +87,7 @@ static unsigned collect(const struct stations *s, unsigned station,
         for (unsigned n = 0; n < settings->nodes; n++) {
             double wait = s->wait_ns[domain][n];
             if (s->crosses[domain][n][station]) {
-                ns += mean->reads[n] * at->read_ns +
-                      mean->writes[n] * at->write_ns;
+                ns += mean->reads[n] * at->read_ns + mean->writes[n] * at->write_ns;
                 d.reads += mean->reads[n];
                 wait -= at->wait_ns;
             }
@@ -111,8 +105,7 @@ static double load_at(const struct demand *demands, unsigned count, double wait)
     double load = 0;
 
     for (unsigned i = 0; i < count; i++)
-        load += demands[i].load /
-                (demands[i].elsewhere + demands[i].reads * wait);
+        load += demands[i].load / (demands[i].elsewhere + demands[i].reads * wait);
     return load;
 }
 
@@ -124,21 +117,17 @@ static double load_of_wait(double wait, double service, double capacity)
     return capacity * x / (1 + x);
 }
 
-static double solve(const struct demand *demands, unsigned count,
-                    double service, double capacity)
+static double solve(const struct demand *demands, unsigned count, double service, double capacity)
 {
     double low = 0, high = service;
 
     if (load_at(demands, count, 0) < NEGLIGIBLE)
         return 0;
-    while (load_at(demands, count, high) >
-               load_of_wait(high, service, capacity) &&
-           high < 1e9)
+    while (load_at(demands, count, high) > load_of_wait(high, service, capacity) && high < 1e9)
         high *= 2;
     for (unsigned i = 0; i < 24; i++) {
         double middle = (low + high) / 2;
-        if (load_at(demands, count, middle) >
-            load_of_wait(middle, service, capacity))
+        if (load_at(demands, count, middle) > load_of_wait(middle, service, capacity))
             low = middle;
         else
             high = middle;
@@ -165,14 +154,10 @@ void stations_solve(struct stations *s, const struct station_use *use)
         double load = served(s, i, use);
         at->busy_ns += load * s->quantum_ns;
         at->debt += load - 1;
-        at->debt = at->debt < 0           ? 0
-                   : at->debt > MOST_DEBT ? MOST_DEBT
-                                          : at->debt;
+        at->debt = at->debt < 0 ? 0 : at->debt > MOST_DEBT ? MOST_DEBT : at->debt;
         unsigned count = collect(s, i, demands);
         double service = at->read_ns / s->settings->overlap;
-        double wait = count ? solve(demands, count, service,
-                                    1 - DEBT_SHARE * at->debt)
-                            : 0;
+        double wait = count ? solve(demands, count, service, 1 - DEBT_SHARE * at->debt) : 0;
         add_wait(s, i, wait - at->wait_ns);
     }
 }

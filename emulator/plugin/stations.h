@@ -7,35 +7,30 @@
 
 /* Concept
  *
- * A station serves one request at a time, a read in read_us, a write in
- * write_us.  Requests cannot be put in order one by one (CPUs run one after the
- * other), so in each quantum it is counted who asked whom for how much, and the
- * waiting of the next quantum follows from that.
+ * A station serves one request at a time, a read in read_us, a write in write_us.  Requests cannot
+ * be put in order one by one (CPUs run one after the other), so in each quantum it is counted who
+ * asked whom for how much, and the waiting of the next quantum follows from that.
  *
- * CPU i has, per quantum, `busy` ns of its own (computing, latency), reads r of
- * some nodes and writes, and was active for a ns.  If a read waits for W at a
- * station, what it did takes T_i(W) = busy + the sum of r * waiting; so the
- * station's load is
+ * CPU i has, per quantum, `busy` ns of its own (computing, latency), reads r of some nodes and
+ * writes, and was active for a ns.  If a read waits for W at a station, what it did takes T_i(W) =
+ * busy + the sum of r * waiting; so the station's load is
  *
  *   rho(W) = sum over i of demand_i / quantum * a_i / T_i(W)
  *
- * which falls with W.  Waiting as a queue makes it rises with the load: half a
- * service time more for each request in front (deterministic service), shared
- * by the `overlap` requests that a core has under way, since their waits pass
- * together:
+ * which falls with W.  Waiting as a queue makes it rises with the load: half a service time more
+ * for each request in front (deterministic service), shared by the `overlap` requests that a core
+ * has under way, since their waits pass together:
  *
  *   W = S / overlap * rho / (2 (1 - rho))
  *
- * The W that fits both is the waiting.  Far below saturation it is next to
- * nothing; when CPUs ask for more than there is, rho goes to 1 and the CPUs get
- * as much as the station can serve.  With several stations each is solved in
- * turn with the waiting at the others as it was; the next quantum goes on from
- * there.
+ * The W that fits both is the waiting.  Far below saturation it is next to nothing; when CPUs ask
+ * for more than there is, rho goes to 1 and the CPUs get as much as the station can serve.  With
+ * several stations each is solved in turn with the waiting at the others as it was; the next
+ * quantum goes on from there.
  *
- * Counts of one quantum are few, so they are averaged over some quanta.  What a
- * station was asked for beyond its capacity since is its debt, and lessens its
- * capacity until it is paid: over a longer time it never serves more than it
- * can.
+ * Counts of one quantum are few, so they are averaged over some quanta.  What a station was asked
+ * for beyond its capacity since is its debt, and lessens its capacity until it is paid: over a
+ * longer time it never serves more than it can.
  *
  * Writes do not stop a CPU; they take service time.
  */
@@ -63,11 +58,9 @@ struct stations {
     unsigned count;
     double quantum_ns;
     struct station_use mean[EMULATED_CPUS];
-    double think_ns[EMULATED_CPUS]; /* active without waiting, averaged */
-    double wait_ns[EMULATED_CPUS]
-                  [EMULATED_NODES]; /* of a read: [LLC domain][node] */
-    bool crosses[EMULATED_CPUS][EMULATED_NODES]
-                [EMULATED_NODES + EMULATED_LINKS];
+    double think_ns[EMULATED_CPUS];                /* active without waiting, averaged */
+    double wait_ns[EMULATED_CPUS][EMULATED_NODES]; /* of a read: [LLC domain][node] */
+    bool crosses[EMULATED_CPUS][EMULATED_NODES][EMULATED_NODES + EMULATED_LINKS];
 };
 
 /* SETTINGS stays the caller's. */

@@ -30,22 +30,19 @@ struct cpu_thread {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct quantum q; /* under the lock */
 static struct cpu_thread threads[EMULATED_CPUS];
-static _Atomic uint32_t
-    all_stop; /* a futex: counts what may interest the main loop */
+static _Atomic uint32_t all_stop; /* a futex: counts what may interest the main loop */
 static unsigned machine_cpus;
 static turns_between_f *between_quanta;
 static pthread_t main_thread;
-static int host_event =
-    -1; /* a CPU is woken while the main loop sleeps on the host's clock */
-static bool main_sleeps; /* so */
+static int host_event = -1; /* a CPU is woken while the main loop sleeps on the host's clock */
+static bool main_sleeps;    /* so */
 static atomic_bool started;
 static __thread int self = -1;
 
 static int (*real_wait)(pthread_cond_t *, pthread_mutex_t *);
 static int (*real_broadcast)(pthread_cond_t *);
 static int (*real_signal)(pthread_cond_t *);
-static int (*real_ppoll)(struct pollfd *, nfds_t, const struct timespec *,
-                         const sigset_t *);
+static int (*real_ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value)
 {
@@ -57,8 +54,7 @@ static void futex_wake(_Atomic uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Unlocks, and tells those whose turn has come; or the main loop, if it is its.
- */
+/* Unlocks, and tells those whose turn has come; or the main loop, if it is its. */
 static void unlock_and_go(void)
 {
     struct quantum_go go = {0};
@@ -81,8 +77,7 @@ static void unlock_and_go(void)
     }
 }
 
-/* Sleeps until the own turn has come.  It comes once for each time that the CPU
- * stopped. */
+/* Sleeps until the own turn has come.  It comes once for each time that the CPU stopped. */
 static void take_turn(struct cpu_thread *t)
 {
     while (!atomic_exchange(&t->turn, 0))
@@ -97,8 +92,7 @@ void turns_block(unsigned cpu)
     take_turn(&threads[cpu]);
 }
 
-static void halt(struct cpu_thread *t, pthread_cond_t *cond,
-                 pthread_mutex_t *mutex)
+static void halt(struct cpu_thread *t, pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
     pthread_mutex_lock(&lock);
     t->halts = false;
@@ -132,8 +126,7 @@ EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
             return 0;
         }
     }
-    if (atomic_load(&started) &&
-        (self >= 0 || pthread_equal(pthread_self(), main_thread)))
+    if (atomic_load(&started) && (self >= 0 || pthread_equal(pthread_self(), main_thread)))
         return wait_for_others(cond, mutex);
     return real_wait(cond, mutex);
 }
@@ -178,8 +171,7 @@ static void wait_for_end(void)
 
 /* All CPUs are halted and no timer runs: only the host can bring something.
  * Called with the lock, returns without.  FILES has room for one more. */
-static int wait_for_host(struct pollfd *files, nfds_t count,
-                         const sigset_t *mask)
+static int wait_for_host(struct pollfd *files, nfds_t count, const sigset_t *mask)
 {
     uint64_t events;
 
@@ -197,10 +189,8 @@ static int wait_for_host(struct pollfd *files, nfds_t count,
     return ready;
 }
 
-/* Lets CPUs run until a file is ready (their number) or the time is DEADLINE
- * (0). */
-static int conduct(struct pollfd *files, nfds_t count, uint64_t deadline,
-                   const sigset_t *mask)
+/* Lets CPUs run until a file is ready (their number) or the time is DEADLINE (0). */
+static int conduct(struct pollfd *files, nfds_t count, uint64_t deadline, const sigset_t *mask)
 {
     for (;;) {
         wait_for_end();
@@ -227,8 +217,8 @@ static int conduct(struct pollfd *files, nfds_t count, uint64_t deadline,
     }
 }
 
-EXPORT int ppoll(struct pollfd *files, nfds_t count,
-                 const struct timespec *timeout, const sigset_t *mask)
+EXPORT int ppoll(struct pollfd *files, nfds_t count, const struct timespec *timeout,
+                 const sigset_t *mask)
 {
     uint64_t deadline = UINT64_MAX;
 
@@ -236,9 +226,8 @@ EXPORT int ppoll(struct pollfd *files, nfds_t count,
         (timeout && !timeout->tv_sec && !timeout->tv_nsec))
         return real_ppoll(files, count, timeout, mask);
     if (timeout)
-        deadline = turns_clock() +
-                   clock_cycles((uint64_t)timeout->tv_sec * 1000000000 +
-                                (uint64_t)timeout->tv_nsec);
+        deadline = turns_clock() + clock_cycles((uint64_t)timeout->tv_sec * 1000000000 +
+                                                (uint64_t)timeout->tv_nsec);
     struct pollfd *own = malloc((count + 1) * sizeof(*own));
     if (!own) {
         errno = ENOMEM;
@@ -254,20 +243,24 @@ EXPORT int ppoll(struct pollfd *files, nfds_t count,
 
 const char *turns_find(void)
 {
+    union {
+        void *symbol;
+        int (*call)(pthread_cond_t *, pthread_mutex_t *);
+    } first = {dlsym(RTLD_DEFAULT, "pthread_cond_wait")};
+
     /* The old condition variables of this name have another layout. */
     real_wait = dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2");
     real_broadcast = dlvsym(RTLD_NEXT, "pthread_cond_broadcast", "GLIBC_2.3.2");
     real_signal = dlvsym(RTLD_NEXT, "pthread_cond_signal", "GLIBC_2.3.2");
     real_ppoll = dlsym(RTLD_NEXT, "ppoll");
-    return !real_wait        ? "pthread_cond_wait"
-           : !real_broadcast ? "pthread_cond_broadcast"
-           : !real_signal    ? "pthread_cond_signal"
-           : !real_ppoll     ? "ppoll"
-                             : NULL;
+    if (first.call != pthread_cond_wait)
+        return "the plugin has to be in LD_PRELOAD, too";
+    return real_wait && real_broadcast && real_signal && real_ppoll
+               ? NULL
+               : "this C library lacks a function that is interposed";
 }
 
-void turns_start(unsigned cpus, unsigned parallel, uint64_t quantum,
-                 turns_between_f *between)
+void turns_start(unsigned cpus, unsigned parallel, uint64_t quantum, turns_between_f *between)
 {
     host_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     main_thread = pthread_self();
@@ -306,7 +299,6 @@ uint64_t turns_idle_cycles(unsigned cpu)
 {
     const struct quantum_cpu *c = &q.cpu[cpu];
 
-    return c->idle_cycles + (c->state == CPU_HALTED && q.end > c->halted_since
-                                 ? q.end - c->halted_since
-                                 : 0);
+    return c->idle_cycles +
+           (c->state == CPU_HALTED && q.end > c->halted_since ? q.end - c->halted_since : 0);
 }

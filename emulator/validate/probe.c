@@ -61,16 +61,17 @@ static void on_cpu(int cpu)
         perror("sched_setaffinity");
 }
 
-/* Pages of BYTES on NODE, or where the thread runs, all touched. */
-static double *memory(size_t bytes, int node)
+/* Pages of BYTES on NODE, or where the thread runs (-1), all touched. */
+static void *memory(size_t bytes, int node)
 {
-    unsigned long mask = node < 0 ? 0 : 1ul << node;
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned own = 0;
 
-    if (at == MAP_FAILED || (mask && syscall(SYS_mbind, at, bytes, MPOL_BIND,
-                                             &mask, 8 * sizeof(mask), 0) < 0)) {
-        perror("memory");
+    syscall(SYS_getcpu, NULL, &own, NULL);
+    unsigned long mask = 1ul << (node < 0 ? own : (unsigned)node);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED ||
+        syscall(SYS_mbind, at, bytes, MPOL_BIND, &mask, 8 * sizeof(mask), 0) < 0) {
+        perror("probe: memory");
         exit(1);
     }
     memset(at, 1, bytes);
@@ -95,8 +96,7 @@ static const struct emulated_counters *map_page(void)
     char path[PATH_MAX], text[16];
 
     for (struct dirent *e; dir && (e = readdir(dir));) {
-        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/device",
-                 e->d_name);
+        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/device", e->d_name);
         FILE *f = fopen(path, "r");
         bool found = f && fgets(text, sizeof(text), f) &&
                      strtol(text, NULL, 16) == EMULATED_PCI_DEVICE;
@@ -104,11 +104,9 @@ static const struct emulated_counters *map_page(void)
             fclose(f);
         if (!found)
             continue;
-        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/enable",
-                 e->d_name);
+        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/enable", e->d_name);
         write_one(path);
-        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource2",
-                 e->d_name);
+        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource2", e->d_name);
         int fd = open(path, O_RDWR);
         void *page = mmap(NULL, EMULATED_BYTES, PROT_READ, MAP_SHARED, fd, 0);
         if (page != MAP_FAILED && *(const uint64_t *)page == EMULATED_MAGIC)
@@ -161,23 +159,20 @@ static void measure_barrier(int count, long iterations)
             loop(iterations);
 #pragma omp barrier
         }
-        printf("barrier threads %d us %.3f\n", threads,
-               (now() - start) / count * 1e6);
+        printf("barrier threads %d us %.3f\n", threads, (now() - start) / count * 1e6);
     }
 }
 
 static void measure_sleep(double seconds)
 {
-    struct timespec t = {(time_t)seconds,
-                         (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     double start = now();
 
     nanosleep(&t, NULL);
     printf("sleep asked %.6f seconds %.6f\n", seconds, now() - start);
 }
 
-static void triad(double *restrict a, const double *b, const double *c,
-                  size_t n)
+static void triad(double *restrict a, const double *b, const double *c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         a[i] = b[i] + 3.0 * c[i];
@@ -192,8 +187,7 @@ static uint64_t sum(const uint64_t *of, unsigned count)
     return all;
 }
 
-static void print_rates(const struct emulated_counters *a,
-                        const struct emulated_counters *b)
+static void print_rates(const struct emulated_counters *a, const struct emulated_counters *b)
 {
     double us = (double)(b->virtual_ns - a->virtual_ns) / 1e3;
 
@@ -203,8 +197,8 @@ static void print_rates(const struct emulated_counters *a,
             reads += b->cpu[c].reads[n] - a->cpu[c].reads[n];
             writes += b->cpu[c].writes[n] - a->cpu[c].writes[n];
         }
-        printf(" node%u_reads %.3f node%u_writes %.3f node%u_busy %.4f", n,
-               (double)reads / us, n, (double)writes / us, n,
+        printf(" node%u_reads %.3f node%u_writes %.3f node%u_busy %.4f", n, (double)reads / us, n,
+               (double)writes / us, n,
                (double)(b->node[n].busy_ns - a->node[n].busy_ns) / us / 1e3);
     }
     for (unsigned l = 0; l < b->links; l++)
@@ -242,8 +236,8 @@ static void measure_triad(const char *list, int node, size_t kib, int count)
         seconds = now() - seconds, after = look(page);
     }
     double lines = 3.0 * (double)n * sizeof(double) / LINE_BYTES * count * cpus;
-    printf("triad cpus %s node %d seconds %.6f lines_us %.3f", list, node,
-           seconds, lines / seconds / 1e6);
+    printf("triad cpus %s node %d seconds %.6f lines_us %.3f", list, node, seconds,
+           lines / seconds / 1e6);
     print_rates(&before, &after);
     printf("\n");
 }
@@ -257,7 +251,7 @@ static void measure_count(int cpu, int node)
     const long iterations = 10000000;
 
     on_cpu(cpu);
-    const char *at = (const char *)memory(bytes, node);
+    const char *at = memory(bytes, node);
     struct emulated_counters a = look(page);
     double start = now();
     loop(iterations);
@@ -268,20 +262,43 @@ static void measure_count(int cpu, int node)
             all += (uint64_t)at[j];
     sink += all;
     struct emulated_counters c = look(page);
-    const struct emulated_cpu *x = &a.cpu[cpu], *y = &b.cpu[cpu],
-                              *z = &c.cpu[cpu];
+    const struct emulated_cpu *x = &a.cpu[cpu], *y = &b.cpu[cpu], *z = &c.cpu[cpu];
     printf("count iterations %ld instructions %llu cycles %llu seconds %.6f "
            "mhz %.3f\n",
            iterations, (unsigned long long)(y->instructions - x->instructions),
            (unsigned long long)(y->cycles - x->cycles), seconds,
-           (double)(b.cpu[cpu].cycles - a.cpu[cpu].cycles) /
-               (double)(b.virtual_ns - a.virtual_ns) * 1e3);
-    printf(
-        "count lines %zu reads %llu of_node %llu stalled %llu\n",
-        4 * bytes / LINE_BYTES,
-        (unsigned long long)(sum(z->reads, c.nodes) - sum(y->reads, c.nodes)),
-        (unsigned long long)(z->reads[node] - y->reads[node]),
-        (unsigned long long)(z->stalled - y->stalled));
+           (double)(b.cpu[cpu].cycles - a.cpu[cpu].cycles) / (double)(b.virtual_ns - a.virtual_ns) *
+               1e3);
+    printf("count lines %zu reads %llu of_node %llu stalled %llu\n", 4 * bytes / LINE_BYTES,
+           (unsigned long long)(sum(z->reads, c.nodes) - sum(y->reads, c.nodes)),
+           (unsigned long long)(z->reads[node] - y->reads[node]),
+           (unsigned long long)(z->stalled - y->stalled));
+}
+
+/* Nanoseconds of COUNT loads, LINE_BYTES apart in BYTES at AT, a loop before each. */
+static double walk(const char *at, size_t bytes, size_t count, long iterations)
+{
+    uint64_t all = 0;
+    double start = now();
+
+    for (size_t i = 0; i < count; i++) {
+        loop(iterations);
+        all += (uint64_t)at[i * LINE_BYTES % bytes];
+    }
+    double end = now();
+    atomic_fetch_add(&sink, all);
+    return (end - start) * 1e9;
+}
+
+static void measure_latency(int cpu, int node, long iterations)
+{
+    size_t bytes = 16 << 20, count = 100000;
+
+    on_cpu(cpu);
+    const char *at = memory(bytes, node);
+    double cached = walk(at, 4096, count, iterations);
+    double loads = walk(at, bytes, count, iterations);
+    printf("latency cpu %d node %d ns %.3f\n", cpu, node, (loads - cached) / (double)count);
 }
 
 static void measure_clock(long count)
@@ -310,10 +327,11 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "sleep") && argc == 3)
         measure_sleep(atof(argv[2]));
     else if (!strcmp(what, "triad") && argc == 6)
-        measure_triad(argv[2], atoi(argv[3]), (size_t)atol(argv[4]),
-                      atoi(argv[5]));
+        measure_triad(argv[2], atoi(argv[3]), (size_t)atol(argv[4]), atoi(argv[5]));
     else if (!strcmp(what, "count") && argc == 4)
         measure_count(atoi(argv[2]), atoi(argv[3]));
+    else if (!strcmp(what, "latency") && argc == 5)
+        measure_latency(atoi(argv[2]), atoi(argv[3]), atol(argv[4]));
     else if (!strcmp(what, "clock") && argc == 3)
         measure_clock(atol(argv[2]));
     else {

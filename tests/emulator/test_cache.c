@@ -28,8 +28,7 @@ static void a_private_cache_passes_on_what_it_has_not(void **state)
     free(c.entry);
 }
 
-static unsigned misses(struct llc *c, unsigned domain, uint64_t first,
-                       unsigned count, bool write)
+static unsigned misses(struct llc *c, unsigned domain, uint64_t first, unsigned count, bool write)
 {
     unsigned n = 0;
 
@@ -49,8 +48,7 @@ static void an_llc_keeps_what_fits(void **state)
     assert_int_equal(misses(&c, 1, 1000, 1024, false), 1024); /* each its own */
     /* A stream of 8 times its size: nearly all miss, again and again. */
     misses(&c, 0, 1 << 20, 32768, false);
-    assert_in_range(misses(&c, 0, 1 << 20, 32768, false), 32768 * 98 / 100,
-                    32768);
+    assert_in_range(misses(&c, 0, 1 << 20, 32768, false), 32768 * 98 / 100, 32768);
     free((void *)c.entry);
 }
 

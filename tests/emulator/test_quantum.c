@@ -237,8 +237,7 @@ static void random_machine(unsigned parallel, unsigned seed, uint64_t log[])
         quantum_open(q);
         running = turns(q);
         while (running.count) {
-            unsigned at = (unsigned)rand() % running.count,
-                     cpu = running.cpu[at];
+            unsigned at = (unsigned)rand() % running.count, cpu = running.cpu[at];
             uint64_t before = quantum_clock(q, cpu);
             assert_true(before >= last[cpu]);
             assert_in_range(before, q->end - LENGTH, q->end);

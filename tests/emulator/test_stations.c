@@ -16,20 +16,14 @@ static double backlog_ns[EMULATED_CPUS];
  * lines/us, the link 8. */
 static void machine(void)
 {
-    settings = (struct settings){.quantum_ns = QUANTUM_NS,
-                                 .overlap = 16,
-                                 .cpus = 8,
-                                 .nodes = 2,
-                                 .domains = 2,
-                                 .links = 1};
+    settings = (struct settings){
+        .quantum_ns = QUANTUM_NS, .overlap = 16, .cpus = 8, .nodes = 2, .domains = 2, .links = 1};
     for (unsigned n = 0; n < 2; n++) {
-        settings.node[n] = (struct node_settings){.read_us = 1. / 16,
-                                                  .write_us = 1. / 32};
+        settings.node[n] = (struct node_settings){.read_us = 1. / 16, .write_us = 1. / 32};
         settings.domain[n].node = n;
         settings.domain[n].route_length[1 - n] = 1;
     }
-    settings.link[0] = (struct link_settings){.read_us = 1. / 8,
-                                              .write_us = 1. / 8};
+    settings.link[0] = (struct link_settings){.read_us = 1. / 8, .write_us = 1. / 8};
     for (unsigned c = 0; c < 8; c++)
         settings.cpu_domain[c] = c / 4;
     stations_init(&stations, &settings);
@@ -37,8 +31,7 @@ static void machine(void)
 }
 
 /* One quantum of a CPU that does one read of NODE, and WRITES, per THINK ns. */
-static struct station_use use(unsigned cpu, unsigned node, double think,
-                              double writes)
+static struct station_use use(unsigned cpu, unsigned node, double think, double writes)
 {
     double each = think + stations.wait_ns[settings.cpu_domain[cpu]][node];
     double reads = (double)(long)((QUANTUM_NS + backlog_ns[cpu]) / each);
@@ -52,8 +45,7 @@ static struct station_use use(unsigned cpu, unsigned node, double think,
 
 /* Lines per us that CPUs first..last read from NODE in 1000 quanta, after 100.
  */
-static double rate(unsigned first, unsigned last, unsigned node, double think,
-                   double writes)
+static double rate(unsigned first, unsigned last, unsigned node, double think, double writes)
 {
     double reads = 0;
 
