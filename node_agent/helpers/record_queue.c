@@ -179,18 +179,21 @@ static int sync_directory(const char *path)
     return rc;
 }
 
-static int write_all(struct record_queue *q, FILE *out)
+static int write_all(struct record_queue *q, int fd)
 {
     q->file_bytes = 0;
     for (const struct queued *r = q->first; r; r = r->next) {
         char *line = line_of(r, false);
-        int rc = line ? fprintf(out, "%s\n", line) : -1;
+        size_t size = line ? strlen(line) + 1 : 0;
+        if (line)
+            line[size - 1] = '\n'; /* over the zero: written with its length */
+        int rc = line ? fd_write_all(fd, line, size) : -1;
         free(line);
         if (rc < 0)
             return -1;
-        q->file_bytes += (size_t)rc;
+        q->file_bytes += size;
     }
-    return fflush(out) != 0 || fsync(fileno(out)) < 0 ? -1 : 0;
+    return fsync(fd);
 }
 
 /* Write the file anew, with the records that there are. */
@@ -204,19 +207,16 @@ static int rewrite(struct record_queue *q, struct errtext *err)
     snprintf(beside, sizeof(beside), "%s.new", q->path);
     unlink(beside);
     int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "a");
-    bool good = out && write_all(q, out) == 0 && rename(beside, q->path) == 0 &&
-                sync_directory(q->path) == 0;
-    if (good)
-        q->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    int saved = errno;
-    if (out)
-        fclose(out);
-    else if (fd >= 0)
-        close(fd);
     q->dirty = false;
-    return good && q->fd >= 0 ? 0
-                              : errtext_set(err, saved, "%.150s: %s", q->path, strerror(saved));
+    if (fd >= 0 && write_all(q, fd) == 0 && rename(beside, q->path) == 0 &&
+        sync_directory(q->path) == 0) {
+        q->fd = fd;
+        return 0;
+    }
+    int saved = errno;
+    if (fd >= 0)
+        close(fd);
+    return errtext_set(err, saved, "%.150s: %s", q->path, strerror(saved));
 }
 
 /* ---- from disk ------------------------------------------------------------- */

@@ -71,6 +71,15 @@ units += %D%/client/unit
 	%D%/client/test_end_note.c
 %C%_client_unit_CPPFLAGS = $(unit_flags)
 %C%_client_unit_LDADD = node_agent/client/libclient.la $(unit_libs)
+
+units += %D%/helpers/test_record_queue
+%C%_helpers_test_record_queue_SOURCES = %D%/helpers/test_record_queue.c \
+	node_agent/helpers/record_queue.c \
+	tests/support/powercut.c tests/support/powercut.h
+%C%_helpers_test_record_queue_CPPFLAGS = $(unit_flags)
+%C%_helpers_test_record_queue_LDFLAGS = -Wl,--wrap=write,--wrap=fsync,--wrap=fdatasync \
+	-Wl,--wrap=rename,--wrap=unlink
+%C%_helpers_test_record_queue_LDADD = common/libjson.la $(unit_libs)
 endif
 
 if HAVE_LIBSYSTEMD
