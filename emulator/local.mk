@@ -43,12 +43,19 @@ validate-emulator: all
 CLEANFILES += validate-emulator.json
 .PHONY: validate-emulator
 
+# Mixes of jobs on an emulated machine, in every way; goes on where it was interrupted.
+evaluate-emulated: all
+	$(AM_V_at)$(srcdir)/%D%/evaluate --build $(abs_top_builddir) $(EVALUATE)
+.PHONY: evaluate-emulated
+
 EXTRA_DIST += %D%/README.md
 
 # The runner.  It works on this tree, and is not installed.
 EXTRA_DIST += \
 	%D%/completions/emulate \
 	%D%/emulate \
+	%D%/evaluate \
+	%D%/mix.sh \
 	%D%/runner/__init__.py \
 	%D%/runner/init \
 	%D%/runner/initrd.py \

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The emulator: what it refuses, and one run of 4 CPUs.
 
-TESTS += %D%/test_emulate_refuses.py %D%/test_emulate.py
-EXTRA_DIST += %D%/test_emulate_refuses.py %D%/test_emulate.py %D%/check-emulator %D%/emulation.py
+TESTS += %D%/test_emulate_refuses.py %D%/test_emulate.py %D%/test_evaluate.py
+EXTRA_DIST += %D%/test_emulate_refuses.py %D%/test_emulate.py %D%/test_evaluate.py \
+	%D%/check-emulator %D%/emulation.py
 
 # Guests that hang, panic or are killed: some minutes.
 check-emulator: all

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+# Inside the machine: runs jobs in one of the ways of `evaluate`, and says when each began and
+# ended: `job NUMBER BEGIN END STATUS`.  usage: mix.sh BUILD WAY JOB...
+
+build=$1 way=$2
+shift 2
+jobs=("$@")
+export COSCHED_SOCKET=/run/coschedd.sock
+
+# one NUMBER PREFIX...: the job, as it is or behind a command.
+one() {
+    local number=$1 begin=$EPOCHREALTIME status
+    shift
+    "$@" ${jobs[number]} >"${TMPDIR:-/tmp}/job.$number" 2>&1
+    status=$?
+    echo "job $number $begin $EPOCHREALTIME $status"
+    [ $status = 0 ] || tail -n 3 "${TMPDIR:-/tmp}/job.$number" >&2
+}
+# all PREFIX...: all jobs at once.
+all() {
+    local pids=() i
+    for i in "${!jobs[@]}"; do
+        one "$i" "$@" &
+        pids+=($!)
+    done
+    wait "${pids[@]}"
+}
+
+case $way in
+native) all env ;;
+passive) all env OMP_WAIT_POLICY=passive ;;
+batch)
+    for i in "${!jobs[@]}"; do one "$i" env; done ;;
+static) # the same number of CPUs for each, side by side
+    cpus=$(nproc) count=${#jobs[@]} pids=() first=0
+    for i in "${!jobs[@]}"; do
+        next=$((cpus * (i + 1) / count))
+        one "$i" env OMP_NUM_THREADS=$((next - first)) taskset -c "$first-$((next - 1))" &
+        pids+=($!) first=$next
+    done
+    wait "${pids[@]}" ;;
+size) # what a job does once, then so often that it takes SECONDS: `repeat N`
+    seconds=${jobs[1]} jobs=("${jobs[0]}") begin=$EPOCHREALTIME
+    ${jobs[0]} >"${TMPDIR:-/tmp}/once" || exit
+    n=$(awk "BEGIN { n = $seconds / ($EPOCHREALTIME - $begin); print n < 1 ? 1 : int(n + 0.5) }")
+    echo "repeat $n"
+    jobs[0]+=" --repeat $n"
+    one 0 env ;;
+*) # a policy of the agent
+    "$build/coschedd" --foreground --no-slurm --auth peer --socket $COSCHED_SOCKET \
+        --state /run/coschedd.state --machine /etc/emulated-machine.json \
+        --set "policy=$way" 2>/run/coschedd.log &
+    agent=$!
+    until "$build/coschedctl" ping >/dev/null 2>&1; do
+        kill -0 $agent || { cat /run/coschedd.log >&2; exit 1; }
+        sleep 0.02
+    done
+    all "$build/coschedctl" run --libgomp "$build/libgomp-coop/lib-coop" --
+    grep -o 'cosched/1 .*' /run/coschedd.log
+    kill $agent
+    wait $agent ;;
+esac
+exit 0
