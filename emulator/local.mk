@@ -19,6 +19,7 @@ machine_only = \
 	%D%/plugin/clock.c \
 	%D%/plugin/clock.h \
 	%D%/plugin/plugin.c \
+	%D%/plugin/qemu.c \
 	%D%/plugin/qemu.h \
 	%D%/plugin/turns.c \
 	%D%/plugin/turns.h

@@ -78,27 +78,6 @@ static int patch(unsigned char *function)
     return mprotect(at, 2 * page, PROT_READ | PROT_EXEC);
 }
 
-/* As `QEMU 10.0.2 (Debian ...)`, if the binary tells. */
-static const char *qemu_version(void)
-{
-    struct version { /* QEMU's VersionInfo, of the monitor's command query-version */
-        const int64_t *triple;
-        const char *package;
-    };
-    static char text[128];
-    union {
-        void *symbol;
-        const struct version *(*call)(void **error);
-    } query = {dlsym(RTLD_DEFAULT, "qmp_query_version")};
-
-    if (!query.symbol)
-        return "this QEMU";
-    const struct version *v = query.call(NULL);
-    snprintf(text, sizeof(text), "QEMU %d.%d.%d %s", (int)v->triple[0], (int)v->triple[1],
-             (int)v->triple[2], v->package);
-    return text;
-}
-
 const char *clock_find(void)
 {
     static char sentence[256];
@@ -117,7 +96,7 @@ const char *clock_find(void)
     if (!wrong)
         return NULL;
     snprintf(sentence, sizeof(sentence), "%s %s: 10.0 of Debian's backports is known to work",
-             qemu_version(), wrong);
+             qemu_name(), wrong);
     return sentence;
 }
 

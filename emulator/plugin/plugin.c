@@ -33,7 +33,7 @@
     UINT64_C(1000000) /* of private caches: the kernel's shortest time slice                       \
                        */
 
-EXPORT int qemu_plugin_version = QEMU_INTERFACE_VERSION;
+EXPORT int qemu_plugin_version; /* as this QEMU wants it */
 
 struct score { /* of a CPU, in QEMU's scoreboard: what generated code adds to */
     uint64_t counter;
@@ -129,13 +129,13 @@ static bool is_pause(const struct qemu_plugin_insn *insn)
            code[1] == 0x90;
 }
 
-static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void on_translation(struct qemu_plugin_tb *tb, void *data)
 {
     const qemu_plugin_u64 counter = {scores, offsetof(struct score, counter)};
     const qemu_plugin_u64 pauses = {scores, offsetof(struct score, pauses)};
     size_t count = qemu_plugin_tb_n_insns(tb);
 
-    (void)id;
+    (void)data;
     qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block, QEMU_NO_REGISTERS, QEMU_COND_GE,
                                               counter, QUANTUM_LIMIT, NULL);
     qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD_U64, counter, count);
@@ -217,19 +217,50 @@ static void between(uint64_t cycles)
 /* ---- start ---- */
 
 /* The scoreboard may move while CPUs are added; none runs before all are there. */
-static void on_cpu(qemu_plugin_id_t id, unsigned cpu)
+static void on_cpu(unsigned cpu, void *data)
 {
-    (void)id;
+    (void)data;
     for (unsigned i = 0; i <= cpu; i++)
         cpus[i].score = qemu_plugin_scoreboard_find(scores, i);
     turns_add(cpu, &cpus[cpu].score->counter);
 }
 
-static void on_idle(qemu_plugin_id_t id, unsigned cpu)
+static void on_idle(unsigned cpu, void *data)
+{
+    (void)cpu;
+    (void)data;
+    turns_halts();
+}
+
+/* The same for version 4. */
+static void on_translation_4(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
-    (void)cpu;
-    turns_halts();
+    on_translation(tb, NULL);
+}
+
+static void on_cpu_4(qemu_plugin_id_t id, unsigned cpu)
+{
+    (void)id;
+    on_cpu(cpu, NULL);
+}
+
+static void on_idle_4(qemu_plugin_id_t id, unsigned cpu)
+{
+    (void)id;
+    on_idle(cpu, NULL);
+}
+
+static void register_callbacks(qemu_plugin_id_t id)
+{
+    bool old = qemu_plugin_version == 4;
+
+    qemu_plugin_register_vcpu_tb_trans_cb(
+        id, old ? (qemu_any_f *)on_translation_4 : (qemu_any_f *)on_translation, NULL);
+    qemu_plugin_register_vcpu_init_cb(id, old ? (qemu_any_f *)on_cpu_4 : (qemu_any_f *)on_cpu,
+                                      NULL);
+    qemu_plugin_register_vcpu_idle_cb(id, old ? (qemu_any_f *)on_idle_4 : (qemu_any_f *)on_idle,
+                                      NULL);
 }
 
 static int make_machine(char *error, size_t size)
@@ -291,9 +322,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info
     parallel = settings.parallel ? settings.parallel : (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     scores = qemu_plugin_scoreboard_new(sizeof(struct score));
     power_on_ns = clock_host_ns();
-    qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
-    qemu_plugin_register_vcpu_init_cb(id, on_cpu);
-    qemu_plugin_register_vcpu_idle_cb(id, on_idle);
+    register_callbacks(id);
     clock_start(settings.mhz);
     turns_start(settings.cpus, (unsigned)parallel, settings.quantum_ns * settings.mhz / 1000,
                 between);
@@ -303,6 +332,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info
 /* Before QEMU's main(), so that no function has been called yet that is replaced. */
 __attribute__((constructor)) static void preload(void)
 {
+    qemu_plugin_version = qemu_interface();
     unusable = turns_find();
     if (!unusable)
         unusable = clock_find();
