@@ -145,8 +145,8 @@ class Life:
             try:
                 if condition():
                     return True
-            except (OSError, json.JSONDecodeError, AssertionError):
-                pass # its reply says that a call has failed
+            except (OSError, json.JSONDecodeError, AssertionError, KeyError):
+                pass # its reply says that a call has failed, or is not whole
             time.sleep(0.005)
         return False
 
@@ -333,7 +333,8 @@ def main():
             os.mkdir(once)
             try:
                 whole_life(once, place, getattr(errno, error))
-            except (AssertionError, OSError, ValueError, subprocess.TimeoutExpired) as e:
+            except (AssertionError, OSError, ValueError, KeyError,
+                    subprocess.TimeoutExpired) as e:
                 bad.append(place)
                 print(f"{function} fails with {error} at {place}: {named(frames)}\n"
                       f"    {e!r}"[:1500], flush=True)
