@@ -46,6 +46,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                      \
     } while (0)
 
+/* An oracle that looks at much: libFuzzer is not to count its ways. */
+#if __has_attribute(no_sanitize)
+#define QUIET __attribute__((no_sanitize("coverage")))
+#else
+#define QUIET
+#endif
+
 /* A refusal is complete: errno, and one line that says why. */
 static inline void fuzz_refused(const struct errtext *err)
 {
