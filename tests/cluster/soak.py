@@ -41,6 +41,7 @@ UPGRADE_S = 60
 SETTLED_S = 20      # after a fault
 PROGRESS_S = 30
 DRAIN_S = 420
+LOST_S = 90         # of these
 RECORDS_S = 300
 PARTS = ("coschedctl", ".libs/spank_cosched.so", "libgomp-coop/lib-coop", "jobs",
          "tests/cluster/standin", "tests/cluster/database")
@@ -294,11 +295,27 @@ class Soak:
             self.tend()
             if self.jobs.queued() == {}:
                 break
+            if end - time.monotonic() < DRAIN_S - LOST_S:
+                self.end_lost()
             self.progress(f"drain {self.jobs.queued()}")
             time.sleep(1)
         else:
             self.violation(f"jobs that do not end: {self.jobs.queued()}")
             self.c.run("scancel", *(j.number for j in self.jobs.known))
+
+    def end_lost(self):
+        """A killed slurmctld forgets that jobs have just ended.  Such a one has no
+        process, and came to its end."""
+        living = {node.job_of(pid) for pid in node.of_users(self.users)}
+        for number, (state, _) in (self.jobs.queued() or {}).items():
+            job = self.jobs.by_number().get(number)
+            if job and state == "RUNNING" and number not in living and \
+                    "\nend" in job.last_run() and not job.was("lost") and \
+                    self.slurm_disturbed(os.path.getmtime(job.output)):
+                self.count("ended, and forgotten by a killed slurmctld")
+                self.event(f"lost {number}")
+                job.done.append((time.time(), "lost"))
+                self.c.run("scancel", number, timeout=60)
 
     def one_round(self, seconds):
         began = time.time()

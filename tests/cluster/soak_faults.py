@@ -144,9 +144,8 @@ class Faults:
                 bad.append(f"{name} {pid} of job {job} is stopped")
             elif name in ("ep", "cg", "stream", "pinned", "python3") and \
                     "SLURM_STEP_ID=" not in node.read(f"/proc/{pid}/environ") and \
-                    node.narrowed(pid, self.everything):
-                bad.append(f"{name} {pid} of job {job} is narrowed to "
-                           f"{node.narrowed(pid, self.everything)[0]}")
+                    (narrow := node.narrowed(pid, self.everything)):
+                bad.append(f"{name} {pid} of job {job} is narrowed to {narrow[0]}")
         for path, _ in node.job_cgroups() if self.soak.options.cgroup else ():
             if "cosched" in path and node.read(f"{path}/cgroup.procs"):
                 bad.append(f"processes in {path}")

@@ -144,7 +144,8 @@ class Soaked:
             return self.bad()
         if cancelled and state.startswith("CANCELLED"):
             return None
-        want = "FAILED" if self.kind == "fails" else "COMPLETED"
+        want = "CANCELLED" if self.was("lost") else \
+            "FAILED" if self.kind == "fails" else "COMPLETED"
         if not state.startswith(want):
             return f"is {state}, not {want}"
         if "\nend" not in text:
