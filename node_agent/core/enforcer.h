@@ -30,8 +30,8 @@
  * Users make processes and threads, and undo what was done to them, as often as they like.  So
  * what is done to processes is counted as work, a unit of which takes about half a microsecond:
  * there is ENFORCER_WORK for each epoch, and for each call ENFORCER_LEAST even when that is
- * gone, so that no job keeps another from being held.  What is not done is done in the next
- * epochs, everybody in turn: the job is unsettled until then.
+ * gone, so that no job keeps another from being held.  Scans are paid for with it, too.  What is
+ * not done is done in the next epochs, everybody in turn: the job is unsettled until then.
  */
 
 #include <stdbool.h>
@@ -91,7 +91,8 @@ struct enforcer *enforcer_new(struct supervisor *supervisor,
  * this call cgroups are never used. */
 void enforcer_use_cgroups(struct enforcer *enforcer, const char *node);
 
-/* Find the processes of all jobs.  Unless FORCE, only when a scan is due. */
+/* Find the processes of all jobs, very many of them in several calls.  Unless FORCE, which
+ * finds all, only when a scan is due. */
 void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,
                    bool force, uint64_t now_ns);
 
@@ -126,8 +127,9 @@ void enforcer_release(struct enforcer *enforcer, struct job *job);
 size_t enforcer_move_strays(struct enforcer *enforcer, struct job *job,
                             const struct cosched_cpuset *cpus);
 
-/* The work done so far: for tests. */
+/* For tests: the work done so far, and whether the next scan is the rest of one. */
 size_t enforcer_work(const struct enforcer *enforcer);
+bool enforcer_scans(const struct enforcer *enforcer);
 
 /* Stop all processes of JOB that run (or nothing, without a living supervisor), again where new
  * ones may have begun; continue those that were stopped by this, if nobody else has stopped them

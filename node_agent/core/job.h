@@ -58,6 +58,7 @@ struct task {
 struct round {
     uint64_t number;
     bool goes_on; /* some are left */
+    uint64_t scan; /* parking: it ends when this one has found nobody; 0: has ended */
     bool changed; /* and some were seen with other CPUs than these: */
     struct cosched_cpuset cpus;
 };

@@ -82,25 +82,6 @@ void enforcer_use_cgroups(struct enforcer *e, const char *node)
     e->frozen_seen = cgroup_tree_find_freezer(&e->slurms, "/proc", &err) == 0;
 }
 
-/* ---- which processes ---------------------------------------------------- */
-
-void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
-                   uint64_t now_ns)
-{
-    members_scan(e->members, jobs, force, now_ns);
-}
-
-void enforcer_expect(struct enforcer *e, uint64_t now_ns)
-{
-    members_expect(e->members, now_ns);
-}
-
-double enforcer_use(const struct job *job, uint64_t *since_ns)
-{
-    *since_ns = job->use_from_ns;
-    return job->use;
-}
-
 /* ---- work ---------------------------------------------------------------- */
 
 /* The work that may be done: never all, so that others come next. */
@@ -149,9 +130,36 @@ static void end_round(struct enforcer *e, struct job *job, const struct round *r
     job->unsettled |= !left || r->goes_on || r->changed;
 }
 
+bool enforcer_scans(const struct enforcer *e)
+{
+    return members_finished(e->members) < members_begun(e->members);
+}
+
 size_t enforcer_work(const struct enforcer *e)
 {
     return e->done;
+}
+
+/* ---- which processes ---------------------------------------------------- */
+
+void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
+                   uint64_t now_ns)
+{
+    size_t given = give(e), work = given;
+
+    members_scan(e->members, jobs, force, now_ns, force ? NULL : &work);
+    account(e, given, work);
+}
+
+void enforcer_expect(struct enforcer *e, uint64_t now_ns)
+{
+    members_expect(e->members, now_ns);
+}
+
+double enforcer_use(const struct job *job, uint64_t *since_ns)
+{
+    *since_ns = job->use_from_ns;
+    return job->use;
 }
 
 /* ---- affinity ----------------------------------------------------------- */
@@ -389,16 +397,24 @@ void enforcer_park(struct enforcer *e, struct job *job)
     struct round *r = &job->hold;
     size_t given = begin_round(e, r, &none), work = given;
 
-    /* A process that forks while it is being stopped leaves a running child:
-     * look again until nothing new is found. */
+    /* A process that forks while it is being stopped leaves a running child: look again until
+     * a scan that began when all were stopped has found nobody else. */
+    if (!r->scan)
+        r->scan = members_begun(e->members) + 1;
     for (int pass = 0; pass < MAX_PASSES && supervisor_ready(e->supervisor); pass++) {
-        bool found = stop_some(e, job, r, &work);
-        if (r->goes_on || (pass > 0 && !found))
+        if (stop_some(e, job, r, &work))
+            r->scan = members_begun(e->members) + 1;
+        if (!r->goes_on && members_finished(e->members) >= r->scan)
+            r->scan = 0;
+        if (r->goes_on || !r->scan)
             break;
-        members_scan_one(e->members, job);
+        members_scan_one(e->members, job, &work);
         r->number++;
+        if (enforcer_scans(e))
+            break;
     }
     end_round(e, job, r, given, work);
+    job->unsettled |= r->scan != 0;
 }
 
 void enforcer_unpark(struct enforcer *e, struct job *job)
@@ -409,6 +425,7 @@ void enforcer_unpark(struct enforcer *e, struct job *job)
         freezer_thaw(e->freezer, job->id, &work);
     stopper_continue(e->stopper, job->id, &work);
     account(e, given, work);
+    job->hold.scan = 0;
     for (struct tracked *t = job->tracked; t; t = t->next)
         t->stopped = false;
 }

@@ -33,8 +33,11 @@ struct members {
     const struct node_options *options;
     struct proc_table procs;
     uint64_t next_scan_ns;
-    uint64_t change_ns;   /* last time that a process came, went or was held */
-    uint64_t scan_ns;     /* of the last scan */
+    uint64_t change_ns; /* last time that a process came, went or was held */
+    uint64_t scan_ns;   /* of the last scan */
+    uint64_t begun, finished;               /* scans */
+    uint64_t begun_ns, wall_ns, boot_ticks; /* of that which goes on */
+    double cost_ns;
     size_t steps, places; /* of all scans: owners.h */
     uint64_t key; /* owners_key() of the scan that found them; 0: none */
 };
@@ -175,11 +178,12 @@ static void begin(struct members *m, struct job *job, struct tracked *t,
 
     threads_free(t->threads);
     usage_forget(t);
-    *t = (struct tracked){.pid = stat->pid,
-                          .start = stat->start,
-                          .first_ns = now_ns,
-                          .round = job->hold.number, /* who is there comes first */
-                          .next = next};
+    *t = (struct tracked){
+        .pid = stat->pid,
+        .start = stat->start,
+        .first_ns = now_ns,
+        .round = job->hold.number, /* who is there comes first */
+        .next = next};
     t->inherits = job->taken_over ||
                   inherits(t, members_find(job, stat->parent));
     m->change_ns = now_ns;
@@ -274,8 +278,9 @@ static void scan_all(struct members *m, struct job_table *jobs, bool all,
             m->change_ns = now_ns;
     m->steps += owners.steps;
     m->places += owners.places;
+    proc_table_spend(&m->procs, m->procs.count);
+    m->key = owners.unfinished ? 0 : owners_key(m, jobs);
     owners_clear(&owners);
-    m->key = owners_key(m, jobs);
 }
 
 /* The processes are those of the scan before: see what they use. */
@@ -293,36 +298,65 @@ static void look_at_tracked(struct members *m, struct job_table *jobs,
         }
 }
 
-static void scan(struct members *m, struct job_table *jobs, bool force,
-                 bool all, uint64_t now_ns)
+/* The table is up to date: what it says of JOBS. */
+static void take_table(struct members *m, struct job_table *jobs, bool force,
+                       bool all, uint64_t now_ns)
 {
-    uint64_t begin_ns = clock_cpu_ns(), wall_ns = clock_ns();
-    uint64_t boot_ticks = usage_boot_ticks();
-    if (proc_table_scan(&m->procs, now_ns) < 0)
-        return;
+    m->finished = m->begun;
     m->scan_ns = now_ns;
     if (force || owners_key(m, jobs) != m->key)
         scan_all(m, jobs, all, now_ns);
     else
         look_at_tracked(m, jobs, now_ns);
     for (struct job *j = jobs->first; j; j = j->next) {
-        usage_measure(j, now_ns, now_ns + (clock_ns() - wall_ns), boot_ticks);
+        usage_measure(j, m->begun_ns, m->begun_ns + (clock_ns() - m->wall_ns),
+                      m->boot_ticks);
         j->taken_over = false;
     }
-    double cost_ns = (double)(clock_cpu_ns() - begin_ns);
+}
+
+/* When the next scan of all is due, this one having taken what it did. */
+static uint64_t next_scan(const struct members *m, uint64_t now_ns)
+{
     bool quiet = now_ns - m->change_ns >= SCAN_QUIET_NS;
-    double pause_ns = cost_ns / (quiet ? SCAN_SHARE_QUIET : SCAN_SHARE);
+    double pause_ns = m->cost_ns / (quiet ? SCAN_SHARE_QUIET : SCAN_SHARE);
+
+    if (!m->key || m->procs.unfinished)
+        return 0;
     if (quiet)
         pause_ns = fmax(pause_ns, SCAN_LEAST_NS);
-    m->next_scan_ns = now_ns + (pause_ns < SCAN_PAUSE_NS ? (uint64_t)pause_ns
-                                                         : SCAN_PAUSE_NS);
+    return now_ns +
+           (pause_ns < SCAN_PAUSE_NS ? (uint64_t)pause_ns : SCAN_PAUSE_NS);
+}
+
+static void scan(struct members *m, struct job_table *jobs, bool force,
+                 bool all, uint64_t now_ns, size_t *work)
+{
+    uint64_t begin_ns = clock_cpu_ns();
+
+    if (!m->procs.unfinished) {
+        m->begun++;
+        m->begun_ns = now_ns;
+        m->wall_ns = clock_ns();
+        m->boot_ticks = usage_boot_ticks();
+        m->cost_ns = 0;
+    }
+    m->procs.work = work;
+    if (proc_table_scan(&m->procs, now_ns) < 0)
+        return;
+    if (!m->procs.unfinished)
+        take_table(m, jobs, force, all, now_ns);
+    m->cost_ns += (double)(clock_cpu_ns() - begin_ns);
+    /* What a job needs for itself does not put off that of all. */
+    if (all || m->procs.unfinished)
+        m->next_scan_ns = next_scan(m, now_ns);
 }
 
 void members_scan(struct members *m, struct job_table *jobs, bool force,
-                  uint64_t now_ns)
+                  uint64_t now_ns, size_t *work)
 {
     if (jobs->first && (force || now_ns >= m->next_scan_ns))
-        scan(m, jobs, force, true, now_ns);
+        scan(m, jobs, force, true, now_ns, work);
 }
 
 void members_expect(struct members *m, uint64_t now_ns)
@@ -331,14 +365,24 @@ void members_expect(struct members *m, uint64_t now_ns)
     m->next_scan_ns = 0;
 }
 
-void members_scan_one(struct members *m, struct job *job)
+void members_scan_one(struct members *m, struct job *job, size_t *work)
 {
     struct job_table alone = {.first = job, .count = 1};
     struct job *next = job->next;
 
     job->next = NULL;
-    scan(m, &alone, true, false, clock_ns());
+    scan(m, &alone, true, false, clock_ns(), work);
     job->next = next;
+}
+
+uint64_t members_begun(const struct members *m)
+{
+    return m->begun;
+}
+
+uint64_t members_finished(const struct members *m)
+{
+    return m->finished;
 }
 
 uint64_t members_scanned_ns(const struct members *m)

@@ -21,12 +21,17 @@ struct members;
 /* OPTIONS must outlive it. */
 struct members *members_new(const struct node_options *options);
 
-/* Find the processes of all jobs.  Unless FORCE, only when a scan is due. */
+/* Find the processes of all jobs, as far as *WORK goes (NULL: however much it
+ * takes); the next call goes on.  Unless FORCE, only when a scan is due. */
 void members_scan(struct members *members, struct job_table *jobs, bool force,
-                  uint64_t now_ns);
+                  uint64_t now_ns, size_t *work);
 
-/* Find the processes of JOB, of no other. */
-void members_scan_one(struct members *members, struct job *job);
+/* Likewise of JOB, of no other. */
+void members_scan_one(struct members *members, struct job *job, size_t *work);
+
+/* How many scans have begun so far, and the last of these that has finished. */
+uint64_t members_begun(const struct members *members);
+uint64_t members_finished(const struct members *members);
 
 /* Scan soon, and as often as while processes come and go. */
 void members_expect(struct members *members, uint64_t now_ns);

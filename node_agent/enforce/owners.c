@@ -187,7 +187,12 @@ static void look_in_cgroups(struct owners *o, const struct job_table *jobs)
         struct proc_entry *e = &o->procs->entry[i];
         if (o->of[i].job || e->placed || e->watched || e->stat.kernel)
             continue;
+        if (!proc_table_works(o->procs)) {
+            o->unfinished = true;
+            break;
+        }
         o->places++;
+        proc_table_spend(o->procs, PROC_READ_WORK);
         if (proc_cgroups(e->stat.pid, text, sizeof(text)) < 0)
             continue;
         struct job *j = job_at(jobs, &e->stat, text);

@@ -43,6 +43,7 @@ struct owners {
     uint32_t *found; /* [found_count] entries with an owner, in the order of
                         finding */
     size_t found_count;
+    bool unfinished;      /* work was not enough for all cgroup files */
     size_t steps, places; /* links followed, cgroup files read: for tests */
 };
 

@@ -4,7 +4,6 @@
 
 #include "node_agent/enforce/proc_table.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -54,8 +53,8 @@ static bool must_read(const struct proc_entry *e, uint64_t inode,
                       uint64_t now_ns)
 {
     /* Not all of them in the same scan. */
-    uint64_t refresh_ns =
-        PROC_REFRESH_NS + PROC_REFRESH_NS / 64 * ((uint64_t)e->stat.pid % 64);
+    uint64_t refresh_ns = PROC_REFRESH_NS +
+                          PROC_REFRESH_NS / 64 * ((uint64_t)e->stat.pid % 64);
 
     return is_hot(e, now_ns) || e->inode != inode ||
            now_ns - e->read_ns >= refresh_ns;
@@ -77,6 +76,7 @@ static bool fetch(struct proc_table *t, const struct proc_entry *known,
     struct proc_entry fresh = {.inode = inode, .seen_ns = now_ns};
 
     t->reads++;
+    proc_table_spend(t, PROC_READ_WORK);
     if (proc_read(pid, &fresh.stat) < 0)
         return false;
     fresh.read_ns = now_ns;
@@ -116,51 +116,70 @@ static void swap(struct proc_table *t)
     t->count = 0;
 }
 
-static int list(struct proc_table *t, uint64_t now_ns)
+static int begin_list(struct proc_table *t, uint64_t now_ns)
 {
-    DIR *dir = opendir("/proc");
-    struct dirent *file;
-    size_t next = 0; /* in the old table: /proc lists by number */
-    size_t kept = 0;
-    bool sorted = true;
-
+    t->dir = opendir("/proc");
     swap(t);
     t->lists++;
     t->listed_ns = now_ns;
     t->missed_count = 0;
-    if (!dir)
+    t->listed = t->kept = 0;
+    t->sorted = true;
+    return t->dir ? 0 : -1;
+}
+
+static void end_list(struct proc_table *t)
+{
+    if (t->dir)
+        closedir(t->dir);
+    t->dir = NULL;
+}
+
+/* Take process PID, which is listed with INODE.  -1 with errno ENOMEM. */
+static int take_listed(struct proc_table *t, pid_t pid, uint64_t inode,
+                       uint64_t now_ns)
+{
+    /* /proc lists by number. */
+    while (t->listed < t->old_count && t->old[t->listed].stat.pid < pid)
+        t->listed++;
+    const struct proc_entry *known = t->listed < t->old_count &&
+                                             t->old[t->listed].stat.pid == pid
+                                         ? &t->old[t->listed]
+                                         : NULL;
+    if (!make_room(t)) {
+        errno = ENOMEM;
         return -1;
-    while ((file = readdir(dir))) {
-        pid_t pid = proc_entry_number(file->d_name);
-        if (!pid)
-            continue;
-        while (next < t->old_count && t->old[next].stat.pid < pid)
-            next++;
-        const struct proc_entry *known =
-            next < t->old_count && t->old[next].stat.pid == pid
-                ? &t->old[next]
-                : NULL;
-        if (!make_room(t)) {
-            t->count = 0;
-            closedir(dir);
-            errno = ENOMEM;
-            return -1;
-        }
-        struct proc_entry *e = &t->entry[t->count];
-        if (known && !must_read(known, file->d_ino, now_ns))
-            *e = *known;
-        else if (!fetch(t, known, pid, file->d_ino, now_ns, e))
-            continue;
-        kept += known != NULL;
-        sorted = sorted && (t->count == 0 ||
-                            t->entry[t->count - 1].stat.pid < pid);
-        t->count++;
     }
-    closedir(dir);
-    if (kept < t->old_count)
-        t->changes++;
-    if (!sorted)
-        qsort(t->entry, t->count, sizeof(*t->entry), compare);
+    struct proc_entry *e = &t->entry[t->count];
+    if (known && !must_read(known, inode, now_ns))
+        *e = *known;
+    else if (!fetch(t, known, pid, inode, now_ns, e))
+        return 0;
+    t->kept += known != NULL;
+    t->sorted = t->sorted &&
+                (t->count == 0 || t->entry[t->count - 1].stat.pid < pid);
+    t->count++;
+    return 0;
+}
+
+/* 1 at its end, 0 when it goes on, or -1 with errno. */
+static int list(struct proc_table *t, uint64_t now_ns)
+{
+    while (proc_table_works(t)) {
+        const struct dirent *file = readdir(t->dir);
+        pid_t pid = file ? proc_entry_number(file->d_name) : 0;
+        proc_table_spend(t, PROC_LIST_WORK);
+        if (!file) {
+            end_list(t);
+            if (t->kept < t->old_count)
+                t->changes++;
+            if (!t->sorted)
+                qsort(t->entry, t->count, sizeof(*t->entry), compare);
+            return 1;
+        }
+        if (pid && take_listed(t, pid, file->d_ino, now_ns) < 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -190,7 +209,8 @@ static int find_hot(struct proc_table *t, uint64_t now_ns)
     return 0;
 }
 
-/* E is no more.  It leaves the table with all others that have gone, at once. */
+/* E is no more.  It leaves the table with all others that have gone, at once.
+ */
 static void drop(struct proc_table *t, struct proc_entry *e)
 {
     e->gone = true;
@@ -212,17 +232,19 @@ static void remove_dropped(struct proc_table *t)
     t->dropped = false;
 }
 
+/* As list(). */
 static int look_again(struct proc_table *t, uint64_t now_ns)
 {
-    if (now_ns >= t->cool_ns && find_hot(t, now_ns) < 0)
-        return -1;
-    for (size_t i = 0; i < t->hot_count; i++) {
-        struct proc_entry *e = proc_table_find(t, t->hot[i]);
-        if (e && !fetch(t, e, t->hot[i], e->inode, now_ns, e))
+    for (; t->hot_next < t->hot_count; t->hot_next++) {
+        pid_t pid = t->hot[t->hot_next];
+        struct proc_entry *e = proc_table_find(t, pid);
+        if (!proc_table_works(t))
+            return 0;
+        if (e && !fetch(t, e, pid, e->inode, now_ns, e))
             drop(t, e);
     }
     remove_dropped(t);
-    return 0;
+    return 1;
 }
 
 /* Add FRESH where it belongs. */
@@ -309,16 +331,33 @@ static long last_pid(struct proc_table *t)
     return number ? strtol(number, NULL, 10) : 0;
 }
 
-int proc_table_scan(struct proc_table *t, uint64_t now_ns)
+static int begin(struct proc_table *t, uint64_t now_ns)
 {
     long last = last_pid(t); /* before the list, so that none is missed */
     bool listed = now_ns - t->listed_ns >= PROC_REFRESH_NS ||
                   look_up_new(t, last, now_ns) < 0;
 
     t->last_pid = last;
-    if (listed ? list(t, now_ns) == 0 && find_hot(t, now_ns) == 0
-               : look_again(t, now_ns) == 0)
+    t->hot_next = 0;
+    if (listed)
+        return begin_list(t, now_ns);
+    return now_ns >= t->cool_ns ? find_hot(t, now_ns) : 0;
+}
+
+int proc_table_scan(struct proc_table *t, uint64_t now_ns)
+{
+    if (t->unfinished && now_ns - t->called_ns > PROC_FORGET_NS)
+        proc_table_clear(t); /* half of it is of long ago */
+    t->called_ns = now_ns;
+    int rc = t->unfinished ? 0 : begin(t, now_ns);
+    if (rc == 0 && !t->dir)
+        rc = look_again(t, now_ns);
+    else if (rc == 0 && (rc = list(t, now_ns)) > 0)
+        rc = find_hot(t, now_ns) < 0 ? -1 : 1;
+    t->unfinished = rc == 0;
+    if (rc >= 0)
         return 0;
+    end_list(t);
     t->last_pid = 0;
     t->count = 0;
     t->changes++;
@@ -332,5 +371,6 @@ void proc_table_clear(struct proc_table *t)
     free(t->hot);
     if (t->loadavg_open)
         close(t->loadavg);
-    *t = (struct proc_table){0};
+    end_list(t);
+    *t = (struct proc_table){.work = t->work};
 }

@@ -11,8 +11,8 @@
 
 #include "common/clock.h"
 
-/* A thread that runs or waits for so much of the time does not sleep, but for the
- * waits that have still to be counted. */
+/* A thread that runs or waits for so much of the time does not sleep, but for
+ * the waits that have still to be counted. */
 #define ALWAYS 0.7
 
 struct usage_threads {
@@ -53,8 +53,8 @@ void usage_forget(struct tracked *t)
 }
 
 /* For how long thread TID of T was kept from running in the WINDOW_NS, by the
- * count of then (NULL: it is new); NOW is the count of now.  The kernel counts a
- * wait when it is over, so also what was before the window. */
+ * count of then (NULL: it is new); NOW is the count of now.  The kernel counts
+ * a wait when it is over, so also what was before the window. */
 static double thread_waited(const struct tracked *t, pid_t tid,
                             const struct usage_thread *then,
                             struct usage_thread *now, double window_ns)
@@ -79,16 +79,22 @@ static const struct usage_thread *find(const struct usage_threads *threads,
     return NULL;
 }
 
-/* The same of all threads of T. */
-static double advance_waits(struct tracked *t, double window_ns)
+/* The same of all threads of T, as far as *LOOKS go. */
+static double advance_waits(struct tracked *t, double window_ns, size_t *looks)
 {
+    if (!*looks || t->threads_noted > USAGE_LISTED) {
+        free(t->waits);
+        t->waits = NULL;
+        return 0;
+    }
     struct usage_threads *now = calloc(1, sizeof(*now));
     pid_t *tids = NULL, only = t->pid;
     double waited_ns = 0;
     ssize_t n = t->threads_noted > 1 ? proc_threads(t->pid, &tids) : 1;
     const pid_t *tid = tids ? tids : &only;
 
-    for (ssize_t i = n > USAGE_THREADS ? n - USAGE_THREADS : 0; now && i < n; i++)
+    for (ssize_t i = n > USAGE_THREADS ? n - USAGE_THREADS : 0;
+         now && i < n && *looks; i++, --*looks)
         waited_ns += thread_waited(t, tid[i], find(t->waits, tid[i]),
                                    &now->thread[now->count++], window_ns);
     free(tids);
@@ -100,18 +106,19 @@ static double advance_waits(struct tracked *t, double window_ns)
 }
 
 /* CPU time that T used, or waited for, in the WINDOW_NS since the window began;
- * from now on the next one counts.  What began before the window and was not seen
- * then has no count to begin with. */
-static double advance(struct tracked *t, double window_ns, uint64_t begin_ticks)
+ * from now on the next one counts.  What began before the window and was not
+ * seen then has no count to begin with. */
+static double advance(struct tracked *t, double window_ns, uint64_t begin_ticks,
+                      size_t *looks)
 {
-    uint64_t before = t->counted               ? t->counted_ticks
+    uint64_t before = t->counted                ? t->counted_ticks
                       : t->start >= begin_ticks ? 0
-                                               : t->noted_ticks;
+                                                : t->noted_ticks;
     double used_ns = t->noted_ticks > before
                          ? (double)(t->noted_ticks - before) * tick_ns()
                          : 0;
 
-    used_ns += advance_waits(t, window_ns);
+    used_ns += advance_waits(t, window_ns, looks);
     t->counted = true;
     t->counted_ticks = t->noted_ticks;
     return fmin(used_ns, window_ns * (double)t->threads_noted);
@@ -127,13 +134,14 @@ void usage_measure(struct job *job, uint64_t begin_ns, uint64_t end_ns,
         return;
     }
     uint64_t from_ns = job->use_until_ns;
+    size_t looks = USAGE_LOOKS;
     double used_ns = 0, window_ns = from_ns ? (double)(end_ns - from_ns) : 0;
 
     if (from_ns && begin_ns < from_ns + USAGE_WINDOW_NS)
         return;
     for (struct tracked *t = job->tracked; t; t = t->next)
         if (!t->dead && t->noted)
-            used_ns += advance(t, window_ns, job->use_ticks);
+            used_ns += advance(t, window_ns, job->use_ticks, &looks);
     job->use = from_ns ? used_ns / window_ns : 0;
     job->use_from_ns = from_ns;
     job->use_until_ns = begin_ns;

@@ -7,22 +7,27 @@
 
 /* Concept
  *
- * Use is the CPU time of all processes of a job that are not attached, between two
- * scans at least USAGE_WINDOW_NS apart, over the time between them.  It never exceeds
- * what the job really uses: the window goes from before the first reading until after
- * the second, and a process counts for as many cores as it has threads at most.  The
- * time of processes that ended before the second reading is missing.
+ * Use is the CPU time of all processes of a job that are not attached, between
+ * two scans at least USAGE_WINDOW_NS apart, over the time between them.  It
+ * never exceeds what the job really uses: the window goes from before the first
+ * reading until after the second, and a process counts for as many cores as it
+ * has threads at most.  The time of processes that ended before the second
+ * reading is missing.
  *
- * Two threads that share a CPU get one CPU's worth.  So the time in which threads that
- * never sleep waited for a CPU counts, too, for the USAGE_THREADS newest threads of a
- * process.  A thread counts for one core at most, so nothing serial looks parallel.
+ * Two threads that share a CPU get one CPU's worth.  So the time in which
+ * threads that never sleep waited for a CPU counts, too, for the USAGE_THREADS
+ * newest threads of a process, and USAGE_LOOKS of a job.  A thread counts for
+ * one core at most, so nothing serial looks parallel.
  */
 
 #include "node_agent/core/enforcer.h"
 #include "node_agent/enforce/proc.h"
 
 #define USAGE_WINDOW_NS UINT64_C(200000000)
-#define USAGE_THREADS 32
+#define USAGE_THREADS   32
+#define USAGE_LOOKS     256 /* at threads of one job in a scan */
+#define USAGE_LISTED                                                           \
+    4096 /* threads; one that has more is seen by its CPU time alone */
 
 /* The present time as struct proc_stat has the start of processes. */
 uint64_t usage_boot_ticks(void);
@@ -30,7 +35,8 @@ uint64_t usage_boot_ticks(void);
 /* STAT is the present state of T, which is not attached. */
 void usage_note(struct tracked *t, const struct proc_stat *stat);
 
-/* T is attached, or not the job's so far: what it used until now does not count. */
+/* T is attached, or not the job's so far: what it used until now does not
+ * count. */
 void usage_forget(struct tracked *t);
 
 /* A scan from BEGIN_NS to END_NS has noted all processes of JOB; SCAN_TICKS is

@@ -53,19 +53,22 @@ static size_t count_on(const pid_t pid[CROWD], const struct cosched_cpuset *cpus
     return count;
 }
 
-/* What the next epoch does: whatever it is, it is bounded. */
-static void epoch_of(struct stage *s, void (*act)(struct stage *s, const void *arg),
+/* What the next epoch does: whatever it is, it is bounded.  True when it was enough. */
+static bool epoch_of(struct stage *s, void (*act)(struct stage *s, const void *arg),
                      const void *arg)
 {
     size_t before = enforcer_work(s->enforcer);
+    bool settled = false;
 
     enforcer_look(s->enforcer);
     for (int i = 0; i < 3; i++) { /* as often as there are decisions */
         s->job->unsettled = false;
         act(s, arg);
+        settled |= !s->job->unsettled;
     }
     assert_true(enforcer_work(s->enforcer) - before <=
                 ENFORCER_WORK + 3 * (ENFORCER_LEAST + OVER));
+    return settled;
 }
 
 static void act_hold(struct stage *s, const void *cpus)
@@ -155,18 +158,16 @@ static void test_crowd_stopped(void **state)
     int epochs = 0;
 
     start_crowd(s, pid, &now_ns);
-    do {
-        assert_true(++epochs < 30);
-        epoch_of(s, act_park, NULL);
-    } while (s->job->unsettled);
+    do
+        assert_true(++epochs < 100);
+    while (!epoch_of(s, act_park, NULL));
     assert_true(epochs > 1);
     while (count_stopped(pid) < CROWD)
         usleep(1000);
     epoch_of(s, act_unpark, NULL);
     assert_true(enforcer_owes(s->enforcer, s->job) && enforcer_owes(s->enforcer, NULL));
-    do
-        epoch_of(s, act_park, NULL);
-    while (s->job->unsettled);
+    for (epochs = 0; !epoch_of(s, act_park, NULL); epochs++)
+        assert_true(epochs < 100);
     assert_false(enforcer_owes(s->enforcer, NULL));
     while (count_stopped(pid) < CROWD)
         usleep(1000);
@@ -179,11 +180,49 @@ static void test_crowd_stopped(void **state)
     end_crowd(s, pid);
 }
 
+static void act_scan(struct stage *s, const void *now_ns)
+{
+    enforcer_scan(s->enforcer, &s->table, false, *(const uint64_t *)now_ns);
+}
+
+/* Scan; how many epochs that took. */
+static int scan_epochs(struct stage *s, uint64_t now_ns)
+{
+    int epochs = 0;
+
+    enforcer_expect(s->enforcer, now_ns);
+    do {
+        assert_true(++epochs < 100);
+        epoch_of(s, act_scan, &now_ns);
+    } while (enforcer_scans(s->enforcer));
+    return epochs;
+}
+
+/* They are found, and looked at again, within the work of some epochs. */
+static void test_crowd_found(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+    pid_t pid[CROWD];
+
+    start_crowd(s, pid, &now_ns);
+    tracked_clear(s->job);
+    enforcer_free(s->enforcer);
+    s->enforcer = enforcer_new(NULL, &s->options);
+    assert_true(scan_epochs(s, now_ns) > 1); /* by a list */
+    assert_in_range(s->job->tracked_by_pid.count, CROWD + 1, CROWD + 2);
+    assert_true(scan_epochs(s, now_ns + NS_PER_S / 10) > 1);
+    end_crowd(s, pid);
+    scan_epochs(s, now_ns + NS_PER_S / 5);
+    assert_in_range(s->job->tracked_by_pid.count, 1, 2);
+}
+
 UNIT(test_crowd)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_crowd, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_crowd_stopped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_crowd_found, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("test_crowd", tests, NULL, NULL);

@@ -19,6 +19,7 @@ static struct {
 } waits[MANY];
 static bool waits_known;
 static size_t threads;
+static size_t looks, lists; /* at threads, and of processes */
 
 int __wrap_proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns,
                       uint64_t *waited_ns);
@@ -28,6 +29,7 @@ int __wrap_proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns,
                       uint64_t *waited_ns)
 {
     (void)pid;
+    looks++;
     if (!waits_known)
         return -1;
     *ran_ns = waits[tid - 1].ran_ns;
@@ -37,6 +39,7 @@ int __wrap_proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns,
 
 ssize_t __wrap_proc_threads(pid_t pid, pid_t **tids)
 {
+    lists++;
     *tids = calloc(MANY, sizeof(**tids));
     for (size_t i = 0; i < threads; i++)
         (*tids)[i] = pid + (pid_t)i;
@@ -322,6 +325,33 @@ static void test_stopped(void **state)
     }
 }
 
+/* However many threads a job has, so many of them are looked at. */
+static void test_looks(void **state)
+{
+    struct tracked process[20] = {{0}};
+    struct job job = {.tracked = process};
+    struct proc_stat stat = {.ticks = 4000, .threads = USAGE_THREADS};
+
+    (void)state;
+    threads = USAGE_THREADS;
+    looks = lists = 0;
+    for (size_t i = 0; i < 20; i++) {
+        process[i].next = i + 1 < 20 ? &process[i + 1] : NULL;
+        process[i].pid = (pid_t)i + 1;
+        usage_note(&process[i], &stat);
+    }
+    usage_measure(&job, BEGIN_NS, BEGIN_NS + 1, BEGIN_TICKS);
+    assert_int_equal(looks, USAGE_LOOKS);
+    assert_int_equal(lists, USAGE_LOOKS / USAGE_THREADS);
+    stat.threads = USAGE_LISTED + 1;
+    for (size_t i = 0; i < 20; i++)
+        usage_note(&process[i], &stat);
+    usage_measure(&job, BEGIN_NS + NS_PER_S, BEGIN_NS + NS_PER_S + 1, BEGIN_TICKS);
+    assert_int_equal(lists, USAGE_LOOKS / USAGE_THREADS);
+    for (size_t i = 0; i < 20; i++)
+        usage_forget(&process[i]);
+}
+
 UNIT(test_usage)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +364,7 @@ UNIT(test_usage)
         cmocka_unit_test_setup_teardown(test_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
+        cmocka_unit_test(test_looks),
     };
 
     return cmocka_run_group_tests_name("test_usage", tests, NULL, NULL);
