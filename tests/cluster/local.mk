@@ -20,7 +20,8 @@ endif
 report_tests = \
 	%D%/test_report.py \
 	%D%/test_report_mix.py \
-	%D%/test_report_page.py
+	%D%/test_report_page.py \
+	%D%/test_soak.py
 TESTS += $(report_tests)
 
 # What takes longer than ./check has time for.
