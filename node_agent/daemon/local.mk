@@ -7,6 +7,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/agent_counters.c \
 	%D%/agent.h \
 	%D%/agent_counters.h \
+	%D%/answer.c \
+	%D%/answer.h \
 	%D%/delivery.c \
 	%D%/delivery.h \
 	%D%/caller.c \

@@ -17,6 +17,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "node_agent/daemon/answer.h"
 #include "node_agent/daemon/listener.h"
 #include "node_agent/daemon/munge_decoder.h"
 #include "node_agent/daemon/users.h"
@@ -55,6 +56,8 @@ struct server {
     void *arg;
     sd_event_source *sweep_source; /* runs while there is a silent one */
     sd_event_source *wait_source;  /* runs while one waits */
+    sd_event_source *turn_source;  /* likewise, for its user's turn */
+    uint64_t turn;
     struct connection *slot[SERVER_CONNECTIONS];
     uint16_t empty[SERVER_CONNECTIONS]; /* a stack of slots */
     size_t count;
@@ -238,33 +241,65 @@ static void serve(struct connection *c)
     charge(s, user, begin_ns);
 }
 
-/* Serve the first that may be, then let other events have their turn. */
-static int on_wait_over(sd_event_source *source, uint64_t usec, void *arg)
+/* The first that may be served of those whose users have not had this turn. */
+static struct connection *next_in_turn(struct server *s)
 {
-    struct server *s = arg;
     uint64_t now_ns = clock_ns();
     struct connection *c;
     bool flood;
 
-    (void)usec;
     TAILQ_FOREACH(c, &s->waiting, next_waiting)
-    if (guard_ready(c, now_ns, &flood))
+    if (c->user->turn != s->turn && guard_ready(c, now_ns, &flood))
         break;
-    if (c) {
-        TAILQ_REMOVE(&s->waiting, c, next_waiting);
-        c->waiting = false;
-        sd_event_source_set_enabled(c->source, SD_EVENT_ON);
-        serve(c);
+    return c;
+}
+
+/* Serve one of those that wait, each user in turn.  False when none may be. */
+static bool serve_waiting(struct server *s)
+{
+    struct connection *c = next_in_turn(s);
+
+    if (!c) {
+        s->turn++;
+        c = next_in_turn(s);
     }
+    if (!c)
+        return false;
+    TAILQ_REMOVE(&s->waiting, c, next_waiting);
+    c->waiting = false;
+    c->user->turn = s->turn;
+    sd_event_source_set_enabled(c->source, SD_EVENT_ON);
+    serve(c);
+    return true;
+}
+
+/* Serve one, then let other events have their turn. */
+static int on_turn(sd_event_source *source, void *arg)
+{
+    struct server *s = arg;
+
+    return serve_waiting(s) && !TAILQ_EMPTY(&s->waiting)
+               ? sd_event_source_set_enabled(source, SD_EVENT_ONESHOT)
+               : 0;
+}
+
+/* The same, some time later. */
+static int on_wait_over(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct server *s = arg;
+
+    (void)usec;
+    bool served = serve_waiting(s);
     if (TAILQ_EMPTY(&s->waiting)) {
         s->wait_source = sd_event_source_disable_unref(s->wait_source);
         return 0;
     }
-    sd_event_source_set_time_relative(source, c ? 0 : WAIT_US);
+    sd_event_source_set_time_relative(source, served ? 0 : WAIT_US);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Read nothing from C until its user has time again, or has read. */
+/* Read nothing from C until it is its user's turn, and he has time again, or
+ * has read. */
 static void guard_let_wait(struct connection *c, bool flood)
 {
     struct server *s = c->server;
@@ -279,6 +314,12 @@ static void guard_let_wait(struct connection *c, bool flood)
         sd_event_add_time_relative(s->event, &s->wait_source, CLOCK_MONOTONIC,
                                    WAIT_US, 0, on_wait_over, s) >= 0)
         sd_event_source_set_priority(s->wait_source, SERVER_USERS_PRIORITY);
+    if (flood)
+        return;
+    if (s->turn_source)
+        sd_event_source_set_enabled(s->turn_source, SD_EVENT_ONESHOT);
+    else if (sd_event_add_defer(s->event, &s->turn_source, on_turn, s) >= 0)
+        sd_event_source_set_priority(s->turn_source, SERVER_USERS_PRIORITY + 1);
 }
 
 /* May USER have one more connection? */
@@ -324,48 +365,13 @@ static int on_sweep(sd_event_source *source, uint64_t usec, void *arg)
 
 /* ---- requests ------------------------------------------------------------ */
 
-static int send_reply(struct connection *c, struct reply *reply)
-{
-    json_t *body = reply->body ? json_incref(reply->body) : json_object();
-    int rc = -1;
-
-    json_object_set_new(body, "v", json_integer(MESSAGE_VERSION));
-    json_object_set_new(body, "ok", json_true());
-    char *text = json_dumps(body, JSON_COMPACT);
-    json_decref(body);
-    if (text)
-        rc = message_send(c->fd, text, strlen(text), reply->fds, reply->nfds,
-                          NULL);
-    free(text);
-    return rc;
-}
-
-static int send_error(struct connection *c, int errnum, const char *error)
-{
-    json_t *body = json_pack("{s:i, s:b, s:i, s:s}", "v", MESSAGE_VERSION, "ok",
-                             0, "errnum", errnum, "error", error);
-    if (body && errnum == EPROTO) { /* a newer client may fall back */
-        json_object_set_new(body, "oldest",
-                            json_integer(MESSAGE_VERSION_OLDEST));
-        json_object_set_new(body, "newest", json_integer(MESSAGE_VERSION));
-    }
-    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-    int rc = -1;
-
-    if (text)
-        rc = message_send(c->fd, text, strlen(text), NULL, 0, NULL);
-    free(text);
-    json_decref(body);
-    return rc;
-}
-
 /* Answer, log once per uid and minute, hang up. */
 static void refuse_garbage(struct connection *c, int errnum, const char *why)
 {
     if (log_limit_allows(&c->server->garbage, c->cred.uid, clock_ns()))
         log_warn("refused a packet from uid %u (pid %d): %s", c->cred.uid,
                  (int)c->cred.pid, why);
-    send_error(c, errnum, why);
+    answer_error(c->fd, errnum, why);
     connection_end(c);
 }
 
@@ -392,16 +398,17 @@ static int answer(struct connection *c, const struct peer *peer,
         rc = s->handler->request(s->arg, peer, request, &reply, &err);
     }
     if (rc < 0)
-        rc = send_error(c, errno, err.text[0] ? err.text : strerror(errno));
+        rc = answer_error(c->fd, errno,
+                          err.text[0] ? err.text : strerror(errno));
     else
-        rc = send_reply(c, &reply);
+        rc = answer_reply(c->fd, &reply);
     json_decref(reply.body);
     return rc;
 }
 
 static void end_refused(struct connection *c, const char *why)
 {
-    send_error(c, errno, why);
+    answer_error(c->fd, errno, why);
     connection_end(c);
 }
 
@@ -514,15 +521,19 @@ static int on_packet(sd_event_source *source, int fd, uint32_t events,
                      void *arg)
 {
     struct connection *c = arg;
-    bool flood;
+    struct user *user = c->user;
+    bool flood = false;
 
     (void)source;
     (void)fd;
     (void)events;
-    if (guard_ready(c, clock_ns(), &flood))
+    if ((user->exempt || user->turn != c->server->turn) &&
+        guard_ready(c, clock_ns(), &flood)) {
+        user->turn = c->server->turn;
         serve(c);
-    else
+    } else {
         guard_let_wait(c, flood);
+    }
     return 0;
 }
 
@@ -653,6 +664,7 @@ struct server *server_new(sd_event *event, const char *path,
     s->auth = auth;
     s->handler = handler;
     s->arg = arg;
+    s->turn = 1;
     TAILQ_INIT(&s->waiting);
     for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
         s->empty[i] = (uint16_t)i;
@@ -674,6 +686,7 @@ void server_free(struct server *s)
             connection_free(s->slot[i]);
     sd_event_source_disable_unref(s->sweep_source);
     sd_event_source_disable_unref(s->wait_source);
+    sd_event_source_disable_unref(s->turn_source);
     listener_free(s->root);
     listener_free(s->listener);
     munge_decoder_free(s->munge);

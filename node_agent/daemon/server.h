@@ -29,6 +29,8 @@
  * (users.h), which pays for all that it causes, refusals and hang-ups too.
  * While it owes, its requests wait in their sockets; then they are served one
  * by one.
+ *   - One request of a user is served in each turn, so that others are next
+ * however many of his connections ask at once.
  *   - Of free connections a uid gets one only while it has fewer than are left,
  * so that there are always some for others.  Silent ones without an attached
  * process are dropped after a while, and have a lower limit for users without a

@@ -40,6 +40,7 @@ struct user {
     bool resident; /* has a job here */
     size_t connections;
     size_t attached;     /* of these, with a process */
+    uint64_t turn;       /* the last that it had (server.h) */
     size_t unread;       /* bytes of replies that wait for it, as last seen */
     uint64_t seen_ns;    /* when that was */
     int64_t left_ns;     /* negative: it owes */

@@ -266,6 +266,40 @@ static void test_priority(void **state)
     close(root);
 }
 
+/* However many connections of a user ask at once, another's request is next,
+ * and those of two that ask much are served in turn. */
+static void test_turns(void **state)
+{
+    int fd[3][100];
+    size_t most;
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++)
+        for (uid_t u = 0; u < 2; u++)
+            fd[u][i] = client(1001 + u);
+    fd[2][0] = client(1003);
+    settle();
+    for (size_t i = 0; i < 100; i++)
+        ask(fd[0][i]);
+    assert_true(sd_event_run(w.event, 0) > 0); /* all of them are seen */
+    ask(fd[2][0]);
+    while (!w.served[1003])
+        assert_true(sd_event_run(w.event, 0) > 0);
+    assert_in_range(w.served[1001], 1, 2);
+    for (size_t i = 0; i < 10; i++)
+        ask(fd[1][i]);
+    while (w.served[1002] < 10)
+        assert_true(sd_event_run(w.event, 0) > 0);
+    most = w.served[1001];
+    assert_true(most <= 2 + 10 + 2);
+    settle();
+    assert_int_equal(w.served[1001], 100);
+    for (size_t i = 0; i < 100; i++)
+        for (uid_t u = 0; u < 2; u++)
+            close(fd[u][i]);
+    close(fd[2][0]);
+}
+
 /* 200 connections of three users ask again and again: each user is served what
  * his time is good for, not what his connections are, and what was too much is
  * paid back first. */
@@ -535,6 +569,7 @@ UNIT(test_server)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_priority, set_up, take_down),
+        cmocka_unit_test_setup_teardown(test_turns, set_up, take_down),
         cmocka_unit_test_setup_teardown(test_shares, set_up, take_down),
         cmocka_unit_test_setup_teardown(test_all_is_paid, set_up, take_down),
         cmocka_unit_test_setup_teardown(test_connections, set_up, take_down),
