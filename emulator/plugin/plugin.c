@@ -28,7 +28,9 @@
 #include "emulator/plugin/stations.h"
 #include "emulator/plugin/turns.h"
 
-#define FRACTION 256 /* stalls are kept in so many parts of a cycle */
+#define STOPPED                                                                                    \
+    (UINT64_C(1) << 62) /* a counter below is not negative: generated code is unsigned */
+#define FRACTION 256    /* stalls are kept in so many parts of a cycle */
 #define FORGET_NS                                                                                  \
     UINT64_C(1000000) /* of private caches: the kernel's shortest time slice                       \
                        */
@@ -36,7 +38,7 @@
 EXPORT int qemu_plugin_version; /* as this QEMU wants it */
 
 struct score { /* of a CPU, in QEMU's scoreboard: what generated code adds to */
-    uint64_t counter;
+    int64_t counter;
     uint64_t pauses; /* cycles of PAUSE beyond its one as an instruction */
     uint64_t line[6];
 };
@@ -68,7 +70,7 @@ static uint64_t charge(struct cpu *c, uint64_t cost)
     c->fraction += cost * settings.sample;
     uint64_t cycles = c->fraction / FRACTION;
     c->fraction %= FRACTION;
-    c->score->counter += cycles;
+    c->score->counter += (int64_t)cycles;
     return cycles;
 }
 
@@ -136,8 +138,8 @@ static void on_translation(struct qemu_plugin_tb *tb, void *data)
     size_t count = qemu_plugin_tb_n_insns(tb);
 
     (void)data;
-    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block, QEMU_NO_REGISTERS, QEMU_COND_GE,
-                                              counter, QUANTUM_LIMIT, NULL);
+    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block, QEMU_NO_REGISTERS, QEMU_COND_LT,
+                                              counter, STOPPED, NULL);
     qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD_U64, counter, count);
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -216,13 +218,16 @@ static void between(uint64_t cycles)
 
 /* ---- start ---- */
 
-/* The scoreboard may move while CPUs are added; none runs before all are there. */
+/* The scoreboard moves while CPUs are added, so nobody looks into it before all are there. */
 static void on_cpu(unsigned cpu, void *data)
 {
     (void)data;
-    for (unsigned i = 0; i <= cpu; i++)
+    if (!turns_add(cpu))
+        return;
+    for (unsigned i = 0; i < settings.cpus; i++) {
         cpus[i].score = qemu_plugin_scoreboard_find(scores, i);
-    turns_add(cpu, &cpus[cpu].score->counter);
+        turns_bind(i, &cpus[i].score->counter);
+    }
 }
 
 static void on_idle(unsigned cpu, void *data)

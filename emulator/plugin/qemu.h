@@ -48,7 +48,7 @@ typedef struct { /* a field of each CPU's entry of a scoreboard */
 enum { QEMU_NO_REGISTERS = 0 };
 enum { QEMU_MEM_R = 1, QEMU_MEM_W = 2 };
 enum { QEMU_INLINE_ADD_U64 = 0 };
-enum { QEMU_COND_GE = 7 };
+enum { QEMU_COND_LT = 4 }; /* unsigned */
 
 typedef void qemu_any_f(void); /* of the version's type */
 typedef void qemu_exec_f(unsigned cpu, void *data);

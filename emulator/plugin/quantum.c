@@ -12,11 +12,11 @@ static uint64_t later(uint64_t a, uint64_t b)
 /* Counts what has been used since the mark. */
 static void settle(struct quantum_cpu *c)
 {
-    c->cycles += *c->counter - c->mark;
+    c->cycles += (uint64_t)(*c->counter - c->mark);
     c->mark = *c->counter;
 }
 
-static void set_counter(struct quantum_cpu *c, uint64_t to)
+static void set_counter(struct quantum_cpu *c, int64_t to)
 {
     *c->counter = c->mark = to;
 }
@@ -29,23 +29,28 @@ static bool waits(const struct quantum_cpu *c)
 uint64_t quantum_clock(const struct quantum *q, unsigned cpu)
 {
     const struct quantum_cpu *c = &q->cpu[cpu];
-    uint64_t counter = *c->counter;
+    int64_t counter = *c->counter;
 
     if (c->excursion)
-        counter += c->own_counter - QUANTUM_LIMIT;
-    return q->end - QUANTUM_LIMIT + counter;
+        counter += c->own_counter;
+    return q->end + (uint64_t)counter;
 }
 
-void quantum_add(struct quantum *q, unsigned cpu, uint64_t *counter)
+void quantum_add(struct quantum *q, unsigned cpu, int64_t *counter)
 {
     struct quantum_cpu *c = &q->cpu[cpu];
 
     *c = (struct quantum_cpu){.state = CPU_RUNS, .counter = counter};
-    set_counter(c, QUANTUM_LIMIT);
     if (cpu >= q->cpus)
         q->cpus = cpu + 1;
     q->present++;
     q->running++;
+}
+
+void quantum_bind(struct quantum *q, unsigned cpu, int64_t *counter)
+{
+    *counter = *q->cpu[cpu].counter;
+    q->cpu[cpu].counter = counter;
 }
 
 static void let_go(struct quantum *q, unsigned cpu, struct quantum_go *go)
@@ -64,7 +69,7 @@ static void end_excursion(struct quantum_cpu *c)
     if (!c->excursion)
         return;
     settle(c);
-    set_counter(c, c->own_counter + *c->counter - QUANTUM_LIMIT);
+    set_counter(c, c->own_counter + *c->counter);
     c->excursion = false;
 }
 
@@ -75,7 +80,7 @@ static void begin_excursion(struct quantum *q, unsigned cpu, struct quantum_go *
     settle(c);
     c->own_counter = *c->counter;
     c->excursion = true;
-    set_counter(c, QUANTUM_LIMIT);
+    set_counter(c, 0);
     let_go(q, cpu, go);
 }
 
@@ -107,7 +112,7 @@ static void wake(struct quantum *q, unsigned cpu, int waker)
         time = quantum_clock(q, (unsigned)waker);
     time = later(time, c->halted_since);
     c->idle_cycles += time - c->halted_since;
-    set_counter(c, QUANTUM_LIMIT - q->end + time);
+    set_counter(c, (int64_t)(time - q->end));
     c->state = CPU_WOKEN;
 }
 
@@ -134,7 +139,7 @@ static int next(const struct quantum *q)
     int best = -1;
 
     for (unsigned i = 0; i < q->cpus; i++)
-        if (waits(&q->cpu[i]) && *q->cpu[i].counter < QUANTUM_LIMIT &&
+        if (waits(&q->cpu[i]) && *q->cpu[i].counter < 0 &&
             (best < 0 || *q->cpu[i].counter < *q->cpu[best].counter))
             best = (int)i;
     return best;
@@ -177,7 +182,7 @@ void quantum_open(struct quantum *q)
     q->end += q->length;
     for (unsigned i = 0; i < q->cpus; i++)
         if (waits(&q->cpu[i]))
-            set_counter(&q->cpu[i], *q->cpu[i].counter - q->length);
+            set_counter(&q->cpu[i], *q->cpu[i].counter - (int64_t)q->length);
     q->open = true;
 }
 

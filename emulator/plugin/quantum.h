@@ -12,16 +12,16 @@
  * ever more than a quantum ahead of another. Between two quanta no CPU runs; then devices get
  * their turn.  A halted CPU holds nobody up; when all are halted, time jumps to the next timer.
  *
- *   RUNS     executes, until its counter reaches QUANTUM_LIMIT or it halts
+ *   RUNS     executes, until its counter reaches 0 or it halts
  *   STOPS    at a block's start, waits for its turn or for the next quantum
  *   HALTED   nothing to do
  *   WOKEN    was halted, has something to do, waits for its turn
  *
- * The counter is all that generated code sees.  It counts up to a limit that is the same in every
- * quantum, so that the comparison can be compiled in; with `end`, the end of this quantum, it is
- * the CPU's clock:
+ * The counter is all that generated code sees.  It counts up to 0, in every quantum, so that the
+ * comparison can be compiled in, and QEMU's zeroed memory stops a CPU before its first block; with
+ * `end`, the end of this quantum, it is the CPU's clock:
  *
- *   clock = end - QUANTUM_LIMIT + counter
+ *   clock = end + counter
  *
  * holds in each state but HALTED.  The next quantum begins by `end += length` and `counter -=
  * length` for all who stop, which moves no clock.  A CPU that has been charged for more than the
@@ -47,8 +47,6 @@
 
 #include "protocol/emulated_counters.h"
 
-#define QUANTUM_LIMIT (UINT64_C(1) << 40)
-
 enum quantum_state {
     CPU_ABSENT,
     CPU_RUNS,
@@ -59,12 +57,12 @@ enum quantum_state {
 
 struct quantum_cpu {
     enum quantum_state state;
-    uint64_t *counter;
-    uint64_t mark;         /* the counter when cycles were counted last */
+    int64_t *counter;
+    int64_t mark;          /* the counter when cycles were counted last */
     uint64_t cycles;       /* executed and stalled so far */
     uint64_t idle_cycles;  /* halted so far */
     uint64_t halted_since; /* in cycles */
-    uint64_t own_counter;  /* during an excursion */
+    int64_t own_counter;   /* during an excursion */
     bool excursion;
     bool kicked; /* asked to leave its code since it was let go last */
 };
@@ -90,8 +88,11 @@ struct quantum_go {
 /* CPU's clock, in cycles. */
 uint64_t quantum_clock(const struct quantum *q, unsigned cpu);
 
-/* A CPU is there, in QEMU's code; its first block stops it. */
-void quantum_add(struct quantum *q, unsigned cpu, uint64_t *counter);
+/* A CPU is there, in QEMU's code; its first block stops it.  COUNTER is 0. */
+void quantum_add(struct quantum *q, unsigned cpu, int64_t *counter);
+
+/* The counter is at COUNTER from now on. */
+void quantum_bind(struct quantum *q, unsigned cpu, int64_t *counter);
 
 /* A running CPU stops at a block, or halts. */
 void quantum_stop(struct quantum *q, unsigned cpu);

@@ -25,13 +25,14 @@ struct cpu_thread {
     _Atomic uint32_t turn;  /* a futex: 1 has come, 0 has been taken */
     pthread_cond_t *halted; /* its condition, once known */
     bool halts;             /* the next condition is that */
+    int64_t early;          /* its counter, until all are there */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct quantum q; /* under the lock */
 static struct cpu_thread threads[EMULATED_CPUS];
-static _Atomic uint32_t all_stop; /* a futex: counts what may interest the main loop */
-static unsigned machine_cpus;
+static _Atomic uint32_t all_stop;    /* a futex: counts what may interest the main loop */
+static unsigned machine_cpus, bound; /* CPUs whose counters are known */
 static turns_between_f *between_quanta;
 static pthread_t main_thread;
 static int host_event = -1; /* a CPU is woken while the main loop sleeps on the host's clock */
@@ -162,7 +163,7 @@ static void wait_for_end(void)
     for (;;) {
         uint32_t seen = atomic_load(&all_stop);
         pthread_mutex_lock(&lock);
-        if (q.present == machine_cpus && quantum_over(&q))
+        if (bound == machine_cpus && quantum_over(&q))
             return;
         pthread_mutex_unlock(&lock);
         futex_wait(&all_stop, seen);
@@ -271,11 +272,21 @@ void turns_start(unsigned cpus, unsigned parallel, uint64_t quantum, turns_betwe
     atomic_store(&started, true);
 }
 
-void turns_add(unsigned cpu, uint64_t *counter)
+bool turns_add(unsigned cpu)
 {
     pthread_mutex_lock(&lock);
     self = (int)cpu;
-    quantum_add(&q, cpu, counter);
+    quantum_add(&q, cpu, &threads[cpu].early);
+    bool last = q.present == machine_cpus;
+    unlock_and_go();
+    return last;
+}
+
+void turns_bind(unsigned cpu, int64_t *counter)
+{
+    pthread_mutex_lock(&lock);
+    quantum_bind(&q, cpu, counter);
+    bound += cpu + 1 > bound;
     unlock_and_go();
 }
 

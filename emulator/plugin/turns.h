@@ -28,6 +28,8 @@
  * A thread that stops lets the next one go itself, without a third one between.
  */
 
+#include <stdbool.h>
+
 #include "emulator/plugin/quantum.h"
 
 /* Called between two quanta, no CPU running, the clock at CYCLES. */
@@ -39,8 +41,11 @@ const char *turns_find(void);
 /* Takes over: CPUS of the machine, at most PARALLEL at a time, QUANTUM cycles. */
 void turns_start(unsigned cpus, unsigned parallel, uint64_t quantum, turns_between_f *between);
 
-/* The calling thread is CPU's, which uses COUNTER. */
-void turns_add(unsigned cpu, uint64_t *counter);
+/* The calling thread is CPU's.  Returns whether it is the last: then turns_bind() all. */
+bool turns_add(unsigned cpu);
+
+/* CPU's code uses COUNTER, which is 0. */
+void turns_bind(unsigned cpu, int64_t *counter);
 
 /* The next condition for which the calling CPU's thread waits is that of being halted. */
 void turns_halts(void);
