@@ -4,6 +4,7 @@
 
 #include "common/json_reader.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -349,4 +350,26 @@ int json_reader_each(struct json_reader *reader, const json_t *list,
         json_reader_leave(reader, mark);
     }
     return rc;
+}
+
+static _Thread_local bool refused; /* jansson was refused memory */
+
+static void *watched_malloc(size_t size)
+{
+    void *memory = malloc(size);
+
+    refused |= !memory;
+    return memory;
+}
+
+json_t *json_reader_line(const char *text, size_t size)
+{
+    json_set_alloc_funcs(watched_malloc, free); /* what it has so far may be freed so, too */
+    refused = false;
+    return json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+}
+
+bool json_reader_refused(void)
+{
+    return refused;
 }

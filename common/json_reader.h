@@ -132,4 +132,11 @@ int json_reader_element(struct json_reader *reader, const json_t *array,
                         const char *key, size_t index, enum json_range range,
                         double *value);
 
+/* SIZE bytes of TEXT, a new reference, or NULL.  jansson, short of memory, may leave out characters
+ * of a string and say nothing, and json_unpack() then fails as if a member were missing: */
+json_t *json_reader_line(const char *text, size_t size);
+
+/* Was jansson refused memory since the last line was read?  Then what it said means nothing. */
+bool json_reader_refused(void);
+
 #endif /* COSCHED_JSON_READER_H */

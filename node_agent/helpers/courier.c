@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/json_reader.h"
 #include "common/json_writer.h"
 #include "node_agent/helpers/controller.h"
 #include "node_agent/helpers/dbd_change.h"
@@ -47,10 +48,10 @@ static void read_parcels(void)
         const char *text;
         json_int_t job, end_s, boot_s = 0;
         int told = 0;
-        json_t *object = json_loads(line, 0, NULL);
+        json_t *object = json_reader_line(line, strlen(line));
         if (json_unpack(object, "{s:I, s:I, s:s, s?b, s?I}", "job", &job, "end", &end_s, "text",
                         &text, "told", &told, "boot", &boot_s) == 0 &&
-            strlen(text) <= PARCEL_TEXT_MAX) {
+            strlen(text) <= PARCEL_TEXT_MAX && !json_reader_refused()) {
             *p = (struct parcel){
                 .job = (uint32_t)job, .end_s = end_s, .told = told, .boot_s = boot_s};
             strcpy(p->text, text);

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/json_reader.h"
 #include "common/json_writer.h"
 #include "node_agent/helpers/courier.h"
 #include "node_agent/helpers/record_queue.h"
@@ -200,12 +201,14 @@ static int spawn_courier(const char *self, int in)
     if (pipe2(out, O_CLOEXEC) < 0)
         return errno;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in, 0);
-    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
     posix_spawnattr_init(&attr);
+    int rc = posix_spawn_file_actions_adddup2(&actions, in, 0);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(&actions, out[1], 1);
     /* Of its own group, which is ended with it. */
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
-    int rc = posix_spawn(&courier_now.pid, self, &actions, &attr, argv, environ);
+    if (rc == 0)
+        rc = posix_spawn(&courier_now.pid, self, &actions, &attr, argv, environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);
     close(out[1]);
@@ -310,7 +313,7 @@ static void on_line(const char *line)
     const char *error = NULL, *gone = NULL, *refused = NULL;
     json_int_t job = 0, end_s = 0, age_s = -1, boot_s = 0;
     int settled = 0;
-    json_t *object = json_loads(line, 0, NULL);
+    json_t *object = json_reader_line(line, strlen(line));
 
     if (json_unpack(object, "{s?I, s?I, s?s, s?b, s?s, s?s, s?I, s?I}", "job", &job, "end",
                     &end_s, "error", &error, "settled", &settled, "away", &gone, "refused",
@@ -393,13 +396,16 @@ static void on_courier(void)
 
 static void command(const char *line)
 {
-    json_t *object = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+    json_t *object = json_reader_line(line, strlen(line));
     const char *cmd = "", *text = "";
     json_int_t job = 0, end_s = 0;
     bool good = json_unpack(object, "{s:s, s:I, s:s, s:I}", "cmd", &cmd, "job", &job, "text",
                             &text, "end", &end_s) == 0 &&
                 strcmp(cmd, "record") == 0 && job > 0 && job <= UINT32_MAX && end_s >= 0 &&
                 *text && strlen(text) <= COMMENT_MAX && !strpbrk(text, "\"'\\\n|");
+    errno = ENOMEM;
+    if (json_reader_refused())
+        die("a command");
     size_t count = record_queue_count(queue);
     struct queued *r = good ? record_queue_add(queue, (uint32_t)job, end_s, text) : NULL;
 

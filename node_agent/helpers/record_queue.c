@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/json_reader.h"
 #include "common/json_writer.h"
 
 #define BUCKETS 4096
@@ -36,6 +37,7 @@ struct record_queue {
     size_t count, bytes; /* bytes: of the records' texts */
     size_t file_bytes;
     bool dirty; /* something was appended since the last sync */
+    bool read;  /* what the file had is known: it may be written */
 };
 
 /* ---- in memory ------------------------------------------------------------- */
@@ -221,44 +223,72 @@ static int rewrite(struct record_queue *q, struct errtext *err)
 
 /* ---- from disk ------------------------------------------------------------- */
 
-static void read_line(struct record_queue *q, const char *line, size_t size)
+/* Take a LINE.  -1 with ENOMEM; one that is no record of ours counts as none. */
+static int read_line(struct record_queue *q, const char *line, size_t size)
 {
-    json_t *object = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
+    json_t *object = json_reader_line(line, size);
     const char *text = NULL;
     json_int_t job = 0, end_s = 0;
+    bool good = json_unpack(object, "{s:I, s:I, s?s}", "job", &job, "end", &end_s, "text",
+                            &text) == 0 && job > 0 && job <= UINT32_MAX;
+    int rc = json_reader_refused() ? -1 : 0;
 
-    if (json_unpack(object, "{s:I, s:I, s?s}", "job", &job, "end", &end_s, "text", &text) ==
-            0 && job > 0 && job <= UINT32_MAX) {
+    if (good && rc == 0) {
         struct queued *r = record_queue_find(q, (uint32_t)job, end_s);
         if (r && !(text && strcmp(r->text, text) == 0))
             take_out(q, r);
-        if (text && !record_queue_find(q, (uint32_t)job, end_s))
-            insert(q, (uint32_t)job, end_s, text);
+        if (text && !record_queue_find(q, (uint32_t)job, end_s) &&
+            !insert(q, (uint32_t)job, end_s, text))
+            rc = -1;
     }
     json_decref(object);
+    if (rc < 0)
+        errno = ENOMEM;
+    return rc;
 }
 
-/* Take what the file has.  One that is no regular file of our own is replaced. */
-static void read_file(struct record_queue *q)
+static int read_lines(struct record_queue *q, FILE *in)
 {
-    struct stat st;
     char *line = NULL;
     size_t room = 0;
     ssize_t size;
-    int fd = open(q->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    bool good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-                (st.st_uid == 0 || st.st_uid == geteuid()) &&
-                !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_size <= FILE_BYTES;
-    FILE *in = good ? fdopen(fd, "r") : NULL;
+    int rc = 0;
 
-    while (in && (size = getline(&line, &room, in)) > 0)
+    while (rc == 0 && (size = getline(&line, &room, in)) > 0)
         if (line[size - 1] == '\n')
-            read_line(q, line, (size_t)size);
+            rc = read_line(q, line, (size_t)size);
+    int saved = errno;
+    if (rc == 0 && !feof(in))
+        rc = -1;
     free(line);
+    errno = saved;
+    return rc;
+}
+
+/* Take what the file has; one that is no regular file of our own is replaced.  -1 with errno when
+ * it cannot be read now: it must not be written then. */
+static int read_file(struct record_queue *q)
+{
+    struct stat st;
+    FILE *in = NULL;
+    int rc = -1;
+    int fd = open(q->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return errno == ENOENT || errno == ELOOP || errno == EACCES || errno == ENXIO ? 0 : -1;
+    bool known = fstat(fd, &st) == 0;
+    if (known && !(S_ISREG(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+                   !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_size <= FILE_BYTES))
+        rc = 0;
+    else if (known && (in = fdopen(fd, "r")))
+        rc = read_lines(q, in);
+    int saved = errno;
     if (in)
         fclose(in);
-    else if (fd >= 0)
+    else
         close(fd);
+    errno = saved;
+    return rc;
 }
 
 /* ---- both ------------------------------------------------------------------ */
@@ -290,16 +320,21 @@ static int lock_file(struct record_queue *q, struct errtext *err)
                        saved == EWOULDBLOCK ? "another helper has it" : strerror(saved));
 }
 
+static int take_file(struct record_queue *q, struct errtext *err)
+{
+    q->read = read_file(q) == 0;
+    return q->read ? 0 : errtext_set(err, errno, "%.150s: %s", q->path, strerror(errno));
+}
+
 int record_queue_sync(struct record_queue *q, void (*kept)(const struct queued *record),
                       struct errtext *err)
 {
     bool history = q->file_bytes > HISTORY_BYTES && q->file_bytes > 4 * q->bytes;
 
-    if (q->lock < 0) {
-        if (lock_file(q, err) < 0)
-            return -1;
-        read_file(q); /* its directory came late */
-    }
+    if (q->lock < 0 && lock_file(q, err) < 0)
+        return -1;
+    if (!q->read && take_file(q, err) < 0) /* its directory came late */
+        return -1;
     if (q->fd < 0 || history) {
         if (rewrite(q, err) < 0)
             return -1;
@@ -338,8 +373,8 @@ struct record_queue *record_queue_open(const char *path, struct errtext *err)
         free(q);
         return NULL;
     }
-    read_file(q);
-    rewrite(q, err); /* without what a crash left */
+    if (take_file(q, err) == 0)
+        rewrite(q, err); /* without what a crash left */
     q->unkept = q->fd < 0 ? q->first : NULL;
     for (struct queued *r = q->first; r && q->fd >= 0; r = r->next)
         r->kept = true;

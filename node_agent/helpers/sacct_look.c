@@ -41,10 +41,11 @@ static int start_sacct(char *jobs, pid_t *pid, FILE **out)
     if (pipe2(fds, O_CLOEXEC) < 0)
         return errno;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], 2);
-    int rc = posix_spawnp(pid, show[0], &actions, NULL, show, environ);
+    int rc = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
+    for (int to = 1; rc == 0 && to <= 2; to++)
+        rc = posix_spawn_file_actions_adddup2(&actions, fds[1], to);
+    if (rc == 0)
+        rc = posix_spawnp(pid, show[0], &actions, NULL, show, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(fds[1]);
     if (rc == 0 && (*out = fdopen(fds[0], "r")))

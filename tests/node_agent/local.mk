@@ -16,6 +16,7 @@ client_scripts = \
 	%D%/coschedctl/test_ks.py \
 	%D%/helpers/test_kill_deliver.py \
 	%D%/helpers/test_record_helper.py \
+	%D%/helpers/test_record_injected.py \
 	%D%/helpers/test_slurm_helper.py \
 	%D%/helpers/test_slurm_versions.py
 EXTRA_DIST += $(client_scripts)
@@ -223,5 +224,6 @@ kill-points: all
 	$(MAKE) check TESTS=%D%/test_kill_save
 	COSCHED_KILL_ALL=1 %D%/unit$(EXEEXT) test_kill_points test_kill_save
 	$(AM_TESTS_ENVIRONMENT) COSCHED_KILL_ALL=1 $(srcdir)/%D%/helpers/test_kill_deliver.py
+	$(AM_TESTS_ENVIRONMENT) COSCHED_KILL_ALL=1 $(srcdir)/%D%/helpers/test_record_injected.py
 	$(AM_TESTS_ENVIRONMENT) COSCHED_KILL_ALL=1 $(srcdir)/%D%/daemon/test_agent_killed.py
 .PHONY: kill-points

@@ -25,6 +25,7 @@
  *   dies     if there, it is removed and slurmdbd's plugin ends its process
  *   no-dbd   if there, slurmdbd refuses changes
  *   connections  written: one line per connection to slurmdbd
+ *   courier.input  written: what couriers were given
  *   courier.under  what the next courier is run under, a word per line; removed
  */
 
@@ -60,6 +61,20 @@ static void note(const char *name, const char *format, ...)
     va_end(ap);
 }
 
+/* In a courier. */
+static void copy_input(void)
+{
+    char data[4096];
+    off_t at = 0;
+    ssize_t got;
+    FILE *out = file("courier.input", "a");
+
+    while (out && (got = pread(0, data, sizeof(data), at)) > 0)
+        at += (off_t)fwrite(data, 1, (size_t)got, out);
+    if (out)
+        fclose(out);
+}
+
 /* In a courier: start it again under a program, if one is to be. */
 __attribute__((constructor)) static void run_under(int argc, char **argv)
 {
@@ -69,6 +84,7 @@ __attribute__((constructor)) static void run_under(int argc, char **argv)
 
     if (argc != 2 || strcmp(argv[1], "--deliver") != 0 || !getenv("FAKE_SLURM"))
         return;
+    copy_input();
     FILE *in = file("courier.under", "r");
     snprintf(path, sizeof(path), "%s/courier.under", getenv("FAKE_SLURM"));
     if (!in || unlink(path) < 0 || readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
