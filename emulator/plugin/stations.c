@@ -9,6 +9,7 @@
 #define WEIGHT      0.25   /* of the last quantum in the average */
 #define DEBT_SHARE  0.0625 /* of the debt is paid in a quantum */
 #define MOST_DEBT   12.0   /* quanta */
+#define NOTHING_NS  1.0    /* per quantum: a CPU that has been halted for long */
 #define NEGLIGIBLE  0.01   /* load that makes nobody wait */
 #define LEAST_THINK 0.02   /* part of its time that a CPU does not wait */
 
@@ -65,7 +66,7 @@ static double served(const struct stations *s, unsigned station, const struct st
     double ns = 0;
 
     for (unsigned c = 0; c < s->settings->cpus; c++)
-        for (unsigned n = 0; n < s->settings->nodes; n++)
+        for (unsigned n = 0; n < s->settings->nodes && use[c].active_ns > 0; n++)
             if (s->crosses[s->settings->cpu_domain[c]][n][station])
                 ns += use[c].reads[n] * s->at[station].read_ns +
                       use[c].writes[n] * s->at[station].write_ns;
@@ -84,7 +85,7 @@ static unsigned collect(const struct stations *s, unsigned station, struct deman
         unsigned domain = settings->cpu_domain[c];
         struct demand d = {.elsewhere = s->think_ns[c]};
         double ns = 0;
-        for (unsigned n = 0; n < settings->nodes; n++) {
+        for (unsigned n = 0; n < settings->nodes && mean->active_ns > NOTHING_NS; n++) {
             double wait = s->wait_ns[domain][n];
             if (s->crosses[domain][n][station]) {
                 ns += mean->reads[n] * at->read_ns + mean->writes[n] * at->write_ns;
