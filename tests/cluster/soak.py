@@ -132,6 +132,7 @@ class Soak:
         self.resumed = {}  # job: when it was
         self.sum_core_s = self.sum_elapsed_s = 0.0
         self.faulty = []  # (from, to) of all faults
+        self.errors = set()  # of the agent, told already
         self.finals = {}  # job: its final record, of all rounds
         self.faults, self.jobs = Faults(self), Jobs(cluster, self.random, USERS)
         self.watch = node.Watch(self.users, self.is_suspended, self.violation,
@@ -486,6 +487,11 @@ class Soak:
         if health.returncode:
             self.violation(f"health: {health.stdout.strip()[:300]}")
         self.check_sizes(before)
+        for line in self.c.log().splitlines():
+            # Nothing that is done here may be more than a warning for it.
+            if line.startswith("coschedd: error") and line not in self.errors:
+                self.errors.add(line)
+                self.violation(line)
         for name in os.listdir(f"{self.c.root}/log"):
             if name.startswith(("asan", "ubsan")):
                 self.violation(f"sanitizer: {node.read(f'{self.c.root}/log/{name}')[:1500]}")
