@@ -79,10 +79,12 @@ static bool ask_for_run(struct parcel *p)
     return true;
 }
 
-void controller_mend_requeued(struct parcel *p)
+bool controller_mend_requeued(struct parcel *p)
 {
-    (void)ask_for_run(p); /* asked again before it is let go */
-    p->settled = false;
+    bool answers = ask_for_run(p);
+
+    p->settled = false; /* asked again before it is let go */
+    return answers;
 }
 
 void controller_settle(struct parcel *parcels, size_t count)

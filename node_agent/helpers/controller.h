@@ -28,8 +28,8 @@ bool controller_ask(int64_t *age_s, int64_t *boot_s);
  * of them. */
 void controller_settle(struct parcel *parcels, size_t count);
 
-/* P's job was requeued: see that slurmctld does not take P's interim record for
- * the next run's. */
-void controller_mend_requeued(struct parcel *p);
+/* P's job was requeued: see that slurmctld does not take P's interim record for the next run's.
+ * False when it does not answer. */
+bool controller_mend_requeued(struct parcel *p);
 
 #endif /* COSCHED_CONTROLLER_H */

@@ -110,7 +110,8 @@ int courier(void)
     read_parcels();
     setenv("SLURM_TIME_FORMAT", "%s", 1);
     slurm_init(NULL);
-    if (controller_ask(&age_s, &boot_s)) {
+    bool answers = controller_ask(&age_s, &boot_s);
+    if (answers) {
         say(json_pack("{s:I, s:I}", "age", (json_int_t)age_s, "boot", (json_int_t)boot_s));
         drop_settled(boot_s);
         controller_settle(parcels, count);
@@ -119,8 +120,9 @@ int courier(void)
         return 0;
     for (struct parcel *p = parcels; p < parcels + count; p++) {
         some |= dbd_change_wanted(p);
-        if (p->requeued && !p->told)
-            controller_mend_requeued(p);
+        /* One that hangs is not waited for again and again. */
+        if (answers && p->requeued && !p->told)
+            answers = controller_mend_requeued(p);
     }
     if (some) {
         dbd_change_all(parcels, count);

@@ -293,6 +293,17 @@ def check_requeued():
         k.wait_until("its removal", lambda: (5, END) not in k.kept())
 
 
+def check_absent_controller():
+    """Requeued jobs do not wait for a slurmctld that does not answer, each anew."""
+    with Keeper() as k:
+        k.remove("config")
+        k.rows(*((job, job, END - 100, END, "REQUEUED", "n1", "x") for job in (5, 6)))
+        for job in (5, 6):
+            k.record(job)
+            k.expect(("kept", job), ("recorded", job))
+        assert k.lines("known.asked") == []
+
+
 def check_dying():
     """Slurm's plugin ends its process in a call that cannot be resolved: the courier goes on, and
     the record is written at its next look."""
@@ -406,6 +417,7 @@ def main():
     check_killed_controller()
     check_cost()
     check_requeued()
+    check_absent_controller()
     check_dying()
     check_delay()
     check_garbage()
