@@ -27,7 +27,8 @@
 /* Pause of accept() when the process is out of descriptors. */
 #define DESCRIPTORS_PAUSE_NS (100 * NS_PER_MS)
 
-/* Accepted at once before other events have their turn. */
+/* Accepted at once before other events have their turn; where a user comes,
+ * one. */
 #define ACCEPT_MOST 16
 
 struct listener {
@@ -77,7 +78,8 @@ static int on_accept(sd_event_source *source, int fd, uint32_t events,
 
     (void)source;
     (void)events;
-    for (int i = 0; i < ACCEPT_MOST; i++) {
+    int most = l->user == LISTENER_NOBODY ? ACCEPT_MOST : 1;
+    for (int i = 0; i < most; i++) {
         int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         uint64_t pause_ns = client < 0 ? 0 : l->accepted(l->arg, client);
         if (pause_ns) {

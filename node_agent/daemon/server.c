@@ -273,14 +273,17 @@ static bool serve_waiting(struct server *s)
     return true;
 }
 
-/* Serve one, then let other events have their turn. */
-static int on_turn(sd_event_source *source, void *arg)
+/* Serve one, then let other events have their turn: what waits all the time
+ * would be served before connections and packets that sd-event has still to
+ * see. */
+static int on_turn(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct server *s = arg;
 
-    return serve_waiting(s) && !TAILQ_EMPTY(&s->waiting)
-               ? sd_event_source_set_enabled(source, SD_EVENT_ONESHOT)
-               : 0;
+    if (!serve_waiting(s) || TAILQ_EMPTY(&s->waiting))
+        return 0;
+    sd_event_source_set_time(source, usec);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
 /* The same, some time later. */
@@ -318,8 +321,9 @@ static void guard_let_wait(struct connection *c, bool flood)
         return;
     if (s->turn_source)
         sd_event_source_set_enabled(s->turn_source, SD_EVENT_ONESHOT);
-    else if (sd_event_add_defer(s->event, &s->turn_source, on_turn, s) >= 0)
-        sd_event_source_set_priority(s->turn_source, SERVER_USERS_PRIORITY + 1);
+    else if (sd_event_add_time_relative(s->event, &s->turn_source,
+                                        CLOCK_MONOTONIC, 0, 1, on_turn, s) >= 0)
+        sd_event_source_set_priority(s->turn_source, SERVER_USERS_PRIORITY);
 }
 
 /* May USER have one more connection? */
