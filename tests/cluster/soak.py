@@ -41,6 +41,7 @@ UPGRADE_S = 60
 SETTLED_S = 20      # after a fault
 PROGRESS_S = 30
 DRAIN_S = 420
+RESUME_S = 150      # of a job with steps, at most
 LOST_S = 90         # of these
 RECORDS_S = 300
 PARTS = ("coschedctl", ".libs/spank_cosched.so", "libgomp-coop/lib-coop", "jobs",
@@ -158,7 +159,13 @@ class Soak:
         return time.strftime("%H:%M:%S")
 
     def is_suspended(self, job):
-        return job in self.suspended
+        """Slurm stops a job's sruns, too.  Where a step is just being launched its
+        slurmstepd waits a minute for its srun, twice, and slurmd continues the script
+        and srun only behind it."""
+        known = self.jobs.by_number().get(job)
+        return job in self.suspended or bool(
+            known and known.kind in ("steps", "ranks", "overlap") and
+            time.monotonic() - self.resumed.get(job, -RESUME_S) < RESUME_S)
 
     # ---- what goes on beside ------------------------------------------------
 

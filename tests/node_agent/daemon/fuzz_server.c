@@ -106,11 +106,14 @@ static pid_t process(unsigned index)
 {
     uint8_t byte = (uint8_t)index;
 
-    if (!processes[index])
-        REQUIRE(write(zygote, &byte, 1) == 1 &&
-                read(zygote, &processes[index], sizeof(pid_t)) ==
-                    sizeof(pid_t) &&
-                processes[index] > 0);
+    if (!processes[index]) {
+        ssize_t n;
+        REQUIRE(write(zygote, &byte, 1) == 1);
+        do /* libFuzzer's clock interrupts it */
+            n = read(zygote, &processes[index], sizeof(pid_t));
+        while (n < 0 && errno == EINTR);
+        REQUIRE(n == sizeof(pid_t) && processes[index] > 0);
+    }
     return processes[index];
 }
 
