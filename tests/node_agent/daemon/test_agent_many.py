@@ -23,6 +23,7 @@ TASKS = 4000     # JOB_TASKS
 JOB_LINES = 200  # JOB_LOG_BURST
 LATER_LINES = 2  # JOB_LOG_PER_S
 TASK_BYTES = 100 # of one in the state
+OTHER_FDS = 20   # that may come and go
 
 
 class Connection:
@@ -152,11 +153,11 @@ def check_tasks(agent, root):
         assert decided(root, before) <= 2, decided(root, before)
         # In the state each is once, and once more until that is written anew.
         assert state_bytes(agent) - size < 2 * TASKS * TASK_BYTES + 10000, state_bytes(agent)
-        assert count_fds(agent) <= fds + TASKS + 20, count_fds(agent)
+        assert count_fds(agent) <= fds + TASKS + OTHER_FDS, count_fds(agent)
         seen = root.call(op="ping")["epochs"]
         wait_for("epochs", lambda: root.call(op="ping")["epochs"] > seen + 1)
         end.close()
-    wait_for("ends", lambda: count_fds(agent) <= fds + 20)
+    wait_for("ends", lambda: count_fds(agent) <= fds + OTHER_FDS)
     # The first end while others live, the last one, and none in between.
     assert decided(root, before) <= 4, decided(root, before)
     seconds = (root.call(op="ping")["epochs"] - before["epochs"]) * EPOCH_S
@@ -165,7 +166,8 @@ def check_tasks(agent, root):
     assert JOB_LINES <= len(lines) < JOB_LINES + LATER_LINES * seconds + 50, len(lines)
     told = sum(int(re.search(r"(\d+) more lines", line)[1]) for line in lines
                if "more lines suppressed" in line)
-    assert told + sum("ended" in line for line in lines) >= TASKS, (told, lines[-3:])
+    ended = told + sum("ended" in line for line in lines)
+    assert ended >= TASKS - OTHER_FDS, (ended, lines[-3:])  # so many may live at the withdrawal
 
 
 def main():
