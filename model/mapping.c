@@ -2,30 +2,35 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Thread mapping (mapping.h).
  *
- * What a round needs is the largest V of each node among threads without a place.  Each node has a
- * heap of threads by V; placed ones are removed when they come to the top.  A top that is placed
- * is still a bound from above, so nodes whose bound is not close to the best are left alone. */
+ * What a round needs is the largest V of each node among threads without a place.  Each node has
+ * its threads' V in blocks, and the largest of each block; a thread with a place is taken out when
+ * it is found to be the largest.  Such a largest is a bound from above, so nodes whose bound is
+ * not close to the best are left alone. */
 
 #include "model/mapping.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define BLOCK 16
+
 struct mapping_scratch {
-    double *column; /* [nodes * threads] V by node */
-    double *impact; /* [threads * nodes] IF; NAN: not computed yet */
-    double *load;   /* [nodes] LC or CP so far */
-    size_t *left;   /* [nodes] free cores */
-    size_t *heap;   /* [nodes * threads] */
-    size_t *size;   /* [nodes] of the heap */
-    bool *placed;   /* [threads] */
-    size_t *top;    /* [nodes], of the heap */
-    double *bound;  /* [nodes] V of the top: no thread without a place has more */
-    size_t *open;   /* [open_nodes], those with free cores */
+    double *column;    /* [nodes * threads] V by node; -1: was found to have a place */
+    double *block_max; /* [nodes * blocks] the largest of each block, */
+    size_t *block_top; /* and its thread */
+    double *bound;     /* [nodes] of all: no thread without a place has more */
+    size_t *top;       /* [nodes] its thread */
+    double *cost;      /* [nodes] of placing this one; NAN: not computed since either changed */
+    double *impact;    /* [threads * nodes] IF; NAN: not computed yet */
+    double *load;      /* [nodes] LC or CP so far */
+    size_t *left;      /* [nodes] free cores */
+    size_t *open;      /* [open_nodes], those with some */
     size_t open_nodes;
-    size_t *trial;  /* [threads] */
+    bool *placed;  /* [threads] */
+    size_t *trial; /* [threads] */
     struct mapping_candidate *candidates; /* [nodes] */
 };
 
@@ -35,20 +40,22 @@ struct mapping_scratch *mapping_scratch_new(size_t threads, size_t nodes)
 
     if (!s)
         return NULL;
+    size_t blocks = nodes * ((threads + BLOCK - 1) / BLOCK);
     s->column = calloc(threads * nodes, sizeof(*s->column));
+    s->block_max = calloc(blocks, sizeof(*s->block_max));
+    s->block_top = calloc(blocks, sizeof(*s->block_top));
+    s->bound = calloc(nodes, sizeof(*s->bound));
+    s->top = calloc(nodes, sizeof(*s->top));
+    s->cost = calloc(nodes, sizeof(*s->cost));
     s->impact = calloc(threads * nodes, sizeof(*s->impact));
     s->load = calloc(nodes, sizeof(*s->load));
     s->left = calloc(nodes, sizeof(*s->left));
-    s->heap = calloc(threads * nodes, sizeof(*s->heap));
-    s->size = calloc(nodes, sizeof(*s->size));
-    s->placed = calloc(threads, sizeof(*s->placed));
-    s->top = calloc(nodes, sizeof(*s->top));
-    s->bound = calloc(nodes, sizeof(*s->bound));
     s->open = calloc(nodes, sizeof(*s->open));
+    s->placed = calloc(threads, sizeof(*s->placed));
     s->trial = calloc(threads, sizeof(*s->trial));
     s->candidates = calloc(nodes, sizeof(*s->candidates));
-    if (s->column && s->impact && s->load && s->left && s->heap && s->size && s->placed &&
-        s->top && s->bound && s->open && s->trial && s->candidates)
+    if (s->column && s->block_max && s->block_top && s->bound && s->top && s->cost &&
+        s->impact && s->load && s->left && s->open && s->placed && s->trial && s->candidates)
         return s;
     mapping_scratch_free(s);
     return NULL;
@@ -59,15 +66,16 @@ void mapping_scratch_free(struct mapping_scratch *s)
     if (!s)
         return;
     free(s->column);
+    free(s->block_max);
+    free(s->block_top);
+    free(s->bound);
+    free(s->top);
+    free(s->cost);
     free(s->impact);
     free(s->load);
     free(s->left);
-    free(s->heap);
-    free(s->size);
-    free(s->placed);
-    free(s->top);
-    free(s->bound);
     free(s->open);
+    free(s->placed);
     free(s->trial);
     free(s->candidates);
     free(s);
@@ -82,7 +90,7 @@ static bool is_valid(const struct mapping_input *in)
     for (size_t j = 0; j < in->nodes; j++)
         cores += in->cores[j] < in->threads ? in->cores[j] : in->threads;
     for (size_t i = 0; i < in->threads * in->nodes; i++)
-        if (!isfinite(in->requests[i]) || in->requests[i] < 0)
+        if (!(in->requests[i] >= 0 && in->requests[i] <= DBL_MAX))
             return false;
     for (size_t j = 0; j < in->nodes; j++)
         for (size_t k = 0; k < in->nodes; k++) {
@@ -117,52 +125,53 @@ static double impact(const struct mapping_input *in, struct mapping_scratch *s, 
     return *kept = sum[0] + sum[1] + (sum[2] + sum[3]);
 }
 
-/* ---- heaps of threads by V, lower threads first ---------------------------- */
+/* ---- the largest V of each node --------------------------------------------- */
 
-static bool comes_before(const double *value, size_t a, size_t b)
+static size_t count_blocks(const struct mapping_input *in)
 {
-    return value[a] > value[b] || (value[a] == value[b] && a < b);
+    return (in->threads + BLOCK - 1) / BLOCK;
 }
 
-/* Put the element at AT where it belongs below.  What is there comes from the bottom and mostly
- * goes back there: the way down compares children only, then it is taken up again. */
-static void sift_down(const double *value, size_t *heap, size_t size, size_t at)
+/* Index of the first of the largest of COUNT values. */
+static size_t largest(const double *value, size_t count)
 {
-    size_t thread = heap[at], hole = at;
+    size_t at = 0;
 
-    for (size_t child; (child = 2 * hole + 1) < size; hole = child) {
-        if (child + 1 < size && comes_before(value, heap[child + 1], heap[child]))
-            child++;
-        heap[hole] = heap[child];
-    }
-    for (size_t parent; hole > at; hole = parent) {
-        parent = (hole - 1) / 2;
-        if (!comes_before(value, thread, heap[parent]))
-            break;
-        heap[hole] = heap[parent];
-    }
-    heap[hole] = thread;
+    for (size_t i = 1; i < count; i++)
+        if (value[i] > value[at])
+            at = i;
+    return at;
 }
 
-static void build_heaps(const struct mapping_input *in, struct mapping_scratch *s)
+static void look_at_block(const struct mapping_input *in, struct mapping_scratch *s, size_t node,
+                          size_t block)
 {
-    for (size_t j = 0; j < in->nodes; j++) {
-        double *value = s->column + j * in->threads;
-        size_t *heap = s->heap + j * in->threads;
-        for (size_t i = 0; i < in->threads; i++) {
-            value[i] = in->requests[i * in->nodes + j];
-            heap[i] = i;
-        }
-        for (size_t at = in->threads / 2; at-- > 0;)
-            sift_down(value, heap, in->threads, at);
-        s->size[j] = in->threads;
-    }
+    size_t first = block * BLOCK, left = in->threads - first;
+    const double *value = s->column + node * in->threads + first;
+    size_t at = largest(value, left < BLOCK ? left : BLOCK);
+
+    block += node * count_blocks(in);
+    s->block_top[block] = first + at;
+    s->block_max[block] = value[at];
 }
 
-static void note_top(const struct mapping_input *in, struct mapping_scratch *s, size_t node)
+static void look_at_node(const struct mapping_input *in, struct mapping_scratch *s, size_t node)
 {
-    s->top[node] = s->heap[node * in->threads];
-    s->bound[node] = s->column[node * in->threads + s->top[node]];
+    size_t first = node * count_blocks(in);
+    size_t block = first + largest(s->block_max + first, count_blocks(in));
+
+    s->top[node] = s->block_top[block];
+    s->bound[node] = s->block_max[block];
+    s->cost[node] = NAN;
+}
+
+static void begin_node(const struct mapping_input *in, struct mapping_scratch *s, size_t node)
+{
+    for (size_t i = 0; i < in->threads; i++)
+        s->column[node * in->threads + i] = in->requests[i * in->nodes + node];
+    for (size_t block = 0; block < count_blocks(in); block++)
+        look_at_block(in, s, node, block);
+    look_at_node(in, s, node);
 }
 
 /* Make the top of NODE a thread without a place, of which there is one, unless its V is below
@@ -170,17 +179,23 @@ static void note_top(const struct mapping_input *in, struct mapping_scratch *s, 
 static void find_top(const struct mapping_input *in, struct mapping_scratch *s, size_t node,
                      double least)
 {
-    const double *value = s->column + node * in->threads;
-    size_t *heap = s->heap + node * in->threads;
-
     while (s->bound[node] >= least && s->placed[s->top[node]]) {
-        heap[0] = heap[--s->size[node]];
-        sift_down(value, heap, s->size[node], 0);
-        note_top(in, s, node);
+        s->column[node * in->threads + s->top[node]] = -1;
+        look_at_block(in, s, node, s->top[node] / BLOCK);
+        look_at_node(in, s, node);
     }
 }
 
 /* ---- rounds ----------------------------------------------------------------- */
+
+static double cost_of(enum mapping_rule rule, const struct mapping_input *in,
+                      struct mapping_scratch *s, size_t node)
+{
+    if (isnan(s->cost[node]))
+        s->cost[node] = s->load[node] +
+                        (rule == MAPPING_CRITICAL ? impact(in, s, s->top[node], node) : 0);
+    return s->cost[node];
+}
 
 static size_t find_candidates(enum mapping_rule rule, const struct mapping_input *in,
                               struct mapping_scratch *s)
@@ -199,12 +214,9 @@ static size_t find_candidates(enum mapping_rule rule, const struct mapping_input
     }
     for (size_t n = 0; n < s->open_nodes; n++) {
         size_t j = s->open[n];
-        if (s->bound[j] < least)
-            continue;
-        struct mapping_candidate *c = &s->candidates[count++];
-        c->node = j;
-        c->thread = s->top[j];
-        c->cost = s->load[j] + (rule == MAPPING_CRITICAL ? impact(in, s, c->thread, j) : 0);
+        if (s->bound[j] >= least)
+            s->candidates[count++] =
+                (struct mapping_candidate){s->top[j], j, cost_of(rule, in, s, j)};
     }
     return count;
 }
@@ -240,6 +252,7 @@ static void choose(enum mapping_rule rule, const struct mapping_input *in,
             chosen = n;
     const struct mapping_candidate *c = &s->candidates[chosen];
     s->load[c->node] = rule == MAPPING_CRITICAL ? c->cost : c->cost + s->bound[c->node];
+    s->cost[c->node] = NAN;
     s->placed[c->thread] = true;
     result->node[c->thread] = c->node;
     if (--s->left[c->node] == 0)
@@ -266,13 +279,12 @@ static void sum_up(const struct mapping_input *in, struct mapping_scratch *s,
 static void begin_rounds(const struct mapping_input *in, struct mapping_scratch *s)
 {
     forget_impact(in, s);
-    build_heaps(in, s);
     memset(s->load, 0, in->nodes * sizeof(*s->load));
     memset(s->placed, 0, in->threads * sizeof(*s->placed));
     memcpy(s->left, in->cores, in->nodes * sizeof(*s->left));
     s->open_nodes = 0;
     for (size_t j = 0; j < in->nodes; j++) {
-        note_top(in, s, j);
+        begin_node(in, s, j);
         if (in->cores[j])
             s->open[s->open_nodes++] = j;
     }
