@@ -40,6 +40,14 @@ static) # the same number of CPUs for each, side by side
         pids+=($!) first=$next
     done
     wait "${pids[@]}" ;;
+spread) # likewise, of each NUMA node as many
+    cpus=$(nproc) count=${#jobs[@]} pids=()
+    for i in "${!jobs[@]}"; do
+        one "$i" env OMP_NUM_THREADS=$(((cpus - i + count - 1) / count)) \
+            taskset -c "$i-$((cpus - 1)):$count" &
+        pids+=($!)
+    done
+    wait "${pids[@]}" ;;
 size) # what a job does once, then so often that it takes SECONDS: `repeat N`
     seconds=${jobs[1]} jobs=("${jobs[0]}") begin=$EPOCHREALTIME
     ${jobs[0]} >"${TMPDIR:-/tmp}/once" || exit
@@ -47,10 +55,10 @@ size) # what a job does once, then so often that it takes SECONDS: `repeat N`
     echo "repeat $n"
     jobs[0]+=" --repeat $n"
     one 0 env ;;
-*) # a policy of the agent
+*) # a policy of the agent, and settings: corun,clean=150ms
     "$build/coschedd" --foreground --no-slurm --auth peer --socket $COSCHED_SOCKET \
         --state /run/coschedd.state --machine /etc/emulated-machine.json \
-        --set "policy=$way" 2>/run/coschedd.log &
+        --set policy=${way//,/ --set } 2>/run/coschedd.log &
     agent=$!
     until "$build/coschedctl" ping >/dev/null 2>&1; do
         kill -0 $agent || { cat /run/coschedd.log >&2; exit 1; }

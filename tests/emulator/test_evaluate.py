@@ -31,7 +31,7 @@ esac
 def evaluate(e, runner, *more):
     done = subprocess.run(
         [EVALUATE, "--build", BUILD, "--results", os.path.join(e.path, "results"), "--emulate",
-         runner, "--set", "node2", "--only", "ep cg", "--ways", "native,batch,corun,moca", *more],
+         runner, "--set", "node2", "--only", "ep cg", "--ways", "native batch corun moca", *more],
         capture_output=True, text=True)
     print(done.stderr, done.stdout)
     return done
