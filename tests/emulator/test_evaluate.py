@@ -57,6 +57,8 @@ def check_evaluate(e):
     assert "| ep, cg | 1.00 (0.33) |  | 0.50 (0.67) |  |" in done.stdout, done.stdout
     assert evaluate(e, runner).stdout == done.stdout and len(calls()) == 7
     assert evaluate(e, runner, "--table").stdout == done.stdout and len(calls()) == 7
+    done = evaluate(e, runner, "--ways", "corun batch", "--mix", "ep cg", "--table")
+    assert "| ep, cg | 1.00 (0.67) |  |" in done.stdout and len(calls()) == 7, done.stdout
     evaluate(e, runner, "--seed", "2", "--table")
     assert len(calls()) == 7
     evaluate(e, runner, "--seed", "2")
@@ -66,7 +68,7 @@ def check_evaluate(e):
 def check_mix(e):
     """Each way runs all jobs, and says of each how it ended."""
     jobs = [f"{BUILD}/jobs/ep --class S", "false"]
-    for way in "native", "passive", "batch", "static":
+    for way in "native", "passive", "batch", "static", "spread":
         done = subprocess.run(["bash", MIX, BUILD, way, *jobs], capture_output=True, text=True,
                               env=e.environment)
         lines = sorted(line.split() for line in done.stdout.splitlines())
