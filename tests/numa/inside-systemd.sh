@@ -59,9 +59,9 @@ check() {
 
     systemctl stop coschedd
     is "stopped" "$(show ActiveState) $(show Result)" "inactive success"
-    # Epilogs leave notes in the one, the agent what it knows in the other.
+    # Epilogs leave notes in the one, the agent what it knows in the others; no socket is left.
     is "the state stays" "$(echo $(ls /run/cosched))" \
-        "coschedd.sock.ended state.json"
+        "coschedd.sock.ended state.json state.json.ledger state.json.log"
     until_is "nothing is left" 0 pgrep -c coschedd
     finish
 }
