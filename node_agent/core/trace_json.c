@@ -28,7 +28,8 @@ static void begin(struct writer *w)
     w->comma = true;
 }
 
-/* A complete event ("X") of NAME on thread TID of process PID. */
+/* A complete event ("X") of NAME on thread TID of process PID.  The agent goes on while its
+ * trace is written: what began after the caller looked at the clock has lasted for no time. */
 static void span(struct writer *w, int pid, uint32_t tid, const char *name,
                  uint64_t from_ns, uint64_t to_ns)
 {
@@ -39,7 +40,7 @@ static void span(struct writer *w, int pid, uint32_t tid, const char *name,
             "{\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"name\":\"%s\","
             "\"ts\":%.3f,\"dur\":%.3f}",
             pid, tid, name, (double)from_ns / 1e3,
-            (double)(to_ns - from_ns) / 1e3);
+            to_ns > from_ns ? (double)(to_ns - from_ns) / 1e3 : 0);
 }
 
 static void label(struct writer *w, int pid, const char *kind, uint32_t tid,

@@ -148,11 +148,29 @@ static void test_foreign(void **state)
     fclose(file);
 }
 
+/* Events that came after the caller looked at the clock. */
+static void test_later(void **state)
+{
+    struct trace *t = trace_new();
+    struct cosched_cpuset cpus = {{1}};
+
+    (void)state;
+    assert_non_null(t);
+    trace_state(t, 5000000, 1, "serial");
+    trace_allotment(t, 5000000, 1, &cpus, 1);
+    json_t *root = written(t, 0, 4000000);
+    assert_true(duration(root, 1, 0, "job 1") == 0);
+    assert_true(duration(root, 2, 1, "serial") == 0);
+    json_decref(root);
+    trace_free(t);
+}
+
 UNIT(test_trace)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_later),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_sealed),
         cmocka_unit_test(test_foreign),
