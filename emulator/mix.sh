@@ -32,19 +32,14 @@ native) all env ;;
 passive) all env OMP_WAIT_POLICY=passive ;;
 batch)
     for i in "${!jobs[@]}"; do one "$i" env; done ;;
-static) # the same number of CPUs for each, side by side
-    cpus=$(nproc) count=${#jobs[@]} pids=() first=0
-    for i in "${!jobs[@]}"; do
-        next=$((cpus * (i + 1) / count))
-        one "$i" env OMP_NUM_THREADS=$((next - first)) taskset -c "$first-$((next - 1))" &
-        pids+=($!) first=$next
-    done
-    wait "${pids[@]}" ;;
-spread) # likewise, of each NUMA node as many
+static|spread) # the same number of CPUs for each: side by side, or of each NUMA node as many
     cpus=$(nproc) count=${#jobs[@]} pids=()
     for i in "${!jobs[@]}"; do
-        one "$i" env OMP_NUM_THREADS=$(((cpus - i + count - 1) / count)) \
-            taskset -c "$i-$((cpus - 1)):$count" &
+        case $way in
+        static) list=$((cpus * i / count))-$((cpus * (i + 1) / count - 1)) ;;
+        spread) list=$i-$((cpus - 1)):$count ;;
+        esac
+        one "$i" taskset -c "$list" & # OpenMP takes as many threads
         pids+=($!)
     done
     wait "${pids[@]}" ;;
