@@ -37,6 +37,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/report.h \
 	%D%/scheduler.c \
 	%D%/scheduler.h \
+	%D%/standing.c \
+	%D%/standing.h \
 	%D%/region.c \
 	%D%/region.h \
 	%D%/trace.c \

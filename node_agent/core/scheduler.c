@@ -61,7 +61,7 @@ struct scheduler {
     const struct policy *policy; /* that decided last */
     bool periodic;  /* there is a decision in each epoch */
     uint64_t epoch; /* number of the present one */
-    uint64_t decisions; /* so far */
+    struct scheduler_totals totals;
     uint64_t rest_until_ns; /* no decision because of regions before */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
     struct log_limit plan_errors;
@@ -325,13 +325,15 @@ static size_t count_moves(const struct scheduler *s, const struct job *job,
 }
 
 /* What SHARE is for JOB's record. */
-static void count_decision(const struct scheduler *s, struct job *job,
+static void count_decision(struct scheduler *s, struct job *job,
                            const struct plan *plan,
                            const struct plan_share *share)
 {
     if (!cpuset_equal(&job->cpus, &share->cpus)) {
+        size_t moves = count_moves(s, job, share);
         job->record.decisions++;
-        job->record.moves += count_moves(s, job, share);
+        job->record.moves += moves;
+        s->totals.moves += moves;
     }
     snprintf(job->record.policy, sizeof(job->record.policy), "%s",
              plan->policy->name);
@@ -444,11 +446,20 @@ static void trace_states(struct scheduler *s, uint64_t now_ns)
         trace_job(s, j, now_ns);
 }
 
+static void count_plan(struct scheduler *s, uint64_t ns)
+{
+    struct scheduler_totals *t = &s->totals;
+
+    t->plans++;
+    t->plan_ns += ns;
+    t->plan_max_ns = ns > t->plan_max_ns ? ns : t->plan_max_ns;
+}
+
 /* Plan and move if anything changed since the last plan. */
 static void decide(struct scheduler *s, const char *why)
 {
     uint64_t now_ns = host_now_ns(s->p.host);
-    s->decisions++;
+    s->totals.decisions++;
     size_t room = s->p.jobs->count ? s->p.jobs->count : 1, count = 0;
     struct job *jobs[room];
     struct plan_share shares[room];
@@ -500,6 +511,7 @@ static void decide(struct scheduler *s, const char *why)
     }
     /* Granting a measurement changed region states: sign what is now. */
     s->signature = plan_signature(&input, s->periodic ? s->epoch : 0);
+    count_plan(s, host_now_ns(s->p.host) - now_ns);
 }
 
 int scheduler_forget(struct scheduler *s)
@@ -546,9 +558,9 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
     scheduler_trigger(s, why);
 }
 
-uint64_t scheduler_decisions(const struct scheduler *s)
+const struct scheduler_totals *scheduler_totals(const struct scheduler *s)
 {
-    return s->decisions;
+    return &s->totals;
 }
 
 /* Cores of a job that Slurm, or its user, has stopped are for the others.  One

@@ -57,8 +57,16 @@ int scheduler_forget(struct scheduler *scheduler);
 /* An epoch has passed: heartbeat, observe, enforce, decide if needed. */
 void scheduler_epoch(struct scheduler *scheduler);
 
-/* How often it was to decide, so far. */
-uint64_t scheduler_decisions(const struct scheduler *scheduler);
+/* Sums since its start. */
+struct scheduler_totals {
+    uint64_t decisions;   /* how often it was to decide, */
+    uint64_t plans;       /* made a plan for that, */
+    uint64_t plan_ns;     /* and how long plans and moves took; no waiting */
+    uint64_t plan_max_ns; /* the longest */
+    uint64_t moves;       /* cores that came to a job or left one */
+};
+
+const struct scheduler_totals *scheduler_totals(const struct scheduler *scheduler);
 
 /* Takes NULL. */
 void scheduler_free(struct scheduler *scheduler);

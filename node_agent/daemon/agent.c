@@ -77,6 +77,7 @@ static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
     struct agent *a = arg;
 
     a->epochs++;
+    a->late += clock_ns() > usec * NS_PER_US + a->options.epoch_ns / 2;
     scheduler_epoch(a->scheduler);
     uint64_t now_ns = clock_ns();
     looks_epoch(a->looks, &a->jobs, now_ns);

@@ -67,6 +67,7 @@ struct agent {
     struct log_limit deaf;      /* no socket of its own for a job */
     struct log_limit strangers; /* who may not attach to a job of their user's */
     uint64_t epochs; /* since its start */
+    uint64_t late;   /* of them, that began half an epoch late or more */
     struct node_state node; /* what survives beside jobs and records */
     /* Why the state could not be kept, slurmctld does not answer, records wait or are not kept;
      * "": all is well. */

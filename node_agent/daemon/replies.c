@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "node_agent/core/plan.h"
 #include "node_agent/core/process.h"
+#include "node_agent/core/standing.h"
 #include "node_agent/counters/probe.h"
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
@@ -111,6 +112,29 @@ bool reply_may_look(const struct peer *peer, const struct job *job)
     return peer->uid == job->uid || peer->uid == 0 || peer->uid == getuid();
 }
 
+/* VALUE to four digits after the point, or null. */
+static json_t *figure(double value)
+{
+    return isfinite(value) ? json_real(round(value * 1e4) / 1e4) : json_null();
+}
+
+/* What JOB has done so far, and how fast it is. */
+static void add_standing(json_t *object, const struct job *job, const struct topology *topology)
+{
+    const struct record *r = &job->record;
+    struct standing s;
+
+    standing_of(job, topology, &s);
+    json_object_set_new(object, "progress",
+                        json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "work_s", figure(r->work_s),
+                                  "cpu_s", figure(r->cpu_s), "alone_s", figure(r->done_s),
+                                  "steps", figure(r->steps), "barriers", figure(r->barriers),
+                                  "moves", (json_int_t)r->moves));
+    json_object_set_new(object, "speed",
+                        json_pack("{s:o, s:o, s:s?}", "predicted", figure(s.predicted),
+                                  "measured", figure(s.measured), "limit", s.limit));
+}
+
 bool reply_may_see(const struct agent *a, const struct peer *peer, uid_t uid)
 {
     return peer->uid == uid || reply_may_see_all(a, peer);
@@ -147,6 +171,7 @@ static json_t *job_json(const struct agent *a, const struct peer *peer,
                         json_boolean(job->held && !job->cooperative));
     json_object_set_new(object, "follow",
                         reply_may_look(peer, job) ? follow_json(job) : json_null());
+    add_standing(object, job, a->topology);
     if (object && job->record.energy_j > 0)
         json_object_set_new(object, "energy_j",
                             json_real(job->record.energy_j));
@@ -154,7 +179,7 @@ static json_t *job_json(const struct agent *a, const struct peer *peer,
 }
 
 /* What a list may take of a packet, beside a small rest. */
-#define LIST_MOST (MESSAGE_MAX - 8192)
+#define LIST_MOST (MESSAGE_MAX - 12288)
 
 /* Append ENTRY, which is taken, to LIST of *USED bytes.  False when there is no room for it. */
 static bool append(json_t *list, size_t *used, json_t *entry)
@@ -180,6 +205,43 @@ static json_t *drained_json(const struct agent *a)
                       : json_null();
 }
 
+/* Of more controllers and links nothing is said: that would fill the packet. */
+#define LOADS_MOST 192
+
+/* How much of the node the jobs use, by the model, or null. */
+static json_t *load_json(const struct agent *a)
+{
+    const struct machine *m = topology_machine(a->topology);
+    double load[LOADS_MOST], computing;
+    json_t *list[2] = {json_array(), json_array()};
+
+    if (m->numa_nodes + m->links > LOADS_MOST ||
+        !standing_load(&a->jobs, a->topology, load, &computing)) {
+        json_decref(list[0]);
+        json_decref(list[1]);
+        return json_null();
+    }
+    for (size_t i = 0; i < m->numa_nodes + m->links; i++)
+        json_array_append_new(list[i >= m->numa_nodes], figure(load[i]));
+    return json_pack("{s:o, s:o, s:o}", "cores", figure(computing), "controllers", list[0],
+                     "links", list[1]);
+}
+
+/* What has happened since the agent's start. */
+static json_t *totals_json(const struct agent *a)
+{
+    const struct scheduler_totals *t = scheduler_totals(a->scheduler);
+    struct timespec cpu;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+    return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:f}", "epochs",
+                     (json_int_t)a->epochs, "late", (json_int_t)a->late, "decisions",
+                     (json_int_t)t->decisions, "plans", (json_int_t)t->plans, "plan_s",
+                     (double)t->plan_ns * 1e-9, "plan_max_s", (double)t->plan_max_ns * 1e-9,
+                     "moves", (json_int_t)t->moves, "records", (json_int_t)a->pending.count,
+                     "cpu_s", (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9);
+}
+
 json_t *reply_status(const struct agent *a, const struct peer *peer,
                             uint32_t job)
 {
@@ -191,9 +253,11 @@ json_t *reply_status(const struct agent *a, const struct peer *peer,
         if ((!job || j->id == job) && reply_may_see(a, peer, j->uid))
             omitted += omitted || !append(jobs, &used, job_json(a, peer, j));
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "node", a->settings->node, "policy",
+        "{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:I, s:o}", "node", a->settings->node, "policy",
         a->options.policy, "counters", counters_name(a->counters), "cpus",
-        cpulist_format(topology_cpus(a->topology), cpus, sizeof(cpus)),
+        cpulist_format(topology_cpus(a->topology), cpus, sizeof(cpus)), "cores",
+        (json_int_t)topology_count_cores(a->topology, topology_cpus(a->topology)), "load",
+        job ? json_null() : load_json(a), "totals", totals_json(a),
         "drained", drained_json(a), "omitted", (json_int_t)omitted, "jobs",
         jobs);
 }
@@ -282,7 +346,7 @@ json_t *reply_ping(const struct agent *a)
                      "node", a->settings->node, "jobs",
                      (json_int_t)a->jobs.count, "epochs",
                      (json_int_t)a->epochs, "decisions",
-                     (json_int_t)scheduler_decisions(a->scheduler), "oldest",
+                     (json_int_t)scheduler_totals(a->scheduler)->decisions, "oldest",
                      MESSAGE_VERSION_OLDEST, "newest", MESSAGE_VERSION,
                      "revision", MESSAGE_REVISION, "layout",
                      COSCHED_LAYOUT_VERSION, "drained", drained_json(a),

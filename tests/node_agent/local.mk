@@ -112,6 +112,7 @@ units += %D%/unit
 	%D%/core/test_plan_nodes.c \
 	%D%/core/test_record.c \
 	%D%/core/test_report.c \
+	%D%/core/test_standing.c \
 	%D%/core/test_region.c \
 	%D%/core/test_trace.c \
 	%D%/counters/test_attribute.c \
