@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 # Inside the machine: runs jobs in one of the ways of `evaluate`, and says when each began and
-# ended: `job NUMBER BEGIN END STATUS`.  usage: mix.sh BUILD WAY JOB...
+# ended: `job NUMBER BEGIN END STATUS`.  Jobs are commands of BUILD.  usage: mix.sh BUILD WAY JOB...
 
 build=$1 way=$2
+cd "$build" || exit
 shift 2
 jobs=("$@")
 export COSCHED_SOCKET=/run/coschedd.sock

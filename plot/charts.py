@@ -218,6 +218,8 @@ def calibration(data, home):
     rates, sums = {}, {}
     for run, where in rows(data, "runs", "calibration"):
         where = "calibration." + where if where[0] == "r" else where
+        if "llc_domain" not in run:     # all cores
+            continue
         us = number(run, "us", where)
         requests = sum(number(run, key, where)
                        for key in ("reads", "writes", "prefetches"))
@@ -233,7 +235,7 @@ def calibration(data, home):
     nodes, memories = ([f"{what} {k}" for k in range(1 + max(
         key[i] for key in sums))] for i, what in enumerate(("LLC domain", "memory")))
     times = svgchart.Picture(
-        "Mean time per request (ns) of one core with each memory",
+        "Mean time per request (ns) of an LLC domain's cores with each memory",
         "The darker a field is, the longer a request takes.")
     svgchart.matrix(times, [[sums[i, j][0] / sums[i, j][1] * 1e3
                              if (i, j) in sums else None

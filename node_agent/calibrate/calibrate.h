@@ -7,13 +7,18 @@
 
 /* Concept
  *
- * One thread on the first core of each LLC domain runs the kernels of kernels.h with strides
- * of 8 to 128 bytes over arrays bound to each NUMA node (thesis 3.2.3).  Nothing else may run:
- * then a request meets no other, and time over requests is a service time.
+ * All cores of one LLC domain, and then all of the machine, run the kernels of kernels.h with
+ * strides of 8 to 128 bytes, each over arrays of its own that are bound to one NUMA node (thesis
+ * 3.2.3).  One core alone would measure how long it waits, most of which passes while others are
+ * served; but when enough ask for more than a station can do, it serves without a break, and the
+ * time over its requests is its service time:
  *
- *     controller j   runs of the LLC domains at home on j (3.4)
- *     link           what a run over this link alone takes longer than the same run on a
- *                    domain at home on that memory (3.5)
+ *     controller j   the most that any LLC domain at home on j, or all together, got (3.4)
+ *     link           what LLC domains got from memories that are behind this link alone (3.5)
+ *
+ * Whether a station was loaded fully is seen from a run on half of the cores, which then gets as
+ * much; and a link, from being slower than the memory behind it.  If not, the time is what it takes
+ * at most, with a note.
  *
  * The times of reads, writes and prefetches (3.13) come from a regression over the runs.
  * Requests are counted at the controllers; without counters they follow from the kernels (a
@@ -32,21 +37,20 @@
 extern const size_t calibrate_strides[CALIBRATE_STRIDES]; /* bytes */
 
 struct calibrate_run {
-    double us;     /* best of its repetitions; 0: not run */
+    double us;     /* while all streams ran; of the best of its repetitions; 0: not run */
     double reads, writes, prefetches; /* requests in that time */
     bool counted;  /* they are counters' */
 };
 
 struct calibration {
     size_t llc_domains, numa_nodes;
-    struct calibrate_run *run; /* [llc_domains * numa_nodes * KERNELS * STRIDES] */
-    double *peak_gb_s;         /* [numa_nodes] of all cores; 0: not measured */
+    struct calibrate_run *run; /* of calibration_run() and calibration_half() */
 };
 
 struct calibrate_options {
-    size_t array_bytes; /* of each of three; a multiple of 4096 */
+    size_t array_bytes; /* of each of three, of all cores of an LLC domain */
     int repetitions;    /* >= 1 */
-    size_t passes;      /* over the array, at most, at each stride */
+    size_t passes;      /* over its arrays, that each core makes at least */
     struct counters *counters; /* that count memory requests, or NULL */
     /* What is done, out of TOTAL steps. */
     void (*progress)(void *arg, size_t done, size_t total, const char *what);
@@ -56,13 +60,20 @@ struct calibrate_options {
 struct calibration *calibration_new(size_t llc_domains, size_t numa_nodes);
 void calibration_free(struct calibration *calibration); /* takes NULL */
 
+/* Of the cores of LLC_DOMAIN; of all, if that is calibration->llc_domains. */
 struct calibrate_run *calibration_run(const struct calibration *calibration,
                                       size_t llc_domain, size_t memory,
                                       enum kernel kernel, size_t stride);
 
-/* Run everything on the node of TOPOLOGY.  The calling thread's affinity is put
- * back.  NULL with errno: ENOTSUP (built without libnuma), ENOMEM, EIO (pages
- * are not where they should be, or a kernel's result is wrong), others. */
+/* Loads with a stride of a line, by half of these cores. */
+struct calibrate_run *calibration_half(const struct calibration *calibration,
+                                       size_t llc_domain, size_t memory);
+
+/* GB/s that all cores read from MEMORY; 0: not measured. */
+double calibration_peak_gb_s(const struct calibration *calibration, size_t memory);
+
+/* Run everything on the node of TOPOLOGY.  NULL with errno: ENOTSUP (built without libnuma),
+ * ENOMEM, EIO (pages are not where they should be, or a kernel's result is wrong), others. */
 struct calibration *calibrate(const struct topology *topology,
                               const struct calibrate_options *options,
                               struct errtext *err);

@@ -4,10 +4,15 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node_agent/calibrate/calibrate.h"
+
+#define PER_PAIR (KERNELS * CALIBRATE_STRIDES + 1)
+#define LINE_STRIDE 3 /* in calibrate_strides */
+#define FULL        0.95 /* as fast as that is no slower */
 
 const size_t calibrate_strides[CALIBRATE_STRIDES] = {8, 16, 32, 64, 128};
 
@@ -19,10 +24,8 @@ struct calibration *calibration_new(size_t llc_domains, size_t numa_nodes)
         return NULL;
     c->llc_domains = llc_domains;
     c->numa_nodes = numa_nodes;
-    c->run = calloc(llc_domains * numa_nodes * KERNELS * CALIBRATE_STRIDES,
-                    sizeof(*c->run));
-    c->peak_gb_s = calloc(numa_nodes, sizeof(*c->peak_gb_s));
-    if (c->run && c->peak_gb_s)
+    c->run = calloc((llc_domains + 1) * numa_nodes * PER_PAIR, sizeof(*c->run));
+    if (c->run)
         return c;
     calibration_free(c);
     return NULL;
@@ -33,7 +36,6 @@ void calibration_free(struct calibration *c)
     if (!c)
         return;
     free(c->run);
-    free(c->peak_gb_s);
     free(c);
 }
 
@@ -41,9 +43,29 @@ struct calibrate_run *calibration_run(const struct calibration *c,
                                       size_t llc_domain, size_t memory,
                                       enum kernel kernel, size_t stride)
 {
-    return &c->run[((llc_domain * c->numa_nodes + memory) * KERNELS + kernel) *
-                       CALIBRATE_STRIDES +
-                   stride];
+    return &c->run[(llc_domain * c->numa_nodes + memory) * PER_PAIR +
+                   kernel * CALIBRATE_STRIDES + stride];
+}
+
+struct calibrate_run *calibration_half(const struct calibration *c, size_t llc_domain,
+                                       size_t memory)
+{
+    return calibration_run(c, llc_domain, memory, KERNELS, 0);
+}
+
+/* Requests per microsecond. */
+static double rate(const struct calibrate_run *run)
+{
+    return run->us > 0 ? (run->reads + run->writes + run->prefetches) / run->us : 0;
+}
+
+double calibration_peak_gb_s(const struct calibration *c, size_t memory)
+{
+    double most = 0;
+
+    for (size_t i = 0; i <= c->llc_domains; i++)
+        most = fmax(most, rate(calibration_run(c, i, memory, KERNEL_LOAD, LINE_STRIDE)));
+    return most * KERNEL_LINE * 1e-3;
 }
 
 #ifdef HAVE_GSL
@@ -75,50 +97,55 @@ __attribute__((format(printf, 2, 3))) static void note(struct notes *n,
         n->used = n->size - 1;
 }
 
-/* Add what the requests of RUN took, US. */
-static void add(struct list *list, const struct calibrate_run *run,
-                size_t stride, double us)
+/* Add RUN. */
+static void add(struct list *list, const struct calibrate_run *run, size_t stride)
 {
     /* Without counters, several accesses per line are computing as much as
      * waiting: no service time. */
-    if (!(run->us > 0) || !(us > 0) ||
+    if (!(run->us > 0) ||
         (!run->counted && calibrate_strides[stride] < KERNEL_LINE))
         return;
     list->run[list->count++] = (struct fit_run){.reads = run->reads,
                                                 .writes = run->writes,
                                                 .prefetches = run->prefetches,
-                                                .busy_us = us,
-                                                .weight = 1};
+                                                .busy_us = run->us,
+                                                .weight = run->us};
 }
 
-/* A run without links, for comparison with those of LLC domain NODE with MEMORY: of an LLC
- * domain at home there (3.5), or for memory without CPUs of NODE at its home. */
-static const struct calibrate_run *nearest(const struct calibration *c,
-                                           const struct machine *m, size_t node,
-                                           size_t memory, enum kernel k,
-                                           size_t s)
+/* Do half of the cores of DOMAIN get as much of MEMORY?  Not known where nothing was measured. */
+static bool full(const struct calibration *c, size_t domain, size_t memory)
+{
+    double half = rate(calibration_half(c, domain, memory));
+    double all = rate(calibration_run(c, domain, memory, KERNEL_LOAD, LINE_STRIDE));
+
+    return half >= FULL * all;
+}
+
+/* The domains that load controller MEMORY: at home there; memory without CPUs, over one link. */
+static bool loads(const struct machine *m, size_t domain, size_t memory)
 {
     for (size_t i = 0; i < m->llc_domains; i++)
         if (m->local_node[i] == (int)memory)
-            return calibration_run(c, i, memory, k, s);
-    return calibration_run(c, node, (size_t)m->local_node[node], k, s);
+            return m->local_node[domain] == (int)memory;
+    return m->route[domain * m->numa_nodes + memory].links == 1;
 }
 
-/* Runs of LLC domain NODE with MEMORY; LINK: by what they took longer than near it. */
-static void collect(const struct calibration *c, const struct machine *m,
-                    size_t node, size_t memory, bool link, struct list *list)
+/* Of KERNEL and STRIDE, the most that MEMORY served; *FROM: to whom. */
+static const struct calibrate_run *most(const struct calibration *c, const struct machine *m,
+                                        size_t memory, enum kernel kernel, size_t stride,
+                                        size_t *from)
 {
-    for (enum kernel k = 0; k < KERNELS; k++)
-        for (size_t s = 0; s < CALIBRATE_STRIDES; s++) {
-            const struct calibrate_run *far =
-                calibration_run(c, node, memory, k, s);
-            const struct calibrate_run *near =
-                nearest(c, m, node, memory, k, s);
-            add(list, far, s,
-                !link          ? far->us
-                : near->us > 0 ? far->us - near->us
-                               : 0);
+    const struct calibrate_run *best = calibration_run(c, c->llc_domains, memory, kernel, stride);
+
+    *from = c->llc_domains;
+    for (size_t i = 0; i < m->llc_domains; i++) {
+        const struct calibrate_run *run = calibration_run(c, i, memory, kernel, stride);
+        if (loads(m, i, memory) && rate(run) > rate(best)) {
+            best = run;
+            *from = i;
         }
+    }
+    return best;
 }
 
 /* Times from LIST into *SERVICE.  False: there is not one run. */
@@ -152,17 +179,41 @@ static void fit_controllers(const struct calibration *c, struct machine *m,
                             struct list *list, struct notes *notes)
 {
     for (size_t j = 0; j < m->numa_nodes; j++) {
+        size_t from;
         list->count = 0;
-        for (size_t i = 0; i < m->llc_domains; i++)
-            if (m->local_node[i] == (int)j)
-                collect(c, m, i, j, false, list);
-        /* Memory without CPUs: as its nearest see it, links and all. */
-        for (size_t i = 0; !list->count && i < m->llc_domains; i++)
-            if (m->route[i * m->numa_nodes + j].links == 1)
-                collect(c, m, i, j, false, list);
-        if (fit(list, &m->controller_service[j], "NUMA node", j, notes))
-            m->controller_service_us[j] = m->controller_service[j].read_us;
+        for (enum kernel k = 0; k < KERNELS; k++)
+            for (size_t s = 0; s < CALIBRATE_STRIDES; s++)
+                add(list, most(c, m, j, k, s, &from), s);
+        if (!fit(list, &m->controller_service[j], "NUMA node", j, notes))
+            continue;
+        m->controller_service_us[j] = m->controller_service[j].read_us;
+        most(c, m, j, KERNEL_LOAD, LINE_STRIDE, &from);
+        if (!full(c, from, j))
+            note(notes, "NUMA node %zu: not loaded fully; its times are at most these\n", j);
     }
+}
+
+/* Adds the runs over LINK alone; returns whether all of these loaded it fully. */
+static bool collect_link(const struct calibration *c, const struct machine *m, size_t link,
+                         struct list *list)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < m->llc_domains; i++)
+        for (size_t j = 0; j < m->numa_nodes; j++) {
+            const struct machine_route *r = &m->route[i * m->numa_nodes + j];
+            size_t from, before = list->count;
+            if (r->links != 1 || r->link[0] != link)
+                continue;
+            for (enum kernel k = 0; k < KERNELS; k++)
+                for (size_t s = 0; s < CALIBRATE_STRIDES; s++)
+                    add(list, calibration_run(c, i, j, k, s), s);
+            double near = rate(most(c, m, j, KERNEL_LOAD, LINE_STRIDE, &from));
+            double far = rate(calibration_run(c, i, j, KERNEL_LOAD, LINE_STRIDE));
+            if (list->count > before)
+                all &= full(c, i, j) && far < FULL * near;
+        }
+    return all;
 }
 
 static void fit_links(const struct calibration *c, struct machine *m,
@@ -170,14 +221,12 @@ static void fit_links(const struct calibration *c, struct machine *m,
 {
     for (size_t l = 0; l < m->links; l++) {
         list->count = 0;
-        for (size_t i = 0; i < m->llc_domains; i++)
-            for (size_t j = 0; j < m->numa_nodes; j++) {
-                const struct machine_route *r = &m->route[i * m->numa_nodes + j];
-                if (r->links == 1 && r->link[0] == l)
-                    collect(c, m, i, j, true, list);
-            }
-        if (fit(list, &m->link_service[l], "link", l, notes))
-            m->link_service_us[l] = m->link_service[l].read_us;
+        bool loaded = collect_link(c, m, l, list);
+        if (!fit(list, &m->link_service[l], "link", l, notes))
+            continue;
+        m->link_service_us[l] = m->link_service[l].read_us;
+        if (!loaded)
+            note(notes, "link %zu: not loaded fully; its times are at most these\n", l);
     }
 }
 
@@ -185,14 +234,13 @@ int calibration_fit(const struct calibration *c,
                     struct machine_description *d, char *text, size_t size,
                     struct errtext *err)
 {
-    size_t pairs = c->llc_domains * c->numa_nodes;
-    struct list list = {
-        .run = calloc(pairs * KERNELS * CALIBRATE_STRIDES, sizeof(*list.run))};
+    size_t runs = (c->llc_domains + 1) * c->numa_nodes * PER_PAIR;
+    struct list list = {.run = calloc(runs, sizeof(*list.run))};
     struct notes notes = {text, size, 0};
     bool any = false;
 
     text[0] = '\0';
-    for (size_t i = 0; i < pairs * KERNELS * CALIBRATE_STRIDES; i++)
+    for (size_t i = 0; i < runs; i++)
         any |= c->run[i].us > 0;
     if (!list.run || !any) {
         free(list.run);

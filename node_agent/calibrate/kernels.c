@@ -95,27 +95,30 @@ static size_t passes_of(size_t stride, size_t passes)
     return passes < all ? passes : all;
 }
 
+double kernel_pass(enum kernel kernel, const struct kernel_arrays *arrays, size_t stride,
+                   size_t pass)
+{
+    size_t step = stride / sizeof(double), n = arrays->count, start = pass % step;
+
+    switch (kernel) {
+    case KERNEL_WRITE:
+        return run_write(arrays->a, n, start, step);
+    case KERNEL_LOAD:
+        return run_load(arrays->b, n, start, step);
+    case KERNEL_COPY:
+        return run_copy(arrays->a, arrays->b, n, start, step);
+    default:
+        return run_add(arrays->a, arrays->b, arrays->c, n, start, step);
+    }
+}
+
 double kernel_run(enum kernel kernel, const struct kernel_arrays *arrays,
                   size_t stride, size_t passes)
 {
-    size_t step = stride / sizeof(double), n = arrays->count;
     double sum = 0;
 
     for (size_t p = 0; p < passes_of(stride, passes); p++)
-        switch (kernel) {
-        case KERNEL_WRITE:
-            sum += run_write(arrays->a, n, p, step);
-            break;
-        case KERNEL_LOAD:
-            sum += run_load(arrays->b, n, p, step);
-            break;
-        case KERNEL_COPY:
-            sum += run_copy(arrays->a, arrays->b, n, p, step);
-            break;
-        default:
-            sum += run_add(arrays->a, arrays->b, arrays->c, n, p, step);
-            break;
-        }
+        sum += kernel_pass(kernel, arrays, stride, p);
     return sum;
 }
 

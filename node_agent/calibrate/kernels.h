@@ -45,6 +45,10 @@ struct kernel_arrays {
 /* Fill the arrays: a with 0, b[i] and c[i] with what kernel_check() knows. */
 void kernel_fill(const struct kernel_arrays *arrays);
 
+/* Touch one element each STRIDE bytes, from element PASS (of as many as a stride has) on. */
+double kernel_pass(enum kernel kernel, const struct kernel_arrays *arrays, size_t stride,
+                   size_t pass);
+
 /* Run KERNEL once over the first COUNT elements (of which as many passes are
  * made as STRIDE, a multiple of 8, has elements), at most PASSES of these.
  * Returns its checksum. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "node_agent/calibrate/calibrate.h"
@@ -19,8 +20,9 @@
 
 #define MAX_OS_NODES 1024
 #define PAGE 4096
-#define PEAK_STRIDE 64 /* each line is touched in each pass */
-#define PEAK_PASSES 8
+#define LEAST_US 25000 /* that a run takes: counters are read at two times that are not sharp */
+#define SHARP_US 250   /* so sharp should they be */
+#define TRIES    8
 
 static double now_us(void)
 {
@@ -105,7 +107,31 @@ static int new_memory(struct memory *memory, const struct topology *t,
     return 0;
 }
 
-/* ---- one run ------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------- */
+
+/* One on each core of a group, until it is told to stop. */
+struct stream {
+    pthread_t thread;
+    struct group *group;
+    struct memory memory;
+    int cpu;
+    size_t passes; /* of the array, so far */
+    double begin_us, us; /* the time of these */
+    double sum;
+};
+
+/* Streams that run at the same time, and what they do. */
+struct group {
+    struct stream *stream;
+    size_t count;
+    enum kernel kernel;
+    size_t stride; /* bytes */
+    size_t least;  /* passes of each, before they may stop */
+    pthread_mutex_t mutex;
+    pthread_cond_t moved;
+    size_t begun, done; /* streams that have begun, that have made their least passes */
+    bool go, stop;
+};
 
 static int pin(int cpu)
 {
@@ -115,55 +141,192 @@ static int pin(int cpu)
     return cpuset_set_affinity(0, &one);
 }
 
-/* Requests that were counted at MEMORY, from NODE if that is known. */
-static bool take_counts(const struct sample *s, size_t node, size_t memory,
-                        struct calibrate_run *run)
+/* Waits until all may begin; false: they shall not. */
+static bool begin(struct group *g)
 {
-    const struct sample_memory *pair =
-        &s->traffic[node * s->numa_nodes + memory];
-    const struct sample_memory *m =
-        isnan(pair->reads) ? &s->memory[memory] : pair;
-
-    if (isnan(m->reads) || isnan(m->writes) || !(m->reads + m->writes > 0))
-        return false;
-    run->reads = m->reads;
-    run->writes = m->writes;
-    run->prefetches = isnan(m->prefetches) ? 0 : m->prefetches;
-    run->counted = true;
-    return true;
+    pthread_mutex_lock(&g->mutex);
+    g->begun++;
+    pthread_cond_broadcast(&g->moved);
+    while (!g->go && !g->stop)
+        pthread_cond_wait(&g->moved, &g->mutex);
+    bool go = g->go;
+    pthread_mutex_unlock(&g->mutex);
+    return go;
 }
 
-static int run_one(const struct calibrate_options *o, size_t node,
-                   size_t memory, const struct kernel_arrays *arrays,
-                   enum kernel kernel, size_t s, struct calibrate_run *run,
-                   struct errtext *err)
+/* A pass of stream S has been made; false: that was the last. */
+static bool go_on(struct group *g, struct stream *s)
 {
-    size_t stride = calibrate_strides[s];
-    size_t all = stride / sizeof(double);
-    double passes = (double)(o->passes < all ? o->passes : all);
-    const struct sample *sample;
+    s->us = now_us() - s->begin_us;
+    s->passes++;
+    pthread_mutex_lock(&g->mutex);
+    if (s->passes == g->least && ++g->done == g->count)
+        pthread_cond_broadcast(&g->moved);
+    bool more = !g->stop;
+    pthread_mutex_unlock(&g->mutex);
+    return more;
+}
 
-    for (int i = 0; i < o->repetitions; i++) {
-        struct calibrate_run one = {0};
-        if (o->counters)
-            counters_sample(o->counters, 1, &sample, NULL);
-        double start = now_us();
-        double sum = kernel_run(kernel, arrays, stride, o->passes);
-        one.us = now_us() - start;
-        if (!isfinite(sum))
-            return errtext_set(err, EIO, "kernel %s: wrong result",
-                               kernel_names[kernel]);
-        kernel_lines(kernel, arrays->count, stride, &one.reads, &one.writes);
-        one.reads *= passes;
-        one.writes *= passes;
-        if (o->counters && counters_sample(o->counters, (uint64_t)(one.us * 1e3),
-                                           &sample, NULL) == 0)
-            take_counts(sample, node, memory, &one);
-        if (!run->us || one.us < run->us)
-            *run = one;
+static void *run_stream(void *arg)
+{
+    struct stream *s = arg;
+    struct group *g = s->group;
+
+    pin(s->cpu);
+    if (!begin(g))
+        return NULL;
+    s->begin_us = now_us();
+    do
+        s->sum += kernel_pass(g->kernel, &s->memory.arrays, g->stride, s->passes);
+    while (go_on(g, s));
+    return NULL;
+}
+
+static void wait_for(struct group *g, const size_t *number, size_t value)
+{
+    pthread_mutex_lock(&g->mutex);
+    while (*number < value)
+        pthread_cond_wait(&g->moved, &g->mutex);
+    pthread_mutex_unlock(&g->mutex);
+}
+
+static void set(struct group *g, bool *flag)
+{
+    pthread_mutex_lock(&g->mutex);
+    *flag = true;
+    pthread_cond_broadcast(&g->moved);
+    pthread_mutex_unlock(&g->mutex);
+}
+
+/* Requests counted at MEMORY. */
+static void take_counts(const struct sample *s, size_t memory, struct calibrate_run *run)
+{
+    struct sample_memory m = s->memory[memory];
+
+    if (isnan(m.reads) || isnan(m.writes)) {
+        m = (struct sample_memory){0};
+        for (size_t i = 0; i < s->llc_domains; i++) {
+            const struct sample_memory *pair = &s->traffic[i * s->numa_nodes + memory];
+            m.reads += pair->reads;
+            m.writes += pair->writes;
+            m.prefetches += pair->prefetches;
+        }
     }
+    run->reads += m.reads;
+    run->writes += m.writes;
+    run->prefetches += isnan(m.prefetches) ? 0 : m.prefetches;
+}
+
+/* Adds what was counted since the last time, and returns when that was.  Who reads the counters
+ * shares a core with a stream: if that came between, once more. */
+static double count(const struct calibrate_options *o, size_t memory, struct calibrate_run *run)
+{
+    const struct sample *sample;
+    double before = now_us(), after = before;
+
+    for (int i = 0; o->counters && i < TRIES; i++, before = after) {
+        int rc = counters_sample(o->counters, (uint64_t)LEAST_US * 1000, &sample, NULL);
+        after = now_us();
+        run->counted = rc == 0;
+        if (rc < 0)
+            break;
+        take_counts(sample, memory, run);
+        if (after - before < SHARP_US)
+            break;
+    }
+    return (before + after) / 2;
+}
+
+/* While all streams run: a time, and what was counted in it. */
+static void look(const struct calibrate_options *o, struct group *g, size_t memory,
+                 struct calibrate_run *run)
+{
+    struct calibrate_run ignored = {0};
+
+    set(g, &g->go);
+    double start = count(o, memory, &ignored);
+    wait_for(g, &g->done, g->count);
+    double left = LEAST_US - (now_us() - start);
+    if (left > 0)
+        usleep((useconds_t)left);
+    run->us = count(o, memory, run) - start;
+    set(g, &g->stop);
+    run->counted = ignored.counted && run->counted && run->reads + run->writes > 0;
+    if (!run->counted)
+        run->reads = run->writes = run->prefetches = 0;
+}
+
+/* The requests that the kernels make in the time of RUN; each stream has its own. */
+static void take_lines(const struct group *g, struct calibrate_run *run)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        const struct stream *s = &g->stream[i];
+        double reads, writes, part = (double)s->passes * run->us / s->us;
+        kernel_lines(g->kernel, s->memory.arrays.count, g->stride, &reads, &writes);
+        run->reads += reads * part;
+        run->writes += writes * part;
+    }
+}
+
+/* COUNT streams of GROUP at the same time. */
+static int run_together(const struct calibrate_options *o, struct group *g, size_t memory,
+                        struct calibrate_run *run, struct errtext *err)
+{
+    size_t started = 0;
+    bool right = true;
+
+    g->begun = g->done = 0;
+    g->go = g->stop = false;
+    for (; started < g->count; started++) {
+        struct stream *s = &g->stream[started];
+        s->group = g;
+        s->passes = 0;
+        s->sum = 0;
+        if (pthread_create(&s->thread, NULL, run_stream, s) != 0)
+            break;
+    }
+    if (started < g->count) {
+        set(g, &g->stop);
+    } else {
+        wait_for(g, &g->begun, g->count);
+        look(o, g, memory, run);
+    }
+    for (size_t i = 0; i < started; i++) {
+        pthread_join(g->stream[i].thread, NULL);
+        right &= isfinite(g->stream[i].sum) != 0;
+    }
+    if (started < g->count)
+        return errtext_set(err, EAGAIN, "calibrate: no more threads");
+    if (!right)
+        return errtext_set(err, EIO, "kernel %s: wrong result", kernel_names[g->kernel]);
+    if (!run->counted)
+        take_lines(g, run);
     return 0;
 }
+
+static double requests(const struct calibrate_run *run)
+{
+    return run->reads + run->writes + run->prefetches;
+}
+
+/* The best of the repetitions. */
+static int run_best(const struct calibrate_options *o, struct group *g, size_t memory,
+                    struct calibrate_run *best, struct errtext *err)
+{
+    size_t all = g->stride / sizeof(double);
+    int rc = 0;
+
+    g->least = o->passes < all ? o->passes : all;
+    for (int i = 0; rc == 0 && i < o->repetitions; i++) {
+        struct calibrate_run one = {0};
+        rc = run_together(o, g, memory, &one, err);
+        if (rc == 0 && requests(&one) * best->us >= requests(best) * one.us)
+            *best = one;
+    }
+    return rc;
+}
+
+/* ---- groups -------------------------------------------------------------- */
 
 /* The first run of each kernel, whose result is checked in all elements. */
 static int check_kernels(const struct kernel_arrays *arrays, size_t passes,
@@ -179,138 +342,104 @@ static int check_kernels(const struct kernel_arrays *arrays, size_t passes,
     return 0;
 }
 
-/* ---- all cores ----------------------------------------------------------- */
-
-/* Closed while its mutex is held. */
-struct gate {
-    pthread_mutex_t mutex;
-    bool cancelled;
-};
-
-struct worker {
-    pthread_t thread;
-    struct gate *gate;
-    struct memory memory;
-    int cpu;
-    double sum;
-};
-
-static void *work(void *arg)
+static size_t cores_of(const struct machine *m, size_t domain)
 {
-    struct worker *w = arg;
+    size_t count = 0;
 
-    pin(w->cpu);
-    pthread_mutex_lock(&w->gate->mutex);
-    bool cancelled = w->gate->cancelled;
-    pthread_mutex_unlock(&w->gate->mutex);
-    if (!cancelled)
-        w->sum = kernel_run(KERNEL_LOAD, &w->memory.arrays, PEAK_STRIDE,
-                            PEAK_PASSES);
-    return NULL;
+    for (size_t c = 0; c < m->cpus; c++)
+        count += m->llc_domain[c] == (int)domain;
+    return count;
 }
 
-/* GB/s that COUNT workers read together; 0 when not all could be started. */
-static double run_workers(struct worker *workers, size_t count)
-{
-    struct gate gate = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-    double bytes = 0, start;
-    size_t started = 0;
-
-    pthread_mutex_lock(&gate.mutex);
-    for (; started < count; started++) {
-        struct worker *w = &workers[started];
-        w->gate = &gate;
-        bytes += (double)w->memory.arrays.count * sizeof(double) * PEAK_PASSES;
-        if (pthread_create(&w->thread, NULL, work, w) != 0)
-            break;
-    }
-    gate.cancelled = started < count;
-    start = now_us();
-    pthread_mutex_unlock(&gate.mutex);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(workers[i].thread, NULL);
-    double us = now_us() - start;
-    pthread_mutex_destroy(&gate.mutex);
-    return !gate.cancelled && us > 0 ? bytes / us * 1e-3 : 0;
-}
-
-static int run_peak(const struct topology *t, const struct calibrate_options *o,
-                    size_t memory, double *peak, struct errtext *err)
+/* A stream on each core of DOMAIN, or of all domains, each domain's arrays together as large as
+ * those asked for. */
+static int new_group(struct group *g, const struct topology *t,
+                     const struct calibrate_options *o, size_t domain, size_t memory,
+                     struct errtext *err)
 {
     const struct machine *m = topology_machine(t);
-    struct worker *workers = calloc(m->cpus, sizeof(*workers));
-    size_t count = 0;
-    int rc = workers ? 0 : errtext_set(err, ENOMEM, "calibrate: out of memory");
 
-    for (size_t c = 0; rc == 0 && c < m->cpus; c++) {
-        if (m->llc_domain[c] < 0)
+    *g = (struct group){.stream = calloc(m->cpus, sizeof(*g->stream)),
+                        .mutex = PTHREAD_MUTEX_INITIALIZER,
+                        .moved = PTHREAD_COND_INITIALIZER};
+    if (!g->stream)
+        return errtext_set(err, ENOMEM, "calibrate: out of memory");
+    for (size_t c = 0; c < m->cpus; c++) {
+        int of = m->llc_domain[c];
+        if (of < 0 || (domain < m->llc_domains && of != (int)domain))
             continue;
-        workers[count].cpu = (int)c;
-        /* Together about as large as those of one thread, but beyond caches. */
-        rc = new_memory(&workers[count].memory, t, memory,
-                        (o->array_bytes / 4 + PAGE) & ~(size_t)(PAGE - 1), err);
-        count += rc == 0;
+        struct stream *s = &g->stream[g->count];
+        size_t bytes = o->array_bytes / cores_of(m, (size_t)of) / PAGE;
+        s->cpu = (int)c;
+        if (new_memory(&s->memory, t, memory, (bytes ? bytes : 1) * PAGE, err) < 0)
+            return -1;
+        g->count++;
     }
-    if (rc == 0)
-        *peak = run_workers(workers, count);
-    for (size_t i = 0; i < count; i++)
-        free_memory(&workers[i].memory);
-    free(workers);
-    return rc;
+    return 0;
 }
 
-/* ---- all together -------------------------------------------------------- */
-
-static int first_cpu(const struct machine *m, size_t node)
+static void free_group(struct group *g)
 {
-    for (size_t c = 0; c < m->cpus; c++)
-        if (m->llc_domain[c] == (int)node)
-            return (int)c;
-    return -1;
+    for (size_t i = 0; i < g->count; i++)
+        free_memory(&g->stream[i].memory);
+    free(g->stream);
+    pthread_cond_destroy(&g->moved);
+    pthread_mutex_destroy(&g->mutex);
 }
 
-static int run_pair(const struct topology *t, const struct calibrate_options *o,
-                    struct calibration *c, size_t node, size_t memory,
-                    struct errtext *err)
+/* Brings every other stream of GROUP to the front: half of the cores of each LLC domain. */
+static void spread(struct group *g)
 {
-    struct memory space = {0};
-    int cpu = first_cpu(topology_machine(t), node);
+    for (size_t i = 1; 2 * i < g->count; i++) {
+        struct stream other = g->stream[i];
+        g->stream[i] = g->stream[2 * i];
+        g->stream[2 * i] = other;
+    }
+}
 
-    if (cpu < 0)
-        return 0;
-    if (pin(cpu) < 0)
-        return errtext_set(err, errno, "CPU %d: %s", cpu, strerror(errno));
-    if (new_memory(&space, t, memory, o->array_bytes, err) < 0)
-        return -1;
-    int rc = check_kernels(&space.arrays, o->passes, err);
-    for (enum kernel k = 0; rc == 0 && k < KERNELS; k++)
-        for (size_t s = 0; rc == 0 && s < CALIBRATE_STRIDES; s++)
-            rc = run_one(o, node, memory, &space.arrays, k, s,
-                         calibration_run(c, node, memory, k, s), err);
-    free_memory(&space);
+/* Every run of GROUP, and one of half of its cores. */
+static int run_kernels(const struct calibrate_options *o, struct calibration *c,
+                       struct group *g, size_t domain, size_t memory, struct errtext *err)
+{
+    size_t count = g->count;
+    int rc = check_kernels(&g->stream[0].memory.arrays, o->passes, err);
+
+    for (g->kernel = 0; rc == 0 && g->kernel < KERNELS; g->kernel++)
+        for (size_t s = 0; rc == 0 && s < CALIBRATE_STRIDES; s++) {
+            g->stride = calibrate_strides[s];
+            rc = run_best(o, g, memory, calibration_run(c, domain, memory, g->kernel, s), err);
+        }
+    spread(g);
+    g->kernel = KERNEL_LOAD;
+    g->stride = KERNEL_LINE;
+    g->count = count / 2;
+    if (rc == 0 && g->count)
+        rc = run_best(o, g, memory, calibration_half(c, domain, memory), err);
+    g->count = count;
     return rc;
 }
 
 static int run_all(const struct topology *t, const struct calibrate_options *o,
                    struct calibration *c, struct errtext *err)
 {
-    size_t total = c->llc_domains * c->numa_nodes + c->numa_nodes, done = 0;
-    char what[64];
+    size_t domains = c->llc_domains, groups = domains > 1 ? domains + 1 : domains;
+    size_t total = groups * c->numa_nodes, done = 0;
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < c->llc_domains; i++)
+    for (size_t i = 0; rc == 0 && i < groups; i++)
         for (size_t j = 0; rc == 0 && j < c->numa_nodes; j++) {
-            snprintf(what, sizeof(what), "LLC domain %zu, NUMA node %zu", i, j);
+            char what[64] = "all cores";
+            struct group group;
+            if (i < domains)
+                snprintf(what, sizeof(what), "LLC domain %zu", i);
+            snprintf(what + strlen(what), sizeof(what) - strlen(what), ", NUMA node %zu", j);
             if (o->progress)
                 o->progress(o->arg, done++, total, what);
-            rc = run_pair(t, o, c, i, j, err);
+            rc = new_group(&group, t, o, i, j, err);
+            if (rc == 0 && group.count)
+                rc = run_kernels(o, c, &group, i, j, err);
+            free_group(&group);
         }
-    for (size_t j = 0; rc == 0 && j < c->numa_nodes; j++) {
-        snprintf(what, sizeof(what), "all cores, NUMA node %zu", j);
-        if (o->progress)
-            o->progress(o->arg, done++, total, what);
-        rc = run_peak(t, o, j, &c->peak_gb_s[j], err);
-    }
     if (rc == 0 && o->progress)
         o->progress(o->arg, total, total, "done");
     return rc;
@@ -322,20 +451,12 @@ struct calibration *calibrate(const struct topology *t,
 {
     const struct machine *m = topology_machine(t);
     struct calibration *c = calibration_new(m->llc_domains, m->numa_nodes);
-    struct cosched_cpuset before;
-    int rc = -1;
 
-    if (!c)
+    if (!c) {
         errtext_set(err, ENOMEM, "calibrate: out of memory");
-    else if (cpuset_get_affinity(0, &before) < 0)
-        errtext_set(err, errno, "calibrate: affinity: %s", strerror(errno));
-    else {
-        rc = run_all(t, o, c, err);
-        int saved = errno;
-        cpuset_set_affinity(0, &before);
-        errno = saved;
+        return NULL;
     }
-    if (rc == 0)
+    if (run_all(t, o, c, err) == 0)
         return c;
     int saved = errno;
     calibration_free(c);

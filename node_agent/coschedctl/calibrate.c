@@ -96,11 +96,17 @@ static void show_progress(void *arg, size_t done, size_t total,
 
 /* ---- the result ---------------------------------------------------------- */
 
+/* Runs of all cores have none. */
+static json_t *domain_json(const struct calibration *c, size_t domain)
+{
+    return domain < c->llc_domains ? json_integer((json_int_t)domain) : NULL;
+}
+
 static json_t *runs_json(const struct calibration *c)
 {
     json_t *runs = json_array();
 
-    for (size_t i = 0; i < c->llc_domains; i++)
+    for (size_t i = 0; i <= c->llc_domains; i++)
         for (size_t j = 0; j < c->numa_nodes; j++)
             for (enum kernel k = 0; k < KERNELS; k++)
                 for (size_t s = 0; s < CALIBRATE_STRIDES; s++) {
@@ -110,8 +116,8 @@ static json_t *runs_json(const struct calibration *c)
                         continue;
                     json_array_append_new(
                         runs,
-                        json_pack("{s:I, s:I, s:s, s:I, s:f, s:f, s:f, s:f}",
-                                  "llc_domain", (json_int_t)i, "memory",
+                        json_pack("{s:o*, s:I, s:s, s:I, s:f, s:f, s:f, s:f}",
+                                  "llc_domain", domain_json(c, i), "memory",
                                   (json_int_t)j, "kernel", kernel_names[k],
                                   "stride", (json_int_t)calibrate_strides[s],
                                   "us", r->us, "reads", r->reads, "writes",
@@ -132,7 +138,7 @@ static json_t *calibration_json(const struct calibration *c,
     uname(&name);
     strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     for (size_t j = 0; j < c->numa_nodes; j++)
-        json_array_append_new(peak, json_real(c->peak_gb_s[j]));
+        json_array_append_new(peak, json_real(calibration_peak_gb_s(c, j)));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:I, s:s*, s:o, s:o}",
                      "date", date, "host", name.nodename, "kernel",
                      name.release, "counters", plan->counters, "version",
@@ -172,7 +178,7 @@ static int store(const struct topology *t, const struct calibration *c,
             fprintf(stderr, "NUMA node %zu: %.2f ns per read, %.1f GB/s read "
                             "by all cores\n", j,
                     d->machine->controller_service_us[j] * 1e3,
-                    c->peak_gb_s[j]);
+                    calibration_peak_gb_s(c, j));
     }
     machine_description_free(d);
     return rc;

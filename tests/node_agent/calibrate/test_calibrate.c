@@ -61,7 +61,8 @@ static double time_of(const struct machine_service *s,
            s->prefetch_us * r->prefetches;
 }
 
-/* All runs as such a machine would do them. */
+/* All runs as such a machine would do them, loaded fully: who waits for the link waits for
+ * nothing else. */
 static struct calibration *synthetic(bool counted)
 {
     struct calibration *c = calibration_new(2, 2);
@@ -78,12 +79,12 @@ static struct calibration *synthetic(bool counted)
                         r->prefetches = r->reads * 0.15 * (double)(5 - s);
                         r->reads -= r->prefetches;
                     }
-                    r->us = time_of(&local[j], r);
-                    if (i != j)
-                        r->us += time_of(&beyond, r);
+                    r->us = time_of(i == j ? &local[j] : &beyond, r);
                     /* Computing, which must not count without counters. */
                     if (!counted && calibrate_strides[s] < 64)
                         r->us *= 3;
+                    if (k == KERNEL_LOAD && calibrate_strides[s] == KERNEL_LINE)
+                        *calibration_half(c, i, j) = *r;
                 }
     return c;
 }
@@ -165,7 +166,7 @@ static void test_unsupported(void **state)
             struct calibrate_run *r = calibration_run(c, 0, 0, k, s);
             /* The more is written, the faster: no such thing. */
             r->us = (r->reads + r->prefetches) * 0.01 / (1 + r->writes);
-            calibration_run(c, 0, 1, k, s)->us = 1e-6;
+            calibration_run(c, 0, 1, k, s)->us = 0;
             calibration_run(c, 1, 0, k, s)->us = 0;
         }
     double before = d->machine->link_service_us[0];
@@ -175,9 +176,43 @@ static void test_unsupported(void **state)
     assert_non_null(strstr(notes, "link 0: nothing measured"));
     assert_true(d->machine->link_service_us[0] == before);
     assert_true(d->machine->controller_service_us[0] > 0);
-    memset(c->run, 0, 4 * KERNELS * CALIBRATE_STRIDES * sizeof(*c->run));
+    memset(c->run, 0, (2 + 1) * 2 * (KERNELS * CALIBRATE_STRIDES + 1) * sizeof(*c->run));
     assert_int_equal(calibration_fit(c, d, notes, sizeof(notes), &err), -1);
     assert_int_equal(errno, ENODATA);
+    calibration_free(c);
+    machine_description_free(d);
+}
+/* LLC domain I gets FASTER times as much of memory J as the one at home there. */
+static void set_all(const struct calibration *c, size_t i, size_t j, double faster)
+{
+    for (enum kernel k = 0; k < KERNELS; k++)
+        for (size_t s = 0; s < CALIBRATE_STRIDES; s++) {
+            struct calibrate_run *r = calibration_run(c, i, j, k, s);
+            *r = *calibration_run(c, j, j, k, s);
+            r->us /= faster;
+        }
+}
+
+/* A controller that more cores load more, a link that is no slower than the memory behind it. */
+static void test_not_loaded_fully(void **state)
+{
+    struct machine_description *d = two_sockets();
+    struct calibration *c = synthetic(true);
+    char notes[1024];
+
+    (void)state;
+    calibration_half(c, 1, 1)->us *= 1.5;
+    assert_int_equal(calibration_fit(c, d, notes, sizeof(notes), NULL), 0);
+    assert_string_equal(notes, "NUMA node 1: not loaded fully; its times are at most these\n");
+    set_all(c, 2, 1, 1.25); /* all cores get more of it than those at home there */
+    *calibration_half(c, 2, 1) = *calibration_run(c, 2, 1, KERNEL_LOAD, 3);
+    assert_int_equal(calibration_fit(c, d, notes, sizeof(notes), NULL), 0);
+    assert_string_equal(notes, "");
+    near_to(d->machine->controller_service[1].read_us, local[1].read_us / 1.25);
+    near_to(d->machine->controller_service[1].write_us, local[1].write_us / 1.25);
+    set_all(c, 0, 1, 1.24);
+    assert_int_equal(calibration_fit(c, d, notes, sizeof(notes), NULL), 0);
+    assert_non_null(strstr(notes, "link 0: not loaded fully; its times are at most these\n"));
     calibration_free(c);
     machine_description_free(d);
 }
@@ -234,6 +269,7 @@ UNIT(test_calibrate)
         cmocka_unit_test(test_regression),
         cmocka_unit_test(test_times_alone),
         cmocka_unit_test(test_unsupported),
+        cmocka_unit_test(test_not_loaded_fully),
 #else
         cmocka_unit_test(test_without_gsl),
 #endif
