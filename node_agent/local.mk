@@ -7,6 +7,7 @@ include node_agent/recording/local.mk
 include node_agent/core/local.mk
 include node_agent/client/local.mk
 include node_agent/calibrate/local.mk
+include node_agent/names/local.mk
 include node_agent/coschedctl/local.mk
 include node_agent/helpers/local.mk
 if HAVE_LIBSYSTEMD

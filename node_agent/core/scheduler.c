@@ -343,16 +343,18 @@ static void write_down(struct scheduler *s, struct job **jobs,
                        const struct plan *plan, size_t count, const char *why)
 {
     struct region_budget budget = budget_of(s);
-    char text[DECISION_TEXT] = "";
+    char text[DECISION_TEXT] = "", name[REGION_NAME_MAX];
     json_t *shares = json_array();
     size_t used = 0;
 
     for (size_t i = 0; i < count; i++) {
         const struct plan_share *share = &plan->share[i];
         size_t cores = topology_count_cores(s->p.topology, &share->cpus);
-        json_array_append_new(
-            shares, json_pack("{s:I, s:I}", "job", (json_int_t)jobs[i]->id,
-                              "cores", (json_int_t)cores));
+        json_t *one = json_pack("{s:I, s:I}", "job", (json_int_t)jobs[i]->id, "cores",
+                                (json_int_t)cores);
+        if (jobs[i]->region)
+            json_object_set_new(one, "region", json_string(region_name(jobs[i]->region, name)));
+        json_array_append_new(shares, one);
         if (share->profile_dop && used < sizeof(text))
             used += (size_t)snprintf(
                 text + used, sizeof(text) - used,
@@ -414,7 +416,7 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         move_cpus(s, parked, jobs, count);
 }
 
-/* Write down what JOB does, "serial" or "malleable +1f40 known", if that has
+/* Write down what JOB does, "serial" or "malleable OBJECT+1f40 known", if that has
  * changed. */
 static void trace_job(struct scheduler *s, struct job *job, uint64_t now_ns)
 {
@@ -433,9 +435,7 @@ static void trace_job(struct scheduler *s, struct job *job, uint64_t now_ns)
     job->traced = key;
     if (region)
         snprintf(text, sizeof(text), "%s %s %s", job_state_name(state),
-                 region->folded ? "short"
-                                 : strchr(region_name(region, name), '+'),
-                 region_knowledge(region));
+                 region_name(region, name), region_knowledge(region));
     trace_state(s->p.trace, now_ns, job->id,
                 region ? text : job_state_name(state));
 }

@@ -56,7 +56,7 @@ int trace_fd(const struct trace *trace);
 void trace_allotment(struct trace *trace, uint64_t now_ns, uint32_t job,
                      const struct cosched_cpuset *cpus, size_t cores);
 
-/* What JOB does from NOW_NS on: TEXT such as "serial" or "malleable +1f40 known",
+/* What JOB does from NOW_NS on: TEXT such as "serial" or "malleable OBJECT+1f40 known",
  * shorter than TRACE_STATE.  For changes only. */
 void trace_state(struct trace *trace, uint64_t now_ns, uint32_t job,
                  const char *text);

@@ -10,6 +10,8 @@ coschedctl_SOURCES = \
 	%D%/ctl.c \
 	%D%/ctl.h \
 	%D%/machine.c \
+	%D%/named.c \
+	%D%/named.h \
 	%D%/node.c \
 	%D%/node.h \
 	%D%/operate.c \
@@ -21,7 +23,7 @@ coschedctl_SOURCES = \
 coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 coschedctl_LDADD = node_agent/calibrate/libcalibrate.la common/libcli.la \
 	node_agent/recording/librecording.la \
-	node_agent/client/libclient.la $(JANSSON_LIBS) $(HWLOC_LIBS)
+	node_agent/client/libclient.la node_agent/names/libnames.la $(JANSSON_LIBS) $(HWLOC_LIBS)
 
 dist_man_MANS += docs/coschedctl.1
 bashcompletiondir = $(datadir)/bash-completion/completions

@@ -14,6 +14,7 @@
 #include "common/fd.h"
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
+#include "node_agent/coschedctl/named.h"
 #include "node_agent/core/trace_json.h"
 
 /* "a1b2..+1234 known, rho 0.50", "..., compute-bound" or "-". */
@@ -56,26 +57,39 @@ static const char *local_time(double when, char *out, size_t size)
     return out;
 }
 
-static void print_job(const json_t *job)
+static void print_job(FILE *out, const json_t *job)
 {
     char region[256], user[10], name[14];
 
-    describe_region(json_object_get(job, "region"), region,
-                     sizeof(region));
+    describe_region(json_object_get(job, "region"), region, sizeof(region));
     /* A job may call itself anything. */
     snprintf(name, sizeof(name), "%s", ctl_text(job, "name", "-"));
-    printf("%8.0f  %-13s %-9s %-9s %5.0f %6.2f %8.0f  %-11s %s\n",
-           ctl_number(job, "job"), errtext_clean(name),
-           user_name(ctl_number(job, "uid"), user, sizeof(user)),
-           ctl_text(job, "state", "-"), ctl_number(job, "cores"),
-           ctl_number(job, "mean_cores"),
-           ctl_number(job, "attached"),
-           *ctl_text(job, "cpus", "") ? ctl_text(job, "cpus", "") : "-",
-           region);
+    fprintf(out, "%8.0f  %-13s %-9s %-9s %5.0f %6.2f %8.0f  %-11s %s\n", ctl_number(job, "job"),
+            errtext_clean(name), user_name(ctl_number(job, "uid"), user, sizeof(user)),
+            ctl_text(job, "state", "-"), ctl_number(job, "cores"), ctl_number(job, "mean_cores"),
+            ctl_number(job, "attached"),
+            *ctl_text(job, "cpus", "") ? ctl_text(job, "cpus", "") : "-", region);
+}
+
+static void print_node(FILE *out, const json_t *reply)
+{
+    json_t *drained = json_object_get(reply, "drained");
+    char since[64], user[32];
+
+    fprintf(out, "node %s, CPUs %s, policy %s, counters %s\n", ctl_text(reply, "node", "-"),
+            ctl_text(reply, "cpus", "-"), ctl_text(reply, "policy", "-"),
+            ctl_text(reply, "counters", "-"));
+    if (!json_is_object(drained))
+        return;
+    local_time(ctl_number(drained, "since"), since, sizeof(since));
+    fprintf(out, "sharing is drained since %s by %s%s%s: every job has what Slurm gave it\n", since,
+            user_name(ctl_number(drained, "uid"), user, sizeof(user)),
+            *ctl_text(drained, "reason", "-") ? ", " : "", ctl_text(drained, "reason", "-"));
 }
 
 int ctl_status(const struct arguments *a)
 {
+    struct ctl_named named;
     json_t *reply, *job;
     size_t i;
     int rc = ctl_ask(a, MESSAGE_STATUS, &reply, NULL);
@@ -87,42 +101,42 @@ int ctl_status(const struct arguments *a)
         json_decref(reply);
         return fail(CTL_FAILED, "%s: no such job on this node", a->job);
     }
-    if (a->json)
+    if (a->json) {
+        ctl_name_jobs(jobs);
         return ctl_print_json(reply);
-    printf("node %s, CPUs %s, policy %s, counters %s\n",
-           ctl_text(reply, "node", "-"), ctl_text(reply, "cpus", "-"),
-           ctl_text(reply, "policy", "-"), ctl_text(reply, "counters", "-"));
-    json_t *drained = json_object_get(reply, "drained");
-    if (json_is_object(drained)) {
-        char since[64], user[32];
-        local_time(ctl_number(drained, "since"), since, sizeof(since));
-        printf("sharing is drained since %s by %s%s%s: every job has what Slurm "
-               "gave it\n", since,
-               user_name(ctl_number(drained, "uid"), user, sizeof(user)),
-               *ctl_text(drained, "reason", "-") ? ", " : "",
-               ctl_text(drained, "reason", "-"));
     }
+    FILE *out = ctl_named_open(&named);
+    if (!out)
+        return fail(CTL_FAILED, "status: %s", strerror(errno));
+    print_node(out, reply);
     if (json_array_size(jobs))
-        printf("%8s  %-13s %-9s %-9s %5s %6s %8s  %-11s %s\n", "JOB", "NAME",
-               "USER", "STATE", "CORES", "MEAN", "ATTACHED", "CPUS", "REGION");
+        fprintf(out, "%8s  %-13s %-9s %-9s %5s %6s %8s  %-11s %s\n", "JOB", "NAME", "USER", "STATE",
+                "CORES", "MEAN", "ATTACHED", "CPUS", "REGION");
     json_array_foreach(jobs, i, job)
-        print_job(job);
+        print_job(out, job);
     if (ctl_number(reply, "omitted") > 0)
-        printf("and %.0f more; name a job\n", ctl_number(reply, "omitted"));
+        fprintf(out, "and %.0f more; name a job\n", ctl_number(reply, "omitted"));
+    rc = ctl_named_print(&named, a, jobs);
     json_decref(reply);
-    return CTL_OK;
+    return rc;
 }
 
-static void print_decision(const json_t *decision)
+static void print_decision(FILE *out, const json_t *decision)
 {
     double when = ctl_number(decision, "time");
     time_t seconds = (time_t)when;
+    json_t *share;
     struct tm local;
     char stamp[32];
+    size_t i;
 
     strftime(stamp, sizeof(stamp), "%H:%M:%S", localtime_r(&seconds, &local));
-    printf("%s.%03d  %s: %s\n", stamp, (int)((when - (double)seconds) * 1e3),
-           ctl_text(decision, "trigger", "-"), ctl_text(decision, "text", "-"));
+    fprintf(out, "%s.%03d  %s: %s\n", stamp, (int)((when - (double)seconds) * 1e3),
+            ctl_text(decision, "trigger", "-"), ctl_text(decision, "text", "-"));
+    json_array_foreach(json_object_get(decision, "shares"), i, share)
+        if (*ctl_text(share, "region", ""))
+            fprintf(out, "              job %.0f in %s: %.0f cores\n", ctl_number(share, "job"),
+                    ctl_text(share, "region", ""), ctl_number(share, "cores"));
 }
 
 /* The last decision. */
@@ -136,7 +150,7 @@ static int print_reason(const struct arguments *a)
     json_t *decisions = json_object_get(reply, "decisions");
     size_t count = json_array_size(decisions);
     if (count)
-        print_decision(json_array_get(decisions, count - 1));
+        print_decision(stdout, json_array_get(decisions, count - 1));
     json_decref(reply);
     return CTL_OK;
 }
@@ -159,6 +173,7 @@ int ctl_top(const struct arguments *a)
 
 int ctl_explain(const struct arguments *a)
 {
+    struct ctl_named named;
     json_t *reply, *decision;
     size_t i;
     int rc = ctl_ask(a, MESSAGE_EXPLAIN, &reply, NULL);
@@ -167,18 +182,30 @@ int ctl_explain(const struct arguments *a)
         return rc;
     if (a->json)
         return ctl_print_json(reply);
+    FILE *out = ctl_named_open(&named);
+    if (!out)
+        return fail(CTL_FAILED, "explain: %s", strerror(errno));
     json_array_foreach(json_object_get(reply, "decisions"), i, decision)
-        print_decision(decision);
+        print_decision(out, decision);
     json_decref(reply);
-    return CTL_OK;
+    return ctl_named_print(&named, a, NULL);
 }
 
 /* Write the trace behind FD as text to OUT.  Agents of 0.1 sent the text. */
-static int write_trace(int fd, uint32_t job, FILE *out)
+static int write_trace(const struct arguments *a, int fd, FILE *out)
 {
-    int rc = trace_json(fd, job, clock_ns(), out, NULL);
+    struct ctl_named named;
+    FILE *text = ctl_named_open(&named);
 
-    return rc < 0 && errno == EPROTO ? fd_copy(fd, fileno(out)) : rc;
+    if (!text)
+        return -1;
+    if (trace_json(fd, (uint32_t)(a->job ? atol(a->job) : 0), clock_ns(), text, NULL) < 0) {
+        int saved = errno;
+        ctl_named_drop(&named);
+        errno = saved;
+        return saved == EPROTO ? fd_copy(fd, fileno(out)) : -1;
+    }
+    return ctl_named_close(&named, a, NULL, out) || fflush(out) ? -1 : 0;
 }
 
 int ctl_trace(const struct arguments *a)
@@ -193,7 +220,7 @@ int ctl_trace(const struct arguments *a)
     if (fd < 0)
         return fail(CTL_FAILED, "trace: the agent sent none");
     FILE *out = a->output ? fopen(a->output, "we") : stdout;
-    if (!out || write_trace(fd, (uint32_t)(a->job ? atol(a->job) : 0), out) < 0)
+    if (!out || write_trace(a, fd, out) < 0)
         rc = fail(CTL_FAILED, "%s: %s", a->output ? a->output : "standard output",
                   strerror(errno));
     if (out && a->output)

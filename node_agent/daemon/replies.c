@@ -17,8 +17,20 @@
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
 
-/* What is known of the present region, or null. */
-static json_t *region_json(const struct job *job)
+/* A process of JOB that has been in REGION, or 0. */
+static pid_t process_of(const struct job *job, const struct region *region)
+{
+    for (const struct process *p = job->processes; p; p = p->next)
+        for (uint32_t i = 0; !p->bad && i < p->view->used; i++)
+            if (p->view->regions[i].object_id == region->object_id &&
+                p->view->regions[i].offset == region->offset)
+                return p->pid;
+    return 0;
+}
+
+/* What is known of the present region, or null.  Whoever MAY_LOOK is told of a process, whose
+ * program has its name. */
+static json_t *region_json(const struct job *job, bool may_look)
 {
     const struct region *s = job->region;
     char name[REGION_NAME_MAX];
@@ -27,6 +39,8 @@ static json_t *region_json(const struct job *job)
         return json_null();
     json_t *object = json_pack("{s:s, s:s}", "region", region_name(s, name),
                                "state", region_knowledge(s));
+    if (may_look && !s->folded)
+        json_object_set_new(object, "pid", json_integer(process_of(job, s)));
     if (s->profile) {
         json_object_set_new(object, "rho", json_real(s->fit.rho));
         json_object_set_new(object, "rho_low", json_real(s->fit.low));
@@ -160,7 +174,8 @@ static json_t *job_json(const struct agent *a, const struct peer *peer,
         cpulist_format(&job->cpus, cpus, sizeof(cpus)), "granted",
         cpulist_format(&job->granted, granted, sizeof(granted)), "cores",
         (json_int_t)topology_count_cores(a->topology, &job->cpus), "attached",
-        (json_int_t)count_attached(job), "region", region_json(job),
+        (json_int_t)count_attached(job), "region",
+        region_json(job, reply_may_look(peer, job)),
         "partners", partners_json(&job->record), "mean_cores",
         live_s > 0 ? job->record.core_s / live_s : 0.0,
         "decisions", (json_int_t)job->record.decisions, "live_s", live_s);

@@ -50,6 +50,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_unpinned.py \
 	%D%/daemon/test_agent_many.py \
 	%D%/daemon/test_agent_munge.py \
+	%D%/daemon/test_agent_names.py \
 	%D%/daemon/test_agent_policies.py \
 	%D%/daemon/test_agent_profile.py \
 	%D%/daemon/test_agent_ranks.py \
@@ -72,6 +73,13 @@ units += %D%/client/unit
 	%D%/client/test_end_note.c
 %C%_client_unit_CPPFLAGS = $(unit_flags)
 %C%_client_unit_LDADD = node_agent/client/libclient.la $(unit_libs)
+
+units += %D%/names/unit
+%C%_names_unit_SOURCES = \
+	%D%/names/test_region_names.c \
+	%D%/names/test_symbol_name.c
+%C%_names_unit_CPPFLAGS = $(unit_flags)
+%C%_names_unit_LDADD = node_agent/names/libnames.la $(unit_libs)
 
 units += %D%/helpers/test_record_queue
 %C%_helpers_test_record_queue_SOURCES = %D%/helpers/test_record_queue.c \

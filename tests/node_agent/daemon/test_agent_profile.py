@@ -65,8 +65,11 @@ def check_story(agent):
     for job in (1, 2):
         assert agent.call({"op": "explain", "job": job})["decisions"]
     trace = agent.trace()
-    states = {(e["tid"], e["name"]) for e in trace["traceEvents"]
-              if e["ph"] == "X" and e["pid"] == 2}
+    regions = {job: agent.call({"op": "status", "job": job})["jobs"][0]["region"]["region"]
+               for job in (1, 2)}
+    assert all(name.endswith("+40") for name in regions.values()), regions
+    states = {(e["tid"], e["name"].replace(regions[e["tid"]], "+40"))
+              for e in trace["traceEvents"] if e["ph"] == "X" and e["pid"] == 2}
     assert {(job, "malleable +40 known") for job in (1, 2)} <= states, states
     # The probe of one is a change of DoP for the other, which may be enough.
     assert "malleable +40 probed" in {name for _, name in states}, states
