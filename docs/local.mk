@@ -4,7 +4,7 @@ EXTRA_DIST += docs/architecture.md docs/counters.md \
 	docs/follow.md docs/images/follow.py docs/images/follow.svg \
 	docs/glossary.md docs/install.md \
 	docs/images/demo.svg docs/policies.md docs/policies-moca.md docs/record.md \
-	docs/operate.md docs/settings.md
+	docs/monitoring.md docs/operate.md docs/settings.md
 pkgdata_DATA += docs/scenario.schema.json
 EXTRA_DIST += docs/scenario.schema.json
 EXTRA_DIST += docs/evaluation.md docs/evaluation.json docs/evaluation.svg \

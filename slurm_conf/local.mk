@@ -17,7 +17,7 @@ $(installed_scripts): %D%/installed/%: %D%/% Makefile
 	  $(SED) 's,@pythondir@,$(pkgdatadir)/python,;s,@plotdir@,$(plotdatadir),' $< >$@.tmp && \
 	  chmod +x $@.tmp && mv $@.tmp $@
 bin_SCRIPTS += %D%/installed/coschedreport
-sbin_SCRIPTS = %D%/installed/coschedhistory
+sbin_SCRIPTS += %D%/installed/coschedhistory
 report_modules = \
 	%D%/reporting/__init__.py \
 	%D%/reporting/accounting.py \

@@ -37,6 +37,7 @@ include tests/chain/local.mk
 include tests/emulator/local.mk
 include tests/coschedeval/local.mk
 include tests/common/local.mk
+include tests/exporter/local.mk
 include tests/protocol/local.mk
 include tests/model/local.mk
 include tests/simulator/local.mk

@@ -38,6 +38,8 @@ PROGRAMS = (
      "slurm_conf/completions/coschedreport"),
     ("slurm_conf/coschedhistory", "docs/coschedhistory.8",
      "slurm_conf/completions/coschedhistory"),
+    ("exporter/cosched-exporter", "docs/cosched-exporter.8",
+     "exporter/completions/cosched-exporter"),
     ("emulator/emulate", "docs/emulate.1", "emulator/completions/emulate"),
 )
 OF_SBATCH = {"--coschedule"} # a help text may mention it
