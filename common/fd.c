@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "common/syscalls.h"
 
 /* Where close_range() is not known, descriptors above this stay open. */
 #define MANY 4096

@@ -14,7 +14,8 @@ noinst_LTLIBRARIES += %D%/libcommon.la %D%/libjson.la %D%/libcli.la
 	%D%/log.c \
 	%D%/log.h \
 	%D%/number_map.c \
-	%D%/number_map.h
+	%D%/number_map.h \
+	%D%/syscalls.h
 
 %C%_libjson_la_SOURCES = \
 	%D%/json_reader.c \

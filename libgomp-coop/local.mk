@@ -18,6 +18,7 @@ EXTRA_DIST += \
 	%D%/README.md \
 	%D%/THREADS.md \
 	%D%/build-libgomp \
+	%D%/old-gcc.h \
 	%D%/conformance \
 	%D%/conformance-gcc \
 	%D%/conformance-llvm \

@@ -15,6 +15,8 @@ AC_DEFUN([X_AC_SLURM], [
     [#include <slurm/slurm.h>], [x_ac_slurm_number=0])
   x_ac_slurm_version=$(printf '%d.%02d.%d' $((x_ac_slurm_number >> 16)) \
     $((x_ac_slurm_number >> 8 & 255)) $((x_ac_slurm_number & 255)))
+  AC_CHECK_MEMBERS([job_desc_msg_t.job_id, slurm_job_info_t.job_id], [], [],
+    [#include <slurm/slurm.h>])
   CPPFLAGS=$x_ac_save_CPPFLAGS
   AC_SUBST([SLURM_CPPFLAGS])
   AC_SUBST([SLURM_LIBS])

@@ -12,11 +12,10 @@
  * Requests are in request.c.
  */
 
-#include <systemd/sd-event.h>
-
 #include "node_agent/counters/counters.h"
 #include "node_agent/core/decisions.h"
 #include "node_agent/core/enforcer.h"
+#include "node_agent/daemon/event.h"
 #include "node_agent/daemon/host_event.h"
 #include "node_agent/core/job.h"
 #include "common/log.h"

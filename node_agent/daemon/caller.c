@@ -7,8 +7,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "common/syscalls.h"
 
 /* Older headers do not know it. */
 #ifndef SO_PEERPIDFD

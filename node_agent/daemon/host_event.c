@@ -6,11 +6,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/syscalls.h"
 #include "node_agent/enforce/proc.h"
 
 /* sd-event's default of 250 ms is for mail, not for schedulers. */

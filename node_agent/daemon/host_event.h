@@ -5,9 +5,8 @@
 #ifndef COSCHED_HOST_EVENT_H
 #define COSCHED_HOST_EVENT_H
 
-#include <systemd/sd-event.h>
-
 #include "node_agent/core/host.h"
+#include "node_agent/daemon/event.h"
 
 /* Epochs and other timers of the scheduler come before whatever else waits: ends of thousands
  * of processes, say. */

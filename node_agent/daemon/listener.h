@@ -20,9 +20,9 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
-#include <systemd/sd-event.h>
 
 #include "common/errtext.h"
+#include "node_agent/daemon/event.h"
 
 #define LISTENER_NOBODY ((uid_t)-1)
 

@@ -13,6 +13,7 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/delivery.h \
 	%D%/caller.c \
 	%D%/caller.h \
+	%D%/event.h \
 	%D%/host_event.c \
 	%D%/host_event.h \
 	%D%/listener.c \

@@ -20,9 +20,9 @@
  */
 
 #include <stdbool.h>
-#include <systemd/sd-event.h>
 
 #include "node_agent/core/job.h"
+#include "node_agent/daemon/event.h"
 #include "node_agent/enforce/follow_look.h"
 
 #define LOOK_NS       UINT64_C(2000000000)

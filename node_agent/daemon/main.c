@@ -11,11 +11,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
-#include <systemd/sd-event.h>
 #include <unistd.h>
 
 #include "node_agent/daemon/agent.h"
 #include "common/fd.h"
+#include "node_agent/daemon/event.h"
 #include "node_agent/daemon/request.h"
 #include "node_agent/recording/journal_replay.h"
 #include "common/log.h"

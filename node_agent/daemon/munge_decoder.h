@@ -17,9 +17,9 @@
 
 #include <stddef.h>
 #include <sys/types.h>
-#include <systemd/sd-event.h>
 
 #include "common/errtext.h"
+#include "node_agent/daemon/event.h"
 
 #define MUNGE_DECODER_LIMIT_NS UINT64_C(1000000000)
 #define MUNGE_DECODER_QUEUE    1024 /* credentials that wait */

@@ -12,9 +12,8 @@
  * back once it has.  Until then the agent counts with what opens at once.
  */
 
-#include <systemd/sd-event.h>
-
 #include "node_agent/counters/counters.h"
+#include "node_agent/daemon/event.h"
 
 struct opening;
 

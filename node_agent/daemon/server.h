@@ -42,9 +42,9 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
-#include <systemd/sd-event.h>
 
 #include "common/errtext.h"
+#include "node_agent/daemon/event.h"
 #include "protocol/message.h"
 
 #define SERVER_CONNECTIONS 8192 /* in all; a power of 2 */

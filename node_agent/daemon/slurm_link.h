@@ -41,8 +41,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <systemd/sd-event.h>
 
+#include "node_agent/daemon/event.h"
 #include "node_agent/daemon/node_config.h"
 #include "common/errtext.h"
 

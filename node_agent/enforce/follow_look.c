@@ -7,15 +7,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/syscalls.h"
 #include "node_agent/enforce/proc.h"
 #include "node_agent/enforce/program_elf.h"
 

@@ -7,12 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/log.h"
+#include "common/syscalls.h"
 #include "node_agent/core/process.h"
 #include "node_agent/enforce/job_cgroup.h"
 #include "node_agent/enforce/owners.h"

@@ -8,8 +8,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "common/syscalls.h"
 
 static int compare(const void *a, const void *b)
 {

@@ -9,11 +9,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/syscalls.h"
 #include "node_agent/enforce/proc.h"
 #include "node_agent/enforce/threads.h"
 

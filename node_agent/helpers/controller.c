@@ -39,7 +39,7 @@ static bool note_never_begun(uint32_t job)
     job_desc_msg_t update;
 
     slurm_init_job_desc_msg(&update);
-    update.job_id = job;
+    DESC_JOB_ID(&update) = job;
     update.admin_comment = PARCEL_NEVER_BEGUN;
     return slurm_update_job(&update) == 0;
 }
@@ -72,7 +72,7 @@ static bool ask_for_run(struct parcel *p)
         return errno == ESLURM_INVALID_JOB_ID;
     for (uint32_t i = 0; i < jobs->record_count; i++) {
         const slurm_job_info_t *info = &jobs->job_array[i];
-        if (info->job_id == p->job && may_mislead(p, info))
+        if (INFO_JOB_ID(info) == p->job && may_mislead(p, info))
             p->settled = false;
     }
     slurm_free_job_info_msg(jobs);

@@ -8,7 +8,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
-#include <slurm/slurm.h>
 #include <slurm/slurmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "node_agent/helpers/slurm_compat.h"
 
 #define CONNECTIONS     12 /* to slurmdbd at a time, at most */
 #define PER_CONNECTION  8  /* records that are worth one */

@@ -6,15 +6,31 @@
 #define COSCHED_SLURM_COMPAT_H
 
 /* For coschedd-slurm, the only program with libslurm.  hostlist_t is never named in our sources;
- * the rest of what we use is the same from 22.05 on. */
+ * the rest of what we use is the same from 20.11 on. */
 
 #include <slurm/slurm.h>
+
+#include "config.h"
+
+/* Up to 23.02 it is there by this name. */
+typedef struct xlist *List;
+
+/* Jobs are named by a step without a step, in newer structures. */
+#ifdef HAVE_JOB_DESC_MSG_T_JOB_ID
+#define DESC_JOB_ID(desc) ((desc)->job_id)
+#else
+#define DESC_JOB_ID(desc) ((desc)->step_id.job_id)
+#endif
+#ifdef HAVE_SLURM_JOB_INFO_T_JOB_ID
+#define INFO_JOB_ID(info) ((info)->job_id)
+#else
+#define INFO_JOB_ID(info) ((info)->step_id.job_id)
+#endif
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
 
 #define slurm_free_ctl_conf(conf) slurm_free_conf(conf)
 
-/* Jobs are named by a step without a step. */
 #define slurm_load_job(jobs, job, flags)                                       \
     slurm_load_job(jobs,                                                       \
                    (slurm_step_id_t){.job_id = (job),                          \

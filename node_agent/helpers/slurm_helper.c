@@ -229,7 +229,7 @@ static void write_interim(uint32_t job, const char *text)
     job_desc_msg_t update;
 
     slurm_init_job_desc_msg(&update);
-    update.job_id = job;
+    DESC_JOB_ID(&update) = job;
     update.admin_comment = (char *)(uintptr_t)text;
     if (slurm_update_job(&update) != 0)
         emit("{s:s, s:I, s:s}", "event", "failed", "job", (json_int_t)job,
@@ -251,7 +251,7 @@ static void tell_job(uint32_t job)
     /* The number of an array's last element is that of all elements. */
     for (uint32_t i = 0; i < jobs->record_count; i++) {
         const slurm_job_info_t *info = &jobs->job_array[i];
-        if (info->job_id == job && info->admin_comment &&
+        if (INFO_JOB_ID(info) == job && info->admin_comment &&
             strlen(info->admin_comment) <= COMMENT_MAX)
             emit("{s:s, s:I, s:s}", "event", "job", "job", (json_int_t)job,
                  "comment", info->admin_comment);

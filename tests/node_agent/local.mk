@@ -17,8 +17,7 @@ client_scripts = \
 	%D%/helpers/test_kill_deliver.py \
 	%D%/helpers/test_record_helper.py \
 	%D%/helpers/test_record_injected.py \
-	%D%/helpers/test_slurm_helper.py \
-	%D%/helpers/test_slurm_versions.py
+	%D%/helpers/test_slurm_helper.py
 EXTRA_DIST += $(client_scripts)
 TESTS += $(client_scripts)
 

@@ -12,11 +12,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/syscalls.h"
 
 /* What no program closes: the marks of begin and end. */
 #define MARK_BEGIN (-471100)

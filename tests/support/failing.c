@@ -32,11 +32,12 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/syscalls.h"
 
 #define DEPTH     10    /* frames that make a place */
 #define MOST_SEEN 65536 /* a power of 2 */

@@ -27,10 +27,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <systemd/sd-event.h>
-
 #include "node_agent/daemon/agent.h"
 #include "common/clock.h"
+#include "node_agent/daemon/event.h"
 #include "node_agent/daemon/host_event.h"
 #include "common/log.h"
 #include "node_agent/core/plan.h"

@@ -9,9 +9,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "common/syscalls.h"
 #include "node_agent/enforce/proc.h"
 #include "node_agent/enforce/proc_table.h"
 

@@ -30,7 +30,6 @@
  */
 
 #include <errno.h>
-#include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/slurmdb.h>
 #include <stdarg.h>
@@ -39,6 +38,8 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+#include "node_agent/helpers/slurm_compat.h"
 
 static FILE *file(const char *name, const char *mode)
 {
@@ -225,13 +226,20 @@ int slurm_update_job(job_desc_msg_t *job)
         errno = ESLURM_ALREADY_DONE;
         return SLURM_ERROR;
     }
-    note("updates", "%u %s\n", job->job_id, job->admin_comment);
+    note("updates", "%u %s\n", DESC_JOB_ID(job), job->admin_comment);
     return SLURM_SUCCESS;
 }
 
 /* Job 7: an array of which the last element has the array's number. */
+#ifdef slurm_load_job
+#undef slurm_load_job
+int slurm_load_job(job_info_msg_t **jobs, slurm_step_id_t step, uint16_t flags)
+{
+    uint32_t job = step.job_id;
+#else
 int slurm_load_job(job_info_msg_t **jobs, uint32_t job, uint16_t flags)
 {
+#endif
     static slurm_job_info_t info[2];
     static job_info_msg_t all;
     static char comment[4096];
@@ -245,13 +253,13 @@ int slurm_load_job(job_info_msg_t **jobs, uint32_t job, uint16_t flags)
     all = (job_info_msg_t){.job_array = info};
     while (known && fgets(line, sizeof(line), known)) {
         comment[0] = state[0] = '\0';
-        if (sscanf(line, "%u %ld %31s %4095[^\n]", &info[0].job_id, &start_s, state, comment) < 2)
+        if (sscanf(line, "%u %ld %31s %4095[^\n]", &INFO_JOB_ID(info), &start_s, state, comment) < 2)
             abort();
         info[0].start_time = start_s;
         info[0].job_state = strcmp(state, "PENDING") ? JOB_COMPLETE : JOB_PENDING;
         info[0].nodes = strcmp(state, "PENDING") && strcmp(state, "CANCELLED") ? "n1" : NULL;
         info[0].admin_comment = *comment ? comment : NULL;
-        if (info[0].job_id == job && ++all.record_count)
+        if (INFO_JOB_ID(info) == job && ++all.record_count)
             break;
     }
     if (known)
@@ -259,8 +267,10 @@ int slurm_load_job(job_info_msg_t **jobs, uint32_t job, uint16_t flags)
     if (in) {
         comment[fread(comment, 1, sizeof(comment) - 1, in)] = '\0';
         fclose(in);
-        info[0] = (slurm_job_info_t){.job_id = 8, .admin_comment = "another's"};
-        info[1] = (slurm_job_info_t){.job_id = 7, .admin_comment = comment};
+        info[0] = (slurm_job_info_t){.admin_comment = "another's"};
+        INFO_JOB_ID(info) = 8;
+        info[1] = (slurm_job_info_t){.admin_comment = comment};
+        INFO_JOB_ID(info + 1) = 7;
         all.record_count = 2;
     }
     *jobs = &all;
