@@ -15,7 +15,7 @@ one place in Python that knows the keys.
 
 import math
 import re
-from dataclasses import dataclass, field
+from plainclass import dataclass, field
 
 VERSION = 1
 TAG = f"cosched/{VERSION}"      # first word of the line
@@ -132,7 +132,7 @@ class Record:
     """What a comment says; every key of KEYS is in `fields`, None if it is not
     in the comment or not understood."""
     version: int
-    state: str | None = None    # of STATES
+    state: "str | None" = None    # of STATES
     fields: dict = field(default_factory=lambda: dict.fromkeys(KEYS))
     other: dict = field(default_factory=dict)
     problems: list = field(default_factory=list)

@@ -32,6 +32,7 @@ report_modules = \
 	%D%/reporting/summary.py
 shared_modules = \
 	%D%/jobrecord.py \
+	%D%/plainclass.py \
 	%D%/slurmrows.py \
 	%D%/turnaround.py
 pythondatadir = $(pkgdatadir)/python

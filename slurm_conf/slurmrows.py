@@ -12,6 +12,7 @@ them as fields were asked for: no row takes anything from another one.
 """
 
 import os
+import re
 import secrets
 import subprocess
 
@@ -72,7 +73,7 @@ def split(text, separator, fields):
 def run(*command, errors="replace", env=None):
     """The output of a command of Slurm's."""
     try:
-        done = subprocess.run(command, capture_output=True, check=False,
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                               stdin=subprocess.DEVNULL,
                               env={**(os.environ if env is None else env),
                                    "SLURM_TIME_FORMAT": "%s"})
@@ -90,5 +91,5 @@ def run(*command, errors="replace", env=None):
 
 def count(text):
     """A whole number as Slurm prints it; None for "Unknown" and the like."""
-    return int(text) if text.isascii() and text.isdigit() and \
+    return int(text) if re.fullmatch("[0-9]+", text) and \
         len(text) < 19 else None

@@ -14,7 +14,7 @@ job in each mode we know when it was submitted, started and finished.
   without waiting (the run time, start to finish, in mode batch)
 """
 
-from dataclasses import dataclass
+from plainclass import dataclass
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Run:
     finished: float = 0.0
     verified: bool = False
     jobid: str = ""
-    recorded_s: int | None = None   # turnaround by Slurm's accounting
+    recorded_s: "int | None" = None   # turnaround by Slurm's accounting
     round: int = 1                  # all mixes and modes are run several times
 
     @property

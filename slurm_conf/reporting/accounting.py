@@ -11,7 +11,7 @@ the epoch, whatever time zone cluster and user are in.
 
 import pwd
 import re
-from dataclasses import dataclass, field
+from plainclass import dataclass, field
 
 import slurmrows
 from slurmrows import count

@@ -5,8 +5,9 @@
 import argparse
 import json
 import os
+import re
 import sys
-from dataclasses import dataclass
+from plainclass import dataclass
 
 import coretrace
 import svgchart
@@ -55,7 +56,7 @@ def some_text(text):
 
 
 def days(text):
-    if not (text.isascii() and text.isdigit()) or int(text) > 36500:
+    if not re.fullmatch("[0-9]+", text) or int(text) > 36500:
         raise argparse.ArgumentTypeError(
             f"{text}: not a number of days from 0 to 36500")
     return int(text)
@@ -199,7 +200,7 @@ class Found:
     past: list                  # runs of the same programs, before
     alone: list                 # of --alone
     native: list                # of --native
-    mix: mixes.Mix | None       # the jobs are one
+    mix: "mixes.Mix | None"       # the jobs are one
 
     def lost(self, a):
         """(option, numbers) of what A names and is not there."""

@@ -11,8 +11,8 @@ from reporting import mix as mixes
 
 
 def _known(jobs, attribute):
-    return [value for job in jobs
-            if (value := getattr(job, attribute)) is not None]
+    values = (getattr(job, attribute) for job in jobs)
+    return [value for value in values if value is not None]
 
 
 def _sum(jobs, attribute):
@@ -86,8 +86,8 @@ def _beside(members, by_number):
     for job in members:
         if job.slowdown is None:
             continue
-        names = {by_number[key].name for number in job.partners or ()
-                 if (key := (job.cluster, str(number))) in by_number}
+        keys = ((job.cluster, str(number)) for number in job.partners or ())
+        names = {by_number[key].name for key in keys if key in by_number}
         for name in names:
             found.setdefault(name or "", []).append(job.slowdown)
     return {name: _mean(values, 3) for name, values in sorted(found.items())}

@@ -8,7 +8,7 @@ in whole seconds.
 
 import os
 import re
-from dataclasses import dataclass, field
+from plainclass import dataclass, field
 
 import jobrecord
 from reporting import accounting
@@ -49,38 +49,38 @@ class Job:
     job: str                # as Slurm shows it: 12, 12_3, 12+1
     raw: str
     cluster: str
-    name: str | None
+    name: "str | None"
     user: str
     account: str
     state: str
     partition: str
     nodes: str
-    submit: int | None      # the first one
-    start: int | None
-    end: int | None
+    submit: "int | None"      # the first one
+    start: "int | None"
+    end: "int | None"
     runs: int               # more than one: it was requeued
     lost_s: int             # run time of the runs that were given up
     suspended_s: float
-    alloc_cpus: int | None  # what Slurm gave it: of a shared node all CPUs
-    billing: int | None     # units that Slurm bills for each second
-    cpu_s: float | None     # user and system time, where it was asked for
-    program: tuple | None   # what makes two jobs runs of the same
-    record: str | None = None       # "interim" or "final"
-    policy: str | None = None
-    mean_cores: float | None = None
-    final_cores: int | None = None
-    regions: int | None = None
-    parallel_s: float | None = None
-    core_s: float | None = None
-    partners: list | None = None
-    decisions: int | None = None
-    attached: bool | None = None
-    energy_j: float | None = None
+    alloc_cpus: "int | None"  # what Slurm gave it: of a shared node all CPUs
+    billing: "int | None"     # units that Slurm bills for each second
+    cpu_s: "float | None"     # user and system time, where it was asked for
+    program: "tuple | None"   # what makes two jobs runs of the same
+    record: "str | None" = None       # "interim" or "final"
+    policy: "str | None" = None
+    mean_cores: "float | None" = None
+    final_cores: "int | None" = None
+    regions: "int | None" = None
+    parallel_s: "float | None" = None
+    core_s: "float | None" = None
+    partners: "list | None" = None
+    decisions: "int | None" = None
+    attached: "bool | None" = None
+    energy_j: "float | None" = None
     agent: dict = field(default_factory=dict)   # further keys of the record
     # Filled in by programs.py.
-    alone_s: float | None = None
-    alone_by: str | None = None     # "run", "estimate"
-    alone_job: str | None = None    # that run
+    alone_s: "float | None" = None
+    alone_by: "str | None" = None     # "run", "estimate"
+    alone_job: "str | None" = None    # that run
     notes: list = field(default_factory=list)
 
     @property

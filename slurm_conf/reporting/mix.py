@@ -13,7 +13,7 @@ having shared a node, as the agent's records tell.
 - normalised turnaround: total turnaround, likewise
 """
 
-from dataclasses import dataclass
+from plainclass import dataclass
 
 import turnaround
 

@@ -5,7 +5,8 @@
 slurm_conf_tests = \
 	%D%/fuzz_rows.py \
 	%D%/test_history.py \
-	%D%/test_job_submit.py
+	%D%/test_job_submit.py \
+	%D%/test_python36.py
 TESTS += $(slurm_conf_tests)
 EXTRA_DIST += $(slurm_conf_tests) \
 	%D%/bench_submit.lua \
