@@ -52,9 +52,18 @@ include tests/jobs/local.mk
 include tests/scripts/local.mk
 include tests/plot/local.mk
 include tests/slurm_conf/local.mk
+include tests/distros/local.mk
 
 check_PROGRAMS += $(units)
 TESTS += $(units)
+
+# What another compiler and another Slurm may break.
+check-units: all
+	$(MAKE) check TESTS="$(units) $(report_tests) $(slurm_conf_tests) \
+	  $(filter %_munge.py %_share.py %_slurm.py %_versions.py,$(agent_scripts))"
+check-cluster: all
+	$(MAKE) check TESTS="$(cluster_tests)"
+.PHONY: check-units check-cluster
 
 # Each log ends with the time that its test took.
 LOG_COMPILER = $(SHELL) $(srcdir)/%D%/support/timed

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Builds, tests, packages and installs with the compilers and the Slurm of other releases of
+Debian (make check-distros; root, debootstrap, network).
+
+usage: check_distros.py [--only STEP,...] [--write FILE] ARCHIVE DIRECTORY [SUITE...]
+
+Each suite has a tree in DIRECTORY, kept for the next time, in which ARCHIVE, of `make dist`, is
+unpacked and built.  What was found is in DIRECTORY/SUITE.json, logs are DIRECTORY/SUITE.STEP.log,
+and the table of all suites is put into FILE between its two marks."""
+
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+SOURCE = os.environ["abs_top_srcdir"]
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from debtree import make_tree, need_debootstrap, run_in  # noqa: E402
+
+SUITES = ("bullseye", "bookworm", "trixie", "sid")
+# Of scripts/install-deps, what other targets need; and GCC's sources, of the tree's own release.
+LEFT_OUT = re.compile(r"autoconf|automake|libtool|clang|libomp-.*|libclang.*|gcc-.*-source|"
+                      r"valgrind|qemu-.*|gcc-aarch64.*|libc6-dev-.*|dejagnu|lintian|"
+                      r"python3-hypothesis")
+OLDEST_SOURCE = 11  # of GCC that libgomp-coop takes
+BEGIN, END = "<!-- check-distros -->", "<!-- end of check-distros -->"
+INSTALLED = """set -e
+coschedctl --version; coschedmodel --version; coschedreport --version; coschedhistory --version
+ldd /usr/sbin/coschedd /usr/libexec/coschedule/coschedd-slurm | grep 'not found' && exit 1
+test -e $(dirname $(find /usr/lib -name job_submit_lua.so))/spank_cosched.so
+"""
+# Name, heading, and what is run in the build tree.
+STEPS = (
+    ("build", "builds", "test -e Makefile || ../configure --enable-werror; make -j{jobs}"),
+    ("unit", "unit tests", "make -j{jobs} check-units"),
+    ("cluster", "cluster tests", "make check-cluster"),
+    ("packages", "packages", "make deb && dpkg --install packages/deb/*.deb && " + INSTALLED),
+)
+
+
+def wanted():
+    lines = subprocess.run([SOURCE + "/scripts/install-deps", "--list"], check=True,
+                           stdout=subprocess.PIPE, universal_newlines=True).stdout.splitlines()
+    return [name for name in (line.split()[0] for line in lines) if not LEFT_OUT.fullmatch(name)]
+
+
+def output(tree, command):
+    return run_in(tree, command, check=True, stdout=subprocess.PIPE).stdout.strip()
+
+
+def install(tree, log):
+    """What building and testing need, as far as the release has it."""
+    run_in(tree, "apt-get -q update", check=True, stdout=log, stderr=log)
+    known = set(output(tree, "apt-cache pkgnames").split())
+    run_in(tree, ["apt-get", "-q", "-y", "--no-install-recommends", "install",
+                  *(name for name in wanted() if name in known)],
+           check=True, stdout=log, stderr=log)
+    compiler = int(output(tree, "gcc -dumpversion").split(".")[0])
+    if glob.glob(f"{tree}/usr/src/gcc-*/gcc-*.tar.*"):
+        return
+    if compiler >= OLDEST_SOURCE:
+        run_in(tree, f"apt-get -q -y --no-install-recommends install gcc-{compiler}-source",
+               check=True, stdout=log, stderr=log)
+        return
+    # Newer than the compiler is as good; the host's.
+    newest = max(glob.glob("/usr/src/gcc-*/gcc-*.tar.*"), key=lambda path: [
+        int(n) for n in re.findall(r"\d+", os.path.basename(path))])
+    folder = tree + os.path.dirname(newest)
+    os.makedirs(folder)
+    shutil.copy(newest, folder)
+
+
+def versions(tree):
+    """What the table says of the tree."""
+    def package(name):
+        return re.sub(r"^\d+:|[-+].*", "", output(
+            tree, f"dpkg-query -W -f '${{Version}}' {name} 2>/dev/null || true")) or "none"
+    return {"Slurm": package("libslurm-dev"), "glibc": package("libc6"),
+            "GCC": output(tree, "gcc -dumpfullversion"), "Python": package("python3"),
+            "systemd": package("libsystemd-dev"), "LIKWID": package("likwid")}
+
+
+def run_steps(tree, suite, folder, archive, only):
+    """The result of each step: "yes", "no", or what tests say."""
+    name = os.path.basename(archive)[:-len(".tar.xz")]
+    os.makedirs(f"{tree}/src", exist_ok=True)
+    subprocess.run(["tar", "-C", f"{tree}/src", "-xJf", archive], check=True)
+    os.makedirs(f"{tree}/src/{name}/build", exist_ok=True)
+    results = {}
+    for step, _, command in STEPS:
+        if only and step not in only:
+            continue
+        with open(f"{folder}/{suite}.{step}.log", "w", encoding="utf-8") as log:
+            done = run_in(tree, f"set -e; cd /src/{name}/build; " + command.format(
+                jobs=len(os.sched_getaffinity(0))), stdout=log, stderr=subprocess.STDOUT)
+        with open(log.name, encoding="utf-8", errors="replace") as log:
+            text = log.read()
+        counts = dict(re.findall(r"^# (PASS|SKIP|FAIL|ERROR): +(\d+)", text, re.M))
+        results[step] = "yes" if done.returncode == 0 else "no"
+        if counts:
+            results[step] = counts["PASS"] + " pass" + "".join(
+                f", {counts[kind]} {word}" for kind, word in (
+                    ("SKIP", "skipped"), ("FAIL", "fail"), ("ERROR", "fail"))
+                if int(counts.get(kind, 0)))
+        print(f"check-distros: {suite}: {step}: {results[step]}", flush=True)
+        if done.returncode:
+            failed = re.findall(r"^(?:FAIL|ERROR): .*|.*\berror:.*", text, re.M)
+            print(*(failed or text.splitlines())[-12:], sep="\n", flush=True)
+            if step == "build":
+                break
+    return results
+
+
+def check(suite, folder, archive, only):
+    """False when a step of SUITE fails."""
+    print(f"check-distros: {suite}", flush=True)
+    tree = make_tree(folder, suite)
+    with open(f"{folder}/{suite}.install.log", "w", encoding="utf-8") as log:
+        install(tree, log)
+    path = f"{folder}/{suite}.json"
+    found = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    results = run_steps(tree, suite, folder, archive, only)
+    found.update(versions(tree), **results)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(found, file, indent=1)
+    return not any("fail" in value or value == "no" for value in results.values())
+
+
+def table(folder):
+    found = {}
+    for suite in SUITES:
+        if os.path.exists(f"{folder}/{suite}.json"):
+            with open(f"{folder}/{suite}.json", encoding="utf-8") as file:
+                found[suite] = json.load(file)
+    what = ("Slurm", "glibc", "GCC", "Python", "systemd", "LIKWID")
+    lines = ["| Debian | " + " | ".join(what) + " | " +
+             " | ".join(heading for _, heading, _ in STEPS) + " |",
+             "|" + "---|" * (1 + len(what) + len(STEPS))]
+    for suite, values in found.items():
+        lines.append(f"| {suite} | " + " | ".join(
+            values.get(key, "not run") for key in (*what, *(step for step, _, _ in STEPS))) + " |")
+    return "\n".join(lines)
+
+
+def write(path, text):
+    with open(path, encoding="utf-8") as file:
+        before, rest = file.read().split(BEGIN)
+    after = rest.split(END)[1]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="check_distros.py", description=__doc__)
+    parser.add_argument("--only", type=lambda text: text.split(","))
+    parser.add_argument("--write")
+    parser.add_argument("archive")
+    parser.add_argument("directory")
+    parser.add_argument("suites", nargs="*")
+    args = parser.parse_args()
+    need_debootstrap()
+    folder = os.path.abspath(args.directory)
+    good = [check(suite, folder, os.path.abspath(args.archive), args.only)
+            for suite in args.suites or SUITES]
+    text = table(folder)
+    print(text)
+    if args.write:
+        write(args.write, text)
+    sys.exit(0 if all(good) else 1)
+
+
+if __name__ == "__main__":
+    main()
