@@ -253,7 +253,8 @@ int slurm_load_job(job_info_msg_t **jobs, uint32_t job, uint16_t flags)
     all = (job_info_msg_t){.job_array = info};
     while (known && fgets(line, sizeof(line), known)) {
         comment[0] = state[0] = '\0';
-        if (sscanf(line, "%u %ld %31s %4095[^\n]", &INFO_JOB_ID(info), &start_s, state, comment) < 2)
+        if (sscanf(line, "%u %ld %31s %4095[^\n]", &INFO_JOB_ID(info), &start_s, state,
+                   comment) < 2)
             abort();
         info[0].start_time = start_s;
         info[0].job_state = strcmp(state, "PENDING") ? JOB_COMPLETE : JOB_PENDING;
