@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Lets one call of a program fail, at a place that is named: put in front of
+/* Lets calls of a program fail, each at a place that is named: put in front of
  * libc by LD_PRELOAD. */
 
 /* A place is a function of libc with the stack that called it, as a hash of
@@ -8,9 +8,9 @@
  *
  *   FAILING_PROGRAM  only in programs of this name
  *   FAILING_PLACES   file that gets a line for each place when it is first
- * reached: PLACE FUNCTION MODULE+OFFSET... FAILING_PLACE    the place that
- * fails FAILING_ERRNO    with this errno FAILING_ONCE     directory: the first
- * process to make DIR/struck fails, once */
+ *                    reached: PLACE FUNCTION MODULE+OFFSET...
+ *   FAILING_PLACE    the places that fail: PLACE:ERRNO,...
+ *   FAILING_ONCE     directory: the first process to make DIR/PLACE fails there, once */
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -41,10 +41,14 @@
 
 #define DEPTH     10    /* frames that make a place */
 #define MOST_SEEN 65536 /* a power of 2 */
+#define MOST_FAIL 32
 
 static _Atomic uint64_t seen[MOST_SEEN];
-static uint64_t wanted;
-static int wanted_errno, places_fd = -1;
+static struct wanted {
+    uint64_t place;
+    int number;
+} wanted[MOST_FAIL];
+static int wanted_count, places_fd = -1;
 static const char *once;
 static bool active;
 static __thread int inside;
@@ -103,12 +107,12 @@ static bool is_new(uint64_t place)
     return false;
 }
 
-static bool strike(void)
+static bool strike(uint64_t place)
 {
     char path[512];
 
-    if (snprintf(path, sizeof(path), "%s/struck",
-                 once ? once : "/nonexistent") >= (int)sizeof(path))
+    if (snprintf(path, sizeof(path), "%s/%016llx", once ? once : "/nonexistent",
+                 (unsigned long long)place) >= (int)sizeof(path))
         return false;
     long fd = syscall(SYS_openat, AT_FDCWD, path, O_CREAT | O_EXCL | O_CLOEXEC,
                       0600);
@@ -141,10 +145,24 @@ static __attribute__((noinline)) bool fails(const char *function)
     }
     if (places_fd >= 0 && is_new(place))
         tell_place(place, function, frame + 2, n - 2);
-    struck = wanted && place == wanted && strike();
+    for (int i = 0; i < wanted_count && !struck; i++)
+        if (place == wanted[i].place && (struck = strike(place)))
+            saved = wanted[i].number;
     inside--;
-    errno = struck ? wanted_errno : saved;
+    errno = saved;
     return struck;
+}
+
+/* TEXT: PLACE:ERRNO,... */
+static void want(const char *text)
+{
+    char *end;
+
+    for (; *text && wanted_count < MOST_FAIL; text = end + (*end == ',')) {
+        struct wanted *w = &wanted[wanted_count++];
+        w->place = strtoull(text, &end, 16);
+        w->number = (int)strtol(end + (*end == ':'), &end, 10);
+    }
 }
 
 __attribute__((constructor)) static void start(void)
@@ -164,9 +182,7 @@ __attribute__((constructor)) static void start(void)
         syscall(SYS_close, fd);
     }
     if ((text = getenv("FAILING_PLACE")))
-        wanted = strtoull(text, NULL, 16);
-    if ((text = getenv("FAILING_ERRNO")))
-        wanted_errno = atoi(text);
+        want(text);
     once = getenv("FAILING_ONCE");
     inside--;
     active = true;

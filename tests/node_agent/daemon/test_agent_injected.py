@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""Calls of the agent that fail, one in each life (tests/support/failing.c): three jobs
-are announced, attach, are pinned, take turns, detach, end, and are taken over by the
-next agent.  Whatever fails, and with whatever errno: no process stays stopped, all get
-their CPUs back, the state can be read, and the agent serves.
+"""Calls of the agent that fail (tests/support/failing.c) while three jobs are announced,
+attach, are pinned, take turns, detach, end, and are taken over by the next agent.
+Whatever fails, and with whatever errno: no process stays stopped, all get their CPUs
+back, the state can be read, and the agent serves.
 
-usage: test_agent_injected.py [--all] [--only FUNCTION] [--part I/N]
-Without --all a sample of the places, for ./check; make faults runs all."""
+usage: test_agent_injected.py [--all] [--only FUNCTION] [--part I/N] [--together N] [--done FILE]
+Without --all a sample of the places, for ./check; make faults runs all, several in a life: each
+of those whose life ended badly has a life of its own then."""
 
 import argparse
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,9 +30,10 @@ STANDIN = f"{BUILD}/tests/cluster/standin"
 CPUS = allowed_cpus()[:2]
 EVERYTHING = set(allowed_cpus())
 SAMPLE = 6 # lives in ./check
+TOGETHER = 24 # failures in a life with --all
 
 # What each function may fail with; the first is the one of a sample.  Not what no kernel
-# answers: that a process has gone which lives (ESRCH of a pidfd).
+# answers: that a process has gone which lives (ESRCH of a pidfd, ECHILD of a child).
 ERRORS = {
     "malloc": ("ENOMEM",), "open": ("EMFILE", "ENFILE", "EACCES", "ENOENT", "ENOMEM"),
     "fopen": ("EMFILE", "EACCES", "ENOMEM"), "opendir": ("EMFILE", "EACCES"),
@@ -46,7 +49,7 @@ ERRORS = {
     "fsync": ("EIO", "ENOSPC"), "fdatasync": ("EIO",), "ftruncate": ("ENOSPC", "EINTR"),
     "fchmod": ("EPERM",), "mkdir": ("ENOSPC", "EACCES"), "rename": ("ENOSPC", "EACCES"),
     "unlink": ("EACCES",), "pipe2": ("EMFILE",), "fork": ("EAGAIN", "ENOMEM"),
-    "waitpid": ("ECHILD", "EINTR"), "epoll_create1": ("EMFILE",),
+    "waitpid": ("EINTR",), "epoll_create1": ("EMFILE",),
     "epoll_ctl": ("ENOSPC", "ENOMEM"), "epoll_wait": ("EINTR",),
     "poll": ("EINTR", "ENOMEM"), "timerfd_create": ("EMFILE",),
     "timerfd_settime": ("ENOMEM",), "sched_setaffinity": ("EPERM", "EINVAL", "ESRCH"),
@@ -57,7 +60,10 @@ ERRORS = {
 }
 
 
-def errors_of(function):
+def errors_of(function, frames):
+    # The event loop reads only timers, signals and the like.
+    if "read" in function and frames and frames[0].startswith("libsystemd"):
+        return ("EINTR",)
     name = function.removeprefix("__").removesuffix("_chk").removesuffix("_2")
     return ERRORS[name.removesuffix("64") if name != "pread64" else "pread"]
 
@@ -65,13 +71,14 @@ def errors_of(function):
 class Failing(Agent):
     """An agent with the shim before libc."""
 
-    def __init__(self, folder, place=None, number=0):
+    def __init__(self, folder, failures=()):
         super().__init__("--set", "slice=100ms", "--set", "attach_timeout=100ms",
                          "--set", "epoch=20ms", cpus=",".join(map(str, CPUS)))
         self.env = {"LD_PRELOAD": SHIM, "FAILING_PROGRAM": "coschedd",
                     "FAILING_ONCE": folder}
-        if place:
-            self.env |= {"FAILING_PLACE": place, "FAILING_ERRNO": str(number)}
+        if failures:
+            self.env["FAILING_PLACE"] = ",".join(
+                f"{place}:{getattr(errno, error)}" for place, error in failures)
         else:
             self.env["FAILING_PLACES"] = f"{folder}/places"
 
@@ -120,10 +127,12 @@ def announce(agent, job):
 class Life:
     """Three jobs of one agent after another."""
 
-    def __init__(self, folder, place=None, number=0):
-        self.agent = Failing(folder, place, number)
+    def __init__(self, folder, failures=()):
+        self.agent = Failing(folder, failures)
+        # Each failing call may end a start.
+        self.starts = len(failures) + 1
         # What must come is waited for; after a failing call it may not come.
-        self.patience = 1.0 if place else 60.0
+        self.patience = 1.0 if failures else 60.0
         self.programs = {}
 
     def program(self, job, *command):
@@ -157,11 +166,16 @@ class Life:
         entry = self.agent.job(job)
         return entry and entry["attached"]
 
+    def begin(self):
+        for _ in range(self.starts):
+            if self.agent.begin():
+                return
+        raise AssertionError(f"it does not start: {self.agent.log_text()[-500:]}")
+
     def live(self):
         """All that a job goes through.  Whatever has failed, the agent goes on."""
         a = self.agent
-        if not a.begin() and not a.begin():
-            raise AssertionError(f"it does not start: {a.log_text()[-500:]}")
+        self.begin()
         self.program(1, FAKE_JOB, a.socket, "1")
         self.program(2, STANDIN, "pool", "2")
         self.soon(lambda: self.attached(1))
@@ -212,9 +226,7 @@ class Life:
         self.supervised()
         self.agent.kill()
         a = self.agent
-        for _ in range(3):
-            if a.begin():
-                break
+        self.begin()
         known = {job["job"] for job in a.ask({"op": "status"})["jobs"]}
         announce(a, 4)
         a.ask({"op": "withdraw", "job": 4})
@@ -261,14 +273,14 @@ def state(pid):
         return "X"
 
 
-def whole_life(folder, place=None, number=0):
+def whole_life(folder, failures=()):
     """One life.  What it reached is asserted only where no call fails."""
-    with Life(folder, place, number) as life:
+    with Life(folder, failures) as life:
         complete = life.live()
         known = life.restart()
         life.finish()
-    assert place or complete, "no job was parked"
-    assert place or known == {1, 2}, known
+    assert failures or complete, "no job was parked"
+    assert failures or known == {1, 2}, known
 
 
 def record(folder):
@@ -291,22 +303,93 @@ def named(frames):
 
 
 def choose(places, options):
-    """(place, function, errno's name, frames) of those to fail, in a stable order."""
+    """(place, errno's name) of those to fail, in a stable order."""
     found = []
     for place, (function, frames) in sorted(places.items(),
                                             key=lambda p: (p[1][0], p[0])):
-        for error in errors_of(function)[:None if options.all else 1]:
-            if not options.only or function == options.only:
-                found.append((place, function, error, frames))
-    # hwloc does not look at what malloc() gives it, and dies in the agent's start,
-    # when nobody has been stopped.
-    found = [f for f in found if f[1] != "malloc" or
-             not any("hwloc" in frame for frame in f[3])]
+        # hwloc does not look at what malloc() gives it, and dies in the agent's start,
+        # when nobody has been stopped.
+        if function == "malloc" and any("hwloc" in frame for frame in frames):
+            continue
+        if not options.only or function == options.only:
+            found += [(place, error)
+                      for error in errors_of(function, frames)[:None if options.all else 1]]
     if not options.all:
         found = found[::max(1, len(found) // SAMPLE)][:SAMPLE]
     # By the place, because another record may miss some.
     part, parts = map(int, options.part.split("/"))
     return [f for f in found if int(f[0], 16) % parts == part - 1]
+
+
+class Campaign:
+    """Lives with failures; each (place, errno) is judged once."""
+
+    def __init__(self, folder, places, done):
+        self.folder, self.places, self.done = folder, places, done
+        self.lives, self.struck, self.judged, self.bad = 0, set(), set(), []
+        if done and os.path.exists(done): # by a run before
+            with open(done, encoding="ascii") as file:
+                for line in file:
+                    self.judge(tuple(line.split()[:2]), line.split()[2])
+
+    def judge(self, failure, how):
+        self.judged.add(failure)
+        if how != "unreached":
+            self.struck.add(failure)
+        if how == "bad":
+            self.bad.append(failure)
+
+    def note(self, failure, how):
+        self.judge(failure, how)
+        if self.done:
+            with open(self.done, "a", encoding="ascii") as file:
+                print(*failure, how, file=file)
+
+    def live(self, failures):
+        """A life with FAILURES: those that came, and what was wrong or None."""
+        once, wrong = f"{self.folder}/{self.lives}", None
+        self.lives += 1
+        os.mkdir(once)
+        try:
+            whole_life(once, failures)
+        except (AssertionError, OSError, ValueError, KeyError,
+                subprocess.TimeoutExpired) as e:
+            wrong = e
+        came = [f for f in failures if os.path.exists(f"{once}/{f[0]}")]
+        shutil.rmtree(once)
+        return came, wrong
+
+    def split(self, group):
+        """Lives of GROUP, halved while they end badly; those that did not come."""
+        came, wrong = self.live(group)
+        if not wrong:
+            for failure in came:
+                self.note(failure, "struck")
+            return [f for f in group if f not in came]
+        if len(group) > 1:
+            middle = len(group) // 2
+            return self.split(group[:middle]) + self.split(group[middle:])
+        self.note(group[0], "bad")
+        function, frames = self.places.get(group[0][0], ("?", []))
+        print(f"{function} fails with {group[0][1]} at {group[0][0]}: {named(frames)}\n"
+              f"    {wrong!r}"[:1500], flush=True)
+        return []
+
+    def run(self, chosen, together):
+        """Failures that come before others keep these from being reached: they are in another
+        life then, with fewer."""
+        left = [f for f in chosen if f not in self.judged]
+        for size in (together, together, -(-together // 4)) if together > 1 else (1,):
+            groups, later = -(-len(left) // size), []
+            # Of one group, from all over the list: one errno of a place, one kind of call.
+            for number in range(groups):
+                later += self.split(left[number::groups])
+                if together > 1:
+                    print(f"{len(self.judged)} of {len(chosen)} failures, {len(self.struck)} came, "
+                          f"{len(self.bad)} bad, {self.lives} lives", flush=True)
+            left = later
+        for failure in left:
+            self.note(failure, "unreached")
 
 
 def main():
@@ -315,36 +398,24 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--place", help="this place and errno: PLACE:ERRNO")
     parser.add_argument("--part", default="1/1")
+    parser.add_argument("--together", type=int, default=TOGETHER, help="failures in a life")
+    parser.add_argument("--done", help="what has been judged; not again with this file")
     options = parser.parse_args()
     need("coschedd", "tests/node_agent/daemon/fake_job", "tests/support/.libs/failing.so",
          "tests/cluster/standin")
     if len(CPUS) < 2:
         skip("one CPU cannot be shared in space")
-    bad, struck = [], 0
     with tempfile.TemporaryDirectory(prefix="cosched-failing.") as folder:
         places = record(folder)
         chosen = choose(places, options)
         if options.place:
-            place, error = options.place.split(":")
-            chosen = [(place, *places.get(place, ("?", []))[:1], error,
-                       places.get(place, ("?", []))[1])]
-        for number, (place, function, error, frames) in enumerate(chosen):
-            once = f"{folder}/{number}"
-            os.mkdir(once)
-            try:
-                whole_life(once, place, getattr(errno, error))
-            except (AssertionError, OSError, ValueError, KeyError,
-                    subprocess.TimeoutExpired) as e:
-                bad.append(place)
-                print(f"{function} fails with {error} at {place}: {named(frames)}\n"
-                      f"    {e!r}"[:1500], flush=True)
-            struck += os.path.exists(f"{once}/struck")
-            if options.all and number % 100 == 99:
-                print(f"{number + 1} of {len(chosen)} lives, {struck} with a failure, "
-                      f"{len(bad)} bad", flush=True)
-    print(f"{len(places)} places, {len(chosen)} lives, a call failed in {struck}, "
-          f"{len(bad)} ended badly")
-    assert not bad and (struck * 2 > len(chosen) or options.place)
+            chosen = [tuple(options.place.split(":"))]
+        campaign = Campaign(folder, places, options.done)
+        campaign.run(chosen, options.together if options.all else 1)
+    struck = len(campaign.struck)
+    print(f"{len(places)} places, {len(campaign.judged)} failures in {campaign.lives} lives, "
+          f"{struck} came, {len(campaign.bad)} ended badly")
+    assert not campaign.bad and (struck * 2 > len(chosen) or options.place)
 
 
 main()

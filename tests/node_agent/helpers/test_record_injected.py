@@ -46,7 +46,7 @@ class Life(Keeper):
             "LD_PRELOAD": f"{SHIM} {self.environment['LD_PRELOAD']}",
             "FAILING_PROGRAM": "coschedd-slurm", "FAILING_ONCE": folder}
         if place:
-            self.environment |= {"FAILING_PLACE": place, "FAILING_ERRNO": str(number)}
+            self.environment["FAILING_PLACE"] = f"{place}:{number}"
         else:
             self.environment["FAILING_PLACES"] = f"{folder}/places"
 
@@ -117,7 +117,7 @@ def main():
             except BaseException:
                 print(f"---- {function} at {place} fails ----", flush=True)
                 raise
-            struck += os.path.exists(f"{folder}/struck")
+            struck += os.path.exists(f"{folder}/{place}")
     print(f"{total} places, {len(chosen)} lives, {struck} struck")
     assert 2 * struck > len(chosen), struck
 
