@@ -137,7 +137,7 @@ bool enforcer_scans(const struct enforcer *enforcer);
 void enforcer_park(struct enforcer *enforcer, struct job *job);
 void enforcer_unpark(struct enforcer *enforcer, struct job *job);
 
-/* True while some of JOB, with NULL of any, are still to be continued. */
+/* True while some of JOB are still to be continued; with NULL some of any, or to be let go. */
 bool enforcer_owes(const struct enforcer *enforcer, const struct job *job);
 
 /* True when Slurm has suspended process PID of JOB by freezing its cgroup, which cannot be seen as

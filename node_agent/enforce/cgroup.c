@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "node_agent/enforce/threads.h"
 #include "protocol/cpulist.h"
 
 /* Begin of the names of version 1's groups; the node and a colon follow. */
@@ -19,6 +20,7 @@
 
 /* Processes may fork while they are being moved. */
 #define MOVE_PASSES 100
+#define MOVE_WORK   16 /* for each of a group's processes */
 
 /* ---- files -------------------------------------------------------------- */
 
@@ -467,22 +469,30 @@ void cgroup_leave(const struct cgroup_tree *tree, pid_t pid, uint32_t job)
 
 /* ---- as if we had never been there -------------------------------------- */
 
-/* Move all processes from the group at PATH to that at ORIGIN. */
-static int move_back(const char *path, const char *origin, struct errtext *err)
+/* Move all processes from the group at PATH to that at ORIGIN, as far as *WORK goes. */
+static int move_back(const char *path, const char *origin, size_t *work, struct errtext *err)
 {
+    size_t plenty = SIZE_MAX;
     int rc = -1;
+
+    if (!work)
+        work = &plenty;
 
     for (int pass = 0; pass < MOVE_PASSES; pass++) {
         char *rest, *text = members(path, err);
         if (!text)
             return -1;
         bool empty = !*text;
-        for (char *line = strtok_r(text, "\n", &rest); line;
-             line = strtok_r(NULL, "\n", &rest))
+        for (char *line = strtok_r(text, "\n", &rest); line && *work;
+             line = strtok_r(NULL, "\n", &rest)) {
             rc = cgroup_write(origin, "cgroup.procs", line, err);
+            work_take(work, MOVE_WORK);
+        }
         free(text);
         if (empty)
             return 0;
+        if (!*work)
+            return errtext_set(err, EAGAIN, "%.150s: more are to be moved", path);
         if (rc < 0 && errno != ESRCH)
             return -1;
     }
@@ -491,7 +501,7 @@ static int move_back(const char *path, const char *origin, struct errtext *err)
 
 /* NAME is where in PATH the name begins, COLON where the origin's does. */
 static int restore_beside(const char *path, size_t name, size_t colon,
-                          struct errtext *err)
+                          size_t *work, struct errtext *err)
 {
     char origin[CGROUP_PATH_MAX], parent[CGROUP_PATH_MAX];
 
@@ -499,7 +509,7 @@ static int restore_beside(const char *path, size_t name, size_t colon,
         join(origin, err, "%s/%s", parent, path + colon + 1) < 0)
         return -1;
     replace(origin + name, ':', '/');
-    if (move_back(path, origin, err) < 0 && errno != ENOENT && errno != ENODEV)
+    if (move_back(path, origin, work, err) < 0 && errno != ENOENT && errno != ENODEV)
         return -1;
     if (rmdir(path) < 0 && errno != ENOENT)
         return errtext_set(err, errno, "%.150s: %s", path, strerror(errno));
@@ -534,7 +544,7 @@ static int restore_task(const char *path, struct errtext *err)
     return rc;
 }
 
-int cgroup_restore(const char *path, struct errtext *err)
+int cgroup_restore(const char *path, size_t *work, struct errtext *err)
 {
     const char *slash = strrchr(path, '/');
 
@@ -544,6 +554,6 @@ int cgroup_restore(const char *path, struct errtext *err)
 
     return !strncmp(name, OURS, strlen(OURS)) && colon
                ? restore_beside(path, (size_t)(name - path),
-                                (size_t)(colon - path), err)
+                                (size_t)(colon - path), work, err)
                : restore_task(path, err);
 }

@@ -102,7 +102,8 @@ void cgroup_leave(const struct cgroup_tree *tree, pid_t pid, uint32_t job);
 /* True when there are processes in the group at PATH. */
 bool cgroup_populated(const char *path);
 
-/* Restore the group at PATH; one that is gone is no error. */
-int cgroup_restore(const char *path, struct errtext *err);
+/* Restore the group at PATH, as far as *WORK (threads.h) goes; NULL: whatever it takes.  One that
+ * is gone is no error; EAGAIN: not all of its processes are where they were. */
+int cgroup_restore(const char *path, size_t *work, struct errtext *err);
 
 #endif /* COSCHED_CGROUP_H */

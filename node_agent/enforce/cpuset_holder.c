@@ -4,19 +4,24 @@
 
 #include "node_agent/enforce/cpuset_holder.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node_agent/enforce/cgroup.h"
 #include "common/log.h"
+#include "node_agent/enforce/threads.h"
 #include "protocol/cpulist.h"
 
 /* A group that is narrowed, or was. */
 struct held_group {
     uint32_t job;
-    bool used; /* in this round */
-    bool over; /* to be restored, and that failed */
+    bool used;   /* in this round */
+    bool over;   /* to be restored, */
+    bool unless; /* unless there are processes in it, which would be those that its own started */
+    bool failed; /* and that failed, and was said */
     size_t note;
+    struct cosched_cpuset cpus; /* of the last round */
     struct cgroup_group group;
     struct held_group *next;
 };
@@ -62,8 +67,7 @@ void cpuset_holder_begin(struct cpuset_holder *h, uint32_t job,
     h->cpus = *cpus;
     for (struct held_group *g = h->first; g; g = g->next)
         if (g->job == job)
-            g->used = go_on && g->used &&
-                      cgroup_narrow(&h->tree, &g->group, cpus, NULL) == 0;
+            g->used = go_on && g->used; /* on other CPUs, perhaps, until the next round */
 }
 
 /* The entry for GROUP, made if need be; the supervisor is told before anything
@@ -107,74 +111,96 @@ int cpuset_holder_hold(struct cpuset_holder *h, pid_t pid, struct errtext *err)
         cgroup_enter(&group, pid, err) < 0)
         return -1; /* what was made goes at the end of the round */
     g->used = true;
-    g->over = false;
+    g->over = g->failed = false;
+    g->cpus = h->cpus;
     return 0;
 }
 
-/* Restore *P and unlink it; returns what is next.  If that fails it is tried
- * again. */
-static struct held_group **restore(struct cpuset_holder *h,
-                                   struct held_group **p)
+/* Is G, which is over, as it was before us, or used after all? */
+static bool restore(struct cpuset_holder *h, struct held_group *g, size_t *work)
 {
-    struct held_group *g = *p;
     struct errtext err;
 
-    if (cgroup_restore(g->group.path, &err) < 0) {
-        if (!g->over)
-            log_warn("job %u: %s", g->job, err.text);
-        g->over = true;
-        return &g->next;
+    if (g->unless && cgroup_populated(g->group.path) &&
+        cgroup_narrow(&h->tree, &g->group, &g->cpus, NULL) == 0) {
+        g->over = false;
+        return false;
     }
-    supervisor_done(h->supervisor, &g->note);
-    *p = g->next;
-    free(g);
-    return p;
+    if (cgroup_restore(g->group.path, work, &err) == 0) {
+        supervisor_done(h->supervisor, &g->note);
+        return true;
+    }
+    if (errno == EAGAIN)
+        return false;
+    if (!g->failed)
+        log_warn("job %u: %s", g->job, err.text);
+    g->failed = true;
+    return false;
 }
 
-void cpuset_holder_end(struct cpuset_holder *h)
+void cpuset_holder_look(struct cpuset_holder *h, size_t *work)
 {
-    for (struct held_group **p = &h->first; *p;) {
+    struct held_group **p = &h->first, *waiting = NULL, **last = &waiting;
+
+    while (*p && *work) {
         struct held_group *g = *p;
-        /* What was started by a held process is in the group as well, where
-         * groups have only such processes. */
-        if (g->job != h->job) {
+        if (!g->over) {
             p = &g->next;
             continue;
         }
-        if (g->used ||
-            (!h->tree.unified && cgroup_populated(g->group.path) &&
-             cgroup_narrow(&h->tree, &g->group, &h->cpus, NULL) == 0)) {
-            p = &g->next;
-            continue;
+        work_take(work, CPUSET_WORK);
+        *p = g->next;
+        if (restore(h, g, work)) {
+            free(g);
+        } else { /* others come first the next time */
+            *last = g;
+            last = &g->next;
         }
-        p = restore(h, p);
     }
+    while (*p)
+        p = &(*p)->next;
+    *last = NULL;
+    *p = waiting;
 }
 
-void cpuset_holder_let_go(struct cpuset_holder *h, uint32_t job, pid_t pid)
+/* Groups of JOB are over: all, or UNUSED ones unless they have processes. */
+static void end_groups(struct cpuset_holder *h, uint32_t job, bool unused, size_t *work)
+{
+    for (struct held_group *g = h->first; g; g = g->next)
+        if (g->job == job && !(unused && g->used)) {
+            g->over = true;
+            g->unless = unused && !h->tree.unified;
+            if (unused)
+                g->cpus = h->cpus;
+        }
+    cpuset_holder_look(h, work);
+}
+
+void cpuset_holder_end(struct cpuset_holder *h, size_t *work)
+{
+    end_groups(h, h->job, true, work);
+}
+
+void cpuset_holder_let_go(struct cpuset_holder *h, uint32_t job, pid_t pid, size_t *work)
 {
     if (h->tree.unified)
-        cpuset_holder_release(h, job);
+        cpuset_holder_release(h, job, work);
     else
         cgroup_leave(&h->tree, pid, job);
 }
 
-void cpuset_holder_release(struct cpuset_holder *h, uint32_t job)
+void cpuset_holder_release(struct cpuset_holder *h, uint32_t job, size_t *work)
 {
-    for (struct held_group **p = &h->first; *p;) {
-        struct held_group *g = *p;
-        if (g->job != job) {
-            p = &g->next;
-            continue;
-        }
-        p = restore(h, p);
-    }
+    end_groups(h, job, false, work);
 }
 
-void cpuset_holder_look(struct cpuset_holder *h)
+bool cpuset_holder_owes(const struct cpuset_holder *h)
 {
-    for (struct held_group **p = &h->first; *p;)
-        p = (*p)->over ? restore(h, p) : &(*p)->next;
+    const struct held_group *g = h->first;
+
+    while (g && !g->over)
+        g = g->next;
+    return g;
 }
 
 void cpuset_holder_free(struct cpuset_holder *h)

@@ -12,6 +12,9 @@
  * affinity.  Each round compares what is with what should be, so changes by Slurm last
  * until the next epoch.
  *
+ * Users make tasks, each with a group of its own, by the thousand.  So what restores groups takes
+ * from the epoch's work (enforcer.h), and cpuset_holder_look() goes on with it.
+ *
  * In version 2 all processes of a task are narrowed together.  A job with attached
  * processes is not pinned by cpuset there, because their runtime binds its threads to
  * CPUs of the allotment page, which must stay in bounds.
@@ -24,6 +27,8 @@
 #include "node_agent/enforce/supervisor.h"
 #include "common/errtext.h"
 #include "protocol/layout.h"
+
+#define CPUSET_WORK 128 /* of pinning by a group, or restoring one (threads.h) */
 
 struct cpuset_holder;
 
@@ -45,15 +50,19 @@ int cpuset_holder_hold(struct cpuset_holder *holder, pid_t pid,
                        struct errtext *err);
 
 /* End the round: restore groups without a pinned process. */
-void cpuset_holder_end(struct cpuset_holder *holder);
+void cpuset_holder_end(struct cpuset_holder *holder, size_t *work);
 
 /* Release process PID of JOB. */
 void cpuset_holder_let_go(struct cpuset_holder *holder, uint32_t job,
-                          pid_t pid);
+                          pid_t pid, size_t *work);
 
-/* Restore all groups of JOB; what fails is tried again by cpuset_holder_look(). */
-void cpuset_holder_release(struct cpuset_holder *holder, uint32_t job);
-void cpuset_holder_look(struct cpuset_holder *holder);
+/* Restore all groups of JOB.  What fails, and what *WORK is not enough for, is tried again by
+ * cpuset_holder_look(). */
+void cpuset_holder_release(struct cpuset_holder *holder, uint32_t job, size_t *work);
+void cpuset_holder_look(struct cpuset_holder *holder, size_t *work);
+
+/* True while some are still to be restored. */
+bool cpuset_holder_owes(const struct cpuset_holder *holder);
 
 /* Free; the groups are left to the supervisor.  Takes NULL. */
 void cpuset_holder_free(struct cpuset_holder *holder);

@@ -24,9 +24,8 @@
 /* A process without a cpuset is seen so for so long before it is told. */
 #define NO_CPUSET_NS NS_PER_S
 
-/* Work of looking whether a process lives and what it is, and of holding it by its cgroup. */
-#define WORK_LOOK   16
-#define WORK_CPUSET 128
+/* Work of looking whether a process lives and what it is. */
+#define WORK_LOOK 16
 
 /* New processes may appear while a job is stopped; passes until none does. */
 #define MAX_PASSES 4
@@ -234,7 +233,7 @@ static bool hold_by_cpuset(struct enforcer *e, struct job *job,
 {
     struct errtext err = {"no cgroup hierarchy with cpuset"};
 
-    work_take(work, WORK_CPUSET);
+    work_take(work, CPUSET_WORK);
     if (!e->holder || cpuset_holder_hold(e->holder, t->pid, &err) < 0) {
         no_cpuset(e, job, t, err.text);
         return false;
@@ -278,16 +277,16 @@ void enforcer_hold(struct enforcer *e, struct job *job,
 
     if (!supervisor_ready(e->supervisor))
         return;
-    if (e->holder && !cpuset)
-        cpuset_holder_release(e->holder, job->id);
-    else if (e->holder)
+    if (e->holder && cpuset)
         cpuset_holder_begin(e->holder, job->id, cpus, r->goes_on);
     size_t given = begin_round(e, r, cpus), work = given;
+    if (e->holder && !cpuset)
+        cpuset_holder_release(e->holder, job->id, &work);
     for (struct tracked *t = job->tracked; t && !r->goes_on; t = t->next)
         if (!t->dead && !t->attached && t->held && take_turn(r, &t->round, work))
             hold(e, job, t, cpus, cpuset, &work);
     if (e->holder && cpuset && !r->goes_on)
-        cpuset_holder_end(e->holder);
+        cpuset_holder_end(e->holder, &work);
     end_round(e, job, r, given, work);
 }
 
@@ -305,7 +304,7 @@ void enforcer_let_go(struct enforcer *e, struct job *job)
     size_t given = begin_round(e, r, &job->granted), work = given;
 
     if (e->holder)
-        cpuset_holder_release(e->holder, job->id);
+        cpuset_holder_release(e->holder, job->id, &work);
     for (struct tracked *t = job->tracked; t; t = t->next) {
         if (t->dead || t->attached)
             continue;
@@ -330,15 +329,20 @@ void enforcer_attached(struct enforcer *e, struct job *job, pid_t pid)
 
     if (t) /* before the next scan sees it */
         t->attached = true;
-    if (e->holder)
-        cpuset_holder_let_go(e->holder, job->id, pid);
+    if (!e->holder)
+        return;
+    size_t given = give(e), work = given;
+    cpuset_holder_let_go(e->holder, job->id, pid, &work);
+    account(e, given, work);
 }
 
 void enforcer_release(struct enforcer *e, struct job *job)
 {
     enforcer_unpark(e, job);
+    size_t given = give(e), work = given;
     if (e->holder)
-        cpuset_holder_release(e->holder, job->id);
+        cpuset_holder_release(e->holder, job->id, &work);
+    account(e, given, work);
     for (struct tracked *t = job->tracked; t; t = t->next)
         supervisor_done(e->supervisor, &t->note);
     tracked_clear(job);
@@ -439,7 +443,8 @@ bool enforcer_owes(const struct enforcer *e, const struct job *job)
 {
     uint32_t id = job ? job->id : 0;
 
-    return stopper_owes(e->stopper, id) || (e->freezer && freezer_owes(e->freezer, id));
+    return stopper_owes(e->stopper, id) || (e->freezer && freezer_owes(e->freezer, id)) ||
+           (!job && e->holder && cpuset_holder_owes(e->holder));
 }
 
 void enforcer_look(struct enforcer *e)
@@ -451,7 +456,7 @@ void enforcer_look(struct enforcer *e)
     if (e->freezer)
         freezer_look(e->freezer, &work);
     stopper_look(e->stopper, &work);
-    account(e, given, work);
     if (e->holder)
-        cpuset_holder_look(e->holder);
+        cpuset_holder_look(e->holder, &work);
+    account(e, given, work);
 }

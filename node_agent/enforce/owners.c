@@ -14,6 +14,10 @@
 
 #define STEPD "slurmstepd"
 
+/* Half of a process number, which has 22 bits at most. */
+#define DIGIT_BITS 12
+#define DIGITS     (1U << DIGIT_BITS)
+
 /* Entry FROM has the parent, or is in the group or session, with number TO. */
 struct owners_link {
     pid_t to;
@@ -21,20 +25,36 @@ struct owners_link {
     bool member; /* of a group or session */
 };
 
-static int compare(const void *a, const void *b)
-{
-    const struct owners_link *x = a, *y = b;
-
-    return (x->to > y->to) - (x->to < y->to);
-}
-
 static void add_link(struct owners *o, pid_t to, size_t from, bool member)
 {
     o->link[o->links++] = (struct owners_link){to, (uint32_t)from, member};
 }
 
+static size_t digit_of(const struct owners_link *l, unsigned shift)
+{
+    return (unsigned)l->to >> shift & (DIGITS - 1);
+}
+
+/* Sort the links FROM by the digit at SHIFT into TO, otherwise as they are. */
+static void sort_by_digit(struct owners *o, const struct owners_link *from,
+                          struct owners_link *to, unsigned shift)
+{
+    size_t first[DIGITS + 1] = {0};
+
+    for (size_t i = 0; i < o->links; i++)
+        first[digit_of(&from[i], shift) + 1]++;
+    for (size_t d = 1; d < DIGITS; d++)
+        first[d] += first[d - 1];
+    for (size_t i = 0; i < o->links; i++)
+        to[first[digit_of(&from[i], shift)]++] = from[i];
+    o->moves += o->links;
+}
+
+/* All processes of the node are in one epoch: in a time that is linear in their number. */
 static void make_links(struct owners *o)
 {
+    struct owners_link *spare = o->link + 3 * (o->procs->count + 1);
+
     for (size_t i = 0; i < o->procs->count; i++) {
         const struct proc_stat *s = &o->procs->entry[i].stat;
         if (s->parent > 1)
@@ -44,7 +64,8 @@ static void make_links(struct owners *o)
         if (s->session > 1 && s->session != s->pid && s->session != s->group)
             add_link(o, s->session, i, true);
     }
-    qsort(o->link, o->links, sizeof(*o->link), compare);
+    sort_by_digit(o, o->link, spare, 0);
+    sort_by_digit(o, spare, o->link, DIGIT_BITS);
 }
 
 /* The first link to a number of at least PID. */
@@ -210,7 +231,7 @@ int owners_find(struct owners *o, struct proc_table *procs,
 
     *o = (struct owners){.procs = procs,
                          .of = calloc(count, sizeof(*o->of)),
-                         .link = calloc(3 * count, sizeof(*o->link)),
+                         .link = calloc(2 * 3 * count, sizeof(*o->link)),
                          .found = calloc(count, sizeof(*o->found))};
     if (!o->of || !o->link || !o->found) {
         owners_clear(o);

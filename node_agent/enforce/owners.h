@@ -44,7 +44,7 @@ struct owners {
                         finding */
     size_t found_count;
     bool unfinished;      /* work was not enough for all cgroup files */
-    size_t steps, places; /* links followed, cgroup files read: for tests */
+    size_t moves, steps, places; /* of links sorted; links followed, cgroup files read: for tests */
 };
 
 /* Find the owners of all processes of PROCS among JOBS.  -1 with errno ENOMEM.

@@ -59,7 +59,7 @@ static void undo(const struct ledger_entry *entry)
 {
     switch (entry->what) {
     case LEDGER_NARROWED:
-        cgroup_restore(entry->path, NULL);
+        cgroup_restore(entry->path, NULL, NULL);
         break;
     case LEDGER_HELD:
         widen(entry);

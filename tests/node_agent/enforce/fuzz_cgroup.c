@@ -42,7 +42,7 @@ static void use(const struct cgroup_tree *tree,
     if (cgroup_enter(group, 1, &err) < 0)
         fuzz_refused(&err);
     cgroup_leave(tree, 1, 7);
-    if (cgroup_restore(group->path, &err) < 0)
+    if (cgroup_restore(group->path, NULL, &err) < 0)
         fuzz_refused(&err);
 }
 

@@ -23,7 +23,7 @@ static void undo(const struct ledger_entry *entry)
     REQUIRE(memchr(entry->path, '\0', sizeof(entry->path)));
     /* Nothing outside of the target's directory. */
     if (entry->path[0] != '/' && !strstr(entry->path, "..") &&
-        cgroup_restore(entry->path, &err) < 0)
+        cgroup_restore(entry->path, NULL, &err) < 0)
         fuzz_refused(&err);
 }
 

@@ -322,7 +322,7 @@ static void test_narrow_v2(void **state)
     assert_int_equal(cgroup_enter(&group, 77, &err), 0);
     assert_file(&w, "v2/" SCOPE "/step_0/user/task_0/cpuset.cpus", "1-2");
     assert_file(&w, "v2/" SCOPE "/step_0/user/task_0/cgroup.procs", "77\n78\n");
-    assert_int_equal(cgroup_restore(group.path, &err), 0);
+    assert_int_equal(cgroup_restore(group.path, NULL, &err), 0);
     assert_file(&w, "v2/" SCOPE "/step_0/user/task_0/cpuset.cpus", "\n");
 
     /* Never slurmstepd's own. */
@@ -332,7 +332,7 @@ static void test_narrow_v2(void **state)
     assert_non_null(strstr(err.text, "slurmstepd"));
 
     /* Gone in the meantime: nothing to restore. */
-    assert_int_equal(cgroup_restore(in(&w, "v2/" SCOPE "/step_9/user/task_0"),
+    assert_int_equal(cgroup_restore(in(&w, "v2/" SCOPE "/step_9/user/task_0"), NULL,
                                     &err),
                      0);
     world_free(&w);
@@ -360,7 +360,7 @@ static void test_errors(void **state)
     assert_non_null(strstr(err.text, "cpuset.mems"));
     assert_int_equal(access(group.path, F_OK), -1);
     /* Nothing there: as it should be. */
-    assert_int_equal(cgroup_restore(group.path, &err), 0);
+    assert_int_equal(cgroup_restore(group.path, NULL, &err), 0);
     world_free(&w);
 }
 

@@ -179,6 +179,7 @@ static void test_cost(void **state)
     find(n);
     for (pid_t pid = 2; pid <= MOST + 1; pid++)
         assert_int_equal(owner_of(n, pid), 1);
+    assert_true(n->owners.moves == 2 * n->owners.links && n->owners.links <= 3 * MOST);
     assert_true(n->owners.steps <= 3 * MOST);
     /* One cgroup file for each job whose cgroup is not known, none of processes. */
     assert_true(n->owners.places <= 200);
