@@ -49,11 +49,6 @@ static int spawn(const char *program, int socket, int output, pid_t *pid)
     char *argv[] = {(char *)program, NULL};
 
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                     O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, socket, LIKWID_MESSAGE_FD);
     posix_spawnattr_init(&attr);
     sigemptyset(&set);
     posix_spawnattr_setsigmask(&attr, &set);
@@ -62,7 +57,17 @@ static int spawn(const char *program, int socket, int output, pid_t *pid)
     posix_spawnattr_setsigdefault(&attr, &set);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
                                         POSIX_SPAWN_SETSIGDEF);
-    int rc = posix_spawn(pid, program, &actions, &attr, argv, environ);
+    /* These alone take memory. */
+    int rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+                                              O_RDONLY, 0);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(&actions, socket, LIKWID_MESSAGE_FD);
+    if (rc == 0)
+        rc = posix_spawn(pid, program, &actions, &attr, argv, environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);
     return rc;

@@ -185,12 +185,15 @@ static int spawn(struct slurm_link *l, int in, int out)
 
     sigemptyset(&none);
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
     posix_spawnattr_init(&attr);
     posix_spawnattr_setsigmask(&attr, &none); /* the loop blocks SIGCHLD */
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-    int rc = posix_spawn(&l->pid, l->program, &actions, &attr, argv, environ);
+    /* These alone take memory.  Without them the helper would have the agent's own. */
+    int rc = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    if (rc == 0)
+        rc = posix_spawn(&l->pid, l->program, &actions, &attr, argv, environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);
     return rc;
@@ -285,9 +288,9 @@ struct slurm_link *slurm_link_new(sd_event *event, const char *program,
     l->to = l->from = -1;
     l->backoff_us = BACKOFF_MIN_US;
     /* From the loop, so that the handler sees a complete agent. */
-    sd_event_add_time_relative(event, &l->restart_source, CLOCK_MONOTONIC, 0, 0,
-                               on_restart, l);
-    return l;
+    int rc = sd_event_add_time_relative(event, &l->restart_source, CLOCK_MONOTONIC, 0, 0,
+                                        on_restart, l);
+    return rc < 0 ? drop(l) : l;
 }
 
 /* Send the command ROOT, which is released. */
