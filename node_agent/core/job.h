@@ -102,6 +102,7 @@ struct job {
     size_t left_next;
     uint64_t live_since_ns;    /* 0: not live */
     bool started;              /* a task or process of it was known */
+    bool ending;               /* it is over; nothing joins it any more */
     uint64_t ended_wall_ns;    /* last process gone; 0: never or live */
     uint64_t ended_ns;         /* the same as monotonic time */
     bool cooperative;          /* a process attached at some time */

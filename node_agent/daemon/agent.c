@@ -11,8 +11,8 @@
 #include <sys/epoll.h>
 
 #include "common/clock.h"
-#include "node_agent/client/end_note.h"
 #include "node_agent/daemon/delivery.h"
+#include "node_agent/daemon/ending.h"
 #include "node_agent/daemon/listener.h"
 #include "common/log.h"
 #include "node_agent/core/job_log.h"
@@ -29,63 +29,38 @@
 #define SAVE_PAUSE_NS NS_PER_S
 #define SAVE_SHARE 100
 
-/* Notes of epilogs are rare, and nobody waits for them. */
-#define NOTES_INTERVAL_NS (2 * NS_PER_S)
-
-/* ---- notes of epilogs ---------------------------------------------------- */
-
-static void on_end_note(void *arg, uint32_t id, uint64_t end_ns)
-{
-    struct agent *a = arg;
-    struct job *job = job_find(&a->jobs, id);
-
-    /* Else it has been withdrawn after all, or this is a later run of it. */
-    if (job && end_ns >= job->announced_ns) {
-        log_info("job %u: its epilog left a note", id);
-        agent_end_job(a, job);
-    }
-}
-
-static void take_end_notes(struct agent *a)
-{
-    struct errtext err;
-
-    a->notes_ns = clock_ns();
-    if (end_note_take(a->settings->socket, on_end_note, a, &err) < 0 &&
-        log_limit_allows(&a->notes_lost, 0, a->notes_ns))
-        log_warn("notes of epilogs: %s", err.text);
-}
-
-/* End jobs whose epilog never came: slurmd died, or the agent was away then.
- * Their records would be lost, and the table would grow. */
-static void end_forgotten(struct agent *a, uint64_t now_ns)
-{
-    struct job *next;
-
-    for (struct job *j = a->jobs.first; j; j = next) {
-        uint64_t since_ns = j->ended_ns ? j->ended_ns : j->announced_ns;
-        next = j->next;
-        if (!job_live(j) && now_ns > since_ns && now_ns - since_ns > a->options.forget_ns)
-            agent_end_job(a, j);
-    }
-}
-
 /* ---- epochs -------------------------------------------------------------- */
+
+/* Another epoch, which was due at DUE_US.  Late ones are not made up for: those that should have
+ * begun since the last one did, and those that could not because of our own work. */
+static void count_epoch(struct agent *a, uint64_t due_us)
+{
+    uint64_t now_us = clock_ns() / NS_PER_US, cpu_ns = clock_cpu_ns();
+
+    a->epochs++;
+    uint64_t late_ns = now_us > due_us ? (now_us - due_us) * NS_PER_US : 0;
+    a->late += late_ns > a->options.epoch_ns / 2;
+    a->epochs_missed += late_ns / a->options.epoch_ns;
+    if (a->epoch_cpu_ns)
+        a->epochs_overrun += (cpu_ns - a->epoch_cpu_ns) / a->options.epoch_ns;
+    a->epoch_cpu_ns = cpu_ns;
+}
 
 static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct agent *a = arg;
 
-    a->epochs++;
-    a->late += clock_ns() > usec * NS_PER_US + a->options.epoch_ns / 2;
+    count_epoch(a, usec);
     scheduler_epoch(a->scheduler);
     uint64_t now_ns = clock_ns();
     looks_epoch(a->looks, &a->jobs, now_ns);
     if (now_ns - a->saved_ns > SAVE_INTERVAL_NS)
         agent_touch(a);
     /* Nothing to do: a node without jobs sleeps. */
-    if (!a->jobs.count && !enforcer_owes(a->enforcer, NULL))
+    if (!a->jobs.count && !enforcer_owes(a->enforcer, NULL)) {
+        a->epoch_cpu_ns = 0;
         return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    }
     /* Relative to when it should have been, unless we fell behind. */
     uint64_t epoch_us = a->options.epoch_ns / NS_PER_US;
     uint64_t next_us = usec + epoch_us;
@@ -94,10 +69,7 @@ static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
     sd_event_source_set_time(source, next_us);
     int rc = sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
     /* Last, because the end of a job starts the epochs unless they run. */
-    if (now_ns - a->notes_ns > NOTES_INTERVAL_NS) {
-        take_end_notes(a);
-        end_forgotten(a, now_ns);
-    }
+    ending_look(a, now_ns);
     return rc;
 }
 
@@ -431,33 +403,6 @@ int agent_watch_process(struct agent *a, struct process *process)
     return rc < 0 ? -1 : 0;
 }
 
-/* Nothing of JOB lives: its record is on its way, and it is forgotten.  The state says
- * both in one line, so that no agent makes a second record of it. */
-static void finish(struct agent *a, struct job *job)
-{
-    const struct pending *record = delivery_make_final(a, job);
-
-    agent_kept(a, state_note_end(&a->state, job->id, record, NULL));
-    delivery_send(a);
-    looks_forget(job);
-    listener_free(job->listener);
-    job_remove(&a->jobs, job);
-    agent_touch(a);
-}
-
-void agent_end_job(struct agent *a, struct job *job)
-{
-    char why[64];
-
-    snprintf(why, sizeof(why), "the withdrawal of job %u", job->id);
-    while (job->processes)
-        agent_detach(a, job->processes, "withdrawal");
-    while (job->tasks)
-        job_remove_task(job->tasks);
-    agent_job_changed(a, job, false, why);
-    finish(a, job);
-}
-
 /* ---- start and stop ------------------------------------------------------ */
 
 /* Take over what the state file knows: watch the living, finish the dead. */
@@ -492,9 +437,9 @@ static int restore(struct agent *a, struct errtext *err)
         bool expected = !job_live(j) && !j->started;
         if ((!job_live(j) && !expected) || cpuset_empty(&j->granted)) {
             if (job_live(j))
-                agent_end_job(a, j);
+                ending_finish(a, j);
             else
-                finish(a, j);
+                ending_dead(a, j);
             continue;
         }
         log_info("job %u taken over from before the restart", j->id);
@@ -645,6 +590,7 @@ void agent_free(struct agent *a)
     node_state_clear(&a->node);
     state_file_close(&a->state);
     sd_event_source_disable_unref(a->epoch_source);
+    sd_event_source_disable_unref(a->ending_source);
     sd_event_source_disable_unref(a->save_source);
     decisions_free(a->decisions);
     trace_free(a->trace);

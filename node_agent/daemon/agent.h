@@ -9,7 +9,7 @@
  *
  * The agent owns the job table and all parts.  It turns what arrives (requests, ends of
  * processes, epochs, news from Slurm) into changes of the table and tells the scheduler.
- * Requests are in request.c.
+ * Requests are in request.c, ends of jobs in ending.c.
  */
 
 #include "node_agent/counters/counters.h"
@@ -56,7 +56,7 @@ struct agent {
     struct slurm_link *records; /* likewise: the helper that keeps them */
     struct server *server;
     struct looks *looks;
-    sd_event_source *epoch_source;
+    sd_event_source *epoch_source, *ending_source;
     struct state_file state;
     sd_event_source *save_source; /* writes the state some time after a change */
     uint64_t saved_ns;
@@ -65,8 +65,11 @@ struct agent {
     struct log_limit notes_lost;
     struct log_limit deaf;      /* no socket of its own for a job */
     struct log_limit strangers; /* who may not attach to a job of their user's */
-    uint64_t epochs; /* since its start */
-    uint64_t late;   /* of them, that began half an epoch late or more */
+    /* Since its start: epochs, those that were due and did not begin, and those for which the
+     * work of one took so much CPU time that they could not have. */
+    uint64_t epochs, epochs_missed, epochs_overrun;
+    uint64_t epoch_cpu_ns; /* when the last began; 0: there are none now */
+    uint64_t late; /* that began half an epoch late or more */
     struct node_state node; /* what survives beside jobs and records */
     /* Why the state could not be kept, slurmctld does not answer, records wait or are not kept;
      * "": all is well. */
@@ -113,9 +116,6 @@ void agent_listen_for(struct agent *agent, struct job *job);
 /* Watch a task or an attached process for its end. */
 int agent_watch_task(struct agent *agent, struct task *task);
 int agent_watch_process(struct agent *agent, struct process *process);
-
-/* The job is over: final record, then forget it. */
-void agent_end_job(struct agent *agent, struct job *job);
 
 /* Detach PROCESS and drop its connection. */
 void agent_detach(struct agent *agent, struct process *process,

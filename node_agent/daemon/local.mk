@@ -10,6 +10,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/answer.c \
 	%D%/answer.h \
 	%D%/delivery.c \
+	%D%/ending.c \
+	%D%/ending.h \
 	%D%/delivery.h \
 	%D%/caller.c \
 	%D%/caller.h \

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "node_agent/daemon/delivery.h"
+#include "node_agent/daemon/ending.h"
 #include "node_agent/daemon/replies.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -70,8 +71,8 @@ static int announce(struct agent *a, const struct peer *peer,
         topology_map_cores(a->topology, request->cores, &granted, err) < 0)
         return -1;
     struct job *job = job_find(&a->jobs, request->job);
-    if (job && is_later_run(job, request, peer)) {
-        agent_end_job(a, job);
+    if (job && (job->ending || is_later_run(job, request, peer))) {
+        ending_finish(a, job);
         job = NULL;
     }
     if (!job) {
@@ -115,7 +116,7 @@ static int add_task(struct agent *a, const struct message_request *request,
     struct job *job = job_find(&a->jobs, request->job);
     char why[64];
 
-    if (!job)
+    if (!job || job->ending)
         return no_such_job(request->job, err);
     struct task *task = job_add_task(job, request->step, request->pid);
     if (!task || agent_watch_task(a, task) < 0) {
@@ -145,7 +146,7 @@ static int withdraw(struct agent *a, const struct message_request *request)
 
     /* The epilog runs for every job of the node: unknown ones are normal. */
     if (job)
-        agent_end_job(a, job);
+        ending_begin(a, job);
     return 0;
 }
 
@@ -215,7 +216,7 @@ static int attach(struct agent *a, const struct peer *peer,
     struct job *job = job_find(&a->jobs, request->job);
     char why[64];
 
-    if (!job)
+    if (!job || job->ending)
         return no_such_job(request->job, err);
     if (peer->job)
         return errtext_set(err, EALREADY,

@@ -133,11 +133,13 @@ units += %D%/unit
 	%D%/daemon/test_host_event.c \
 	%D%/daemon/test_kill_save.c \
 	%D%/daemon/test_opening.c \
+	%D%/daemon/test_slurm_link.c \
 	%D%/daemon/test_state.c \
 	%D%/daemon/test_users.c \
 	%D%/enforce/test_cgroup.c \
 	%D%/enforce/enforcer_stage.h \
 	%D%/enforce/test_crowd.c \
+	%D%/enforce/test_cpuset_holder.c \
 	%D%/enforce/test_enforcer.c \
 	%D%/enforce/test_follow_look.c \
 	%D%/enforce/test_kill_points.c \

@@ -25,6 +25,7 @@ static uint64_t said_cpu_ns(void);
 
 #include "node_agent/daemon/request.h"
 #include "node_agent/daemon/agent.h"
+#include "node_agent/daemon/ending.h"
 #include "node_agent/core/process.h"
 
 #define CLIENTS   12
@@ -375,7 +376,7 @@ QUIET static void end(void)
             connection_end(s->slot[i]);
     settle();
     while (agent->jobs.first)
-        agent_end_job(agent, agent->jobs.first);
+        ending_finish(agent, agent->jobs.first);
     settle();
     check_accounts(s);
     REQUIRE(s->count == 1 && TAILQ_EMPTY(&s->waiting));

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """Jobs of very many tasks and processes: what they cost the agent, counted in decisions, lines
-of the log, bytes of the state and descriptors."""
+of the log, bytes of the state, descriptors, and epochs that its own work keeps from beginning."""
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -17,8 +18,10 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, announce, need, wait_for
 
-EPOCH_S = 0.5
+LONG_EPOCH_S = 0.5
+EPOCH_S = 0.05   # as by default
 ATTACHES = 100
+ENDING = 64      # ENDING_MOST
 TASKS = 4000     # JOB_TASKS
 JOB_LINES = 200  # JOB_LOG_BURST
 LATER_LINES = 2  # JOB_LOG_PER_S
@@ -102,23 +105,30 @@ def decided(root, before):
     return now["decisions"] - before["decisions"] - (now["epochs"] - before["epochs"])
 
 
-def check_attaches(agent, root):
-    """However many processes of a job attach, or end, in one epoch: they are decided about
-    together."""
+@contextlib.contextmanager
+def attached(agent, root, job, count):
+    """The pids of COUNT processes that have attached to JOB, and ping's answer before."""
     def attach(begin):
         os.read(begin, 1)
         with Connection(agent) as connection:
-            assert connection.call(op="attach", job=1, pid=os.getpid(), threads=1)["ok"]
+            assert connection.call(op="attach", job=job, pid=os.getpid(), threads=1)["ok"]
             connection.socket.settimeout(None)
             connection.socket.recv(1)
 
-    assert announce(agent, 1)["ok"]
-    with children(ATTACHES, attach) as (pids, go):
+    assert announce(agent, job)["ok"]
+    with children(count, attach) as (pids, go):
         for pid in pids:
-            assert root.call(op="task", job=1, step=0, pid=pid)["ok"]
+            assert root.call(op="task", job=job, step=0, pid=pid)["ok"]
         before = root.call(op="ping")
         os.close(go)
-        wait_for("attaches", lambda: agent.job(1)["attached"] == ATTACHES)
+        wait_for("attaches", lambda: agent.job(job)["attached"] == count)
+        yield pids, before
+
+
+def check_attaches(agent, root):
+    """However many processes of a job attach, or end, in one epoch: they are decided about
+    together."""
+    with attached(agent, root, 1, ATTACHES) as (pids, before):
         assert decided(root, before) <= 2, decided(root, before)
         before = root.call(op="ping")
         for pid in pids[:-1]:
@@ -127,6 +137,29 @@ def check_attaches(agent, root):
         assert decided(root, before) <= 2, decided(root, before)
     wait_for("the last end", lambda: agent.job(1)["attached"] == 0)
     assert root.call(op="withdraw", job=1)["ok"]
+
+
+def check_withdrawal(agent, root):
+    """Of a job that is withdrawn with all its processes some are detached in each turn of the
+    loop: what root asks is answered in between.  Nobody joins it meanwhile."""
+    with attached(agent, root, 3, ATTACHES + 2 * ENDING) as _:
+        root.send(op="withdraw", job=3)
+        root.send(op="status")
+        root.send(op="task", job=3, step=0, pid=os.getpid())
+        assert root.answer()["ok"]
+        left = [job["attached"] for job in root.answer()["jobs"] if job["job"] == 3]
+        assert left and left[0] >= ATTACHES, left
+        assert root.answer()["errnum"] == errno.ENOENT
+        wait_for("its end", lambda: not root.call(op="status")["jobs"])
+        assert agent.log_text().count("job 3 ended: cosched/1 state=final") == 1
+    # One that is announced again in the middle of that is another job.
+    with attached(agent, root, 4, ATTACHES + 2 * ENDING) as _:
+        root.send(op="withdraw", job=4)
+        assert announce(agent, 4)["ok"] and root.answer()["ok"]
+        assert agent.job(4)["attached"] == 0
+        assert agent.log_text().count("job 4 ended: cosched/1 state=final") == 1
+        assert root.call(op="withdraw", job=4)["ok"]
+        assert agent.log_text().count("(withdrawal)") <= JOB_LINES
 
 
 def count_fds(agent):
@@ -141,7 +174,8 @@ def state_bytes(agent):
 
 def check_tasks(agent, root):
     """A job has as many tasks as it may have: all are known, one more is refused, and what is
-    decided, logged and kept of them is bounded; at their end nothing is left."""
+    decided, logged and kept of them is bounded; at their end nothing is left.  No epoch is missed
+    for what they cost."""
     fds, size = count_fds(agent), state_bytes(agent)
     assert announce(agent, 2)["ok"]
     with sleepers(TASKS + 1) as (pids, end):
@@ -161,6 +195,9 @@ def check_tasks(agent, root):
     # The first end while others live, the last one, and none in between.
     assert decided(root, before) <= 4, decided(root, before)
     seconds = (root.call(op="ping")["epochs"] - before["epochs"]) * EPOCH_S
+    ping = root.call(op="ping")
+    print({key: ping[key] for key in ping if "epochs" in key})
+    assert ping["epochs_overrun"] == 0, ping
     assert root.call(op="withdraw", job=2)["ok"]
     lines = [line for line in agent.log_text().splitlines() if "job 2: " in line]
     assert JOB_LINES <= len(lines) < JOB_LINES + LATER_LINES * seconds + 50, len(lines)
@@ -174,9 +211,12 @@ def main():
     need("coschedd")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with Agent("--set", f"epoch={int(EPOCH_S * 1000)}ms") as agent, Connection(agent) as root:
+    with Agent("--set", f"epoch={int(LONG_EPOCH_S * 1000)}ms") as agent, \
+            Connection(agent) as root:
         check_attaches(agent, root)
-        if hard > TASKS + 1000:
+        check_withdrawal(agent, root)
+    if hard > TASKS + 1000:
+        with Agent("--set", f"epoch={int(EPOCH_S * 1000)}ms") as agent, Connection(agent) as root:
             check_tasks(agent, root)
 
 
