@@ -26,4 +26,7 @@ int ctl_machine(const struct arguments *a);
 int ctl_calibrate(const struct arguments *a);
 int ctl_run(const struct arguments *a);
 
+/* Print the last decision. */
+int ctl_last_reason(const struct arguments *a);
+
 #endif /* COSCHED_CTL_COMMANDS_H */

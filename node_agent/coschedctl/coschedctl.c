@@ -16,7 +16,7 @@
 static const struct cli_command commands[] = {
     COMMAND(status, "json", "[JOB]",
             "jobs of this node, their CPUs, what they do", JOB),
-    COMMAND(top, "", "[JOB]", "the same with the last reason, anew each second",
+    COMMAND(top, "", "[JOB]", "cores and jobs while they run, anew each second",
             JOB),
     COMMAND(explain, "json", "[JOB]", "decisions, each with its reason", JOB),
     COMMAND(why, "json", "JOB",

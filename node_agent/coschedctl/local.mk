@@ -19,11 +19,23 @@ coschedctl_SOURCES = \
 	%D%/requests.c \
 	%D%/run.c \
 	%D%/selftest.c \
+	%D%/top/frame.c \
+	%D%/top/frame.h \
+	%D%/top/paint.c \
+	%D%/top/paint.h \
+	%D%/top/screen.c \
+	%D%/top/screen.h \
+	%D%/top/state.c \
+	%D%/top/state.h \
+	%D%/top/top.c \
+	%D%/top/view.c \
+	%D%/top/view.h \
 	%D%/why.c
-coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
+coschedctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS) $(NCURSES_CFLAGS)
 coschedctl_LDADD = node_agent/calibrate/libcalibrate.la common/libcli.la \
 	node_agent/recording/librecording.la \
-	node_agent/client/libclient.la node_agent/names/libnames.la $(JANSSON_LIBS) $(HWLOC_LIBS)
+	node_agent/client/libclient.la node_agent/names/libnames.la $(JANSSON_LIBS) $(HWLOC_LIBS) \
+	$(NCURSES_LIBS)
 
 dist_man_MANS += docs/coschedctl.1
 bashcompletiondir = $(datadir)/bash-completion/completions

@@ -139,9 +139,9 @@ static void print_decision(FILE *out, const json_t *decision)
                     ctl_text(share, "region", ""), ctl_number(share, "cores"));
 }
 
-/* The last decision. */
-static int print_reason(const struct arguments *a)
+int ctl_last_reason(const struct arguments *a)
 {
+    struct ctl_named named;
     json_t *reply;
     int rc = ctl_ask(a, MESSAGE_EXPLAIN, &reply, NULL);
 
@@ -149,26 +149,11 @@ static int print_reason(const struct arguments *a)
         return rc;
     json_t *decisions = json_object_get(reply, "decisions");
     size_t count = json_array_size(decisions);
-    if (count)
-        print_decision(stdout, json_array_get(decisions, count - 1));
+    FILE *out = ctl_named_open(&named);
+    if (out && count)
+        print_decision(out, json_array_get(decisions, count - 1));
     json_decref(reply);
-    return CTL_OK;
-}
-
-int ctl_top(const struct arguments *a)
-{
-    bool screen = isatty(STDOUT_FILENO);
-
-    for (;;) {
-        if (screen)
-            fputs("\033[H\033[2J", stdout); /* home, clear */
-        int rc = ctl_status(a);
-        if (rc == CTL_OK)
-            rc = print_reason(a);
-        if (rc != CTL_OK || !screen || cli_finish(CTL_OK) != CTL_OK)
-            return rc;
-        sleep(1);
-    }
+    return ctl_named_print(&named, a, NULL);
 }
 
 int ctl_explain(const struct arguments *a)

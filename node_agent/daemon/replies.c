@@ -309,12 +309,30 @@ static json_t *origins_json(const struct agent *a)
     return list;
 }
 
+/* The cores behind each last-level cache, by their first CPUs, and the NUMA node that is near. */
+static json_t *domains_json(const struct agent *a)
+{
+    const struct machine *m = topology_machine(a->topology);
+    json_t *list = json_array();
+    char cores[4096];
+
+    for (size_t d = 0; d < m->llc_domains; d++) {
+        struct cosched_cpuset set = {{0}};
+        for (size_t c = 0; c < m->cpus && c < COSCHED_MAX_CPUS; c++)
+            if (m->llc_domain[c] == (int)d)
+                cpuset_add(&set, (int)c);
+        json_array_append_new(list, json_pack("{s:i, s:s}", "node", m->local_node[d], "cores",
+                                              cpulist_format(&set, cores, sizeof(cores))));
+    }
+    return list;
+}
+
 json_t *reply_config(const struct agent *a)
 {
     const struct node_options *o = &a->options;
 
     return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
-                     "s:s, s:s, s:s}",
+                     "s:s, s:s, s:s, s:o}",
                      "policy", o->policy, "policy_options", o->policy_options,
                      "probe_percent", o->probe_percent,
                      "epoch_ns", (json_int_t)o->epoch_ns, "profile_ns",
@@ -327,7 +345,7 @@ json_t *reply_config(const struct agent *a)
                      (json_int_t)o->forget_ns, "options", origins_json(a),
                      "partitions", a->config.partitions, "problems",
                      a->config.problems.text, "enforcement",
-                     options_enforcements[o->enforcement]);
+                     options_enforcements[o->enforcement], "domains", domains_json(a));
 }
 
 json_t *reply_ping(const struct agent *a)

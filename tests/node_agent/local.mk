@@ -6,13 +6,14 @@ include tests/node_agent/counters/local.mk
 # What these share.
 EXTRA_DIST += %D%/daemon/state-0.1.json \
 	tests/support/accountedagent.py \
-	tests/support/fake_helper.py tests/support/fakes.py \
+	tests/support/fake_helper.py tests/support/fakeagent.py tests/support/fakes.py \
 	tests/support/killpoints.py \
 	tests/support/slurmhelper.py tests/support/slurmtree.py
 
 # The daemon's clients and helpers.
 client_scripts = \
 	%D%/coschedctl/test_ctl.py \
+	%D%/coschedctl/test_top.py \
 	%D%/coschedctl/test_ks.py \
 	%D%/helpers/test_kill_deliver.py \
 	%D%/helpers/test_record_helper.py \
@@ -72,6 +73,17 @@ units += %D%/client/unit
 	%D%/client/test_end_note.c
 %C%_client_unit_CPPFLAGS = $(unit_flags)
 %C%_client_unit_LDADD = node_agent/client/libclient.la $(unit_libs)
+
+units += %D%/coschedctl/unit
+%C%_coschedctl_unit_SOURCES = \
+	%D%/coschedctl/test_frame.c \
+	node_agent/coschedctl/ctl.c \
+	node_agent/coschedctl/top/frame.c \
+	node_agent/coschedctl/top/paint.c \
+	node_agent/coschedctl/top/state.c \
+	node_agent/coschedctl/top/view.c
+%C%_coschedctl_unit_CPPFLAGS = $(unit_flags) $(HWLOC_CFLAGS)
+%C%_coschedctl_unit_LDADD = $(coschedctl_LDADD) $(unit_libs)
 
 units += %D%/names/unit
 %C%_names_unit_SOURCES = \
