@@ -35,9 +35,19 @@ struct named {
     char label[REGION_LABEL_MAX]; /* empty: not found */
 };
 
+/* Time that looks at a user's files took.  Who has used it up is not looked at again: no user's
+ * files delay what is shown of others for long. */
+#define USER_NS (2 * NAMES_MS * NS_PER_MS)
+struct spent {
+    uid_t uid;
+    uint64_t ns;
+};
+
 struct region_names {
     void *tree; /* of entries, by region */
     size_t looks;
+    struct spent *spent; /* [users] */
+    size_t users;
 };
 
 /* An answer of the child. */
@@ -81,6 +91,8 @@ void region_names_free(struct region_names *n)
 {
     if (n)
         tdestroy(n->tree, free);
+    if (n)
+        free(n->spent);
     free(n);
 }
 
@@ -297,22 +309,40 @@ static struct named *enter(struct region_names *n, const char *region, pid_t pid
     return e;
 }
 
+/* What UID has spent; NULL when out of memory. */
+static struct spent *spent_of(struct region_names *n, uid_t uid)
+{
+    for (size_t i = 0; i < n->users; i++)
+        if (n->spent[i].uid == uid)
+            return &n->spent[i];
+    struct spent *more = reallocarray(n->spent, n->users + 1, sizeof(*more));
+    if (!more)
+        return NULL;
+    n->spent = more;
+    n->spent[n->users] = (struct spent){.uid = uid};
+    return &n->spent[n->users++];
+}
+
 void region_names_look(struct region_names *n, pid_t pid, uid_t uid, const char *const *region,
                        size_t count)
 {
     struct place *places = calloc(NAMES_BATCH, sizeof(*places));
     struct named **entries = calloc(NAMES_BATCH, sizeof(struct named *));
     struct look look = {.place = places};
+    struct spent *spent = pid > 0 ? spent_of(n, uid) : NULL;
 
-    for (size_t i = 0; places && entries && pid > 0 && i < count && look.count < NAMES_BATCH; i++) {
+    bool may = places && entries && spent && spent->ns < USER_NS;
+    for (size_t i = 0; may && i < count && look.count < NAMES_BATCH; i++) {
         struct named *e = enter(n, region[i], pid, &places[look.count]);
         if (e)
             entries[look.count++] = e;
     }
     look.left = look.count;
     if (look.count) {
+        uint64_t begin_ns = clock_ns();
         n->looks++;
         run_child(&look, pid, uid, entries);
+        spent->ns += clock_ns() - begin_ns;
     }
     free(entries);
     free(places);

@@ -14,7 +14,8 @@
  * and send no signal to others than its user's, and its answer is text of bounded length.  What a
  * file says wrongly misleads nobody but its own user, and root in the same line.
  *
- * Each region is looked for once, and what was found is kept as long as the caller likes.
+ * Each region is looked for once, and what was found is kept as long as the caller likes.  Looks at
+ * one user's files may take twice NAMES_MS in all; his other regions have no names then.
  */
 
 #include <stdint.h>

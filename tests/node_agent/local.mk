@@ -90,6 +90,7 @@ units += %D%/names/unit
 	%D%/names/test_region_names.c \
 	%D%/names/test_symbol_name.c
 %C%_names_unit_CPPFLAGS = $(unit_flags)
+%C%_names_unit_LDFLAGS = -Wl,--wrap=clock_gettime
 %C%_names_unit_LDADD = node_agent/names/libnames.la $(unit_libs)
 
 units += %D%/helpers/test_record_queue

@@ -124,7 +124,7 @@ static void test_whole(void **state)
                  "REGION");
     /* 20 of 25 core-seconds; by rho 0.25, 6 cores use 88 % of the memory. */
     expect(text, "b       90 ep         root     malleable     8");
-    expect(text, "a      812 cg         root     malleable     6   38   80   88 0.94    - memory  ");
+    expect(text, "a      812 cg         root     malleable     6   38   80   88 0.94    - ");
     expect(text, " memory  0011223344556677+40");
     expect(text, "job 812 cg of root, malleable: 0011223344556677+40 (known, rho 0.25)");
     expect(text, "6 cores, 2.5 on average in 10 s; speed 0.94 predicted, - measured; 1 processes");

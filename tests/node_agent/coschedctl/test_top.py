@@ -57,7 +57,8 @@ class Terminal:
 
     def tmux(self, *arguments):
         return subprocess.run(["tmux", "-u", "-S", self.socket, *arguments], check=True, text=True,
-                              stdout=subprocess.PIPE, env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
+                              stdout=subprocess.PIPE,
+                              env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
 
     def screen(self, *how):
         return self.tmux("capture-pane", "-p", *how)

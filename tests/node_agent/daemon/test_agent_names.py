@@ -92,7 +92,10 @@ def check(agent, folder, number, name, expected):
     def region():
         jobs = json.loads(ctl(agent, "status", "--json"))["jobs"]
         job = next((j for j in jobs if j["job"] == number), {"region": None})
-        return job["region"] if "+" in (job["region"] or {}).get("region", "") else None
+        found = job["region"] or {}
+        # A machine with much other work takes its time: coschedctl gives up after 2 s.
+        late = expected and "name" not in found
+        return found if "+" in found.get("region", "") and not late else None
 
     with Job(agent, number, [f"{folder}/{name}"], env={"OMP_NUM_THREADS": "2"}) as job:
         found = wait_for(f"region of {name}", region)
