@@ -28,6 +28,7 @@ struct arguments {
     const char *rule;    /* --rule, or NULL */
     bool sweep;          /* --sweep */
     size_t bins, least;  /* --bins (NO_BINS: not given), --least */
+    size_t seed, rounds; /* --seed, --rounds */
     double alpha;        /* --alpha */
     const char *action;  /* of `machine`: show or check */
 };
@@ -38,6 +39,7 @@ int command_station(const struct arguments *arguments);
 int command_speedup(const struct arguments *arguments);
 int command_utilisation(const struct arguments *arguments);
 int command_fit(const struct arguments *arguments);
+int command_train(const struct arguments *arguments);
 int command_map(const struct arguments *arguments);
 int command_ks(const struct arguments *arguments);
 int command_machine(const struct arguments *arguments);

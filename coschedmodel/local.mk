@@ -16,6 +16,7 @@ bin_PROGRAMS += coschedmodel/coschedmodel
 	%D%/output.h \
 	%D%/speedup.c \
 	%D%/station.c \
+	%D%/train.c \
 	%D%/utilisation.c
 %C%_coschedmodel_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(GSL_CFLAGS)
 %C%_coschedmodel_LDADD = common/libcli.la \

@@ -42,6 +42,14 @@ static const struct cli_command commands[] = {
             "thread with its requests to each NUMA node; or these rows as text.\n"
             "Optional: \"rule\", \"factor\" (1.5: latency of remote memory) or\n"
             "\"machine\", \"closeness\" (0.75).\n"),
+    COMMAND(train, "table seed rounds machine",
+            "predictors of concurrency from samples (DyNUMA)",
+            "Input: {\"machine\": NAME, \"samples\": [{\"program\": NAME, \"threads\":\n"
+            "[[IPC, L, R, B]...], \"time_s\": [T...], \"energy_j\": [E...]}...]}, as\n"
+            "coschedsim samples prints: of each core (or LLC domain) on all instructions,\n"
+            "local and remote accesses and branch misses per cycle; then time and energy on\n"
+            "1, 2, ... cores.  Prints the weights, and the errors for each program\n"
+            "when trained without it (--table: only these).\n"),
     {.name = "machine", .options = "", .run = command_machine,
      .operand = "show|check FILE", .help = "show or check a machine description",
      .details = "FILE is a description or the name of a shipped one.\n"
@@ -76,6 +84,10 @@ static const struct cli_option options[] = {
     CLI_OPTION("least", CLI_COUNT, least, "N",
                "intervals that a region must have (default: 20)", .low = 2,
                .high = 1e6),
+    CLI_OPTION("seed", CLI_COUNT, seed, "N", "of the network's first weights (default: 1)",
+               .high = 0x1p53),
+    CLI_OPTION("rounds", CLI_COUNT, rounds, "N",
+               "of training (default: 1000)", .low = 1, .high = 1e7),
     {0},
 };
 
@@ -92,7 +104,8 @@ int main(int argc, char **argv)
         .options = options,
     };
     struct arguments arguments = {
-        .file = "-", .bins = NO_BINS, .least = 20, .alpha = 0.05};
+        .file = "-", .bins = NO_BINS, .least = 20, .alpha = 0.05,
+        .seed = 1, .rounds = 1000};
 
     return cli_main(&cli, &arguments, argc, argv);
 }

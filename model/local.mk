@@ -6,6 +6,10 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 %C%_libmodel_la_SOURCES = \
 	%D%/adaptive.c \
 	%D%/adaptive.h \
+	%D%/concurrency.c \
+	%D%/concurrency.h \
+	%D%/controller.c \
+	%D%/controller.h \
 	%D%/cputime.c \
 	%D%/cputime.h \
 	%D%/hierarchy.c \

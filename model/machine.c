@@ -5,7 +5,6 @@
 #include "model/machine.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 struct machine *machine_new(size_t cpus, size_t llc_domains, size_t numa_nodes)
@@ -36,6 +35,18 @@ fail:
     return NULL;
 }
 
+bool machine_has_power(const struct machine *machine)
+{
+    return machine->power.core_w > 0;
+}
+
+static bool power_valid(const struct machine_power *p)
+{
+    return p->idle_w >= 0 && p->domain_w >= 0 && p->core_w >= 0 && p->stalled_w >= 0 &&
+           p->request_nj >= 0 &&
+           isfinite(p->idle_w + p->domain_w + p->core_w + p->stalled_w + p->request_nj);
+}
+
 static bool times_valid(const double *times, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -60,6 +71,7 @@ enum model_status machine_check(const struct machine *m)
     if (!m->cpus || !m->llc_domains || !m->numa_nodes ||
         !times_valid(m->controller_service_us, m->numa_nodes) ||
         !times_valid(m->link_service_us, m->links) ||
+        !power_valid(&m->power) ||
         !services_valid(m->controller_service, m->numa_nodes) ||
         !services_valid(m->link_service, m->links))
         return MODEL_EINVAL;

@@ -25,8 +25,12 @@
  * controller_service and link_service say so, and the plain times are those of
  * a read, for callers that do not know the mix.  Without these tables the
  * plain time is that of all kinds.
+ *
+ * Power is what the node draws when idle, and what comes on top: for each LLC domain with a core
+ * at work, for each core that computes or is stalled, and for each request.  Unknown is all 0.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "model/status.h"
@@ -40,6 +44,14 @@ struct machine_service {
     double read_us;
     double write_us;
     double prefetch_us;
+};
+
+struct machine_power {
+    double idle_w;     /* the whole node without work */
+    double domain_w;   /* an LLC domain with at least one core at work */
+    double core_w;     /* a core that computes */
+    double stalled_w;  /* a core that is stalled or waits, spinning */
+    double request_nj; /* energy of a request to memory */
 };
 
 struct machine_route {
@@ -59,7 +71,11 @@ struct machine {
     struct machine_service *controller_service; /* [numa_nodes] or NULL */
     struct machine_service *link_service;       /* [links] or NULL */
     struct machine_route *route;   /* [llc_domains * numa_nodes], row-major */
+    struct machine_power power;
 };
+
+/* Is the machine's power known? */
+bool machine_has_power(const struct machine *machine);
 
 /* Eq. 3.13: the mean service time of a mix of so many READS, WRITES and
  * PREFETCHES (any unit, none negative); that of a read where there are none. */

@@ -45,6 +45,14 @@ static const struct cli_command commands[] = {
          "  POLICY:OPTION    of a policy\n"
          "  anything else    option of slurm.conf without its prefix: epoch, ...\n",
      FILE_OPERAND},
+    {.name = "samples", .options = "machine library noise network seed ",
+     .run = command_samples, .operand = OPERAND,
+     .help = "what coschedmodel train learns from",
+     .details =
+         "Runs each parallel region of the scenarios' programs alone on 1, 2, ...\n"
+         "cores, with its data interleaved, on each NUMA node, and at its threads,\n"
+         "and prints time, energy and the signatures of its threads as JSON.\n",
+     FILE_OPERAND},
     {.name = "replay", .options = ALL "trace record explain",
      .run = command_replay, .operand = "DIRECTORY",
      .help = "run the jobs of a recording under other policies",

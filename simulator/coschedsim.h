@@ -41,6 +41,7 @@ int command_run(const struct arguments *arguments);
 int command_compare(const struct arguments *arguments);
 int command_sweep(const struct arguments *arguments);
 int command_replay(const struct arguments *arguments);
+int command_samples(const struct arguments *arguments);
 
 /* ---- simulating ---------------------------------------------------------- */
 

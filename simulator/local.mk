@@ -44,6 +44,7 @@ bin_PROGRAMS += %D%/coschedsim
 	%D%/coschedsim_compare.c \
 	%D%/coschedsim_recording.c \
 	%D%/coschedsim_run.c \
+	%D%/coschedsim_samples.c \
 	%D%/coschedsim_world.c \
 	%D%/variation.c \
 	%D%/variation.h
@@ -56,6 +57,7 @@ dist_bashcompletion_DATA += %D%/completions/coschedsim
 scenariosdir = $(pkgdatadir)/scenarios
 dist_scenarios_DATA = \
 	%D%/scenarios/big.json \
+	%D%/scenarios/all-programs.json \
 	%D%/scenarios/case-study.json \
 	%D%/scenarios/moca.json \
 	%D%/scenarios/nupoco.json \

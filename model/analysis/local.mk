@@ -18,7 +18,7 @@ noinst_LTLIBRARIES += %D%/libanalysis.la
 # Apart from the rest, as only it needs GSL.
 if HAVE_GSL
 noinst_LTLIBRARIES += %D%/libfit.la
-%C%_libfit_la_SOURCES = %D%/fit.c %D%/fit.h
+%C%_libfit_la_SOURCES = %D%/fit.c %D%/fit.h %D%/train.c %D%/train.h
 %C%_libfit_la_CPPFLAGS = $(AM_CPPFLAGS) $(GSL_CFLAGS)
 %C%_libfit_la_LIBADD = %D%/libanalysis.la $(GSL_LIBS)
 endif

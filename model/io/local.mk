@@ -3,6 +3,8 @@
 
 noinst_LTLIBRARIES += %D%/libdescribe.la
 %C%_libdescribe_la_SOURCES = \
+	%D%/concurrency_json.c \
+	%D%/concurrency_json.h \
 	%D%/loop_json.c \
 	%D%/loop_json.h \
 	%D%/machine_json.c \

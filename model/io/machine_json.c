@@ -289,6 +289,26 @@ static int read_calibration(struct json_reader *reader, const json_t *value,
     return rc;
 }
 
+static int read_power(struct json_reader *reader, const json_t *value,
+                      struct machine_power *power)
+{
+    const json_t *object = json_object_get(value, "power");
+    const struct json_member members[] = {
+        JSON_MUST("idle_w", JSON_NOT_NEGATIVE, &power->idle_w),
+        JSON_MUST("domain_w", JSON_NOT_NEGATIVE, &power->domain_w),
+        JSON_MUST("core_w", JSON_POSITIVE, &power->core_w),
+        JSON_MUST("stalled_w", JSON_NOT_NEGATIVE, &power->stalled_w),
+        JSON_MUST("request_nj", JSON_NOT_NEGATIVE, &power->request_nj),
+        {0}};
+
+    if (!object)
+        return 0;
+    size_t mark = json_reader_enter(reader, "power");
+    int rc = json_reader_members(reader, object, members);
+    json_reader_leave(reader, mark);
+    return rc;
+}
+
 /* All members of VALUE into D, which has nothing yet. */
 static int read_all(struct json_reader *reader, const json_t *value,
                     struct machine_description *d)
@@ -304,6 +324,7 @@ static int read_all(struct json_reader *reader, const json_t *value,
         JSON_MAY_IN("links", JSON_LIST, 0, MACHINE_JSON_MAX_LINKS, &links),
         JSON_MAY_IN("routes", JSON_LIST, 0, most * most, &routes),
         JSON_KNOWN("calibration"),
+        JSON_KNOWN("power"),
         {0}};
 
     if (json_reader_members(reader, value, members) < 0)
@@ -320,6 +341,7 @@ static int read_all(struct json_reader *reader, const json_t *value,
         return no_memory(reader);
     d->machine->cpus = 0; /* as many as are named; there is room for all */
     if (read_calibration(reader, value, d) < 0 ||
+        read_power(reader, value, &d->machine->power) < 0 ||
         json_reader_each(reader, numa_nodes, "numa_nodes", read_numa_node, d) <
             0 ||
         json_reader_each(reader, llc_domains, "llc_domains", read_llc_domain,
@@ -448,6 +470,18 @@ static json_t *write_routes(const struct machine *m)
     return routes;
 }
 
+/* NULL where it is not known. */
+static json_t *write_power(const struct machine *m)
+{
+    const struct machine_power *p = &m->power;
+
+    return machine_has_power(m)
+               ? json_pack("{s:f, s:f, s:f, s:f, s:f}", "idle_w", p->idle_w, "domain_w",
+                           p->domain_w, "core_w", p->core_w, "stalled_w", p->stalled_w,
+                           "request_nj", p->request_nj)
+               : NULL;
+}
+
 json_t *machine_json_write(const struct machine_description *d)
 {
     json_t *memory = json_array();
@@ -456,8 +490,9 @@ json_t *machine_json_write(const struct machine_description *d)
         json_array_append_new(
             memory, json_pack("{s:o}", "service_us",
                               write_service(&d->machine->controller_service[j])));
-    return json_pack("{s:s, s:s*, s:O*, s:o, s:o, s:o, s:o}", "name", d->name,
+    return json_pack("{s:s, s:s*, s:O*, s:o*, s:o, s:o, s:o, s:o}", "name", d->name,
                      "source", d->source, "calibration", d->calibration,
+                     "power", write_power(d->machine),
                      "llc_domains", write_llc_domains(d->machine), "numa_nodes",
                      memory, "links", write_links(d), "routes",
                      write_routes(d->machine));

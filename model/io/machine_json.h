@@ -24,6 +24,8 @@
  * 3.3.1), unless it is "one_way".  Routes that are not given are those with the
  * fewest links, of several the one whose first link comes first in the file.
  *
+ * "power" is struct machine_power, if it is known.
+ *
  * "calibration" says that the service times were measured on the machine
  * itself, when and with what: date, host, kernel and counters, and whatever
  * else coschedctl calibrate knows.

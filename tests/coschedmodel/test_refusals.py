@@ -23,6 +23,12 @@ LOOPS = {"machine": BOX, "loops": [{"name": "L", "profiles": [
     {"cores": [4, 0], "total_us": 1000, "requests": [ROW, None]}]}]}
 MAP = {"requests": [[1, 2], [3, 4]], "cores": [1, 1]}
 REMOVE = object()
+SAMPLE = {"program": "P", "threads": [[1, 0.1, 0.1, 0]] * 8, "time_s": [1] * 8,
+          "energy_j": [1] * 8}
+TRAIN = json.loads(json.dumps({  # no two members are one object
+    "machine": {**BOX, "power": {"idle_w": 1, "domain_w": 1, "core_w": 1, "stalled_w": 1,
+                                 "request_nj": 1}},
+    "samples": [{**SAMPLE, "program": name} for name in "PQ" * 8]}))
 
 # Member by its path in the description, its new value, and the complaint.
 MACHINE_CASES = [
@@ -177,6 +183,22 @@ FIT_CASES = [
      "runs[0]: has no requests"),
     ("fit", {"runs": [{"reads": 1, "busy_us": 1}]}, "runs.0.writes", 1,
      "runs: the data cannot tell the service times"),
+    ("train", TRAIN, "samples", [], "samples: has 0 elements, must have 8 to"),
+    ("train", TRAIN, "samples", [SAMPLE] * 9, "samples: are of one program only"),
+    ("train", TRAIN, "samples", [SAMPLE] * 8 + [{**SAMPLE, "program": "Q"}],
+     "samples: fewer than 8 without P"),
+    ("train", TRAIN, "samples.3.threads", [[1, 1, 1, 1]] * 7,
+     "samples[3].threads: has 7 elements, must have 8, or 2 for LLC domains"),
+    ("train", TRAIN, "samples.3.threads.2", [1, 1, 1],
+     "samples[3].threads[2]: must be an array of 4"),
+    ("train", TRAIN, "samples.3.threads.2.1", None,
+     "samples[3].threads[2][1]: null is not a number from 0"),
+    ("train", TRAIN, "samples.3.time_s.4", 0, "samples[3].time_s[4]: 0 is not a positive"),
+    ("train", TRAIN, "samples.3.energy_j", REMOVE, "samples[3].energy_j: is missing"),
+    ("train", TRAIN, "samples.3.program", REMOVE, "samples[3].program: is missing"),
+    ("train", TRAIN, "machine.power.core_w", 0,
+     "machine.power.core_w: 0 is not a positive number"),
+    ("train", TRAIN, "machine.power.idle_w", REMOVE, "machine.power.idle_w: is missing"),
 ]
 # Command line, complaint.
 USAGE_CASES = [

@@ -7,6 +7,7 @@ units += %D%/unit
 	%D%/test_adaptive.c \
 	%D%/test_local_search.c \
 	%D%/test_closed.c \
+	%D%/test_concurrency.c \
 	%D%/test_cputime.c \
 	%D%/test_evolution.c \
 	%D%/test_hierarchy.c \
@@ -43,7 +44,7 @@ units += %D%/unit
 %C%_unit_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_unit_LDADD = model/analysis/libanalysis.la protocol/libprotocol.la $(unit_libs)
 if HAVE_GSL
-%C%_unit_SOURCES += %D%/test_fit.c
+%C%_unit_SOURCES += %D%/test_fit.c %D%/test_train.c
 %C%_unit_LDADD += model/analysis/libfit.la
 endif
 endif

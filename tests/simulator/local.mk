@@ -8,6 +8,7 @@ simulator_scripts = \
 	%D%/test_order.py \
 	%D%/test_recordings.py \
 	%D%/test_reproduce.py \
+	%D%/test_samples.py \
 	%D%/test_scenario_errors.py
 TESTS += $(simulator_scripts)
 EXTRA_DIST += $(simulator_scripts) %D%/recording-0.1/record.jsonl \
