@@ -226,14 +226,14 @@ static void measure_triad(const char *list, int node, size_t kib, int count)
         double *a = memory(3 * kib * 1024, node);
         triad(a, a + n, a + 2 * n, n);
 #pragma omp barrier
-#pragma omp master
-        before = look(page), seconds = now();
+        if (omp_get_thread_num() == 0)
+            before = look(page), seconds = now();
 #pragma omp barrier
         for (int i = 0; i < count; i++)
             triad(a, a + n, a + 2 * n, n);
 #pragma omp barrier
-#pragma omp master
-        seconds = now() - seconds, after = look(page);
+        if (omp_get_thread_num() == 0)
+            seconds = now() - seconds, after = look(page);
     }
     double lines = 3.0 * (double)n * sizeof(double) / LINE_BYTES * count * cpus;
     printf("triad cpus %s node %d seconds %.6f lines_us %.3f", list, node, seconds,

@@ -28,7 +28,7 @@ SUITES = ("bullseye", "bookworm", "trixie", "sid")
 LEFT_OUT = re.compile(r"autoconf|automake|libtool|clang|libomp-.*|libclang.*|gcc-.*-source|"
                       r"valgrind|qemu-.*|gcc-aarch64.*|libc6-dev-.*|dejagnu|lintian|"
                       r"python3-hypothesis")
-OLDEST_SOURCE = 11  # of GCC that libgomp-coop takes
+OLDEST, NEWEST = 11, 15     # GCC that libgomp-coop takes
 BEGIN, END = "<!-- check-distros -->", "<!-- end of check-distros -->"
 INSTALLED = """set -e
 coschedctl --version; coschedmodel --version; coschedreport --version; coschedhistory --version
@@ -37,7 +37,8 @@ test -e $(dirname $(find /usr/lib -name job_submit_lua.so))/spank_cosched.so
 """
 # Name, heading, and what is run in the build tree.
 STEPS = (
-    ("build", "builds", "test -e Makefile || ../configure --enable-werror; make -j{jobs}"),
+    ("build", "builds", "test -e Makefile || ../configure --enable-werror "
+     "$(command -v gcc-15 | sed s/^/JOBS_CC=/); make -j{jobs}"),
     ("unit", "unit tests", "make -j{jobs} check-units"),
     ("cluster", "cluster tests", "make check-cluster"),
     ("packages", "packages", "make deb && dpkg --install packages/deb/*.deb && " + INSTALLED),
@@ -64,9 +65,10 @@ def install(tree, log):
     compiler = int(output(tree, "gcc -dumpversion").split(".")[0])
     if glob.glob(f"{tree}/usr/src/gcc-*/gcc-*.tar.*"):
         return
-    if compiler >= OLDEST_SOURCE:
-        run_in(tree, f"apt-get -q -y --no-install-recommends install gcc-{compiler}-source",
-               check=True, stdout=log, stderr=log)
+    if compiler >= OLDEST:
+        use = min(compiler, NEWEST)
+        run_in(tree, "apt-get -q -y --no-install-recommends install " +
+               f"gcc-{use} gcc-{use}-source gfortran-{use}", check=True, stdout=log, stderr=log)
         return
     # Newer than the compiler is as good; the host's.
     newest = max(glob.glob("/usr/src/gcc-*/gcc-*.tar.*"), key=lambda path: [

@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/syscalls.h"
 
 static const struct {
     const char *name;
@@ -114,14 +115,27 @@ static long call_number(const char *name)
     exit(2);
 }
 
+/* strerrorname_np() is of glibc 2.32. */
+static const struct {
+    const char *name;
+    int number;
+} error_names[] = {
+/* clang-format off */
+#define ERROR(name) {#name, name}
+    ERROR(EACCES), ERROR(EADDRINUSE), ERROR(EAGAIN), ERROR(EBADF), ERROR(EBUSY), ERROR(ECHILD),
+    ERROR(ECONNABORTED), ERROR(ECONNREFUSED), ERROR(ECONNRESET), ERROR(EEXIST), ERROR(EFAULT),
+    ERROR(EINTR), ERROR(EINVAL), ERROR(EIO), ERROR(EMFILE), ERROR(ENFILE), ERROR(ENOBUFS),
+    ERROR(ENODEV), ERROR(ENOENT), ERROR(ENOMEM), ERROR(ENOSPC), ERROR(ENOSYS), ERROR(EPERM),
+    ERROR(EPIPE), ERROR(EROFS), ERROR(ESRCH), ERROR(ETIMEDOUT), ERROR(ETOOMANYREFS),
+/* clang-format on */
+};
+
 static int error_number(const char *name)
 {
-    for (int i = 1; i < 200; i++) {
-        const char *known = strerrorname_np(i);
-        if (known && !strcmp(known, name))
-            return i;
-    }
-    fprintf(stderr, "at_call: no error \"%s\"\n", name);
+    for (size_t i = 0; i < sizeof(error_names) / sizeof(*error_names); i++)
+        if (!strcmp(name, error_names[i].name))
+            return error_names[i].number;
+    fprintf(stderr, "at_call: no error \"%s\" in the list\n", name);
     exit(2);
 }
 
