@@ -4,9 +4,11 @@
 AC_DEFUN([X_AC_SLURM], [
   AC_ARG_WITH([slurm], [AS_HELP_STRING([--with-slurm=PREFIX], [Slurm's prefix])],
     [SLURM_CPPFLAGS="-I$withval/include"
-     SLURM_LIBS="-L$withval/lib -lslurm"],
+     SLURM_LIBS="-L$withval/lib -lslurm"
+     SLURM_SYSCONFDIR="$withval/etc"],
     [SLURM_CPPFLAGS=
-     SLURM_LIBS=-lslurm])
+     SLURM_LIBS=-lslurm
+     SLURM_SYSCONFDIR='${sysconfdir}/slurm'])
   x_ac_save_CPPFLAGS=$CPPFLAGS
   CPPFLAGS="$CPPFLAGS $SLURM_CPPFLAGS"
   AC_CHECK_HEADER([slurm/spank.h], [],
@@ -20,4 +22,5 @@ AC_DEFUN([X_AC_SLURM], [
   CPPFLAGS=$x_ac_save_CPPFLAGS
   AC_SUBST([SLURM_CPPFLAGS])
   AC_SUBST([SLURM_LIBS])
+  AC_SUBST([SLURM_SYSCONFDIR])
 ])

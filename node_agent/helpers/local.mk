@@ -4,6 +4,8 @@
 # The only program with libslurm.
 pkglibexec_PROGRAMS += coschedd-slurm
 coschedd_slurm_SOURCES = \
+	%D%/conf_files.c \
+	%D%/conf_files.h \
 	%D%/controller.c \
 	%D%/controller.h \
 	%D%/courier.c \
@@ -19,7 +21,8 @@ coschedd_slurm_SOURCES = \
 	%D%/sacct_look.h \
 	%D%/slurm_compat.h \
 	%D%/slurm_helper.c
-coschedd_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(JANSSON_CFLAGS)
+coschedd_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DCOSCHED_SLURM_SYSCONFDIR='"$(SLURM_SYSCONFDIR)"'
 coschedd_slurm_LDADD = common/libjson.la $(SLURM_LIBS) $(JANSSON_LIBS)
 
 # The only program with liblikwid.

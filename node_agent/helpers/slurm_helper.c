@@ -8,8 +8,10 @@
  * an error, so the agent never calls it: it talks with this helper by lines of
  * JSON (node_agent/daemon/slurm_link.h).  Three things are done here:
  *
- *   config   watch SchedulerParameters; an unchanged configuration costs
- *            slurmctld one answer without data per interval
+ *   config   watch SchedulerParameters: asked for when files of Slurm's on this
+ *            host have changed (conf_files.h), then less and less often; an
+ *            unchanged configuration costs slurmctld one answer without data
+ *            per interval
  *   job      a new job's AdminComment, in which job_submit.lua left what the
  *            controller knows of it
  *   interim  a running job's AdminComment, by slurm_update_job()
@@ -38,16 +40,22 @@
 
 #include "common/clock.h"
 #include "common/json_writer.h"
+#include "node_agent/helpers/conf_files.h"
 #include "node_agent/helpers/courier.h"
 #include "node_agent/helpers/deliver.h"
 #include "node_agent/helpers/slurm_compat.h"
 
 #define DELAY_S 6    /* from a job's end to its record */
-#define INTERVAL_S 2 /* between two looks at the configuration */
+#define INTERVAL_S 600 /* between two looks at a configuration that does not change */
+#define FIRST_S 2      /* and between the first ones after news */
+#define SOON_MS 1000   /* after a file has changed */
+#define ABSENT_MS 60000 /* at most while slurmctld does not answer */
+#define FILES_MS 2000  /* between two looks at files */
 #define LINE_MAX_SIZE 65536
 #define COMMENT_MAX 1000
 
 static long interval_s = INTERVAL_S;
+static long first_s = FIRST_S;
 static long delay_s = DELAY_S;
 
 /* Print one event, packed as json_pack() does. */
@@ -151,8 +159,8 @@ static bool asks_for_partitions(void)
     return false;
 }
 
-/* Tell the agent what is known if it was not told the same before. */
-static void tell_config(void)
+/* Tell the agent what is known.  False if it was told the same before. */
+static bool tell_config(void)
 {
     static char *told;
     bool parts = partitions.mine != NULL;
@@ -169,12 +177,13 @@ static void tell_config(void)
     if (!text || (told && strcmp(told, text) == 0)) {
         json_decref(event);
         free(text);
-        return;
+        return false;
     }
     free(told);
     told = text;
     if (json_writer_line(STDOUT_FILENO, event) < 0)
         exit(1);
+    return true;
 }
 
 /* Load the configuration if it is newer than the one that is known.  False when
@@ -201,11 +210,13 @@ static bool load_config(void)
 }
 
 /* Report SchedulerParameters and partitions when they have changed, and
- * slurmctld's absence when that has. */
-static void watch_config(void)
+ * slurmctld's absence when that has.  Returns the time until the next look:
+ * short after news, then twice the last one each time. */
+static int64_t watch_config(int64_t pause_ms)
 {
     static bool absent;
     bool there = load_config();
+    bool news = false;
 
     if (there && parameters) {
         if (!asks_for_partitions())
@@ -217,9 +228,15 @@ static void watch_config(void)
         emit("{s:s, s:s}", "event", "absent", "error", slurm_strerror(errno));
     else if (there && absent)
         emit("{s:s}", "event", "present");
+    news = absent == there;
     absent = !there;
     if (there && parameters)
-        tell_config();
+        news |= tell_config();
+    int64_t most_ms = interval_s * 1000;
+    if (!there && most_ms > ABSENT_MS)
+        most_ms = ABSENT_MS;
+    pause_ms = news ? first_s * 1000 : 2 * pause_ms;
+    return pause_ms < most_ms ? pause_ms : most_ms;
 }
 
 /* ---- comments -------------------------------------------------------------- */
@@ -317,18 +334,20 @@ static bool read_commands(void)
 static int usage(FILE *out, int status)
 {
     fprintf(out,
-            "usage: coschedd-slurm [--node NAME] [--interval SECONDS]\n"
+            "usage: coschedd-slurm [--node NAME] [--first SECONDS] [--interval SECONDS]\n"
             "       coschedd-slurm --records FILE [--delay SECONDS]\n"
             "       coschedd-slurm --deliver\n\n"
             "Started by coschedd, or by itself; speaks lines of JSON on standard "
             "input and\noutput.\n\n"
             "  --node NAME         whose partitions count\n"
-            "  --interval SECONDS  between two looks at slurm.conf (%d)\n"
+            "  --first SECONDS     between two requests for a slurm.conf that was new (%d),\n"
+            "                      then twice as long each time, up to\n"
+            "  --interval SECONDS  between two requests for an unchanged slurm.conf (%d)\n"
             "  --records FILE      keep final records in FILE until they are in\n"
             "                      Slurm's accounting\n"
             "  --delay SECONDS     from a job's end to its record (%d)\n"
             "  --deliver           bring records into the accounting, once\n",
-            INTERVAL_S, DELAY_S);
+            FIRST_S, INTERVAL_S, DELAY_S);
     return status;
 }
 
@@ -347,21 +366,37 @@ static bool option(char **argv, const char *name, long least, long *seconds)
     return true;
 }
 
+/* Nodes that started together, or see the same change, must not ask together:
+ * MS and up to half as much more. */
+static int64_t spread(int64_t ms)
+{
+    return ms + random() % (ms / 2 + 250);
+}
+
 /* Watch and obey. */
 static int serve(void)
 {
     struct pollfd input = {.fd = 0, .events = POLLIN};
-    int64_t look_ms = 0;
+    int64_t look_ms = 0, files_ms = 0, pause_ms = SOON_MS;
+    uint64_t files = conf_files_signature();
 
     slurm_init(NULL);
     for (;;) {
         int64_t now_ms = clock_ms();
-        if (now_ms >= look_ms) {
-            watch_config();
-            look_ms = now_ms + interval_s * 1000;
+        if (now_ms >= files_ms) {
+            uint64_t found = conf_files_signature();
+            files_ms = now_ms + FILES_MS;
+            if (found != files) {
+                files = found;
+                pause_ms = SOON_MS; /* `scontrol reconfigure` may come later */
+                look_ms = now_ms + spread(pause_ms);
+            }
         }
-        /* Nodes that started together must not ask together. */
-        int64_t wait_ms = look_ms - clock_ms() + random() % 250;
+        if (now_ms >= look_ms) {
+            pause_ms = watch_config(pause_ms);
+            look_ms = now_ms + spread(pause_ms);
+        }
+        int64_t wait_ms = (look_ms < files_ms ? look_ms : files_ms) - clock_ms();
         if (poll(&input, 1, wait_ms > 0 ? (int)wait_ms : 0) > 0 && !read_commands())
             return 0;
     }
@@ -382,6 +417,7 @@ int main(int argc, char **argv)
         else if (strcmp(argv[0], "--records") == 0 && argv[1])
             records = argv[1];
         else if (!option(argv, "--interval", 0, &interval_s) &&
+                 !option(argv, "--first", 0, &first_s) &&
                  !option(argv, "--delay", 0, &delay_s)) {
             fprintf(stderr, "coschedd-slurm: %s: unknown, or not a number of "
                     "seconds\n", argv[0]);

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
@@ -72,6 +73,27 @@ def check_config():
         assert helper.event() == config("")
         assert helper.end() == 0
         assert helper.event() is None, "more events than changes"
+
+
+def check_files():
+    """slurmctld is asked again when a file of Slurm's changes, also one that slurm.conf
+    includes, long before the next look."""
+    with tempfile.TemporaryDirectory(prefix="cosched-test.") as folder:
+        os.environ["SLURM_CONF"] = f"{folder}/slurm.conf"
+        try:
+            with Helper("--first", "3600", "--interval", "3600") as helper:
+                assert helper.event() == config("")
+                for number, name in ((200, "slurm.conf"), (300, "more.conf"), (400, "more.conf")):
+                    parameters = f"cosched_epoch={number}ms"
+                    helper.write("config", f"{number}\n{parameters}\n")
+                    with open(f"{folder}/new", "w", encoding="ascii") as file:
+                        file.write(f"# {number}\n")
+                    os.rename(f"{folder}/new", f"{folder}/{name}")
+                    assert helper.event() == config(parameters)
+                assert len(helper.lines("asked")) == 4, "once for each change"
+                assert helper.end() == 0
+        finally:
+            del os.environ["SLURM_CONF"]
 
 
 def check_partitions():
@@ -164,6 +186,7 @@ def main():
     need_fake()
     check_command_line()
     check_config()
+    check_files()
     check_partitions()
     check_garbage()
     check_interim()
