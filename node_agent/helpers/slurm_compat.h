@@ -12,8 +12,9 @@
 
 #include "config.h"
 
-/* Up to 23.02 it is there by this name. */
+/* Up to 23.02 they are there by these names. */
 typedef struct xlist *List;
+typedef struct listIterator *ListIterator;
 
 /* Jobs are named by a step without a step, in newer structures. */
 #ifdef HAVE_JOB_DESC_MSG_T_JOB_ID
