@@ -44,7 +44,8 @@ static void print_outcome(const struct outcome *o, bool explain)
 static int copy_trace(const struct vnode_result *r, const char *file)
 {
     FILE *out = fopen(file, "we");
-    bool good = out && trace_json(r->trace_fd, 0, r->trace_end_ns, out, NULL) == 0;
+    struct trace_view view = {.now_ns = r->trace_end_ns, .decisions = r->log};
+    bool good = out && trace_json(r->trace_fd, &view, out, NULL) == 0;
 
     if (out && fclose(out))
         good = false;

@@ -16,6 +16,7 @@
 #include "node_agent/core/plan.h"
 #include "node_agent/core/plan_fields.h"
 #include "node_agent/core/process.h"
+#include "node_agent/core/standing.h"
 #include "protocol/cpulist.h"
 
 /* How long runtimes have to obey by themselves: a revoked worker leaves at its
@@ -38,6 +39,12 @@
  * milliseconds: all together at most one part in so many of a core.  Jobs that
  * come or go do not wait. */
 #define DECISION_REST 100
+
+/* What the trace has of speeds and loads comes at most so often, and takes at most one part in so
+ * many of a core. */
+#define CURVES_NS NS_PER_S
+#define CURVES_REST 4000
+#define CURVES_STATIONS 512
 
 /* Epochs between two looks for jobs that somebody has stopped. */
 #define SUSPEND_EPOCHS 4
@@ -63,6 +70,7 @@ struct scheduler {
     uint64_t epoch; /* number of the present one */
     struct scheduler_totals totals;
     uint64_t rest_until_ns; /* no decision because of regions before */
+    uint64_t curves_ns; /* when speeds and loads are next traced */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
     struct log_limit plan_errors;
 };
@@ -446,6 +454,22 @@ static void trace_states(struct scheduler *s, uint64_t now_ns)
         trace_job(s, j, now_ns);
 }
 
+/* Trace how fast the jobs are, and how loaded the node. */
+static void trace_curves(struct scheduler *s, uint64_t now_ns)
+{
+    const struct machine *m = topology_machine(s->p.topology);
+    double load[CURVES_STATIONS], computing;
+
+    for (const struct job *j = s->p.jobs->first; j; j = j->next)
+        if (job_live(j))
+            trace_speed(s->p.trace, now_ns, j->id, j->relative_speed, j->record.barriers);
+    if (m->numa_nodes + m->links <= CURVES_STATIONS &&
+        standing_load(s->p.jobs, s->p.topology, load, &computing))
+        trace_use(s->p.trace, now_ns, computing, load, m->numa_nodes, m->links);
+    uint64_t rest_ns = CURVES_REST * (host_now_ns(s->p.host) - now_ns);
+    s->curves_ns = now_ns + (rest_ns > CURVES_NS ? rest_ns : CURVES_NS);
+}
+
 static void count_plan(struct scheduler *s, uint64_t ns)
 {
     struct scheduler_totals *t = &s->totals;
@@ -595,6 +619,8 @@ void scheduler_epoch(struct scheduler *s)
         s->rest_until_ns =
             begin_ns + DECISION_REST * (host_now_ns(s->p.host) - begin_ns);
     }
+    if (now_ns >= s->curves_ns)
+        trace_curves(s, host_now_ns(s->p.host));
     if (!s->moving && !drained(s))
         affinity_epoch(&s->turn, s->p.enforcer, s->p.jobs,
                      host_now_ns(s->p.host));

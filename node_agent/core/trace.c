@@ -111,3 +111,28 @@ void trace_state(struct trace *t, uint64_t now_ns, uint32_t job,
     snprintf(e.state, sizeof(e.state), "%s", text);
     add(t, &e);
 }
+
+void trace_speed(struct trace *t, uint64_t now_ns, uint32_t job, double predicted, double barriers)
+{
+    add(t, &(struct trace_event){.ns = now_ns,
+                                 .job = job,
+                                 .cores = TRACE_IS_SPEED,
+                                 .speed = {.predicted = predicted, .barriers = barriers}});
+}
+
+void trace_use(struct trace *t, uint64_t now_ns, double computing, const double *load,
+               size_t controllers, size_t links)
+{
+    struct trace_event e = {.ns = now_ns, .cores = TRACE_IS_USE};
+
+    if (controllers > TRACE_LOADS)
+        controllers = TRACE_LOADS;
+    if (links > TRACE_LOADS - controllers)
+        links = TRACE_LOADS - controllers;
+    e.use.controllers = (uint16_t)controllers;
+    e.use.links = (uint16_t)links;
+    e.use.computing = (float)computing;
+    for (size_t i = 0; i < controllers + links; i++)
+        e.use.load[i] = (float)load[i];
+    add(t, &e);
+}

@@ -23,19 +23,31 @@
 #define TRACE_STATE 48 /* of a text, with its zero */
 
 #define TRACE_MAGIC UINT32_C(0x43545243)
-#define TRACE_VERSION 1
+#define TRACE_VERSION 2 /* 1 has no other events than allotments and states */
+#define TRACE_LOADS 30
 
 struct trace_event {
     uint64_t ns;
-    uint32_t job;
-    uint32_t cores; /* TRACE_IS_STATE: STATE is valid, not CPUS */
+    uint32_t job;   /* 0: of the node */
+    uint32_t cores; /* one of those below says that another member than CPUS is valid */
     union {
         struct cosched_cpuset cpus;
         char state[TRACE_STATE];
+        struct {
+            double predicted; /* relative to that alone */
+            double barriers;  /* completed so far */
+        } speed;
+        struct {
+            uint16_t controllers, links; /* at most TRACE_LOADS together */
+            float computing;             /* cores' worth */
+            float load[TRACE_LOADS]; /* of the controllers, then of the links */
+        } use;
     };
 };
 
 #define TRACE_IS_STATE UINT32_MAX
+#define TRACE_IS_SPEED (UINT32_MAX - 1)
+#define TRACE_IS_USE   (UINT32_MAX - 2)
 
 /* The shared memory. */
 struct trace_ring {
@@ -60,6 +72,15 @@ void trace_allotment(struct trace *trace, uint64_t now_ns, uint32_t job,
  * shorter than TRACE_STATE.  For changes only. */
 void trace_state(struct trace *trace, uint64_t now_ns, uint32_t job,
                  const char *text);
+
+/* JOB is as fast as PREDICTED from NOW_NS on, and has completed so many BARRIERS. */
+void trace_speed(struct trace *trace, uint64_t now_ns, uint32_t job, double predicted,
+                 double barriers);
+
+/* The node's controllers and links are used as LOAD says (standing.h).  Of more than TRACE_LOADS
+ * the first are kept. */
+void trace_use(struct trace *trace, uint64_t now_ns, double computing, const double *load,
+               size_t controllers, size_t links);
 
 /* Takes NULL. */
 void trace_free(struct trace *trace);

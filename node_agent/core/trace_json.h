@@ -7,20 +7,34 @@
 
 /* Concept
  *
- * Chrome trace event JSON: a track per CPU with the job that had it, a counter
- * "cores of job N" and a track with the states of its regions per job.  Times
- * are in microseconds.
+ * Chrome trace event JSON, which Perfetto, coschedplot and coschedreport read.  Times are in
+ * microseconds, CLOCK_MONOTONIC.  Processes are groups of tracks:
+ *
+ *   CPUs         a track for each with the job that had it, in the job's colour
+ *   jobs         a track for each with what it did; counters: cores, predicted speed relative to
+ *                that alone, barriers a second
+ *   decisions    each as an instant, with its reason
+ *   utilisation  counters: CPUs that jobs hold, cores' worth of computing, each controller and
+ *                link as the model has it
  */
 
+#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "common/errtext.h"
 
-/* Write the trace (trace.h) of JOB (0: of all) up to NOW_NS, whose shared
- * memory is FD, to OUT. It may grow meanwhile.  0; -1 with errno EPROTO (FD is
- * no trace), that of reading FD, or of writing, with OUT's error set. */
-int trace_json(int fd, uint32_t job, uint64_t now_ns, FILE *out,
-               struct errtext *err);
+/* What of it to write. */
+struct trace_view {
+    uint32_t job;            /* 0: all */
+    uint64_t now_ns;         /* it ends here */
+    const json_t *decisions; /* as in the reply to "explain"; NULL: none */
+    double epoch_s;          /* their times are this later than those of the trace */
+};
+
+/* Write VIEW of the trace (trace.h), whose shared memory is FD, to OUT. It may grow
+ * meanwhile.  0; -1 with errno EPROTO (FD is no trace), that of reading FD, or of
+ * writing, with OUT's error set. */
+int trace_json(int fd, const struct trace_view *view, FILE *out, struct errtext *err);
 
 #endif /* COSCHED_TRACE_JSON_H */

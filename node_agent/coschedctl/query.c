@@ -184,8 +184,18 @@ static int write_trace(const struct arguments *a, int fd, FILE *out)
 
     if (!text)
         return -1;
-    if (trace_json(fd, (uint32_t)(a->job ? atol(a->job) : 0), clock_ns(), text, NULL) < 0) {
-        int saved = errno;
+    /* Without reasons it is a trace, too. */
+    struct message_request request = {.op = MESSAGE_EXPLAIN,
+                                      .job = (uint32_t)(a->job ? atol(a->job) : 0)};
+    json_t *explained = NULL;
+    ctl_call(a->socket, NULL, CTL_TIMEOUT_MS, &request, &explained, NULL, NULL);
+    struct trace_view view = {.job = request.job, .now_ns = clock_ns()};
+    view.decisions = json_object_get(explained, "decisions");
+    view.epoch_s = ((double)clock_wall_ns() - (double)view.now_ns) * 1e-9;
+    int rc = trace_json(fd, &view, text, NULL);
+    int saved = errno;
+    json_decref(explained);
+    if (rc < 0) {
         ctl_named_drop(&named);
         errno = saved;
         return saved == EPROTO ? fd_copy(fd, fileno(out)) : -1;
