@@ -12,7 +12,7 @@ import sys
 SOURCE = os.environ["abs_top_srcdir"]
 FOLDERS = ("slurm_conf/*.py", "slurm_conf/reporting/*.py", "plot/*.py",
            "slurm_conf/coschedreport", "slurm_conf/coschedhistory", "slurm_conf/coscheduleadm",
-           "plot/coschedplot")
+           "plot/coschedplot", "exporter/*.py", "exporter/cosched-exporter")
 MODULES = ("dataclasses", "zoneinfo", "tomllib", "graphlib", "importlib.resources")
 ATTRIBUTES = ("removeprefix", "removesuffix", "isascii", "fromisoformat", "nullcontext",
               "fmean", "prod", "comb", "cache", "cached_property", "time_ns", "pairwise")
