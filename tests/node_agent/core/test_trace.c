@@ -211,8 +211,8 @@ static void test_curves(void **state)
     trace_speed(t, 2500000000, 7, NAN, 5); /* another process: no rate */
     trace_use(t, 2000000000, 1.5, load, 2, 1);
     trace_use(t, 3000000000, 1.5, load, 60, 4); /* more than it can hold */
-    json_t *root = written_with(t, &(struct trace_view){.now_ns = 4000000000, .decisions = decisions,
-                                                        .epoch_s = 1000});
+    json_t *root = written_with(
+        t, &(struct trace_view){.now_ns = 4000000000, .decisions = decisions, .epoch_s = 1000});
     assert_float_equal(counted(root, "CPUs held", 1e6), 2, 0);
     assert_float_equal(counted(root, "cores of job 7", 1e6), 2, 0);
     assert_float_equal(counted(root, "predicted speed of job 7", 1e6), 0.5, 1e-6);
@@ -222,7 +222,8 @@ static void test_curves(void **state)
     assert_float_equal(counted(root, "computing", 2e6), 1.5, 1e-6);
     assert_float_equal(counted(root, "controller 1", 2e6), 0.5, 1e-6);
     assert_float_equal(counted(root, "link 0", 2e6), 0.125, 1e-6);
-    assert_true(counted(root, "controller 29", 9e9) >= 0 && counted(root, "controller 30", 9e9) < 0);
+    assert_true(counted(root, "controller 29", 9e9) >= 0);
+    assert_true(counted(root, "controller 30", 9e9) < 0);
     json_array_foreach(json_object_get(root, "traceEvents"), i, e)
         if (!strcmp(json_string_value(json_object_get(e, "ph")), "i")) {
             json_t *args = json_object_get(e, "args");
