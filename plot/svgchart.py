@@ -26,6 +26,10 @@ COLOURS = (("#0072b2", "#ffffff"), ("#d55e00", "#000000"),
            ("#009e73", "#000000"), ("#cc79a7", "#000000"),
            ("#e69f00", "#000000"), ("#56b4e9", "#000000"),
            ("#8a8a8a", "#000000"), ("#f0e442", "#000000"))
+# From little to much, lightness alone tells: with each, what can be read on it.
+HEAT = (("#fff3d6", "#000000"), ("#fddca6", "#000000"), ("#fdbb6b", "#000000"),
+        ("#f08e3c", "#000000"), ("#d1611a", "#000000"), ("#a63c0b", "#ffffff"),
+        ("#6b1f06", "#ffffff"))
 LINES = len(COLOURS) - 1    # yellow lines cannot be seen on white
 LIGHT = {"back": "#ffffff", "text": "#1a1a1a", "faint": "#5e5e5e",
          "line": "#8a8a8a", "idle": "#ececec"}
@@ -62,6 +66,8 @@ def style(colours, indent=""):
     for i, (fill, on) in enumerate(COLOURS):
         rules += [f".c{i} {{ fill: {fill} }}", f".on{i} {{ fill: {on} }}",
                   f".s{i} {{ stroke: {fill}; stroke-width: 2; fill: none }}"]
+    for i, (fill, on) in enumerate(HEAT):
+        rules += [f".h{i} {{ fill: {fill} }}", f".onh{i} {{ fill: {on} }}"]
     return "\n".join(indent + rule for rule in rules)
 
 

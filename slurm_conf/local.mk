@@ -23,7 +23,9 @@ report_modules = \
 	%D%/reporting/accounting.py \
 	%D%/reporting/chart.py \
 	%D%/reporting/commandline.py \
+	%D%/reporting/gains.py \
 	%D%/reporting/group.py \
+	%D%/reporting/heat.py \
 	%D%/reporting/job.py \
 	%D%/reporting/listing.py \
 	%D%/reporting/mix.py \

@@ -17,7 +17,7 @@ from reporting.accounting import AccountingError, Selection
 from reporting.job import jobs_of
 
 VERSION = "0.2.0"       # the package's
-BY = ("job", "mix", "program", "user")
+BY = ("job", "mix", "program", "user", "account")
 HISTORY = 30            # days
 
 
@@ -85,7 +85,7 @@ def add_selection(parser):
 def add_content(parser):
     what = parser.add_argument_group("what of them")
     what.add_argument("--by", choices=BY, default="job",
-                      help="a line for each job (default), mix, program, user")
+                      help="a line for each job (default), mix, program, user, account")
     what.add_argument("--alone", metavar="JOBID,...", type=job_list,
                       default=[], help="runs of the programs alone, for "
                       "slowdown and Hmean")
@@ -253,8 +253,8 @@ def as_json(a, found):
 def groups(by, found):
     if by == "mix":
         return group.by_mix(found.jobs, found.past)
-    return group.by_program(found.jobs) if by == "program" else \
-        group.by_user(found.jobs)
+    return {"program": group.by_program, "user": group.by_user,
+            "account": group.by_account}[by](found.jobs)
 
 
 def as_text(a, found):

@@ -63,6 +63,12 @@ def by_user(jobs):
             for (cluster, user), members in sorted(sets.items())]
 
 
+def by_account(jobs):
+    sets = _collect(jobs, lambda j: (j.cluster, j.account))
+    return [{"cluster": cluster, "account": account, **_common(members)}
+            for (cluster, account), members in sorted(sets.items())]
+
+
 def by_program(jobs):
     """A row for each user's program, with the mean slowdown beside others."""
     by_number = {(j.cluster, j.raw): j for j in jobs}

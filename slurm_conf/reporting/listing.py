@@ -111,6 +111,8 @@ COMMON_COLUMNS = (
 GROUP_COLUMNS = {
     "user": (Column("CLUSTER", "cluster", str, False, SEVERAL),
              Column("USER", "user", str, False), *COMMON_COLUMNS),
+    "account": (Column("CLUSTER", "cluster", str, False, SEVERAL),
+                Column("ACCOUNT", "account", str, False), *COMMON_COLUMNS),
     "program": (Column("CLUSTER", "cluster", str, False, SEVERAL),
                 Column("USER", "user", str, False, SEVERAL),
                 Column("PROGRAM", "name", lambda v: v[:16], False),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""A page on jobs: charts, tables and what there is to say, in one file.
+"""A page on jobs: what sharing gained and what to change, charts, tables, in one file.
 
 It loads nothing, runs only its own script (sorting of tables), which its
 Content-Security-Policy names by hash, and follows the reader's light or dark
@@ -13,7 +13,7 @@ import time
 from html import escape
 
 import svgchart
-from reporting import chart, group, listing, summary
+from reporting import chart, gains, group, heat, listing, summary
 
 STYLE = """
 :root {{ color-scheme: light dark; --back: {light[back]};
@@ -22,9 +22,15 @@ STYLE = """
 @media (prefers-color-scheme: dark) {{ :root {{ --back: {dark[back]};
   --text: {dark[text]}; --faint: {dark[faint]}; --line: {dark[line]};
   --idle: {dark[idle]}; --link: #8ab8f0 }} }}
-@media print {{ :root {{ --back: {light[back]}; --text: {light[text]};
-  --faint: {light[faint]}; --line: {light[line]}; --idle: {light[idle]} }} }}
-body {{ margin: 0 auto; padding: 1rem; max-width: 75rem; line-height: 1.5;
+@media print {{ :root {{ color-scheme: light; --back: {light[back]};
+  --text: {light[text]}; --faint: {light[faint]}; --line: {light[line]};
+  --idle: {light[idle]} }}
+  body {{ print-color-adjust: exact; -webkit-print-color-adjust: exact; font-size: 9pt }}
+  .scroll {{ overflow: visible }} table {{ font-size: 6.5pt }}
+  th button {{ text-decoration: none }} th, td {{ padding: .1rem .25rem }}
+  svg {{ min-width: 0 }} figure, .cards li {{ break-inside: avoid }}
+  tr {{ break-inside: avoid }} h2 {{ break-after: avoid }} }}
+body {{ margin: 0 auto; padding: 1rem; max-width: 77rem; line-height: 1.5;
   background: var(--back); color: var(--text);
   font-family: system-ui, Helvetica, Arial, sans-serif }}
 h1 {{ font-size: 1.5rem; margin: 0 }}
@@ -37,9 +43,15 @@ figure {{ margin: 0 }}
 .scroll:focus-visible, button:focus-visible {{ outline: 2px solid var(--link);
   outline-offset: 2px }}
 svg {{ max-width: 100%; height: auto; min-width: 40rem }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums }}
-th, td {{ padding: .2rem .6rem; text-align: left; white-space: nowrap;
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums;
+  font-size: .85rem }}
+th, td {{ padding: .2rem .4rem; text-align: left; white-space: nowrap;
   border-bottom: 1px solid var(--idle) }}
+.cards {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
+  gap: .75rem; padding: 0; list-style: none }}
+.cards li {{ border: 1px solid var(--line); border-radius: .4rem;
+  padding: .5rem .75rem }}
+.cards strong {{ display: block; font-size: 1.6rem; line-height: 1.2 }}
 th {{ vertical-align: bottom; border-bottom: 1px solid var(--line) }}
 .right {{ text-align: right }}
 th button {{ font: inherit; font-weight: bold; color: inherit; padding: 0;
@@ -92,6 +104,10 @@ WORDS = (
      "the time they took"),
     ("In turn", "sum of the jobs' run times alone: the makespan without "
      "sharing"),
+    ("Exclusive use", "on each node one job at a time, in the order of "
+     "submission, each for its time alone; of jobs of which that is known"),
+    ("Work of a pair", "1/a + 1/b of their slowdowns a and b: what both do "
+     "together, relative to one job alone on the node"),
     ("Hmean", "harmonic mean of the jobs' speedups: run time alone by "
      "turnaround"),
     ("NTT", "from the first start to the last end, relative to the same "
@@ -105,16 +121,27 @@ WORDS = (
 
 def render(jobs, mixes, mix, traces, days, title):
     """The page as text.  MIXES: their rows (group.py); MIX: the jobs are one."""
-    pictures = [_figure(p, f"p{i}")
-                for i, p in enumerate(chart.pictures(jobs, traces))]
+    comparison = gains.Comparison(jobs)
+    gained = [p for p in (heat.against_exclusive(comparison), heat.heat_map(jobs)) if p]
+    pictures = [_figure(p, f"p{i}") for i, p in enumerate(
+        [*gained, *chart.pictures(jobs, traces)])]
     clock = listing.clock_format(
         [s for j in jobs for s in (j.submit, j.start, j.end)])
     said = summary.of_jobs(jobs, mix, days) if jobs else ""
     keys = listing.KEYS + listing.ENERGY_KEYS + listing.CPU_KEYS
     parts = [
         _head(title), "<main>",
+        _cards(jobs, comparison),
         _paragraphs(said),
-        *pictures,
+        "<h2>What to change</h2>", "<ul>",
+        *(f"<li>{escape(listing.printable(text))}</li>"
+          for text in gains.advice(jobs, comparison)), "</ul>",
+        *pictures[:len(gained)], _pairs(jobs), *pictures[len(gained):],
+        *(part for by, rows in (("user", group.by_user(jobs)),
+                                ("account", group.by_account(jobs)))
+          for part in (f"<h2>By {by}</h2>", _table(
+              f"{by}s", f"What the jobs of each {by} had",
+              listing.GROUP_COLUMNS[by], rows, clock))),
         "<h2>Jobs</h2>",
         _table("jobs", f"{len(jobs)} jobs", listing.JOB_COLUMNS,
                [listing.job_values(j, keys) for j in jobs], clock)]
@@ -128,6 +155,46 @@ def render(jobs, mixes, mix, traces, days, title):
               "</dl>", "</main>", f"<script>{SCRIPT}</script>", "</body>",
               "</html>", ""]
     return "\n".join(parts)
+
+
+def _cards(jobs, comparison):
+    """The few numbers that matter."""
+    def change(ratio, less, more):
+        change = f"{abs(1 - ratio):.0%}"
+        return f"{change} {less if ratio < 1 else more}" if change != "0%" else "As long"
+
+    cards = [(str(len(jobs)), "job" if len(jobs) == 1 else "jobs")]
+    if comparison.makespan:
+        cards.append((change(comparison.makespan, "shorter", "longer"),
+                      "makespan against exclusive use"))
+    if comparison.turnaround:
+        cards.append((change(comparison.turnaround, "shorter", "longer"),
+                      "mean turnaround against exclusive use"))
+    known = [j.slowdown for j in jobs if j.slowdown]
+    if known:
+        cards.append((f"{sum(known) / len(known):.2f}", "times the run time alone, on average"))
+    found = gains.pairs(jobs)
+    for pair, which in ((found[0], "best"), (found[-1], "worst")) if len(found) > 1 else ():
+        cards.append((f"{pair.work:.2f}", f"times the work of one alone: {pair.one} with "
+                      f"{pair.other}, the {which} pair"))
+    return '<ul class="cards" aria-label="Summary">' + "".join(
+        f"<li><strong>{escape(value)}</strong>{escape(listing.printable(text))}</li>"
+        for value, text in cards) + "</ul>"
+
+
+PAIR_COLUMNS = (
+    listing.Column("PROGRAM", "one", str, False), listing.Column("BESIDE", "other", str, False),
+    listing.Column("WORK", "work", "{:.2f}".format),
+    listing.Column("SLOWDOWN", "first", "{:.2f}".format),
+    listing.Column("OF THE OTHER", "second", "{:.2f}".format))
+
+
+def _pairs(jobs):
+    """The pairs as a table: for who cannot see the map."""
+    rows = [{"one": listing.printable(p.one), "other": listing.printable(p.other), "work": p.work,
+             "first": p.slowdowns[0], "second": p.slowdowns[1]} for p in gains.pairs(jobs)]
+    return _table("pairs", "Pairs of programs, those that do most together first",
+                  PAIR_COLUMNS, rows, "") if rows else ""
 
 
 def _head(title):

@@ -20,6 +20,7 @@ endif
 report_tests = \
 	%D%/test_report.py \
 	%D%/test_report_mix.py \
+	%D%/test_report_gains.py \
 	%D%/test_report_page.py \
 	%D%/test_soak.py
 TESTS += $(report_tests)

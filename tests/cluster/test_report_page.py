@@ -57,7 +57,7 @@ function ratio(one, other) {
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 }
 const back = getComputedStyle(document.body).backgroundColor;
-document.querySelectorAll("h1,h2,p,td,th,button,dt,dd,caption,figcaption," +
+document.querySelectorAll("h1,h2,p,li,strong,td,th,button,dt,dd,caption,figcaption," +
     "svg text.text,svg text.faint").forEach(function (e) {
   const style = getComputedStyle(e);
   const colour = e.closest("svg") ? style.fill : style.color;
@@ -86,6 +86,14 @@ found.down = column("Wait").values;
 found.sort = column("Wait").head.getAttribute("aria-sort");
 found.loaded = performance.getEntriesByType("resource").length;
 found.scripts = document.scripts.length;
+found.inner = Array.from(document.querySelectorAll(".scroll")).filter(
+  (e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.getAttribute("aria-label"));
+for (let i = 0; i < 7; i++) {
+  const mark = document.querySelector("svg .h" + i);
+  const on = document.querySelector("svg .onh" + i);
+  if (mark && on && ratio(getComputedStyle(mark).fill,
+      getComputedStyle(on).fill) < 4.5) found.contrast.push("onh" + i);
+}
 found.wide = document.documentElement.scrollWidth - innerWidth;
 found.back = back;
 const out = document.createElement("pre");
@@ -279,12 +287,12 @@ class Page(ReportTest):
 
     # ---- in a browser
 
-    def browse(self, name, dark):
-        """What CHECKER finds in page NAME."""
+    def browse(self, name, dark, width=400):
+        """What CHECKER finds in page NAME in a window of WIDTH."""
         command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
                    "--disable-dev-shm-usage", "--no-first-run",
                    f"--user-data-dir={self.path('profile')}",
-                   "--window-size=400,800",
+                   f"--window-size={width},800",
                    f"--blink-settings=preferredColorScheme={0 if dark else 1}",
                    "--dump-dom", f"file://{self.path(name)}"]
         try:
@@ -306,9 +314,11 @@ class Page(ReportTest):
     def test_in_browser(self):
         page = self.page(ROWS, "--all", "--trace",
                          self.trace(json.dumps(TRACE)))
+        self.assertIn("Turnaround", page)
         policy = f"script-src 'sha256-{digest(CHECKER)}' "
-        self.write("checked.html", page.replace("script-src ", policy).replace(
-            "</body>", f"<script>{CHECKER}</script></body>"))
+        checked = page.replace("script-src ", policy).replace(
+            "</body>", f"<script>{CHECKER}</script></body>")
+        self.write("checked.html", checked)
         backs = set()
         for dark in (False, True):
             found = self.browse("checked.html", dark)
@@ -323,6 +333,17 @@ class Page(ReportTest):
             self.assertEqual(found["sort"], "descending")
             backs.add(found["back"])
         self.assertEqual(len(backs), 2, backs)
+        # At 1280 pixels nothing scrolls sideways, nor does the page at 800.
+        rows = [run(i, (T + i, T + i, T + i + 60), ("ep.sh", "cg.sh")[i % 2], record(
+            mean_cores="1.20", partners=i ^ 1, alone_s="50.00", **{"class": "compute"}),
+            user=("ann", "bob")[i % 2]) for i in range(100, 140)]
+        self.write("checked.html", self.page(rows, "-a").replace(
+            "script-src ", policy).replace("</body>", f"<script>{CHECKER}</script></body>"))
+        for width in (800, 1280):
+            found = self.browse("checked.html", False, width)
+            self.assertLessEqual(found["wide"], 0)
+            self.assertEqual(found["contrast"], [])
+        self.assertEqual(found["inner"], [])
 
 
 if __name__ == "__main__":
