@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "batch.h"
 #include "blocking.h"
@@ -23,16 +24,19 @@ struct coop_launch
 
   int leaving; /* threads let go that have not looked here for the last time */
 
-  /* The region to come, if armed: written by the initial thread before it
-     opens the dock, read by the others when they leave it.  */
+  /* Written by the initial thread before it opens the dock, read by the others
+     when they leave it.  */
   bool armed;
-  void (*fn) (void *);
-  void *data;
-  struct gomp_team_state ts;
-  struct gomp_task *parent;
-  struct gomp_task_icv icv;
-  struct gomp_taskgroup *taskgroup;
-  struct coop_league league;
+  struct region
+  {
+    void (*fn) (void *);
+    void *data;
+    struct gomp_team_state ts;
+    struct gomp_task *parent;
+    struct gomp_task_icv icv;
+    struct gomp_taskgroup *taskgroup;
+    struct coop_league league;
+  } next __attribute__ ((aligned (COOP_LINE))); /* if armed */
 };
 
 #define BIND_FLAGS 7
@@ -57,9 +61,12 @@ coop_launch_note (unsigned flags)
   struct coop_launch **where = launch_of (thr->thread_pool), *l = *where;
 
   if (!l)
-    l = *where = calloc (1, sizeof *l);
-  if (!l)
-    return;
+    {
+      if (posix_memalign ((void **) &l, COOP_LINE, sizeof *l))
+	return;
+      memset (l, 0, sizeof *l);
+      *where = l;
+    }
   l->team = team;
   l->nthreads = team->nthreads;
   l->bind = flags & BIND_FLAGS;
@@ -98,6 +105,14 @@ team_icv (const struct gomp_task_icv *icv, unsigned flags)
   return result;
 }
 
+/* Writes what differs only: most regions differ in little, and what is left
+   alone stays in the caches of those that read it.  */
+#define PUT(place, value)                                                     \
+  do                                                                          \
+    if (memcmp (&(place), &(value), sizeof (place)))                          \
+      memcpy (&(place), &(value), sizeof (place));                            \
+  while (0)
+
 bool
 coop_launch_start (void (*fn) (void *), void *data, unsigned nthreads,
 		   unsigned flags, struct gomp_team *team,
@@ -124,17 +139,21 @@ coop_launch_start (void (*fn) (void *), void *data, unsigned nthreads,
   thr->ts.place_partition_off = l->team_partition_off;
   thr->ts.place_partition_len = l->team_partition_len;
 
-  l->fn = fn;
-  l->data = data;
-  l->ts = thr->ts;
-  l->parent = thr->task;
-  l->icv = team_icv (thr->task ? &thr->task->icv : &gomp_global_icv, flags);
-  l->taskgroup = taskgroup;
-  l->league = coop_league_of (thr);
-  l->armed = true;
+  struct region *next = &l->next;
+  struct gomp_task_icv icv
+      = team_icv (thr->task ? &thr->task->icv : &gomp_global_icv, flags);
+  struct coop_league league = coop_league_of (thr);
+  PUT (next->fn, fn);
+  PUT (next->data, data);
+  PUT (next->ts, thr->ts);
+  PUT (next->parent, thr->task);
+  PUT (next->icv, icv);
+  PUT (next->taskgroup, taskgroup);
+  PUT (next->league, league);
+  PUT (l->armed, (bool) { true });
 
   thr->task = &team->implicit_task[0];
-  gomp_init_task (thr->task, l->parent, &l->icv);
+  gomp_init_task (thr->task, next->parent, &next->icv);
   thr->task->taskgroup = taskgroup;
   gomp_simple_barrier_wait (&pool->threads_dock);
   return true;
@@ -143,23 +162,24 @@ coop_launch_start (void (*fn) (void *), void *data, unsigned nthreads,
 /* THR, not the initial thread, has left the dock.  Its place and its part of
    the places are still those of the last region.  */
 static void
-take_part (struct gomp_thread *thr, const struct coop_launch *l)
+take_part (struct gomp_thread *thr, const struct region *next)
 {
-  struct gomp_team *team = l->team;
+  struct gomp_team *team = next->ts.team;
   unsigned id = thr->ts.team_id;
   unsigned partition_off = thr->ts.place_partition_off;
   unsigned partition_len = thr->ts.place_partition_len;
 
-  thr->ts = l->ts;
+  thr->ts = next->ts;
   thr->ts.team_id = id;
   thr->ts.place_partition_off = partition_off;
   thr->ts.place_partition_len = partition_len;
   thr->task = &team->implicit_task[id];
-  gomp_init_task (thr->task, l->parent, (struct gomp_task_icv *) &l->icv);
-  thr->task->taskgroup = l->taskgroup;
-  coop_league_join (thr, l->league);
-  thr->fn = l->fn;
-  thr->data = l->data;
+  gomp_init_task (thr->task, next->parent,
+		  (struct gomp_task_icv *) &next->icv);
+  thr->task->taskgroup = next->taskgroup;
+  coop_league_join (thr, next->league);
+  thr->fn = next->fn;
+  thr->data = next->data;
 }
 
 /* The initial thread of POOL has told each thread what to do, or, for those it
@@ -212,7 +232,7 @@ coop_launch_dock (gomp_simple_barrier_t *dock)
     gomp_simple_barrier_wait (dock);
   l = coop_load (&coop_barrier (&dock->bar)->launch);
   if (l && l->armed)
-    take_part (thr, l);
+    take_part (thr, &l->next);
   else if (l && !thr->fn && u->pooled)
     leave (l);
   u->pooled = true; /* one that begins has its function from elsewhere */
