@@ -96,6 +96,9 @@ static int read_profile(struct json_reader *reader, const json_t *object,
     if (!json_object_get(object, "rho") &&
         read_rates(reader, object, mix->profile[job]) < 0)
         return -1;
+    if (json_reader_number(reader, object, "locality", true, JSON_SHARE,
+                           &mix->profile[job]->locality) < 0)
+        return -1;
     return json_reader_number(reader, object, "sync_share", true, JSON_SHARE,
                               &mix->profile[job]->sync_share);
 }
@@ -145,6 +148,7 @@ static int read_job(struct json_reader *reader, const json_t *object,
         JSON_KNOWN("rho"),
         JSON_KNOWN("rates"),
         JSON_KNOWN("sync_share"),
+        JSON_KNOWN("locality"),
         JSON_KNOWN("cores"),
         {0}};
 

@@ -16,6 +16,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/hierarchy.h \
 	%D%/layout.c \
 	%D%/layout.h \
+	%D%/locality.c \
+	%D%/locality.h \
 	%D%/loop.c \
 	%D%/loop.h \
 	%D%/aggregated_mva.c \

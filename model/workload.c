@@ -16,6 +16,7 @@ struct workload *workload_new(size_t numa_nodes)
         return NULL;
     }
     w->numa_nodes = numa_nodes;
+    w->locality = NAN;
     return w;
 }
 
@@ -36,7 +37,8 @@ struct workload *workload_new_rho(size_t numa_nodes, double rho,
 enum model_status workload_check(const struct workload *w)
 {
     if (!w->numa_nodes || !(w->sync_share >= 0 && w->sync_share <= 1) ||
-        !(w->llc_per_us >= 0) || !isfinite(w->llc_per_us))
+        !(w->llc_per_us >= 0) || !isfinite(w->llc_per_us) ||
+        w->locality < 0 || w->locality > 1)
         return MODEL_EINVAL;
     for (size_t j = 0; j < w->numa_nodes; j++)
         if (!(w->rate[j].read_per_us >= 0) || !isfinite(w->rate[j].mrr_per_us) ||

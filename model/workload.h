@@ -39,9 +39,11 @@ struct workload {
     struct workload_rate *rate; /* [numa_nodes] */
     double sync_share; /* share of time in synchronisation at full DoP, 0..1 */
     double llc_per_us; /* LLC accesses per us of CPU time; 0: unknown */
+    double locality;   /* share of the requests that go to a thread's own data,
+                          0..1 (model/locality.h); NAN: unknown, taken for 0 */
 };
 
-/* All rates 0 (compute-bound).  NULL when out of memory or NUMA_NODES is 0. */
+/* All rates 0 (compute-bound), locality unknown.  NULL when out of memory or NUMA_NODES is 0. */
 struct workload *workload_new(size_t numa_nodes);
 
 /* A compute-bound or memory-bound region with effective RHO (>= 0, finite) at

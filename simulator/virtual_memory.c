@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/hash.h"
+#include "model/locality.h"
 
 /* Fractions of a customer: rounds, and when they are good enough. */
 #define DUTY_ROUNDS 4
@@ -129,24 +130,13 @@ static void destinations(const struct virtual_memory *m,
 {
     size_t home = (size_t)m->machine->local_node[node];
     size_t memories = m->machine->numa_nodes;
-    double spare = 0;
 
     if (!load->data) {
         memset(part, 0, memories * sizeof(*part));
         part[home] = 1;
         return;
     }
-    if (!load->local) {
-        memcpy(part, load->data, memories * sizeof(*part));
-        return;
-    }
-    for (size_t k = 0; k < memories; k++)
-        spare += fmax(0, load->data[k] - base[k]);
-    double here = spare > 0 ? fmin(1, load->data[home] / base[home]) : 1;
-    for (size_t k = 0; k < memories; k++)
-        part[k] = here < 1 ? (1 - here) * fmax(0, load->data[k] - base[k]) / spare
-                           : 0;
-    part[home] += here;
+    locality_parts(load->data, base, memories, home, load->local ? 1 : 0, part);
 }
 
 /* Fill requests[] of all loads. */

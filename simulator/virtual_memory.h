@@ -16,9 +16,8 @@
  * A job's cores in one LLC domain are a class of customers.  A core asks
  *   - as often per unit of computing as the region does with the job's part of the LLC, which is
  *     its part of the accesses of all jobs in the domain (scenario_llc_factor());
- *   - the NUMA nodes as the job's data is spread.  For data local to its threads, the core's own
- *     node first: with the part c of the job's cores and the part d of its data there, the core
- *     finds min(1, d / c) of it; the rest lies where there is more data than cores.
+ *   - the NUMA nodes as the job's data is spread, its own one first for data local to its threads
+ *     (model/locality.h).
  *
  * Cores may be fractions: n customers, each there for a part of the time.  Solutions are kept,
  * because jobs come back to the same situations.

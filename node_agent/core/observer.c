@@ -6,6 +6,7 @@
 #include "node_agent/core/observer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,12 +265,15 @@ static void advance_region(const struct counters *counters,
 
     if (!region_advance(s, counters, profile_ns) || !s->profile)
         return;
+    char local[32] = "";
+    if (s->profile->locality >= 0)
+        snprintf(local, sizeof(local), ", locality %.2f", s->profile->locality);
     job_log(look->job, LOG_INFO,
-            "region %016llx+%llx%s known from %s: effective rho %.3f (%.3f to %.3f)%s",
+            "region %016llx+%llx%s known from %s: effective rho %.3f (%.3f to %.3f)%s%s",
             (unsigned long long)s->object_id, (unsigned long long)s->offset,
             s->folded ? " (short ones)" : "",
             s->fit.from == FIT_OF_REQUESTS ? "counters" : "work", s->fit.rho, s->fit.low,
-            s->fit.high, s->fit.compute_bound ? ", compute-bound" : "");
+            s->fit.high, s->fit.compute_bound ? ", compute-bound" : "", local);
 }
 
 void observer_learn(const struct counters *counters,

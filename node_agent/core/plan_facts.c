@@ -132,25 +132,31 @@ void plan_facts_alone(struct plan_facts *f, const struct job *job, size_t whole)
 
 bool plan_facts_mean(const struct job *job, struct workload *mean)
 {
-    double time = 0;
+    double time = 0, known = 0; /* requests of known locality */
 
     for (size_t m = 0; m < mean->numa_nodes; m++)
         mean->rate[m] = (struct workload_rate){0};
-    mean->sync_share = mean->llc_per_us = 0;
+    mean->sync_share = mean->llc_per_us = mean->locality = 0;
     for (const struct region *s = job->regions.first; s; s = s->next)
         time += s->profile ? (double)s->run_ns : 0;
     for (const struct region *s = job->regions.first; s && time > 0;
          s = s->next) {
-        double part = (double)s->run_ns / time;
+        double part = (double)s->run_ns / time, requests = 0;
         if (!s->profile)
             continue;
         for (size_t m = 0; m < mean->numa_nodes; m++) {
             mean->rate[m].mrr_per_us += part * s->profile->rate[m].mrr_per_us;
             mean->rate[m].read_per_us += part * s->profile->rate[m].read_per_us;
+            requests += part * s->profile->rate[m].mrr_per_us;
+        }
+        if (!isnan(s->profile->locality)) {
+            known += requests;
+            mean->locality += requests * s->profile->locality;
         }
         mean->sync_share += part * s->profile->sync_share;
         mean->llc_per_us += part * s->profile->llc_per_us;
     }
+    mean->locality = known > 0 ? fmin(1, mean->locality / known) : NAN;
     /* Rounding must not make more reads than requests. */
     for (size_t m = 0; m < mean->numa_nodes; m++)
         mean->rate[m].mrr_per_us = fmax(mean->rate[m].mrr_per_us,

@@ -21,6 +21,7 @@
  * part of it, and of what the controller can do. */
 #define LOAD_PART 0.1
 #define LOAD_LEAST 0.05
+#define LOCALITY_PART 0.25 /* and by so much of its requests that go to threads' own data */
 
 /* Counted requests, which are cheap to look at, are looked at so often. */
 #define RENEW_NS 1000000000u
@@ -281,6 +282,14 @@ static bool loads_differ(const struct region *s, const struct workload *w,
     return false;
 }
 
+/* True when what W says of locality differs from what the present profile says. */
+static bool locality_differs(const struct region *s, const struct workload *w)
+{
+    double before = s->profile->locality > 0 ? s->profile->locality : 0;
+
+    return fabs(w->locality - before) > LOCALITY_PART; /* not where W does not know */
+}
+
 /* True when W, of fit FIT, differs from the present profile so much that a
  * decision over all of MACHINE could depend on it. */
 static bool differs(const struct region *s, const struct workload *w,
@@ -294,7 +303,8 @@ static bool differs(const struct region *s, const struct workload *w,
     };
 
     /* Counted requests are exact; what comes from work alone is not. */
-    if (fit->from == FIT_OF_REQUESTS && loads_differ(s, w, machine))
+    if (fit->from == FIT_OF_REQUESTS &&
+        (loads_differ(s, w, machine) || locality_differs(s, w)))
         return true;
     return throughput_matters(&both, machine_all_cpus(machine));
 }
@@ -321,6 +331,9 @@ bool region_advance(struct region *s, const struct counters *counters,
         return false;
     bool before = s->known;
     s->known = true;
+    /* Cores gathered on one NUMA node no longer tell what they did on several. */
+    if (w && isnan(w->locality) && s->profile)
+        w->locality = s->profile->locality;
     /* A known profile stays while it might do: to follow each small change of
      * a measurement would move cores for nothing. */
     if (!w || (s->profile &&

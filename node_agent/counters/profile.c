@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "model/cputime.h"
+#include "model/locality.h"
 #include "node_agent/counters/attribute.h"
 
 /* Largest effective rho that stalled cycles can tell: beyond it one core fills
@@ -90,7 +91,7 @@ static double load_of(const struct machine *machine, const struct loop *loop,
            machine_service_mix(&service, mix.read, mix.write, mix.prefetch);
 }
 
-static struct workload *rates(const struct loop *loop, double cpu_us)
+static struct workload *rates(const struct machine *machine, const struct loop *loop, double cpu_us)
 {
     struct workload *w = workload_new(loop->numa_nodes);
     double time = cpu_us * (double)loop_cores(loop);
@@ -109,6 +110,7 @@ static struct workload *rates(const struct loop *loop, double cpu_us)
         }
         w->llc_per_us += loop->llc_accesses[n] / time;
     }
+    w->locality = locality_measured(machine, loop);
     return w;
 }
 
@@ -151,7 +153,7 @@ struct workload *attribute_profile(const struct machine *machine,
     }
     /* What is computed from the loop's own requests knows nothing of those that
      * others make at the same time; stalled cycles do. */
-    struct workload *w = rates(loop, stalls ? measured.cpu_us : cpu.cpu_us);
+    struct workload *w = rates(machine, loop, stalls ? measured.cpu_us : cpu.cpu_us);
     if (!w) {
         errno = ENOMEM;
         return NULL;

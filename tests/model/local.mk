@@ -12,6 +12,7 @@ units += %D%/unit
 	%D%/test_evolution.c \
 	%D%/test_hierarchy.c \
 	%D%/test_kstest.c \
+	%D%/test_locality.c \
 	%D%/test_loop.c \
 	%D%/test_loopperf.c \
 	%D%/test_aggregated_mva.c \

@@ -62,6 +62,7 @@ bool prediction_cache_begin(struct prediction_cache *p,
         fields_hash(&h, policy_job_fields, &input->jobs[j], POLICY_PREDICTION);
         hash_bytes(&h, w->rate, w->numa_nodes * sizeof(*w->rate));
         hash_bytes(&h, &w->llc_per_us, sizeof(w->llc_per_us));
+        hash_bytes(&h, &w->locality, sizeof(w->locality));
     }
     if (h == p->situation)
         return true;

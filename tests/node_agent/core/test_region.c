@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "model/locality.h"
 #include "model/machine.h"
 #include "model/station.h"
 #include "node_agent/core/region.h"
@@ -323,6 +324,55 @@ static void test_profile_follows_loads(void **state)
     assert_true(known_reads(f) > 9);
 }
 
+/* 5 s of threads that ask their own data, HERE of 8 cores on the first of two NUMA nodes. */
+static void count_local(struct fixture *f, struct machine *machine, size_t here)
+{
+    const double work[COUNTERS_UNITS] = {0}, data[2] = {0.5, 0.5};
+    double cores[2] = {(double)here / 8, 1 - (double)here / 8}, part[2];
+    struct loop *loop = loop_new(2, 2);
+
+    loop->cores[0] = here;
+    loop->cores[1] = 8 - here;
+    loop->total_us = 5e4;
+    for (size_t i = 0; i < 2 && cores[i] > 0; i++) {
+        locality_parts(data, cores, 2, i, 1, part);
+        for (size_t m = 0; m < 2; m++)
+            loop->requests[2 * i + m].read = loop->read_misses[2 * i + m] =
+                2e6 * cores[i] * part[m];
+        loop->useful_cycles[i] = 2e8 * cores[i];
+        loop->stalled_cycles[i] = 2e8 * cores[i];
+    }
+    f->setup.machine = machine;
+    for (int n = 0; n < 100; n++) {
+        region_measure(f->region, 8, EPOCH, work, false);
+        measure_add_loop(&f->region->measure, 8, loop);
+        region_advance(f->region, f->counters, PROFILE);
+    }
+    loop_free(loop);
+}
+
+/* What cores on two NUMA nodes have told is still so when they are gathered on one. */
+static void test_locality_stays(void **state)
+{
+    struct fixture *f = *state;
+    struct machine *machine = machine_new_uniform(2, 8, 2);
+
+    f->setup.calibrated = true;
+    f->setup.machine = machine;
+    counters_close(f->counters);
+    f->counters = counters_open("progress", &f->setup, NULL, 0, NULL);
+    count_local(f, machine, 8);
+    assert_non_null(f->region->profile);
+    assert_true(isnan(f->region->profile->locality));
+    count_local(f, machine, 4);
+    assert_true(fabs(f->region->profile->locality - 1) < 1e-6);
+    count_local(f, machine, 8);
+    assert_true(fabs(f->region->profile->locality - 1) < 1e-6);
+    counters_close(f->counters);
+    f->counters = NULL;
+    machine_free(machine);
+}
+
 /* A probe of the job alone costs little of the budget, is not taken over by one beside
  * the others, is made soon, and again as time goes by. */
 static void test_alone(void **state)
@@ -387,6 +437,7 @@ UNIT(test_region)
         T(test_points),           T(test_backends),
         T(test_alone),            T(test_probe_of_another),
         T(test_changed_for_good), T(test_profile_follows_loads),
+        T(test_locality_stays),
     };
 
     return cmocka_run_group_tests_name("test_region", tests, NULL, NULL);

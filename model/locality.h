@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Which NUMA node a core asks: where its own thread's data lies. */
+
+#ifndef COSCHED_MODEL_LOCALITY_H
+#define COSCHED_MODEL_LOCALITY_H
+
+/* Concept
+ *
+ * A workload's rates say how often a job asks each NUMA node.  They do not say which of its cores
+ * does: all alike, or each thread the data that it touched first itself.  Then a job whose cores
+ * lie as its data does uses no link at all.  The locality L of a region is the share of its
+ * requests that go to data of the thread's own (0: all cores ask all NUMA nodes alike).
+ *
+ * With the part d_m of the job's data on NUMA node m and the part c_m of its cores there, a core
+ * of node h finds min(1, d_h / c_h) of its thread's data at home: threads stay with their data as
+ * long as there are cores for them.  The rest lies where there is more data than cores.  Over all
+ * cores node m is asked for d_m, whatever L is; only the links see the difference.
+ *
+ * L is told by what each LLC domain asks its own NUMA node (MRR_ij, thesis eq. 3.9): it lies
+ * between what all-alike and all-own would give.
+ */
+
+#include "model/loop.h"
+#include "model/machine.h"
+
+/* Parts of what a core of NUMA node HOME asks into PART[numa_nodes], sum 1.  DATA[numa_nodes] and
+ * CORES[numa_nodes] are the parts d and c of above, each of sum 1, CORES[HOME] > 0; LOCALITY is in
+ * 0..1. */
+void locality_parts(const double *data, const double *cores, size_t numa_nodes, size_t home,
+                    double locality, double *part);
+
+/* The locality that LOOP shows on MACHINE, 0..1.  NAN where its cores lie so that it makes hardly
+ * any difference: on one NUMA node, or all data on one. */
+double locality_measured(const struct machine *machine, const struct loop *loop);
+
+#endif /* COSCHED_MODEL_LOCALITY_H */
