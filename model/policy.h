@@ -25,7 +25,8 @@
  *   - Each job has at least min_cores (>= 1) if the pool is large enough for all, and never more
  *     than max_cores.  A job in a serial region has one core.
  *   - The unit of allocation is an LLC domain where the pool has at least as many whole ones as
- *     there are parallel jobs, else a core.
+ *     there are parallel jobs, else a core (corun also gives out single cores: to a job of which
+ *     nothing is known, and where it predicts a gain).
  *   - CPUs stay with their job where the counts allow it, unless that leaves jobs scattered; CPUs
  *     of a job are packed on few LLC domains near its memory (model/policy/search/placement.h).
  *     Searching policies move cores where that is predicted to be better, nupoco where the LLC is

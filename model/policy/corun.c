@@ -296,12 +296,38 @@ static bool turns_win(const struct policy_input *input, const double *figure)
     return (measured ? figure[MEASURED] : figure[TURNS] / figure[SHARED]) < least;
 }
 
+/* Each job's cores on all NUMA nodes: by first touch its data will lie there. */
+static void spread(const struct policy_input *input, const size_t *cores, size_t *layout)
+{
+    const size_t *pool = input->workspace->pool;
+    size_t nodes = input->machine->llc_domains, jobs = input->job_count;
+    size_t job = 0, given = 0, left = divide_pool(input);
+
+    memset(layout, 0, nodes * jobs * sizeof(*layout));
+    for (size_t slot = 0; left; slot++)
+        for (size_t i = 0; i < nodes; i++) {
+            if (pool[i] <= slot)
+                continue;
+            left--;
+            while (job < jobs && given == cores[job]) {
+                job++;
+                given = 0;
+            }
+            if (job == jobs)
+                return;
+            layout[i * jobs + job]++;
+            given++;
+        }
+}
+
 /* Nothing is known but perhaps throughputs. */
 static void decide_blind(struct corun *c, const struct policy_input *input,
                          struct policy_proposal *proposal)
 {
     proposal->figure[KIND] = BLIND;
     equal_shares(input, proposal->cores);
+    spread(input, proposal->cores, proposal->layout);
+    proposal->placed = true;
     proposal->figure[MEASURED] = measured_turns(c, input, proposal->cores);
     if (isnan(proposal->figure[MEASURED]) || !turns_win(input, proposal->figure))
         return;

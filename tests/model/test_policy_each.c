@@ -321,6 +321,72 @@ static void test_corun_golden(void **state)
 }
 
 /* Two that saturate memory gain nothing by sharing it. */
+/* Cores of JOB on each LLC domain of a machine of 2 with 4 cores each. */
+static void two_domains(const int *owner, int job, size_t *cores)
+{
+    cores[0] = cores[1] = 0;
+    for (size_t cpu = 0; cpu < 8; cpu++)
+        cores[cpu / 4] += owner[cpu] == job;
+}
+
+/* A job of which nothing is known gets cores on all NUMA nodes, for its data to be there; one whose
+ * threads ask their own NUMA nodes keeps them, and gets them back. */
+static void test_corun_spreads(void **state)
+{
+    struct mix mix;
+    int owner[MAX_CPUS];
+    size_t cores[2];
+
+    (void)state;
+    mix_init(&mix, 2, 4, 2);
+    assert_int_equal(machine_connect_all(mix.machine, 0.01), MODEL_OK);
+    mix.jobs[0].profile = NULL;
+    decided("corun", &mix, owner);
+    for (int job = 0; job < 2; job++) {
+        two_domains(owner, job, cores);
+        assert_int_equal(cores[0], 2);
+        assert_int_equal(cores[1], 2);
+    }
+    mix.jobs[0].profile = mix.profile[0];
+    mix.jobs[0].max_cores = mix.jobs[1].max_cores = 4;
+    set_rho(&mix, 0, 0.5);
+    mix.profile[0]->locality = 1;
+    for (int gathered = 0; gathered < 2; gathered++) {
+        for (int cpu = 0; cpu < 8; cpu++)
+            mix.owner[cpu] = gathered ? cpu / 4 : owner[cpu];
+        decided("corun", &mix, owner);
+        two_domains(owner, 0, cores);
+        assert_int_equal(cores[0], 2);
+        assert_int_equal(cores[1], 2);
+    }
+    mix_free(&mix);
+}
+
+/* All CPUs of the pool are dealt, however many there are on each LLC domain. */
+static void test_corun_spreads_all(void **state)
+{
+    struct dice dice = {91};
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        struct mix mix;
+        int owner[MAX_CPUS];
+        size_t jobs = dice_range(&dice, 2, 5), pool = 0;
+        mix_init(&mix, 4, 8, jobs);
+        for (size_t cpu = 0; cpu < 32; cpu++) {
+            mix.owner[cpu] = cpu < jobs || dice_range(&dice, 0, 3) ? POLICY_NOBODY
+                                                                   : POLICY_NO_CPU;
+            pool += mix.owner[cpu] == POLICY_NOBODY;
+        }
+        mix.jobs[0].profile = NULL;
+        decided("corun", &mix, owner);
+        for (size_t j = 0; j < jobs; j++)
+            pool -= count_of(&mix, owner, (int)j);
+        assert_int_equal(pool, 0);
+        mix_free(&mix);
+    }
+}
+
 static void test_corun_turns(void **state)
 {
     struct known k;
@@ -542,6 +608,8 @@ UNIT(test_policy_each)
         cmocka_unit_test(test_amdahl),
         cmocka_unit_test(test_best_simple),
         cmocka_unit_test(test_corun_golden),
+        cmocka_unit_test(test_corun_spreads),
+        cmocka_unit_test(test_corun_spreads_all),
         cmocka_unit_test(test_corun_turns),
         cmocka_unit_test(test_corun_measured_turns),
         cmocka_unit_test(test_corun_serial),
