@@ -490,7 +490,8 @@ class Report(ReportTest):
         self.assertEqual(complete("4"), ["42", "43"])
         self.assertEqual(complete("37"), ["37_1"])
         self.assertEqual(complete("--js"), ["--json"])
-        self.assertEqual(complete("--by", ""), ["job", "mix", "program", "user"])
+        self.assertEqual(complete("--by", ""),
+                         ["job", "mix", "program", "user", "account"])
         self.assertEqual(complete("--alone", "4"), ["42", "43"])
         self.write("x.svg", "")
         self.assertIn("root", complete("-u", "roo"))
