@@ -57,6 +57,7 @@ EXTRA_DIST += \
 	%D%/emulate \
 	%D%/evaluate \
 	%D%/mix.sh \
+	%D%/predicted.py \
 	%D%/runner/__init__.py \
 	%D%/runner/init \
 	%D%/runner/initrd.py \

@@ -2,6 +2,7 @@
 # Copyright (C) 2026 The coschedule developers
 # Inside the machine: runs jobs in one of the ways of `evaluate`, and says when each began and
 # ended: `job NUMBER BEGIN END STATUS`.  Jobs are commands of BUILD.  usage: mix.sh BUILD WAY JOB...
+# RECORD=DIR: what the agent counts and decides goes there.
 
 build=$1 way=$2
 cd "$build" || exit
@@ -28,6 +29,24 @@ all() {
     wait "${pids[@]}"
 }
 
+# start_agent SETTINGS
+start_agent() {
+    "$build/coschedd" --foreground --no-slurm --auth peer --socket $COSCHED_SOCKET \
+        --state /run/coschedd.state --machine /etc/emulated-machine.json --counters emulated \
+        --set $1 2>/run/coschedd.log &
+    agent=$!
+    until "$build/coschedctl" ping >/dev/null 2>&1; do
+        kill -0 $agent || { cat /run/coschedd.log >&2; exit 1; }
+        sleep 0.02
+    done
+}
+# record NAME: what the agent counts and decides, into directory RECORD/NAME.
+record() {
+    "$build/coschedctl" record "$RECORD/$1" >/dev/null || exit
+}
+
+[ "$way" != recorded ] || way=corun
+
 case $way in
 native) all env ;;
 passive) all env OMP_WAIT_POLICY=passive ;;
@@ -51,15 +70,20 @@ size) # what a job does once, then so often that it takes SECONDS: `repeat N`
     echo "repeat $n"
     jobs[0]+=" --repeat $n"
     one 0 env ;;
-*) # a policy of the agent, and settings: corun,clean=150ms
-    "$build/coschedd" --foreground --no-slurm --auth peer --socket $COSCHED_SOCKET \
-        --state /run/coschedd.state --machine /etc/emulated-machine.json \
-        --set policy=${way//,/ --set } 2>/run/coschedd.log &
-    agent=$!
-    until "$build/coschedctl" ping >/dev/null 2>&1; do
-        kill -0 $agent || { cat /run/coschedd.log >&2; exit 1; }
-        sleep 0.02
+curve) # a job under the agent on the first 1/4, 2/4, 3/4 and all of the CPUs, recorded
+    start_agent policy=equal
+    jobs=("${jobs[0]}" "${jobs[0]}" "${jobs[0]}" "${jobs[0]}")
+    for quarter in 0 1 2 3; do
+        record $quarter
+        one $quarter "$build/coschedctl" run --cpus "0-$(($(nproc) * (quarter + 1) / 4 - 1))" \
+            --libgomp "$build/libgomp-coop/lib-coop" --
+        "$build/coschedctl" record --stop >/dev/null
     done
+    kill $agent
+    wait $agent ;;
+*) # a policy of the agent, and settings: corun,clean=150ms
+    start_agent "policy=${way//,/ --set }"
+    [ -z "$RECORD" ] || record shared # way `recorded`
     all "$build/coschedctl" run --libgomp "$build/libgomp-coop/lib-coop" --
     grep -o 'cosched/1 .*' /run/coschedd.log
     kill $agent

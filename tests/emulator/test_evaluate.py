@@ -54,11 +54,11 @@ def check_evaluate(e):
     assert ways == ["size", "size", "native", "native", "batch", "corun", "moca"], ways
     assert "--class W --repeat 3" in calls()[-1]
     # Speeds alone / together: native 2/4 and 2/8, corun 2/2 and 2/4.
-    assert "| ep, cg | 1.00 (0.33) |  | 0.50 (0.67) |  |" in done.stdout, done.stdout
+    assert "| ep, cg | 1.00 1.00 (0.33) |  | 0.50 0.50 (0.67) |  |" in done.stdout, done.stdout
     assert evaluate(e, runner).stdout == done.stdout and len(calls()) == 7
     assert evaluate(e, runner, "--table").stdout == done.stdout and len(calls()) == 7
     done = evaluate(e, runner, "--ways", "corun batch", "--mix", "ep cg", "--table")
-    assert "| ep, cg | 1.00 (0.67) |  |" in done.stdout and len(calls()) == 7, done.stdout
+    assert "| ep, cg | 1.00 1.00 (0.67) |  |" in done.stdout and len(calls()) == 7, done.stdout
     evaluate(e, runner, "--seed", "2", "--table")
     assert len(calls()) == 7
     evaluate(e, runner, "--seed", "2")
