@@ -16,7 +16,6 @@ noinst_LTLIBRARIES += %D%/libplugin.la
 %C%_libplugin_la_CFLAGS = $(WARN_CFLAGS) -fstack-protector-strong
 %C%_libplugin_la_LDFLAGS =
 
-slurmlibdir = $(libdir)/slurm
 slurmlib_LTLIBRARIES = spank_cosched.la
 spank_cosched_la_SOURCES =
 spank_cosched_la_LDFLAGS = -module -avoid-version -shared \
