@@ -2,7 +2,7 @@
 -- Copyright (C) 2026 The coschedule developers
 -- Route and shape co-scheduled jobs; keep all others out of their partition.
 --
--- A job with --coschedule goes to the shared partition and gets all CPUs of one
+-- A job with --coschedule goes to a shared partition and gets all CPUs of one
 -- node, shared: in a partition with OverSubscribe=FORCE:n, `shared = 0` (what
 -- --exclusive sets) means "all CPUs of the node, whatever their number", and
 -- FORCE lets other such jobs in.  Memory stays a consumed resource, so it must
@@ -19,7 +19,9 @@
 
 -- Site rules ---------------------------------------------------------------
 local site = {
-    partition = "cosched",    -- OverSubscribe=FORCE:n
+    -- Shared partitions, each with OverSubscribe=FORCE:n; the first is for jobs
+    -- that name none: { "cosched", "long" }.
+    partitions = { "cosched" },
     default_mem_mb = nil,     -- per node; nil: the partition's DefMemPerNode
     max_nodes = nil,          -- of a co-scheduled job; nil: the partition's
     -- Largest weight that a QOS allows, and what its jobs have that ask for
@@ -48,6 +50,7 @@ local ESLURM_NOT_SUPPORTED = 2036
 local ERROR = slurm.ERROR or -1
 local SUCCESS = slurm.SUCCESS or 0
 local NO_VAL16 = 65534
+local OVERSUBSCRIBE = 1 -- what --oversubscribe says
 local NO_VAL = 4294967294
 local NO_VAL64 = 18446744073709551614
 
@@ -67,23 +70,40 @@ local function requested(job)
     return complete or typed, typed, environment
 end
 
--- True when the comma separated LIST has the shared partition.
-local function names_shared(list)
+-- How many of the comma separated LIST are shared partitions, and how many not.
+local function count_shared(list)
+    local ours, others = 0, 0
     for name in list:gmatch("[^,]+") do
-        if name == site.partition then
+        local found = false
+        for _, shared in ipairs(site.partitions) do
+            found = found or shared == name
+        end
+        ours, others = ours + (found and 1 or 0), others + (found and 0 or 1)
+    end
+    return ours, others
+end
+
+local function names_shared(list)
+    return count_shared(list) > 0
+end
+
+-- Would a job that asks for the partitions LIST (nil: none) get to a shared one?
+local function enters_shared(list, partitions)
+    if list and list ~= "" then
+        return names_shared(list)
+    end
+    for _, name in ipairs(site.partitions) do
+        local shared = partitions and partitions[name]
+        if shared and shared.flag_default == 1 then
             return true
         end
     end
     return false
 end
 
--- Would a job that asks for the partitions LIST (nil: none) get there?
-local function enters_shared(list, partitions)
-    if list and list ~= "" then
-        return names_shared(list)
-    end
-    local shared = partitions and partitions[site.partition]
-    return shared ~= nil and shared.flag_default == 1
+-- The shared partitions, for messages.
+local function shared_names()
+    return table.concat(site.partitions, " or ")
 end
 
 -- Tell the user why; returns ERRNUM, of which Slurm prints the text as well.
@@ -103,9 +123,20 @@ local function how_to_leave_out(job)
     return ""
 end
 
+-- The first of the partitions LIST without a default for memory, or nil.
+local function without_default(list, partitions)
+    for name in list:gmatch("[^,]+") do
+        local shared = partitions and partitions[name]
+        local default = shared and shared.def_mem_per_node
+        if shared and (default == nil or default == 0 or default == NO_VAL64) and
+            shared.def_mem_per_cpu == nil then
+            return name
+        end
+    end
+end
+
 -- Memory, so that others fit beside the job.
-local function shape_memory(job, partitions)
-    local shared = partitions and partitions[site.partition]
+local function shape_memory(job, partitions, list)
     local memory = job.min_mem_per_node
     if job.min_mem_per_cpu ~= nil then
         return SUCCESS
@@ -119,12 +150,11 @@ local function shape_memory(job, partitions)
         job.min_mem_per_node = site.default_mem_mb
         return SUCCESS
     end
-    local default = shared and shared.def_mem_per_node
-    if shared and (default == nil or default == 0 or default == NO_VAL64) and
-        shared.def_mem_per_cpu == nil then
+    local lacking = without_default(list, partitions)
+    if lacking then
         return refuse(ESLURM_INVALID_TASK_MEMORY,
                       "--coschedule: say how much memory the job needs " ..
-                      "(--mem); partition %s has no default", site.partition)
+                      "(--mem); partition %s has no default", lacking)
     end
     return SUCCESS
 end
@@ -330,14 +360,40 @@ end
 
 -- Shape ---------------------------------------------------------------------
 
--- Shape a co-scheduled job.
-local function shape(job, partitions, options, typed, environment)
-    if job.partition and job.partition ~= site.partition then
+-- What the user's environment has to do with the partition of a batch job.
+local function from_environment(job)
+    local environment = job.script and job.environment
+    local name = environment and environment.SBATCH_PARTITION
+    return name and name == job.partition and
+           string.format(" (SBATCH_PARTITION=%s in the environment)", name) or ""
+end
+
+-- Refuse what contradicts sharing a node.
+local function contradiction(job)
+    local _, others = count_shared(job.partition or "")
+    if others > 0 then
         return refuse(ESLURM_INVALID_PARTITION_NAME,
                       "--coschedule: jobs that share a node run in partition " ..
-                      "%s, not in %s; leave --partition or --coschedule out%s",
-                      site.partition, job.partition, how_to_leave_out(job))
+                      "%s, not in %s%s; leave --partition or --coschedule out%s",
+                      shared_names(), job.partition, from_environment(job),
+                      how_to_leave_out(job))
     end
+    local sharing = job.shared
+    if sharing and sharing ~= NO_VAL16 and sharing ~= OVERSUBSCRIBE then
+        return refuse(ESLURM_NOT_SUPPORTED,
+                      "--coschedule shares the node, --exclusive does not; " ..
+                      "leave one of them out%s", how_to_leave_out(job))
+    end
+    return SUCCESS
+end
+
+-- Shape a co-scheduled job.
+local function shape(job, partitions, options, typed, environment)
+    local result = contradiction(job)
+    if result ~= SUCCESS then
+        return result
+    end
+    local partition = job.partition or site.partitions[1]
     local nodes = job.min_nodes
     if site.max_nodes and nodes and nodes ~= NO_VAL and
         nodes > site.max_nodes then
@@ -349,7 +405,7 @@ local function shape(job, partitions, options, typed, environment)
         return refuse(ESLURM_NOT_SUPPORTED,
                       "--coschedule: not possible for heterogeneous jobs")
     end
-    local result = shape_memory(job, partitions)
+    result = shape_memory(job, partitions, partition)
     if result ~= SUCCESS then
         return result
     end
@@ -357,7 +413,7 @@ local function shape(job, partitions, options, typed, environment)
     if why then
         return refuse(ESLURM_NOT_SUPPORTED, "%s", why)
     end
-    job.partition = site.partition
+    job.partition = partition
     job.shared = 0
     -- Several only if asked for, or for tasks that do not fit on one.
     if not nodes or nodes == NO_VAL then
@@ -385,7 +441,7 @@ local function submit(job, partitions)
         return refuse(ESLURM_INVALID_PARTITION_NAME,
                       "partition %s is for jobs that share a node: add " ..
                       "--coschedule, or choose another partition",
-                      site.partition)
+                      shared_names())
     end
     return SUCCESS
 end
@@ -420,15 +476,16 @@ end
 -- Later changes would leave a job unshaped, in or outside of the partition.
 local function modify(job, record)
     local ours = names_shared(record.partition or "")
-    if job.partition and names_shared(job.partition) ~= ours then
+    local inside, outside = count_shared(job.partition or "")
+    if (ours and outside or inside) > 0 then
         return refuse(ESLURM_INVALID_PARTITION_NAME,
                       "partition %s is for jobs that share a node, which is " ..
-                      "decided at submission", site.partition)
+                      "decided at submission", shared_names())
     elseif not ours then
         return SUCCESS
     elseif job.shared and job.shared ~= NO_VAL16 then
         return refuse(ESLURM_NOT_SUPPORTED, "OverSubscribe: jobs of " ..
-                      "partition %s share their node", site.partition)
+                      "partition %s share their node", record.partition)
     elseif job.min_nodes and job.min_nodes ~= NO_VAL and
         site.max_nodes and job.min_nodes > site.max_nodes then
         return refuse(ESLURM_INVALID_NODE_COUNT,

@@ -24,6 +24,9 @@ REFUSED = (
     (["--partition=normal,cosched"], ["partition cosched", "add --coschedule"]),
     (["--coschedule", "--partition=normal"],
      ["run in partition cosched, not in normal", "leave --partition"]),
+    (["--coschedule", "--partition=cosched,normal"],
+     ["run in partition cosched, not in cosched,normal"]),
+    (["--coschedule", "--exclusive"], ["--exclusive does not"]),
     (["--coschedule", "--mem=0"], ["--mem=0", "say how much"]),
 )
 COMMANDS = (("sbatch", ["--wrap=true"]), ("srun", ["true"]),
@@ -86,7 +89,7 @@ def check_shape(c):
     """All CPUs of one node, shared, whatever the user asked beside."""
     default = c.call("scontrol", "-o", "show", "partition", "cosched")
     default = default.split("DefMemPerNode=")[1].split()[0]
-    for options in ([], ["--exclusive"], ["--oversubscribe"], ["-n1", "-c1"],
+    for options in ([], ["--oversubscribe"], ["-n1", "-c1"],
                     ["--partition=cosched"]):
         job = shown(c, c.sbatch("--hold", "--coschedule=equal", *options,
                                 "--wrap=true"))
@@ -183,6 +186,47 @@ def check_site_rules(c):
     replace(path, good)
 
 
+def check_partitions(c):
+    """Several shared partitions, on the same nodes: each job is where it asked to be, and jobs of
+    two partitions share a node as well."""
+    path = f"{c.root}/etc/job_submit.lua"
+    with open(path, encoding="utf-8") as file:
+        good = file.read()
+    c.call("scontrol", "create", "partition=long", "nodes=n1", "oversubscribe=FORCE:4",
+           "DefMemPerNode=100")
+    replace(path, good.replace('partitions = { "cosched" }', 'partitions = { "cosched", "long" }'))
+    refused(c, ["sbatch", "--coschedule", "--partition=normal", "--wrap=true"],
+            "partition cosched or long, not in normal")
+    refused(c, ["sbatch", "--partition=long", "--wrap=true"], "add --coschedule")
+    both = [c.sbatch("--coschedule", "--partition=long", "--wrap=sleep 300") for _ in range(2)]
+    wait_for("two jobs in one partition", lambda: running(c, *both), 60, 0.1)
+    other = c.sbatch("--coschedule", "--wrap=sleep 300")
+    assert shown(c, other)["Partition"] == "cosched"
+    wait_for("a job of the other partition beside them", lambda: running(c, *both, other), 60, 0.1)
+    wait_for("all in the status", lambda: {*both, other} <= set(c.status()), 60, 0.1)
+    c.call("scancel", *map(str, (*both, other)))
+    c.wait_end(*both, other)
+    c.env["SBATCH_PARTITION"] = "long"
+    job = c.sbatch("--coschedule", "--array=1-3", "--wrap=true")
+    del c.env["SBATCH_PARTITION"]
+    assert shown(c, job)["Partition"] == "long"
+    c.wait_end(job)
+    replace(path, good)
+    c.call("scontrol", "delete", "partition=long")
+
+
+def check_reservation(c):
+    """Two jobs in a reservation share its node."""
+    c.call("scontrol", "create", "reservation=res", "starttime=now", "duration=60",
+           "users=root", "nodes=n1", "flags=ignore_jobs")
+    jobs = [c.sbatch("--coschedule", "--reservation=res", "--wrap=sleep 300")
+            for _ in range(2)]
+    wait_for("two jobs in a reservation", lambda: running(c, *jobs), 60, 0.1)
+    c.call("scancel", *map(str, jobs))
+    c.wait_end(*jobs)
+    c.call("scontrol", "delete", "reservation=res")
+
+
 def replace(path, text):
     """Slurm looks at the time of the last change, in whole seconds."""
     before = os.stat(path).st_mtime
@@ -201,6 +245,8 @@ def main():
         check_modify(c)
         check_broken_lua(c)
         check_site_rules(c)
+        check_partitions(c)
+        check_reservation(c)
 
 
 main()

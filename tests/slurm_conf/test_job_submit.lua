@@ -62,6 +62,56 @@ function tests.nodes()
     equal(stub.submit(stub.job("", { min_nodes = 4 })), 2006, "four")
 end
 
+function tests.several_partitions()
+    stub.load(script, copy(OFF, { partitions = '{ "cosched", "long" }' }))
+    stub.partitions.long = { def_mem_per_node = 50 }
+    for _, case in ipairs({ { nil, "cosched" }, { "cosched", "cosched" },
+                            { "long", "long" }, { "long,cosched", "long,cosched" } }) do
+        local job = stub.job("", { partition = case[1] })
+        equal(stub.submit(job), 0, case[1])
+        equal(job.partition, case[2], "partition")
+        equal(job.shared, 0, "shared")
+    end
+    for _, list in ipairs({ "normal", "long,normal", "normal,cosched" }) do
+        local job = stub.job("", { partition = list })
+        local result, said = stub.submit(job)
+        equal(result, 2000, list)
+        has(said, "run in partition cosched or long, not in " .. list)
+        equal(job.shared, 65534, "not touched")
+    end
+    local _, said = stub.submit(stub.job("", {
+        partition = "normal", environment = { SBATCH_PARTITION = "normal" } }))
+    has(said, "SBATCH_PARTITION=normal in the environment")
+    for _, list in ipairs({ "long", "normal,long" }) do
+        equal(stub.submit(stub.job(nil, { partition = list })), 2000, "kept out")
+    end
+    -- One of those named has no default for memory.
+    stub.partitions.long = { def_mem_per_node = 0 }
+    local result, words = stub.submit(stub.job("", { partition = "cosched,long" }))
+    equal(result, 2044, "memory")
+    has(words, "partition long has no default")
+    equal(stub.submit(stub.job("", { partition = "cosched" })), 0, "the other has")
+    -- A job goes from one shared partition to another, but not out.
+    local inside = { partition = "cosched" }
+    equal(slurm_job_modify({ partition = "long" }, inside, {}, 1000), 0, "within")
+    assert(slurm_job_modify({ partition = "long,normal" }, inside, {}, 1000) ~= 0)
+    assert(slurm_job_modify({ partition = "long" }, { partition = "normal" }, {}, 1000) ~= 0)
+    stub.partitions.long = nil
+end
+
+function tests.exclusive()
+    stub.load(script, OFF)
+    for _, sharing in ipairs({ 0, 2, 3 }) do -- --exclusive, =user, =mcs
+        local job = stub.job("", { shared = sharing })
+        local result, said = stub.submit(job)
+        equal(result, 2036, "exclusive")
+        has(said, "--exclusive does not")
+        equal(job.partition, nil, "not touched")
+        equal(stub.submit(stub.job(nil, { shared = sharing })), 0, "others")
+    end
+    equal(stub.submit(stub.job("", { shared = 1 })), 0, "oversubscribe")
+end
+
 function tests.weights()
     stub.load(script, copy(OFF, { weights = "{ high = 4, low = 0.5 }" }))
     for _, case in ipairs({
