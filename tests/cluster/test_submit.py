@@ -206,25 +206,8 @@ def check_partitions(c):
     wait_for("all in the status", lambda: {*both, other} <= set(c.status()), 60, 0.1)
     c.call("scancel", *map(str, (*both, other)))
     c.wait_end(*both, other)
-    c.env["SBATCH_PARTITION"] = "long"
-    job = c.sbatch("--coschedule", "--array=1-3", "--wrap=true")
-    del c.env["SBATCH_PARTITION"]
-    assert shown(c, job)["Partition"] == "long"
-    c.wait_end(job)
     replace(path, good)
     c.call("scontrol", "delete", "partition=long")
-
-
-def check_reservation(c):
-    """Two jobs in a reservation share its node."""
-    c.call("scontrol", "create", "reservation=res", "starttime=now", "duration=60",
-           "users=root", "nodes=n1", "flags=ignore_jobs")
-    jobs = [c.sbatch("--coschedule", "--reservation=res", "--wrap=sleep 300")
-            for _ in range(2)]
-    wait_for("two jobs in a reservation", lambda: running(c, *jobs), 60, 0.1)
-    c.call("scancel", *map(str, jobs))
-    c.wait_end(*jobs)
-    c.call("scontrol", "delete", "reservation=res")
 
 
 def replace(path, text):
@@ -246,7 +229,6 @@ def main():
         check_broken_lua(c)
         check_site_rules(c)
         check_partitions(c)
-        check_reservation(c)
 
 
 main()
