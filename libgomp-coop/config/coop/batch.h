@@ -11,9 +11,8 @@
    appends each to the run queue of its worker at once.
 
    Workers steal, for whatever reason is then.  Now and then, when a pool opens
-   its dock or a barrier is over, all tasks go back to where they began: as many
-   to each worker, and neighbours of the team, whose data lie in the same cache
-   lines, together.
+   its dock, all tasks go back to where they began: as many to each worker, and
+   neighbours of the team, whose data lie in the same cache lines, together.
 
    A worker whose batch is not counted yet runs a task that has not arrived
    either, so nobody waits for the count; before anything else (it looks for
@@ -27,12 +26,12 @@
 
    At the end of a region the tasks of a pool's threads would wake up from the
    barrier just to wait in the pool's dock.  Their batches are moved from one to
-   the other, and they wake up in the next region.  The initial thread, which has
-   no place in the dock, leads its batch there and is taken out.
+   the other, and they wake up in the next region.
 
-   Not for an initial thread that stays at home; not for kernel threads and
-   spares; and not while the team has explicit tasks, which threads at a barrier
-   execute: a wake-up for those takes tasks out of batches again.  */
+   Not for the initial thread, which may be bound to its kernel thread; not
+   for kernel threads and spares; and not while the team has explicit tasks,
+   which threads at a barrier execute: a wake-up for those takes tasks out of
+   batches again.  */
 
 #ifndef COOP_BATCH_H
 #define COOP_BATCH_H 1

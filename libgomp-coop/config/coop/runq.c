@@ -17,9 +17,7 @@ static void
 append (struct coop_runq *q, struct coop_ult *head, struct coop_ult *tail,
 	unsigned count)
 {
-  /* A longer list has its end, and that may be in another CPU's cache.  */
-  if (count == 1)
-    tail->next = NULL;
+  tail->next = NULL;
   if (q->tail)
     q->tail->next = head;
   else
@@ -67,7 +65,6 @@ detach (struct coop_runq *q, unsigned count, struct coop_ult **last)
   for (unsigned i = 1; i < count; i++)
     u = u->next;
   q->head = u->next;
-  u->next = NULL;
   if (!q->head)
     q->tail = NULL;
   __atomic_store_n (&q->length, q->length - count, __ATOMIC_RELAXED);
@@ -157,8 +154,6 @@ steal_from (struct coop_worker *w, struct coop_worker *victim)
   coop_unlock (&q->lock);
   if (count > 1)
     coop_runq_append (w, first->next, last, count - 1);
-  if (first)
-    w->strays = true;
   if (first && !coop_peek (&coop_runq_stolen))
     __atomic_store_n (&coop_runq_stolen, 1, __ATOMIC_RELAXED);
   if (first)
