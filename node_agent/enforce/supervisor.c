@@ -159,15 +159,24 @@ int supervisor_start(struct supervisor *s, const char *path,
     return 0;
 }
 
+/* Has the process ended?  If it lives, it is not to take our end for the agent's. */
+static bool ended(const struct supervisor *s)
+{
+    pid_t pid;
+
+    do
+        pid = waitpid(s->pid, NULL, WNOHANG);
+    while (pid < 0 && errno == EINTR);
+    return pid;
+}
+
 bool supervisor_ready(struct supervisor *s)
 {
-    int status;
-
     if (!s)
         return true;
     if (!s->ledger)
         return false;
-    if (s->pid && waitpid(s->pid, &status, WNOHANG) == 0)
+    if (s->pid && !ended(s))
         return true;
     bool tell = log_limit_allows(&s->told, 0, clock_ns());
     if (s->pid && tell)

@@ -406,10 +406,6 @@ class Soak:
         if not job.admitted():
             self.judge_admission(job, row)
             return 0.0
-        if job.was("requeue") and row["start"] in (row["end"], "None", "Unknown"):
-            # Its last run never began: slurmctld shows what it knew of the one before.
-            self.count("cancelled after a requeue")
-            return 0.0
         late = False
         while "state=final" not in row["admincomment"]:
             if late:
@@ -424,6 +420,9 @@ class Soak:
             row = (self.jobs.accounted() or {}).get(job.number, row)
         self.count("records")
         self.finals[job.number] = row["admincomment"]
+        if row["start"] in (row["end"], "None", "Unknown"):
+            self.count("cancelled after a requeue") # its last run never began
+            return 0.0
         found = re.search(r" core_s=([\d.]+)", row["admincomment"])
         core_s = float(found[1]) if found else 0.0
         elapsed = int(row["end"]) - int(row["start"])  # it has a final record

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "node_agent/enforce/ledger.h"
 #include "node_agent/enforce/stopper.h"
@@ -54,6 +55,19 @@ static struct supervisor *start(const struct stage *s)
 
     assert_int_equal(supervisor_start(supervisor, s->path, &err), 0);
     return supervisor;
+}
+
+static int interruptions; /* of the next calls that do not wait */
+
+/* For all of this program. */
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+    if (options & WNOHANG && interruptions) {
+        interruptions--;
+        errno = EINTR;
+        return -1;
+    }
+    return wait4(pid, status, options, NULL);
 }
 
 /* The one child of this process that is called as supervisors are. */
@@ -151,6 +165,24 @@ static void test_replaced(void **state)
                          -1);
         assert_int_not_equal(find_supervisor(), killed);
     }
+    supervisor_free(supervisor);
+    victim_await(s->pid, false);
+}
+
+/* A question that was interrupted says nothing: the one that lives is not replaced, which would
+ * undo what the agent does from then on, too. */
+static void test_interrupted(void **state)
+{
+    struct stage *s = *state;
+    struct supervisor *supervisor = start(s);
+    pid_t pid = find_supervisor();
+
+    stop(s, supervisor);
+    interruptions = 3;
+    assert_true(supervisor_ready(supervisor));
+    assert_int_equal(interruptions, 0);
+    assert_int_equal(find_supervisor(), pid);
+    assert_true(victim_stopped(s->pid));
     supervisor_free(supervisor);
     victim_await(s->pid, false);
 }
@@ -325,6 +357,7 @@ UNIT(test_supervisor)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_undo),      TEST(test_foreign_stop), TEST(test_replaced),
+        TEST(test_interrupted),
         TEST(test_not_ready), TEST(test_ledger),       TEST(test_foreign_file),
         TEST(test_lock),      TEST(test_late_clear),
     };
