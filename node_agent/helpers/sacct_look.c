@@ -83,14 +83,21 @@ static bool is_given_up(const char *state)
            starts_with(state, "NODE_FAIL") || starts_with(state, "BOOT_FAIL");
 }
 
+/* When RUN began at the latest: slurmdbd may have heard of its end alone, if the job was requeued
+ * at once.  -1: not so far. */
+static int64_t began(const struct run *run)
+{
+    return run->start_s >= 0 ? run->start_s : run->ended_s;
+}
+
 /* RUN is of P's job, with the record COMMENT: take it if it is P's, the last
  * run that began before the record was made, or, where clocks contradict that,
  * the last. */
 static void take_run(struct parcel *p, const struct run *run, const char *comment)
 {
-    bool fits = run->start_s >= 0 && run->start_s <= p->end_s + PARCEL_SKEW_S;
+    bool fits = began(run) >= 0 && began(run) <= p->end_s + PARCEL_SKEW_S;
 
-    if (p->fits && (!fits || run->start_s < p->run.start_s))
+    if (p->fits && (!fits || began(run) < began(&p->run)))
         return;
     p->run = *run;
     p->fits = fits;

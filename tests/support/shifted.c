@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
 /* Shows a program another time of day: put in front of libc by LD_PRELOAD.
- * The first 8 bytes of the file SHIFTED_CLOCK are seconds to add, at any time.
- */
+ * The first 8 bytes of the file SHIFTED_CLOCK are seconds to add, at any time,
+ * the next 8 those of the monotonic clock. */
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -13,15 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-static const int64_t none;
-static const int64_t *shift_s = &none;
+static const int64_t none[2];
+static const int64_t *shift_s = none;
 
 __attribute__((constructor)) static void start(void)
 {
     const char *path = getenv("SHIFTED_CLOCK");
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     void *map = fd < 0 ? MAP_FAILED
-                       : mmap(NULL, sizeof(*shift_s), PROT_READ, MAP_SHARED, fd,
+                       : mmap(NULL, sizeof(none), PROT_READ, MAP_SHARED, fd,
                               0);
 
     if (fd >= 0)
@@ -36,6 +36,8 @@ int clock_gettime(clockid_t clock, struct timespec *ts)
 
     if (rc == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
         ts->tv_sec += __atomic_load_n(shift_s, __ATOMIC_RELAXED);
+    else if (rc == 0 && clock == CLOCK_MONOTONIC)
+        ts->tv_sec += __atomic_load_n(shift_s + 1, __ATOMIC_RELAXED);
     return (int)rc;
 }
 

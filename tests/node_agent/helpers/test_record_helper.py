@@ -6,12 +6,17 @@ accounting of the test's own, whatever happens to either."""
 
 import json
 import os
+import struct
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
+from coschedtest import BUILD, need
 from slurmhelper import END, TEXT, Keeper, need_fake
+
+SHIM = os.path.join(BUILD, "tests", "support", ".libs", "shifted.so")
+TRIES_MOST = 150 # before a record is given up
 
 
 def row(job, comment="cosched/1 state=running", end=END):
@@ -85,6 +90,19 @@ def check_runs():
                                 ("5", str(END - 50)): TEXT + " run=1",
                                 ("5", str(END)): TEXT + " run=2", ("6_9", str(END)): TEXT,
                                 ("6_1", str(END)): "y", ("55", str(END)): "z"}
+
+
+def check_unheard():
+    """A run of which slurmdbd has heard the end alone, as its job was requeued at once, has its own
+    record, and the next run's stays what it is."""
+    with Keeper() as k:
+        k.rows((5, 5, "None", END - 3, "REQUEUED", "n1", "cosched/1 state=running"),
+               (5, 5, END + 6, END + 10, "COMPLETED", "n1", "cosched/1 state=running"))
+        for number, end in enumerate((END, END + 10, END)):
+            k.record(5, f"{TEXT} run={end}", end)
+            k.expect(*[("kept", 5)][:number < 2], ("recorded", 5))
+        assert k.comments() == {("5", str(END - 3)): f"{TEXT} run={END}",
+                                ("5", str(END + 10)): f"{TEXT} run={END + 10}"}, k.comments()
 
 
 def check_outage():
@@ -304,6 +322,41 @@ def check_absent_controller():
         assert k.lines("known.asked") == []
 
 
+def check_day():
+    """More tries than a record has, over a day without slurmctld, prove nothing: it will still tell
+    slurmdbd of the job."""
+    k = Keeper()
+    clock = k.path("clock")
+    k.environment |= {"LD_PRELOAD": f"{SHIM} {k.environment['LD_PRELOAD']}",
+                      "SHIFTED_CLOCK": clock}
+
+    def courier():
+        with open(f"/proc/{k.process.pid}/task/{k.process.pid}/children", encoding="ascii") as f:
+            return f.read()
+
+    def later(tries):
+        """Ten minutes after the last try; the helper is woken, as it sleeps by the real clock."""
+        k.wait_until("the end of a try", lambda: len(k.lines("sacct.asked")) > tries
+                     and not courier())
+        with open(clock, "wb") as file:
+            file.write(struct.pack("qq", 0, 601 * (tries + 1)))
+        k.tell("x")
+
+    with open(clock, "wb") as file:
+        file.write(bytes(16))
+    with k:
+        k.remove("config")
+        k.record(5)
+        k.expect(("kept", 5))
+        for tries in range(TRIES_MOST + 2):
+            later(tries)
+        assert k.kept() == {(5, END)}
+        k.write("config", "1\n")
+        k.rows(row(5))
+        later(TRIES_MOST + 2)
+        k.expect(("recorded", 5))
+
+
 def check_dying():
     """Slurm's plugin ends its process in a call that cannot be resolved: the courier goes on, and
     the record is written at its next look."""
@@ -406,9 +459,11 @@ def check_file():
 
 def main():
     need_fake()
+    need("tests/support/.libs/shifted.so")
     check_delivery()
     check_batch()
     check_runs()
+    check_unheard()
     check_outage()
     check_refused()
     check_hanging()
@@ -418,6 +473,7 @@ def main():
     check_cost()
     check_requeued()
     check_absent_controller()
+    check_day()
     check_dying()
     check_delay()
     check_garbage()
