@@ -4,12 +4,15 @@
  * users and their processes open, attach, ask, hang up and end in any order,
  * while root announces and withdraws their jobs. */
 
+/* All of it is in this process: connections are pairs of sockets, processes are descriptors whose
+ * numbers are used again, listeners and what binds threads are not there. */
+
 #include "tests/fuzz/fuzz.h"
 
-#include <signal.h>
-#include <sys/prctl.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include "common/clock.h"
 
@@ -23,10 +26,29 @@ static uint64_t said_cpu_ns(void);
 #undef getsockopt
 #undef clock_cpu_ns
 
+/* Processes, too. */
+#define host_process_hold    kernels_process_hold
+#define host_process_release kernels_process_release
+#define host_process_cpu_ns  kernels_process_cpu_ns
+#define host_process_stopped kernels_process_stopped
+#include "node_agent/daemon/host_event.c"
+#undef host_process_hold
+#undef host_process_release
+#undef host_process_cpu_ns
+#undef host_process_stopped
+int host_process_hold(pid_t pid, uint64_t *start);
+void host_process_release(int handle, struct sd_event_source *watch);
+uint64_t host_process_cpu_ns(pid_t pid);
+int host_process_stopped(pid_t pid);
+
+#include "simulator/virtual_enforcer.c"
+
 #include "node_agent/daemon/request.h"
 #include "node_agent/daemon/agent.h"
+#include "node_agent/daemon/caller.h"
 #include "node_agent/daemon/ending.h"
 #include "node_agent/core/process.h"
+#include "node_agent/enforce/members.h"
 
 #define CLIENTS   12
 #define PROCESSES 6
@@ -34,9 +56,15 @@ static uint64_t said_cpu_ns(void);
 #define FIRST_UID 61101
 #define JOBS      4
 
-/* A process that does nothing, of user INDEX % USERS. */
-static pid_t processes[PROCESSES];
-static int zygote; /* makes them */
+#define FIRST_PID 5000000 /* no process has such a number */
+#define MOST_FD   1024
+
+/* One after the other with the same number, of one user after the other. */
+static struct process_said {
+    int life; /* readable when it has ended; -1: there is none */
+    unsigned generation;
+} processes[PROCESSES];
+static int connected[MOST_FD]; /* of the agent's sockets: the life of who connected */
 
 static struct client {
     int fd; /* -1: none */
@@ -44,9 +72,7 @@ static struct client {
     bool root;
 } clients[CLIENTS];
 
-static struct ucred
-    connecting[CLIENTS + 8]; /* in the order of their connect() */
-static unsigned first_connecting, after_connecting;
+static struct ucred connecting;
 
 static sd_event *loop;
 static struct agent *agent;
@@ -54,9 +80,14 @@ static int witness = -1; /* root's connection, which nobody may touch */
 static uint64_t cpu_ns;
 static uint64_t next_cost_ns;
 
-static uid_t uid_of(unsigned process)
+static uid_t uid_of(unsigned index)
 {
-    return FIRST_UID + process % USERS;
+    return FIRST_UID + index % USERS;
+}
+
+static uid_t user_of(unsigned index)
+{
+    return uid_of(index + processes[index].generation);
 }
 
 static int said_getsockopt(int fd, int level, int name, void *value,
@@ -64,9 +95,7 @@ static int said_getsockopt(int fd, int level, int name, void *value,
 {
     if (name != SO_PEERCRED)
         return getsockopt(fd, level, name, value, size);
-    REQUIRE(first_connecting != after_connecting);
-    memcpy(value, &connecting[first_connecting], sizeof(connecting[0]));
-    first_connecting = (first_connecting + 1) % (CLIENTS + 8);
+    memcpy(value, &connecting, sizeof(connecting));
     return 0;
 }
 
@@ -78,51 +107,150 @@ static uint64_t said_cpu_ns(void)
 
 /* ---- processes ----------------------------------------------------------- */
 
-static void serve_zygote(int from)
-{
-    uint8_t index;
-
-    signal(SIGCHLD, SIG_IGN);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        close(fd);
-    while (read(from, &index, 1) == 1) {
-        pid_t pid = fork();
-        if (pid == 0) {
-            uid_t uid = uid_of(index);
-            /* Without root it is ours. */
-            if (setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) < 0)
-                _exit(1);
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            pause();
-            _exit(0);
-        }
-        if (write(from, &pid, sizeof(pid)) != sizeof(pid))
-            break;
-    }
-    _exit(0);
-}
-
 static pid_t process(unsigned index)
 {
-    uint8_t byte = (uint8_t)index;
-
-    if (!processes[index]) {
-        ssize_t n;
-        REQUIRE(write(zygote, &byte, 1) == 1);
-        do /* libFuzzer's clock interrupts it */
-            n = read(zygote, &processes[index], sizeof(pid_t));
-        while (n < 0 && errno == EINTR);
-        REQUIRE(n == sizeof(pid_t) && processes[index] > 0);
-    }
-    return processes[index];
+    if (processes[index].life < 0)
+        REQUIRE((processes[index].life = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) >= 0);
+    return FIRST_PID + (pid_t)index;
 }
 
 static void end_process(unsigned index)
 {
-    if (processes[index])
-        kill(processes[index], SIGKILL);
-    processes[index] = 0;
+    struct process_said *p = &processes[index];
+
+    if (p->life < 0)
+        return;
+    REQUIRE(eventfd_write(p->life, 1) == 0);
+    close(p->life);
+    p->life = -1;
+    p->generation++;
+}
+
+/* Of the process with number PID now; -1 with errno. */
+static int life_of(pid_t pid)
+{
+    unsigned index = (unsigned)(pid - FIRST_PID);
+
+    if (index < PROCESSES && processes[index].life >= 0)
+        return processes[index].life;
+    errno = ESRCH;
+    return -1;
+}
+
+static bool ended(int life)
+{
+    struct pollfd p = {.fd = life, .events = POLLIN};
+
+    return poll(&p, 1, 0) > 0;
+}
+
+int host_process_hold(pid_t pid, uint64_t *start)
+{
+    int life = life_of(pid);
+
+    if (life < 0)
+        return -1;
+    *start = 1 + processes[pid - FIRST_PID].generation;
+    return fcntl(life, F_DUPFD_CLOEXEC, 0);
+}
+
+void host_process_release(int handle, struct sd_event_source *watch)
+{
+    sd_event_source_disable_unref(watch);
+    if (handle >= 0)
+        close(handle);
+}
+
+uint64_t host_process_cpu_ns(pid_t pid)
+{
+    return life_of(pid) < 0 ? UINT64_MAX : 1000000;
+}
+
+int host_process_stopped(pid_t pid)
+{
+    return life_of(pid) < 0 ? -1 : 0;
+}
+
+/* As with a kernel that has SO_PEERPIDFD. */
+int caller_open(int socket, pid_t pid)
+{
+    REQUIRE(socket < MOST_FD);
+    if (pid < FIRST_PID || ended(connected[socket])) {
+        errno = ESRCH;
+        return -1;
+    }
+    return fcntl(connected[socket], F_DUPFD_CLOEXEC, 0);
+}
+
+bool caller_lives(int pidfd)
+{
+    return !ended(pidfd);
+}
+
+/* All but the last are of any job of their users'. */
+int members_admit(struct job *job, pid_t pid, pid_t called, struct errtext *err)
+{
+    if (life_of(pid) < 0)
+        return errtext_set(err, ESRCH, "pid %d: no such process", (int)pid);
+    if (called != pid || user_of((unsigned)(pid - FIRST_PID)) != job->uid ||
+        pid == FIRST_PID + PROCESSES - 1)
+        return errtext_set(err, EPERM, "pid %d: not of this job", (int)pid);
+    return 0;
+}
+
+/* ---- what else there is on a node ------------------------------------------ */
+
+void enforcer_use_cgroups(struct enforcer *e, const char *node)
+{
+    (void)e;
+    (void)node;
+}
+
+void enforcer_expect(struct enforcer *e, uint64_t now_ns)
+{
+    (void)e;
+    (void)now_ns;
+}
+
+void enforcer_take_over(struct job *job)
+{
+    (void)job;
+}
+
+void enforcer_attached(struct enforcer *e, struct job *job, pid_t pid)
+{
+    (void)e;
+    (void)job;
+    (void)pid;
+}
+
+struct listener {
+    char unused;
+};
+
+struct listener *listener_new(sd_event *event, const char *path, mode_t mode, uid_t other,
+                              int64_t priority, listener_accepted *accepted, void *arg,
+                              struct errtext *err)
+{
+    (void)event;
+    (void)path;
+    (void)mode;
+    (void)other;
+    (void)priority;
+    (void)accepted;
+    (void)arg;
+    (void)err;
+    return calloc(1, sizeof(struct listener));
+}
+
+void listener_free(struct listener *l)
+{
+    free(l);
+}
+
+void listener_remove_left(const char *path)
+{
+    (void)path;
 }
 
 /* ---- the agent ----------------------------------------------------------- */
@@ -134,20 +262,20 @@ static void settle(void)
         ;
 }
 
-static int connect_as(pid_t pid, uid_t uid)
+/* Connect, by a job's socket or by that for all. */
+static int connect_as(pid_t pid, uid_t uid, bool jobs)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd[2], life = pid < FIRST_PID ? -1 : life_of(pid);
 
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s/sock",
-             fuzz_directory());
-    REQUIRE(fd >= 0 &&
-            connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
-    connecting[after_connecting] = (struct ucred){
-        .pid = pid, .uid = uid, .gid = uid};
-    after_connecting = (after_connecting + 1) % (CLIENTS + 8);
+    REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd) == 0 &&
+            fd[1] < MOST_FD);
+    if (connected[fd[1]] > 0)
+        close(connected[fd[1]]);
+    connected[fd[1]] = life < 0 ? 0 : fcntl(life, F_DUPFD_CLOEXEC, 0);
+    connecting = (struct ucred){.pid = pid, .uid = uid, .gid = uid};
+    (jobs ? on_accepted_of_job : on_accepted)(agent->server, fd[1]);
     settle();
-    return fd;
+    return fd[0];
 }
 
 /* Read a reply from FD, which may have none: 1, 0 at its end, -1 without. */
@@ -232,13 +360,9 @@ static void begin(void)
                     "--socket", socket_path,  "--state", state_path,
                     "--set",    "epoch=10s",  NULL};
     struct errtext err = {""};
-    int pair[2];
 
-    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-    if (fork() == 0)
-        serve_zygote(pair[1]);
-    close(pair[1]);
-    zygote = pair[0];
+    for (size_t i = 0; i < PROCESSES; i++)
+        processes[i].life = -1;
     log_open(LOG_CRIT, false);
     snprintf(socket_path, sizeof(socket_path), "%s/sock", fuzz_directory());
     snprintf(state_path, sizeof(state_path), "%s/state", fuzz_directory());
@@ -249,7 +373,7 @@ static void begin(void)
     if (!agent)
         fprintf(stderr, "%s\n", err.text);
     REQUIRE(agent);
-    witness = connect_as(getpid(), geteuid());
+    witness = connect_as(getpid(), geteuid(), false);
     for (size_t i = 0; i < CLIENTS; i++)
         clients[i].fd = -1;
 }
@@ -324,8 +448,8 @@ static void step(struct fuzz_bytes *from)
     if (c->fd < 0) {
         c->root = other % 4 == 0;
         c->process = other % PROCESSES;
-        c->fd = c->root ? connect_as(getpid(), geteuid())
-                        : connect_as(process(c->process), uid_of(c->process));
+        c->fd = c->root ? connect_as(getpid(), geteuid(), false)
+                        : connect_as(process(c->process), user_of(c->process), other & 64);
     }
     switch (word % 16) {
     case 0:
