@@ -141,10 +141,10 @@ def model():
          "speed of a job = cores' worth of computing = its cores less their waiting"), 4)
     arrow(picture, [(451, 74), (451, 126)])
     arrow(picture, [(750, 74), (750, 100), (700, 100), (700, 126)])
-    box(picture, 16, 264, 420, "5  Search", ("divisions are changed by moves and swaps of cores",
-
-                                                                                           "while the policy's aim gets better: makespan, fairness,",
-                                            "utilisation (corun, nupoco, greedy, ...)"), 3)
+    box(picture, 16, 264, 420, "5  Search",
+        ("divisions are changed by moves and swaps of cores",
+         "while the policy's aim gets better: makespan, fairness,",
+         "utilisation (corun, nupoco, greedy, ...)"), 3)
     box(picture, 464, 264, 420, "6  Rules", ("nobody below his fair share by more than the margin;",
                                             "no move for less than the hysteresis;",
                                             "each core has one job"), 3)
