@@ -3,10 +3,8 @@
 # Copyright (C) 2026 The coschedule developers
 """Draws the pictures of the docs that are not charts.
 
-usage: pictures.py hosts|life|model FILE
-       pictures.py decision FILE TRACE (of coschedsim run --trace)"""
+usage: pictures.py hosts|life|model FILE"""
 
-import json
 import os
 import sys
 
@@ -49,7 +47,7 @@ def hosts():
         "job_submit.lua, slurmdbd, coschedhistory. Compute node: slurmd with the SPANK plugin, the "
         "agent with its supervisor and Slurm helpers, the exporter, and jobs with the cooperative "
         "libgomp. Below each host stand its packages.", width=WIDTH)
-    columns = ((16, 210, "Login node", "coschedule-slurm, coschedule-tools"),
+    columns = ((16, 210, "Login node", "coschedule-slurm, -tools"),
                (250, 260, "Slurm's controller", "coschedule-slurm"),
                (534, 350, "Each compute node", "coschedule-agent, -slurm, -libgomp"))
     for x, width, title, packages in columns:
@@ -59,8 +57,8 @@ def hosts():
     box(picture, 28, 44, 186, "sbatch --coschedule", ("what users type",), 0)
     box(picture, 28, 180, 186, "coschedreport", ("what sharing did",), 0)
     box(picture, 28, 316, 186, "coschedeval, -sim, -plot", ("try it without Slurm",), 0)
-    box(picture, 262, 44, 236, "slurmctld", ("job_submit.lua routes and shapes jobs",), 1)
-    box(picture, 262, 180, 236, "slurmdbd", ("AdminComment: a record of each job",), 1)
+    box(picture, 262, 44, 236, "slurmctld", ("job_submit.lua shapes jobs",), 1)
+    box(picture, 262, 180, 236, "slurmdbd", ("a record of each job",), 1)
     box(picture, 262, 316, 236, "coschedhistory", ("what earlier runs were like",), 1)
     box(picture, 546, 44, 326, "slurmd, slurmstepd",
         ("spank_cosched.so sets the job's environment",),
@@ -128,7 +126,7 @@ def model():
         "each job and a station for each controller and link predicts the speed of each job for a "
         "division. A search compares divisions by the policy's aim; rules keep it fair and calm.",
         width=WIDTH)
-    box(picture, 16, 8, 270, "1  Measure", ("LLC misses per CPU time, where counters are;",
+    box(picture, 16, 8, 270, "1  Measure", ("LLC misses per CPU time, or",
                                            "else work at two numbers of cores"), 2)
     box(picture, 316, 8, 270, "2  Profile of a region", ("lambda: requests per us of CPU time",
                                                         "to each NUMA node; rho = lambda / mu"), 0)
@@ -158,70 +156,9 @@ def model():
     return picture
 
 
-def decision(trace):
-    """What a decision looks like: the one that moved most cores."""
-    events = trace["traceEvents"]
-    jobs = sorted({int(e["name"][13:]) for e in events
-                   if e["ph"] == "C" and e["name"].startswith("cores of job ")})
-
-    def at(kind, us):
-        """Last value of counter KIND of each job up to US."""
-        found = dict.fromkeys(jobs, 0)
-        for e in events:
-            if e["ph"] == "C" and e["name"].startswith(f"{kind} of job ") and e["ts"] <= us:
-                found[int(e["name"].rpartition(" ")[2])] = next(iter(e["args"].values()))
-        return found
-
-    taken = [e for e in events if e["ph"] == "i" and len(e["args"].get("shares", ())) == len(jobs)]
-    if not taken:
-        raise SystemExit("pictures.py: the trace has no decision on all jobs")
-
-    def moved(e):
-        before, after = at("cores", e["ts"] - 1000), at("cores", e["ts"] + 20000)
-        return sum(abs(before[j] - after[j]) for j in jobs)
-
-    chosen = max(taken[:20], key=moved)
-    picture = svgchart.Picture(
-        "What a decision looks like", "Cores of each job before and after, and the speeds that "
-        "the model predicts for that, relative to running alone.", width=WIDTH)
-    picture.label(16, 24, f"Because of {chosen['name']}:", size=TEXT)
-    y = 44
-    for title, us in (("before", chosen["ts"] - 1000), ("after", chosen["ts"] + 1.2e6)):
-        cores = at("cores", us)
-        step = 480 / max(1, sum(cores.values()))
-        picture.label(16, y + 26, title, size=TEXT)
-        x = 90
-        for i, job in enumerate(jobs):
-            width = cores[job] * step
-            if width:
-                picture.rect(x, y, width - 2, 40, f"job c{i}", f"job {job}: {cores[job]:g} cores")
-                text = f"job {job}: {cores[job]:g}"
-                picture.label(x + width / 2, y + 25, text, f"on{i}", "middle",
-                              SMALL)
-            x += width
-        speeds = at("predicted speed", us)
-        picture.label(590, y + 16, "predicted speed relative to alone:", "faint", size=SMALL)
-        picture.label(590, y + 34, ", ".join(f"job {j} {speeds[j]:.2f}" for j in jobs if cores[j]),
-                      size=SMALL)
-        y += 56
-    words, line = chosen["args"]["reason"].split(), ""
-    picture.label(16, y + 14, "Its reason, as coschedctl explain has it:", "faint", size=SMALL)
-    y += 32
-    for word in [*words, None]:
-        if word is None or len(line) + len(word) > 120:
-            picture.label(16, y, line, size=SMALL)
-            y, line = y + LINE, ""
-        line += f"{word} " if word else ""
-    picture.y = y
-    return picture
-
-
 if __name__ == "__main__":
     DRAWN = {"hosts": hosts, "life": life, "model": model}
     if len(sys.argv) == 3 and sys.argv[1] in DRAWN:
         svgchart.write(sys.argv[2], svgchart.document([DRAWN[sys.argv[1]]()]))
-    elif len(sys.argv) == 4 and sys.argv[1] == "decision":
-        with open(sys.argv[3], encoding="utf-8") as trace_file:
-            svgchart.write(sys.argv[2], svgchart.document([decision(json.load(trace_file))]))
     else:
         sys.exit(__doc__.partition("\n\n")[2])
