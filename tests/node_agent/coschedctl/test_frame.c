@@ -281,8 +281,8 @@ static void test_nonsense(void **state)
     static const char *const texts[] = {
         "{}", "[]", "null", "{\"jobs\": 3}", "{\"jobs\": [1, null, {}, []], \"load\": []}",
         "{\"jobs\": [{\"job\": -1, \"cpus\": \"x\", \"cores\": 1e300, \"region\": 1}]}",
-        "{\"domains\": [{\"node\": -5, \"cores\": \"9-1\"}, {\"node\": 1e9, \"cores\": 7}, 3],"
-        "\"decisions\": [7], \"jobs\": [{\"speed\": 3}], \"load\": {\"controllers\": [\"x\"]}}",
+        ("{\"domains\": [{\"node\": -5, \"cores\": \"9-1\"}, {\"node\": 1e9, \"cores\": 7}, 3],"
+         "\"decisions\": [7], \"jobs\": [{\"speed\": 3}], \"load\": {\"controllers\": [\"x\"]}}"),
     };
     struct stage *s = *state;
 
