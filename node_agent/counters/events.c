@@ -148,6 +148,8 @@ static int read_match(struct json_reader *reader, const json_t *object, size_t i
         if (json_reader_element(reader, models, "models", i,
                                 JSON_NOT_NEGATIVE, &model) < 0)
             return -1;
+        if (model > 0xffff)
+            return json_reader_fail(reader, "models", "[%zu]: %g is more than 65535", i, model);
         m->model[i] = (unsigned)model;
     }
     e->matches++;

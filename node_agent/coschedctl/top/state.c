@@ -28,18 +28,27 @@ static double figure(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+/* A number from 0 to MOST; 0 for any other. */
+static size_t count_of(const json_t *object, const char *key, double most)
+{
+    double value = figure(object, key);
+
+    return value >= 0 && value <= most ? (size_t)value : 0;
+}
+
 static void hour(double when, char to[16])
 {
-    time_t seconds = (time_t)when;
+    time_t seconds = when >= 0 && when < 1e11 ? (time_t)when : 0;
     struct tm local;
 
-    if (!localtime_r(&seconds, &local) || !strftime(to, 16, "%H:%M:%S", &local))
+    if (!seconds || !localtime_r(&seconds, &local) || !strftime(to, 16, "%H:%M:%S", &local))
         to[0] = '\0';
 }
 
 static void set_user(struct top_job *job, double uid)
 {
-    const struct passwd *user = getpwuid((uid_t)uid);
+    bool is_one = uid >= 0 && uid < UINT32_MAX;
+    const struct passwd *user = is_one ? getpwuid((uid_t)uid) : NULL;
 
     if (user)
         snprintf(job->user, sizeof(job->user), "%s", user->pw_name);
@@ -78,13 +87,13 @@ static void read_job(struct top_job *job, const json_t *entry, const struct regi
     const json_t *progress = json_object_get(entry, "progress");
     const json_t *speed = json_object_get(entry, "speed");
 
-    job->id = (uint32_t)ctl_number(entry, "job");
+    job->id = (uint32_t)count_of(entry, "job", UINT32_MAX);
     copy_text(job->name, sizeof(job->name), entry, "name");
     copy_text(job->state, sizeof(job->state), entry, "state");
     copy_text(job->limit, sizeof(job->limit), speed, "limit");
     set_user(job, ctl_number(entry, "uid"));
     cpulist_parse(ctl_text(entry, "cpus", ""), &job->cpus, NULL);
-    job->cores = (size_t)fmax(0, ctl_number(entry, "cores"));
+    job->cores = count_of(entry, "cores", COSCHED_MAX_CPUS);
     job->mean_cores = ctl_number(entry, "mean_cores");
     job->weight = ctl_number(entry, "weight");
     job->live_s = ctl_number(entry, "live_s");
@@ -196,7 +205,7 @@ static void read_node(struct top_state *s, const json_t *status)
         snprintf(s->drained, sizeof(s->drained), "sharing is drained%s%s",
                  *ctl_text(drained, "reason", "") ? ": " : "", ctl_text(drained, "reason", ""));
     errtext_clean(s->drained);
-    s->omitted = (size_t)fmax(0, ctl_number(status, "omitted"));
+    s->omitted = count_of(status, "omitted", UINT32_MAX);
 }
 
 struct top_state *top_state_new(const json_t *status, const json_t *explain, const json_t *config,

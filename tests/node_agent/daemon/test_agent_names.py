@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"
 from coschedtest import Agent, BUILD, Job, need, wait_for
 
 CTL = os.path.join(BUILD, "coschedctl")
-need(CTL)
+need(CTL, os.path.join(BUILD, "libgomp-coop/lib-coop/libgomp.so.1"))
 
 C = """void conj_grad(volatile double *a)
 {
