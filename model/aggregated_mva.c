@@ -41,7 +41,6 @@ struct aggregated_mva {
     double *link_read;  /* [max_jobs * llc_domains * links] */
     double *link_other; /* likewise */
     double *link_delay; /* [max_jobs * llc_domains] on links without a queue */
-    double *data;       /* [max_jobs * numa_nodes] part of a job's requests */
     /* of a prediction */
     double *members; /* [room] how many stations it stands for */
     double *service; /* [room] us */
@@ -54,7 +53,7 @@ struct aggregated_mva {
     double *uses;    /* [llc_domains] accesses to the LLC of all jobs */
     double *cores;   /* [max_jobs] */
     double *near;    /* [numa_nodes] part of a job's cores */
-    double *asked;   /* [numa_nodes] part of what a core asks */
+    double *factor;  /* [numa_nodes] how much more than the mean a core asks */
     double *part;    /* [max_jobs * llc_domains] of a job's work done there */
     double *time;    /* [max_jobs] per unit of computing */
     double *delay;   /* [max_jobs] of that on links without a queue */
@@ -88,10 +87,9 @@ static void take_room(struct aggregated_mva *l)
     l->known = l->waits + l->max_jobs;
     l->link_posted = l->link_service + machine->links;
     l->link_delay = l->link_posted + machine->links;
-    l->data = l->link_delay + pairs;
-    l->near = l->data + l->max_jobs * machine->numa_nodes;
-    l->asked = l->near + machine->numa_nodes;
-    l->members = l->asked + machine->numa_nodes;
+    l->near = l->link_delay + pairs;
+    l->factor = l->near + machine->numa_nodes;
+    l->members = l->factor + machine->numa_nodes;
     l->service = l->members + l->scratch;
     l->total = l->service + l->scratch;
     l->posted = l->total + l->scratch;
@@ -120,7 +118,7 @@ struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs
     l->member = calloc(2 * memories, sizeof(*l->member));
     l->waits = calloc(jobs + jobs * nodes, sizeof(*l->waits));
     l->link_service =
-        calloc(2 * machine->links + 2 * jobs * nodes + (jobs + 2) * memories +
+        calloc(2 * machine->links + 2 * jobs * nodes + 2 * memories +
                    5 * l->scratch + 3 * jobs * l->scratch + nodes + 3 * jobs,
                sizeof(*l->link_service));
     l->link_read = calloc(2 * jobs * nodes * l->links + 1,
@@ -182,18 +180,6 @@ static void find_groups(struct aggregated_mva *l)
     }
 }
 
-/* Which part of job J's requests goes to each NUMA node. */
-static void find_data(struct aggregated_mva *l, size_t j)
-{
-    size_t memories = l->machine->numa_nodes;
-    double *data = &l->data[j * memories], sum = 0;
-
-    for (size_t m = 0; m < memories; m++)
-        sum += data[m] = l->profile[j]->rate[m].mrr_per_us;
-    for (size_t m = 0; m < memories && sum > 0; m++)
-        data[m] /= sum;
-}
-
 void aggregated_prepare(struct aggregated_mva *l, const struct workload *const *profile,
                     size_t count)
 {
@@ -210,8 +196,6 @@ void aggregated_prepare(struct aggregated_mva *l, const struct workload *const *
     }
     memset(l->waits, 0, count * sizeof(*l->waits));
     memset(l->known, 0, count * l->machine->llc_domains * sizeof(*l->known));
-    for (size_t j = 0; j < count; j++)
-        find_data(l, j);
 }
 
 void aggregated_waits(struct aggregated_mva *l, size_t job)
@@ -236,14 +220,6 @@ static void find_near(struct aggregated_mva *l, const size_t *counts, size_t j)
         l->near[l->machine->local_node[i]] += (double)counts[i * l->count + j] / l->cores[j];
 }
 
-/* How many times as often as the mean of job J's cores those of LLC domain I ask NUMA node M. */
-static double asks_more(const struct aggregated_mva *l, size_t j, size_t m)
-{
-    double data = l->data[j * l->machine->numa_nodes + m];
-
-    return is_local(l, j) && data > 0 ? l->asked[m] / data : 1;
-}
-
 /* What a core of job J on LLC domain I asks of the links, into its row. */
 static void ask_links(struct aggregated_mva *l, size_t j, size_t i)
 {
@@ -256,16 +232,13 @@ static void ask_links(struct aggregated_mva *l, size_t j, size_t i)
     l->link_delay[row] = 0;
     memset(read, 0, l->links * sizeof(*read));
     memset(other, 0, l->links * sizeof(*other));
-    if (is_local(l, j))
-        locality_parts(&l->data[j * machine->numa_nodes], l->near, machine->numa_nodes,
-                       (size_t)machine->local_node[i], l->profile[j]->locality, l->asked);
+    locality_factors(l->profile[j], l->near, (size_t)machine->local_node[i], l->factor);
     for (size_t m = 0; m < machine->numa_nodes; m++) {
         const struct machine_route *route =
             &machine->route[i * machine->numa_nodes + m];
         const struct workload_rate *rate = &l->profile[j]->rate[m];
-        double more = route->links ? asks_more(l, j, m) : 1;
-        double reads = more * rate->read_per_us;
-        double posted = greater(0, more * rate->mrr_per_us - reads);
+        double reads = l->factor[m] * rate->read_per_us;
+        double posted = greater(0, l->factor[m] * rate->mrr_per_us - reads);
         for (size_t n = 0; n < route->links; n++) {
             size_t k = route->link[n];
             if (!l->links) {

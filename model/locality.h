@@ -23,12 +23,18 @@
 
 #include "model/loop.h"
 #include "model/machine.h"
+#include "model/workload.h"
 
 /* Parts of what a core of NUMA node HOME asks into PART[numa_nodes], sum 1.  DATA[numa_nodes] and
  * CORES[numa_nodes] are the parts d and c of above, each of sum 1, CORES[HOME] > 0; LOCALITY is in
  * 0..1. */
 void locality_parts(const double *data, const double *cores, size_t numa_nodes, size_t home,
                     double locality, double *part);
+
+/* How many times as often as the mean of the job's cores one of NUMA node HOME asks each into
+ * FACTOR[numa_nodes]: 1 where W's locality is 0 or unknown, when CORES is not looked at, and where
+ * the job has no cores at HOME. */
+void locality_factors(const struct workload *w, const double *cores, size_t home, double *factor);
 
 /* The locality that LOOP shows on MACHINE, 0..1.  NAN where its cores lie so that it makes hardly
  * any difference: on one NUMA node, or all data on one. */

@@ -21,44 +21,30 @@ struct tables {
 };
 
 static void visit(struct tables *t, size_t class, size_t station,
-                  const struct workload_rate *rate, double more)
+                  const struct workload_rate *rate, double factor)
 {
     size_t e = class * t->stations + station;
 
-    t->visits[e] += more * rate->read_per_us;
+    t->visits[e] += factor * rate->read_per_us;
     /* Rounding may leave a little less than nothing. */
     if (rate->mrr_per_us > rate->read_per_us)
-        t->posted[e] += more * (rate->mrr_per_us - rate->read_per_us);
+        t->posted[e] += factor * (rate->mrr_per_us - rate->read_per_us);
 }
 
-/* MORE[numa_nodes]: how many times as often as the mean of job J's cores those of LLC domain I ask
- * each NUMA node. */
-static void ask_more(const struct tables *t, size_t j, size_t i, double *more)
+/* The part of job J's cores on each NUMA node into NEAR[numa_nodes], 0 where it has none. */
+static void find_near(const struct tables *t, size_t j, double *near)
 {
     const struct machine *machine = t->in->machine;
-    const struct workload *w = t->in->profile[j];
-    size_t memories = machine->numa_nodes;
-    double data[memories], cores[memories], requests = 0, count = 0;
+    double count = 0;
 
-    for (size_t m = 0; m < memories; m++) {
-        requests += data[m] = w->rate[m].mrr_per_us;
-        cores[m] = 0;
-        more[m] = 1;
-    }
+    memset(near, 0, machine->numa_nodes * sizeof(*near));
     for (size_t n = 0; n < machine->llc_domains; n++) {
         double here = (double)t->in->cores[n * t->in->jobs + j];
         count += here;
-        cores[machine->local_node[n]] += here;
+        near[machine->local_node[n]] += here;
     }
-    if (!(w->locality > 0) || !(requests > 0) || !t->in->cores[i * t->in->jobs + j])
-        return;
-    for (size_t m = 0; m < memories; m++) {
-        data[m] /= requests;
-        cores[m] /= count;
-    }
-    locality_parts(data, cores, memories, (size_t)machine->local_node[i], w->locality, more);
-    for (size_t m = 0; m < memories; m++)
-        more[m] = data[m] > 0 ? more[m] / data[m] : 1;
+    for (size_t m = 0; m < machine->numa_nodes && count > 0; m++)
+        near[m] /= count;
 }
 
 static void fill(struct tables *t)
@@ -68,10 +54,11 @@ static void fill(struct tables *t)
     for (size_t c = 0; c < t->classes; c++) {
         size_t node = c / t->in->jobs;
         const struct workload *w = t->in->profile[c % t->in->jobs];
-        double more[machine->numa_nodes];
+        double near[machine->numa_nodes], factor[machine->numa_nodes];
 
         t->count[c] = t->in->cores[c];
-        ask_more(t, c % t->in->jobs, node, more);
+        find_near(t, c % t->in->jobs, near);
+        locality_factors(w, near, (size_t)machine->local_node[node], factor);
         for (size_t s = 0; s < t->stations; s++)
             t->service[c * t->stations + s] =
                 s < machine->numa_nodes
@@ -81,9 +68,9 @@ static void fill(struct tables *t)
             const struct machine_route *route =
                 &machine->route[node * machine->numa_nodes + m];
 
-            visit(t, c, m, &w->rate[m], more[m]);
+            visit(t, c, m, &w->rate[m], factor[m]);
             for (size_t l = 0; l < route->links; l++)
-                visit(t, c, machine->numa_nodes + route->link[l], &w->rate[m], more[m]);
+                visit(t, c, machine->numa_nodes + route->link[l], &w->rate[m], factor[m]);
         }
     }
 }
