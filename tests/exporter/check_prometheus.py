@@ -22,7 +22,7 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from coschedtest import SOURCE
 from fakes import Agent, allowed_cpus, fake, need, skip, wait_for
-from test_exporter import Teller
+from test_exporter import teller
 
 EXPORTER = os.path.join(SOURCE, "exporter", "cosched-exporter")
 RULES = os.path.join(SOURCE, "exporter", "rules.yml")
@@ -157,10 +157,9 @@ def main():
                                   stdout=subprocess.PIPE, check=True).stdout
             promtool("check", "metrics", input=text.decode())
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="cosched-test."))
-        teller = Teller(os.path.join(directory, "sock"))
-        teller.start()
-        stack.callback(teller.stop)
-        rich = stack.enter_context(exporter(os.path.join(directory, "sock")))
+        told = teller()
+        stack.callback(told.stop)
+        rich = stack.enter_context(exporter(told.path))
         prometheus = Prometheus(directory, [*targets, rich])
         stack.enter_context(prometheus.process)
         wait_for("all", lambda: len(prometheus.query("cosched_up == 1")) == 3)

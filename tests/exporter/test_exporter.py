@@ -19,6 +19,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from coschedtest import SOURCE
+from fakeagent import FakeAgent
 from fakes import Agent, allowed_cpus, fake, need, skip, wait_for
 
 sys.path.insert(0, os.path.join(SOURCE, "exporter"))
@@ -47,49 +48,12 @@ STATUS = {"node": "n1", "policy": "corun", "counters": "perf", "cpus": "0-7", "c
           "drained": None, "omitted": 0, "jobs": [JOB]}
 
 
-class Teller(threading.Thread):
-    """Answers as an agent would what is in `replies` by op: an object, or bytes to send, or None
-    to say nothing for ever.  Counts what it was asked in `asked`."""
-
-    def __init__(self, path):
-        super().__init__(daemon=True)
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.listener.bind(path)
-        self.listener.listen()
-        self.replies = {"ping": PING, "status": STATUS}
-        self.asked, self.kept = 0, []
-
-    def run(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            self.kept.append(connection)
-            while True:
-                try:
-                    text = connection.recv(1 << 16)
-                    if not text or not self.answer(connection, json.loads(text)["op"]):
-                        break
-                except OSError:
-                    break
-
-    def answer(self, connection, op):
-        self.asked += 1
-        reply = self.replies[op]
-        if reply is None:
-            return False
-        if not isinstance(reply, bytes):
-            reply = json.dumps({"v": 1, "ok": True, **reply}).encode()
-        connection.send(reply)
-        return True
-
-    def stop(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        self.join()
-        for connection in self.kept:
-            connection.close()
+def teller():
+    """An agent that says PING and STATUS, started; its owner stops it."""
+    agent = FakeAgent()
+    agent.replies.update(ping=PING, status=STATUS)
+    agent.start()
+    return agent
 
 
 # The exporter with other constants: less patience, so that the test has it.
@@ -274,12 +238,13 @@ def check_http(exporter):
     assert exporter.value("cosched_up") == 1
 
 
-def check_cache(exporter, teller):
+def check_cache(exporter, agent):
     """Asking often asks the agent at most once a second."""
-    before, at = teller.asked, os.times().elapsed
+    before, at = len(agent.asked), os.times().elapsed
     for _ in range(100):
         exporter.get()
-    assert teller.asked - before <= 2 * (2 + os.times().elapsed - at), teller.asked - before
+    asked = len(agent.asked) - before
+    assert asked <= 2 * (2 + os.times().elapsed - at), asked
 
 
 def check_silent(exporter):
@@ -318,7 +283,7 @@ def answers(exporter):
         return False
 
 
-def check_agents(exporter, teller):
+def check_agents(exporter, agent):
     """Whatever the agent says or does not, there is an answer."""
     def up():
         return exporter.value("cosched_up")
@@ -326,16 +291,21 @@ def check_agents(exporter, teller):
     for reply in (b"{", b"[]", b"\xff", b'{"ok": true}', b'{"ok": true, "jobs": [1]}', b"[" * 60000,
                   b'{"ok": false, "errnum": 1, "error": "x"}', b"", b'{"ok": true, "jobs": [], '
                   b'"omitted": 1' + b"0" * 400 + b"}"):
-        teller.replies["status"] = reply
+        agent.replies["status"] = reply
         assert up() == 0, reply[:40]
-        teller.replies["status"] = STATUS
+        agent.replies["status"] = STATUS
         wait_for("up", lambda: up() == 1)
 
 
-def check_hanging(exporter, teller):
-    teller.replies["ping"] = None
-    assert exporter.value("cosched_up") == 0
-    teller.replies["ping"] = PING
+def check_hanging(exporter, agent):
+    """It says nothing for ever."""
+    over = threading.Event()
+    agent.replies["ping"] = lambda request: over.wait() and None
+    try:
+        assert exporter.value("cosched_up") == 0
+    finally:
+        agent.replies["ping"] = PING
+        over.set()
 
 
 def check_file(path, directory):
@@ -414,23 +384,22 @@ def main():
     check_unknown()
     check_lists()
     with tempfile.TemporaryDirectory(prefix="cosched-test.") as directory:
-        path = os.path.join(directory, "sock")
-        teller = Teller(path)
-        teller.start()
+        agent = teller()
+        path = agent.path
         check_print(path)
         file = check_file(path, directory)
         next(file)
         with Exporter(path) as exporter:
             check_http(exporter)
-            check_cache(exporter, teller)
+            check_cache(exporter, agent)
         with Exporter(path, CACHE=0, REQUEST_S=600) as exporter:
-            check_agents(exporter, teller)
+            check_agents(exporter, agent)
             check_silent(exporter)
         with Exporter(path, REQUEST_S=1) as exporter:
             check_dropped(exporter)
         with Exporter(path, CACHE=0, TIMEOUT=0.2) as exporter:
-            check_hanging(exporter, teller)
-            teller.stop()
+            check_hanging(exporter, agent)
+            agent.stop()
             wait_for("down", lambda: exporter.value("cosched_up") == 0)
         assert list(file) == []
     check_agent()

@@ -72,8 +72,11 @@ class FakeAgent(threading.Thread):
         self.start()
         return self
 
-    def __exit__(self, *exception):
+    def stop(self):
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         self.join()
+
+    def __exit__(self, *exception):
+        self.stop()
         self.directory.cleanup()
