@@ -31,8 +31,10 @@ CONSOLE_KEPT = 65536
 BESIDE_RAM_MIB = 400            # QEMU itself, its translated code, the initrd
 PR_SET_PDEATHSIG = 1
 
+# No huge pages: emulated data are a thousandth of real ones, and an array of 2 MB would lie on
+# one NUMA node whoever touches it.
 KERNEL = ("console=ttyS0 panic=-1 mitigations=off nowatchdog numa_balancing=disable "
-          "rcupdate.rcu_cpu_stall_suppress=1 random.trust_bootloader=on")
+          "transparent_hugepage=never rcupdate.rcu_cpu_stall_suppress=1 random.trust_bootloader=on")
 # Without our clock the guest's TSC is the host's, but on a busy host its rate is measured
 # wrongly, by up to 30 times, and with it goes every clock: take QEMU's HPET.  For the same
 # reason timer interrupts that come late are no broken timer.
