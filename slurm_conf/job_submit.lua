@@ -8,8 +8,9 @@
 -- FORCE lets other such jobs in.  Memory stays a consumed resource, so it must
 -- be stated or defaulted, else the first job would take all of it.
 --
--- A site with a job_submit.lua of its own loads this file from it and calls
--- its functions first:
+-- `coscheduleadm install` writes a job_submit.lua that loads this file and has the
+-- site's rules.  A site with one of its own loads that from it, and calls its functions
+-- first:
 --     dofile("/etc/slurm/cosched_submit.lua")
 --     local cosched_submit = slurm_job_submit
 --     function slurm_job_submit(job, partitions, uid)
@@ -32,6 +33,9 @@ local site = {
     partners = true,          -- prefer nodes with complementary jobs,
     pack = false,             -- even while there are idle ones
 }
+for rule, value in pairs(cosched_site or {}) do -- of the script that loads this one
+    site[rule] = value
+end
 -- ---------------------------------------------------------------------------
 
 -- How the option arrives: name of the plugin and of its option.

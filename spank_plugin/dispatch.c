@@ -2,9 +2,17 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* The plugin's map: which hook does what in which context. */
 
+#include "config.h"
+
 #include "spank_plugin/plugin.h"
 
 SPANK_PLUGIN(cosched, 1)
+
+/* What coscheduleadm looks for in the file: who can load it. */
+#define TEXT(number)   #number
+#define TEXT_OF(macro) TEXT(macro)
+__attribute__((used)) static const char versions[] =
+    "cosched-plugin " PACKAGE_VERSION " slurm " TEXT_OF(SLURM_VERSION_NUMBER);
 
 struct plugin plugin = {.timeout_ms = PLUGIN_TIMEOUT_MS};
 

@@ -2,6 +2,7 @@
 # On a throw-away Slurm cluster; skipped where there is no Slurm or no root.
 
 cluster_tests = \
+	%D%/test_admin.py \
 	%D%/test_cgroup.py \
 	%D%/test_cluster.py \
 	%D%/test_environment.py \

@@ -36,6 +36,7 @@ PROGRAMS = (
     ("plot/coschedplot", "docs/coschedplot.1", "plot/completions/coschedplot"),
     ("slurm_conf/coschedreport", "docs/coschedreport.1",
      "slurm_conf/completions/coschedreport"),
+    ("slurm_conf/coscheduleadm", "docs/coscheduleadm.8", "slurm_conf/completions/coscheduleadm"),
     ("slurm_conf/coschedhistory", "docs/coschedhistory.8",
      "slurm_conf/completions/coschedhistory"),
     ("exporter/cosched-exporter", "docs/cosched-exporter.8",

@@ -3,6 +3,7 @@
 # of their own (skipped where there is none).  fuzz_rows.py SECONDS goes on for longer.
 
 slurm_conf_tests = \
+	%D%/test_admin.py \
 	%D%/fuzz_rows.py \
 	%D%/test_history.py \
 	%D%/test_job_submit.py \

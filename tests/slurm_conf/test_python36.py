@@ -10,7 +10,7 @@ import os
 import sys
 
 SOURCE = os.environ["abs_top_srcdir"]
-FOLDERS = ("slurm_conf/*.py", "slurm_conf/reporting/*.py", "plot/*.py",
+FOLDERS = ("slurm_conf/*.py", "slurm_conf/admin/*.py", "slurm_conf/reporting/*.py", "plot/*.py",
            "slurm_conf/coschedreport", "slurm_conf/coschedhistory", "slurm_conf/coscheduleadm",
            "plot/coschedplot", "exporter/*.py", "exporter/cosched-exporter")
 MODULES = ("dataclasses", "zoneinfo", "tomllib", "graphlib", "importlib.resources")

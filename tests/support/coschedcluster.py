@@ -62,9 +62,11 @@ def database():
 class Cluster:
     """Started on entry, stopped and removed on exit, also after a failure."""
 
-    def __init__(self, nodes=1, cgroup=False, parent="/tmp"):
-        self.nodes, self.parent = nodes, parent
-        self.more = ["--cgroup"] if cgroup else []
+    def __init__(self, nodes=1, cgroup=False, parent="/tmp", plain=False):
+        """PLAIN: without us."""
+        self.nodes, self.parent, self.plain = nodes, parent, plain
+        self.more = [] if plain else ["--build", BUILD]
+        self.more += ["--cgroup"] if cgroup else []
 
     def __enter__(self):
         # Short: paths of Unix sockets are.
@@ -76,8 +78,8 @@ class Cluster:
                     "TZ": f"NOON{time.gmtime().tm_hour - 12:+d}"}
         self.env.pop("COSCHED_SOCKET", None)
         try:
-            self.call(SCRIPT, "start", self.root, "--build", BUILD, "--nodes",
-                      str(self.nodes), "--database", database(), *self.more)
+            self.call(SCRIPT, "start", self.root, "--nodes", str(self.nodes),
+                      "--database", database(), *self.more)
         except Exception:
             self.__exit__(True)
             raise
@@ -85,7 +87,8 @@ class Cluster:
         self.env.update(entry.split("=", 1) for entry in lines.split("\0")
                         if "=" in entry)
         # A busy machine stands still for longer than an agent may at a site.
-        self.set_timeout(5000)
+        if not self.plain:
+            self.set_timeout(5000)
         self.output = os.path.join(self.directory, "out")
         os.mkdir(self.output)
         os.chmod(self.output, 0o777)
