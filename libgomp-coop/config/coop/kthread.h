@@ -4,14 +4,16 @@
 
    For programs that need what belongs to a kernel thread (priority-inheriting
    mutexes, pthread_kill between threads, affinity and counters by thread).  A
-   kernel thread runs only while it holds a slot, so there are never more than
-   the allotment has CPUs; it gives the slot to the next one when it blocks.  A
+   kernel thread runs only while it holds a slot, and there are as many as the
+   allotment has CPUs; it gives the slot to the next one when it blocks.  A
    slot is free when its worker's `sleeping' is 1.
 
    Who holds a slot is bound to its CPU.  If it had to wait there for a time
    slice of something else, that CPU is shared: for a while whoever holds the slot
    may run on any CPU of the allotment, and nobody spins for long, so that the
-   kernel finds a place.  */
+   kernel finds a place.  And all others get spare slots, as they would all run
+   without us: each time that a slot is handed over the kernel may prefer something
+   else on that CPU, for milliseconds.  */
 
 #ifndef COOP_KTHREAD_H
 #define COOP_KTHREAD_H 1

@@ -43,10 +43,12 @@ extern void coop_region_count_iterations (uint64_t n);
 extern bool coop_region_active (void);
 extern unsigned coop_region_current (void);
 
-/* For the monitor: GENERATION is in effect; COUNT spares were added; a tick. */
+/* For the monitor: GENERATION is in effect; a tick.  */
 extern void coop_region_applied (uint32_t generation);
-extern void coop_region_extra_workers (unsigned count);
 extern void coop_region_tick (void);
+
+/* COUNT spares were added.  By one thread at a time.  */
+extern void coop_region_extra_workers (unsigned count);
 
 #pragma GCC visibility pop
 

@@ -14,6 +14,7 @@
 #include "preempt.h"
 #include "runq.h"
 #include "region.h"
+#include "settings.h"
 #include "worker.h"
 
 /* A task may use a worker so long while others wait before it is suspected.
@@ -186,7 +187,6 @@ add (unsigned more, unsigned queued, unsigned region)
     return;
   spares += more;
   coop_worker_spares (spares);
-  coop_region_extra_workers (more);
   coop_dispatch_ready (more);
   if (region < COSCHED_MAX_REGIONS && needed[region] < spares)
     needed[region] = (uint16_t) spares;
@@ -221,6 +221,8 @@ coop_watchdog_tick (uint64_t now)
   unsigned queued = coop_runq_total ();
   uint64_t patience = known ? PATIENCE_KNOWN_NS : PATIENCE_NS;
 
+  if (coop_mode == COSCHED_MODE_KTHREAD)
+    coop_worker_lend (now);
   if (queued || coop_peek (&coop_crowded))
     coop_preempt_tick (now);
   if (queued == 0)

@@ -21,8 +21,10 @@
 #include "kthread.h"
 #include "overflow.h"
 #include "park.h"
+#include "region.h"
 #include "runq.h"
 #include "settings.h"
+#include "ult.h"
 
 /* Pauses before an idle worker looks into others' queues: about a microsecond.
    Whoever runs through a queue of short tasks is done sooner, and finds them in
@@ -44,6 +46,13 @@
 #define CALM_NS 40000000
 #define SHARED_SPIN_NS 20000
 
+/* So long after a kernel thread had to wait for its CPU all of them may run; twice
+   as long each time that this happens soon again: whether other processes still
+   have CPUs does not show until then, and to find out costs milliseconds.  */
+#define LENT_MIN_NS 320000000
+#define LENT_MAX_NS 10240000000
+#define LENT_CALM_NS 1000000000
+
 struct cosched_cpuset coop_initial_cpus;
 sigset_t coop_worker_signals;
 unsigned coop_worker_changes;
@@ -56,6 +65,13 @@ static unsigned demand;		       /* tasks, at most */
 static unsigned started;	       /* workers with a kernel thread */
 static int nsleeping;
 static int nshared; /* workers whose CPU is shared */
+static unsigned asked_spares; /* by the watchdog */
+static struct
+{
+  unsigned spares;   /* to kernel threads beside other processes, */
+  uint64_t until_ns; /* not longer than that, */
+  uint64_t ns;	     /* which is so long after the last one had to wait */
+} lent;
 
 void
 coop_worker_wake (struct coop_worker *w)
@@ -143,6 +159,19 @@ watch_clock (struct coop_worker *w, uint64_t now)
   set_shared (w, now);
 }
 
+/* A kernel thread had to wait for its CPU.  */
+static void
+extend_lease (uint64_t now)
+{
+  pthread_mutex_lock (&assign_lock);
+  if (now > lent.until_ns + LENT_CALM_NS)
+    lent.ns = LENT_MIN_NS;
+  else if (now > lent.until_ns && lent.ns < LENT_MAX_NS)
+    lent.ns *= 2;
+  __atomic_store_n (&lent.until_ns, now + lent.ns, __ATOMIC_RELAXED);
+  pthread_mutex_unlock (&assign_lock);
+}
+
 void
 coop_worker_begun (struct coop_worker *w)
 {
@@ -153,6 +182,8 @@ coop_worker_begun (struct coop_worker *w)
       /* To run anywhere costs little: no need to begin with less.  */
       w->shared_ns = SHARED_MAX_NS;
       set_shared (w, now);
+      extend_lease (now);
+      coop_worker_lend (now);
     }
   else if (coop_peek (&w->shared) && now >= w->shared_until_ns)
     clear_shared (w);
@@ -161,7 +192,8 @@ coop_worker_begun (struct coop_worker *w)
 int
 coop_worker_seat (const struct coop_worker *w)
 {
-  bool anywhere = coop_mode == COSCHED_MODE_KTHREAD && coop_peek (&w->shared);
+  bool anywhere = coop_mode == COSCHED_MODE_KTHREAD
+		  && (coop_peek (&w->shared) || coop_peek (&lent.spares));
   return anywhere && w->cpu >= 0 ? COOP_CPU_ANY : w->cpu;
 }
 
@@ -383,12 +415,14 @@ coop_worker_demand (unsigned tasks)
   pthread_mutex_unlock (&assign_lock);
 }
 
-void
-coop_worker_spares (unsigned count)
+/* Has as many spares run as the watchdog and kernel threads want.  With
+   assign_lock held.  */
+static void
+set_spares (void)
 {
-  if (count > COOP_MAX_SPARES)
-    count = COOP_MAX_SPARES;
-  pthread_mutex_lock (&assign_lock);
+  unsigned count = asked_spares > lent.spares ? asked_spares : lent.spares;
+  unsigned more = 0;
+
   while (coop_nspares < count)
     {
       struct coop_worker *w = &coop_workers[COOP_SPARE_FIRST + coop_nspares];
@@ -408,16 +442,55 @@ coop_worker_spares (unsigned count)
       __atomic_add_fetch (&coop_crowded, cpu == COOP_CPU_ANY ? 1 : -1,
 			  __ATOMIC_SEQ_CST);
       __atomic_store_n (&w->cpu, cpu, __ATOMIC_SEQ_CST);
+      more += cpu == COOP_CPU_ANY;
     }
+  if (more)
+    coop_region_extra_workers (more);
+}
+
+void
+coop_worker_spares (unsigned count)
+{
+  pthread_mutex_lock (&assign_lock);
+  asked_spares = count < COOP_MAX_SPARES ? count : COOP_MAX_SPARES;
+  set_spares ();
   pthread_mutex_unlock (&assign_lock);
+}
+
+/* Workers that have a CPU.  */
+static unsigned
+count_usable (void)
+{
+  unsigned n = coop_peek (&coop_nworkers), usable = 0;
+  for (unsigned i = 0; i < n; i++)
+    usable += coop_may_run (&coop_workers[i]);
+  return usable;
+}
+
+void
+coop_worker_lend (uint64_t now)
+{
+  unsigned count = 0;
+
+  if (now >= coop_peek (&lent.until_ns) && coop_peek (&lent.spares) == 0)
+    return;
+  pthread_mutex_lock (&assign_lock);
+  unsigned tasks = coop_peek (&coop_ult_live), usable = count_usable ();
+  if (now < lent.until_ns && usable > 0 && tasks > usable)
+    count = tasks - usable;
+  if (count > COOP_MAX_SPARES)
+    count = COOP_MAX_SPARES;
+  __atomic_store_n (&lent.spares, count, __ATOMIC_RELAXED);
+  set_spares ();
+  pthread_mutex_unlock (&assign_lock);
+  if (count)
+    coop_kthread_fill ();
 }
 
 unsigned
 coop_worker_choose (unsigned id, unsigned team)
 {
-  unsigned n = coop_peek (&coop_nworkers), usable = 0, last = 0;
-  for (unsigned i = 0; i < n; i++)
-    usable += coop_may_run (&coop_workers[i]);
+  unsigned n = coop_peek (&coop_nworkers), usable = count_usable (), last = 0;
   if (usable == 0)
     return 0;
   /* Not more workers than there are tasks: the others are not started.  */
@@ -577,7 +650,8 @@ coop_worker_reset (void)
   pthread_mutex_init (&assign_lock, NULL);
   memset (coop_workers, 0, sizeof coop_workers);
   memset (&allotted, 0, sizeof allotted);
-  coop_nworkers = coop_nspares = started = demand = 0;
+  memset (&lent, 0, sizeof lent);
+  coop_nworkers = coop_nspares = asked_spares = started = demand = 0;
   coop_crowded = coop_runq_lost = coop_batch_seized = nsleeping = nshared = 0;
   cpus_missing = false;
   if (cpuset_first (&coop_initial_cpus) >= 0)

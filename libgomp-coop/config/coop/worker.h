@@ -85,6 +85,10 @@ extern void coop_worker_pin_home (void);
 /* Lets COUNT spares run; starts those that are missing.  */
 extern void coop_worker_spares (unsigned count);
 
+/* In kernel-thread mode: lets as many spares run as tasks have no slot if one had
+   to wait for its CPU lately, and none otherwise (kthread.h).  */
+extern void coop_worker_lend (uint64_t now);
+
 /* Forgets all kernel threads (child of a fork) and unbinds the caller.  */
 extern void coop_worker_reset (void);
 
