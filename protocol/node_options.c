@@ -51,6 +51,8 @@ static const struct option node_table[] = {
          "counter backend, see coschedctl counters"),
     NODE_WORD("report", report, "all|final|none", "all",
               "records written into AdminComment"),
+    NODE("collector", collector, OPTION_NAME, 0, 0, "none",
+         "HOST[:PORT] that takes final records; none: each node asks slurmdbd"),
     {0},
 };
 

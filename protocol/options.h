@@ -91,6 +91,8 @@ struct node_options {
     int enforcement;         /* cosched_enforcement, enum enforcement */
     int report;              /* cosched_report, enum report_level */
     char counters[OPTIONS_TEXT_MAX]; /* cosched_counters, auto */
+    /* cosched_collector, none; HOST or HOST:PORT: who writes final records */
+    char collector[OPTIONS_TEXT_MAX];
 };
 
 /* Where a value is from, weakest first. */

@@ -218,7 +218,7 @@ static int send_request(struct client *client,
 
     if (text && client->munge && message_op_privileged(request->op)) {
         char *signed_text = munge_credential_encode(text, strlen(text), client->munge_socket,
-                                                    left_ms(client, begin_ns), err);
+                                                    false, left_ms(client, begin_ns), err);
         int saved = errno;
         free(text);
         text = signed_text;

@@ -12,7 +12,6 @@
 #include <munge.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -40,14 +39,18 @@ static munge_ctx_t context_new(const char *socket, struct errtext *err)
 }
 
 /* Sign in this process, however long that takes: as below. */
-static char *encode(const char *payload, size_t size, const char *socket, struct errtext *err)
+static char *encode(const char *payload, size_t size, const char *socket, bool for_root,
+                    struct errtext *err)
 {
     munge_ctx_t context = context_new(socket, err);
     char *text = NULL;
 
     if (!context)
         return NULL;
-    munge_err_t rc = munge_encode(&text, context, payload, (int)size);
+    munge_err_t rc = for_root ? munge_ctx_set(context, MUNGE_OPT_UID_RESTRICTION, (uid_t)0)
+                              : EMUNGE_SUCCESS;
+    if (rc == EMUNGE_SUCCESS)
+        rc = munge_encode(&text, context, payload, (int)size);
     if (rc != EMUNGE_SUCCESS) {
         free(text);
         text = NULL;
@@ -61,12 +64,12 @@ static char *encode(const char *payload, size_t size, const char *socket, struct
 
 /* The child: write to FD what munge says, "+" or "-" in front. */
 __attribute__((noreturn)) static void encode_to(int fd, const char *payload, size_t size,
-                                                const char *socket)
+                                                const char *socket, bool for_root)
 {
     struct errtext why = {""};
 
     signal(SIGPIPE, SIG_IGN);
-    char *text = encode(payload, size, socket, &why);
+    char *text = encode(payload, size, socket, for_root, &why);
     const char *says = text ? text : why.text;
     bool sent = fd_write_all(fd, text ? "+" : "-", 1) == 0 &&
                 fd_write_all(fd, says, strlen(says)) == 0;
@@ -102,7 +105,7 @@ static ssize_t read_until(int fd, char *text, size_t room, int64_t until_ms)
 }
 
 char *munge_credential_encode(const char *payload, size_t size, const char *socket,
-                              int timeout_ms, struct errtext *err)
+                              bool for_root, int timeout_ms, struct errtext *err)
 {
     int64_t until_ms = clock_ms() + timeout_ms;
     size_t room = 4 * size + 4096; /* base64 of it and of munge's own, and more */
@@ -113,7 +116,7 @@ char *munge_credential_encode(const char *payload, size_t size, const char *sock
     if (!text || pipe2(fds, O_CLOEXEC) < 0 || (pid = fork()) < 0)
         errtext_set(err, errno, "munge: %s", strerror(errno));
     if (pid == 0)
-        encode_to(fds[1], payload, size, socket);
+        encode_to(fds[1], payload, size, socket, for_root);
     int saved = errno;
     if (fds[1] >= 0)
         close(fds[1]);
@@ -168,9 +171,9 @@ int munge_credential_decode(const char *text, const char *socket,
 #else /* !HAVE_MUNGE */
 
 char *munge_credential_encode(const char *payload, size_t size, const char *socket,
-                              int timeout_ms, struct errtext *err)
+                              bool for_root, int timeout_ms, struct errtext *err)
 {
-    (void)payload, (void)size, (void)socket, (void)timeout_ms;
+    (void)payload, (void)size, (void)socket, (void)for_root, (void)timeout_ms;
     errtext_set(err, ENOTSUP, "built without munge");
     return NULL;
 }

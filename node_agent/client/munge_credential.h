@@ -12,12 +12,14 @@
  * libmunge; without it both functions fail with ENOTSUP.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "common/errtext.h"
 
-/* Sign SIZE bytes at PAYLOAD, within TIMEOUT_MS.  SOCKET: munged's socket, NULL for its default.
+/* Sign SIZE bytes at PAYLOAD, within TIMEOUT_MS; what is FOR_ROOT nobody else can take apart.
+ * SOCKET: munged's socket, NULL for its default.
  * Returns a malloc'ed text, or NULL with errno ENOTSUP, ENOMEM, EACCES (what
  * munge says is in ERR), ETIMEDOUT, or that of making a process.
  *
@@ -25,7 +27,7 @@
  * is ended when the time is over: a task that is about to start, or an epilog, may not have
  * threads, and waits for nothing else. */
 char *munge_credential_encode(const char *payload, size_t size, const char *socket,
-                              int timeout_ms, struct errtext *err);
+                              bool for_root, int timeout_ms, struct errtext *err);
 
 /* Check the credential TEXT and take it apart: *PAYLOAD (malloc'ed, zero
  * terminated; the caller frees it), its *SIZE, and the *UID of its writer.

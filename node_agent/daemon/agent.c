@@ -197,6 +197,7 @@ static void configure(struct agent *a, const struct slurm_says *says)
             allotment_regrant(p->allotment, &j->granted, a->options.lease_ns,
                               clock_ns());
     }
+    delivery_set_collector(a);
     scheduler_trigger(a->scheduler, "new options");
 }
 

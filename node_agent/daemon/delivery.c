@@ -83,12 +83,27 @@ static void on_kept(void *arg, uint32_t job, uint64_t end_s)
     delivery_send(a);
 }
 
+static bool has_collector(const struct agent *a)
+{
+    return strcmp(a->options.collector, "none") != 0;
+}
+
+void delivery_set_collector(struct agent *a)
+{
+    const char *munge = a->settings->munge_socket;
+
+    if (a->records)
+        slurm_link_collector(a->records, has_collector(a) ? a->options.collector : "",
+                             *munge ? munge : NULL);
+}
+
 static void on_recorded(void *arg, uint32_t job, uint64_t end_s)
 {
     struct agent *a = arg;
 
     a->records_trouble[0] = '\0';
-    log_info("job %u: its record is in the accounting", job);
+    log_info("job %u: its record is %s", job,
+             has_collector(a) ? "with the collector" : "in the accounting");
     on_kept(arg, job, end_s);
 }
 
@@ -98,7 +113,8 @@ static void on_trouble(void *arg, const char *event, uint32_t count, const char 
 
     if (strcmp(event, "waiting") == 0)
         snprintf(a->records_trouble, sizeof(a->records_trouble),
-                 "%u wait, because Slurm's accounting does not answer: %s", count, error);
+                 "%u wait, because %s does not answer: %s", count,
+                 has_collector(a) ? "their collector" : "Slurm's accounting", error);
     else
         snprintf(a->records_trouble, sizeof(a->records_trouble),
                  "a restart of this node would lose those that wait: %s", error);
@@ -112,6 +128,7 @@ static void on_records_ready(void *arg)
 
     for (struct pending *p = a->pending.first; p; p = p->next)
         p->sent = false;
+    delivery_set_collector(a);
     delivery_send(a);
 }
 

@@ -23,6 +23,9 @@ const struct pending *delivery_make_final(struct agent *agent, struct job *job);
 /* Send what the helper has not got, as much as it takes now: it says what it keeps. */
 void delivery_send(struct agent *agent);
 
+/* Tell the helper that keeps records who is to have them (cosched_collector). */
+void delivery_set_collector(struct agent *agent);
+
 /* A record is given up, for both helpers. */
 void delivery_failed(void *agent, uint32_t job, uint64_t end_s, const char *error);
 

@@ -329,6 +329,12 @@ int slurm_link_record(struct slurm_link *l, uint32_t job, const char *text, uint
                                      (json_int_t)end_s));
 }
 
+int slurm_link_collector(struct slurm_link *l, const char *to, const char *munge)
+{
+    return send_command(l, json_pack("{s:s, s:s, s:s*}", "cmd", "collector", "to", to, "munge",
+                                     munge));
+}
+
 int slurm_link_ask(struct slurm_link *l, uint32_t job)
 {
     return send_command(l, json_pack("{s:s, s:I}", "cmd", "job", "job",

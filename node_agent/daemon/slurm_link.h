@@ -29,8 +29,10 @@
  * what the other waits for:
  *
  *   agent -> helper  {"cmd":"record","job":N,"text":TEXT,"end":SECONDS}
+ *                    {"cmd":"collector","to":TEXT,"munge":PATH}  hand records over to HOST[:PORT],
+ *                                                                or, "", write them yourself
  *   helper -> agent  {"event":"kept","job":N,"end":SECONDS}      on disk: the agent may forget it
- *                    {"event":"recorded","job":N,"end":SECONDS}  in the accounting
+ *                    {"event":"recorded","job":N,"end":SECONDS}  in the accounting, or handed over
  *                    {"event":"failed","job":N,"end":SECONDS,"error":TEXT}  given up
  *                    {"event":"waiting","count":N,"error":TEXT}  the accounting does not answer
  *                    {"event":"unkept","error":TEXT}             the disk does not take records
@@ -82,6 +84,10 @@ int slurm_link_comment(struct slurm_link *link, uint32_t job, const char *text);
 /* Keep and deliver TEXT as the record of JOB's run that ended at END_S (epoch seconds).  -1 as
  * above. */
 int slurm_link_record(struct slurm_link *link, uint32_t job, const char *text, uint64_t end_s);
+
+/* Hand records over to the collector at TO, with munged's socket at MUNGE (NULL: its default), or,
+ * TO "", to none.  -1 as above. */
+int slurm_link_collector(struct slurm_link *link, const char *to, const char *munge);
 
 /* Ask for the AdminComment of JOB, before it is written.  -1 as above. */
 int slurm_link_ask(struct slurm_link *link, uint32_t job);

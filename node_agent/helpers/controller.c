@@ -11,6 +11,11 @@
 
 #include "node_agent/helpers/slurm_compat.h"
 
+/* A list of all jobs costs slurmctld less than so many questions, while it has no more than so many
+ * jobs for each of them. */
+#define MANY 32
+#define JOBS_FOR_ONE 16
+
 bool controller_ask(int64_t *age_s, int64_t *boot_s)
 {
     slurm_conf_t *conf = NULL;
@@ -24,13 +29,17 @@ bool controller_ask(int64_t *age_s, int64_t *boot_s)
 }
 
 /* True when slurmctld has nothing more to send to slurmdbd: what it wrote in
- * the past, while that was away, is there. */
-static bool queue_is_empty(void)
+ * the past, while that was away, is there.  *JOBS is how many it has that have
+ * not ended. */
+static bool queue_is_empty(size_t *jobs)
 {
     stats_info_request_msg_t request = {.command_id = STAT_COMMAND_GET};
     stats_info_response_msg_t *stats = NULL;
 
-    return slurm_get_statistics(&stats, &request) == 0 && stats && stats->dbd_agent_queue_size == 0;
+    if (slurm_get_statistics(&stats, &request) != 0 || !stats)
+        return false;
+    *jobs = (size_t)stats->jobs_pending + stats->jobs_running;
+    return stats->dbd_agent_queue_size == 0;
 }
 
 /* Write the record of a run that may never begin. */
@@ -60,6 +69,17 @@ static bool may_mislead(const struct parcel *p, const slurm_job_info_t *info)
     return !waits || !note_never_begun(p->job);
 }
 
+/* P is settled unless one of JOBS contradicts. */
+static void judge(struct parcel *p, const job_info_msg_t *jobs)
+{
+    p->settled = true;
+    for (uint32_t i = 0; i < jobs->record_count; i++) {
+        const slurm_job_info_t *info = &jobs->job_array[i];
+        if (INFO_JOB_ID(info) == p->job && may_mislead(p, info))
+            p->settled = false;
+    }
+}
+
 /* Ask whether slurmctld has forgotten the run of P.  False when it does not
  * answer. */
 static bool ask_for_run(struct parcel *p)
@@ -70,11 +90,21 @@ static bool ask_for_run(struct parcel *p)
     /* Other clusters of a federation are no concern of its. */
     if (slurm_load_job(&jobs, p->job, SHOW_ALL | SHOW_LOCAL) != 0)
         return errno == ESLURM_INVALID_JOB_ID;
-    for (uint32_t i = 0; i < jobs->record_count; i++) {
-        const slurm_job_info_t *info = &jobs->job_array[i];
-        if (INFO_JOB_ID(info) == p->job && may_mislead(p, info))
-            p->settled = false;
-    }
+    judge(p, jobs);
+    slurm_free_job_info_msg(jobs);
+    return true;
+}
+
+/* The same for all of COUNT PARCELS that were told, by one question for all jobs. */
+static bool ask_for_all(struct parcel *parcels, size_t count)
+{
+    job_info_msg_t *jobs = NULL;
+
+    if (slurm_load_jobs(0, &jobs, SHOW_ALL | SHOW_LOCAL) != 0)
+        return false;
+    for (struct parcel *p = parcels; p < parcels + count; p++)
+        if (p->told)
+            judge(p, jobs);
     slurm_free_job_info_msg(jobs);
     return true;
 }
@@ -89,15 +119,18 @@ bool controller_mend_requeued(struct parcel *p)
 
 void controller_settle(struct parcel *parcels, size_t count)
 {
-    size_t told = 0;
+    size_t told = 0, jobs = 0;
 
     for (const struct parcel *p = parcels; p < parcels + count; p++)
         told += p->told;
-    bool answers = told > 0 && queue_is_empty();
-    for (struct parcel *p = parcels; answers && p < parcels + count; p++)
-        answers = !p->told || ask_for_run(p);
+    bool answers = told > 0 && queue_is_empty(&jobs);
+    if (answers && told >= MANY && jobs <= told * JOBS_FOR_ONE)
+        answers = ask_for_all(parcels, count);
+    else
+        for (struct parcel *p = parcels; answers && p < parcels + count; p++)
+            answers = !p->told || ask_for_run(p);
     /* Again: it may have restarted in between. */
-    if (answers && queue_is_empty())
+    if (answers && queue_is_empty(&jobs))
         return;
     for (struct parcel *p = parcels; p < parcels + count; p++)
         p->settled = false;

@@ -25,7 +25,7 @@
 bool controller_ask(int64_t *age_s, int64_t *boot_s);
 
 /* Settle those of COUNT PARCELS that were told and can be: one request for each
- * of them. */
+ * of them, or for all if they are many. */
 void controller_settle(struct parcel *parcels, size_t count);
 
 /* P's job was requeued: see that slurmctld does not take P's interim record for the next run's.

@@ -20,8 +20,8 @@
  *   {"away":TEXT}                   the accounting does not answer; nothing is known of those
  *                                   that have no line
  *
- * A batch of n costs n changes, n questions to slurmctld when it is settled, and a number of
- * requests that does not depend on n (dbd_change.h, controller.h, sacct_look.h).
+ * A batch of n costs n changes, and a number of requests that hardly depends on n (dbd_change.h,
+ * controller.h, sacct_look.h).
  */
 
 #define COURIER_BATCH 512 /* records at a time */

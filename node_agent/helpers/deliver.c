@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -24,7 +25,9 @@
 #include "common/clock.h"
 #include "common/json_reader.h"
 #include "common/json_writer.h"
+#include "node_agent/helpers/collector.h"
 #include "node_agent/helpers/courier.h"
+#include "node_agent/helpers/hand_over.h"
 #include "node_agent/helpers/record_queue.h"
 
 #define LINE_MAX_SIZE 65536
@@ -42,6 +45,9 @@
 extern char **environ;
 
 static struct record_queue *queue;
+static char to[HAND_OVER_HOST];     /* whom records are handed over to; "": the accounting */
+static const char *munge_socket;    /* or NULL: munge's default */
+static struct collector *collector; /* NULL: an agent gives records */
 static long delay_s;
 static int64_t job_age_ms = 300 * 1000; /* how long slurmctld keeps an ended job */
 static bool disk_fails;                 /* and that was said */
@@ -73,7 +79,7 @@ static _Noreturn void die(const char *what)
 }
 
 /* Print one event, packed as json_pack() does.  What the agent is not told, a helper that begins
- * anew tells it. */
+ * anew tells it; a collector's are for its log. */
 static void emit(const char *format, ...)
 {
     json_error_t error;
@@ -88,6 +94,8 @@ static void emit(const char *format, ...)
 
 static void emit_record(const char *event, const struct queued *r, const char *error)
 {
+    if (collector && !error)
+        return; /* each would be a line of the log */
     emit("{s:s, s:I, s:I, s:s*}", "event", event, "job", (json_int_t)r->job, "end",
          (json_int_t)r->end_s, "error", error);
 }
@@ -108,7 +116,7 @@ static void begin(struct queued *r)
 {
     int64_t left_s = r->end_s + delay_s + 1 - (int64_t)time(NULL);
 
-    r->due_ms = clock_ms() + 1000 * (left_s < 0            ? 0
+    r->due_ms = clock_ms() + 1000 * (left_s < 0 || *to     ? 0
                                      : left_s > delay_s + 1 ? delay_s + 1
                                                             : left_s);
 }
@@ -152,7 +160,7 @@ static void sync_queue(void)
 /* ---- the courier --------------------------------------------------------------- */
 
 /* Write R to FD for a courier. */
-static int hand_over(const struct queued *r, int fd)
+static int write_parcel(const struct queued *r, int fd)
 {
     return json_writer_line(fd, json_pack("{s:I, s:I, s:s, s:b, s:I}", "job", (json_int_t)r->job,
                                           "end", (json_int_t)r->end_s, "text", r->text, "told",
@@ -174,7 +182,8 @@ static int collect(int64_t now_ms)
     for (struct queued *r = record_queue_first(queue); r && count < COURIER_BATCH; r = r->next) {
         if (r->due_ms > now_ms)
             continue;
-        if ((fd < 0 && (fd = memfd_create("records", MFD_CLOEXEC)) < 0) || hand_over(r, fd) < 0) {
+        if ((fd < 0 && (fd = memfd_create("records", MFD_CLOEXEC)) < 0) ||
+            write_parcel(r, fd) < 0) {
             saved = errno;
             break;
         }
@@ -193,7 +202,9 @@ static int collect(int64_t now_ms)
 /* Start SELF as a courier that reads IN. */
 static int spawn_courier(const char *self, int in)
 {
-    char *argv[] = {(char *)(uintptr_t)self, (char[]){"--deliver"}, NULL};
+    char deliver_[] = "--deliver", hand_over_[] = "--hand-over", munge_[] = "--munge-socket";
+    char *argv[] = {(char *)(uintptr_t)self, *to ? hand_over_ : deliver_, *to ? to : NULL,
+                    munge_socket ? munge_ : NULL, (char *)(uintptr_t)munge_socket, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     int out[2];
@@ -252,11 +263,19 @@ static void start_courier(const char *self, int64_t now_ms)
     set_away(strerror(rc));
 }
 
+/* A time after DUE_MS, the same for many: what nobody waits for is asked for together. */
+static int64_t together(int64_t due_ms)
+{
+    int64_t step_ms = SAVED_DELAYS * 1000 * delay_s;
+
+    return step_ms ? (due_ms / step_ms + 1) * step_ms : due_ms;
+}
+
 /* R is in the accounting; slurmctld may write its own until it has forgotten the job, which
  * is asked when it is time to. */
 static void look_again(struct queued *r)
 {
-    r->due_ms = r->ended_ms + job_age_ms + SAVED_DELAYS * 1000 * delay_s;
+    r->due_ms = together(r->ended_ms + job_age_ms + SAVED_DELAYS * 1000 * delay_s);
 }
 
 /* R is not in the accounting, for the reason ERROR, or is there but not for good.  A day without
@@ -284,7 +303,7 @@ static void on_answer(struct queued *r, const char *error, bool settled)
     if (before) {
         record_queue_remove(queue, r);
     } else if (settled) {
-        r->due_ms = clock_ms() + SAVED_DELAYS * 1000 * delay_s;
+        r->due_ms = together(clock_ms() + SAVED_DELAYS * 1000 * delay_s);
     } else if (error || r->told) {
         try_again(r, error);
     } else {
@@ -308,16 +327,34 @@ static void set_age(int64_t age_s)
             look_again(r);
 }
 
+/* The collector has all that is under way, or, with an ERROR, nobody will. */
+static void on_all(const char *error)
+{
+    courier_now.answered = true;
+    for (struct queued *r = record_queue_first(queue), *next; r; r = next) {
+        next = r->next;
+        if (!r->under_way)
+            continue;
+        if (error) {
+            give_up(r, error);
+            continue;
+        }
+        if (!r->told)
+            emit_record("recorded", r, NULL);
+        record_queue_remove(queue, r);
+    }
+}
+
 static void on_line(const char *line)
 {
     const char *error = NULL, *gone = NULL, *refused = NULL;
     json_int_t job = 0, end_s = 0, age_s = -1, boot_s = 0;
-    int settled = 0;
+    int settled = 0, handed = 0;
     json_t *object = json_reader_line(line, strlen(line));
 
-    if (json_unpack(object, "{s?I, s?I, s?s, s?b, s?s, s?s, s?I, s?I}", "job", &job, "end",
+    if (json_unpack(object, "{s?I, s?I, s?s, s?b, s?s, s?s, s?I, s?I, s?b}", "job", &job, "end",
                     &end_s, "error", &error, "settled", &settled, "away", &gone, "refused",
-                    &refused, "age", &age_s, "boot", &boot_s) < 0) {
+                    &refused, "age", &age_s, "boot", &boot_s, "handed", &handed) < 0) {
         json_decref(object);
         return;
     }
@@ -332,13 +369,8 @@ static void on_line(const char *line)
         courier_now.answered = true;
         if (r && r->under_way)
             on_answer(r, error, settled);
-    } else if (refused) {
-        courier_now.answered = true;
-        for (struct queued *r = record_queue_first(queue), *next; r; r = next) {
-            next = r->next;
-            if (r->under_way)
-                give_up(r, refused);
-        }
+    } else if (handed || refused) {
+        on_all(refused);
     }
     json_decref(object);
 }
@@ -394,24 +426,19 @@ static void on_courier(void)
 
 /* ---- the agent's lines ----------------------------------------------------------- */
 
-static void command(const char *line)
+/* Keep the record of OBJECT.  False: it is none. */
+static bool take_record(json_t *object)
 {
-    json_t *object = json_reader_line(line, strlen(line));
-    const char *cmd = "", *text = "";
     json_int_t job = 0, end_s = 0;
-    bool good = json_unpack(object, "{s:s, s:I, s:s, s:I}", "cmd", &cmd, "job", &job, "text",
-                            &text, "end", &end_s) == 0 &&
-                strcmp(cmd, "record") == 0 && job > 0 && job <= UINT32_MAX && end_s >= 0 &&
-                *text && strlen(text) <= COMMENT_MAX && !strpbrk(text, "\"'\\\n|");
-    errno = ENOMEM;
-    if (json_reader_refused())
-        die("a command");
-    size_t count = record_queue_count(queue);
-    struct queued *r = good ? record_queue_add(queue, (uint32_t)job, end_s, text) : NULL;
+    const char *text = "";
 
-    if (!good)
-        fprintf(stderr, "coschedd-slurm: refused: %.200s\n", line);
-    else if (!r)
+    if (json_unpack(object, "{s:I, s:s, s:I}", "job", &job, "text", &text, "end", &end_s) < 0 ||
+        job <= 0 || job > UINT32_MAX || end_s < 0 || !*text || strlen(text) > COMMENT_MAX ||
+        strpbrk(text, "\"'\\\n|"))
+        return false;
+    size_t count = record_queue_count(queue);
+    struct queued *r = record_queue_add(queue, (uint32_t)job, end_s, text);
+    if (!r)
         die("a record");
     else if (r->kept && r->told)
         emit_record("recorded", r, NULL); /* the agent has not heard of it */
@@ -419,7 +446,59 @@ static void command(const char *line)
         emit_record("kept", r, NULL);
     else if (record_queue_count(queue) > count || !r->due_ms)
         begin(r);
+    return true;
+}
+
+/* Bring records to whom OBJECT says from now on.  False: it does not. */
+static bool set_collector(json_t *object)
+{
+    const char *name = NULL, *socket = NULL;
+    static char path[PATH_MAX];
+
+    if (json_unpack(object, "{s:s, s?s}", "to", &name, "munge", &socket) < 0 ||
+        strlen(name) >= sizeof(to) || *name == '-' || (socket && strlen(socket) >= sizeof(path)))
+        return false;
+    if (strcmp(to, name) == 0)
+        return true;
+    snprintf(path, sizeof(path), "%s", socket ? socket : "");
+    munge_socket = *path ? path : NULL;
+    strcpy(to, name);
+    courier_now.answered = true; /* it is not away: nobody wants to know */
+    if (courier_now.pid)
+        end_courier();
+    away.tries = 0;
+    for (struct queued *r = record_queue_first(queue); r; r = r->next) {
+        r->tries = 0;
+        begin(r);
+    }
+    return true;
+}
+
+static void command(const char *line)
+{
+    json_t *object = json_reader_line(line, strlen(line));
+    const char *cmd = "";
+
+    json_unpack(object, "{s:s}", "cmd", &cmd);
+    errno = ENOMEM;
+    if (json_reader_refused())
+        die("a command");
+    if (!(strcmp(cmd, "record") == 0 && take_record(object)) &&
+        !(strcmp(cmd, "collector") == 0 && set_collector(object)))
+        fprintf(stderr, "coschedd-slurm: refused: %.200s\n", line);
     json_decref(object);
+}
+
+/* A node's record.  One that is none will not become one when it comes again. */
+static bool take_line(const char *line)
+{
+    json_t *object = json_reader_line(line, strlen(line));
+    bool room = !json_reader_refused() && !record_queue_full(queue);
+
+    if (room && !take_record(object))
+        fprintf(stderr, "coschedd-slurm: no record: %.200s\n", line);
+    json_decref(object);
+    return room;
 }
 
 /* Read what is there and obey whole lines.  False at the end of input. */
@@ -463,11 +542,53 @@ static int64_t next_ms(void)
     return next;
 }
 
-int deliver(const char *self, const char *path, long delay)
+/* Read what has come to the collector, and answer when that is on disk. */
+static void on_nodes(const struct pollfd *fds)
+{
+    collector_read(collector, fds, take_line);
+    sync_queue();
+    collector_answer(collector, !disk_fails);
+}
+
+/* Do what is due and wait for more.  False at the end of the agent. */
+static bool serve_once(const char *self)
+{
+    struct pollfd p[2 + COLLECTOR_FDS];
+    int64_t now_ms = clock_ms(), nodes_ms = NEVER;
+
+    if (disk_due_ms <= now_ms)
+        sync_queue();
+    if (courier_now.pid && courier_now.until_ms <= now_ms)
+        end_courier();
+    start_courier(self, now_ms);
+    p[0] = (struct pollfd){.fd = collector ? -1 : STDIN_FILENO, .events = POLLIN};
+    p[1] = (struct pollfd){.fd = courier_now.pid ? courier_now.from : -1, .events = POLLIN};
+    if (collector)
+        nodes_ms = collector_wait(collector, p + 2);
+    int64_t wait_ms = next_ms();
+    if (nodes_ms < wait_ms)
+        wait_ms = nodes_ms;
+    wait_ms = wait_ms == NEVER ? -1 : wait_ms > now_ms ? wait_ms - now_ms : 0;
+    int ready = poll(p, collector ? 2 + COLLECTOR_FDS : 2, wait_ms > 60000 ? 60000 : (int)wait_ms);
+    if (ready < 0)
+        return true;
+    if (collector)
+        on_nodes(p + 2);
+    if (p[1].revents)
+        on_courier();
+    return !p[0].revents || read_commands();
+}
+
+int deliver(const char *self, const char *path, long delay, const char *collect,
+            const char *munge)
 {
     struct errtext err = {""};
 
     delay_s = delay;
+    if (collect && !(collector = collector_open(collect, munge, &err))) {
+        fprintf(stderr, "coschedd-slurm: --collect %s\n", err.text);
+        return 1;
+    }
     if (!(queue = record_queue_open(path, &err))) {
         emit("{s:s, s:s}", "event", "unkept", "error", err.text);
         return 1;
@@ -477,24 +598,8 @@ int deliver(const char *self, const char *path, long delay)
     disk_fails = err.text[0] != '\0';
     for (struct queued *r = record_queue_first(queue); r; r = r->next)
         begin(r);
-    for (;;) {
-        int64_t now_ms = clock_ms();
-        if (disk_due_ms <= now_ms)
-            sync_queue();
-        if (courier_now.pid && courier_now.until_ms <= now_ms)
-            end_courier();
-        start_courier(self, now_ms);
-        struct pollfd p[2] = {{.fd = 0, .events = POLLIN},
-                              {.fd = courier_now.pid ? courier_now.from : -1, .events = POLLIN}};
-        int64_t wait_ms = next_ms();
-        wait_ms = wait_ms == NEVER ? -1 : wait_ms > now_ms ? wait_ms - now_ms : 0;
-        if (poll(p, 2, wait_ms > 60000 ? 60000 : (int)wait_ms) <= 0)
-            continue;
-        if (p[1].revents)
-            on_courier();
-        if (p[0].revents && !read_commands())
-            break;
-    }
+    while (serve_once(self))
+        ;
     if (courier_now.pid)
         end_courier();
     sync_queue();

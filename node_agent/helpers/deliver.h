@@ -24,11 +24,16 @@
  * Given up are records of jobs that the accounting does not know for a day, while it and slurmctld
  * answer, and the oldest ones when there are too many; silently those that the accounting had.
  *
+ * Where a collector is set ({"cmd":"collector"}), its couriers hand all records that are due over
+ * to it (hand_over.h) instead, and what it has taken is done with.
+ *
  * Pauses are in monotonic time: a clock that is set neither holds records back nor drops any.
  */
 
-/* Serve standard input; SELF is the program to start as a courier, with the argument --deliver.
- * Returns the exit status at its end. */
-int deliver(const char *self, const char *path, long delay_s);
+/* Serve standard input, or, with COLLECT, who comes to that port (collector.h), with munged's
+ * socket at MUNGE or NULL.  SELF is the program to start as a courier.  Returns the exit status at
+ * its end. */
+int deliver(const char *self, const char *path, long delay_s, const char *collect,
+            const char *munge);
 
 #endif /* COSCHED_DELIVER_H */

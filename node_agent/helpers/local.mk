@@ -4,6 +4,8 @@
 # The only program with libslurm.
 pkglibexec_PROGRAMS += coschedd-slurm
 coschedd_slurm_SOURCES = \
+	%D%/collector.c \
+	%D%/collector.h \
 	%D%/conf_files.c \
 	%D%/conf_files.h \
 	%D%/controller.c \
@@ -14,6 +16,8 @@ coschedd_slurm_SOURCES = \
 	%D%/dbd_change.h \
 	%D%/deliver.c \
 	%D%/deliver.h \
+	%D%/hand_over.c \
+	%D%/hand_over.h \
 	%D%/parcel.h \
 	%D%/record_queue.c \
 	%D%/record_queue.h \
@@ -23,7 +27,8 @@ coschedd_slurm_SOURCES = \
 	%D%/slurm_helper.c
 coschedd_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DCOSCHED_SLURM_SYSCONFDIR='"$(SLURM_SYSCONFDIR)"'
-coschedd_slurm_LDADD = common/libjson.la $(SLURM_LIBS) $(JANSSON_LIBS)
+coschedd_slurm_LDADD = node_agent/client/libclient.la common/libjson.la \
+	$(SLURM_LIBS) $(JANSSON_LIBS)
 
 # The only program with liblikwid.
 if HAVE_LIKWID

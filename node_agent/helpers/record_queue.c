@@ -19,6 +19,7 @@
 #include "common/fd.h"
 #include "common/json_reader.h"
 #include "common/json_writer.h"
+#include "node_agent/helpers/parcel.h"
 
 #define BUCKETS 4096
 /* The file is written anew when it is so large, and most of it is history. */
@@ -113,6 +114,11 @@ struct queued *record_queue_excess(const struct record_queue *q)
     while (r && r->under_way)
         r = r->next;
     return r;
+}
+
+bool record_queue_full(const struct record_queue *q)
+{
+    return q->count >= RECORD_QUEUE_COUNT || q->bytes + PARCEL_TEXT_MAX > RECORD_QUEUE_BYTES;
 }
 
 /* ---- on disk --------------------------------------------------------------- */

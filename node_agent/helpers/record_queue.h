@@ -62,6 +62,9 @@ void record_queue_remove(struct record_queue *queue, struct queued *record);
 /* The record that has to make room for others, or NULL.  The caller says so and removes it. */
 struct queued *record_queue_excess(const struct record_queue *queue);
 
+/* Would one more have to make room? */
+bool record_queue_full(const struct record_queue *queue);
+
 /* Put all that was added or removed on disk, and call KEPT for each record that is there now and
  * was not before.  -1 with ERR when it cannot be. */
 int record_queue_sync(struct record_queue *queue, void (*kept)(const struct queued *record),

@@ -17,7 +17,8 @@
  *   interim  a running job's AdminComment, by slurm_update_job()
  *
  * With --records it keeps and delivers records of ended jobs instead (deliver.h),
- * with --deliver it is a courier of that (courier.h).
+ * those of all nodes with --collect (collector.h); with --deliver or --hand-over it
+ * is a courier of that (courier.h, hand_over.h).
  *
  * The end of standard input is the end of the agent, and of this process.
  */
@@ -43,6 +44,7 @@
 #include "node_agent/helpers/conf_files.h"
 #include "node_agent/helpers/courier.h"
 #include "node_agent/helpers/deliver.h"
+#include "node_agent/helpers/hand_over.h"
 #include "node_agent/helpers/slurm_compat.h"
 
 #define DELAY_S 6    /* from a job's end to its record */
@@ -335,10 +337,11 @@ static int usage(FILE *out, int status)
 {
     fprintf(out,
             "usage: coschedd-slurm [--node NAME] [--first SECONDS] [--interval SECONDS]\n"
-            "       coschedd-slurm --records FILE [--delay SECONDS]\n"
-            "       coschedd-slurm --deliver\n\n"
-            "Started by coschedd, or by itself; speaks lines of JSON on standard "
-            "input and\noutput.\n\n"
+            "       coschedd-slurm --records FILE [--delay SECONDS] [--collect [HOST:]PORT]\n"
+            "       coschedd-slurm --deliver\n"
+            "       coschedd-slurm --hand-over HOST[:PORT]\n\n"
+            "Started by coschedd, by itself, or, to collect, by systemd on slurmctld's host;\n"
+            "speaks lines of JSON on standard input and output.\n\n"
             "  --node NAME         whose partitions count\n"
             "  --first SECONDS     between two requests for a slurm.conf that was new (%d),\n"
             "                      then twice as long each time, up to\n"
@@ -346,7 +349,10 @@ static int usage(FILE *out, int status)
             "  --records FILE      keep final records in FILE until they are in\n"
             "                      Slurm's accounting\n"
             "  --delay SECONDS     from a job's end to its record (%d)\n"
-            "  --deliver           bring records into the accounting, once\n",
+            "  --collect PORT      take records from nodes instead of standard input\n"
+            "  --munge-socket PATH munge's socket\n"
+            "  --deliver           bring records into the accounting, once\n"
+            "  --hand-over HOST    bring them to who collects there, once\n",
             FIRST_S, INTERVAL_S, DELAY_S);
     return status;
 }
@@ -404,7 +410,7 @@ static int serve(void)
 
 int main(int argc, char **argv)
 {
-    const char *records = NULL;
+    const char *records = NULL, *collect = NULL, *munge = NULL, *to = NULL;
     struct timespec seed;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
@@ -416,6 +422,12 @@ int main(int argc, char **argv)
             node = argv[1];
         else if (strcmp(argv[0], "--records") == 0 && argv[1])
             records = argv[1];
+        else if (strcmp(argv[0], "--collect") == 0 && argv[1])
+            collect = argv[1];
+        else if (strcmp(argv[0], "--munge-socket") == 0 && argv[1])
+            munge = argv[1];
+        else if (strcmp(argv[0], "--hand-over") == 0 && argv[1])
+            to = argv[1];
         else if (!option(argv, "--interval", 0, &interval_s) &&
                  !option(argv, "--first", 0, &first_s) &&
                  !option(argv, "--delay", 0, &delay_s)) {
@@ -426,5 +438,7 @@ int main(int argc, char **argv)
     clock_gettime(CLOCK_REALTIME, &seed);
     srandom((unsigned)(seed.tv_nsec ^ getpid()));
     signal(SIGPIPE, SIG_DFL);
-    return records ? deliver("/proc/self/exe", records, delay_s) : serve();
+    if (to)
+        return hand_over(to, munge);
+    return records ? deliver("/proc/self/exe", records, delay_s, collect, munge) : serve();
 }

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """How fast final records come into the accounting of a throw-away cluster, and what Slurm's
-daemons are asked for that: records a second, and requests a record by their kind."""
+daemons are asked for that: records a second, requests a record by their kind, CPU time of the
+daemons.  With --nodes N as many helpers have a part of them each, with --collector they hand them
+over to one."""
 
 import argparse
 import json
 import os
 import re
 import select
+import socket
 import subprocess
 import sys
 import time
@@ -66,34 +69,24 @@ def requests(c):
 
 
 class Keeper:
-    """The helper that keeps records, on the cluster C."""
+    """The helper that keeps records, on the cluster C, as agent NUMBER's or as collector."""
 
-    def __init__(self, c):
-        self.path = f"{c.directory}/records"
+    def __init__(self, c, number, *arguments):
+        self.path = f"{c.directory}/records-{number}"
         self.rest = b""
         self.process = subprocess.Popen(
-            [f"{BUILD}/coschedd-slurm", "--records", self.path, "--delay", "0"], env=c.env,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+            [f"{BUILD}/coschedd-slurm", "--records", self.path, "--delay", "0", *arguments],
+            env=c.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
-    def give(self, count, end):
-        lines = "".join(json.dumps({"cmd": "record", "job": FIRST + i, "end": end,
-                                    "text": TEXT.format(i)}) + "\n" for i in range(count))
-        self.process.stdin.write(lines.encode())
+    def tell(self, *lines):
+        self.process.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
 
-    def until(self, word, count, seconds=600):
-        """Read events until COUNT are WORD; the seconds that it took."""
-        begin = time.monotonic()
-        while count:
-            assert time.monotonic() - begin < seconds, f"{count} are not {word}"
-            if not select.select([self.process.stdout], [], [], 1)[0]:
-                continue
-            self.rest += os.read(self.process.stdout.fileno(), 1 << 16)
-            *lines, self.rest = self.rest.split(b"\n")
-            for event in map(json.loads, lines):
-                if event["event"] not in ("kept", "recorded"):
-                    print(event)
-                count -= event["event"] == word
-        return time.monotonic() - begin
+    def count(self, word):
+        """How many more are WORD."""
+        self.rest += os.read(self.process.stdout.fileno(), 1 << 16)
+        *lines, self.rest = self.rest.split(b"\n")
+        events = [json.loads(line)["event"] for line in lines]
+        return events.count(word)
 
     def waiting(self):
         """Records on disk."""
@@ -105,13 +98,65 @@ class Keeper:
 
     def end(self):
         self.process.stdin.close()
+        self.process.terminate()
         self.process.wait()
 
 
-def told(c, what, count, seconds, before):
+class Keepers:
+    """NODES of them, which deliver by themselves or by a collector."""
+
+    def __init__(self, c, nodes, collector):
+        self.nodes = [Keeper(c, i) for i in range(nodes)]
+        self.last = self.nodes      # who asks Slurm
+        if not collector:
+            return
+        munge = f"{c.root}/run/munge.sock"
+        with socket.socket() as sock:
+            sock.bind(("127.0.0.1", 0))
+            port = str(sock.getsockname()[1])
+        self.last = [Keeper(c, "collector", "--collect", port, "--munge-socket", munge)]
+        for node in self.nodes:
+            node.tell({"cmd": "collector", "to": "127.0.0.1:" + port, "munge": munge})
+
+    def give(self, count, end):
+        for i, node in enumerate(self.nodes):
+            node.tell(*({"cmd": "record", "job": FIRST + job, "end": end,
+                         "text": TEXT.format(job)} for job in range(i, count, len(self.nodes))))
+
+    def until(self, word, count, seconds=600):
+        """Read events of the nodes until COUNT are WORD."""
+        begin = time.monotonic()
+        by_output = {node.process.stdout: node for node in self.nodes}
+        while count > 0:
+            assert time.monotonic() - begin < seconds, f"{count} are not {word}"
+            for stdout in select.select(list(by_output), [], [], 1)[0]:
+                count -= by_output[stdout].count(word)
+
+    def waiting(self):
+        return sum(keeper.waiting() for keeper in self.last)
+
+    def end(self):
+        for keeper in {*self.nodes, *self.last}:
+            keeper.end()
+
+
+def cpu_seconds(c):
+    """{daemon: CPU seconds so far}."""
+    found = {}
+    for name in ("slurmctld", "slurmdbd"):
+        with open(f"{c.root}/run/{name}.pid", encoding="ascii") as pid, \
+             open(f"/proc/{pid.read().strip()}/stat", encoding="ascii") as stat:
+            user, system = stat.read().rpartition(")")[2].split()[11:13]
+        found[name] = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return found
+
+
+def told(c, what, count, seconds, before, cpu):
     after = requests(c)
+    used = {name: value - cpu[name] for name, value in cpu_seconds(c).items()}
     print(f"{what:10} {count} records in {seconds:.2f} s: {count / seconds:.0f} a second, load "
-          f"{os.getloadavg()[0]:.0f}")
+          f"{os.getloadavg()[0]:.0f}, CPU seconds of " +
+          ", ".join(f"{name} {value:.2f}" for name, value in used.items()))
     asked = {kind: number - before.get(kind, 0) for kind, number in after.items()
              if number > before.get(kind, 0)}
     for kind, number in sorted(asked.items(), key=lambda item: -item[1]):
@@ -119,25 +164,34 @@ def told(c, what, count, seconds, before):
     print(f"    {sum(asked.values()) / count:7.3f} a record {sum(asked.values()):6} in all",
           flush=True)
     return {"name": f"records-{what}", "value": count / seconds, "unit": "1/s",
-            "requests": asked, "records": count}
+            "requests": asked, "records": count, "cpu_s": used}
 
 
-def measure(c, count):
+def written(c):
+    return int(sql(c, f"SELECT COUNT(*) FROM cosched_job_table WHERE id_job >= {FIRST} AND "
+                      f"admin_comment = REPLACE('{TEXT}', '{{}}', id_job - {FIRST})"))
+
+
+def until_zero(left, seconds=600):
+    """Wait until LEFT() is 0; the seconds that it took."""
+    begin = time.monotonic()
+    while left():
+        assert time.monotonic() - begin < seconds, left()
+        time.sleep(0.2)
+    return time.monotonic() - begin
+
+
+def measure(c, count, nodes, collector):
     end = int(time.time()) - HOUR_S # slurmctld has forgotten them
     make_rows(c, count, end)
-    before = requests(c)
-    keeper = Keeper(c)
-    keeper.give(count, end)
-    rows = [told(c, "recorded", count, keeper.until("recorded", count), before)]
-    good = int(sql(c, f"SELECT COUNT(*) FROM cosched_job_table WHERE id_job >= {FIRST} AND "
-                      f"admin_comment = REPLACE('{TEXT}', '{{}}', id_job - {FIRST})"))
-    assert good == count, good
-    before, begin = requests(c), time.monotonic()
-    while keeper.waiting():
-        assert time.monotonic() - begin < 600, keeper.waiting()
-        time.sleep(0.05)
-    rows.append(told(c, "let go", count, time.monotonic() - begin, before))
-    keeper.end()
+    keepers = Keepers(c, nodes, collector)
+    before, cpu = requests(c), cpu_seconds(c)
+    keepers.give(count, end)
+    rows = [told(c, "recorded", count, until_zero(lambda: count - written(c)), before, cpu)]
+    keepers.until("recorded", count)
+    before, cpu = requests(c), cpu_seconds(c)
+    rows.append(told(c, "let go", count, until_zero(keepers.waiting), before, cpu))
+    keepers.end()
     return rows
 
 
@@ -162,12 +216,15 @@ class Running(Cluster):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=RECORDS, metavar="N", help="[%(default)s]")
+    parser.add_argument("--nodes", type=int, default=1, metavar="N", help="[%(default)s]")
+    parser.add_argument("--collector", action="store_true",
+                        help="nodes hand records over to one")
     parser.add_argument("--cluster", metavar="DIR", help="one that runs, in DIR")
     parser.add_argument("--json", metavar="FILE", help="write the table there, too")
     options = parser.parse_args()
     need_cluster()
     with Running(options.cluster) if options.cluster else Cluster() as c:
-        rows = measure(c, options.records)
+        rows = measure(c, options.records, options.nodes, options.collector)
     path = options.json or f"{BUILD}/bench/bench-records.json"
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:

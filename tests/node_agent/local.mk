@@ -15,6 +15,7 @@ client_scripts = \
 	%D%/coschedctl/test_ctl.py \
 	%D%/coschedctl/test_top.py \
 	%D%/coschedctl/test_ks.py \
+	%D%/helpers/test_collector.py \
 	%D%/helpers/test_kill_deliver.py \
 	%D%/helpers/test_record_helper.py \
 	%D%/helpers/test_record_injected.py \

@@ -499,7 +499,8 @@ static void test_help(void **state)
                                        "lease",       "forget",
                                        "fairness",    "max_jobs",
                                        "enforcement", "counters",
-                                       "report",      NULL};
+                                       "report",      "collector",
+                                       NULL};
 
     (void)state;
     compare_help(node_options_help, "cosched_", node);
