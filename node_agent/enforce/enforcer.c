@@ -141,12 +141,40 @@ size_t enforcer_work(const struct enforcer *e)
 
 /* ---- which processes ---------------------------------------------------- */
 
+/* Note T, or let its note go, as the scan has found it.  False: it cannot be noted. */
+static bool note_heir(struct enforcer *e, const struct job *job, struct tracked *t)
+{
+    bool inherits = t->inherits && !t->dead;
+
+    if (t->note && !t->narrowed && !inherits)
+        supervisor_done(e->supervisor, &t->note);
+    return t->note || !inherits ||
+           supervisor_will_hold(e->supervisor, job->id, t->pid, t->start, &job->granted,
+                                &t->note) == 0;
+}
+
+/* A scan has finished: the supervisor is to know all who have inherited an affinity. */
+static void note_heirs(struct enforcer *e, const struct job_table *jobs)
+{
+    uint64_t ticks = members_seen_ticks(e->members);
+    bool all = ticks;
+
+    for (const struct job *j = jobs->first; j; j = j->next)
+        for (struct tracked *t = j->tracked; t; t = t->next)
+            all &= note_heir(e, j, t);
+    if (all)
+        supervisor_saw(e->supervisor, ticks);
+}
+
 void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
                    uint64_t now_ns)
 {
     size_t given = give(e), work = given;
+    uint64_t before = members_finished(e->members);
 
     members_scan(e->members, jobs, force, now_ns, force ? NULL : &work);
+    if (members_finished(e->members) != before)
+        note_heirs(e, jobs);
     account(e, given, work);
 }
 
@@ -186,12 +214,10 @@ static void hold_by_affinity(struct enforcer *e, struct job *job,
                              struct tracked *t,
                              const struct cosched_cpuset *cpus, size_t *work)
 {
-    if (!t->narrowed) { /* a note is of whoever had the pid before */
-        supervisor_done(e->supervisor, &t->note);
-        if (supervisor_will_hold(e->supervisor, t->pid, t->start, &job->granted,
-                                 &t->note) < 0)
-            return;
-    }
+    if (!t->narrowed && !t->note &&
+        supervisor_will_hold(e->supervisor, job->id, t->pid, t->start, &job->granted,
+                             &t->note) < 0)
+        return;
     job->narrowed = t->narrowed = true;
     keep_tracked(t, cpus, false, work);
 }

@@ -23,6 +23,7 @@
 struct head {
     char magic[sizeof(MAGIC)];
     char boot[40];
+    uint64_t seen;
 };
 
 _Static_assert(sizeof(struct head) <= sizeof(struct ledger_entry),
@@ -170,17 +171,52 @@ void ledger_clear(struct ledger *l, size_t *number)
     *number = 0;
 }
 
+/* So many there are, whoever made them. */
+static size_t room_of(const struct ledger *l)
+{
+    size_t room = length_of(l->fd);
+
+    return room < LEDGER_MOST ? room : LEDGER_MOST;
+}
+
+static bool is_kind(const struct ledger_entry *e, uint32_t what)
+{
+    return __atomic_load_n(&e->what, __ATOMIC_ACQUIRE) == what;
+}
+
+void ledger_each(const struct ledger *l, enum ledger_what what,
+                 void (*work)(const struct ledger_entry *entry, void *arg), void *arg)
+{
+    size_t room = room_of(l);
+
+    for (size_t i = 1; i < room; i++)
+        if (is_kind(&l->entry[i], what))
+            work(&l->entry[i], arg);
+}
+
+void ledger_see(struct ledger *l, uint64_t ticks)
+{
+    struct head *head = (struct head *)l->entry;
+
+    __atomic_store_n(&head->seen, ticks, __ATOMIC_RELEASE);
+}
+
+uint64_t ledger_seen(const struct ledger *l)
+{
+    const struct head *head = (const struct head *)l->entry;
+
+    return room_of(l) ? __atomic_load_n(&head->seen, __ATOMIC_ACQUIRE) : 0;
+}
+
 size_t ledger_undo(struct ledger *l,
                    void (*undo)(const struct ledger_entry *entry))
 {
-    size_t room = length_of(l->fd), count = 0;
+    size_t room = room_of(l), count = 0;
 
-    if (room > LEDGER_MOST)
-        room = LEDGER_MOST;
     for (uint32_t what = LEDGER_NARROWED; what <= LEDGER_STOPPED; what++)
         for (size_t i = 1; i < room; i++) {
             struct ledger_entry *e = &l->entry[i];
-            if (__atomic_load_n(&e->what, __ATOMIC_ACQUIRE) != what)
+            if (!is_kind(e, what))
                 continue;
             if (what == LEDGER_NARROWED || what == LEDGER_FROZEN)
                 e->path[LEDGER_PATH_MAX - 1] = '\0';
@@ -211,8 +247,7 @@ size_t ledger_count(const struct ledger *l)
  */
 
 /* Map FD; what an earlier agent has left there is undone. */
-static int take(struct ledger *l, int fd,
-                void (*undo)(const struct ledger_entry *entry), size_t *count)
+static int take(struct ledger *l, int fd, size_t (*undo)(struct ledger *ledger), size_t *count)
 {
     size_t size = LEDGER_MOST * sizeof(*l->entry);
     struct head *head;
@@ -226,7 +261,7 @@ static int take(struct ledger *l, int fd,
         return -1;
     l->room = length_of(fd);
     if (undo && is_current(l))
-        *count = ledger_undo(l, undo);
+        *count = undo(l);
     l->room = 0;
     if (ftruncate(fd, 0) < 0 || !grow(l)) {
         int saved = errno;
@@ -240,8 +275,7 @@ static int take(struct ledger *l, int fd,
     return 0;
 }
 
-struct ledger *ledger_new(const char *path, unsigned wait_ms,
-                          void (*undo)(const struct ledger_entry *entry),
+struct ledger *ledger_new(const char *path, unsigned wait_ms, size_t (*undo)(struct ledger *ledger),
                           size_t *count, struct errtext *err)
 {
     struct ledger *l = calloc(1, sizeof(*l));

@@ -44,7 +44,10 @@ struct ledger_entry {
     pid_t pid;
     uint64_t start; /* in clock ticks since boot */
     union {
-        struct cosched_cpuset granted; /* LEDGER_HELD: to be restored */
+        struct {                           /* LEDGER_HELD: */
+            struct cosched_cpuset granted; /* to be restored */
+            uint32_t job;
+        };
         char path[LEDGER_PATH_MAX];    /* of a cgroup */
         bool again; /* LEDGER_STOPPED: more than one SIGSTOP was sent */
     };
@@ -53,10 +56,9 @@ struct ledger_entry {
 struct ledger;
 
 /* The ledger at PATH; NULL: in memory.  Waits WAIT_MS at most for those who
- * hold the lock of an earlier one, then calls UNDO for each of its entries:
- * *COUNT of them.  NULL with errno. */
-struct ledger *ledger_new(const char *path, unsigned wait_ms,
-                          void (*undo)(const struct ledger_entry *entry),
+ * hold the lock of an earlier one, then calls UNDO for it, which returns the number of entries:
+ * *COUNT.  NULL with errno. */
+struct ledger *ledger_new(const char *path, unsigned wait_ms, size_t (*undo)(struct ledger *ledger),
                           size_t *count, struct errtext *err);
 
 /* Why there is none that outlives supervisor and agent, or "". */
@@ -77,6 +79,15 @@ void ledger_clear(struct ledger *ledger, size_t *number);
  * continued runs where it may, and clear them.  Returns how many there were. */
 size_t ledger_undo(struct ledger *ledger,
                    void (*undo)(const struct ledger_entry *entry));
+
+/* Call WORK for all entries of kind WHAT. */
+void ledger_each(const struct ledger *ledger, enum ledger_what what,
+                 void (*work)(const struct ledger_entry *entry, void *arg), void *arg);
+
+/* All processes that began before TICKS (since boot) are noted if they have to be.  0: nobody
+ * knows. */
+void ledger_see(struct ledger *ledger, uint64_t ticks);
+uint64_t ledger_seen(const struct ledger *ledger);
 
 /* Clear what GONE says is over, of COUNT entries, others than the last time. */
 void ledger_tidy(struct ledger *ledger, size_t count,

@@ -14,6 +14,8 @@ noinst_LTLIBRARIES += %D%/libenforce.la
 	%D%/ledger.h \
 	%D%/follow_look.c \
 	%D%/follow_look.h \
+	%D%/heirs.c \
+	%D%/heirs.h \
 	%D%/job_cgroup.c \
 	%D%/job_cgroup.h \
 	%D%/members.c \

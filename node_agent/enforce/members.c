@@ -40,6 +40,7 @@ struct members {
     double cost_ns;
     size_t steps, places; /* of all scans: owners.h */
     uint64_t key; /* owners_key() of the scan that found them; 0: none */
+    bool untracked; /* it found more than are tracked */
 };
 
 struct members *members_new(const struct node_options *options)
@@ -256,6 +257,7 @@ static void scan_all(struct members *m, struct job_table *jobs, bool all,
     struct owners owners;
 
     m->key = 0;
+    m->untracked = false;
     if (owners_find(&owners, &m->procs, jobs) < 0)
         return;
     for (struct job *j = jobs->first; j; j = j->next)
@@ -266,10 +268,10 @@ static void scan_all(struct members *m, struct job_table *jobs, bool all,
         const struct owner *owner = &owners.of[i];
         /* The end of one that is attached is told by its pidfd, and what it
          * uses does not matter. */
+        bool tracked = owner->job && track(m, entry, owner, now_ns);
+        m->untracked |= owner->job && !tracked;
         if (owner->job)
-            proc_table_watch(&m->procs, entry,
-                             track(m, entry, owner, now_ns) &&
-                                 !owner->attached);
+            proc_table_watch(&m->procs, entry, tracked && !owner->attached);
         else if (all)
             proc_table_watch(&m->procs, entry, false);
     }
@@ -388,6 +390,11 @@ uint64_t members_finished(const struct members *m)
 uint64_t members_scanned_ns(const struct members *m)
 {
     return m->scan_ns;
+}
+
+uint64_t members_seen_ticks(const struct members *m)
+{
+    return m->key && !m->untracked ? m->boot_ticks : 0;
 }
 
 int members_open(const struct tracked *t)

@@ -39,6 +39,10 @@ void members_expect(struct members *members, uint64_t now_ns);
 /* Time of the last scan. */
 uint64_t members_scanned_ns(const struct members *members);
 
+/* When that scan began, in ticks since boot: all processes of jobs that are older are tracked.  0:
+ * not all are. */
+uint64_t members_seen_ticks(const struct members *members);
+
 /* The process of JOB with number PID, dead or alive, or NULL. */
 struct tracked *members_find(struct job *job, pid_t pid);
 

@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "node_agent/enforce/cgroup.h"
 #include "node_agent/enforce/freezer.h"
+#include "node_agent/enforce/heirs.h"
 #include "node_agent/enforce/ledger.h"
 #include "node_agent/enforce/privilege.h"
 #include "node_agent/enforce/proc.h"
@@ -41,20 +42,6 @@ struct supervisor {
 /* ---- undoing ---------------------------------------------------------------
  */
 
-static void widen(const struct ledger_entry *entry)
-{
-    struct proc_stat stat;
-    pid_t *tids;
-
-    if (proc_read(entry->pid, &stat) < 0 || stat.start != entry->start)
-        return;
-    ssize_t n = proc_threads(entry->pid, &tids);
-    for (ssize_t i = 0; i < n; i++)
-        cpuset_set_affinity(tids[i], &entry->granted);
-    if (n > 0)
-        free(tids);
-}
-
 static void undo(const struct ledger_entry *entry)
 {
     switch (entry->what) {
@@ -62,7 +49,7 @@ static void undo(const struct ledger_entry *entry)
         cgroup_restore(entry->path, NULL, NULL);
         break;
     case LEDGER_HELD:
-        widen(entry);
+        heirs_widen(entry->pid, entry->start, &entry->granted);
         break;
     case LEDGER_FROZEN:
         freezer_set(entry->path, false, NULL);
@@ -73,6 +60,12 @@ static void undo(const struct ledger_entry *entry)
     default:
         break;
     }
+}
+
+static size_t undo_all(struct ledger *ledger)
+{
+    heirs_widen_all(ledger);
+    return ledger_undo(ledger, undo);
 }
 
 /* ---- the process ------------------------------------------------------------
@@ -94,7 +87,7 @@ __attribute__((noreturn)) static void supervisor_main(struct ledger *ledger,
     signal(SIGHUP, SIG_IGN);
     while (read(kept[0], &c, 1) < 0 && errno == EINTR)
         ;
-    ledger_undo(ledger, undo);
+    undo_all(ledger);
     _exit(0);
 }
 
@@ -145,7 +138,7 @@ int supervisor_start(struct supervisor *s, const char *path,
 
     if (!s)
         return 0;
-    if (!(s->ledger = ledger_new(path, WAIT_MS, undo, &count, err)))
+    if (!(s->ledger = ledger_new(path, WAIT_MS, undo_all, &count, err)))
         return -1;
     if (count)
         log_notice("undid %zu thing%s that an agent before had done to "
@@ -229,15 +222,22 @@ int supervisor_will_stop(struct supervisor *s, pid_t pid, uint64_t start,
         number);
 }
 
-int supervisor_will_hold(struct supervisor *s, pid_t pid, uint64_t start,
+int supervisor_will_hold(struct supervisor *s, uint32_t job, pid_t pid, uint64_t start,
                          const struct cosched_cpuset *granted, size_t *number)
 {
     return note(s,
                 &(struct ledger_entry){.what = LEDGER_HELD,
                                        .pid = pid,
                                        .start = start,
-                                       .granted = *granted},
+                                       .granted = *granted,
+                                       .job = job},
                 number);
+}
+
+void supervisor_saw(struct supervisor *s, uint64_t ticks)
+{
+    if (s && s->ledger)
+        ledger_see(s->ledger, ticks);
 }
 
 static int note_group(struct supervisor *s, enum ledger_what what,

@@ -52,17 +52,20 @@ const char *supervisor_problem(struct supervisor *supervisor);
 
 /* Note in *NOTE, which is 0, what is about to be done: process PID, begun at
  * START, is to be stopped (AGAIN: it was before, and goes on); its affinity
- * narrowed within GRANTED; the cgroup at PATH narrowed or frozen.  -1 with
+ * narrowed within what JOB was GRANTED, or has been inherited; the cgroup at PATH narrowed or frozen.  -1 with
  * errno, and *NOTE still 0: it must not be done. */
 int supervisor_will_stop(struct supervisor *supervisor, pid_t pid,
                          uint64_t start, bool again, size_t *note);
-int supervisor_will_hold(struct supervisor *supervisor, pid_t pid,
-                         uint64_t start, const struct cosched_cpuset *granted,
-                         size_t *note);
+int supervisor_will_hold(struct supervisor *supervisor, uint32_t job, pid_t pid, uint64_t start,
+                         const struct cosched_cpuset *granted, size_t *note);
 int supervisor_will_narrow(struct supervisor *supervisor, const char *path,
                            size_t *note);
 int supervisor_will_freeze(struct supervisor *supervisor, const char *path,
                            size_t *note);
+
+/* Whoever has inherited the affinity of who is held, and began before TICKS (since boot), is noted,
+ * too (heirs.h). */
+void supervisor_saw(struct supervisor *supervisor, uint64_t ticks);
 
 /* What *NOTE says is undone, or its process has ended; *NOTE becomes 0. */
 void supervisor_done(struct supervisor *supervisor, size_t *note);

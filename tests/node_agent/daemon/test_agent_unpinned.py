@@ -6,6 +6,7 @@ division, and may run wherever Slurm said, as what it starts counts the CPUs it
 may use.  When it uses several it is held, and when it does no more, let go."""
 
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
@@ -31,6 +32,15 @@ while True:
         child = None
 """
 CHILD = BURN + "burn()\nthreading.Event().wait()"
+# Held, it makes a child that does nothing.
+PARENT = BURN + r"""
+import subprocess, time
+burn()
+while len(os.sched_getaffinity(0)) == os.cpu_count():
+    time.sleep(0.001)
+print(subprocess.Popen(["sleep", "1000"]).pid, flush=True)
+threading.Event().wait()
+"""
 
 
 def is_unpinned(agent, script):
@@ -89,6 +99,25 @@ def check_restart(agent, script):
     wait_for("release", lambda: is_unpinned_alone(agent, script))
 
 
+def check_heir(agent, epochs):
+    """Who was born of a held process EPOCHS before the agent's end has all CPUs, too."""
+    with fake(agent, 3) as other, Program(agent, 4, [sys.executable, "-c", PARENT]) as script:
+        wait_for("attach", lambda: agent.attached(3))
+        heir = int(wait_for("child", script.text))
+        assert not free(heir)
+        if epochs:
+            end = agent.call({"op": "ping"})["epochs"] + epochs
+            wait_for("epochs", lambda: agent.call({"op": "ping"})["epochs"] >= end)
+        kill_agent = agent.stop if epochs else agent.kill
+        kill_agent()
+        wait_for("all CPUs", lambda: free(script.process.pid) and free(heir))
+        os.kill(heir, signal.SIGKILL)
+        other.kill()
+    agent.start()
+    for job in (3, 4):
+        assert agent.call({"op": "withdraw", "job": job})["ok"]
+
+
 def main():
     need("coschedd", "tests/node_agent/daemon/fake_job")
     if len(ALL) < 2:
@@ -102,6 +131,10 @@ def main():
             check_serial(agent, script)
             check_pinned(agent, script, other, go)
             check_restart(agent, script)
+    if len(ALL) == os.cpu_count():
+        with Agent("--set", "attach_timeout=100ms") as agent:
+            check_heir(agent, 0)
+            check_heir(agent, 100)
 
 
 main()

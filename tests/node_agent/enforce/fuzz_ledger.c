@@ -27,6 +27,11 @@ static void undo(const struct ledger_entry *entry)
         fuzz_refused(&err);
 }
 
+static size_t undo_all(struct ledger *ledger)
+{
+    return ledger_undo(ledger, undo);
+}
+
 static bool gone(const struct ledger_entry *entry)
 {
     return entry->pid % 2;
@@ -58,7 +63,7 @@ static void fill(const char *path, struct fuzz_bytes in)
 static struct ledger *make(const char *path, size_t *count)
 {
     struct errtext err = {""};
-    struct ledger *ledger = ledger_new(path, 0, undo, count, &err);
+    struct ledger *ledger = ledger_new(path, 0, undo_all, count, &err);
 
     REQUIRE(ledger && !*ledger_problem(ledger));
     return ledger;

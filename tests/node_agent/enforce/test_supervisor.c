@@ -12,6 +12,7 @@
 #include "node_agent/enforce/ledger.h"
 #include "node_agent/enforce/stopper.h"
 #include "node_agent/enforce/supervisor.h"
+#include "node_agent/enforce/usage.h"
 #include "protocol/cpulist.h"
 #include "tests/node_agent/enforce/victims.h"
 
@@ -115,7 +116,7 @@ static void test_undo(void **state)
         cpuset_remove(&one, cpuset_next(&one, 0));
     stop(s, supervisor);
     assert_int_equal(
-        supervisor_will_hold(supervisor, s->pid, s->start, &all, &note), 0);
+        supervisor_will_hold(supervisor, 7, s->pid, s->start, &all, &note), 0);
     assert_int_equal(cpuset_set_affinity(s->pid, &one), 0);
     supervisor_free(supervisor);
     victim_await(s->pid, false);
@@ -130,6 +131,92 @@ static void test_undo(void **state)
     supervisor_free(supervisor);
     assert_true(victim_stopped(s->pid));
     kill(s->pid, SIGCONT);
+}
+
+/* Make a child that lives as long as this process, and tell PIPE of it. */
+static void give_birth(int pipe)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    if (write(pipe, &pid, sizeof(pid)) != sizeof(pid))
+        _exit(1);
+}
+
+/* A process on CPU that makes a child at once, and one for each byte of ORDERS. */
+static pid_t parent_start(const struct cosched_cpuset *cpu, const int orders[2],
+                          const int children[2])
+{
+    pid_t pid = fork();
+    char c;
+
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(orders[1]);
+    cpuset_set_affinity(0, cpu);
+    do
+        give_birth(children[1]);
+    while (read(orders[0], &c, 1) == 1);
+    _exit(0);
+}
+
+static uint64_t start_of(pid_t pid)
+{
+    struct proc_stat stat;
+
+    assert_int_equal(proc_read(pid, &stat), 0);
+    return stat.start;
+}
+
+static bool is_on(pid_t pid, const struct cosched_cpuset *cpus)
+{
+    struct cosched_cpuset mask;
+
+    assert_int_equal(cpuset_get_affinity(pid, &mask), 0);
+    return cpuset_equal(&mask, cpus);
+}
+
+/* A child that was made after the agent's last look has the affinity of its parent, and nobody
+ * could note it.  One that the agent has seen, and did not note, has its own. */
+static void test_heirs(void **state)
+{
+    struct stage *s = *state;
+    struct cosched_cpuset all, one;
+    int orders[2], children[2];
+    pid_t old, new;
+    size_t note = 0;
+
+    assert_int_equal(cpuset_get_affinity(0, &all), 0);
+    one = all;
+    while (cpuset_count(&one) > 1)
+        cpuset_remove(&one, cpuset_next(&one, 0));
+    assert_int_equal(pipe(orders), 0);
+    assert_int_equal(pipe(children), 0);
+    pid_t parent = parent_start(&one, orders, children);
+    struct supervisor *supervisor = start(s);
+    assert_int_equal(read(children[0], &old, sizeof(old)), sizeof(old));
+    uint64_t seen = start_of(old) + 1;
+    while (usage_boot_ticks() < seen)
+        usleep(1000);
+    assert_int_equal(supervisor_will_hold(supervisor, 7, parent, start_of(parent), &all, &note), 0);
+    supervisor_saw(supervisor, seen);
+    assert_int_equal(write(orders[1], "x", 1), 1);
+    assert_int_equal(read(children[0], &new, sizeof(new)), sizeof(new));
+    assert_true(is_on(new, &one));
+    supervisor_free(supervisor);
+    assert_true(is_on(parent, &all));
+    assert_true(is_on(new, &all));
+    assert_true(is_on(old, &one));
+    victim_end(parent);
+    for (int i = 0; i < 2; i++) {
+        close(orders[i]);
+        close(children[i]);
+    }
 }
 
 /* What somebody else has stopped, too, is left to him. */
@@ -217,6 +304,11 @@ static void count(const struct ledger_entry *entry)
     undone += entry->what == LEDGER_STOPPED;
 }
 
+static size_t count_all(struct ledger *ledger)
+{
+    return ledger_undo(ledger, count);
+}
+
 static bool odd(const struct ledger_entry *entry)
 {
     return entry->pid % 2;
@@ -229,7 +321,7 @@ static size_t reopen(const char *path, struct ledger **ledger)
     size_t entries;
 
     undone = 0;
-    *ledger = ledger_new(path, 0, count, &entries, &err);
+    *ledger = ledger_new(path, 0, count_all, &entries, &err);
     assert_non_null(*ledger);
     assert_int_equal(undone, entries);
     return entries;
@@ -357,7 +449,7 @@ UNIT(test_supervisor)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_undo),      TEST(test_foreign_stop), TEST(test_replaced),
-        TEST(test_interrupted),
+        TEST(test_interrupted), TEST(test_heirs),
         TEST(test_not_ready), TEST(test_ledger),       TEST(test_foreign_file),
         TEST(test_lock),      TEST(test_late_clear),
     };
