@@ -144,7 +144,8 @@ class Faults:
                 bad.append(f"{name} {pid} of job {job} is stopped")
             elif name in ("ep", "cg", "stream", "pinned", "python3") and \
                     "SLURM_STEP_ID=" not in node.read(f"/proc/{pid}/environ") and \
-                    (narrow := node.narrowed(pid, self.everything)):
+                    (narrow := node.narrowed(node.affinities(pid), self.everything,
+                                             node.follows(pid))):
                 bad.append(f"{name} {pid} of job {job} is narrowed to {narrow[0]}")
         for path, _ in node.job_cgroups() if self.soak.options.cgroup else ():
             if "cosched" in path and node.read(f"{path}/cgroup.procs"):

@@ -61,17 +61,29 @@ def stopped(pid):
     return (stat(pid) or ["X"])[0] == "T"
 
 
-def narrowed(pid, everything):
-    """Threads of PID that may not use all CPUs."""
-    found = []
+def affinities(pid):
+    """{thread: the CPUs that it may use} of PID."""
+    found = {}
     for path in glob.glob(f"/proc/{pid}/task/*"):
         try:
-            cpus = os.sched_getaffinity(int(path.rpartition("/")[2]))
+            tid = int(path.rpartition("/")[2])
+            found[tid] = os.sched_getaffinity(tid)
         except (OSError, ValueError):
             continue
-        if cpus != everything:
-            found.append((int(path.rpartition("/")[2]), sorted(cpus)))
     return found
+
+
+def follows(pid):
+    """Its threads are the cooperative library's, which gives a CPU to each of its own."""
+    return "/lib-coop/" in read(f"/proc/{pid}/maps")
+
+
+def narrowed(threads, everything, following):
+    """(thread, CPUs) of THREADS that may not use all CPUs.  One that is FOLLOWING has none when
+    they may do so together, agent or not."""
+    if following and set().union(*threads.values()) == everything:
+        return []
+    return [(tid, sorted(cpus)) for tid, cpus in threads.items() if cpus != everything]
 
 
 def descriptors(pid):

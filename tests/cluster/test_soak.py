@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 from soak_jobs import HEAD, TAIL, Soaked
+from soak_node import narrowed
 
 BEGIN = "begin restarts=0 cosched=3 at=100\n"
 AGAIN = "begin restarts=1 cosched=3 at=120\n"
@@ -68,6 +69,17 @@ class Judgement(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertTrue(job.admitted() and job.began())
         self.assertRegex(job.bad(), r"^BAD 7 at=\d+ from sh -c exit 7$")
+
+
+class Node(unittest.TestCase):
+    def test_narrowed(self):
+        """A library of ours has a thread on each CPU, without an agent, too."""
+        everything, apart = {0, 1}, {7: {0}, 8: {1}}
+        self.assertEqual(narrowed(apart, everything, True), [])
+        self.assertEqual(narrowed(apart, everything, False), [(7, [0]), (8, [1])])
+        self.assertEqual(narrowed({7: {1}, 8: {1}}, everything, True), [(7, [1]), (8, [1])])
+        self.assertEqual(narrowed({7: {0, 1}, 8: {1}}, everything, False), [(8, [1])])
+        self.assertEqual(narrowed({7: {0, 1}}, everything, False), [])
 
 
 if __name__ == "__main__":
