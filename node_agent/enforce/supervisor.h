@@ -50,10 +50,10 @@ bool supervisor_ready(struct supervisor *supervisor);
 /* What is wrong with it, or "". */
 const char *supervisor_problem(struct supervisor *supervisor);
 
-/* Note in *NOTE, which is 0, what is about to be done: process PID, begun at START, is to be stopped
- * (AGAIN: it was before, and goes on); its affinity narrowed within what JOB was GRANTED, or has been
- * inherited; the cgroup at PATH narrowed or frozen.  -1 with errno, and *NOTE still 0: it must not
- * be done. */
+/* Note in *NOTE, which is 0, what is about to be done: process PID, begun at START,
+ * is to be stopped (AGAIN: it was before, and goes on); its affinity narrowed within
+ * what JOB was GRANTED, or has been inherited; the cgroup at PATH narrowed or frozen.
+ * -1 with errno, and *NOTE still 0: it must not be done. */
 int supervisor_will_stop(struct supervisor *supervisor, pid_t pid,
                          uint64_t start, bool again, size_t *note);
 int supervisor_will_hold(struct supervisor *supervisor, uint32_t job, pid_t pid, uint64_t start,
