@@ -54,8 +54,14 @@ struct emulated_counters *page_open(const struct settings *settings, char *error
     return page;
 }
 
+static void show(struct emulated_station *to, const struct station *from)
+{
+    to->busy_ns = (uint64_t)from->busy_ns;
+    to->wait_ps = (uint64_t)(from->wait_ns * 1e3);
+}
+
 void page_begin(struct emulated_counters *page, uint64_t virtual_ns, uint64_t host_ns,
-                uint64_t quanta)
+                uint64_t quanta, const struct stations *stations)
 {
     uint64_t sequence = atomic_load_explicit(&page->sequence, memory_order_relaxed);
 
@@ -64,16 +70,6 @@ void page_begin(struct emulated_counters *page, uint64_t virtual_ns, uint64_t ho
     page->virtual_ns = virtual_ns;
     page->host_ns = host_ns;
     page->quanta = quanta;
-}
-
-static void show(struct emulated_station *to, const struct station *from)
-{
-    to->busy_ns = (uint64_t)from->busy_ns;
-    to->wait_ps = (uint64_t)(from->wait_ns * 1e3);
-}
-
-void page_stations(struct emulated_counters *page, const struct stations *stations)
-{
     for (unsigned i = 0; i < page->nodes; i++)
         show(&page->node[i], &stations->at[i]);
     for (unsigned i = 0; i < page->links; i++)

@@ -12,10 +12,9 @@ struct stations;
 /* Maps the file and writes what stays.  NULL, with a sentence in ERROR. */
 struct emulated_counters *page_open(const struct settings *settings, char *error, size_t size);
 
-/* Write in between; page_begin sets the time, page_end lets readers in. */
+/* Write CPUs' counters in between; page_begin sets the rest, page_end lets readers in. */
 void page_begin(struct emulated_counters *page, uint64_t virtual_ns, uint64_t host_ns,
-                uint64_t quanta);
-void page_stations(struct emulated_counters *page, const struct stations *stations);
+                uint64_t quanta, const struct stations *stations);
 void page_end(struct emulated_counters *page);
 
 #endif

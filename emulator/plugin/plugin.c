@@ -50,7 +50,6 @@ struct cpu {
     uint64_t fraction; /* of a cycle, not charged yet */
     unsigned domain;
     struct emulated_cpu count; /* its cycles, instructions and idle_ns only in the page */
-    uint64_t llc_cycles;
     struct emulated_cpu before; /* the quantum */
 } __attribute__((aligned(64)));
 
@@ -61,7 +60,6 @@ static struct cpu cpus[EMULATED_CPUS];
 static struct emulated_counters *page;
 static struct qemu_plugin_scoreboard *scores;
 static uint64_t miss_cost[EMULATED_CPUS][EMULATED_NODES]; /* [domain][node], cycles * FRACTION */
-static uint64_t llc_cost;                                 /* likewise */
 static uint64_t power_on_ns, forgotten, published_ns, quanta;
 static const char *unusable; /* why, in a sentence */
 
@@ -80,7 +78,6 @@ static void count_access(struct cpu *c, uint64_t physical, bool write)
                                      &c->random);
 
     c->count.llc_accesses += settings.sample;
-    c->llc_cycles += charge(c, llc_cost);
     if (r.miss) {
         unsigned node = settings_node_of(&settings, physical);
         c->count.reads[node] += settings.sample;
@@ -91,10 +88,12 @@ static void count_access(struct cpu *c, uint64_t physical, bool write)
             settings.sample;
 }
 
-static inline void access_memory(unsigned cpu, uint32_t info, uint64_t address, bool write)
+/* DATA: not NULL for a store. */
+static void on_access(unsigned cpu, uint32_t info, uint64_t address, void *data)
 {
     struct cpu *c = &cpus[cpu];
     uint64_t line = address >> CACHE_LINE_BITS;
+    bool write = data != NULL;
 
     if (!private_misses(&c->private, line, write) ||
         !cache_follows(line, (unsigned)settings.sample))
@@ -102,18 +101,6 @@ static inline void access_memory(unsigned cpu, uint32_t info, uint64_t address, 
     struct qemu_plugin_hwaddr *at = qemu_plugin_get_hwaddr(info, address);
     if (at && !qemu_plugin_hwaddr_is_io(at))
         count_access(c, qemu_plugin_hwaddr_phys_addr(at), write);
-}
-
-static void on_load(unsigned cpu, uint32_t info, uint64_t address, void *data)
-{
-    (void)data;
-    access_memory(cpu, info, address, false);
-}
-
-static void on_store(unsigned cpu, uint32_t info, uint64_t address, void *data)
-{
-    (void)data;
-    access_memory(cpu, info, address, true);
 }
 
 static void on_block(unsigned cpu, void *data)
@@ -143,8 +130,9 @@ static void on_translation(struct qemu_plugin_tb *tb, void *data)
     qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD_U64, counter, count);
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        qemu_plugin_register_vcpu_mem_cb(insn, on_load, QEMU_NO_REGISTERS, QEMU_MEM_R, NULL);
-        qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_NO_REGISTERS, QEMU_MEM_W, NULL);
+        qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_NO_REGISTERS, QEMU_MEM_R, NULL);
+        qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_NO_REGISTERS, QEMU_MEM_W,
+                                         &settings);
         if (!is_pause(insn))
             continue;
         qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_ADD_U64, counter,
@@ -184,13 +172,12 @@ static void take_use(unsigned cpu, struct station_use *use)
 
 static void publish(uint64_t virtual_ns)
 {
-    page_begin(page, virtual_ns, clock_host_ns() - power_on_ns, quanta);
-    page_stations(page, &stations);
+    page_begin(page, virtual_ns, clock_host_ns() - power_on_ns, quanta, &stations);
     for (unsigned i = 0; i < settings.cpus; i++) {
         const struct cpu *c = &cpus[i];
         struct emulated_cpu now = c->count;
         now.cycles = turns_cycles(i);
-        now.instructions = now.cycles - now.stalled - c->llc_cycles - c->score->pauses;
+        now.instructions = now.cycles - now.stalled - c->score->pauses;
         now.idle_ns = clock_ns(turns_idle_cycles(i));
         page->cpu[i] = now;
     }
@@ -271,21 +258,19 @@ static void register_callbacks(qemu_plugin_id_t id)
 static int make_machine(char *error, size_t size)
 {
     uint64_t lines = settings.llc_kib * 1024 >> CACHE_LINE_BITS;
+    uint64_t private_lines = settings.private_kib * 1024 >> CACHE_LINE_BITS;
+    int made = llc_init(&llc, settings.domains, lines, (unsigned)settings.sample);
 
     stations_init(&stations, &settings);
     set_costs();
-    llc_cost = (uint64_t)(settings.llc_ns * (double)settings.mhz / 1e3 * FRACTION + 0.5);
-    if (llc_init(&llc, settings.domains, lines, (unsigned)settings.sample) < 0) {
-        snprintf(error, size, "no memory for caches");
-        return -1;
-    }
-    for (unsigned i = 0; i < settings.cpus; i++) {
+    for (unsigned i = 0; i < settings.cpus && made == 0; i++) {
         cpus[i].domain = settings.cpu_domain[i];
         cpus[i].random = (settings.seed * EMULATED_CPUS + i + 1) * UINT64_C(0x9E3779B97F4A7C15) | 1;
-        if (private_init(&cpus[i].private, settings.private_kib * 1024 >> CACHE_LINE_BITS) < 0) {
-            snprintf(error, size, "no memory for caches");
-            return -1;
-        }
+        made = private_init(&cpus[i].private, private_lines);
+    }
+    if (made < 0) {
+        snprintf(error, size, "no memory for caches");
+        return -1;
     }
     page = page_open(&settings, error, size);
     return page ? 0 : -1;

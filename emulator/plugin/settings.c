@@ -66,19 +66,23 @@ static double real(struct reader *r, const char *word, double least)
     return value;
 }
 
+static struct station_settings station(struct reader *r, char **word)
+{
+    return (struct station_settings){.latency_ns = real(r, word[0], 0),
+                                     .read_us = real(r, word[1], PICOSECOND),
+                                     .write_us = real(r, word[2], PICOSECOND)};
+}
+
 static void read_node(struct reader *r)
 {
     struct settings *s = r->settings;
 
-    if (s->nodes == EMULATED_NODES)
+    if (s->nodes == EMULATED_NODES) {
         fail(r, "more than %d NUMA nodes", EMULATED_NODES);
-    else
-        s->node[s->nodes++] = (struct node_settings){
-            .mib = whole(r, r->word[0], 1, 1 << 24),
-            .latency_ns = real(r, r->word[1], 0),
-            .read_us = real(r, r->word[2], PICOSECOND),
-            .write_us = real(r, r->word[3], PICOSECOND),
-        };
+        return;
+    }
+    s->mib[s->nodes] = whole(r, r->word[0], 1, 1 << 24);
+    s->node[s->nodes++] = station(r, r->word + 1);
 }
 
 static void read_link(struct reader *r)
@@ -88,11 +92,7 @@ static void read_link(struct reader *r)
     if (s->links == EMULATED_LINKS)
         fail(r, "more than %d links", EMULATED_LINKS);
     else
-        s->link[s->links++] = (struct link_settings){
-            .latency_ns = real(r, r->word[0], 0),
-            .read_us = real(r, r->word[1], PICOSECOND),
-            .write_us = real(r, r->word[2], PICOSECOND),
-        };
+        s->link[s->links++] = station(r, r->word);
 }
 
 /* FIRST or FIRST-LAST, of the domain that came last. */
@@ -144,22 +144,12 @@ static void read_route(struct reader *r)
         d->route[node][d->route_length[node]++] = (uint8_t)whole(r, r->word[i], 0, s->links - 1);
 }
 
-static void read_version(struct reader *r)
-{
-    whole(r, r->word[0], SETTINGS_VERSION, SETTINGS_VERSION);
-}
-
 static void read_page(struct reader *r)
 {
     int length = snprintf(r->settings->page, sizeof(r->settings->page), "%s", r->word[0]);
 
     if ((size_t)length >= sizeof(r->settings->page))
         fail(r, "the name of the page is too long");
-}
-
-static void read_llc_ns(struct reader *r)
-{
-    r->settings->llc_ns = real(r, r->word[0], 0);
 }
 
 /* Lines of another kind than one whole number. */
@@ -169,9 +159,7 @@ static const struct {
     unsigned most;
     void (*read)(struct reader *r);
 } facts[] = {
-    {"version", 1, 1, read_version},
     {"page", 1, 1, read_page},
-    {"llc_ns", 1, 1, read_llc_ns},
     {"node", 4, 4, read_node},
     {"domain", 2, 2, read_domain},
     {"link", 3, 3, read_link},
@@ -214,9 +202,7 @@ static void read_line(struct reader *r, const char *name)
         n++;
     if (f < COUNT(facts))
         least = facts[f].words, most = facts[f].most;
-    if (r->line == 1 && strcmp(name, "version") != 0)
-        fail(r, "does not begin with: version %d", SETTINGS_VERSION);
-    else if (f == COUNT(facts) && n == COUNT(numbers))
+    if (f == COUNT(facts) && n == COUNT(numbers))
         fail(r, "%s: unknown", name);
     else if (r->words < least || r->words > most)
         fail(r, "%s: %u words follow", name, r->words);
@@ -238,8 +224,8 @@ static void read_lines(struct reader *r, FILE *file)
         name = strtok_r(text, " \t", &save);
         while (name && r->words < WORDS && (word = strtok_r(NULL, " \t", &save)))
             r->word[r->words++] = word;
-        if (name || r->line == 1)
-            read_line(r, name ? name : "");
+        if (name)
+            read_line(r, name);
     }
 }
 
@@ -289,7 +275,7 @@ unsigned settings_node_of(const struct settings *settings, uint64_t address)
 
     if (at >= high)
         at -= high - low;
-    while (node + 1 < settings->nodes && at >= settings->node[node].mib)
-        at -= settings->node[node++].mib;
+    while (node + 1 < settings->nodes && at >= settings->mib[node])
+        at -= settings->mib[node++];
     return node;
 }

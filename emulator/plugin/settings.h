@@ -9,10 +9,9 @@
  *
  * The machine description (machines/) says what the model knows of a machine; the emulator needs
  * absolute numbers and more of them.  The runner (emulator/emulate) makes this file, a line for
- * each fact, words separated by blanks, '#' to the end of the line is a comment.  The first line
- * is `version 1`.  What may be left out has its default in brackets.
+ * each fact, words separated by blanks, '#' to the end of the line is a comment.  What may be left
+ * out has its default in brackets.
  *
- *   version 1
  *   mhz N            cycles per virtual microsecond; one instruction takes one [200]
  *   quantum_ns N     CPUs are together again each N virtual ns [20000]
  *   parallel N       CPUs that run at a time; 1 is exact: the same results in each run;
@@ -22,7 +21,6 @@
  *   pause_cycles N   of the PAUSE instruction [50]
  *   private_kib N    private cache of a CPU, a power of two; 0: one line [32]
  *   llc_kib N        cache of each LLC domain, 16 ways; 0: none [2048]
- *   llc_ns X         an access to it stops the CPU for this [0]
  *   sample N         one of N sets of it is simulated: 1, 2, 4, ... 64 [8]
  *   overlap N        misses that a core has under way at a time: how sharply a
  *                    controller saturates, no more [16]
@@ -51,10 +49,7 @@
 
 #include "protocol/emulated_counters.h"
 
-#define SETTINGS_VERSION 1
-
-struct node_settings {
-    uint64_t mib;
+struct station_settings { /* a NUMA node's controller, a link */
     double latency_ns;
     double read_us;
     double write_us;
@@ -66,12 +61,6 @@ struct domain_settings {
     uint8_t route[EMULATED_NODES][EMULATED_NODES]; /* [node][position]: a link */
 };
 
-struct link_settings {
-    double latency_ns;
-    double read_us;
-    double write_us;
-};
-
 struct settings {
     uint64_t mhz;
     uint64_t quantum_ns;
@@ -81,16 +70,16 @@ struct settings {
     uint64_t pause_cycles;
     uint64_t private_kib;
     uint64_t llc_kib;
-    double llc_ns;
     uint64_t sample;
     uint64_t overlap;
     unsigned cpus;
     unsigned nodes;
     unsigned domains;
     unsigned links;
-    struct node_settings node[EMULATED_NODES];
+    uint64_t mib[EMULATED_NODES];
+    struct station_settings node[EMULATED_NODES];
     struct domain_settings domain[EMULATED_CPUS];
-    struct link_settings link[EMULATED_LINKS];
+    struct station_settings link[EMULATED_LINKS];
     uint8_t cpu_domain[EMULATED_CPUS];
 };
 

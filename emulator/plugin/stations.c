@@ -26,12 +26,12 @@ void stations_init(struct stations *s, const struct settings *settings)
     s->settings = settings;
     s->quantum_ns = (double)settings->quantum_ns;
     s->count = settings->nodes + settings->links;
-    for (unsigned n = 0; n < settings->nodes; n++)
-        s->at[n] = (struct station){.read_ns = settings->node[n].read_us * 1e3,
-                                    .write_ns = settings->node[n].write_us * 1e3};
-    for (unsigned l = 0; l < settings->links; l++)
-        s->at[settings->nodes + l] = (struct station){.read_ns = settings->link[l].read_us * 1e3,
-                                                      .write_ns = settings->link[l].write_us * 1e3};
+    for (unsigned i = 0; i < s->count; i++) {
+        const struct station_settings *of = i < settings->nodes
+                                                ? &settings->node[i]
+                                                : &settings->link[i - settings->nodes];
+        s->at[i] = (struct station){.read_ns = of->read_us * 1e3, .write_ns = of->write_us * 1e3};
+    }
     for (unsigned d = 0; d < settings->domains; d++)
         for (unsigned n = 0; n < settings->nodes; n++) {
             const struct domain_settings *domain = &settings->domain[d];

@@ -5,3 +5,8 @@
 
 class EmulatorError(Exception):
     """What the user is told, one sentence."""
+
+
+def name_of(fd):
+    """A path for QEMU, which has FD open."""
+    return f"/proc/self/fd/{fd}"

@@ -70,7 +70,6 @@ class Description:
             raise EmulatorError(f"--machine {text[-300:]}")
         with open(path, encoding="utf-8") as f:
             self.json = json.load(f)
-        self.name = self.json["name"]
         self.shrink(name, cpus)
         self.domains = [cpu_list(d["cpus"]) for d in self.json["llc_domains"]]
 

@@ -9,7 +9,7 @@ import re
 import struct
 import tempfile
 
-from runner import EmulatorError
+from runner import EmulatorError, name_of
 
 # Of cores as the descriptions have them, before they are slowed down.  A miss takes some 80 ns
 # to local memory and half as long over a link, and about ten are under way at a time.
@@ -18,8 +18,7 @@ SCALE = 12.5        # a described core of 2.5 GHz is one of 200 MHz here
 BYTES, CPUS, NODES, LINKS = 65536, 128, 16, 128
 MAGIC, VERSION = 0x746e756f63756d65, 1
 HEAD, CPU, FIRST_CPU = "<Q6I4Q", 320, 128 + 16 * (NODES + LINKS)
-SETTABLE = ("mhz", "quantum_ns", "pause_cycles", "private_kib", "llc_kib", "llc_ns", "sample",
-            "overlap")
+SETTABLE = ("mhz", "quantum_ns", "pause_cycles", "private_kib", "llc_kib", "sample", "overlap")
 
 
 class Plugin:
@@ -46,7 +45,7 @@ class Plugin:
         self.settings.flush()
 
     def lines(self, description, topology, seed, exact, settings):
-        yield f"version 1\nseed {seed}\nparallel {int(exact)}\npage {self.name_of(self.page)}"
+        yield f"seed {seed}\nparallel {int(exact)}\npage {name_of(self.page.fileno())}"
         for setting in settings:
             name, _, value = setting.partition("=")
             if name not in SETTABLE or not re.fullmatch(r"\d+(\.\d+)?", value):
@@ -68,16 +67,11 @@ class Plugin:
                     yield " ".join(map(str, ["route", number, node, *links]))
 
     def options(self):
-        return ["-plugin", f"{self.path},settings={self.name_of(self.settings)}",
+        return ["-plugin", f"{self.path},settings={name_of(self.settings.fileno())}",
                 "-cpu", self.MODEL, "-seed", "1", "-rtc", "base=2025-01-01,clock=vm", "-object",
                 "memory-backend-file,id=page,share=on,"
-                f"mem-path={self.name_of(self.page)},size={BYTES}",
+                f"mem-path={name_of(self.page.fileno())},size={BYTES}",
                 "-device", "ivshmem-plain,memdev=page"]
-
-    @staticmethod
-    def name_of(file):
-        """A path for QEMU, which has FILE open."""
-        return f"/proc/self/fd/{file.fileno()}"
 
     def fds(self):
         return [self.page.fileno(), self.settings.fileno()]

@@ -21,7 +21,7 @@ import tarfile
 import tempfile
 import time
 
-from runner import EmulatorError, initrd
+from runner import EmulatorError, initrd, name_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMITED, FAILED = 124, 125      # exit statuses
@@ -263,11 +263,6 @@ def enough_memory(topology):
     if wanted > free:
         raise EmulatorError(f"{wanted} MiB of memory are needed, {free} are available: "
                             "--memory takes less")
-
-
-def name_of(fd):
-    """A path for QEMU, which has FD open."""
-    return f"/proc/self/fd/{fd}"
 
 
 def write_all(fd, data):

@@ -19,11 +19,11 @@ static void machine(void)
     settings = (struct settings){
         .quantum_ns = QUANTUM_NS, .overlap = 16, .cpus = 8, .nodes = 2, .domains = 2, .links = 1};
     for (unsigned n = 0; n < 2; n++) {
-        settings.node[n] = (struct node_settings){.read_us = 1. / 16, .write_us = 1. / 32};
+        settings.node[n] = (struct station_settings){.read_us = 1. / 16, .write_us = 1. / 32};
         settings.domain[n].node = n;
         settings.domain[n].route_length[1 - n] = 1;
     }
-    settings.link[0] = (struct link_settings){.read_us = 1. / 8, .write_us = 1. / 8};
+    settings.link[0] = (struct station_settings){.read_us = 1. / 8, .write_us = 1. / 8};
     for (unsigned c = 0; c < 8; c++)
         settings.cpu_domain[c] = c / 4;
     stations_init(&stations, &settings);
