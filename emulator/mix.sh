@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-# Inside the machine: runs jobs in one of the ways of `evaluate`, and says when each began and
-# ended: `job NUMBER BEGIN END STATUS`.  Jobs are commands of BUILD.  usage: mix.sh BUILD WAY JOB...
+# Inside the machine: runs jobs in the ways of `evaluate`, one after the other, and says when each
+# job began and ended: `job NUMBER BEGIN END STATUS`, and when a way has: `done NUMBER STATUS`.
+# Jobs are commands of BUILD.  usage: mix.sh BUILD WAY JOB... [-- WAY JOB...]...
 # RECORD=DIR: what the agent counts and decides goes there.
 
-build=$1 way=$2
+build=$1
 cd "$build" || exit
-shift 2
-jobs=("$@")
+shift
 export COSCHED_SOCKET=/run/coschedd.sock
 
 # one NUMBER PREFIX...: the job, as it is or behind a command.
@@ -45,48 +45,57 @@ record() {
     "$build/coschedctl" record "$RECORD/$1" >/dev/null || exit
 }
 
-[ "$way" != recorded ] || way=corun
+run_way() {
+    [ "$way" != recorded ] || way=corun
+    case $way in
+    native) all env ;;
+    passive) all env OMP_WAIT_POLICY=passive ;;
+    batch)
+        for i in "${!jobs[@]}"; do one "$i" env; done ;;
+    static|spread) # the same number of CPUs for each: side by side, or of each NUMA node as many
+        cpus=$(nproc) count=${#jobs[@]} pids=()
+        for i in "${!jobs[@]}"; do
+            case $way in
+            static) list=$((cpus * i / count))-$((cpus * (i + 1) / count - 1)) ;;
+            spread) list=$i-$((cpus - 1)):$count ;;
+            esac
+            one "$i" taskset -c "$list" & # OpenMP takes as many threads
+            pids+=($!)
+        done
+        wait "${pids[@]}" ;;
+    size) # what a job does once, then so often that it takes SECONDS: `repeat N`
+        seconds=${jobs[1]} jobs=("${jobs[0]}") begin=$EPOCHREALTIME
+        ${jobs[0]} >"${TMPDIR:-/tmp}/once" || exit
+        n=$(awk "BEGIN { n = $seconds / ($EPOCHREALTIME - $begin); print n < 1 ? 1 : int(n + 0.5) }")
+        echo "repeat $n"
+        jobs[0]+=" --repeat $n"
+        one 0 env ;;
+    curve) # a job under the agent on the first 1/4, 2/4, 3/4 and all of the CPUs, recorded
+        start_agent policy=equal
+        jobs=("${jobs[0]}" "${jobs[0]}" "${jobs[0]}" "${jobs[0]}")
+        for quarter in 0 1 2 3; do
+            record $quarter
+            one $quarter "$build/coschedctl" run --cpus "0-$(($(nproc) * (quarter + 1) / 4 - 1))" \
+                --libgomp "$build/libgomp-coop/lib-coop" --
+            "$build/coschedctl" record --stop >/dev/null
+        done
+        kill $agent
+        wait $agent ;;
+    *) # a policy of the agent, and settings: corun,clean=150ms
+        start_agent "policy=${way//,/ --set }"
+        [ -z "$RECORD" ] || record shared # way `recorded`
+        all "$build/coschedctl" run --libgomp "$build/libgomp-coop/lib-coop" --
+        grep -o 'cosched/1 .*' /run/coschedd.log
+        kill $agent
+        wait $agent ;;
+    esac
+    return 0
+}
 
-case $way in
-native) all env ;;
-passive) all env OMP_WAIT_POLICY=passive ;;
-batch)
-    for i in "${!jobs[@]}"; do one "$i" env; done ;;
-static|spread) # the same number of CPUs for each: side by side, or of each NUMA node as many
-    cpus=$(nproc) count=${#jobs[@]} pids=()
-    for i in "${!jobs[@]}"; do
-        case $way in
-        static) list=$((cpus * i / count))-$((cpus * (i + 1) / count - 1)) ;;
-        spread) list=$i-$((cpus - 1)):$count ;;
-        esac
-        one "$i" taskset -c "$list" & # OpenMP takes as many threads
-        pids+=($!)
-    done
-    wait "${pids[@]}" ;;
-size) # what a job does once, then so often that it takes SECONDS: `repeat N`
-    seconds=${jobs[1]} jobs=("${jobs[0]}") begin=$EPOCHREALTIME
-    ${jobs[0]} >"${TMPDIR:-/tmp}/once" || exit
-    n=$(awk "BEGIN { n = $seconds / ($EPOCHREALTIME - $begin); print n < 1 ? 1 : int(n + 0.5) }")
-    echo "repeat $n"
-    jobs[0]+=" --repeat $n"
-    one 0 env ;;
-curve) # a job under the agent on the first 1/4, 2/4, 3/4 and all of the CPUs, recorded
-    start_agent policy=equal
-    jobs=("${jobs[0]}" "${jobs[0]}" "${jobs[0]}" "${jobs[0]}")
-    for quarter in 0 1 2 3; do
-        record $quarter
-        one $quarter "$build/coschedctl" run --cpus "0-$(($(nproc) * (quarter + 1) / 4 - 1))" \
-            --libgomp "$build/libgomp-coop/lib-coop" --
-        "$build/coschedctl" record --stop >/dev/null
-    done
-    kill $agent
-    wait $agent ;;
-*) # a policy of the agent, and settings: corun,clean=150ms
-    start_agent "policy=${way//,/ --set }"
-    [ -z "$RECORD" ] || record shared # way `recorded`
-    all "$build/coschedctl" run --libgomp "$build/libgomp-coop/lib-coop" --
-    grep -o 'cosched/1 .*' /run/coschedd.log
-    kill $agent
-    wait $agent ;;
-esac
-exit 0
+for ((number = 0; $#; number++)); do
+    way=$1 jobs=()
+    while shift && [ $# != 0 ] && [ "$1" != -- ]; do jobs+=("$1"); done
+    (run_way)
+    echo "done $number $?"
+    [ $# = 0 ] || shift
+done

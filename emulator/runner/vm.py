@@ -206,7 +206,8 @@ class Run:
         """Why there is no status, and the last that was heard."""
         said = self.complaint.decode(errors="replace").strip()
         if not self.console and said:
-            return f"QEMU did not start: {said.splitlines()[-1]}"
+            ours = [line for line in said.splitlines() if line.startswith("emulator: ")]
+            return f"QEMU did not start: {(ours or said.splitlines())[-1]}"
         if b"Kernel panic" in self.console:
             what = "the guest's kernel panicked"
         elif self.qemu.returncode < 0:

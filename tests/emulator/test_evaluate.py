@@ -13,18 +13,27 @@ from emulation import BUILD, SOURCE, Emulation
 EVALUATE = os.path.join(SOURCE, "emulator/evaluate")
 MIX = os.path.join(SOURCE, "emulator/mix.sh")
 
-# Each run is a line in `calls`; the third run of the first evaluation ends it.
+# Each way is a line in `calls`, each guest one in `guests`; the third way ends the first evaluation.
 RUNNER = r"""#!/bin/bash
-echo "$*" >>"$(dirname "$0")/calls"
-[ "$(wc -l <"$(dirname "$0")/calls")" != 3 ] || { echo "emulate: no luck" >&2; exit 125; }
+cd "$(dirname "$0")"
+echo guest >>guests
 while [ "$1" != -- ]; do shift; done
-case $5 in
-size) echo repeat 3; echo job 0 10 12 0 ;;
-native) echo job 0 100.5 104.5 0; echo job 1 100.5 108.5 0 ;;
-corun) echo job 0 100 102 0; echo job 1 100 104 0; echo cosched/1 x ;;
-batch) echo job 0 100 102 0; echo job 1 102 104 1 ;;
-moca) echo "emulate: the limit" >&2; exit 124 ;;
-esac
+shift 3
+for ((number = 0; $#; number++)); do
+    shift
+    way=$1 words=
+    while shift && [ $# != 0 ] && [ "$1" != -- ]; do words+=" $1"; done
+    echo "$way$words" >>calls
+    [ "$(wc -l <calls)" != 3 ] || { echo "emulate: no luck" >&2; exit 125; }
+    case $way in
+    size) echo repeat 3; echo job 0 10 12 0 ;;
+    native) echo job 0 100.5 104.5 0; echo job 1 100.5 108.5 0 ;;
+    corun* | nupoco) echo job 0 100 102 0; echo job 1 100 104 0; echo cosched/1 x ;;
+    batch) echo job 0 100 102 0; echo job 1 102 104 1 ;;
+    moca*) echo "emulate: the limit" >&2; exit 124 ;;
+    esac
+    echo "done $number 0"
+done
 """
 
 
@@ -40,41 +49,51 @@ def evaluate(e, runner, *more):
 def check_evaluate(e):
     runner = e.mine("emulate", RUNNER, 0o755)
 
-    def calls():
-        with open(os.path.join(e.path, "mine/calls"), encoding="utf-8") as f:
+    def lines(name):
+        with open(os.path.join(e.path, "mine", name), encoding="utf-8") as f:
             return f.read().splitlines()
+
+    def ran():
+        return [line.split()[0] for line in lines("calls")], len(lines("guests"))
 
     done = evaluate(e, runner)
     assert done.returncode == 125 and "no luck" in done.stderr, done
-    assert len(calls()) == 3
+    assert ran() == (["size", "size", "native"], 2)
     done = evaluate(e, runner)
     assert done.returncode == 0, done
-    # The two sizes are there; native is tried again, then the rest.
-    ways = [call.split("mix.sh", 2)[2].split()[1] for call in calls()]
-    assert ways == ["size", "size", "native", "native", "batch", "corun", "moca"], ways
-    assert "--class W --repeat 3" in calls()[-1]
+    # Sizes are there; native is tried again, then the rest, in one guest, which fails in the last.
+    ways = ["size", "size", "native", "native", "batch", "corun", "moca"]
+    assert ran() == (ways, 3), ran()
+    assert "--class W --repeat 3" in lines("calls")[-1]
     # Speeds alone / together: native 2/4 and 2/8, corun 2/2 and 2/4.
     assert "| ep, cg | 1.00 1.00 (0.33) |  | 0.50 0.50 (0.67) |  |" in done.stdout, done.stdout
-    assert evaluate(e, runner).stdout == done.stdout and len(calls()) == 7
-    assert evaluate(e, runner, "--table").stdout == done.stdout and len(calls()) == 7
+    assert evaluate(e, runner).stdout == done.stdout and len(ran()[0]) == 7
+    assert evaluate(e, runner, "--table").stdout == done.stdout and len(ran()[0]) == 7
     done = evaluate(e, runner, "--ways", "corun batch", "--mix", "ep cg", "--table")
-    assert "| ep, cg | 1.00 1.00 (0.67) |  |" in done.stdout and len(calls()) == 7, done.stdout
+    assert "| ep, cg | 1.00 1.00 (0.67) |  |" in done.stdout and len(ran()[0]) == 7, done.stdout
+    # One that fails in the middle is kept as failed, and a new guest takes the rest.
+    done = evaluate(e, runner, "--ways", "moca nupoco moca,a=1 corun,a=1")
+    assert done.returncode == 0 and ran()[0][7:] == ["nupoco", "moca,a=1", "corun,a=1"], ran()
     evaluate(e, runner, "--seed", "2", "--table")
-    assert len(calls()) == 7
+    assert len(ran()[0]) == 10
     evaluate(e, runner, "--seed", "2")
-    assert len(calls()) == 13
+    assert len(ran()[0]) == 16
 
 
 def check_mix(e):
     """Each way runs all jobs, and says of each how it ended."""
     jobs = [f"{BUILD}/jobs/ep --class S", "false"]
-    for way in "native", "passive", "batch", "static", "spread":
-        done = subprocess.run(["bash", MIX, BUILD, way, *jobs], capture_output=True, text=True,
-                              env=e.environment)
-        lines = sorted(line.split() for line in done.stdout.splitlines())
-        assert [line[:2] + line[4:] for line in lines] == \
-            [["job", "0", "0"], ["job", "1", "1"]], (way, done)
-        assert all(float(line[2]) <= float(line[3]) for line in lines), done
+    ways = "native", "passive", "batch", "static", "spread"
+    done = subprocess.run(
+        ["bash", MIX, BUILD, *[word for way in ways for word in ("--", way, *jobs)][1:]],
+        capture_output=True, text=True, env=e.environment)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    for number in range(len(ways)):
+        *told, last = lines[number * 3:number * 3 + 3]
+        assert sorted(line[:2] + line[4:] for line in told) == \
+            [["job", "0", "0"], ["job", "1", "1"]], done
+        assert all(float(line[2]) <= float(line[3]) for line in told), done
+        assert last == ["done", str(number), "0"], done
 
 
 def main():
