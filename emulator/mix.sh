@@ -66,7 +66,8 @@ run_way() {
     size) # what a job does once, then so often that it takes SECONDS: `repeat N`
         seconds=${jobs[1]} jobs=("${jobs[0]}") begin=$EPOCHREALTIME
         ${jobs[0]} >"${TMPDIR:-/tmp}/once" || exit
-        n=$(awk "BEGIN { n = $seconds / ($EPOCHREALTIME - $begin); print n < 1 ? 1 : int(n + 0.5) }")
+        n=$(awk "BEGIN { n = $seconds / ($EPOCHREALTIME - $begin)
+            print n < 1 ? 1 : int(n + 0.5) }")
         echo "repeat $n"
         jobs[0]+=" --repeat $n"
         one 0 env ;;

@@ -13,7 +13,8 @@ from emulation import BUILD, SOURCE, Emulation
 EVALUATE = os.path.join(SOURCE, "emulator/evaluate")
 MIX = os.path.join(SOURCE, "emulator/mix.sh")
 
-# Each way is a line in `calls`, each guest one in `guests`; the third way ends the first evaluation.
+# Each way is a line in `calls`, each guest one in `guests`; the third way ends the first
+# evaluation.
 RUNNER = r"""#!/bin/bash
 cd "$(dirname "$0")"
 echo guest >>guests
