@@ -67,7 +67,7 @@ $(libgomp_coop_libraries) $(libgomp_coop_aliases): | %D%/settings
 check_PROGRAMS += tests/libgomp-coop/toggler
 tests_libgomp_coop_toggler_SOURCES = tests/libgomp-coop/toggler.c
 
-check_DATA = tests/libgomp-coop/bench_overhead
+check_DATA += tests/libgomp-coop/bench_overhead
 tests/libgomp-coop/bench_overhead: tests/libgomp-coop/bench_overhead.c
 	@$(MKDIR_P) tests/libgomp-coop
 	$(AM_V_GEN)$(JOBS_CC) -std=gnu17 -O2 $(OPENMP_CFLAGS) \

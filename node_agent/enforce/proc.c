@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The kernel's PF_EXITING and PF_FORKNOEXEC, of the process' flags (proc(5)). */
@@ -285,7 +286,8 @@ ssize_t proc_read_tasks(int dir, pid_t **tids)
     *tids = NULL;
     if (lseek(dir, 0, SEEK_SET) < 0)
         return -1;
-    while ((n = getdents64(dir, buffer, sizeof(buffer))) > 0)
+    /* glibc has a function for it since 2.30 only. */
+    while ((n = syscall(SYS_getdents64, dir, buffer, sizeof(buffer))) > 0)
         for (const char *at = buffer; at < buffer + n;) {
             const struct dirent64 *entry = (const struct dirent64 *)at;
             pid_t tid = proc_entry_number(entry->d_name);
