@@ -15,6 +15,8 @@ noinst_LTLIBRARIES += %D%/libcommon.la %D%/libjson.la %D%/libcli.la
 	%D%/log.h \
 	%D%/number_map.c \
 	%D%/number_map.h \
+	%D%/spawn.c \
+	%D%/spawn.h \
 	%D%/syscalls.h
 
 %C%_libjson_la_SOURCES = \

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,12 +16,11 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/spawn.h"
 
 #define SAID_BYTES 120
 #define HEAR_MS 50
 #define END_MS 200 /* from the end of its socket to that of a process, at most */
-
-extern char **environ;
 
 struct likwid_link {
     pid_t pid; /* 0: reaped, or not ours */
@@ -40,48 +38,6 @@ struct likwid_link {
 };
 
 /* ---- start -------------------------------------------------------------- */
-
-static int spawn(const char *program, int socket, int output, pid_t *pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    sigset_t set;
-    char *argv[] = {(char *)program, NULL};
-
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attr);
-    sigemptyset(&set);
-    posix_spawnattr_setsigmask(&attr, &set);
-    sigaddset(&set, SIGPIPE);
-    sigaddset(&set, SIGALRM);
-    posix_spawnattr_setsigdefault(&attr, &set);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
-                                        POSIX_SPAWN_SETSIGDEF);
-    /* These alone take memory. */
-    int rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                              O_RDONLY, 0);
-    if (rc == 0)
-        rc = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    if (rc == 0)
-        rc = posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-    if (rc == 0)
-        rc = posix_spawn_file_actions_adddup2(&actions, socket, LIKWID_MESSAGE_FD);
-    if (rc == 0)
-        rc = posix_spawn(pid, program, &actions, &attr, argv, environ);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&actions);
-    return rc;
-}
-
-/* Above LIKWID_MESSAGE_FD, so that no dup2() in the child hits another. */
-static int high(int fd)
-{
-    if (fd < 0 || fd > LIKWID_MESSAGE_FD)
-        return fd;
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, LIKWID_MESSAGE_FD + 1);
-    close(fd);
-    return moved;
-}
 
 static void close_fd(int fd)
 {
@@ -101,19 +57,12 @@ struct likwid_link *likwid_link_start(const char *program, struct errtext *err)
         rc = l ? errno : ENOMEM;
         goto failed;
     }
-    for (int i = 0; i < 2; i++) {
-        pair[i] = high(pair[i]);
-        out[i] = high(out[i]);
-        if (pair[i] < 0 || out[i] < 0) {
-            rc = errno;
-            goto failed;
-        }
-    }
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
     fcntl(out[0], F_SETFL, O_NONBLOCK);
     /* A library that says more than is read must not stop for it. */
     fcntl(out[1], F_SETFL, O_NONBLOCK);
-    rc = spawn(program, pair[1], out[1], &l->pid);
+    const int fd[] = {SPAWN_NULL, out[1], out[1], [LIKWID_MESSAGE_FD] = pair[1]};
+    rc = spawn_program((char *[]){(char *)program, NULL}, fd, LIKWID_MESSAGE_FD + 1, &l->pid);
     if (rc)
         goto failed;
     close(pair[1]);

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,14 +17,13 @@
 #include "common/clock.h"
 #include "common/json_writer.h"
 #include "common/log.h"
+#include "common/spawn.h"
 
 #define BACKOFF_MIN_US UINT64_C(1000000)
 #define BACKOFF_MAX_US (60 * BACKOFF_MIN_US)
 
 /* Longest line from the helper; SchedulerParameters are far below. */
 #define LINE_MAX_BYTES 65536
-
-extern char **environ;
 
 struct slurm_link {
     sd_event *event;
@@ -175,30 +173,6 @@ static int on_output(sd_event_source *source, int fd, uint32_t events,
     return 0;
 }
 
-static int spawn(struct slurm_link *l, int in, int out)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    sigset_t none;
-    char node[] = "--node", records[] = "--records";
-    char *argv[] = {l->program, node, l->node, l->records ? records : NULL, l->records, NULL};
-
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigmask(&attr, &none); /* the loop blocks SIGCHLD */
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-    /* These alone take memory.  Without them the helper would have the agent's own. */
-    int rc = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    if (rc == 0)
-        rc = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    if (rc == 0)
-        rc = posix_spawn(&l->pid, l->program, &actions, &attr, argv, environ);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&actions);
-    return rc;
-}
-
 /* End the helper, which obeys SIGTERM at any time. */
 static void helper_end(struct slurm_link *l)
 {
@@ -228,6 +202,8 @@ static int watch(struct slurm_link *l)
 
 static void helper_start(struct slurm_link *l)
 {
+    char node[] = "--node", records[] = "--records";
+    char *argv[] = {l->program, node, l->node, l->records ? records : NULL, l->records, NULL};
     int in[2], out[2];
 
     if (pipe2(in, O_CLOEXEC) < 0) {
@@ -240,7 +216,7 @@ static void helper_start(struct slurm_link *l)
         helper_restart_later(l);
         return;
     }
-    int rc = spawn(l, in[0], out[1]);
+    int rc = spawn_program(argv, (int[]){in[0], out[1], SPAWN_SAME}, 3, &l->pid);
     close(in[0]);
     close(out[1]);
     l->to = in[1];

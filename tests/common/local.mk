@@ -19,6 +19,7 @@ units += %D%/unit
 	%D%/test_fd.c \
 	%D%/test_log.c \
 	%D%/test_number_map.c \
+	%D%/test_spawn.c \
 	tests/protocol/unit.h
 %C%_unit_CPPFLAGS = $(unit_flags)
 %C%_unit_CFLAGS = $(AM_CFLAGS) -pthread
