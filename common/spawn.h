@@ -14,10 +14,10 @@
 
 #define SPAWN_MOST 16
 
-/* Start the program at the path ARGV[0] with our environment, and no signal blocked or ignored that
- * it would miss (SIGPIPE, SIGALRM).  It has FD[N], which may have any number here, as descriptor N
- * of COUNT (SPAWN_MOST at most); others that are closed on exec it has not.  Its pid is *PID.  0, or an errno: no
- * process was started. */
+/* Start the program at the path ARGV[0] with our environment, and no signal blocked or
+ * ignored that it would miss (SIGPIPE, SIGALRM).  It has FD[N], which may have any number
+ * here, as descriptor N of COUNT (SPAWN_MOST at most); others that are closed on exec it
+ * has not.  Its pid is *PID.  0, or an errno: no process was started. */
 int spawn_program(char *const argv[], const int fd[], size_t count, pid_t *pid);
 
 #endif /* COSCHED_SPAWN_H */
