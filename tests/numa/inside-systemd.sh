@@ -30,6 +30,104 @@ restarted() {
 }
 status_of() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$(main_pid)/status"; }
 
+# ---- what the unit allows ------------------------------------------------------
+
+# as_unit PROPERTY COMMAND...: what COMMAND says when run by a unit like the agent's but for
+# PROPERTY
+as_unit() {
+    sed -e '/^Type=/d' -e '/^NotifyAccess=/d' -e '/^Restart/d' -e '/^WatchdogSec/d' \
+        -e '/Directory/d' -e '/^MemoryDenyWriteExecute/d' -e '/^ReadWritePaths=/d' \
+        -e '/^Wants=/d' -e '/^Before=/d' \
+        -e "s,^ExecStart=.*,ExecStart=${*:2}," \
+        -e "s,^\[Service\],&\nType=oneshot\nStandardOutput=append:/run/probe.out\n$1," \
+        -e "s,^\[Unit\],&\nDefaultDependencies=no," $units/coschedd.service >$units/probe.service
+    [ "$1" != SystemCallFilter= ] || sed -i '/^SystemCallFilter=./d' $units/probe.service
+    systemctl daemon-reload
+    : >/run/probe.out
+    systemctl start probe 2>/dev/null
+    cat /run/probe.out
+}
+
+cat >/run/others.py <<X
+import ctypes, errno, os, sys
+libc, pid = ctypes.CDLL(None, use_errno=True), int(sys.argv[1])
+byte = ctypes.create_string_buffer(1)
+here = (ctypes.c_void_p * 2)(ctypes.addressof(byte), 1)
+there = (ctypes.c_void_p * 2)(None, 1) # nothing is mapped there: EFAULT is for who may read
+for rc in (libc.ptrace(0x4206, pid, None, None),
+           libc.process_vm_readv(pid, here, 1, there, 1, 0),
+           libc.syscall(438, os.pidfd_open(pid), 0, 0)): # pidfd_getfd
+    number = ctypes.get_errno() if rc < 0 else 0
+    print("0" if number in (0, errno.EFAULT) else errno.errorcode[number], end=" ")
+X
+
+check_unit() {
+    local victim memory
+    is "a filter of system calls" "$(status_of Seccomp)" 2
+    memory=/sys/fs/cgroup$(sed -n 's,^0::,,p' "/proc/$(main_pid)/cgroup")/memory.max
+    is "its cgroup has the unit's limit" "$(cat "$memory")" $((1 << 30))
+    sleep 10000 &
+    victim=$!
+    is "nobody like it traces, reads the memory or takes the descriptors of others" \
+        "$(as_unit "" /usr/bin/python3 /run/others.py $victim)" "EPERM EPERM EPERM "
+    is "which is the filter's work" \
+        "$(as_unit SystemCallFilter= /usr/bin/python3 /run/others.py $victim)" "0 0 0 "
+    kill $victim
+    for memory in 900 1100; do
+        as_unit "" /usr/bin/python3 -c "\"bytearray(b'x') * ($memory << 20)\"" >/dev/null
+        is "$memory MB" "$(systemctl show probe -p Result --value)" \
+            "$([ $memory = 900 ] && echo success || echo oom-kill)"
+        systemctl reset-failed probe
+    done
+}
+
+# ---- cgroups -------------------------------------------------------------------
+
+jobs="11 12 13"
+group() { echo "/sys/fs/cgroup/slurm/job_$1/step_0/user/task_0"; }
+members() { wc -l <"$(group "$1")/cgroup.procs"; }
+# Jobs of one busy process and one that has escaped to a session of its own, as Slurm starts them.
+start_jobs() {
+    local job pid busy='while :; do :; done'
+    for job in $jobs; do
+        mkdir -p "$(group "$job")"
+        setsid sh -c "echo \$\$ >$(group "$job")/cgroup.procs; (setsid sh -c '$busy' &); $busy" &
+        pid=$!
+        until_is "job $job has two processes" 2 members "$job"
+        is "it is announced" "$(ask ok '{"v":1,"op":"announce","job":'"$job"',"uid":0,
+            "name":"x","cores":"0-1","memory_mb":0,"options":"","restarts":0}')" True
+        is "with a task" "$(ask ok \
+            '{"v":1,"op":"task","job":'"$job"',"step":0,"pid":'$pid'}')" True
+    done
+}
+frozen() {
+    local job
+    for job in $jobs; do
+        ! grep -qr 'frozen 1' --include=cgroup.events /sys/fs/cgroup/slurm/job_"$job" ||
+            echo "$job"
+    done
+}
+parked() {
+    ask jobs '{"v":1,"op":"status"}' |
+        python3 -c 'import ast, sys
+for job in ast.literal_eval(sys.stdin.read()):
+    if job["state"] == "parked": print(job["job"])'
+}
+waiting_frozen() { local who; who=$(parked) && [ "$who" ] && [ "$who" = "$(frozen)" ] && echo yes; }
+
+check_freezer() {
+    start_jobs
+    until_is "who waits for a turn is frozen" yes waiting_frozen
+    kill -KILL "$(main_pid)"
+    until_is "killed, it is started anew" yes restarted 4
+    until_is "and freezes who waits" yes waiting_frozen
+    systemctl stop coschedd
+    is "stopped, nobody is frozen" "$(frozen)" ""
+    for job in $jobs; do
+        kill -KILL $(cat "$(group "$job")/cgroup.procs")
+    done
+}
+
 check() {
     until_is "the service is active" active show ActiveState
     is "ready is when it answers, and it is the main process" "$(pong)" \
@@ -37,7 +135,7 @@ check() {
     is "it can gain no privileges" "$(status_of NoNewPrivs)" 1
     # SYS_PTRACE, SYS_NICE, KILL and PERFMON; for helpers DAC_READ_SEARCH, too.
     is "its capabilities" "$(status_of CapEff)" 0000004000880020
-    is "those that a helper may get" "$(status_of CapBnd)" 0000004000880024
+    is "those that a helper may get" "$(status_of CapBnd)" 0000004000880424
     is "cgroups are not read-only for it" "$(grep -c ' /sys/fs/cgroup ro' \
         "/proc/$(main_pid)/mountinfo")" 0
     is "a job is announced" "$(ask ok '{"v":1,"op":"announce","job":7,
@@ -57,7 +155,8 @@ check() {
     systemctl kill -s KILL coschedd
     until_is "killed with its supervisor, it is started anew" yes restarted 3
 
-    systemctl stop coschedd
+    check_unit
+    check_freezer
     is "stopped" "$(show ActiveState) $(show Result)" "inactive success"
     # Epilogs leave notes in the one, the agent what it knows in the others; no socket is left.
     is "the state stays" "$(echo $(ls /run/cosched))" \
@@ -76,7 +175,7 @@ fi
 # The limits of the unit are for real machines.
 cp "$BUILD/coschedd" /usr/local/sbin/
 start="/usr/local/sbin/coschedd --foreground --no-slurm --auth peer"
-start="$start --socket /run/cosched/coschedd.sock --state /run/cosched/state.json"
+start="$start --set slice=1s --socket /run/cosched/coschedd.sock --state /run/cosched/state.json"
 sed -e "s,^ExecStart=.*,ExecStart=$start," \
     -e 's,^ReadWritePaths=.*,ReadWritePaths=/run/cosched,' \
     "$BUILD/node_agent/daemon/coschedd.service" >$units/coschedd.service
