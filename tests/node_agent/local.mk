@@ -237,10 +237,14 @@ bench-agent: %D%/daemon/bench_agent$(EXEEXT)
 endif
 .PHONY: bench-agent faults
 
-# With as many attached processes as a job may have.
-floods: all
+# What users can cost, counted: with as many attached processes as a job may have, and so many
+# threads of one process (of 32,768 that most kernels allow in all).
+THREADS = 30000
+bounds: all
+	$(MAKE) check TESTS="%D%/test_owners %D%/test_crowd %D%/daemon/test_agent_many.py"
+	COSCHED_THREADS=$(THREADS) %D%/unit$(EXEEXT) test_threads
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/daemon/test_agent_floods.py 1024
-.PHONY: floods
+.PHONY: bounds
 
 # The agent and its helper are killed at every system call, also where nothing can be
 # different: minutes.

@@ -6,9 +6,11 @@ ends: none of them touches another user's connection."""
 
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, announce, need, skip, wait_for
@@ -76,23 +78,23 @@ class Client:
 class Others:
     """Connections of root, which take the place of what was just freed."""
 
-    def __init__(self, agent, count):
-        self.socks = []
+    def __init__(self, agent, count, served=True):
+        self.socks, self.served = [], served
         for _ in range(count):
             sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             sock.settimeout(60)
             sock.connect(agent.socket)
             self.socks.append(sock)
 
+    def ping(self, index):
+        self.socks[index].send(b'{"v":1,"op":"ping"}')
+        return json.loads(self.socks[index].recv(1 << 17) or b"{}")
+
     def all_live(self):
-        for sock in self.socks:
-            sock.send(b'{"v":1,"op":"ping"}')
-            if not json.loads(sock.recv(1 << 17) or b"{}").get("ok"):
-                return False
-        return True
+        return all(self.ping(index).get("ok") for index in range(len(self.socks)))
 
     def __enter__(self):
-        assert self.all_live()
+        assert not self.served or self.all_live()
         return self
 
     def __exit__(self, *exception):
@@ -137,6 +139,24 @@ def check_moves(agent):
             assert others.all_live()
 
 
+def check_no_descriptors(agent):
+    """Where the agent has no descriptor left it says so once a minute, goes on with its work and
+    with whom it knows, and takes others as soon as it can."""
+    pid, said = agent.process.pid, "cannot accept connections for now"
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    with Others(agent, 1) as known:
+        before, began = known.ping(0)["epochs"], time.monotonic()
+        taken = len(os.listdir(f"/proc/{pid}/fd"))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (taken, limits[1]))
+        with Others(agent, 20, False):
+            wait_for("the message", lambda: said in agent.log_text())
+            wait_for("epochs", lambda: known.ping(0)["epochs"] > before + 40)
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+            wait_for("service", agent.alive)
+        minutes = (time.monotonic() - began) / 60
+    assert agent.log_text().count(said) <= 1 + minutes, agent.log_text()
+
+
 def check_withdrawn(agent):
     """The job is withdrawn and announced again while the connection lives."""
     with Client(agent) as client:
@@ -165,6 +185,7 @@ def main():
         check_two_jobs(agent)
         check_moves(agent)
         check_withdrawn(agent)
+        check_no_descriptors(agent)
         assert agent.process.poll() is None
 
 

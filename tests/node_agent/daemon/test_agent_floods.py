@@ -6,7 +6,7 @@ leaving logs, many attached processes, and requests and attaches of others meanw
 
 usage: test_agent_floods.py [PROCESSES]
 
-With PROCESSES (1024 are allowed: make floods) as many attach, instead of 256."""
+With PROCESSES (1024 are allowed: make bounds) as many attach, instead of 256."""
 
 import contextlib
 import json

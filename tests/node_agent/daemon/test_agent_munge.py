@@ -17,6 +17,7 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, BUILD, announce, need, skip, wait_for
 
+GIVEN_UP = 300 # requests
 MUNGED = shutil.which("munged", path="/usr/sbin:/sbin:" + os.environ["PATH"])
 ANNOUNCE = {"v": 1, "op": "announce", "job": 5, "uid": os.getuid(),
             "name": "x", "cores": f"0-{os.cpu_count() - 1}", "memory_mb": 0,
@@ -118,6 +119,12 @@ def announced(agent, munged, job):
     return send(agent, munged.credential({**ANNOUNCE, "job": job}))["ok"]
 
 
+def kept_kb(agent):
+    """What the agent has of memory."""
+    with open(f"/proc/{agent.process.pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmData:"))
+
+
 def check_hung(agent, munged):
     signed = [munged.credential({**ANNOUNCE, "job": 20 + i}) for i in range(20)]
     munged.process.send_signal(signal.SIGSTOP)
@@ -132,9 +139,13 @@ def check_hung(agent, munged):
     wait_for("answers while munged hangs", others_do_not_wait, 60)
     assert agent.log_text().count("requests of Slurm are refused") == 1
 
-    # Who has given up is not served later.
-    with Asking(agent, signed.pop()):
-        pass
+    # Who has given up is not served later, nor is what he has sent kept.
+    again, before = signed.pop(), kept_kb(agent)
+    for _ in range(GIVEN_UP):
+        with Asking(agent, again):
+            pass
+    assert agent.call({"op": "ping"})["ok"]
+    assert kept_kb(agent) - before < GIVEN_UP * 8, (kept_kb(agent), before)
     munged.process.send_signal(signal.SIGCONT)
     wait_for("service", lambda: announced(agent, munged, 7), 60)
     assert [job["job"] for job in agent.status()["jobs"]] == [7]

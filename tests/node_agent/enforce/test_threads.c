@@ -202,9 +202,16 @@ static void test_ended(void **state)
     s->pid = 0;
 }
 
-/* A process with MANY threads, which end with it. */
-#define MANY 6000
+/* A process with so many threads, which end with it; make bounds has more. */
+#define MANY many()
 #define WORK 20000
+
+static int many(void)
+{
+    const char *wanted = getenv("COSCHED_THREADS");
+
+    return wanted ? atoi(wanted) : 6000;
+}
 
 static int idle(void *arg)
 {
@@ -221,7 +228,7 @@ static pid_t start_crowd(int ready)
         return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     size_t size = 8192;
-    char *stacks = mmap(NULL, MANY * size, PROT_READ | PROT_WRITE,
+    char *stacks = mmap(NULL, (size_t)MANY * size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     int count = 1;
     for (; count < MANY && stacks != MAP_FAILED; count++)
