@@ -158,6 +158,8 @@ struct policy_option {
  * policy_input.options. */
 enum {
     POLICY_HYSTERESIS, /* predicted gain below which the division stays */
+    POLICY_MAPPING,    /* for the caller, once it is decided who has how many cores: 0 none, or
+                          1 + enum mapping_rule */
     POLICY_OWN,        /* the policy's own options begin here */
 };
 

@@ -14,6 +14,7 @@ static void job_release(struct scenario_job *job)
     for (size_t i = 0; job->region && i < job->regions; i++) {
         free(job->region[i].name);
         free(job->region[i].object);
+        free(job->region[i].thread_node);
     }
     free(job->region);
     free(job->phase);

@@ -68,7 +68,12 @@ enum scenario_placement {
                        threads are where they were when they touched it: spread
                        over NUMA nodes as the job's cores were at its first
                        parallel region with this placement */
+    SCENARIO_BY_THREAD, /* of a team with static schedules: of thread i's requests the part
+                           thread_share is for node thread_node[i % thread_nodes], the rest is
+                           spread evenly */
 };
+
+#define SCENARIO_THREAD_NODES 1024
 
 struct scenario_region {
     char *name;
@@ -80,6 +85,9 @@ struct scenario_region {
     double write_per_us;
     double prefetch_per_us;
     enum scenario_placement placement;
+    size_t *thread_node; /* [thread_nodes] */
+    size_t thread_nodes;
+    double thread_share;
     double llc_per_us; /* LLC accesses per us of computing, >= the sum of the
                           requests */
     double llc_loss;   /* >= 0: with the part s of the LLC, requests are as many

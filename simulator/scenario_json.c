@@ -86,6 +86,31 @@ static int check_region(struct json_reader *reader, const json_t *value,
     return 0;
 }
 
+/* LIST, or NULL, into S, whose placement is known. */
+static int read_thread_nodes(struct json_reader *reader, const json_t *list,
+                             struct scenario_region *s)
+{
+    double node;
+
+    if ((s->placement == SCENARIO_BY_THREAD) != (list != NULL))
+        return json_reader_fail(reader, "thread_nodes",
+                                "is for placement by-thread, which needs it");
+    if (!list)
+        return 0;
+    if (!(s->thread_node = calloc(json_array_size(list), sizeof(*s->thread_node))))
+        return no_memory(reader);
+    for (; s->thread_nodes < json_array_size(list); s->thread_nodes++) {
+        if (json_reader_element(reader, list, "thread_nodes", s->thread_nodes, JSON_NOT_NEGATIVE,
+                                &node) < 0)
+            return -1;
+        if (node != floor(node) || node >= SCENARIO_THREAD_NODES)
+            return json_reader_fail(reader, "thread_nodes", "%g is not the number of a NUMA node",
+                                    node);
+        s->thread_node[s->thread_nodes] = (size_t)node;
+    }
+    return 0;
+}
+
 /* What a program is read into. */
 struct program {
     const char *name;
@@ -97,12 +122,13 @@ static int read_region(struct json_reader *reader, const json_t *value,
 {
     static const char *const kinds[] = {"serial", "parallel"};
     static const char *const placements[] = {"first-touch", "interleaved",
-                                             "local"};
+                                             "local", "by-thread"};
     const struct program *program = arg;
     struct scenario_job *job = program->job;
     struct scenario_region *s = &job->region[job->regions];
     const char *kind_text = NULL, *placement_text = NULL, *unused;
     const char *object = program->name;
+    const json_t *thread_nodes = NULL;
     size_t kind = 1, placement = SCENARIO_INTERLEAVED;
     size_t offset = 64 * (job->regions + 1); /* any that differ */
     char made[32];
@@ -113,6 +139,8 @@ static int read_region(struct json_reader *reader, const json_t *value,
         JSON_MAY("object", JSON_TEXT, &object),
         JSON_MAY("kind", JSON_TEXT, &kind_text),
         JSON_MAY("placement", JSON_TEXT, &placement_text),
+        JSON_MAY_IN("thread_nodes", JSON_LIST, 1, SCENARIO_THREAD_NODES, &thread_nodes),
+        JSON_MAY("thread_share", JSON_SHARE, &s->thread_share),
         JSON_MUST("work_s", JSON_POSITIVE, &s->work_s),
         JSON_MAY_IN("offset", JSON_COUNT, 0, SIZE_MAX >> 1, &offset),
         JSON_MAY("read_per_us", JSON_NOT_NEGATIVE, &s->read_per_us),
@@ -127,10 +155,11 @@ static int read_region(struct json_reader *reader, const json_t *value,
 
     (void)index;
     job->regions++;
+    s->thread_share = 1;
     snprintf(made, sizeof(made), "region%zu", job->regions);
     if (json_reader_members(reader, value, members) < 0 ||
         choose(reader, "kind", kind_text, kinds, 2, &kind) < 0 ||
-        choose(reader, "placement", placement_text, placements, 3, &placement) <
+        choose(reader, "placement", placement_text, placements, 4, &placement) <
             0 ||
         keep_text(reader, name, &s->name) < 0 ||
         keep_text(reader, object, &s->object) < 0)
@@ -138,7 +167,7 @@ static int read_region(struct json_reader *reader, const json_t *value,
     s->kind = kind ? REGION_PARALLEL : REGION_SERIAL;
     s->placement = (enum scenario_placement)placement;
     s->offset = offset;
-    return check_region(reader, value, s);
+    return read_thread_nodes(reader, thread_nodes, s) < 0 ? -1 : check_region(reader, value, s);
 }
 
 static int read_phase(struct json_reader *reader, const json_t *value,

@@ -15,6 +15,7 @@ struct virtual_counters {
     struct random *random;
     struct sample_cpu *cpu;        /* [cpus] */
     struct sample_memory *traffic; /* [llc_domains * numa_nodes] */
+    struct sample *threads;        /* of which it tells threads alone */
 };
 
 static const struct counters_backend backend;
@@ -35,7 +36,8 @@ struct virtual_counters *virtual_counters_new(const struct machine *machine,
     p->cpu = calloc(machine->cpus, sizeof(*p->cpu));
     p->traffic =
         calloc(machine->llc_domains * machine->numa_nodes, sizeof(*p->traffic));
-    if (!p->cpu || !p->traffic) {
+    p->threads = sample_new(1, 1, machine->numa_nodes, 0);
+    if (!p->cpu || !p->traffic || !p->threads) {
         virtual_counters_free(p);
         return NULL;
     }
@@ -48,6 +50,7 @@ void virtual_counters_free(struct virtual_counters *p)
         return;
     free(p->cpu);
     free(p->traffic);
+    sample_free(p->threads);
     free(p);
 }
 
@@ -66,6 +69,11 @@ struct sample_memory *virtual_counters_traffic(struct virtual_counters *p,
                                                size_t llc_domain, size_t memory)
 {
     return &p->traffic[llc_domain * p->machine->numa_nodes + memory];
+}
+
+struct sample *virtual_counters_threads(struct virtual_counters *p)
+{
+    return p->threads;
 }
 
 /* ---- the backend -------------------------------------------------------- */
@@ -125,6 +133,13 @@ static int virtual_sample(void *state, struct sample *sample,
         sum->writes += t->writes;
         sum->prefetches += t->prefetches;
     }
+    for (size_t i = 0; i < p->threads->threads; i++) {
+        size_t row = sample_add_thread(sample, &p->threads->thread[i]);
+        for (size_t k = 0; row < SAMPLE_THREADS && k < m->numa_nodes; k++)
+            sample->thread_requests[row * m->numa_nodes + k] =
+                noisy(p, p->threads->thread_requests[i * m->numa_nodes + k]);
+    }
+    p->threads->threads = 0;
     memset(p->cpu, 0, m->cpus * sizeof(*p->cpu));
     memset(p->traffic, 0, pairs * sizeof(*p->traffic));
     return 0;
@@ -137,7 +152,7 @@ static void virtual_describe(const void *state,
         COUNTERS_CYCLES,       COUNTERS_STALLED,     COUNTERS_INSTRUCTIONS,
         COUNTERS_LLC_ACCESSES, COUNTERS_READ_MISSES, COUNTERS_LOCALITY,
         COUNTERS_MEMORY_READS, COUNTERS_MEMORY_WRITES, COUNTERS_PREFETCHES,
-        COUNTERS_TRAFFIC,
+        COUNTERS_TRAFFIC,      COUNTERS_THREADS,
     };
 
     (void)state;

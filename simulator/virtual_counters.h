@@ -36,6 +36,9 @@ struct sample_cpu *virtual_counters_cpu(struct virtual_counters *pmu, int cpu);
 struct sample_memory *virtual_counters_traffic(struct virtual_counters *pmu,
                                                size_t llc_domain, size_t memory);
 
+/* Threads of which the next sample is to tell: to be filled with sample_add_thread(). */
+struct sample *virtual_counters_threads(struct virtual_counters *pmu);
+
 /* Takes NULL. */
 void virtual_counters_free(struct virtual_counters *pmu);
 

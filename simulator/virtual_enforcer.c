@@ -105,6 +105,12 @@ void enforcer_unpark(struct enforcer *e, struct job *job)
         vjob_of(t)->stopped = false;
 }
 
+bool enforcer_thread_lives(const struct sample_thread *thread)
+{
+    (void)thread;
+    return true;
+}
+
 bool enforcer_owes(const struct enforcer *e, const struct job *job)
 {
     (void)e;
@@ -134,4 +140,5 @@ void enforcer_release(struct enforcer *e, struct job *job)
 void tracked_clear(struct job *job)
 {
     job->tracked = NULL;
+    number_map_clear(&job->tracked_by_pid);
 }

@@ -131,6 +131,10 @@ static void destinations(const struct virtual_memory *m,
     size_t home = (size_t)m->machine->local_node[node];
     size_t memories = m->machine->numa_nodes;
 
+    if (load->asked) {
+        memcpy(part, load->asked + node * memories, memories * sizeof(*part));
+        return;
+    }
     if (!load->data) {
         memset(part, 0, memories * sizeof(*part));
         part[home] = 1;

@@ -38,6 +38,8 @@ struct virtual_load {
     const double *data;  /* [numa_nodes] where its data lies, sum 1; NULL: at the
                             home of each core */
     bool local;          /* each thread's data is in `data` as its cores were */
+    const double *asked; /* [llc_domains * numa_nodes] parts of what a core of each domain asks;
+                            NULL: as `data` says */
     double llc_share;    /* of every LLC; < 0: by its accesses */
 };
 

@@ -12,6 +12,7 @@
 
 #include "node_agent/core/allotment.h"
 #include "node_agent/core/report.h"
+#include "node_agent/core/thread_map.h"
 #include "protocol/cpulist.h"
 #include "simulator/virtual_host.h"
 
@@ -363,6 +364,57 @@ const double *vjob_data(const struct vjob *v)
     default:
         return v->even;
     }
+}
+
+/* ---- data of threads ---------------------------------------------------- */
+
+bool vjob_by_thread(const struct vjob *v)
+{
+    return v->region && v->region->placement == SCENARIO_BY_THREAD &&
+           v->region->kind == REGION_PARALLEL;
+}
+
+pid_t vjob_thread(const struct vjob *v, size_t i)
+{
+    return (pid_t)(VJOB_THREAD * v->tracked.pid + (int)(i % VJOB_THREAD));
+}
+
+void vjob_thread_asks(const struct vjob *v, size_t i, double times, double *part)
+{
+    size_t memories = topology_machine(v->node->topology)->numa_nodes;
+    double even = (1 - v->region->thread_share) / (double)memories;
+
+    for (size_t m = 0; m < memories; m++)
+        part[m] += times * even;
+    part[v->region->thread_node[i % v->region->thread_nodes]] += times * v->region->thread_share;
+}
+
+void vjob_asks(const struct vjob *v, const struct cosched_cpuset *cpus, double *asked)
+{
+    const struct machine *m = topology_machine(v->node->topology);
+    size_t threads[m->llc_domains];
+    int last[m->llc_domains]; /* of a home's CPUs, by its first one's domain */
+
+    memset(threads, 0, sizeof(threads));
+    memset(asked, 0, m->llc_domains * m->numa_nodes * sizeof(*asked));
+    for (size_t d = 0; d < m->llc_domains; d++)
+        last[d] = -1;
+    for (size_t i = 0; i < v->team; i++) {
+        struct cosched_cpuset room;
+        const struct cosched_cpuset *home =
+            thread_map_home(v->job ? v->job->map : NULL, vjob_thread(v, i), cpus, &room);
+        int *at = &last[m->llc_domain[cpuset_next(home, -1)]];
+        *at = cpuset_next(home, *at);
+        if (*at < 0)
+            *at = cpuset_next(home, -1);
+        size_t d = (size_t)m->llc_domain[*at];
+        threads[d]++;
+        vjob_thread_asks(v, i, 1, asked + d * m->numa_nodes);
+    }
+    for (size_t d = 0; d < m->llc_domains; d++)
+        for (size_t k = 0; k < m->numa_nodes; k++)
+            asked[d * m->numa_nodes + k] =
+                threads[d] ? asked[d * m->numa_nodes + k] / (double)threads[d] : v->even[k];
 }
 
 bool vjob_look(struct vjob *v, uint64_t now_ns)

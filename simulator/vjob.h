@@ -44,6 +44,7 @@
 #define VJOB_LATE_PART 0.02
 #define VJOB_GRAIN_S 1e-3 /* computing of one reported loop iteration */
 #define VJOB_PID 100000   /* of job 1; the others follow */
+#define VJOB_THREAD 4096  /* threads of a team that are told apart */
 
 struct vjob;
 
@@ -134,6 +135,19 @@ double vjob_efficiency(const struct vjob *job, size_t cores);
 /* Where the data lies of the region it is in: [numa_nodes], sum 1; NULL: where
  * it is touched. */
 const double *vjob_data(const struct vjob *job);
+
+/* Has each thread data of its own in the region that it is in (SCENARIO_BY_THREAD)? */
+bool vjob_by_thread(const struct vjob *job);
+
+/* The thread number I of its team: a thread id like the kernel's. */
+pid_t vjob_thread(const struct vjob *job, size_t i);
+
+/* Add to PART[numa_nodes] what part of thread I's requests goes where, times TIMES. */
+void vjob_thread_asks(const struct vjob *job, size_t i, double times, double *part);
+
+/* Fill ASKED[llc_domains * numa_nodes] by which threads are on each LLC domain of CPUS: each at
+ * its home by the agent's map, else one after the other on all. */
+void vjob_asks(const struct vjob *job, const struct cosched_cpuset *cpus, double *asked);
 
 /* When something happens to it by itself, at its present speed. */
 uint64_t vjob_next(const struct vjob *job, uint64_t now_ns);

@@ -14,6 +14,7 @@
 #include "common/hash.h"
 #include "common/clock.h"
 #include "node_agent/core/journal.h"
+#include "node_agent/core/thread_map.h"
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
 #include "simulator/virtual_host.h"
@@ -21,6 +22,9 @@
 
 /* Nobody computes for so long: nobody ever will. */
 #define STUCK_NS (60 * NS_PER_S)
+
+/* That a thread with data of its own is seen to touch in an epoch. */
+#define THREAD_PAGES 16
 
 void vnode_config_init(struct vnode_config *config,
                        const struct machine *machine,
@@ -171,12 +175,29 @@ static void note_time(struct vnode *n, double begin_us, size_t count)
     r->decide_max_us = fmax(r->decide_max_us, us);
 }
 
+/* Threads that touched their data since the last epoch: all of those that have any. */
+static void tell_threads(struct vnode *n)
+{
+    struct sample *s = virtual_counters_threads(n->pmu);
+
+    for (size_t j = 0; j < n->jobs; j++) {
+        const struct vjob *v = &n->job[j];
+        for (size_t i = 0; vjob_by_thread(v) && !v->stopped && i < v->team; i++) {
+            size_t row = sample_add_thread(
+                s, &(struct sample_thread){v->tracked.pid, vjob_thread(v, i)});
+            if (row < SAMPLE_THREADS)
+                vjob_thread_asks(v, i, THREAD_PAGES, s->thread_requests + row * s->numa_nodes);
+        }
+    }
+}
+
 static void on_epoch(void *arg)
 {
     struct vnode *n = arg;
     size_t count = decisions_count(n->decisions);
-    double begin_us = real_us();
 
+    tell_threads(n);
+    double begin_us = real_us();
     scheduler_epoch(n->scheduler);
     note_time(n, begin_us, count);
     if (n->table.count)
@@ -224,7 +245,8 @@ static int announce(struct vnode *n, struct vjob *v, struct errtext *err)
     if (n->config->alone_s)
         tell_history(job, n->config->alone_s[v->id - 1]);
     job->tracked = &v->tracked;
-    if (!job_add_task(job, 0, v->tracked.pid))
+    if (number_map_put(&job->tracked_by_pid, (uint64_t)v->tracked.pid, &v->tracked) < 0 ||
+        !job_add_task(job, 0, v->tracked.pid))
         return errtext_set(err, ENOMEM, "job %u: out of memory", v->id);
     vjob_start(v, host_now_ns(n->host));
     snprintf(why, sizeof(why), "task %d of job %u", (int)v->tracked.pid, v->id);
@@ -414,6 +436,7 @@ static uint64_t situation(struct vnode *n)
         hash_word(&h, (uintptr_t)v->region);
         hash_word(&h, (uint64_t)v->cpu);
         hash_word(&h, v->local_fixed);
+        hash_word(&h, v->job ? thread_map_version(v->job->map) : 0);
         hash_bytes(&h, cpus.word, sizeof(cpus.word));
     }
     return h;
@@ -510,6 +533,18 @@ static int build_agent(struct vnode *n, struct errtext *err)
                         : errtext_set(err, ENOMEM, "simulation: out of memory");
 }
 
+static int check_threads(const struct scenario *scenario, const struct scenario_job *job,
+                         size_t nodes, struct errtext *err)
+{
+    for (size_t i = 0; i < job->regions; i++)
+        for (size_t k = 0; k < job->region[i].thread_nodes; k++)
+            if (job->region[i].thread_node[k] >= nodes)
+                return errtext_set(err, EINVAL,
+                                   "scenario %s: job %s: thread_nodes %zu: the machine has %zu",
+                                   scenario->name, job->name, job->region[i].thread_node[k], nodes);
+    return 0;
+}
+
 static int build_jobs(struct vnode *n, struct errtext *err)
 {
     const struct vnode_config *c = n->config;
@@ -530,6 +565,8 @@ static int build_jobs(struct vnode *n, struct errtext *err)
                                "machine has %zu",
                                c->scenario->name, what->name, what->numa_node,
                                m->numa_nodes);
+        if (check_threads(c->scenario, what, m->numa_nodes, err) < 0)
+            return -1;
         if (!vjob_init(&n->job[j], &n->node, what, (uint32_t)j + 1, stock))
             break;
         n->node.jobs = ++n->jobs;

@@ -24,6 +24,7 @@ struct vnode_rates {
     bool alone[SCENARIO_MAX_JOBS]; /* each has its cores for itself */
     size_t loads;
     double *cores; /* [SCENARIO_MAX_JOBS * llc_domains] */
+    double *asked; /* [jobs * llc_domains * numa_nodes], of those whose threads have own data */
     struct virtual_rates out;
 };
 

@@ -34,7 +34,7 @@ int vnode_rates_init(struct vnode *n)
 
     if (!(r->memory = virtual_memory_new(m, n->config->network, n->jobs)))
         return -1;
-    r->cores = calloc(2 * pairs + pairs * m->numa_nodes + n->jobs +
+    r->cores = calloc(2 * pairs + 2 * pairs * m->numa_nodes + n->jobs +
                           m->numa_nodes + m->links,
                       sizeof(double));
     if (!r->cores)
@@ -43,6 +43,7 @@ int vnode_rates_init(struct vnode *n)
     r->out.requests = r->out.speed + pairs;
     r->out.read_part = r->out.requests + pairs * m->numa_nodes;
     r->out.utilisation = r->out.read_part + n->jobs;
+    r->asked = r->out.utilisation + m->numa_nodes + m->links;
     return 0;
 }
 
@@ -86,6 +87,13 @@ static void add_load(struct vnode *n, struct vjob *v)
         .llc_share = -1};
     memset(cores_of(n, load), 0,
            n->config->machine->llc_domains * sizeof(double));
+    if (vjob_by_thread(v)) {
+        struct cosched_cpuset cpus = cpus_of(n, load);
+        double *asked = r->asked + load * n->config->machine->llc_domains *
+                                       n->config->machine->numa_nodes;
+        vjob_asks(v, &cpus, asked);
+        r->load[load].asked = asked;
+    }
 }
 
 /* Fill GROUPS of all that run; returns their number. */

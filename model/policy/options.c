@@ -12,6 +12,8 @@ static const struct policy_option common[POLICY_OWN] = {
     [POLICY_HYSTERESIS] = {"hysteresis",
                            "predicted gain below which the division stays; 0: none",
                            0.02, 0, 1, NULL},
+    [POLICY_MAPPING] = {"mapping", "pinned threads to the NUMA nodes of their data", 0, 0, 2,
+                        "none|locality|critical"},
 };
 
 size_t policy_option_count(const struct policy *policy)

@@ -19,6 +19,8 @@
  *                       first has the attach timeout.  An unpinned job (nothing
  *                       attached, all of it uses one core) is left alone.
  *
+ * Threads that have a home (thread_map.h) are pinned to those of the CPUs that are there.
+ *
  * Pinning is by the cpuset cgroup that Slurm made, if cosched_enforcement says so
  * (cpuset_holder.h), else by the affinity of all threads.
  *
@@ -136,6 +138,9 @@ bool enforcer_scans(const struct enforcer *enforcer);
  * since (enforce/stopper.h): of thousands some at once, others with the next epochs. */
 void enforcer_park(struct enforcer *enforcer, struct job *job);
 void enforcer_unpark(struct enforcer *enforcer, struct job *job);
+
+/* For thread_map_make(). */
+bool enforcer_thread_lives(const struct sample_thread *thread);
 
 /* True while some of JOB are still to be continued; with NULL some of any, or to be let go. */
 bool enforcer_owes(const struct enforcer *enforcer, const struct job *job);

@@ -11,6 +11,7 @@
 #include "node_agent/core/enforcer.h"
 #include "node_agent/core/host.h"
 #include "node_agent/core/process.h"
+#include "node_agent/core/thread_map.h"
 
 static struct job **bucket(struct job_table *table, uint32_t id)
 {
@@ -189,6 +190,7 @@ void job_remove(struct job_table *table, struct job *job)
         }
     region_list_clear(&job->regions);
     tracked_clear(job);
+    thread_map_free(job->map);
     free(job->cgroup);
     free(job);
 }

@@ -34,6 +34,7 @@ struct look;
 struct process;
 struct report;
 struct sd_event_source;
+struct thread_map;
 struct tracked;
 
 /* A process that slurmstepd started for the job. */
@@ -143,6 +144,7 @@ struct job {
     uint64_t look_at;             /* affinity's turn */
     uint64_t look_pause;          /* turns since the one before */
     bool unsettled;               /* look at its threads as soon as possible */
+    struct thread_map *map;       /* mapper's: where its threads' data are; NULL: not known */
     bool undivided;               /* its processes wait for their parts */
     uint64_t traced;              /* hash of the state last traced */
     struct log_rate lines;        /* about what its user does */

@@ -21,6 +21,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/job_log.c \
 	%D%/job_log.h \
 	%D%/journal.h \
+	%D%/mapper.c \
+	%D%/mapper.h \
 	%D%/observer.c \
 	%D%/observer.h \
 	%D%/plan.c \
@@ -29,6 +31,7 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/plan_facts.h \
 	%D%/plan_fields.c \
 	%D%/plan_fields.h \
+	%D%/plan_options.c \
 	%D%/process.c \
 	%D%/process.h \
 	%D%/record.c \
@@ -41,6 +44,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/standing.h \
 	%D%/region.c \
 	%D%/region.h \
+	%D%/thread_map.c \
+	%D%/thread_map.h \
 	%D%/trace.c \
 	%D%/trace.h \
 	%D%/trace_json.c \

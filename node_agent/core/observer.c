@@ -13,6 +13,7 @@
 #include "common/hash.h"
 #include "node_agent/core/enforcer.h"
 #include "node_agent/core/journal.h"
+#include "node_agent/core/mapper.h"
 #include "common/log.h"
 #include "node_agent/core/process.h"
 #include "protocol/cpulist.h"
@@ -29,6 +30,7 @@ struct observer {
     struct counters *counters;
     const struct topology *topology;
     struct recorder *recorder;
+    struct mapper *mapper;
     uint64_t last_ns;
     uint64_t assigned; /* hash of what the counters were told */
     struct observer_reading *look;  /* [room] */
@@ -42,11 +44,13 @@ struct observer *observer_new(struct counters *counters,
 {
     struct observer *o = calloc(1, sizeof(*o));
 
-    if (o) {
-        o->counters = counters;
-        o->topology = topology;
-        o->recorder = recorder;
+    if (!o || !(o->mapper = mapper_new(topology_machine(topology)->numa_nodes))) {
+        free(o);
+        return NULL;
     }
+    o->counters = counters;
+    o->topology = topology;
+    o->recorder = recorder;
     return o;
 }
 
@@ -62,6 +66,7 @@ void observer_free(struct observer *o)
         return;
     free(o->look);
     free(o->share);
+    mapper_free(o->mapper);
     free(o);
 }
 
@@ -311,14 +316,15 @@ void observer_learn(const struct counters *counters,
 }
 
 /* Count what happened in ELAPSED_NS to COUNT jobs. */
-static void measure(struct observer *o, const struct node_options *options,
-                    size_t count, uint64_t elapsed_ns)
+static void measure(struct observer *o, struct job_table *jobs,
+                    const struct node_options *options, size_t count, uint64_t elapsed_ns)
 {
     const struct sample *sample;
     struct errtext err = {""};
 
     if (counters_sample(o->counters, elapsed_ns, &sample, &err) < 0)
         log_warn("counters: %s", err.text);
+    mapper_learn(o->mapper, jobs, sample);
     if (!count || elapsed_ns < MIN_INTERVAL_NS)
         return;
     journal_sample(o->recorder, sample, o->look, count, options);
@@ -378,6 +384,6 @@ void observer_update(struct observer *o, struct job_table *jobs,
             add_look(o, count++, j, before, paused);
     }
     o->last_ns = now_ns;
-    measure(o, options, count, elapsed_ns);
+    measure(o, jobs, options, count, elapsed_ns);
     assign(o, jobs);
 }

@@ -137,34 +137,11 @@ static int prepare(struct planner *p, const struct plan_input *in)
     return 0;
 }
 
-static int bad_option(const struct policy *policy, const char *bad,
-                    struct errtext *err)
-{
-    char names[200] = "";
-    size_t used = 0, length = strcspn(bad, ";");
-
-    for (size_t i = 0; i < policy_option_count(policy); i++) {
-        const struct policy_option *o = policy_option(policy, i);
-        int n = o->words ? snprintf(names + used, sizeof(names) - used,
-                                    "%s%s:%s", i ? ", " : "", o->name, o->words)
-                         : snprintf(names + used, sizeof(names) - used,
-                                    "%s%s:%g..%g", i ? ", " : "", o->name,
-                                    o->low, o->high);
-        used += (size_t)n;
-        if (used >= sizeof(names))
-            break;
-    }
-    return errtext_set(err, EINVAL,
-                       "cosched_policy_options: %.*s: not an option of policy "
-                       "%s, which has %s", (int)(length < 40 ? length : 40),
-                       bad, policy->name, names);
-}
-
 /* Have the state and the options of POLICY. */
 static int prepare_policy(struct planner *p, const struct policy *policy,
                           struct errtext *err)
 {
-    const char *text = p->input->policy_options, *bad = NULL;
+    const char *text = p->input->policy_options;
 
     if (!p->state || p->state_of != policy) {
         policy_state_free(p->state);
@@ -173,12 +150,9 @@ static int prepare_policy(struct planner *p, const struct policy *policy,
             return errtext_set(err, ENOMEM, "policy %s: out of memory",
                                policy->name);
     }
-    policy_options_init(policy, p->options);
     /* Options are for the node's policy, not for one that jobs ask for. */
-    if (text && !strcmp(policy->name, p->input->policy) &&
-        policy_options_parse(policy, text, p->options, &bad) != MODEL_OK)
-        return bad_option(policy, bad, err);
-    return 0;
+    return plan_options(policy, text && !strcmp(policy->name, p->input->policy) ? text : "",
+                        p->options, err);
 }
 
 double plan_weight(const struct job *job)
@@ -635,6 +609,7 @@ static void fill_drained(const struct plan_input *in, struct plan *plan)
 {
     plan->policy = policy_find("native");
     plan->native = true;
+    plan->mapping = MAPPER_NONE;
     plan->turns = plan->periodic = false;
     for (size_t i = 0; i < in->count; i++)
         plan->share[i].cpus = in->jobs[i]->granted;
@@ -661,6 +636,7 @@ int plan_make(struct planner *p, const struct plan_input *in, struct plan *plan,
         return errtext_set(err, ENOMEM, "plan: out of memory");
     if (prepare_policy(p, plan->policy, err) < 0)
         return -1;
+    plan->mapping = (enum mapper_rule)p->options[POLICY_MAPPING];
     select_jobs(p, plan);
     if (!p->pool)
         return errtext_set(err, ENODEV, "no CPU of this node is in the pool");
@@ -675,19 +651,5 @@ int plan_make(struct planner *p, const struct plan_input *in, struct plan *plan,
     if (!plan->reason[0] && plan_differs(in, plan))
         snprintf(plan->reason, sizeof(plan->reason),
                  "the same cores as before, with the CPUs that go with them");
-    return 0;
-}
-
-int plan_check_options(const char *name, const char *text, struct errtext *err)
-{
-    const struct policy *policy = policy_find(name);
-    double values[POLICY_OPTIONS_MAX];
-    const char *bad;
-
-    if (!policy)
-        return errtext_set(err, EINVAL, "policy %s: no such policy", name);
-    policy_options_init(policy, values);
-    if (policy_options_parse(policy, text, values, &bad) != MODEL_OK)
-        return bad_option(policy, bad, err);
     return 0;
 }

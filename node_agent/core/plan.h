@@ -31,6 +31,7 @@
 
 #include "model/policy.h"
 #include "node_agent/core/job.h"
+#include "node_agent/core/mapper.h"
 #include "node_agent/topology/topology.h"
 
 struct plan_input {
@@ -63,6 +64,7 @@ struct plan {
     bool periodic; /* make another one in the next epoch, whatever happens */
     bool turns;  /* jobs take turns; others run in the next slice */
     bool native; /* shares overlap: the kernel shares the time */
+    enum mapper_rule mapping; /* of threads, once it is known who has how many cores */
     char reason[POLICY_REASON_MAX + 64]; /* "": `terse`, and all as before */
 };
 
@@ -92,6 +94,14 @@ bool plan_differs(const struct plan_input *input, const struct plan *plan);
  * NAME: 0, or -1 with errno EINVAL and ERR, which names what is wrong as
  * typed. */
 int plan_check_options(const char *name, const char *text, struct errtext *err);
+
+/* Set VALUES[POLICY_OPTIONS_MAX] to POLICY's defaults, then to what TEXT says.  -1 as
+ * plan_check_options(). */
+int plan_options(const struct policy *policy, const char *text, double *values,
+                 struct errtext *err);
+
+/* Whether these options have threads mapped, so that requests of threads are to be counted. */
+bool plan_maps(const char *name, const char *text);
 
 /* The policy that all jobs which name one agree on, else the node's. */
 const struct policy *plan_policy(const struct plan_input *input);

@@ -13,6 +13,7 @@
 #include "node_agent/core/journal.h"
 #include "node_agent/core/affinity.h"
 #include "common/log.h"
+#include "node_agent/core/mapper.h"
 #include "node_agent/core/plan.h"
 #include "node_agent/core/plan_fields.h"
 #include "node_agent/core/process.h"
@@ -70,6 +71,7 @@ struct scheduler {
     uint64_t epoch; /* number of the present one */
     struct scheduler_totals totals;
     uint64_t rest_until_ns; /* no decision because of regions before */
+    enum mapper_rule mapping; /* of the last plan */
     uint64_t curves_ns; /* when speeds and loads are next traced */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
     struct log_limit plan_errors;
@@ -524,6 +526,7 @@ static void decide(struct scheduler *s, const char *why)
         bool taken_over = plan.policy != s->policy;
         s->policy = plan.policy;
         s->periodic = plan.periodic;
+        s->mapping = plan.mapping;
         /* A new reason for the same shares is worth knowing, too, unless
          * there is one in each epoch. */
         bool moves = plan_differs(&input, &plan);
@@ -621,6 +624,10 @@ void scheduler_epoch(struct scheduler *s)
     }
     if (now_ns >= s->curves_ns)
         trace_curves(s, host_now_ns(s->p.host));
+    if (!s->moving)
+        mapper_epoch(s->p.jobs, drained(s) ? MAPPER_NONE : s->mapping,
+                     s->policy ? s->policy->name : "", s->p.topology, s->p.decisions,
+                     host_wall_ns(s->p.host));
     if (!s->moving && !drained(s))
         affinity_epoch(&s->turn, s->p.enforcer, s->p.jobs,
                      host_now_ns(s->p.host));

@@ -20,6 +20,8 @@ int ctl_node_open(struct ctl_node *node, const struct arguments *a)
     node->setup.llc_domain = topology_llc_domains(node->topology);
     node->setup.package =
         topology_packages(node->topology, &node->setup.packages);
+    node->setup.topology = node->topology;
+    node->setup.threads = true;
     node->setup.cpu_model = counters_cpu_model(
         node->setup.procfs, node->cpu_model, sizeof(node->cpu_model));
     /* Without an agent there is more to see, not less. */

@@ -121,6 +121,20 @@ int ctl_status(const struct arguments *a)
     return rc;
 }
 
+/* "thread 17 to NUMA node 2: of 17 at 2 (300), 12 at 0 (420)" */
+static void print_round(FILE *out, const json_t *round)
+{
+    const json_t *candidate;
+    size_t i;
+
+    fprintf(out, "              thread %.0f to NUMA node %.0f: of", ctl_number(round, "thread"),
+            ctl_number(round, "node"));
+    json_array_foreach(json_object_get(round, "candidates"), i, candidate)
+        fprintf(out, "%s %.0f at %.0f (%.4g)", i ? "," : "", ctl_number(candidate, "thread"),
+                ctl_number(candidate, "node"), ctl_number(candidate, "cost"));
+    putc('\n', out);
+}
+
 static void print_decision(FILE *out, const json_t *decision)
 {
     double when = ctl_number(decision, "time");
@@ -137,6 +151,8 @@ static void print_decision(FILE *out, const json_t *decision)
         if (*ctl_text(share, "region", ""))
             fprintf(out, "              job %.0f in %s: %.0f cores\n", ctl_number(share, "job"),
                     ctl_text(share, "region", ""), ctl_number(share, "cores"));
+    json_array_foreach(json_object_get(decision, "rounds"), i, share)
+        print_round(out, share);
 }
 
 int ctl_last_reason(const struct arguments *a)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node_agent/counters/addresses.h"
 #include "node_agent/counters/attribute.h"
 #include "node_agent/counters/emulated.h"
 #include "node_agent/counters/energy.h"
@@ -40,6 +41,7 @@ const struct counters_backend *const counters_backends[] = {
     &counters_perf,
     &counters_resctrl,
     &counters_powercap,
+    &counters_addresses,
     &counters_progress,
     NULL,
 };
@@ -59,6 +61,7 @@ static const char *const metrics[COUNTERS_METRICS] = {
     [COUNTERS_TRAFFIC] = "traffic",
     [COUNTERS_JOB_TRAFFIC] = "job-traffic",
     [COUNTERS_JOB_LLC] = "job-llc",
+    [COUNTERS_THREADS] = "threads",
     [COUNTERS_ENERGY] = "energy",
     [COUNTERS_WORK] = "work",
 };

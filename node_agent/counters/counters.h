@@ -52,6 +52,7 @@ enum counters_metric {
     COUNTERS_TRAFFIC,       /* per LLC domain and NUMA node */
     COUNTERS_JOB_TRAFFIC,   /* per job */
     COUNTERS_JOB_LLC,
+    COUNTERS_THREADS,       /* per thread and NUMA node */
     COUNTERS_ENERGY,        /* per package */
     COUNTERS_WORK,          /* from the jobs' own reports */
     COUNTERS_METRICS,       /* number of metrics */
@@ -70,6 +71,7 @@ struct counters_job {
 };
 
 struct counters_backend;
+struct topology;
 
 /* The node.  All pointers outlive the counters. */
 struct counters_setup {
@@ -85,6 +87,9 @@ struct counters_setup {
     const char *libexec;   /* directory of helper programs */
     const char *likwid_socket; /* where likwid's helper is started by others;
                                   NULL: nowhere */
+    const struct topology *topology; /* knows the kernel's numbers of NUMA nodes; NULL: the
+                                        machine's are */
+    bool threads;          /* requests of threads are wanted (they cost something) */
     const char *sysfs;     /* "/sys" */
     const char *procfs;    /* "/proc" */
     const char *argument;  /* what follows "NAME:" in the specification, "" */

@@ -4,6 +4,8 @@
 
 noinst_LTLIBRARIES += %D%/libcounters.la
 %C%_libcounters_la_SOURCES = \
+	%D%/addresses.c \
+	%D%/addresses.h \
 	%D%/attribute.c \
 	%D%/attribute.h \
 	%D%/counters.c \

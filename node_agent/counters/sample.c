@@ -45,6 +45,7 @@ void sample_clear(struct sample *s)
 {
     s->time_ns = 0;
     s->coverage = 1;
+    s->threads = 0;
     forget(s->cpu, s->cpus * DOUBLES(struct sample_cpu));
     forget(s->memory, s->numa_nodes * DOUBLES(struct sample_memory));
     forget(s->traffic,
@@ -71,7 +72,7 @@ bool sample_moved(const struct sample *s)
     return any_moved(s->cpu, s->cpus * DOUBLES(struct sample_cpu)) ||
            any_moved(s->memory, s->numa_nodes * DOUBLES(struct sample_memory)) ||
            any_moved(s->traffic, pairs * DOUBLES(struct sample_memory)) ||
-           any_moved(s->energy_j, s->packages) ||
+           any_moved(s->energy_j, s->packages) || s->threads ||
            any_moved(s->group, s->groups * s->llc_domains *
                                    DOUBLES(struct sample_group));
 }
@@ -96,6 +97,34 @@ int sample_set_groups(struct sample *s, const uint32_t *job, size_t count)
     return 0;
 }
 
+size_t sample_add_thread(struct sample *s, const struct sample_thread *thread)
+{
+    if (!s->thread) {
+        s->thread = calloc(SAMPLE_THREADS, sizeof(*s->thread));
+        s->thread_requests = calloc(SAMPLE_THREADS * s->numa_nodes, sizeof(*s->thread_requests));
+    }
+    if (!s->thread || !s->thread_requests || s->threads == SAMPLE_THREADS)
+        return SAMPLE_THREADS;
+    s->thread[s->threads] = *thread;
+    memset(s->thread_requests + s->threads * s->numa_nodes, 0,
+           s->numa_nodes * sizeof(*s->thread_requests));
+    return s->threads++;
+}
+
+/* A failure leaves what there was room for. */
+static void fill_threads(struct sample *s, const struct sample *more)
+{
+    size_t width = s->numa_nodes;
+
+    for (size_t i = 0; i < more->threads; i++) {
+        size_t at = sample_add_thread(s, &more->thread[i]);
+        if (at == SAMPLE_THREADS)
+            return;
+        memcpy(s->thread_requests + at * width, more->thread_requests + i * width,
+               width * sizeof(*s->thread_requests));
+    }
+}
+
 static void fill(void *values, const void *more, size_t count)
 {
     double *v = values;
@@ -114,6 +143,8 @@ int sample_fill(struct sample *s, const struct sample *more)
         memcpy(s->group, more->group,
                more->groups * s->llc_domains * sizeof(*s->group));
     }
+    if (!s->threads)
+        fill_threads(s, more);
     fill(s->cpu, more->cpu, s->cpus * DOUBLES(struct sample_cpu));
     fill(s->memory, more->memory,
          s->numa_nodes * DOUBLES(struct sample_memory));
@@ -135,6 +166,8 @@ void sample_free(struct sample *s)
     free(s->energy_j);
     free(s->group_job);
     free(s->group);
+    free(s->thread);
+    free(s->thread_requests);
     free(s);
 }
 

@@ -15,6 +15,8 @@
  *   traffic  the same by LLC domain of origin, where the hardware can tell (AMD's northbridge,
  *            thesis table 3.1)
  *   group    per job and LLC domain, where the hardware counts by a tag (resctrl)
+ *   thread   per thread and NUMA node: pages touched first, or addresses loaded, in any one unit;
+ *            only threads that were seen, and never NAN
  *   energy   per package
  *
  * All memory numbers are requests of one 64-byte line.
@@ -28,6 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "protocol/layout.h"
 
@@ -57,6 +60,13 @@ struct sample_group {
     double llc_bytes; /* it holds of the LLC now; no increment */
 };
 
+/* A thread with its process. */
+struct sample_thread {
+    pid_t pid, tid;
+};
+
+#define SAMPLE_THREADS 1024 /* of one sample at most */
+
 struct sample {
     size_t cpus;      /* highest CPU number + 1 */
     size_t llc_domains;
@@ -70,6 +80,9 @@ struct sample {
     size_t groups;
     uint32_t *group_job;          /* [groups] job ids */
     struct sample_group *group;   /* [groups * llc_domains] */
+    size_t threads;
+    struct sample_thread *thread; /* [threads] */
+    double *thread_requests;      /* [threads * numa_nodes] */
     double coverage;              /* 1: no event had to be extrapolated */
 };
 
@@ -78,7 +91,7 @@ struct sample {
 struct sample *sample_new(size_t cpus, size_t llc_domains, size_t numa_nodes,
                           size_t packages);
 
-/* All values NAN again, groups as they are, length 0, coverage 1. */
+/* All values NAN again, groups as they are, no threads, length 0, coverage 1. */
 void sample_clear(struct sample *sample);
 
 /* Make room for COUNT groups of the jobs JOB, all values NAN.  -1 with errno
@@ -86,7 +99,11 @@ void sample_clear(struct sample *sample);
 int sample_set_groups(struct sample *sample, const uint32_t *job,
                       size_t count);
 
-/* Take from MORE each value that SAMPLE lacks, and all groups where it has
+/* Add THREAD, which SAMPLE does not have, with requests 0: its number, or SAMPLE_THREADS when there
+ * is no room or memory. */
+size_t sample_add_thread(struct sample *sample, const struct sample_thread *thread);
+
+/* Take from MORE each value that SAMPLE lacks, and all groups and threads where it has
  * none.  Both are of one machine. */
 int sample_fill(struct sample *sample, const struct sample *more);
 

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/json_writer.h"
 
@@ -66,6 +67,22 @@ static void write_groups(const struct sample *s, json_t *object)
     json_decref(groups);
 }
 
+/* [[PID, TID, REQUESTS...], ...] */
+static void write_threads(const struct sample *s, json_t *object)
+{
+    json_t *threads = json_array();
+
+    for (size_t i = 0; i < s->threads; i++) {
+        json_t *row = json_pack("[i, i]", (int)s->thread[i].pid, (int)s->thread[i].tid);
+        for (size_t m = 0; m < s->numa_nodes; m++)
+            json_array_append_new(row, json_real(s->thread_requests[i * s->numa_nodes + m]));
+        json_array_append_new(threads, row);
+    }
+    if (s->threads)
+        json_object_set(object, "threads", threads);
+    json_decref(threads);
+}
+
 json_t *sample_json_write(const struct sample *s)
 {
     json_t *object = json_pack("{s:I, s:f}", "ns", (json_int_t)s->time_ns,
@@ -89,6 +106,7 @@ json_t *sample_json_write(const struct sample *s)
         json_object_set_new(object, "energy",
                             json_writer_numbers(s->energy_j, s->packages));
     write_groups(s, object);
+    write_threads(s, object);
     return object;
 }
 
@@ -175,6 +193,28 @@ static int read_groups(json_t *object, struct sample *s, struct errtext *err)
     return 0;
 }
 
+static int read_threads(const json_t *array, struct sample *s, struct errtext *err)
+{
+    size_t width = 2 + s->numa_nodes;
+    double row[width];
+
+    if (array && (!json_is_array(array) || json_array_size(array) > SAMPLE_THREADS))
+        return bad(err, "threads");
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        if (read_row(json_array_get(array, i), row, width) < 0)
+            return bad(err, "threads");
+        for (size_t k = 0; k < width; k++)
+            if (!isfinite(row[k]) || (k < 2 && (row[k] < 1 || row[k] > INT32_MAX)))
+                return bad(err, "threads");
+        size_t at = sample_add_thread(s, &(struct sample_thread){(pid_t)row[0], (pid_t)row[1]});
+        if (at == SAMPLE_THREADS)
+            return errtext_set(err, ENOMEM, "threads: out of memory");
+        memcpy(s->thread_requests + at * s->numa_nodes, row + 2,
+               s->numa_nodes * sizeof(*s->thread_requests));
+    }
+    return 0;
+}
+
 int sample_json_read(const json_t *object, struct sample *s,
                      struct errtext *err)
 {
@@ -203,6 +243,8 @@ int sample_json_read(const json_t *object, struct sample *s,
     if (energy && read_row(energy, s->energy_j, s->packages) < 0)
         return bad(err, "energy");
     if (read_cpus(json_object_get(object, "cpu"), s, err) < 0)
+        return -1;
+    if (read_threads(json_object_get(object, "threads"), s, err) < 0)
         return -1;
     return read_groups(json_object_get(object, "groups"), s, err);
 }

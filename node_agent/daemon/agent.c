@@ -16,6 +16,7 @@
 #include "node_agent/daemon/listener.h"
 #include "common/log.h"
 #include "node_agent/core/job_log.h"
+#include "node_agent/core/plan.h"
 #include "node_agent/core/process.h"
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
@@ -189,6 +190,9 @@ static void configure(struct agent *a, const struct slurm_says *says)
     log_config(&fresh);
     if (!a->scheduler)
         return; /* still at its start */
+    bool threads = plan_maps(a->options.policy, a->options.policy_options);
+    counters |= threads != a->setup.threads;
+    a->setup.threads = threads;
     if (counters)
         agent_switch_counters(a);
     for (struct job *j = a->jobs.first; j; j = j->next) {
@@ -496,6 +500,8 @@ static int build_parts(struct agent *a, struct errtext *err)
                         topology_cpus(a->topology));
     a->setup.calibrated = calibrated;
     a->setup.replay = &counters_replay;
+    a->setup.topology = a->topology;
+    a->setup.threads = plan_maps(a->options.policy, a->options.policy_options);
     a->setup.llc_domain = topology_llc_domains(a->topology);
     a->setup.package = topology_packages(a->topology, &a->setup.packages);
     a->setup.cpu_model = counters_cpu_model(a->setup.procfs, a->cpu_model,

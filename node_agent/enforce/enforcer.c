@@ -5,6 +5,7 @@
 #include "node_agent/core/enforcer.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -193,18 +194,18 @@ double enforcer_use(const struct job *job, uint64_t *since_ns)
 
 /* Put all threads of T on CPUS (threads.h). */
 static size_t keep_tracked(struct tracked *t, const struct cosched_cpuset *cpus,
-                           bool strays, size_t *work)
+                           const struct thread_map *map, bool strays, size_t *work)
 {
     if (!t->threads && !(t->threads = threads_new(t->pid)))
         return 0;
-    return threads_keep(t->threads, cpus, strays, work);
+    return threads_keep(t->threads, cpus, map, strays, work);
 }
 
 /* Those of an attached process that no scan has seen so far. */
 static size_t keep_unseen(pid_t pid, const struct cosched_cpuset *cpus, size_t *work)
 {
     struct threads *threads = threads_new(pid);
-    size_t moved = threads ? threads_keep(threads, cpus, true, work) : 0;
+    size_t moved = threads ? threads_keep(threads, cpus, NULL, true, work) : 0;
 
     threads_free(threads);
     return moved;
@@ -219,7 +220,7 @@ static void hold_by_affinity(struct enforcer *e, struct job *job,
                              &t->note) < 0)
         return;
     job->narrowed = t->narrowed = true;
-    keep_tracked(t, cpus, false, work);
+    keep_tracked(t, cpus, job->map, false, work);
 }
 
 /* Give T all that Slurm granted.  False: some of it is narrowed still. */
@@ -227,7 +228,7 @@ static bool widen(struct enforcer *e, const struct job *job, struct tracked *t, 
 {
     if (!t->threads && !(t->threads = threads_new(t->pid)) && errno != ENOENT)
         return false;
-    keep_tracked(t, &job->granted, false, work);
+    keep_tracked(t, &job->granted, NULL, false, work);
     if (t->threads && threads_failed(t->threads))
         return false;
     t->narrowed = t->inherits = false;
@@ -266,7 +267,7 @@ static bool hold_by_cpuset(struct enforcer *e, struct job *job,
     }
     t->no_cpuset_ns = 0;
     /* From before: would be intersected with the cpuset. */
-    if (t->narrowed || t->inherits)
+    if ((t->narrowed || t->inherits) && !thread_map_holds(job->map))
         widen(e, job, t, work);
     return true;
 }
@@ -286,10 +287,10 @@ static void hold(struct enforcer *e, struct job *job, struct tracked *t,
                  const struct cosched_cpuset *cpus, bool cpuset, size_t *work)
 {
     if (!cpuset && t->narrowed && t->threads &&
-        threads_kept(t->threads, cpus, false, work))
+        threads_kept(t->threads, cpus, job->map, false, work))
         return; /* as the supervisor knows */
     work_take(work, WORK_LOOK);
-    if (lives(t) && (!cpuset || !hold_by_cpuset(e, job, t, work)))
+    if (lives(t) && (!cpuset || !hold_by_cpuset(e, job, t, work) || thread_map_holds(job->map)))
         hold_by_affinity(e, job, t, cpus, work);
 }
 
@@ -389,7 +390,7 @@ size_t enforcer_move_strays(struct enforcer *e, struct job *job,
         struct tracked *t = members_find(job, p->pid);
         work_take(&work, 1);
         if (t && t->start == p->start)
-            moved += keep_tracked(t, cpus, true, &work);
+            moved += keep_tracked(t, cpus, NULL, true, &work);
         else
             moved += keep_unseen(p->pid, cpus, &work);
     }
@@ -463,6 +464,11 @@ void enforcer_unpark(struct enforcer *e, struct job *job)
 bool enforcer_suspended(const struct enforcer *e, const struct job *job, pid_t pid)
 {
     return e->frozen_seen && cgroup_suspended(&e->slurms, pid, job->id);
+}
+
+bool enforcer_thread_lives(const struct sample_thread *thread)
+{
+    return tgkill(thread->pid, thread->tid, 0) == 0;
 }
 
 bool enforcer_owes(const struct enforcer *e, const struct job *job)

@@ -23,7 +23,7 @@ size_t heirs_widen(pid_t pid, uint64_t start, const struct cosched_cpuset *grant
     size_t moved = 0, work = SIZE_MAX;
 
     if (threads && proc_read(pid, &stat) == 0 && stat.start == start)
-        moved = threads_keep(threads, granted, false, &work);
+        moved = threads_keep(threads, granted, NULL, false, &work);
     threads_free(threads);
     return moved;
 }

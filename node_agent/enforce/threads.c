@@ -59,9 +59,9 @@ static bool is_good(const struct cosched_cpuset *mask,
 }
 
 bool threads_kept(struct threads *t, const struct cosched_cpuset *cpus,
-                  bool strays, size_t *work)
+                  const struct thread_map *map, bool strays, size_t *work)
 {
-    struct cosched_cpuset mask;
+    struct cosched_cpuset mask, home;
 
     if (t->left || !t->count || t->count > *work || ++t->looks > THREADS_PASSES ||
         count_now(t) != t->count)
@@ -69,7 +69,7 @@ bool threads_kept(struct threads *t, const struct cosched_cpuset *cpus,
     for (size_t i = 0; i < t->count; i++) {
         work_take(work, 1);
         if (cpuset_get_affinity(t->tid[i], &mask) < 0 ||
-            !is_good(&mask, cpus, strays))
+            !is_good(&mask, thread_map_home(map, t->tid[i], cpus, &home), strays))
             return false;
     }
     return true;
@@ -106,20 +106,21 @@ static bool is_ours(const struct threads *t, pid_t tid)
 
 /* Look at those that are left; OLD: listed some looks ago. */
 static size_t keep_listed(struct threads *t, const struct cosched_cpuset *cpus,
-                          bool strays, bool old, size_t *work)
+                          const struct thread_map *map, bool strays, bool old, size_t *work)
 {
-    struct cosched_cpuset mask;
+    struct cosched_cpuset mask, home;
     size_t moved = 0;
 
     for (; t->left && *work; t->left--, t->looked++) {
         pid_t tid = t->tid[t->next];
         t->next = (t->next + 1) % t->count;
+        const struct cosched_cpuset *to = thread_map_home(map, tid, cpus, &home);
         work_take(work, 1);
-        if (cpuset_get_affinity(tid, &mask) < 0 || is_good(&mask, cpus, strays) ||
+        if (cpuset_get_affinity(tid, &mask) < 0 || is_good(&mask, to, strays) ||
             (old && !is_ours(t, tid)))
             continue;
         work_take(work, THREADS_MOVE);
-        if (cpuset_set_affinity(tid, cpus) == 0)
+        if (cpuset_set_affinity(tid, to) == 0)
             moved++;
         else if (errno != ESRCH)
             t->failed = true;
@@ -129,12 +130,12 @@ static size_t keep_listed(struct threads *t, const struct cosched_cpuset *cpus,
 }
 
 size_t threads_keep(struct threads *t, const struct cosched_cpuset *cpus,
-                    bool strays, size_t *work)
+                    const struct thread_map *map, bool strays, size_t *work)
 {
     size_t moved = 0;
 
     t->failed = false;
-    if (threads_kept(t, cpus, strays, work))
+    if (threads_kept(t, cpus, map, strays, work))
         return 0;
     if (t->left && !cpuset_equal(&t->to, cpus))
         t->left = t->count; /* from here all around */
@@ -143,7 +144,7 @@ size_t threads_keep(struct threads *t, const struct cosched_cpuset *cpus,
         bool old = t->left > 0;
         if (!old && !list(t, work))
             break;
-        moved += keep_listed(t, cpus, strays, old, work);
+        moved += keep_listed(t, cpus, map, strays, old, work);
         /* A thread made during the pass has the mask of its maker. */
         if (t->left || !t->stirred)
             break;

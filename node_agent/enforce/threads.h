@@ -19,6 +19,8 @@
  * was listed some looks ago may have ended and its number be another's, so that it is asked for
  * again before it is moved.
  *
+ * Threads that have a home (core/thread_map.h) are put on those of the CPUs that are there.
+ *
  * The open directory belongs to the process, not to its pid, so reuse does no harm.
  */
 
@@ -26,6 +28,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "node_agent/core/thread_map.h"
 #include "protocol/layout.h"
 
 #define THREADS_PASSES 8
@@ -37,15 +40,15 @@ struct threads;
  * memory or descriptor. */
 struct threads *threads_new(pid_t pid);
 
-/* Put all threads on CPUS: those whose affinity is another, or with STRAYS those
- * whose affinity reaches beyond; as far as *WORK goes, of which it takes what it did.  Returns
- * the number of threads moved. */
+/* Put all threads on CPUS, or those of them that MAP (may be NULL) has for a thread: all whose
+ * affinity is another, or with STRAYS those whose affinity reaches beyond; as far as *WORK goes, of
+ * which it takes what it did.  Returns the number of threads moved. */
 size_t threads_keep(struct threads *threads, const struct cosched_cpuset *cpus,
-                    bool strays, size_t *work);
+                    const struct thread_map *map, bool strays, size_t *work);
 
 /* True when all are known to be where threads_keep() would put them; false says nothing. */
 bool threads_kept(struct threads *threads, const struct cosched_cpuset *cpus,
-                  bool strays, size_t *work);
+                  const struct thread_map *map, bool strays, size_t *work);
 
 /* Take COST of *WORK, or what is left. */
 static inline void work_take(size_t *work, size_t cost)

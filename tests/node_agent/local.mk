@@ -131,6 +131,7 @@ units += %D%/unit
 	%D%/core/test_plan.c \
 	%D%/core/test_plan_fields.c \
 	%D%/core/test_plan_nodes.c \
+	%D%/core/test_thread_map.c \
 	%D%/core/test_record.c \
 	%D%/core/test_report.c \
 	%D%/core/test_standing.c \
@@ -139,6 +140,7 @@ units += %D%/unit
 	%D%/counters/test_attribute.c \
 	%D%/counters/test_counters.c \
 	%D%/counters/test_emulated.c \
+	%D%/counters/test_addresses.c \
 	%D%/counters/test_energy.c \
 	%D%/counters/test_perf.c \
 	%D%/counters/test_perf_real.c \

@@ -3,7 +3,8 @@
 # Slurm cluster on version 2 of cgroups: `make check-numa-slurm`.
 
 EXTRA_DIST += %D%/check-numa %D%/inside-agent.sh %D%/inside-cgroup.sh \
-	%D%/inside-slurm.sh %D%/inside-systemd.sh %D%/inside-tap.sh %D%/inside-topology.sh \
+	%D%/inside-mapping.sh %D%/inside-slurm.sh %D%/inside-systemd.sh %D%/inside-tap.sh \
+	%D%/inside-topology.sh \
 	%D%/numa-vm
 
 EXTRA_PROGRAMS += %D%/look

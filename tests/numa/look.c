@@ -9,6 +9,8 @@
  *        look touch CPU MIB   memory first touched on CPU: pages per node
  *        look threads PID     number of PID's threads, then each different list
  *                             of CPUs that one of them may use
+ *        look work NODE...    until killed, a thread for each NODE works on data of its own
+ *                             there; writes "TID NODE" when they are there
  *        look escape N        until killed, N threads keep setting their affinity
  *                             to all CPUs */
 
@@ -169,6 +171,37 @@ static int threads(pid_t pid)
     return EXIT_SUCCESS;
 }
 
+#define WORK_BYTES (4u << 20)
+
+static void *work_thread(void *arg)
+{
+    int node = atoi(arg);
+    volatile char *data = numa_alloc_onnode(WORK_BYTES, node);
+    unsigned sum = 0;
+
+    if (!data)
+        abort();
+    for (size_t i = 0; i < WORK_BYTES; i += 4096)
+        data[i] = 1;
+    printf("%d %d\n", (int)gettid(), node);
+    fflush(stdout);
+    for (;;)
+        for (size_t i = 0; i < WORK_BYTES; i += 64)
+            sum += (unsigned)data[i];
+    return (void *)(uintptr_t)sum;
+}
+
+static int work(int count, char **nodes)
+{
+    for (int i = 0; i < count; i++) {
+        pthread_t thread;
+        if ((errno = pthread_create(&thread, NULL, work_thread, nodes[i])))
+            return fail("pthread_create");
+    }
+    pause();
+    return EXIT_FAILURE;
+}
+
 static void *escape_thread(void *arg)
 {
     cpu_set_t all;
@@ -204,11 +237,13 @@ int main(int argc, char **argv)
         return distances();
     if (numa_available() < 0)
         return fail("numa_available");
+    if (argc > 2 && !strcmp(argv[1], "work"))
+        return work(argc - 2, argv + 2);
     if (argc == 4 && !strcmp(argv[1], "pages"))
         return pages(atoi(argv[2]), (size_t)atoi(argv[3]) << 20);
     if (argc == 4 && !strcmp(argv[1], "touch"))
         return touch(atoi(argv[2]), (size_t)atoi(argv[3]) << 20);
     fprintf(stderr, "usage: look machine | distances | pages NODE MIB | "
-                    "touch CPU MIB | threads PID | escape N\n");
+                    "touch CPU MIB | threads PID | work NODE... | escape N\n");
     return 2;
 }

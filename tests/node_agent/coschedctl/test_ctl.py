@@ -139,6 +139,12 @@ def check_others(agent):
     agent.replies["explain"] = {"node": "n1", "decisions": [decision]}
     assert ctl(agent, "explain", env={"TZ": "UTC"}) == \
         "01:46:40.250  job 13 ended: job 12 gets both cores\n"
+    rounds = [{"thread": 17, "node": 2, "candidates": [
+        {"thread": 17, "node": 2, "cost": 300.0}, {"thread": 12, "node": 0, "cost": 420.5}]}]
+    agent.replies["explain"] = {"node": "n1", "decisions": [{**decision, "rounds": rounds}]}
+    assert ctl(agent, "explain", env={"TZ": "UTC"}).splitlines()[1:] == \
+        ["              thread 17 to NUMA node 2: of 17 at 2 (300), 12 at 0 (420.5)"]
+    agent.replies["explain"] = {"node": "n1", "decisions": [decision]}
     assert json.loads(ctl(agent, "explain", "12", "--json"))["decisions"] == \
         [decision]
     assert agent.asked[-1] == {"v": 1, "op": "explain", "job": 12}

@@ -14,7 +14,7 @@ from fakes import Agent, BUILD, need
 
 METRICS = {"cycles", "stalled", "instructions", "llc-accesses", "read-misses",
            "locality", "memory-reads", "memory-writes", "prefetches", "traffic",
-           "job-traffic", "job-llc", "energy", "work"}
+           "job-traffic", "job-llc", "threads", "energy", "work"}
 
 
 def ctl(*arguments, status=0, cwd=None):

@@ -126,14 +126,14 @@ static size_t keep(struct threads *t, const struct cosched_cpuset *cpus, bool st
 {
     size_t work = SIZE_MAX;
 
-    return threads_keep(t, cpus, strays, &work);
+    return threads_keep(t, cpus, NULL, strays, &work);
 }
 
 static bool kept(struct threads *t, const struct cosched_cpuset *cpus, bool strays)
 {
     size_t work = SIZE_MAX;
 
-    return threads_kept(t, cpus, strays, &work);
+    return threads_kept(t, cpus, NULL, strays, &work);
 }
 
 /* While nothing happens they are listed once in THREADS_PASSES looks. */
@@ -251,7 +251,7 @@ static void keep_crowd(struct threads *t, const struct cosched_cpuset *cpus)
     do {
         size_t work = WORK;
         before = threads_looked(t);
-        moved += threads_keep(t, cpus, false, &work);
+        moved += threads_keep(t, cpus, NULL, false, &work);
         assert_true(threads_looked(t) - before <= WORK);
         /* All but what it did not take was done. */
         assert_true(work == 0 || !threads_failed(t));
@@ -294,11 +294,11 @@ static void test_crowd(void **state)
         keep_crowd(t, &s->one);
         assert_crowd_on(pid, &s->one);
         keep_crowd(t, &s->all);
-        assert_true(threads_keep(t, &s->one, false, &work) > 0);
+        assert_true(threads_keep(t, &s->one, NULL, false, &work) > 0);
         assert_true(threads_failed(t));
         while (threads_failed(t)) {
             work = WORK;
-            threads_keep(t, &s->all, false, &work);
+            threads_keep(t, &s->all, NULL, false, &work);
         }
         assert_crowd_on(pid, &s->all);
     }

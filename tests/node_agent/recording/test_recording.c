@@ -89,6 +89,10 @@ static void test_round_trip(void **state)
     struct sample *back = sample_new(4, 2, 2, 2);
 
     fill(f->sample);
+    for (int i = 0; i < 2; i++) {
+        size_t row = sample_add_thread(f->sample, &(struct sample_thread){7, 8 + i});
+        f->sample->thread_requests[2 * row + 1] = 100.25 + i;
+    }
     json_t *object = sample_json_write(f->sample);
     char *text = json_dumps(object, JSON_REAL_PRECISION(17));
     json_decref(object);
@@ -105,6 +109,10 @@ static void test_round_trip(void **state)
     assert_int_equal(back->groups, 2);
     assert_true(back->group_job[1] == 4000000000u);
     assert_true(equal(back->group, f->sample->group, 4 * sizeof(*back->group)));
+    assert_int_equal(back->threads, 2);
+    assert_int_equal(back->thread[1].pid, 7);
+    assert_int_equal(back->thread[1].tid, 9);
+    assert_true(equal(back->thread_requests, f->sample->thread_requests, 4 * sizeof(double)));
     json_decref(object);
     free(text);
     sample_free(back);
@@ -130,6 +138,12 @@ static void test_bad_samples(void **state)
         "{\"ns\": 1, \"groups\": []}",
         "{\"ns\": 1, \"groups\": {\"-3\": [[1,1,1],[1,1,1]]}}",
         "{\"ns\": 1, \"groups\": {\"3\": [[1,1,1]]}}",
+        "{\"ns\": 1, \"threads\": {}}",
+        "{\"ns\": 1, \"threads\": [[1, 2, 3]]}",
+        "{\"ns\": 1, \"threads\": [[0, 2, 3, 4]]}",
+        "{\"ns\": 1, \"threads\": [[1, 2, -3, 4]]}",
+        "{\"ns\": 1, \"threads\": [[1, 2, null, 4]]}",
+        "{\"ns\": 1, \"threads\": [[1, 3e9, 3, 4]]}",
     };
     struct fixture *f = *state;
     struct errtext err;

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Sampled addresses from a kernel of the test's own, and from this one. */
+
+#include "tests/support/unit.h"
+
+#include <sys/syscall.h>
+
+#include "node_agent/counters/addresses.h"
+#include "protocol/cpulist.h"
+#include "tests/node_agent/counters/fake_node.h"
+#include "tests/support/uniform_machine.h"
+
+#define MEM_LOADS "bus/event_source/devices/cpu/"
+#define DATA_BYTES (ADDRESSES_RING_PAGES * 4096u)
+
+/* Two NUMA nodes of 1 MiB: page frames 256 to 511, and 512 to 767; the rest is nobody's. */
+static const char zoneinfo[] = "Node 0, zone   Normal\n  pages free     1\n        spanned  256\n"
+                               "  start_pfn:           256\n"
+                               "Node 1, zone   Normal\n        spanned  256\n"
+                               "  start_pfn:           512\n";
+
+struct record {
+    struct perf_event_header header;
+    uint32_t pid, tid;
+    uint64_t address, physical, page_size;
+};
+
+/* The kernel: a ring for each of four CPUs. */
+struct kernel {
+    struct fake_node node;
+    struct addresses_source source;
+    struct perf_event_attr attr; /* of the last event */
+    bool old;                    /* knows nothing of page sizes */
+    int refuse;                  /* errno of faults, or 0 */
+    char *ring[4];
+    size_t open;
+};
+
+static int fake_open(void *arg, struct perf_event_attr *attr, int cpu)
+{
+    struct kernel *k = arg;
+
+    k->attr = *attr;
+    errno = k->old && attr->sample_type & PERF_SAMPLE_DATA_PAGE_SIZE ? EINVAL : k->refuse;
+    if (errno)
+        return -1;
+    k->open++;
+    return cpu;
+}
+
+static void *fake_map(void *arg, int fd, size_t size)
+{
+    struct kernel *k = arg;
+
+    assert_int_equal(size, 4096 + DATA_BYTES);
+    return k->ring[fd];
+}
+
+static void fake_close(void *arg, int fd, void *ring, size_t size)
+{
+    struct kernel *k = arg;
+
+    (void)fd;
+    (void)ring;
+    (void)size;
+    k->open--;
+}
+
+static int setup(void **state)
+{
+    struct kernel *k = calloc(1, sizeof(*k));
+
+    fake_node_init(&k->node, machine_new_uniform(2, 2, 2), 1);
+    k->node.setup.procfs = k->node.tree->root;
+    k->node.setup.threads = true;
+    tree_write(k->node.tree, "zoneinfo", zoneinfo);
+    k->source = (struct addresses_source){fake_open, fake_map, fake_close, k};
+    for (size_t c = 0; c < 4; c++)
+        k->ring[c] = calloc(1, 4096 + DATA_BYTES);
+    *state = k;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct kernel *k = *state;
+
+    fake_node_clear(&k->node, &counters_addresses);
+    assert_int_equal(k->open, 0);
+    for (size_t c = 0; c < 4; c++)
+        free(k->ring[c]);
+    free(k);
+    return 0;
+}
+
+static void open_it(struct kernel *k)
+{
+    struct errtext err = {""};
+
+    if (addresses_open(&k->source, &k->node.setup, &k->node.state, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void put(struct kernel *k, int cpu, const void *data, size_t size)
+{
+    struct perf_event_mmap_page *head = (void *)k->ring[cpu];
+
+    for (size_t i = 0; i < size; i++)
+        k->ring[cpu][4096 + (head->data_head + i) % DATA_BYTES] = ((const char *)data)[i];
+    head->data_head += size;
+}
+
+/* Thread TID touched the page of FRAME on CPU. */
+static void touch(struct kernel *k, int cpu, uint32_t tid, uint64_t frame, uint64_t page_size)
+{
+    struct record r = {{.type = PERF_RECORD_SAMPLE}, 70, tid, 0x1000, frame << 12, page_size};
+
+    r.header.size = (uint16_t)(k->attr.sample_type & PERF_SAMPLE_DATA_PAGE_SIZE
+                                   ? sizeof(r)
+                                   : offsetof(struct record, page_size));
+    put(k, cpu, &r, r.header.size);
+}
+
+static const struct sample *look(struct kernel *k)
+{
+    sample_clear(k->node.sample);
+    assert_int_equal(addresses_sample(k->node.state, k->node.sample, NULL), 0);
+    return k->node.sample;
+}
+
+static double of(const struct sample *s, pid_t tid, size_t node)
+{
+    for (size_t i = 0; i < s->threads; i++)
+        if (s->thread[i].tid == tid)
+            return s->thread_requests[2 * i + node];
+    return 0;
+}
+
+/* Faults count by their pages' sizes, wherever the thread was; others' memory is nobody's. */
+static void test_faults(void **state)
+{
+    struct kernel *k = *state;
+    struct counters_ability a[COUNTERS_METRICS] = {{0}};
+    const struct perf_event_header lost = {.type = PERF_RECORD_LOST, .size = 24};
+
+    open_it(k);
+    assert_int_equal(k->open, 4);
+    assert_int_equal(k->attr.type, PERF_TYPE_SOFTWARE);
+    addresses_describe(k->node.state, a);
+    assert_true(a[COUNTERS_THREADS].can);
+    assert_non_null(strstr(a[COUNTERS_THREADS].why, "first touches"));
+    touch(k, 0, 71, 256, 4096);
+    touch(k, 3, 71, 767, 4096);
+    put(k, 1, &lost, sizeof(lost));
+    put(k, 1, &(char[16]){0}, 16);
+    touch(k, 1, 72, 600, 2 << 20);
+    touch(k, 1, 72, 768, 4096); /* beyond */
+    touch(k, 1, 72, 0, 4096);   /* the kernel does not say */
+    const struct sample *s = look(k);
+    assert_int_equal(s->threads, 2);
+    assert_true(of(s, 71, 0) == 1 && of(s, 71, 1) == 1);
+    assert_true(of(s, 72, 0) == 0 && of(s, 72, 1) == 512);
+    assert_int_equal(s->thread[0].pid, 70);
+    assert_int_equal(look(k)->threads, 0);
+}
+
+/* A record may be at the ring's end and its begin; a size of 0 ends the look, not the agent. */
+static void test_ring(void **state)
+{
+    struct kernel *k = *state;
+    static const char nothing[64];
+
+    k->old = true;
+    open_it(k);
+    for (int round = 0; round < 1000; round++) {
+        for (int i = 0; i < 3; i++)
+            touch(k, 2, 71, 300, 0);
+        assert_true(of(look(k), 71, 0) == 3);
+    }
+    put(k, 2, nothing, sizeof(nothing));
+    touch(k, 2, 71, 300, 0);
+    assert_int_equal(look(k)->threads, 0);
+    touch(k, 2, 71, 300, 0);
+    assert_true(of(look(k), 71, 0) == 1);
+}
+
+/* More threads than a sample has room for. */
+static void test_many(void **state)
+{
+    struct kernel *k = *state;
+
+    open_it(k);
+    for (uint32_t tid = 1; tid <= SAMPLE_THREADS + 300; tid += 100) {
+        for (uint32_t i = 0; i < 100; i++)
+            touch(k, 0, tid + i, 300, 4096);
+        addresses_sample(k->node.state, k->node.sample, NULL);
+    }
+    assert_int_equal(k->node.sample->threads, SAMPLE_THREADS);
+}
+
+static void test_loads(void **state)
+{
+    struct kernel *k = *state;
+    struct counters_ability a[COUNTERS_METRICS] = {{0}};
+
+    tree_write(k->node.tree, MEM_LOADS "type", "4\n");
+    tree_write(k->node.tree, MEM_LOADS "events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
+    tree_write(k->node.tree, MEM_LOADS "format/event", "config:0-7\n");
+    tree_write(k->node.tree, MEM_LOADS "format/umask", "config:8-15\n");
+    tree_write(k->node.tree, MEM_LOADS "format/ldlat", "config1:0-15\n");
+    open_it(k);
+    assert_int_equal(k->attr.type, 4);
+    assert_int_equal(k->attr.config, 0x1cd);
+    assert_int_equal(k->attr.config1, 3);
+    assert_int_equal(k->attr.precise_ip, 2);
+    touch(k, 0, 71, 300, 2 << 20); /* a load is one, however large its page */
+    assert_true(of(look(k), 71, 0) == 1);
+    addresses_describe(k->node.state, a);
+    assert_non_null(strstr(a[COUNTERS_THREADS].why, "mem-loads"));
+}
+
+static void refused(struct kernel *k, const char *why)
+{
+    struct errtext err = {""};
+
+    assert_int_equal(addresses_open(&k->source, &k->node.setup, &k->node.state, &err), -1);
+    if (!strstr(err.text, why))
+        fail_msg("%s", err.text);
+}
+
+static void test_refused(void **state)
+{
+    struct kernel *k = *state;
+
+    k->refuse = EACCES;
+    refused(k, "Permission denied");
+    k->refuse = 0;
+    tree_write(k->node.tree, "zoneinfo", "Node 0, zone\n");
+    refused(k, "no zones of memory");
+    k->node.setup.procfs = "/nowhere";
+    refused(k, "/nowhere/zoneinfo");
+    k->node.setup.threads = false;
+    refused(k, "mapping");
+    k->node.setup.threads = true;
+    k->node.machine->numa_nodes = 1;
+    refused(k, "one NUMA node");
+    k->node.machine->numa_nodes = 2;
+}
+
+/* What this kernel says of the test's own first touches. */
+static void test_real(void **state)
+{
+    struct kernel *k = *state;
+    struct errtext err;
+
+    k->node.setup.procfs = "/proc";
+    cpuset_zero(&k->node.cpus);
+    cpuset_get_affinity(0, &k->node.cpus);
+    if (addresses_open(&addresses_kernel, &k->node.setup, &k->node.state, &err) < 0) {
+        print_message("left out: %s\n", err.text);
+        skip();
+    }
+    const size_t size = 400 * 4096;
+    volatile char *memory =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    for (size_t i = 0; i < size; i += 4096)
+        memory[i] = 1;
+    const struct sample *s = look(k);
+    pid_t me = (pid_t)syscall(SYS_gettid);
+    assert_true(of(s, me, 0) + of(s, me, 1) > 10);
+    munmap((void *)memory, size);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+UNIT(test_addresses)
+{
+    const struct CMUnitTest tests[] = {T(test_faults), T(test_ring),    T(test_many),
+                                       T(test_loads),  T(test_refused), T(test_real)};
+
+    return cmocka_run_group_tests_name("test_addresses", tests, NULL, NULL);
+}
