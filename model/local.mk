@@ -51,6 +51,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/options.c \
 	%D%/policy/relative_speed.c \
 	%D%/policy/policy.c \
+	%D%/policy/power.c \
+	%D%/policy/power.h \
 	%D%/policy/rules.h \
 	%D%/policy/shares.h \
 	%D%/policy/state.c \

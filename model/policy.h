@@ -20,8 +20,8 @@
  *   native   nobody owns a CPU: every job may use the whole pool and the kernel shares the time
  *
  * Rules for every policy, applied by policy_decide(), which all callers use:
- *   - Each CPU of the pool has one owner, or none when every job is at its maximum; no other CPU
- *     has one.
+ *   - Each CPU of the pool has one owner, or none when every job is at its maximum or the node at
+ *     its power budget; no other CPU has one.
  *   - Each job has at least min_cores (>= 1) if the pool is large enough for all, and never more
  *     than max_cores.  A job in a serial region has one core.
  *   - The unit of allocation is an LLC domain where the pool has at least as many whole ones as
@@ -33,6 +33,8 @@
  *     used unevenly.
  *   - Fairness: of K jobs none is predicted to be slower than 1/K of its speed alone by more than
  *     a margin (policy_input.fairness_percent).
+ *   - Energy: jobs that want least energy have no more cores than that takes, and the node draws
+ *     no more than its budget (options "cost" and "power"; model/policy/power.h).
  *   - Hysteresis: while the situation is the same, the division changes only if the predicted
  *     gain exceeds a margin (option "hysteresis").
  *
@@ -93,6 +95,9 @@ struct policy_facts {
 /* Nothing is known. */
 void policy_facts_init(struct policy_facts *facts);
 
+/* What a job wants the least of. */
+enum policy_objective { POLICY_AS_SITE, POLICY_LEAST_TIME, POLICY_LEAST_ENERGY, POLICY_LEAST_EDP };
+
 struct policy_job {
     uint32_t id;                    /* tells jobs apart, and for the reason */
     enum region_kind kind;         /* present region */
@@ -105,6 +110,7 @@ struct policy_job {
     const struct policy_facts *facts; /* NULL: none */
     bool pinned; /* its threads have fixed parts of the work: the slowest of its
                    cores sets the pace */
+    enum policy_objective objective; /* POLICY_AS_SITE: option "cost" */
 };
 
 struct policy_workspace;
@@ -158,6 +164,8 @@ struct policy_option {
  * policy_input.options. */
 enum {
     POLICY_HYSTERESIS, /* predicted gain below which the division stays */
+    POLICY_COST,       /* objective of jobs that have none, less POLICY_LEAST_TIME */
+    POLICY_POWER,      /* budget of the node in watts; 0: none */
     POLICY_MAPPING,    /* for the caller, once it is decided who has how many cores: 0 none, or
                           1 + enum mapping_rule */
     POLICY_OWN,        /* the policy's own options begin here */

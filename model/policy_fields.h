@@ -30,6 +30,7 @@ static const struct field policy_job_fields[] = {
     POLICY_JOB(max_cores, POLICY_SITUATION | POLICY_PREDICTION),
     POLICY_JOB(weight, POLICY_SITUATION),
     POLICY_JOB(region, POLICY_SITUATION),
+    POLICY_JOB(objective, POLICY_SITUATION),
     POLICY_JOB(pinned, POLICY_SITUATION | POLICY_PREDICTION),
     {0}};
 

@@ -36,6 +36,8 @@ static const struct option job_table[] = {
     {"libgomp", OPTION_WORD, offsetof(struct job_options, libgomp), 0, 0, NULL,
      "stock: programs keep their own OpenMP library, and are pinned",
      "coop|stock"},
+    {"objective", OPTION_WORD, offsetof(struct job_options, objective), 0, 0, NULL,
+     "what the job wants least of", "site|time|energy|edp"},
     {0},
 };
 

@@ -58,6 +58,8 @@ struct job_options {
     double weight;
     int report; /* 1: a summary ends the output, -1: none; 0: unset (none) */
     int libgomp; /* 1: programs keep their own; 0: ours, also where unset */
+    int objective; /* what it wants least of; 0: as the site says (unset), 1: time, 2: energy,
+                      3: energy-delay product */
 };
 
 /* What is written into AdminComment. */

@@ -12,6 +12,9 @@ static const struct policy_option common[POLICY_OWN] = {
     [POLICY_HYSTERESIS] = {"hysteresis",
                            "predicted gain below which the division stays; 0: none",
                            0.02, 0, 1, NULL},
+    [POLICY_COST] = {"cost", "what jobs want least of", 0, 0, 2, "time|energy|edp"},
+    [POLICY_POWER] = {"power", "watts that the node may draw by prediction; 0: any", 0, 0, 1e6,
+                      NULL},
     [POLICY_MAPPING] = {"mapping", "pinned threads to the NUMA nodes of their data", 0, 0, 2,
                         "none|locality|critical"},
 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/policy/power.h"
 #include "model/policy/search/divide.h"
 #include "model/policy/search/placement.h"
 #include "model/policy/rules.h"
@@ -105,6 +106,7 @@ static enum model_status check_input(const struct policy *policy,
 struct ruling {
     size_t fair_cores, fair_job;
     double gain; /* that hysteresis passed over */
+    struct power_ruling power;
 };
 
 /* Owners from the proposal. */
@@ -159,6 +161,15 @@ static void explain(const struct policy *policy,
                  input->jobs[ruling->fair_job].id);
         append(out->reason, clause);
     }
+    if (ruling->power.idle) {
+        snprintf(clause, sizeof(clause), "; %zu core%s idle to draw %.0f W of %.0f",
+                 ruling->power.idle, ruling->power.idle == 1 ? "" : "s", ruling->power.watts,
+                 input->options[POLICY_POWER]);
+        append(out->reason, clause);
+    }
+    if ((input->options[POLICY_POWER] > 0 || input->options[POLICY_COST] > 0) &&
+        !machine_has_power(input->machine))
+        append(out->reason, "; what the machine draws is not known");
     if (out->kept) {
         snprintf(clause, sizeof(clause),
                  "; kept, another division promises %.1f %% only",
@@ -190,6 +201,7 @@ static enum model_status decide_fitted(const struct policy *policy,
     }
     if (status != MODEL_OK)
         return status;
+    power_apply(input, &proposal, &ruling.power);
     out->mode = proposal.mode;
     out->rotates = proposal.rotates;
     out->periodic = policy->periodic || proposal.periodic;
@@ -223,6 +235,7 @@ static enum model_status decide_in(struct policy_workspace *ws,
         policy_options_init(policy, defaults);
         fitted.options = defaults;
     }
+    power_bound(&fitted, ws->jobs);
     if (input->state || !policy->init)
         return decide_fitted(policy, &fitted, out);
     if (!(fitted.state = policy_state_new(policy, input->machine)))

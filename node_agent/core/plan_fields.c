@@ -33,6 +33,7 @@ const struct field plan_job_fields[] = {
     JOB(options.min_cores, "min_cores", PLAN_SIGNED),
     JOB(options.max_cores, "max_cores", PLAN_SIGNED),
     JOB(options.weight, "asked_weight", PLAN_SIGNED),
+    JOB(options.objective, "objective", PLAN_SIGNED),
     JOB(granted, "granted", BOTH),
     JOB(weight, "weight", BOTH | MAY),
     JOB(history.known, "history", PLAN_SIGNED),

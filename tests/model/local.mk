@@ -32,6 +32,7 @@ units += %D%/unit
 	%D%/test_policy_each.c \
 	%D%/test_policy_moca.c \
 	%D%/test_policy_nupoco.c \
+	%D%/test_policy_power.c \
 	%D%/test_policy_rules.c \
 	%D%/test_system_laws.c \
 	%D%/test_station.c \

@@ -63,7 +63,8 @@ static void test_job_bad(void **state)
         const char *text, *names, *allowed;
     } table[] = {
         {"bogus", "bogus", "nupoco, greedy, equal"},
-        {"bogus", "bogus", "policy, ults, min_cores, max_cores, weight, report, libgomp"},
+        {"bogus", "bogus",
+         "policy, ults, min_cores, max_cores, weight, report, libgomp, objective"},
         {"Nupoco", "Nupoco", "nupoco"},
         {"policy=", "policy=", "nupoco, greedy, equal"},
         {"policy=bogus", "policy=bogus", "nupoco, greedy, equal"},
@@ -93,6 +94,7 @@ static void test_job_bad(void **state)
         {"report=maybe", "report=maybe", "yes nor no"},
         {"report", "report", "key=value"},
         {"libgomp=gnu", "libgomp=gnu", "not one of coop|stock"},
+        {"objective=power", "objective=power", "not one of site|time|energy|edp"},
         {"ults=2,ults=3", "ults=3", "twice"},
         {"nupoco,greedy", "greedy", "twice"},
         {"nupoco,policy=equal", "policy=equal", "twice"},
@@ -163,6 +165,7 @@ static void test_job(void **state)
         {"report=0", {.report = -1}},
         {"libgomp=stock", {.libgomp = 1}},
         {"libgomp=coop", {.libgomp = 0}},
+        {"objective=edp", {.objective = 3}},
     };
 
     (void)state;
@@ -179,6 +182,7 @@ static void test_job(void **state)
         check(got.weight == table[i].want.weight, text);
         check(got.report == table[i].want.report, text);
         check(got.libgomp == table[i].want.libgomp, text);
+        check(got.objective == table[i].want.objective, text);
     }
 }
 

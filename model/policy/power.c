@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Common rules: energy objectives of jobs, and a power budget of the node. */
+
+#include "model/policy/power.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/policy/search/placement.h"
+#include "model/policy/search/predict.h"
+#include "model/policy/search/workspace.h"
+
+static size_t cores_of(const struct policy_input *input, const size_t *counts, size_t job)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < input->machine->llc_domains; i++)
+        sum += counts[i * input->job_count + job];
+    return sum;
+}
+
+/* Watts of job JOB at SPEED on so many CORES, without LLC domains. */
+static double job_watts(const struct policy_input *input, size_t job, double cores, double speed)
+{
+    const struct machine_power *p = &input->machine->power;
+    const struct workload *profile = input->jobs[job].profile;
+    double requests = 0;
+
+    for (size_t m = 0; profile && m < input->machine->numa_nodes; m++)
+        requests += speed * profile->rate[m].mrr_per_us;
+    /* Requests per us times nanojoules are milliwatts. */
+    return p->core_w * speed + p->stalled_w * fmax(0, cores - speed) +
+           1e-3 * p->request_nj * requests;
+}
+
+/* The same of all jobs with their LLC domains and the idle node, at the speeds in the workspace. */
+static double watts_at_speeds(const struct policy_input *input, const size_t *counts)
+{
+    const struct machine *m = input->machine;
+    double watts = m->power.idle_w;
+
+    for (size_t i = 0; i < m->llc_domains; i++) {
+        size_t here = 0;
+        for (size_t j = 0; j < input->job_count; j++)
+            here += counts[i * input->job_count + j];
+        watts += here ? m->power.domain_w : 0;
+    }
+    for (size_t j = 0; j < input->job_count; j++)
+        watts += job_watts(input, j, (double)cores_of(input, counts, j),
+                           input->workspace->speed[j]);
+    return watts;
+}
+
+/* Speeds of COUNTS into the workspace: predicted, or without KNOWN profiles the cores. */
+static void fill_speeds(const struct policy_input *input, const size_t *counts, bool known)
+{
+    if (known)
+        predict_layout(input, counts, input->workspace->speed);
+    for (size_t j = 0; j < input->job_count && !known; j++)
+        input->workspace->speed[j] = (double)cores_of(input, counts, j);
+}
+
+double power_layout(const struct policy_input *input, const size_t *counts)
+{
+    fill_speeds(input, counts, predict_begin(input));
+    return watts_at_speeds(input, counts);
+}
+
+/* ---- objectives ----------------------------------------------------------------- */
+
+static enum policy_objective objective_of(const struct policy_input *input,
+                                          const struct policy_job *job)
+{
+    return job->objective != POLICY_AS_SITE
+               ? job->objective
+               : (enum policy_objective)(POLICY_LEAST_TIME + (int)input->options[POLICY_COST]);
+}
+
+/* Energy, or energy times time, of a unit of work of JOB alone on CORES. */
+static double cost_alone(const struct policy_input *input, size_t job, size_t cores)
+{
+    struct policy_workspace *ws = input->workspace;
+    size_t jobs = input->job_count, domains = 0;
+
+    memset(ws->trial, 0, jobs * sizeof(*ws->trial));
+    ws->trial[job] = cores;
+    predict_cores(input, ws->trial, ws->speed);
+    for (size_t i = 0; i < input->machine->llc_domains; i++)
+        domains += ws->fresh[i * jobs + job] > 0;
+    double speed = ws->speed[job];
+    double watts = job_watts(input, job, (double)cores, speed) +
+                   (double)domains * input->machine->power.domain_w +
+                   input->machine->power.idle_w / (double)jobs;
+    double energy = watts / speed;
+    return objective_of(input, &input->jobs[job]) == POLICY_LEAST_EDP ? energy / speed : energy;
+}
+
+/* The cores with the least cost, by steps of half the size, single ones at last. */
+static size_t best_cores(const struct policy_input *input, size_t job)
+{
+    const struct policy_job *j = &input->jobs[job];
+    size_t best = j->max_cores, step = 1;
+    double least = cost_alone(input, job, best);
+
+    while (step < j->max_cores / 2)
+        step *= 2;
+    while (step >= 1) {
+        size_t down = best > step + j->min_cores ? best - step : j->min_cores;
+        size_t up = best + step < j->max_cores ? best + step : j->max_cores;
+        double below = down < best ? cost_alone(input, job, down) : INFINITY;
+        double above = up > best ? cost_alone(input, job, up) : INFINITY;
+        if (fmin(below, above) < least) {
+            best = below <= above ? down : up;
+            least = fmin(below, above);
+        } else
+            step /= 2;
+    }
+    return best;
+}
+
+void power_bound(const struct policy_input *input, struct policy_job *jobs)
+{
+    size_t bound[POLICY_MAX_JOBS];
+    bool some = false;
+
+    if (!machine_has_power(input->machine))
+        return;
+    for (size_t j = 0; j < input->job_count; j++)
+        some |= objective_of(input, &jobs[j]) != POLICY_LEAST_TIME;
+    if (!some || !predict_begin(input))
+        return;
+    for (size_t j = 0; j < input->job_count; j++)
+        bound[j] = objective_of(input, &jobs[j]) != POLICY_LEAST_TIME &&
+                           jobs[j].kind == REGION_PARALLEL
+                       ? best_cores(input, j)
+                       : jobs[j].max_cores;
+    for (size_t j = 0; j < input->job_count; j++)
+        jobs[j].max_cores = bound[j];
+}
+
+/* ---- budget ---------------------------------------------------------------------- */
+
+/* Take COUNT cores of JOB from COUNTS, where it has the fewest first, so that LLC domains fall
+ * idle. */
+static void take(const struct policy_input *input, size_t *counts, size_t job, size_t count)
+{
+    size_t jobs = input->job_count;
+
+    while (count > 0) {
+        size_t *fewest = NULL;
+        for (size_t i = 0; i < input->machine->llc_domains; i++) {
+            size_t *here = &counts[i * jobs + job];
+            if (*here && (!fewest || *here < *fewest))
+                fewest = here;
+        }
+        size_t some = *fewest < count ? *fewest : count;
+        *fewest -= some;
+        count -= some;
+    }
+}
+
+struct budget {
+    const struct policy_input *input;
+    struct policy_proposal *proposal;
+    bool known;
+    double watts; /* of the proposal */
+    double speed[POLICY_MAX_JOBS];
+};
+
+/* Parts of their speeds that jobs lose for each watt if JOB loses COUNT cores; INFINITY: nothing
+ * is saved. */
+static double loss(struct budget *b, size_t job, size_t count)
+{
+    struct policy_workspace *ws = b->input->workspace;
+    size_t size = b->input->machine->llc_domains * b->input->job_count;
+    double lost = 0;
+
+    memcpy(ws->fresh, b->proposal->layout, size * sizeof(*ws->fresh));
+    take(b->input, ws->fresh, job, count);
+    fill_speeds(b->input, ws->fresh, b->known);
+    for (size_t j = 0; j < b->input->job_count; j++)
+        if (b->speed[j] > 0)
+            lost += b->input->jobs[j].weight * (1 - ws->speed[j] / b->speed[j]);
+    double saved = b->watts - watts_at_speeds(b->input, ws->fresh);
+    return saved > 0 ? lost / saved : INFINITY;
+}
+
+/* Take cores from one job; false when nobody can lose any. */
+static bool cut(struct budget *b, double limit, size_t *idle)
+{
+    const struct policy_input *in = b->input;
+    /* Half of what is too much, over all jobs: few steps, and the last ones are small. */
+    double excess = (b->watts - limit) / in->machine->power.core_w / 2 / (double)in->job_count;
+    size_t some = excess > 1 ? (size_t)excess : 1, best = in->job_count, amount = 0;
+    double least = INFINITY;
+
+    for (size_t j = 0; j < in->job_count; j++) {
+        size_t spare = b->proposal->cores[j] > in->jobs[j].min_cores
+                           ? b->proposal->cores[j] - in->jobs[j].min_cores
+                           : 0;
+        size_t count = spare < some ? spare : some;
+        double lost = count ? loss(b, j, count) : INFINITY;
+        if (lost < least) {
+            least = lost;
+            best = j;
+            amount = count;
+        }
+    }
+    if (best == in->job_count)
+        return false;
+    take(in, b->proposal->layout, best, amount);
+    b->proposal->cores[best] -= amount;
+    *idle += amount;
+    return true;
+}
+
+static void measure(struct budget *b)
+{
+    fill_speeds(b->input, b->proposal->layout, b->known);
+    b->watts = watts_at_speeds(b->input, b->proposal->layout);
+    memcpy(b->speed, b->input->workspace->speed, b->input->job_count * sizeof(*b->speed));
+}
+
+void power_apply(const struct policy_input *input, struct policy_proposal *proposal,
+                 struct power_ruling *ruling)
+{
+    double limit = input->options[POLICY_POWER];
+    struct budget b = {.input = input, .proposal = proposal};
+
+    *ruling = (struct power_ruling){.watts = NAN};
+    if (!(limit > 0) || proposal->mode == POLICY_NATIVE || !machine_has_power(input->machine))
+        return;
+    if (!proposal->placed)
+        placement_counts(input, proposal->cores, proposal->layout);
+    b.known = predict_begin(input);
+    for (measure(&b); b.watts > limit && cut(&b, limit, &ruling->idle); measure(&b))
+        ;
+    ruling->watts = b.watts;
+    proposal->placed |= ruling->idle > 0;
+}
