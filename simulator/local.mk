@@ -91,7 +91,7 @@ fit-workloads: %D%/workloads/fit_workloads$(EXEEXT)
 
 # The papers' scenarios under every policy: evaluation/evaluation.{md,json,svg}
 # in the build tree.  What is committed under docs/ is a copy.
-EXTRA_DIST += %D%/reproduce.py %D%/runs.py %D%/evaluation.py
+EXTRA_DIST += %D%/reproduce.py %D%/runs.py %D%/evaluation.py %D%/placement_day.py
 reproduce: %D%/coschedsim$(EXEEXT)
 	$(AM_V_at)PYTHONDONTWRITEBYTECODE=1 $(srcdir)/%D%/reproduce.py . \
 	  $(srcdir) evaluation $(REPRODUCE)

@@ -25,6 +25,9 @@ local site = {
     partitions = { "cosched" },
     default_mem_mb = nil,     -- per node; nil: the partition's DefMemPerNode
     max_nodes = nil,          -- of a co-scheduled job; nil: the partition's
+    -- CPUs of each node, where nodes have GPUs: a job that names none then leaves
+    -- all of them to others.  nil: it gets all of a node, as with --exclusive.
+    node_cpus = nil,
     -- Largest weight that a QOS allows, and what its jobs have that ask for
     -- none: { high = 4, low = 0.5 }; a QOS that is not named has 1.  Or a
     -- function of the job that returns it, from its priority or account.
@@ -291,33 +294,44 @@ local function history_of(job)
     return value
 end
 
--- Nodes that suit a job of class KIND, as a list of features; nil: none known.
-local function partners_of(kind)
+-- The level of a job of class KIND, with this RHO, where levels end at EDGES, a list
+-- (empty: levels go by class); nil: not known.  As in placement.py.
+local function level_of(kind, rho, edges)
+    if kind == "serial" then
+        return 0
+    elseif edges == "" then
+        return ({ compute = 1, mixed = 3, memory = 5 })[kind]
+    elseif rho then
+        local level = 1
+        for edge in edges:gmatch("[^,]+") do
+            level = level + (rho > (tonumber(edge) or math.huge) and 1 or 0)
+        end
+        return level
+    end
+end
+
+-- Features of nodes that suit a job of which KNOWN is known; nil: none.
+local function partners_of(known)
     local file = site.history and io.open(site.history .. "/partners", "rb")
-    local nodes, idle = "", ""
     if not file then
         return nil
     end
     local text = file:read(65536) or ""
     file:close()
-    local time = text:match("^cosched%-partners/1 time=(%d+)\n")
+    local time, edges, idle = text:match(
+        "^cosched%-partners/2 time=(%d+)\nedges ([%d.,e+-]*)\nidle ([%w_]*)\n")
     -- Jobs come and go: what is old is no better than Slurm's own choice.
     if not time or os.time() - tonumber(time) > 600 then
         return nil
     end
-    for name, list in text:gmatch("\n(%l+) ([%w._,-]*)") do
-        if name == kind then
-            nodes = list
-        elseif name == "idle" then
-            idle = list
-        end
-    end
-    if nodes == "" then
+    local level = level_of(known:match("class=(%l+)"), tonumber(known:match("rho=(%S+)")), edges)
+    local features = level and text:match("\nlevel" .. level .. " ([%w_,]+)\n")
+    if not features then
         return nil
     elseif not site.pack and idle ~= "" then
-        nodes = idle .. "," .. nodes
+        features = idle .. "," .. features
     end
-    return (nodes:gsub(",", "|"))
+    return (features:gsub(",", "|"))
 end
 
 -- True for a job of one node when the user said nothing of where it is to run.
@@ -343,7 +357,6 @@ end
 -- condition: Slurm takes others when those are full.
 local function advise(job, options, weight)
     local known = history_of(job)
-    local kind = known and known:match("class=(%l+)")
     local words = { "cosched-job/1" }
     if weight then
         words[#words + 1] = string.format("weight=%g", weight)
@@ -356,7 +369,7 @@ local function advise(job, options, weight)
         return
     end
     set_ults(job, options, known:match("ults=(%d+)"))
-    local nodes = kind and site.partners and anywhere(job) and partners_of(kind)
+    local nodes = site.partners and anywhere(job) and partners_of(known)
     if nodes then
         job.prefer = nodes
     end
@@ -391,6 +404,46 @@ local function contradiction(job)
     return SUCCESS
 end
 
+local function wants_gpus(job)
+    for _, key in ipairs({ "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" }) do
+        if (job[key] or "") ~= "" then
+            return true
+        end
+    end
+    return false
+end
+
+-- CPUs of a node of the first of the partitions LIST; nil: its nodes differ.
+local function cpus_of_node(list, partitions)
+    local first = partitions and partitions[list:match("[^,]+")]
+    local cpus = first and first.total_nodes and first.total_nodes > 0 and
+                 first.total_cpus / first.total_nodes
+    return cpus and cpus == math.floor(cpus) and cpus or nil
+end
+
+-- All CPUs of each node, and no GPUs but those that the job asks for.  That needs
+-- their number; what --exclusive sets does not, but takes the GPUs as well.
+local function take_cpus(job, list, partitions)
+    local gpus = wants_gpus(job)
+    local cpus = site.node_cpus or gpus and cpus_of_node(list, partitions)
+    if not cpus and gpus then
+        return refuse(ESLURM_NOT_SUPPORTED, "--coschedule: the nodes of %s have different " ..
+                      "numbers of CPUs, which does not go with GPUs (node_cpus in " ..
+                      "job_submit.lua)", list)
+    elseif not cpus then
+        job.shared = 0
+        return SUCCESS
+    end
+    job.pn_min_cpus = cpus
+    -- Slurm gives no more than tasks need; who says both has no more than that.
+    local nodes, tasks, each = job.min_nodes, job.num_tasks, job.cpus_per_task
+    nodes = nodes and nodes ~= NO_VAL and nodes or 1
+    if tasks and tasks ~= NO_VAL and tasks > 0 and (not each or each == NO_VAL16 or each == 0) then
+        job.cpus_per_task = math.max(1, math.floor(cpus * nodes / tasks))
+    end
+    return SUCCESS
+end
+
 -- Shape a co-scheduled job.
 local function shape(job, partitions, options, typed, environment)
     local result = contradiction(job)
@@ -417,8 +470,11 @@ local function shape(job, partitions, options, typed, environment)
     if why then
         return refuse(ESLURM_NOT_SUPPORTED, "%s", why)
     end
+    result = take_cpus(job, partition, partitions)
+    if result ~= SUCCESS then
+        return result
+    end
     job.partition = partition
-    job.shared = 0
     -- Several only if asked for, or for tasks that do not fit on one.
     if not nodes or nodes == NO_VAL then
         local tasks = job.num_tasks

@@ -45,6 +45,7 @@ report_modules = \
 	%D%/reporting/summary.py
 shared_modules = \
 	%D%/jobrecord.py \
+	%D%/placement.py \
 	%D%/plainclass.py \
 	%D%/slurmrows.py \
 	%D%/turnaround.py

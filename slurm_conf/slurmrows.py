@@ -18,7 +18,7 @@ import subprocess
 
 # What squeue and sinfo call a field: no option of theirs takes names.
 SQUEUE = {"uid": "%U", "nodes": "%N", "name": "%j"}
-SINFO = {"node": "%N", "features": "%b", "share": "%h", "state": "%T"}
+SINFO = {"node": "%N", "features": "%b", "available": "%f", "share": "%h", "state": "%T"}
 
 
 class CommandError(Exception):

@@ -62,7 +62,7 @@ def place(conf, key):
 
 def of_selection(conf, running):
     select = conf.value("SelectType") or running.get("SelectType", "")
-    if select and select != "select/cons_tres":
+    if select and select not in ("select/cons_tres", "select/linear"):
         yield Finding(f"{place(conf, 'SelectType')}: co-scheduled jobs need select/cons_tres to "
                       "share a node (a change ends running jobs: drain the cluster first)",
                       "SelectType=select/cons_tres")
@@ -72,7 +72,8 @@ def of_selection(conf, running):
                 if not re.fullmatch("cr_(core|cpu|socket)", word, re.I)]
         yield Finding(f"{place(conf, 'SelectTypeParameters')}: memory must be a resource, else "
                       "jobs share a node whose memory does not suffice",
-                      "SelectTypeParameters=" + ",".join(["CR_Core_Memory", *rest]))
+                      "SelectTypeParameters=" + ",".join(
+                          ["CR_Memory" if "linear" in select else "CR_Core_Memory", *rest]))
     if "gang" in conf.value("PreemptMode").lower():
         yield Finding(f"{place(conf, 'PreemptMode')}: gang scheduling suspends co-scheduled jobs "
                       "in turn, which then share time instead of cores", note=True)

@@ -149,7 +149,7 @@ def lua_submission(known, running):
             f"n{i}|n{i}|FORCE:4|mixed\n" for i in range(1000)))
         fake.says("squeue.says", "1000|n1|nothing\n" * running)
         fake.call("update")
-        fake.suit("memory", "n2,n3")
+        fake.suit(5, "cosched_1,cosched_free")
         done = subprocess.run(
             [lua, f"{here}/bench_submit.lua",
              f"{SOURCE}/slurm_conf/job_submit.lua", here, fake.folder,

@@ -33,7 +33,8 @@ slurm_tests = \
 	%D%/test_nodes.py \
 	%D%/test_operation.py \
 	%D%/test_report_cluster.py \
-	%D%/test_suspend.py
+	%D%/test_suspend.py \
+	%D%/test_ways.py
 EXTRA_DIST += $(slurm_tests)
 check-slurm: all
 	$(MAKE) check TESTS="$(slurm_tests)"

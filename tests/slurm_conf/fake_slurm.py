@@ -63,7 +63,7 @@ class FakeSlurm:
         self.folder = os.path.join(self.top.name, "history")
         self.db = os.path.join(self.folder, "history.db")
         os.mkdir(self.bin)
-        for name in ("sacct", "squeue", "sinfo"):
+        for name in ("sacct", "squeue", "sinfo", "scontrol"):
             path = os.path.join(self.bin, name)
             with open(path, "w", encoding="ascii") as file:
                 file.write(PROGRAM.format(name))
@@ -95,11 +95,11 @@ class FakeSlurm:
         with open(f"{self.folder}/{name}", encoding="ascii") as file:
             return file.read()
 
-    def suit(self, kind, nodes):
-        """Write that NODES suit jobs of class KIND."""
+    def suit(self, level, features):
+        """Write that nodes with FEATURES suit jobs of LEVEL."""
         with open(f"{self.folder}/partners", "w", encoding="ascii") as file:
-            file.write(f"cosched-partners/1 time={int(time.time())}\nidle \n"
-                       f"{kind} {nodes}\n")
+            file.write(f"cosched-partners/2 time={int(time.time())}\nedges \nidle \n"
+                       f"level{level} {features}\n")
 
     def __enter__(self):
         return self

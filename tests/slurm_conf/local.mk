@@ -7,6 +7,7 @@ slurm_conf_tests = \
 	%D%/fuzz_rows.py \
 	%D%/test_history.py \
 	%D%/test_job_submit.py \
+	%D%/test_placement.py \
 	%D%/test_python36.py
 TESTS += $(slurm_conf_tests)
 EXTRA_DIST += $(slurm_conf_tests) \

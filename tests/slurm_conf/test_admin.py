@@ -30,7 +30,7 @@ PartitionName=cosched Nodes=ALL OverSubscribe=FORCE:4 DefMemPerNode=2000
 """
 # What replaces what in GOOD, and what check says of it.
 WRONG = (
-    ("cons_tres", "linear", "FILE:3: SelectType=select/linear: co-scheduled jobs need",
+    ("cons_tres", "cons_res", "FILE:3: SelectType=select/cons_res: co-scheduled jobs need",
      "SelectType=select/cons_tres"),
     ("CR_Core_Memory", "CR_CPU,CR_LLN", "FILE:4: SelectTypeParameters=CR_CPU,CR_LLN: memory must",
      "SelectTypeParameters=CR_Core_Memory,CR_LLN"),

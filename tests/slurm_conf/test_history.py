@@ -12,7 +12,11 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fake_slurm import FakeSlurm, GOOD, line, row, user_of
+from fake_slurm import FakeSlurm, GOOD, SOURCE, line, row, user_of
+sys.path.insert(0, os.path.join(SOURCE, "slurm_conf"))
+import placement                # noqa: E402
+
+BUILD = os.environ["abs_top_builddir"]
 
 RECORD = GOOD.format(program="cg", kind="memory")
 
@@ -139,15 +143,17 @@ def check_partners(fake):
     fake.says("sacct.says", "".join(
         row(70 + i, kind, kind=kind, program=kind) for i, kind in
         enumerate(("memory", "compute", "serial", "mixed"))))
+    ours = ",".join(placement.FEATURES)
     fake.says("sinfo.says", "".join(
-        line(*node) for node in (
-            ("n1", "n1,big", "FORCE:3", "idle"), ("n2", "n2", "FORCE:3", "mixed"),
-            ("n3", "big,n3", "FORCE:3", "allocated+"),
-            ("n4", "n4", "FORCE:3", "completing"),
-            ("n5", "n5", "FORCE:3", "mixed"),
-            ("full", "full", "FORCE:2", "mixed"), ("odd", "odd", "NO", "idle"),
-            ("plain", "big", "FORCE:3", "idle"), ("x", "x", "FORCE:3", "down"),
-            ("drained", "drained", "FORCE:3", "drained"))) + "garbage\n\n\0\0\0\n")
+        line(node, active, available, *rest) for node, active, available, *rest in (
+            ("n1", "cosched_1,big", f"big,{ours}", "FORCE:3", "idle"),
+            ("n2", ours, ours, "FORCE:3", "mixed"),
+            ("n3", "big", f"{ours},big", "FORCE:3", "allocated+"),
+            ("n4", "cosched_3", ours, "FORCE:3", "completing"),
+            ("n5", "cosched_0", ours, "FORCE:3", "mixed"),
+            ("full", ours, ours, "FORCE:2", "mixed"), ("odd", ours, ours, "NO", "idle"),
+            ("plain", "big", "big", "FORCE:3", "idle"), ("x", ours, ours, "FORCE:3", "down"),
+            ("drained", ours, ours, "FORCE:3", "drained"))) + "garbage\n\n\0\0\0\n")
     fake.says("squeue.says", "".join(line(1000, *job) for job in (
         ("n2", "memory"), ("n3", "compute"), ("n3", "serial"), ("n4", "memory"),
         ("n4", "compute"), ("n5", "unheard of"), ("full", "memory"),
@@ -157,11 +163,46 @@ def check_partners(fake):
     assert "-p shared" in fake.asked("squeue")
     assert "-p shared" in fake.asked("sinfo")
     lines = fake.file("partners").splitlines()
-    assert lines[0].startswith("cosched-partners/1 time="), lines
+    assert lines[0].startswith("cosched-partners/2 time="), lines
     assert abs(int(lines[0].split("=")[1]) - time.time()) < 600
+    # n2 is full of memory, n3 computes, n4 has both; the others are full or not known.
+    every = "cosched_1,cosched_3,cosched_5"
     assert dict(line.partition(" ")[::2] for line in lines[1:]) == {
-        "idle": "n1", "memory": "n3", "compute": "n2", "mixed": "n3",
-        "serial": "n2,n4"}, lines
+        "edges": "", "idle": "cosched_free", "level0": every, "level1": "cosched_5",
+        "level2": "cosched_5", "level3": "cosched_1", "level4": "cosched_1",
+        "level5": "cosched_1", "level6": "cosched_1"}, lines
+    # Each class in one request; the site's own features stay; n4 has its one.
+    assert sorted(fake.asked("scontrol").splitlines()) == [
+        "update nodename=n1 activefeatures=big,cosched_free",
+        "update nodename=n2,full activefeatures=cosched_5",
+        "update nodename=n3 activefeatures=big,cosched_1",
+        "update nodename=n5 activefeatures="], fake.asked("scontrol")
+
+
+def check_pairs(fake):
+    """The model's table: read back as it was written, and used; others are not."""
+    fake.env["PATH"] = f"{BUILD}/coschedmodel:{fake.env['PATH']}"
+    fake.env["COSCHED_MACHINES"] = f"{SOURCE}/machines"
+    assert "--machine" in fake.run("pairs").stderr
+    assert "no_such" in fake.run("pairs", "--machine", "no_such").stderr
+    fake.call("pairs", "--machine", "uma-1x8")
+    table = placement.parse(fake.file("pairs"))
+    gains = table.gains
+    for level in range(1, placement.PARALLEL + 1):
+        assert gains[level][level] == 1, gains      # as good as turns
+        assert gains[0][level] > 1.8, gains         # a serial job takes one core
+        assert gains[1][level] == max(gains[1][1:level + 1]), gains
+    assert gains[1][6] > gains[2][6] > gains[3][6], gains
+    fake.call("export")
+    edges = fake.file("partners").splitlines()[1]
+    assert edges == "edges " + ",".join(f"{edge:.6g}" for edge in table.edges), edges
+    for bad in ("", "cosched-pairs/2\n", fake.file("pairs").replace("0.5000", "1.5", 1),
+                fake.file("pairs")[:-9], "\0" * 9999):
+        with open(f"{fake.folder}/pairs", "w", encoding="ascii") as file:
+            file.write(bad)
+        fake.call("export")
+        assert fake.file("partners").splitlines()[1] == "edges ", bad
+    os.unlink(f"{fake.folder}/pairs")
 
 
 def check_forget(fake):
@@ -274,7 +315,7 @@ def check_owner(fake):
 def main():
     with FakeSlurm() as fake:
         for check in (check_summary, check_disagreement, check_garbage,
-                      check_forged, check_programs, check_partners, check_forget,
+                      check_forged, check_programs, check_partners, check_pairs, check_forget,
                       check_limits, check_concurrent, check_refusals):
             check(fake)
         if os.getuid() == 0:

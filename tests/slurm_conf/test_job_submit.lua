@@ -112,6 +112,37 @@ function tests.exclusive()
     equal(stub.submit(stub.job("", { shared = 1 })), 0, "oversubscribe")
 end
 
+-- All CPUs of the node, but only the GPUs that were asked for.
+function tests.gpus()
+    stub.load(script, OFF)
+    stub.partitions.cosched.total_cpus, stub.partitions.cosched.total_nodes = 128, 2
+    for _, case in ipairs({
+        { { tres_per_node = "gres:gpu:1" }, nil },
+        { { tres_per_job = "gres:gpu:1", num_tasks = 4 }, 16 },
+        { { tres_per_task = "gres:gpu:1", num_tasks = 1 }, 64 },
+        { { tres_per_socket = "gpu", num_tasks = 4, min_nodes = 2 }, 32 },
+        { { tres_per_node = "gpu", num_tasks = 4, cpus_per_task = 3 }, 3 },
+    }) do
+        local job = stub.job("", case[1])
+        equal(stub.submit(job), 0, "gpus")
+        equal(job.pn_min_cpus, 64, "CPUs of a node")
+        equal(job.shared, 65534, "not exclusive")
+        equal(job.cpus_per_task, case[2], "CPUs of a task")
+    end
+    stub.partitions.cosched.total_cpus = 129
+    local job = stub.job("", { tres_per_node = "gpu:1" })
+    local result, said = stub.submit(job)
+    equal(result, 2036, "nodes that differ")
+    has(said, "node_cpus in job_submit.lua")
+    equal(job.partition, nil, "not touched")
+    stub.load(script, copy(OFF, { node_cpus = "48" }))
+    job = stub.job("")
+    equal(stub.submit(job), 0, "by the site's rule")
+    equal(job.pn_min_cpus, 48, "without GPUs as well")
+    equal(job.shared, 65534, "so that it leaves them")
+    stub.partitions.cosched.total_cpus, stub.partitions.cosched.total_nodes = nil, nil
+end
+
 function tests.weights()
     stub.load(script, copy(OFF, { weights = "{ high = 4, low = 0.5 }" }))
     for _, case in ipairs({
@@ -248,7 +279,7 @@ end
 
 local function partners(age, lines)
     write(history .. "/partners", string.format(
-        "cosched-partners/1 time=%d\n%s\n", os.time() - age, lines))
+        "cosched-partners/2 time=%d\n%s\n", os.time() - age, lines))
 end
 
 function tests.partners()
@@ -260,9 +291,9 @@ function tests.partners()
         return job.prefer
     end
     stub.load(script, ON)
-    partners(5, "idle \nmemory n2,n3\ncompute n4")
-    equal(wish({ name = "cg run" }), "n2|n3", "memory")
-    equal(wish({ name = "x", script = "./ep" }), "n4", "compute")
+    partners(5, "edges \nidle \nlevel1 f4\nlevel5 f2,f3")
+    equal(wish({ name = "cg run" }), "f2|f3", "memory")
+    equal(wish({ name = "x", script = "./ep" }), "f4", "compute")
     equal(wish({ name = "unheard of" }), nil, "nothing known")
     for _, said in ipairs({ { req_nodes = "n1" }, { features = "big" },
                             { prefer = "mine" }, { reservation = "r" },
@@ -270,20 +301,26 @@ function tests.partners()
         said.name = "cg run"
         equal(wish(said), said.prefer, "the user's wish")
     end
-    partners(5, "idle n7,n8\nmemory n2,n3\ncompute n4")
-    equal(wish({ name = "cg run" }), "n7|n8|n2|n3", "idle ones first")
-    partners(5, "idle n7\nmemory \ncompute n4")
+    partners(5, "edges \nidle free\nlevel1 f4\nlevel5 f2,f3")
+    equal(wish({ name = "cg run" }), "free|f2|f3", "idle ones as well")
+    partners(5, "edges \nidle free\nlevel1 f4\nlevel5 ")
     equal(wish({ name = "cg run" }), nil, "nobody suits")
-    partners(3600, "idle n7\nmemory n2\ncompute n4")
+    -- With a table of the site's machine, by rho (0.5) instead of the class.
+    for edges, level in pairs({ ["0.1,0.4,0.6"] = 3, ["0.5"] = 1, ["1e-05,0.49"] = 3 }) do
+        partners(5, "edges " .. edges .. "\nidle \nlevel" .. level .. " f" .. level)
+        equal(wish({ name = "cg run" }), "f" .. level, edges)
+    end
+    partners(3600, "edges \nidle free\nlevel5 f2")
     equal(wish({ name = "cg run" }), nil, "old")
-    for _, text in ipairs({ "", "x", "cosched-partners/1 time=\nmemory n2\n",
+    for _, text in ipairs({ "", "x", "cosched-partners/2 time=\nedges \nidle \nlevel5 f2\n",
+                            "cosched-partners/1 time=9999999999\nidle \nmemory n2\n",
                             string.rep("\0", 100000) }) do
         write(history .. "/partners", text)
         equal(wish({ name = "cg run" }), nil, "garbage")
     end
-    partners(5, "idle n7\nmemory n2\ncompute n4")
+    partners(5, "edges \nidle free\nlevel5 f2")
     stub.load(script, copy(ON, { pack = "true" }))
-    equal(wish({ name = "cg run" }), "n2", "packed")
+    equal(wish({ name = "cg run" }), "f2", "packed")
     stub.load(script, copy(ON, { partners = "false" }))
     equal(wish({ name = "cg run" }), nil, "switched off")
 end
@@ -344,7 +381,7 @@ end
 
 -- Whatever goes wrong, no job is where it must not be without its shape.
 function tests.failing()
-    partners(5, "idle \nmemory n2,n3\ncompute n4")
+    partners(5, "edges \nidle \nlevel5 f2,f3")
     local rules = copy(ON, { weights = "{ high = 4 }" })
     for _, case in ipairs({
         { "weight=2", { name = "cg run", qos = "high" } },
