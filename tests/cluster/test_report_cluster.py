@@ -4,8 +4,11 @@
 """coschedreport on a real cluster: jobs that shared a node, one that was alone,
 one that ended at once; what Slurm bills by the weights of the admin guide."""
 
+import csv
+import io
 import json
 import os
+import re
 import shutil
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -24,6 +27,11 @@ while [ ! -e "$GATE" ]; do sleep 0.1; done
 # A megabyte costs 2 units, a CPU none.
 WEIGHTS = 'TRESBillingWeights="CPU=0,Mem=2.0"'
 MEMORY_MB = 100
+USAGE = """PriorityType=priority/multifactor
+PriorityDecayHalfLife=0
+PriorityUsageResetPeriod=NONE
+PriorityCalcPeriod=1
+"""
 
 
 def write(path, text):
@@ -41,8 +49,8 @@ def bill_by_memory(c):
         lines = file.read().splitlines()
     write(path, "".join(
         line + (" " + WEIGHTS if line.startswith("PartitionName=cosched ")
-                else "") + "\n" for line in lines))
-    c.call("scontrol", "reconfigure")
+                else "") + "\n" for line in lines) + USAGE)
+    c.restart()
 
 
 def submit(c, name, gate, *options):
@@ -90,6 +98,31 @@ def check_mix(c, alone, ep, cg):
     # Allocated twice, there once.
     assert mix["node_core_s"] < mix["alloc_core_s"], mix
     assert mix["core_s"] <= mix["node_core_s"] + 2 * cpus, mix
+
+
+def check_charges(c):
+    """What a site can charge: Slurm's usage is the place, by the weights, in sacct and in sshare;
+    core_s is the use, and the report sums it by user."""
+    rows = csv.DictReader(io.StringIO(c.call(REPORT, "--all-users", "--by", "user", "--csv")))
+    user, = rows
+    jobs = report(c, "--all-users")["jobs"]
+    for key in "core_s", "alloc_core_s", "billed":
+        known = [job[key] for job in jobs if job[key] is not None]
+        assert abs(float(user[key]) - sum(known)) < 0.01 * sum(known) + 0.1, (key, user, jobs)
+    assert 0 < float(user["core_s"]) < float(user["alloc_core_s"]), user
+    found = [line.split("|") for line in c.call(
+        "sacct", "-a", "-X", "-n", "-P", "-o", "partition,elapsedraw,alloctres").splitlines()]
+    bills = [(name, int(seconds) * int(re.search(r"billing=(\d+)", tres)[1]))
+             for name, seconds, tres in found]
+    shared = sum(bill for name, bill in bills if name == "cosched")
+    assert shared == float(user["billed"]), (found, user)
+
+    def usage():
+        return max(int(word) for word in c.call(
+            "sshare", "-a", "-n", "-P", "-o", "rawusage").split())
+    # Of each job it counts a second more or less than the accounting.
+    wait_for("the usage in sshare", lambda: abs(
+        usage() - sum(bill for _, bill in bills)) <= 200 * len(found), 180, 2)
 
 
 def check_short(c, short):
@@ -153,6 +186,7 @@ def main():
             c.wait_final(job)
         check_mix(c, alone, ep, cg)
         check_forms(c, ep, cg)
+        check_charges(c)
         check_other_user(c, ep)
 
 

@@ -153,7 +153,8 @@ def check_configless(c):
     os.kill(pid, 15)
     wait_for("end of slurmd", lambda: not os.path.exists(f"{c.root}/run/slurmd-n1.pid"))
     env = {key: value for key, value in c.env.items() if key != "SLURM_CONF"}
-    subprocess.run(["unshare", "-m", "sh", "-c", "mount -t tmpfs none /run && exec slurmd -N n1 "
+    subprocess.run(["unshare", "-m", "sh", "-c", "mount -t tmpfs none /run && mkdir /run/munge && "
+                    f"ln -s {c.root}/run/munge.sock /run/munge/munge.socket.2 && exec slurmd -N n1 "
                     f"--conf-server 127.0.0.1:{port}"], env=env, check=True)
     wait_for("its configuration", lambda: os.path.exists(
         f"{c.root}/spool/n1/conf-cache/plugstack.conf"), 60, 0.1)
