@@ -2,6 +2,13 @@
 # Packages for Debian and for RPM distributions, from the archive of `make dist`.
 
 EXTRA_DIST += \
+	%D%/ansible/roles/coschedule/defaults/main.yml \
+	%D%/ansible/roles/coschedule/handlers/main.yml \
+	%D%/ansible/roles/coschedule/meta/main.yml \
+	%D%/ansible/roles/coschedule/tasks/absent.yml \
+	%D%/ansible/roles/coschedule/tasks/main.yml \
+	%D%/ansible/roles/coschedule/tasks/present.yml \
+	%D%/ansible/site.yml \
 	%D%/check-deb \
 	%D%/check-rpm \
 	%D%/coschedule.spec.in \

@@ -28,6 +28,7 @@ TESTS += $(report_tests)
 
 # What takes longer than ./check has time for.
 slurm_tests = \
+	%D%/test_ansible.py \
 	%D%/test_faults.py \
 	%D%/test_hostile.py \
 	%D%/test_nodes.py \

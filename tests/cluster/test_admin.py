@@ -142,4 +142,5 @@ def main():
         restart(c, "slurmctld")
 
 
-main()
+if __name__ == "__main__":
+    main()
