@@ -123,7 +123,7 @@ class Task:
         if self.worker is not None:
             w = self.worker
             return (f"runs on worker {int(w['index'])}, CPU {int(w['cpu'])}, "
-                    f"LWP {int(w['tid'])}")
+                    f"LLC domain {int(w['node'])}, LWP {int(w['tid'])}")
         if not self.sp:
             return "ended or about to run"
         with suspended(self.sp):

@@ -11,9 +11,17 @@ EXTRA_DIST += tests/libgomp-coop/test_dynamic.py \
 
 # By themselves: no libgomp needed.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/libgomp-coop/test_dynamic_claims
-TESTS += tests/libgomp-coop/test_dynamic_claims
+check_PROGRAMS += tests/libgomp-coop/test_dynamic_claims \
+	tests/libgomp-coop/test_placement
+TESTS += tests/libgomp-coop/test_dynamic_claims \
+	tests/libgomp-coop/test_placement
 endif
+tests_libgomp_coop_test_placement_SOURCES = \
+	tests/libgomp-coop/test_placement.c \
+	libgomp-coop/config/coop/placement.c \
+	libgomp-coop/config/coop/placement.h
+tests_libgomp_coop_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_libgomp_coop_test_placement_LDADD = $(CMOCKA_LIBS)
 tests_libgomp_coop_test_dynamic_claims_SOURCES = \
 	tests/libgomp-coop/test_dynamic_claims.c \
 	libgomp-coop/config/coop/dynloop.c \

@@ -7,10 +7,11 @@ in a stopped program and in a core file."""
 import os
 import re
 import shutil
+import struct
 import subprocess
 
-from fake_agent import (BUILD, LIBGOMP_COOP, SOURCE, allowed_cpus, directory,
-                        need, skip)
+from fake_agent import (BUILD, LIBGOMP_COOP, SOURCE, FakeAgent, allowed_cpus,
+                        directory, need, skip)
 
 PROGRAM = os.path.join(BUILD, "tests/libgomp-coop/test_stack")
 SCRIPT = os.path.join(SOURCE, "libgomp-coop/gdb/coschedule.py")
@@ -51,6 +52,28 @@ def check(text, mode):
     assert "no task 99" in text, (mode, text)
 
 
+def domains(client):
+    """CPU n is in LLC domain n + 3."""
+    for cpu in client.granted:
+        struct.pack_into("<H", client.allotment.map, 320 + 2 * cpu, cpu + 3)
+    struct.pack_into("<I", client.allotment.map, 36, max(client.granted) + 4)
+
+
+def check_domains():
+    """The agent says where the CPUs are that the program had from the start."""
+    with directory() as path:
+        agent = os.path.join(path, "agent")
+        with FakeAgent(agent, allowed_cpus()[:2], spoil=domains):
+            text = gdb(*commands((
+                f"set environment LD_LIBRARY_PATH {LIBGOMP_COOP}",
+                f"set environment COSCHED_SOCKET {agent}",
+                "set environment OMP_NUM_THREADS 5", "break wait_for_stdin",
+                "run gdb", f"source {SCRIPT}", "cosched tasks")), PROGRAM)
+    found = re.search(r"initial thread +runs on worker 0, CPU (\d+), "
+                      r"LLC domain (\d+),", text)
+    assert found and int(found[2]) == int(found[1]) + 3, text
+
+
 def main():
     need("libgomp-coop/lib-coop/libgomp.so.1", "tests/libgomp-coop/test_stack")
     os.sched_setaffinity(0, allowed_cpus()[:2])  # so many workers
@@ -76,6 +99,7 @@ def main():
                        *commands((f"core-file {core}", f"source {SCRIPT}")),
                        *commands(SHOW), PROGRAM)
             check(text, mode + " core")
+    check_domains()
     text = gdb("-ex", f"source {SCRIPT}", "-ex", "cosched tasks", PROGRAM)
     assert "is not loaded" in text, text
 

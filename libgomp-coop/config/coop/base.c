@@ -14,6 +14,7 @@ struct coop_worker coop_workers[COOP_MAX_WORKERS];
 unsigned coop_nworkers;
 unsigned coop_nspares;
 int coop_crowded;
+bool coop_has_far;
 bool coop_managed;
 
 uint64_t

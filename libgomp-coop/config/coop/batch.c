@@ -5,16 +5,19 @@
 #include "batch.h"
 
 #include <limits.h>
+#include <stdlib.h>
 
 #include <sched.h>
 
 #include "dispatch.h"
 #include "park.h"
+#include "placement.h"
 #include "runq.h"
 #include "worker.h"
 
-/* Regions after which tasks that have been stolen are sent home.  */
-#define HOME_PERIOD 16
+/* Tasks that have been stolen are placed anew so often: more often would take
+   longer than it saves.  */
+#define PLACE_NS 500000
 
 static struct gomp_team *
 team_of (struct coop_barrier *b)
@@ -63,6 +66,9 @@ static void
 make_ready (struct coop_ult *batch)
 {
   unsigned others = 0;
+  if (!batch)
+    return;
+  coop_runq_hand_out (1);
   while (batch)
     {
       struct coop_ult *next = batch->batch_next;
@@ -70,59 +76,69 @@ make_ready (struct coop_ult *batch)
 				    batch->batch_tail, batch->batch_count);
       batch = next;
     }
+  coop_runq_hand_out (-1);
   if (others)
     coop_dispatch_ready (others);
 }
 
-/* Is W as good as others for tasks that begin?  */
-static bool
-is_usable (struct coop_worker *w)
+/* Stores in TASK, by its number in a team of SIZE, each task of BATCH; there are
+   COUNT places.  */
+static void
+sort_by_number (struct coop_ult *batch, unsigned size, struct coop_ult **task,
+		unsigned count)
 {
-  return w->started && coop_may_run (w) && !coop_peek (&w->lost)
-	 && !coop_peek (&w->shared);
+  for (; batch; batch = batch->batch_next)
+    {
+      struct coop_ult *u = batch;
+      for (unsigned left = batch->batch_count; left > 0; left--, u = u->next)
+	{
+	  unsigned i = u->thread->ts.team_id % size;
+	  while (task[i])
+	    i = (i + 1) % count;
+	  task[i] = u;
+	}
+    }
 }
 
 /* As make_ready, but each task begins where it would in a new team of SIZE.  */
 static void
-make_ready_at_home (struct coop_ult *batch, unsigned size)
+make_ready_anew (struct coop_ult *batch, unsigned size)
 {
-  uint16_t usable[COOP_MAX_CPUS];
-  unsigned n = coop_peek (&coop_nworkers), m = 0, others = 0;
-
-  for (unsigned i = 0; i < n; i++)
-    if (is_usable (&coop_workers[i]))
-      usable[m++] = i;
-  if (m == 0)
+  unsigned count = 0, others = 0;
+  for (struct coop_ult *u = batch; u; u = u->batch_next)
+    count += u->batch_count;
+  if (count < size)
+    count = size;
+  struct coop_ult **task = calloc (count, sizeof *task + 1);
+  if (!task)
     {
       make_ready (batch);
       return;
     }
-  while (batch)
-    {
-      struct coop_ult *next_batch = batch->batch_next;
-      for (unsigned left = batch->batch_count; left > 0; left--)
-	{
-	  struct coop_ult *u = batch;
-	  unsigned id = u->thread->ts.team_id;
-	  batch = u->next;
-	  u->home = usable[(uint64_t) (id % size) * m / size];
-	  others += coop_dispatch_hand (&coop_workers[u->home], u, u, 1);
-	}
-      batch = next_batch;
-    }
+  sort_by_number (batch, size, task, count);
+  coop_placement_again (task, count, (unsigned char *) (task + count));
+  coop_runq_hand_out (1);
+  for (unsigned i = 0; i < count; i++)
+    if (task[i])
+      others += coop_dispatch_hand (&coop_workers[task[i]->home], task[i],
+				    task[i], 1);
+  coop_runq_hand_out (-1);
+  free (task);
   if (others)
     coop_dispatch_ready (others);
 }
 
-/* Tasks that wait in a dock have been stolen: is it time to send all back?  In
-   every region this would take longer than it saves.  */
+/* Tasks that wait in a dock have been stolen: is it time to place all anew?  */
 static bool
-is_time_for_home (void)
+is_time_to_place (void)
 {
-  static unsigned openings;
+  static uint64_t last_ns;
+  uint64_t now;
+
   if (!coop_peek (&coop_runq_stolen)
-      || __atomic_add_fetch (&openings, 1, __ATOMIC_RELAXED) % HOME_PERIOD)
+      || (now = coop_now_ns ()) - coop_peek (&last_ns) < PLACE_NS)
     return false;
+  __atomic_store_n (&last_ns, now, __ATOMIC_RELAXED);
   __atomic_store_n (&coop_runq_stolen, 0, __ATOMIC_RELAXED);
   return true;
 }
@@ -146,8 +162,10 @@ coop_batch_undock (gomp_barrier_t *bar)
   struct coop_ult *batches = coop_peek (&b->batched) ? take_all (b, gen) : NULL;
   unsigned total = b->awaited = b->total;
   coop_store (&b->generation, gen + BAR_INCR);
-  if (batches && is_time_for_home ())
-    make_ready_at_home (batches, total);
+  if (!coop_peek (&coop_runq_begun))
+    coop_store (&coop_runq_begun, 1);
+  if (batches && is_time_to_place ())
+    make_ready_anew (batches, total);
   else
     make_ready (batches);
   coop_unpark ((int *) &b->generation, INT_MAX);

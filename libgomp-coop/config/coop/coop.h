@@ -68,6 +68,7 @@ struct coop_ult
   struct coop_ult *batch_tail, *batch_next;
   unsigned batch_count;
   unsigned home;	      /* worker whose queue and table it uses */
+  unsigned node;	      /* LLC domain where it began first */
   int trimming;		      /* futex, 1: its stack is being trimmed */
   unsigned long runs;	      /* times begun or continued */
   unsigned id;		      /* never reused; stands for the kernel's tid */
@@ -106,6 +107,7 @@ struct coop_runq
   int lock;
   unsigned length; /* read without the lock as a hint */
   struct coop_ult *head, *tail;
+  uint64_t since_ns; /* when it was empty last; only with several LLC domains */
 };
 
 /* Tasks that have arrived at a barrier and are not counted yet (batch.h).  */
@@ -173,6 +175,9 @@ struct coop_worker
 extern struct coop_worker coop_workers[COOP_MAX_WORKERS];
 extern unsigned coop_nworkers; /* regular ones, only grows */
 extern unsigned coop_nspares;  /* spares that have been started, only grows */
+
+/* Workers are on CPUs of several LLC domains.  */
+extern bool coop_has_far;
 
 /* Kernel threads that share CPUs with others of ours: nobody spins then.  */
 extern int coop_crowded;

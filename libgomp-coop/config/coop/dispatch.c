@@ -140,7 +140,7 @@ yield_ult (struct coop_ult *u)
       if (!next)
 	return;
     }
-  home = &coop_workers[coop_ult_settle (u)];
+  home = coop_is_spare (w) || u->root ? &coop_workers[coop_ult_settle (u)] : w;
   coop_runq_append_locked (home, u);
   w->post_unlock = &home->queue.lock;
   switch_to (w, next, &u->sp);
@@ -218,6 +218,13 @@ coop_dispatch_ready (unsigned count)
     coop_kthread_fill ();
   else
     coop_worker_kick (count);
+}
+
+void
+coop_dispatch_first (struct coop_ult *u)
+{
+  if (coop_dispatch_hand (&coop_workers[u->home], u, u, 1))
+    coop_dispatch_ready (1);
 }
 
 /* The next task that W's scheduler has of its own, or NULL.  */

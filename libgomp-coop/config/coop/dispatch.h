@@ -73,6 +73,9 @@ extern unsigned coop_dispatch_hand (struct coop_worker *w,
    is awake is about to take.  */
 extern void coop_dispatch_ready (unsigned count);
 
+/* U, a new task, is ready to begin.  */
+extern void coop_dispatch_first (struct coop_ult *u);
+
 /* First duty of a new context.  */
 extern void coop_dispatch_begin (void);
 

@@ -80,8 +80,7 @@ donor_main (void *arg)
   u->stack_top = (char *) below_here ();
   u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
   coop_fiber_create (u);
-  coop_runq_append (&coop_workers[u->home], u, u, 1);
-  coop_dispatch_ready (1);
+  coop_dispatch_first (u);
   while (!coop_load (&u->finish))
     coop_syscall (SYS_futex, (long) &u->finish, FUTEX_WAIT_PRIVATE, 0, 0);
   coop_stack_remove (u);
@@ -198,8 +197,7 @@ coop_donor_create (struct coop_ult *u, const pthread_attr_t *given)
   if (u->tp)
     {
       u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
-      coop_runq_append (&coop_workers[u->home], u, u, 1);
-      coop_dispatch_ready (1);
+      coop_dispatch_first (u);
       return 0;
     }
   if (__builtin_expect (coop_settings.test & COOP_TEST_NO_DONORS, 0)

@@ -11,12 +11,21 @@
    idle; whoever is idle meanwhile may as well run the task.  */
 #define LOST_NS 5000
 
-int coop_runq_lost, coop_runq_stolen;
+/* From workers of other LLC domains, far from where a task's data are, nothing is
+   taken before it has waited for so long.  While the first team is created, when
+   kernel threads begin late and in any order, longer: what touches its data first
+   should do so where it runs later.  */
+#define FAR_NS 500000
+#define FIRST_NS 100000000
+
+int coop_runq_lost, coop_runq_stolen, coop_runq_handing, coop_runq_begun;
 
 static void
 append (struct coop_runq *q, struct coop_ult *head, struct coop_ult *tail,
 	unsigned count)
 {
+  if (__builtin_expect (coop_peek (&coop_has_far), 0) && q->length == 0)
+    __atomic_store_n (&q->since_ns, coop_now_ns (), __ATOMIC_RELAXED);
   tail->next = NULL;
   if (q->tail)
     q->tail->next = head;
@@ -102,7 +111,8 @@ is_lost (struct coop_worker *w, struct coop_worker *victim)
 	}
       return false;
     }
-  if (coop_now_ns () - w->suspect_ns < LOST_NS)
+  if (coop_now_ns () - w->suspect_ns
+      < (victim->node == w->node ? LOST_NS : FAR_NS))
     return false;
   if (!__atomic_exchange_n (&victim->lost, 1, __ATOMIC_RELAXED))
     __atomic_add_fetch (&coop_runq_lost, 1, __ATOMIC_RELAXED);
@@ -119,10 +129,23 @@ coop_runq_found (struct coop_worker *w)
   return true;
 }
 
+/* Is VICTIM far from W, and has what it has waited for a short time only?  */
+static bool
+is_left_alone (struct coop_worker *w, struct coop_worker *victim)
+{
+  if (victim->node == w->node || !victim->started || coop_is_spare (w))
+    return false;
+  return coop_now_ns () - coop_peek (&victim->queue.since_ns)
+	 < (coop_peek (&coop_runq_begun) ? FAR_NS : FIRST_NS);
+}
+
 static bool
 worth (struct coop_worker *w, struct coop_worker *victim)
 {
   unsigned length = coop_peek (&victim->queue.length);
+  if (length && coop_may_run (victim)
+      && (coop_peek (&coop_runq_handing) || is_left_alone (w, victim)))
+    return false;
   if (length > 1)
     return true;
   if (length == 1

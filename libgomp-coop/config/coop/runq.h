@@ -3,8 +3,9 @@
 /* Run queues: ready tasks, one queue for each worker.
 
    A worker takes from the head of its own queue; without work it steals half
-   of another's, from workers of its own LLC domain first.  The queue of a worker
-   that may not run is emptied by the others.
+   of another's, from workers of its own LLC domain first, and from others only
+   what has waited for a while.  The queue of a worker that may not run is emptied
+   by the others.
 
    A worker that is awake, idle and allowed is about to take its only task
    itself, and to release the batch that it holds (batch.h); taking that away
@@ -68,6 +69,20 @@ extern bool coop_runq_found (struct coop_worker *w);
 
 /* Tasks have been stolen since this was cleared.  */
 extern int coop_runq_stolen;
+
+/* Those who are handing out tasks to several workers now: until all have theirs,
+   none is taken from a worker that may run, as who is given its own last would
+   begin with another's.  Takes no longer than a futex call for each.  */
+extern int coop_runq_handing;
+
+static inline void
+coop_runq_hand_out (int begin)
+{
+  __atomic_add_fetch (&coop_runq_handing, begin, __ATOMIC_RELAXED);
+}
+
+/* The first region of the process has begun.  */
+extern int coop_runq_begun;
 
 /* Workers that are lost.  */
 extern int coop_runq_lost;

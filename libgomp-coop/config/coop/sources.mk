@@ -24,6 +24,7 @@ COOP_SOURCES = \
 	order.c \
 	overflow.c \
 	park.c \
+	placement.c \
 	preempt.c \
 	runq.c \
 	region.c \

@@ -20,6 +20,7 @@
 #include "fiber.h"
 #include "kthread.h"
 #include "park.h"
+#include "placement.h"
 #include "runq.h"
 #include "settings.h"
 #include "stack.h"
@@ -85,6 +86,15 @@ coop_ult_self (void)
   return &foreign_ult;
 }
 
+/* Is U's home in its LLC domain, and W is not?  */
+static bool
+is_visitor (struct coop_ult *u, struct coop_worker *w)
+{
+  struct coop_worker *home = &coop_workers[u->home];
+  return u->kind == COOP_ULT && w->node != u->node && home->node == u->node
+	 && coop_may_run (home);
+}
+
 unsigned
 coop_ult_settle (struct coop_ult *u)
 {
@@ -92,7 +102,7 @@ coop_ult_settle (struct coop_ult *u)
       = u->kind == COOP_KTHREAD ? u->slot : coop_tls_worker ();
   if (u->kind == COOP_ULT && u->root)
     u->home = 0;
-  else if (w && !coop_is_spare (w))
+  else if (w && !coop_is_spare (w) && !is_visitor (u, w))
     u->home = w->index;
   return u->home;
 }
@@ -170,8 +180,7 @@ create_plain (struct coop_ult *u, const pthread_attr_t *attr)
   u->sp = coop_first_frame ((uintptr_t) p + size, coop_ult_main);
   coop_fiber_create (u);
   coop_stack_add (u);
-  coop_runq_append (&coop_workers[u->home], u, u, 1);
-  coop_dispatch_ready (1);
+  coop_dispatch_first (u);
   return 0;
 }
 
@@ -225,7 +234,7 @@ coop_ult_create (pthread_t *handle, const pthread_attr_t *attr,
   u->arg = arg;
   u->id = __atomic_add_fetch (&next_id, 1, __ATOMIC_RELAXED);
   u->kind = coop_mode == COSCHED_MODE_KTHREAD ? COOP_KTHREAD : COOP_ULT;
-  u->home = coop_worker_choose (id, team);
+  coop_placement_first (u, id, team);
   u->pinned = COOP_CPU_NONE;
   *handle = (pthread_t) u;
   coop_worker_demand (__atomic_add_fetch (&coop_ult_live, 1,

@@ -28,8 +28,9 @@ extern void coop_ult_exit (void) __attribute__ ((noreturn));
    thread that the runtime does not know becomes a foreign task.  */
 extern struct coop_ult *coop_ult_self (void);
 
-/* Makes the worker that U runs on its home and returns the home's index.  The
-   initial thread is always at home on worker 0.  */
+/* U is going to wait: makes the worker that U runs on its home, but for one that
+   was stolen from its LLC domain and can go back there; returns the home's index.
+   The initial thread is always at home on worker 0.  */
 extern unsigned coop_ult_settle (struct coop_ult *u);
 
 /* Number that identifies the current task as the kernel's tid would.  */

@@ -457,9 +457,8 @@ coop_worker_spares (unsigned count)
   pthread_mutex_unlock (&assign_lock);
 }
 
-/* Workers that have a CPU.  */
-static unsigned
-count_usable (void)
+unsigned
+coop_worker_usable (void)
 {
   unsigned n = coop_peek (&coop_nworkers), usable = 0;
   for (unsigned i = 0; i < n; i++)
@@ -475,7 +474,7 @@ coop_worker_lend (uint64_t now)
   if (now >= coop_peek (&lent.until_ns) && coop_peek (&lent.spares) == 0)
     return;
   pthread_mutex_lock (&assign_lock);
-  unsigned tasks = coop_peek (&coop_ult_live), usable = count_usable ();
+  unsigned tasks = coop_peek (&coop_ult_live), usable = coop_worker_usable ();
   if (now < lent.until_ns && usable > 0 && tasks > usable)
     count = tasks - usable;
   if (count > COOP_MAX_SPARES)
@@ -485,26 +484,6 @@ coop_worker_lend (uint64_t now)
   pthread_mutex_unlock (&assign_lock);
   if (count)
     coop_kthread_fill ();
-}
-
-unsigned
-coop_worker_choose (unsigned id, unsigned team)
-{
-  unsigned n = coop_peek (&coop_nworkers), usable = count_usable (), last = 0;
-  if (usable == 0)
-    return 0;
-  /* Not more workers than there are tasks: the others are not started.  */
-  if (usable > team)
-    usable = team;
-  unsigned wanted = (unsigned) ((uint64_t) (id % team) * usable / team);
-  for (unsigned i = 0; i < n; i++)
-    if (coop_may_run (&coop_workers[i]))
-      {
-	last = i;
-	if (wanted-- == 0)
-	  break;
-      }
-  return last;
 }
 
 static bool
@@ -582,9 +561,8 @@ take_cpu (struct coop_worker *w)
 }
 
 static void
-give_cpu (struct coop_worker *w, int cpu, const uint16_t *node)
+give_cpu (struct coop_worker *w, int cpu)
 {
-  w->node = node ? node[cpu] : 0;
   __atomic_store_n (&w->cpu, cpu, __ATOMIC_SEQ_CST);
   if (!w->started)
     return;
@@ -593,6 +571,19 @@ give_cpu (struct coop_worker *w, int cpu, const uint16_t *node)
   coop_worker_settled (w);
   if (coop_mode != COSCHED_MODE_KTHREAD)
     coop_worker_wake (w);
+}
+
+/* Kernel threads that wait for a slot do not look again later: nothing is far.  */
+static bool
+has_far (void)
+{
+  if (coop_mode == COSCHED_MODE_KTHREAD)
+    return false;
+  for (unsigned i = 1; i < coop_nworkers; i++)
+    if (coop_may_run (&coop_workers[i])
+	&& coop_workers[i].node != coop_workers[0].node)
+      return true;
+  return false;
 }
 
 /* Has workers up to N, asleep and without CPUs.  */
@@ -634,8 +625,13 @@ coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
     if (coop_workers[COOP_SPARE_FIRST + i].tid)
       pin_tid (coop_workers[COOP_SPARE_FIRST + i].tid, COOP_CPU_ANY);
   for (unsigned i = 0; i < n; i++)
-    if (cpu[i] >= 0 && cpu[i] != coop_workers[i].cpu)
-      give_cpu (&coop_workers[i], cpu[i], node);
+    if (cpu[i] >= 0)
+      {
+	coop_workers[i].node = node ? node[cpu[i]] : 0;
+	if (cpu[i] != coop_workers[i].cpu)
+	  give_cpu (&coop_workers[i], cpu[i]);
+      }
+  __atomic_store_n (&coop_has_far, has_far (), __ATOMIC_RELAXED);
   if (coop_home_tid)
     pin_tid (coop_home_tid, coop_workers[0].cpu);
   start_wanted ();
@@ -653,6 +649,7 @@ coop_worker_reset (void)
   memset (&lent, 0, sizeof lent);
   coop_nworkers = coop_nspares = asked_spares = started = demand = 0;
   coop_crowded = coop_runq_lost = coop_batch_seized = nsleeping = nshared = 0;
+  coop_runq_handing = coop_runq_begun = 0;
   cpus_missing = false;
   if (cpuset_first (&coop_initial_cpus) >= 0)
     cpuset_apply (0, &coop_initial_cpus);

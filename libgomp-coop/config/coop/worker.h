@@ -28,12 +28,11 @@ extern void coop_worker_assign (const struct cosched_cpuset *cpus,
 /* Kernel threads that run tasks or look for some.  */
 extern unsigned coop_worker_running (void);
 
+/* Workers that have a CPU, spares not counted.  */
+extern unsigned coop_worker_usable (void);
+
 /* There are TASKS tasks: start workers that have a CPU and no thread yet.  */
 extern void coop_worker_demand (unsigned tasks);
-
-/* Index of the worker on which task ID of a team of TEAM should begin:
-   neighbours in the team are neighbours on the CPUs.  */
-extern unsigned coop_worker_choose (unsigned id, unsigned team);
 
 /* Wakes W if it sleeps.  */
 extern void coop_worker_wake (struct coop_worker *w);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Placement of tasks on workers (placement.h).  */
+
+#include "placement.h"
+
+#include <string.h>
+
+#include "worker.h"
+
+/* LLC domains of which the numbers differ by this count as one.  */
+#define DOMAINS 64
+
+void
+coop_placement_first (struct coop_ult *u, unsigned id, unsigned size)
+{
+  unsigned n = coop_peek (&coop_nworkers), last = 0;
+  unsigned usable = coop_worker_usable ();
+  /* Not more workers than there are tasks: the others are not started.  */
+  if (usable > size)
+    usable = size;
+  unsigned wanted = (unsigned) ((uint64_t) (id % size) * usable / size);
+  for (unsigned i = 0; i < n; i++)
+    if (coop_may_run (&coop_workers[i]))
+      {
+	last = i;
+	if (wanted-- == 0)
+	  break;
+      }
+  u->home = last;
+  u->node = coop_peek (&coop_workers[last].node);
+}
+
+/* Usable workers of an LLC domain, and the tasks that begin there.  */
+struct domain
+{
+  unsigned first, workers; /* in the array of all of them */
+  unsigned room;	   /* tasks that it may have */
+  unsigned tasks, placed;  /* that it has, and that have their worker */
+};
+
+/* Is W as good as others for tasks that begin?  */
+static bool
+is_usable (struct coop_worker *w)
+{
+  return w->started && coop_may_run (w) && !coop_peek (&w->lost)
+	 && !coop_peek (&w->shared);
+}
+
+static unsigned
+domain_of (unsigned node)
+{
+  return node % DOMAINS;
+}
+
+/* Stores the usable workers by domain; returns their number.  */
+static unsigned
+sort_workers (uint16_t *worker, struct domain *domain)
+{
+  unsigned n = coop_peek (&coop_nworkers), total = 0;
+  uint16_t node[COOP_MAX_CPUS];
+
+  for (unsigned i = 0; i < n; i++)
+    {
+      node[i] = is_usable (&coop_workers[i])
+		    ? domain_of (coop_peek (&coop_workers[i].node))
+		    : DOMAINS;
+      if (node[i] < DOMAINS)
+	domain[node[i]].workers++;
+    }
+  for (unsigned d = 0; d < DOMAINS; d++)
+    {
+      domain[d].first = total;
+      total += domain[d].workers;
+    }
+  unsigned next[DOMAINS];
+  for (unsigned d = 0; d < DOMAINS; d++)
+    next[d] = domain[d].first;
+  for (unsigned i = 0; i < n; i++)
+    if (node[i] < DOMAINS)
+      worker[next[node[i]]++] = i;
+  return total;
+}
+
+/* Chooses a domain for each task: its own, if that has room.  A place without
+   a task, such as the initial thread's, counts as a neighbour of the one before
+   it.  */
+static void
+choose_domains (struct coop_ult *const *task, unsigned size,
+		struct domain *domain, unsigned char *chosen)
+{
+  unsigned node = coop_peek (&coop_workers[0].node), other = 0;
+
+  for (unsigned i = 0; i < size; i++)
+    {
+      if (task[i])
+	node = task[i]->node;
+      struct domain *d = &domain[domain_of (node)];
+      chosen[i] = d->tasks < d->room ? domain_of (node) : DOMAINS;
+      d->tasks += chosen[i] < DOMAINS;
+    }
+  for (unsigned i = 0; i < size; i++)
+    if (chosen[i] == DOMAINS)
+      {
+	while (domain[other].tasks >= domain[other].room)
+	  other++;
+	chosen[i] = other;
+	domain[other].tasks++;
+      }
+}
+
+void
+coop_placement_again (struct coop_ult *const *task, unsigned size,
+		      unsigned char *scratch)
+{
+  struct domain domain[DOMAINS];
+  uint16_t worker[COOP_MAX_CPUS];
+
+  memset (domain, 0, sizeof domain);
+  unsigned total = sort_workers (worker, domain);
+  if (total == 0)
+    return;
+  for (unsigned d = 0; d < DOMAINS; d++)
+    domain[d].room = ((uint64_t) size * domain[d].workers + total - 1) / total;
+  choose_domains (task, size, domain, scratch);
+  for (unsigned i = 0; i < size; i++)
+    {
+      struct domain *d = &domain[scratch[i]];
+      unsigned rank = d->placed++;
+      if (task[i])
+	task[i]->home
+	    = worker[d->first + (uint64_t) rank * d->workers / d->tasks];
+    }
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Placement: on which worker a task begins.
+
+   Neighbours of a team, whose data lie next to each other, begin on neighbours
+   of the CPUs.  Where a task begins first, its data are touched first: the LLC
+   domain of this worker is the task's own from then on.  Wherever stealing or
+   another allotment has brought it meanwhile, it goes back there when it can:
+   no worker gets more tasks for it than its share.  */
+
+#ifndef COOP_PLACEMENT_H
+#define COOP_PLACEMENT_H 1
+
+#include "coop.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Decides on which worker U, a new task, number ID in a team of SIZE, begins,
+   and so on its LLC domain.  */
+extern void coop_placement_first (struct coop_ult *u, unsigned id,
+				  unsigned size);
+
+/* Decides anew for tasks of a team of SIZE that wait: TASK[i] is number i, or
+   NULL.  SCRATCH has SIZE bytes.  Nothing changes if no worker can be used.  Takes
+   a time of SIZE plus the number of workers.  */
+extern void coop_placement_again (struct coop_ult *const *task, unsigned size,
+				  unsigned char *scratch);
+
+#pragma GCC visibility pop
+
+#endif /* COOP_PLACEMENT_H */

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Placement of tasks by itself (placement.h): neighbours together, as many on
+ * each worker, back in their own LLC domain where there is room. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "libgomp-coop/config/coop/placement.h"
+#include "libgomp-coop/config/coop/worker.h"
+
+enum { MAX_TASKS = 2048 };
+
+struct coop_worker coop_workers[COOP_MAX_WORKERS];
+unsigned coop_nworkers;
+
+static struct coop_ult ult[MAX_TASKS], *task[MAX_TASKS];
+static unsigned char scratch[MAX_TASKS];
+
+unsigned coop_worker_usable(void)
+{
+    unsigned usable = 0;
+
+    for (unsigned i = 0; i < coop_nworkers; i++)
+        usable += coop_may_run(&coop_workers[i]);
+    return usable;
+}
+
+/* N workers, each STRIDE of them in one LLC domain; with STRIDE < 0 domains
+ * alternate, -STRIDE in all. */
+static void have_workers(unsigned n, int stride)
+{
+    memset(coop_workers, 0, sizeof coop_workers);
+    coop_nworkers = n;
+    for (unsigned i = 0; i < n; i++)
+        coop_workers[i] = (struct coop_worker) {
+            .index = i, .cpu = (int) i, .started = true,
+            .node = stride > 0 ? i / (unsigned) stride : i % (unsigned) -stride,
+        };
+}
+
+/* A team of SIZE; number 0 is the initial thread, which is not placed anew. */
+static void have_team(unsigned size)
+{
+    memset(ult, 0, sizeof ult);
+    memset(task, 0, sizeof task);
+    for (unsigned i = 0; i < size; i++) {
+        coop_placement_first(&ult[i], i, size);
+        task[i] = i ? &ult[i] : NULL;
+    }
+}
+
+static void scatter(unsigned size)
+{
+    for (unsigned i = 1; i < size; i++)
+        ult[i].home = i * 7 % coop_nworkers;
+}
+
+/* Tasks of the worker that has the most; the initial thread is on worker 0. */
+static unsigned most(unsigned size)
+{
+    unsigned count[COOP_MAX_CPUS] = { 1 }, result = 0;
+
+    for (unsigned i = 1; i < size; i++) {
+        unsigned n = ++count[ult[i].home];
+        assert_true(coop_may_run(&coop_workers[ult[i].home]));
+        result = n > result ? n : result;
+    }
+    return result;
+}
+
+static unsigned at_home(unsigned size)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 1; i < size; i++)
+        n += coop_workers[ult[i].home].node == ult[i].node;
+    return n;
+}
+
+static void first_gives_neighbours_one_worker(void **state)
+{
+    (void) state;
+    have_workers(8, 4);
+    have_team(40);
+    for (unsigned i = 0; i < 40; i++) {
+        assert_int_equal(ult[i].home, i / 5);
+        assert_int_equal(ult[i].node, i / 20);
+    }
+    coop_workers[0].cpu = COOP_CPU_NONE;
+    coop_placement_first(&ult[0], 0, 4);
+    assert_int_equal(ult[0].home, 1);
+}
+
+static void stolen_tasks_come_back(void **state)
+{
+    unsigned first[40];
+
+    (void) state;
+    have_workers(8, 4);
+    have_team(40);
+    for (unsigned i = 0; i < 40; i++)
+        first[i] = ult[i].home;
+    scatter(40);
+    coop_placement_again(task, 40, scratch);
+    for (unsigned i = 1; i < 40; i++)
+        assert_int_equal(ult[i].home, first[i]);
+}
+
+/* Also where numbers of CPUs alternate between domains. */
+static void domains_need_not_follow_numbers(void **state)
+{
+    (void) state;
+    have_workers(8, -2);
+    have_team(40);
+    scatter(40);
+    coop_placement_again(task, 40, scratch);
+    assert_int_equal(at_home(40), 39);
+    assert_int_equal(most(40), 5);
+}
+
+static void without_its_domain_a_task_goes_where_room_is(void **state)
+{
+    (void) state;
+    have_workers(16, 4);
+    have_team(64);
+    for (unsigned i = 8; i < 16; i++)
+        coop_workers[i].cpu = COOP_CPU_NONE;
+    coop_placement_again(task, 64, scratch);
+    assert_int_equal(most(64), 8);
+    assert_int_equal(at_home(64), 31);
+    for (unsigned i = 8; i < 16; i++)
+        coop_workers[i].cpu = (int) i;
+    coop_placement_again(task, 64, scratch);
+    assert_int_equal(most(64), 4);
+    assert_int_equal(at_home(64), 63);
+}
+
+static void a_busy_cpu_gets_none(void **state)
+{
+    (void) state;
+    have_workers(8, 4);
+    have_team(40);
+    coop_workers[5].lost = 1;
+    coop_workers[6].shared = 1;
+    coop_workers[7].started = false;
+    coop_placement_again(task, 40, scratch);
+    for (unsigned i = 1; i < 40; i++)
+        assert_true(ult[i].home < 5);
+    assert_int_equal(most(40), 8);
+}
+
+static void nobody_usable_changes_nothing(void **state)
+{
+    (void) state;
+    have_workers(4, 2);
+    have_team(8);
+    for (unsigned i = 0; i < 4; i++)
+        coop_workers[i].cpu = COOP_CPU_NONE;
+    coop_placement_again(task, 8, scratch);
+    for (unsigned i = 0; i < 8; i++)
+        assert_int_equal(ult[i].home, i / 2);
+}
+
+/* No worker has more than its share, whatever the numbers are. */
+static void shares_are_even(void **state)
+{
+    (void) state;
+    for (unsigned n = 1; n <= 70; n += 3)
+        for (unsigned size = 1; size <= 300; size += 1 + size / 9)
+            for (int stride = -9; stride <= 9; stride++) {
+                if (stride == 0)
+                    continue;
+                have_workers(n, stride);
+                have_team(size);
+                scatter(size);
+                for (unsigned i = 1; i < n; i += 5)
+                    coop_workers[i].cpu = COOP_CPU_NONE;
+                unsigned usable = coop_worker_usable();
+                coop_placement_again(task, size, scratch);
+                if (size > 1)
+                    assert_in_range(most(size), 1, (size + usable - 1) / usable + 1);
+            }
+}
+
+static void many_domains_and_tasks(void **state)
+{
+    (void) state;
+    have_workers(COOP_MAX_CPUS, 4); /* 256 domains */
+    have_team(MAX_TASKS);
+    scatter(MAX_TASKS);
+    coop_placement_again(task, MAX_TASKS, scratch);
+    assert_int_equal(most(MAX_TASKS), 2);
+    have_workers(256, 8);
+    have_team(MAX_TASKS);
+    scatter(MAX_TASKS);
+    coop_placement_again(task, MAX_TASKS, scratch);
+    assert_int_equal(at_home(MAX_TASKS), MAX_TASKS - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_gives_neighbours_one_worker),
+        cmocka_unit_test(stolen_tasks_come_back),
+        cmocka_unit_test(domains_need_not_follow_numbers),
+        cmocka_unit_test(without_its_domain_a_task_goes_where_room_is),
+        cmocka_unit_test(a_busy_cpu_gets_none),
+        cmocka_unit_test(nobody_usable_changes_nothing),
+        cmocka_unit_test(shares_are_even),
+        cmocka_unit_test(many_domains_and_tasks),
+    };
+    return cmocka_run_group_tests_name("placement", tests, NULL, NULL);
+}
