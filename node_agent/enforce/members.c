@@ -101,12 +101,13 @@ static bool is_stepds(const struct tracked *t, const struct proc_stat *stat)
     return t->task && stat->forked;
 }
 
-/* True when T may have the affinity that was set for its PARENT (NULL: not the
- * job's) when it was made. */
-static bool inherits(const struct tracked *t, const struct tracked *parent)
+/* True when T of JOB may have the affinity that was set for its PARENT (NULL: not the job's; then
+ * it is a task, or whoever made it has ended) when it was made. */
+static bool inherits(const struct job *job, const struct tracked *t, const struct tracked *parent)
 {
-    return parent && (parent->narrowed || parent->inherits ||
-                      t->start <= parent->let_go_ticks);
+    if (!parent)
+        return job->narrowed && !t->task;
+    return parent->narrowed || parent->inherits || t->start <= parent->let_go_ticks;
 }
 
 /* True when T may be held by now if it is busy. */
@@ -171,9 +172,9 @@ static struct tracked *add(struct job *job, pid_t pid)
     return job->tracked = t;
 }
 
-/* T is now the process of STAT: new, or the number was used again. */
+/* T is now the process of STAT, a TASK or not: new, or the number was used again. */
 static void begin(struct members *m, struct job *job, struct tracked *t,
-                  const struct proc_stat *stat, uint64_t now_ns)
+                  const struct proc_stat *stat, bool task, uint64_t now_ns)
 {
     struct tracked *next = t->next;
 
@@ -182,11 +183,11 @@ static void begin(struct members *m, struct job *job, struct tracked *t,
     *t = (struct tracked){
         .pid = stat->pid,
         .start = stat->start,
+        .task = task,
         .first_ns = now_ns,
         .round = job->hold.number, /* who is there comes first */
         .next = next};
-    t->inherits = job->taken_over ||
-                  inherits(t, members_find(job, stat->parent));
+    t->inherits = job->taken_over || inherits(job, t, members_find(job, stat->parent));
     m->change_ns = now_ns;
     job->unsettled = true;
 }
@@ -201,7 +202,7 @@ static bool track(struct members *m, const struct proc_entry *e,
     if (!t && !(t = add(job, e->stat.pid)))
         return false;
     if (t->start != e->stat.start)
-        begin(m, job, t, &e->stat, now_ns);
+        begin(m, job, t, &e->stat, owner->task, now_ns);
     t->task = owner->task;
     look(m, t, job, owner->attached, &e->stat, now_ns);
     return true;

@@ -32,13 +32,15 @@ while True:
         child = None
 """
 CHILD = BURN + "burn()\nthreading.Event().wait()"
-# Held, it makes a child that does nothing.
+# Held, it makes a child that does nothing, and whose parent ends.
 PARENT = BURN + r"""
 import subprocess, time
+os.setsid()
 burn()
 while len(os.sched_getaffinity(0)) == os.cpu_count():
     time.sleep(0.001)
-print(subprocess.Popen(["sleep", "1000"]).pid, flush=True)
+print(subprocess.run(["sh", "-c", "sleep 1000 >/dev/null & echo $!"], check=True,
+                     stdout=subprocess.PIPE, text=True).stdout, flush=True)
 threading.Event().wait()
 """
 
