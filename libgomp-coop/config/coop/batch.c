@@ -10,6 +10,7 @@
 #include <sched.h>
 
 #include "dispatch.h"
+#include "fiber.h"
 #include "park.h"
 #include "placement.h"
 #include "runq.h"
@@ -196,15 +197,47 @@ dock (struct coop_ult *batches)
     coop_batch_undock (bar);
 }
 
+/* Are BATCHES on their way to the dock?  */
+static bool
+is_docking (const struct coop_ult *batches)
+{
+  if (batches && batches->root)
+    batches = batches->batch_count > 1 ? batches->next : batches->batch_next;
+  return batches && batches->docked;
+}
+
+/* Takes the initial thread, which does not go to the dock, out of BATCHES,
+   which do: it leads one.  Returns NULL if it is not there.  */
+static struct coop_ult *
+take_root (struct coop_ult **batches)
+{
+  while (*batches && !(*batches)->root)
+    batches = &(*batches)->batch_next;
+  struct coop_ult *root = *batches;
+  if (!root)
+    return NULL;
+  *batches = root->batch_next;
+  if (root->batch_count > 1)
+    push (batches, root->next, root->batch_tail, root->batch_count - 1);
+  root->batch_next = NULL;
+  root->batch_tail = root;
+  root->batch_count = 1;
+  return root;
+}
+
+/* The barrier of BATCHES is over.  The initial thread goes first: it has most
+   to do before the next region, and waits at the dock for those that go there.
+   It may end the team, so that nobody must look at the barrier afterwards.  */
 static void
 release (struct coop_ult *batches)
 {
-  if (!batches)
-    return;
-  if (batches->docked)
-    dock (batches);
-  else
-    make_ready (batches);
+  if (!is_docking (batches))
+    {
+      make_ready (batches);
+      return;
+    }
+  make_ready (take_root (&batches));
+  dock (batches);
 }
 
 void
@@ -250,8 +283,8 @@ complete_final (struct coop_barrier *b, unsigned gen)
   b->awaited_final = b->total;
   b->awaited = b->total;
   team_of (b)->work_share_cancelled = 0;
-  release (batches);
   coop_store (&b->generation, gen + BAR_INCR);
+  release (batches);
   coop_unpark ((int *) &b->generation, INT_MAX);
 }
 
@@ -263,18 +296,18 @@ coop_batch_flush (struct coop_worker *w)
   struct coop_ult *leader = batch.head;
 
   w->batch.count = 0;
+  w->passing = NULL;
   coop_lock (&b->lock);
   unsigned gen = coop_load (&b->generation);
   coop_store (&b->batched, 1);
-  /* Nobody takes the leader before it is known whether it is elected.  */
-  if (batch.count > 1)
-    push (slot (b, gen), leader->next, batch.tail, batch.count - 1);
   bool last = __atomic_sub_fetch (batch.awaited, batch.count, __ATOMIC_ACQ_REL)
 	      == 0;
   bool simple = last && batch.awaited == &b->awaited_final
 		&& gen % BAR_INCR == 0 && team_of (b)->task_count == 0;
   if (!last || simple)
-    push (slot (b, gen), leader, leader, 1);
+    push (slot (b, gen), leader, batch.tail, batch.count);
+  else if (batch.count > 1)
+    push (slot (b, gen), leader->next, batch.tail, batch.count - 1);
   coop_unlock (&b->lock);
   if (simple)
     complete_final (b, gen);
@@ -300,13 +333,27 @@ add (struct coop_batch *batch, struct coop_ult *u, struct coop_worker *w)
   batch->tail = u;
 }
 
+/* U, on W, joins W's batch, if DOCKING on its way to the dock: there the
+   initial thread does not go, and so it comes first (take_root).  */
 static void
 join (struct coop_worker *w, struct coop_barrier *b, unsigned *awaited,
-      struct coop_ult *u)
+      struct coop_ult *u, bool docking)
 {
-  w->batch.bar = b;
-  w->batch.awaited = awaited;
-  add (&w->batch, u, w);
+  struct coop_batch *batch = &w->batch;
+
+  batch->bar = b;
+  batch->awaited = awaited;
+  w->passing = coop_fibers ? NULL : awaited;
+  u->docked = docking && !u->root;
+  if (docking && u->root && batch->count)
+    {
+      u->home = w->index;
+      u->next = batch->head;
+      batch->head = u;
+      batch->count++;
+    }
+  else
+    add (batch, u, w);
 }
 
 static bool
@@ -333,10 +380,9 @@ was_elected (struct coop_ult *u)
 }
 
 static inline bool
-may_batch (struct coop_ult *u, struct coop_worker *w, unsigned gen,
-	   bool docking)
+may_batch (struct coop_ult *u, struct coop_worker *w, unsigned gen)
 {
-  return u && u->kind == COOP_ULT && !(u->root && docking) && w && !coop_is_spare (w)
+  return u && u->kind == COOP_ULT && w && !coop_is_spare (w)
 	 && !(gen & BAR_TASK_PENDING) && !gomp_cancel_var;
 }
 
@@ -501,6 +547,7 @@ wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
   struct coop_barrier *b = batch.bar;
 
   w->batch.count = 0;
+  w->passing = NULL;
   if (!next && batch.awaited == &b->awaited)
     return hold (w, u, state, &batch);
   coop_lock (&b->lock);
@@ -510,7 +557,6 @@ wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
       == 0)
     {
       coop_unlock (&b->lock);
-      u->docked = false;
       put_back (w, next);
       return true;
     }
@@ -523,9 +569,9 @@ wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
   return false;
 }
 
-/* The caller, U on W, has nobody to join and leaves to: what remains of arrive.
-   NEXT is what W has for it to do, or NULL.  */
-static __attribute__ ((noinline)) unsigned
+/* The caller arrives, and has nobody to join and leave to: what remains of
+   arrive_first.  NEXT is what its worker W has for it to do, or NULL.  */
+static unsigned
 arrive_last (struct coop_barrier *b, unsigned *awaited, unsigned gen,
 	     bool docking, struct coop_ult *next)
 {
@@ -533,9 +579,9 @@ arrive_last (struct coop_barrier *b, unsigned *awaited, unsigned gen,
   struct coop_worker *w = coop_tls_worker ();
   unsigned state = state_of (gen);
 
-  if (w && w->batch.count && may_batch (u, w, gen, docking))
+  if (w && w->batch.count && may_batch (u, w, gen))
     {
-      u->docked = docking;
+      u->docked = false;
       if (wait_with_batch (w, u, state, next))
 	return state | BAR_WAS_LAST;
       return was_elected (u) ? state | BAR_WAS_LAST : state;
@@ -548,31 +594,71 @@ arrive_last (struct coop_barrier *b, unsigned *awaited, unsigned gen,
   return state;
 }
 
-/* Inlined where it is called, and nothing else than what most tasks of a batch
-   need: the caller's worker may be another one afterwards.  */
-static inline __attribute__ ((always_inline)) unsigned
-arrive (gomp_barrier_t *bar, unsigned *awaited, bool docking)
+/* Arrives in generation GEN, in whatever way is possible.  */
+static __attribute__ ((noinline)) unsigned
+arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
+	      bool docking)
 {
-  struct coop_barrier *b = coop_barrier (bar);
   struct coop_ult *u = coop_tls_ult (), *next = NULL;
   struct coop_worker *w = coop_tls_worker ();
-  unsigned gen = coop_load (&b->generation);
 
   if (w && w->batch.count && w->batch.awaited != awaited)
     coop_batch_flush (w);
-  if (may_batch (u, w, gen, docking))
+  if (may_batch (u, w, gen))
     {
       next = coop_dispatch_next (w);
-      if (is_member (next, team_of (b)))
+      bool follows = is_member (next, team_of (b));
+      if (!follows && docking && w->batch.count)
 	{
-	  u->docked = docking;
-	  join (w, b, awaited, u);
-	  coop_dispatch_pass (w, u, next);
+	  put_back (w, next);
+	  next = NULL; /* the scheduler counts the batch */
+	  follows = true;
+	}
+      if (follows)
+	{
+	  join (w, b, awaited, u, docking);
+	  coop_dispatch_switch (u, next, NULL);
 	  gen = state_of (gen);
 	  return was_elected (u) ? gen | BAR_WAS_LAST : gen;
 	}
     }
   return arrive_last (b, awaited, gen, docking, next);
+}
+
+/* The first task of W's queue if it is of TEAM, else NULL.  */
+static inline struct coop_ult *
+take_member (struct coop_worker *w, struct gomp_team *team)
+{
+  coop_lock (&w->queue.lock);
+  struct coop_ult *u = w->queue.head;
+  if (is_member (u, team))
+    coop_runq_pop (&w->queue, u);
+  else
+    u = NULL;
+  coop_unlock (&w->queue.lock);
+  return u;
+}
+
+/* Inlined where it is called, and nothing else than what most tasks of a batch
+   need, those that come after one and before another: the caller's worker may
+   be another one afterwards.  */
+static inline __attribute__ ((always_inline)) unsigned
+arrive (gomp_barrier_t *bar, unsigned *awaited, bool docking)
+{
+  struct coop_barrier *b = coop_barrier (bar);
+  struct coop_ult *u = coop_tls_ult (), *next;
+  struct coop_worker *w = coop_tls_worker ();
+  unsigned gen = coop_load (&b->generation);
+
+  if (!w || w->passing != awaited || (docking && u->root)
+      || (gen & BAR_TASK_PENDING) || coop_must_leave (w)
+      || !(next = take_member (w, team_of (b))))
+    return arrive_first (b, awaited, gen, docking);
+  u->docked = docking;
+  add (&w->batch, u, w);
+  coop_dispatch_pass (w, u, next);
+  gen = state_of (gen);
+  return was_elected (u) ? gen | BAR_WAS_LAST : gen;
 }
 
 gomp_barrier_state_t

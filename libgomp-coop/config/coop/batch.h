@@ -25,12 +25,12 @@
 
    At the end of a region the tasks of a pool's threads would wake up from the
    barrier just to wait in the pool's dock.  Their batches are moved from one to
-   the other, and they wake up in the next region.
+   the other, and they wake up in the next region.  The initial thread, which has
+   no place in the dock, leads its batch there and is taken out.
 
-   Not for the initial thread, which may be bound to its kernel thread; not
-   for kernel threads and spares; and not while the team has explicit tasks,
-   which threads at a barrier execute: a wake-up for those takes tasks out of
-   batches again.  */
+   Not for an initial thread that stays at home; not for kernel threads and
+   spares; and not while the team has explicit tasks, which threads at a barrier
+   execute: a wake-up for those takes tasks out of batches again.  */
 
 #ifndef COOP_BATCH_H
 #define COOP_BATCH_H 1

@@ -102,6 +102,15 @@ struct coop_ult
   pthread_t pthread; /* donor or kernel thread */
 };
 
+/* What a context leaves to the one that runs next on its worker.  */
+enum coop_post
+{
+  COOP_POST_NOTHING,
+  COOP_POST_UNLOCK,  /* a lock that protects the context's saved state */
+  COOP_POST_RECLAIM, /* the task, which has ended */
+  COOP_POST_HOME     /* the initial thread, which is wanted there */
+};
+
 struct coop_runq
 {
   int lock;
@@ -149,9 +158,9 @@ struct coop_worker
   int held_lock;	  /* of both once they are offered to others, */
   int held_offered;	  /* who may take the batch when its barrier is over */
   struct coop_barrier *watched; /* by its scheduler, NULL: none */
-  int *post_unlock;	  /* duties of the context that runs next: */
-  struct coop_ult *post_dead;
-  struct coop_ult *post_home;
+  unsigned *passing;	  /* counter whose batch any member may join (batch.c) */
+  enum coop_post post;	  /* duty of the context that runs next, and for whom */
+  void *post_for;
   unsigned long adopted; /* switches when it looked after other queues */
   uint64_t idle_since_ns; /* 0: not idle */
   uint64_t spun_ns;	  /* when it looked last in this turn of spinning */

@@ -11,41 +11,24 @@
 #include "kthread.h"
 #include "runq.h"
 #include "settings.h"
-#include "stack.h"
-#include "switch.h"
 #include "ult.h"
 #include "worker.h"
 
 #define ADOPT_SWITCHES 16 /* a worker looks after others so often */
 
-/* Makes U the task that W runs.  */
-static inline __attribute__ ((always_inline)) void
-enter (struct coop_worker *w, struct coop_ult *u)
+void
+coop_dispatch_finish (struct coop_worker *w)
 {
-  w->running = u;
-  w->switches++;
-  if (u->tls)
-    u->tls->worker = w;
+  enum coop_post post = w->post;
+
+  w->post = COOP_POST_NOTHING;
+  if (post == COOP_POST_UNLOCK)
+    coop_unlock (w->post_for);
+  else if (post == COOP_POST_RECLAIM)
+    coop_ult_reclaim (w->post_for);
   else
     {
-      w->sched_tls->thread = u->thread;
-      w->sched_tls->ult = u;
-      w->sched_tls->kmp = u->kmp;
-    }
-}
-
-/* The previous context of W has ended, or is wanted at home.  */
-static __attribute__ ((noinline)) void
-dismiss (struct coop_worker *w)
-{
-  struct coop_ult *dead = w->post_dead, *home = w->post_home;
-
-  w->post_dead = w->post_home = NULL;
-  if (dead)
-    coop_ult_reclaim (dead);
-  if (home)
-    {
-      coop_store (&coop_workers[0].home_ready, home);
+      coop_store (&coop_workers[0].home_ready, w->post_for);
       coop_fence ();
       coop_worker_wake (&coop_workers[0]);
     }
@@ -59,14 +42,8 @@ begin (void)
 
   if (__builtin_expect (coop_fibers, 0))
     coop_fiber_arrive (w);
-  if (w->post_unlock)
-    {
-      int *lock = w->post_unlock;
-      w->post_unlock = NULL;
-      coop_unlock (lock);
-    }
-  if (__builtin_expect (w->post_dead || w->post_home, 0))
-    dismiss (w);
+  if (w->post != COOP_POST_NOTHING)
+    coop_dispatch_finish (w);
 }
 
 void
@@ -82,8 +59,8 @@ switch_to (struct coop_worker *w, struct coop_ult *u, void **save)
     coop_fiber_leave (w);
   if (u)
     {
-      enter (w, u);
-      coop_switch (save, coop_stack_enter (u), u->tp ? u->tp : w->sched_tp);
+      void *tp = coop_dispatch_enter (w, u);
+      coop_switch (save, coop_stack_enter (u), tp);
     }
   else
     {
@@ -94,18 +71,19 @@ switch_to (struct coop_worker *w, struct coop_ult *u, void **save)
   begin ();
 }
 
-void
-coop_dispatch_pass (struct coop_worker *w, struct coop_ult *u,
-		    struct coop_ult *next)
+/* Leaves to the context that W runs next to release LOCK, unless NULL.  */
+static inline void
+leave_lock (struct coop_worker *w, int *lock)
 {
-  switch_to (w, next, &u->sp);
+  w->post_for = lock;
+  w->post = lock ? COOP_POST_UNLOCK : COOP_POST_NOTHING;
 }
 
 void
 coop_dispatch_switch (struct coop_ult *u, struct coop_ult *next, int *lock)
 {
   struct coop_worker *w = coop_tls_worker ();
-  w->post_unlock = lock;
+  leave_lock (w, lock);
   switch_to (w, next, &u->sp);
 }
 
@@ -124,7 +102,7 @@ coop_dispatch_block (struct coop_ult *u, int *lock)
 {
   struct coop_worker *w = coop_tls_worker ();
   struct coop_ult *next = successor (w);
-  w->post_unlock = lock;
+  leave_lock (w, lock);
   switch_to (w, next, &u->sp);
 }
 
@@ -142,7 +120,7 @@ yield_ult (struct coop_ult *u)
     }
   home = coop_is_spare (w) || u->root ? &coop_workers[coop_ult_settle (u)] : w;
   coop_runq_append_locked (home, u);
-  w->post_unlock = &home->queue.lock;
+  leave_lock (w, &home->queue.lock);
   switch_to (w, next, &u->sp);
 }
 
@@ -178,7 +156,8 @@ coop_dispatch_exit (struct coop_ult *u)
   struct coop_worker *w = coop_tls_worker ();
   struct coop_ult *next = successor (w);
   void *unused;
-  w->post_dead = u;
+  w->post = COOP_POST_RECLAIM;
+  w->post_for = u;
   switch_to (w, next, &unused);
   __builtin_unreachable ();
 }
@@ -191,7 +170,8 @@ coop_dispatch_return_home (void)
   if (!u || !u->root || u->kind != COOP_ULT || w == &coop_workers[0])
     return;
   struct coop_ult *next = successor (w);
-  w->post_home = u;
+  w->post = COOP_POST_HOME;
+  w->post_for = u;
   switch_to (w, next, &u->sp);
 }
 
@@ -205,6 +185,8 @@ coop_dispatch_hand (struct coop_worker *w, struct coop_ult *head,
   coop_fence ();
   if (coop_load (&w->sleeping))
     coop_worker_wake (w);
+  else if (!coop_worker_any_asleep ())
+    return 0;
   else if (coop_peek (&w->running) || coop_peek (&w->lost))
     return count;
   return w->started ? count - 1 : count;
@@ -274,8 +256,8 @@ coop_dispatch_loop (struct coop_worker *w)
       w->idle_since_ns = 0;
       if (__builtin_expect (coop_fibers, 0))
 	coop_fiber_leave (w);
-      enter (w, u);
-      coop_switch (&w->sched_sp, coop_stack_enter (u), u->tp ? u->tp : w->sched_tp);
+      void *tp = coop_dispatch_enter (w, u);
+      coop_switch (&w->sched_sp, coop_stack_enter (u), tp);
       coop_dispatch_begin ();
       w->sched_tls->ult = NULL;
       w->sched_tls->thread = NULL;

@@ -13,6 +13,8 @@
 
 #include "coop.h"
 #include "runq.h"
+#include "stack.h"
+#include "switch.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -58,9 +60,38 @@ coop_dispatch_next (struct coop_worker *w)
 extern void coop_dispatch_switch (struct coop_ult *u, struct coop_ult *next,
 				  int *lock);
 
-/* The same on worker W, without a lock and with a NEXT.  */
-extern void coop_dispatch_pass (struct coop_worker *w, struct coop_ult *u,
-				struct coop_ult *next);
+/* Makes U the task that W runs; returns its thread pointer.  */
+static inline void *
+coop_dispatch_enter (struct coop_worker *w, struct coop_ult *u)
+{
+  w->running = u;
+  w->switches++;
+  if (__builtin_expect (u->tls != NULL, 1))
+    {
+      u->tls->worker = w;
+      return u->tp;
+    }
+  w->sched_tls->thread = u->thread;
+  w->sched_tls->ult = u;
+  w->sched_tls->kmp = u->kmp;
+  return w->sched_tp;
+}
+
+/* Does what the previous context of the caller's worker left to do.  */
+extern void coop_dispatch_finish (struct coop_worker *w);
+
+/* As coop_dispatch_switch, on worker W, without a lock and with a NEXT; not
+   for fibers (fiber.h).  */
+static inline void
+coop_dispatch_pass (struct coop_worker *w, struct coop_ult *u,
+		    struct coop_ult *next)
+{
+  void *tp = coop_dispatch_enter (w, next);
+  coop_switch (&u->sp, coop_stack_enter (next), tp);
+  w = coop_tls_worker ();
+  if (__builtin_expect (w->post != COOP_POST_NOTHING, 0))
+    coop_dispatch_finish (w);
+}
 
 /* Appends the COUNT tasks from HEAD to TAIL to the queue of W and wakes W if
    it sleeps.  Returns how many of them W will not begin with at once, so that

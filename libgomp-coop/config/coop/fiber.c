@@ -129,7 +129,7 @@ coop_fiber_leave (struct coop_worker *w)
     return;
   if (__sanitizer_start_switch_fiber)
     {
-      bool ends = w->running && w->post_dead == w->running;
+      bool ends = w->running && w->post == COOP_POST_RECLAIM;
       __sanitizer_start_switch_fiber (ends ? NULL : &f->fake_stack, f->bottom,
 				      f->size);
       __sanitizer_finish_switch_fiber (NULL, &bottom, &size);

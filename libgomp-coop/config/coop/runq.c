@@ -26,7 +26,9 @@ append (struct coop_runq *q, struct coop_ult *head, struct coop_ult *tail,
 {
   if (__builtin_expect (coop_peek (&coop_has_far), 0) && q->length == 0)
     __atomic_store_n (&q->since_ns, coop_now_ns (), __ATOMIC_RELAXED);
-  tail->next = NULL;
+  /* A longer list has its end, and that may be in another CPU's cache.  */
+  if (count == 1)
+    tail->next = NULL;
   if (q->tail)
     q->tail->next = head;
   else
@@ -74,6 +76,7 @@ detach (struct coop_runq *q, unsigned count, struct coop_ult **last)
   for (unsigned i = 1; i < count; i++)
     u = u->next;
   q->head = u->next;
+  u->next = NULL;
   if (!q->head)
     q->tail = NULL;
   __atomic_store_n (&q->length, q->length - count, __ATOMIC_RELAXED);

@@ -33,6 +33,16 @@ extern void coop_runq_prepend (struct coop_worker *w, struct coop_ult *u);
 extern void coop_runq_append_locked (struct coop_worker *w,
 				     struct coop_ult *u);
 
+/* Removes the first task U of Q, whose lock is held.  */
+static inline void
+coop_runq_pop (struct coop_runq *q, struct coop_ult *u)
+{
+  q->head = u->next;
+  if (!q->head)
+    q->tail = NULL;
+  __atomic_store_n (&q->length, q->length - 1, __ATOMIC_RELAXED);
+}
+
 /* The first task of W's own queue, or NULL.  */
 static inline struct coop_ult *
 coop_runq_take (struct coop_worker *w)
@@ -43,12 +53,7 @@ coop_runq_take (struct coop_worker *w)
   coop_lock (&q->lock);
   struct coop_ult *u = q->head;
   if (u)
-    {
-      q->head = u->next;
-      if (!q->head)
-	q->tail = NULL;
-      __atomic_store_n (&q->length, q->length - 1, __ATOMIC_RELAXED);
-    }
+    coop_runq_pop (q, u);
   coop_unlock (&q->lock);
   return u;
 }

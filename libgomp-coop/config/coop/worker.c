@@ -90,11 +90,17 @@ wake_if_asleep (struct coop_worker *w)
   return true;
 }
 
+bool
+coop_worker_any_asleep (void)
+{
+  return coop_load (&nsleeping) != 0;
+}
+
 void
 coop_worker_kick (unsigned count)
 {
   coop_fence ();
-  if (count == 0 || coop_load (&nsleeping) == 0)
+  if (count == 0 || !coop_worker_any_asleep ())
     return;
   unsigned n = coop_peek (&coop_nworkers);
   for (unsigned i = 0; i < n && count > 0; i++)

@@ -37,6 +37,9 @@ extern void coop_worker_demand (unsigned tasks);
 /* Wakes W if it sleeps.  */
 extern void coop_worker_wake (struct coop_worker *w);
 
+/* Does any worker sleep?  One that is about to looks at all queues.  */
+extern bool coop_worker_any_asleep (void);
+
 /* Wakes up to COUNT sleeping workers that may run.  */
 extern void coop_worker_kick (unsigned count);
 
