@@ -339,14 +339,12 @@ class Soak:
 
     def rows_of_ended(self):
         """The accounting, when it knows the end of all jobs."""
-        ended = re.compile("COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF")
         rows = {}
 
         def known():
             nonlocal rows
             rows = self.jobs.accounted() or {}
-            return all(job.number in rows and ended.match(rows[job.number]["state"])
-                       or job.was("scancel") for job in self.jobs.known)
+            return all(job.is_over(rows.get(job.number)) for job in self.jobs.known)
         try:
             wait_for("ends in the accounting", known, 120, 2)
         except AssertionError:

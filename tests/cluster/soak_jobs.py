@@ -29,6 +29,8 @@ step() {{
 """
 TAIL = "echo end\n"
 
+ENDED = re.compile("COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF")
+
 # Processes that come, go and change session, with a result that only all of them give.
 TREE = r"""
 import os, sys
@@ -91,6 +93,12 @@ class Soaked:
 
     def was(self, what):
         return any(name == what for _, name in self.done)
+
+    def is_over(self, row):
+        """The accounting has the end of its last run in ROW, or None: no row.  That of one that was
+        cancelled before it began may have none; after a requeue there is the run before, until
+        slurmctld tells of the last one."""
+        return bool(ENDED.match(row["state"])) if row else self.was("scancel")
 
     def text(self):
         try:

@@ -55,6 +55,14 @@ class Judgement(unittest.TestCase):
             self.assertEqual(Job(BEGIN + word, (101, "scancel")).problem("CANCELLED"),
                              word)
 
+    def test_over(self):
+        requeued, cancelled = {"state": "REQUEUED"}, {"state": "CANCELLED by 0"}
+        for job in Job(BEGIN), Job(BEGIN, (101, "requeue"), (102, "scancel")):
+            self.assertFalse(job.is_over(requeued))
+            self.assertTrue(job.is_over(cancelled))
+        self.assertTrue(job.is_over(None))
+        self.assertFalse(Job(BEGIN, (101, "requeue")).is_over(None))
+
     def test_steps(self):
         text = BEGIN + "RETRY at=105: srun: error\n"
         self.assertEqual(Job(text).retries(), [105])
