@@ -15,6 +15,9 @@
  * epochs are 50 ms apart. */
 #define SHORT_S 0.05
 
+/* Less is not worth a word. */
+#define SLOWER 1.005
+
 /* Array elements have numbers below this, NO_VAL in Slurm's headers. */
 #define NO_ELEMENT UINT32_C(0xfffffffe)
 
@@ -66,15 +69,15 @@ static void format_end(spank_t spank, char *text, size_t size)
         snprintf(text, size, "exit status %d, ", WEXITSTATUS(status));
 }
 
-/* "alone" or "with jobs 17, 18" into TEXT. */
+/* ", alone" or " beside jobs 17, 18" into TEXT. */
 static void format_partners(const json_t *job, char *text, size_t size)
 {
     json_t *partners = json_object_get(job, "partners"), *id;
     size_t i, used, count = json_array_size(partners);
 
-    used = (size_t)snprintf(text, size, count == 0   ? "alone"
-                                        : count == 1 ? "with job"
-                                                     : "with jobs");
+    used = (size_t)snprintf(text, size, count == 0   ? ", alone"
+                                        : count == 1 ? " beside job"
+                                                     : " beside jobs");
     json_array_foreach(partners, i, id) {
         if (used < size)
             used += (size_t)snprintf(text + used, size - used, "%s %lld",
@@ -93,6 +96,44 @@ static const char *text(const json_t *object, const char *key)
     const char *value = json_string_value(json_object_get(object, key));
 
     return value ? value : "";
+}
+
+/* "ran 34.2 s on 1.5 of 2 cores on average" into TEXT. */
+static void format_cores(const json_t *job, char *text, size_t size)
+{
+    double live_s = number(job, "live_s");
+    double granted = number(json_object_get(job, "progress"), "granted");
+
+    if (live_s < SHORT_S)
+        snprintf(text, size, "too short to be measured");
+    else if (granted > 0)
+        snprintf(text, size, "ran %.1f s on %.1f of %.0f cores on average", live_s,
+                 number(job, "mean_cores"), granted);
+    else
+        snprintf(text, size, "ran %.1f s on %.1f cores on average", live_s,
+                 number(job, "mean_cores"));
+}
+
+/* What sharing did to a job that had partners: "; 1.08x slower than alone, waited 0 s for it
+ * instead of 240 s", as predicted. */
+static void format_effect(const json_t *job, char *text, size_t size)
+{
+    const json_t *progress = json_object_get(job, "progress");
+    double alone_s = number(progress, "alone_s"), ahead_s = number(progress, "ahead_s");
+    double live_s = number(job, "live_s");
+    size_t partners = json_array_size(json_object_get(job, "partners"));
+    int n = 0;
+
+    text[0] = '\0';
+    if (!partners || live_s < SHORT_S || alone_s <= 0)
+        return;
+    if (live_s < SLOWER * alone_s)
+        n = snprintf(text, size, "; as fast as alone");
+    else
+        n = snprintf(text, size, "; %.2fx slower than alone", live_s / alone_s);
+    if (ahead_s >= 1 && n > 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, ", waited 0 s for %s instead of %.0f s",
+                 partners > 1 ? "them" : "it", ahead_s);
 }
 
 /* A line about the program that FOLLOW, of the agent's status, is about, if it was HELD or follows
@@ -114,20 +155,15 @@ static void tell_why(const json_t *follow, bool held, const char *name)
 /* The line about JOB, an entry of the agent's status. */
 static void tell(spank_t spank, const json_t *job, const char *name)
 {
-    char end[48], cores[64], partners[256];
-    double live_s = number(job, "live_s");
+    char end[48], cores[96], partners[256], effect[128];
 
     format_end(spank, end, sizeof(end));
     format_partners(job, partners, sizeof(partners));
-    if (live_s < SHORT_S)
-        snprintf(cores, sizeof(cores), "too short to be measured");
-    else
-        snprintf(cores, sizeof(cores), "%.1f s on %.2f cores (mean)", live_s,
-                 number(job, "mean_cores"));
+    format_cores(job, cores, sizeof(cores));
+    format_effect(job, effect, sizeof(effect));
     bool held = json_is_true(json_object_get(job, "held"));
-    slurm_spank_log("coschedule: job %s: %s%s, %s%s; coschedreport %s tells "
-                    "more", name, end, cores, partners,
-                    held ? ", pinned to its share" : "", name);
+    slurm_spank_log("coschedule: job %s: %s%s%s%s%s; coschedreport %s tells more", name, end,
+                    cores, partners, held ? ", pinned to its share" : "", effect, name);
     tell_why(json_object_get(job, "follow"), held, name);
 }
 

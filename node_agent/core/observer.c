@@ -209,10 +209,16 @@ static void add_to_record(struct observer *o, const struct job_table *jobs,
         .rho = region && region->profile ? region->fit.rho : NAN,
     };
 
+    /* They are in the order of their announcement: those before it came first. */
+    bool first = true;
     for (const struct job *other = jobs->first; other; other = other->next)
-        if (other != job && job_live(other)) {
+        if (other == job) {
+            first = false;
+        } else if (job_live(other)) {
             record_add_partner(&job->record, other->id);
             time.alone = false;
+            if (first)
+                job->record.ahead_s += (double)elapsed_ns * 1e-9 * other->relative_speed;
         }
     job->done_s += (double)elapsed_ns * 1e-9 * job->relative_speed;
     job->record.done_s = job->done_s;

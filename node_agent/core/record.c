@@ -32,7 +32,7 @@ const struct field record_fields[] = {
     KEPT(policy),        KEPT(live_ns),  KEPT(core_s),    KEPT(parallel_s),
     KEPT(final_cores),   KEPT(regions), KEPT(decisions), KEPT(attached),
     LATER(energy_j),     LATER(moves),   LATER(program),  LATER(granted),
-    LATER(work_s),       LATER(done_s),  LATER(steps),    LATER(barriers),
+    LATER(work_s),       LATER(done_s),  LATER(ahead_s), LATER(steps),    LATER(barriers),
     LATER(alone_s),      LATER(alone_work_s),
     LATER(profiled),     LATER(rho),     LATER(profiled_share),
     LATER(follow),       LATER(cpu_s),

@@ -53,6 +53,8 @@ struct record {
     double work_s;        /* computing, in core-seconds */
     double cpu_s;         /* CPU time that its processes used: work_s is never more */
     double done_s;        /* time alone for what it has done, by prediction */
+    double ahead_s;       /* the same of what jobs announced before it did meanwhile: with the
+                             node to itself it would have waited for that */
     double steps;         /* parallel regions begun */
     double barriers;      /* completed */
     double alone_s;       /* with all granted cores and no other live job, */

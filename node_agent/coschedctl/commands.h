@@ -10,6 +10,7 @@ struct arguments;
 /* Each returns the exit status (ctl.h). */
 int ctl_status(const struct arguments *a);
 int ctl_top(const struct arguments *a);
+int ctl_jobs(const struct arguments *a);
 int ctl_explain(const struct arguments *a);
 int ctl_why(const struct arguments *a);
 int ctl_trace(const struct arguments *a);

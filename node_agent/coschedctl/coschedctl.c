@@ -4,12 +4,50 @@
 
 #include "config.h"
 
+#include <string.h>
+
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
+#include "node_agent/coschedctl/remote.h"
 
 #define COMMAND(name_, options_, operand_, help_, ...)                         \
-    {.name = #name_, .options = options_, .run = ctl_##name_,                  \
+    {.name = #name_, .options = options_, .run = run_##name_,                  \
      .operand = operand_, .help = help_, __VA_ARGS__}
+
+/* Commands that ask an agent may ask that of a job's node, by --job. */
+#define ANYWHERE(name)                                                         \
+    static int run_##name(const struct arguments *a)                           \
+    {                                                                          \
+        if (a->node && !a->run_job)                                            \
+            return fail(CTL_USAGE, "%s: --node: needs --job", #name);          \
+        return a->run_job ? ctl_remote(a, #name) : ctl_##name(a);              \
+    }
+#define HERE(name)                                                             \
+    static int run_##name(const struct arguments *a)                           \
+    {                                                                          \
+        return a->run_job || a->node                                           \
+                   ? fail(CTL_USAGE, "%s: --%s: not for this command", #name,  \
+                          a->node ? "node" : "job")                            \
+                   : ctl_##name(a);                                            \
+    }
+ANYWHERE(status)
+ANYWHERE(top)
+ANYWHERE(explain)
+ANYWHERE(why)
+ANYWHERE(trace)
+ANYWHERE(config)
+ANYWHERE(ping)
+ANYWHERE(health)
+ANYWHERE(counters)
+HERE(jobs)
+HERE(drain)
+HERE(resume)
+HERE(selftest)
+HERE(record)
+HERE(requests)
+HERE(machine)
+HERE(calibrate)
+#define run_run ctl_run
 #define JOB .operands = {offsetof(struct arguments, job)}
 #define FILE_OPERAND .operands = {offsetof(struct arguments, file)}
 
@@ -23,6 +61,8 @@ static const struct cli_command commands[] = {
             "why its processes follow their share of cores, or do not", JOB),
     COMMAND(trace, "output", "[JOB]",
             "cores over time (Chrome trace event JSON)", JOB),
+    COMMAND(jobs, "all json", "",
+            "one's co-scheduled jobs, as Slurm knows them"),
     COMMAND(config, "json", "", "settings in force"),
     COMMAND(ping, "json", "", "is there an agent?"),
     COMMAND(health, "timeout json", "",
@@ -75,8 +115,12 @@ static const struct cli_option options[] = {
                .low = 1, .high = 4096, .expected = "1 to 4096 MiB"),
     CLI_OPTION("counters", CLI_TEXT, counters, "NAME",
                "as of coschedd; none: by time alone"),
-    CLI_OPTION("job", CLI_COUNT, run_job, "N", "job id (default: own process id)",
+    CLI_OPTION("all", CLI_FLAG, all, NULL, "those of all users"),
+    CLI_OPTION("job", CLI_COUNT, run_job, "N",
+               "ask on the first node of job N, by a step of it (srun);\n"
+               "run: job id (default: own process id)",
                .low = 1, .high = UINT32_MAX, .expected = "a job id"),
+    CLI_OPTION("node", CLI_TEXT, node, "NAME", "--job: on this node of it"),
     CLI_OPTION("cpus", CLI_TEXT, cpus, "LIST",
                "its cores as Slurm counts them (default: own affinity)"),
     CLI_OPTION("options", CLI_TEXT, options, "TEXT",
@@ -93,16 +137,24 @@ static const struct cli_option options[] = {
 
 const char cli_program[] = "coschedctl";
 
+bool ctl_takes_job(const char *name)
+{
+    for (const struct cli_command *c = commands; c->name; c++)
+        if (!strcmp(c->name, name))
+            return c->operands[0] == offsetof(struct arguments, job);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     static const struct cli cli = {
-        .usage = "[--socket PATH] COMMAND [OPTION]... [ARGUMENT]...",
+        .usage = "[--socket PATH | --job N] COMMAND [OPTION]... [ARGUMENT]...",
         .about = "",
         .status = "0 done, 1 failed or refused by the agent, 2 bad command\n"
                   "line, 3 no agent; run: that of the program.",
         .commands = commands,
         .options = options,
-        .common = "socket",
+        .common = "socket job node",
     };
     struct arguments arguments = {.timeout_s = 2,
                                   .counters = "auto",

@@ -34,7 +34,9 @@ struct arguments {
     size_t mib;
     int metric;     /* requests: enum request_metric, -1: any */
     double per_us;
-    size_t run_job; /* run */
+    size_t run_job;   /* --job */
+    const char *node; /* with it */
+    bool all;         /* jobs */
     const char *cpus, *options, *libgomp, *munge;
     char **program;
 };
@@ -60,6 +62,9 @@ int ctl_ask(const struct arguments *a, enum message_op op, json_t **reply,
 const char *ctl_text(const json_t *object, const char *key,
                      const char *otherwise);
 double ctl_number(const json_t *object, const char *key);
+
+/* Does the command NAME take a job? */
+bool ctl_takes_job(const char *name);
 
 /* Print VALUE as JSON with so many DIGITS to FILE (NULL: standard output), and
  * drop it.  CTL_OK, or the exit status, its reason printed. */

@@ -9,6 +9,7 @@ coschedctl_SOURCES = \
 	%D%/counters.c \
 	%D%/ctl.c \
 	%D%/ctl.h \
+	%D%/jobs.c \
 	%D%/machine.c \
 	%D%/named.c \
 	%D%/named.h \
@@ -16,6 +17,8 @@ coschedctl_SOURCES = \
 	%D%/node.h \
 	%D%/operate.c \
 	%D%/query.c \
+	%D%/remote.c \
+	%D%/remote.h \
 	%D%/requests.c \
 	%D%/run.c \
 	%D%/selftest.c \

@@ -140,8 +140,10 @@ static void add_standing(json_t *object, const struct job *job, const struct top
 
     standing_of(job, topology, &s);
     json_object_set_new(object, "progress",
-                        json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "work_s", figure(r->work_s),
-                                  "cpu_s", figure(r->cpu_s), "alone_s", figure(r->done_s),
+                        json_pack("{s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I}", "work_s",
+                                  figure(r->work_s), "cpu_s", figure(r->cpu_s), "alone_s",
+                                  figure(r->done_s), "ahead_s", figure(r->ahead_s), "granted",
+                                  (json_int_t)topology_count_cores(topology, &job->granted),
                                   "steps", figure(r->steps), "barriers", figure(r->barriers),
                                   "moves", (json_int_t)r->moves));
     json_object_set_new(object, "speed",

@@ -67,7 +67,7 @@ def check_failure(c, other):
     ended(c, job, "FAILED", "3:0")
     freed(c, other)
     said(c, job, "PASS", f"coschedule: job {job}: exit status 3, ",
-         "cores (mean), with job")
+         "cores on average beside job")
 
 
 def check_cancelled(c, other):

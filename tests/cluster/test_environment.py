@@ -137,7 +137,7 @@ def check_summary(c, show):
     # On a slow machine it runs for so long that it counts as held.
     for words in (", alone", f"; coschedreport {job} tells more"):
         assert words in text, text
-    assert "cores (mean)" in text or "too short to be measured" in text, text
+    assert "cores on average" in text or "too short to be measured" in text, text
 
 
 def check_interactive(c):

@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
-from coschedtest import SOURCE, allowed_cpus, wait_for
+from coschedtest import BUILD, SOURCE, allowed_cpus, wait_for
 from coschedcluster import Cluster, NOBODY, need_cluster
 from ends import (bound_memory, check_array_records, check_ends, check_timeout,
                   start_timeout)
@@ -66,6 +66,54 @@ def check_user(c):
     wait_for("output", lambda: "PASS" in c.text(job))
     assert c.text(job).splitlines()[0] == str(NOBODY["user"]), c.text(job)
     assert "error" not in c.text(job), c.text(job)
+    return job
+
+
+def check_login(c):
+    """From where jobs are submitted: a user asks about a job of his own, through Slurm, and
+    about no other's."""
+    # A copy: other users may have no access to the build tree.
+    ctl = shutil.copy(os.path.join(BUILD, "coschedctl"), c.output)
+    job = submit(c, "login.sh", "#!/bin/sh\nexec ./ep --class W --min-time 600\n",
+                 "--coschedule", **NOBODY)
+    wait_for("attached job", lambda: c.attached(job), 60)
+
+    def ask(*words, owner=NOBODY):
+        return c.run(ctl, *words, **owner)
+
+    def answer(*words):
+        done = ask("--job", str(job), *words)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    entry, = json.loads(answer("status", "--json"))["jobs"]
+    assert (entry["job"], entry["uid"]) == (job, NOBODY["user"]), entry
+    assert entry["follow"]["malleable"], entry # only its user and root are told that
+    # Its user sees the region's name: the step is of that user, on that node.
+    wait_for("name of the region", lambda: ", ep.c:" in answer("status"), 60, 0.1)
+    assert f"job {job}: ep (pid" in answer("why"), answer("why")
+    assert ": " in answer("explain") and f"{job}" in answer("top")
+    path = os.path.join(c.output, "trace.json")
+    assert answer("trace", "--output", path) == ""
+    with open(path, encoding="utf-8") as file:
+        assert json.load(file)["traceEvents"]
+    assert json.loads(answer("ping", "--json"))["node"] == "n1"
+    # The job goes on as before.
+    assert is_running(c, job)
+    jobs = {j["job"]: j for j in json.loads(ask("jobs", "--json").stdout)["jobs"]}
+    assert list(jobs) == [str(job)] and jobs[str(job)]["nodes"] == "n1", jobs
+    assert f"{job}" in ask("jobs").stdout and "RUNNING" in ask("jobs").stdout
+    assert str(job) in ask("jobs", "--all", owner={}).stdout
+    assert json.loads(c.run(ctl, "jobs", "--json").stdout)["jobs"] == [], "root has none"
+    # Another's, one that there is not, and a node that it has not.
+    stranger = {"user": NOBODY["user"] - 1, "group": NOBODY["group"], "extra_groups": []}
+    for words, owner in (((str(job), "status"), stranger), (("999999", "status"), NOBODY),
+                         ((str(job), "status", "--node", "n2"), NOBODY)):
+        done = ask("--job", *words, owner=owner)
+        assert done.returncode != 0 and "srun: error" in done.stderr, (words, done)
+        assert done.stdout == "", done
+    c.call("scancel", str(job))
+    c.wait_end(job)
     return job
 
 
@@ -163,7 +211,7 @@ def check_never_ran(c):
     return job
 
 
-def check_report(c, users, requeued, timeout, late, never):
+def check_report(c, users, requeued, timeout, late, never, login):
     for job, state in ((users, "COMPLETED"), (requeued, "COMPLETED"),
                        (timeout, "TIMEOUT")):
         c.wait_final(job)
@@ -178,7 +226,7 @@ def check_report(c, users, requeued, timeout, late, never):
     assert jobs[never]["start"] is None, jobs
     assert jobs[never]["notes"] == ["ended before it started"], jobs
     # Without numbers: one's own, and only those that were co-scheduled.
-    assert set(report(c, **NOBODY)) == {users}
+    assert set(report(c, **NOBODY)) == {users, login}
     assert {requeued, timeout} <= set(report(c))
     assert not {users, late, never} & set(report(c))
     print(c.call(REPORT, *map(str, (users, requeued, timeout, late, never))))
@@ -193,6 +241,7 @@ def main():
         shutil.copytree(os.path.join(SOURCE, "plot"), f"{c.output}/plot")
         timeout, other = start_timeout(c)
         users = check_user(c)
+        login = check_login(c)
         cancelled = start_cancelled(c)
         requeued = check_requeue(c)
         late = check_late_agent(c)
@@ -202,7 +251,7 @@ def main():
             names = check_ends(c)
         check_timeout(c, timeout, other)
         check_cancelled(c, cancelled)
-        check_report(c, users, requeued, timeout, late, never)
+        check_report(c, users, requeued, timeout, late, never, login)
         check_array_records(c, names)
 
 

@@ -226,8 +226,8 @@ static void task_exit__summary(void **state)
         assert_int_equal(host.calls[0].op, MESSAGE_STATUS);
         assert_int_equal(host.calls[0].job, 7);
         assert_string_equal(host.said,
-                            "coschedule: job 7: 34.2 s on 1.50 cores (mean), "
-                            "with jobs 17, 18; coschedreport 7 tells more");
+                            "coschedule: job 7: ran 34.2 s on 1.5 cores on average "
+                            "beside jobs 17, 18; coschedreport 7 tells more");
     }
     host.said[0] = '\0';
     host.agent_errno = EPROTO;
@@ -252,38 +252,52 @@ static void task_exit__summary_contents(void **state)
         const char *line;
     } table[] = {
         {"\"live_s\": 9.96, \"mean_cores\": 1, \"partners\": []", 0, 0, 0,
-         "job 7: 10.0 s on 1.00 cores (mean), alone; coschedreport 7 tells "
+         "job 7: ran 10.0 s on 1.0 cores on average, alone; coschedreport 7 tells "
          "more"},
         {"\"live_s\": 3, \"mean_cores\": 0.5, \"partners\": [8]", 5, 0,
-         3 << 8, "job 5_0: exit status 3, 3.0 s on 0.50 cores (mean), with job "
-         "8; coschedreport 5_0 tells more"},
+         3 << 8, "job 5_0: exit status 3, ran 3.0 s on 0.5 cores on average beside "
+         "job 8; coschedreport 5_0 tells more"},
+        {"\"live_s\": 27, \"mean_cores\": 5.34, \"partners\": [812], \"progress\": "
+         "{\"granted\": 8, \"alone_s\": 25, \"ahead_s\": 240.2}", 0, 0, 0,
+         "job 7: ran 27.0 s on 5.3 of 8 cores on average beside job 812; 1.08x slower than "
+         "alone, waited 0 s for it instead of 240 s; coschedreport 7 tells more"},
+        {"\"live_s\": 25, \"mean_cores\": 8, \"partners\": [812], \"progress\": "
+         "{\"granted\": 8, \"alone_s\": 25, \"ahead_s\": 0.5}", 0, 0, 0,
+         "job 7: ran 25.0 s on 8.0 of 8 cores on average beside job 812; as fast as alone; "
+         "coschedreport 7 tells more"},
+        {"\"live_s\": 25, \"mean_cores\": 8, \"partners\": [], \"progress\": "
+         "{\"granted\": 8, \"alone_s\": 20, \"ahead_s\": 5}", 0, 0, 0,
+         "job 7: ran 25.0 s on 8.0 of 8 cores on average, alone; coschedreport 7 tells more"},
+        {"\"live_s\": 25, \"mean_cores\": 8, \"partners\": [8], \"progress\": "
+         "{\"granted\": \"x\", \"alone_s\": null, \"ahead_s\": 5}", 0, 0, 0,
+         "job 7: ran 25.0 s on 8.0 cores on average beside job 8; coschedreport 7 tells more"},
         {"\"live_s\": 0.02, \"mean_cores\": 0, \"partners\": []", 5, 12, 9,
          "job 5_12: killed by signal 9, too short to be measured, alone; "
          "coschedreport 5_12 tells more"},
         {"\"live_s\": 3, \"mean_cores\": 1, \"held\": true", 0, 0, 0,
-         "job 7: 3.0 s on 1.00 cores (mean), alone, pinned to its share; "
+         "job 7: ran 3.0 s on 1.0 cores on average, alone, pinned to its share; "
          "coschedreport 7 tells more"},
         {"\"live_s\": 3, \"mean_cores\": 1, \"held\": true, \"follow\": "
          "{\"word\": \"static\", \"program\": \"cg\", \"sentence\": "
          "\"it is so\", \"advice\": \"Do so.\"}", 0, 0, 0,
-         "job 7: 3.0 s on 1.00 cores (mean), alone, pinned to its share; "
+         "job 7: ran 3.0 s on 1.0 cores on average, alone, pinned to its share; "
          "coschedreport 7 tells more"
          "coschedule: job 7: cg does not follow: it is so. Do so."},
         {"\"live_s\": 3, \"mean_cores\": 1, \"held\": false, \"follow\": "
          "{\"word\": \"kthread\", \"malleable\": true, \"program\": \"cg\", "
          "\"sentence\": \"it is so\", \"advice\": \"\"}", 0, 0, 0,
-         "job 7: 3.0 s on 1.00 cores (mean), alone; coschedreport 7 tells more"
+         "job 7: ran 3.0 s on 1.0 cores on average, alone; coschedreport 7 tells more"
          "coschedule: job 7: cg follows: it is so."},
         {"\"live_s\": 3, \"mean_cores\": 1, \"held\": false, \"follow\": "
          "{\"word\": \"no-openmp\", \"program\": \"sh\", \"sentence\": \"x\"}",
          0, 0, 0,
-         "job 7: 3.0 s on 1.00 cores (mean), alone; coschedreport 7 tells more"},
+         "job 7: ran 3.0 s on 1.0 cores on average, alone; coschedreport 7 tells more"},
         {"\"live_s\": 3, \"mean_cores\": 1, \"held\": true, \"follow\": [1]", 0,
          0, 0,
-         "job 7: 3.0 s on 1.00 cores (mean), alone, pinned to its share; "
+         "job 7: ran 3.0 s on 1.0 cores on average, alone, pinned to its share; "
          "coschedreport 7 tells more"},
         {"\"live_s\": 3, \"mean_cores\": 1, \"held\": false", 0, 0, 0,
-         "job 7: 3.0 s on 1.00 cores (mean), alone; coschedreport 7 tells "
+         "job 7: ran 3.0 s on 1.0 cores on average, alone; coschedreport 7 tells "
          "more"},
     };
     char reply[512], line[256];

@@ -275,8 +275,45 @@ def check_run_ended(agent):
     assert agent.ops() == ["announce", "task", "attach", "withdraw"]
 
 
+def check_slurm(agent):
+    """--job becomes a step of the job; jobs are what squeue says, whatever they are called."""
+    folder = agent.directory.name
+    for name, body in (("srun", 'printf "%s\\n" "$@"'), ("squeue", f"cat {folder}/queue")):
+        with open(f"{folder}/{name}", "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\n{body}\n")
+        os.chmod(f"{folder}/{name}", 0o755)
+    path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    step = ["--jobid=12", "--overlap", "--mem=0", "--nodes=1", "--ntasks=1", "--quiet",
+            "--input=none"]
+    for words, more in ((["status", "--json"], ["status", "--json", "12"]),
+                        (["explain", "5"], ["explain", "5"]), (["top"], ["top"]),
+                        (["why"], ["why", "12"]), (["ping"], ["ping"]),
+                        (["trace", "-o", f"{folder}/steps"], ["trace", "12"])):
+        said = ctl(agent, "--job", "12", *words, env=path)
+        if "-o" in words:
+            with open(f"{folder}/steps", encoding="ascii") as file:
+                said = file.read()
+        assert said.splitlines() == [*step, os.path.realpath(COSCHEDCTL), "--socket", agent.path,
+                                     *more], said
+    ctl(agent, "drain", "--job", "3", status=2, stderr="drain: --job: not for this command")
+    ctl(agent, "ping", "--node", "x", status=2, stderr="ping: --node: needs --job")
+    ctl(agent, "--job", "12", "ping", status=1, stderr="--job: srun: ", env={"PATH": "/nowhere"})
+    record = "cosched/1 state=running mean_cores=1.43 partners=17,18 class=mixed follow=follows"
+    with open(f"{folder}/queue", "w", encoding="latin-1") as file:
+        for comment, name in ((record, "a b\x1b[31m"), ("other", "x"), ("", "y")):
+            file.write(f"{'7':12}{'RUNNING':14}{'1:00':14}{'n1':40}{'me':24}"
+                       f"{comment:1001}{name:64}\n")
+        file.write("cut\n")
+    entry, = json.loads(ctl(agent, "jobs", "--json", env=path))["jobs"]
+    assert (entry["job"], entry["name"], entry["partners"], entry["policy"]) == \
+        ("7", "a b?[31m", "17,18", None), entry
+    assert "17,18" in ctl(agent, "jobs", env=path)
+    ctl(agent, "jobs", status=1, stderr="jobs: squeue: not found", env={"PATH": "/nowhere"})
+
+
 def main():
     with FakeAgent() as agent:
+        check_slurm(agent)
         check_command_line(agent)
         check_bad_replies(agent)
         check_status(agent)
