@@ -28,9 +28,8 @@ static const struct field {
 #define COMMENT 5
 #define NAME    6
 
-/* Members of a record (docs/record.md) that are shown. */
-static const char *const shown[] = {"mean_cores", "partners", "class", "follow",
-                                    "policy"};
+/* What the comment of a job that has not ended has of use: the rest is of its first moment. */
+static const char *const shown[] = {"program", "class", "policy", "runs"};
 #define SHOWN (sizeof(shown) / sizeof(shown[0]))
 
 /* Start squeue; what it prints, or NULL. */
@@ -95,21 +94,25 @@ static json_t *parse_line(const char *line)
     return job;
 }
 
+static const char *or_none(const json_t *job, const char *key)
+{
+    const char *value = ctl_text(job, key, "-");
+
+    return *value ? value : "-";
+}
+
 static void print_jobs(const json_t *jobs)
 {
     json_t *job;
     size_t i;
 
-    printf("%8s  %-14s %-8s %-10s %11s %-12s %6s %-9s %-14s %s\n", "JOB",
-           "NAME", "USER", "STATE", "TIME", "NODES", "MEAN", "CLASS", "BESIDE",
-           "FOLLOWS");
+    printf("%8s  %-14s %-8s %-10s %11s %-16s %-9s %s\n", "JOB", "NAME", "USER", "STATE", "TIME",
+           "NODES", "CLASS", "POLICY");
     json_array_foreach(jobs, i, job)
-        printf("%8s  %-14.14s %-8.8s %-10.10s %11s %-12s %6s %-9s %-14s %s\n",
-               ctl_text(job, "job", "-"), ctl_text(job, "name", "-"),
-               ctl_text(job, "user", "-"), ctl_text(job, "state", "-"),
-               ctl_text(job, "time", "-"), ctl_text(job, "nodes", "-"),
-               ctl_text(job, "mean_cores", "-"), ctl_text(job, "class", "-"),
-               ctl_text(job, "partners", "-"), ctl_text(job, "follow", "-"));
+        printf("%8s  %-14.14s %-8.8s %-10.10s %11s %-16s %-9s %s\n", ctl_text(job, "job", "-"),
+               ctl_text(job, "name", "-"), ctl_text(job, "user", "-"), ctl_text(job, "state", "-"),
+               ctl_text(job, "time", "-"), or_none(job, "nodes"), ctl_text(job, "class", "-"),
+               ctl_text(job, "policy", "-"));
 }
 
 int ctl_jobs(const struct arguments *a)

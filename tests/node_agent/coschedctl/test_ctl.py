@@ -298,16 +298,17 @@ def check_slurm(agent):
     ctl(agent, "drain", "--job", "3", status=2, stderr="drain: --job: not for this command")
     ctl(agent, "ping", "--node", "x", status=2, stderr="ping: --node: needs --job")
     ctl(agent, "--job", "12", "ping", status=1, stderr="--job: srun: ", env={"PATH": "/nowhere"})
-    record = "cosched/1 state=running mean_cores=1.43 partners=17,18 class=mixed follow=follows"
+    record = "cosched/1 state=running policy=corun mean_cores=1.43 partners=17,18 class=mixed"
     with open(f"{folder}/queue", "w", encoding="latin-1") as file:
         for comment, name in ((record, "a b\x1b[31m"), ("other", "x"), ("", "y")):
             file.write(f"{'7':12}{'RUNNING':14}{'1:00':14}{'n1':40}{'me':24}"
                        f"{comment:1001}{name:64}\n")
         file.write("cut\n")
     entry, = json.loads(ctl(agent, "jobs", "--json", env=path))["jobs"]
-    assert (entry["job"], entry["name"], entry["partners"], entry["policy"]) == \
-        ("7", "a b?[31m", "17,18", None), entry
-    assert "17,18" in ctl(agent, "jobs", env=path)
+    assert (entry["job"], entry["name"], entry["class"], entry["policy"], entry["runs"]) == \
+        ("7", "a b?[31m", "mixed", "corun", None), entry
+    title, line = ctl(agent, "jobs", env=path).splitlines()
+    assert title.split()[-2:] == ["CLASS", "POLICY"] and line.split()[-2:] == ["mixed", "corun"]
     ctl(agent, "jobs", status=1, stderr="jobs: squeue: not found", env={"PATH": "/nowhere"})
 
 
