@@ -27,5 +27,5 @@ noinst_LTLIBRARIES += %D%/libcommon.la %D%/libjson.la %D%/libcli.la
 %C%_libjson_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 %C%_libjson_la_LIBADD = %D%/libcommon.la $(JANSSON_LIBS)
 
-%C%_libcli_la_SOURCES = %D%/cli.c %D%/cli.h
+%C%_libcli_la_SOURCES = %D%/cli.c %D%/cli.h %D%/progress.c %D%/progress.h
 %C%_libcli_la_LIBADD = %D%/libcommon.la

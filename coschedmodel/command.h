@@ -59,12 +59,6 @@ struct machine_description *load_machine(const struct arguments *arguments,
                                          struct json_reader *reader,
                                          const json_t *object);
 
-/* ---- progress ------------------------------------------------------------ */
-
-/* Say on stderr, when it is a terminal and WHAT has run for 2 s or more, how
- * far it is: DONE of ALL.  Ends the line when DONE is ALL. */
-void progress(const char *what, size_t done, size_t all);
-
 /* The method that --method or member "method" of OBJECT names; automatic if
  * neither does.  *CLOSED (NULL: refused) is set for "closed".  Returns the exit
  * status, the reason of a failure printed. */

@@ -59,27 +59,6 @@ struct machine_description *load_machine(const struct arguments *arguments,
     return d;
 }
 
-void progress(const char *what, size_t done, size_t all)
-{
-    static struct timespec begin, last;
-    static bool shown;
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (done == 0)
-        begin = now;
-    if (shown && done == all)
-        fputc('\n', stderr);
-    if (done == 0 || done == all)
-        shown = false;
-    else if (now.tv_sec - begin.tv_sec >= 2 && now.tv_sec != last.tv_sec &&
-             isatty(STDERR_FILENO)) {
-        fprintf(stderr, "\rcoschedmodel: %s: %zu of %zu", what, done, all);
-        last = now;
-        shown = true;
-    }
-}
-
 int method_choose(const struct arguments *arguments,
                   struct json_reader *reader, const json_t *object,
                   enum mva_method *method, bool *closed)

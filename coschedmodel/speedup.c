@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/progress.h"
 #include "coschedmodel/output.h"
 #include "model/analysis/loopperf.h"
 #include "model/io/loop_json.h"

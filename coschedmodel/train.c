@@ -2,6 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* coschedmodel train: predictors of concurrency from samples, and how good they are. */
 
+#include "common/progress.h"
 #include "config.h"
 
 #include <math.h>

@@ -10,6 +10,7 @@
 #include "coschedmodel/output.h"
 #include "model/analysis/closed.h"
 #include "common/json_writer.h"
+#include "common/progress.h"
 
 static struct system_input as_input(const struct mix *mix)
 {

@@ -5,6 +5,7 @@ plot_modules = \
 	%D%/charts.py \
 	%D%/coretrace.py \
 	%D%/paraver.py \
+	%D%/progress.py \
 	%D%/svgchart.py
 plotdatadir = $(pkgdatadir)/plot
 plotdata_DATA = $(plot_modules)

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 # Stages for ./demo and ./check: each prints one line with its time, keeps its
-# output in a log, and shows the end of that log when it fails.  To be sourced,
-# with $program, $top (source tree) and $build (build tree) set.
+# output in a log, and shows the end of that log when it fails.  A terminal is told
+# how long it has taken, and how long it took the last time.  To be sourced, with
+# $program, $top (source tree) and $build (build tree) set.
 
 stage_logs=$build/log
 stage_failed=()
 
 # stage NAME COMMAND...  Runs COMMAND; its status is the result.
 stage() {
-    local name=$1 log=$stage_logs/$1.log start=$SECONDS status ticker
+    local name=$1 log=$stage_logs/$1.log start=$SECONDS status ticker last=
     shift
     mkdir -p "$stage_logs"
     printf '%s: %-22s ' "$program" "$name"
     if [ -t 1 ]; then
-        while sleep 5; do
-            printf '\r%s: %-22s %d s ' "$program" "$name" $((SECONDS - start))
+        [ ! -r "$log.s" ] || last=" of about $(<"$log.s") s"
+        while sleep 2; do
+            printf '\r%s: %-22s %d s%s ' "$program" "$name" $((SECONDS - start)) "$last"
         done &
         ticker=$!
     fi
@@ -24,10 +26,11 @@ stage() {
     if [ -t 1 ]; then
         kill "$ticker"
         wait "$ticker" 2>/dev/null
-        printf '\r%s: %-22s ' "$program" "$name"
+        printf '\r\033[K%s: %-22s ' "$program" "$name"
     fi
     if [ $status = 0 ]; then
         echo "ok, $((SECONDS - start)) s"
+        echo $((SECONDS - start)) >"$log.s"
     else
         echo "FAILED, $((SECONDS - start)) s; the log is $log"
         tail -n "${STAGE_TAIL:-40}" "$log" | sed 's/^/    /'

@@ -6,7 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/progress.h"
 #include "protocol/options.h"
 #include "simulator/coschedsim.h"
 #include "simulator/variation.h"
@@ -134,6 +136,7 @@ struct sweep {
     struct table table;
     struct axis axis[TABLE_KEYS];
     const char *value[TABLE_KEYS]; /* the present ones */
+    size_t done, all;              /* scenarios */
 };
 
 /* VALUE may be a range FIRST..LAST/STEP, or FIRST..LAST*FACTOR: add its
@@ -277,6 +280,9 @@ static int run_point(struct sweep *s)
         struct variation v;
         if (a->scenario && strcmp(a->scenario, base->name))
             continue;
+        if (a->json || !isatty(STDOUT_FILENO))
+            progress(base->name, s->done, s->all);
+        s->done++;
         if (variation_init(&v, s->world.machine->machine, base, &err) < 0)
             return fail(EXIT_REFUSED, "%s", err.text);
         for (size_t k = 0; k < s->table.keys && status == EXIT_DONE; k++)
@@ -325,8 +331,12 @@ static int run_grid(const struct arguments *arguments, const char *policies, boo
         s->table.key[k] = s->axis[k].key;
         s->table.keys++;
     }
+    s->all = status == EXIT_DONE ? s->world.set->scenarios : 0;
+    for (size_t k = 0; k < s->table.keys; k++)
+        s->all *= s->axis[k].values;
     if (status == EXIT_DONE)
         status = run_axes(s, 0);
+    progress("", s->all, s->all);
     if (status == EXIT_DONE && arguments->json)
         status = print_json(json_incref(s->table.all));
     json_decref(s->table.all);

@@ -13,7 +13,9 @@ import json
 import os
 import subprocess
 import sys
-import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "plot"))
+import progress
 
 
 class Failed(Exception):
@@ -107,21 +109,6 @@ def runs_of(args, sets, directory):
     return runs, places
 
 
-class Progress:
-    """A line for each run that is made, and how long the rest may take."""
-
-    def __init__(self, count):
-        self.count, self.done, self.begin = count, 0, time.monotonic()
-
-    def line(self, run):
-        self.done += 1
-        spent = time.monotonic() - self.begin
-        left = spent / self.done * (self.count - self.done)
-        print(f"  [{self.done}/{self.count}] {run.set} {run.scenario}, "
-              f"{spent:.0f} s, about {left:.0f} s left", file=sys.stderr,
-              flush=True)
-
-
 def run_all(args, sets, directory):
     """({set: {policy: {scenario: result}}}, runs made now) of all SETS, args.jobs
     at a time, those of most jobs first."""
@@ -129,14 +116,15 @@ def run_all(args, sets, directory):
     missing = [run for run in runs.values() if run.missing()]
     print(f"  {len(runs)} scenarios, {len(runs) - len(missing)} of them known",
           file=sys.stderr)
-    progress = Progress(len(missing))
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+    with progress.Progress("reproduce", len(missing)) as shown, \
+            concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        shown.show("simulating")
         futures = {pool.submit(run.make): run
                    for run in sorted(missing, key=lambda r: -r.jobs)}
         try:
             for future in concurrent.futures.as_completed(futures):
                 future.result()
-                progress.line(futures[future])
+                shown.step(f"{futures[future].set} {futures[future].scenario}")
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -101,7 +101,8 @@ def _fill(directory, where, script):
             _add_libraries(directory, _libraries(path)[1])
     shutil.copytree(os.path.join(where["modules"], "evaluation"),
                     os.path.join(directory, "evaluation"), ignore=ignore)
-    shutil.copy(os.path.join(where["plot"], "svgchart.py"), directory)
+    for module in "progress.py", "svgchart.py":
+        shutil.copy(os.path.join(where["plot"], module), directory)
     shutil.copy(script, os.path.join(directory, "coschedeval"))
 
 

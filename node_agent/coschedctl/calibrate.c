@@ -11,20 +11,18 @@
 #include <unistd.h>
 
 #include "node_agent/calibrate/calibrate.h"
-#include "common/clock.h"
+#include "common/progress.h"
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
 
 #define BUSY_CPUS 0.3 /* more of the node than this is somebody's work */
 #define BUSY_LOOK_US 500000
 #define MIB (UINT64_C(1) << 20)
-#define BAR 30
 
 struct plan {
     const struct arguments *a;
     const char *counters;
     size_t mib; /* of each array */
-    uint64_t start_ns;
 };
 
 /* ---- is the node free? --------------------------------------------------- */
@@ -74,24 +72,10 @@ static int check_idle(const struct plan *plan)
 
 /* ---- progress ------------------------------------------------------------ */
 
-static void show_progress(void *arg, size_t done, size_t total,
-                          const char *what)
+static void show_progress(void *arg, size_t done, size_t total, const char *what)
 {
-    const struct plan *plan = arg;
-    char bar[BAR + 1], left[32] = "";
-    size_t filled = total ? done * BAR / total : BAR;
-
-    if (!isatty(STDERR_FILENO))
-        return;
-    memset(bar, '.', BAR);
-    memset(bar, '#', filled);
-    bar[BAR] = '\0';
-    if (done && done < total)
-        snprintf(left, sizeof(left), ", %.0f s left",
-                 (double)(clock_ns() - plan->start_ns) * 1e-9 / (double)done *
-                     (double)(total - done));
-    fprintf(stderr, "\r[%s] %s%s\033[K%s", bar, what, left,
-            done == total ? "\n" : "");
+    (void)arg;
+    progress(what, done, total);
 }
 
 /* ---- the result ---------------------------------------------------------- */
@@ -252,9 +236,7 @@ static int measure(struct plan *plan)
         .passes = plan->a->quick ? 1 : 4,
         .counters = counters,
         .progress = show_progress,
-        .arg = plan,
     };
-    plan->start_ns = clock_ns();
     struct calibration *c = calibrate(t, &options, &err);
     int rc = c ? store(t, c, plan) : fail(CTL_FAILED, "%s", err.text);
     calibration_free(c);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/progress.h"
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/node.h"
 #include "node_agent/recording/journal_machine.h"
@@ -161,13 +162,18 @@ static json_t *judge(const json_t *backend)
 static json_t *backends_json(struct ctl_node *node)
 {
     json_t *array = json_array();
+    size_t all = 0;
 
     node->setup.load = load;
-    for (size_t i = 0; counters_backends[i]; i++) {
+    while (counters_backends[all])
+        all++;
+    for (size_t i = 0; i < all; i++) {
+        progress(counters_backends[i]->name, i, all);
         json_t *one = ctl_node_probe(node, counters_backends[i]);
         json_object_set_new(one, "checks", judge(one));
         json_array_append_new(array, one);
     }
+    progress("", all, all);
     return array;
 }
 

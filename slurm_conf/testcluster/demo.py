@@ -22,6 +22,7 @@ sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "../../plot"),
 
 import charts           # noqa: E402
 import coretrace        # noqa: E402
+import progress         # noqa: E402
 import rounds           # noqa: E402
 import slurmrows        # noqa: E402
 import svgchart         # noqa: E402
@@ -62,22 +63,19 @@ def capture(command, env=None, **more):
     return done.stdout
 
 
-class Progress:
-    """One line for each step: what runs, for how long, what came of it."""
+class Step:
+    """A line for each step when it is over: what came of it."""
+
+    progress = progress.Progress("demo", stream=sys.stdout)
 
     def __init__(self, what):
-        self.what, self.start, self.shown = what, time.monotonic(), 0
-        print(f"demo: {what:36} ", end="", flush=True)
-
-    def tick(self):
-        seconds = int(time.monotonic() - self.start)
-        if sys.stdout.isatty() and seconds > self.shown:
-            self.shown = seconds
-            print(f"\rdemo: {self.what:36} {seconds} s ", end="", flush=True)
+        self.what = what
+        self.progress.show(what)
 
     def done(self, result):
-        back = f"\rdemo: {self.what:36} " if self.shown else ""
-        print(f"{back}{result}", flush=True)
+        self.progress.done += 1
+        self.progress.clear()
+        print(f"demo: {self.what:36} {result}", flush=True)
 
 
 class Cluster:
@@ -123,13 +121,12 @@ class Cluster:
         return rows
 
 
-def wait_for(what, condition, seconds, every=0.1):
+def wait_for(condition, seconds, every=0.1):
     """Wait until CONDITION() is true; False when SECONDS have passed."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
             return False
-        what.tick()
         time.sleep(every)
     return True
 
@@ -163,20 +160,19 @@ def choose_repeat(once, wanted):
 
 def calibrate(cluster, wanted):
     """program -> arguments with which it takes WANTED seconds alone."""
-    progress = Progress("sizes of the jobs")
+    step = Step("sizes of the jobs")
     chosen, texts = {}, []
     for program in dict.fromkeys(p for mix in MIXES for p in mix):
         for size in SIZES[1:]:
             out = cluster.call(os.path.join(cluster.build, "jobs", program), "--class", size,
                                "--json")
             once = json.loads(out)["time_s"]
-            progress.tick()
             if once < 0.7 * wanted:
                 break
         repeat = choose_repeat(once, wanted)
         chosen[program] = ["--class", size, "--repeat", str(repeat)]
         texts.append(f"{program} {size} x {repeat}")
-    progress.done(", ".join(texts))
+    step.done(", ".join(texts))
     return chosen
 
 
@@ -220,7 +216,7 @@ class Demo:
         return all(j in rows and rows[j][1] is not None for j in jobids)
 
     def run(self, mix, mode, number):
-        progress = Progress(f"{number}. {' + '.join(mix)}, {mode}")
+        step = Step(f"{number}. {' + '.join(mix)}, {mode}")
         runs = []
 
         def ended():
@@ -228,21 +224,21 @@ class Demo:
 
         try:
             self.start(mix, mode, runs, number)
-            if not wait_for(progress, ended, RUN_LIMIT, 0.25):
+            if not wait_for(ended, RUN_LIMIT, 0.25):
                 self.notes.append(f"{runs[0].mix}, {mode}: cancelled after "
                                   f"{RUN_LIMIT} s")
         finally:
             self.runs += runs
             if runs and not ended():
                 self.cluster.call("scancel", *(r.jobid for r in runs))
-                wait_for(progress, ended, 30)
+                wait_for(ended, 30)
         jobids = [r.jobid for r in runs]
         # The end reaches the database a moment after the queue.
-        wait_for(progress, lambda: self.recorded(jobids), 15)
+        wait_for(lambda: self.recorded(jobids), 15)
         self.finish(runs)
         if mode == "coschedule":
             self.save_trace(mix, runs)
-        progress.done(
+        step.done(
             ", ".join(f"{r.job} {r.turnaround:.1f} s" if r.finished
                       else f"{r.job} did not finish" for r in runs) +
             ("" if all(r.verified for r in runs) else ", WRONG"))
@@ -274,8 +270,8 @@ class Demo:
             return all("state=final" in comments.get(r.jobid, "")
                        for r in ours)
 
-        progress = Progress("records of the jobs")
-        progress.done("ok" if wait_for(progress, final, SUMMARY_LIMIT, 0.5)
+        step = Step("records of the jobs")
+        step.done("ok" if wait_for(final, SUMMARY_LIMIT, 0.5)
                       else f"not complete after {SUMMARY_LIMIT} s")
         for r in ours:
             where = f"{r.mix}, {r.job} (job {r.jobid})"
@@ -350,6 +346,7 @@ def main(argv):
     try:
         cluster = Cluster(os.path.abspath(arguments.cluster),
                           os.path.abspath(arguments.build))
+        Step.progress.total = 2 + arguments.rounds * len(MIXES) * len(arguments.modes)
         demo = Demo(cluster, output, calibrate(cluster, arguments.seconds))
         for number in range(1, arguments.rounds + 1):
             for mix in MIXES:

@@ -221,7 +221,8 @@ class Soak:
         if time.monotonic() - self.told < PROGRESS_S:
             return
         self.told = time.monotonic()
-        print(f"{self.clock()} {what}: {(self.told - self.began) / 60:.1f} min, "
+        print(f"{self.clock()} {what}: {(self.told - self.began) / 60:.1f} of "
+              f"{60 * self.options.hours + self.options.minutes:g} min, "
               f"{self.counts['jobs submitted']} jobs, {self.counts['jobs judged']} "
               f"judged, {self.counts['faults']} faults, {self.counts['upgrades']} "
               f"upgrades, {self.watch.stops} stops seen, {len(self.violations)} "
