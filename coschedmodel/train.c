@@ -14,9 +14,7 @@
 #ifdef HAVE_GSL
 
 #include "model/analysis/train.h"
-#include "model/controller.h"
 #include "model/io/concurrency_json.h"
-#include "model/mapping.h"
 
 #define MOST_SAMPLES 20000
 #define MOST_PROGRAMS 64
@@ -30,7 +28,6 @@ struct samples {
     struct train_sample *sample; /* [count] */
     struct concurrency_thread *thread; /* [count * cores] */
     double *cost;                      /* [count * 2 * cores]: time, edp */
-    double *factor;                    /* [numa_nodes^2] */
 };
 
 static void samples_release(struct samples *s)
@@ -40,7 +37,6 @@ static void samples_release(struct samples *s)
     free(s->sample);
     free(s->thread);
     free(s->cost);
-    free(s->factor);
 }
 
 /* ---- input -------------------------------------------------------------------------- */
@@ -140,17 +136,14 @@ static int read_samples(struct samples *s, const struct arguments *arguments,
         return fail(EXIT_REFUSED, "%s", reader->err->text);
     if (!(s->machine = load_machine(arguments, reader, input)))
         return EXIT_REFUSED;
-    size_t nodes = s->machine->machine->numa_nodes;
     s->cores = machine_all_cpus(s->machine->machine);
     s->count = json_array_size(list);
     s->program_of = calloc(s->count, sizeof(*s->program_of));
     s->sample = calloc(s->count, sizeof(*s->sample));
     s->thread = calloc(s->count * s->cores, sizeof(*s->thread));
     s->cost = calloc(s->count * CONCURRENCY_TARGETS * s->cores, sizeof(double));
-    s->factor = calloc(nodes * nodes, sizeof(double));
-    if (!s->program_of || !s->sample || !s->thread || !s->cost || !s->factor)
+    if (!s->program_of || !s->sample || !s->thread || !s->cost)
         return fail(EXIT_REFUSED, "out of memory");
-    mapping_factor_machine(s->machine->machine, s->factor);
     if (json_reader_each(reader, list, "samples", read_sample, s) < 0)
         return fail(EXIT_REFUSED, "%s", reader->err->text);
     return s->programs > 1 ? EXIT_DONE
@@ -184,7 +177,6 @@ struct judge {
     const struct samples *samples;
     const struct concurrency_model *model;
     struct concurrency_curve *curve;
-    struct controller_thread *thread; /* [cores] */
 };
 
 static void judge_errors(struct judge *j, const struct train_sample *sample,
@@ -204,44 +196,17 @@ static void judge_errors(struct judge *j, const struct train_sample *sample,
     }
 }
 
-/* What the cores would count towards NUMA node TARGET: what is remote is spread evenly. */
-static void count_threads(struct judge *j, const struct train_sample *sample, size_t target)
+/* What is gained on SAMPLE by the number of cores that the curve says is best, unless that is
+ * measured to be worse than all of them: it is then given up. */
+static double judge_gain(const struct judge *j, const struct train_sample *sample,
+                         enum concurrency_objective objective)
 {
-    const struct concurrency_shape *shape = &j->model->shape;
-    double cycles = 1e9, others = fmax(1, (double)shape->nodes - 1);
-
-    for (size_t c = 0; c < shape->cores; c++) {
-        const struct concurrency_thread *t = &sample->thread[c];
-        j->thread[c] = (struct controller_thread){
-            cycles, cycles * t->ipc, cycles * t->branch_misses,
-            cycles * (shape->node[c] == target ? t->local : t->remote / others)};
-    }
-}
-
-/* Run the controller on SAMPLE, as if its times were those of iterations; where threads are is not
- * in them.  Returns what is gained. */
-static double judge_gain(struct judge *j, const struct train_sample *sample,
-                         enum concurrency_kind kind, enum concurrency_objective objective)
-{
-    size_t cores = j->samples->cores;
-    struct controller *c = controller_new(j->model, kind, objective, j->samples->factor);
-    struct controller_plan plan;
-
-    while (c && (plan = controller_plan(c)).phase != CONTROLLER_SETTLED) {
-        double seconds = sample->cost[CONCURRENCY_TIME][plan.threads - 1];
-        struct controller_iteration it = {
-            seconds, sample->cost[CONCURRENCY_EDP][plan.threads - 1] / seconds, j->thread};
-        count_threads(j, sample, plan.target);
-        if (controller_step(c, &it) != MODEL_OK)
-            break;
-    }
-    controller_free(c);
-    if (!c)
-        return 0;
+    size_t cores = j->samples->cores, best = concurrency_choose(j->curve, objective, 1, cores, 0);
     const struct concurrency_curve truth = {
         cores, {(double *)sample->cost[0], (double *)sample->cost[1]}, NULL};
-    double kept = concurrency_cost(&truth, objective, plan.threads);
     double usual = concurrency_cost(&truth, objective, cores);
+    double kept = fmin(usual, concurrency_cost(&truth, objective, best));
+
     return objective == OBJECTIVE_ENERGY ? usual / kept - 1 : 1 - kept / usual;
 }
 
@@ -267,10 +232,9 @@ static enum model_status leave_out(const struct samples *s, size_t program,
                                    struct quality quality[CONCURRENCY_ANN + 1])
 {
     struct concurrency_model *model = concurrency_model_new(s->machine->machine);
-    struct judge j = {s, model, model ? concurrency_curve_new(model) : NULL,
-                      calloc(s->cores, sizeof(*j.thread))};
+    struct judge j = {s, model, model ? concurrency_curve_new(model) : NULL};
     enum model_status status =
-        model && j.curve && j.thread ? train_without(s, program, options, model) : MODEL_ENOMEM;
+        model && j.curve ? train_without(s, program, options, model) : MODEL_ENOMEM;
 
     for (size_t i = 0; status == MODEL_OK && i < s->count; i++)
         for (enum concurrency_kind k = CONCURRENCY_LINEAR;
@@ -278,9 +242,8 @@ static enum model_status leave_out(const struct samples *s, size_t program,
             quality[k].samples++;
             judge_errors(&j, &s->sample[i], k, &quality[k]);
             for (enum concurrency_objective o = 0; o < OBJECTIVES; o++)
-                quality[k].gain[o] += judge_gain(&j, &s->sample[i], k, o);
+                quality[k].gain[o] += judge_gain(&j, &s->sample[i], o);
         }
-    free(j.thread);
     concurrency_curve_free(j.curve);
     concurrency_model_free(model);
     return status;

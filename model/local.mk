@@ -8,8 +8,6 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/adaptive.h \
 	%D%/concurrency.c \
 	%D%/concurrency.h \
-	%D%/controller.c \
-	%D%/controller.h \
 	%D%/cputime.c \
 	%D%/cputime.h \
 	%D%/hierarchy.c \

@@ -166,6 +166,8 @@ enum {
     POLICY_HYSTERESIS, /* predicted gain below which the division stays */
     POLICY_COST,       /* objective of jobs that have none, less POLICY_LEAST_TIME */
     POLICY_POWER,      /* budget of the node in watts; 0: none */
+    POLICY_CONCURRENCY, /* for the caller, who knows how many cores are of use: an
+                           enum concurrency_kind */
     POLICY_MAPPING,    /* for the caller, once it is decided who has how many cores: 0 none, or
                           1 + enum mapping_rule */
     POLICY_OWN,        /* the policy's own options begin here */

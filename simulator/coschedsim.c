@@ -9,7 +9,7 @@
 
 #define OPERAND "--machine MACHINE SCENARIO"
 /* Options of all commands, and of those that read scenarios. */
-#define ALL "machine policy options counters noise wait network seed limit " \
+#define ALL "machine policy options weights counters noise wait network seed limit " \
             "history json "
 #define SCENARIO ALL "scenario library "
 #define FILE_OPERAND .operands = {offsetof(struct arguments, file)}
@@ -76,6 +76,8 @@ static const struct cli_option options[] = {
                .high = ARGUMENTS_VARY),
     CLI_OPTION("options", CLI_TEXT, options, "LIST",
                "the agent's, as in slurm.conf: cosched_epoch=50ms"),
+    CLI_OPTION("weights", CLI_TEXT, weights, "FILE",
+               "of coschedmodel train, for the policy option concurrency"),
     CLI_OPTION("counters", CLI_TEXT, counters, "NAME",
                "virtual (an exact PMU) or progress (reported work)"),
     CLI_OPTION("noise", CLI_NUMBER, noise, "X",

@@ -23,6 +23,7 @@ struct arguments {
     const char *policy;   /* --policy P[,P...], or NULL */
     const char *options;  /* --options, entries of SchedulerParameters, or "" */
     const char *counters; /* --counters */
+    const char *weights;  /* --weights, or NULL */
     const char *vary[ARGUMENTS_VARY]; /* each --vary KEY=V[,V...] */
     const char *trace;    /* --trace, or NULL */
     const char *record;   /* --record, or NULL */
@@ -50,6 +51,7 @@ struct world {
     const struct arguments *arguments;
     struct machine_description *machine;
     struct scenario_set *set;
+    struct concurrency_model *model; /* of --weights, or NULL */
     struct standalone *alone; /* times that are known already */
     struct machine *own; /* of a recording, or NULL */
     char recorded_policy[64]; /* of a recording, "" if none */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "protocol/cpulist.h"
+#include "model/io/concurrency_json.h"
 #include "node_agent/core/plan.h"
 #include "simulator/coschedsim.h"
 
@@ -48,6 +49,9 @@ int world_open(struct world *w, const struct arguments *a)
     if (!(w->machine = machine_json_find(a->machine, &err)) ||
         !(w->set = scenario_load(a->file, a->library, &err)))
         return fail(EXIT_REFUSED, "%s", err.text);
+    if (a->weights &&
+        !(w->model = concurrency_json_load(a->weights, w->machine->machine, &err)))
+        return fail(EXIT_REFUSED, "%s", err.text);
     if (a->scenario && !scenario_find(w->set, a->scenario))
         return fail(EXIT_REFUSED, "%s: has no scenario %s", a->file,
                     a->scenario);
@@ -67,6 +71,7 @@ void world_close(struct world *w)
 {
     world_forget(w);
     scenario_set_free(w->set);
+    concurrency_model_free(w->model);
     machine_description_free(w->machine);
     machine_free(w->own);
 }
@@ -107,6 +112,7 @@ static int configure(const struct world *w, const struct scenario *scenario,
     const struct arguments *a = w->arguments;
 
     vnode_config_init(c, w->other ? w->other : w->machine->machine, scenario);
+    c->model = w->model;
     c->counters = a->counters;
     c->noise = a->noise;
     c->seed = a->seed;
@@ -123,7 +129,11 @@ static bool same_region(const struct scenario_region *a,
            a->read_per_us == b->read_per_us &&
            a->write_per_us == b->write_per_us &&
            a->prefetch_per_us == b->prefetch_per_us &&
-           a->placement == b->placement && a->llc_per_us == b->llc_per_us &&
+           a->placement == b->placement && a->thread_share == b->thread_share &&
+           a->thread_nodes == b->thread_nodes &&
+           (!a->thread_nodes || !memcmp(a->thread_node, b->thread_node,
+                                        a->thread_nodes * sizeof(*a->thread_node))) &&
+           a->llc_per_us == b->llc_per_us &&
            a->imbalance == b->imbalance && a->sync_share == b->sync_share &&
            a->barriers == b->barriers && a->llc_loss == b->llc_loss;
 }

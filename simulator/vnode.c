@@ -518,6 +518,7 @@ static int build_agent(struct vnode *n, struct errtext *err)
         !(n->enforcer = enforcer_new(NULL, &n->options)) ||
         !(n->trace = trace_new()) || !(n->decisions = decisions_new()))
         return errtext_set(err, ENOMEM, "simulation: out of memory");
+    observer_predict(n->observer, c->model);
     n->scheduler = scheduler_new(&(struct scheduler_parts){
         .host = n->host,
         .jobs = &n->table,

@@ -40,6 +40,7 @@ struct vnode_config {
     const struct machine *machine;
     const struct scenario *scenario;
     struct node_options options; /* as from slurm.conf; the policy is there */
+    const struct concurrency_model *model; /* predicts how many cores are of use; or NULL */
     const char *counters; /* "progress" or "virtual" (an exact PMU) */
     double noise;         /* of the virtual counters: relative standard error of
                              each value, >= 0 */

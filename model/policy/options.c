@@ -15,6 +15,8 @@ static const struct policy_option common[POLICY_OWN] = {
     [POLICY_COST] = {"cost", "what jobs want least of", 0, 0, 2, "time|energy|edp"},
     [POLICY_POWER] = {"power", "watts that the node may draw by prediction; 0: any", 0, 0, 1e6,
                       NULL},
+    [POLICY_CONCURRENCY] = {"concurrency", "cores that are of use, by a trained predictor", 0, 0,
+                            2, "off|linear|ann"},
     [POLICY_MAPPING] = {"mapping", "pinned threads to the NUMA nodes of their data", 0, 0, 2,
                         "none|locality|critical"},
 };

@@ -46,6 +46,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/region.h \
 	%D%/thread_map.c \
 	%D%/thread_map.h \
+	%D%/useful.c \
+	%D%/useful.h \
 	%D%/trace.c \
 	%D%/trace.h \
 	%D%/trace_json.c \

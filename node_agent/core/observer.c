@@ -31,6 +31,7 @@ struct observer {
     const struct topology *topology;
     struct recorder *recorder;
     struct mapper *mapper;
+    const struct concurrency_model *model; /* NULL: there is none */
     uint64_t last_ns;
     uint64_t assigned; /* hash of what the counters were told */
     struct observer_reading *look;  /* [room] */
@@ -58,6 +59,11 @@ void observer_use(struct observer *o, struct counters *counters)
 {
     o->counters = counters;
     o->assigned = 0;
+}
+
+void observer_predict(struct observer *o, const struct concurrency_model *model)
+{
+    o->model = model;
 }
 
 void observer_free(struct observer *o)
@@ -321,6 +327,18 @@ void observer_learn(const struct counters *counters,
     }
 }
 
+/* Regions on all cores show what they would do on fewer. */
+static void add_signatures(struct observer *o, const struct sample *sample, size_t count)
+{
+    for (size_t i = 0; o->model && i < count; i++) {
+        struct region *r = o->look[i].region;
+        if (!r || r->folded || o->look[i].dop != o->model->shape.cores)
+            continue;
+        if (r->useful || (r->useful = useful_new(o->model)))
+            useful_add(r->useful, topology_machine(o->topology), sample);
+    }
+}
+
 /* Count what happened in ELAPSED_NS to COUNT jobs. */
 static void measure(struct observer *o, struct job_table *jobs,
                     const struct node_options *options, size_t count, uint64_t elapsed_ns)
@@ -333,6 +351,7 @@ static void measure(struct observer *o, struct job_table *jobs,
     mapper_learn(o->mapper, jobs, sample);
     if (!count || elapsed_ns < MIN_INTERVAL_NS)
         return;
+    add_signatures(o, sample, count);
     journal_sample(o->recorder, sample, o->look, count, options);
     observer_learn(o->counters, sample, o->look, o->share, count,
                    options->profile_ns);

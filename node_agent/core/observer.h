@@ -47,6 +47,9 @@ void observer_learn(const struct counters *counters,
 void observer_update(struct observer *observer, struct job_table *jobs,
                      const struct node_options *options, uint64_t now_ns);
 
+/* From now on predict by MODEL, which must outlive the observer, how many cores are of use. */
+void observer_predict(struct observer *observer, const struct concurrency_model *model);
+
 /* Takes NULL. */
 void observer_free(struct observer *observer);
 

@@ -58,7 +58,7 @@ const struct policy *plan_policy(const struct plan_input *in)
 
 /* Smallest and largest number of cores for JOB in a pool of POOL cores. */
 static void plan_limits(const struct job *job, const struct topology *topology,
-                 size_t pool, size_t *min, size_t *max)
+                        const double *options, size_t pool, size_t *min, size_t *max)
 {
     size_t granted = topology_count_cores(topology, &job->granted);
 
@@ -69,6 +69,9 @@ static void plan_limits(const struct job *job, const struct topology *topology,
         *max = pool;
     if (*max < 1)
         *max = 1;
+    size_t useful = job->region ? plan_useful(job, options) : 0;
+    if (useful && useful < *max)
+        *max = useful;
     *min = job->options.min_cores > 0 ? (size_t)job->options.min_cores : 1;
     if (*min > *max)
         *min = *max;
@@ -222,7 +225,7 @@ static void select_jobs(struct planner *p, struct plan *plan)
                            ? job->region->object_id ^ job->region->offset
                            : 0,
         };
-        plan_limits(job, in->topology, p->pool, &p->jobs[p->count].min_cores,
+        plan_limits(job, in->topology, p->options, p->pool, &p->jobs[p->count].min_cores,
                     &p->jobs[p->count].max_cores);
         p->index[p->count++] = i;
     }

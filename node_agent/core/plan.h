@@ -100,6 +100,9 @@ int plan_check_options(const char *name, const char *text, struct errtext *err);
 int plan_options(const struct policy *policy, const char *text, double *values,
                  struct errtext *err);
 
+/* Cores that are of use to the region of JOB by policy OPTIONS; 0: all, as far as is known. */
+size_t plan_useful(const struct job *job, const double *options);
+
 /* Whether these options have threads mapped, so that requests of threads are to be counted. */
 bool plan_maps(const char *name, const char *text);
 

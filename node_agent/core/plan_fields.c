@@ -66,6 +66,7 @@ static void add_region(uint64_t *h, const struct region *region,
     hash_word(h, (uint64_t)region->known << 2 | (uint64_t)may << 1 |
                      region_may_probe_alone(region, budget));
     hash_word(h, (uintptr_t)region->profile);
+    hash_word(h, useful_known(region->useful));
     if (may) /* what it wants depends on what is known */
         hash_word(h, region->fit_time_ns);
 }

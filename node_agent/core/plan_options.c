@@ -58,3 +58,31 @@ bool plan_maps(const char *name, const char *text)
     return policy && plan_options(policy, text, values, NULL) == 0 &&
            (enum mapper_rule)values[POLICY_MAPPING] != MAPPER_NONE;
 }
+
+/* Was REGION measured to be slower on CORES than on ALL by more than the predictor allows? */
+static bool was_worse(const struct region *region, size_t cores, size_t all)
+{
+    const struct measure_point *few = measure_find(&region->measure, cores);
+    const struct measure_point *many = measure_find(&region->measure, all);
+    struct throughput_rate some, most;
+
+    if (!few || !many)
+        return false;
+    enum counters_unit unit = measure_unit(few, &some);
+    return unit != COUNTERS_UNITS && measure_unit(many, &most) == unit &&
+           some.rate < (1 - 2 * USEFUL_TOLERANCE) * most.rate;
+}
+
+size_t plan_useful(const struct job *job, const double *options)
+{
+    int asked = job->options.objective; /* 0: as the site says */
+    int objective = asked ? asked - 1 : (int)options[POLICY_COST];
+
+    size_t cores =
+        useful_cores(job->region->useful, (enum concurrency_kind)options[POLICY_CONCURRENCY],
+                     (enum concurrency_objective)objective);
+    return cores && objective == OBJECTIVE_TIME &&
+                   was_worse(job->region, cores, useful_of(job->region->useful))
+               ? 0
+               : cores;
+}

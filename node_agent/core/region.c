@@ -109,6 +109,8 @@ void region_forget(struct region *s)
     measure_clear(&s->measure);
     workload_free(s->profile);
     s->profile = NULL;
+    useful_free(s->useful);
+    s->useful = NULL;
     s->known = false;
     s->seen = s->fit = (struct counters_fit){0};
     s->fit_time_ns = 0;
@@ -366,6 +368,7 @@ void region_list_clear(struct region_list *list)
         struct region *s = list->first;
         list->first = s->next;
         workload_free(s->profile);
+        useful_free(s->useful);
         measure_clear(&s->measure);
         free(s);
     }

@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 #include "model/workload.h"
+#include "node_agent/core/useful.h"
 #include "node_agent/counters/counters.h"
 
 #define REGION_LIMIT 512
@@ -44,6 +45,7 @@ struct region {
     bool known; /* measured for long enough: the profile will hardly change */
     struct measure measure;
     struct workload *profile; /* NULL: not known */
+    struct useful *useful; /* cores, as predicted; NULL: not known */
     struct counters_fit fit;  /* of the profile; only with it */
     struct counters_fit seen; /* as of the last try; points 0: nothing yet */
     uint64_t fit_time_ns; /* measured time when the last fit was tried */

@@ -15,6 +15,7 @@
 #include "node_agent/daemon/ending.h"
 #include "node_agent/daemon/listener.h"
 #include "common/log.h"
+#include "model/io/concurrency_json.h"
 #include "node_agent/core/job_log.h"
 #include "node_agent/core/plan.h"
 #include "node_agent/core/process.h"
@@ -487,6 +488,17 @@ static int use_description(struct agent *a, struct errtext *err)
     return rc;
 }
 
+/* Take the predictors that were trained for this node, if there are any. */
+static int use_weights(struct agent *a, struct errtext *err)
+{
+    struct errtext why = {""};
+
+    if (!a->settings->weights[0])
+        return 0;
+    a->model = concurrency_json_load(a->settings->weights, topology_machine(a->topology), &why);
+    return a->model ? 0 : errtext_set(err, errno, "--weights: %.170s", why.text);
+}
+
 static int build_parts(struct agent *a, struct errtext *err)
 {
     const struct settings *s = a->settings;
@@ -506,7 +518,7 @@ static int build_parts(struct agent *a, struct errtext *err)
     a->setup.package = topology_packages(a->topology, &a->setup.packages);
     a->setup.cpu_model = counters_cpu_model(a->setup.procfs, a->cpu_model,
                                             sizeof(a->cpu_model));
-    if (agent_open_counters(a, err) < 0)
+    if (agent_open_counters(a, err) < 0 || use_weights(a, err) < 0)
         return -1;
     if (!(a->recorder = recorder_new()) ||
         !(a->observer = observer_new(a->counters, a->topology, a->recorder)) ||
@@ -514,6 +526,7 @@ static int build_parts(struct agent *a, struct errtext *err)
         !(a->host = host_event_new(a->event)) || !(a->looks = looks_new(a->event)) ||
         !(a->trace = trace_new()) || !(a->decisions = decisions_new()))
         return errtext_set(err, ENOMEM, "agent: out of memory");
+    observer_predict(a->observer, a->model);
     enforcer_use_cgroups(a->enforcer, s->node);
     a->scheduler = scheduler_new(&(struct scheduler_parts){
         .host = a->host,
@@ -603,6 +616,7 @@ void agent_free(struct agent *a)
     trace_free(a->trace);
     enforcer_free(a->enforcer);
     observer_free(a->observer);
+    concurrency_model_free(a->model);
     recorder_free(a->recorder);
     opening_free(a->opening);
     counters_close(a->counters);

@@ -47,6 +47,7 @@ struct agent {
     struct opening *opening; /* of others; NULL: none */
     struct recorder *recorder;
     struct observer *observer;
+    struct concurrency_model *model; /* of --weights, or NULL */
     struct supervisor *supervisor; /* the caller's */
     struct enforcer *enforcer;
     struct trace *trace;

@@ -137,6 +137,8 @@ static const struct entry {
      TEXT(replay)},
     {"machine", "FILE", "description of the node (default: " COSCHED_MACHINE
      " if it is there); hwloc: none", .set = set_machine, TEXT(machine)},
+    {"weights", "FILE", "what coschedmodel train made for this node, for the policy option "
+     "concurrency", TEXT(weights)},
     {"help", NULL, "this text", .letter = 'h'},
     {"version", NULL, "version", .letter = 'V'},
 };

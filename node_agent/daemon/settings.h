@@ -30,6 +30,7 @@ struct settings {
     bool policy_given;                /* --policy, for --replay */
     char policy[64];
     char machine[SETTINGS_PATH_MAX]; /* its description; "": hwloc's */
+    char weights[SETTINGS_PATH_MAX]; /* of predictors of concurrency; "": none */
     bool machine_given;  /* else it is the default, which may be absent */
     int log_level;
     bool restrict_cpus;

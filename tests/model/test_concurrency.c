@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Predictors of concurrency, and the control of a region by them. */
+/* Predictors of concurrency. */
 
 #include "tests/model/near.h"
 
 #include <math.h>
 
-#include "model/controller.h"
+#include "model/concurrency.h"
 
 #define CORES 4
 #define NODES 2
@@ -165,171 +165,6 @@ static void test_bad(void **state)
     machine_free(machine);
 }
 
-/* ---- the controller ------------------------------------------------------------ */
-
-struct run {
-    struct machine *machine;
-    struct concurrency_model *model;
-    struct controller *controller;
-    double factor[NODES * NODES];
-};
-
-static void run_begin(struct run *r, const double *time, const double *edp,
-                      enum concurrency_objective objective)
-{
-    r->machine = box();
-    r->model = fixed(r->machine, time, edp);
-    r->factor[0] = r->factor[3] = 1;
-    r->factor[1] = r->factor[2] = 1.5;
-    r->controller = controller_new(r->model, CONCURRENCY_ANN, objective, r->factor);
-    assert_non_null(r->controller);
-}
-
-static void run_end(struct run *r)
-{
-    controller_free(r->controller);
-    concurrency_model_free(r->model);
-    machine_free(r->machine);
-}
-
-/* One sample iteration with the requests of each thread to its target. */
-static struct controller_plan sample(struct run *r, double seconds, double joules,
-                                     const double *requests)
-{
-    struct controller_thread thread[CORES];
-
-    for (size_t c = 0; c < CORES; c++)
-        thread[c] = (struct controller_thread){1e9, 1e9, 1e6, requests[c]};
-    const struct controller_iteration it = {seconds, joules, thread};
-    assert_int_equal(controller_step(r->controller, &it), MODEL_OK);
-    return controller_plan(r->controller);
-}
-
-static struct controller_plan check(struct run *r, double seconds, double joules)
-{
-    const struct controller_iteration it = {seconds, joules, NULL};
-
-    assert_int_equal(controller_step(r->controller, &it), MODEL_OK);
-    return controller_plan(r->controller);
-}
-
-static const double slow_alone[CORES] = {3, 0.9, 1.1, 1};
-/* Threads 0 and 1, which start at node 0, have their data at node 1, the others at node 0. */
-static const double at_first[CORES] = {1e6, 1e6, 9e6, 9e6}, at_second[CORES] = {9e6, 9e6, 1e6, 1e6};
-
-static void test_better_is_kept(void **state)
-{
-    struct run r;
-
-    (void)state;
-    run_begin(&r, slow_alone, slow_alone, OBJECTIVE_TIME);
-    struct controller_plan plan = controller_plan(r.controller);
-    assert_int_equal(plan.phase, CONTROLLER_SAMPLES);
-    assert_int_equal(plan.threads, CORES);
-    assert_int_equal(plan.target, 0);
-    plan = sample(&r, 1, NAN, at_first);
-    assert_int_equal(plan.phase, CONTROLLER_SAMPLES);
-    assert_int_equal(plan.target, 1);
-    plan = sample(&r, 1.2, NAN, at_second);
-    assert_int_equal(plan.phase, CONTROLLER_CHECKS);
-    assert_int_equal(plan.threads, 2);
-    /* The first of two threads has the work of the first two of four. */
-    assert_int_equal(plan.node[0], 1);
-    assert_int_equal(plan.node[1], 0);
-    plan = check(&r, 1.09, NAN); /* 1.1 is usual */
-    assert_int_equal(plan.phase, CONTROLLER_SETTLED);
-    assert_int_equal(plan.reason, CONTROLLER_BETTER);
-    assert_int_equal(plan.threads, 2);
-    assert_int_equal(check(&r, 9, NAN).reason, CONTROLLER_BETTER);
-    run_end(&r);
-}
-
-static void test_worse_is_given_up(void **state)
-{
-    struct run r;
-
-    (void)state;
-    run_begin(&r, slow_alone, slow_alone, OBJECTIVE_TIME);
-    sample(&r, 1, NAN, at_first);
-    sample(&r, 1.2, NAN, at_second);
-    struct controller_plan plan = check(&r, 1.11, NAN);
-    assert_int_equal(plan.phase, CONTROLLER_SETTLED);
-    assert_int_equal(plan.reason, CONTROLLER_WORSE);
-    assert_int_equal(plan.threads, CORES);
-    assert_null(plan.node);
-    run_end(&r);
-}
-
-/* All threads, but elsewhere: the map alone is worth an iteration. */
-static void test_map_alone(void **state)
-{
-    const double all_best[CORES] = {4, 2, 1.4, 1};
-    const double local[CORES] = {9e6, 9e6, 1e6, 1e6}, far[CORES] = {1e6, 1e6, 9e6, 9e6};
-    struct run r;
-
-    (void)state;
-    run_begin(&r, all_best, all_best, OBJECTIVE_TIME);
-    sample(&r, 1, NAN, at_first);
-    struct controller_plan plan = sample(&r, 1, NAN, at_second);
-    assert_int_equal(plan.phase, CONTROLLER_CHECKS);
-    assert_int_equal(plan.threads, CORES);
-    assert_int_equal(plan.node[0] + plan.node[1], 2);
-    run_end(&r);
-    run_begin(&r, all_best, all_best, OBJECTIVE_TIME);
-    sample(&r, 1, NAN, local);
-    plan = sample(&r, 1, NAN, far);
-    assert_int_equal(plan.phase, CONTROLLER_SETTLED);
-    assert_int_equal(plan.reason, CONTROLLER_PREDICTED);
-    run_end(&r);
-}
-
-static void test_short_region(void **state)
-{
-    struct run r;
-
-    (void)state;
-    run_begin(&r, slow_alone, slow_alone, OBJECTIVE_TIME);
-    assert_int_equal(sample(&r, 0.0249, NAN, at_first).reason, CONTROLLER_SHORT);
-    run_end(&r);
-    run_begin(&r, slow_alone, slow_alone, OBJECTIVE_TIME);
-    assert_int_equal(sample(&r, 0.0251, NAN, at_first).reason, CONTROLLER_OPEN);
-    run_end(&r);
-}
-
-/* By energy-delay product: slower, but for half of the energy. */
-static void test_energy(void **state)
-{
-    const double time[CORES] = {3, 1.3, 1.1, 1}, edp[CORES] = {3, 0.7, 0.9, 1};
-    struct run r;
-
-    (void)state;
-    run_begin(&r, time, edp, OBJECTIVE_EDP);
-    sample(&r, 1, 100, at_first);
-    assert_int_equal(sample(&r, 1, 100, at_second).threads, 2);
-    const struct controller_iteration unknown = {1.3, NAN, NULL};
-    assert_int_equal(controller_step(r.controller, &unknown), MODEL_EINVAL);
-    assert_int_equal(check(&r, 1.3, 50).reason, CONTROLLER_BETTER);
-    run_end(&r);
-}
-
-static void test_bad_iterations(void **state)
-{
-    struct controller_thread thread[CORES] = {
-        {1, 1, 0, 1}, {1, 1, 0, 1}, {1, 1, 0, 1}, {0, 1, 0, 1}};
-    struct run r;
-
-    (void)state;
-    run_begin(&r, slow_alone, slow_alone, OBJECTIVE_TIME);
-    const struct controller_iteration bad[] = {
-        {0, NAN, thread}, {NAN, NAN, thread}, {INFINITY, NAN, thread}, {1, NAN, NULL},
-        {1, NAN, thread} /* no cycles on the last core */};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        assert_int_equal(controller_step(r.controller, &bad[i]), MODEL_EINVAL);
-        assert_int_equal(controller_plan(r.controller).target, 0);
-    }
-    run_end(&r);
-}
-
 UNIT(test_concurrency)
 {
     const struct CMUnitTest tests[] = {
@@ -337,12 +172,6 @@ UNIT(test_concurrency)
         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_better_is_kept),
-        cmocka_unit_test(test_worse_is_given_up),
-        cmocka_unit_test(test_map_alone),
-        cmocka_unit_test(test_short_region),
-        cmocka_unit_test(test_energy),
-        cmocka_unit_test(test_bad_iterations),
     };
 
     return cmocka_run_group_tests_name("test_concurrency", tests, NULL, NULL);

@@ -132,6 +132,7 @@ units += %D%/unit
 	%D%/core/test_plan_fields.c \
 	%D%/core/test_plan_nodes.c \
 	%D%/core/test_thread_map.c \
+	%D%/core/test_useful.c \
 	%D%/core/test_record.c \
 	%D%/core/test_report.c \
 	%D%/core/test_standing.c \

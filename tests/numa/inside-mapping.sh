@@ -39,7 +39,7 @@ homes() {
     while read -r tid node; do
         cpus=$(sed -n 's/^Cpus_allowed_list:\t//p' "/proc/$tid/status" 2>/dev/null)
         echo "$node:$cpus"
-    done <"$work/job.1" | sort | tr '\n' ' '
+    done < <(grep -E '^[0-9]+ [0-9]+$' "$work/job.1") | sort | tr '\n' ' '
 }
 
 until_is "the agent answers" yes answers

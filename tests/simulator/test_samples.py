@@ -10,6 +10,7 @@ the linear model.
 import json
 import os
 import subprocess
+import tempfile
 
 SOURCE = os.environ["abs_top_srcdir"]
 BUILD = os.environ["abs_top_builddir"]
@@ -60,6 +61,51 @@ def check_training(text):
     assert network["edp_gain"] > 0
     assert weights["machine"]["power"]["core_w"] == 5
     assert printed == program("coschedmodel", "train", "--rounds", "200", text=text)
+    return printed
+
+
+def run(machine, scenario, policy, *words, **more):
+    out = program("coschedsim", "run", "--machine", machine, "--json", "--policy", policy, *words,
+                  scenario, **more)
+    return out if more.get("status") else json.loads(out)[0]
+
+
+def check_use(weights):
+    """A job that memory limits gets the cores that are of use to it, under every policy."""
+    with tempfile.TemporaryDirectory() as directory:
+        file, scenario, machine = (os.path.join(directory, name)
+                                   for name in ("w.json", "s.json", "m.json"))
+        with open(os.path.join(SOURCE, "machines", "amd-opteron-6380-2x4.json"),
+                  encoding="utf-8") as source, open(machine, "w", encoding="utf-8") as out:
+            described = json.load(source)
+            del described["power"]  # so that nothing else can say what saves energy
+            json.dump(described, out)
+        region = {"work_s": 30, "read_per_us": 150, "llc_per_us": 160}
+        with open(scenario, "w", encoding="ascii") as out:
+            json.dump({"scenarios": [{"name": "one", "jobs": [
+                {"name": "a", "phases": [{"regions": [region]}]}]}]}, out)
+        with open(file, "w", encoding="ascii") as out:
+            out.write(weights)
+        for policy in "equal", "nupoco", "corun", "greedy":
+            ran = {kind: run(machine, scenario, f"{policy}:cost:energy;concurrency:{kind}",
+                             "--weights", file) for kind in ("off", "linear", "ann")}
+            share = {kind: r["jobs"][0]["core_s"] / r["makespan_s"] for kind, r in ran.items()}
+            assert share["off"] > 7.5, share
+            assert 1 <= share["ann"] < 7, share
+            assert ran["ann"]["makespan_s"] < 1.4 * ran["off"]["makespan_s"], ran
+        for old, new, said in (
+                ('"scale": [', '"scale": [0, ', "scale"),
+                ('"network": [', '"network": ["x", ', "network"),
+                ('"machine"', '"machin"', "machin")):
+            with open(file, "w", encoding="ascii") as out:
+                out.write(weights.replace(old, new, 1))
+            error = run(machine, scenario, "equal", "--weights", file, status=1)
+            assert said in error, (old, error)
+        with open(file, "w", encoding="ascii") as out:
+            out.write(weights)
+        error = program("coschedsim", "run", "--machine", "uma-1x8", "--weights", file, scenario,
+                        status=1)
+        assert "w.json: machine: is another one: 8 cores, 2 NUMA nodes" in error, error
 
 
 def check_refusals():
@@ -71,5 +117,5 @@ def check_refusals():
 if __name__ == "__main__":
     made = samples("amd-opteron-6380-2x4")
     check_samples(made)
-    check_training(made)
+    check_use(check_training(made))
     check_refusals()

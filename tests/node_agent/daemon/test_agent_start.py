@@ -81,6 +81,7 @@ def check_failures(folder):
             ("long", ["--socket", f"{folder}/{'x' * 120}"], "too long"),
             ("file", ["--socket", f"{folder}/file"], "is no socket"),
             ("pidfile", ["--pidfile", f"{folder}/no/pid"], "--pidfile"),
+            ("weights", ["--weights", f"{folder}/file"], f"--weights: {folder}/file"),
             ("cpus", ["--cpus", "1000"], "--cpus 1000")):
         with open(f"{folder}/file", "w", encoding="ascii"):
             pass
