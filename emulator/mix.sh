@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 # Inside the machine: runs jobs in the ways of `evaluate`, one after the other, and says when each
-# job began and ended: `job NUMBER BEGIN END STATUS`, and when a way has: `done NUMBER STATUS`.
+# job began and ended: `job NUMBER BEGIN END STATUS`, what processor time the agent had until then:
+# `agent SECONDS`, and when a way has ended: `done NUMBER STATUS`.
 # Jobs are commands of BUILD.  usage: mix.sh BUILD WAY JOB... [-- WAY JOB...]...
 # RECORD=DIR: what the agent counts and decides goes there.
 
@@ -39,6 +40,12 @@ start_agent() {
         kill -0 $agent || { cat /run/coschedd.log >&2; exit 1; }
         sleep 0.02
     done
+}
+# end_agent: says what it took.
+end_agent() {
+    awk '{ ns += $1 } END { printf "agent %.6f\n", ns / 1e9 }' /proc/$agent/task/*/schedstat
+    kill $agent
+    wait $agent
 }
 # record NAME: what the agent counts and decides, into directory RECORD/NAME.
 record() {
@@ -80,15 +87,13 @@ run_way() {
                 --libgomp "$build/libgomp-coop/lib-coop" --
             "$build/coschedctl" record --stop >/dev/null
         done
-        kill $agent
-        wait $agent ;;
+        end_agent ;;
     *) # a policy of the agent, and settings: corun,clean=150ms
         start_agent "policy=${way//,/ --set }"
         [ -z "$RECORD" ] || record shared # way `recorded`
         all "$build/coschedctl" run --libgomp "$build/libgomp-coop/lib-coop" --
-        grep -o 'cosched/1 .*' /run/coschedd.log
-        kill $agent
-        wait $agent ;;
+        end_agent
+        grep -o 'cosched/1 .*' /run/coschedd.log ;;
     esac
     return 0
 }

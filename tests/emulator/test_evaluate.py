@@ -4,6 +4,7 @@
 """evaluate over a runner that only pretends: what it computes, that it goes on where it was
 interrupted, that failed runs are kept apart; and mix.sh on this machine."""
 
+import json
 import os
 import subprocess
 import sys
@@ -29,7 +30,8 @@ for ((number = 0; $#; number++)); do
     case $way in
     size) echo repeat 3; echo job 0 10 12 0 ;;
     native) echo job 0 100.5 104.5 0; echo job 1 100.5 108.5 0 ;;
-    corun* | nupoco) echo job 0 100 102 0; echo job 1 100 104 0; echo cosched/1 x ;;
+    corun* | nupoco) echo job 0 100 102 0; echo job 1 100 104 0; echo agent 0.06
+        echo cosched/1 x ;;
     batch) echo job 0 100 102 0; echo job 1 102 104 1 ;;
     moca*) echo "emulate: the limit" >&2; exit 124 ;;
     esac
@@ -68,10 +70,15 @@ def check_evaluate(e):
     assert "--class W --repeat 3" in lines("calls")[-1]
     # Speeds alone / together: native 2/4 and 2/8, corun 2/2 and 2/4.
     assert "| ep, cg | 1.00 1.00 (0.33) |  | 0.50 0.50 (0.67) |  |" in done.stdout, done.stdout
+    assert "agent, % of a CPU, ep, cg: corun 1.50\n" in done.stdout, done.stdout
     assert evaluate(e, runner).stdout == done.stdout and len(ran()[0]) == 7
     assert evaluate(e, runner, "--table").stdout == done.stdout and len(ran()[0]) == 7
     done = evaluate(e, runner, "--ways", "corun batch", "--mix", "ep cg", "--table")
     assert "| ep, cg | 1.00 1.00 (0.67) |  |" in done.stdout and len(ran()[0]) == 7, done.stdout
+    drawn = os.path.join(e.path, "mine/chart.json")
+    evaluate(e, runner, "--json", drawn)
+    with open(drawn, encoding="utf-8") as f:
+        assert [row["ntt"] for row in json.load(f)] == [1, 0.5]
     # One that fails in the middle is kept as failed, and a new guest takes the rest.
     done = evaluate(e, runner, "--ways", "moca nupoco moca,a=1 corun,a=1")
     assert done.returncode == 0 and ran()[0][7:] == ["nupoco", "moca,a=1", "corun,a=1"], ran()
