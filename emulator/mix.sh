@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 # Inside the machine: runs jobs in the ways of `evaluate`, one after the other, and says when each
-# job began and ended: `job NUMBER BEGIN END STATUS`, what processor time the agent had until then:
+# job began and ended: `job NUMBER BEGIN END STATUS`, what processor time the agent had beside them:
 # `agent SECONDS`, and when a way has ended: `done NUMBER STATUS`.
 # Jobs are commands of BUILD.  usage: mix.sh BUILD WAY JOB... [-- WAY JOB...]...
 # RECORD=DIR: what the agent counts and decides goes there.
@@ -40,10 +40,13 @@ start_agent() {
         kill -0 $agent || { cat /run/coschedd.log >&2; exit 1; }
         sleep 0.02
     done
+    agent_began=$(agent_s)
 }
-# end_agent: says what it took.
+agent_s() {
+    awk '{ ns += $1 } END { printf "%.6f\n", ns / 1e9 }' /proc/$agent/task/*/schedstat
+}
 end_agent() {
-    awk '{ ns += $1 } END { printf "agent %.6f\n", ns / 1e9 }' /proc/$agent/task/*/schedstat
+    echo "agent $(agent_s) $agent_began" | awk '{ print $1, $2 - $3 }'
     kill $agent
     wait $agent
 }

@@ -3,13 +3,18 @@
 
 TESTS += %D%/test_emulate_refuses.py %D%/test_emulate.py %D%/test_evaluate.py
 EXTRA_DIST += %D%/test_emulate_refuses.py %D%/test_emulate.py %D%/test_evaluate.py \
-	%D%/check-emulator %D%/emulation.py
+	%D%/check-emulator %D%/check-many %D%/emulation.py %D%/many.sh
 
 # Guests that hang, panic or are killed: some minutes.
 check-emulator: all
 	$(AM_V_at)abs_top_builddir='$(abs_top_builddir)' abs_top_srcdir='$(abs_top_srcdir)' \
 	  $(srcdir)/%D%/check-emulator
 .PHONY: check-emulator
+
+# Random programs on 16 emulated CPUs; MANY="--seed 100 --programs 200 DIR": others.
+check-many: all tests/libgomp-coop/toggler
+	$(AM_V_at)abs_top_builddir='$(abs_top_builddir)' $(srcdir)/%D%/check-many $(MANY)
+.PHONY: check-many
 
 # Of the machine, what needs no QEMU.
 
