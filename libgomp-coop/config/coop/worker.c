@@ -609,6 +609,37 @@ grow (unsigned n)
   return coop_nworkers;
 }
 
+/* What kernel threads were lent was for the CPUs that they had.  */
+static void
+end_lease (void)
+{
+  lent.until_ns = 0;
+  __atomic_store_n (&lent.spares, 0, __ATOMIC_RELAXED);
+  set_spares ();
+}
+
+/* The first N workers have CPU[0..N) now: where spares may run.  Kernel threads
+   that were lent one move to slots that are free at once; the kernel would leave
+   them where they are for milliseconds.  */
+static void
+move_spares (const int *cpu, unsigned n)
+{
+  unsigned next = coop_mode == COSCHED_MODE_KTHREAD ? 0 : n;
+
+  for (unsigned i = 0; i < coop_nspares; i++)
+    {
+      struct coop_worker *w = &coop_workers[COOP_SPARE_FIRST + i];
+      int to = COOP_CPU_ANY;
+      if (w->tid == 0)
+	continue;
+      while (next < n && (cpu[next] < 0 || !coop_peek (&coop_workers[next].sleeping)))
+	next++;
+      if (!coop_may_run (w) && next < n)
+	to = cpu[next++];
+      pin_tid (w->tid, to);
+    }
+}
+
 void
 coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
 {
@@ -616,6 +647,7 @@ coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
 
   pthread_mutex_lock (&assign_lock);
   __atomic_add_fetch (&coop_worker_changes, 1, __ATOMIC_SEQ_CST);
+  end_lease ();
   unsigned n = grow (cpuset_count (cpus));
   distribute (cpus, cpu, n);
   if (cpuset_first (cpus) >= 0)
@@ -627,9 +659,6 @@ coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
 	     && (cpu[i] < 0 /* straggler or asleep */
 		 || coop_worker_seat (&coop_workers[i]) == COOP_CPU_ANY))
       pin_tid (coop_workers[i].tid, COOP_CPU_ANY);
-  for (unsigned i = 0; i < coop_nspares; i++)
-    if (coop_workers[COOP_SPARE_FIRST + i].tid)
-      pin_tid (coop_workers[COOP_SPARE_FIRST + i].tid, COOP_CPU_ANY);
   for (unsigned i = 0; i < n; i++)
     if (cpu[i] >= 0)
       {
@@ -638,6 +667,7 @@ coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
 	  give_cpu (&coop_workers[i], cpu[i]);
       }
   __atomic_store_n (&coop_has_far, has_far (), __ATOMIC_RELAXED);
+  move_spares (cpu, n);
   if (coop_home_tid)
     pin_tid (coop_home_tid, coop_workers[0].cpu);
   start_wanted ();
