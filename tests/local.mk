@@ -53,6 +53,7 @@ include tests/scripts/local.mk
 include tests/plot/local.mk
 include tests/slurm_conf/local.mk
 include tests/distros/local.mk
+include tests/packaging/local.mk
 
 check_PROGRAMS += $(units)
 TESTS += $(units)
