@@ -6,7 +6,7 @@ EXTRA_DIST += docs/architecture.md docs/counters.md \
 	docs/images/model.svg docs/images/emulator.svg \
 	docs/glossary.md docs/install.md \
 	docs/images/demo.svg docs/policies.md docs/policies-moca.md docs/record.md \
-	docs/monitoring.md docs/operate.md docs/settings.md
+	docs/monitoring.md docs/operate.md docs/settings.md docs/versions.md
 pkgdata_DATA += docs/scenario.schema.json
 EXTRA_DIST += docs/scenario.schema.json
 EXTRA_DIST += docs/evaluation.md docs/evaluation.json docs/evaluation.svg \

@@ -3,7 +3,8 @@
 /* What compilers before GCC 11 lack: the attribute malloc with arguments, as the omp.h of newer
    releases has it, and the thread pointer of x86-64.  */
 
-#ifndef __ASSEMBLER__
+/* Without PIC it is libgomp.map that is preprocessed.  */
+#if defined PIC && !defined __ASSEMBLER__
 #define __malloc__(...) __malloc__
 #ifdef __x86_64__
 static inline void *

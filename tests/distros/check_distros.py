@@ -8,7 +8,7 @@ usage: check_distros.py [--only STEP,...] [--write FILE] ARCHIVE DIRECTORY [SUIT
 
 Each suite has a tree in DIRECTORY, kept for the next time, in which ARCHIVE, of `make dist`, is
 unpacked and built.  What was found is in DIRECTORY/SUITE.json, logs are DIRECTORY/SUITE.STEP.log,
-and the table of all suites is put into FILE between its two marks."""
+and their rows are put into the table of FILE between its two marks: others stay."""
 
 import argparse
 import glob
@@ -139,7 +139,9 @@ def check(suite, folder, archive, only):
     return not any("fail" in value or value == "no" for value in results.values())
 
 
-def table(folder):
+def table(folder, before=""):
+    """Rows of all suites: what was found, else those of the table BEFORE."""
+    kept = {line.split("|")[1].strip(): line for line in before.splitlines() if line.strip()}
     found = {}
     for suite in SUITES:
         if os.path.exists(f"{folder}/{suite}.json"):
@@ -149,18 +151,21 @@ def table(folder):
     lines = ["| Debian | " + " | ".join(what) + " | " +
              " | ".join(heading for _, heading, _ in STEPS) + " |",
              "|" + "---|" * (1 + len(what) + len(STEPS))]
-    for suite, values in found.items():
-        lines.append(f"| {suite} | " + " | ".join(
-            values.get(key, "not run") for key in (*what, *(step for step, _, _ in STEPS))) + " |")
+    for suite in SUITES:
+        if suite in found:
+            lines.append(f"| {suite} | " + " | ".join(found[suite].get(key, "not run") for key in (
+                *what, *(step for step, _, _ in STEPS))) + " |")
+        elif suite in kept:
+            lines.append(kept[suite])
     return "\n".join(lines)
 
 
-def write(path, text):
+def write(path, folder):
     with open(path, encoding="utf-8") as file:
         before, rest = file.read().split(BEGIN)
-    after = rest.split(END)[1]
+    old, after = rest.split(END)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{before}{BEGIN}\n{text}\n{END}{after}")
+        file.write(f"{before}{BEGIN}\n{table(folder, old)}\n{END}{after}")
 
 
 def main():
@@ -175,10 +180,9 @@ def main():
     folder = os.path.abspath(args.directory)
     good = [check(suite, folder, os.path.abspath(args.archive), args.only)
             for suite in args.suites or SUITES]
-    text = table(folder)
-    print(text)
+    print(table(folder))
     if args.write:
-        write(args.write, text)
+        write(args.write, folder)
     sys.exit(0 if all(good) else 1)
 
 
