@@ -148,7 +148,7 @@ static int open_event(const struct addresses *a, const struct perf_pmu_event *lo
         .config2 = loads ? loads->config[2] : 0,
         .sample_period = loads ? LOADS_PERIOD : FAULTS_PERIOD,
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR |
-                       (a->sizes ? PERF_SAMPLE_DATA_PAGE_SIZE : 0),
+                       (a->sizes ? ADDRESSES_PAGE_SIZE : 0),
         .precise_ip = loads ? 2 : 0,
         .exclude_kernel = loads != NULL, /* a fault may happen in a system call */
     };

@@ -28,6 +28,7 @@
 #include "node_agent/counters/counters.h"
 
 #define ADDRESSES_RING_PAGES 2 /* of data: some 200 samples for each CPU and epoch */
+#define ADDRESSES_PAGE_SIZE (1U << 22) /* PERF_SAMPLE_DATA_PAGE_SIZE, of Linux 5.11 and later */
 
 /* The kernel, for tests. */
 struct addresses_source {

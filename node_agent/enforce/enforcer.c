@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -468,7 +469,7 @@ bool enforcer_suspended(const struct enforcer *e, const struct job *job, pid_t p
 
 bool enforcer_thread_lives(const struct sample_thread *thread)
 {
-    return tgkill(thread->pid, thread->tid, 0) == 0;
+    return syscall(SYS_tgkill, thread->pid, thread->tid, 0) == 0; /* glibc has it since 2.30 */
 }
 
 bool enforcer_owes(const struct enforcer *e, const struct job *job)

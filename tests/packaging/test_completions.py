@@ -19,7 +19,7 @@ from coschedtest import SOURCE, skip  # noqa: E402
 
 FILES = glob.glob(f"{SOURCE}/*/completions/cosched*") + \
     glob.glob(f"{SOURCE}/*/*/completions/cosched*")
-BASH = {os.path.basename(path): path for path in FILES}
+BASH = {os.path.basename(path): path for path in FILES if "." not in os.path.basename(path)}
 # A line, and words that may end it.
 LINES = (("coschedctl sta", {"status"}), ("coschedctl hea", {"health"}),
          ("coschedsim com", {"compare"}), ("coschedctl status --js", {"--json"}),

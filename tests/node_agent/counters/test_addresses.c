@@ -42,7 +42,7 @@ static int fake_open(void *arg, struct perf_event_attr *attr, int cpu)
     struct kernel *k = arg;
 
     k->attr = *attr;
-    errno = k->old && attr->sample_type & PERF_SAMPLE_DATA_PAGE_SIZE ? EINVAL : k->refuse;
+    errno = k->old && attr->sample_type & ADDRESSES_PAGE_SIZE ? EINVAL : k->refuse;
     if (errno)
         return -1;
     k->open++;
@@ -116,7 +116,7 @@ static void touch(struct kernel *k, int cpu, uint32_t tid, uint64_t frame, uint6
 {
     struct record r = {{.type = PERF_RECORD_SAMPLE}, 70, tid, 0x1000, frame << 12, page_size};
 
-    r.header.size = (uint16_t)(k->attr.sample_type & PERF_SAMPLE_DATA_PAGE_SIZE
+    r.header.size = (uint16_t)(k->attr.sample_type & ADDRESSES_PAGE_SIZE
                                    ? sizeof(r)
                                    : offsetof(struct record, page_size));
     put(k, cpu, &r, r.header.size);
