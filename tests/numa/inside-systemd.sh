@@ -77,7 +77,7 @@ check_unit() {
         as_unit "" /usr/bin/python3 -c "\"bytearray(b'x') * ($memory << 20)\"" >/dev/null
         is "$memory MB" "$(systemctl show probe -p Result --value)" \
             "$([ $memory = 900 ] && echo success || echo oom-kill)"
-        systemctl reset-failed probe
+        systemctl reset-failed probe 2>/dev/null
     done
 }
 
@@ -166,7 +166,8 @@ check() {
 }
 
 if [ "${3-}" = check ]; then
-    (check) >$out 2>&1
+    (check) >>$out 2>&1
+    sleep 2 # for tail
     touch $out.done
     exit
 fi
@@ -199,9 +200,12 @@ Type=oneshot
 TimeoutStartSec=infinity
 ExecStart=/bin/bash $(realpath "$0") $1 $2 check
 X
+: >$out
+tail -f $out &
+tail=$!
 container=x unshare -p -f -m --mount-proc /lib/systemd/systemd --system \
     --unit=check.service --log-target=console --show-status=no \
     </dev/null >/dev/null 2>&1 &
 while [ ! -e $out.done ] && [ $SECONDS -lt 6000 ]; do sleep 0.5; done
-cat $out
+kill $tail
 ! grep -q '^not ok' $out && grep -q '^1\.\.' $out
