@@ -76,7 +76,7 @@ check_unit() {
     for memory in 900 1100; do
         as_unit "" /usr/bin/python3 -c "\"bytearray(b'x') * ($memory << 20)\"" >/dev/null
         is "$memory MB" "$(systemctl show probe -p Result --value)" \
-            "$([ $memory = 900 ] && echo success || echo oom-kill)"
+            "$([ $memory = 900 ] && echo success || echo signal)"
         systemctl reset-failed probe 2>/dev/null
     done
 }
