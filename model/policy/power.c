@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "model/policy/search/placement.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/search/workspace.h"
@@ -119,6 +120,30 @@ static size_t best_cores(const struct policy_input *input, size_t job)
     return best;
 }
 
+/* The same, as known from an earlier decision where nothing of it has changed. */
+static size_t bound_of(const struct policy_input *input, size_t job)
+{
+    const struct policy_job *j = &input->jobs[job];
+    uint64_t key = HASH_START;
+
+    hash_word(&key, input->job_count);
+    hash_word(&key, objective_of(input, j));
+    hash_word(&key, j->min_cores);
+    hash_word(&key, j->max_cores);
+    hash_word(&key, j->pinned);
+    hash_bytes(&key, input->workspace->pool,
+               input->machine->llc_domains * sizeof(*input->workspace->pool));
+    hash_bytes(&key, j->profile->rate, j->profile->numa_nodes * sizeof(*j->profile->rate));
+    hash_bytes(&key, &j->profile->llc_per_us, sizeof(j->profile->llc_per_us));
+    hash_bytes(&key, &j->profile->locality, sizeof(j->profile->locality));
+    key += key == 0;
+    if (input->workspace->bound[job].key != key) {
+        input->workspace->bound[job].cores = best_cores(input, job);
+        input->workspace->bound[job].key = key;
+    }
+    return input->workspace->bound[job].cores;
+}
+
 void power_bound(const struct policy_input *input, struct policy_job *jobs)
 {
     size_t bound[POLICY_MAX_JOBS];
@@ -133,7 +158,7 @@ void power_bound(const struct policy_input *input, struct policy_job *jobs)
     for (size_t j = 0; j < input->job_count; j++)
         bound[j] = objective_of(input, &jobs[j]) != POLICY_LEAST_TIME &&
                            jobs[j].kind == REGION_PARALLEL
-                       ? best_cores(input, j)
+                       ? bound_of(input, j)
                        : jobs[j].max_cores;
     for (size_t j = 0; j < input->job_count; j++)
         jobs[j].max_cores = bound[j];
@@ -160,6 +185,7 @@ static void take(const struct policy_input *input, size_t *counts, size_t job, s
     }
 }
 
+/* What a proposal does. */
 struct budget {
     const struct policy_input *input;
     struct policy_proposal *proposal;
@@ -168,51 +194,50 @@ struct budget {
     double speed[POLICY_MAX_JOBS];
 };
 
-/* Parts of their speeds that jobs lose for each watt if JOB loses COUNT cores; INFINITY: nothing
- * is saved. */
-static double loss(struct budget *b, size_t job, size_t count)
+/* Parts of their speeds that jobs lose for each watt if JOB loses a core, and *SAVED, the watts: a
+ * job of speed S on n cores is taken to have n / (1 + a (n - 1)) on others.  INFINITY: it is to
+ * keep all. */
+static double loss(const struct budget *b, size_t job, double *after, double *saved)
 {
-    struct policy_workspace *ws = b->input->workspace;
-    size_t size = b->input->machine->llc_domains * b->input->job_count;
-    double lost = 0;
+    const struct policy_job *j = &b->input->jobs[job];
+    double n = (double)b->proposal->cores[job], speed = b->speed[job];
 
-    memcpy(ws->fresh, b->proposal->layout, size * sizeof(*ws->fresh));
-    take(b->input, ws->fresh, job, count);
-    fill_speeds(b->input, ws->fresh, b->known);
-    for (size_t j = 0; j < b->input->job_count; j++)
-        if (b->speed[j] > 0)
-            lost += b->input->jobs[j].weight * (1 - ws->speed[j] / b->speed[j]);
-    double saved = b->watts - watts_at_speeds(b->input, ws->fresh);
-    return saved > 0 ? lost / saved : INFINITY;
+    if (b->proposal->cores[job] <= j->min_cores || !(speed > 0))
+        return INFINITY;
+    double a = fmax(0, (n / speed - 1) / (n - 1));
+    *after = fmin(speed, (n - 1) / (1 + a * (n - 2)));
+    *saved = job_watts(b->input, job, n, speed) - job_watts(b->input, job, n - 1, *after);
+    return *saved > 0 ? j->weight * (1 - *after / speed) / *saved : INFINITY;
 }
 
-/* Take cores from one job; false when nobody can lose any. */
+/* Take cores one by one, where that costs least, until half of what is too much is saved by
+ * this estimate: few predictions bring the rest to light.  False when nobody can lose any. */
 static bool cut(struct budget *b, double limit, size_t *idle)
 {
-    const struct policy_input *in = b->input;
-    /* Half of what is too much, over all jobs: few steps, and the last ones are small. */
-    double excess = (b->watts - limit) / in->machine->power.core_w / 2 / (double)in->job_count;
-    size_t some = excess > 1 ? (size_t)excess : 1, best = in->job_count, amount = 0;
-    double least = INFINITY;
+    double excess = (b->watts - limit) / 2;
+    size_t before = *idle;
 
-    for (size_t j = 0; j < in->job_count; j++) {
-        size_t spare = b->proposal->cores[j] > in->jobs[j].min_cores
-                           ? b->proposal->cores[j] - in->jobs[j].min_cores
-                           : 0;
-        size_t count = spare < some ? spare : some;
-        double lost = count ? loss(b, j, count) : INFINITY;
-        if (lost < least) {
-            least = lost;
-            best = j;
-            amount = count;
+    do {
+        double least = INFINITY, speed = 0, saved = 0;
+        size_t best = b->input->job_count;
+        for (size_t j = 0; j < b->input->job_count; j++) {
+            double after = 0, watts = 0, lost = loss(b, j, &after, &watts);
+            if (lost < least) {
+                least = lost;
+                best = j;
+                speed = after;
+                saved = watts;
+            }
         }
-    }
-    if (best == in->job_count)
-        return false;
-    take(in, b->proposal->layout, best, amount);
-    b->proposal->cores[best] -= amount;
-    *idle += amount;
-    return true;
+        if (best == b->input->job_count)
+            break;
+        take(b->input, b->proposal->layout, best, 1);
+        b->proposal->cores[best]--;
+        b->speed[best] = speed;
+        excess -= saved;
+        ++*idle;
+    } while (excess > 0);
+    return *idle > before;
 }
 
 static void measure(struct budget *b)

@@ -36,6 +36,10 @@ struct policy_workspace {
     double *distance; /* [llc_domains * max_jobs] from a job's memory */
     double *noise;    /* [llc_domains] LLC accesses, as far as known */
     struct layout_scratch *scratch; /* for placing */
+    struct {
+        uint64_t key; /* of what the bound is of; 0: none */
+        size_t cores;
+    } bound[POLICY_MAX_JOBS]; /* power.c's */
     struct workload *compute; /* for serial jobs without a profile */
     struct aggregated_mva *aggregated;
     struct prediction_cache *predictions; /* predictions of this and earlier decisions */
