@@ -3,7 +3,7 @@
 EXTRA_DIST += docs/architecture.md docs/counters.md \
 	docs/follow.md docs/images/follow.py docs/images/follow.svg \
 	docs/images/pictures.py docs/images/hosts.svg docs/images/life.svg \
-	docs/images/model.svg docs/images/emulator.svg \
+	docs/images/model.svg docs/images/emulator.svg docs/images/emulated.svg \
 	docs/glossary.md docs/install.md \
 	docs/images/demo.svg docs/policies.md docs/policies-moca.md docs/record.md \
 	docs/monitoring.md docs/operate.md docs/settings.md docs/versions.md
