@@ -56,6 +56,7 @@ struct aggregated_mva {
     double *factor;  /* [numa_nodes] how much more than the mean a core asks */
     double *part;    /* [max_jobs * llc_domains] of a job's work done there */
     double *time;    /* [max_jobs] per unit of computing */
+    double *waits_for; /* [max_jobs] how much longer it takes for synchronisation */
     double *delay;   /* [max_jobs] of that on links without a queue */
 };
 
@@ -101,7 +102,8 @@ static void take_room(struct aggregated_mva *l)
     l->cores = l->uses + machine->llc_domains;
     l->time = l->cores + l->max_jobs;
     l->delay = l->time + l->max_jobs;
-    l->part = l->delay + l->max_jobs;
+    l->waits_for = l->delay + l->max_jobs;
+    l->part = l->waits_for + l->max_jobs;
 }
 
 struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs)
@@ -119,7 +121,7 @@ struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs
     l->waits = calloc(jobs + jobs * nodes, sizeof(*l->waits));
     l->link_service =
         calloc(2 * machine->links + 2 * jobs * nodes + 2 * memories +
-                   5 * l->scratch + 3 * jobs * l->scratch + nodes + 3 * jobs,
+                   5 * l->scratch + 3 * jobs * l->scratch + nodes + 4 * jobs,
                sizeof(*l->link_service));
     l->link_read = calloc(2 * jobs * nodes * l->links + 1,
                           sizeof(*l->link_read));
@@ -303,6 +305,8 @@ static void take_job(struct aggregated_mva *l, const size_t *counts, size_t j)
 
 static void take_counts(struct aggregated_mva *l, const size_t *counts)
 {
+    double all = (double)machine_all_cpus(l->machine);
+
     memset(l->cores, 0, l->count * sizeof(*l->cores));
     memset(l->delay, 0, l->count * sizeof(*l->delay));
     for (size_t i = 0; i < l->machine->llc_domains; i++) {
@@ -318,6 +322,7 @@ static void take_counts(struct aggregated_mva *l, const size_t *counts)
         double *part = &l->part[j * l->machine->llc_domains];
         for (size_t i = 0; i < l->machine->llc_domains && l->cores[j] > 0; i++)
             part[i] /= l->cores[j];
+        l->waits_for[j] = 1 / (1 - workload_sync(l->profile[j], l->cores[j] / all));
         if (is_local(l, j) && l->cores[j] > 0)
             find_near(l, counts, j);
         take_job(l, counts, j);
@@ -375,6 +380,7 @@ static double renew(struct aggregated_mva *l, size_t j, double posted)
         l->total[s] -= queue[s];
         queue[s] = response; /* so far per unit of computing */
     }
+    time *= l->waits_for[j];
     /* Where posted requests would saturate, all who make them wait. */
     if (posted > HALF)
         time = greater(time, before * fullest(l, j));

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define SYNC_MOST 0.99 /* some of the time is for work, whatever a line says */
+
 struct workload *workload_new(size_t numa_nodes)
 {
     struct workload *w = calloc(1, sizeof(*w));
@@ -32,6 +34,11 @@ struct workload *workload_new_rho(size_t numa_nodes, double rho,
         w->rate[j].mrr_per_us = w->rate[j].read_per_us =
             rho / service_us / (double)numa_nodes;
     return w;
+}
+
+double workload_sync(const struct workload *w, double part)
+{
+    return fmin(w->sync_share * part, SYNC_MOST);
 }
 
 enum model_status workload_check(const struct workload *w)

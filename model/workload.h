@@ -52,6 +52,10 @@ struct workload *workload_new(size_t numa_nodes);
 struct workload *workload_new_rho(size_t numa_nodes, double rho,
                                   double service_us);
 
+/* Share of its time that W spends in synchronisation on PART (0..1) of the machine's cores
+ * (thesis 4.11), below 1. */
+double workload_sync(const struct workload *workload, double part);
+
 enum model_status workload_check(const struct workload *workload);
 void workload_free(struct workload *workload);
 

@@ -110,7 +110,8 @@ struct cosched_region {
     uint64_t iterations; /* loop iterations handed out by dynamic, guided and
                             runtime schedules; updated per chunk */
     uint64_t ults;      /* threads of the team that have finished */
-    uint64_t reserved;  /* zero */
+    uint64_t idle_ns;   /* CPU time that its workers spun for, looking in vain for
+                           something to do, as at barriers; not what they slept */
 };
 
 struct cosched_report {

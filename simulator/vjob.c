@@ -474,6 +474,18 @@ static void touch(struct vjob *v, double work_s)
         v->local[machine->local_node[machine->llc_domain[c]]] += fresh / count;
 }
 
+/* Its cores without work spin in DT seconds. */
+static void report_idle(struct vjob *v, double dt)
+{
+    struct cosched_cpuset cpus;
+
+    if (!v->report || v->region->kind == REGION_SERIAL)
+        return;
+    vjob_cpus(v, &cpus);
+    v->report->regions[v->entry].idle_ns +=
+        (uint64_t)(fmax(0, cpuset_count(&cpus) - v->busy) * dt * 1e9);
+}
+
 void vjob_advance(struct vjob *v, uint64_t from_ns, uint64_t now_ns)
 {
     double dt = (double)(now_ns - from_ns) * 1e-9;
@@ -485,6 +497,7 @@ void vjob_advance(struct vjob *v, uint64_t from_ns, uint64_t now_ns)
     v->left_s -= done;
     if (v->left_s <= v->speed * DONE_S)
         v->left_s = 0;
+    report_idle(v, dt);
     v->busy_s += v->busy * dt;
     v->work_s += done;
     report_work(v, before, v->region->work_s - v->left_s);

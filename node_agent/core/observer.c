@@ -271,7 +271,7 @@ static void add_look(struct observer *o, size_t i, struct job *job,
     for (const struct process *p = job->processes; p && look->region;
          p = p->next)
         process_add_work(p, before->folded, before->object_id, before->offset,
-                         look->work);
+                         look->work, &look->idle_ns);
 }
 
 static void advance_region(const struct counters *counters,
@@ -282,15 +282,17 @@ static void advance_region(const struct counters *counters,
 
     if (!region_advance(s, counters, profile_ns) || !s->profile)
         return;
-    char local[32] = "";
+    char local[32] = "", sync[32] = "";
     if (s->profile->locality >= 0)
         snprintf(local, sizeof(local), ", locality %.2f", s->profile->locality);
+    if (s->profile->sync_share > 0)
+        snprintf(sync, sizeof(sync), ", sync share %.2f", s->profile->sync_share);
     job_log(look->job, LOG_INFO,
-            "region %016llx+%llx%s known from %s: effective rho %.3f (%.3f to %.3f)%s%s",
+            "region %016llx+%llx%s known from %s: effective rho %.3f (%.3f to %.3f)%s%s%s",
             (unsigned long long)s->object_id, (unsigned long long)s->offset,
             s->folded ? " (short ones)" : "",
             s->fit.from == FIT_OF_REQUESTS ? "counters" : "work", s->fit.rho, s->fit.low,
-            s->fit.high, s->fit.compute_bound ? ", compute-bound" : "", local);
+            s->fit.high, s->fit.compute_bound ? ", compute-bound" : "", local, sync);
 }
 
 void observer_learn(const struct counters *counters,
@@ -317,9 +319,11 @@ void observer_learn(const struct counters *counters,
                           (unsigned long long)look->region->object_id,
                           (unsigned long long)look->region->offset,
                           look->dop);
-            if (share->loop)
+            if (share->loop) {
+                measure_idle(share->loop, look->idle_ns * 1e-3 / cpuset_count(&share->cpus));
                 measure_add_loop(&look->region->measure, look->dop,
                                  share->loop);
+            }
             advance_region(counters, look, profile_ns);
         }
         loop_free(share->loop);

@@ -23,6 +23,7 @@ struct observer_reading {
                                 several */
     size_t dop;              /* cores */
     double work[COUNTERS_UNITS]; /* done in that region */
+    double idle_ns; /* CPU time that its workers spun for without work */
 };
 
 /* Counters, topology and recorder must outlive the observer. */

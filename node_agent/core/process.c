@@ -122,7 +122,7 @@ static double forward(uint64_t now, uint64_t before)
 }
 
 void process_add_work(const struct process *p, bool all, uint64_t object_id,
-                      uint64_t offset, double work[COUNTERS_UNITS])
+                      uint64_t offset, double work[COUNTERS_UNITS], double *idle_ns)
 {
     static const struct cosched_region nothing;
 
@@ -138,6 +138,7 @@ void process_add_work(const struct process *p, bool all, uint64_t object_id,
         work[COUNTERS_BARRIERS] += forward(s->barriers, b->barriers);
         work[COUNTERS_ULTS] += forward(s->ults, b->ults);
         work[COUNTERS_ENTRIES] += forward(s->entries, b->entries);
+        *idle_ns += forward(s->idle_ns, b->idle_ns);
     }
 }
 

@@ -65,10 +65,11 @@ const struct cosched_region *process_long_region(
     const struct process *process, uint64_t now_ns, uint64_t min_ns);
 
 /* Work between the last two readings in the region called (OBJECT_ID, OFFSET),
- * or with ALL in every region, added to WORK.  Clamped: never negative. */
+ * or with ALL in every region, added to WORK, and what workers spun for, to
+ * IDLE_NS.  Clamped: never negative. */
 void process_add_work(const struct process *process, bool all,
                       uint64_t object_id, uint64_t offset,
-                      double work[COUNTERS_UNITS]);
+                      double work[COUNTERS_UNITS], double *idle_ns);
 
 /* Seconds of CPU time that it has used since the last call, or its attach; of a process that has
  * ended, as many as before. */

@@ -22,6 +22,7 @@
 #define LOAD_PART 0.1
 #define LOAD_LEAST 0.05
 #define LOCALITY_PART 0.25 /* and by so much of its requests that go to threads' own data */
+#define SYNC_PART 0.05 /* and of the time that it waits on all cores */
 
 /* Counted requests, which are cheap to look at, are looked at so often. */
 #define RENEW_NS 1000000000u
@@ -306,7 +307,8 @@ static bool differs(const struct region *s, const struct workload *w,
 
     /* Counted requests are exact; what comes from work alone is not. */
     if (fit->from == FIT_OF_REQUESTS &&
-        (loads_differ(s, w, machine) || locality_differs(s, w)))
+        (loads_differ(s, w, machine) || locality_differs(s, w) ||
+         fabs(w->sync_share - s->profile->sync_share) > SYNC_PART))
         return true;
     return throughput_matters(&both, machine_all_cpus(machine));
 }

@@ -14,6 +14,8 @@
 #define CHANGED 2
 #define CHANGED_US 1e6
 
+#define SYNC_MOST 0.95 /* somebody computes */
+
 const struct measure_point *measure_find(const struct measure *m, size_t dop)
 {
     for (size_t i = 0; i < MEASURE_POINTS; i++)
@@ -89,7 +91,10 @@ static void add_known(double *to, double more)
 
 static void add(struct loop *to, const struct loop *more)
 {
+    double sync_us = to->sync_share * to->total_us + more->sync_share * more->total_us;
+
     to->total_us += more->total_us;
+    to->sync_share = sync_us / to->total_us;
     for (size_t n = 0; n < to->llc_domains; n++) {
         if (!to->cores[n]) /* nothing was counted there */
             continue;
@@ -174,6 +179,19 @@ static struct loop *copy(const struct loop *from)
     memcpy(l->useful_cycles, from->useful_cycles, nodes * sizeof(double));
     memcpy(l->stalled_cycles, from->stalled_cycles, nodes * sizeof(double));
     return l;
+}
+
+/* A process may say what it likes. */
+void measure_idle(struct loop *l, double idle_us)
+{
+    if (!(idle_us > 0) || !(l->total_us > 0))
+        return;
+    l->sync_share = fmin(idle_us / l->total_us, SYNC_MOST);
+    for (size_t n = 0; n < l->llc_domains; n++) {
+        double all = l->useful_cycles[n] + l->stalled_cycles[n];
+        l->useful_cycles[n] = fmax(l->useful_cycles[n] - l->sync_share * all,
+                                   (1 - SYNC_MOST) * l->useful_cycles[n]);
+    }
 }
 
 void measure_add_loop(struct measure *m, size_t dop, const struct loop *loop)

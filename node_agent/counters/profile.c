@@ -111,6 +111,8 @@ static struct workload *rates(const struct machine *machine, const struct loop *
         w->llc_per_us += loop->llc_accesses[n] / time;
     }
     w->locality = locality_measured(machine, loop);
+    w->sync_share = fmin(1, loop->sync_share * (double)machine_all_cpus(machine) /
+                                (double)loop_cores(loop)); /* 4.11 */
     return w;
 }
 
@@ -159,7 +161,8 @@ struct workload *attribute_profile(const struct machine *machine,
         return NULL;
     }
     if (!calibrated)
-        scale_to_load(machine, loop, measured.cpu_us / loop->total_us, w);
+        scale_to_load(machine, loop,
+                      measured.cpu_us / (measured.cpu_us + measured.stall_us), w);
     *rho = 0;
     for (size_t m = 0; m < w->numa_nodes; m++)
         *rho = fmax(*rho, load_of(machine, loop, w, m));

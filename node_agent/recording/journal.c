@@ -136,6 +136,8 @@ void journal_sample(struct recorder *recorder, const struct sample *sample,
                             json_integer((json_int_t)reading->dop));
         json_object_set_new(job, "work",
                             json_writer_numbers(reading->work, COUNTERS_UNITS));
+        if (reading->idle_ns > 0)
+            json_object_set_new(job, "idle_ns", json_real(reading->idle_ns));
         json_array_append_new(jobs, job);
     }
     json_object_set_new(line, "jobs", jobs);

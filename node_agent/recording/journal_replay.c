@@ -148,6 +148,8 @@ static int on_sample(struct replay *r, const json_t *line, struct errtext *err)
         }
         readings[i] = (struct observer_reading){.job = job,
                                           .region = job->region,
+                                          .idle_ns = json_number_value(
+                                              json_object_get(entry, "idle_ns")),
                                           .dop = number(entry, "cores")};
         shares[i] = (struct attribute_job){.id = job->id, .cpus = job->cpus};
         for (size_t u = 0; u < COUNTERS_UNITS; u++)

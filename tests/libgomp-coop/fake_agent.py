@@ -116,7 +116,7 @@ class Client:
 
     def region(self, index):
         names = ("object_id", "offset", "entries", "time_ns", "barriers",
-                 "iterations", "ults", "reserved")
+                 "iterations", "ults", "idle_ns")
         return dict(zip(names, struct.unpack_from("<8Q", self.report.map,
                                                   128 + 64 * index)))
 

@@ -119,6 +119,22 @@ static bool run_barriers(void)
     return bad == 0;
 }
 
+/* One thread has all the work, some ms of it; the others wait for it. */
+static bool run_lopsided(void)
+{
+    enum { COUNT = 2000000 };
+    uint64_t x = 1, rounds = 0;
+
+    do {
+#pragma omp parallel
+        if (omp_get_thread_num() == 0)
+            x = steps(x, COUNT);
+        if (rounds++ == 0)
+            ready();
+    } while (!stopping);
+    return steps(1, COUNT * rounds) == x;
+}
+
 /* Tasks that have tasks, of some 20 us; each is executed once. */
 static bool run_tasks(void)
 {
@@ -263,6 +279,7 @@ static const struct {
     {"static", run_static},
     {"dynamic", run_dynamic},
     {"barriers", run_barriers},
+    {"lopsided", run_lopsided},
     {"tasks", run_tasks},
     {"threadprivate", run_threadprivate},
     {"fork", run_fork},

@@ -67,6 +67,21 @@ def check_barriers(path, cpus):
         program.stop()
 
 
+def check_idle(path, cpus):
+    """Who waits for the only thread with work says so; at most all CPUs do."""
+    with FakeAgent(path, cpus) as agent, \
+            Program("lopsided", socket_path=path) as program:
+        client = agent.client()
+        program.wait_line("ready")
+        wait_for("idle time", lambda: client.region(0)["idle_ns"] > 0)
+        before = client.region(0)
+        wait_for("more of it", lambda:
+                 client.region(0)["idle_ns"] > before["idle_ns"])
+        program.stop()
+        assert client.region(0)["idle_ns"] \
+            <= len(cpus) * client.region(0)["time_ns"], client.region(0)
+
+
 def check_team(path, cpus):
     """Threads per core: two CPUs fold evenly with 1, the user may say 3."""
     for environment, per_cpu in (({}, None), ({"COSCHED_ULTS": "3"}, 3)):
@@ -105,6 +120,7 @@ def main():
     with directory() as path:
         check_report(f"{path}/sock", cpus)
         check_barriers(f"{path}/sock", cpus)
+        check_idle(f"{path}/sock", cpus)
         check_team(f"{path}/sock", cpus)
         check_own_socket(f"{path}/full", cpus)
 

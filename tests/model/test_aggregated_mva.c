@@ -153,6 +153,43 @@ static void test_limits(void **state)
 }
 
 /* The core that is furthest from the memory sets the pace of those that wait. */
+/* A job that waits for itself gets on the slower the more cores it has (4.11), and asks the
+ * less of others meanwhile. */
+static void test_synchronisation(void **state)
+{
+    struct machine *m = machine_new_uniform(2, 8, 1);
+    struct workload *w = workload_new(1);
+    struct workload *other = workload_new_rho(1, 0.05, MACHINE_DEFAULT_SERVICE_US);
+    const struct workload *profile[] = {w, other};
+    struct aggregated_mva *aggregated = aggregated_new(m, 2);
+    size_t counts[] = {8, 0, 0, 8};
+    double speed[2], before;
+
+    (void)state;
+    w->sync_share = 0.4;
+    aggregated_prepare(aggregated, profile, 2);
+    aggregated_predict(aggregated, counts, speed);
+    assert_true(fabs(speed[0] - 8 * (1 - 0.4 / 2)) < 1e-6);
+    counts[0] = 1;
+    aggregated_predict(aggregated, counts, speed);
+    assert_true(fabs(speed[0] - (1 - 0.4 / 16)) < 1e-6);
+    counts[0] = 8;
+    w->rate[0] = (struct workload_rate){0.2 / MACHINE_DEFAULT_SERVICE_US,
+                                        0.2 / MACHINE_DEFAULT_SERVICE_US};
+    w->sync_share = 0;
+    aggregated_prepare(aggregated, profile, 2);
+    aggregated_predict(aggregated, counts, speed);
+    before = speed[1];
+    w->sync_share = 1;
+    aggregated_prepare(aggregated, profile, 2);
+    aggregated_predict(aggregated, counts, speed);
+    assert_true(speed[1] > 1.01 * before);
+    aggregated_free(aggregated);
+    workload_free(w);
+    workload_free(other);
+    machine_free(m);
+}
+
 static void test_waits(void **state)
 {
     struct machine *m = machine_new_uniform(2, 4, 2);
@@ -226,6 +263,7 @@ UNIT(test_aggregated_mva)
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_synchronisation),
     };
 
     return cmocka_run_group_tests_name("test_aggregated_mva", tests, NULL, NULL);

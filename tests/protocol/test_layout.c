@@ -88,7 +88,7 @@ static void test_region(void **state)
         MEMBER(cosched_region, barriers, 32, 8),
         MEMBER(cosched_region, iterations, 40, 8),
         MEMBER(cosched_region, ults, 48, 8),
-        MEMBER(cosched_region, reserved, 56, 8),
+        MEMBER(cosched_region, idle_ns, 56, 8),
     };
 
     (void)state;

@@ -9,6 +9,7 @@
 #include "batch.h"
 #include "fiber.h"
 #include "kthread.h"
+#include "region.h"
 #include "runq.h"
 #include "settings.h"
 #include "ult.h"
@@ -253,7 +254,8 @@ coop_dispatch_loop (struct coop_worker *w)
 	      continue;
 	    }
 	}
-      w->idle_since_ns = 0;
+      if (w->idle_since_ns)
+	coop_region_found (w);
       if (__builtin_expect (coop_fibers, 0))
 	coop_fiber_leave (w);
       void *tp = coop_dispatch_enter (w, u);

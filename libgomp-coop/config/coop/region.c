@@ -17,6 +17,7 @@
 #include "worker.h"
 
 #define CACHE 64 /* entries that map functions to regions */
+#define COUNTED_NS 1000000 /* a region so long counts who waited at its end */
 #define FNV_BASIS 0xcbf29ce484222325ull
 #define FNV_PRIME 0x100000001b3ull
 
@@ -237,6 +238,47 @@ coop_region_begin (void (*fn) (void *), unsigned threads)
   set_current (index);
 }
 
+/* For a thread without worker, as the initial one at home: the region itself,
+   or NULL.  */
+static struct cosched_region *
+counting_region (void)
+{
+  unsigned index = coop_region_current ();
+  if (!coop_report || index >= COSCHED_MAX_REGIONS)
+    return NULL;
+  return &coop_report->regions[index];
+}
+
+void
+coop_region_count_idle (const struct coop_worker *w, uint64_t now)
+{
+  struct cosched_region *s = counting_region ();
+  if (!s)
+    return;
+  uint64_t since = coop_peek (&coop_report->region_begin_ns);
+  uint64_t idle = coop_peek (&w->idle_since_ns), told = coop_peek (&w->idle_told_ns);
+  since = since < idle ? idle : since;
+  since = since < told ? told : since;
+  if (idle && now > since)
+    add (&s->idle_ns, now - since);
+}
+
+void
+coop_region_found (struct coop_worker *w)
+{
+  coop_region_count_idle (w, coop_now_ns ());
+  w->idle_since_ns = 0;
+}
+
+/* Who found nothing more in the region that ends spins for the next one.  */
+static void
+count_last_idle (uint64_t now)
+{
+  for (unsigned i = 0; i < coop_nworkers; i++)
+    if (!coop_peek (&coop_workers[i].sleeping))
+      coop_region_count_idle (&coop_workers[i], now);
+}
+
 void
 coop_region_end (void)
 {
@@ -246,7 +288,10 @@ coop_region_end (void)
   if (index < COSCHED_MAX_REGIONS)
     {
       struct cosched_region *s = &coop_report->regions[index];
-      add (&s->time_ns, coop_now_ns () - coop_report->region_begin_ns);
+      uint64_t now = coop_now_ns (), time = now - coop_report->region_begin_ns;
+      add (&s->time_ns, time);
+      if (time >= COUNTED_NS)
+	count_last_idle (now);
       add (&s->barriers, 1); /* the final one */
     }
   set_current (COSCHED_REGION_SERIAL);
@@ -320,17 +365,6 @@ static void
 count (uint64_t *counter, uint64_t n)
 {
   __atomic_store_n (counter, *counter + n, __ATOMIC_RELAXED);
-}
-
-/* For a thread without worker, as the initial one at home: the region itself,
-   or NULL.  */
-static struct cosched_region *
-counting_region (void)
-{
-  unsigned index = coop_region_current ();
-  if (!coop_report || index >= COSCHED_MAX_REGIONS)
-    return NULL;
-  return &coop_report->regions[index];
 }
 
 void

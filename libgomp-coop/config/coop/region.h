@@ -39,6 +39,13 @@ extern void coop_region_count_barrier (void);
 extern void coop_region_count_ult (void);
 extern void coop_region_count_iterations (uint64_t n);
 
+/* W has been spinning until NOW and found nothing: of this the current region
+   gets what is its own and has not been counted.  */
+extern void coop_region_count_idle (const struct coop_worker *w, uint64_t now);
+
+/* W, which has been spinning since W->idle_since_ns, has found work.  */
+extern void coop_region_found (struct coop_worker *w);
+
 /* Is there a region now?  Its index, or COSCHED_REGION_SERIAL.  */
 extern bool coop_region_active (void);
 extern unsigned coop_region_current (void);

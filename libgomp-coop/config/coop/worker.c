@@ -120,6 +120,8 @@ coop_worker_settled (struct coop_worker *w)
 void
 coop_worker_sleep (struct coop_worker *w)
 {
+  if (w->idle_since_ns)
+    coop_region_count_idle (w, coop_now_ns ());
   __atomic_add_fetch (&nsleeping, 1, __ATOMIC_SEQ_CST);
   __atomic_store_n (&w->sleeping, 1, __ATOMIC_SEQ_CST);
   coop_worker_settled (w);
@@ -131,6 +133,8 @@ coop_worker_sleep (struct coop_worker *w)
   while (coop_load (&w->sleeping))
     coop_futex_sleep (&w->sleeping, 1);
   w->spun_ns = 0;
+  if (w->idle_since_ns)
+    w->idle_told_ns = coop_now_ns (); /* asleep it did not spin */
   __atomic_sub_fetch (&nsleeping, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -239,7 +243,8 @@ coop_worker_spin (struct coop_worker *w, const int *addr, int value)
     {
       if (coop_load (addr) != value)
 	{
-	  w->idle_since_ns = 0;
+	  if (w->idle_since_ns)
+	    coop_region_found (w);
 	  return COOP_SPIN_CHANGED;
 	}
       if (i % 16 == 0

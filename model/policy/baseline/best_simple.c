@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/policy/search/divide.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/shares.h"
 #include "model/policy/search/workspace.h"
@@ -42,11 +43,25 @@ static void spread(const struct policy_input *input, size_t *counts)
             counts[i * jobs + next++ % jobs]++;
 }
 
+/* How much faster JOB, whose threads are as many under time sharing as alone, would seem on
+ * CORES, because fewer wait for each other. */
+static double sync_gain(const struct policy_input *input, const struct policy_job *job,
+                        double cores)
+{
+    double all = (double)machine_all_cpus(input->machine);
+
+    if (!job->profile)
+        return 1;
+    return (1 - workload_sync(job->profile, cores / all)) /
+           (1 - workload_sync(job->profile, (double)job->max_cores / all));
+}
+
 /* Sum of the jobs' speeds under time sharing relative to those alone. */
 static double shared_sum(const struct policy_input *input)
 {
     struct policy_workspace *ws = input->workspace;
     double lost = 1 - 1 / (double)input->job_count, sum = 0;
+    double cores = (double)divide_pool(input) / (double)input->job_count;
 
     predict_alone(input, ws->alone);
     spread(input, ws->layout);
@@ -57,7 +72,8 @@ static double shared_sum(const struct policy_input *input)
         /* A serial job uses one core only, and mostly gets it. */
         double relative = job->kind == REGION_SERIAL
                               ? 1
-                              : ws->speed[j] / ws->alone[j];
+                              : ws->speed[j] / ws->alone[j] /
+                                    sync_gain(input, job, cores);
         sum += relative * (1 - sync * lost);
     }
     return sum;

@@ -63,6 +63,7 @@ bool prediction_cache_begin(struct prediction_cache *p,
         hash_bytes(&h, w->rate, w->numa_nodes * sizeof(*w->rate));
         hash_bytes(&h, &w->llc_per_us, sizeof(w->llc_per_us));
         hash_bytes(&h, &w->locality, sizeof(w->locality));
+        hash_bytes(&h, &w->sync_share, sizeof(w->sync_share));
     }
     if (h == p->situation)
         return true;

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "model/machine.h"
 #include "model/station.h"
 #include "node_agent/counters/counters.h"
 #include "tests/support/tree.h"
@@ -368,6 +369,40 @@ static void test_measure(void **state)
     loop_free(other);
 }
 
+/* Who spins seems to compute: told of it, the profile has the same rates, and the
+ * share of synchronisation on all cores (4.11), whatever a process says. */
+static void test_profile_of_spinning(void **state)
+{
+    struct fixture *f = *state;
+    struct measure m = {0};
+    double work[COUNTERS_UNITS] = {1e6}, rho = 0.4, idle = 0.2;
+    double share = station_speedup(4, rho) / (4 * (1 + rho));
+    struct counters_fit fit;
+    struct loop *l = counted(4, 200e3, (1 - idle) * share + idle);
+
+    l->stalled_cycles[0] = 1e6 * (1 - idle) * (1 - share);
+    measure_idle(l, idle * l->total_us);
+    assert_true(fabs(l->sync_share - idle) < 1e-12);
+    assert_true(fabs(l->useful_cycles[0] - 1e6 * (1 - idle) * share) < 1);
+    assert_true(begin(f, "good"));
+    measure_add(&m, 4, 200 * MS, work);
+    measure_add_loop(&m, 4, l);
+    measure_add_loop(&m, 4, l);
+    assert_true(fabs(measure_find(&m, 4)->loop->sync_share - idle) < 1e-12);
+    struct workload *w = counters_profile(f->counters, &m, 150 * MS, &fit, &f->err);
+    assert_non_null(w);
+    assert_true(fabs(fit.rho - rho) < 1e-6);
+    double all = (double)machine_all_cpus(counters_setup(f->counters)->machine);
+    assert_true(fabs(w->sync_share - fmin(1, idle * all / 4)) < 1e-9);
+    workload_free(w);
+    measure_clear(&m);
+    measure_idle(l, -1); /* as before */
+    assert_true(fabs(l->sync_share - idle) < 1e-12);
+    measure_idle(l, 1e300);
+    assert_true(l->sync_share < 1 && l->useful_cycles[0] > 0);
+    loop_free(l);
+}
+
 static void test_profile_from_counters(void **state)
 {
     struct fixture *f = *state;
@@ -447,6 +482,7 @@ UNIT(test_counters)
         T(test_supplements_fill_in),
         T(test_assign),
         T(test_profile_from_counters),
+        T(test_profile_of_spinning),
         T(test_profile_from_work),
         cmocka_unit_test(test_arithmetic),
         cmocka_unit_test(test_measure),
