@@ -10,7 +10,7 @@
 #define OPERAND "--machine MACHINE SCENARIO"
 /* Options of all commands, and of those that read scenarios. */
 #define ALL "machine policy options weights counters noise wait network seed limit " \
-            "history json "
+            "history stock json "
 #define SCENARIO ALL "scenario library "
 #define FILE_OPERAND .operands = {offsetof(struct arguments, file)}
 
@@ -96,6 +96,8 @@ static const struct cli_option options[] = {
                .expected = "a number >= 0"),
     CLI_OPTION("history", CLI_FLAG, history, NULL,
                "the agent knows how long each job takes alone"),
+    CLI_OPTION("stock", CLI_FLAG, stock, NULL,
+               "stock OpenMP runtimes: cores change by affinity alone"),
     CLI_OPTION("trace", CLI_TEXT, trace, "FILE",
                "write the agent's trace, for Perfetto"),
     CLI_OPTION("record", CLI_TEXT, record, "DIR",

@@ -33,6 +33,7 @@ struct arguments {
     int wait;             /* --wait: enum timeshare_wait */
     int network;          /* --network: enum network_method */
     bool history;         /* --history */
+    bool stock;           /* --stock */
     bool json;            /* --json */
     bool csv;             /* --csv */
     bool explain;         /* --explain */

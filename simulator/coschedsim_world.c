@@ -118,6 +118,7 @@ static int configure(const struct world *w, const struct scenario *scenario,
     c->seed = a->seed;
     c->limit_s = a->limit_s;
     c->wait = (enum timeshare_wait)a->wait;
+    c->stock = a->stock;
     c->network = (enum network_method)a->network;
     return parse_options(policy, more, a, c);
 }

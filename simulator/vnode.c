@@ -550,7 +550,7 @@ static int build_jobs(struct vnode *n, struct errtext *err)
 {
     const struct vnode_config *c = n->config;
     const struct machine *m = c->machine;
-    bool stock = strcmp(n->options.policy, "native") == 0;
+    bool stock = c->stock || strcmp(n->options.policy, "native") == 0;
 
     n->job = calloc(c->scenario->jobs, sizeof(*n->job));
     n->node.job = n->job;

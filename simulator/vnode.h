@@ -46,6 +46,7 @@ struct vnode_config {
                              each value, >= 0 */
     enum network_method network; /* of virtual_memory.h */
     enum timeshare_wait wait; /* of stock runtimes */
+    bool stock; /* all runtimes are; else those under `native` */
     const double *alone_s; /* [scenario->jobs] what earlier runs tell the agent
                               of each job: its time alone; NULL: nothing */
     uint64_t seed;

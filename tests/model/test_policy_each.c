@@ -219,6 +219,31 @@ static void test_scalability_does_not_oscillate(void **state)
     }
 }
 
+/* As published it takes no step back for good and oscillates (thesis 4.4.2). */
+static void test_scalability_as_published(void **state)
+{
+    struct known k;
+    size_t moves = 0;
+
+    (void)state;
+    known_init(&k, "scalability", 24, 2);
+    option(&k, "scalability", "patience:0;difference:0;hysteresis:0");
+    k.mix.input.state =
+        policy_state_new(policy_find("scalability"), k.mix.machine);
+    for (int i = 0; i < 100; i++) {
+        int owner[MAX_CPUS];
+        for (size_t j = 0; j < 2; j++) {
+            size_t n = count_of(&k.mix, k.mix.owner, (int)j);
+            k.facts[j].cpu_share = fmin(1, 8 / (double)(n ? n : 12));
+        }
+        moves += decided("scalability", &k.mix, owner).moved > 0;
+        memcpy(k.mix.owner, owner, sizeof(owner));
+    }
+    assert_true(moves > 60);
+    policy_state_free(k.mix.input.state);
+    mix_free(&k.mix);
+}
+
 /* ---- amdahl ---- */
 
 /* Throughput on CORES cores of a job with parallel fraction F. */
@@ -605,6 +630,7 @@ UNIT(test_policy_each)
         cmocka_unit_test(test_scalability_reverts),
         cmocka_unit_test(test_scalability_after_serial),
         cmocka_unit_test(test_scalability_does_not_oscillate),
+        cmocka_unit_test(test_scalability_as_published),
         cmocka_unit_test(test_amdahl),
         cmocka_unit_test(test_best_simple),
         cmocka_unit_test(test_corun_golden),

@@ -83,6 +83,9 @@ def check_run(file):
         assert abs(one["worst_slowdown"] - max(slower)) < 1e-6
         assert 0 < one["hmean"] < 1.1
         assert all(0 <= u <= 1 for u in one["controller_util"])
+    # Stock runtimes know of no allotment; under native they are stock anyway.
+    stock = results(*words, "--seed", "3", "--stock")
+    assert stock[0] != out[0] and stock[3] == out[3], (stock, out)
     progress = results(*words, "--counters", "progress")
     assert progress[1]["decisions"] > 2
     text = call("run", file, "--machine", "uma-1x8", "--explain")
