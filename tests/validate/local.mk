@@ -7,7 +7,7 @@ EXTRA_PROGRAMS += %D%/validate_model
 CLEANFILES += %D%/validate_model$(EXEEXT) $(validation).json \
 	$(validation).md $(validation)-speed.svg \
 	$(validation)-loopperf.svg docs/model/nupoco-figures.svg
-EXTRA_DIST += %D%/report.py
+EXTRA_DIST += %D%/report.py %D%/memory_nodes.py
 
 %C%_validate_model_SOURCES = \
 	%D%/figures.c \
@@ -29,11 +29,13 @@ EXTRA_DIST += %D%/report.py
 %C%_validate_model_LDADD = tests/simulator/libmemsys.la \
 	model/analysis/libanalysis.la
 
-validate-model: %D%/validate_model$(EXEEXT)
+validate-model: %D%/validate_model$(EXEEXT) coschedmodel/coschedmodel$(EXEEXT)
 	$(AM_V_at)$(MKDIR_P) docs/model
 	$(AM_V_at)%D%/validate_model$(EXEEXT) $(validation).json
 	$(AM_V_at)$(srcdir)/%D%/report.py \
 	  $(validation).json docs/model
+	$(AM_V_at)$(srcdir)/%D%/memory_nodes.py coschedmodel/coschedmodel$(EXEEXT) \
+	  $(abs_srcdir)/machines/amd-opteron-6380-8x8.json >>$(validation).md
 
 .PHONY: validate-model
 
