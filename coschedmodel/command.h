@@ -27,6 +27,7 @@ struct arguments {
     const char *machine; /* --machine, or NULL */
     const char *rule;    /* --rule, or NULL */
     bool sweep;          /* --sweep */
+    bool best_f;         /* --best-f */
     size_t bins, least;  /* --bins (NO_BINS: not given), --least */
     size_t seed, rounds; /* --seed, --rounds */
     double alpha;        /* --alpha */

@@ -18,8 +18,8 @@ static const struct cli_command commands[] = {
             "instead of rho: utilisation, response time, throughput, queue and\n"
             "speedup on 1..N cores.  Or {\"mu\": M, \"classes\": [{\"count\": N,\n"
             "\"lambda\": L}...]}: cores of several jobs at once.\n"),
-    COMMAND(speedup, "table method machine",
-            "speedup of a loop from its profile (LoopPerf-S, -T)",
+    COMMAND(speedup, "table method machine best-f",
+            "speedup of a loop from its profile (LoopPerf-S, -T, Best-F)",
             "Input: {\"machine\": NAME, \"loops\": [{\"name\": ..., \"profiles\":\n"
             "[P] or [P, Q]}...]}: speedup on 1, 2, ... LLC domains over one.\n"),
     COMMAND(utilisation, "table method machine sweep",
@@ -75,6 +75,8 @@ static const struct cli_option options[] = {
                "this machine: a file, or a shipped description"),
     CLI_OPTION("sweep", CLI_FLAG, sweep, NULL,
                "two jobs: all ways to divide the cores"),
+    CLI_OPTION("best-f", CLI_FLAG, best_f, NULL,
+               "speedup: service times that fit the \"measured\" speedups best"),
     CLI_OPTION("bins", CLI_COUNT, bins, "N",
                "categories; 0: each number (default: 10; counts: 0)",
                .high = MOST_BINS),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* coschedmodel speedup: LoopPerf-S and -T from profiles. */
+/* coschedmodel speedup: LoopPerf-S, -T and Best-F from profiles. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,17 +13,25 @@
 
 #define MAX_LOOPS 1024
 
+/* Best-F: service times from an eighth to eight times as long on the first grid, which has
+ * twice so many steps; then ever finer ones around the best. */
+#define FIT_STEPS 4
+#define FIT_MOST 8.0
+#define FIT_ROUNDS 6
+
 /* Where the prediction of one loop comes from and goes to. */
 struct prediction {
-    const struct machine_description *description;
+    struct machine_description *description;
     enum hierarchy_method method;
     const char *name;
     const double *measured; /* [count], or NULL */
     json_t *rows;
+    bool trial; /* of service times with which a run may make no sense: */
+    bool senseless;
 };
 
 /* The curve of the loop learnt from PROFILE[1] or PROFILE[2]. */
-static enum model_status predict(const struct prediction *p,
+static enum model_status predict(struct prediction *p,
                                  struct loop *const profile[2])
 {
     const struct machine *machine = p->description->machine;
@@ -52,6 +60,10 @@ static enum model_status predict(const struct prediction *p,
     }
     loopperf_free(learnt);
     free(speedup);
+    if (p->trial && (status == MODEL_ENODATA || status == MODEL_ENOCONV)) {
+        p->senseless = true;
+        return MODEL_OK;
+    }
     return status;
 }
 
@@ -156,25 +168,62 @@ static double mape(const json_t *rows)
     return sum / count;
 }
 
-static int show(const struct arguments *arguments, json_t *rows)
+/* Error (3.16) and coefficient of determination of each loop that was measured. */
+static json_t *by_loop(const struct prediction *p)
+{
+    size_t count = p->description->machine->llc_domains;
+    json_t *loops = json_array();
+
+    for (size_t i = 0; i + count <= json_array_size(p->rows); i += count) {
+        double mean = 0, rest = 0, spread = 0, error = 0;
+        const json_t *row = json_array_get(p->rows, i);
+        if (!json_object_get(row, "measured"))
+            continue;
+        for (size_t k = i; k < i + count; k++)
+            mean += json_number_value(json_object_get(json_array_get(p->rows, k),
+                                                      "measured")) / (double)count;
+        for (size_t k = i; k < i + count; k++) {
+            const json_t *point = json_array_get(p->rows, k);
+            double measured = json_number_value(json_object_get(point, "measured"));
+            double speedup = json_number_value(json_object_get(point, "speedup"));
+            rest += (measured - speedup) * (measured - speedup);
+            spread += (measured - mean) * (measured - mean);
+            error += k > i ? 100 * fabs(speedup / measured - 1) / (double)(count - 1) : 0;
+        }
+        json_t *loop = json_pack("{s:O, s:f}", "loop", json_object_get(row, "loop"),
+                                 "mape_percent", error);
+        if (spread > 0)
+            json_object_set_new(loop, "r2", json_real(1 - rest / spread));
+        json_array_append_new(loops, loop);
+    }
+    return loops;
+}
+
+static int show(const struct arguments *arguments, const struct prediction *p)
 {
     static const char *const columns[] = {"loop", "llc_domains", "speedup",
                                           "measured", "error_percent", NULL};
-    double error = mape(rows);
+    const struct machine *machine = p->description->machine;
+    double error = mape(p->rows);
     struct output output = {
-        .result = json_pack("{s:O}", "points", rows), .rows = "points",
+        .result = json_pack("{s:O}", "points", p->rows), .rows = "points",
         .columns = columns, .chart = "speedup",
     };
 
-    if (!isnan(error))
+    if (!isnan(error)) {
         json_object_set_new(output.result, "mape_percent", json_real(error));
+        json_object_set_new(output.result, "loops", by_loop(p));
+    }
+    if (arguments->best_f)
+        json_object_set_new(output.result, "controller_us",
+                            json_real(machine->controller_service_us[0]));
+    if (arguments->best_f && machine->links)
+        json_object_set_new(output.result, "link_us", json_real(machine->link_service_us[0]));
     return output_show(&output, arguments);
 }
 
-/* All loops of INPUT. */
-static int all_loops(const struct arguments *arguments,
-                     struct json_reader *reader, const json_t *input,
-                     struct prediction *p)
+/* All loops of INPUT into p->rows. */
+static int all_loops(struct json_reader *reader, const json_t *input, struct prediction *p)
 {
     const json_t *loops;
     int rc = EXIT_DONE;
@@ -183,14 +232,74 @@ static int all_loops(const struct arguments *arguments,
                           &loops) < 0)
         return fail(EXIT_REFUSED, "%s", reader->err->text);
     size_t count = json_array_size(loops);
-    progress("speedup", 0, count);
     for (size_t i = 0; rc == EXIT_DONE && i < count; i++) {
         size_t mark = json_reader_enter_element(reader, "loops", i);
         rc = one_loop(reader, p, json_array_get(loops, i));
         json_reader_leave(reader, mark);
-        progress("speedup", i + 1, count);
+        if (!p->trial)
+            progress("speedup", i + 1, count);
     }
-    return rc == EXIT_DONE ? show(arguments, p->rows) : rc;
+    return rc;
+}
+
+/* ---- Best-F ---------------------------------------------------------------- */
+
+/* One service time for all controllers, one for all links, whatever is asked. */
+static void set_services(struct machine *m, const double *us)
+{
+    free(m->controller_service);
+    free(m->link_service);
+    m->controller_service = m->link_service = NULL;
+    for (size_t k = 0; k < m->numa_nodes; k++)
+        m->controller_service_us[k] = us[0];
+    for (size_t k = 0; k < m->links; k++)
+        m->link_service_us[k] = us[1];
+}
+
+/* The mean error with the service times US into *ERROR. */
+static int try_services(struct json_reader *reader, const json_t *input,
+                        struct prediction *p, const double *us, double *error)
+{
+    set_services(p->description->machine, us);
+    json_array_clear(p->rows);
+    p->senseless = false;
+    int rc = all_loops(reader, input, p);
+    *error = p->senseless ? INFINITY : mape(p->rows);
+    if (rc == EXIT_DONE && isnan(*error))
+        rc = fail(EXIT_REFUSED, "%s: loops: none has \"measured\" speedups to fit",
+                  reader->file);
+    return rc;
+}
+
+/* Find the service times with which the measured speedups are predicted best (thesis 3.5.1). */
+static int best_services(struct json_reader *reader, const json_t *input,
+                         struct prediction *p)
+{
+    const struct machine *m = p->description->machine;
+    double best[2] = {m->controller_service_us[0], m->links ? m->link_service_us[0] : 0};
+    double step = pow(FIT_MOST, 1.0 / FIT_STEPS), least = INFINITY, error;
+    int rc = EXIT_DONE;
+
+    p->trial = true;
+    for (int round = 0; round < FIT_ROUNDS && rc == EXIT_DONE; round++) {
+        double centre[2] = {best[0], best[1]};
+        int across = m->links ? FIT_STEPS : 0;
+        for (int i = -FIT_STEPS; i <= FIT_STEPS; i++)
+            for (int k = -across; k <= across && rc == EXIT_DONE; k++) {
+                double us[2] = {centre[0] * pow(step, i), centre[1] * pow(step, k)};
+                rc = try_services(reader, input, p, us, &error);
+                if (rc == EXIT_DONE && error < least) {
+                    least = error;
+                    best[0] = us[0];
+                    best[1] = us[1];
+                }
+            }
+        step = sqrt(step);
+    }
+    p->trial = false;
+    set_services(p->description->machine, best);
+    json_array_clear(p->rows);
+    return rc;
 }
 
 int command_speedup(const struct arguments *arguments)
@@ -213,8 +322,12 @@ int command_speedup(const struct arguments *arguments)
         rc = EXIT_REFUSED;
     p.description = description;
     p.rows = json_array();
+    if (rc == EXIT_DONE && arguments->best_f)
+        rc = best_services(&reader, input, &p);
     if (rc == EXIT_DONE)
-        rc = all_loops(arguments, &reader, input, &p);
+        rc = all_loops(&reader, input, &p);
+    if (rc == EXIT_DONE)
+        rc = show(arguments, &p);
     json_decref(p.rows);
     machine_description_free(description);
     json_decref(input);

@@ -126,6 +126,36 @@ def check_speedup():
         near(answer["mape_percent"], sum(errors) / 7, 1e-9)
 
 
+def check_best_f():
+    """Speedups of a machine of other service times tell what these are."""
+    with open(os.path.join(SOURCE, "machines/amd-opteron-6380-4x4.json"),
+              encoding="utf-8") as file:
+        other = json.load(file)
+    for server in other["numa_nodes"]:
+        server["service_us"] = 0.012
+    for server in other["links"]:
+        server["service_us"] = 0.006
+
+    def run(nodes, reads):
+        row = [{"read": reads / nodes / 4}] * 4
+        return {"cores": [4] * nodes + [0] * (4 - nodes), "total_us": 1e5,
+                "requests": [row] * nodes + [None] * (4 - nodes)}
+
+    loops = [{"name": str(reads), "profiles": [run(1, reads)]}
+             for reads in (1e6, 4e6)]
+    words = ("speedup", "--method", "stations")
+    points = ask(*words, value={"machine": other, "loops": loops})["points"]
+    for i, loop in enumerate(loops):
+        loop["measured"] = [p["speedup"] for p in points[4 * i:4 * i + 4]]
+    shipped = (*words, "--machine", "amd-opteron-6380-4x4")
+    before = ask(*shipped, value={"loops": loops})
+    answer = ask(*shipped, "--best-f", value={"loops": loops})
+    assert answer["mape_percent"] < 0.5 < before["mape_percent"], (answer, before)
+    assert all(loop["r2"] > 0.999 for loop in answer["loops"])
+    assert any(loop["r2"] < 0.999 for loop in before["loops"])
+    near(answer["controller_us"], 0.012, 0.0012)
+
+
 MG = """1770108 1765296 1766348 1765584\n1631249 1530389 1529758 1532284
 1554151 1554991 1552323 1552409\n331659 330097 330903 329727\n984706 985755 987233 987138
 985833 986215 985754 988217\n988661,986670,989070,988749  # commas do as well
@@ -231,6 +261,7 @@ def main():
     check_two_jobs()
     check_closed()
     check_speedup()
+    check_best_f()
     check_map()
     check_fit_and_ks()
     check_machines()
