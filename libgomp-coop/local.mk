@@ -30,6 +30,7 @@ EXTRA_DIST += \
 	%D%/hooks-check \
 	tests/libgomp-coop/bench-runtime \
 	tests/libgomp-coop/bench-standalone \
+	tests/libgomp-coop/bench-varying \
 	tests/libgomp-coop/bench_constructs.c \
 	tests/libgomp-coop/bench_moves.c \
 	tests/libgomp-coop/bench_spin.c \
@@ -116,6 +117,11 @@ bench-standalone: $(libgomp_coop_libraries) $(jobs_programs) \
 	    --jobs "$$(echo $(notdir $(jobs_programs)) | tr ' ' ,)" \
 	    $(BENCH_OPTIONS) --json bench/bench-standalone.json
 
+# Cores that come and go, two minutes; BENCH_OPTIONS="--rounds 3 bt:W" is an example.
+bench-varying: $(libgomp_coop_libraries) $(jobs_programs)
+	abs_top_srcdir=$(abs_top_srcdir) $(srcdir)/tests/libgomp-coop/bench-varying \
+	    $(BENCH_OPTIONS)
+
 # About three minutes; a part of it with BENCH_OPTIONS="--quick --only barrier".
 bench-runtime: $(libgomp_coop_libraries) $(runtime_benches) \
 	    tests/libgomp-coop/toggler tests/libgomp-coop/bench_donors \
@@ -141,5 +147,5 @@ clean-local:
 	    conformance.work conformance-llvm.work mkl stress.work settings sources.sha256 build.log \
 	    .unpacked .configured .hooks .lock) gcc-releases
 
-.PHONY: bench-runtime bench-standalone check-gcc-releases conformance \
+.PHONY: bench-runtime bench-standalone bench-varying check-gcc-releases conformance \
 	conformance-llvm stress
