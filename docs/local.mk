@@ -11,3 +11,12 @@ pkgdata_DATA += docs/scenario.schema.json
 EXTRA_DIST += docs/scenario.schema.json
 EXTRA_DIST += docs/evaluation.md docs/evaluation.json docs/evaluation.svg \
 	docs/evaluation/timeshare.json
+
+# Pictures of what the commands do, drawn anew where that needs the build, or a Slurm cluster.
+EXTRA_DIST += docs/images/decision.py docs/images/decision.svg docs/images/recording.py \
+	docs/images/first-minutes.svg docs/images/first-minutes.cast
+decision-picture: all
+	$(srcdir)/docs/images/decision.py $(builddir) $(srcdir)/docs/images/decision.svg
+recording: all
+	$(srcdir)/docs/images/recording.py $(builddir) $(srcdir)/docs/images/first-minutes
+.PHONY: decision-picture recording

@@ -3,6 +3,7 @@
 
 plot_scripts = \
 	%D%/test_coschedplot.py \
+	%D%/test_pictures.py \
 	%D%/test_traces.py \
 	%D%/test_svgchart.py
 TESTS += $(plot_scripts)
