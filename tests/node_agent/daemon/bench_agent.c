@@ -8,9 +8,11 @@
  * as in coschedd.  Jobs compute: all CPUs of this machine are kept busy, and
  * then once more are not, where it sleeps between epochs and wakes up with cold
  * caches.  A process that wakes up as often and does nothing, with 0 CPUs and
- * jobs in the table, says what of it is the machine's.  Prints a table and writes
+ * jobs in the table, says what of it is the machine's.  What cosched-exporter asks at a scrape is
+ * answered many times, and charged as one scrape in 15 s; names of regions are looked for by who
+ * shows them.  Prints a table and writes
  * FILE, a JSON list of {name, value, unit, reference, ratio}; the reference of the
- * first is what was promised, 1 % of a core, of the others the first. */
+ * first is what was promised, 1 % of a core, of metrics 0.05 %, of the others the first. */
 
 #include "config.h"
 
@@ -31,6 +33,8 @@
 #include "common/clock.h"
 #include "node_agent/daemon/event.h"
 #include "node_agent/daemon/host_event.h"
+#include "node_agent/daemon/replies.h"
+#include "node_agent/daemon/server.h"
 #include "common/log.h"
 #include "node_agent/core/plan.h"
 #include "node_agent/core/process.h"
@@ -43,6 +47,9 @@
 #define WARMUP 60 /* the start of jobs is another matter */
 #define THREADS 16
 #define PROMISED 0.01
+#define ASKED 1000 /* scrapes */
+#define SCRAPE_S 15
+#define METRICS_PROMISED 0.0005
 #define JOBS_MAX 16
 
 /* The machine's CPUs are not all here: whatever is asked, threads are where they
@@ -307,6 +314,7 @@ static void work(struct bench *b, int epoch)
 static void build(struct bench *b)
 {
     static const struct counters_backend *backends[] = {&script, NULL};
+    static const struct settings settings = {.node = "bench"};
     struct agent *a = &b->a;
     struct errtext err = {""};
     char machine[80];
@@ -315,6 +323,7 @@ static void build(struct bench *b)
              b->cpus / 16);
     setenv("HWLOC_SYNTHETIC", machine, 1);
     node_options_init(&a->options);
+    a->settings = &settings;
     if (sd_event_new(&a->event) < 0 || !(a->topology = topology_new(NULL, &err)))
         die(err.text);
     counters_setup_init(&b->setup, topology_machine(a->topology),
@@ -353,6 +362,7 @@ static void end(struct bench *b)
 /* Of one epoch, CPU seconds. */
 struct cost {
     double all; /* events between epochs included */
+    double scrape; /* answers to one */
     double part[PARTS];
 };
 
@@ -384,10 +394,25 @@ __attribute__((noinline)) static void measured_epochs(struct bench *b,
     run_epochs(b, WARMUP, WARMUP + EPOCHS, next);
 }
 
+/* What cosched-exporter asks at each scrape. */
+__attribute__((noinline)) static void answer_scrape(struct bench *b)
+{
+    const struct peer exporter = {.uid = 65534};
+    json_t *replies[] = {reply_ping(&b->a), reply_status(&b->a, &exporter, 0)};
+
+    for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
+        char *text = json_dumps(replies[i], JSON_COMPACT);
+        if (!text)
+            die("reply");
+        free(text);
+        json_decref(replies[i]);
+    }
+}
+
 static struct cost measure(size_t cpus, size_t jobs)
 {
     struct bench *b = calloc(1, sizeof(*b));
-    struct cost cost;
+    struct cost cost = {0};
     double next;
 
     if (!b)
@@ -400,6 +425,10 @@ static struct cost measure(size_t cpus, size_t jobs)
     double begin = now_s(CLOCK_PROCESS_CPUTIME_ID);
     measured_epochs(b, &next);
     cost.all = (now_s(CLOCK_PROCESS_CPUTIME_ID) - begin) / EPOCHS;
+    begin = now_s(CLOCK_PROCESS_CPUTIME_ID);
+    for (int i = 0; i < ASKED; i++)
+        answer_scrape(b);
+    cost.scrape = (now_s(CLOCK_PROCESS_CPUTIME_ID) - begin) / ASKED;
     in_parts = true;
     run_epochs(b, WARMUP + EPOCHS, WARMUP + EPOCHS + PART_EPOCHS, &next);
     spent[PART_OBSERVE] -= spent[PART_COUNTERS];
@@ -498,6 +527,14 @@ static void show(FILE *file, const struct row *row, const struct cost *cost,
                 ",\n{\"name\": \"%s%s: %s\", \"value\": %.6f, "
                 "\"unit\": \"cores\", \"reference\": %.6f, \"ratio\": %.3f}",
                 name, machine, part_names[p], part, share, part / share);
+    }
+    double metrics = cost->scrape / SCRAPE_S;
+    if (row->jobs) {
+        printf("  scrape %.1f us, %.5f%%", cost->scrape * 1e6, 100 * metrics);
+        fprintf(file,
+                ",\n{\"name\": \"%s%s: metrics\", \"value\": %.8f, "
+                "\"unit\": \"cores\", \"reference\": %.6f, \"ratio\": %.4f}",
+                name, machine, metrics, METRICS_PROMISED, metrics / METRICS_PROMISED);
     }
     printf("\n");
     fflush(stdout);
