@@ -22,7 +22,7 @@ PLAYBOOK = os.path.realpath(f"{SOURCE}/packaging/ansible")
 RESTART = """#!/bin/bash -e
 pid=$(cat {root}/run/$1.pid)
 kill $pid
-while kill -0 $pid 2>/dev/null && [ -s /proc/$pid/cmdline ]; do sleep 0.1; done
+while tr -d '\\0' 2>/dev/null </proc/$pid/cmdline | grep -q .; do sleep 0.1; done
 cluster start {root}
 [ $1 = slurmctld ] || cluster agent {root} start n1
 """
