@@ -12,7 +12,7 @@
 
 static int take_option(int val, const char *value, int remote);
 
-static char usage[1024]; /* filled by plugin_args() */
+static char usage[1024]; /* filled by write_usage() */
 
 struct spank_option plugin_option = {
     .name = "coschedule",

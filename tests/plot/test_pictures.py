@@ -56,7 +56,7 @@ class Pictures(unittest.TestCase):
         before, after = (collections.Counter(owners[i:i + 16]) for i in (0, 16))
         self.assertEqual({job: f"{before[job]} to {after[job]}" for job in jobs}, jobs)
         self.assertNotEqual(before, after)
-        speeds = re.findall(r"speed predicted ([\d.]+), measured ([\d.]+)", said)
+        speeds = re.findall(r"speed predicted (\d\.\d+), measured (\d\.\d+)", said)
         self.assertGreater(len(speeds), 1, said)
         texts = " ".join("".join(t.itertext()) for t in root.iter(SVG + "text"))
         for predicted, measured in speeds:
