@@ -100,7 +100,9 @@ def check_login(c):
     assert json.loads(answer("ping", "--json"))["node"] == "n1"
     # The job goes on as before.
     assert is_running(c, job)
-    jobs = {j["job"]: j for j in json.loads(ask("jobs", "--json").stdout)["jobs"]}
+    done = ask("jobs", "--json")
+    assert done.returncode == 0, done
+    jobs = {j["job"]: j for j in json.loads(done.stdout)["jobs"]}
     assert list(jobs) == [str(job)] and jobs[str(job)]["nodes"] == "n1", jobs
     assert f"{job}" in ask("jobs").stdout and "RUNNING" in ask("jobs").stdout
     assert str(job) in ask("jobs", "--all", owner={}).stdout
