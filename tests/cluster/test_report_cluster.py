@@ -96,8 +96,8 @@ def check_mix(c, alone, ep, cg):
 
 
 def check_charges(c):
-    """What a site can charge: sacct has the place, by the weights; core_s is the use; and the report
-    sums both by user."""
+    """What a site can charge: sacct has the place, by the weights; core_s is the use; and the
+    report sums both by user."""
     rows = csv.DictReader(io.StringIO(c.call(REPORT, "--all-users", "--by", "user", "--csv")))
     user, = rows
     jobs = report(c, "--all-users")["jobs"]
