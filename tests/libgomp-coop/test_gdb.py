@@ -69,7 +69,7 @@ def check_domains():
                 f"set environment COSCHED_SOCKET {agent}",
                 "set environment OMP_NUM_THREADS 5", "break wait_for_stdin",
                 "run gdb", f"source {SCRIPT}", "cosched tasks")), PROGRAM)
-    found = re.search(r"initial thread +runs on worker 0, CPU (\d+), "
+    found = re.search(r"initial thread +runs on worker \d+, CPU (\d+), "
                       r"LLC domain (\d+),", text)
     assert found and int(found[2]) == int(found[1]) + 3, text
 
