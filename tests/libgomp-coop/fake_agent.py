@@ -15,6 +15,7 @@ import mmap
 import os
 import selectors
 import shutil
+import signal
 import socket
 import statistics
 import struct
@@ -287,6 +288,23 @@ class Program(Started):
         """Does it run, and nowhere but on CPUS?"""
         threads = self.runnable()
         return threads and all(mask <= set(cpus) for mask in threads.values())
+
+    def runs_nothing(self, tid):
+        """The runtime's monitor and parked donors block all signals, threads of
+        the programs here none."""
+        with contextlib.suppress(OSError), \
+                open(f"/proc/{self.pid}/task/{tid}/status") as f:
+            blocked = f.read().partition("SigBlk:")[2].split()[0]
+            return int(blocked, 16) >> signal.SIGTERM - 1 & 1 == 1
+        return True
+
+    def on_each(self, cpus):
+        """Has each of CPUS a thread, and no thread others? Kernel threads that had
+        to wait for their CPU may use any of CPUS: a thread for each must run."""
+        masks = [mask for tid, mask in self.runnable().items()
+                 if not self.runs_nothing(tid)]
+        return (len(masks) >= len(cpus)
+                and set().union(*masks) == set(cpus))
 
 
 @contextlib.contextmanager

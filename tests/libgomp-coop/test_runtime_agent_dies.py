@@ -8,11 +8,6 @@ from fake_agent import (LEASE_NS, FakeAgent, Program, directory, needs_probe,
                         two_cpus, wait_for)
 
 
-def on_each(program, cpus):
-    return ({frozenset({cpu}) for cpu in cpus}
-            <= {frozenset(mask) for mask in program.runnable().values()})
-
-
 def run(path, cpus, mode, name, lease_ns, go_away):
     with Program(name, socket_path=path, COSCHED_MODE=mode,
                  OMP_NUM_THREADS="4") as program:
@@ -24,7 +19,7 @@ def run(path, cpus, mode, name, lease_ns, go_away):
                      lambda: program.on_only([cpus[1]]))
             go_away(agent)
             wait_for("all granted CPUs in use",
-                     lambda: on_each(program, cpus))
+                     lambda: program.on_each(cpus))
         with FakeAgent(path, cpus) as agent:
             client = agent.client()
             client.allot([cpus[0]])

@@ -17,14 +17,6 @@ def obeyed(client, cpus):
     return client.header_of_report()["applied_ns"] - begin
 
 
-def are_on_each(masks, cpus):
-    """Have the threads with these MASKS a CPU each? A kernel thread that had to
-    wait for its CPU may use any of CPUS."""
-    return len(masks) >= len(cpus) and all(
-        mask <= set(cpus) for mask in masks) and all(
-        any(cpu in mask for mask in masks) for cpu in cpus)
-
-
 def toggle(agent, program, name, cpus):
     client = agent.client()
     program.wait_line("ready")
@@ -41,7 +33,7 @@ def toggle(agent, program, name, cpus):
                      lambda: client.header_of_report()["workers"] <= 1)
         grants.append(obeyed(client, cpus))
         wait_for(f"{name}: a thread on each CPU",
-                 lambda: are_on_each(list(program.runnable().values()), cpus))
+                 lambda: program.on_each(cpus))
     program.stop()
     return revokes, grants
 
