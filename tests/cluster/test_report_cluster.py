@@ -27,6 +27,12 @@ while [ ! -e "$GATE" ]; do sleep 0.1; done
 # A megabyte costs 2 units, a CPU none.
 WEIGHTS = 'TRESBillingWeights="CPU=0,Mem=2.0"'
 MEMORY_MB = 100
+# With limits enforced Slurm counts a job's usage at its end, else only what runs once a minute.
+USAGE = """AccountingStorageEnforce=limits
+PriorityType=priority/multifactor
+PriorityDecayHalfLife=0
+PriorityUsageResetPeriod=NONE
+"""
 
 
 def write(path, text):
@@ -44,8 +50,8 @@ def bill_by_memory(c):
         lines = file.read().splitlines()
     write(path, "".join(
         line + (" " + WEIGHTS if line.startswith("PartitionName=cosched ")
-                else "") + "\n" for line in lines))
-    c.call("scontrol", "reconfigure")
+                else "") + "\n" for line in lines) + USAGE)
+    c.restart()
 
 
 def submit(c, name, gate, *options):
@@ -96,8 +102,8 @@ def check_mix(c, alone, ep, cg):
 
 
 def check_charges(c):
-    """What a site can charge: sacct has the place, by the weights; core_s is the use; and the
-    report sums both by user."""
+    """What a site can charge: sacct and sshare have the place, by the weights; core_s is the use;
+    and the report sums both by user."""
     rows = csv.DictReader(io.StringIO(c.call(REPORT, "--all-users", "--by", "user", "--csv")))
     user, = rows
     jobs = report(c, "--all-users")["jobs"]
@@ -111,6 +117,9 @@ def check_charges(c):
              for name, seconds, tres in found]
     shared = sum(bill for name, bill in bills if name == "cosched")
     assert shared == float(user["billed"]), (found, user)
+    usage = max(map(int, c.call("sshare", "-a", "-n", "-P", "-o", "rawusage").split()))
+    # Of each job it counts a second more or less than the accounting.
+    assert abs(usage - sum(bill for _, bill in bills)) <= 2 * MEMORY_MB * len(found), (usage, found)
 
 
 def check_short(c, short):
