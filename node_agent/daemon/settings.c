@@ -124,6 +124,8 @@ static const struct entry {
     {"node", "NAME", "name of this node in Slurm", TEXT(node)},
     {"policy", "NAME", "overrides cosched_policy of slurm.conf", .set = set_policy},
     {"set", "KEY=VALUE", "overrides cosched_KEY of slurm.conf", .set = set_entry},
+    {"check", NULL, "say what is wrong with the other options, and exit",
+     .offset = offsetof(struct settings, check), .on = true},
     {"no-slurm", NULL, "neither read slurm.conf nor write records",
      .offset = offsetof(struct settings, slurm), .on = false},
     {"helper", "PATH", "the program that talks to Slurm", .set = set_helper, TEXT(helper)},
@@ -275,5 +277,7 @@ int settings_parse(struct settings *s, int argc, char **argv,
         expand_node(s->state, s->node, err) < 0 ||
         expand_node(s->records, s->node, err) < 0)
         return -1;
-    return expand_node(s->pidfile, s->node, err);
+    if (expand_node(s->pidfile, s->node, err) < 0)
+        return -1;
+    return s->check ? 1 : 0;
 }

@@ -15,6 +15,7 @@
 
 struct settings {
     bool foreground;
+    bool check; /* these settings, and end */
     char socket[SETTINGS_PATH_MAX];
     char state[SETTINGS_PATH_MAX];
     char records[SETTINGS_PATH_MAX];
@@ -40,7 +41,7 @@ struct settings {
     char overrides[1024];
 };
 
-/* Parse the command line.  0: go on; 1: --help or --version was printed;
+/* Parse the command line.  0: go on; 1: --help, --version or --check, done;
  * -1 with errno EINVAL and ERR. */
 int settings_parse(struct settings *settings, int argc, char **argv,
                    struct errtext *err);

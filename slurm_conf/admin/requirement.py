@@ -22,6 +22,7 @@ LISTS = {
 }
 NOTHING = ("", "none", "(null)", "task/none", "n/a")
 DROP_IN = "coschedule.conf"
+PLUGIN_ARGUMENTS = r"(socket|libgomp|munge|defaults)=|timeout=\d+$"     # spank_plugin/args.c
 
 
 class Finding:
@@ -90,6 +91,34 @@ def of_lists(conf, running):
                       "shared partition, too, where only co-scheduled ones may be: leave it out")
 
 
+def of_entries(conf, running):
+    """Entries cosched_KEY=VALUE: coschedd knows what each may be."""
+    del running
+    entries = [word[len("cosched_"):] for word in words_of(conf.value("SchedulerParameters"))
+               if word.startswith("cosched_")]
+    where = conf.last("SchedulerParameters").where if entries else ""
+    bad = False
+    for entry in entries:
+        key, _, value = entry.partition("=")
+        key, _, partition = key.partition("@")
+        wrong = wrong_settings(f"{key}={value}")
+        bad = bad or bool(wrong)
+        if wrong:
+            yield Finding(f"{where}: {wrong}")
+        elif partition and partition not in conf.records("PartitionName"):
+            yield Finding(f"{where}: cosched_{entry}: no partition {partition}")
+    together = not bad and wrong_settings(*(entry for entry in entries
+                                            if "@" not in entry.partition("=")[0]))
+    if together:
+        yield Finding(f"{where}: {together}")
+
+
+def wrong_settings(*entries):
+    """What coschedd says of ENTRIES, KEY=VALUE; "": nothing, or there is none that could."""
+    status, _, err = host.ask("coschedd", "--check", *(f"--set={entry}" for entry in entries))
+    return re.sub(r"^coschedd: (error: )?", "", err) if status and "cosched_" in err else ""
+
+
 def of_partition(conf, name):
     partitions = conf.records("PartitionName")
     if name not in partitions:
@@ -153,6 +182,10 @@ def of_plugin(conf, running):
     elif line.kind.lower() == "required":
         yield Finding(f"{line.where}: required {line.plugin}: should the file be missing, no job "
                       "starts: it must be optional", f"optional {line.plugin}")
+    for argument in line.arguments if line else ():
+        if not re.match(PLUGIN_ARGUMENTS, argument):
+            yield Finding(f"{line.where}: {argument}: neither socket=, libgomp=, munge=, defaults= "
+                          "nor timeout= with milliseconds")
     if not path:
         where = f"{line.where}: {line.plugin}" if line else host.PLUGIN
         folders = ":".join(host.plugin_folders(conf, running)) or "PluginDir"
@@ -209,7 +242,7 @@ def of_munge(conf, running):
 
 def findings(conf, running, roles, partition):
     """All of this host in ROLES."""
-    for check in (of_selection, of_lists):
+    for check in (of_selection, of_lists, of_entries):
         yield from check(conf, running)
     yield from of_partition(conf, partition)
     checks = [of_munge, of_plugin]

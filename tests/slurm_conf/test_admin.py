@@ -50,6 +50,16 @@ WRONG = (
     ("DefMemPerNode=2000", "", "FILE:12: partition cosched has no DefMemPerNode", "=2000"),
     ("DefMemPerNode=2000", "DefMemPerNode=1 ExclusiveUser=YES", "FILE:12: ExclusiveUser=YES", ""),
     ("ClusterName=c", "PreemptMode=SUSPEND,GANG", "FILE:1: PreemptMode=SUSPEND,GANG: gang", ""),
+    ("cosched_policy=corun", "cosched_policy=bogus,cosched_epoch=1s",
+     "FILE:8: cosched_policy=bogus: unknown policy, one of", ""),
+    ("cosched_policy=corun", "cosched_policy=corun,cosched_epoch@cosched=1ms",
+     "FILE:8: cosched_epoch=1ms: not from 10ms", ""),
+    ("cosched_policy=corun", "cosched_policy=corun,cosched_fast=1",
+     "FILE:8: cosched_fast: unknown, after cosched_ comes one of", ""),
+    ("cosched_policy=corun", "cosched_policy=corun,cosched_epoch@long=1s",
+     "FILE:8: cosched_epoch@long=1s: no partition long", ""),
+    ("cosched_policy=corun", "cosched_policy=equal,cosched_policy_options=gamma:2",
+     "FILE:8: cosched_policy_options", ""),
 )
 UNREADABLE = (
     ("ClusterName=c", "ClusterName c", "FILE:1: ClusterName: not KEY=VALUE"),
@@ -59,7 +69,8 @@ UNREADABLE = (
 FAKES = {
     "scontrol": 'case $1 in --version) echo slurm-wlm 22.05.8;; *) exit 1;; esac',
     "sbatch": "echo '  --coschedule'", "munge": "echo x", "unmunge": "exit 0",
-    "coschedd": "echo coschedd 0.2.0",
+    "coschedd": "case $1 in --version) echo coschedd 0.2.0;; "
+                f"*) exec {os.environ['abs_top_builddir']}/coschedd \"$@\";; esac",
     "coschedctl": 'case $2 in --json) echo "{\\"version\\": \\"0.1.0\\"}";; *) echo well;; esac',
     "systemctl": 'echo "$*" >>"$SAID"; case $1 in is-system-running) echo running;; '
                  'is-enabled) exit 1;; esac',
@@ -136,6 +147,15 @@ def check_wrong(site):
             site.says(text, said)
 
 
+def check_plugin_arguments():
+    """Those that the plugin takes, and that check knows."""
+    with open(f"{SOURCE}/spank_plugin/args.c", encoding="utf-8") as file:
+        known = set(re.findall(r'^    \{"(\w+)=", ', file.read(), re.M))
+    sys.path.insert(0, f"{SOURCE}/slurm_conf")
+    from admin import requirement
+    assert known == set(re.findall(r"\w+(?==|\||\))", requirement.PLUGIN_ARGUMENTS)), known
+
+
 def check_hosts(site):
     """The controller's script, plugstack.conf, and versions."""
     site.conf()
@@ -155,6 +175,8 @@ def check_hosts(site):
     site.write("plugins/spank_cosched.so", "cosched-plugin 0.2.0 slurm 0x160508 ")
     site.write("etc/plugstack.conf", "required spank_cosched.so\n")
     site.says(site.adm("check")[1], "FOLDER/plugstack.conf:1: required spank_cosched.so: should")
+    site.write("etc/plugstack.conf", "optional spank_cosched.so socket=/s timeout=2s\n")
+    site.says(site.adm("check")[1], "FOLDER/plugstack.conf:1: timeout=2s: neither socket=, ")
     site.write("etc/plugstack.conf", "include plugstack.conf.d/*.conf\n")
 
 
@@ -235,6 +257,7 @@ def check_read_only(site):
                                      "nothing was written there"), text
 
 
+check_plugin_arguments()
 with Site() as the_site:
     for check in (check_wrong, check_hosts, check_diff, check_install, check_record,
                   check_read_only):
