@@ -74,6 +74,23 @@ def check_environment(c):
         del c.env[name]
 
 
+def check_default_of_users(c):
+    """SBATCH_PARTITION as a default: of a shared partition it is well, of another it is named."""
+    c.env["SBATCH_PARTITION"] = "cosched"
+    job = c.sbatch("--coschedule", "--hold", "--wrap=true")
+    assert shown(c, job)["Partition"] == "cosched"
+    c.call("scancel", str(job))
+    c.wait_end(job)
+    refused(c, ["sbatch", "--wrap=true"], "add --coschedule")
+    c.env["SBATCH_PARTITION"] = "normal"
+    refused(c, ["sbatch", "--coschedule", "--wrap=true"],
+            "not in normal (SBATCH_PARTITION=normal in the environment)")
+    job = c.sbatch("--coschedule", "--partition=cosched", "--hold", "--wrap=true")
+    c.call("scancel", str(job))
+    c.wait_end(job)
+    del c.env["SBATCH_PARTITION"]
+
+
 def shown(c, job):
     """{key: value} of scontrol show job."""
     words = c.call("scontrol", "-o", "show", "job", str(job)).split()
@@ -222,6 +239,7 @@ def main():
     need_cluster()
     with Cluster() as c:
         check_refusals(c)
+        check_default_of_users(c)
         check_shape(c)
         check_memory(c)
         check_default_partition(c)

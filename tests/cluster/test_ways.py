@@ -135,7 +135,16 @@ def check_gang(c):
             return {job, other} <= set(now) and now[other]["state"] == "suspended" and \
                 now[job]["state"] != "suspended" and cpus(c, job) == set(allowed_cpus())
         wait_for(f"the turn of job {job}", turn, 120, 0.1)
+    # A more urgent job suspends neither: it waits for both.
+    urgent = c.sbatch("--partition=urgent", "--nodelist=n1", "--mem=50", "--wrap=sleep 300")
+    wait_for("the urgent job's reason", lambda: shown(c, urgent)["Reason"] == "Resources", 60, 0.1)
+    for job in (*jobs, *jobs):
+        wait_for(f"the turn of job {job}", lambda job=job: c.status().get(job, {}).get(
+            "state") not in (None, "suspended"), 120, 0.1)
+        in_state(c, urgent, "PENDING")
     cancel(c, *jobs)
+    in_state(c, urgent, "RUNNING")
+    cancel(c, urgent)
 
 
 def check_linear(c):

@@ -226,6 +226,28 @@ def check_follow():
          words - {"unknown"})
 
 
+def check_features():
+    """Each line about a feature of Slurm's names a test that there is."""
+    rows = section_of("docs/operate.md", "Slurm's features and co-scheduled jobs")
+    assert len(rows) > 15, rows
+    for row in rows:
+        target = re.fullmatch("`make ([a-z-]+)`", row[-1])
+        if target:
+            assert f"| `{target[1]}" in read("CONTRIBUTING.md") or \
+                f"`{target[1]}` |" in read("CONTRIBUTING.md"), row
+            continue
+        name, function = re.fullmatch("`([a-z_]+[.]py): (\\w+)`", row[-1]).groups()
+        paths = glob.glob(os.path.join(SOURCE, "tests", "*", name))
+        assert any(f"\ndef {function}(" in read(path) for path in paths), row
+
+
+def section_of(page, title):
+    """Cells of the rows of the table in section TITLE of PAGE."""
+    text = read(page).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    rows = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in row] for row in rows[1:]]
+
+
 def check_groff():
     if not shutil.which("groff"):
         print("no groff: pages not formatted")
@@ -250,6 +272,7 @@ def main():
     check_variables()
     check_schema()
     check_follow()
+    check_features()
     check_groff()
 
 
