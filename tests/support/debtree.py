@@ -10,13 +10,16 @@ import subprocess
 import sys
 
 ENVIRONMENT = ("HOME=/root", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive",
-               "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
+               "CCACHE_NOHASHDIR=1",
+               "PATH=/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin")
 # An installed server must not start, and nobody reads manual pages there.
 POLICY = "#!/bin/sh\nexit 101\n"
 DPKG = "force-unsafe-io\npath-exclude=/usr/share/locale/*\n"
+# The tree has device nodes of its own: scripts of packages change modes of those they know.
 PREPARE = """set -e; tree=$1; shift
-mount -t proc proc "$tree/proc"; mount --rbind /sys "$tree/sys"; mount --rbind /dev "$tree/dev"
-mount -t tmpfs tmpfs "$tree/run"
+mount -t proc proc "$tree/proc"; mount --rbind /sys "$tree/sys"
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$tree/dev/pts"
+mount -t tmpfs tmpfs "$tree/dev/shm"; mount -t tmpfs tmpfs "$tree/run"
 exec chroot "$@"
 """
 
