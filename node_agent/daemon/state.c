@@ -369,13 +369,10 @@ static int read_all(json_t *root, struct job_table *jobs,
                     struct pending_list *pending, struct node_state *node)
 {
     json_t *job_array, *pending_array, *node_object = NULL, *entry;
-    int version;
     size_t i;
 
-    if (json_unpack(root, "{s:i, s:o, s:o, s?o}", "version", &version, "jobs",
-                    &job_array, "pending", &pending_array, "node",
-                    &node_object) < 0 ||
-        version != STATE_VERSION ||
+    if (json_unpack(root, "{s:o, s:o, s?o}", "jobs", &job_array, "pending",
+                    &pending_array, "node", &node_object) < 0 ||
         (node_object && read_node(node, node_object) < 0))
         return -1;
     json_array_foreach(job_array, i, entry)
@@ -488,7 +485,7 @@ static int set_aside(const char *path, const char *why, struct errtext *err)
     char aside[PATH_MAX];
     bool moved = name_beside(path, ".bad", aside, NULL) == 0 && rename(path, aside) == 0;
 
-    return errtext_set(err, EBADMSG, "%.150s; %s", why,
+    return errtext_set(err, EBADMSG, "%.220s; %s", why,
                        moved ? "set aside as .bad" : "it is replaced");
 }
 
@@ -510,9 +507,16 @@ int state_read(struct state_file *f, struct job_table *jobs,
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     free(text);
     json_rename_old(root);
-    bool json = root != NULL;
     f->serial = (uint64_t)json_integer_value(json_object_get(root, "serial"));
-    int rc = json ? read_all(root, jobs, pending, node) : -1;
+    json_int_t version = json_integer_value(json_object_get(root, "version"));
+    int rc = version == STATE_VERSION ? read_all(root, jobs, pending, node) : -1;
+    if (!root)
+        errtext_set(&why, EBADMSG, "%.150s:%d: %.60s", f->path, error.line, error.text);
+    else if (version && version != STATE_VERSION)
+        errtext_set(&why, EBADMSG, "%.150s: a state of version %lld, this coschedd knows %d",
+                    f->path, (long long)version, STATE_VERSION);
+    else if (rc < 0)
+        errtext_set(&why, EBADMSG, "%.150s: not a state", f->path);
     json_decref(root);
     if (rc == 0) {
         /* What an agent without logs wrote has no number. */
@@ -524,7 +528,5 @@ int state_read(struct state_file *f, struct job_table *jobs,
         job_remove(jobs, jobs->first);
     pending_clear(pending);
     node_state_clear(node);
-    errtext_set(&why, EBADMSG, "%.80s: %.60s", f->path,
-                json ? "not a state of this version" : error.text);
     return set_aside(f->path, why.text, err);
 }

@@ -4,8 +4,10 @@
 """coschedhistory: what it makes of records, of garbage, of two of itself at a
 time; and the files for job_submit.lua."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -284,6 +286,12 @@ def check_refusals(fake):
         done = fake.run(command)
         assert done.returncode == 1, done
         assert fake.db in done.stderr and "gathers it anew" in done.stderr, done
+    os.unlink(fake.db)
+    with contextlib.closing(sqlite3.connect(fake.db)) as db:
+        db.execute("PRAGMA user_version = 9")
+    done = fake.run("update")
+    assert done.returncode == 1 and done.stderr == \
+        f"coschedhistory: {fake.db}: made by a later coschedhistory (version 9)\n", done
     os.unlink(fake.db)
     done = fake.run("show")
     assert done.returncode == 1 and "no history yet" in done.stderr, done

@@ -38,6 +38,24 @@ def check_strange_files():
             assert agent.job(7), agent.log_text()
 
 
+def check_other_versions():
+    """What it is and where is said in one sentence."""
+    for text, said in (
+            ('{"version": 2, "jobs": [], "pending": []}', ": a state of version 2, this coschedd "
+             "knows 1; set aside as .bad"),
+            ('{"version": 1,\n "jobs": []', ":2: "), ('{"version": 1}', ": not a state; set aside"),
+            ("[]", ": not a state; set aside")):
+        agent = Agent()
+        path = os.path.join(agent.directory, "state.json")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(path, 0o600)
+        with agent:
+            assert path + said in agent.log_text(), (said, agent.log_text())
+            with open(path + ".bad", encoding="ascii") as file:
+                assert file.read() == text
+
+
 def counted(agent):
     """Bytes that the agent has written, and calls that wrote them."""
     with open(f"/proc/{agent.process.pid}/io", encoding="ascii") as io:
@@ -117,6 +135,7 @@ def check_unseen():
 def main():
     need("coschedd", "tests/node_agent/daemon/fake_job")
     check_strange_files()
+    check_other_versions()
     check_empty_jobs()
     check_cost()
     check_restarts()
