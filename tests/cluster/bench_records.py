@@ -4,7 +4,8 @@
 """How fast final records come into the accounting of a throw-away cluster, and what Slurm's
 daemons are asked for that: records a second, requests a record by their kind, CPU time of the
 daemons.  With --nodes N as many helpers have a part of them each, with --collector they hand them
-over to one."""
+over to one.  With --watch S they have none, but watch the settings for S seconds from their start,
+until all know a change, and S seconds after it."""
 
 import argparse
 import json
@@ -195,6 +196,69 @@ def measure(c, count, nodes, collector):
     return rows
 
 
+class Watchers:
+    """NODES helpers that watch the settings, as agents start them."""
+
+    def __init__(self, c, nodes, more):
+        self.processes = [subprocess.Popen(
+            [f"{BUILD}/coschedd-slurm", "--node", f"n{i}", *more], env=c.env,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) for i in range(nodes)]
+
+    def until(self, text, seconds=300):
+        """Wait until each has said TEXT; the seconds that it took."""
+        begin, left = time.monotonic(), {p.stdout: b"" for p in self.processes}
+        while left:
+            assert time.monotonic() - begin < seconds, f"{len(left)} have not heard of {text}"
+            poll = select.poll()
+            files = {out.fileno(): out for out in left}
+            for number in files:
+                poll.register(number, select.POLLIN)
+            for number, _ in poll.poll(1000):
+                out = files[number]
+                left[out] += os.read(number, 1 << 16)
+                if text.encode() in left[out]:
+                    del left[out]
+        return time.monotonic() - begin
+
+    def end(self):
+        for process in self.processes:
+            process.stdin.close()
+        for process in self.processes:
+            process.wait()
+
+
+def watch(c, nodes, seconds, more):
+    """What NODES ask slurmctld for while nothing changes, and when something does."""
+    def phase(what, wait):
+        before, cpu, begin = requests(c), cpu_seconds(c), time.monotonic()
+        wait()
+        took = time.monotonic() - begin
+        asked = {kind: number - before.get(kind, 0) for kind, number in requests(c).items()
+                 if number > before.get(kind, 0) and kind.startswith(("REQUEST_", "MESSAGE_"))}
+        used = cpu_seconds(c)["slurmctld"] - cpu["slurmctld"]
+        print(f"{what:8} {took:6.1f} s, {sum(asked.values())} requests, {used:.2f} s of slurmctld: "
+              + ", ".join(f"{kind} {number}" for kind, number in asked.items()), flush=True)
+        return {"name": f"settings-{what}", "value": sum(asked.values()) / took, "unit": "1/s",
+                "requests": asked, "nodes": nodes, "cpu_s": used}
+
+    def change():
+        with open(f"{c.root}/etc/extra.conf", encoding="utf-8") as file:
+            text = file.read()
+        with open(f"{c.root}/etc/extra.conf", "w", encoding="utf-8") as file:
+            file.write(text.replace("cosched_policy=corun", "cosched_policy=equal"))
+        c.call("scontrol", "reconfigure")
+        print(f"all {nodes} know of a change after {watchers.until('policy=equal'):.1f} s")
+
+    begin = time.monotonic()
+    watchers = Watchers(c, nodes, more)
+    watchers.until("cosched_policy=corun")
+    print(f"{nodes} started and told in {time.monotonic() - begin:.1f} s")
+    rows = [phase("start", lambda: time.sleep(seconds)), phase("change", change),
+            phase("after", lambda: time.sleep(seconds))]
+    watchers.end()
+    return rows
+
+
 class Running(Cluster):
     """A cluster that somebody else has started in ROOT."""
 
@@ -219,12 +283,20 @@ def main():
     parser.add_argument("--nodes", type=int, default=1, metavar="N", help="[%(default)s]")
     parser.add_argument("--collector", action="store_true",
                         help="nodes hand records over to one")
+    parser.add_argument("--watch", type=int, metavar="S",
+                        help="only watch the settings, for S seconds")
+    parser.add_argument("--interval", type=int, metavar="S",
+                        help="and ask for them each S seconds at least")
     parser.add_argument("--cluster", metavar="DIR", help="one that runs, in DIR")
     parser.add_argument("--json", metavar="FILE", help="write the table there, too")
     options = parser.parse_args()
     need_cluster()
     with Running(options.cluster) if options.cluster else Cluster() as c:
-        rows = measure(c, options.records, options.nodes, options.collector)
+        if options.watch:
+            more = ["--interval", str(options.interval)] if options.interval else []
+            rows = watch(c, options.nodes, options.watch, more)
+        else:
+            rows = measure(c, options.records, options.nodes, options.collector)
     path = options.json or f"{BUILD}/bench/bench-records.json"
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from coschedtest import BUILD, LIBGOMP_COOP, SOURCE, wait_for
@@ -29,7 +30,10 @@ def files(folder):
 
 
 def adm(c, *arguments, fails=False):
+    """What it says; the log of this test is a transcript of the five steps."""
     done = c.run(ADM, *arguments)
+    print("$ coscheduleadm", *arguments)
+    print(done.stdout + done.stderr, end="", flush=True)
     assert (done.returncode != 0) == fails, (arguments, done.stdout, done.stderr)
     return done.stdout + done.stderr
 
@@ -126,6 +130,7 @@ def main():
     with Cluster(plain=True) as c:
         c.env["PATH"] += f":{BUILD}:{SOURCE}/slurm_conf:{SOURCE}/slurm_conf/testcluster"
         before = files(f"{c.root}/etc")
+        begin = time.monotonic()
         check_missing(c)
         text = install(c)
         check_guard(c)
@@ -133,6 +138,7 @@ def main():
         restart(c, "slurmd-n1")
         assert re.search("^[^ ]+: nothing is missing$", adm(c, "check"), re.M)
         named(adm(c, "smoke", "--seconds", "3"), "both shared n1", "JOB", "WITH")
+        print(f"from the first check to the report: {time.monotonic() - begin:.1f} s")
         named(adm(c, "install", "--undo", fails=True), "Include coschedule.conf: without")
         patch(c, text, "-R")
         assert adm(c, "install", "--undo") == ""
