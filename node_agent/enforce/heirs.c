@@ -62,12 +62,11 @@ static size_t widen_some(struct job_table *jobs, struct proc_table *procs, uint6
     struct owners owners;
     size_t moved = 0;
 
-    if (proc_table_scan(procs, clock_ns()) < 0 || owners_find(&owners, procs, jobs) < 0)
+    if (proc_table_scan(procs, clock_ns()) < 0 || owners_find(&owners, procs, jobs, false) < 0)
         return 0;
     for (size_t i = 0; i < procs->count; i++) {
         const struct proc_stat *stat = &procs->entry[i].stat;
         const struct owner *o = &owners.of[i];
-        procs->entry[i].placed = false; /* the next one looks again who is where */
         if (o->job && (o->tracked || stat->start >= seen))
             moved += heirs_widen(stat->pid, stat->start, &o->job->granted);
     }

@@ -259,7 +259,7 @@ static void scan_all(struct members *m, struct job_table *jobs, bool all,
 
     m->key = 0;
     m->untracked = false;
-    if (owners_find(&owners, &m->procs, jobs) < 0)
+    if (owners_find(&owners, &m->procs, jobs, all) < 0)
         return;
     for (struct job *j = jobs->first; j; j = j->next)
         for (struct tracked *t = j->tracked; t; t = t->next)
@@ -371,11 +371,13 @@ void members_expect(struct members *m, uint64_t now_ns)
 void members_scan_one(struct members *m, struct job *job, size_t *work)
 {
     struct job_table alone = {.first = job, .count = 1};
-    struct job *next = job->next;
+    struct job *next = job->next, *same = job->same;
 
-    job->next = NULL;
+    alone.bucket[job->id % JOB_BUCKETS] = job;
+    job->next = job->same = NULL;
     scan(m, &alone, true, false, clock_ns(), work);
     job->next = next;
+    job->same = same;
 }
 
 uint64_t members_begun(const struct members *m)

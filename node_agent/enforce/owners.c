@@ -196,7 +196,7 @@ static bool learn(struct owners *o, struct job *j, char *text)
 }
 
 /* Find who is in the cgroup of a job and nobody's by descent. */
-static void look_in_cgroups(struct owners *o, const struct job_table *jobs)
+static void look_in_cgroups(struct owners *o, const struct job_table *jobs, bool all)
 {
     static char text[JOB_CGROUP_TEXT];
     size_t next = o->found_count;
@@ -217,7 +217,7 @@ static void look_in_cgroups(struct owners *o, const struct job_table *jobs)
         if (proc_cgroups(e->stat.pid, text, sizeof(text)) < 0)
             continue;
         struct job *j = job_at(jobs, &e->stat, text);
-        e->placed = true;
+        e->placed = j || all;
         if (j)
             own(o, i, j);
         follow(o, &next);
@@ -225,7 +225,7 @@ static void look_in_cgroups(struct owners *o, const struct job_table *jobs)
 }
 
 int owners_find(struct owners *o, struct proc_table *procs,
-                const struct job_table *jobs)
+                const struct job_table *jobs, bool all)
 {
     size_t count = procs->count + 1, next = 0;
 
@@ -242,7 +242,7 @@ int owners_find(struct owners *o, struct proc_table *procs,
     for (struct job *j = jobs->first; j; j = j->next)
         know_job(o, j);
     follow(o, &next);
-    look_in_cgroups(o, jobs);
+    look_in_cgroups(o, jobs, all);
     return 0;
 }
 

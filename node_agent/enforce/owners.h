@@ -47,10 +47,10 @@ struct owners {
     size_t moves, steps, places; /* of links sorted; links followed, cgroup files read: for tests */
 };
 
-/* Find the owners of all processes of PROCS among JOBS.  -1 with errno ENOMEM.
- */
+/* Find the owners of all processes of PROCS among JOBS, which are ALL there are, or some: then
+ * who is nobody's may be another's.  -1 with errno ENOMEM. */
 int owners_find(struct owners *owners, struct proc_table *procs,
-                const struct job_table *jobs);
+                const struct job_table *jobs, bool all);
 
 /* True when PID leads a group or session with members. */
 bool owners_leads(const struct owners *owners, pid_t pid);

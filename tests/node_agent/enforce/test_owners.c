@@ -78,7 +78,7 @@ static struct job *job(struct node *n, uint32_t id, pid_t task)
 static void find(struct node *n)
 {
     owners_clear(&n->owners);
-    assert_int_equal(owners_find(&n->owners, &n->procs, &n->jobs), 0);
+    assert_int_equal(owners_find(&n->owners, &n->procs, &n->jobs, true), 0);
 }
 
 static uint32_t owner_of(const struct node *n, pid_t pid)
@@ -185,6 +185,23 @@ static void test_cost(void **state)
     assert_true(n->owners.places <= 200);
 }
 
+/* Who is nobody's among some of the jobs is looked for among all of them again: else one that has
+ * left its parents would be nobody's for seconds after each job's scan of its own. */
+static void test_some_jobs(void **state)
+{
+    struct node *n = *state;
+    struct proc_entry *e = &n->procs.entry[n->procs.count++];
+
+    e->stat = (struct proc_stat){.pid = getpid(), .parent = 1, .comm = "program"};
+    job_add(&n->jobs, 1)->cgroup = strdup("0::/slurm/job_1");
+    owners_clear(&n->owners);
+    assert_int_equal(owners_find(&n->owners, &n->procs, &n->jobs, false), 0);
+    assert_null(n->owners.of[0].job);
+    assert_false(e->placed);
+    find(n);
+    assert_true(e->placed);
+}
+
 /* ---- texts of /proc/PID/cgroup --------------------------------------------- */
 
 #define V1 "13:name=systemd:/user.slice/job_12/x\n" \
@@ -282,6 +299,7 @@ UNIT(test_owners)
         cmocka_unit_test_setup_teardown(test_dead, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_some_jobs, set_up, tear_down),
         cmocka_unit_test(test_find_cgroup),
         cmocka_unit_test(test_in_cgroup),
         cmocka_unit_test(test_next),
