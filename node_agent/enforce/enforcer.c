@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,6 +33,16 @@
 /* New processes may appear while a job is stopped; passes until none does. */
 #define MAX_PASSES 4
 
+/* Looks at a job that is over, as of one whose processes fork all the time. */
+#define LEAVING_LOOKS 256
+
+/* A job that is over: its processes that live are given back their affinity. */
+struct leaving {
+    struct job job; /* its number, cgroup, what it was granted, and its processes */
+    size_t looks;
+    struct leaving *next;
+};
+
 struct enforcer {
     struct supervisor *supervisor;
     const struct node_options *options;
@@ -41,6 +52,7 @@ struct enforcer {
     bool frozen_seen;             /* there is one */
     struct stopper *stopper;
     struct members *members;
+    struct leaving *leaving;
     size_t left; /* of the work of this epoch */
     size_t done; /* so far */
 };
@@ -61,8 +73,20 @@ struct enforcer *enforcer_new(struct supervisor *supervisor,
     return e;
 }
 
+static void leaving_free(struct leaving *l)
+{
+    tracked_clear(&l->job);
+    free(l->job.cgroup);
+    free(l);
+}
+
 void enforcer_free(struct enforcer *e)
 {
+    while (e && e->leaving) {
+        struct leaving *l = e->leaving;
+        e->leaving = l->next;
+        leaving_free(l);
+    }
     if (e) {
         cpuset_holder_free(e->holder);
         freezer_free(e->freezer);
@@ -159,7 +183,7 @@ static bool note_heir(struct enforcer *e, const struct job *job, struct tracked 
 static void note_heirs(struct enforcer *e, const struct job_table *jobs)
 {
     uint64_t ticks = members_seen_ticks(e->members);
-    bool all = ticks;
+    bool all = ticks && !e->leaving;
 
     for (const struct job *j = jobs->first; j; j = j->next)
         for (struct tracked *t = j->tracked; t; t = t->next)
@@ -168,9 +192,31 @@ static void note_heirs(struct enforcer *e, const struct job_table *jobs)
         supervisor_saw(e->supervisor, ticks);
 }
 
+/* JOB, which was over, goes on: what its processes have of it is JOB's again. */
+static void rejoin(struct enforcer *e, struct job *job)
+{
+    struct leaving **p = &e->leaving, *l;
+
+    while (*p && (*p)->job.id != job->id)
+        p = &(*p)->next;
+    if (!(l = *p))
+        return;
+    *p = l->next;
+    tracked_clear(job); /* found since, and nothing was done to them */
+    job->tracked = l->job.tracked;
+    job->tracked_by_pid = l->job.tracked_by_pid;
+    job->narrowed = job->unsettled = true;
+    l->job.tracked = NULL;
+    l->job.tracked_by_pid = (struct number_map){0};
+    leaving_free(l);
+}
+
 void enforcer_scan(struct enforcer *e, struct job_table *jobs, bool force,
                    uint64_t now_ns)
 {
+    for (struct job *j = jobs->first; j && e->leaving; j = j->next)
+        if (job_live(j))
+            rejoin(e, j);
     size_t given = give(e), work = given;
     uint64_t before = members_finished(e->members);
 
@@ -233,6 +279,7 @@ static bool widen(struct enforcer *e, const struct job *job, struct tracked *t, 
     if (t->threads && threads_failed(t->threads))
         return false;
     t->narrowed = t->inherits = false;
+    t->let_go_ticks = usage_boot_ticks();
     supervisor_done(e->supervisor, &t->note);
     return true;
 }
@@ -340,8 +387,8 @@ void enforcer_let_go(struct enforcer *e, struct job *job)
         if (!is_narrow(e, t) || !take_turn(r, &t->round, work))
             continue;
         work_take(&work, WORK_LOOK);
-        if (lives(t) && widen(e, job, t, &work))
-            t->let_go_ticks = usage_boot_ticks();
+        if (lives(t))
+            widen(e, job, t, &work);
     }
     end_round(e, job, r, given, work);
 }
@@ -364,6 +411,30 @@ void enforcer_attached(struct enforcer *e, struct job *job, pid_t pid)
     account(e, given, work);
 }
 
+/* JOB is over, but its processes may live, and others of theirs.  Without memory the supervisor
+ * widens them, at the agent's end. */
+static void leave(struct enforcer *e, struct job *job)
+{
+    struct leaving **last = &e->leaving;
+    struct leaving *l = job->narrowed && job->tracked ? calloc(1, sizeof(*l)) : NULL;
+
+    if (!l)
+        return;
+    l->job.id = job->id;
+    l->job.granted = job->granted;
+    l->job.cgroup = job->cgroup ? strdup(job->cgroup) : NULL;
+    l->job.hold.number = job->hold.number;
+    l->job.narrowed = l->job.unpinned = true;
+    l->job.taken_over = job->taken_over;
+    l->job.tracked = job->tracked;
+    l->job.tracked_by_pid = job->tracked_by_pid;
+    job->tracked = NULL;
+    job->tracked_by_pid = (struct number_map){0};
+    while (*last)
+        last = &(*last)->next;
+    *last = l;
+}
+
 void enforcer_release(struct enforcer *e, struct job *job)
 {
     enforcer_unpark(e, job);
@@ -371,12 +442,80 @@ void enforcer_release(struct enforcer *e, struct job *job)
     if (e->holder)
         cpuset_holder_release(e->holder, job->id, &work);
     account(e, given, work);
-    for (struct tracked *t = job->tracked; t; t = t->next)
-        supervisor_done(e->supervisor, &t->note);
+    leave(e, job);
     tracked_clear(job);
     job->narrowed = job->taken_over = false;
     job->use = 0;
     job->use_from_ns = job->use_until_ns = 0;
+}
+
+static bool has_ended(const struct tracked *t)
+{
+    struct proc_stat stat;
+
+    return proc_read(t->pid, &stat) < 0 ? errno == ESRCH
+                                        : stat.start != t->start || stat.exiting;
+}
+
+/* Whether T of L is as it would be without us; it is made so if there is WORK left. */
+static bool has_left(struct enforcer *e, struct leaving *l, struct tracked *t, size_t *work)
+{
+    if (t->dead || !(t->narrowed || t->inherits))
+        return true;
+    if (!take_turn(&l->job.hold, &t->round, *work))
+        return false;
+    work_take(work, WORK_LOOK);
+    if (has_ended(t)) {
+        t->narrowed = t->inherits = false;
+        supervisor_done(e->supervisor, &t->note);
+    } else if (lives(t)) {
+        widen(e, &l->job, t, work);
+    }
+    return false; /* it may have made another meanwhile */
+}
+
+/* True when all have left, as a scan has found that began when nobody was known any more. */
+static bool see_off(struct enforcer *e, struct leaving *l)
+{
+    struct round *r = &l->job.hold;
+    size_t given = begin_round(e, r, &l->job.granted), work = given;
+    bool all = true;
+
+    for (struct tracked *t = l->job.tracked; t; t = t->next)
+        all &= has_left(e, l, t, &work);
+    if (!r->scan || !all)
+        r->scan = members_begun(e->members) + 1;
+    members_scan_one(e->members, &l->job, &work);
+    all = members_finished(e->members) >= r->scan;
+    for (struct tracked *t = l->job.tracked; t; t = t->next) {
+        note_heir(e, &l->job, t);
+        all &= t->dead || !(t->narrowed || t->inherits);
+    }
+    account(e, given, work);
+    return all;
+}
+
+/* As many as there is work for; others come first the next time. */
+static void see_off_some(struct enforcer *e)
+{
+    struct leaving *waiting = NULL, **last = &waiting, *l;
+
+    while ((l = e->leaving) && e->left) {
+        e->leaving = l->next;
+        l->next = NULL;
+        bool all = see_off(e, l);
+        if (all || ++l->looks >= LEAVING_LOOKS) {
+            if (!all)
+                log_warn("job %u: some of its processes have still its affinity", l->job.id);
+            leaving_free(l);
+        } else {
+            *last = l;
+            last = &l->next;
+        }
+    }
+    for (last = &e->leaving; *last;)
+        last = &(*last)->next;
+    *last = waiting;
 }
 
 size_t enforcer_move_strays(struct enforcer *e, struct job *job,
@@ -427,6 +566,8 @@ void enforcer_park(struct enforcer *e, struct job *job)
 {
     static const struct cosched_cpuset none;
     struct round *r = &job->hold;
+
+    rejoin(e, job);
     size_t given = begin_round(e, r, &none), work = given;
 
     /* A process that forks while it is being stopped leaves a running child: look again until
@@ -477,7 +618,7 @@ bool enforcer_owes(const struct enforcer *e, const struct job *job)
     uint32_t id = job ? job->id : 0;
 
     return stopper_owes(e->stopper, id) || (e->freezer && freezer_owes(e->freezer, id)) ||
-           (!job && e->holder && cpuset_holder_owes(e->holder));
+           (!job && (e->leaving || (e->holder && cpuset_holder_owes(e->holder))));
 }
 
 void enforcer_look(struct enforcer *e)
@@ -492,4 +633,5 @@ void enforcer_look(struct enforcer *e)
     if (e->holder)
         cpuset_holder_look(e->holder, &work);
     account(e, given, work);
+    see_off_some(e);
 }

@@ -327,6 +327,70 @@ static void test_taken_over(void **state)
     assert_on(program, &s->job->granted);
 }
 
+/* The task of the job ends, and with it the job; a process that it started lives. */
+static pid_t release_with_survivor(struct stage *s, uint64_t *now_ns,
+                                   const struct cosched_cpuset *one)
+{
+    scan_later(s, now_ns, 0);
+    tracked_of(s, s->task)->held = true;
+    enforcer_hold(s->enforcer, s->job, one);
+    assert_on(s->task, one);
+    job_remove_task(s->job->tasks);
+    enforcer_release(s->enforcer, s->job);
+    pid_t program = start_program(s); /* before anybody looks again */
+    assert_on(program, one);
+    return program;
+}
+
+static void look_until_let_go(const struct stage *s)
+{
+    for (int i = 0; i < 100 && enforcer_owes(s->enforcer, NULL); i++)
+        enforcer_look(s->enforcer);
+    assert_false(enforcer_owes(s->enforcer, NULL));
+}
+
+/* Who lives on when the job is over may run everywhere again, and so may what he starts meanwhile;
+ * nobody comes back to them afterwards. */
+static void test_survivors(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+    struct cosched_cpuset one;
+
+    if (!choose_cpus(s, &one))
+        skip();
+    pid_t program = release_with_survivor(s, &now_ns, &one);
+    look_until_let_go(s);
+    assert_on(s->task, &s->job->granted);
+    assert_on(program, &s->job->granted);
+    assert_int_equal(cpuset_set_affinity(program, &one), 0); /* as its user likes */
+    enforcer_look(s->enforcer);
+    assert_on(program, &one);
+}
+
+/* The job goes on with another step before that: they are its again, and are held with it. */
+static void test_rejoins(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+    struct cosched_cpuset one;
+
+    if (!choose_cpus(s, &one))
+        skip();
+    pid_t program = release_with_survivor(s, &now_ns, &one);
+    assert_non_null(job_add_task(s->job, 1, s->task));
+    scan_later(s, &now_ns, 0);
+    look_until_let_go(s);
+    assert_on(s->task, &one);
+    s->job->unpinned = true;
+    for (int i = 0; i < 2; i++) {
+        enforcer_let_go(s->enforcer, s->job);
+        scan_later(s, &now_ns, NS_PER_S);
+    }
+    assert_on(s->task, &s->job->granted);
+    assert_on(program, &s->job->granted);
+}
+
 /* Nobody gets to be held in a unpinned job, however busy, nor at once when it is
  * unpinned no more for what he did before. */
 static void test_unpinned_is_not_held(void **state)
@@ -447,6 +511,8 @@ UNIT(test_enforcer)
         cmocka_unit_test_setup_teardown(test_taken_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unpinned_is_not_held, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_survivors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rejoins, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_headless, set_up, tear_down),
     };
 
