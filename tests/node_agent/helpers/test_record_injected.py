@@ -14,7 +14,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from coschedtest import BUILD, need
-from slurmhelper import END, Keeper, need_fake
+from slurmhelper import END, SECONDS, Keeper, need_fake
 
 SHIM = os.path.join(BUILD, "tests", "support", ".libs", "failing.so")
 ALL = "COSCHED_KILL_ALL" in os.environ
@@ -58,7 +58,7 @@ class Life(Keeper):
         except BrokenPipeError:
             return False
         while self.recorded != set(JOBS):
-            event = self.event(30) # json.loads() of a line
+            event = self.event() # json.loads() of a line
             if event is None:
                 return False
             if event["event"] in ("kept", "recorded"):
@@ -84,7 +84,7 @@ class Life(Keeper):
             for _ in range(3):
                 if self.serve():
                     break
-                assert self.process.wait(5) == 1, self.process.returncode
+                assert self.process.wait(SECONDS) == 1, self.process.returncode
                 self.environment = self.whole
                 self.start()
             assert self.recorded == set(JOBS), self.recorded
