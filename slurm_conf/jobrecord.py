@@ -56,6 +56,18 @@ def _jobs(text):
     return [] if text == "-" else [_whole(part) for part in text.split(",")]
 
 
+_HOT = re.compile(r"([\w.+:~@-]+)\*([0-9](?:\.[0-9]+)?(?:e-[0-9]+)?)", re.ASCII)
+
+
+def _hot(text):
+    """Regions and their shares of the time in regions: those that took most."""
+    found = [_HOT.fullmatch(part) for part in text.split(",")]
+    if not all(found):
+        raise ValueError("not a list of regions and shares")
+    return [{"region": match[1].replace("@", ", ", 1), "share": min(1.0, float(match[2]))}
+            for match in found]
+
+
 # How to read the value of each key, in the order of the line.
 KEYS = {
     "policy": str,
@@ -83,6 +95,7 @@ KEYS = {
     "ults": _whole,
     "alone_s": _number,         # had it been alone, mostly an estimate
     "alone_share": _number,
+    "hot": _hot,
 }
 
 

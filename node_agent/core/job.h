@@ -110,6 +110,7 @@ struct job {
     bool interim_sent;         /* first summary handed to Slurm */
     struct listener *listener; /* for its processes; NULL: they come by that for all */
     struct look *look;         /* at why it does not follow (looks.h), or NULL */
+    uint64_t name_at_ns, name_pause_ns; /* namer's: when to ask what its regions are called */
 
     /* observer: what it does now */
     enum job_state doing;    /* JOB_STARTING to JOB_PINNED; job_state() */

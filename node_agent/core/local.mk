@@ -14,6 +14,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/history.c \
 	%D%/history.h \
 	%D%/host.h \
+	%D%/hot.c \
+	%D%/hot.h \
 	%D%/job.c \
 	%D%/job.h \
 	%D%/affinity.c \

@@ -35,7 +35,7 @@ const struct field record_fields[] = {
     LATER(work_s),       LATER(done_s),  LATER(ahead_s), LATER(steps),    LATER(barriers),
     LATER(alone_s),      LATER(alone_work_s),
     LATER(profiled),     LATER(rho),     LATER(profiled_share),
-    LATER(follow),       LATER(cpu_s),
+    LATER(follow),       LATER(cpu_s),   LATER(hot),
     {0}};
 
 double record_speed(size_t cores, double rho)
@@ -231,6 +231,8 @@ static void add_character(const struct record *r, char *text)
     if (!isnan(alone_s))
         add(text, " alone_s=%.2f alone_share=%.2f", alone_s,
             fmin(1, r->alone_s / live_s(r)));
+    if (r->hot[0])
+        add(text, " hot=%s", r->hot);
 }
 
 void record_format(const struct record *r, const char *state,

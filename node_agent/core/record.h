@@ -32,6 +32,7 @@
 #define RECORD_PARTNERS 32     /* named in the record */
 #define RECORD_PROGRAM_MAX 48  /* name of a program with its zero */
 #define RECORD_FOLLOW_MAX 64   /* word and detail, likewise */
+#define RECORD_HOT_MAX 168     /* regions and their shares (hot.h), likewise */
 
 struct record {
     char policy[32];
@@ -64,6 +65,7 @@ struct record {
     double profiled_share; /* part of that time of which it is known */
     char follow[RECORD_FOLLOW_MAX]; /* why it is malleable or not, "static:libgomp"
                                        (protocol/follow.h); "": not known */
+    char hot[RECORD_HOT_MAX]; /* regions that took most of its time (hot.h); "": not known */
 };
 
 /* Its numbers and words, as the state file names them (where: 1); the partners

@@ -372,6 +372,7 @@ void region_list_clear(struct region_list *list)
         workload_free(s->profile);
         useful_free(s->useful);
         measure_clear(&s->measure);
+        free(s->label);
         free(s);
     }
     list->folded = NULL;

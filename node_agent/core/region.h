@@ -57,6 +57,8 @@ struct region {
     size_t probe_dop;       /* of the present probe, */
     bool probe_alone;       /* while the other jobs wait, */
     double probe_cost;      /* and what it is charged for, of its time */
+    bool asked;  /* what it is called, */
+    char *label; /* which is this (hot.h); NULL: not known */
     struct region *next;
 };
 

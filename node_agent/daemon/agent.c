@@ -56,6 +56,7 @@ static int on_epoch(sd_event_source *source, uint64_t usec, void *arg)
     scheduler_epoch(a->scheduler);
     uint64_t now_ns = clock_ns();
     looks_epoch(a->looks, &a->jobs, now_ns);
+    namer_epoch(a->namer, now_ns);
     if (now_ns - a->saved_ns > SAVE_INTERVAL_NS)
         agent_touch(a);
     /* Nothing to do: a node without jobs sleeps. */
@@ -524,6 +525,7 @@ static int build_parts(struct agent *a, struct errtext *err)
         !(a->observer = observer_new(a->counters, a->topology, a->recorder)) ||
         !(a->enforcer = enforcer_new(a->supervisor, &a->options)) ||
         !(a->host = host_event_new(a->event)) || !(a->looks = looks_new(a->event)) ||
+        !(a->namer = namer_new(a->event, &a->jobs, s->socket)) ||
         !(a->trace = trace_new()) || !(a->decisions = decisions_new()))
         return errtext_set(err, ENOMEM, "agent: out of memory");
     observer_predict(a->observer, a->model);
@@ -598,6 +600,7 @@ void agent_free(struct agent *a)
         listener_free(j->listener);
     server_free(a->server);
     looks_free(a->looks);
+    namer_free(a->namer);
     slurm_link_free(a->slurm);
     slurm_link_free(a->records);
     scheduler_free(a->scheduler);

@@ -20,6 +20,7 @@
 #include "node_agent/core/job.h"
 #include "common/log.h"
 #include "node_agent/daemon/looks.h"
+#include "node_agent/daemon/namer.h"
 #include "node_agent/daemon/node_config.h"
 #include "node_agent/daemon/opening.h"
 #include "node_agent/core/observer.h"
@@ -57,6 +58,7 @@ struct agent {
     struct slurm_link *records; /* likewise: the helper that keeps them */
     struct server *server;
     struct looks *looks;
+    struct namer *namer;
     sd_event_source *epoch_source, *ending_source;
     struct state_file state;
     sd_event_source *save_source; /* writes the state some time after a change */

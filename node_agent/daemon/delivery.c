@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "node_agent/core/hot.h"
 #include "node_agent/core/job_log.h"
 
 void delivery_send(struct agent *a)
@@ -44,6 +45,8 @@ const struct pending *delivery_make_final(struct agent *a, struct job *job)
         snprintf(job->record.policy, sizeof(job->record.policy), "%s",
                  a->options.policy);
     job->record.unseen = !job->started;
+    if (job->cooperative)
+        hot_note(&job->record, &job->regions);
     record_format(&job->record, "final", text);
     job_log_end(job);
     log_info("job %u ended: %s", job->id, text);

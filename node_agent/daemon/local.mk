@@ -24,6 +24,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/opening.c \
 	%D%/looks.h \
 	%D%/munge_decoder.c \
+	%D%/namer.c \
+	%D%/namer.h \
 	%D%/munge_decoder.h \
 	%D%/opening.h \
 	%D%/node_config.c \

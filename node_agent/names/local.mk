@@ -11,3 +11,8 @@ noinst_LTLIBRARIES += %D%/libnames.la
 	%D%/symbol_name.h
 %C%_libnames_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBDW_CFLAGS)
 %C%_libnames_la_LIBADD = common/libcommon.la $(LIBDW_LIBS) $(DEMANGLE_LIBS)
+
+# What the agent asks; it has the right to become a job's user.
+pkglibexec_PROGRAMS += coschedd-names
+coschedd_names_SOURCES = %D%/main.c
+coschedd_names_LDADD = %D%/libnames.la

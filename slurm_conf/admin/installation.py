@@ -18,7 +18,8 @@ RECORD = "coschedule.installed"
 VERSION = 1
 UNITS = "/etc/systemd/system"
 UNIT = "coschedd.service"
-UNIT_FILES = ("coschedd.service", "coschedd-likwid.socket", "coschedd-likwid@.service")
+UNIT_FILES = ("coschedd.service", "coschedd-likwid.socket", "coschedd-likwid@.service",
+              "coschedd-names.socket", "coschedd-names@.service")
 
 
 class InstallError(Exception):

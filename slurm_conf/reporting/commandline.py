@@ -17,7 +17,7 @@ from reporting.accounting import AccountingError, Selection
 from reporting.job import jobs_of
 
 VERSION = "0.2.0"       # the package's
-BY = ("job", "mix", "program", "user", "account")
+BY = ("job", "mix", "program", "region", "user", "account")
 HISTORY = 30            # days
 
 
@@ -85,7 +85,8 @@ def add_selection(parser):
 def add_content(parser):
     what = parser.add_argument_group("what of them")
     what.add_argument("--by", choices=BY, default="job",
-                      help="a line for each job (default), mix, program, user, account")
+                      help="a line for each job (default), mix, program, parallel region, "
+                      "user, account")
     what.add_argument("--alone", metavar="JOBID,...", type=job_list,
                       default=[], help="runs of the programs alone, for "
                       "slowdown and Hmean")
@@ -253,7 +254,7 @@ def as_json(a, found):
 def groups(by, found):
     if by == "mix":
         return group.by_mix(found.jobs, found.past)
-    return {"program": group.by_program, "user": group.by_user,
+    return {"program": group.by_program, "region": group.by_region, "user": group.by_user,
             "account": group.by_account}[by](found.jobs)
 
 
@@ -263,7 +264,7 @@ def as_text(a, found):
             summary.of_jobs(found.jobs, found.mix, a.history)
     rows = groups(a.by, found)
     text = listing.table(listing.GROUP_COLUMNS[a.by], rows) + "\n"
-    if any(row["energy_j"] is not None for row in rows):
+    if any(row.get("energy_j") is not None for row in rows):
         text += "\n" + summary.ENERGY + "\n"
     return text
 

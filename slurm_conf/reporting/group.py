@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""Many jobs in few rows: by user, by program, by mix.
+"""Many jobs in few rows: by user, by program, by region, by mix.
 
 Each function returns a list of dicts of the same keys, ready to be listed.
 What is not known of any job is None; a sum over jobs counts those of which the
@@ -67,6 +67,26 @@ def by_account(jobs):
     sets = _collect(jobs, lambda j: (j.cluster, j.account))
     return [{"cluster": cluster, "account": account, **_common(members)}
             for (cluster, account), members in sorted(sets.items())]
+
+
+def by_region(jobs):
+    """A row for each parallel region of a program that records name, with the time in
+    it, those with most first."""
+    rows = {}
+    for job in jobs:
+        for hot in job.agent.get("hot") or ():
+            key = job.cluster, job.agent.get("program"), hot["region"]
+            row = rows.setdefault(key, {
+                "cluster": job.cluster, "program": key[1], "region": key[2], "jobs": 0,
+                "parallel_s": 0.0, "all_s": 0.0})
+            row["jobs"] += 1
+            row["parallel_s"] += hot["share"] * (job.parallel_s or 0)
+            row["all_s"] += job.parallel_s or 0
+    for row in rows.values():
+        whole = row.pop("all_s")
+        row["share"] = round(row["parallel_s"] / whole, 3) if whole else None
+        row["parallel_s"] = round(row["parallel_s"], 2)
+    return sorted(rows.values(), key=lambda row: -row["parallel_s"])
 
 
 def by_program(jobs):

@@ -122,6 +122,12 @@ GROUP_COLUMNS = {
                 Column("BESIDE", "beside", lambda v: names_text(
                     [f"{name[:16]}:{value:.2f}" for name, value in v.items()]),
                     False, ANY)),
+    "region": (Column("CLUSTER", "cluster", str, False, SEVERAL),
+               Column("PROGRAM", "program", lambda v: v[:16], False),
+               Column("REGION", "region", str, False),
+               Column("JOBS", "jobs", str),
+               Column("TIME", "parallel_s", some_seconds),
+               Column("SHARE", "share", "{:.0%}".format)),
     "mix": (Column("JOBS", "jobs", names_text, False),
             Column("NAMES", "names",
                    lambda v: names_text([n or "-" for n in v]), False),
@@ -243,13 +249,17 @@ def as_csv(keys, rows):
     return out.getvalue()
 
 
+def _hot_text(regions):
+    return "; ".join(f"{hot['region']} {hot['share']:.0%}" for hot in regions)
+
+
 def _csv_cell(key, value):
     if value is None:
         return ""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, dict):
-        value = " ".join(f"{k}={v}" for k, v in value.items())
+        value = " ".join(f"{k}={_hot_text(v) if k == 'hot' else v}" for k, v in value.items())
     elif isinstance(value, (list, tuple)):
         value = ("; " if key == "notes" else " ").join(map(str, value))
     if isinstance(value, str):

@@ -119,6 +119,9 @@ WORDS = (
 )
 
 
+REGIONS = 20    # that the page has
+
+
 def render(jobs, mixes, mix, traces, days, title):
     """The page as text.  MIXES: their rows (group.py); MIX: the jobs are one."""
     comparison = gains.Comparison(jobs)
@@ -142,6 +145,7 @@ def render(jobs, mixes, mix, traces, days, title):
           for part in (f"<h2>By {by}</h2>", _table(
               f"{by}s", f"What the jobs of each {by} had",
               listing.GROUP_COLUMNS[by], rows, clock))),
+        *_regions(jobs, clock),
         "<h2>Jobs</h2>",
         _table("jobs", f"{len(jobs)} jobs", listing.JOB_COLUMNS,
                [listing.job_values(j, keys) for j in jobs], clock)]
@@ -195,6 +199,14 @@ def _pairs(jobs):
              "first": p.slowdowns[0], "second": p.slowdowns[1]} for p in gains.pairs(jobs)]
     return _table("pairs", "Pairs of programs, those that do most together first",
                   PAIR_COLUMNS, rows, "") if rows else ""
+
+
+def _regions(jobs, clock):
+    """Where the programs spend their time."""
+    rows = group.by_region(jobs)[:REGIONS]
+    return ["<h2>Parallel regions</h2>", _table(
+        "regions", "Regions that took most time, of each job up to three",
+        listing.GROUP_COLUMNS["region"], rows, clock)] if rows else []
 
 
 def _head(title):

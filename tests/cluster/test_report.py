@@ -193,6 +193,31 @@ class Report(ReportTest):
         job, = self.jobs([EP.replace(FINAL, ZEROS + " " + FINAL)], "42")
         self.assertEqual(job["mean_cores"], 1.51)
 
+    def test_regions(self):
+        """Where the time went: for each job, and over all."""
+        hot = " parallel_s=10.00 program=cg hot=conj_grad@cg.c:87*0.62,1f+2c*0.21,short*9e-05"
+        rows = [EP.replace(FINAL, FINAL + hot),
+                CG.replace("cosched/1 ", "cosched/1 program=cg hot=conj_grad@cg.c:87*1 ")]
+        job = self.jobs(rows, "42,43")[0]
+        self.assertEqual(job["agent"]["hot"], [
+            {"region": "conj_grad, cg.c:87", "share": 0.62},
+            {"region": "1f+2c", "share": 0.21}, {"region": "short", "share": 9e-05}])
+        self.assertIn("hot=conj_grad, cg.c:87 62%; 1f+2c 21%; short 0%",
+                      self.text(rows, "--csv", "42,43"))
+        out = self.text(rows, "--by", "region", "42,43").splitlines()
+        self.assertEqual([line.split() for line in out[:3]], [
+            ["PROGRAM", "REGION", "JOBS", "TIME", "SHARE"],
+            ["cg", "conj_grad,", "cg.c:87", "2", "7.9", "s", "68%"],
+            ["cg", "1f+2c", "1", "2.1", "s", "21%"]])
+        found = json.loads(self.text(rows, "--by", "region", "--json", "42,43"))["groups"]
+        self.assertEqual(found[0], {"cluster": found[0]["cluster"], "program": "cg", "jobs": 2,
+                                    "region": "conj_grad, cg.c:87", "parallel_s": 7.89,
+                                    "share": 0.675})
+        for bad in ("a*", "*1", "a*1,", "a*x", "a*1e999", "a b*1", "<b>*1", "a*-1"):
+            job, = self.jobs([EP.replace(FINAL, f"{FINAL} hot={bad}")], "42")
+            self.assertNotIn("hot", job["agent"])
+            self.assertEqual(job["mean_cores"], 1.51)
+
     def test_hostile_texts(self):
         name = "\x1b[31mred"
         out = self.text([EP.replace("\x00ep\x00", f"\x00{name}\x00")], "42")
@@ -491,7 +516,7 @@ class Report(ReportTest):
         self.assertEqual(complete("37"), ["37_1"])
         self.assertEqual(complete("--js"), ["--json"])
         self.assertEqual(complete("--by", ""),
-                         ["job", "mix", "program", "user", "account"])
+                         ["job", "mix", "program", "region", "user", "account"])
         self.assertEqual(complete("--alone", "4"), ["42", "43"])
         self.write("x.svg", "")
         self.assertIn("root", complete("-u", "roo"))

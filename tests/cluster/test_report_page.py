@@ -25,7 +25,9 @@ HOSTILE = "</script><script>alert(1)</script>\"'&<b>\x1b]]>"
 ROWS = [
     run(42, (T, T, T + 60), "ep", record(mean_cores="1.20", partners=43,
                                          alone_s="50.00")),
-    run(43, (T, T + 10, T + 90), "cg", record(mean_cores="0.80", partners=42)),
+    run(43, (T, T + 10, T + 90), "cg", record(
+        mean_cores="0.80", partners=42, program="cg",
+        hot="sparse::matrix_vector_product@cg_solver_part.c:1087*0.62,makea@cg.c:41*0.2")),
     run(44, (T + 9, T + 9, T + 30), HOSTILE, "", nodelist="n2"),
     run(45, (T + 9, "Unknown", "Unknown"), "late", state="PENDING",
         nodelist="None assigned")]
@@ -220,7 +222,8 @@ class Page(ReportTest):
     def test_what_it_says(self):
         text = self.page(ROWS[:2], "42,43")
         for part in ("Co-scheduled jobs 42 and 43", "makespan of the 2 jobs: 90 s",
-                     "Mixes", "~1.20", "2026-11-21 06:27:41 UTC"):
+                     "Mixes", "~1.20", "2026-11-21 06:27:41 UTC", "Parallel regions",
+                     ">sparse::matrix_vector_product, cg_solver_part.c:1087</td>"):
             self.assertIn(part, text)
         empty = self.page([ROWS[3]], "45")
         self.assertIn("no job of these has run and ended", empty)

@@ -128,6 +128,7 @@ units += %D%/unit
 	%D%/core/test_caps.c \
 	%D%/core/test_division.c \
 	%D%/core/test_history.c \
+	%D%/core/test_hot.c \
 	%D%/core/test_plan.c \
 	%D%/core/test_plan_fields.c \
 	%D%/core/test_plan_nodes.c \

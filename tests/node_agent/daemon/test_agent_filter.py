@@ -138,6 +138,7 @@ def main():
     known = groups()
     agent_unit = f"{SOURCE}/node_agent/daemon/coschedd.service.in"
     for unit in (agent_unit, f"{SOURCE}/node_agent/helpers/coschedd-likwid@.service.in",
+                 f"{SOURCE}/node_agent/names/coschedd-names@.service.in",
                  f"{SOURCE}/slurm_conf/coschedhistory.service"):
         assert NEVER <= denied(unit, known), (unit, NEVER - denied(unit, known))
     ours = numbers()

@@ -6,13 +6,17 @@ without debug information, in status, explain and trace; for their user and root
 
 import json
 import os
+import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
-from coschedtest import Agent, BUILD, Job, need, wait_for
+from coschedtest import Agent, BUILD, Job, LIBGOMP_COOP, need, wait_for
+from fakes import GATE, announce
 
 CTL = os.path.join(BUILD, "coschedctl")
 need(CTL, os.path.join(BUILD, "libgomp-coop/lib-coop/libgomp.so.1"))
@@ -122,6 +126,125 @@ def check(agent, folder, number, name, expected):
         job.wait()
 
 
+class Names:
+    """The socket at which the agent asks: systemd's part, which starts a program for each
+    question.  What was asked is in `questions`."""
+
+    def __init__(self, agent, program=None):
+        self.command = program or [os.path.join(BUILD, "coschedd-names")]
+        self.path = agent.socket + ".names"
+        self.questions = []
+        self.listener = socket.socket(socket.AF_UNIX)
+
+    def serve(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            with connection, connection.makefile("rb", 0) as asked:
+                line = asked.readline()
+                self.questions.append(line.decode().split())
+                subprocess.run(self.command, input=line, stdout=connection, check=False,
+                               timeout=60)
+
+    def __enter__(self):
+        self.listener.bind(self.path)
+        self.listener.listen()
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+
+
+LIAR = """import sys
+region = sys.stdin.readline().split()[2]
+print("0 other")
+print(region, "f alone_s=1 \\x1b|,*" + "x" * 90)
+"""
+
+
+def record_of(agent, number):
+    """The record of job NUMBER, which ends now."""
+    assert agent.call({"op": "withdraw", "job": number})["ok"]
+    return wait_for("record", lambda: re.search(
+        rf"job {number} ended: (cosched/1 .*)", agent.log_text()))[1]
+
+
+def run_as(agent, folder, number, uid):
+    """A program with a region as job NUMBER of user UID."""
+    assert announce(agent, number, uid=uid)["ok"]
+    process = subprocess.Popen(
+        [*GATE, f"{folder}/gcc"], user=uid, group=uid, extra_groups=[], stdin=subprocess.PIPE,
+        env={"COSCHED_SOCKET": agent.socket, "COSCHED_JOB": str(number), "OMP_NUM_THREADS": "2",
+             "LD_LIBRARY_PATH": folder})
+    assert agent.call({"op": "task", "job": number, "step": 0, "pid": process.pid})["ok"]
+    process.stdin.write(b"go\n")
+    process.stdin.close()
+    wait_for("region", lambda: "+" in ((agent.job(number) or {}).get("region") or {}).get(
+        "region", ""))
+    return process
+
+
+def kept(agent, number):
+    """What the state has of the regions of job NUMBER."""
+    with open(os.path.join(agent.directory, "state.json"), encoding="utf-8") as file:
+        return next((j["record"]["hot"] for j in json.load(file)["jobs"] if j["job"] == number), "")
+
+
+def check_record(agent, folder, uid):
+    """Records name regions; nobody listens at first, and that costs nothing."""
+    with Names(agent) as names:
+        process = run_as(agent, folder, 50, uid)
+        try:
+            question = wait_for("question", lambda: names.questions)[0]
+            assert question[:2] == [str(process.pid), str(uid)] and len(question) == 3, question
+            wait_for("answer", lambda: "main@p.c:9" in kept(agent, 50))
+        finally:
+            process.kill()
+            process.wait()
+        # The agent's question is about a process, so it came before the end; the region is known.
+        record = record_of(agent, 50)
+        assert re.search(r" hot=main@p\.c:9\*[01]", record), record
+        assert len(names.questions) == 1, names.questions
+    # Whoever is asked may say what he likes, and too much.
+    with open(f"{folder}/liar", "w", encoding="ascii") as file:
+        file.write(LIAR)
+    os.unlink(names.path)
+    with Names(agent, [sys.executable, f"{folder}/liar"]) as names:
+        process = run_as(agent, folder, 51, uid)
+        try:
+            wait_for("answer", lambda: "xxx" in kept(agent, 51))
+        finally:
+            process.kill()
+            process.wait()
+    assert re.search(r" hot=f_alone_s_1_____x{31}\*[01]", record_of(agent, 51))
+    # Nobody is there: the region has its number.
+    process = run_as(agent, folder, 52, uid)
+    process.kill()
+    process.wait()
+    record = record_of(agent, 52)
+    assert "main@" not in record, record
+
+
+def check_helper(folder, uid):
+    """It looks as the job's user, never at what is root's, and believes no question."""
+    def ask(text):
+        done = subprocess.run([os.path.join(BUILD, "coschedd-names")], input=text, text=True,
+                              stdout=subprocess.PIPE, check=False, timeout=60)
+        return done.stdout
+    with subprocess.Popen([f"{folder}/plain"], env={"OMP_NUM_THREADS": "1"}) as process:
+        for text in ("", "\n", "1", "x y z\n", f"{process.pid} 0 0123456789abcdef+10\n",
+                     f"{process.pid} -1 0123456789abcdef+10\n", "1 " * 300 + "\n",
+                     f"{process.pid} {uid} {'f' * 400}\n"):
+            assert ask(text) == "", text
+        process.kill()
+
+
 def main():
     folder = tempfile.mkdtemp(prefix="cosched-test.")
     os.chmod(folder, 0o755)
@@ -130,6 +253,11 @@ def main():
         with Agent() as agent:
             for number, (name, (_, _, expected)) in enumerate(PROGRAMS.items(), 1):
                 check(agent, folder, number, name, expected)
+        if os.geteuid() == 0:
+            shutil.copy(os.path.join(LIBGOMP_COOP, "libgomp.so.1"), folder)
+            with Agent() as agent:
+                check_record(agent, folder, 65534)
+            check_helper(folder, 65534)
     finally:
         shutil.rmtree(folder)
 

@@ -46,7 +46,7 @@ def check_text(folder):
 
 
 def unit_path(name):
-    room = "helpers" if "likwid" in name else "daemon"
+    room = "helpers" if "likwid" in name else "names" if "names" in name else "daemon"
     return os.path.join(BUILD, "node_agent", room, name)
 
 
@@ -64,7 +64,7 @@ def check_likwid(folder):
     agent = unit_file("coschedd.service")
     listen = unit_file("coschedd-likwid.socket")
     helper = unit_file("coschedd-likwid@.service")
-    assert agent["Wants"] == "coschedd-likwid.socket", agent
+    assert "coschedd-likwid.socket" in agent["After"], agent
     assert listen["Accept"] == "yes" and listen["SocketMode"] == "0600", listen
     with open(os.path.join(BUILD, "coschedctl"), "rb") as program:
         assert listen["ListenStream"].encode() + b"\0" in program.read()
@@ -75,6 +75,21 @@ def check_likwid(folder):
         agent["CapabilityBoundingSet"].split()), agent
     exposure(folder, "coschedd.service", 40)
     exposure(folder, "coschedd-likwid@.service", 40)
+
+
+def check_names(folder):
+    """The agent finds who tells names where the socket unit listens; what that may, it may not."""
+    agent = unit_file("coschedd.service")
+    listen = unit_file("coschedd-names.socket")
+    helper = unit_file("coschedd-names@.service")
+    assert agent["Wants"] == "coschedd-names.socket", agent
+    assert listen["Accept"] == "yes" and listen["SocketMode"] == "0600", listen
+    assert listen["ListenStream"].endswith("/cosched/coschedd.sock.names"), listen
+    assert helper["ExecStart"].endswith("/coschedd-names"), helper
+    rights = set(helper["CapabilityBoundingSet"].split())
+    assert rights == {"CAP_SETUID", "CAP_SETGID", "CAP_KILL"}, rights
+    assert not {"CAP_SETUID", "CAP_SETGID"} & set(agent["CapabilityBoundingSet"].split()), agent
+    exposure(folder, "coschedd-names@.service", 40)
 
 
 def exposure(folder, name, most):
@@ -163,6 +178,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_text(folder)
         check_likwid(folder)
+        check_names(folder)
     check_notify()
 
 
