@@ -129,7 +129,7 @@ struct job {
     bool pauses;           /* is in a serial stretch, perhaps a short one */
     bool counted;          /* hardware counted for it in the last interval */
     size_t regions_ended; /* seen in processes that detached */
-    double steps_ended, barriers_ended; /* likewise */
+    double steps_ended, barriers_ended, waited_ended_s; /* likewise */
 
     /* scheduler: what it has */
     struct cosched_cpuset cpus;   /* in effect */

@@ -179,6 +179,7 @@ static void observe_job(const struct observer *o, struct job *job,
 {
     size_t regions = job->regions_ended;
     double steps = job->steps_ended, barriers = job->barriers_ended;
+    double waited_s = job->waited_ended_s;
 
     for (struct process *p = job->processes; p; p = p->next) {
         struct errtext err;
@@ -186,7 +187,7 @@ static void observe_job(const struct observer *o, struct job *job,
             job_log(job, LOG_WARNING, "%s; the process is pinned by affinity from now on",
                     err.text);
         regions += p->view->used;
-        process_add_totals(p, &steps, &barriers);
+        process_add_totals(p, &steps, &barriers, &waited_s);
     }
     if (any_good_process(job))
         classify_attached(job, options, now_ns);
@@ -197,6 +198,7 @@ static void observe_job(const struct observer *o, struct job *job,
         job->record.regions = regions;
     job->record.steps = fmax(job->record.steps, steps);
     job->record.barriers = fmax(job->record.barriers, barriers);
+    job->record.waited_s = fmax(job->record.waited_s, waited_s);
     history_check(&job->history, &job->record);
     job->expected_s = history_expected(&job->history, &job->record);
 }

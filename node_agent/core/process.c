@@ -158,12 +158,13 @@ double process_take_cpu(struct process *p, uint64_t now_ns)
     return used_ns * 1e-9;
 }
 
-void process_add_totals(const struct process *p, double *steps,
-                        double *barriers)
+void process_add_totals(const struct process *p, double *steps, double *barriers,
+                        double *waited_s)
 {
     for (uint32_t i = 0; !p->bad && i < p->view->used; i++) {
         *steps += (double)p->view->regions[i].entries;
         *barriers += (double)p->view->regions[i].barriers;
+        *waited_s += (double)p->view->regions[i].idle_ns * 1e-9;
     }
 }
 

@@ -35,7 +35,7 @@ const struct field record_fields[] = {
     LATER(work_s),       LATER(done_s),  LATER(ahead_s), LATER(steps),    LATER(barriers),
     LATER(alone_s),      LATER(alone_work_s),
     LATER(profiled),     LATER(rho),     LATER(profiled_share),
-    LATER(follow),       LATER(cpu_s),   LATER(hot),
+    LATER(follow),       LATER(cpu_s),   LATER(hot),     LATER(waited_s),
     {0}};
 
 double record_speed(size_t cores, double rho)

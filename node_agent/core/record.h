@@ -58,6 +58,7 @@ struct record {
                              node to itself it would have waited for that */
     double steps;         /* parallel regions begun */
     double barriers;      /* completed */
+    double waited_s;      /* core-seconds that its workers spun for, as at them */
     double alone_s;       /* with all granted cores and no other live job, */
     double alone_work_s;  /* and the computing done then */
     bool profiled;        /* the next two are known */

@@ -112,12 +112,13 @@ void trace_state(struct trace *t, uint64_t now_ns, uint32_t job,
     add(t, &e);
 }
 
-void trace_speed(struct trace *t, uint64_t now_ns, uint32_t job, double predicted, double barriers)
+void trace_speed(struct trace *t, uint64_t now_ns, uint32_t job, double predicted,
+                 double barriers, double waited_s)
 {
     add(t, &(struct trace_event){.ns = now_ns,
                                  .job = job,
                                  .cores = TRACE_IS_SPEED,
-                                 .speed = {.predicted = predicted, .barriers = barriers}});
+                                 .speed = {predicted, barriers, waited_s}});
 }
 
 void trace_use(struct trace *t, uint64_t now_ns, double computing, const double *load,

@@ -23,7 +23,7 @@
 #define TRACE_STATE 48 /* of a text, with its zero */
 
 #define TRACE_MAGIC UINT32_C(0x43545243)
-#define TRACE_VERSION 2 /* 1 has no other events than allotments and states */
+#define TRACE_VERSION 3 /* 1: no other events than allotments and states; 2: no waits */
 #define TRACE_LOADS 30
 
 struct trace_event {
@@ -36,6 +36,7 @@ struct trace_event {
         struct {
             double predicted; /* relative to that alone */
             double barriers;  /* completed so far */
+            double waited_s;  /* core-seconds that workers spun for so far, as at barriers */
         } speed;
         struct {
             uint16_t controllers, links; /* at most TRACE_LOADS together */
@@ -73,9 +74,10 @@ void trace_allotment(struct trace *trace, uint64_t now_ns, uint32_t job,
 void trace_state(struct trace *trace, uint64_t now_ns, uint32_t job,
                  const char *text);
 
-/* JOB is as fast as PREDICTED from NOW_NS on, and has completed so many BARRIERS. */
+/* JOB is as fast as PREDICTED from NOW_NS on, has completed so many BARRIERS, and its workers have
+ * spun for WAITED_S core-seconds. */
 void trace_speed(struct trace *trace, uint64_t now_ns, uint32_t job, double predicted,
-                 double barriers);
+                 double barriers, double waited_s);
 
 /* The node's controllers and links are used as LOAD says (standing.h).  Of more than TRACE_LOADS
  * the first are kept. */

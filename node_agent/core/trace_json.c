@@ -33,6 +33,7 @@ static const char *const colours[] = {
 
 struct writer {
     FILE *out;
+    uint32_t version; /* of the trace */
     bool comma;
 };
 
@@ -193,10 +194,18 @@ static int play_speed(struct writer *w, struct stay **stays, const struct trace_
         snprintf(name, sizeof(name), "predicted speed of job %u", e->job);
         counter(w, TRACK_JOBS, name, "relative", e->ns, e->speed.predicted);
     }
-    if (before && e->ns > before->ns && e->speed.barriers >= before->speed.barriers) {
+    if (!before || e->ns <= before->ns)
+        return 0;
+    double seconds = (double)(e->ns - before->ns) * 1e-9;
+    if (e->speed.barriers >= before->speed.barriers) {
         snprintf(name, sizeof(name), "barriers of job %u", e->job);
         counter(w, TRACK_JOBS, name, "per_s", before->ns,
-                (e->speed.barriers - before->speed.barriers) * 1e9 / (double)(e->ns - before->ns));
+                (e->speed.barriers - before->speed.barriers) / seconds);
+    }
+    if (w->version >= 3 && e->speed.waited_s >= before->speed.waited_s) {
+        snprintf(name, sizeof(name), "barrier waits of job %u", e->job);
+        counter(w, TRACK_JOBS, name, "cores", before->ns,
+                (e->speed.waited_s - before->speed.waited_s) / seconds);
     }
     return 0;
 }
@@ -303,7 +312,7 @@ static int write_ring(const struct trace_ring *ring, const struct trace_view *vi
 {
     struct trace_event *copy = malloc(sizeof(ring->event));
     struct holder *holders = calloc(COSCHED_MAX_CPUS, sizeof(*holders));
-    struct writer w = {.out = out};
+    struct writer w = {.out = out, .version = ring->version};
     uint64_t first, end;
     int rc = -1;
 

@@ -12,7 +12,7 @@
  *
  *   CPUs         a track for each with the job that had it, in the job's colour
  *   jobs         a track for each with what it did; counters: cores, predicted speed relative to
- *                that alone, barriers a second
+ *                that alone, barriers a second, cores whose workers spin, as at barriers
  *   decisions    each as an instant, with its reason
  *   utilisation  counters: CPUs that jobs hold, cores' worth of computing, each controller and
  *                link as the model has it

@@ -75,7 +75,8 @@ def check_chrome(trace):
     assert len(set(colours.values())) == len(colours) == 3, colours
     names = {e["name"] for e in events if e["ph"] == "C"}
     assert {"CPUs held", "computing", "controller 0", "cores of job 1",
-            "predicted speed of job 2"} <= names, names
+            "predicted speed of job 2", "barriers of job 1",
+            "barrier waits of job 1"} <= names, names
     for e in events:
         if e["name"].startswith(("controller", "link")) and e["ph"] == "C":
             assert 0 <= e["args"]["utilisation"] <= 1, e

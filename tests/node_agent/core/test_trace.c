@@ -205,10 +205,10 @@ static void test_curves(void **state)
     (void)state;
     assert_non_null(t);
     trace_allotment(t, 1000000000, 7, &cpus, 2);
-    trace_speed(t, 1000000000, 7, 0.5, 1000);
-    trace_speed(t, 1500000000, 7, 0.5, 1600);
-    trace_speed(t, 2000000000, 7, 0.75, 1700);
-    trace_speed(t, 2500000000, 7, NAN, 5); /* another process: no rate */
+    trace_speed(t, 1000000000, 7, 0.5, 1000, 3);
+    trace_speed(t, 1500000000, 7, 0.5, 1600, 3.25);
+    trace_speed(t, 2000000000, 7, 0.75, 1700, 4);
+    trace_speed(t, 2500000000, 7, NAN, 5, 1); /* another process: no rate */
     trace_use(t, 2000000000, 1.5, load, 2, 1);
     trace_use(t, 3000000000, 1.5, load, 60, 4); /* more than it can hold */
     json_t *root = written_with(
@@ -219,6 +219,9 @@ static void test_curves(void **state)
     assert_float_equal(counted(root, "predicted speed of job 7", 1e9), 0.75, 1e-6);
     assert_float_equal(counted(root, "barriers of job 7", 1e6), 1200, 1e-3);
     assert_float_equal(counted(root, "barriers of job 7", 1e9), 200, 1e-3);
+    /* Of two cores a half waits, then one and a half. */
+    assert_float_equal(counted(root, "barrier waits of job 7", 1e6), 0.5, 1e-3);
+    assert_float_equal(counted(root, "barrier waits of job 7", 1e9), 1.5, 1e-3);
     assert_float_equal(counted(root, "computing", 2e6), 1.5, 1e-6);
     assert_float_equal(counted(root, "controller 1", 2e6), 0.5, 1e-6);
     assert_float_equal(counted(root, "link 0", 2e6), 0.125, 1e-6);
@@ -248,6 +251,8 @@ static void test_version(void **state)
     (void)state;
     assert_non_null(t);
     trace_state(t, 1000, 7, "serial");
+    trace_speed(t, 1000, 7, 1, 1, 1);
+    trace_speed(t, 2000, 7, 1, 2, 2);
     assert_int_equal(ftruncate(fd, sizeof(*ring)), 0);
     ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_true(ring != MAP_FAILED);
@@ -258,6 +263,11 @@ static void test_version(void **state)
         ring->version = version;
         assert_int_equal(trace_json(fd, &(struct trace_view){.now_ns = 5000}, file, &err),
                          known ? 0 : -1);
+        rewind(file);
+        json_t *root = known ? json_loadf(file, 0, NULL) : NULL;
+        if (known) /* what an agent of before did not say is not made up */
+            assert_true((counted(root, "barrier waits of job 7", 1e9) >= 0) == (version >= 3));
+        json_decref(root);
         fclose(file);
     }
     munmap(ring, sizeof(*ring));
