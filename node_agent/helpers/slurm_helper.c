@@ -79,6 +79,7 @@ static const char *node = "";            /* --node */
 static char *parameters;                /* SchedulerParameters; NULL: unknown */
 static bool private_jobs;               /* PrivateData has jobs */
 static uint32_t slurm_user;             /* who sees them all the same */
+static bool newer;                      /* the last look found another configuration */
 
 /* Comma separated names; NULL: not loaded so far. */
 static struct {
@@ -196,12 +197,14 @@ static bool load_config(void)
     static bool settled;
     slurm_conf_t *conf = NULL;
 
+    newer = false;
     /* Times are in seconds: a change in the same second as the last one looks
      * like no change.  So what is new is loaded once more, an interval later,
      * and only then newer times count; no two clocks are compared. */
     if (slurm_load_ctl_conf(last_update + settled, &conf) != 0)
         return errno == SLURM_NO_CHANGE_IN_DATA;
     settled = conf->last_update == last_update;
+    newer = !settled;
     last_update = conf->last_update;
     private_jobs = conf->private_data & PRIVATE_DATA_JOBS;
     slurm_user = conf->slurm_user_id;
@@ -211,9 +214,13 @@ static bool load_config(void)
     return true;
 }
 
+/* Files have changed, and so has slurmctld's configuration since. */
+static enum { NOTHING, FILES_CHANGED, ARRIVED } change;
+
 /* Report SchedulerParameters and partitions when they have changed, and
  * slurmctld's absence when that has.  Returns the time until the next look:
- * short after news, then twice the last one each time. */
+ * short after news, then twice the last one each time.  What changed files had
+ * announced needs but one look more, for a change in the same second. */
 static int64_t watch_config(int64_t pause_ms)
 {
     static bool absent;
@@ -238,6 +245,13 @@ static int64_t watch_config(int64_t pause_ms)
     if (!there && most_ms > ABSENT_MS)
         most_ms = ABSENT_MS;
     pause_ms = news ? first_s * 1000 : 2 * pause_ms;
+    if (newer && change != NOTHING) {
+        change = ARRIVED;
+        pause_ms = SOON_MS;
+    } else if (change == ARRIVED && there && !news) {
+        change = NOTHING;
+        pause_ms = most_ms;
+    }
     return pause_ms < most_ms ? pause_ms : most_ms;
 }
 
@@ -394,6 +408,7 @@ static int serve(void)
             files_ms = now_ms + FILES_MS;
             if (found != files) {
                 files = found;
+                change = FILES_CHANGED;
                 pause_ms = SOON_MS; /* `scontrol reconfigure` may come later */
                 look_ms = now_ms + spread(pause_ms);
             }

@@ -6,9 +6,11 @@ jobs, with a libslurm of the test's own."""
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
@@ -83,17 +85,45 @@ def check_files():
         try:
             with Helper("--first", "3600", "--interval", "3600") as helper:
                 assert helper.event() == config("")
-                for number, name in ((200, "slurm.conf"), (300, "more.conf"), (400, "more.conf")):
-                    parameters = f"cosched_epoch={number}ms"
-                    helper.write("config", f"{number}\n{parameters}\n")
-                    with open(f"{folder}/new", "w", encoding="ascii") as file:
-                        file.write(f"# {number}\n")
-                    os.rename(f"{folder}/new", f"{folder}/{name}")
+                for number, name in ((200, "slurm.conf"), (300, "more.conf")):
+                    parameters = change_files(helper, folder, number, name)
                     assert helper.event() == config(parameters)
-                assert len(helper.lines("asked")) == 4, "once for each change"
+                helper.wait_until("look at what is new", lambda: len(helper.lines("asked")) > 3)
+                assert len(helper.lines("asked")) <= 5, "twice for each change"
                 assert helper.end() == 0
+            check_few_looks(folder)
         finally:
             del os.environ["SLURM_CONF"]
+
+
+def change_files(helper, folder, number, name):
+    """Another configuration, and a file NAME that says so."""
+    parameters = f"cosched_epoch={number}ms"
+    helper.write("config", f"{number}\n{parameters}\n")
+    with open(f"{folder}/new", "w", encoding="ascii") as file:
+        file.write(f"# {number}\n")
+    os.rename(f"{folder}/new", f"{folder}/{name}")
+    return parameters
+
+
+def check_few_looks(folder):
+    """A helper that looked all the time has what the files announced in two looks, and rests."""
+    with Helper("--first", "0", "--interval", "3600") as helper:
+        assert helper.event() == config("")
+        helper.looks(2)
+        before = number = 400
+        while len(helper.lines("asked")) <= before:
+            os.kill(helper.process.pid, signal.SIGSTOP)
+            number += 10    # again, if a look was under way
+            parameters = change_files(helper, folder, number, "more.conf")
+            before = len(helper.lines("asked"))
+            time.sleep(2.1)     # files come first then
+            os.kill(helper.process.pid, signal.SIGCONT)
+            assert helper.event() == config(parameters)
+        helper.wait_until("look at it", lambda: len(helper.lines("asked")) >= before + 2)
+        time.sleep(1)       # another look each quarter of a second, were it not so
+        assert len(helper.lines("asked")) == before + 2, helper.lines("asked")
+        assert helper.end() == 0
 
 
 def check_partitions():
