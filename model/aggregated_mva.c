@@ -35,18 +35,24 @@ struct aggregated_mva {
     bool *waits;     /* [max_jobs] */
     bool *known;     /* [max_jobs * llc_domains] row of link_read */
     /* of the machine */
+    double cpus;
     double *link_service; /* [links] of a read, us */
     double *link_posted;  /* [links] what a posted request takes of that */
     /* of the mix: what a core of a job on an LLC domain asks of links */
     double *link_read;  /* [max_jobs * llc_domains * links] */
     double *link_other; /* likewise */
     double *link_delay; /* [max_jobs * llc_domains] on links without a queue */
+    double *link_plain; /* likewise, of a job that asks alike from everywhere */
+    double *group_posted; /* [groups] what a posted request takes of a read's time */
     /* of a prediction */
+    size_t *places;  /* [max_jobs] LLC domains where a job has cores, */
+    size_t *place;   /* [max_jobs * llc_domains] which ones, */
+    double *misses;  /* likewise: how many times as often it misses there */
     double *members; /* [room] how many stations it stands for */
     double *service; /* [room] us */
-    double *read;    /* [max_jobs * room] visits per us of computing */
-    double *load;    /* [max_jobs * room] time of requests that do not stall */
-    double *queue;   /* [max_jobs * room] at groups, then at all links */
+    double *read;    /* [max_jobs * stations] visits per us of computing */
+    double *load;    /* [max_jobs * stations] time of requests that do not stall */
+    double *queue;   /* [max_jobs * stations] at groups, then at all links */
     double *total;   /* [room] queue of all */
     double *posted;  /* [room] utilisation */
     double *wait;    /* [room] service, stretched by what is posted */
@@ -55,7 +61,9 @@ struct aggregated_mva {
     double *near;    /* [numa_nodes] part of a job's cores */
     double *factor;  /* [numa_nodes] how much more than the mean a core asks */
     double *part;    /* [max_jobs * llc_domains] of a job's work done there */
+    double *own;     /* [max_jobs] one of these */
     double *time;    /* [max_jobs] per unit of computing */
+    double *speed;   /* [max_jobs] cores / time */
     double *waits_for; /* [max_jobs] how much longer it takes for synchronisation */
     double *delay;   /* [max_jobs] of that on links without a queue */
 };
@@ -85,12 +93,17 @@ static void take_room(struct aggregated_mva *l)
     size_t table = l->max_jobs * l->scratch;
 
     l->group = l->member + machine->numa_nodes;
+    l->places = l->group + machine->numa_nodes;
+    l->place = l->places + l->max_jobs;
     l->known = l->waits + l->max_jobs;
     l->link_posted = l->link_service + machine->links;
     l->link_delay = l->link_posted + machine->links;
-    l->near = l->link_delay + pairs;
+    l->link_plain = l->link_delay + pairs;
+    l->misses = l->link_plain + pairs;
+    l->near = l->misses + pairs;
     l->factor = l->near + machine->numa_nodes;
-    l->members = l->factor + machine->numa_nodes;
+    l->group_posted = l->factor + machine->numa_nodes;
+    l->members = l->group_posted + machine->numa_nodes;
     l->service = l->members + l->scratch;
     l->total = l->service + l->scratch;
     l->posted = l->total + l->scratch;
@@ -100,8 +113,10 @@ static void take_room(struct aggregated_mva *l)
     l->queue = l->load + table;
     l->uses = l->queue + table;
     l->cores = l->uses + machine->llc_domains;
-    l->time = l->cores + l->max_jobs;
-    l->delay = l->time + l->max_jobs;
+    l->own = l->cores + l->max_jobs;
+    l->time = l->own + l->max_jobs;
+    l->speed = l->time + l->max_jobs;
+    l->delay = l->speed + l->max_jobs;
     l->waits_for = l->delay + l->max_jobs;
     l->part = l->waits_for + l->max_jobs;
 }
@@ -117,11 +132,12 @@ struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs
     l->max_jobs = jobs;
     l->links = machine->links > MANY_LINKS ? 0 : machine->links;
     l->scratch = memories + l->links;
-    l->member = calloc(2 * memories, sizeof(*l->member));
+    l->cpus = (double)machine_all_cpus(machine);
+    l->member = calloc(2 * memories + jobs + jobs * nodes, sizeof(*l->member));
     l->waits = calloc(jobs + jobs * nodes, sizeof(*l->waits));
     l->link_service =
-        calloc(2 * machine->links + 2 * jobs * nodes + 2 * memories +
-                   5 * l->scratch + 3 * jobs * l->scratch + nodes + 4 * jobs,
+        calloc(2 * machine->links + 4 * jobs * nodes + 3 * memories +
+                   5 * l->scratch + 3 * jobs * l->scratch + nodes + 6 * jobs,
                sizeof(*l->link_service));
     l->link_read = calloc(2 * jobs * nodes * l->links + 1,
                           sizeof(*l->link_read));
@@ -189,9 +205,11 @@ void aggregated_prepare(struct aggregated_mva *l, const struct workload *const *
     l->count = count;
     find_groups(l);
     l->stations = l->groups + l->links;
-    for (size_t g = 0; g < l->groups; g++)
-        l->service[g] =
-            machine_controller_service(l->machine, l->member[g]).read_us;
+    for (size_t g = 0; g < l->groups; g++) {
+        struct machine_service service = machine_controller_service(l->machine, l->member[g]);
+        l->service[g] = service.read_us;
+        l->group_posted[g] = posted_cost(&service);
+    }
     for (size_t k = 0; k < l->links; k++) {
         l->members[l->groups + k] = 1;
         l->service[l->groups + k] = l->link_service[k];
@@ -215,11 +233,13 @@ static bool is_local(const struct aggregated_mva *l, size_t j)
 static void find_near(struct aggregated_mva *l, const size_t *counts, size_t j)
 {
     size_t nodes = l->machine->llc_domains;
+    const size_t *place = &l->place[j * nodes];
 
     memset(l->near, 0, l->machine->numa_nodes * sizeof(*l->near));
     memset(&l->known[j * nodes], 0, nodes * sizeof(*l->known));
-    for (size_t i = 0; i < nodes; i++)
-        l->near[l->machine->local_node[i]] += (double)counts[i * l->count + j] / l->cores[j];
+    for (size_t n = 0; n < l->places[j]; n++)
+        l->near[l->machine->local_node[place[n]]] +=
+            (double)counts[place[n] * l->count + j] / l->cores[j];
 }
 
 /* What a core of job J on LLC domain I asks of the links, into its row. */
@@ -231,7 +251,7 @@ static void ask_links(struct aggregated_mva *l, size_t j, size_t i)
     double *other = &l->link_other[row * l->links];
 
     l->known[row] = true;
-    l->link_delay[row] = 0;
+    l->link_delay[row] = l->link_plain[row] = 0;
     memset(read, 0, l->links * sizeof(*read));
     memset(other, 0, l->links * sizeof(*other));
     locality_factors(l->profile[j], l->near, (size_t)machine->local_node[i], l->factor);
@@ -245,6 +265,7 @@ static void ask_links(struct aggregated_mva *l, size_t j, size_t i)
             size_t k = route->link[n];
             if (!l->links) {
                 l->link_delay[row] += reads * l->link_service[k];
+                l->link_plain[row] += rate->read_per_us * l->link_service[k];
                 continue;
             }
             read[k] += reads;
@@ -264,20 +285,17 @@ static double misses_more(const struct aggregated_mva *l, const size_t *counts,
     return mine > 0 ? 1 + LLC_LOSS * (1 - mine / l->uses[i]) : 1;
 }
 
-/* What the cores of job J, COUNTS of them on each LLC domain, ask of every
- * station in the mean. */
-static void take_job(struct aggregated_mva *l, const size_t *counts, size_t j)
+/* What the cores of job J ask of every station in the mean. */
+static void take_job(struct aggregated_mva *l, size_t j)
 {
     size_t nodes = l->machine->llc_domains;
-    double *read = &l->read[j * l->scratch], *load = &l->load[j * l->scratch];
+    double *read = &l->read[j * l->stations], *load = &l->load[j * l->stations];
     double more = 0;
 
-    memset(read, 0, l->stations * sizeof(*read));
-    memset(load, 0, l->stations * sizeof(*load));
-    if (!(l->cores[j] > 0))
-        return;
-    for (size_t i = 0; i < nodes; i++) {
-        size_t row = j * nodes + i;
+    for (size_t s = l->groups; s < l->stations; s++)
+        read[s] = load[s] = 0;
+    for (size_t n = 0; n < l->places[j]; n++) {
+        size_t i = l->place[j * nodes + n], row = j * nodes + i;
         const double *link_read = &l->link_read[row * l->links];
         const double *link_other = &l->link_other[row * l->links];
         double part = l->part[row];
@@ -285,7 +303,7 @@ static void take_job(struct aggregated_mva *l, const size_t *counts, size_t j)
             continue;
         if (!l->known[row])
             ask_links(l, j, i);
-        part *= misses_more(l, counts, i, j);
+        part *= l->misses[row];
         more += part;
         l->delay[j] += part * l->link_delay[row];
         for (size_t k = 0; k < l->links; k++) {
@@ -294,38 +312,49 @@ static void take_job(struct aggregated_mva *l, const size_t *counts, size_t j)
         }
     }
     for (size_t g = 0; g < l->groups; g++) {
-        struct machine_service service =
-            machine_controller_service(l->machine, l->member[g]);
         const struct workload_rate *rate = &l->profile[j]->rate[l->member[g]];
         read[g] = more * rate->read_per_us;
         load[g] = more * greater(0, rate->mrr_per_us - rate->read_per_us) *
-                  posted_cost(&service) * service.read_us;
+                  l->group_posted[g] * l->service[g];
+    }
+}
+
+/* Where each job has cores, and how many; what all ask of each LLC. */
+static void find_places(struct aggregated_mva *l, const size_t *counts)
+{
+    size_t nodes = l->machine->llc_domains;
+
+    memset(l->cores, 0, l->count * sizeof(*l->cores));
+    memset(l->places, 0, l->count * sizeof(*l->places));
+    for (size_t i = 0; i < nodes; i++) {
+        const size_t *here = &counts[i * l->count];
+        l->uses[i] = 0;
+        for (size_t j = 0; j < l->count; j++) {
+            if (!here[j])
+                continue;
+            l->place[j * nodes + l->places[j]++] = i;
+            l->cores[j] += (double)here[j];
+            l->uses[i] += (double)here[j] * l->profile[j]->llc_per_us;
+        }
     }
 }
 
 static void take_counts(struct aggregated_mva *l, const size_t *counts)
 {
-    double all = (double)machine_all_cpus(l->machine);
+    size_t nodes = l->machine->llc_domains;
 
-    memset(l->cores, 0, l->count * sizeof(*l->cores));
     memset(l->delay, 0, l->count * sizeof(*l->delay));
-    for (size_t i = 0; i < l->machine->llc_domains; i++) {
-        l->uses[i] = 0;
-        for (size_t j = 0; j < l->count; j++) {
-            double cores = (double)counts[i * l->count + j];
-            l->cores[j] += cores;
-            l->uses[i] += cores * l->profile[j]->llc_per_us;
-            l->part[j * l->machine->llc_domains + i] = cores;
-        }
-    }
+    find_places(l, counts);
     for (size_t j = 0; j < l->count; j++) {
-        double *part = &l->part[j * l->machine->llc_domains];
-        for (size_t i = 0; i < l->machine->llc_domains && l->cores[j] > 0; i++)
-            part[i] /= l->cores[j];
-        l->waits_for[j] = 1 / (1 - workload_sync(l->profile[j], l->cores[j] / all));
+        for (size_t n = 0; n < l->places[j]; n++) {
+            size_t i = l->place[j * nodes + n];
+            l->part[j * nodes + i] = (double)counts[i * l->count + j] / l->cores[j];
+            l->misses[j * nodes + i] = misses_more(l, counts, i, j);
+        }
+        l->waits_for[j] = 1 / (1 - workload_sync(l->profile[j], l->cores[j] / l->cpus));
         if (is_local(l, j) && l->cores[j] > 0)
             find_near(l, counts, j);
-        take_job(l, counts, j);
+        take_job(l, j);
     }
 }
 
@@ -334,17 +363,16 @@ static double add_up(struct aggregated_mva *l)
 {
     double most = 0;
 
-    memset(l->total, 0, l->stations * sizeof(*l->total));
-    memset(l->posted, 0, l->stations * sizeof(*l->posted));
+    for (size_t s = 0; s < l->stations; s++)
+        l->total[s] = l->posted[s] = 0;
     for (size_t j = 0; j < l->count; j++) {
-        const double *queue = &l->queue[j * l->scratch];
-        const double *load = &l->load[j * l->scratch];
+        const double *queue = &l->queue[j * l->stations];
+        const double *load = &l->load[j * l->stations];
         if (!(l->cores[j] > 0))
             continue;
-        double speed = l->cores[j] / l->time[j];
         for (size_t s = 0; s < l->stations; s++) {
             l->total[s] += queue[s];
-            l->posted[s] += speed * load[s];
+            l->posted[s] += l->speed[j] * load[s];
         }
     }
     for (size_t s = 0; s < l->stations; s++) {
@@ -360,7 +388,7 @@ static double fullest(const struct aggregated_mva *l, size_t j)
     double full = 0;
 
     for (size_t s = 0; s < l->stations; s++)
-        if (l->load[j * l->scratch + s] > 0)
+        if (l->load[j * l->stations + s] > 0)
             full = greater(full, l->posted[s] / FULL);
     return full;
 }
@@ -369,12 +397,12 @@ static double fullest(const struct aggregated_mva *l, size_t j)
  * returns the relative change of its time. */
 static double renew(struct aggregated_mva *l, size_t j, double posted)
 {
-    double time = 1 + l->delay[j], before = l->time[j], own = 1 / l->cores[j];
-    const double *read = &l->read[j * l->scratch];
-    double *queue = &l->queue[j * l->scratch];
+    double time = 1 + l->delay[j], before = l->time[j];
+    const double *read = &l->read[j * l->stations];
+    double *queue = &l->queue[j * l->stations];
 
     for (size_t s = 0; s < l->stations; s++) {
-        double seen = l->total[s] - queue[s] * own;
+        double seen = l->total[s] - queue[s] * l->own[j];
         double response = read[s] * l->wait[s] * (1 + seen);
         time += l->members[s] * response;
         l->total[s] -= queue[s];
@@ -390,6 +418,7 @@ static double renew(struct aggregated_mva *l, size_t j, double posted)
         l->total[s] += queue[s]; /* for the next job of this round */
     }
     l->time[j] = time;
+    l->speed[j] = speed;
     return fabs(time - before) / time;
 }
 
@@ -399,17 +428,17 @@ static double link_time(const struct aggregated_mva *l, size_t j, size_t i)
     const struct machine *machine = l->machine;
     double sum = 0;
 
+    if (!l->links)
+        return l->link_plain[j * machine->llc_domains + i];
     for (size_t m = 0; m < machine->numa_nodes; m++) {
         const struct machine_route *route =
             &machine->route[i * machine->numa_nodes + m];
         double read = l->profile[j]->rate[m].read_per_us;
         for (size_t n = 0; n < route->links && read > 0; n++) {
-            size_t k = route->link[n], s = l->groups + k;
-            double visits = l->links ? l->read[j * l->scratch + s] : 0;
-            if (!l->links)
-                sum += read * l->link_service[k];
-            else if (visits > 0)
-                sum += read / visits * l->queue[j * l->scratch + s] *
+            size_t s = l->groups + route->link[n];
+            double visits = l->read[j * l->stations + s];
+            if (visits > 0)
+                sum += read / visits * l->queue[j * l->stations + s] *
                        l->time[j] / l->cores[j];
         }
     }
@@ -418,15 +447,14 @@ static double link_time(const struct aggregated_mva *l, size_t j, size_t i)
 
 /* How many times as long as on average a unit of computing of job J takes on the
  * worst of its LLC domains. */
-static double worst_node(const struct aggregated_mva *l, const size_t *counts, size_t j)
+static double worst_node(const struct aggregated_mva *l, size_t j)
 {
     size_t nodes = l->machine->llc_domains;
     double worst = 0, mean = 0;
 
-    for (size_t i = 0; i < nodes; i++) {
-        if (!counts[i * l->count + j])
-            continue;
-        double time = link_time(l, j, i) * misses_more(l, counts, i, j);
+    for (size_t n = 0; n < l->places[j]; n++) {
+        size_t i = l->place[j * nodes + n];
+        double time = link_time(l, j, i) * l->misses[j * nodes + i];
         worst = fmax(worst, time);
         mean += l->part[j * nodes + i] * time;
     }
@@ -437,25 +465,26 @@ static double worst_node(const struct aggregated_mva *l, const size_t *counts, s
  * domain of job J with what is done there. */
 static void weigh_nodes(struct aggregated_mva *l, const size_t *counts, size_t j)
 {
-    size_t nodes = l->machine->llc_domains;
+    size_t nodes = l->machine->llc_domains, places = l->places[j];
+    const size_t *place = &l->place[j * nodes];
     double *part = &l->part[j * nodes], mean = 0, sum = 0;
     double time[nodes];
 
-    for (size_t i = 0; i < nodes; i++) {
-        time[i] = counts[i * l->count + j] ? link_time(l, j, i) *
-                                                 misses_more(l, counts, i, j)
-                                           : 0;
-        mean += part[i] * time[i];
+    for (size_t n = 0; n < places; n++) {
+        size_t i = place[n];
+        time[n] = link_time(l, j, i) * l->misses[j * nodes + i];
+        mean += part[i] * time[n];
     }
-    for (size_t i = 0; i < nodes; i++) {
-        double all = greater(1, l->time[j] + time[i] - mean);
+    for (size_t n = 0; n < places; n++) {
+        size_t i = place[n];
+        double all = greater(1, l->time[j] + time[n] - mean);
         /* Half of the way, lest it swing. */
         part[i] = (part[i] + (double)counts[i * l->count + j] / l->cores[j] *
                                  l->time[j] / all) / 2;
         sum += part[i];
     }
-    for (size_t i = 0; i < nodes; i++)
-        part[i] /= sum;
+    for (size_t n = 0; n < places; n++)
+        part[place[n]] /= sum;
 }
 
 /* Speeds with the parts of work that there are. */
@@ -484,9 +513,12 @@ static int weighings(const struct aggregated_mva *l)
 /* The same every time: who asks before does not matter. */
 static void first_guess(struct aggregated_mva *l)
 {
-    memset(l->queue, 0, l->count * l->scratch * sizeof(*l->queue));
-    for (size_t j = 0; j < l->count; j++)
+    memset(l->queue, 0, l->count * l->stations * sizeof(*l->queue));
+    for (size_t j = 0; j < l->count; j++) {
         l->time[j] = 1;
+        l->speed[j] = l->cores[j];
+        l->own[j] = 1 / l->cores[j];
+    }
 }
 
 void aggregated_predict(struct aggregated_mva *l, const size_t *counts, double *speed)
@@ -500,12 +532,12 @@ void aggregated_predict(struct aggregated_mva *l, const size_t *counts, double *
                 weigh_nodes(l, counts, j);
         memset(l->delay, 0, l->count * sizeof(*l->delay));
         for (size_t j = 0; j < l->count; j++)
-            take_job(l, counts, j);
+            take_job(l, j);
         settle(l);
     }
     for (size_t j = 0; j < l->count; j++)
         speed[j] = l->cores[j] > 0 ? l->cores[j] / l->time[j] : 0;
     for (size_t j = 0; j < l->count; j++)
         if (l->waits[j] && l->cores[j] > 0)
-            speed[j] /= worst_node(l, counts, j);
+            speed[j] /= worst_node(l, j);
 }

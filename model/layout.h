@@ -31,7 +31,7 @@
 struct layout_input {
     size_t llc_domains, jobs;
     const size_t *pool;     /* [llc_domains] cores to divide */
-    const size_t *have;     /* cores now; no LLC domain has more than its pool */
+    const size_t *have;     /* cores now; no LLC domain has more than its pool; NULL: none */
     const size_t *cores;    /* [jobs] wanted, the sum at most that of POOL */
     const double *distance; /* of a core from its job's memory, any unit; NULL:
                                all alike */

@@ -192,22 +192,30 @@ struct budget {
     bool known;
     double watts; /* of the proposal */
     double speed[POLICY_MAX_JOBS];
+    struct loss {
+        double each;  /* parts of their speeds that jobs lose for each watt; INFINITY: keep all */
+        double after; /* speed */
+        double saved; /* watts */
+    } loss[POLICY_MAX_JOBS]; /* if a job loses a core */
 };
 
-/* Parts of their speeds that jobs lose for each watt if JOB loses a core, and *SAVED, the watts: a
- * job of speed S on n cores is taken to have n / (1 + a (n - 1)) on others.  INFINITY: it is to
- * keep all. */
-static double loss(const struct budget *b, size_t job, double *after, double *saved)
+/* What it costs if JOB loses a core: a job of speed S on n cores is taken to have
+ * n / (1 + a (n - 1)) on others. */
+static void find_loss(struct budget *b, size_t job)
 {
+    struct loss *loss = &b->loss[job];
     const struct policy_job *j = &b->input->jobs[job];
     double n = (double)b->proposal->cores[job], speed = b->speed[job];
 
+    *loss = (struct loss){.each = INFINITY};
     if (b->proposal->cores[job] <= j->min_cores || !(speed > 0))
-        return INFINITY;
+        return;
     double a = fmax(0, (n / speed - 1) / (n - 1));
-    *after = fmin(speed, (n - 1) / (1 + a * (n - 2)));
-    *saved = job_watts(b->input, job, n, speed) - job_watts(b->input, job, n - 1, *after);
-    return *saved > 0 ? j->weight * (1 - *after / speed) / *saved : INFINITY;
+    loss->after = fmin(speed, (n - 1) / (1 + a * (n - 2)));
+    loss->saved = job_watts(b->input, job, n, speed) -
+                  job_watts(b->input, job, n - 1, loss->after);
+    if (loss->saved > 0)
+        loss->each = j->weight * (1 - loss->after / speed) / loss->saved;
 }
 
 /* Take cores one by one, where that costs least, until half of what is too much is saved by
@@ -217,24 +225,23 @@ static bool cut(struct budget *b, double limit, size_t *idle)
     double excess = (b->watts - limit) / 2;
     size_t before = *idle;
 
+    for (size_t j = 0; j < b->input->job_count; j++)
+        find_loss(b, j);
     do {
-        double least = INFINITY, speed = 0, saved = 0;
+        double least = INFINITY;
         size_t best = b->input->job_count;
-        for (size_t j = 0; j < b->input->job_count; j++) {
-            double after = 0, watts = 0, lost = loss(b, j, &after, &watts);
-            if (lost < least) {
-                least = lost;
+        for (size_t j = 0; j < b->input->job_count; j++)
+            if (b->loss[j].each < least) {
+                least = b->loss[j].each;
                 best = j;
-                speed = after;
-                saved = watts;
             }
-        }
         if (best == b->input->job_count)
             break;
         take(b->input, b->proposal->layout, best, 1);
         b->proposal->cores[best]--;
-        b->speed[best] = speed;
-        excess -= saved;
+        b->speed[best] = b->loss[best].after;
+        excess -= b->loss[best].saved;
+        find_loss(b, best);
         ++*idle;
     } while (excess > 0);
     return *idle > before;

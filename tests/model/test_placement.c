@@ -264,6 +264,32 @@ static void test_noise(void **state)
     teardown(&w);
 }
 
+/* That nobody has a core is the same as not to ask, whether LLC domains differ or not. */
+static void test_fresh(void **state)
+{
+    static size_t fresh[MAX_NODES * MAX_JOBS];
+    double access[8] = {5, 9, NAN, 2, 2, 0, 1, 3};
+    struct policy_facts facts;
+    struct world w;
+
+    (void)state;
+    setup(&w, 8, 4, 5);
+    policy_facts_init(&facts);
+    for (size_t n = 0; n < 4; n++) {
+        w.jobs[1].facts = n & 1 ? &facts : NULL;
+        facts.llc_access = access;
+        w.profile[2]->rate[5].mrr_per_us = n & 2 ? 7 : 0;
+        placement_begin(&w.in);
+        for (size_t some = 1; some < 7; some++) {
+            const size_t cores[5] = {some, 3 * some % 8, 7, 9 - some, some % 3};
+            placement_counts(&w.in, cores, w.layout);
+            placement_fresh(&w.in, cores, fresh);
+            assert_memory_equal(fresh, w.layout, 8 * 5 * sizeof(*fresh));
+        }
+    }
+    teardown(&w);
+}
+
 /* ---- scattered cores ---- */
 
 static void regroup(size_t nodes, size_t size, const char *before,
@@ -478,6 +504,7 @@ UNIT(test_placement)
         cmocka_unit_test(test_distance),
         cmocka_unit_test(test_who_asks_more),
         cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_fresh),
         cmocka_unit_test(test_regroup),
         cmocka_unit_test(test_laws),
         cmocka_unit_test(test_exhaustive),

@@ -98,24 +98,31 @@ static size_t next_end(const struct completion *o, double *time)
     return first;
 }
 
+/* When job J would end, or -1 where it cannot have more cores. */
+static double time_at_end(const struct completion *o, size_t j)
+{
+    return o->alive[j] && o->cores[j] < o->in->jobs[j].max_cores
+               ? o->left[j] / (o->speed[j] * (double)o->cores[j])
+               : -1;
+}
+
 /* Give the cores of GONE to the others, each to whom would end last if speed
  * grew with cores. */
 static void hand_over(struct completion *o, size_t gone)
 {
     size_t none = o->in->job_count, spare = o->cores[gone];
     size_t part = spare / 8 ? spare / 8 : 1;
+    double time[POLICY_MAX_JOBS];
 
     o->cores[gone] = 0;
+    for (size_t j = 0; j < none; j++)
+        time[j] = time_at_end(o, j);
     while (spare) {
         size_t last = none;
         double latest = -1;
         for (size_t j = 0; j < none; j++) {
-            double time = o->left[j] / (o->speed[j] * (double)o->cores[j]);
-            if (o->alive[j] && o->cores[j] < o->in->jobs[j].max_cores &&
-                time > latest) {
-                last = j;
-                latest = time;
-            }
+            last = time[j] > latest ? j : last;
+            latest = time[j] > latest ? time[j] : latest;
         }
         if (last == none)
             return;
@@ -124,6 +131,7 @@ static void hand_over(struct completion *o, size_t gone)
         more = more < spare ? more : spare;
         o->cores[last] += more;
         spare -= more;
+        time[last] = time_at_end(o, last);
     }
 }
 

@@ -54,6 +54,20 @@ void memo_forget(struct memo *m, size_t cells)
     m->cells = cells;
 }
 
+/* Few bytes to hash and to compare: four numbers go into a word at once. */
+static void shorten(const size_t *counts, size_t cells, uint16_t *key)
+{
+    size_t c = 0;
+
+    for (; c + 4 <= cells; c += 4) {
+        uint16_t four[4] = {(uint16_t)counts[c], (uint16_t)counts[c + 1],
+                            (uint16_t)counts[c + 2], (uint16_t)counts[c + 3]};
+        memcpy(&key[c], four, sizeof(four));
+    }
+    for (; c < cells; c++)
+        key[c] = (uint16_t)counts[c];
+}
+
 size_t memo_number(struct memo *m, const size_t *counts, bool *known)
 {
     uint16_t *key = &m->key[m->layouts * m->most_cells];
@@ -62,8 +76,7 @@ size_t memo_number(struct memo *m, const size_t *counts, bool *known)
 
     if (m->used == m->layouts)
         memo_forget(m, m->cells);
-    for (size_t c = 0; c < m->cells; c++)
-        key[c] = (uint16_t)counts[c];
+    shorten(counts, m->cells, key);
     hash_bytes(&hash, key, size);
     for (size_t slot = (size_t)hash;; slot++) {
         uint32_t *number = &m->number[slot & (m->slots - 1)];

@@ -50,19 +50,32 @@ static void add_noise(const struct policy_input *in)
     }
 }
 
+static bool differ(const double *value, size_t stride, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (value[i * stride] != value[0])
+            return true;
+    return false;
+}
+
 void placement_begin(const struct policy_input *in)
 {
     struct policy_workspace *ws = in->workspace;
+    size_t nodes = in->machine->llc_domains;
 
     count_pool(in);
     add_noise(in);
-    for (size_t j = 0; j < in->job_count; j++)
+    ws->noises_differ = differ(ws->noise, 1, nodes);
+    ws->distances_differ = false;
+    for (size_t j = 0; j < in->job_count; j++) {
         layout_distance(in->machine, ws->delay, in->jobs[j].profile,
                         in->job_count, &ws->distance[j]);
+        ws->distances_differ |= differ(&ws->distance[j], in->job_count, nodes);
+    }
 }
 
-/* LAYOUT for CORES, from what the workspace says that jobs have. */
-static void lay_out(const struct policy_input *in, const size_t *cores,
+/* LAYOUT for CORES, from what jobs HAVE. */
+static void lay_out(const struct policy_input *in, const size_t *have, const size_t *cores,
                     size_t evaluations, size_t *layout)
 {
     struct policy_workspace *ws = in->workspace;
@@ -70,10 +83,10 @@ static void lay_out(const struct policy_input *in, const size_t *cores,
         .llc_domains = in->machine->llc_domains,
         .jobs = in->job_count,
         .pool = ws->pool,
-        .have = ws->have,
+        .have = have,
         .cores = cores,
-        .distance = ws->distance,
-        .noise = ws->noise,
+        .distance = ws->distances_differ ? ws->distance : NULL,
+        .noise = ws->noises_differ ? ws->noise : NULL,
         .evaluations = evaluations,
     };
 
@@ -84,28 +97,19 @@ void placement_counts(const struct policy_input *in, const size_t *cores,
                       size_t *layout)
 {
     placement_present(in, in->workspace->have);
-    lay_out(in, cores, THOROUGH, layout);
-}
-
-static void from_nothing(const struct policy_input *in, const size_t *cores,
-                         size_t evaluations, size_t *layout)
-{
-    size_t *have = in->workspace->have;
-
-    memset(have, 0, in->machine->llc_domains * in->job_count * sizeof(*have));
-    lay_out(in, cores, evaluations, layout);
+    lay_out(in, in->workspace->have, cores, THOROUGH, layout);
 }
 
 void placement_fresh(const struct policy_input *in, const size_t *cores,
                      size_t *layout)
 {
-    from_nothing(in, cores, THOROUGH, layout);
+    lay_out(in, NULL, cores, THOROUGH, layout);
 }
 
 void placement_rough(const struct policy_input *in, const size_t *cores,
                      size_t *layout)
 {
-    from_nothing(in, cores, QUICK, layout);
+    lay_out(in, NULL, cores, QUICK, layout);
 }
 
 /* Hand COUNT CPUs of NODE from owner FROM to owner TO; the highest ones leave a

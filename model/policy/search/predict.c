@@ -84,8 +84,10 @@ struct utilisation predict_utilisation(const struct policy_input *input,
         double cores = 0, nodes = 0; /* of the job; their sum as parts of nodes */
         for (size_t i = 0; i < machine->llc_domains; i++) {
             double here = (double)counts[i * jobs + j];
+            if (!(here > 0))
+                continue;
             cores += here;
-            nodes += here > 0 ? here / (double)ws->size[i] : 0;
+            nodes += here / (double)ws->size[i];
         }
         if (cores > 0)
             use.cpu += input->jobs[j].weight * ws->speed[j] / cores * nodes;

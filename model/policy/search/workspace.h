@@ -12,6 +12,8 @@
  * decision allocates nothing.
  */
 
+#include <stdbool.h>
+
 #include "model/layout.h"
 #include "model/aggregated_mva.h"
 #include "model/policy.h"
@@ -35,6 +37,7 @@ struct policy_workspace {
     double *delay;    /* [llc_domains * numa_nodes] of routes, us */
     double *distance; /* [llc_domains * max_jobs] from a job's memory */
     double *noise;    /* [llc_domains] LLC accesses, as far as known */
+    bool distances_differ, noises_differ; /* between LLC domains */
     struct layout_scratch *scratch; /* for placing */
     struct {
         uint64_t key; /* of what the bound is of; 0: none */
