@@ -9,14 +9,15 @@
  * then once more are not, where it sleeps between epochs and wakes up with cold
  * caches.  A process that wakes up as often and does nothing, with 0 CPUs and
  * jobs in the table, says what of it is the machine's.  What cosched-exporter asks at a scrape is
- * answered many times, and charged as one scrape in 15 s; names of regions are looked for by who
- * shows them.  Prints a table and writes
+ * answered many times, and charged as one scrape in 15 s; names of regions are asked for by a
+ * namer as often as jobs in their first minute may make it.  Prints a table and writes
  * FILE, a JSON list of {name, value, unit, reference, ratio}; the reference of the
  * first is what was promised, 1 % of a core, of metrics 0.05 %, of the others the first. */
 
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +25,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <time.h>
@@ -36,6 +39,7 @@
 #include "node_agent/daemon/replies.h"
 #include "node_agent/daemon/server.h"
 #include "common/log.h"
+#include "node_agent/core/hot.h"
 #include "node_agent/core/plan.h"
 #include "node_agent/core/process.h"
 #include "node_agent/recording/recording.h"
@@ -49,6 +53,8 @@
 #define PROMISED 0.01
 #define ASKED 1000 /* scrapes */
 #define SCRAPE_S 15
+#define NAMED 500       /* questions for names */
+#define NAMED_A_MINUTE 7 /* of a job at most: their intervals double */
 #define METRICS_PROMISED 0.0005
 #define JOBS_MAX 16
 
@@ -363,6 +369,7 @@ static void end(struct bench *b)
 struct cost {
     double all; /* events between epochs included */
     double scrape; /* answers to one */
+    double name;   /* question for names */
     double part[PARTS];
 };
 
@@ -409,6 +416,69 @@ __attribute__((noinline)) static void answer_scrape(struct bench *b)
     }
 }
 
+/* Whoever is asked for names at PATH says the same each time. */
+static pid_t start_names(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char line[512];
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    if (bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(listener, 8) < 0)
+        die(path);
+    pid_t pid = fork();
+    if (pid < 0)
+        die("fork");
+    for (int fd; pid == 0 && (fd = accept(listener, NULL, NULL)) >= 0; close(fd)) {
+        char *region = NULL, *rest = NULL;
+        ssize_t n = read(fd, line, sizeof(line) - 1);
+        line[n > 0 ? n : 0] = '\0';
+        strtok_r(line, " \n", &rest);
+        strtok_r(NULL, " \n", &rest);
+        if ((region = strtok_r(NULL, " \n", &rest)))
+            dprintf(fd, "%s conj_grad, cg.c:87\n", region);
+    }
+    if (pid == 0)
+        _exit(0);
+    close(listener);
+    return pid;
+}
+
+/* CPU seconds of a question for the name of the first job's region. */
+static double ask_names(struct bench *b)
+{
+    char folder[] = "/tmp/cosched-bench.XXXXXX", path[64], names[80];
+    struct region *hot[HOT_MOST];
+    struct job *job = b->a.jobs.first;
+
+    if (!job || !hot_regions(&job->regions, hot) || hot[0]->folded)
+        return NAN;
+    if (!mkdtemp(folder))
+        die("mkdtemp");
+    snprintf(path, sizeof(path), "%s/s", folder);
+    snprintf(names, sizeof(names), "%s.names", path);
+    pid_t server = start_names(names);
+    struct namer *namer = namer_new(b->a.event, &b->a.jobs, path);
+    double begin = now_s(CLOCK_PROCESS_CPUTIME_ID);
+    for (int i = 0; i < NAMED; i++) {
+        hot[0]->asked = false;
+        job->name_at_ns = job->name_pause_ns = 1;
+        namer_epoch(namer, clock_ns());
+        while (!hot[0]->asked)
+            sd_event_run(b->a.event, NS_PER_S / NS_PER_US);
+        job->name_at_ns = UINT64_MAX;
+        sd_event_run(b->a.event, 0);
+    }
+    double spent_s = now_s(CLOCK_PROCESS_CPUTIME_ID) - begin;
+    namer_free(namer);
+    kill(server, SIGKILL);
+    waitpid(server, NULL, 0);
+    unlink(names);
+    rmdir(folder);
+    return spent_s / NAMED;
+}
+
 static struct cost measure(size_t cpus, size_t jobs)
 {
     struct bench *b = calloc(1, sizeof(*b));
@@ -429,6 +499,7 @@ static struct cost measure(size_t cpus, size_t jobs)
     for (int i = 0; i < ASKED; i++)
         answer_scrape(b);
     cost.scrape = (now_s(CLOCK_PROCESS_CPUTIME_ID) - begin) / ASKED;
+    cost.name = virtual_ns ? NAN : ask_names(b);
     in_parts = true;
     run_epochs(b, WARMUP + EPOCHS, WARMUP + EPOCHS + PART_EPOCHS, &next);
     spent[PART_OBSERVE] -= spent[PART_COUNTERS];
@@ -535,6 +606,14 @@ static void show(FILE *file, const struct row *row, const struct cost *cost,
                 ",\n{\"name\": \"%s%s: metrics\", \"value\": %.8f, "
                 "\"unit\": \"cores\", \"reference\": %.6f, \"ratio\": %.4f}",
                 name, machine, metrics, METRICS_PROMISED, metrics / METRICS_PROMISED);
+    }
+    double names = cost->name * (double)(NAMED_A_MINUTE * row->jobs) / 60;
+    if (row->jobs && isfinite(names)) {
+        printf("  names %.1f us, %.5f%%", cost->name * 1e6, 100 * names);
+        fprintf(file,
+                ",\n{\"name\": \"%s%s: names\", \"value\": %.8f, "
+                "\"unit\": \"cores\", \"reference\": %.6f, \"ratio\": %.4f}",
+                name, machine, names, METRICS_PROMISED, names / METRICS_PROMISED);
     }
     printf("\n");
     fflush(stdout);

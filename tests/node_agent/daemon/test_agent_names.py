@@ -107,6 +107,7 @@ def check(agent, folder, number, name, expected):
         # A table with the region behind the job's CPUs.
         shown = expected or found["region"]
         assert f"  {shown} " in ctl(agent, "status", str(number)), (name, shown)
+        assert f" {shown}" in ctl(agent, "top"), (name, shown)
         agent.call({"op": "config"})
         if expected:
             # Decisions of the time before had no region.
