@@ -131,8 +131,9 @@ class Names:
     """The socket at which the agent asks: systemd's part, which starts a program for each
     question.  What was asked is in `questions`."""
 
-    def __init__(self, agent, program=None):
+    def __init__(self, agent, program=None, hangs=None):
         self.command = program or [os.path.join(BUILD, "coschedd-names")]
+        self.hangs, self.open = hangs, []   # of the files of user HANGS nobody ever hears
         self.path = agent.socket + ".names"
         self.questions = []
         self.listener = socket.socket(socket.AF_UNIX)
@@ -146,6 +147,9 @@ class Names:
             with connection, connection.makefile("rb", 0) as asked:
                 line = asked.readline()
                 self.questions.append(line.decode().split())
+                if self.questions[-1][1] == self.hangs:
+                    self.open.append(connection.dup())
+                    continue
                 subprocess.run(self.command, input=line, stdout=connection, check=False,
                                timeout=60)
 
@@ -160,6 +164,9 @@ class Names:
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         self.thread.join()
+        for connection in self.open:
+            connection.close()
+        os.unlink(self.path)
 
 
 LIAR = """import sys
@@ -215,7 +222,6 @@ def check_record(agent, folder, uid):
     # Whoever is asked may say what he likes, and too much.
     with open(f"{folder}/liar", "w", encoding="ascii") as file:
         file.write(LIAR)
-    os.unlink(names.path)
     with Names(agent, [sys.executable, f"{folder}/liar"]) as names:
         process = run_as(agent, folder, 51, uid)
         try:
@@ -224,6 +230,20 @@ def check_record(agent, folder, uid):
             process.kill()
             process.wait()
     assert re.search(r" hot=f_alone_s_1_____x{31}\*[01]", record_of(agent, 51))
+    # A user's files that never answer keep nobody's names but his own.
+    with Names(agent, hangs=str(uid)) as names:
+        processes = [run_as(agent, folder, 53, uid)]
+        try:
+            wait_for("question", lambda: names.open)
+            processes.append(run_as(agent, folder, 54, uid - 1))
+            wait_for("answer", lambda: "main@p.c:9" in kept(agent, 54))
+            assert "main@" not in kept(agent, 53)
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+    assert " hot=main@p.c:9*" in record_of(agent, 54)
+    assert "main@" not in record_of(agent, 53)
     # Nobody is there: the region has its number.
     process = run_as(agent, folder, 52, uid)
     process.kill()
