@@ -126,15 +126,22 @@ def of_partition(conf, name):
         return
     entry, words = partitions[name]
     sharing = words.get("oversubscribe", words.get("shared", ""))
-    if not sharing.lower().startswith("force"):
+    if not re.fullmatch("force(:0*([2-9]|[1-9][0-9]+))?", sharing, re.I):
         yield Finding(f"{entry.where}: partition {name} has OverSubscribe={sharing or 'NO'}: each "
                       "job would have the node to itself", "OverSubscribe=FORCE:4")
+    if words.get("maxcpuspernode", "unlimited").lower() != "unlimited":
+        yield Finding(f"{entry.where}: MaxCPUsPerNode={words['maxcpuspernode']}: co-scheduled jobs "
+                      "ask for all CPUs of a node, and Slurm refuses them: leave it out")
     memory = next((words[key] for key in ("defmempernode", "defmempercpu") if key in words),
                   conf.value("DefMemPerNode") or conf.value("DefMemPerCPU"))
     if not memory.isdigit() or not int(memory):
         yield Finding(f"{entry.where}: partition {name} has no DefMemPerNode: jobs that ask for "
                       "no memory are refused", f"DefMemPerNode={default_memory(conf) or 'MB'}",
                       note=True)
+    elif memory == words.get("defmempernode") and int(memory) > (default_memory(conf, 2) or 1e18):
+        yield Finding(f"{entry.where}: DefMemPerNode={memory}: more than half of a node: two jobs "
+                      "that ask for no memory do not share it",
+                      f"DefMemPerNode={default_memory(conf)}", note=True)
     if words.get("exclusiveuser", "no").lower() == "yes":
         yield Finding(f"{entry.where}: ExclusiveUser=YES: only jobs of one user share a node",
                       note=True)

@@ -47,6 +47,12 @@ WRONG = (
      "SchedulerParameters=bf_window=10,"),
     ("OverSubscribe=FORCE:4", "OverSubscribe=YES", "FILE:12: partition cosched has OverSubscribe="
      "YES: each job would have the node to itself", "OverSubscribe=FORCE:4"),
+    ("OverSubscribe=FORCE:4", "OverSubscribe=FORCE:1", "FILE:12: partition cosched has "
+     "OverSubscribe=FORCE:1: each job would", "OverSubscribe=FORCE:4"),
+    ("DefMemPerNode=2000", "DefMemPerNode=2000 MaxCPUsPerNode=2", "FILE:12: MaxCPUsPerNode=2: "
+     "co-scheduled jobs ask for all CPUs", ""),
+    ("DefMemPerNode=2000", "DefMemPerNode=4001", "FILE:12: DefMemPerNode=4001: more than half",
+     "DefMemPerNode=2000"),
     ("DefMemPerNode=2000", "", "FILE:12: partition cosched has no DefMemPerNode", "=2000"),
     ("DefMemPerNode=2000", "DefMemPerNode=1 ExclusiveUser=YES", "FILE:12: ExclusiveUser=YES", ""),
     ("ClusterName=c", "PreemptMode=SUSPEND,GANG", "FILE:1: PreemptMode=SUSPEND,GANG: gang", ""),
