@@ -270,14 +270,25 @@ static void hold_by_affinity(struct enforcer *e, struct job *job,
     keep_tracked(t, cpus, job->map, false, work);
 }
 
+/* T may have been narrowed by somebody: not if it reaches beyond what JOB was granted. */
+static bool may_be_narrow(const struct job *job, const struct tracked *t)
+{
+    struct cosched_cpuset cpus;
+
+    return t->narrowed || cpuset_get_affinity(t->pid, &cpus) < 0 ||
+           cpuset_subset(&cpus, &job->granted);
+}
+
 /* Give T all that Slurm granted.  False: some of it is narrowed still. */
 static bool widen(struct enforcer *e, const struct job *job, struct tracked *t, size_t *work)
 {
     if (!t->threads && !(t->threads = threads_new(t->pid)) && errno != ENOENT)
         return false;
-    keep_tracked(t, &job->granted, NULL, false, work);
-    if (t->threads && threads_failed(t->threads))
-        return false;
+    if (may_be_narrow(job, t)) {
+        keep_tracked(t, &job->granted, NULL, false, work);
+        if (t->threads && threads_failed(t->threads))
+            return false;
+    }
     t->narrowed = t->inherits = false;
     t->let_go_ticks = usage_boot_ticks();
     supervisor_done(e->supervisor, &t->note);

@@ -391,6 +391,32 @@ static void test_rejoins(void **state)
     assert_on(program, &s->job->granted);
 }
 
+/* Who has more than was granted was not narrowed by an agent before, and is left alone. */
+static void test_wider(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+    struct cosched_cpuset all, one;
+
+    if (!choose_cpus(s, &one))
+        skip();
+    all = s->job->granted;
+    s->job->granted = one;
+    enforcer_take_over(s->job);
+    s->job->unpinned = true;
+    scan_later(s, &now_ns, 0);
+    scan_later(s, &now_ns, NS_PER_S);
+    enforcer_let_go(s->enforcer, s->job);
+    assert_on(s->task, &all);
+    enforcer_take_over(s->job);
+    tracked_clear(s->job);
+    scan_later(s, &now_ns, 0);
+    job_remove_task(s->job->tasks);
+    enforcer_release(s->enforcer, s->job);
+    look_until_let_go(s);
+    assert_on(s->task, &all);
+}
+
 /* Nobody gets to be held in a unpinned job, however busy, nor at once when it is
  * unpinned no more for what he did before. */
 static void test_unpinned_is_not_held(void **state)
@@ -513,6 +539,7 @@ UNIT(test_enforcer)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_survivors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rejoins, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wider, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_headless, set_up, tear_down),
     };
 
