@@ -426,15 +426,15 @@ static void on_courier(void)
 
 /* ---- the agent's lines ----------------------------------------------------------- */
 
-/* Keep the record of OBJECT.  False: it is none. */
+/* Keep the record of OBJECT.  False: it is none, or json_reader_refused(). */
 static bool take_record(json_t *object)
 {
     json_int_t job = 0, end_s = 0;
     const char *text = "";
 
     if (json_unpack(object, "{s:I, s:s, s:I}", "job", &job, "text", &text, "end", &end_s) < 0 ||
-        job <= 0 || job > UINT32_MAX || end_s < 0 || !*text || strlen(text) > COMMENT_MAX ||
-        strpbrk(text, "\"'\\\n|"))
+        json_reader_refused() || job <= 0 || job > UINT32_MAX || end_s < 0 || !*text ||
+        strlen(text) > COMMENT_MAX || strpbrk(text, "\"'\\\n|"))
         return false;
     size_t count = record_queue_count(queue);
     struct queued *r = record_queue_add(queue, (uint32_t)job, end_s, text);
@@ -456,7 +456,8 @@ static bool set_collector(json_t *object)
     static char path[PATH_MAX];
 
     if (json_unpack(object, "{s:s, s?s}", "to", &name, "munge", &socket) < 0 ||
-        strlen(name) >= sizeof(to) || *name == '-' || (socket && strlen(socket) >= sizeof(path)))
+        json_reader_refused() || strlen(name) >= sizeof(to) || *name == '-' ||
+        (socket && strlen(socket) >= sizeof(path)))
         return false;
     if (strcmp(to, name) == 0)
         return true;
@@ -480,11 +481,12 @@ static void command(const char *line)
     const char *cmd = "";
 
     json_unpack(object, "{s:s}", "cmd", &cmd);
+    bool obeyed = (strcmp(cmd, "record") == 0 && take_record(object)) ||
+                  (strcmp(cmd, "collector") == 0 && set_collector(object));
     errno = ENOMEM;
     if (json_reader_refused())
         die("a command");
-    if (!(strcmp(cmd, "record") == 0 && take_record(object)) &&
-        !(strcmp(cmd, "collector") == 0 && set_collector(object)))
+    if (!obeyed)
         fprintf(stderr, "coschedd-slurm: refused: %.200s\n", line);
     json_decref(object);
 }
@@ -494,8 +496,10 @@ static bool take_line(const char *line)
 {
     json_t *object = json_reader_line(line, strlen(line));
     bool room = !json_reader_refused() && !record_queue_full(queue);
+    bool taken = room && take_record(object);
 
-    if (room && !take_record(object))
+    room &= !json_reader_refused();
+    if (room && !taken)
         fprintf(stderr, "coschedd-slurm: no record: %.200s\n", line);
     json_decref(object);
     return room;

@@ -18,7 +18,7 @@ from slurmhelper import END, SECONDS, Keeper, need_fake
 
 SHIM = os.path.join(BUILD, "tests", "support", ".libs", "failing.so")
 ALL = "COSCHED_KILL_ALL" in os.environ
-SAMPLE = 24
+SAMPLE = 16
 EARLY = (5, 6) # given to an earlier helper
 JOBS = (*EARLY, 7, 8)
 ERRORS = {"malloc": "ENOMEM", "write": "ENOSPC", "fsync": "EIO", "fdatasync": "EIO",
@@ -99,18 +99,24 @@ def errno_of(function):
     return getattr(errno, ERRORS[name])
 
 
+def unpacks(frames):
+    """A line is unpacked, or an event packed, just below main(): what fails there lost a record."""
+    own = [frame.startswith("coschedd-slurm+") for frame in frames[1:] if "libjansson" not in frame]
+    return "libjansson" in frames[1] and own[:4] == [True, True, True, False]
+
+
 def main():
     need_fake()
     need("tests/support/.libs/failing.so")
     with tempfile.TemporaryDirectory(prefix="cosched-test.") as folder:
         Life(folder).live()
         with open(f"{folder}/places", encoding="ascii") as file:
-            places = [line.split()[:2] for line in file]
+            places = [line.split() for line in file]
     total = len(places)
     chosen = places if ALL else [places[(2 * i + 1) * total // (2 * SAMPLE)]
-                                 for i in range(SAMPLE)]
+                                 for i in range(SAMPLE)] + [p for p in places if unpacks(p[2:])]
     struck = 0
-    for place, function in chosen:
+    for place, function, *_ in chosen:
         with tempfile.TemporaryDirectory(prefix="cosched-test.") as folder:
             try:
                 Life(folder, place, errno_of(function)).live()
