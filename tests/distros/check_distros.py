@@ -4,7 +4,8 @@
 """Builds, tests, packages and installs with the compilers and the Slurm of other releases of
 Debian (make check-distros; root, debootstrap, network).
 
-usage: check_distros.py [--only STEP,...] [--write FILE] ARCHIVE DIRECTORY [SUITE...]
+usage: check_distros.py [--only STEP,...] [--old PACKAGES] [--write FILE] ARCHIVE DIRECTORY
+                        [SUITE...]
 
 Each suite has a tree in DIRECTORY, kept for the next time, in which ARCHIVE, of `make dist`, is
 unpacked and built.  What was found is in DIRECTORY/SUITE.json, logs are DIRECTORY/SUITE.STEP.log,
@@ -47,6 +48,9 @@ STEPS = (
      "ls -d /usr/share/doc/gcc-*-source >/dev/null 2>&1 || echo pkg.coschedule.site-gcc); "
      "make deb && dpkg --install packages/deb/*.deb && " + INSTALLED),
 )
+# With --old: from the packages of an older version, made for this release of Debian.
+UPGRADE = ("upgrade", "upgrade", "abs_top_srcdir=$(cd ..; pwd) abs_top_builddir=$PWD "
+           "../tests/distros/upgrade.py /old packages/deb")
 
 
 def wanted():
@@ -92,15 +96,18 @@ def versions(tree):
             "systemd": package("libsystemd-dev"), "LIKWID": package("likwid")}
 
 
-def run_steps(tree, suite, folder, archive, only):
+def run_steps(tree, suite, folder, archive, options):
     """The result of each step: "yes", "no", or what tests say."""
     name = os.path.basename(archive)[:-len(".tar.xz")]
     os.makedirs(f"{tree}/src", exist_ok=True)
     subprocess.run(["tar", "-C", f"{tree}/src", "-xJf", archive], check=True)
     os.makedirs(f"{tree}/src/{name}/build", exist_ok=True)
     results = {}
-    for step, _, command in STEPS:
-        if only and step not in only:
+    if options.old:
+        shutil.rmtree(f"{tree}/old", ignore_errors=True)
+        shutil.copytree(options.old, f"{tree}/old")
+    for step, _, command in STEPS + ((UPGRADE,) if options.old else ()):
+        if options.only and step not in options.only:
             continue
         with open(f"{folder}/{suite}.{step}.log", "w", encoding="utf-8") as log:
             done = run_in(tree, f"set -e; cd /src/{name}/build; " + command.format(
@@ -124,7 +131,7 @@ def run_steps(tree, suite, folder, archive, only):
     return results
 
 
-def check(suite, folder, archive, only):
+def check(suite, folder, archive, options):
     """False when a step of SUITE fails."""
     print(f"check-distros: {suite}", flush=True)
     tree = make_tree(folder, suite)
@@ -135,7 +142,7 @@ def check(suite, folder, archive, only):
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
-    results = run_steps(tree, suite, folder, archive, only)
+    results = run_steps(tree, suite, folder, archive, options)
     found.update(versions(tree), **results)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(found, file, indent=1)
@@ -174,6 +181,7 @@ def write(path, folder):
 def main():
     parser = argparse.ArgumentParser(prog="check_distros.py", description=__doc__)
     parser.add_argument("--only", type=lambda text: text.split(","))
+    parser.add_argument("--old")
     parser.add_argument("--write")
     parser.add_argument("archive")
     parser.add_argument("directory")
@@ -181,7 +189,7 @@ def main():
     args = parser.parse_args()
     need_debootstrap()
     folder = os.path.abspath(args.directory)
-    good = [check(suite, folder, os.path.abspath(args.archive), args.only)
+    good = [check(suite, folder, os.path.abspath(args.archive), args)
             for suite in args.suites or SUITES]
     print(table(folder))
     if args.write:

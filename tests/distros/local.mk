@@ -11,6 +11,15 @@ check-distros:
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/check_distros.py \
 	  --write $(srcdir)/docs/versions.md $(if $(DISTRO_STEPS),--only $(DISTRO_STEPS)) \
 	  $(distdir).tar.xz $(DISTRO_TREES) $(DISTRO)
-.PHONY: check-distros
 
-EXTRA_DIST += tests/support/debtree.py %D%/check_distros.py
+# From the packages of an older version in OLD, made for DISTRO, to the present ones, with jobs.
+OLD =
+check-upgrade:
+	@test -n "$(OLD)" -a -n "$(DISTRO)" || \
+	  { echo 'make check-upgrade DISTRO=bookworm OLD=DIRECTORY (of packages)' >&2; exit 1; }
+	$(MAKE) dist
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/check_distros.py --only build,packages,upgrade \
+	  --old $(OLD) $(distdir).tar.xz $(DISTRO_TREES) $(DISTRO)
+.PHONY: check-distros check-upgrade
+
+EXTRA_DIST += tests/support/debtree.py %D%/check_distros.py %D%/upgrade.py
