@@ -42,7 +42,14 @@ static void check(int good, const char *what)
 
 static void *here(void)
 {
+#ifdef __x86_64__ /* where GCC has the other from version 11 on */
+    void *tp;
+
+    __asm__ volatile("mov %%fs:0, %0" : "=r"(tp));
+    return tp;
+#else
     return __builtin_thread_pointer();
+#endif
 }
 
 static void *new_context(void (*entry)(void))
