@@ -58,12 +58,13 @@ include tests/packaging/local.mk
 check_PROGRAMS += $(units)
 TESTS += $(units)
 
-# What another compiler and another Slurm may break.
+# What another compiler and another Slurm may break; only what it needs is built.
 check-units: all
-	$(MAKE) check TESTS="$(units) $(report_tests) $(slurm_conf_tests) \
+	$(MAKE) check check_DATA= check_PROGRAMS="$(units) tests/node_agent/daemon/fake_job" \
+	  TESTS="$(units) $(report_tests) $(slurm_conf_tests) \
 	  $(filter %_munge.py %_share.py %_slurm.py %_versions.py,$(agent_scripts))"
 check-cluster: all
-	$(MAKE) check TESTS="$(cluster_tests)"
+	$(MAKE) check check_DATA= check_PROGRAMS=tests/cluster/standin TESTS="$(cluster_tests)"
 .PHONY: check-units check-cluster
 
 # Each log ends with the time that its test took.

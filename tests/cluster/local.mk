@@ -16,6 +16,7 @@ if HAVE_GCC_SOURCE
 TESTS += $(cluster_tests)
 check_PROGRAMS += %D%/standin
 %C%_standin_SOURCES = %D%/standin.c
+%C%_standin_LDADD = -lpthread
 endif
 # These need no cluster.
 report_tests = \
