@@ -99,7 +99,8 @@ static void test_memory_closed(void **state)
     struct system_input in = {.machine = m,
                               .jobs = 2,
                               .profile = (const struct workload *const *)w,
-                              .cores = (size_t[]){4, 0, 1, 3}};
+                              .cores = (size_t[]){4, 0, 1, 3},
+                              .method = MVA_AUTOMATIC};
     struct virtual_memory *memory =
         virtual_memory_new(m, NETWORK_LINEARIZER, 2);
 
