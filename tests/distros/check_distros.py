@@ -45,7 +45,7 @@ STEPS = (
      "$(DEB_BUILD_MAINT_OPTIONS=hardening=+all dpkg-buildflags --export=configure) "
      "$(command -v gcc-15 | sed s/^/JOBS_CC=/); make -j{jobs}"),
     ("unit", "unit tests", "make -j{jobs} check-units"),
-    ("cluster", "cluster tests", "make check-cluster"),
+    ("cluster", "cluster tests", "make -j{jobs} check-cluster"),
     ("packages", "packages", "export DEB_BUILD_PROFILES=$("
      "ls -d /usr/share/doc/gcc-*-source >/dev/null 2>&1 || echo pkg.coschedule.site-gcc); "
      "make deb && dpkg --install packages/deb/*.deb && " + INSTALLED),

@@ -15,8 +15,10 @@ ENVIRONMENT = ("HOME=/root", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive",
 # An installed server must not start, and nobody reads manual pages there.
 POLICY = "#!/bin/sh\nexit 101\n"
 DPKG = "force-unsafe-io\npath-exclude=/usr/share/locale/*\n"
-# The tree has device nodes of its own: scripts of packages change modes of those they know.
+# The tree is a mount, or nothing in it could have mounts of its own, and has device nodes of its
+# own: scripts of packages change modes of those they know.
 PREPARE = """set -e; tree=$1; shift
+mount --bind "$tree" "$tree"
 mount -t proc proc "$tree/proc"; mount --rbind /sys "$tree/sys"
 mount -t devpts -o newinstance,ptmxmode=0666 devpts "$tree/dev/pts"
 mount -t tmpfs tmpfs "$tree/dev/shm"; mount -t tmpfs tmpfs "$tree/run"
