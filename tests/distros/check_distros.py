@@ -69,7 +69,8 @@ def install(tree, log):
     """What building and testing need, as far as the release has it."""
     run_in(tree, "apt-get -q update", check=True, stdout=log, stderr=log)
     known = set(output(tree, "apt-cache pkgnames").split())
-    run_in(tree, ["apt-get", "-q", "-y", "--no-install-recommends", "install", "ccache",
+    run_in(tree, ["apt-get", "-q", "-y", "--no-install-recommends", "install",
+                  "build-essential", "ccache",
                   *(name for name in wanted() if name in known)],
            check=True, stdout=log, stderr=log)
     compiler = int(output(tree, "gcc -dumpversion").split(".")[0])

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#define CMOCKA_DISABLE_DEPRECATION_WARNINGS
 #include <cmocka.h>
 
 #include <pthread.h>

@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* cmocka 2 calls some of cmocka 1's macros deprecated. */
+#define CMOCKA_DISABLE_DEPRECATION_WARNINGS
 #include <cmocka.h>
 
 #include <errno.h>

@@ -13,6 +13,8 @@
 #include "protocol/cpulist.h"
 
 #define CRASH "ended by signal"
+/* liblikwid 5.1 and 5.4 want some processors' PCI devices, not seen in a machine without. */
+#define NO_DEVICE "perfmon_init failed (-19"
 
 struct processor {
     const char *file; /* our event set */
@@ -176,7 +178,8 @@ static void end_trial(struct trial *t)
 }
 
 /* The next message to TRIAL, of TYPE; NULL and the end of the trial when
- * liblikwid crashed on registers as strange as ours: its own business. */
+ * liblikwid crashed on registers as strange as ours, or wants devices, too: its
+ * own business. */
 static const void *answer(struct trial *t, int type)
 {
     struct errtext err = {""};
@@ -187,7 +190,7 @@ static const void *answer(struct trial *t, int type)
         assert_int_equal(h.type, type);
         return data;
     }
-    if (!strstr(err.text, CRASH))
+    if (!strstr(err.text, CRASH) && !strstr(err.text, NO_DEVICE))
         fail_msg("%s: %s", t->processor->file, err.text);
     print_message("%s: %s\n", t->processor->file, err.text);
     end_trial(t);
@@ -282,7 +285,8 @@ static void registers_to_values(void **state)
         "msr c3 700\nmsr c4 200\npci a0 1000\npci a8 300\n");
     f->setup.argument = "direct";
     if (counters_likwid.open(&f->setup, &f->state, &err) < 0) {
-        if (!strstr(err.text, "no event set") && !strstr(err.text, CRASH))
+        if (!strstr(err.text, "no event set") && !strstr(err.text, CRASH) &&
+            !strstr(err.text, NO_DEVICE))
             fail_msg("%s", err.text);
         print_message("%s\n", err.text);
         return;
