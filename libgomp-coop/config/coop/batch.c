@@ -12,13 +12,9 @@
 #include "dispatch.h"
 #include "fiber.h"
 #include "park.h"
-#include "placement.h"
 #include "runq.h"
+#include "stray.h"
 #include "worker.h"
-
-/* Tasks that have been stolen are placed anew so often: more often would take
-   longer than it saves.  */
-#define PLACE_NS 500000
 
 static struct gomp_team *
 team_of (struct coop_barrier *b)
@@ -82,68 +78,6 @@ make_ready (struct coop_ult *batch)
     coop_dispatch_ready (others);
 }
 
-/* Stores in TASK, by its number in a team of SIZE, each task of BATCH; there are
-   COUNT places.  */
-static void
-sort_by_number (struct coop_ult *batch, unsigned size, struct coop_ult **task,
-		unsigned count)
-{
-  for (; batch; batch = batch->batch_next)
-    {
-      struct coop_ult *u = batch;
-      for (unsigned left = batch->batch_count; left > 0; left--, u = u->next)
-	{
-	  unsigned i = u->thread->ts.team_id % size;
-	  while (task[i])
-	    i = (i + 1) % count;
-	  task[i] = u;
-	}
-    }
-}
-
-/* As make_ready, but each task begins where it would in a new team of SIZE.  */
-static void
-make_ready_anew (struct coop_ult *batch, unsigned size)
-{
-  unsigned count = 0, others = 0;
-  for (struct coop_ult *u = batch; u; u = u->batch_next)
-    count += u->batch_count;
-  if (count < size)
-    count = size;
-  struct coop_ult **task = calloc (count, sizeof *task + 1);
-  if (!task)
-    {
-      make_ready (batch);
-      return;
-    }
-  sort_by_number (batch, size, task, count);
-  coop_placement_again (task, count, (unsigned char *) (task + count));
-  coop_runq_hand_out (1);
-  for (unsigned i = 0; i < count; i++)
-    if (task[i])
-      others += coop_dispatch_hand (&coop_workers[task[i]->home], task[i],
-				    task[i], 1);
-  coop_runq_hand_out (-1);
-  free (task);
-  if (others)
-    coop_dispatch_ready (others);
-}
-
-/* Tasks that wait in a dock have been stolen: is it time to place all anew?  */
-static bool
-is_time_to_place (void)
-{
-  static uint64_t last_ns;
-  uint64_t now;
-
-  if (!coop_peek (&coop_runq_stolen)
-      || (now = coop_now_ns ()) - coop_peek (&last_ns) < PLACE_NS)
-    return false;
-  __atomic_store_n (&last_ns, now, __ATOMIC_RELAXED);
-  __atomic_store_n (&coop_runq_stolen, 0, __ATOMIC_RELAXED);
-  return true;
-}
-
 static struct coop_ult *
 take_all (struct coop_barrier *b, unsigned gen)
 {
@@ -165,9 +99,7 @@ coop_batch_undock (gomp_barrier_t *bar)
   coop_store (&b->generation, gen + BAR_INCR);
   if (!coop_peek (&coop_runq_begun))
     coop_store (&coop_runq_begun, 1);
-  if (batches && is_time_to_place ())
-    make_ready_anew (batches, total);
-  else
+  if (!batches || !coop_stray_are_due () || !coop_stray_hand_out (batches, total))
     make_ready (batches);
   coop_unpark ((int *) &b->generation, INT_MAX);
 }

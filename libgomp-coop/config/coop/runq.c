@@ -5,6 +5,7 @@
 #include "runq.h"
 
 #include "batch.h"
+#include "stray.h"
 
 /* An idle worker with something to do that has not begun for so long has lost
    its CPU.  From the futex to the task it takes up to 50 us on a CPU that was
@@ -18,7 +19,7 @@
 #define FAR_NS 500000
 #define FIRST_NS 100000000
 
-int coop_runq_lost, coop_runq_stolen, coop_runq_handing, coop_runq_begun;
+int coop_runq_lost, coop_runq_handing, coop_runq_begun;
 
 static void
 append (struct coop_runq *q, struct coop_ult *head, struct coop_ult *tail,
@@ -180,8 +181,8 @@ steal_from (struct coop_worker *w, struct coop_worker *victim)
   coop_unlock (&q->lock);
   if (count > 1)
     coop_runq_append (w, first->next, last, count - 1);
-  if (first && !coop_peek (&coop_runq_stolen))
-    __atomic_store_n (&coop_runq_stolen, 1, __ATOMIC_RELAXED);
+  if (first && !coop_peek (&coop_strayed))
+    __atomic_store_n (&coop_strayed, 1, __ATOMIC_RELAXED);
   if (first)
     __atomic_store_n (&w->steals, w->steals + 1, __ATOMIC_RELAXED);
   return first;

@@ -72,9 +72,6 @@ extern unsigned coop_runq_total (void);
 /* W runs: it is not lost.  Returns true if it was.  */
 extern bool coop_runq_found (struct coop_worker *w);
 
-/* Tasks have been stolen since this was cleared.  */
-extern int coop_runq_stolen;
-
 /* Those who are handing out tasks to several workers now: until all have theirs,
    none is taken from a worker that may run, as who is given its own last would
    begin with another's.  Takes no longer than a futex call for each.  */

@@ -32,6 +32,7 @@ COOP_SOURCES = \
 	setxid.c \
 	stack.c \
 	start.c \
+	stray.c \
 	switch-aarch64.S \
 	switch-x86_64.S \
 	ult.c \
