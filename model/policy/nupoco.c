@@ -129,9 +129,15 @@ static bool drifted(const struct nupoco *n, const struct policy_job *job)
            fabs(now - n->rate[j]) > DRIFT * fmax(now, n->rate[j]);
 }
 
+/* Who begins with what a power budget has left never gets a core back. */
+static bool has_budget(const struct policy_input *in)
+{
+    return in->options[POLICY_POWER] > 0 && machine_has_power(in->machine);
+}
+
 static bool settled(const struct nupoco *n, const struct policy_input *in)
 {
-    if (!in->state || !state_same(in->state, in) || predict_unknown(in))
+    if (has_budget(in) || !in->state || !state_same(in->state, in) || predict_unknown(in))
         return false;
     for (size_t j = 0; j < in->job_count; j++)
         if (drifted(n, &in->jobs[j]))
@@ -251,7 +257,7 @@ static enum model_status nupoco_decide(const struct policy_input *in,
 {
     struct nupoco *n = memory;
 
-    proposal->periodic = in->options[PLACEMENT] != COMMON && seen(in);
+    proposal->periodic = in->options[PLACEMENT] != COMMON && !has_budget(in) && seen(in);
     if (in->options[PLACEMENT] == COMMON || !settled(n, in) ||
         !adapt(in, n, proposal)) {
         n->swapped &= same_jobs(n, in);

@@ -108,6 +108,32 @@ def check_use(weights):
         assert "w.json: machine: is another one: 8 cores, 2 NUMA nodes" in error, error
 
 
+def check_cost():
+    """Cores stay idle where they cost more than they give, and while a budget is exceeded."""
+    machine = "amd-opteron-6380-2x4"  # 50 W idle, 10 W a LLC domain, 5 W a core that computes
+    with tempfile.TemporaryDirectory() as directory:
+        scenario = os.path.join(directory, "s.json")
+        for read_per_us in 150, 0.001:
+            with open(scenario, "w", encoding="ascii") as out:
+                region = {"work_s": 30, "read_per_us": read_per_us, "llc_per_us": read_per_us}
+                json.dump({"scenarios": [{"name": "one", "jobs": [
+                    {"name": "a", "phases": [{"regions": [region]}]}]}]}, out)
+            for policy in "equal", "nupoco", "corun", "greedy":
+                ran = {option: run(machine, scenario, f"{policy}:{option}")
+                       for option in ("cost:time", "cost:energy", "power:75", "power:1000")}
+                share = {option: r["jobs"][0]["core_s"] / r["makespan_s"]
+                         for option, r in ran.items()}
+                assert share["cost:time"] > 7.5 and share["power:1000"] > 7.5, (policy, share)
+                # One domain and three cores draw 75 W, and no decision takes away more.
+                assert 2.9 < share["power:75"] < 3.1, (policy, share)
+                if read_per_us < 1:  # each core is worth its power
+                    assert share["cost:energy"] > 7.5, (policy, share)
+                else:
+                    assert share["cost:energy"] < 5, (policy, share)
+                    assert ran["cost:energy"]["makespan_s"] < 1.3 * \
+                        ran["cost:time"]["makespan_s"], policy
+
+
 def check_refusals():
     error = program("coschedsim", "samples", "--machine", "uma-1x8",
                     os.path.join(SOURCE, "simulator", "scenarios", "all-programs.json"), status=1)
@@ -118,4 +144,5 @@ if __name__ == "__main__":
     made = samples("amd-opteron-6380-2x4")
     check_samples(made)
     check_use(check_training(made))
+    check_cost()
     check_refusals()
