@@ -33,8 +33,8 @@ int main(void)
     while (count < ASKED_MOST && (word = strtok_r(NULL, " \n", &rest)))
         region[count++] = word;
     long who = uid ? atol(uid) : 0;
-    struct region_names *names = region_names_new();
-    if (!names || who <= 0)
+    struct region_names *names = who > 0 ? region_names_new() : NULL;
+    if (!names)
         return 1;
     region_names_look(names, atoi(pid), (uid_t)who, region, count);
     for (size_t i = 0; i < count; i++) {

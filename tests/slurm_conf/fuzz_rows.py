@@ -63,7 +63,8 @@ KEYS = [*jobrecord.KEYS, "state", "sections", "weight"]
 WORDS = st.one_of(
     st.sampled_from(["cosched/1", "cosched/2", "cosched-job/1", "state=final",
                      "state=running", "attached=1", "class=memory", "follow=static:x",
-                     "partners=1,2", "granted=8", "done_s=1e400", "steps=1e15"]),
+                     "partners=1,2", "granted=8", "done_s=1e400", "steps=1e15",
+                     "hot=+x@y.c:1*0.5,-z*1,@a*0.1"]),
     st.builds("{}={}".format, st.sampled_from(KEYS), st.one_of(
         st.integers(-9, 1 << 70), st.floats(), st.text(max_size=9))))
 FORGED = st.builds(

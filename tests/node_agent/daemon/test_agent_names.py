@@ -256,7 +256,8 @@ def check_helper(folder, uid):
     """It looks as the job's user, never at what is root's, and believes no question."""
     def ask(text):
         done = subprocess.run([os.path.join(BUILD, "coschedd-names")], input=text, text=True,
-                              stdout=subprocess.PIPE, check=False, timeout=60)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                              timeout=60)
         return done.stdout
     with subprocess.Popen([f"{folder}/plain"], env={"OMP_NUM_THREADS": "1"}) as process:
         for text in ("", "\n", "1", "x y z\n", f"{process.pid} 0 0123456789abcdef+10\n",
