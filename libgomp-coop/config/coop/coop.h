@@ -139,7 +139,7 @@ struct coop_worker
   int sleeping;	    /* futex, 1: asleep (thread) or free (slot) */
   int straggling;   /* lost its CPU, but still runs */
   int lost;	    /* something else seems to run on its CPU (runq.h), */
-  int shared;	    /* now and then (worker.c) */
+  int shared;	    /* now and then (share.h) */
   bool started;	    /* has a kernel thread or may be used as a slot */
   pid_t tid;	    /* kernel thread that runs here */
   struct coop_ult *home_ready; /* worker 0: root that must continue here */

@@ -30,6 +30,7 @@ COOP_SOURCES = \
 	region.c \
 	settings.c \
 	setxid.c \
+	share.c \
 	stack.c \
 	start.c \
 	stray.c \

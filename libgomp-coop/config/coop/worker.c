@@ -24,6 +24,7 @@
 #include "region.h"
 #include "runq.h"
 #include "settings.h"
+#include "share.h"
 #include "stray.h"
 #include "ult.h"
 
@@ -31,28 +32,6 @@
    Whoever runs through a queue of short tasks is done sooner, and finds them in
    its cache the next time.  */
 #define STEAL_PAUSES 64
-
-/* Idle workers spin so long before they sleep: longer than the serial code
-   between two short regions, shorter than what a neighbour would notice.  */
-#define IDLE_SPIN_NS 1000000
-
-/* A spinning worker that sees the clock jump by so much had to leave its CPU to
-   something else.  For a while it spins shorter then: a thread that uses up its
-   time slices has to wait for long when there is work, one that sleeps most of
-   the time gets its CPU when it wakes up.  The more often this happens, the
-   longer the while is; after CALM_NS without it all begins anew.  */
-#define GAP_NS 400000
-#define SHARED_MIN_NS 10000000
-#define SHARED_MAX_NS 320000000
-#define CALM_NS 40000000
-#define SHARED_SPIN_NS 20000
-
-/* So long after a kernel thread had to wait for its CPU all of them may run; twice
-   as long each time that this happens soon again: whether other processes still
-   have CPUs does not show until then, and to find out costs milliseconds.  */
-#define LENT_MIN_NS 320000000
-#define LENT_MAX_NS 10240000000
-#define LENT_CALM_NS 1000000000
 
 struct cosched_cpuset coop_initial_cpus;
 sigset_t coop_worker_signals;
@@ -65,14 +44,8 @@ static struct cosched_cpuset allotted; /* last one that was not empty */
 static unsigned demand;		       /* tasks, at most */
 static unsigned started;	       /* workers with a kernel thread */
 static int nsleeping;
-static int nshared; /* workers whose CPU is shared */
 static unsigned asked_spares; /* by the watchdog */
-static struct
-{
-  unsigned spares;   /* to kernel threads beside other processes, */
-  uint64_t until_ns; /* not longer than that, */
-  uint64_t ns;	     /* which is so long after the last one had to wait */
-} lent;
+static unsigned lent_spares;  /* to kernel threads that have a lease (share.h) */
 
 void
 coop_worker_wake (struct coop_worker *w)
@@ -139,72 +112,20 @@ coop_worker_sleep (struct coop_worker *w)
   __atomic_sub_fetch (&nsleeping, 1, __ATOMIC_SEQ_CST);
 }
 
-/* W's CPU is shared for W's shared_ns, or no longer.  */
-static void
-set_shared (struct coop_worker *w, uint64_t now)
-{
-  w->shared_until_ns = now + w->shared_ns;
-  if (!__atomic_exchange_n (&w->shared, 1, __ATOMIC_ACQ_REL))
-    __atomic_add_fetch (&nshared, 1, __ATOMIC_RELAXED);
-}
-
-static void
-clear_shared (struct coop_worker *w)
-{
-  if (__atomic_exchange_n (&w->shared, 0, __ATOMIC_ACQ_REL))
-    __atomic_sub_fetch (&nshared, 1, __ATOMIC_RELAXED);
-}
-
-/* W, which spins, looks at the clock.  */
-static void
-watch_clock (struct coop_worker *w, uint64_t now)
-{
-  uint64_t before = w->spun_ns;
-  w->spun_ns = now;
-  if (before == 0 || now - before < GAP_NS)
-    return;
-  if (w->shared_ns == 0 || now > w->shared_until_ns + CALM_NS)
-    w->shared_ns = SHARED_MIN_NS;
-  else if (now > w->shared_until_ns && w->shared_ns < SHARED_MAX_NS)
-    w->shared_ns *= 2;
-  set_shared (w, now);
-}
-
-/* A kernel thread had to wait for its CPU.  */
-static void
-extend_lease (uint64_t now)
-{
-  pthread_mutex_lock (&assign_lock);
-  if (now > lent.until_ns + LENT_CALM_NS)
-    lent.ns = LENT_MIN_NS;
-  else if (now > lent.until_ns && lent.ns < LENT_MAX_NS)
-    lent.ns *= 2;
-  __atomic_store_n (&lent.until_ns, now + lent.ns, __ATOMIC_RELAXED);
-  pthread_mutex_unlock (&assign_lock);
-}
-
 void
 coop_worker_begun (struct coop_worker *w)
 {
   uint64_t now = coop_now_ns ();
 
-  if (now - w->given_ns >= GAP_NS)
-    {
-      /* To run anywhere costs little: no need to begin with less.  */
-      w->shared_ns = SHARED_MAX_NS;
-      set_shared (w, now);
-      extend_lease (now);
-      coop_worker_lend (now);
-    }
-  else if (coop_peek (&w->shared) && now >= w->shared_until_ns)
-    clear_shared (w);
+  if (coop_share_begun (w, now))
+    coop_worker_lend (now);
 }
 
 int
 coop_worker_seat (const struct coop_worker *w)
 {
   bool anywhere = coop_mode == COSCHED_MODE_KTHREAD
-		  && (coop_peek (&w->shared) || coop_peek (&lent.spares));
+		  && (coop_peek (&w->shared) || coop_peek (&lent_spares));
   return anywhere && w->cpu >= 0 ? COOP_CPU_ANY : w->cpu;
 }
 
@@ -212,7 +133,7 @@ void
 coop_worker_back (struct coop_worker *w)
 {
   if (coop_runq_found (w))
-    watch_clock (w, coop_now_ns ());
+    coop_share_watch (w, coop_now_ns ());
 }
 
 /* W has been spinning for a while: has it done so for too long?  */
@@ -220,17 +141,13 @@ static bool
 is_tired (struct coop_worker *w)
 {
   uint64_t now = coop_now_ns ();
-  const int *shared
-      = coop_mode == COSCHED_MODE_KTHREAD ? &nshared : &w->shared;
 
   coop_runq_found (w);
-  watch_clock (w, now);
-  if (coop_peek (&w->shared) && now >= w->shared_until_ns)
-    clear_shared (w);
+  coop_share_watch (w, now);
+  coop_share_expire (w, now);
   if (w->idle_since_ns == 0)
     w->idle_since_ns = now;
-  return now - w->idle_since_ns
-	 > (coop_peek (shared) ? SHARED_SPIN_NS : IDLE_SPIN_NS);
+  return now - w->idle_since_ns > coop_share_spin_ns (w);
 }
 
 enum coop_spin
@@ -432,7 +349,7 @@ coop_worker_demand (unsigned tasks)
 static void
 set_spares (void)
 {
-  unsigned count = asked_spares > lent.spares ? asked_spares : lent.spares;
+  unsigned count = asked_spares > lent_spares ? asked_spares : lent_spares;
   unsigned more = 0;
 
   while (coop_nspares < count)
@@ -483,15 +400,15 @@ coop_worker_lend (uint64_t now)
 {
   unsigned count = 0;
 
-  if (now >= coop_peek (&lent.until_ns) && coop_peek (&lent.spares) == 0)
+  if (!coop_share_leased (now) && coop_peek (&lent_spares) == 0)
     return;
   pthread_mutex_lock (&assign_lock);
   unsigned tasks = coop_peek (&coop_ult_live), usable = coop_worker_usable ();
-  if (now < lent.until_ns && usable > 0 && tasks > usable)
+  if (coop_share_leased (now) && usable > 0 && tasks > usable)
     count = tasks - usable;
   if (count > COOP_MAX_SPARES)
     count = COOP_MAX_SPARES;
-  __atomic_store_n (&lent.spares, count, __ATOMIC_RELAXED);
+  __atomic_store_n (&lent_spares, count, __ATOMIC_RELAXED);
   set_spares ();
   pthread_mutex_unlock (&assign_lock);
   if (count)
@@ -561,7 +478,7 @@ static void
 take_cpu (struct coop_worker *w)
 {
   __atomic_store_n (&w->cpu, COOP_CPU_NONE, __ATOMIC_SEQ_CST);
-  clear_shared (w);
+  coop_share_forget (w);
   if (!w->started)
     return;
   if (!__atomic_exchange_n (&w->straggling, 1, __ATOMIC_SEQ_CST))
@@ -619,8 +536,8 @@ grow (unsigned n)
 static void
 end_lease (void)
 {
-  lent.until_ns = 0;
-  __atomic_store_n (&lent.spares, 0, __ATOMIC_RELAXED);
+  coop_share_end_lease ();
+  __atomic_store_n (&lent_spares, 0, __ATOMIC_RELAXED);
   set_spares ();
 }
 
@@ -689,9 +606,10 @@ coop_worker_reset (void)
   pthread_mutex_init (&assign_lock, NULL);
   memset (coop_workers, 0, sizeof coop_workers);
   memset (&allotted, 0, sizeof allotted);
-  memset (&lent, 0, sizeof lent);
-  coop_nworkers = coop_nspares = asked_spares = started = demand = 0;
-  coop_crowded = coop_runq_lost = coop_batch_seized = nsleeping = nshared = 0;
+  coop_share_reset ();
+  coop_nworkers = coop_nspares = 0;
+  asked_spares = lent_spares = started = demand = 0;
+  coop_crowded = coop_runq_lost = coop_batch_seized = nsleeping = 0;
   coop_runq_handing = coop_runq_begun = 0;
   cpus_missing = false;
   if (cpuset_first (&coop_initial_cpus) >= 0)
