@@ -95,7 +95,10 @@ gomp_team_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
 void
 gomp_team_barrier_wait (gomp_barrier_t *bar)
 {
-  gomp_team_barrier_wait_end (bar, gomp_barrier_wait_start (bar));
+  if (__builtin_expect (coop_managed, 0))
+    coop_batch_wait (bar);
+  else
+    gomp_team_barrier_wait_end (bar, upstream_barrier_wait_start (bar));
 }
 
 /* The last barrier of a region counts as the end of the region does.  */

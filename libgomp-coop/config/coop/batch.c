@@ -5,12 +5,12 @@
 #include "batch.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 #include <sched.h>
 
 #include "dispatch.h"
 #include "fiber.h"
+#include "order.h"
 #include "park.h"
 #include "runq.h"
 #include "stray.h"
@@ -252,17 +252,24 @@ coop_batch_flush (struct coop_worker *w)
     }
 }
 
-/* U, a task of W, is the last of BATCH.  */
-static void
-add (struct coop_batch *batch, struct coop_ult *u, struct coop_worker *w)
+/* U, a task of W, is the last of BATCH, which has others; or has none.  */
+static inline void
+add_last (struct coop_batch *batch, struct coop_ult *u, struct coop_worker *w)
 {
   u->next = NULL;
   u->home = w->index;
-  if (batch->count++ == 0)
-    batch->head = u;
-  else
-    batch->tail->next = u;
+  batch->count++;
+  batch->tail->next = u;
   batch->tail = u;
+}
+
+static void
+add (struct coop_batch *batch, struct coop_ult *u, struct coop_worker *w)
+{
+  if (batch->count == 0)
+    batch->head = batch->tail = u;
+  add_last (batch, u, w);
+  u->next = NULL; /* not itself */
 }
 
 /* U, on W, joins W's batch, if DOCKING on its way to the dock: there the
@@ -276,7 +283,8 @@ join (struct coop_worker *w, struct coop_barrier *b, unsigned *awaited,
   batch->bar = b;
   batch->awaited = awaited;
   w->passing = coop_fibers ? NULL : awaited;
-  u->docked = docking && !u->root;
+  if (docking)
+    u->docked = !u->root;
   if (docking && u->root && batch->count)
     {
       u->home = w->index;
@@ -557,11 +565,13 @@ arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
   return arrive_last (b, awaited, gen, docking, next);
 }
 
-/* The first task of W's queue if it is of TEAM, else NULL.  */
+/* The first task of W's queue if it is of TEAM and nobody is at the queue, else
+   NULL.  */
 static inline struct coop_ult *
 take_member (struct coop_worker *w, struct gomp_team *team)
 {
-  coop_lock (&w->queue.lock);
+  if (__atomic_exchange_n (&w->queue.lock, 1, __ATOMIC_ACQUIRE))
+    return NULL;
   struct coop_ult *u = w->queue.head;
   if (is_member (u, team))
     coop_runq_pop (&w->queue, u);
@@ -571,32 +581,64 @@ take_member (struct coop_worker *w, struct gomp_team *team)
   return u;
 }
 
-/* Inlined where it is called, and nothing else than what most tasks of a batch
-   need, those that come after one and before another: the caller's worker may
-   be another one afterwards.  */
-static inline __attribute__ ((always_inline)) unsigned
-arrive (gomp_barrier_t *bar, unsigned *awaited, bool docking)
+/* If a task of B's team has arrived before on the caller's worker and another
+   comes next: arrives in generation GEN and returns true when it goes on.  Inlined
+   where it is called, and nothing else than what most tasks need: the caller's
+   worker may be another one afterwards.  */
+static inline __attribute__ ((always_inline)) bool
+follow (struct coop_barrier *b, unsigned *awaited, unsigned gen, bool docking)
 {
-  struct coop_barrier *b = coop_barrier (bar);
   struct coop_ult *u = coop_tls_ult (), *next;
   struct coop_worker *w = coop_tls_worker ();
-  unsigned gen = coop_load (&b->generation);
 
   if (!w || w->passing != awaited || (docking && u->root)
       || (gen & BAR_TASK_PENDING) || coop_must_leave (w)
       || !(next = take_member (w, team_of (b))))
-    return arrive_first (b, awaited, gen, docking);
-  u->docked = docking;
-  add (&w->batch, u, w);
+    return false;
+  if (docking)
+    u->docked = true;
+  add_last (&w->batch, u, w);
   coop_dispatch_pass (w, u, next);
+  return true;
+}
+
+static inline unsigned
+state_after (unsigned gen)
+{
   gen = state_of (gen);
-  return was_elected (u) ? gen | BAR_WAS_LAST : gen;
+  return was_elected (coop_tls_ult ()) ? gen | BAR_WAS_LAST : gen;
+}
+
+static inline __attribute__ ((always_inline)) unsigned
+arrive (struct coop_barrier *b, unsigned *awaited, bool docking)
+{
+  unsigned gen = coop_load (&b->generation);
+
+  if (!follow (b, awaited, gen, docking))
+    return arrive_first (b, awaited, gen, docking);
+  return state_after (gen);
 }
 
 gomp_barrier_state_t
 coop_batch_arrive (gomp_barrier_t *bar)
 {
-  return arrive (bar, &coop_barrier (bar)->awaited, false);
+  return arrive (coop_barrier (bar), &coop_barrier (bar)->awaited, false);
+}
+
+void
+coop_batch_wait (gomp_barrier_t *bar)
+{
+  struct coop_barrier *b = coop_barrier (bar);
+  unsigned gen = coop_load (&b->generation), state;
+
+  if (!follow (b, &b->awaited, gen, false))
+    state = arrive_first (b, &b->awaited, gen, false);
+  else if (coop_load (&b->generation) == (gen & -BAR_INCR) + BAR_INCR
+	   && !__builtin_expect (coop_peek (&coop_order_known), 0))
+    return;
+  else
+    state = state_after (gen); /* the barrier is not over, or there is more to do */
+  gomp_team_barrier_wait_end (bar, state);
 }
 
 gomp_barrier_state_t
@@ -612,12 +654,6 @@ coop_batch_arrive_final (gomp_barrier_t *bar)
 	coop_batch_flush (w);
       return gomp_barrier_wait_final_start (bar);
     }
-  return arrive (bar, &coop_barrier (bar)->awaited_final, docking);
-}
-
-bool
-coop_batch_was_docked (void)
-{
-  struct coop_ult *u = coop_tls_ult ();
-  return u && u->docked;
+  return arrive (coop_barrier (bar), &coop_barrier (bar)->awaited_final,
+		 docking);
 }

@@ -46,6 +46,9 @@
    for gomp_barrier_wait_start.  */
 extern gomp_barrier_state_t coop_batch_arrive_final (gomp_barrier_t *bar);
 
+/* As gomp_team_barrier_wait.  */
+extern void coop_batch_wait (gomp_barrier_t *bar);
+
 /* Counts the tasks in W's batch, which has some.  */
 extern void coop_batch_flush (struct coop_worker *w);
 
@@ -72,7 +75,12 @@ extern void coop_batch_undock (gomp_barrier_t *bar);
 /* After coop_batch_arrive_final: has the caller, which is over and done with
    the region, been in the dock and left it again?  If so, its team may no
    longer exist.  */
-extern bool coop_batch_was_docked (void);
+static inline bool
+coop_batch_was_docked (void)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  return u && u->docked;
+}
 
 #pragma GCC visibility pop
 

@@ -216,6 +216,17 @@ unpark_table (unsigned table, unsigned h, int *addr, int *count)
   return coop_dispatch_hand (&coop_workers[table], first, last, taken);
 }
 
+/* Does nobody wait in bucket H of the first WORDS * 64 tables and of the foreign
+   one?  Most often so: at barriers tasks wait in batches.  */
+static bool
+is_deserted (unsigned h, unsigned words)
+{
+  uint64_t any = coop_load (&presence[h].word[WORDS]);
+  for (unsigned k = 0; k < words; k++)
+    any |= coop_load (&presence[h].word[k]);
+  return any == 0;
+}
+
 unsigned
 coop_unpark (int *addr, int count)
 {
@@ -225,6 +236,8 @@ coop_unpark (int *addr, int count)
 
   coop_fence ();
   words = (coop_peek (&coop_nworkers) + 63) / 64;
+  if (is_deserted (h, words))
+    return 0;
   /* Single wake-ups begin at another table each time: no waiter starves.  */
   if (count < ALL && words)
     start = __atomic_fetch_add (&turn, 1, __ATOMIC_RELAXED) % (words * 64);
