@@ -6,12 +6,16 @@ on one CPU, on two and while these are taken and given.  They learn who goes
 first after a barrier.  Programs that must not be interrupted, and those that say
 so, are left alone."""
 
+import os
+
 from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus
 
 TURNS = "they take turns"
 
 
 def run(path, cpus, team, arguments, sets, **environment):
+    # It must not be done on other CPUs before it has got these.
+    os.sched_setaffinity(0, set().union(*sets))
     with FakeAgent(path, cpus) as agent, \
             Program(*arguments, socket_path=path, OMP_NUM_THREADS=str(team),
                     COSCHED_MODE="donor", **environment) as program:
@@ -28,9 +32,11 @@ def main():
     needs_probe()
     cpus = two_cpus()
     with directory() as path:
-        for team, sets in ((2, [cpus[:1]]), (5, [cpus[:1]]), (7, [cpus]),
-                           (9, [cpus, cpus[:1], cpus[1:]])):
-            err = run(f"{path}/sock", cpus, team, ["60"], sets,
+        # Long enough for the monitor to see it.
+        for team, rounds, sets in ((2, "600", [cpus[:1]]), (5, "100", [cpus[:1]]),
+                                   (7, "60", [cpus]),
+                                   (9, "60", [cpus, cpus[:1], cpus[1:]])):
+            err = run(f"{path}/sock", cpus, team, [rounds], sets,
                       program="test_preempt")
             # With two CPUs somebody else may look on a busy machine.
             assert TURNS in err or sets != [cpus[:1]], err
