@@ -69,6 +69,16 @@ static void read_metrics(struct replay *r)
         }
 }
 
+/* Who wants threads mapped is not to wait for what never comes. */
+static int check_threads(const struct replay *r, const struct counters_setup *setup,
+                         struct errtext *err)
+{
+    if (!setup->threads || r->can[COUNTERS_THREADS])
+        return 0;
+    return errtext_set(err, EINVAL, "replay: %.120s: metrics: \"threads\" is missing, which the "
+                                    "policy option mapping needs", setup->argument);
+}
+
 static int replay_open(const struct counters_setup *setup, void **state,
                        struct errtext *err)
 {
@@ -90,13 +100,16 @@ static int replay_open(const struct counters_setup *setup, void **state,
     r->recording = recording_open(setup->argument, &why);
     int rc = r->recording ? check_sizes(r, setup, err)
                           : errtext_set(err, errno, "replay: %.170s", why.text);
+    if (rc == 0) {
+        read_metrics(r);
+        rc = check_threads(r, setup, err);
+    }
     if (rc < 0) {
         int saved = errno;
         replay_close(r);
         errno = saved;
         return -1;
     }
-    read_metrics(r);
     *state = r;
     return 0;
 }
@@ -111,6 +124,32 @@ static void add_values(void *to, const void *more, double part, size_t count)
         v[i] = sample_add(v[i], part * m[i]);
 }
 
+/* The row of THREAD in S, most probably number GUESS; a new one where it has none. */
+static size_t row_of(struct sample *s, const struct sample_thread *thread, size_t guess)
+{
+    for (size_t n = 0; n < s->threads; n++) {
+        size_t at = (guess + n) % s->threads;
+        if (s->thread[at].tid == thread->tid && s->thread[at].pid == thread->pid)
+            return at;
+    }
+    return sample_add_thread(s, thread);
+}
+
+/* Add PART of the requests of MORE's threads to those of S. */
+static int add_threads(struct sample *s, const struct sample *more, double part)
+{
+    size_t width = s->numa_nodes;
+
+    for (size_t i = 0; i < more->threads; i++) {
+        size_t at = row_of(s, &more->thread[i], i);
+        if (at == SAMPLE_THREADS)
+            return s->thread && s->thread_requests ? 0 : -1;
+        for (size_t m = 0; m < width; m++)
+            s->thread_requests[at * width + m] += part * more->thread_requests[i * width + m];
+    }
+    return 0;
+}
+
 /* Add PART of the interval MORE, in which all went on evenly, to SAMPLE. */
 static int add(struct sample *s, const struct sample *more, double part)
 {
@@ -123,6 +162,8 @@ static int add(struct sample *s, const struct sample *more, double part)
     add_values(s->traffic, more->traffic, part,
                pairs * sizeof(*s->traffic) / sizeof(double));
     add_values(s->energy_j, more->energy_j, part, s->packages);
+    if (add_threads(s, more, part) < 0)
+        return -1;
     if (more->coverage < s->coverage)
         s->coverage = more->coverage;
     bool same = s->groups == more->groups &&

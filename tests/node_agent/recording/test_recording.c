@@ -333,6 +333,43 @@ static void test_replay_by_time(void **state)
     assert_true(isnan(take(f, 100, 0, &err))); /* said once */
 }
 
+/* The thread-node table: by time, too, and an error where it is wanted and was not recorded. */
+static void test_replay_of_threads(void **state)
+{
+    struct fixture *f = *state;
+    struct counters_ability a[COUNTERS_METRICS] = {{0}};
+    struct errtext err = {""};
+
+    f->setup.threads = true;
+    tree_write(f->tree, RECORDING_FILE, BEGIN);
+    assert_int_equal(counters_replay.open(&f->setup, &f->state, &err), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_non_null(strstr(err.text, "metrics: \"threads\" is missing"));
+    assert_null(f->state);
+    tree_write(f->tree, RECORDING_FILE,
+               "{\"type\": \"begin\", \"version\": 1, \"metrics\": [\"threads\"], "
+               "\"machine\": {\"cpus\": 4, \"llc_domains\": 2, \"numa_nodes\": 2, "
+               "\"packages\": 2}}\n"
+               "{\"type\": \"sample\", \"ns\": 10000000, \"threads\": "
+               "[[7, 8, 100, 0], [7, 9, 0, 40]]}\n"
+               "{\"type\": \"sample\", \"ns\": 10000000, \"threads\": "
+               "[[7, 9, 20, 2], [7, 10, 6, 6]]}\n"
+               "{\"type\": \"end\"}\n");
+    assert_int_equal(counters_replay.open(&f->setup, &f->state, &err), 0);
+    counters_replay.describe(f->state, a);
+    assert_true(a[COUNTERS_THREADS].can);
+    take(f, 5, 0, &err);
+    assert_int_equal(f->sample->threads, 2);
+    assert_int_equal(f->sample->thread[1].tid, 9);
+    assert_true(f->sample->thread_requests[0] == 50);
+    take(f, 10, 0, &err); /* a half of each */
+    assert_int_equal(f->sample->threads, 3);
+    assert_int_equal(f->sample->thread[2].tid, 10);
+    assert_true(f->sample->thread_requests[2] == 10);
+    assert_true(f->sample->thread_requests[3] == 20 + 1);
+    assert_true(f->sample->thread_requests[5] == 3);
+}
+
 static void test_replay_of_garbage(void **state)
 {
     struct fixture *f = *state;
@@ -354,6 +391,7 @@ UNIT(test_recording)
         T(test_round_trip),     T(test_bad_samples),
         T(test_write_and_read), T(test_places_of_others), T(test_disk_full),
         T(test_replay_refusals), T(test_replay_by_time),
+        T(test_replay_of_threads),
         T(test_replay_of_garbage),
     };
 
