@@ -60,7 +60,8 @@ TESTS += $(units)
 
 # What another compiler and another Slurm may break; only what it needs is built.
 check-units: all
-	$(MAKE) check check_DATA= check_PROGRAMS="$(units) tests/node_agent/daemon/fake_job" \
+	$(MAKE) check check_DATA= check_PROGRAMS="$(units) tests/support/at_call \
+	  tests/node_agent/daemon/fake_job" \
 	  TESTS="$(units) $(report_tests) $(slurm_conf_tests) \
 	  $(filter %_munge.py %_share.py %_slurm.py %_versions.py,$(agent_scripts))"
 check-cluster: all
