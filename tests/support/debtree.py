@@ -22,6 +22,7 @@ mount --bind "$tree" "$tree"
 mount -t proc proc "$tree/proc"; mount --rbind /sys "$tree/sys"
 mount -t devpts -o newinstance,ptmxmode=0666 devpts "$tree/dev/pts"
 mount -t tmpfs tmpfs "$tree/dev/shm"; mount -t tmpfs tmpfs "$tree/run"
+echo "127.0.0.1 localhost $(uname -n)" >"$tree/etc/hosts"
 exec chroot "$@"
 """
 

@@ -97,7 +97,7 @@ static pid_t start(const char *name, uid_t uid)
     return pid;
 }
 
-static void stop(pid_t pid)
+static void end(pid_t pid)
 {
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
@@ -158,7 +158,7 @@ static void test_found(void **state)
         /* It is kept, and so is that nothing was found. */
         look(names, pid, another(), region);
         assert_int_equal(region_names_looks(names), 1);
-        stop(pid);
+        end(pid);
         region_names_free(names);
     }
 }
@@ -179,7 +179,7 @@ static void test_as_user(void **state)
     names = region_names_new();
     patient(&names, pid, 65534, region);
     assert_string_equal(look(names, pid, 65534, region), "conj_grad, cg.c:3");
-    stop(pid);
+    end(pid);
     region_names_free(names);
 }
 
@@ -213,7 +213,7 @@ static void test_garbled(void **state)
         const char *name = look(names, pid, another(), region);
         for (const char *p = name; *p; p++)
             assert_true((unsigned char)*p >= ' ');
-        stop(pid);
+        end(pid);
         unlink(broken);
         region_names_free(names);
     }
@@ -240,7 +240,7 @@ static void test_endless(void **state)
     clock_step_s = 0;
     assert_string_equal(look(names, pid, another(), region), region);
     assert_int_equal(region_names_looks(names), looks);
-    stop(pid);
+    end(pid);
     region_names_free(names);
 }
 #endif
