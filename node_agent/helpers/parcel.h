@@ -40,6 +40,8 @@ struct parcel {
                                waits for it */
     struct run never_begun; /* one that ended so, and has the interim record of
                                this one */
+    struct run forgotten;   /* one that ended so, as a killed slurmctld has it that forgot this; */
+    bool forgotten_there;   /* with the record */
 
     bool settled; /* slurmctld will not write it any more */
 };

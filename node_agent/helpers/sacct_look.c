@@ -127,11 +127,26 @@ static void take_row(struct parcel *parcels, size_t count, char *row)
         if (p->job != job)
             continue;
         p->rows++;
-        if (begun)
+        if (begun) {
             take_run(p, &run, row);
-        else if (run.ended_s >= 0 && starts_with(row, PARCEL_INTERIM))
-            p->never_begun = run;
+        } else if (run.ended_s >= 0) {
+            p->forgotten = run;
+            p->forgotten_there = starts_with(row, p->text);
+            if (starts_with(row, PARCEL_INTERIM))
+                p->never_begun = run;
+        }
     }
+}
+
+/* A slurmctld that was killed before it had saved that P's run began has one that never did.  There
+ * is no other, so the record is of that. */
+static void take_forgotten(struct parcel *p)
+{
+    if (*p->run.name || p->rows != 1 || !*p->forgotten.name)
+        return;
+    p->run = p->forgotten;
+    p->there = p->forgotten_there;
+    p->never_begun.name[0] = '\0';
 }
 
 bool sacct_look(struct parcel *parcels, size_t count, char said[SACCT_SAID_MAX])
@@ -145,7 +160,7 @@ bool sacct_look(struct parcel *parcels, size_t count, char said[SACCT_SAID_MAX])
 
     said[0] = '\0';
     for (struct parcel *p = parcels; p < parcels + count; p++) {
-        p->run.name[0] = p->never_begun.name[0] = '\0';
+        p->run.name[0] = p->never_begun.name[0] = p->forgotten.name[0] = '\0';
         p->rows = 0;
         p->fits = p->there = p->requeued = false;
         used += (size_t)snprintf(jobs + used, sizeof(jobs) - used, "%s%u", used ? "," : "", p->job);
@@ -161,6 +176,8 @@ bool sacct_look(struct parcel *parcels, size_t count, char said[SACCT_SAID_MAX])
             snprintf(said, SACCT_SAID_MAX, "%s", line);
         take_row(parcels, count, line);
     }
+    for (struct parcel *p = parcels; p < parcels + count; p++)
+        take_forgotten(p);
     free(line);
     fclose(out);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

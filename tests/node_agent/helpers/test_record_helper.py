@@ -105,6 +105,18 @@ def check_unheard():
                                 ("5", str(END + 10)): f"{TEXT} run={END + 10}"}, k.comments()
 
 
+def check_forgotten():
+    """slurmctld was killed before it had saved that the job began, and heard later that it is over:
+    the job's only row says that it was cancelled in the queue, with or without interim record."""
+    with Keeper() as k:
+        k.rows((5, 5, "None", END + 15, "CANCELLED", "None assigned", ""),
+               (6, 6, "None", END + 15, "CANCELLED", "None assigned", "cosched/1 state=running"))
+        k.record(5)
+        k.record(6)
+        k.expect(("kept", 5), ("kept", 6), ("recorded", 5), ("recorded", 6))
+        assert set(k.comments().values()) == {TEXT}, k.comments()
+
+
 def check_outage():
     """While the accounting does not answer nothing is given up, and all is
     delivered when it does."""
@@ -469,6 +481,7 @@ def main():
     check_batch()
     check_runs()
     check_unheard()
+    check_forgotten()
     check_outage()
     check_refused()
     check_hanging()
