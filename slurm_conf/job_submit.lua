@@ -404,10 +404,13 @@ local function contradiction(job)
     return SUCCESS
 end
 
+-- Newer Slurms (24.11) have -c in tres_per_task, too: "cpu:N" or "cpu=N".
 local function wants_gpus(job)
     for _, key in ipairs({ "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" }) do
-        if (job[key] or "") ~= "" then
-            return true
+        for what in (job[key] or ""):gmatch("[^,;]+") do
+            if not what:match("^cpu[:=]") then
+                return true
+            end
         end
     end
     return false

@@ -122,12 +122,18 @@ function tests.gpus()
         { { tres_per_task = "gres:gpu:1", num_tasks = 1 }, 64 },
         { { tres_per_socket = "gpu", num_tasks = 4, min_nodes = 2 }, 32 },
         { { tres_per_node = "gpu", num_tasks = 4, cpus_per_task = 3 }, 3 },
+        { { tres_per_task = "cpu:3,gres/gpu:1", num_tasks = 4, cpus_per_task = 3 }, 3 },
     }) do
         local job = stub.job("", case[1])
         equal(stub.submit(job), 0, "gpus")
         equal(job.pn_min_cpus, 64, "CPUs of a node")
         equal(job.shared, 65534, "not exclusive")
         equal(job.cpus_per_task, case[2], "CPUs of a task")
+    end
+    for _, cpus in ipairs({ "cpu:1", "cpu=1" }) do
+        local job = stub.job("", { tres_per_task = cpus, num_tasks = 1, cpus_per_task = 1 })
+        equal(stub.submit(job), 0, "no GPUs")
+        equal(job.shared, 0, "all CPUs")
     end
     stub.partitions.cosched.total_cpus = 129
     local job = stub.job("", { tres_per_node = "gpu:1" })
