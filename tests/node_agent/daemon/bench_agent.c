@@ -542,8 +542,8 @@ static void keep_busy(bool busy)
             die("fork");
         if (busy && pid[i] == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            for (volatile unsigned long n = 0;; n++)
-                ;
+            for (;;)
+                __asm__ volatile("");
         }
     }
 }
