@@ -13,9 +13,12 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"],
                                 "tests", "support"))
 from coschedtest import BUILD, SOURCE, allowed_cpus, wait_for
-from coschedcluster import Cluster, NOBODY, need_cluster
+from coschedcluster import Cluster, need_cluster
 from ends import (bound_memory, check_array_records, check_ends, check_timeout,
                   start_timeout)
+
+# daemon: to sacct of Slurm 26.05 nobody is no user.
+USER = {"user": 1, "group": 1, "extra_groups": []}
 
 REPORT = os.path.join(SOURCE, "slurm_conf", "coschedreport")
 USERS_JOB = """#!/bin/sh
@@ -59,12 +62,12 @@ def is_running(c, job):
 def check_user(c):
     """A job of a user who owns nothing of the installation."""
     shutil.copy(c.program("ep"), c.output)
-    job = submit(c, "user.sh", USERS_JOB, "--coschedule", **NOBODY)
+    job = submit(c, "user.sh", USERS_JOB, "--coschedule", **USER)
     entry = wait_for("attached job", lambda: c.attached(job), 60)
-    assert entry["uid"] == NOBODY["user"], entry
+    assert entry["uid"] == USER["user"], entry
     c.wait_end(job)
     wait_for("output", lambda: "PASS" in c.text(job))
-    assert c.text(job).splitlines()[0] == str(NOBODY["user"]), c.text(job)
+    assert c.text(job).splitlines()[0] == str(USER["user"]), c.text(job)
     assert "error" not in c.text(job), c.text(job)
     return job
 
@@ -75,10 +78,10 @@ def check_login(c):
     # A copy: other users may have no access to the build tree.
     ctl = shutil.copy(os.path.join(BUILD, "coschedctl"), c.output)
     job = submit(c, "login.sh", "#!/bin/sh\nexec ./ep --class W --min-time 600\n",
-                 "--coschedule", **NOBODY)
+                 "--coschedule", **USER)
     wait_for("attached job", lambda: c.attached(job), 60)
 
-    def ask(*words, owner=NOBODY):
+    def ask(*words, owner=USER):
         return c.run(ctl, *words, **owner)
 
     def answer(*words):
@@ -87,7 +90,7 @@ def check_login(c):
         return done.stdout
 
     entry, = json.loads(answer("status", "--json"))["jobs"]
-    assert (entry["job"], entry["uid"]) == (job, NOBODY["user"]), entry
+    assert (entry["job"], entry["uid"]) == (job, USER["user"]), entry
     assert entry["follow"]["malleable"], entry # only its user and root are told that
     # Its user sees the region's name: the step is of that user, on that node.
     wait_for("name of the region", lambda: ", ep.c:" in answer("status"), 60, 0.1)
@@ -109,9 +112,9 @@ def check_login(c):
     roots = json.loads(c.run(ctl, "jobs", "--json").stdout)["jobs"]
     assert roots and str(job) not in [j["job"] for j in roots], roots
     # Another's, one that there is not, and a node that it has not.
-    stranger = {"user": NOBODY["user"] - 1, "group": NOBODY["group"], "extra_groups": []}
-    for words, owner in (((str(job), "status"), stranger), (("999999", "status"), NOBODY),
-                         ((str(job), "status", "--node", "n2"), NOBODY)):
+    stranger = {"user": USER["user"] + 1, "group": USER["group"], "extra_groups": []}
+    for words, owner in (((str(job), "status"), stranger), (("999999", "status"), USER),
+                         ((str(job), "status", "--node", "n2"), USER)):
         done = ask("--job", *words, owner=owner)
         assert done.returncode != 0 and "srun: error" in done.stderr, (words, done)
         assert done.stdout == "", done
@@ -229,7 +232,7 @@ def check_report(c, users, requeued, timeout, late, never, login):
     assert jobs[never]["start"] is None, jobs
     assert jobs[never]["notes"] == ["ended before it started"], jobs
     # Without numbers: one's own, and only those that were co-scheduled.
-    assert set(report(c, **NOBODY)) == {users, login}
+    assert set(report(c, **USER)) == {users, login}
     assert {requeued, timeout} <= set(report(c))
     assert not {users, late, never} & set(report(c))
     print(c.call(REPORT, *map(str, (users, requeued, timeout, late, never))))
