@@ -12,13 +12,15 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BLOCK 16
 
 struct mapping_scratch {
-    double *column;    /* [nodes * threads] V by node; -1: was found to have a place */
+    size_t stride;     /* of columns */
+    double *column;    /* [nodes * stride] V by node; -1: was found to have a place */
     double *block_max; /* [nodes * blocks] the largest of each block, */
     size_t *block_top; /* and its thread */
     double *bound;     /* [nodes] of all: no thread without a place has more */
@@ -41,7 +43,8 @@ struct mapping_scratch *mapping_scratch_new(size_t threads, size_t nodes)
     if (!s)
         return NULL;
     size_t blocks = nodes * ((threads + BLOCK - 1) / BLOCK);
-    s->column = calloc(threads * nodes, sizeof(*s->column));
+    s->stride = threads + 8;
+    s->column = calloc(s->stride * nodes, sizeof(*s->column));
     s->block_max = calloc(blocks, sizeof(*s->block_max));
     s->block_top = calloc(blocks, sizeof(*s->block_top));
     s->bound = calloc(nodes, sizeof(*s->bound));
@@ -81,6 +84,24 @@ void mapping_scratch_free(struct mapping_scratch *s)
     free(s);
 }
 
+/* Are all COUNT numbers finite and not negative?  As bits those are the smallest ones: one
+ * comparison for each, and a second look where one is -0. */
+static bool are_requests(const double *value, size_t count)
+{
+    const uint64_t infinite = UINT64_C(0x7ff) << 52;
+    uint64_t bits;
+    bool good = true;
+
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&bits, &value[i], sizeof(bits));
+        good &= bits < infinite;
+    }
+    for (size_t i = 0; !good && i < count; i++)
+        if (!(value[i] >= 0 && value[i] <= DBL_MAX))
+            return false;
+    return true;
+}
+
 static bool is_valid(const struct mapping_input *in)
 {
     size_t cores = 0;
@@ -89,9 +110,8 @@ static bool is_valid(const struct mapping_input *in)
         return false;
     for (size_t j = 0; j < in->nodes; j++)
         cores += in->cores[j] < in->threads ? in->cores[j] : in->threads;
-    for (size_t i = 0; i < in->threads * in->nodes; i++)
-        if (!(in->requests[i] >= 0 && in->requests[i] <= DBL_MAX))
-            return false;
+    if (!are_requests(in->requests, in->threads * in->nodes))
+        return false;
     for (size_t j = 0; j < in->nodes; j++)
         for (size_t k = 0; k < in->nodes; k++) {
             double f = in->factor[j * in->nodes + k];
@@ -103,8 +123,7 @@ static bool is_valid(const struct mapping_input *in)
 
 static void forget_impact(const struct mapping_input *in, struct mapping_scratch *s)
 {
-    for (size_t i = 0; i < in->threads * in->nodes; i++)
-        s->impact[i] = NAN;
+    memset(s->impact, 0xff, in->threads * in->nodes * sizeof(*s->impact)); /* NAN */
 }
 
 /* IF(i, j), eq. 4.  Few of them are ever asked for, those often: they are kept.  Four sums do not
@@ -132,22 +151,34 @@ static size_t count_blocks(const struct mapping_input *in)
     return (in->threads + BLOCK - 1) / BLOCK;
 }
 
-/* Index of the first of the largest of COUNT values. */
+/* Index of the first of the largest of COUNT values, which is in a register while others are
+ * compared, and not predicted. */
 static size_t largest(const double *value, size_t count)
 {
-    size_t at = 0;
+    double a = -1, b = -1, c = -1, d = -1;
+    size_t i = 0;
 
-    for (size_t i = 1; i < count; i++)
-        if (value[i] > value[at])
-            at = i;
-    return at;
+    for (; i + 4 <= count; i += 4) {
+        a = value[i] > a ? value[i] : a;
+        b = value[i + 1] > b ? value[i + 1] : b;
+        c = value[i + 2] > c ? value[i + 2] : c;
+        d = value[i + 3] > d ? value[i + 3] : d;
+    }
+    for (; i < count; i++)
+        a = value[i] > a ? value[i] : a;
+    a = b > a ? b : a;
+    c = d > c ? d : c;
+    a = c > a ? c : a;
+    for (i = 0; value[i] != a; i++)
+        ;
+    return i;
 }
 
 static void look_at_block(const struct mapping_input *in, struct mapping_scratch *s, size_t node,
                           size_t block)
 {
     size_t first = block * BLOCK, left = in->threads - first;
-    const double *value = s->column + node * in->threads + first;
+    const double *value = s->column + node * s->stride + first;
     size_t at = largest(value, left < BLOCK ? left : BLOCK);
 
     block += node * count_blocks(in);
@@ -165,10 +196,17 @@ static void look_at_node(const struct mapping_input *in, struct mapping_scratch 
     s->cost[node] = NAN;
 }
 
+static void begin_columns(const struct mapping_input *in, struct mapping_scratch *s)
+{
+    const double *v = in->requests;
+
+    for (size_t i = 0; i < in->threads; i++)
+        for (size_t j = 0; j < in->nodes; j++)
+            s->column[j * s->stride + i] = *v++;
+}
+
 static void begin_node(const struct mapping_input *in, struct mapping_scratch *s, size_t node)
 {
-    for (size_t i = 0; i < in->threads; i++)
-        s->column[node * in->threads + i] = in->requests[i * in->nodes + node];
     for (size_t block = 0; block < count_blocks(in); block++)
         look_at_block(in, s, node, block);
     look_at_node(in, s, node);
@@ -180,7 +218,7 @@ static void find_top(const struct mapping_input *in, struct mapping_scratch *s, 
                      double least)
 {
     while (s->bound[node] >= least && s->placed[s->top[node]]) {
-        s->column[node * in->threads + s->top[node]] = -1;
+        s->column[node * s->stride + s->top[node]] = -1;
         look_at_block(in, s, node, s->top[node] / BLOCK);
         look_at_node(in, s, node);
     }
@@ -197,10 +235,10 @@ static double cost_of(enum mapping_rule rule, const struct mapping_input *in,
     return s->cost[node];
 }
 
-static size_t find_candidates(enum mapping_rule rule, const struct mapping_input *in,
-                              struct mapping_scratch *s)
+/* Make the tops of all nodes that can compete threads without a place; returns the least V with
+ * which a node competes. */
+static double find_tops(const struct mapping_input *in, struct mapping_scratch *s)
 {
-    size_t count = 0;
     double least = 0;
 
     for (size_t n = 0; n < s->open_nodes; n++) {
@@ -212,24 +250,18 @@ static size_t find_candidates(enum mapping_rule rule, const struct mapping_input
         double close = in->closeness * s->bound[j];
         least = close > least ? close : least;
     }
-    for (size_t n = 0; n < s->open_nodes; n++) {
-        size_t j = s->open[n];
-        if (s->bound[j] >= least)
-            s->candidates[count++] =
-                (struct mapping_candidate){s->top[j], j, cost_of(rule, in, s, j)};
-    }
-    return count;
+    return least;
 }
 
-/* Is A better than B? */
-static bool is_better(const struct mapping_scratch *s, const struct mapping_candidate *a,
-                      const struct mapping_candidate *b)
+/* Is it better to place a thread at node A for COST than at node B for COST_B? */
+static bool is_better(const struct mapping_scratch *s, size_t a, double cost, size_t b,
+                      double cost_b)
 {
-    double va = s->bound[a->node], vb = s->bound[b->node];
+    double va = s->bound[a], vb = s->bound[b];
 
-    if (a->cost != b->cost)
-        return a->cost < b->cost;
-    return va > vb || (va == vb && a->thread < b->thread);
+    if (cost != cost_b)
+        return cost < cost_b;
+    return va > vb || (va == vb && s->top[a] < s->top[b]);
 }
 
 static void close_node(struct mapping_scratch *s, size_t node)
@@ -245,18 +277,29 @@ static void close_node(struct mapping_scratch *s, size_t node)
 static void choose(enum mapping_rule rule, const struct mapping_input *in,
                    struct mapping_scratch *s, struct mapping_result *result)
 {
-    size_t count = find_candidates(rule, in, s), chosen = 0;
+    double least = find_tops(in, s), best = INFINITY;
+    size_t count = 0, chosen = 0, node = SIZE_MAX; /* the best so far */
 
-    for (size_t n = 1; n < count; n++)
-        if (is_better(s, &s->candidates[n], &s->candidates[chosen]))
-            chosen = n;
-    const struct mapping_candidate *c = &s->candidates[chosen];
-    s->load[c->node] = rule == MAPPING_CRITICAL ? c->cost : c->cost + s->bound[c->node];
-    s->cost[c->node] = NAN;
-    s->placed[c->thread] = true;
-    result->node[c->thread] = c->node;
-    if (--s->left[c->node] == 0)
-        close_node(s, c->node);
+    for (size_t n = 0; n < s->open_nodes; n++) {
+        size_t j = s->open[n];
+        /* A cost is not less than the load so far. */
+        if (s->bound[j] < least || (s->load[j] > best && !result->round))
+            continue;
+        double cost = cost_of(rule, in, s, j);
+        if (node == SIZE_MAX || is_better(s, j, cost, node, best)) {
+            chosen = count;
+            node = j;
+            best = cost;
+        }
+        if (result->round)
+            s->candidates[count++] = (struct mapping_candidate){s->top[j], j, cost};
+    }
+    s->load[node] = rule == MAPPING_CRITICAL ? best : best + s->bound[node];
+    s->cost[node] = NAN;
+    s->placed[s->top[node]] = true;
+    result->node[s->top[node]] = node;
+    if (--s->left[node] == 0)
+        close_node(s, node);
     if (result->round)
         result->round(result->arg, s->candidates, count, chosen);
 }
@@ -283,6 +326,7 @@ static void begin_rounds(const struct mapping_input *in, struct mapping_scratch 
     memset(s->placed, 0, in->threads * sizeof(*s->placed));
     memcpy(s->left, in->cores, in->nodes * sizeof(*s->left));
     s->open_nodes = 0;
+    begin_columns(in, s);
     for (size_t j = 0; j < in->nodes; j++) {
         begin_node(in, s, j);
         if (in->cores[j])

@@ -34,6 +34,14 @@
  *   agent is dead: the process uses all CPUs in `granted` (what Slurm gave
  *   the job) until it has attached again.
  *
+ * Homes
+ *   Behind the allotment, at COSCHED_HOMES_OFFSET of the same memfd, an agent
+ *   that maps threads to NUMA nodes says in which LLC domain the tasks of a
+ *   process should run, region by region.  It knows a task by an address in its
+ *   stack.  The generation above guards this too.  Nobody has to obey it: who
+ *   does not know it maps the allotment alone, and an older agent's memfd is
+ *   too short to have it.
+ *
  * Report protocol
  *   Each word is written by one thread or with atomic adds, relaxed; the
  *   agent only needs monotone counters, not a consistent snapshot.  `region`
@@ -91,6 +99,28 @@ struct cosched_allotment {
 /* The job has no CPUs in this turn (more jobs than cores): `cpus` is empty. */
 #define COSCHED_ALLOTMENT_PARKED 0x1u
 
+#define COSCHED_HOMES_OFFSET 4096u
+#define COSCHED_HOMES_MAGIC 0x31486f43u /* "CoH1" */
+#define COSCHED_MAX_HOMES 2048
+/* A home in all regions for which the table has none at all. */
+#define COSCHED_HOME_ANY UINT16_MAX
+
+/* Where a task should run in a region. */
+struct cosched_home {
+    uint64_t stack;  /* an address in the task's stack */
+    uint16_t region; /* index in cosched_report.regions[], or COSCHED_HOME_ANY */
+    uint16_t domain; /* LLC domain; < llc_domains of the allotment */
+    uint32_t pad;    /* zero */
+};
+
+struct cosched_homes {
+    uint32_t magic;   /* COSCHED_HOMES_MAGIC; 0: there never was any */
+    uint32_t version; /* COSCHED_LAYOUT_VERSION */
+    uint32_t size;    /* sizeof(struct cosched_homes) */
+    uint32_t count;   /* entries of home[] in use */
+    struct cosched_home home[COSCHED_MAX_HOMES]; /* the tasks of each region together */
+};
+
 /* How the runtime backs OpenMP threads (cosched_report.mode). */
 enum cosched_mode {
     COSCHED_MODE_NONE = 0,    /* no parallel region so far */
@@ -140,6 +170,8 @@ _Static_assert(offsetof(struct cosched_allotment, cpus) == 64, "v1");
 _Static_assert(offsetof(struct cosched_allotment, granted) == 192, "v1");
 _Static_assert(offsetof(struct cosched_allotment, llc_domain) == 320, "v1");
 _Static_assert(sizeof(struct cosched_allotment) == 2368, "v1");
+_Static_assert(sizeof(struct cosched_allotment) <= COSCHED_HOMES_OFFSET, "v1");
+_Static_assert(sizeof(struct cosched_homes) == 16 + 16 * 2048, "v1");
 _Static_assert(sizeof(struct cosched_region) == 64, "one cache line");
 _Static_assert(offsetof(struct cosched_report, region_begin_ns) == 32, "v1");
 _Static_assert(offsetof(struct cosched_report, regions) == 128, "v1");

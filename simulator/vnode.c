@@ -184,7 +184,7 @@ static void tell_threads(struct vnode *n)
         const struct vjob *v = &n->job[j];
         for (size_t i = 0; vjob_by_thread(v) && !v->stopped && i < v->team; i++) {
             size_t row = sample_add_thread(
-                s, &(struct sample_thread){v->tracked.pid, vjob_thread(v, i)});
+                s, &(struct sample_thread){v->tracked.pid, vjob_thread(v, i), 0});
             if (row < SAMPLE_THREADS)
                 vjob_thread_asks(v, i, THREAD_PAGES, s->thread_requests + row * s->numa_nodes);
         }

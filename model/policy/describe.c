@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* The first half of a reason: who gets how many cores. */
+/* Reasons: the first half, who gets how many cores, and what is added to it. */
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "model/policy/rules.h"
 
@@ -47,4 +49,14 @@ size_t policy_describe(const struct policy_input *input, const size_t *cores,
             return summary(input, cores, text, size);
     }
     return used;
+}
+
+void policy_append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
 }

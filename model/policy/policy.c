@@ -5,7 +5,6 @@
 #include "model/policy.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "model/policy/power.h"
@@ -133,49 +132,28 @@ static void place(const struct policy_input *input,
         out->moved += out->owner[cpu] != input->owner[cpu];
 }
 
-static void append(char *text, const char *more)
-{
-    size_t used = strlen(text);
-
-    snprintf(text + used, POLICY_REASON_MAX - used, "%s", more);
-}
-
 static void explain(const struct policy *policy,
                     const struct policy_input *input,
                     const struct policy_proposal *proposal,
                     const struct ruling *ruling, struct policy_decision *out)
 {
-    char clause[POLICY_REASON_MAX] = "";
+    char *reason = out->reason, clause[POLICY_REASON_MAX] = "";
+    const size_t size = sizeof(out->reason);
 
     if (proposal->mode != POLICY_NATIVE) {
-        policy_describe(input, proposal->cores, out->reason,
-                        sizeof(out->reason));
-        append(out->reason, "; ");
+        policy_describe(input, proposal->cores, reason, size);
+        policy_append(reason, size, "; ");
     }
     policy->explain(input, proposal, clause, sizeof(clause));
-    append(out->reason, clause);
-    if (ruling->fair_cores) {
-        snprintf(clause, sizeof(clause),
-                 "; %zu core%s moved to job %u for its fair share",
-                 ruling->fair_cores, ruling->fair_cores == 1 ? "" : "s",
-                 input->jobs[ruling->fair_job].id);
-        append(out->reason, clause);
-    }
-    if (ruling->power.idle) {
-        snprintf(clause, sizeof(clause), "; %zu core%s idle to draw %.0f W of %.0f",
-                 ruling->power.idle, ruling->power.idle == 1 ? "" : "s", ruling->power.watts,
-                 input->options[POLICY_POWER]);
-        append(out->reason, clause);
-    }
-    if ((input->options[POLICY_POWER] > 0 || input->options[POLICY_COST] > 0) &&
-        !machine_has_power(input->machine))
-        append(out->reason, "; what the machine draws is not known");
-    if (out->kept) {
-        snprintf(clause, sizeof(clause),
-                 "; kept, another division promises %.1f %% only",
-                 100 * ruling->gain);
-        append(out->reason, clause);
-    }
+    policy_append(reason, size, "%s", clause);
+    if (ruling->fair_cores)
+        policy_append(reason, size, "; %zu core%s moved to job %u for its fair share",
+                      ruling->fair_cores, ruling->fair_cores == 1 ? "" : "s",
+                      input->jobs[ruling->fair_job].id);
+    power_explain(input, proposal, &ruling->power, reason, size);
+    if (out->kept)
+        policy_append(reason, size, "; kept, another division promises %.1f %% only",
+                      100 * ruling->gain);
 }
 
 /* Decide, apply the rules and place; INPUT has all that is optional. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/hash.h"
+#include "model/policy/rules.h"
 #include "model/policy/search/placement.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/search/workspace.h"
@@ -270,4 +271,31 @@ void power_apply(const struct policy_input *input, struct policy_proposal *propo
         ;
     ruling->watts = b.watts;
     proposal->placed |= ruling->idle > 0;
+}
+
+/* ---- words ----------------------------------------------------------------------- */
+
+void power_explain(const struct policy_input *input, const struct policy_proposal *proposal,
+                   const struct power_ruling *ruling, char *text, size_t size)
+{
+    bool wanted = input->options[POLICY_POWER] > 0;
+
+    for (size_t j = 0; j < input->job_count; j++) {
+        const struct policy_job *job = &input->jobs[j];
+        enum policy_objective objective = objective_of(input, job);
+        if (objective == POLICY_LEAST_TIME || job->kind != REGION_PARALLEL)
+            continue;
+        wanted = true;
+        /* One that is above what it got has decided nothing. */
+        if (machine_has_power(input->machine) && proposal->mode == POLICY_SPACE &&
+            proposal->cores[j] == job->max_cores &&
+            input->workspace->bound[j].cores == job->max_cores)
+            policy_append(text, size, "; job %u: not more than %zu for least energy%s", job->id,
+                   job->max_cores, objective == POLICY_LEAST_EDP ? " times time" : "");
+    }
+    if (ruling->idle)
+        policy_append(text, size, "; %zu core%s idle to draw %.0f W of %.0f", ruling->idle,
+               ruling->idle == 1 ? "" : "s", ruling->watts, input->options[POLICY_POWER]);
+    if (wanted && !machine_has_power(input->machine))
+        policy_append(text, size, "; what the machine draws is not known");
 }

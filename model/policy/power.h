@@ -38,4 +38,8 @@ struct power_ruling {
 void power_apply(const struct policy_input *input, struct policy_proposal *proposal,
                  struct power_ruling *ruling);
 
+/* Append to TEXT[SIZE] what both rules did to PROPOSAL, or that they cannot. */
+void power_explain(const struct policy_input *input, const struct policy_proposal *proposal,
+                   const struct power_ruling *ruling, char *text, size_t size);
+
 #endif /* COSCHED_MODEL_POLICY_POWER_H */

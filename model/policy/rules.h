@@ -45,4 +45,8 @@ void relative_speed_fill(const struct policy_input *input,
 size_t policy_describe(const struct policy_input *input, const size_t *cores,
                        char *text, size_t size);
 
+/* Append to TEXT[SIZE], a string, what FORMAT says; cut off where it is full. */
+__attribute__((format(printf, 3, 4))) void policy_append(char *text, size_t size,
+                                                         const char *format, ...);
+
 #endif /* COSCHED_MODEL_POLICY_RULES_H */

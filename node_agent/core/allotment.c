@@ -22,9 +22,13 @@
 struct allotment {
     int fd;
     struct cosched_allotment *page;
+    struct cosched_homes *homes;
     struct cosched_cpuset cpus; /* copy of what is in effect */
     bool parked;
 };
+
+/* The homes, which most processes never have, take no memory until they are written. */
+#define ALLOTMENT_BYTES (COSCHED_HOMES_OFFSET + sizeof(struct cosched_homes))
 
 struct allotment *allotment_new(const struct cosched_cpuset *granted,
                                 uint64_t lease_ns, const int *llc_domain,
@@ -40,8 +44,8 @@ struct allotment *allotment_new(const struct cosched_cpuset *granted,
      * writable ones. */
     if ((a->fd = memfd_create("cosched-allotment",
                               MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0 ||
-        ftruncate(a->fd, sizeof(*a->page)) < 0 ||
-        (a->page = mmap(NULL, sizeof(*a->page), PROT_READ | PROT_WRITE,
+        ftruncate(a->fd, ALLOTMENT_BYTES) < 0 ||
+        (a->page = mmap(NULL, ALLOTMENT_BYTES, PROT_READ | PROT_WRITE,
                         MAP_SHARED, a->fd, 0)) == MAP_FAILED ||
         fcntl(a->fd, F_ADD_SEALS,
               F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE |
@@ -50,6 +54,7 @@ struct allotment *allotment_new(const struct cosched_cpuset *granted,
         allotment_free(a);
         return NULL;
     }
+    a->homes = (struct cosched_homes *)((char *)a->page + COSCHED_HOMES_OFFSET);
     a->page->magic = COSCHED_ALLOTMENT_MAGIC;
     a->page->version = COSCHED_LAYOUT_VERSION;
     a->page->size = sizeof(*a->page);
@@ -127,6 +132,24 @@ void allotment_regrant(struct allotment *a,
     write_end(a);
 }
 
+void allotment_write_homes(struct allotment *a, const struct cosched_home *home, size_t count,
+                           uint64_t now_ns)
+{
+    write_begin(a);
+    __atomic_store_n(&a->homes->magic, COSCHED_HOMES_MAGIC, __ATOMIC_RELEASE);
+    __atomic_store_n(&a->homes->version, COSCHED_LAYOUT_VERSION, __ATOMIC_RELEASE);
+    __atomic_store_n(&a->homes->size, (uint32_t)sizeof(*a->homes), __ATOMIC_RELEASE);
+    __atomic_store_n(&a->homes->count, (uint32_t)count, __ATOMIC_RELEASE);
+    for (size_t i = 0; i < count; i++) {
+        struct cosched_home *to = &a->homes->home[i];
+        __atomic_store_n(&to->stack, home[i].stack, __ATOMIC_RELEASE);
+        __atomic_store_n(&to->region, home[i].region, __ATOMIC_RELEASE);
+        __atomic_store_n(&to->domain, home[i].domain, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&a->page->heartbeat_ns, now_ns, __ATOMIC_RELEASE);
+    write_end(a);
+}
+
 void allotment_beat(struct allotment *a, uint64_t now_ns)
 {
     __atomic_store_n(&a->page->heartbeat_ns, now_ns, __ATOMIC_RELAXED);
@@ -143,7 +166,7 @@ void allotment_free(struct allotment *a)
         return;
     int saved = errno;
     if (a->page != MAP_FAILED)
-        munmap(a->page, sizeof(*a->page));
+        munmap(a->page, ALLOTMENT_BYTES);
     if (a->fd >= 0)
         close(a->fd);
     free(a);

@@ -37,6 +37,10 @@ void allotment_regrant(struct allotment *allotment,
                        const struct cosched_cpuset *granted,
                        uint64_t lease_ns, uint64_t now_ns);
 
+/* Say where tasks should run: HOME[COUNT], at most COSCHED_MAX_HOMES.  Wakes waiters. */
+void allotment_write_homes(struct allotment *allotment, const struct cosched_home *home,
+                           size_t count, uint64_t now_ns);
+
 /* Heartbeat: the agent lives at NOW_NS. */
 void allotment_beat(struct allotment *allotment, uint64_t now_ns);
 

@@ -46,6 +46,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/standing.h \
 	%D%/region.c \
 	%D%/region.h \
+	%D%/task_maps.c \
+	%D%/task_maps.h \
 	%D%/thread_map.c \
 	%D%/thread_map.h \
 	%D%/useful.c \

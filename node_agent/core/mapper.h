@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Maps the threads of pinned jobs to NUMA nodes (thread_map.h). */
+/* Maps threads and tasks to NUMA nodes. */
 
 #ifndef COSCHED_MAPPER_H
 #define COSCHED_MAPPER_H
@@ -11,7 +11,9 @@
 
 /* Concept
  *
- * Counters tell which thread asked which NUMA node (counters/sample.h).  A program touches its data
+ * Counters tell which thread asked which NUMA node (counters/sample.h).  Threads of pinned jobs are
+ * held where their data are (thread_map.h); attached processes are told where their tasks should
+ * run (task_maps.h).  A program touches its data
  * soon after it has begun, perhaps before a scan has found out whose process it is: what nobody
  * owns is kept for MAPPER_RETRIES looks, one in MAPPER_PAUSE samples.
  */
@@ -22,6 +24,8 @@ enum mapper_rule { MAPPER_NONE, MAPPER_LOCALITY, MAPPER_CRITICAL };
 #define MAPPER_PAUSE 10
 #define MAPPER_RETRIES 12
 #define MAPPER_ROWS 1024 /* of threads that nobody owns */
+#define MAPPER_PROCESSES 64 /* of a job, those that attached last, have tables */
+#define MAPPER_MAPS 2       /* of tasks are made in an epoch for each job */
 
 struct mapper;
 
@@ -31,12 +35,13 @@ struct mapper *mapper_new(size_t nodes);
 /* Takes NULL. */
 void mapper_free(struct mapper *mapper);
 
-/* Add what SAMPLE says of the threads of JOBS, those not attached, to their tables. */
+/* Add what SAMPLE says of the threads of JOBS to their tables. */
 void mapper_learn(struct mapper *mapper, struct job_table *jobs, const struct sample *sample);
 
 /* Make what maps are due of JOBS on TOPOLOGY by RULE of POLICY, and write to DECISIONS why threads
- * are where they are; WALL_NS: now.  Jobs whose threads are to move are unsettled then. */
+ * are where they are; WALL_NS and NOW_NS: now.  Jobs whose threads are to move are unsettled. */
 void mapper_epoch(struct job_table *jobs, enum mapper_rule rule, const char *policy,
-                  const struct topology *topology, struct decisions *decisions, uint64_t wall_ns);
+                  const struct topology *topology, struct decisions *decisions, uint64_t wall_ns,
+                  uint64_t now_ns);
 
 #endif /* COSCHED_MAPPER_H */

@@ -9,6 +9,7 @@
 
 #include "node_agent/core/host.h"
 #include "node_agent/core/job.h"
+#include "node_agent/core/task_maps.h"
 
 struct process *process_attach(struct job *job, pid_t pid,
                                const struct topology *topology,
@@ -116,6 +117,15 @@ const struct cosched_region *process_long_region(const struct process *p,
     return NULL;
 }
 
+uint32_t process_region(const struct process *p)
+{
+    const struct report_view *v = p->view, *b = p->previous;
+
+    return !p->bad && v->ready && b->ready && v->region == b->region && v->region < v->used
+               ? v->region
+               : COSCHED_REGION_SERIAL;
+}
+
 static double forward(uint64_t now, uint64_t before)
 {
     return now > before ? (double)(now - before) : 0.0;
@@ -204,6 +214,7 @@ void process_detach(struct process *p)
     host_process_release(p->pidfd, p->exit_source);
     allotment_free(p->allotment);
     report_free(p->report);
+    task_maps_free(p->maps);
     free(p->view);
     free(p->previous);
     free(p);

@@ -17,6 +17,7 @@
 
 struct job;
 struct sd_event_source;
+struct task_maps;
 
 struct process {
     struct job *job;
@@ -30,6 +31,7 @@ struct process {
     struct report_view *view;     /* last good reading */
     struct report_view *previous; /* the one before */
     struct cosched_cpuset part; /* of the job's CPUs, division.h */
+    struct task_maps *maps; /* mapper's: where its tasks' data are; NULL: not known */
     uint32_t team;     /* the largest that it has reported */
     uint64_t cpu_ns;   /* CPU time that it had used, */
     uint64_t cpu_read_ns; /* then, */
@@ -63,6 +65,10 @@ uint64_t process_serial_ns(const struct process *process, uint64_t now_ns);
  * itself or on average; NULL in serial and in short regions. */
 const struct cosched_region *process_long_region(
     const struct process *process, uint64_t now_ns, uint64_t min_ns);
+
+/* The table entry of the parallel region in which it was at the last two readings, or
+ * COSCHED_REGION_SERIAL: it was in none, in several, or nobody knows. */
+uint32_t process_region(const struct process *process);
 
 /* Work between the last two readings in the region called (OBJECT_ID, OFFSET),
  * or with ALL in every region, added to WORK, and what workers spun for, to

@@ -628,7 +628,7 @@ void scheduler_epoch(struct scheduler *s)
     if (!s->moving)
         mapper_epoch(s->p.jobs, drained(s) ? MAPPER_NONE : s->mapping,
                      s->policy ? s->policy->name : "", s->p.topology, s->p.decisions,
-                     host_wall_ns(s->p.host));
+                     host_wall_ns(s->p.host), host_now_ns(s->p.host));
     if (!s->moving && !drained(s))
         affinity_epoch(&s->turn, s->p.enforcer, s->p.jobs,
                      host_now_ns(s->p.host));

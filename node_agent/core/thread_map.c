@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* The thread-node table of a job, and on which CPUs its threads are held because of it. */
+/* The thread-node table of a job or a region, and on which CPUs its threads are because of it. */
 
 #include "node_agent/core/thread_map.h"
 
@@ -14,13 +14,15 @@
 #define NO_NODE SIZE_MAX
 
 struct row {
+    uint64_t key; /* the thread's id, or what of its stack's address is the same in all frames */
     struct sample_thread thread;
     size_t home; /* NUMA node, or NO_NODE */
 };
 
 struct thread_map {
     size_t nodes;
-    struct row *row; /* [rows] by thread id */
+    enum thread_rows of;
+    struct row *row; /* [rows] by key */
     double *requests; /* [rows * nodes] */
     size_t rows, room;
     size_t homes;    /* rows that have one */
@@ -32,7 +34,7 @@ struct thread_map {
     struct cosched_cpuset *node_cpus; /* [nodes] of CPUS */
 };
 
-struct thread_map *thread_map_new(size_t nodes)
+struct thread_map *thread_map_new(size_t nodes, enum thread_rows rows)
 {
     struct thread_map *map = calloc(1, sizeof(*map));
 
@@ -40,8 +42,10 @@ struct thread_map *thread_map_new(size_t nodes)
         free(map);
         return NULL;
     }
-    if (map)
+    if (map) {
         map->nodes = nodes;
+        map->of = rows;
+    }
     return map;
 }
 
@@ -57,19 +61,39 @@ void thread_map_free(struct thread_map *map)
 
 /* ---- the table ---------------------------------------------------------- */
 
-/* Number of the first row whose thread is not below TID. */
-static size_t find(const struct thread_map *map, pid_t tid)
+/* Number of the first row whose key is not below KEY. */
+static size_t find(const struct thread_map *map, uint64_t key)
 {
     size_t low = 0, high = map->rows;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (map->row[middle].thread.tid < tid)
+        if (map->row[middle].key < key)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
+}
+
+static bool has(const struct thread_map *map, size_t i, uint64_t key)
+{
+    return i < map->rows && map->row[i].key == key;
+}
+
+/* The key of THREAD, which may be that of a row that MAP has: a stack's frames may begin on either
+ * side of what a key has in common.  0: it has none. */
+static uint64_t key_of(const struct thread_map *map, const struct sample_thread *thread)
+{
+    uint64_t key = thread->stack >> SAMPLE_STACK_SHIFT;
+
+    if (map->of == ROWS_OF_THREADS)
+        return (uint64_t)thread->tid;
+    if (!key || has(map, find(map, key), key))
+        return key;
+    if (has(map, find(map, key + 1), key + 1))
+        return key + 1;
+    return has(map, find(map, key - 1), key - 1) ? key - 1 : key;
 }
 
 static bool make_room(struct thread_map *map)
@@ -109,15 +133,18 @@ static double sum_of(const struct thread_map *map, size_t i)
 void thread_map_add(struct thread_map *map, const struct sample_thread *thread,
                     const double *requests)
 {
-    size_t i = find(map, thread->tid), width = map->nodes * sizeof(*requests);
+    uint64_t key = key_of(map, thread);
+    size_t i = find(map, key), width = map->nodes * sizeof(*requests);
 
-    if (i == map->rows || map->row[i].thread.tid != thread->tid) {
+    if (!key)
+        return;
+    if (!has(map, i, key)) {
         if (!make_room(map))
             return;
         memmove(map->row + i + 1, map->row + i, (map->rows - i) * sizeof(*map->row));
         memmove(requests_of(map, i + 1), requests_of(map, i), (map->rows - i) * width);
         memset(requests_of(map, i), 0, width);
-        map->row[i] = (struct row){*thread, NO_NODE};
+        map->row[i] = (struct row){key, *thread, NO_NODE};
         map->rows++;
     }
     for (size_t j = 0; j < map->nodes; j++) {
@@ -130,7 +157,7 @@ static void forget_dead(struct thread_map *map, bool (*lives)(const struct sampl
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < map->rows; i++) {
+    for (size_t i = 0; lives && i < map->rows; i++) {
         if (!lives(&map->row[i].thread)) {
             map->homes -= map->row[i].home != NO_NODE;
             continue;
@@ -139,7 +166,7 @@ static void forget_dead(struct thread_map *map, bool (*lives)(const struct sampl
         memmove(requests_of(map, kept++), requests_of(map, i),
                 map->nodes * sizeof(*map->requests));
     }
-    map->rows = kept;
+    map->rows = lives ? kept : map->rows;
 }
 
 /* ---- the map ------------------------------------------------------------ */
@@ -238,9 +265,12 @@ static void divide_cpus(struct making *m, const struct topology *topology)
         m->cores[j] *= (m->threads + all - 1) / all;
 }
 
-static int tid_of(const struct making *m, const struct mapping_candidate *candidate)
+/* Stacks have no names for people: they are numbered by address. */
+static int name_of(const struct making *m, const struct mapping_candidate *candidate)
 {
-    return (int)m->map->row[m->of[candidate->thread]].thread.tid;
+    size_t row = m->of[candidate->thread];
+
+    return m->map->of == ROWS_OF_STACKS ? (int)row : (int)m->map->row[row].thread.tid;
 }
 
 static void on_round(void *arg, const struct mapping_candidate *candidates, size_t count,
@@ -255,10 +285,10 @@ static void on_round(void *arg, const struct mapping_candidate *candidates, size
     }
     for (size_t n = 0; n < count; n++)
         json_array_append_new(
-            list, json_pack("{s:i, s:I, s:f}", "thread", tid_of(m, &candidates[n]), "node",
+            list, json_pack("{s:i, s:I, s:f}", "thread", name_of(m, &candidates[n]), "node",
                             (json_int_t)candidates[n].node, "cost", candidates[n].cost));
     json_array_append_new(m->rounds,
-                          json_pack("{s:i, s:I, s:o}", "thread", tid_of(m, &candidates[chosen]),
+                          json_pack("{s:i, s:I, s:o}", "thread", name_of(m, &candidates[chosen]),
                                     "node", (json_int_t)candidates[chosen].node, "candidates",
                                     list));
 }
@@ -322,11 +352,37 @@ const struct cosched_cpuset *thread_map_home(const struct thread_map *map, pid_t
                                              const struct cosched_cpuset *cpus,
                                              struct cosched_cpuset *room)
 {
-    size_t i = map ? find(map, tid) : 0;
+    size_t i = map ? find(map, (uint64_t)tid) : 0;
 
-    if (!map || i == map->rows || map->row[i].thread.tid != tid || map->row[i].home == NO_NODE)
+    if (!map || !has(map, i, (uint64_t)tid) || map->row[i].home == NO_NODE)
         return cpus;
     *room = map->node_cpus[map->row[i].home];
     cpuset_and(room, cpus);
     return cpuset_empty(room) ? cpus : room;
+}
+
+size_t thread_map_homes(const struct thread_map *map, const struct topology *topology,
+                        uint16_t region, struct cosched_home *home, size_t room)
+{
+    const int *llc_domain = topology_llc_domains(topology);
+    int last[map->nodes]; /* CPU of each node that was given to a stack */
+    size_t count = 0;
+
+    for (size_t j = 0; j < map->nodes; j++)
+        last[j] = -1;
+    for (size_t i = 0; i < map->rows && count < room; i++) {
+        size_t j = map->row[i].home;
+        if (j == NO_NODE)
+            continue;
+        last[j] = cpuset_next(&map->node_cpus[j], last[j]);
+        if (last[j] < 0)
+            last[j] = cpuset_next(&map->node_cpus[j], -1);
+        if (last[j] >= 0)
+            home[count++] = (struct cosched_home){
+                .stack = map->row[i].thread.stack,
+                .region = region,
+                .domain = (uint16_t)llc_domain[last[j]],
+            };
+    }
+    return count;
 }

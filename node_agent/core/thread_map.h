@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* The thread-node table of a job, and on which CPUs its threads are held because of it. */
+/* The thread-node table of a job or a region, and on which CPUs its threads are because of it. */
 
 #ifndef COSCHED_THREAD_MAP_H
 #define COSCHED_THREAD_MAP_H
@@ -16,8 +16,9 @@
  * where data are does not change, so that threads move a few times at most.  The rows stay with
  * the job, so that threads find back to their data when it has lost CPUs and got them again.
  *
- * Only of pinned jobs: the cooperative library moves its threads itself.  Users make threads at
- * will: a job has THREAD_ROWS rows; of the rest nothing is known.
+ * A pinned job has one table, of its kernel threads.  The tasks of a process with the cooperative
+ * library have one for each region (task_maps.h) and are told apart by their stacks, as all run on
+ * any thread.  Users make both at will: a table has THREAD_ROWS rows; of the rest nothing is known.
  */
 
 #include <jansson.h>
@@ -36,10 +37,13 @@
 
 struct thread_map;
 
-/* For a machine with NODES NUMA nodes; NULL when out of memory. */
-struct thread_map *thread_map_new(size_t nodes);
+/* What a table's rows are. */
+enum thread_rows { ROWS_OF_THREADS, ROWS_OF_STACKS };
 
-/* THREAD made REQUESTS[nodes]. */
+/* For a machine with NODES NUMA nodes; NULL when out of memory. */
+struct thread_map *thread_map_new(size_t nodes, enum thread_rows rows);
+
+/* THREAD made REQUESTS[nodes].  One whose stack is not known has no place among stacks. */
 void thread_map_add(struct thread_map *map, const struct sample_thread *thread,
                     const double *requests);
 
@@ -55,9 +59,9 @@ struct thread_map_made {
     json_t *rounds;       /* as protocol/replies.md describes them under "explain"; the caller's */
 };
 
-/* Make the map by RULE for CPUS of TOPOLOGY (not empty); rows of threads of which LIVES() is not
- * true are forgotten.  Where fewer than two threads are known there is none.  -1 with errno ENOMEM:
- * no thread has a home. */
+/* Make the map by RULE for CPUS of TOPOLOGY (not empty); rows of threads of which LIVES() (unless
+ * NULL) is not true are forgotten.  Where fewer than two threads are known there is none.  -1 with
+ * errno ENOMEM: no thread has a home. */
 int thread_map_make(struct thread_map *map, enum mapping_rule rule, const struct topology *topology,
                     const struct cosched_cpuset *cpus,
                     bool (*lives)(const struct sample_thread *thread),
@@ -77,6 +81,12 @@ size_t thread_map_version(const struct thread_map *map);
 const struct cosched_cpuset *thread_map_home(const struct thread_map *map, pid_t tid,
                                              const struct cosched_cpuset *cpus,
                                              struct cosched_cpuset *room);
+
+/* Write at most ROOM of the stacks that have a home to HOME, for REGION as layout.h has it, each
+ * with an LLC domain of TOPOLOGY there: as many in each as it has of the CPUs.  Returns their
+ * number. */
+size_t thread_map_homes(const struct thread_map *map, const struct topology *topology,
+                        uint16_t region, struct cosched_home *home, size_t room);
 
 /* Takes NULL. */
 void thread_map_free(struct thread_map *map);

@@ -22,6 +22,20 @@
 #define FRAME_SHIFT 12 /* page frames of zoneinfo, and what faults are counted in */
 #define ZONES_MOST 1024
 
+/* The stack pointer among the kernel's registers.  Without it nothing is known of a library's
+ * tasks, which take turns on a thread. */
+#if defined __x86_64__
+#define STACK_POINTER 7
+#elif defined __aarch64__
+#define STACK_POINTER 31
+#endif
+#ifdef STACK_POINTER
+#define REGISTERS PERF_SAMPLE_REGS_USER
+#else
+#define REGISTERS 0
+#define STACK_POINTER 0
+#endif
+
 /* Page frames of one zone. */
 struct zone {
     uint64_t first, end;
@@ -42,15 +56,19 @@ struct addresses {
     struct zone *zone; /* [zones] */
     size_t zones;
     struct ring *ring; /* [machine->cpus] */
-    struct number_map rows; /* thread id -> its row in the sample, + 1 */
+    size_t first;      /* of them to be read */
+    struct number_map rows; /* sample_thread_key() -> its row in the sample, + 1 */
 };
 
-/* A sample's record with its fields in the kernel's order. */
+/* What a sample says. */
 struct record {
-    struct perf_event_header header;
-    uint32_t pid, tid;
-    uint64_t address, physical, page_size;
+    struct sample_thread thread;
+    uint64_t physical, page_size;
 };
+
+/* Its words, after the header: thread, address, how many bits the registers have and, unless that
+ * is 0, the stack pointer; physical address; page size. */
+#define RECORD_WORDS 6
 
 /* ---- the kernel --------------------------------------------------------- */
 
@@ -147,8 +165,9 @@ static int open_event(const struct addresses *a, const struct perf_pmu_event *lo
         .config1 = loads ? loads->config[1] : 0,
         .config2 = loads ? loads->config[2] : 0,
         .sample_period = loads ? LOADS_PERIOD : FAULTS_PERIOD,
-        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR |
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR | REGISTERS |
                        (a->sizes ? ADDRESSES_PAGE_SIZE : 0),
+        .sample_regs_user = REGISTERS ? UINT64_C(1) << STACK_POINTER : 0,
         .precise_ip = loads ? 2 : 0,
         .exclude_kernel = loads != NULL, /* a fault may happen in a system call */
     };
@@ -257,17 +276,17 @@ void addresses_close(void *state)
 
 /* ---- sampling ----------------------------------------------------------- */
 
-/* The row of RECORD's thread in SAMPLE; SAMPLE_THREADS: there is no room. */
-static size_t row_of(struct addresses *a, const struct record *record, struct sample *sample)
+/* The row of THREAD in SAMPLE; SAMPLE_THREADS: there is no room. */
+static size_t row_of(struct addresses *a, const struct sample_thread *thread,
+                     struct sample *sample)
 {
-    uintptr_t known = (uintptr_t)number_map_find(&a->rows, record->tid);
+    uintptr_t known = (uintptr_t)number_map_find(&a->rows, sample_thread_key(thread));
 
     if (known)
         return known - 1;
-    size_t row = sample_add_thread(
-        sample, &(struct sample_thread){(pid_t)record->pid, (pid_t)record->tid});
+    size_t row = sample_add_thread(sample, thread);
     if (row < SAMPLE_THREADS)
-        number_map_put(&a->rows, record->tid, (void *)(uintptr_t)(row + 1));
+        number_map_put(&a->rows, sample_thread_key(thread), (void *)(uintptr_t)(row + 1));
     return row;
 }
 
@@ -275,9 +294,9 @@ static void add_record(struct addresses *a, const struct record *record, struct 
 {
     size_t node = node_of_address(a, record->physical);
 
-    if ((int32_t)record->tid <= 0 || !record->physical || node == sample->numa_nodes)
+    if (record->thread.tid <= 0 || !record->physical || node == sample->numa_nodes)
         return;
-    size_t row = row_of(a, record, sample);
+    size_t row = row_of(a, &record->thread, sample);
     if (row == SAMPLE_THREADS)
         return;
     double pages = !a->loads && record->page_size >> FRAME_SHIFT > 1
@@ -298,23 +317,42 @@ static void copy(const struct addresses *a, const struct ring *ring, uint64_t ta
     memcpy((char *)to + first, data, size - first);
 }
 
+/* What COUNT words of a record say; false: too little. */
+static bool read_words(const uint64_t *word, size_t count, struct record *record)
+{
+    bool asked = REGISTERS != 0, registers = asked && count > 2 && word[2];
+    size_t physical = (size_t)2 + asked + registers;
+
+    if (count <= physical)
+        return false;
+    memcpy(&record->thread.pid, &word[0], sizeof(uint32_t));
+    memcpy(&record->thread.tid, (const char *)&word[0] + sizeof(uint32_t), sizeof(uint32_t));
+    record->thread.stack = registers ? word[3] & INT64_MAX : 0; /* the program's to choose */
+    record->physical = word[physical];
+    record->page_size = count > physical + 1 ? word[physical + 1] : 0;
+    return true;
+}
+
 static void read_ring(struct addresses *a, struct ring *ring, struct sample *sample)
 {
     uint64_t head = __atomic_load_n(&ring->header->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = ring->header->data_tail;
 
     while (tail < head) {
-        struct record record = {.page_size = 0};
-        copy(a, ring, tail, &record.header, sizeof(record.header));
-        size_t size = record.header.size;
-        if (size < sizeof(record.header))
+        struct perf_event_header header;
+        uint64_t word[RECORD_WORDS];
+        struct record record;
+        copy(a, ring, tail, &header, sizeof(header));
+        if (header.size < sizeof(header))
             break;
-        if (record.header.type == PERF_RECORD_SAMPLE)
-            copy(a, ring, tail, &record, size < sizeof(record) ? size : sizeof(record));
-        if (record.header.type == PERF_RECORD_SAMPLE &&
-            size >= offsetof(struct record, page_size))
-            add_record(a, &record, sample);
-        tail += size;
+        size_t words = (header.size - sizeof(header)) / sizeof(*word);
+        words = words < RECORD_WORDS ? words : RECORD_WORDS;
+        if (header.type == PERF_RECORD_SAMPLE) {
+            copy(a, ring, tail + sizeof(header), word, words * sizeof(*word));
+            if (read_words(word, words, &record))
+                add_record(a, &record, sample);
+        }
+        tail += header.size;
     }
     __atomic_store_n(&ring->header->data_tail, head, __ATOMIC_RELEASE);
 }
@@ -323,10 +361,16 @@ int addresses_sample(void *state, struct sample *sample, struct errtext *err)
 {
     struct addresses *a = state;
 
+    size_t cpus = a->setup->machine->cpus;
+
     (void)err;
-    for (size_t c = 0; c < a->setup->machine->cpus; c++)
-        if (a->ring[c].fd >= 0)
-            read_ring(a, &a->ring[c], sample);
+    /* Who fills the sample on one CPU does not keep those on others out for ever. */
+    a->first = (a->first + 1) % cpus;
+    for (size_t n = 0; n < cpus; n++) {
+        struct ring *ring = &a->ring[(a->first + n) % cpus];
+        if (ring->fd >= 0)
+            read_ring(a, ring, sample);
+    }
     number_map_clear(&a->rows);
     return 0;
 }

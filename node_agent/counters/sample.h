@@ -16,7 +16,7 @@
  *            thesis table 3.1)
  *   group    per job and LLC domain, where the hardware counts by a tag (resctrl)
  *   thread   per thread and NUMA node: pages touched first, or addresses loaded, in any one unit;
- *            only threads that were seen, and never NAN
+ *            only threads that were seen, and never NAN; where one runs several tasks, by stack
  *   energy   per package
  *
  * All memory numbers are requests of one 64-byte line.
@@ -60,10 +60,21 @@ struct sample_group {
     double llc_bytes; /* it holds of the LLC now; no increment */
 };
 
-/* A thread with its process. */
+/* A thread with its process.  A library may have a kernel thread run many tasks, each on a stack of
+ * its own: then there is one for each. */
 struct sample_thread {
     pid_t pid, tid;
+    uint64_t stack; /* its stack pointer, then; 0: not known */
 };
+
+/* Two stacks are further apart than their frames in a loop. */
+#define SAMPLE_STACK_SHIFT 16
+
+/* The same for what is seen of a thread on one stack; not 0. */
+static inline uint64_t sample_thread_key(const struct sample_thread *thread)
+{
+    return (thread->stack >> SAMPLE_STACK_SHIFT) << 22 ^ (uint64_t)thread->tid;
+}
 
 #define SAMPLE_THREADS 1024 /* of one sample at most */
 

@@ -67,13 +67,14 @@ static void write_groups(const struct sample *s, json_t *object)
     json_decref(groups);
 }
 
-/* [[PID, TID, REQUESTS...], ...] */
+/* [[PID, TID, STACK, REQUESTS...], ...] */
 static void write_threads(const struct sample *s, json_t *object)
 {
     json_t *threads = json_array();
 
     for (size_t i = 0; i < s->threads; i++) {
-        json_t *row = json_pack("[i, i]", (int)s->thread[i].pid, (int)s->thread[i].tid);
+        json_t *row = json_pack("[i, i, I]", (int)s->thread[i].pid, (int)s->thread[i].tid,
+                                (json_int_t)s->thread[i].stack);
         for (size_t m = 0; m < s->numa_nodes; m++)
             json_array_append_new(row, json_real(s->thread_requests[i * s->numa_nodes + m]));
         json_array_append_new(threads, row);
@@ -193,24 +194,41 @@ static int read_groups(json_t *object, struct sample *s, struct errtext *err)
     return 0;
 }
 
+/* Recordings of before have no stacks. */
+static int read_thread(const json_t *array, struct sample *s, double *row)
+{
+    size_t ids = json_array_size(array) == 2 + s->numa_nodes ? 2 : 3, width = ids + s->numa_nodes;
+
+    if (read_row(array, row, width) < 0)
+        return -1;
+    for (size_t k = 0; k < width; k++)
+        if (!isfinite(row[k]) || (k < 2 && (row[k] < 1 || row[k] > INT32_MAX)))
+            return -1;
+    uint64_t stack = 0;
+    if (ids == 3 && !json_is_integer(json_array_get(array, 2)))
+        return -1;
+    if (ids == 3)
+        stack = (uint64_t)json_integer_value(json_array_get(array, 2));
+    size_t at =
+        sample_add_thread(s, &(struct sample_thread){(pid_t)row[0], (pid_t)row[1], stack});
+    if (at < SAMPLE_THREADS)
+        memcpy(s->thread_requests + at * s->numa_nodes, row + ids,
+               s->numa_nodes * sizeof(*s->thread_requests));
+    return at < SAMPLE_THREADS ? 0 : 1;
+}
+
 static int read_threads(const json_t *array, struct sample *s, struct errtext *err)
 {
-    size_t width = 2 + s->numa_nodes;
-    double row[width];
+    double row[3 + s->numa_nodes];
 
     if (array && (!json_is_array(array) || json_array_size(array) > SAMPLE_THREADS))
         return bad(err, "threads");
     for (size_t i = 0; i < json_array_size(array); i++) {
-        if (read_row(json_array_get(array, i), row, width) < 0)
+        int rc = read_thread(json_array_get(array, i), s, row);
+        if (rc < 0)
             return bad(err, "threads");
-        for (size_t k = 0; k < width; k++)
-            if (!isfinite(row[k]) || (k < 2 && (row[k] < 1 || row[k] > INT32_MAX)))
-                return bad(err, "threads");
-        size_t at = sample_add_thread(s, &(struct sample_thread){(pid_t)row[0], (pid_t)row[1]});
-        if (at == SAMPLE_THREADS)
+        if (rc > 0)
             return errtext_set(err, ENOMEM, "threads: out of memory");
-        memcpy(s->thread_requests + at * s->numa_nodes, row + 2,
-               s->numa_nodes * sizeof(*s->thread_requests));
     }
     return 0;
 }

@@ -129,7 +129,8 @@ static size_t row_of(struct sample *s, const struct sample_thread *thread, size_
 {
     for (size_t n = 0; n < s->threads; n++) {
         size_t at = (guess + n) % s->threads;
-        if (s->thread[at].tid == thread->tid && s->thread[at].pid == thread->pid)
+        if (s->thread[at].pid == thread->pid &&
+            sample_thread_key(&s->thread[at]) == sample_thread_key(thread))
             return at;
     }
     return sample_add_thread(s, thread);

@@ -483,6 +483,7 @@ static struct machine *copy_machine(const struct machine *from,
     }
     if (good) {
         memcpy(m->llc_domain, llc_domain, cpus * sizeof(*llc_domain));
+        m->power = from->power;
         return m;
     }
     machine_free(m);

@@ -34,6 +34,8 @@ ALLOTMENT_MAGIC = 0x31416F43
 REPORT_MAGIC = 0x31526F43
 VERSION = 1
 ALLOTMENT_SIZE = 2368
+HOMES_OFFSET, HOMES_MAGIC, MAX_HOMES, HOME_ANY = 4096, 0x31486F43, 2048, 0xFFFF
+HOMES_SIZE = 16 + 16 * MAX_HOMES
 REPORT_SIZE = 128 + 64 * 256
 SERIAL = 0xFFFFFFFF
 MODES = {0: "none", 1: "donor", 2: "ult", 3: "kthread"}
@@ -75,7 +77,7 @@ class Client:
         self.lease_ns = lease_ns
         self.granted = sorted(granted)
         self.cpus = list(self.granted)
-        self.allotment = Page("allotment", ALLOTMENT_SIZE)
+        self.allotment = Page("allotment", HOMES_OFFSET + HOMES_SIZE)
         self.report = Page("report", REPORT_SIZE)
         # Stored as a whole, which struct.pack_into does not promise.
         self.word = ctypes.c_uint32.from_buffer(self.allotment.map, 12)
@@ -107,6 +109,23 @@ class Client:
         LIBC.syscall(SYS_FUTEX, ctypes.byref(self.word), FUTEX_WAKE,
                      2147483647, None, None, 0)
         return self.generation, now
+
+    def put_domains(self, domain_of):
+        """Each CPU of DOMAIN_OF is in that LLC domain, the others in 0; from
+        the next allotment on."""
+        struct.pack_into("<I", self.allotment.map, 36, 2)
+        for cpu, domain in domain_of.items():
+            struct.pack_into("<H", self.allotment.map, 320 + 2 * cpu, domain)
+
+    def put_homes(self, homes, count=None):
+        """HOMES are (stack, region, domain); says how many, unless COUNT; from
+        the next allotment on."""
+        struct.pack_into("<IIII", self.allotment.map, HOMES_OFFSET, HOMES_MAGIC,
+                         VERSION, HOMES_SIZE,
+                         len(homes) if count is None else count)
+        for i, home in enumerate(homes):
+            struct.pack_into("<QHHI", self.allotment.map,
+                             HOMES_OFFSET + 16 + 16 * i, *home, 0)
 
     def header_of_report(self):
         names = ("magic", "version", "size", "pid", "mode", "team", "region",

@@ -60,7 +60,29 @@ static void *copy_in_steps(void *to, const void *from, size_t size)
 
 #include "libgomp-coop/config/coop/attach.c"
 #include "libgomp-coop/config/coop/base.c"
+#include "libgomp-coop/config/coop/hint.c"
 #include "libgomp-coop/config/coop/region.c"
+
+int coop_strayed;
+
+static struct coop_ult task[3];
+
+void coop_stack_lock(void)
+{
+}
+
+void coop_stack_unlock(void)
+{
+}
+
+void coop_stack_visit(void (*look)(struct coop_ult *u, void *arg), void *arg)
+{
+    for (size_t i = 0; i < sizeof(task) / sizeof(*task); i++) {
+        task[i].stack_top = (char *)(uintptr_t)((i + 1) << 30);
+        task[i].stack_size = (size_t)1 << 28;
+        look(&task[i], arg);
+    }
+}
 
 struct gomp_task_icv gomp_global_icv = {4};
 struct coop_settings coop_settings = {.socket = "socket", .job = 7};
@@ -157,14 +179,36 @@ static void check(const struct cosched_allotment *a)
     }
 }
 
+/* Homes that are made of what is in the page. */
+static void take_homes(const struct cosched_allotment *a)
+{
+    static struct cosched_homes homes;
+    struct coop_ult *const waiting[] = {&task[0], NULL, &task[1], &task[2]};
+
+    homes.magic = COSCHED_HOMES_MAGIC;
+    homes.version = COSCHED_LAYOUT_VERSION;
+    homes.size = sizeof(homes);
+    homes.count = a->llc_domain[0];
+    memcpy(homes.home, &a->llc_domain[1], sizeof(a->llc_domain) - sizeof(a->llc_domain[0]));
+    coop_hint_take(&homes, &a->generation, a->generation);
+    for (unsigned region = 0; region < 2 * COSCHED_MAX_REGIONS; region++) {
+        coop_hint_region(region);
+        coop_hint_apply(waiting, 4);
+    }
+    for (size_t i = 0; i < sizeof(task) / sizeof(*task); i++)
+        REQUIRE(task[i].node < COSCHED_MAX_CPUS);
+}
+
 static void obey(const struct cosched_allotment *map)
 {
     static struct cosched_allotment seen;
     uint64_t now = 1100000000;
 
     for (int i = 0; i < 8 && (i == 0 || changes.size); i++, now += 100000000)
-        if (coop_allot_read(map, &seen, now) == COOP_ALLOT_OK)
+        if (coop_allot_read(map, &seen, now) == COOP_ALLOT_OK) {
             check(&seen);
+            take_homes(&seen);
+        }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -13,6 +13,7 @@ runtime_tests = \
 	%D%/test_donor.py \
 	%D%/test_foreign.py \
 	%D%/test_home.py \
+	%D%/test_homes.py \
 	%D%/test_lost.py \
 	%D%/test_needs.py \
 	%D%/test_runtime_agent_dies.py \

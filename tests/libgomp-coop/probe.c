@@ -7,15 +7,20 @@
  * Prints "ready" once its region runs, goes on until a line comes on stdin (or
  * stdin ends), and prints PASS or FAIL. */
 
+#define _GNU_SOURCE
+
 #include <errno.h>
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -272,6 +277,83 @@ static bool run_team(void)
     return size == omp_get_max_threads();
 }
 
+enum { HOME_THREADS = 4, HOME_RUNS = 50, HOME_CPUS = 1024 };
+
+static unsigned short home_runs[2][HOME_THREADS][HOME_CPUS]; /* begun on each CPU */
+
+static void begin_at(int region, int thread, int cpu)
+{
+    home_runs[region][thread][cpu]++;
+    __asm volatile("" : : "r"(steps((uint64_t)cpu, 300000)));
+}
+
+/* The CPU on which THREAD began REGION most often. */
+static int usual_cpu(int region, int thread)
+{
+    int usual = 0;
+
+    for (int c = 1; c < HOME_CPUS; c++)
+        if (home_runs[region][thread][c] > home_runs[region][thread][usual])
+            usual = c;
+    return usual;
+}
+
+/* Two regions of four threads in turn; says again and again on which CPU each
+ * thread usually begins them. */
+static void show_homes(void)
+{
+    ready();
+    while (!stopping) {
+        memset(home_runs, 0, sizeof home_runs);
+        for (int n = 0; n < HOME_RUNS && !stopping; n++) {
+#pragma omp parallel num_threads(HOME_THREADS)
+            begin_at(0, omp_get_thread_num(), sched_getcpu());
+#pragma omp parallel num_threads(HOME_THREADS)
+            begin_at(1, omp_get_thread_num(), sched_getcpu());
+        }
+        for (int i = 0; i < 2 * HOME_THREADS; i++)
+            printf("%d ", usual_cpu(i / HOME_THREADS, i % HOME_THREADS));
+        puts("");
+        fflush(stdout);
+    }
+}
+
+/* Says first where each thread's stack is. */
+static bool run_homes(void)
+{
+#pragma omp parallel num_threads(HOME_THREADS)
+#pragma omp critical
+    {
+        int here;
+        printf("stack %d %lu\n", omp_get_thread_num(), (unsigned long)&here);
+    }
+    show_homes();
+    return true;
+}
+
+/* Each thread first touches its data, which are on NUMA node 0 for threads 0 and 2,
+ * on 1 for threads 1 and 3. */
+static bool run_data(void)
+{
+    enum { BYTES = 4 << 20, BIND = 2 /* MPOL_BIND */ };
+    int bad = 0;
+
+#pragma omp parallel num_threads(HOME_THREADS) reduction(+ : bad)
+    {
+        unsigned long node = 1ul << omp_get_thread_num() % 2;
+        char *data = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        bad += data == MAP_FAILED ||
+               syscall(SYS_mbind, data, (long)BYTES, BIND, &node, 8 * sizeof node, 0);
+        for (size_t i = 0; !bad && i < BYTES; i += 4096)
+            data[i] = 1;
+    }
+    if (bad == 0)
+        show_homes();
+    return bad == 0;
+}
+
 static const struct {
     const char *name;
     bool (*run)(void);
@@ -286,6 +368,8 @@ static const struct {
     {"ids", run_ids},
     {"serial", run_serial},
     {"team", run_team},
+    {"homes", run_homes},
+    {"data", run_data},
 };
 
 int main(int argc, char **argv)

@@ -36,6 +36,24 @@ def check_ids(path, cpus):
             program.stop()
 
 
+def check_begin(path, cpus):
+    """Threads that the initial one creates do not begin behind it, on its CPU, where they
+    would wait until its time slice is over: only workers are bound to one."""
+    with FakeAgent(path, cpus) as agent, \
+            Program("team", socket_path=path, OMP_NUM_THREADS="6",
+                    COSCHED_MODE="donor") as program:
+        agent.client()
+        program.wait_line("ready")
+        def bound():
+            masks = {int(tid): os.sched_getaffinity(int(tid))
+                     for tid in os.listdir(f"/proc/{program.pid}/task")}
+            assert len(masks) >= 8, masks # five donors, a scheduler's, monitor, worker
+            return [tid for tid, mask in masks.items() if len(mask) == 1]
+        wait_for("two bound threads", lambda: len(bound()) == 2)
+        assert program.pid in bound()
+        program.stop()
+
+
 def run(path, cpus, *arguments, program="test_donor", prepare=None, user=None,
         **environment):
     """(exit status, stdout, stderr) of a program under a fake agent."""
@@ -192,6 +210,7 @@ def main():
     need("tests/libgomp-coop/test_donor")
     cpus = two_cpus()
     with directory() as path:
+        check_begin(f"{path}/sock", cpus)
         shutil.copy(os.path.join(LIBGOMP_COOP, "libgomp.so.1"), path)
         path = f"{path}/sock"
         check_ids(path, cpus)

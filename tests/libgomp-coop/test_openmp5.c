@@ -306,6 +306,18 @@ static void device(void)
 #endif
 }
 
+/* A thread of a team runs what is for a device itself, and leads a team there. */
+static void host_device(void)
+{
+    int sum = 0;
+
+#pragma omp target if (0) map(tofrom : sum)
+#pragma omp parallel num_threads(3)
+#pragma omp atomic
+    sum += 1;
+    expect("target in a region", sum == 3);
+}
+
 /* A league is no part of a region: before and behind it. */
 static void league(void)
 {
@@ -338,6 +350,9 @@ int main(void)
 #if __GNUC__ >= 12
     omp_display_env(0);
 #endif
+    /* A team of one, before there are others. */
+#pragma omp parallel num_threads(1)
+    expect("a team of one", omp_get_num_threads() == 1);
     league();
     if (pthread_create(&reader, NULL, read_stop, NULL) != 0)
         expect("pthread_create", false);
@@ -358,6 +373,7 @@ int main(void)
             hints(team);
             allocators();
             device();
+            host_device();
 #pragma omp single copyprivate(stop)
             {
                 if (rounds == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Placement of tasks by itself (placement.h): neighbours together, as many on
- * each worker, back in their own LLC domain where there is room. */
+/* Placement of tasks by itself (placement.h): dealt out, as many on each worker,
+ * back in their own LLC domain where there is room. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,15 +85,34 @@ static unsigned at_home(unsigned size)
     return n;
 }
 
-static void first_gives_neighbours_one_worker(void **state)
+/* How uneven tasks 0 to SIZE - 1 are between workers. */
+static unsigned uneven(unsigned size)
+{
+    unsigned count[COOP_MAX_CPUS] = { 0 }, least = UINT32_MAX, most = 0;
+
+    for (unsigned i = 0; i < size; i++)
+        count[ult[i].home]++;
+    for (unsigned i = 0; i < coop_nworkers; i++) {
+        least = count[i] < least ? count[i] : least;
+        most = count[i] > most ? count[i] : most;
+    }
+    return most - least;
+}
+
+/* A loop of few iterations has them in its first tasks. */
+static void the_first_tasks_are_on_all_workers(void **state)
 {
     (void) state;
     have_workers(8, 4);
     have_team(40);
     for (unsigned i = 0; i < 40; i++) {
-        assert_int_equal(ult[i].home, i / 5);
-        assert_int_equal(ult[i].node, i / 20);
+        assert_int_equal(ult[i].home, i % 8);
+        assert_int_equal(ult[i].node, i % 8 / 4);
     }
+    scatter(40);
+    coop_placement_again(task, 40, scratch);
+    for (unsigned i = 1; i <= 40; i++)
+        assert_in_range(uneven(i), 0, 1);
     coop_workers[0].cpu = COOP_CPU_NONE;
     coop_placement_first(&ult[0], 0, 4);
     assert_int_equal(ult[0].home, 1);
@@ -166,7 +185,9 @@ static void nobody_usable_changes_nothing(void **state)
         coop_workers[i].cpu = COOP_CPU_NONE;
     coop_placement_again(task, 8, scratch);
     for (unsigned i = 0; i < 8; i++)
-        assert_int_equal(ult[i].home, i / 2);
+        assert_int_equal(ult[i].home, i % 4);
+    coop_placement_first(&ult[0], 3, 8);
+    assert_int_equal(ult[0].home, 0);
 }
 
 /* No worker has more than its share, whatever the numbers are. */
@@ -208,7 +229,7 @@ static void many_domains_and_tasks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_gives_neighbours_one_worker),
+        cmocka_unit_test(the_first_tasks_are_on_all_workers),
         cmocka_unit_test(stolen_tasks_come_back),
         cmocka_unit_test(domains_need_not_follow_numbers),
         cmocka_unit_test(without_its_domain_a_task_goes_where_room_is),

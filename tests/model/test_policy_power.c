@@ -138,20 +138,32 @@ static void test_objectives(void **state)
     (void)state;
     begin(&f, "corun", "cost:edp");
     f.mix.machine->power.idle_w = 10; /* else speed is worth any core */
-    decided("corun", &f.mix, f.owner);
+    struct policy_decision out = decided("corun", &f.mix, f.owner);
     size_t edp = has(&f, 1);
+    char words[80];
+    snprintf(words, sizeof(words), "; job %u: not more than %zu for least energy times time",
+             f.mix.jobs[1].id, edp);
+    assert_non_null(strstr(out.reason, words));
     assert_in_range(edp, 1, 7);
     assert_true(has(&f, 0) >= 8);
     f.mix.jobs[1].objective = POLICY_LEAST_ENERGY;
-    decided("corun", &f.mix, f.owner);
+    out = decided("corun", &f.mix, f.owner);
     assert_true(has(&f, 1) <= edp);
+    assert_non_null(strstr(out.reason, " for least energy"));
     f.mix.jobs[1].objective = POLICY_LEAST_TIME;
     decided("corun", &f.mix, f.owner);
     assert_int_equal(has(&f, 0) + has(&f, 1), 16);
     memset(&f.mix.machine->power, 0, sizeof(f.mix.machine->power));
     f.mix.jobs[1].objective = POLICY_AS_SITE;
-    struct policy_decision out = decided("corun", &f.mix, f.owner);
+    out = decided("corun", &f.mix, f.owner);
     assert_int_equal(has(&f, 0) + has(&f, 1), 16);
+    assert_non_null(strstr(out.reason, "what the machine draws is not known"));
+    mix_free(&f.mix);
+
+    begin(&f, "corun", ""); /* the job alone asks, and is told */
+    memset(&f.mix.machine->power, 0, sizeof(f.mix.machine->power));
+    f.mix.jobs[1].objective = POLICY_LEAST_ENERGY;
+    out = decided("corun", &f.mix, f.owner);
     assert_non_null(strstr(out.reason, "what the machine draws is not known"));
     mix_free(&f.mix);
 }

@@ -34,6 +34,7 @@ agent_scripts = \
 	%D%/calibrate/test_calibrate_node.py \
 	%D%/coschedctl/test_ctl_counters.py \
 	%D%/coschedctl/test_machine.py \
+	%D%/daemon/test_agent_bare.py \
 	%D%/daemon/test_agent_clock.py \
 	%D%/daemon/test_agent_connections.py \
 	%D%/daemon/test_agent_cpuset.py \

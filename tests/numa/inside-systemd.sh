@@ -23,10 +23,10 @@ X
 }
 pong() { ask pid '{"v":1,"op":"ping"}' 2>/dev/null; }
 supervisors() { pgrep -c coschedd-superv; }
-# restarted N: systemd has started the agent anew N times, and it answers
+# restarted N: systemd has started the agent anew N times, and it answers; or what is
 restarted() {
-    [ "$(show NRestarts)" = "$1" ] && [ "$(show ActiveState)" = active ] &&
-        [ "$(pong)" = "$(main_pid)" ] && echo yes
+    local now="$(show NRestarts) restarts, $(show ActiveState), process $(main_pid)"
+    [ "$now" = "$1 restarts, active, process $(pong)" ] && echo yes || echo "$now"
 }
 status_of() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$(main_pid)/status"; }
 
@@ -116,16 +116,51 @@ for job in ast.literal_eval(sys.stdin.read()):
 waiting_frozen() { local who; who=$(parked) && [ "$who" ] && [ "$who" = "$(frozen)" ] && echo yes; }
 
 check_freezer() {
+    local restarts
+    restarts=$(show NRestarts) # the watchdog may have thought a busy host's agent hung
     start_jobs
     until_is "who waits for a turn is frozen" yes waiting_frozen
     kill -KILL "$(main_pid)"
-    until_is "killed, it is started anew" yes restarted 4
+    until_is "killed, it is started anew" yes restarted $((restarts + 1))
     until_is "and freezes who waits" yes waiting_frozen
     systemctl stop coschedd
     is "stopped, nobody is frozen" "$(frozen)" ""
     for job in $jobs; do
         kill -KILL $(cat "$(group "$job")/cgroup.procs")
     done
+}
+
+# ---- names of regions ------------------------------------------------------------
+
+# What coschedd-names says of a region in main() of process PID, a program of user UID.
+name_of() {
+    local program=/home/user/program id at
+    id=$(readelf -n $program | sed -n 's/.*Build ID: \(.\{16\}\).*/\1/p')
+    at=$(nm $program | sed -n 's/^0*\(.*\) T main$/\1/p')
+    python3 - "$1 $2 $id+$at" <<'X'
+import socket, sys
+with socket.socket(socket.AF_UNIX) as sock:
+    sock.connect("/run/cosched/coschedd.sock.names")
+    sock.send(sys.argv[1].encode() + b"\n")
+    print(sock.makefile().readline().split(" ", 1)[-1].strip())
+X
+}
+
+check_names() {
+    local pid
+    install -D -m 700 -o 1000 -g 1000 "$BUILD/tests/node_agent/daemon/fake_job" /home/user/program
+    chown 1000:1000 /home/user
+    chmod 700 /home/user
+    setpriv --reuid 1000 --regid 1000 --clear-groups /home/user/program /nowhere 9 &
+    pid=$!
+    until_is "the user's program runs" /home/user/program readlink /proc/$pid/exe
+    is "the agent's unit brings the socket" "$(systemctl show coschedd-names.socket \
+        -p ActiveState --value)" active
+    is "a program in a home that only its user sees has names" \
+        "$(name_of $pid 1000 | sed 's/[0-9]*$/N/')" "main, fake_job.c:N"
+    is "none for another user, and none as root" "$(name_of $pid 1001)$(name_of $pid 0)" ""
+    until_is "no program for a question is left" 0 pgrep -c coschedd-names
+    kill $pid
 }
 
 check() {
@@ -156,11 +191,13 @@ check() {
     until_is "killed with its supervisor, it is started anew" yes restarted 3
 
     check_unit
+    check_names
     check_freezer
     is "stopped" "$(show ActiveState) $(show Result)" "inactive success"
-    # Epilogs leave notes in the one, the agent what it knows in the others; no socket is left.
+    # Epilogs leave notes in the first, the agent what it knows in the last ones; the only socket
+    # is systemd's.
     is "the state stays" "$(echo $(ls /run/cosched))" \
-        "coschedd.sock.ended state.json state.json.ledger state.json.log"
+        "coschedd.sock.ended coschedd.sock.names state.json state.json.ledger state.json.log"
     until_is "nothing is left" 0 pgrep -c coschedd
     finish
 }
@@ -180,7 +217,12 @@ start="$start --set slice=1s --socket /run/cosched/coschedd.sock --state /run/co
 sed -e "s,^ExecStart=.*,ExecStart=$start," \
     -e 's,^ReadWritePaths=.*,ReadWritePaths=/run/cosched,' \
     "$BUILD/node_agent/daemon/coschedd.service" >$units/coschedd.service
-mkdir -p $units/coschedd.service.d
+cp "$BUILD/coschedd-names" /usr/local/sbin/
+sed 's,^ListenStream=.*,ListenStream=/run/cosched/coschedd.sock.names,' \
+    "$BUILD/node_agent/names/coschedd-names.socket" >$units/coschedd-names.socket
+sed 's,^ExecStart=.*,ExecStart=/usr/local/sbin/coschedd-names,' \
+    "$BUILD/node_agent/names/coschedd-names@.service" >$units/coschedd-names@.service
+mkdir -p $units/coschedd{.service,-names.socket,-names@.service}.d
 # No sysinit.target: there are no devices and file systems to wait for.
 cat >$units/coschedd.service.d/test.conf <<X
 [Unit]
@@ -191,6 +233,9 @@ TimeoutStartSec=15min
 TimeoutStopSec=15min
 TimeoutAbortSec=15min
 X
+for unit in coschedd-names.socket coschedd-names@.service; do
+    printf '[Unit]\nDefaultDependencies=no\n' >$units/$unit.d/test.conf
+done
 cat >$units/check.service <<X
 [Unit]
 DefaultDependencies=no

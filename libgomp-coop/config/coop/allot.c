@@ -29,21 +29,38 @@ coop_allot_is_safe (int fd, size_t size)
 	 && st.st_size >= (off_t) size;
 }
 
+/* Bytes of the page that is mapped: there is one at a time.  */
+static size_t mapped;
+
 const struct cosched_allotment *
 coop_allot_map (int fd)
 {
-  if (!coop_allot_is_safe (fd, sizeof (struct cosched_allotment)))
+  size_t size = COSCHED_HOMES_OFFSET + sizeof (struct cosched_homes);
+
+  if (!coop_allot_is_safe (fd, size))
+    size = sizeof (struct cosched_allotment);
+  if (!coop_allot_is_safe (fd, size))
     return NULL;
-  void *p = mmap (NULL, sizeof (struct cosched_allotment), PROT_READ,
-		  MAP_SHARED, fd, 0);
-  return p == MAP_FAILED ? NULL : p;
+  void *p = mmap (NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+  if (p == MAP_FAILED)
+    return NULL;
+  mapped = size;
+  return p;
+}
+
+const struct cosched_homes *
+coop_allot_homes (const struct cosched_allotment *page)
+{
+  return mapped > COSCHED_HOMES_OFFSET
+	     ? (const void *) ((const char *) page + COSCHED_HOMES_OFFSET)
+	     : NULL;
 }
 
 void
 coop_allot_unmap (const struct cosched_allotment *page)
 {
   if (page)
-    munmap ((void *) page, sizeof *page);
+    munmap ((void *) page, mapped);
 }
 
 /* Copies PAGE while its generation is even and does not change.  */

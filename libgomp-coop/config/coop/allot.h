@@ -27,6 +27,9 @@ extern bool coop_allot_is_safe (int fd, size_t size);
 /* Maps the page behind FD, which stays the caller's.  Returns NULL if it is no
    allotment page that can be trusted not to vanish.  */
 extern const struct cosched_allotment *coop_allot_map (int fd);
+/* The homes behind PAGE, or NULL.  */
+extern const struct cosched_homes *
+coop_allot_homes (const struct cosched_allotment *page);
 extern void coop_allot_unmap (const struct cosched_allotment *page);
 
 /* Copies PAGE to *COPY at the time NOW_NS (CLOCK_MONOTONIC).  */

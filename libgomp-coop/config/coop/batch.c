@@ -206,6 +206,8 @@ coop_batch_wake (gomp_barrier_t *bar, int count)
 
 /* ---- Arrival.  ---- */
 
+struct gomp_thread *coop_batch_leader;
+
 /* Nothing but waiting is left to do at the end of the region, and no task
    needs a thread.  Called by a scheduler in the place of the last thread.  */
 static void
@@ -645,8 +647,12 @@ gomp_barrier_state_t
 coop_batch_arrive_final (gomp_barrier_t *bar)
 {
   struct gomp_thread *thr = gomp_thread ();
-  /* A thread with a table of dependences has to free it in the region.  */
-  bool docking = thr->ts.level == 1 && thr->task->depend_hash == NULL;
+  struct gomp_thread **pool = thr->thread_pool->threads; /* NULL: a team of one */
+  /* A thread with a table of dependences has to free it in the region.  A task
+     that runs a target region on the host leads a pool, and is in none's dock:
+     only the initial thread can lead a batch there.  */
+  bool docking = thr->ts.level == 1 && thr->task->depend_hash == NULL
+		 && pool && pool[0] == coop_batch_leader;
   if (thr->ts.level == 1 && !docking)
     {
       struct coop_worker *w = coop_tls_worker ();

@@ -46,6 +46,9 @@
    for gomp_barrier_wait_start.  */
 extern gomp_barrier_state_t coop_batch_arrive_final (gomp_barrier_t *bar);
 
+/* The initial thread; of the pool that it leads the tasks go to the dock.  */
+extern struct gomp_thread *coop_batch_leader;
+
 /* As gomp_team_barrier_wait.  */
 extern void coop_batch_wait (gomp_barrier_t *bar);
 

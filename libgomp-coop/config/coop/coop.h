@@ -46,6 +46,7 @@
 #define COOP_CPU_ANY COOP_MAX_CPUS    /* spare: any CPU of the allotment */
 
 #define COOP_PLACES 32 /* barriers after which tasks have an order */
+#define COOP_HINT_SETS 8 /* regions for which tasks have homes (hint.h) */
 #define COOP_LINE 64 /* bytes in a cache line */
 
 enum coop_kind
@@ -68,7 +69,9 @@ struct coop_ult
   struct coop_ult *batch_tail, *batch_next;
   unsigned batch_count;
   unsigned home;	      /* worker whose queue and table it uses */
-  unsigned node;	      /* LLC domain where it began first */
+  unsigned node;	      /* LLC domain where it began first, or its home */
+  /* Its home in some regions, LLC domain and one, or 0.  */
+  uint16_t home_in[COOP_HINT_SETS];
   int trimming;		      /* futex, 1: its stack is being trimmed */
   unsigned long runs;	      /* times begun or continued */
   unsigned id;		      /* never reused; stands for the kernel's tid */
@@ -177,6 +180,7 @@ struct coop_worker
   /* Progress, which only grows, and how much of it has been credited to a region
      (region.c).  */
   unsigned region __attribute__ ((aligned (COOP_LINE)));
+  bool roaming; /* may run on all CPUs, while it creates kernel threads */
   uint64_t iterations, iterations_credited;
   uint64_t ults, ults_credited;
   uint64_t steals;

@@ -96,12 +96,12 @@ donor_main (void *arg)
 }
 
 /* The donor of a scheduler: never ends.  */
-struct scheduler_start
+static struct scheduler_start
 {
   struct coop_worker *worker;
   void (*entry) (void);
   int ready;
-};
+} scheduler;
 
 static void *
 scheduler_main (void *arg)
@@ -221,15 +221,20 @@ coop_donor_create (struct coop_ult *u, const pthread_attr_t *given)
 int
 coop_donor_create_scheduler (struct coop_worker *w, void (*entry) (void))
 {
-  struct scheduler_start start = { w, entry, 0 };
   pthread_t thread;
-  int err = create_masked (&thread, NULL, scheduler_main, &start);
+  scheduler = (struct scheduler_start){ w, entry, 0 };
+  int err = create_masked (&thread, NULL, scheduler_main, &scheduler);
   if (err)
     return err;
   pthread_detach (thread);
-  while (!coop_load (&start.ready))
-    coop_futex_sleep (&start.ready, 0);
   return 0;
+}
+
+void
+coop_donor_await_scheduler (void)
+{
+  while (scheduler.worker && !coop_load (&scheduler.ready))
+    coop_futex_sleep (&scheduler.ready, 0);
 }
 
 static void
@@ -262,4 +267,5 @@ coop_donor_reset (void)
 {
   pool = NULL;
   pool_lock = 0;
+  scheduler.worker = NULL;
 }

@@ -34,9 +34,10 @@ extern int coop_donor_create (struct coop_ult *u, const pthread_attr_t *attr);
 
 /* Creates a donor for the scheduler of worker W, whose own stack and storage
    belong to the initial thread; it will begin with ENTRY.  Returns 0 or an
-   error number.  */
+   error number.  The initial thread must not leave W before it is there.  */
 extern int coop_donor_create_scheduler (struct coop_worker *w,
 					void (*entry) (void));
+extern void coop_donor_await_scheduler (void);
 
 /* The task U has ended: keeps its donor or lets it end.  If U is DETACHED it
    belongs to the donor from now on.  */

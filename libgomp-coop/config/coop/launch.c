@@ -10,8 +10,16 @@
 
 #include "batch.h"
 #include "blocking.h"
+#include "monitor.h"
 #include "park.h"
 #include "release.h"
+#include "worker.h"
+
+/* An implicit task on cache lines of its own; those of a team share some.  */
+struct own_task
+{
+  struct gomp_task task __attribute__ ((aligned (COOP_LINE)));
+};
 
 struct coop_launch
 {
@@ -21,6 +29,9 @@ struct coop_launch
   unsigned bind; /* flags that say where threads are bound */
   unsigned place, partition_off, partition_len; /* of the initial thread */
   unsigned team_partition_off, team_partition_len; /* in the region */
+
+  struct own_task *tasks; /* of threads but the initial one, by their numbers */
+  unsigned ntasks;
 
   int leaving; /* threads let go that have not looked here for the last time */
 
@@ -50,6 +61,7 @@ launch_of (struct gomp_thread_pool *pool)
 void
 coop_launch_free (struct coop_launch *launch)
 {
+  free (launch->tasks);
   free (launch);
 }
 
@@ -66,6 +78,19 @@ coop_launch_note (unsigned flags)
 	return;
       memset (l, 0, sizeof *l);
       *where = l;
+    }
+  l->team = NULL;
+  if (l->ntasks < team->nthreads)
+    {
+      free (l->tasks);
+      l->ntasks = 0;
+      if (posix_memalign ((void **) &l->tasks, COOP_LINE,
+			  team->nthreads * sizeof *l->tasks))
+	{
+	  l->tasks = NULL;
+	  return;
+	}
+      l->ntasks = team->nthreads;
     }
   l->team = team;
   l->nthreads = team->nthreads;
@@ -162,9 +187,9 @@ coop_launch_start (void (*fn) (void *), void *data, unsigned nthreads,
 /* THR, not the initial thread, has left the dock.  Its place and its part of
    the places are still those of the last region.  */
 static void
-take_part (struct gomp_thread *thr, const struct region *next)
+take_part (struct gomp_thread *thr, const struct coop_launch *l)
 {
-  struct gomp_team *team = next->ts.team;
+  const struct region *next = &l->next;
   unsigned id = thr->ts.team_id;
   unsigned partition_off = thr->ts.place_partition_off;
   unsigned partition_len = thr->ts.place_partition_len;
@@ -173,13 +198,20 @@ take_part (struct gomp_thread *thr, const struct region *next)
   thr->ts.team_id = id;
   thr->ts.place_partition_off = partition_off;
   thr->ts.place_partition_len = partition_len;
-  thr->task = &team->implicit_task[id];
+  thr->task = &l->tasks[id].task;
   gomp_init_task (thr->task, next->parent,
 		  (struct gomp_task_icv *) &next->icv);
   thr->task->taskgroup = next->taskgroup;
   coop_league_join (thr, next->league);
   thr->fn = next->fn;
   thr->data = next->data;
+}
+
+void
+coop_launch_ready (void)
+{
+  coop_monitor_await ();
+  coop_worker_sit ();
 }
 
 /* The initial thread of POOL has told each thread what to do, or, for those it
@@ -189,6 +221,7 @@ open_dock (struct gomp_thread_pool *pool, struct coop_launch *l)
 {
   int leaving;
 
+  coop_launch_ready ();
   if (l)
     {
       while ((leaving = coop_load (&l->leaving)))
@@ -232,7 +265,7 @@ coop_launch_dock (gomp_simple_barrier_t *dock)
     gomp_simple_barrier_wait (dock);
   l = coop_load (&coop_barrier (&dock->bar)->launch);
   if (l && l->armed)
-    take_part (thr, &l->next);
+    take_part (thr, l);
   else if (l && !thr->fn && u->pooled)
     leave (l);
   u->pooled = true; /* one that begins has its function from elsewhere */

@@ -29,6 +29,9 @@ extern bool coop_launch_start (void (*fn) (void *), void *data,
    be launched on it.  */
 extern void coop_launch_note (unsigned flags);
 
+/* The caller has created all threads of its team.  */
+extern void coop_launch_ready (void);
+
 /* In place of gomp_simple_barrier_wait on a pool's dock, in team.c.  */
 extern void coop_launch_dock (gomp_simple_barrier_t *dock);
 

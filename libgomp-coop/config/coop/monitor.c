@@ -15,6 +15,7 @@
 #include "attach.h"
 #include "cpuset.h"
 #include "foreign.h"
+#include "hint.h"
 #include "runq.h"
 #include "region.h"
 #include "settings.h"
@@ -42,6 +43,7 @@ static struct
   unsigned silences; /* requests without a reply, one after the other */
 } monitor;
 
+bool coop_monitor_awaited = true;
 static int first_try_done; /* futex: the first region need not wait longer */
 
 /* Without an agent the process has what it was granted.  */
@@ -87,6 +89,8 @@ obey (uint64_t now)
   if (monitor.applied_any && monitor.applied == copy.generation)
     return;
   coop_worker_assign (&copy.cpus, copy.llc_domain);
+  coop_hint_take (coop_allot_homes (monitor.page), &monitor.page->generation,
+		  copy.generation);
   monitor.applied = copy.generation;
   monitor.applied_any = true;
   coop_foreign_follow ();
@@ -216,6 +220,7 @@ monitor_main (void *arg)
       coop_foreign_tick (now);
       bool busy = coop_watchdog_tick (now) || coop_region_active ();
       coop_region_tick ();
+      coop_hint_tick ();
       coop_stack_tick (now);
       wait_for_tick (busy ? TICK_BUSY_NS : TICK_CALM_NS);
     }
@@ -235,10 +240,18 @@ coop_monitor_start (void)
   if (err)
     return err;
   pthread_detach (thread);
-  struct timespec t = { 0, FIRST_WAIT_NS };
-  if (*coop_settings.socket && !coop_load (&first_try_done))
-    syscall (SYS_futex, &first_try_done, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
+  coop_monitor_awaited = !*coop_settings.socket;
   return 0;
+}
+
+void
+coop_monitor_wait (void)
+{
+  struct timespec t = { 0, FIRST_WAIT_NS };
+
+  coop_monitor_awaited = true;
+  if (!coop_load (&first_try_done))
+    syscall (SYS_futex, &first_try_done, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
 }
 
 void
@@ -246,6 +259,8 @@ coop_monitor_reset (void)
 {
   coop_attach_close ();
   coop_allot_unmap (monitor.page);
+  coop_hint_reset ();
   memset (&monitor, 0, sizeof monitor);
+  coop_monitor_awaited = true;
   first_try_done = 0;
 }

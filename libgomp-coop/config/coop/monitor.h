@@ -15,9 +15,20 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Creates the monitor.  If there is an agent, waits up to 20 ms for its first
-   allotment.  Returns 0 or an error number.  */
+/* Creates the monitor.  Returns 0 or an error number.  */
 extern int coop_monitor_start (void);
+
+/* If there is an agent, waits up to 20 ms for its first allotment, once: threads
+   of the team would be in the monitor's way.  */
+extern void coop_monitor_wait (void);
+extern bool coop_monitor_awaited;
+
+static inline void
+coop_monitor_await (void)
+{
+  if (__builtin_expect (!coop_monitor_awaited, 0))
+    coop_monitor_wait ();
+}
 
 /* Forgets the monitor and its connection (child of a fork).  */
 extern void coop_monitor_reset (void);

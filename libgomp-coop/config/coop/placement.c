@@ -19,7 +19,7 @@ coop_placement_first (struct coop_ult *u, unsigned id, unsigned size)
   /* Not more workers than there are tasks: the others are not started.  */
   if (usable > size)
     usable = size;
-  unsigned wanted = (unsigned) ((uint64_t) (id % size) * usable / size);
+  unsigned wanted = usable ? id % usable : 0;
   for (unsigned i = 0; i < n; i++)
     if (coop_may_run (&coop_workers[i]))
       {
@@ -129,6 +129,6 @@ coop_placement_again (struct coop_ult *const *task, unsigned size,
       unsigned rank = d->placed++;
       if (task[i])
 	task[i]->home
-	    = worker[d->first + (uint64_t) rank * d->workers / d->tasks];
+	    = worker[d->first + rank % d->workers];
     }
 }

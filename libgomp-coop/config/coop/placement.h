@@ -2,8 +2,10 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Placement: on which worker a task begins.
 
-   Neighbours of a team, whose data lie next to each other, begin on neighbours
-   of the CPUs.  Where a task begins first, its data are touched first: the LLC
+   Tasks are dealt out to the workers in turn.  A static loop gives what it has too
+   many, or all if it has few iterations, to the first tasks: these are on as many
+   workers as there are.  Neighbours, whose data lie next to each other, begin on
+   neighbours of the CPUs.  Where a task begins first, its data are touched first: the LLC
    domain of this worker is the task's own from then on.  Wherever stealing or
    another allotment has brought it meanwhile, it goes back there when it can:
    no worker gets more tasks for it than its share.  */

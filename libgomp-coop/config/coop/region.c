@@ -13,6 +13,7 @@
 #include "libgomp.h"
 
 #include "allot.h"
+#include "hint.h"
 #include "settings.h"
 #include "worker.h"
 
@@ -235,6 +236,7 @@ coop_region_begin (void (*fn) (void *), unsigned threads)
   coop_report->team = threads;
   coop_report->region_begin_ns = coop_now_ns ();
   add (&coop_report->regions[index].entries, 1);
+  coop_hint_region (index);
   set_current (index);
 }
 

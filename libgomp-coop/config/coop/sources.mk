@@ -13,6 +13,7 @@ COOP_SOURCES = \
 	dynloop.c \
 	fiber.c \
 	foreign.c \
+	hint.c \
 	home.c \
 	host.c \
 	inherit.c \

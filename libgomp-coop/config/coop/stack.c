@@ -87,6 +87,13 @@ coop_stack_unlock (void)
 }
 
 void
+coop_stack_visit (void (*see) (struct coop_ult *u, void *arg), void *arg)
+{
+  for (unsigned i = 0; i < coop_stack_count; i++)
+    see (coop_stack_list[i].ult, arg);
+}
+
+void
 coop_stack_await (struct coop_ult *u)
 {
   while (coop_load (&u->trimming))

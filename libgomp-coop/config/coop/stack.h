@@ -50,6 +50,10 @@ coop_stack_enter (struct coop_ult *u)
 extern void coop_stack_lock (void);
 extern void coop_stack_unlock (void);
 
+/* Calls SEE for each task on the list, with the lock.  */
+extern void coop_stack_visit (void (*see) (struct coop_ult *u, void *arg),
+			      void *arg);
+
 /* Looks at some stacks and trims those that are idle.  By the monitor.  */
 extern void coop_stack_tick (uint64_t now_ns);
 

@@ -10,6 +10,7 @@
 
 #include "libgomp.h"
 
+#include "batch.h"
 #include "dispatch.h"
 #include "donor.h"
 #include "fiber.h"
@@ -163,14 +164,21 @@ start (void)
   if (coop_nworkers == 0)
     goto fail;
   if (initial)
-    coop_foreign_except_me ();
+    {
+      coop_foreign_except_me ();
+      coop_batch_leader = gomp_thread ();
+    }
   if (initial && coop_settings.stay_home && coop_mode != COSCHED_MODE_KTHREAD)
     coop_home_begin ();
   else if (initial && adopt_root ())
     goto fail;
   coop_overflow_start ();
+  coop_worker_roam ();
   if (coop_monitor_start ())
     coop_say ("the monitor thread cannot be created");
+  coop_worker_sit ();
+  coop_donor_await_scheduler ();
+  coop_monitor_await ();
   return;
 
 fail:

@@ -9,6 +9,7 @@
 #include "libgomp.h"
 
 #include "dispatch.h"
+#include "hint.h"
 #include "placement.h"
 #include "runq.h"
 
@@ -49,36 +50,35 @@ sort_by_number (struct coop_ult *batch, unsigned size, struct coop_ult **task,
     }
 }
 
-/* Hands out the COUNT places of TASK, some of which are empty, neighbours that
-   begin on the same worker together; returns how many are for others.  */
-static unsigned
-hand_out (struct coop_ult *const *task, unsigned count)
+/* What a worker is handed.  */
+struct chain
 {
-  unsigned others = 0, chained = 0;
-  struct coop_ult *head = NULL, *tail = NULL;
+  struct coop_ult *head, *tail;
+  unsigned length;
+};
 
-  for (unsigned i = 0; i <= count; i++)
-    {
-      struct coop_ult *u = i < count ? task[i] : NULL;
-      if (!u && i < count)
-	continue;
-      if (u && head && u->home == head->home)
-	{
-	  tail->next = u;
-	  chained++;
-	}
-      else
-	{
-	  if (head)
-	    others += coop_dispatch_hand (&coop_workers[head->home], head,
-					  tail, chained);
-	  head = u;
-	  chained = 1;
-	}
-      tail = u;
-      if (u)
-	u->next = NULL;
-    }
+/* Hands out the COUNT places of TASK, some of which are empty, to each worker its
+   tasks together; returns how many are for others.  CHAIN[COOP_MAX_CPUS] is zero.  */
+static unsigned
+hand_out (struct coop_ult *const *task, unsigned count, struct chain *chain)
+{
+  unsigned others = 0, workers = coop_peek (&coop_nworkers);
+
+  for (unsigned i = 0; i < count; i++)
+    if (task[i])
+      {
+	struct chain *c = &chain[task[i]->home];
+	if (c->length++)
+	  c->tail->next = task[i];
+	else
+	  c->head = task[i];
+	c->tail = task[i];
+	task[i]->next = NULL;
+      }
+  for (unsigned i = 0; i < workers; i++)
+    if (chain[i].length)
+      others += coop_dispatch_hand (&coop_workers[i], chain[i].head,
+				    chain[i].tail, chain[i].length);
   return others;
 }
 
@@ -91,15 +91,18 @@ coop_stray_hand_out (struct coop_ult *batch, unsigned size)
     count += u->batch_count;
   if (count < size)
     count = size;
-  struct coop_ult **task = calloc (count, sizeof *task + 1);
-  if (!task)
+  struct chain *chain = calloc (1, COOP_MAX_CPUS * sizeof *chain
+				       + count * (sizeof (void *) + 1));
+  if (!chain)
     return false;
+  struct coop_ult **task = (struct coop_ult **) (chain + COOP_MAX_CPUS);
   sort_by_number (batch, size, task, count);
+  coop_hint_apply (task, count);
   coop_placement_again (task, count, (unsigned char *) (task + count));
   coop_runq_hand_out (1);
-  unsigned others = hand_out (task, count);
+  unsigned others = hand_out (task, count, chain);
   coop_runq_hand_out (-1);
-  free (task);
+  free (chain);
   uint64_t now = coop_now_ns (), pause = (now - begin_ns) * PLACE_SHARE;
   __atomic_store_n (&place_ns, now + (pause < PLACE_NS ? PLACE_NS : pause),
 		    __ATOMIC_RELAXED);

@@ -21,6 +21,8 @@
 #define pthread_self() coop_ult_handle ()
 #define pthread_exit(result) coop_ult_exit ()
 #define gomp_simple_barrier_wait(dock) coop_launch_dock (dock)
+#define gomp_barrier_wait(barrier)                                            \
+  (coop_launch_ready (), gomp_barrier_wait (barrier))
 #define gomp_finish_task(task) finish_task (task)
 #define gomp_team_start upstream_team_start
 #define gomp_team_end upstream_team_end

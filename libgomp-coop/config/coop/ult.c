@@ -18,6 +18,7 @@
 #include "dispatch.h"
 #include "donor.h"
 #include "fiber.h"
+#include "hint.h"
 #include "kthread.h"
 #include "park.h"
 #include "placement.h"
@@ -212,13 +213,20 @@ create_task (struct coop_ult *u, const pthread_attr_t *attr)
   return err;
 }
 
+/* Workers write to their tasks at each switch, and neighbours in memory are most
+   often another worker's: no two tasks share a cache line.  */
 static struct coop_ult *
 allocate (const pthread_attr_t *attr)
 {
+  size_t size = (sizeof (struct coop_ult) + COOP_LINE - 1) & -COOP_LINE;
   struct coop_ult *u = NULL;
+  void *p;
+
   if (coop_mode == COSCHED_MODE_DONOR)
     u = coop_donor_reuse (attr);
-  return u ? u : calloc (1, sizeof *u);
+  if (u)
+    return u;
+  return posix_memalign (&p, COOP_LINE, size) ? NULL : memset (p, 0, size);
 }
 
 int
@@ -236,7 +244,11 @@ coop_ult_create (pthread_t *handle, const pthread_attr_t *attr,
   u->kind = coop_mode == COSCHED_MODE_KTHREAD ? COOP_KTHREAD : COOP_ULT;
   coop_placement_first (u, id, team);
   u->pinned = COOP_CPU_NONE;
+  if (__builtin_expect (coop_peek (&coop_hint_known), 0))
+    __atomic_store_n (&coop_hint_stale, 1, __ATOMIC_RELAXED);
   *handle = (pthread_t) u;
+  if (!u->tp && u->kind == COOP_ULT)
+    coop_worker_roam ();
   coop_worker_demand (__atomic_add_fetch (&coop_ult_live, 1,
 					  __ATOMIC_RELAXED));
   int err = create_task (u, attr);

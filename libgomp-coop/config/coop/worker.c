@@ -244,6 +244,23 @@ coop_worker_pin_any (void)
   pthread_mutex_unlock (&assign_lock);
 }
 
+void
+coop_worker_roam (void)
+{
+  struct coop_worker *w = coop_tls_worker ();
+  if (!w || w->roaming)
+    return;
+  w->roaming = true;
+  coop_worker_pin_any ();
+}
+
+void
+coop_worker_sit_down (struct coop_worker *w)
+{
+  w->roaming = false;
+  coop_worker_pin (w);
+}
+
 bool
 coop_worker_allotted (struct cosched_cpuset *cpus)
 {

@@ -78,6 +78,21 @@ extern void coop_worker_pin (struct coop_worker *w);
 /* Binds the calling kernel thread to all CPUs of the allotment.  */
 extern void coop_worker_pin_any (void);
 
+/* The calling worker may run on all CPUs of the allotment until
+   coop_worker_sit: a kernel thread begins where its creator may run, and behind
+   a creator that is bound to one CPU it would wait until that one's time slice
+   is over.  */
+extern void coop_worker_roam (void);
+extern void coop_worker_sit_down (struct coop_worker *w);
+
+static inline void
+coop_worker_sit (void)
+{
+  struct coop_worker *w = coop_tls_worker ();
+  if (w && __builtin_expect (w->roaming, 0))
+    coop_worker_sit_down (w);
+}
+
 /* The last allotment that was not empty; false: there has been none.  */
 extern bool coop_worker_allotted (struct cosched_cpuset *cpus);
 

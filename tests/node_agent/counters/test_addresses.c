@@ -20,12 +20,6 @@ static const char zoneinfo[] = "Node 0, zone   Normal\n  pages free     1\n     
                                "Node 1, zone   Normal\n        spanned  256\n"
                                "  start_pfn:           512\n";
 
-struct record {
-    struct perf_event_header header;
-    uint32_t pid, tid;
-    uint64_t address, physical, page_size;
-};
-
 /* The kernel: a ring for each of four CPUs. */
 struct kernel {
     struct fake_node node;
@@ -111,15 +105,31 @@ static void put(struct kernel *k, int cpu, const void *data, size_t size)
     head->data_head += size;
 }
 
-/* Thread TID touched the page of FRAME on CPU. */
+/* Thread TID touched the page of FRAME on CPU while its stack pointer was STACK; 0: it has no
+ * registers, as in the kernel. */
+static void touch_on(struct kernel *k, int cpu, uint32_t tid, uint64_t stack, uint64_t frame,
+                     uint64_t page_size)
+{
+    uint64_t word[8] = {0, (uint64_t)tid << 32 | 70, 0x1000};
+    struct perf_event_header header = {.type = PERF_RECORD_SAMPLE};
+    size_t n = 3;
+
+    if (k->attr.sample_type & PERF_SAMPLE_REGS_USER) {
+        word[n++] = stack ? 2 : 0;
+        if (stack)
+            word[n++] = stack;
+    }
+    word[n++] = frame << 12;
+    if (k->attr.sample_type & ADDRESSES_PAGE_SIZE)
+        word[n++] = page_size;
+    header.size = (uint16_t)(n * sizeof(*word));
+    memcpy(word, &header, sizeof(header));
+    put(k, cpu, word, header.size);
+}
+
 static void touch(struct kernel *k, int cpu, uint32_t tid, uint64_t frame, uint64_t page_size)
 {
-    struct record r = {{.type = PERF_RECORD_SAMPLE}, 70, tid, 0x1000, frame << 12, page_size};
-
-    r.header.size = (uint16_t)(k->attr.sample_type & ADDRESSES_PAGE_SIZE
-                                   ? sizeof(r)
-                                   : offsetof(struct record, page_size));
-    put(k, cpu, &r, r.header.size);
+    touch_on(k, cpu, tid, 0, frame, page_size);
 }
 
 static const struct sample *look(struct kernel *k)
@@ -163,6 +173,27 @@ static void test_faults(void **state)
     assert_true(of(s, 72, 0) == 0 && of(s, 72, 1) == 512);
     assert_int_equal(s->thread[0].pid, 70);
     assert_int_equal(look(k)->threads, 0);
+}
+
+/* The tasks that one thread runs have stacks of their own, and rows; a program may have any stack
+ * pointer. */
+static void test_stacks(void **state)
+{
+    struct kernel *k = *state;
+
+    open_it(k);
+    if (!(k->attr.sample_type & PERF_SAMPLE_REGS_USER))
+        skip();
+    assert_true(k->attr.sample_regs_user != 0);
+    touch_on(k, 0, 71, 0x7f0000100f00, 300, 4096);
+    touch_on(k, 0, 71, 0x7f0000900f00, 600, 4096);
+    touch_on(k, 0, 71, 0x7f0000100a00, 300, 4096); /* the first again, one call deeper */
+    touch_on(k, 0, 71, UINT64_MAX, 600, 4096);
+    const struct sample *s = look(k);
+    assert_int_equal(s->threads, 3);
+    assert_true(s->thread[0].stack == 0x7f0000100f00 && s->thread_requests[0] == 2);
+    assert_true(s->thread[1].stack == 0x7f0000900f00 && s->thread_requests[3] == 1);
+    assert_true(s->thread[2].stack == INT64_MAX && s->thread[2].tid == 71);
 }
 
 /* A record may be at the ring's end and its begin; a size of 0 ends the look, not the agent. */
@@ -277,7 +308,7 @@ static void test_real(void **state)
 
 UNIT(test_addresses)
 {
-    const struct CMUnitTest tests[] = {T(test_faults), T(test_ring),    T(test_many),
+    const struct CMUnitTest tests[] = {T(test_faults), T(test_stacks), T(test_ring), T(test_many),
                                        T(test_loads),  T(test_refused), T(test_real)};
 
     return cmocka_run_group_tests_name("test_addresses", tests, NULL, NULL);

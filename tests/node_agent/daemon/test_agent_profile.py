@@ -56,6 +56,22 @@ def main():
                          and share(compute) + share(memory) == CORES, 60)
                 check_story(agent)
             wait_for("all cores again", lambda: share(compute) == CORES)
+    check_objective()
+
+
+def check_objective():
+    """A job's own objective comes as far as the decision, which says that this
+    machine's description lacks what it needs."""
+    with Agent("--set", "policy=equal") as agent, \
+            fake(agent, 1, cores=f"0-{CORES - 1}", options="objective=energy") as job:
+        wait_for("a reason", lambda: "what the machine draws is not known"
+                 in reason(agent))
+        assert share(job) == CORES
+
+
+def reason(agent):
+    decisions = agent.call({"op": "explain", "job": 1})["decisions"]
+    return decisions[-1]["text"] if decisions else ""
 
 
 def check_story(agent):

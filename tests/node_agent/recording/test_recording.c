@@ -90,7 +90,8 @@ static void test_round_trip(void **state)
 
     fill(f->sample);
     for (int i = 0; i < 2; i++) {
-        size_t row = sample_add_thread(f->sample, &(struct sample_thread){7, 8 + i});
+        size_t row = sample_add_thread(
+            f->sample, &(struct sample_thread){7, 8 + i, 0x7fff00001000});
         f->sample->thread_requests[2 * row + 1] = 100.25 + i;
     }
     json_t *object = sample_json_write(f->sample);
@@ -112,6 +113,7 @@ static void test_round_trip(void **state)
     assert_int_equal(back->threads, 2);
     assert_int_equal(back->thread[1].pid, 7);
     assert_int_equal(back->thread[1].tid, 9);
+    assert_true(back->thread[1].stack == 0x7fff00001000);
     assert_true(equal(back->thread_requests, f->sample->thread_requests, 4 * sizeof(double)));
     json_decref(object);
     free(text);
@@ -144,6 +146,9 @@ static void test_bad_samples(void **state)
         "{\"ns\": 1, \"threads\": [[1, 2, -3, 4]]}",
         "{\"ns\": 1, \"threads\": [[1, 2, null, 4]]}",
         "{\"ns\": 1, \"threads\": [[1, 3e9, 3, 4]]}",
+        "{\"ns\": 1, \"threads\": [[1, 2, -3, 3, 4]]}",
+        "{\"ns\": 1, \"threads\": [[1, 2, 3.5, 3, 4]]}",
+        "{\"ns\": 1, \"threads\": [[1, 2, null, 3, 4]]}",
     };
     struct fixture *f = *state;
     struct errtext err;

@@ -304,7 +304,9 @@ static void test_edited(void **state)
     struct topology *t = machine_of(TWO, NULL, "", NULL);
     struct machine_description *d = description(EDITED(
         ", \"calibration\": {\"date\": \"today\", \"host\": \"here\", "
-        "\"kernel\": \"6\", \"counters\": \"none\", \"more\": [1]}"));
+        "\"kernel\": \"6\", \"counters\": \"none\", \"more\": [1]}, "
+        "\"power\": {\"idle_w\": 50, \"domain_w\": 10, \"core_w\": 5, "
+        "\"stalled_w\": 3, \"request_nj\": 20}"));
 
     (void)state;
     assert_int_equal(topology_machine(t)->llc_domains, 4);
@@ -320,6 +322,7 @@ static void test_edited(void **state)
     assert_true(m->controller_service_us[1] == 0.004);
     assert_true(m->link_service_us[0] == 0.009);
     assert_int_equal(hops(t, 0, 1), 1);
+    assert_true(m->power.idle_w == 50 && m->power.core_w == 5 && m->power.request_nj == 20);
     machine_description_free(d);
     topology_free(t);
     /* Restricted to the second package: one LLC domain, both memories. */

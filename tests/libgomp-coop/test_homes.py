@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Tasks begin each region in the LLC domain that the agent says, others where
+they did before, and garbage in its table changes nothing."""
+
+import random
+
+from fake_agent import (HOME_ANY, FakeAgent, Program, directory, needs_probe,
+                        two_cpus)
+
+# By thread; thread 0 stays on its worker.  Alone they begin at 0 0 1 1.
+FIRST = (1, 0, 1)
+SECOND = (1, 1, 0)
+LINES = 400  # of some 100 ms: a busy machine has tasks begin where CPUs are free
+
+
+def stacks(program):
+    found = {}
+    for line in program.process.stdout:
+        words = line.split()
+        if words == ["ready"]:
+            return found
+        if words[0] == "stack":
+            found[int(words[1])] = int(words[2])
+    raise AssertionError(program.process.stderr.read())
+
+
+def wait_for_begin(program, cpus, first, second):
+    """Until threads 1 to 3 usually begin both regions in these domains."""
+    wanted = [cpus[d] for d in first], [cpus[d] for d in second]
+    for _ in range(LINES):
+        began = [int(w) for w in program.process.stdout.readline().split()]
+        if (began[1:4], began[5:8]) == wanted:
+            return
+    raise AssertionError(f"{wanted}: last {began}")
+
+
+def regions(client):
+    """The two that run again and again: index in the report."""
+    count = client.header_of_report()["regions_used"]
+    return [i for i in range(count) if client.region(i)["entries"] > 1]
+
+
+def homes(stack, region, domains):
+    return [(stack[i + 1] - 100, region, d) for i, d in enumerate(domains)]
+
+
+def check(path, mode, cpus):
+    with FakeAgent(f"{path}/sock", cpus,
+                   spoil=lambda c: c.put_domains({cpus[0]: 0, cpus[1]: 1})) \
+            as agent, \
+            Program("homes", socket_path=f"{path}/sock", COSCHED_MODE=mode,
+                    OMP_NUM_THREADS="4") as program:
+        stack = stacks(program)
+        client = agent.client()
+        client.allot(cpus)  # with the domains
+        program.process.stdout.readline()
+        one, two = regions(client)
+        client.put_homes(homes(stack, one, FIRST) + homes(stack, two, SECOND))
+        client.allot(cpus)
+        wait_for_begin(program, cpus, FIRST, SECOND)
+        # For one region, and for all others.
+        client.put_homes(homes(stack, HOME_ANY, FIRST)
+                         + homes(stack, one, SECOND))
+        client.allot(cpus)
+        wait_for_begin(program, cpus, SECOND, FIRST)
+        # Garbage: the program goes on, and obeys what makes sense again.
+        chance = random.Random(1)
+        client.put_homes([(chance.getrandbits(64), chance.getrandbits(16),
+                           chance.getrandbits(16)) for _ in range(2048)])
+        client.allot(cpus)
+        program.process.stdout.readline()
+        client.put_homes([], count=0xFFFFFFFF)
+        client.allot(cpus)
+        program.process.stdout.readline()
+        client.put_homes(homes(stack, one, FIRST) + homes(stack, two, SECOND))
+        client.allot(cpus)
+        wait_for_begin(program, cpus, FIRST, SECOND)
+        program.stop()
+
+
+def main():
+    needs_probe()
+    cpus = two_cpus()
+    with directory() as path:
+        for mode in ("donor", "ult"):
+            check(path, mode, cpus)
+
+
+if __name__ == "__main__":
+    main()
