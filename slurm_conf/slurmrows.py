@@ -29,10 +29,29 @@ def sacct(fields, *arguments, errors="replace", env=None):
     """Dicts of the texts of FIELDS, one for each row of sacct with ARGUMENTS.
     Times are seconds since the epoch, whatever time zone cluster and user are in.
     ERRORS: what becomes of bytes that are not UTF-8, as bytes.decode() has it."""
-    separator = _separator()
-    return split(run("sacct", "-n", "-p", f"--delimiter={separator}", "-o",
-                     ",".join(fields), *arguments, errors=errors, env=env),
-                 separator, fields)
+    asked = [*fields, *(("systemcomment",) if "admincomment" in fields else ())]
+    unknown = {}
+    while True:
+        separator = _separator()
+        try:
+            text = run("sacct", "-n", "-p", f"--delimiter={separator}", "-o",
+                       ",".join(asked), *arguments, errors=errors, env=env)
+            break
+        except CommandError as error:
+            # Older ones have not all: submitline came with 21.08.
+            name = re.search(r'Invalid field requested: "(\w+)"', str(error))
+            if not name or name[1] not in asked:
+                raise
+            asked.remove(name[1])
+            unknown[name[1]] = ""
+    rows = split(text, separator, asked)
+    for row in rows:
+        row.update(unknown)
+        record = row.pop("systemcomment", "")
+        # slurmdbd before 21.08 can give a job that has ended this one only.
+        if record.startswith("cosched/") and "admincomment" in fields:
+            row["admincomment"] = record
+    return rows
 
 
 def squeue(*arguments, errors="replace"):

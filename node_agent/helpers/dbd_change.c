@@ -112,7 +112,9 @@ static void select_run(const struct run *run, size_t rows, slurmdb_job_cond_t *c
         step->array_task_id = (uint32_t)strtoul(rest + 1, NULL, 10);
     else if (*rest == '+')
         step->het_job_offset = (uint32_t)strtoul(rest + 1, NULL, 10);
-    *cond = (slurmdb_job_cond_t){.flags = JOBCOND_FLAG_NO_STEP, .db_flags = NO_VAL};
+    /* Other flags, NO_VAL as well, mean jobs that have some of these. */
+    *cond = (slurmdb_job_cond_t){.flags = JOBCOND_FLAG_NO_STEP,
+                                 .db_flags = SLURMDB_JOB_FLAG_NOTSET};
     /* Else the last run is meant. */
     if (rows > 1) {
         cond->flags |= JOBCOND_FLAG_DUP;
@@ -134,7 +136,7 @@ static void modify(void *connection, const struct run *run, size_t rows, const c
 
     memset(&change, 0, sizeof(change));
     change.derived_ec = NO_VAL;
-    change.admin_comment = (char *)(uintptr_t)text;
+    change.FINAL_RECORD = (char *)(uintptr_t)text;
     select_run(run, rows, &cond, &step);
     __auto_type changed = slurmdb_job_modify(connection, &cond, &change);
     if (changed)

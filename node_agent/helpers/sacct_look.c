@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "node_agent/helpers/courier.h"
+#include "node_agent/helpers/slurm_compat.h"
 
 extern char **environ;
 
@@ -33,7 +34,7 @@ static int start_sacct(char *jobs, pid_t *pid, FILE **out)
                           "-j",
                           jobs,
                           "-o",
-                          "jobidraw,jobid,cluster,start,end,state,nodelist,admincomment",
+                          "jobidraw,jobid,cluster,start,end,state,nodelist," RECORD_COLUMNS,
                           NULL};
     posix_spawn_file_actions_t actions;
     int fds[2];
@@ -90,6 +91,19 @@ static int64_t began(const struct run *run)
     return run->start_s >= 0 ? run->start_s : run->ended_s;
 }
 
+/* What counts of a row's RECORD_COLUMNS, the rest of it. */
+static const char *record_of(char *rest)
+{
+    char *last = strrchr(rest, '|');
+
+    /* Where it is not empty, the first one. */
+    if (last && strchr(RECORD_COLUMNS, ',')) {
+        *last = '\0';
+        return *rest ? rest : last + 1;
+    }
+    return rest;
+}
+
 /* RUN is of P's job, with the record COMMENT: take it if it is P's, the last
  * run that began before the record was made, or, where clocks contradict that,
  * the last. */
@@ -122,17 +136,18 @@ static void take_row(struct parcel *parcels, size_t count, char *row)
     strcpy(run.cluster, cluster);
     snprintf(run.state, sizeof(run.state), "%.*s", (int)strcspn(state, " "), state);
     /* A job that is cancelled in the queue gets a start from Slurm, too. */
+    const char *record = record_of(row);
     bool begun = strcmp(nodes, "None assigned") != 0;
     for (struct parcel *p = parcels; p < parcels + count; p++) {
         if (p->job != job)
             continue;
         p->rows++;
         if (begun) {
-            take_run(p, &run, row);
+            take_run(p, &run, record);
         } else if (run.ended_s >= 0) {
             p->forgotten = run;
-            p->forgotten_there = starts_with(row, p->text);
-            if (starts_with(row, PARCEL_INTERIM))
+            p->forgotten_there = starts_with(record, p->text);
+            if (starts_with(record, PARCEL_INTERIM))
                 p->never_begun = run;
         }
     }

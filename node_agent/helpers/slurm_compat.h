@@ -28,6 +28,16 @@ typedef struct listIterator *ListIterator;
 #define INFO_JOB_ID(info) ((info)->step_id.job_id)
 #endif
 
+/* Of a run that is over, slurmdbd before 21.08 changes the SystemComment, but not the
+ * AdminComment: final records are there, and count instead of what is in the other. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(21, 8, 0)
+#define FINAL_RECORD   admin_comment
+#define RECORD_COLUMNS "admincomment"
+#else
+#define FINAL_RECORD   system_comment
+#define RECORD_COLUMNS "systemcomment,admincomment"
+#endif
+
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
 
 #define slurm_free_ctl_conf(conf) slurm_free_conf(conf)

@@ -44,18 +44,12 @@ EXECUTE make_rows;
 """
 
 
-def sql(c, text):
-    return subprocess.run(["mariadb", "--no-defaults", f"--socket={c.root}/run/db.sock", "-N",
-                           "-u", "root", "slurm_acct"], input=text, text=True, check=True,
-                          stdout=subprocess.PIPE).stdout
-
-
 def make_rows(c, count, end):
-    sql(c, f"DELETE FROM cosched_job_table WHERE id_job >= {FIRST}")
+    c.sql(f"DELETE FROM cosched_job_table WHERE id_job >= {FIRST}")
     job = c.sbatch("--partition=normal", "--output=/dev/null", "--wrap=true")
     c.wait_end(job)
     c.wait_state(job, "COMPLETED")
-    sql(c, ROWS.format(first=FIRST, start=end - 60, end=end, model=job, last=count - 1))
+    c.sql(ROWS.format(first=FIRST, start=end - 60, end=end, model=job, last=count - 1))
 
 
 def requests(c):
@@ -169,7 +163,7 @@ def told(c, what, count, seconds, before, cpu):
 
 
 def written(c):
-    return int(sql(c, f"SELECT COUNT(*) FROM cosched_job_table WHERE id_job >= {FIRST} AND "
+    return int(c.sql(f"SELECT COUNT(*) FROM cosched_job_table WHERE id_job >= {FIRST} AND "
                       f"admin_comment = REPLACE('{TEXT}', '{{}}', id_job - {FIRST})"))
 
 

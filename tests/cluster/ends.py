@@ -105,8 +105,10 @@ def check_memory(c, other):
 def check_array(c, other):
     """Each element is a job of its own, with its own end and record."""
     c.env["COSCHED_REPORT"] = "1"
+    seen = f"{c.output}/seen." # an element runs until it has been seen to share
     array = submit(c, "--array=3,7%1", "--wrap",
-                   f"{c.program('ep')} --class W --min-time 3")
+                   f"until test -e {seen}$SLURM_ARRAY_TASK_ID; do "
+                   f"{c.program('ep')} --class W --min-time 1; done")
     del c.env["COSCHED_REPORT"]
     raw = {}
 
@@ -123,6 +125,8 @@ def check_array(c, other):
         raw[number] = wait_for(f"element {number}", lambda n=number:
                                element(n), 60, 0.05)
         share(c, raw[number], other)
+        with open(f"{seen}{number}", "w", encoding="ascii"):
+            pass
     c.wait_end(array)
     freed(c, other)
     for number in (3, 7):
@@ -156,12 +160,13 @@ def check_cancelled_element(c, other):
 
 def check_steps(c, other):
     """One job, one share: whatever is started in it, one after another or side
-    by side, runs on the job's CPUs, and a failed step fails as with srun."""
+    by side, runs on the job's CPUs, and a failed step fails as with srun.  In Slurm 20.11 a step
+    without --mem has all of the job's, and no other one begins."""
     ep = c.program("ep")
     job = submit(c, "--wrap", f"srun {ep} --class S && "
                  f"srun -n1 {ep} --class S && srun -n2 --overcommit hostname; "
-                 f"srun false; echo status=$?; srun --overlap -n1 {long_run(c)}"
-                 f" & srun --overlap -n1 {long_run(c, 'cg')} & wait")
+                 f"srun false; echo status=$?; srun --overlap --mem=100 -n1 {long_run(c)}"
+                 f" & srun --overlap --mem=100 -n1 {long_run(c, 'cg')} & wait")
     pids = wait_for("two steps side by side", lambda: [
         pid for name in ("ep", "cg") for pid in c.programs(name).get(job, [])
         if "300" in command(pid)][:2], 90, 0.05)

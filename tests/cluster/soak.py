@@ -28,7 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "support")]
 import soak_node as node
 from soak_faults import Faults
-from soak_jobs import Jobs
+from soak_jobs import ANSWER_S, Jobs
 import coschedcluster
 import namespaces
 from coschedcluster import Cluster, need_cluster
@@ -175,7 +175,7 @@ class Soak:
         now = time.monotonic()
         for job, when in list(self.suspended.items()):
             if now >= when:
-                done = self.c.run("scontrol", "resume", job, timeout=60)
+                done = self.c.run("scontrol", "resume", job, timeout=ANSWER_S)
                 if done.returncode == 0 or "suspend" not in done.stderr:
                     del self.suspended[job]
                     self.resumed[job] = now
@@ -324,7 +324,7 @@ class Soak:
                 self.count("ended, and forgotten by a killed slurmctld")
                 self.event(f"lost {number}")
                 job.done.append((time.time(), "lost"))
-                self.c.run("scancel", number, timeout=60)
+                self.c.run("scancel", number, timeout=ANSWER_S)
 
     def one_round(self, seconds):
         began = time.time()

@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import soak_node as node
+from soak_jobs import ANSWER_S
 from coschedcluster import SCRIPT
 from coschedtest import wait_for
 
@@ -265,7 +266,7 @@ class Faults:
         if job:
             job.done.append((time.time(), "scancel"))
             self.soak.event(f"scancel {job.number}")
-            self.c.run("scancel", job.number, timeout=60)
+            self.c.run("scancel", job.number, timeout=ANSWER_S)
 
     def requeue(self):
         job = self.choose("RUNNING")
@@ -279,6 +280,6 @@ class Faults:
         if not job or self.soak.is_suspended(job.number):
             return
         self.soak.suspended[job.number] = time.monotonic() + self.random.uniform(1, 8)
-        if self.c.run("scontrol", "suspend", job.number, timeout=60).returncode == 0:
+        if self.c.run("scontrol", "suspend", job.number, timeout=ANSWER_S).returncode == 0:
             job.done.append((time.time(), "suspend"))
             self.soak.event(f"suspended {job.number}")

@@ -29,6 +29,8 @@ step() {{
 """
 TAIL = "echo end\n"
 
+ANSWER_S = 300 # a machine with a load of hundreds keeps sbatch from running for a minute
+
 ENDED = re.compile("COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF")
 
 # Processes that come, go and change session, with a result that only all of them give.
@@ -188,7 +190,7 @@ class Jobs:
                 s=self.random.randint(1, 6)))
         output = f"{self.c.output}/%A_%a.out" if options else f"{self.c.output}/%j.out"
         done = self.c.run("sbatch", "--parsable", "--mem=50", "--time=30", "-J", kind,
-                          "-o", output, *options, script, timeout=60,
+                          "-o", output, *options, script, timeout=ANSWER_S,
                           user=user, group=user, extra_groups=[])
         if done.returncode:
             return done.stderr.strip()
@@ -202,7 +204,7 @@ class Jobs:
 
     def queued(self):
         """{number: (state, reason)} of those in the queue; None: no answer."""
-        done = self.c.run("squeue", "-h", "-r", "-o", "%F|%K|%T|%r", timeout=60)
+        done = self.c.run("squeue", "-h", "-r", "-o", "%F|%K|%T|%r", timeout=ANSWER_S)
         if done.returncode:
             return None
         found = {}

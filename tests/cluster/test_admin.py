@@ -107,7 +107,18 @@ def check_guard(c):
         assert done.returncode != 0, done.stdout
         named(done.stderr, "/no/such.lua cannot be loaded; tell your administrator")
     c.wait_end(c.sbatch("--mem=50", "--wrap=true"))
-    named(adm(c, "check", fails=True), "job_submit.lua:8: /no/such.lua: not there")
+    # And what is wrong with the partition, at once.
+    drop_in = f"{c.root}/etc/coschedule.conf"
+    with open(drop_in, encoding="utf-8") as file:
+        partition = file.read()
+    without = re.sub(r" DefMemPerNode=\d+", "", partition)
+    assert without != partition, partition
+    with open(drop_in, "w", encoding="utf-8") as file:
+        file.write(without)
+    named(adm(c, "check", fails=True), "job_submit.lua:8: /no/such.lua: not there",
+          "partition cosched has no DefMemPerNode: jobs that ask for no memory are refused")
+    with open(drop_in, "w", encoding="utf-8") as file:
+        file.write(partition)
     with open(path, "w", encoding="utf-8") as file:
         file.write(good)
     before = os.stat(path).st_mtime

@@ -107,8 +107,9 @@ def submit(c, number, script, *arguments):
 def check_hold(c):
     """Two jobs: one in its batch script, one in a step, and then a new step."""
     first = submit(c, 1, "{escape} escape1")
-    second = submit(c, 2, "srun -n1 {escape} escape2 & until [ -e {out}/go ]; "
-                          "do sleep 0.1; done; srun --overlap -n1 {escape} escape3")
+    # In Slurm 20.11 a step without --mem has all of the job's, and no other one begins.
+    second = submit(c, 2, "step='srun --overlap --mem=100 -n1'; $step {escape} escape2 & "
+                          "until [ -e {out}/go ]; do sleep 0.1; done; $step {escape} escape3")
     wait_for("hold of both", lambda: contained(c, first, "escape1") and
              contained(c, second, "escape2"), 60)
     check_stepds(c)

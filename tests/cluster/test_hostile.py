@@ -263,10 +263,13 @@ def case_floods(c):
               for user in (ENEMY, THIRD)]
     try:
         victim = beside(c)
-        other = c.submit(VICTIM, "echo cosched=$COSCHED_JOB; BIN/cg --class S "
-                         "--min-time 3")
+        seen = f"{c.output}/seen" # a job of some seconds may be over before anybody looks
+        other = c.submit(VICTIM, "echo cosched=$COSCHED_JOB; until BIN/cg --class S "
+                         f"--min-time 3 && [ -e {seen} ]; do :; done")
         wait_for("share of the victim's jobs", lambda: c.cpus(victim) and
                  c.cpus(other) and not c.cpus(victim) & c.cpus(other), 60)
+        with open(seen, "w", encoding="ascii"):
+            pass
         c.wait_end(other)
         wait_for("output", lambda: "PASS" in c.text(other))
         assert f"cosched={other}" in c.text(other), c.text(other)

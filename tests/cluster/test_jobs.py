@@ -163,9 +163,7 @@ def start_cancelled(c):
 
 def runs(c, job):
     """What the accounting has of the runs of JOB."""
-    text = c.call("sacct", "-X", "-D", "-n", "-P", "-j", str(job), "-o",
-                  "state,nodelist,admincomment")
-    return [line.split("|") for line in text.splitlines()]
+    return c.rows(job, "state", "nodelist", options=["-D"])
 
 
 def slurm_knows(c, job):

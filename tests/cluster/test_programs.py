@@ -166,7 +166,8 @@ def check_mpi(c, other):
 LINES = (
     ("{ep}", "threads=NCPU "),
     ("srun {ep}", "threads=NCPU "),
-    ("srun -n1 -c1 {ep}", "threads=1 "),
+    # Steps of Slurm 20.11 have all CPUs otherwise.
+    ("srun --exact -n1 -c1 {ep}", "threads=1 "),
     ("srun -n1 -c$SLURM_CPUS_ON_NODE {ep}", "threads=NCPU "),
     ("OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK {ep}", "threads=NCPU "),
     ("srun -n1 env OMP_NUM_THREADS=3 {ep}", "threads=3 "),

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import unittest
 from random import Random
+from unittest import mock
 
 sys.path.insert(0, os.path.join(os.environ.get("abs_top_srcdir", "."),
                                 "tests", "support"))
@@ -19,6 +20,7 @@ from fakesacct import (FIELDS, REPORT, SOURCE, ReportTest, record,  # noqa: E402
                        run)
 
 import jobrecord  # noqa: E402
+import slurmrows  # noqa: E402
 
 COMPLETION = os.path.join(SOURCE, "slurm_conf", "completions", "coschedreport")
 
@@ -521,6 +523,26 @@ class Report(ReportTest):
         self.write("x.svg", "")
         self.assertIn("root", complete("-u", "roo"))
         self.assertEqual(complete("-M", "oth"), ["other"])
+
+
+class OldSlurm(unittest.TestCase):
+    """20.11, whose sacct knows no submitline, and whose slurmdbd changes no AdminComment of a job
+    that has ended."""
+
+    ROW = {"jobid": "7", "admincomment": record("running"), "systemcomment": FINAL}
+
+    def sacct(self, *command, **_):
+        fields = command[command.index("-o") + 1].split(",")
+        for field in fields:
+            if field not in self.ROW:
+                raise slurmrows.CommandError(f'sacct: error: Invalid field requested: "{field}"')
+        delimiter = command[3].partition("=")[2]
+        return "".join(self.ROW[field] + delimiter for field in fields) + "\n"
+
+    def test_row(self):
+        with mock.patch.object(slurmrows, "run", self.sacct):
+            rows = slurmrows.sacct(("jobid", "submitline", "admincomment"))
+            self.assertEqual(rows, [{"jobid": "7", "submitline": "", "admincomment": FINAL}])
 
 
 if __name__ == "__main__":

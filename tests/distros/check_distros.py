@@ -4,14 +4,16 @@
 """Builds, tests, packages and installs with the compilers and the Slurm of other releases of
 Debian (make check-distros; root, debootstrap, network).
 
-usage: check_distros.py [--only STEP,...] [--old PACKAGES] [--write FILE] ARCHIVE DIRECTORY
-                        [SUITE...]
+usage: check_distros.py [--only STEP,...] [--together N] [--old PACKAGES] [--write FILE]
+                        ARCHIVE DIRECTORY [SUITE...]
 
 Each suite has a tree in DIRECTORY, kept for the next time, in which ARCHIVE, of `make dist`, is
-unpacked and built.  What was found is in DIRECTORY/SUITE.json, logs are DIRECTORY/SUITE.STEP.log,
-and their rows are put into the table of FILE between its two marks: others stay."""
+unpacked and built, N of them at a time.  What was found is in DIRECTORY/SUITE.json, logs are
+DIRECTORY/SUITE.STEP.log, and their rows are put into the table of FILE between its two marks:
+others stay.  The last column is the commit: steps of another one do not count."""
 
 import argparse
+import concurrent.futures
 import glob
 import json
 import os
@@ -38,15 +40,19 @@ coschedctl --version; coschedmodel --version; coschedreport --version; coschedhi
 ldd /usr/sbin/coschedd /usr/libexec/coschedule/coschedd-slurm | grep 'not found' && exit 1
 test -e $(dirname $(find /usr/lib -name job_submit_lua.so))/spank_cosched.so
 """
+# Where the release's own compiler is newer than libgomp-coop takes.
+NEWEST_CC = f"$(command -v gcc-{NEWEST} | sed s/^/JOBS_CC=/)"
+# Other trees, and whatever else the host does, take their time meanwhile.
+PATIENTLY = "COSCHED_TEST_PATIENCE=4 make -j{jobs} "
 # Name, heading, and what is run in the build tree.
 STEPS = (
     # With the package's flags: ccache has then what the packages need.
     ("build", "builds", "test -e Makefile || eval ../configure "
      "$(DEB_BUILD_MAINT_OPTIONS=hardening=+all dpkg-buildflags --export=configure) "
-     "$(command -v gcc-15 | sed s/^/JOBS_CC=/); make -j{jobs}"),
-    ("unit", "unit tests", "make -j{jobs} check-units"),
-    ("cluster", "cluster tests", "make -j{jobs} check-cluster"),
-    ("packages", "packages", "export DEB_BUILD_PROFILES=$("
+     f"{NEWEST_CC}; make -j{{jobs}}"),
+    ("unit", "unit tests", PATIENTLY + "check-units"),
+    ("cluster", "cluster tests", PATIENTLY + "check-cluster"),
+    ("packages", "packages", f"export {NEWEST_CC} DEB_BUILD_PROFILES=$("
      "ls -d /usr/share/doc/gcc-*-source >/dev/null 2>&1 || echo pkg.coschedule.site-gcc); "
      "make deb && dpkg --install packages/deb/*.deb && " + INSTALLED),
 )
@@ -99,6 +105,16 @@ def versions(tree):
             "systemd": package("libsystemd-dev"), "LIKWID": package("likwid")}
 
 
+def state():
+    """The commit that is tested, with "+" where files other than the table differ from it."""
+    def git(*words):
+        return subprocess.run(["git", "-C", SOURCE, *words], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              universal_newlines=True).stdout.strip()
+    return (git("rev-parse", "--short=10", "HEAD") or "of a release") + (
+        "+" if git("status", "--porcelain", "-uno", "--", ".", ":!docs/versions.md") else "")
+
+
 def unpack(archive, folder):
     """Files that are as before keep their time: make has not to build them again.  Others have
     the present one, as the archive's may be before that of what was built."""
@@ -132,6 +148,7 @@ def run_steps(tree, suite, folder, archive, options):
     for step, _, command in STEPS + ((UPGRADE,) if options.old else ()):
         if options.only and step not in options.only:
             continue
+        begin = time.monotonic()
         with open(f"{folder}/{suite}.{step}.log", "w", encoding="utf-8") as log:
             done = run_in(tree, f"set -e; cd /src/{name}/build; " + command.format(
                 jobs=len(os.sched_getaffinity(0))), stdout=log, stderr=subprocess.STDOUT)
@@ -145,7 +162,8 @@ def run_steps(tree, suite, folder, archive, options):
                 f", {counts[kind]} {word}" for kind, word in (
                     ("SKIP", "skipped"), ("FAIL", "fail"), ("ERROR", "fail"))
                 if int(counts.get(kind, 0)))
-        print(f"check-distros: {suite}: {step}: {results[step]}", flush=True)
+        print(f"check-distros: {suite}: {step}: {results[step]} "
+              f"({time.monotonic() - begin:.0f} s)", flush=True)
         if not good:
             failed = re.findall(r"^(?:FAIL|ERROR): .*|.*\b(?:error|warning):.*", text, re.M)
             print(*(failed or text.splitlines())[-12:], sep="\n", flush=True)
@@ -165,6 +183,8 @@ def check(suite, folder, archive, options):
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
+    if found.get("commit") != options.state:
+        found = {"commit": options.state}
     results = run_steps(tree, suite, folder, archive, options)
     found.update(versions(tree), **results)
     with open(path, "w", encoding="utf-8") as file:
@@ -182,12 +202,12 @@ def table(folder, before=""):
                 found[suite] = json.load(file)
     what = ("Slurm", "glibc", "GCC", "Python", "systemd", "LIKWID")
     lines = ["| Debian | " + " | ".join(what) + " | " +
-             " | ".join(heading for _, heading, _ in STEPS) + " |",
-             "|" + "---|" * (1 + len(what) + len(STEPS))]
+             " | ".join(heading for _, heading, _ in STEPS) + " | commit |",
+             "|" + "---|" * (2 + len(what) + len(STEPS))]
     for suite in SUITES:
         if suite in found:
             lines.append(f"| {suite} | " + " | ".join(found[suite].get(key, "not run") for key in (
-                *what, *(step for step, _, _ in STEPS))) + " |")
+                *what, *(step for step, _, _ in STEPS), "commit")) + " |")
         elif suite in kept:
             lines.append(kept[suite])
     return "\n".join(lines)
@@ -204,6 +224,7 @@ def write(path, folder):
 def main():
     parser = argparse.ArgumentParser(prog="check_distros.py", description=__doc__)
     parser.add_argument("--only", type=lambda text: text.split(","))
+    parser.add_argument("--together", type=int, default=1)
     parser.add_argument("--old")
     parser.add_argument("--write")
     parser.add_argument("archive")
@@ -212,8 +233,10 @@ def main():
     args = parser.parse_args()
     need_debootstrap()
     folder = os.path.abspath(args.directory)
-    good = [check(suite, folder, os.path.abspath(args.archive), args)
-            for suite in args.suites or SUITES]
+    args.state = state()
+    with concurrent.futures.ThreadPoolExecutor(args.together) as pool:
+        good = list(pool.map(lambda suite: check(
+            suite, folder, os.path.abspath(args.archive), args), args.suites or SUITES))
     print(table(folder))
     if args.write:
         write(args.write, folder)

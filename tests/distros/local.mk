@@ -6,11 +6,12 @@
 DISTRO =
 DISTRO_STEPS =
 DISTRO_TREES = distros
+DISTROS_TOGETHER = 1
 check-distros:
 	$(MAKE) dist
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/check_distros.py \
 	  --write $(srcdir)/docs/versions.md $(if $(DISTRO_STEPS),--only $(DISTRO_STEPS)) \
-	  $(distdir).tar.xz $(DISTRO_TREES) $(DISTRO)
+	  --together $(DISTROS_TOGETHER) $(distdir).tar.xz $(DISTRO_TREES) $(DISTRO)
 
 # From the packages of an older version in OLD, made for DISTRO, to the present ones, with jobs.
 OLD =

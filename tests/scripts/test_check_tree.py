@@ -24,6 +24,8 @@ GOOD = {
     "node_agent/daemon/local.mk": MAKE + "x_LIBADD = node_agent/core/libcore.la\n",
     "simulator/validate/a.c": C + '#include "model/policy.h"\n#include "config.h"\n',
     "spank_plugin/local.mk": MAKE + "EXTRA_DIST += %D%/x.map\n",
+    "tests/local.mk": MAKE + "TESTS += %D%/model/test_a.py\n",
+    "tests/model/test_a.py": MAKE,
     "tests/model/a.c": C + '#include "node_agent/daemon/agent.h"\n',
     "slurm_conf/tool": 'VERSION = "1.2"  # the package\'s\n',
     **{f"{room}/README.md": "A room.\n" for room in (
@@ -47,6 +49,7 @@ BAD = [
     ("common/hash.h", "/* " + 98 * "x", "common/hash.h:2: over 100 columns"),
     ("common/hash.h", 700 * "\n", "702 lines, the limit is 700"),
     ("simulator/README.md", 25 * "and\n", "more than 25 lines"),
+    ("tests/model/test_b.py", MAKE, "in no makefile"),
     ("slurm_conf/tool", 'VERSION = "1.1"  # the package\'s', "not the version"),
 ]
 

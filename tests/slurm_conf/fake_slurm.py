@@ -36,7 +36,7 @@ def user_of(uid):
     return "ann"
 
 
-def row(job, name, comment=None, **more):
+def row(job, name, comment=None, system="", **more):
     """A line of sacct: a completed job."""
     now = int(time.time())
     kind = more.pop("kind", "memory")
@@ -46,7 +46,7 @@ def row(job, name, comment=None, **more):
     fields = {"cluster": "c", "job": job, "uid": uid, "user": user_of(uid),
               "state": "COMPLETED", "start": now - 5000 + job,
               "end": now - 4000 + job, "name": name, "comment": comment, **more}
-    return line(*fields.values())
+    return line(*fields.values(), system)
 
 
 def line(*fields):

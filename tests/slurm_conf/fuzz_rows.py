@@ -114,7 +114,8 @@ def jobs(draw):
             "alloccpus": "2", "alloctres": "billing=2,cpu=2",
             "totalcpu": "00:00:01", "nodes": "n1",
             "jobname": draw(TEXTS), "submitline": draw(TEXTS),
-            "admincomment": draw(st.one_of(comments(uid), TEXTS))})
+            "admincomment": draw(st.one_of(comments(uid), TEXTS)),
+            "systemcomment": draw(TEXTS)})
     for found_job in found:
         found_job["name"] = found_job["jobname"]
     return found

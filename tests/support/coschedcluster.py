@@ -238,9 +238,23 @@ class Cluster:
         return self.call("sacct", "-X", "-n", "-P", "-j", str(job), "-o",
                          "state").strip()
 
+    def rows(self, job, *fields, options=()):
+        """[texts of FIELDS and the record] of JOB in the accounting, of all of its runs with
+        option -D.  Slurm before 21.08 has final records in the SystemComment."""
+        text = self.call("sacct", *options, "-X", "-n", "-P", "-j", str(job), "-o",
+                         ",".join((*fields, "admincomment,systemcomment")))
+        rows = [line.split("|") for line in text.splitlines()]
+        return [[*row[:-2], row[-1] or row[-2]] for row in rows]
+
     def comment(self, job):
-        return self.call("sacct", "-X", "-n", "-P", "-j", str(job), "-o",
-                         "admincomment").strip()
+        rows = self.rows(job)
+        return rows[-1][-1] if rows else ""
+
+    def sql(self, text):
+        """What the accounting's database answers to TEXT."""
+        return subprocess.run(["mariadb", "--no-defaults", f"--socket={self.root}/run/db.sock",
+                               "-N", "-u", "root", "slurm_acct"], input=text, text=True, check=True,
+                              stdout=subprocess.PIPE).stdout
 
     def wait_end(self, *jobs):
         """Wait until Slurm has ended JOBS.  The accounting hears of it later:
@@ -259,9 +273,8 @@ class Cluster:
         """Wait for the final record of JOB and return it.  Its agent has read
         it back then, and writes it no more."""
         def written():
-            text = self.call("sacct", "-X", "-n", "-P", "-j", str(job), "-o",
-                             "jobidraw,end,admincomment").strip()
-            number, end, comment = (text + "||").split("|")[:3]
+            rows = self.rows(job, "jobidraw", "end")
+            number, end, comment = rows[-1] if rows else ("", "", "")
             word = f"job {number}: its record is in the accounting"
             return "state=final" in comment and end != "Unknown" and any(
                 word in self.log(f"n{i + 1}") for i in range(self.nodes))

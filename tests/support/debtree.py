@@ -16,12 +16,14 @@ ENVIRONMENT = ("HOME=/root", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive",
 POLICY = "#!/bin/sh\nexit 101\n"
 DPKG = "force-unsafe-io\npath-exclude=/usr/share/locale/*\n"
 # The tree is a mount, or nothing in it could have mounts of its own, and has device nodes of its
-# own: scripts of packages change modes of those they know.
+# own: scripts of packages change modes of those they know.  Cgroups are the host's: tests that
+# make some wait for those of other trees.
 PREPARE = """set -e; tree=$1; shift
 mount --bind "$tree" "$tree"
 mount -t proc proc "$tree/proc"; mount --rbind /sys "$tree/sys"
 mount -t devpts -o newinstance,ptmxmode=0666 devpts "$tree/dev/pts"
 mount -t tmpfs tmpfs "$tree/dev/shm"; mount -t tmpfs tmpfs "$tree/run"
+lock=/tmp/cosched-test.cgroup.lock; touch "$lock" "$tree$lock"; mount --bind "$lock" "$tree$lock"
 echo "127.0.0.1 localhost $(uname -n)" >"$tree/etc/hosts"
 exec chroot "$@"
 """

@@ -21,11 +21,11 @@ sys.path[:0] = [os.path.join(SOURCE, folder) for folder in ("slurm_conf", "plot"
 
 from reporting import commandline   # noqa: E402
 
-# As slurm_conf/reporting/accounting.py asks for them.
+# As slurm_conf/reporting/accounting.py asks for them, and slurmrows.py after that.
 FIELDS = ("jobid", "jobidraw", "cluster", "uid", "user", "account", "state",
           "submit", "start", "end", "suspended", "partition", "nodelist",
           "alloccpus", "alloctres", "totalcpu", "jobname", "submitline",
-          "admincomment")
+          "admincomment", "systemcomment")
 
 END = "\0"      # of a field: the fake sacct puts what it was told in its place
 
@@ -62,7 +62,7 @@ def row(**values):
         "suspended": "00:00:00", "partition": "cosched", "nodelist": "n1",
         "alloccpus": "2", "alloctres": "billing=2,cpu=2,mem=2G,node=1",
         "totalcpu": "00:00:00", "jobname": "ep", "submitline": "",
-        "admincomment": "", **values}
+        "admincomment": "", "systemcomment": "", **values}
     return END.join(str(given[name]) for name in FIELDS) + END
 
 

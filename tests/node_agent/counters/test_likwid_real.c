@@ -197,6 +197,25 @@ static const void *answer(struct trial *t, int type)
     return NULL;
 }
 
+/* Whether the helper's liblikwid is of a version before that of the event set. */
+static bool too_old(const struct events *e)
+{
+    unsigned has[2] = {0}, wants[2] = {0};
+    char command[1200], line[300];
+
+    snprintf(command, sizeof(command), "ldd '%s/coschedd-likwid'", getenv("abs_top_builddir"));
+    FILE *in = popen(command, "r");
+    assert_non_null(in);
+    while (fgets(line, sizeof(line), in)) {
+        const char *name = strstr(line, "liblikwid.so.");
+        if (name && sscanf(name, "liblikwid.so.%u.%u", &has[0], &has[1]) < 1)
+            fail_msg("%s", line);
+    }
+    pclose(in);
+    assert_int_equal(sscanf(e->likwid, "%u.%u", &wants[0], &wants[1]), 2);
+    return has[0] < wants[0] || (has[0] == wants[0] && has[1] < wants[1]);
+}
+
 /* Start a helper and send it the event set. */
 static void begin_trial(struct fixture *f, const struct processor *p,
                         struct trial *t)
@@ -217,8 +236,8 @@ static void begin_trial(struct fixture *f, const struct processor *p,
     const struct likwid_hello *hello = answer(t, LIKWID_HELLO);
     if (!hello)
         return;
-    if (!believes(hello, p)) {
-        print_message("%s: this LIKWID knows it not\n", p->file);
+    if (!believes(hello, p) || too_old(t->events)) {
+        print_message("%s: this LIKWID knows it not, or not all events\n", p->file);
         end_trial(t);
         return;
     }
@@ -227,14 +246,32 @@ static void begin_trial(struct fixture *f, const struct processor *p,
                                       &err), 0);
 }
 
+/* Memory controllers are PCI devices.  liblikwid 5.1 looks for these by hwloc, which does
+ * not see ours: where this machine has none it says that all counters of theirs are
+ * missing, and nothing of their events. */
+static bool on_device(const struct events_set *set, size_t i)
+{
+    return !strncmp(set->event[i].counter, "MBOX", 4);
+}
+
+static bool no_devices(const struct events *e, const struct likwid_opened *opened)
+{
+    for (size_t s = 0; s < e->sets; s++)
+        for (size_t i = 0; i < e->set[s].count; i++)
+            if (on_device(&e->set[s], i) && !(opened->missing[s] >> i & 1))
+                return false;
+    return true;
+}
+
 /* Each event of the set is one of LIKWID's, on a counter that takes it. */
 static void finish_trial(struct trial *t)
 {
     const struct likwid_opened *opened = answer(t, LIKWID_OPENED);
+    bool blind = opened && no_devices(t->events, opened);
 
     for (size_t s = 0; opened && s < t->events->sets; s++)
         for (size_t i = 0; i < t->events->set[s].count; i++)
-            if (opened->missing[s] >> i & 1)
+            if (opened->missing[s] >> i & 1 && !(blind && on_device(&t->events->set[s], i)))
                 fail_msg("%s: LIKWID has no %s on %s (%s)",
                          t->processor->file,
                          t->events->set[s].event[i].event,

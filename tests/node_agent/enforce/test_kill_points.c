@@ -240,7 +240,7 @@ static void assert_untouched(const struct world *w, unsigned number)
             fail_msg("victim %zu is narrowed after call %u", i, number);
     }
     if (w->script->means == BY_CPUSET) {
-        char *slash = strrchr(w->group, '/');
+        const char *slash = strrchr(w->group, '/');
         snprintf(path, sizeof(path), "%.*s/cosched-%s:step_0",
                  (int)(slash - w->group), w->group, w->node);
         assert_int_equal(access(path, F_OK), -1);

@@ -94,7 +94,7 @@ static pid_t find_supervisor(void)
     return found;
 }
 
-static void stop(struct stage *s, struct supervisor *supervisor)
+static void end(struct stage *s, struct supervisor *supervisor)
 {
     assert_int_equal(
         supervisor_will_stop(supervisor, s->pid, s->start, false, &s->note), 0);
@@ -114,7 +114,7 @@ static void test_undo(void **state)
     one = all;
     while (cpuset_count(&one) > 1)
         cpuset_remove(&one, cpuset_next(&one, 0));
-    stop(s, supervisor);
+    end(s, supervisor);
     assert_int_equal(
         supervisor_will_hold(supervisor, 7, s->pid, s->start, &all, &note), 0);
     assert_int_equal(cpuset_set_affinity(s->pid, &one), 0);
@@ -125,7 +125,7 @@ static void test_undo(void **state)
     assert_true(cpuset_equal(&mask, &all));
 
     supervisor = start(s);
-    stop(s, supervisor);
+    end(s, supervisor);
     supervisor_done(supervisor, &s->note);
     assert_int_equal(s->note, 0);
     supervisor_free(supervisor);
@@ -225,7 +225,7 @@ static void test_foreign_stop(void **state)
     struct stage *s = *state;
     struct supervisor *supervisor = start(s);
 
-    stop(s, supervisor);
+    end(s, supervisor);
     kill(s->pid, SIGSTOP);
     supervisor_free(supervisor);
     assert_true(victim_stopped(s->pid));
@@ -240,7 +240,7 @@ static void test_replaced(void **state)
     struct supervisor *supervisor = start(s);
     siginfo_t info;
 
-    stop(s, supervisor);
+    end(s, supervisor);
     for (int i = 0; i < 3; i++) {
         pid_t killed = find_supervisor();
         kill(killed, SIGKILL);
@@ -264,7 +264,7 @@ static void test_interrupted(void **state)
     struct supervisor *supervisor = start(s);
     pid_t pid = find_supervisor();
 
-    stop(s, supervisor);
+    end(s, supervisor);
     interruptions = 3;
     assert_true(supervisor_ready(supervisor));
     assert_int_equal(interruptions, 0);

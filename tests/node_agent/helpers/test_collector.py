@@ -4,8 +4,10 @@
 """Nodes hand their records over to one collector, which alone asks slurmdbd: durable on one side
 or the other at any time, from root only and to root only."""
 
+import contextlib
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -22,6 +24,15 @@ MUNGED = shutil.which("munged", path="/usr/sbin:/sbin:" + os.environ["PATH"])
 NOBODY = 65534
 GREETING = "cosched-records/1 "
 NONCE = "0123456789abcdef" * 2
+
+
+def free_port():
+    """Not one that the kernel gives to others while the collector is away."""
+    for port in random.sample(range(20000, 30000), 100):
+        with socket.socket() as sock, contextlib.suppress(OSError):
+            sock.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no free port")
 
 
 class Site:
@@ -41,9 +52,7 @@ class Site:
         wait_for("munged", lambda: subprocess.run(
             ["munge", "-S", self.munge, "-n"], check=False, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL).returncode == 0)
-        with socket.socket() as sock:
-            sock.bind(("127.0.0.1", 0))
-            self.port = sock.getsockname()[1]
+        self.port = free_port()
         self.where = f"127.0.0.1:{self.port}"
         return self
 

@@ -60,7 +60,7 @@ static void test_nothing(void **state)
 /* Symbols that are long, deep, or end where they should not. */
 static void test_hostile(void **state)
 {
-    static const char pieces[][8] = {"_Z", "_ZN",  "I", "E", "3abc", "St", "S_", "(", ")",
+    static const char pieces[][9] = {"_Z", "_ZN",  "I", "E", "3abc", "St", "S_", "(", ")",
                                      "<",  "{", "operator", "_MOD_", "__", "\xff", " ", "const"};
     char symbol[3000], name[SYMBOL_NAME_MAX];
     unsigned seed = 1;
