@@ -241,6 +241,34 @@ def check_features():
         assert any(f"\ndef {function}(" in read(path) for path in paths), row
 
 
+def check_promises():
+    """Each line of SECURITY.md's tables names tests: files that ./check or a target runs, with
+    the functions named there, and targets of make."""
+    makefiles = "".join(map(read, glob.glob(os.path.join(SOURCE, "tests/**/*.mk"), recursive=True)))
+    targets = read("CONTRIBUTING.md")
+    rows = [line for line in read("SECURITY.md").splitlines()
+            if line.startswith("| ") and not re.match(r"\| \w+ \| tests? ", line)]
+    assert len(rows) > 60, len(rows)
+    for row in rows:
+        cell = row.rpartition(" | ")[2]
+        named = re.findall(r"`([^`]+)`(?: \(([a-z_, ]+)\))?", cell)
+        assert named, row
+        for name, functions in named:
+            if name.startswith("make "):
+                assert re.search(rf"^\| `{name.split()[1]}`[ ,]|, `{name.split()[1]}` \|", targets,
+                                 re.M), row
+                continue
+            assert os.path.basename(name) in makefiles, f"{name} is not run: {row}"
+            path, = [p for top in ("tests", ".") for p in
+                     glob.glob(os.path.join(SOURCE, top, "**", name), recursive=True)
+                     if f"{SOURCE}/build" not in p][:1] or [None]
+            assert path, f"no {name}: {row}"
+            text = read(path)
+            for function in re.findall(r"\w+", functions):
+                assert re.search(rf"\b(check_|case_|test_)?{function}\(", text), \
+                    f"no {function} in {name}: {row}"
+
+
 def section_of(page, title):
     """Cells of the rows of the table in section TITLE of PAGE."""
     text = read(page).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
@@ -273,6 +301,7 @@ def main():
     check_schema()
     check_follow()
     check_features()
+    check_promises()
     check_groff()
 
 

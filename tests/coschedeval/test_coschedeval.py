@@ -210,7 +210,7 @@ class Real(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             done = run(*SHORT, "--json", directory + "/x.json", "--html", directory + "/x.html",
                        "--record", directory + "/record")
-            self.assertIn(done.returncode, FINE)
+            self.assertIn(done.returncode, FINE, done)
             self.assertEqual(done.stderr, "")
             self.assertRegex(done.stdout, r"(?m)^ep \+ ep: co-scheduling by corun was measured "
                              r"once only, \S+ of the time of time sharing")
@@ -281,7 +281,7 @@ class Real(unittest.TestCase):
             file = directory + "/pid"
             job = f"sh -c 'setsid sleep 1000 & echo $! >{file}'"
             done = run("--job", job, "--job", "true", "--modes", "native", "--time", "0.01")
-            self.assertIn(done.returncode, FINE)
+            self.assertIn(done.returncode, FINE, done)
             with open(file, encoding="ascii") as text:
                 self.assertFalse(os.path.exists("/proc/" + text.read().strip()))
 
@@ -331,7 +331,7 @@ class Real(unittest.TestCase):
     def test_a_set_sizes_its_jobs(self):
         done = run("--set", "node2", "--only", "ep + cg", "--modes", "equal", "--policies",
                    "corun", "--seconds", "1.5", "--time", "0.01")
-        self.assertIn(done.returncode, FINE)
+        self.assertIn(done.returncode, FINE, done)
         self.assertEqual(done.stderr, "")
         self.assertRegex(done.stdout, r"(?m)^ep \+ cg +\d+\.\d\d s +\d+\.\d\d$")
 
@@ -351,7 +351,7 @@ class Real(unittest.TestCase):
                  "corun", "--seconds", "1.5", "--time", "0.01"], cwd="/", user=65534, group=65534,
                 extra_groups=[], capture_output=True, text=True, timeout=600, check=False,
                 env={"PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": room})
-            self.assertIn(done.returncode, FINE)
+            self.assertIn(done.returncode, FINE, done)
             self.assertEqual(done.stderr, "")
             self.assertIn("ep + cg: co-scheduling by corun was measured once", done.stdout)
             self.assertEqual(os.listdir(room), [])

@@ -6,12 +6,14 @@ leaving logs, many attached processes, and requests and attaches of others meanw
 
 usage: test_agent_floods.py [PROCESSES]
 
-With PROCESSES (1024 are allowed: make bounds) as many attach, instead of 256."""
+With PROCESSES (1024 are allowed: make bounds) as many attach, instead of 256, and the agent's
+CPU time of each kind of request is printed."""
 
 import contextlib
 import json
 import os
 import socket
+import statistics
 import subprocess
 import sys
 
@@ -200,6 +202,21 @@ def check_users(agent, *more):
         assert agent.call({"op": "withdraw", "job": job})["ok"]
 
 
+def print_costs(agent, job):
+    """The agent's CPU time from a request to its reply, an epoch's within it included."""
+    def cpu_ms():
+        with open(f"/proc/{agent.process.pid}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[0]) / 1e6
+
+    for op in ("ping", "status", "explain", "trace", "counters", "config", "why"):
+        costs = []
+        for _ in range(40):
+            begin = cpu_ms()
+            agent.call({"op": op, "job": job} if op == "why" else {"op": op})
+            costs.append(cpu_ms() - begin)
+        print(f"{op}: median {statistics.median(costs):.2f} ms, worst {max(costs):.2f} ms")
+
+
 def check_ranks(agent, ranks):
     """So many processes; all are known, and all leave."""
     assert announce(agent, 60, uid=RANKER)["ok"]
@@ -211,6 +228,8 @@ def check_ranks(agent, ranks):
         # Its own user's answers are cut to a packet, which 256 fit into.
         reply = agent.call({"op": "why", "job": 60})
         assert ranks < 1024 or reply["omitted"] > 0, reply
+        if ranks > RANKS:
+            print_costs(agent, 60)
     wait_for("ends", lambda: agent.job(60)["attached"] == 0, 120, 0.1)
     assert len(lines_of(agent, 60)) < 1000
     assert agent.call({"op": "withdraw", "job": 60})["ok"]
