@@ -45,6 +45,7 @@
 extern char **environ;
 
 static struct record_queue *queue;
+static bool told_to;                /* the agent has said whom records go to; none go before */
 static char to[HAND_OVER_HOST];     /* whom records are handed over to; "": the accounting */
 static const char *munge_socket;    /* or NULL: munge's default */
 static struct collector *collector; /* NULL: an agent gives records */
@@ -244,7 +245,7 @@ static void set_away(const char *why)
 
 static void start_courier(const char *self, int64_t now_ms)
 {
-    if (courier_now.pid || (away.tries && away.due_ms > now_ms))
+    if (!told_to || courier_now.pid || (away.tries && away.due_ms > now_ms))
         return;
     int in = collect(now_ms);
     if (in < 0 && errno)
@@ -481,6 +482,7 @@ static void command(const char *line)
     const char *cmd = "";
 
     json_unpack(object, "{s:s}", "cmd", &cmd);
+    told_to = true; /* an agent that has a collector names it first */
     bool obeyed = (strcmp(cmd, "record") == 0 && take_record(object)) ||
                   (strcmp(cmd, "collector") == 0 && set_collector(object));
     errno = ENOMEM;
@@ -538,6 +540,8 @@ static int64_t next_ms(void)
 
     if (courier_now.pid)
         return courier_now.until_ms < next ? courier_now.until_ms : next;
+    if (!told_to)
+        return next;
     for (const struct queued *r = record_queue_first(queue); r; r = r->next) {
         int64_t due_ms = away.tries && away.due_ms > r->due_ms ? away.due_ms : r->due_ms;
         if (due_ms < next)
@@ -600,6 +604,7 @@ int deliver(const char *self, const char *path, long delay, const char *collect,
     if (err.text[0])
         emit("{s:s, s:s}", "event", "unkept", "error", err.text);
     disk_fails = err.text[0] != '\0';
+    told_to = collector != NULL;
     for (struct queued *r = record_queue_first(queue); r; r = r->next)
         begin(r);
     while (serve_once(self))

@@ -172,11 +172,20 @@ class Helper(FakeSlurm):
 
 
 class Keeper(Helper):
-    """A helper that keeps records."""
+    """A helper that keeps records, and is told at once where they go."""
+    to = "" # the accounting
 
     def __init__(self, *arguments, delay="0", **more):
         super().__init__("--delay", delay, *arguments, **more)
         self.arguments = ("--records", self.path("sub/records"), *self.arguments)
+
+    def start(self):
+        super().start()
+        self.hand_to(self.to)
+        return self
+
+    def hand_to(self, where, **more):
+        self.tell(json.dumps({"cmd": "collector", "to": where, **more}))
 
     def record(self, job, text=TEXT, end=END):
         self.tell(json.dumps({"cmd": "record", "job": job, "text": text, "end": end}))

@@ -108,6 +108,9 @@ class Collector(Keeper):
         wait_for("collector", self.listens)
         return self
 
+    def hand_to(self, where, **more):
+        """No agent tells it."""
+
     def listens(self):
         with socket.socket() as sock:
             assert self.process.poll() is None, self.process.stderr.read()
@@ -123,18 +126,16 @@ class Collector(Keeper):
 
 class Node(Keeper):
     """It reaches no accounting."""
+    hesitates = 0 # until its agent says so
 
     def __init__(self, site):
         super().__init__()
         self.site = site
+        self.to = site.where
 
-    def start(self):
-        super().start()
-        self.hand_to(self.site.where)
-        return self
-
-    def hand_to(self, where):
-        self.tell(json.dumps({"cmd": "collector", "to": where, "munge": self.site.munge}))
+    def hand_to(self, where, **more):
+        time.sleep(self.hesitates)
+        super().hand_to(where, munge=self.site.munge, **more)
 
     def done(self, jobs):
         self.expect(*((word, job) for job in jobs for word in ("kept", "recorded")))
@@ -173,6 +174,7 @@ def check_absence(site):
         assert events[0] == {"event": "kept", "job": 1, "end": END}, events
         assert events[1]["event"] == "waiting" and site.where in events[1]["error"], events
         a.kill()
+        a.hesitates = 0.3
         a.start()
         assert a.kept() == {(1, END)}
         a.event()
