@@ -2,10 +2,9 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Thread mapping (mapping.h).
  *
- * What a round needs is the largest V of each node among threads without a place.  Each node has
- * its threads' V in blocks, and the largest of each block; a thread with a place is taken out when
- * it is found to be the largest.  Such a largest is a bound from above, so nodes whose bound is
- * not close to the best are left alone. */
+ * What a round needs is the largest V of each node among threads without a place.  That is the root
+ * of a tournament among the threads, held for all nodes at once: what a thread with a place won is
+ * played anew, one match on each level. */
 
 #include "model/mapping.h"
 
@@ -16,22 +15,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 16
+/* Two nodes' matches are played at once, in vectors of GCC and clang: who wins is random, and a
+ * branch on it would be predicted wrongly. */
+#define LANES 2
+typedef double requests_of_two __attribute__((vector_size(16), may_alias));
+typedef int64_t threads_of_two __attribute__((vector_size(16), may_alias));
 
 struct mapping_scratch {
-    size_t stride;     /* of columns */
-    double *column;    /* [nodes * stride] V by node; -1: was found to have a place */
-    double *block_max; /* [nodes * blocks] the largest of each block, */
-    size_t *block_top; /* and its thread */
-    double *bound;     /* [nodes] of all: no thread without a place has more */
-    size_t *top;       /* [nodes] its thread */
-    double *cost;      /* [nodes] of placing this one; NAN: not computed since either changed */
-    double *impact;    /* [threads * nodes] IF; NAN: not computed yet */
-    double *load;      /* [nodes] LC or CP so far */
-    size_t *left;      /* [nodes] free cores */
-    size_t *open;      /* [open_nodes], those with some */
+    size_t leaves; /* a power of 2 */
+    size_t stride; /* nodes in a row, a multiple of LANES */
+    /* [2 * leaves * stride] the winners of matches: row 1 is the root, rows 2 n and 2 n + 1 play
+     * for row n, and thread i is row leaves + i. */
+    double *most; /* V; -1: has a place, or is none */
+    int64_t *who; /* as wide as MOST */
+    double *far;  /* [nodes] all the same: no remote latency is less */
+    double *away; /* [threads] IF if all requests were remote, and so far */
+    double *load; /* [nodes] LC or CP so far */
+    size_t *left; /* [nodes] free cores */
+    size_t *open; /* [open_nodes], those with some */
     size_t open_nodes;
-    bool *placed;  /* [threads] */
     size_t *trial; /* [threads] */
     struct mapping_candidate *candidates; /* [nodes] */
 };
@@ -42,43 +44,39 @@ struct mapping_scratch *mapping_scratch_new(size_t threads, size_t nodes)
 
     if (!s)
         return NULL;
-    size_t blocks = nodes * ((threads + BLOCK - 1) / BLOCK);
-    s->stride = threads + 8;
-    s->column = calloc(s->stride * nodes, sizeof(*s->column));
-    s->block_max = calloc(blocks, sizeof(*s->block_max));
-    s->block_top = calloc(blocks, sizeof(*s->block_top));
-    s->bound = calloc(nodes, sizeof(*s->bound));
-    s->top = calloc(nodes, sizeof(*s->top));
-    s->cost = calloc(nodes, sizeof(*s->cost));
-    s->impact = calloc(threads * nodes, sizeof(*s->impact));
+    for (s->leaves = 1; s->leaves < threads;)
+        s->leaves *= 2;
+    s->stride = (nodes + LANES - 1) / LANES * LANES;
+    s->most = calloc(2 * s->leaves * s->stride, sizeof(*s->most));
+    s->who = calloc(2 * s->leaves * s->stride, sizeof(*s->who));
+    s->far = calloc(nodes, sizeof(*s->far));
+    s->away = calloc(threads, sizeof(*s->away));
     s->load = calloc(nodes, sizeof(*s->load));
     s->left = calloc(nodes, sizeof(*s->left));
     s->open = calloc(nodes, sizeof(*s->open));
-    s->placed = calloc(threads, sizeof(*s->placed));
     s->trial = calloc(threads, sizeof(*s->trial));
     s->candidates = calloc(nodes, sizeof(*s->candidates));
-    if (s->column && s->block_max && s->block_top && s->bound && s->top && s->cost &&
-        s->impact && s->load && s->left && s->open && s->placed && s->trial && s->candidates)
-        return s;
-    mapping_scratch_free(s);
-    return NULL;
+    if (!(s->most && s->who && s->far && s->away && s->load && s->left && s->open && s->trial &&
+          s->candidates)) {
+        mapping_scratch_free(s);
+        return NULL;
+    }
+    for (size_t at = s->leaves * s->stride; at < 2 * s->leaves * s->stride; at++)
+        s->who[at] = (int64_t)(at / s->stride - s->leaves);
+    return s;
 }
 
 void mapping_scratch_free(struct mapping_scratch *s)
 {
     if (!s)
         return;
-    free(s->column);
-    free(s->block_max);
-    free(s->block_top);
-    free(s->bound);
-    free(s->top);
-    free(s->cost);
-    free(s->impact);
+    free(s->most);
+    free(s->who);
+    free(s->far);
+    free(s->away);
     free(s->load);
     free(s->left);
     free(s->open);
-    free(s->placed);
     free(s->trial);
     free(s->candidates);
     free(s);
@@ -121,147 +119,112 @@ static bool is_valid(const struct mapping_input *in)
     return cores >= in->threads;
 }
 
-static void forget_impact(const struct mapping_input *in, struct mapping_scratch *s)
+/* Sum of FACTOR times REQUESTS.  Four sums do not wait for each other. */
+static double weighted(const double *factor, const double *requests, size_t nodes)
 {
-    memset(s->impact, 0xff, in->threads * in->nodes * sizeof(*s->impact)); /* NAN */
-}
-
-/* IF(i, j), eq. 4.  Few of them are ever asked for, those often: they are kept.  Four sums do not
- * wait for each other. */
-static double impact(const struct mapping_input *in, struct mapping_scratch *s, size_t i, size_t j)
-{
-    const double *f = in->factor + j * in->nodes, *v = in->requests + i * in->nodes;
-    double *kept = &s->impact[i * in->nodes + j], sum[4] = {0};
+    double sum[4] = {0};
     size_t k = 0;
 
-    if (!isnan(*kept))
-        return *kept;
-    for (; k + 4 <= in->nodes; k += 4)
+    for (; k + 4 <= nodes; k += 4)
         for (size_t n = 0; n < 4; n++)
-            sum[n] += f[k + n] * v[k + n];
-    for (; k < in->nodes; k++)
-        sum[0] += f[k] * v[k];
-    return *kept = sum[0] + sum[1] + (sum[2] + sum[3]);
+            sum[n] += factor[k + n] * requests[k + n];
+    for (; k < nodes; k++)
+        sum[0] += factor[k] * requests[k];
+    return sum[0] + sum[1] + (sum[2] + sum[3]);
+}
+
+/* IF(i, j), eq. 4. */
+static double impact(const struct mapping_input *in, size_t i, size_t j)
+{
+    return weighted(in->factor + j * in->nodes, in->requests + i * in->nodes, in->nodes);
 }
 
 /* ---- the largest V of each node --------------------------------------------- */
 
-static size_t count_blocks(const struct mapping_input *in)
+/* Play for ROW, of all nodes.  Ties go to the lower threads. */
+static void play(struct mapping_scratch *s, size_t row)
 {
-    return (in->threads + BLOCK - 1) / BLOCK;
-}
+    size_t pairs = s->stride / LANES;
+    const requests_of_two *a = (const requests_of_two *)s->most + 2 * row * pairs, *b = a + pairs;
+    const threads_of_two *who_a = (const threads_of_two *)s->who + 2 * row * pairs;
+    const threads_of_two *who_b = who_a + pairs;
+    requests_of_two *most = (requests_of_two *)s->most + row * pairs;
+    threads_of_two *who = (threads_of_two *)s->who + row * pairs;
 
-/* Index of the first of the largest of COUNT values, which is in a register while others are
- * compared, and not predicted. */
-static size_t largest(const double *value, size_t count)
-{
-    double a = -1, b = -1, c = -1, d = -1;
-    size_t i = 0;
-
-    for (; i + 4 <= count; i += 4) {
-        a = value[i] > a ? value[i] : a;
-        b = value[i + 1] > b ? value[i + 1] : b;
-        c = value[i + 2] > c ? value[i + 2] : c;
-        d = value[i + 3] > d ? value[i + 3] : d;
+    for (size_t j = 0; j < pairs; j++) {
+        threads_of_two a_wins = a[j] >= b[j]; /* all bits, or none */
+        most[j] = (requests_of_two)((a_wins & (threads_of_two)a[j]) |
+                                    (~a_wins & (threads_of_two)b[j]));
+        who[j] = (a_wins & who_a[j]) | (~a_wins & who_b[j]);
     }
-    for (; i < count; i++)
-        a = value[i] > a ? value[i] : a;
-    a = b > a ? b : a;
-    c = d > c ? d : c;
-    a = c > a ? c : a;
-    for (i = 0; value[i] != a; i++)
-        ;
-    return i;
 }
 
-static void look_at_block(const struct mapping_input *in, struct mapping_scratch *s, size_t node,
-                          size_t block)
+/* THREAD takes no part, or not any longer. */
+static void leave(struct mapping_scratch *s, size_t thread)
 {
-    size_t first = block * BLOCK, left = in->threads - first;
-    const double *value = s->column + node * s->stride + first;
-    size_t at = largest(value, left < BLOCK ? left : BLOCK);
-
-    block += node * count_blocks(in);
-    s->block_top[block] = first + at;
-    s->block_max[block] = value[at];
+    for (size_t j = 0; j < s->stride; j++)
+        s->most[(s->leaves + thread) * s->stride + j] = -1;
 }
 
-static void look_at_node(const struct mapping_input *in, struct mapping_scratch *s, size_t node)
+static void begin_tournament(const struct mapping_input *in, struct mapping_scratch *s)
 {
-    size_t first = node * count_blocks(in);
-    size_t block = first + largest(s->block_max + first, count_blocks(in));
-
-    s->top[node] = s->block_top[block];
-    s->bound[node] = s->block_max[block];
-    s->cost[node] = NAN;
-}
-
-static void begin_columns(const struct mapping_input *in, struct mapping_scratch *s)
-{
-    const double *v = in->requests;
-
     for (size_t i = 0; i < in->threads; i++)
-        for (size_t j = 0; j < in->nodes; j++)
-            s->column[j * s->stride + i] = *v++;
+        memcpy(s->most + (s->leaves + i) * s->stride, in->requests + i * in->nodes,
+               in->nodes * sizeof(*s->most));
+    for (size_t i = in->threads; i < s->leaves; i++)
+        leave(s, i);
+    for (size_t row = s->leaves; --row > 0;)
+        play(s, row);
 }
 
-static void begin_node(const struct mapping_input *in, struct mapping_scratch *s, size_t node)
+/* THREAD has a place. */
+static void leave_tournament(struct mapping_scratch *s, size_t thread)
 {
-    for (size_t block = 0; block < count_blocks(in); block++)
-        look_at_block(in, s, node, block);
-    look_at_node(in, s, node);
+    leave(s, thread);
+    for (size_t row = (s->leaves + thread) / 2; row > 0; row /= 2)
+        play(s, row);
 }
 
-/* Make the top of NODE a thread without a place, of which there is one, unless its V is below
- * LEAST. */
-static void find_top(const struct mapping_input *in, struct mapping_scratch *s, size_t node,
-                     double least)
+/* Of NODE, among threads without a place. */
+static double most_at(const struct mapping_scratch *s, size_t node)
 {
-    while (s->bound[node] >= least && s->placed[s->top[node]]) {
-        s->column[node * s->stride + s->top[node]] = -1;
-        look_at_block(in, s, node, s->top[node] / BLOCK);
-        look_at_node(in, s, node);
-    }
+    return s->most[s->stride + node];
+}
+
+static size_t who_at(const struct mapping_scratch *s, size_t node)
+{
+    return (size_t)s->who[s->stride + node];
 }
 
 /* ---- rounds ----------------------------------------------------------------- */
 
-static double cost_of(enum mapping_rule rule, const struct mapping_input *in,
-                      struct mapping_scratch *s, size_t node)
+/* The least V with which a node competes. */
+static double least_close(const struct mapping_input *in, const struct mapping_scratch *s)
 {
-    if (isnan(s->cost[node]))
-        s->cost[node] = s->load[node] +
-                        (rule == MAPPING_CRITICAL ? impact(in, s, s->top[node], node) : 0);
-    return s->cost[node];
+    double most = 0;
+
+    for (size_t n = 0; n < s->open_nodes; n++)
+        most = most_at(s, s->open[n]) > most ? most_at(s, s->open[n]) : most;
+    return in->closeness * most;
 }
 
-/* Make the tops of all nodes that can compete threads without a place; returns the least V with
- * which a node competes. */
-static double find_tops(const struct mapping_input *in, struct mapping_scratch *s)
+/* Placing the best thread of NODE there does not cost less: quicker to know than what it costs. */
+static double least_cost(enum mapping_rule rule, const struct mapping_scratch *s, size_t node)
 {
-    double least = 0;
-
-    for (size_t n = 0; n < s->open_nodes; n++) {
-        size_t j = s->open[n];
-        if (s->bound[j] < least)
-            continue;
-        if (s->placed[s->top[j]])
-            find_top(in, s, j, least);
-        double close = in->closeness * s->bound[j];
-        least = close > least ? close : least;
-    }
-    return least;
+    if (rule == MAPPING_LOCALITY)
+        return s->load[node];
+    return s->load[node] + s->away[who_at(s, node)] + (1 - s->far[0]) * most_at(s, node);
 }
 
 /* Is it better to place a thread at node A for COST than at node B for COST_B? */
 static bool is_better(const struct mapping_scratch *s, size_t a, double cost, size_t b,
                       double cost_b)
 {
-    double va = s->bound[a], vb = s->bound[b];
+    double va = most_at(s, a), vb = most_at(s, b);
 
     if (cost != cost_b)
         return cost < cost_b;
-    return va > vb || (va == vb && s->top[a] < s->top[b]);
+    return va > vb || (va == vb && who_at(s, a) < who_at(s, b));
 }
 
 static void close_node(struct mapping_scratch *s, size_t node)
@@ -277,27 +240,28 @@ static void close_node(struct mapping_scratch *s, size_t node)
 static void choose(enum mapping_rule rule, const struct mapping_input *in,
                    struct mapping_scratch *s, struct mapping_result *result)
 {
-    double least = find_tops(in, s), best = INFINITY;
+    double least = least_close(in, s), best = INFINITY;
     size_t count = 0, chosen = 0, node = SIZE_MAX; /* the best so far */
 
     for (size_t n = 0; n < s->open_nodes; n++) {
         size_t j = s->open[n];
-        /* A cost is not less than the load so far. */
-        if (s->bound[j] < least || (s->load[j] > best && !result->round))
+        if (most_at(s, j) < least || (least_cost(rule, s, j) > best && !result->round))
             continue;
-        double cost = cost_of(rule, in, s, j);
+        double cost = s->load[j];
+        if (rule == MAPPING_CRITICAL)
+            cost += impact(in, who_at(s, j), j);
         if (node == SIZE_MAX || is_better(s, j, cost, node, best)) {
             chosen = count;
             node = j;
             best = cost;
         }
         if (result->round)
-            s->candidates[count++] = (struct mapping_candidate){s->top[j], j, cost};
+            s->candidates[count++] = (struct mapping_candidate){who_at(s, j), j, cost};
     }
-    s->load[node] = rule == MAPPING_CRITICAL ? best : best + s->bound[node];
-    s->cost[node] = NAN;
-    s->placed[s->top[node]] = true;
-    result->node[s->top[node]] = node;
+    size_t thread = who_at(s, node);
+    s->load[node] = rule == MAPPING_CRITICAL ? best : best + most_at(s, node);
+    result->node[thread] = node;
+    leave_tournament(s, thread);
     if (--s->left[node] == 0)
         close_node(s, node);
     if (result->round)
@@ -305,33 +269,43 @@ static void choose(enum mapping_rule rule, const struct mapping_input *in,
 }
 
 /* What result->node comes to. */
-static void sum_up(const struct mapping_input *in, struct mapping_scratch *s,
-                   struct mapping_result *result)
+static void sum_up(const struct mapping_input *in, struct mapping_result *result)
 {
     memset(result->critical, 0, in->nodes * sizeof(*result->critical));
     result->local = result->critical_path = 0;
     for (size_t i = 0; i < in->threads; i++) {
         size_t j = result->node[i];
         result->local += in->requests[i * in->nodes + j];
-        result->critical[j] += impact(in, s, i, j);
+        result->critical[j] += impact(in, i, j);
     }
     for (size_t j = 0; j < in->nodes; j++)
         result->critical_path = fmax(result->critical_path, result->critical[j]);
 }
 
+/* What least_cost() has to know. */
+static void find_away(const struct mapping_input *in, struct mapping_scratch *s)
+{
+    double least = in->nodes > 1 ? in->factor[1] : 0;
+
+    for (size_t j = 0; j < in->nodes; j++)
+        for (size_t k = 0; k < in->nodes; k++)
+            if (k != j)
+                least = fmin(least, in->factor[j * in->nodes + k]);
+    for (size_t j = 0; j < in->nodes; j++)
+        s->far[j] = 0.999999 * least; /* sums are rounded */
+    for (size_t i = 0; i < in->threads; i++)
+        s->away[i] = weighted(s->far, in->requests + i * in->nodes, in->nodes);
+}
+
 static void begin_rounds(const struct mapping_input *in, struct mapping_scratch *s)
 {
-    forget_impact(in, s);
     memset(s->load, 0, in->nodes * sizeof(*s->load));
-    memset(s->placed, 0, in->threads * sizeof(*s->placed));
     memcpy(s->left, in->cores, in->nodes * sizeof(*s->left));
     s->open_nodes = 0;
-    begin_columns(in, s);
-    for (size_t j = 0; j < in->nodes; j++) {
-        begin_node(in, s, j);
+    begin_tournament(in, s);
+    for (size_t j = 0; j < in->nodes; j++)
         if (in->cores[j])
             s->open[s->open_nodes++] = j;
-    }
 }
 
 enum model_status mapping_make(enum mapping_rule rule, const struct mapping_input *in,
@@ -340,9 +314,11 @@ enum model_status mapping_make(enum mapping_rule rule, const struct mapping_inpu
     if (!is_valid(in))
         return MODEL_EINVAL;
     begin_rounds(in, s);
+    if (rule == MAPPING_CRITICAL)
+        find_away(in, s);
     for (size_t n = 0; n < in->threads; n++)
         choose(rule, in, s, result);
-    sum_up(in, s, result);
+    sum_up(in, result);
     return MODEL_OK;
 }
 
@@ -393,7 +369,7 @@ static void try_all(struct trial *t, size_t i, double worth)
         if (!t->s->left[j])
             continue;
         double load = t->s->load[j], next = worth + t->in->requests[i * nodes + j];
-        t->s->load[j] += impact(t->in, t->s, i, j);
+        t->s->load[j] += impact(t->in, i, j);
         if (t->rule == MAPPING_CRITICAL)
             next = fmin(worth, -t->s->load[j]);
         t->s->left[j]--;
@@ -411,11 +387,10 @@ enum model_status mapping_optimum(enum mapping_rule rule, const struct mapping_i
 
     if (!is_valid(in) || mapping_count(in) > MAPPING_MOST_MAPS)
         return MODEL_EINVAL;
-    forget_impact(in, s);
     memset(s->load, 0, in->nodes * sizeof(*s->load));
     memcpy(s->left, in->cores, in->nodes * sizeof(*s->left));
     try_all(&t, 0, 0);
-    sum_up(in, s, result);
+    sum_up(in, result);
     return MODEL_OK;
 }
 
