@@ -16,8 +16,8 @@ static void counts(void **state)
              "CAS_COUNT_RD MBOX0C0 0 70000\nCAS_COUNT_RD MBOX3C0 0 5000\n"
              "CAS_COUNT_WR MBOX1C1 0 1500\n"
              "CAS_COUNT_RD MBOX0C0 2 9000\nCAS_COUNT_WR MBOX7C1 2 200\n"
-             "PWR_PKG_ENERGY PWR0 0 2.5\nPWR_DRAM_ENERGY PWR3 0 0.5\n"
-             "PWR_PKG_ENERGY PWR0 2 4\n",
+             "PWR_PKG_ENERGY PWR0 0 0.0025\nPWR_DRAM_ENERGY PWR3 0 0.0005\n"
+             "PWR_PKG_ENERGY PWR0 2 0.004\n",
              core_values);
     put(f, "values", values);
     put(f, "missing", "MBOX4C0 MBOX5C0 MBOX6C0 MBOX7C0\n");
@@ -38,8 +38,8 @@ static void counts(void **state)
     assert_true(isnan(f->sample->memory[0].prefetches));
     assert_float_equal(f->sample->memory[1].reads, 9000, 0);
     assert_float_equal(f->sample->memory[1].writes, 200, 0);
-    assert_float_equal(f->sample->energy_j[0], 3, 1e-9);
-    assert_float_equal(f->sample->energy_j[1], 4, 1e-9);
+    assert_float_equal(f->sample->energy_j[0], 0.003, 1e-9);
+    assert_float_equal(f->sample->energy_j[1], 0.004, 1e-9);
     assert_float_equal(f->sample->coverage, 1, 0);
     close_it(f);
     assert_true(called(f, "perfmon_finalize"));
