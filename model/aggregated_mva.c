@@ -292,6 +292,7 @@ static void take_job(struct aggregated_mva *l, size_t j)
     double *read = &l->read[j * l->stations], *load = &l->load[j * l->stations];
     double more = 0;
 
+    l->delay[j] = 0;
     for (size_t s = l->groups; s < l->stations; s++)
         read[s] = load[s] = 0;
     for (size_t n = 0; n < l->places[j]; n++) {
@@ -343,7 +344,6 @@ static void take_counts(struct aggregated_mva *l, const size_t *counts)
 {
     size_t nodes = l->machine->llc_domains;
 
-    memset(l->delay, 0, l->count * sizeof(*l->delay));
     find_places(l, counts);
     for (size_t j = 0; j < l->count; j++) {
         for (size_t n = 0; n < l->places[j]; n++) {
@@ -528,11 +528,10 @@ void aggregated_predict(struct aggregated_mva *l, const size_t *counts, double *
     settle(l);
     for (int round = weighings(l); round > 0; round--) {
         for (size_t j = 0; j < l->count; j++)
-            if (l->cores[j] > 0)
+            if (l->places[j] > 1) {
                 weigh_nodes(l, counts, j);
-        memset(l->delay, 0, l->count * sizeof(*l->delay));
-        for (size_t j = 0; j < l->count; j++)
-            take_job(l, j);
+                take_job(l, j);
+            }
         settle(l);
     }
     for (size_t j = 0; j < l->count; j++)

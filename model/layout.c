@@ -163,8 +163,6 @@ static void shrink(struct making *m, size_t j)
  * otherwise: the near one, then the one that is used least. */
 static bool is_better(const struct making *m, size_t j, size_t a, size_t b)
 {
-    if (!m->in->distance && !m->in->noise)
-        return false;
     int far = order(distance(m, a, j), distance(m, b, j));
     return far ? far < 0 : order(noise(m, a), noise(m, b)) < 0;
 }
@@ -181,11 +179,13 @@ static size_t fit(bool own, size_t free, size_t need)
 static size_t find_site(const struct making *m, size_t j, size_t need)
 {
     const size_t *open = m->scratch->open, *free = m->scratch->free;
+    bool alike = !m->in->distance && !m->in->noise;
     size_t best = 0, best_fit = 0;
 
     for (size_t n = 0; n < m->open; n++) {
         size_t here = fit(*cell(m, open[n], j) > 0, free[open[n]], need);
-        if (here < best_fit || (here == best_fit && !is_better(m, j, open[n], open[best])))
+        if (here < best_fit ||
+            (here == best_fit && (alike || !is_better(m, j, open[n], open[best]))))
             continue;
         best = n;
         best_fit = here;
@@ -272,8 +272,10 @@ static void find_parts(struct making *m)
     m->parts = 0;
     for (size_t i = 0; i < m->in->llc_domains; i++) {
         const size_t *here = cell(m, i, 0);
+        /* Who has a whole LLC domain gains nothing by another one, unless that is nearer. */
+        size_t most = m->in->distance ? SIZE_MAX : m->in->pool[i];
         for (size_t j = 0; j < m->in->jobs; j++)
-            if (here[j])
+            if (here[j] && here[j] < most)
                 add_part(m, i, j);
         if (m->scratch->free[i])
             add_part(m, i, NOBODY);
