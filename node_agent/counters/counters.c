@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_agent/counters/addresses.h"
+#include "node_agent/counters/askers.h"
 #include "node_agent/counters/attribute.h"
 #include "node_agent/counters/emulated.h"
 #include "node_agent/counters/energy.h"
@@ -41,7 +41,7 @@ const struct counters_backend *const counters_backends[] = {
     &counters_perf,
     &counters_resctrl,
     &counters_powercap,
-    &counters_addresses,
+    &counters_askers,
     &counters_progress,
     NULL,
 };

@@ -4,8 +4,8 @@
 
 noinst_LTLIBRARIES += %D%/libcounters.la
 %C%_libcounters_la_SOURCES = \
-	%D%/addresses.c \
-	%D%/addresses.h \
+	%D%/askers.c \
+	%D%/askers.h \
 	%D%/attribute.c \
 	%D%/attribute.h \
 	%D%/counters.c \
@@ -28,6 +28,8 @@ noinst_LTLIBRARIES += %D%/libcounters.la
 	%D%/measure.h \
 	%D%/perf.c \
 	%D%/perf.h \
+	%D%/perf_events.c \
+	%D%/perf_events.h \
 	%D%/perf_sysfs.c \
 	%D%/perf_sysfs.h \
 	%D%/probe.c \

@@ -10,24 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "node_agent/counters/perf_events.h"
 #include "node_agent/counters/perf_sysfs.h"
 #include "protocol/cpulist.h"
 
 /* A CPU that could not be counted is tried again after so many samples: about
  * once a second at the usual epoch. */
 #define RETRY_SAMPLES 20
-
-/* In the order in which they are put into a group: the ones with fixed counters
- * first, then by what a profile needs most. */
-enum perf_role {
-    PERF_CYCLES,
-    PERF_INSTRUCTIONS,
-    PERF_MISSES,
-    PERF_STALLED,
-    PERF_REMOTE,
-    PERF_LLC,
-    PERF_ROLES,
-};
 
 #define PERF_NONE SIZE_MAX
 
@@ -70,54 +59,6 @@ struct perf {
     int uncore_error; /* errno of the first that did not open */
     uint64_t samples;
 };
-
-#define RAW(event, umask, cmask)                                               \
-    ((uint64_t)(event) | (uint64_t)(umask) << 8 | (uint64_t)(cmask) << 24)
-#define CACHE(cache, op, result)                                               \
-    ((uint64_t)PERF_COUNT_HW_CACHE_##cache |                                   \
-     (uint64_t)PERF_COUNT_HW_CACHE_OP_##op << 8 |                              \
-     (uint64_t)PERF_COUNT_HW_CACHE_RESULT_##result << 16)
-
-/* CPU models, "family-model" with '|' between; of AMD whole families. */
-#define SKYLAKE_ON "|6-85|6-106|6-108|6-143|6-207|6-173|6-174|"
-#define HASWELL_ON "|6-63|6-79|6-86|"
-#define ZEN2_ON "|23|25|26|" /* Zen 1 has no such event and counts nothing */
-
-/* In order of preference for each role.  Raw codes are those of the vendors'
- * event lists. */
-static const struct encoding {
-    enum perf_role role;
-    const char *models; /* NULL: all */
-    uint32_t type;
-    uint64_t config;
-    const char *name;
-} encodings[] = {
-    {PERF_CYCLES, NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES,
-     "cycles"},
-    {PERF_INSTRUCTIONS, NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS,
-     "instructions"},
-    {PERF_STALLED, SKYLAKE_ON, PERF_TYPE_RAW, RAW(0xa3, 0x06, 6),
-     "CYCLE_ACTIVITY.STALLS_L3_MISS"},
-    {PERF_STALLED, HASWELL_ON, PERF_TYPE_RAW, RAW(0xa3, 0x05, 5),
-     "CYCLE_ACTIVITY.STALLS_L2_PENDING"},
-    {PERF_STALLED, NULL, PERF_TYPE_HARDWARE,
-     PERF_COUNT_HW_STALLED_CYCLES_BACKEND, "stalled-cycles-backend"},
-    {PERF_MISSES, ZEN2_ON, PERF_TYPE_RAW, RAW(0x43, 0x48, 0),
-     "ls_dmnd_fills_from_sys (near and far memory)"},
-    {PERF_MISSES, NULL, PERF_TYPE_HW_CACHE, CACHE(LL, READ, MISS),
-     "LLC-load-misses"},
-    {PERF_MISSES, NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES,
-     "cache-misses"},
-    {PERF_REMOTE, ZEN2_ON, PERF_TYPE_RAW, RAW(0x43, 0x40, 0),
-     "ls_dmnd_fills_from_sys (far memory)"},
-    {PERF_REMOTE, NULL, PERF_TYPE_HW_CACHE, CACHE(NODE, READ, MISS),
-     "node-load-misses"},
-    {PERF_LLC, NULL, PERF_TYPE_HW_CACHE, CACHE(LL, READ, ACCESS), "LLC-loads"},
-    {PERF_LLC, NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES,
-     "cache-references"},
-};
-
-#define ENCODINGS (sizeof(encodings) / sizeof(encodings[0]))
 
 /* ---- the kernel --------------------------------------------------------- */
 
@@ -353,27 +294,10 @@ static void uncore_close(struct perf *p)
 
 /* ---- opening ------------------------------------------------------------ */
 
-/* True when LIST has SETUP's CPU model, or its family. */
-static bool for_model(const char *list, const char *model)
-{
-    char word[32];
-    int family, number;
-
-    if (!list)
-        return true;
-    if (!model || sscanf(model, "%d-%d", &family, &number) != 2)
-        return false;
-    snprintf(word, sizeof(word), "|%d-%d|", family, number);
-    if (strstr(list, word))
-        return true;
-    snprintf(word, sizeof(word), "|%d|", family);
-    return strstr(list, word) != NULL;
-}
-
 static int open_encoding(const struct perf *p, size_t encoding, int cpu,
                          int leader)
 {
-    const struct encoding *e = &encodings[encoding];
+    const struct perf_encoding *e = &perf_encodings[encoding];
     uint64_t config[3] = {e->config, 0, 0};
 
     return open_event(p, e->type, config, true, cpu, leader);
@@ -449,10 +373,10 @@ static int choose(struct perf *p, int cpu)
 
     for (enum perf_role r = 0; r < PERF_ROLES; r++)
         p->encoding[r] = PERF_NONE;
-    for (size_t e = 0; e < ENCODINGS; e++) {
-        enum perf_role r = encodings[e].role;
-        if (p->encoding[r] != PERF_NONE ||
-            !for_model(encodings[e].models, p->setup->cpu_model))
+    for (size_t e = 0; e < perf_encodings_count; e++) {
+        enum perf_role r = perf_encodings[e].role;
+        if (r >= PERF_ROLES || p->encoding[r] != PERF_NONE ||
+            !perf_encoding_is_for(&perf_encodings[e], p->setup->cpu_model))
             continue;
         int fd = open_encoding(p, e, cpu, -1);
         if (fd < 0) {
@@ -653,7 +577,7 @@ void perf_describe(const void *state, struct counters_ability *ability)
     for (enum perf_role r = 0; r < PERF_ROLES; r++) {
         struct counters_ability *a = &ability[metric[r]];
         a->can = p->encoding[r] != PERF_NONE;
-        set_why(a, a->can ? encodings[p->encoding[r]].name
+        set_why(a, a->can ? perf_encodings[p->encoding[r]].name
                           : "no event of this CPU that the kernel opens");
     }
     set_why(&ability[COUNTERS_PREFETCHES], "controllers count them as reads");

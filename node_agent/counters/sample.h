@@ -15,7 +15,7 @@
  *   traffic  the same by LLC domain of origin, where the hardware can tell (AMD's northbridge,
  *            thesis table 3.1)
  *   group    per job and LLC domain, where the hardware counts by a tag (resctrl)
- *   thread   per thread and NUMA node: pages touched first, or addresses loaded, in any one unit;
+ *   thread   per thread and NUMA node: pages touched first, loads or misses, in any one unit;
  *            only threads that were seen, and never NAN; where one runs several tasks, by stack
  *   energy   per package
  *

@@ -140,10 +140,10 @@ units += %D%/unit
 	%D%/core/test_standing.c \
 	%D%/core/test_region.c \
 	%D%/core/test_trace.c \
+	%D%/counters/test_askers.c \
 	%D%/counters/test_attribute.c \
 	%D%/counters/test_counters.c \
 	%D%/counters/test_emulated.c \
-	%D%/counters/test_addresses.c \
 	%D%/counters/test_energy.c \
 	%D%/counters/test_perf.c \
 	%D%/counters/test_perf_real.c \

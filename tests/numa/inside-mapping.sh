@@ -22,7 +22,8 @@ answers() {
 }
 # What the agent knows of threads, and from what.
 source_of() {
-    "$BUILD/coschedctl" counters 2>/dev/null | sed -n '/^The agent/,/^$/s/^  threads *//p'
+    "$BUILD/coschedctl" counters 2>/dev/null |
+        sed -n '/^The agent/,/^$/s/^  threads *\([^;]*\).*/\1/p'
 }
 
 # start JOB NODE...

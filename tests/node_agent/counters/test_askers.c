@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Sampled addresses from a kernel of the test's own, and from this one. */
+/* Sampled misses, loads and faults from a kernel of the test's own, and from this one. */
 
 #include "tests/support/unit.h"
 
 #include <sys/syscall.h>
 
-#include "node_agent/counters/addresses.h"
+#include "node_agent/counters/askers.h"
 #include "protocol/cpulist.h"
 #include "tests/node_agent/counters/fake_node.h"
 #include "tests/support/uniform_machine.h"
 
 #define MEM_LOADS "bus/event_source/devices/cpu/"
-#define DATA_BYTES (ADDRESSES_RING_PAGES * 4096u)
+#define DATA_BYTES (ASKERS_RING_PAGES * 4096u)
 
 /* Two NUMA nodes of 1 MiB: page frames 256 to 511, and 512 to 767; the rest is nobody's. */
 static const char zoneinfo[] = "Node 0, zone   Normal\n  pages free     1\n        spanned  256\n"
@@ -20,27 +20,38 @@ static const char zoneinfo[] = "Node 0, zone   Normal\n  pages free     1\n     
                                "Node 1, zone   Normal\n        spanned  256\n"
                                "  start_pfn:           512\n";
 
-/* The kernel: a ring for each of four CPUs. */
+#define CPUS 4
+#define FAR CPUS /* the ring of CPU 0 for remote misses, and so on */
+
+/* The kernel: two rings for each CPU, the second of events in another's group. */
 struct kernel {
     struct fake_node node;
-    struct addresses_source source;
+    struct askers_source source;
     struct perf_event_attr attr; /* of the last event */
+    uint64_t config[2 * CPUS];   /* of each */
+    int no_misses;               /* errno of core events, or 0 */
+    bool no_second;              /* of a group */
     bool old;                    /* knows nothing of page sizes */
     int refuse;                  /* errno of faults, or 0 */
-    char *ring[4];
+    char *ring[2 * CPUS];
     size_t open;
 };
 
-static int fake_open(void *arg, struct perf_event_attr *attr, int cpu)
+static int fake_open(void *arg, struct perf_event_attr *attr, int cpu, int group)
 {
     struct kernel *k = arg;
+    int fd = group < 0 ? cpu : cpu + FAR;
 
+    assert_true(group < 0 || group == cpu);
     k->attr = *attr;
-    errno = k->old && attr->sample_type & ADDRESSES_PAGE_SIZE ? EINVAL : k->refuse;
+    k->config[fd] = attr->config;
+    errno = k->old && attr->sample_type & ASKERS_PAGE_SIZE ? EINVAL : k->refuse;
+    if (attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW)
+        errno = k->no_misses ? k->no_misses : k->no_second && group >= 0 ? ENOSPC : errno;
     if (errno)
         return -1;
     k->open++;
-    return cpu;
+    return fd;
 }
 
 static void *fake_map(void *arg, int fd, size_t size)
@@ -69,8 +80,8 @@ static int setup(void **state)
     k->node.setup.procfs = k->node.tree->root;
     k->node.setup.threads = true;
     tree_write(k->node.tree, "zoneinfo", zoneinfo);
-    k->source = (struct addresses_source){fake_open, fake_map, fake_close, k};
-    for (size_t c = 0; c < 4; c++)
+    k->source = (struct askers_source){fake_open, fake_map, fake_close, k};
+    for (size_t c = 0; c < 2 * CPUS; c++)
         k->ring[c] = calloc(1, 4096 + DATA_BYTES);
     *state = k;
     return 0;
@@ -80,9 +91,9 @@ static int teardown(void **state)
 {
     struct kernel *k = *state;
 
-    fake_node_clear(&k->node, &counters_addresses);
+    fake_node_clear(&k->node, &counters_askers);
     assert_int_equal(k->open, 0);
-    for (size_t c = 0; c < 4; c++)
+    for (size_t c = 0; c < 2 * CPUS; c++)
         free(k->ring[c]);
     free(k);
     return 0;
@@ -92,8 +103,17 @@ static void open_it(struct kernel *k)
 {
     struct errtext err = {""};
 
-    if (addresses_open(&k->source, &k->node.setup, &k->node.state, &err) < 0)
+    if (askers_open(&k->source, &k->node.setup, &k->node.state, &err) < 0)
         fail_msg("%s", err.text);
+}
+
+static const char *why(struct kernel *k)
+{
+    static struct counters_ability a[COUNTERS_METRICS];
+
+    askers_describe(k->node.state, a);
+    assert_true(a[COUNTERS_THREADS].can);
+    return a[COUNTERS_THREADS].why;
 }
 
 static void put(struct kernel *k, int cpu, const void *data, size_t size)
@@ -120,7 +140,7 @@ static void touch_on(struct kernel *k, int cpu, uint32_t tid, uint64_t stack, ui
             word[n++] = stack;
     }
     word[n++] = frame << 12;
-    if (k->attr.sample_type & ADDRESSES_PAGE_SIZE)
+    if (k->attr.sample_type & ASKERS_PAGE_SIZE)
         word[n++] = page_size;
     header.size = (uint16_t)(n * sizeof(*word));
     memcpy(word, &header, sizeof(header));
@@ -135,7 +155,7 @@ static void touch(struct kernel *k, int cpu, uint32_t tid, uint64_t frame, uint6
 static const struct sample *look(struct kernel *k)
 {
     sample_clear(k->node.sample);
-    assert_int_equal(addresses_sample(k->node.state, k->node.sample, NULL), 0);
+    assert_int_equal(askers_sample(k->node.state, k->node.sample, NULL), 0);
     return k->node.sample;
 }
 
@@ -151,15 +171,12 @@ static double of(const struct sample *s, pid_t tid, size_t node)
 static void test_faults(void **state)
 {
     struct kernel *k = *state;
-    struct counters_ability a[COUNTERS_METRICS] = {{0}};
     const struct perf_event_header lost = {.type = PERF_RECORD_LOST, .size = 24};
 
     open_it(k);
     assert_int_equal(k->open, 4);
     assert_int_equal(k->attr.type, PERF_TYPE_SOFTWARE);
-    addresses_describe(k->node.state, a);
-    assert_true(a[COUNTERS_THREADS].can);
-    assert_non_null(strstr(a[COUNTERS_THREADS].why, "first touches"));
+    assert_non_null(strstr(why(k), "first touches"));
     touch(k, 0, 71, 256, 4096);
     touch(k, 3, 71, 767, 4096);
     put(k, 1, &lost, sizeof(lost));
@@ -225,7 +242,7 @@ static void test_many(void **state)
     for (uint32_t tid = 1; tid <= SAMPLE_THREADS + 300; tid += 100) {
         for (uint32_t i = 0; i < 100; i++)
             touch(k, 0, tid + i, 300, 4096);
-        addresses_sample(k->node.state, k->node.sample, NULL);
+        askers_sample(k->node.state, k->node.sample, NULL);
     }
     assert_int_equal(k->node.sample->threads, SAMPLE_THREADS);
 }
@@ -233,7 +250,6 @@ static void test_many(void **state)
 static void test_loads(void **state)
 {
     struct kernel *k = *state;
-    struct counters_ability a[COUNTERS_METRICS] = {{0}};
 
     tree_write(k->node.tree, MEM_LOADS "type", "4\n");
     tree_write(k->node.tree, MEM_LOADS "events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
@@ -247,16 +263,101 @@ static void test_loads(void **state)
     assert_int_equal(k->attr.precise_ip, 2);
     touch(k, 0, 71, 300, 2 << 20); /* a load is one, however large its page */
     assert_true(of(look(k), 71, 0) == 1);
-    addresses_describe(k->node.state, a);
-    assert_non_null(strstr(a[COUNTERS_THREADS].why, "mem-loads"));
+    assert_non_null(strstr(why(k), "addresses of loads"));
 }
 
-static void refused(struct kernel *k, const char *why)
+/* Two packages with a NUMA node each, of Skylake servers. */
+static void use_servers(struct kernel *k)
+{
+    k->node.setup.packages = 2;
+    k->node.setup.cpu_model = "6-85-7";
+}
+
+/* CPU and event say which node was asked: local misses on CPUs 0 and 1 are of node 0, remote ones
+ * of node 1, and the other way round on CPUs 2 and 3; a thread may have been on both. */
+static void test_misses(void **state)
+{
+    struct kernel *k = *state;
+
+    use_servers(k);
+    open_it(k);
+    assert_string_equal(why(k), "local and remote misses");
+    assert_int_equal(k->open, 2 * CPUS);
+    assert_int_equal(k->attr.type, PERF_TYPE_HW_CACHE);
+    for (size_t c = 0; c < CPUS; c++) { /* node-loads and node-load-misses */
+        assert_int_equal(k->config[c], PERF_COUNT_HW_CACHE_NODE);
+        assert_int_equal(k->config[c + FAR], PERF_COUNT_HW_CACHE_NODE | 1 << 16);
+    }
+    for (int i = 0; i < 3; i++)
+        touch(k, 1, 71, 0, 0);
+    touch(k, 1 + FAR, 71, 0, 0);
+    touch(k, 2, 71, 300, 0); /* no address counts */
+    for (int i = 0; i < 5; i++)
+        touch_on(k, 3 + FAR, 72, 0x7f0000100f00, 0, 0);
+    const struct sample *s = look(k);
+    assert_int_equal(s->threads, 2);
+    assert_true(of(s, 71, 0) == 3 && of(s, 71, 1) == 2);
+    assert_true(of(s, 72, 0) == 5 && of(s, 72, 1) == 0);
+    assert_true(s->thread[0].tid == 71 || s->thread[0].stack == 0x7f0000100f00);
+}
+
+/* AMD's have codes of their own. */
+static void test_misses_amd(void **state)
+{
+    struct kernel *k = *state;
+
+    use_servers(k);
+    k->node.setup.cpu_model = "25-17-1";
+    open_it(k);
+    assert_int_equal(k->attr.type, PERF_TYPE_RAW);
+    assert_int_equal(k->config[3], 0x0843);
+    assert_int_equal(k->config[3 + FAR], 0x4043);
+}
+
+/* Open K's, which must fall back to faults and say why. */
+static void falls_back(struct kernel *k, const char *reason)
+{
+    open_it(k);
+    assert_int_equal(k->open, CPUS);
+    assert_int_equal(k->attr.type, PERF_TYPE_SOFTWARE);
+    if (!strstr(why(k), reason))
+        fail_msg("%s", why(k));
+    touch(k, 0, 71, 600, 4096);
+    assert_true(of(look(k), 71, 1) == 1);
+    askers_close(k->node.state);
+    k->node.state = NULL;
+}
+
+/* Where misses do not tell nodes, or cannot be had. */
+static void test_no_misses(void **state)
+{
+    struct kernel *k = *state;
+
+    falls_back(k, "no misses: both NUMA nodes in one package; no loads: not described");
+    use_servers(k);
+    k->node.setup.cpu_model = "6-62-4"; /* whose node-loads are all */
+    falls_back(k, "no misses: unknown for this CPU");
+    k->node.setup.cpu_model = NULL;
+    falls_back(k, "no misses: unknown for this CPU");
+    use_servers(k);
+    k->no_misses = ENOENT;
+    falls_back(k, "no misses: No such file or directory");
+    k->no_misses = ENXIO; /* a guest whose host keeps these registers, not CPUs that are offline */
+    falls_back(k, "no misses: No such device or address");
+    k->no_misses = 0;
+    k->no_second = true;
+    falls_back(k, "no misses: No space left on device");
+    k->node.machine->numa_nodes = 4;
+    falls_back(k, "no misses: more than two NUMA nodes");
+    k->node.machine->numa_nodes = 2;
+}
+
+static void refused(struct kernel *k, const char *reason)
 {
     struct errtext err = {""};
 
-    assert_int_equal(addresses_open(&k->source, &k->node.setup, &k->node.state, &err), -1);
-    if (!strstr(err.text, why))
+    assert_int_equal(askers_open(&k->source, &k->node.setup, &k->node.state, &err), -1);
+    if (!strstr(err.text, reason))
         fail_msg("%s", err.text);
 }
 
@@ -288,7 +389,7 @@ static void test_real(void **state)
     k->node.setup.procfs = "/proc";
     cpuset_zero(&k->node.cpus);
     cpuset_get_affinity(0, &k->node.cpus);
-    if (addresses_open(&addresses_kernel, &k->node.setup, &k->node.state, &err) < 0) {
+    if (askers_open(&askers_kernel, &k->node.setup, &k->node.state, &err) < 0) {
         print_message("left out: %s\n", err.text);
         skip();
     }
@@ -306,10 +407,11 @@ static void test_real(void **state)
 
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-UNIT(test_addresses)
+UNIT(test_askers)
 {
     const struct CMUnitTest tests[] = {T(test_faults), T(test_stacks), T(test_ring), T(test_many),
-                                       T(test_loads),  T(test_refused), T(test_real)};
+                                       T(test_loads),  T(test_misses), T(test_misses_amd),
+                                       T(test_no_misses), T(test_refused), T(test_real)};
 
-    return cmocka_run_group_tests_name("test_addresses", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("test_askers", tests, NULL, NULL);
 }
