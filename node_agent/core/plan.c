@@ -270,8 +270,11 @@ static size_t wanted_dop(const struct planner *p, size_t j)
     size_t dop = region_wants(job->region, most, &p->input->budget);
     if (dop < p->jobs[j].min_cores)
         return 0;
-    /* Alone it has the whole pool anyway; nobody needs the second point yet. */
-    return p->count == 1 && dop < most ? 0 : dop;
+    /* Alone it has the whole pool anyway, unless fewer cores may cost less: nobody else needs the
+     * second point yet. */
+    bool may_save = machine_has_power(p->machine) &&
+                    plan_objective(job, p->options) != OBJECTIVE_TIME;
+    return p->count == 1 && dop < most && !may_save ? 0 : dop;
 }
 
 /* Choose whom to profile and bind its DoP by minimum and maximum.  The job

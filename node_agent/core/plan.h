@@ -103,6 +103,9 @@ int plan_options(const struct policy *policy, const char *text, double *values,
 /* Cores that are of use to the region of JOB by policy OPTIONS; 0: all, as far as is known. */
 size_t plan_useful(const struct job *job, const double *options);
 
+/* What JOB wants least of, as it said or as OPTIONS do for all. */
+enum concurrency_objective plan_objective(const struct job *job, const double *options);
+
 /* Whether these options have threads mapped, so that requests of threads are to be counted. */
 bool plan_maps(const char *name, const char *text);
 

@@ -73,14 +73,20 @@ static bool was_worse(const struct region *region, size_t cores, size_t all)
            some.rate < (1 - 2 * USEFUL_TOLERANCE) * most.rate;
 }
 
-size_t plan_useful(const struct job *job, const double *options)
+enum concurrency_objective plan_objective(const struct job *job, const double *options)
 {
     int asked = job->options.objective; /* 0: as the site says */
-    int objective = asked ? asked - 1 : (int)options[POLICY_COST];
+
+    return (enum concurrency_objective)(asked ? asked - 1 : (int)options[POLICY_COST]);
+}
+
+size_t plan_useful(const struct job *job, const double *options)
+{
+    enum concurrency_objective objective = plan_objective(job, options);
 
     size_t cores =
         useful_cores(job->region->useful, (enum concurrency_kind)options[POLICY_CONCURRENCY],
-                     (enum concurrency_objective)objective);
+                     objective);
     return cores && objective == OBJECTIVE_TIME &&
                    was_worse(job->region, cores, useful_of(job->region->useful))
                ? 0

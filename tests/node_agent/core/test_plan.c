@@ -144,6 +144,32 @@ static void run_on(struct region *region, size_t dop, double rate, bool probed)
     region_measure(region, dop, 50 * MS, work, probed);
 }
 
+/* A job alone has all cores and needs no second point, unless fewer could save energy. */
+static void test_profiling_for_energy(void **state)
+{
+    struct fixture *f = *state;
+    struct machine *machine = (struct machine *)(uintptr_t)topology_machine(f->topology);
+
+    f->input.count = 1;
+    f->input.policy = "corun";
+    f->jobs[0]->region = region_find(&f->jobs[0]->regions, 1, 1);
+    for (int i = 0; i < 100; i++)
+        run_on(f->jobs[0]->region, 8, 2000, false);
+    f->jobs[0]->options.objective = POLICY_LEAST_ENERGY;
+    make(f);
+    assert_int_equal(f->share[0].profile_dop, 0); /* what is saved nobody knows */
+    machine->power = (struct machine_power){10, 1, 5, 4, 1};
+    make(f);
+    assert_in_range(f->share[0].profile_dop, 1, 7);
+    assert_int_equal(cores(f, 0), f->share[0].profile_dop);
+    f->jobs[0]->options.objective = POLICY_AS_SITE;
+    make(f);
+    assert_int_equal(f->share[0].profile_dop, 0);
+    f->input.policy_options = "cost:edp";
+    make(f);
+    assert_in_range(f->share[0].profile_dop, 1, 7);
+}
+
 /* Two cores leave no other number of them to be measured than both, while the other
  * job waits; if both are worth more than twice one, the jobs take turns. */
 static void test_measured_alone(void **state)
@@ -661,7 +687,7 @@ UNIT(test_plan)
         T(test_modes),             T(test_batch_grants),
         T(test_policy_options),    T(test_check_options),
         T(test_no_profiling),      T(test_facts),
-        T(test_allocates_nothing), T(test_weights),
+        T(test_allocates_nothing), T(test_weights), T(test_profiling_for_energy),
         T(test_remaining_work),    T(test_native_limits),
         T(test_clean),
         cmocka_unit_test_setup_teardown(test_measured_alone, setup_two_cores,
