@@ -286,6 +286,8 @@ def check_inputs():
             ("", "standard input:1: "), ("[1]", "standard input: must be an"),
             ('{"cores": ' + "9" * 30 + "}", "standard input:1: ")]:
         refused(run(["station"], text), 1, complaint)
+    refused(run(["map"], '{"cores": 4,\n"requests": [[1, NaN]]}'), 1,
+            "standard input:2: invalid token near 'NaN'")
 
 
 def check_tables():

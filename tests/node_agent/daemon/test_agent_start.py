@@ -3,6 +3,7 @@
 # Copyright (C) 2026 The coschedule developers
 """Starting coschedd: its command line, and what becomes of a failed start."""
 
+import json
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"
 from fakes import BUILD, need, wait_for
 
 COSCHEDD = os.path.join(BUILD, "coschedd")
+MACHINES = os.path.join(os.environ["abs_top_srcdir"], "machines")
 
 REFUSED = [
     (["--bogus"], "--bogus: no such option"),
@@ -82,9 +84,14 @@ def check_failures(folder):
             ("file", ["--socket", f"{folder}/file"], "is no socket"),
             ("pidfile", ["--pidfile", f"{folder}/no/pid"], "--pidfile"),
             ("weights", ["--weights", f"{folder}/file"], f"--weights: {folder}/file"),
+            ("machine", ["--weights", f"{folder}/other.json"],
+             "other.json: machine: is another one: 64 cores, 8 NUMA nodes, this machine has"),
             ("cpus", ["--cpus", "1000"], "--cpus 1000")):
         with open(f"{folder}/file", "w", encoding="ascii"):
             pass
+        with open(f"{folder}/other.json", "w", encoding="ascii") as weights, \
+                open(f"{MACHINES}/amd-opteron-6380-8x8.json", encoding="ascii") as machine:
+            json.dump({"machine": json.load(machine)}, weights)
         for foreground in ([], ["--foreground"]):
             done = run(*common(folder), *arguments, *foreground)
             assert done.returncode == 1, (name, done)
