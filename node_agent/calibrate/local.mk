@@ -7,6 +7,9 @@ noinst_LTLIBRARIES += %D%/libcalibrate.la
 	%D%/fit.c \
 	%D%/kernels.c \
 	%D%/kernels.h \
+	%D%/power.c \
+	%D%/power.h \
+	%D%/power_cores.c \
 	%D%/run.c
 %C%_libcalibrate_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(GSL_CFLAGS)
 %C%_libcalibrate_la_LIBADD = node_agent/counters/libcounters.la \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* coschedctl calibrate: measure this node's service times. */
+/* coschedctl calibrate: measure this node's service times, and what it draws. */
 
 #include "config.h"
 
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "node_agent/calibrate/calibrate.h"
+#include "node_agent/calibrate/power.h"
 #include "common/progress.h"
 #include "node_agent/coschedctl/commands.h"
 #include "node_agent/coschedctl/ctl.h"
@@ -18,11 +19,15 @@
 #define BUSY_CPUS 0.3 /* more of the node than this is somebody's work */
 #define BUSY_LOOK_US 500000
 #define MIB (UINT64_C(1) << 20)
+#define POWER_S 1.0 /* for which each load is looked at */
+#define POWER_QUICK_S 0.2
 
 struct plan {
     const struct arguments *a;
     const char *counters;
     size_t mib; /* of each array */
+    struct counters_setup setup;
+    char model[32];
 };
 
 /* ---- is the node free? --------------------------------------------------- */
@@ -140,6 +145,25 @@ static const char *source_text(const struct calibration *c)
                  "are those that the kernels make, prefetches count as reads";
 }
 
+/* What the node draws into POWER, or a line more in NOTES, of SIZE bytes. */
+static void measure_power(const struct plan *plan, struct machine_power *power, char *notes,
+                          size_t size)
+{
+    struct power_cores cores = {&plan->setup, plan->mib * MIB,
+                                plan->a->quick ? POWER_QUICK_S : POWER_S};
+    const struct power_rig rig = {power_cores_run, &cores};
+    struct errtext err = {""};
+    size_t used = strlen(notes);
+
+    if (calibrate_power(&plan->setup, &rig, power, &err) < 0)
+        snprintf(notes + used, size - used, "no power: %s\n", err.text);
+    else
+        fprintf(stderr, "packages and memory draw %.1f W idle, %.1f W more for each LLC domain, "
+                "%.1f W for each core at work (%.1f W stalled), %.1f nJ for each request\n",
+                power->idle_w, power->domain_w, power->core_w, power->stalled_w,
+                power->request_nj);
+}
+
 static int store(const struct topology *t, const struct calibration *c,
                  const struct plan *plan)
 {
@@ -155,6 +179,7 @@ static int store(const struct topology *t, const struct calibration *c,
     if (calibration_fit(c, d, notes, sizeof(notes), &err) < 0) {
         fail(CTL_FAILED, "%s", err.text);
     } else {
+        measure_power(plan, &d->machine->power, notes, sizeof(notes));
         d->calibration = calibration_json(c, plan, notes);
         rc = ctl_write_json(machine_json_write(d), plan->a->output, 6);
         fprintf(stderr, "%s\n%s", d->source ? d->source : "", notes);
@@ -171,18 +196,11 @@ static int store(const struct topology *t, const struct calibration *c,
 /* ---- measuring ----------------------------------------------------------- */
 
 /* Counters that tell memory requests, or NULL. */
-static struct counters *open_counters(const struct topology *t,
-                                      struct counters_setup *setup,
-                                      char model[32], struct plan *plan,
-                                      struct errtext *err)
+static struct counters *open_counters(struct plan *plan, struct errtext *err)
 {
     struct counters_ability ability[COUNTERS_METRICS];
+    struct counters *c = counters_open(plan->counters, &plan->setup, NULL, 0, err);
 
-    counters_setup_init(setup, topology_machine(t), topology_cpus(t));
-    setup->llc_domain = topology_llc_domains(t);
-    setup->package = topology_packages(t, &setup->packages);
-    setup->cpu_model = counters_cpu_model(setup->procfs, model, 32);
-    struct counters *c = counters_open(plan->counters, setup, NULL, 0, err);
     if (!c)
         return NULL;
     counters_describe(c, ability);
@@ -195,6 +213,16 @@ static struct counters *open_counters(const struct topology *t,
     counters_close(c);
     errtext_set(err, 0, "no backend counts memory requests");
     return NULL;
+}
+
+static void init_setup(const struct topology *t, struct plan *plan)
+{
+    struct counters_setup *setup = &plan->setup;
+
+    counters_setup_init(setup, topology_machine(t), topology_cpus(t));
+    setup->llc_domain = topology_llc_domains(t);
+    setup->package = topology_packages(t, &setup->packages);
+    setup->cpu_model = counters_cpu_model(setup->procfs, plan->model, sizeof(plan->model));
 }
 
 static size_t default_mib(bool quick)
@@ -212,16 +240,15 @@ static size_t default_mib(bool quick)
 static int measure(struct plan *plan)
 {
     struct errtext err = {""};
-    struct counters_setup setup;
-    char model[32];
     struct topology *t = topology_new(NULL, &err);
     struct counters *counters = NULL;
 
     if (!t)
         return fail(CTL_FAILED, "%s", err.text);
+    init_setup(t, plan);
     if (strcmp(plan->counters, "none") != 0) {
         bool asked = strcmp(plan->counters, "auto") != 0;
-        counters = open_counters(t, &setup, model, plan, &err);
+        counters = open_counters(plan, &err);
         if (!counters && asked) {
             topology_free(t);
             return fail(CTL_FAILED, "calibrate: --counters %s: %s",

@@ -126,6 +126,7 @@ agent_unit_libs = node_agent/daemon/libagent.la $(unit_libs)
 units += %D%/unit
 %C%_unit_SOURCES = \
 	%D%/calibrate/test_calibrate.c \
+	%D%/calibrate/test_power.c \
 	%D%/core/test_caps.c \
 	%D%/core/test_division.c \
 	%D%/core/test_history.c \

@@ -54,6 +54,11 @@ def check_end_to_end(folder):
     assert len(made["runs"]) == groups * memories * 4 * 5, len(made["runs"])
     assert len(made["peak_gb_per_s"]) == memories
     assert all(r["us"] > 0 for r in made["runs"])
+    # Power, or why there is none.
+    if "power" in machine:
+        assert machine["power"]["core_w"] > 0 and "W idle" in done.stderr, done.stderr
+    else:
+        assert "no power: power" in made["notes"] and made["notes"] in done.stderr, done.stderr
     drawn = subprocess.run([COSCHEDPLOT, stored], check=True, text=True,
                            stdout=subprocess.PIPE).stdout
     titles = [e.text for e in xml.etree.ElementTree.fromstring(drawn).iter()
