@@ -72,9 +72,8 @@ coop_first_frame (uintptr_t top, void (*entry) (void))
   uintptr_t *sp = (uintptr_t *) ((top - 64) & -(uintptr_t) 64);
   *--sp = 0; /* return address of ENTRY: end of all backtraces */
   *--sp = (uintptr_t) entry;
-  for (int i = 0; i < 6; i++)
-    *--sp = 0; /* rbp rbx r12 to r15 */
-  --sp;
+  for (int i = 0; i < 7; i++)
+    *--sp = 0; /* rbp rbx r12 to r15, what follows */
   __asm volatile ("stmxcsr (%0)\n\tfnstcw 4(%0)" : : "r"(sp) : "memory");
   return sp;
 }

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-__thread struct coop_tls coop_tls;
+__thread struct coop_tls coop_tls __attribute__ ((aligned (COOP_LINE)));
 struct coop_worker coop_workers[COOP_MAX_WORKERS];
 unsigned coop_nworkers;
 unsigned coop_nspares;

@@ -576,7 +576,13 @@ take_member (struct coop_worker *w, struct gomp_team *team)
     return NULL;
   struct coop_ult *u = w->queue.head;
   if (is_member (u, team))
-    coop_runq_pop (&w->queue, u);
+    {
+      coop_runq_pop (&w->queue, u);
+      /* For the next switch: all storages are alike in the lower bits of their
+	 addresses, so that the first-level cache has few of them.  */
+      if (u->next)
+	__builtin_prefetch (u->next->tls, 1);
+    }
   else
     u = NULL;
   coop_unlock (&w->queue.lock);

@@ -27,6 +27,8 @@
    all registers that there are.  */
 #define GAP 32768
 
+#define COLOR_BITS 6 /* cache lines of a page */
+
 #define RSEQ_SIGNATURE 0x53053053
 #define RSEQ_AREA_UNIT 32 /* bytes; areas are a multiple of it */
 #define RSEQ_AREA_MAX 256
@@ -58,11 +60,21 @@ coop_donor_leave_rseq (void)
   return cpu < 0;
 }
 
-/* Where the task's first frame goes: below the caller's, that is.  */
+/* Where a task's first frame goes: below the caller's, that is.  */
 static inline __attribute__ ((always_inline)) uintptr_t
 below_here (void)
 {
   return (uintptr_t) __builtin_frame_address (0) - GAP;
+}
+
+/* Where U's goes.  Stacks are alike in the lower bits of their addresses, and
+   caches tell lines apart by these: the same frames of a worker's tasks would
+   drive each other out.  */
+static inline __attribute__ ((always_inline)) char *
+top_of (const struct coop_ult *u)
+{
+  uint32_t color = (u->id * 0x9e3779b1u) >> (32 - COLOR_BITS);
+  return (char *) (below_here () - color * COOP_LINE);
 }
 
 /* The donor of a task.  */
@@ -77,7 +89,7 @@ donor_main (void *arg)
   coop_tls.ult = u;
   u->tls = &coop_tls;
   u->tp = __builtin_thread_pointer ();
-  u->stack_top = (char *) below_here ();
+  u->stack_top = top_of (u);
   u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
   coop_fiber_create (u);
   coop_dispatch_first (u);

@@ -30,23 +30,23 @@ coop_switch:
 	pushq	%r15
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %r15, 0
-	subq	$8, %rsp
+	pushq	$0
 	.cfi_adjust_cfa_offset 8
 	.cfi_remember_state
-	/* The control parts of both floating-point units are callee-saved.  */
+	/* The control parts of both floating-point units are callee-saved.
+	   What has just been stored is compared only after wrfsbase, which
+	   waits for it anyway.  */
 	stmxcsr	(%rsp)
 	fnstcw	4(%rsp)
-	movl	(%rsp), %r8d
-	movzwl	4(%rsp), %r9d
+	movq	%rsp, %r8
 	movq	%rsp, (%rdi)
 	movq	%rsi, %rsp
 	cmpb	$0, coop_switch_by_kernel(%rip)
 	jne	2f
 	wrfsbase %rdx
 	/* Loading them is slow, and most often they are the same.  */
-1:	cmpl	(%rsp), %r8d
-	jne	3f
-	cmpw	4(%rsp), %r9w
+1:	movq	(%r8), %r9
+	cmpq	(%rsp), %r9
 	jne	3f
 4:	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
