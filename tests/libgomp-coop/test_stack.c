@@ -8,6 +8,7 @@
  *   hold       each goes down 4 MiB, then waits with 1 MiB of it in use
  *   overflow   one thread recurses without end
  *   frame      one thread has an array that is too large for its stack
+ *   interrupt  as frame, and a signal comes before it writes there
  *   initial    the initial thread recurses without end
  *   null       a thread writes to address 0
  *   own        as null, with a handler of the program's own that exits with 42
@@ -24,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { DEEP = 4 << 20, TOO_LARGE = 700 << 10 };
@@ -40,10 +42,20 @@ static __attribute__((noinline)) int recurse(int n)
     return recurse(n - 1) + here[0];
 }
 
+static bool interrupted; /* touch() is, once its stack pointer is too low */
+static pid_t process, thread;
+
 static __attribute__((noinline)) void touch(size_t size)
 {
     volatile char *array = __builtin_alloca(size);
 
+#ifdef __x86_64__
+    if (interrupted) {
+        long number = SYS_tgkill;
+        __asm volatile("syscall" : "+a"(number)
+                       : "D"(process), "S"(thread), "d"(SIGUSR1) : "rcx", "r11", "memory");
+    }
+#endif
     for (size_t i = 0; i < size; i += 1024)
         array[size - 1 - i] = 1;
 }
@@ -189,8 +201,10 @@ static void in_thread(const char *name)
     if (omp_get_thread_num() == 3) {
         if (!strcmp(name, "overflow"))
             sink = recurse(1 << 30);
-        else if (!strcmp(name, "frame"))
+        else if (!strcmp(name, "frame") || interrupted) {
+            thread = (pid_t)syscall(SYS_gettid);
             touch(TOO_LARGE);
+        }
         else if (!strcmp(name, "bad"))
             bad();
         else
@@ -206,6 +220,10 @@ int main(int argc, char **argv)
     sink = 0;
     if (!strcmp(name, "own") || !strcmp(name, "sent"))
         signal(SIGSEGV, handle);
+    interrupted = !strcmp(name, "interrupt");
+    if (interrupted)
+        signal(SIGUSR1, handle);
+    process = getpid();
     if (!strcmp(name, "deep"))
         sum = deep();
     else if (!strcmp(name, "hold"))

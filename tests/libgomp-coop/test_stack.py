@@ -42,10 +42,10 @@ def check_overflow(mode):
     assert "Stack overflow in thread 3" in err, (mode, err)
     assert "OMP_STACKSIZE is 512K, try OMP_STACKSIZE=2M" in err, (mode, err)
     # A frame that is larger than a page does not jump over the guard.
-    if mode != "kthread":
-        status, out, err = run("frame", mode, OMP_STACKSIZE="256K")
-        assert status == -signal.SIGSEGV, (mode, status, out, err)
-        assert "OMP_STACKSIZE is 256K" in err, (mode, err)
+    for name in () if mode == "kthread" else ("frame", "interrupt"):
+        status, out, err = run(name, mode, OMP_STACKSIZE="256K")
+        assert status == -signal.SIGSEGV, (mode, name, status, out, err)
+        assert "OMP_STACKSIZE is 256K" in err, (mode, name, err)
     for home in "01":
         status, out, err = run("initial", mode, COSCHED_STAY_HOME=home)
         assert status == -signal.SIGSEGV, (mode, status, out, err)

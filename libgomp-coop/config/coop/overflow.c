@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "libgomp.h"
@@ -209,15 +210,27 @@ tell (struct coop_ult *u)
     return;
 }
 
+/* Where the program could not write: itself, or the kernel for it, which had a
+   signal for a thread whose stack pointer was in the guard already.  */
+static const void *
+fault_address (const siginfo_t *info, const ucontext_t *context)
+{
+#ifdef __x86_64__
+  if (info->si_code == SI_KERNEL)
+    return (const void *) context->uc_mcontext.gregs[REG_RSP];
+#endif
+  (void) context;
+  return info->si_addr;
+}
+
 static void
 handle_fault (int signo, siginfo_t *info, void *context)
 {
   int saved = errno;
   struct coop_ult *u = coop_tls_ult ();
-  (void) context;
 
   if (info->si_code > 0 && u && (u->kind != COOP_FOREIGN || is_initial (u))
-      && is_overflow (u, info->si_addr))
+      && is_overflow (u, fault_address (info, context)))
     {
       tell (u);
       /* Nothing can handle this any more: it would need a stack.  */
