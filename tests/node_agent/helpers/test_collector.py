@@ -104,9 +104,19 @@ class Collector(Keeper):
         return self.start()
 
     def start(self):
+        # A courier that the killed one was starting has the socket until it is a program.
+        wait_for("its port", self.is_free)
         super().start()
         wait_for("collector", self.listens)
         return self
+
+    def is_free(self):
+        with socket.socket() as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                sock.bind(("", self.site.port))
+                return True
+        return False
 
     def hand_to(self, where, **more):
         """No agent tells it."""
