@@ -121,11 +121,14 @@ class Keepers:
     def until(self, word, count, seconds=600):
         """Read events of the nodes until COUNT are WORD."""
         begin = time.monotonic()
-        by_output = {node.process.stdout: node for node in self.nodes}
+        poll = select.poll() # select() knows 1,024 descriptors
+        by_output = {node.process.stdout.fileno(): node for node in self.nodes}
+        for output in by_output:
+            poll.register(output, select.POLLIN)
         while count > 0:
             assert time.monotonic() - begin < seconds, f"{count} are not {word}"
-            for stdout in select.select(list(by_output), [], [], 1)[0]:
-                count -= by_output[stdout].count(word)
+            for output, _ in poll.poll(1000):
+                count -= by_output[output].count(word)
 
     def waiting(self):
         return sum(keeper.waiting() for keeper in self.last)
