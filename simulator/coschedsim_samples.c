@@ -83,7 +83,7 @@ static enum model_status solve(struct samples *s, const struct scenario_region *
                                size_t threads)
 {
     const struct machine *m = s->machine;
-    const struct virtual_load load = {.region = region, .cores = s->count, .llc_share = 1,
+    const struct virtual_load load = {.region = region, .cores = s->count,
                                       .data = where == AT_THREADS ? NULL : s->data};
 
     spread(s, threads);

@@ -383,8 +383,6 @@ static void job_begin(const struct timeshare_input *input, size_t i,
 /* Fill RATE from the present state. */
 static void collect(const struct solver *s, struct timeshare_rate *rate)
 {
-    double accesses = 0;
-
     for (size_t i = 0; i < s->input->count; i++) {
         const struct job_state *job = &s->job[i];
         const struct scenario_region *region = s->input->jobs[i].region;
@@ -401,11 +399,6 @@ static void collect(const struct solver *s, struct timeshare_rate *rate)
         r->speed = region->work_s / job->period_s;
         if (!job->serial)
             r->speed /= (double)region->barriers;
-        accesses += r->computing * region->llc_per_us;
-    }
-    for (size_t i = 0; i < s->input->count; i++) {
-        double own = rate[i].computing * s->input->jobs[i].region->llc_per_us;
-        rate[i].llc_share = own > 0 ? own / accesses : 1;
     }
 }
 
@@ -431,18 +424,15 @@ static enum model_status ask_memory(struct solver *s,
                                     const struct timeshare_rate *rate,
                                     double *change)
 {
-    double running[SCENARIO_MAX_JOBS], llc[SCENARIO_MAX_JOBS],
-        share[SCENARIO_MAX_JOBS];
+    double running[SCENARIO_MAX_JOBS], share[SCENARIO_MAX_JOBS];
     enum model_status status;
 
     *change = 0;
     if (!s->input->memory)
         return MODEL_OK;
-    for (size_t i = 0; i < s->input->count; i++) {
+    for (size_t i = 0; i < s->input->count; i++)
         running[i] = rate[i].computing;
-        llc[i] = rate[i].llc_share;
-    }
-    status = s->input->memory(s->input->arg, running, llc, share);
+    status = s->input->memory(s->input->arg, running, share);
     for (size_t i = 0; status == MODEL_OK && i < s->input->count; i++) {
         if (!(share[i] > 0) || share[i] > 1 + 1e-9)
             return MODEL_EINVAL;

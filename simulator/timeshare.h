@@ -54,7 +54,7 @@
  *     threads, they wait.
  *   - A thread that wakes gets its core at once if it has had less than its part (CFS, EEVDF).
  *   - A switch costs switch_s and the refill of the core's caches, at most refill_s, which 50
- *     LLC accesses per us or more pay in full; each job's part of the LLC is that of accesses.
+ *     LLC accesses per us or more pay in full.
  *   - Memory is as busy as the cores that compute make it (callback).
  *
  * The same serves for a pinned job with more threads than cores: one job on its own.
@@ -101,17 +101,15 @@ struct timeshare_rate {
     double computing; /* cores on which its threads compute or are stalled */
     double spinning;  /* cores that wait actively */
     double runnable;  /* r of a thread of the team */
-    double llc_share; /* part of the LLC */
     double barrier_s; /* W; 0 for a serial region */
 };
 
 /* What memory does to them: while job j computes on RUNNING[j] cores, spread
- * evenly over all that there are, and has LLC_SHARE[j], fill SHARE[j] with the
- * part of that time in which it is not stalled (0 < share <= 1).  Called a few
- * times by each timeshare_solve(). */
+ * evenly over all that there are, fill SHARE[j] with the part of that time in
+ * which it is not stalled (0 < share <= 1).  Called a few times by each
+ * timeshare_solve(). */
 typedef enum model_status (*timeshare_memory_f)(void *arg,
                                                 const double *running,
-                                                const double *llc_share,
                                                 double *share);
 
 struct timeshare_input {

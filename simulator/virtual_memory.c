@@ -114,11 +114,8 @@ static double llc_share(const struct virtual_load *loads, size_t count,
 {
     double sum = 0;
 
-    if (loads[j].llc_share >= 0)
-        return loads[j].llc_share;
     for (size_t k = 0; k < count; k++)
-        if (loads[k].llc_share < 0)
-            sum += loads[k].cores[node] * loads[k].region->llc_per_us;
+        sum += loads[k].cores[node] * loads[k].region->llc_per_us;
     double mine = loads[j].cores[node] * loads[j].region->llc_per_us;
     return sum > 0 ? mine / sum : 1;
 }

@@ -40,7 +40,6 @@ struct virtual_load {
     bool local;          /* each thread's data is in `data` as its cores were */
     const double *asked; /* [llc_domains * numa_nodes] parts of what a core of each domain asks;
                             NULL: as `data` says */
-    double llc_share;    /* of every LLC; < 0: by its accesses */
 };
 
 /* What comes of it; arrays of virtual_memory_solve()'s caller. */

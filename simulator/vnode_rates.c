@@ -83,8 +83,7 @@ static void add_load(struct vnode *n, struct vjob *v)
         .region = v->region,
         .cores = cores_of(n, load),
         .data = vjob_data(v),
-        .local = v->region->placement == SCENARIO_LOCAL,
-        .llc_share = -1};
+        .local = v->region->placement == SCENARIO_LOCAL};
     memset(cores_of(n, load), 0,
            n->config->machine->llc_domains * sizeof(double));
     if (vjob_by_thread(v)) {
@@ -219,7 +218,7 @@ static double balanced(const struct sharing *s, const double *running,
 
 /* timeshare.h's question about memory. */
 static enum model_status ask_memory(void *arg, const double *running,
-                                    const double *llc_share, double *share)
+                                    double *share)
 {
     const struct sharing *s = arg;
     struct vnode_rates *r = &s->node->rates;
@@ -228,7 +227,6 @@ static enum model_status ask_memory(void *arg, const double *running,
         size_t load = s->group->member[k];
         struct cosched_cpuset cpus = cpus_of(s->node, load);
         spread(s->node, load, &cpus, running[k]);
-        r->load[load].llc_share = llc_share[k];
     }
     enum model_status rc =
         virtual_memory_solve(r->memory, r->load, r->loads, &r->out);
@@ -270,7 +268,6 @@ static enum model_status share_time(struct vnode *n, const struct group *g)
         v->busy = rate[k].computing;
         struct cosched_cpuset cpus = cpus_of(n, g->member[k]);
         spread(n, g->member[k], &cpus, rate[k].computing);
-        n->rates.load[g->member[k]].llc_share = rate[k].llc_share;
     }
     return rc;
 }
@@ -293,7 +290,7 @@ int vnode_rates_update(struct vnode *n, struct errtext *err)
 {
     struct vnode_rates *r = &n->rates;
     struct group groups[SCENARIO_MAX_JOBS];
-    size_t count = find_groups(n, groups);
+    size_t count = find_groups(n, groups), sharing = 0;
     enum model_status rc = MODEL_OK;
 
     for (size_t g = 0; g < count; g++) {
@@ -302,10 +299,15 @@ int vnode_rates_update(struct vnode *n, struct errtext *err)
             r->alone[groups[g].member[k]] = alone;
         if (alone)
             place_alone(n, &groups[g]);
+        else
+            sharing++;
     }
-    for (size_t g = 0; g < count && rc == MODEL_OK; g++)
-        if (!has_cores(n, &groups[g]))
-            rc = share_time(n, &groups[g]);
+    /* Once more where there are several: the first of them did not know yet how
+     * much the others compute. */
+    for (size_t round = 0; round < 2 && round < sharing; round++)
+        for (size_t g = 0; g < count && rc == MODEL_OK; g++)
+            if (!has_cores(n, &groups[g]))
+                rc = share_time(n, &groups[g]);
     if (rc == MODEL_OK)
         rc = virtual_memory_solve(r->memory, r->load, r->loads, &r->out);
     if (rc != MODEL_OK)

@@ -291,23 +291,22 @@ static void test_pinned_team_on_fewer_cores(void **state)
 
 /* Memory that lets each core compute for a part of its time. */
 static enum model_status half(void *arg, const double *running,
-                              const double *llc_share, double *share)
+                              double *share)
 {
     size_t *calls = arg;
 
     ++*calls;
     for (size_t i = 0; i < 2; i++) {
         assert_true(running[i] >= 0);
-        assert_true(llc_share[i] >= 0 && llc_share[i] <= 1);
         share[i] = i == 0 ? 0.5 : 1;
     }
     return MODEL_OK;
 }
 
 static enum model_status broken(void *arg, const double *running,
-                                const double *llc_share, double *share)
+                                double *share)
 {
-    (void)arg, (void)running, (void)llc_share, (void)share;
+    (void)arg, (void)running, (void)share;
     return MODEL_ENOCONV;
 }
 

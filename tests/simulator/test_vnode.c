@@ -89,8 +89,8 @@ static void test_memory_closed(void **state)
     struct machine *m = two_nodes();
     struct scenario_region s[2] = {reads(10), reads(30)};
     double cores[2][2] = {{4, 1}, {0, 3}}, even[2] = {0.5, 0.5};
-    struct virtual_load loads[2] = {{&s[0], cores[0], even, false, NULL, -1},
-                                    {&s[1], cores[1], even, false, NULL, -1}};
+    struct virtual_load loads[2] = {{&s[0], cores[0], even, false, NULL},
+                                    {&s[1], cores[1], even, false, NULL}};
     double speed[4], requests[8], part[2], utilisation[8];
     struct virtual_rates rates = {speed, requests, part, utilisation};
     struct workload *w[2] = {workload_new(2), workload_new(2)};
@@ -133,8 +133,8 @@ static void test_memory_places(void **state)
     double even[2] = {0.5, 0.5}, some[2] = {1, 0};
     double speed[4], requests[8], part[2], utilisation[8];
     struct virtual_rates rates = {speed, requests, part, utilisation};
-    struct virtual_load load[2] = {{&s, here, data, true, NULL, -1},
-                                   {&other, some, even, false, NULL, -1}};
+    struct virtual_load load[2] = {{&s, here, data, true, NULL},
+                                   {&other, some, even, false, NULL}};
     struct virtual_memory *memory =
         virtual_memory_new(m, NETWORK_LINEARIZER, 2);
 
@@ -147,7 +147,7 @@ static void test_memory_places(void **state)
     assert_true(near(requests[2], 10, CLOSE)); /* node 1 asks memory 0 */
     double remote = speed[1];
     assert_true(remote < local);
-    load[0] = (struct virtual_load){&s, here, even, false, NULL, -1};
+    load[0] = (struct virtual_load){&s, here, even, false, NULL};
     assert_int_equal(virtual_memory_solve(memory, load, 1, &rates), MODEL_OK);
     assert_true(speed[0] > remote);
 
@@ -500,6 +500,32 @@ static void test_pinned(void **state)
     machine_free(m);
 }
 
+/* Two pinned jobs, each with a thread for each of the node's cores, on half of them: each loses
+ * cache to the other and waits for its requests, and neither more than the other. */
+static void test_pinned_share_memory(void **state)
+{
+    struct machine *m = machine_new_uniform(1, 8, 1);
+    struct scenario_region s = reads(30);
+    struct scenario_phase phase = {.repeat = 1, .first = 0, .count = 1};
+    struct scenario_job jobs[2] = {job("a", &s, &phase), job("b", &s, &phase)};
+    struct scenario scenario = {.name = "pinned", .job = jobs, .jobs = 2};
+    double end[2];
+
+    (void)state;
+    m->controller_service_us[0] = 0.005;
+    s.work_s = 60;
+    jobs[0].malleable = jobs[1].malleable = false;
+    for (int loses = 0; loses < 2; loses++) {
+        s.llc_loss = loses;
+        struct vnode_result *r = run(m, &scenario, "equal", 1);
+        end[loses] = r->makespan_s;
+        assert_true(near(r->job[0].end_s, r->job[1].end_s, 0.02));
+        vnode_result_free(r);
+    }
+    assert_true(end[1] > 1.05 * end[0]);
+    machine_free(m);
+}
+
 static void test_refused(void **state)
 {
     struct machine *m = two_nodes();
@@ -541,6 +567,7 @@ UNIT(test_vnode)
         cmocka_unit_test(test_native_maximum),
         cmocka_unit_test(test_weight),
         cmocka_unit_test(test_pinned),
+        cmocka_unit_test(test_pinned_share_memory),
         cmocka_unit_test(test_refused),
     };
 
