@@ -93,6 +93,9 @@ struct coop_ult
   char *stack; /* mapping of a task without donor, NULL: none */
   size_t stack_size;
   char *stack_top; /* where its first frame goes */
+  /* Its implicit task in launched regions (launch.h).  On its stack: in memory that
+     neighbours use, processors would fetch it ahead of time for those.  */
+  struct gomp_task *implicit;
   void *alternate; /* KTHREAD: stack for signals, see overflow.h */
   unsigned stint_ns; /* it worked so long before it spun (preempt.c) */
   bool in_vain;	     /* it was continued while it still had to wait */

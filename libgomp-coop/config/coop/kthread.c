@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "libgomp.h"
+
 #include "foreign.h"
 #include "overflow.h"
 #include "park.h"
@@ -176,6 +178,8 @@ static void *
 kthread_main (void *arg)
 {
   struct coop_ult *u = arg;
+  struct gomp_task implicit;
+  u->implicit = &implicit;
   u->tid = (pid_t) syscall (SYS_gettid);
   coop_foreign_except_me ();
   coop_tls.ult = u;

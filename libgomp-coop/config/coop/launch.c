@@ -15,12 +15,6 @@
 #include "release.h"
 #include "worker.h"
 
-/* An implicit task on cache lines of its own; those of a team share some.  */
-struct own_task
-{
-  struct gomp_task task __attribute__ ((aligned (COOP_LINE)));
-};
-
 struct coop_launch
 {
   /* What the noted team is good for.  */
@@ -29,9 +23,6 @@ struct coop_launch
   unsigned bind; /* flags that say where threads are bound */
   unsigned place, partition_off, partition_len; /* of the initial thread */
   unsigned team_partition_off, team_partition_len; /* in the region */
-
-  struct own_task *tasks; /* of threads but the initial one, by their numbers */
-  unsigned ntasks;
 
   int leaving; /* threads let go that have not looked here for the last time */
 
@@ -61,7 +52,6 @@ launch_of (struct gomp_thread_pool *pool)
 void
 coop_launch_free (struct coop_launch *launch)
 {
-  free (launch->tasks);
   free (launch);
 }
 
@@ -78,19 +68,6 @@ coop_launch_note (unsigned flags)
 	return;
       memset (l, 0, sizeof *l);
       *where = l;
-    }
-  l->team = NULL;
-  if (l->ntasks < team->nthreads)
-    {
-      free (l->tasks);
-      l->ntasks = 0;
-      if (posix_memalign ((void **) &l->tasks, COOP_LINE,
-			  team->nthreads * sizeof *l->tasks))
-	{
-	  l->tasks = NULL;
-	  return;
-	}
-      l->ntasks = team->nthreads;
     }
   l->team = team;
   l->nthreads = team->nthreads;
@@ -184,10 +161,11 @@ coop_launch_start (void (*fn) (void *), void *data, unsigned nthreads,
   return true;
 }
 
-/* THR, not the initial thread, has left the dock.  Its place and its part of
+/* THR, that of U and not the initial one, has left the dock.  Its place and its part of
    the places are still those of the last region.  */
 static void
-take_part (struct gomp_thread *thr, const struct coop_launch *l)
+take_part (struct gomp_thread *thr, struct coop_ult *u,
+	   const struct coop_launch *l)
 {
   const struct region *next = &l->next;
   unsigned id = thr->ts.team_id;
@@ -198,7 +176,7 @@ take_part (struct gomp_thread *thr, const struct coop_launch *l)
   thr->ts.team_id = id;
   thr->ts.place_partition_off = partition_off;
   thr->ts.place_partition_len = partition_len;
-  thr->task = &l->tasks[id].task;
+  thr->task = u->implicit;
   gomp_init_task (thr->task, next->parent,
 		  (struct gomp_task_icv *) &next->icv);
   thr->task->taskgroup = next->taskgroup;
@@ -265,7 +243,7 @@ coop_launch_dock (gomp_simple_barrier_t *dock)
     gomp_simple_barrier_wait (dock);
   l = coop_load (&coop_barrier (&dock->bar)->launch);
   if (l && l->armed)
-    take_part (thr, l);
+    take_part (thr, u, l);
   else if (l && !thr->fn && u->pooled)
     leave (l);
   u->pooled = true; /* one that begins has its function from elsewhere */

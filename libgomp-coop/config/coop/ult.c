@@ -155,6 +155,8 @@ coop_ult_main (void)
 {
   coop_dispatch_begin ();
   struct coop_ult *u = coop_tls_ult ();
+  struct gomp_task implicit;
+  u->implicit = &implicit;
   if (u->tp)
     errno = 0; /* its donor may have had a task before */
   u->fn (u->arg);
