@@ -180,7 +180,7 @@ def thread_backtrace(tid, arguments):
 
 
 def tasks():
-    """All tasks that are on the list of stacks."""
+    """The user-level tasks on the list of stacks."""
     try:
         entries = gdb.parse_and_eval("coop_stack_list")
         count = int(gdb.parse_and_eval("coop_stack_count"))
@@ -188,7 +188,8 @@ def tasks():
         raise gdb.GdbError(
             "The cooperative libgomp is not loaded, or was built without "
             f"debugging information: {error}")
-    return [Task(entries[i]["ult"]) for i in range(count)]
+    found = [entries[i]["ult"] for i in range(count)]
+    return [Task(u) for u in found if str(u["kind"]) == "COOP_ULT"]
 
 
 class Cosched(gdb.Command):

@@ -34,6 +34,14 @@ def commands(words):
     return [argument for word in words for argument in ("-ex", word)]
 
 
+def prepare(mode):
+    """To where all five threads have begun."""
+    return (f"set environment LD_LIBRARY_PATH {LIBGOMP_COOP}",
+            f"set environment COSCHED_MODE {mode}",
+            "set environment OMP_NUM_THREADS 5", "break wait_for_stdin",
+            "run gdb", f"source {SCRIPT}")
+
+
 def check(text, mode):
     """Threads 1 to 4 are in wait_here with a number each, 0 is at its
     breakpoint.  One may be on the second worker, waiting for the barrier."""
@@ -84,12 +92,7 @@ def main():
     for mode in ("donor", "ult"):
         with directory() as path:
             core = os.path.join(path, "core")
-            prepare = (f"set environment LD_LIBRARY_PATH {LIBGOMP_COOP}",
-                       f"set environment COSCHED_MODE {mode}",
-                       "set environment OMP_NUM_THREADS 5",
-                       "break wait_for_stdin", "run gdb",
-                       f"source {SCRIPT}")
-            text = gdb(*commands(prepare),
+            text = gdb(*commands(prepare(mode)),
                        *commands((f"generate-core-file {core}",) + SHOW[:-1]),
                        *commands(SHOW[-1:]), PROGRAM)
             if "ptrace" in text or "Couldn't get registers" in text:
@@ -100,6 +103,10 @@ def main():
                        *commands(SHOW), PROGRAM)
             check(text, mode + " core")
     check_domains()
+    text = gdb(*commands(prepare("kthread") + ("cosched tasks", "print 6 * 7")),
+               PROGRAM)
+    # gdb itself shows kernel threads.
+    assert "thread 4" not in text and "= 42\n" in text, text
     text = gdb("-ex", f"source {SCRIPT}", "-ex", "cosched tasks", PROGRAM)
     assert "is not loaded" in text, text
 

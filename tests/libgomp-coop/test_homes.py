@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""Tasks begin each region in the LLC domain that the agent says, others where
+"""Threads begin each region in the LLC domain that the agent says, others where
 they did before, and garbage in its table changes nothing."""
 
 import random
@@ -46,12 +46,12 @@ def homes(stack, region, domains):
     return [(stack[i + 1] - 100, region, d) for i, d in enumerate(domains)]
 
 
-def check(path, mode, cpus):
+def check(path, mode, cpus, **environment):
     with FakeAgent(f"{path}/sock", cpus,
                    spoil=lambda c: c.put_domains({cpus[0]: 0, cpus[1]: 1})) \
             as agent, \
             Program("homes", socket_path=f"{path}/sock", COSCHED_MODE=mode,
-                    OMP_NUM_THREADS="4") as program:
+                    OMP_NUM_THREADS="4", **environment) as program:
         stack = stacks(program)
         client = agent.client()
         client.allot(cpus)  # with the domains
@@ -86,6 +86,8 @@ def main():
     with directory() as path:
         for mode in ("donor", "ult"):
             check(path, mode, cpus)
+        # On a busy machine they would run where the kernel wants.
+        check(path, "kthread", cpus, COSCHED_TEST="no_lease")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # Copyright (C) 2026 The coschedule developers
 # Inside a machine with two NUMA nodes of two cores: the threads of a pinned job
 # run where their data are, lose that with their cores, find back to it, and are
-# let go when the agent is killed; tasks of a cooperative job begin there.
+# let go when the agent is killed; threads of a cooperative job begin there.
 # usage: inside-mapping.sh BUILD
 
 BUILD=$1
@@ -65,18 +65,23 @@ begin_at() {
 }
 mkfifo "$work/never"
 exec 9<>"$work/never"
-OMP_NUM_THREADS=4 "$BUILD/coschedctl" run --job 3 --libgomp "$BUILD/libgomp-coop/lib-coop" -- \
-    "$BUILD/tests/libgomp-coop/probe" data <&9 >"$work/job.3" 2>&1 &
-runner[3]=$!
-until_is "tasks of a cooperative job begin where their data are" "1 0 1" begin_at
-start 4 0 0
-until_is "with one node left all begin there" yes eval \
-    'case $(begin_at) in "0 0 0"|"1 1 1") echo yes ;; esac'
-kill "${runner[4]}"
-until_is "with all cores again they find back, too" "1 0 1" begin_at
-until_is "that is explained, too" yes eval \
-    '"$BUILD/coschedctl" explain 3 | grep -q "tasks mapped to NUMA nodes" && echo yes'
-kill "${runner[3]}"
+# The emulator's CPUs are those of this machine, which has fewer.
+for mode in donor kthread; do
+    OMP_NUM_THREADS=4 COSCHED_MODE=$mode COSCHED_TEST=no_lease "$BUILD/coschedctl" run --job 3 \
+        --libgomp "$BUILD/libgomp-coop/lib-coop" -- \
+        "$BUILD/tests/libgomp-coop/probe" data <&9 >"$work/job.3" 2>&1 &
+    runner[3]=$!
+    until_is "$mode: threads of a cooperative job begin where their data are" "1 0 1" begin_at
+    start 4 0 0
+    until_is "$mode: with one node left all begin there" yes eval \
+        'case $(begin_at) in "0 0 0"|"1 1 1") echo yes ;; esac'
+    kill "${runner[4]}"
+    until_is "$mode: with all cores again they find back, too" "1 0 1" begin_at
+    until_is "$mode: that is explained, too" yes eval \
+        '"$BUILD/coschedctl" explain 3 | grep -q "tasks mapped to NUMA nodes" && echo yes'
+    kill "${runner[3]}"
+    wait "${runner[3]}" "${runner[4]}"
+done
 start 1 1 1 0 0
 until_is "its threads run where their data are, before the end" "0:0-1 0:0-1 1:2-3 1:2-3 " homes
 [ $failures -eq 0 ] || "$BUILD/coschedctl" explain | tail -n 40 | sed 's/^/# /'

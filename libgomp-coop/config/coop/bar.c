@@ -7,6 +7,7 @@
 #include "batch.h"
 #include "order.h"
 #include "region.h"
+#include "stray.h"
 
 #define gomp_barrier_wait_end upstream_barrier_wait_end
 #define gomp_barrier_wait upstream_barrier_wait
@@ -50,11 +51,17 @@ wake_generation (int *addr, int count)
 void
 gomp_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
 {
-  if (!__builtin_expect (coop_managed, 0)
-      || !gomp_barrier_last_thread (state))
-    upstream_barrier_wait_end (bar, state);
-  else
-    coop_batch_undock (bar);
+  if (__builtin_expect (coop_managed, 0))
+    {
+      if (gomp_barrier_last_thread (state))
+	{
+	  coop_batch_undock (bar);
+	  return;
+	}
+      if (__builtin_expect (coop_stray_should_sleep (), 0))
+	coop_block ((int *) &bar->generation, state);
+    }
+  upstream_barrier_wait_end (bar, state);
 }
 
 void

@@ -89,6 +89,20 @@ take_all (struct coop_barrier *b, unsigned gen)
   return batches;
 }
 
+/* Kernel threads that wait for ADDR, those of a dock in which TOTAL have been, go
+   where they belong, if all sleep; else the others shall the next time.  */
+static void
+hand_out_threads (int *addr, unsigned total)
+{
+  struct coop_ult *batches;
+  unsigned count = coop_park_take (addr, &batches);
+
+  if (count + 1 == total && coop_stray_hand_out (batches, total))
+    return;
+  make_ready (batches);
+  __atomic_store_n (&coop_strayed, 1, __ATOMIC_RELAXED);
+}
+
 void
 coop_batch_undock (gomp_barrier_t *bar)
 {
@@ -101,6 +115,8 @@ coop_batch_undock (gomp_barrier_t *bar)
     coop_store (&coop_runq_begun, 1);
   if (!batches || !coop_stray_are_due () || !coop_stray_hand_out (batches, total))
     make_ready (batches);
+  if (__builtin_expect (coop_stray_should_sleep (), 0) && coop_stray_are_due ())
+    hand_out_threads ((int *) &b->generation, total);
   coop_unpark ((int *) &b->generation, INT_MAX);
 }
 

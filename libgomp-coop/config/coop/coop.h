@@ -92,7 +92,7 @@ struct coop_ult
   void *arg;
   char *stack; /* mapping of a task without donor, NULL: none */
   size_t stack_size;
-  char *stack_top; /* where its first frame goes */
+  char *stack_top; /* where its first frame goes, or is */
   /* Its implicit task in launched regions (launch.h).  On its stack: in memory that
      neighbours use, processors would fetch it ahead of time for those.  */
   struct gomp_task *implicit;

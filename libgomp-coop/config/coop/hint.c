@@ -12,7 +12,7 @@
 
 #define NO_SET 0 /* sets of homes have numbers from 1 */
 
-int coop_hint_known;
+unsigned coop_hint_known;
 int coop_hint_stale;
 
 /* Of the monitor alone.  */
@@ -94,8 +94,9 @@ forget_sets (void)
   __atomic_store_n (&chosen, NO_SET, __ATOMIC_RELAXED);
 }
 
-/* Notes in the tasks what HOMES say.  With the lock of stacks.  */
-static void
+/* Notes in the tasks what HOMES say; returns how many sets there are.  With the
+   lock of stacks.  */
+static unsigned
 note (struct tops *t)
 {
   unsigned sets = 0;
@@ -114,6 +115,7 @@ note (struct tops *t)
 	__atomic_store_n (&u->home_in[set - 1], h->domain + 1,
 			  __ATOMIC_RELAXED);
     }
+  return sets;
 }
 
 static void
@@ -126,10 +128,10 @@ find_tasks (void)
   if (!t.top)
     return;
   coop_stack_lock ();
-  note (&t);
+  unsigned sets = note (&t);
   coop_stack_unlock ();
   free (t.top);
-  __atomic_store_n (&coop_hint_known, home_count > 0, __ATOMIC_RELAXED);
+  __atomic_store_n (&coop_hint_known, sets, __ATOMIC_RELAXED);
 }
 
 void

@@ -10,7 +10,7 @@
    before, its tasks are due to be placed anew (stray.h), each in its home there.
 
    The agent is believed in no more than this: a home where no worker is changes
-   nothing.  Kernel threads of the mode that has them stay where they are.  */
+   nothing.  */
 
 #ifndef COOP_HINT_H
 #define COOP_HINT_H 1
@@ -19,8 +19,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* There are homes for some region; a hint itself.  */
-extern int coop_hint_known;
+/* For so many regions there are homes; a hint itself.  */
+extern unsigned coop_hint_known;
 
 /* Tasks have been created since they were found.  */
 extern int coop_hint_stale;

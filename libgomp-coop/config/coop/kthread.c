@@ -15,6 +15,7 @@
 #include "overflow.h"
 #include "park.h"
 #include "runq.h"
+#include "stack.h"
 #include "ult.h"
 #include "worker.h"
 
@@ -156,6 +157,7 @@ coop_kthread_exit (struct coop_ult *u)
 {
   struct coop_worker *w = u->slot;
   bool detached = u->detached;
+  coop_stack_remove (u);
   coop_overflow_leave (u->alternate);
   coop_tls.ult = NULL;
   coop_tls.thread = NULL;
@@ -184,6 +186,7 @@ kthread_main (void *arg)
   coop_foreign_except_me ();
   coop_tls.ult = u;
   u->alternate = coop_overflow_watch ();
+  u->stack_top = __builtin_frame_address (0);
   u->next = NULL;
   coop_runq_append (&coop_workers[u->home], u, u, 1);
   coop_kthread_fill ();
@@ -195,5 +198,11 @@ kthread_main (void *arg)
 int
 coop_kthread_create (struct coop_ult *u, const pthread_attr_t *attr)
 {
-  return pthread_create (&u->pthread, attr, kthread_main, u);
+  if (pthread_attr_getstacksize (attr, &u->stack_size))
+    u->stack_size = 0;
+  coop_stack_add (u);
+  int err = pthread_create (&u->pthread, attr, kthread_main, u);
+  if (err)
+    coop_stack_remove (u);
+  return err;
 }

@@ -192,20 +192,30 @@ wake_foreign (struct coop_ult *u)
     }
 }
 
+/* As unlink_waiters, of one table.  */
+static struct coop_ult *
+take_waiters (unsigned table, unsigned h, int *addr, int *count,
+	      struct coop_ult **last, unsigned *taken)
+{
+  struct bucket *b = &tables[table][h];
+
+  coop_lock (&b->lock);
+  struct coop_ult *first = unlink_waiters (b, addr, count, last, taken);
+  if (b->count == 0)
+    unmark (h, table);
+  coop_unlock (&b->lock);
+  return first;
+}
+
 /* Wakes waiters of one table.  Returns how many became ready that need another
    worker.  */
 static unsigned
 unpark_table (unsigned table, unsigned h, int *addr, int *count)
 {
-  struct bucket *b = &tables[table][h];
-  struct coop_ult *last, *first;
+  struct coop_ult *last;
   unsigned taken;
+  struct coop_ult *first = take_waiters (table, h, addr, count, &last, &taken);
 
-  coop_lock (&b->lock);
-  first = unlink_waiters (b, addr, count, &last, &taken);
-  if (b->count == 0)
-    unmark (h, table);
-  coop_unlock (&b->lock);
   if (!first)
     return 0;
   if (table == FOREIGN_TABLE)
@@ -225,6 +235,33 @@ is_deserted (unsigned h, unsigned words)
   for (unsigned k = 0; k < words; k++)
     any |= coop_load (&presence[h].word[k]);
   return any == 0;
+}
+
+unsigned
+coop_park_take (int *addr, struct coop_ult **batches)
+{
+  unsigned h = hash (addr), total = 0;
+  int count = INT_MAX;
+
+  *batches = NULL;
+  coop_fence ();
+  unsigned n = coop_peek (&coop_nworkers);
+  for (unsigned i = 0; i < n; i++)
+    {
+      if (!(coop_load (&presence[h].word[i / 64]) >> i % 64 & 1))
+	continue;
+      struct coop_ult *last;
+      unsigned taken;
+      struct coop_ult *u = take_waiters (i, h, addr, &count, &last, &taken);
+      if (!u)
+	continue;
+      u->batch_tail = last;
+      u->batch_count = taken;
+      u->batch_next = *batches;
+      *batches = u;
+      total += taken;
+    }
+  return total;
 }
 
 unsigned

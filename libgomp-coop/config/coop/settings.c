@@ -100,6 +100,7 @@ read_test (void)
     { "no_rseq", COOP_TEST_NO_RSEQ },
     { "no_setxid", COOP_TEST_NO_SETXID },
     { "no_preempt", COOP_TEST_NO_PREEMPT },
+    { "no_lease", COOP_TEST_NO_LEASE },
   };
   const char *text = secure_getenv ("COSCHED_TEST");
   unsigned flags = 0;

@@ -46,7 +46,8 @@ enum coop_test
   COOP_TEST_NO_GLIBC = 4,  /* the host lacks what donors need */
   COOP_TEST_NO_RSEQ = 8,
   COOP_TEST_NO_SETXID = 16,
-  COOP_TEST_NO_PREEMPT = 32 /* tasks that spin */
+  COOP_TEST_NO_PREEMPT = 32, /* tasks that spin */
+  COOP_TEST_NO_LEASE = 64    /* CPUs of kernel threads never count as shared */
 };
 
 extern struct coop_settings coop_settings;

@@ -96,7 +96,8 @@ extend_lease (uint64_t now)
 bool
 coop_share_begun (struct coop_worker *w, uint64_t now)
 {
-  if (now - w->given_ns < GAP_NS)
+  if (now - w->given_ns < GAP_NS
+      || coop_settings.test & COOP_TEST_NO_LEASE)
     {
       coop_share_expire (w, now);
       return false;

@@ -11,7 +11,8 @@
    sets `trimming', has all processors pass a barrier (membarrier), and then
    looks at `sp'.  One of them sees the other, and a switch costs no fence.
 
-   The list serves debuggers, too: see gdb/coschedule.py.  */
+   The list serves debuggers, too: see gdb/coschedule.py.  And it tells whose
+   stack an address is in (hint.h): for this kernel threads are on it.  */
 
 #ifndef COOP_STACK_H
 #define COOP_STACK_H 1

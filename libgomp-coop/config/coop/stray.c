@@ -12,6 +12,7 @@
 #include "hint.h"
 #include "placement.h"
 #include "runq.h"
+#include "settings.h"
 
 /* They are placed anew so often, and not before PLACE_SHARE times as long has passed
    as it took: each task is some cache lines of other CPUs.  */
@@ -31,8 +32,20 @@ coop_stray_are_due (void)
   return true;
 }
 
+/* When a region begins that has other homes than the one before it is too late
+   for threads that spin.  */
+bool
+coop_stray_should_sleep (void)
+{
+  if (coop_mode != COSCHED_MODE_KTHREAD)
+    return false;
+  unsigned sets = coop_peek (&coop_hint_known);
+  return sets > 1 || (sets && coop_peek (&coop_strayed));
+}
+
 /* Stores in TASK, by its number in a team of SIZE, each task of BATCH; there are
-   COUNT places.  */
+   COUNT places.  The initial thread of kernel-thread mode may be among them, and
+   stays.  */
 static void
 sort_by_number (struct coop_ult *batch, unsigned size, struct coop_ult **task,
 		unsigned count)
@@ -46,6 +59,8 @@ sort_by_number (struct coop_ult *batch, unsigned size, struct coop_ult **task,
 	  while (task[i])
 	    i = (i + 1) % count;
 	  task[i] = u;
+	  if (u->root)
+	    u->node = coop_peek (&coop_workers[0].node);
 	}
     }
 }

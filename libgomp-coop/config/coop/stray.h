@@ -19,6 +19,11 @@ extern int coop_strayed;
 /* Is it time to place a team anew?  Says so once.  */
 extern bool coop_stray_are_due (void);
 
+/* In kernel-thread mode only those that sleep can go elsewhere: should a thread
+   that waits in the dock do so at once?  Not without the agent's homes: a thread
+   that is woken begins where it went to sleep.  */
+extern bool coop_stray_should_sleep (void);
+
 /* Hands out BATCH, batches of a team of SIZE that has waited in its dock, each task
    to the worker where it would begin in a new team.  Returns false, and does
    nothing, if there is no memory.  */

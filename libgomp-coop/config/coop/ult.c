@@ -101,7 +101,7 @@ coop_ult_settle (struct coop_ult *u)
 {
   struct coop_worker *w
       = u->kind == COOP_KTHREAD ? u->slot : coop_tls_worker ();
-  if (u->kind == COOP_ULT && u->root)
+  if (u->root)
     u->home = 0;
   else if (w && !coop_is_spare (w) && !is_visitor (u, w))
     u->home = w->index;
