@@ -77,4 +77,10 @@ coop_first_frame (uintptr_t top, void (*entry) (void))
   return sp;
 }
 
+/* Of a ucontext_t.  */
+#define COOP_REGISTERS 31
+#define COOP_REGISTER(context, i) ((uint64_t) (context)->uc_mcontext.regs[i])
+#define COOP_PC(context) ((uintptr_t) (context)->uc_mcontext.pc)
+#define COOP_SP(context) ((uintptr_t) (context)->uc_mcontext.sp)
+
 #endif /* COOP_ARCH_AARCH64_H */

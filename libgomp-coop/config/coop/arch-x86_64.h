@@ -78,4 +78,13 @@ coop_first_frame (uintptr_t top, void (*entry) (void))
   return sp;
 }
 
+/* Of a ucontext_t.  The mark is the resume flag: the processor clears it with the
+   next instruction.  */
+#define COOP_REGISTERS 16 /* all general ones */
+#define COOP_REGISTER(context, i) ((uint64_t) (context)->uc_mcontext.gregs[i])
+#define COOP_PC(context) ((uintptr_t) (context)->uc_mcontext.gregs[REG_RIP])
+#define COOP_SP(context) ((uintptr_t) (context)->uc_mcontext.gregs[REG_RSP])
+#define COOP_MARK 0x10000
+#define COOP_MARKS(context) ((context)->uc_mcontext.gregs[REG_EFL])
+
 #endif /* COOP_ARCH_X86_64_H */

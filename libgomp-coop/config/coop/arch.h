@@ -16,6 +16,11 @@
 		 coop_switch expects on the stack of a context that will begin
 		 with ENTRY, which never returns; returns its stack pointer
 		 COOP_FRAME_WORDS, COOP_FRAME_PC: layout of such a frame
+		 COOP_REGISTERS, COOP_REGISTER (context, i), COOP_PC (context),
+		 COOP_SP (context): what a signal has interrupted
+		 COOP_MARK in COOP_MARKS (context): a bit that is gone when
+		 something has been executed since it was set there, if there
+		 is such a bit
    switch-CPU.S  coop_switch (switch.h)  */
 
 #ifndef COOP_ARCH_H

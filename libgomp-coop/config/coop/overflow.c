@@ -215,12 +215,8 @@ tell (struct coop_ult *u)
 static const void *
 fault_address (const siginfo_t *info, const ucontext_t *context)
 {
-#ifdef __x86_64__
-  if (info->si_code == SI_KERNEL)
-    return (const void *) context->uc_mcontext.gregs[REG_RSP];
-#endif
-  (void) context;
-  return info->si_addr;
+  return info->si_code == SI_KERNEL ? (const void *) COOP_SP (context)
+				    : info->si_addr;
 }
 
 static void

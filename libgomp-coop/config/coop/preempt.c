@@ -98,29 +98,14 @@ static unsigned long preempted; /* tasks; counted, but not exactly */
 
 /* ---- The processor.  ---- */
 
-#ifdef __x86_64__
-#define REGISTERS 16 /* all general ones */
-#define PC(context) ((uintptr_t) (context)->uc_mcontext.gregs[REG_RIP])
-#define SP(context) ((uintptr_t) (context)->uc_mcontext.gregs[REG_RSP])
-#define REGISTER(context, i) ((uint64_t) (context)->uc_mcontext.gregs[i])
-/* The resume flag: the processor clears it with the next instruction.  */
-#define MARK 0x10000
-#define MARKS(context) ((context)->uc_mcontext.gregs[REG_EFL])
-#elif defined __aarch64__
-#define REGISTERS 31
-#define PC(context) ((uintptr_t) (context)->uc_mcontext.pc)
-#define SP(context) ((uintptr_t) (context)->uc_mcontext.sp)
-#define REGISTER(context, i) ((uint64_t) (context)->uc_mcontext.regs[i])
-#endif
-
 /* Has anything been executed since the last mark?  Signals may follow each other
    closely when the kernel has other things to do.  Where it is not known, loops
    that compute may be taken for ones that wait until they are found out.  */
 static bool
 has_moved (const ucontext_t *context)
 {
-#ifdef MARK
-  return !(MARKS (context) & MARK);
+#ifdef COOP_MARK
+  return !(COOP_MARKS (context) & COOP_MARK);
 #else
   (void) context;
   return true;
@@ -130,8 +115,8 @@ has_moved (const ucontext_t *context)
 static void
 mark (ucontext_t *context)
 {
-#ifdef MARK
-  MARKS (context) |= MARK;
+#ifdef COOP_MARK
+  COOP_MARKS (context) |= COOP_MARK;
 #else
   (void) context;
 #endif
@@ -140,9 +125,9 @@ mark (ucontext_t *context)
 static uint64_t
 hash_registers (const ucontext_t *context)
 {
-  uint64_t h = SP (context);
-  for (int i = 0; i < REGISTERS; i++)
-    h = (h ^ REGISTER (context, i)) * 0x9e3779b97f4a7c15ull + (h >> 29);
+  uint64_t h = COOP_SP (context);
+  for (int i = 0; i < COOP_REGISTERS; i++)
+    h = (h ^ COOP_REGISTER (context, i)) * 0x9e3779b97f4a7c15ull + (h >> 29);
   return h;
 }
 
@@ -297,7 +282,7 @@ may_preempt (struct coop_worker *w, const ucontext_t *context)
   struct coop_ult *u = coop_tls_ult ();
 
   return u && u->kind == COOP_ULT && u->tls == &coop_tls && w->running == u
-	 && coop_tls_worker () == w && is_own_stack (u, SP (context))
+	 && coop_tls_worker () == w && is_own_stack (u, COOP_SP (context))
 	 && memcmp (&context->uc_sigmask, &coop_worker_signals,
 		    sizeof (uint64_t))
 		== 0
@@ -410,7 +395,7 @@ static bool
 look (struct timer *t, struct coop_worker *w, const ucontext_t *context,
       struct sample *now)
 {
-  bool fruitful = is_program (PC (context)) && has_reason (w)
+  bool fruitful = is_program (COOP_PC (context)) && has_reason (w)
 		  && may_preempt (w, context);
   struct coop_ult *u = fruitful ? coop_tls_ult () : NULL;
   uint64_t time = coop_now_ns ();
@@ -430,7 +415,7 @@ look (struct timer *t, struct coop_worker *w, const ucontext_t *context,
     }
   if (fruitful && has_moved (context))
     {
-      *now = (struct sample){ PC (context), hash_registers (context) };
+      *now = (struct sample){ COOP_PC (context), hash_registers (context) };
       struct loop *loop = find_loop (now->pc);
       uint64_t elapsed = time - t->since_ns;
       bool soon = t->resumed && elapsed < SOON_NS;
