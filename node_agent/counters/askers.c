@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Which thread asks which NUMA node: misses, loads or faults sampled by the kernel. */
+/* Which thread asks which NUMA node: misses, accesses or faults sampled by the kernel. */
 
 #include "node_agent/counters/askers.h"
 
@@ -25,6 +25,8 @@
 #define MISSES_PERIOD 100003
 #define LOADS_PERIOD 1000003
 #define FAULTS_PERIOD 3
+/* IBS varies the last bits itself, and wants them to be 0.  Of some 5 * 10^9 operations. */
+#define OPS_PERIOD 4000000
 
 #define FRAME_SHIFT 12 /* page frames of zoneinfo, and what faults are counted in */
 #define ZONES_MOST 1024
@@ -50,7 +52,7 @@ struct zone {
 };
 
 /* Ways to know, the most exact first. */
-enum way { MISSES, LOADS, FAULTS, WAYS };
+enum way { MISSES, LOADS, OPS, FAULTS, WAYS };
 
 struct ring {
     int fd; /* -1: not sampled */
@@ -170,7 +172,7 @@ static size_t node_of_address(const struct askers *a, uint64_t physical)
 
 /* ---- ways --------------------------------------------------------------- */
 
-static const char *const names[WAYS] = {"misses", "loads", "faults"};
+static const char *const names[WAYS] = {"misses", "loads", "operations", "faults"};
 
 /* The events of misses; why not, or NULL. */
 static const char *find_misses(struct askers *a)
@@ -204,6 +206,9 @@ static const char *find_way(struct askers *a, enum way way)
     if (way == LOADS &&
         perf_sysfs_event(a->setup->sysfs, "cpu", "mem-loads", &a->event[0], NULL) < 0)
         return "not described";
+    if (way == OPS &&
+        perf_sysfs_terms(a->setup->sysfs, "ibs_op", "cnt_ctl,swfilt", &a->event[0], NULL) < 0)
+        return "not described";
     return NULL;
 }
 
@@ -220,7 +225,7 @@ static size_t node_of_event(const struct askers *a, size_t e, int cpu)
 
 static int open_event(const struct askers *a, size_t e, int cpu, int group)
 {
-    static const uint64_t period[WAYS] = {MISSES_PERIOD, LOADS_PERIOD, FAULTS_PERIOD};
+    static const uint64_t period[WAYS] = {MISSES_PERIOD, LOADS_PERIOD, OPS_PERIOD, FAULTS_PERIOD};
     const struct perf_pmu_event *event = &a->event[e];
     struct perf_event_attr attr = {
         .size = sizeof(attr),
@@ -302,11 +307,14 @@ static int open_way(struct askers *a)
 static int open_best(struct askers *a, struct errtext *err)
 {
     static const char *const what[WAYS] = {"local and remote misses", "addresses of loads",
+                                           "addresses of loads and stores",
                                            "page faults: first touches"};
-    char level[32] = "?", passed[120] = "";
+    char level[32] = "?", passed[200] = "";
     size_t used = 0;
 
     for (enum way way = 0; way < WAYS; way++) {
+        if (way == LOADS && read_zones(a, err) < 0) /* misses need no addresses */
+            return -1;
         const char *why = find_way(a, way);
         if (!why && open_way(a) == 0) {
             snprintf(a->why, sizeof(a->why), "%s%s", what[way], passed);
@@ -343,7 +351,7 @@ int askers_open(const struct askers_source *source, const struct counters_setup 
     a->rings = setup->machine->cpus * EVENTS;
     for (size_t i = 0; i < a->rings; i++)
         a->ring[i].fd = -1;
-    if (read_zones(a, err) < 0 || open_best(a, err) < 0) {
+    if (open_best(a, err) < 0) {
         int saved = errno;
         askers_close(a);
         errno = saved;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Which thread asks which NUMA node: misses, loads or faults sampled by the kernel. */
+/* Which thread asks which NUMA node: misses, accesses or faults sampled by the kernel. */
 
 #ifndef COSCHED_ASKERS_H
 #define COSCHED_ASKERS_H
@@ -8,7 +8,7 @@
 /* Concept
  *
  * perf_event_open(2) can write down the thread, its stack pointer and, of some events, the physical
- * address and the page's size, of each Nth event on a CPU.  Three kinds of events tell where a
+ * address and the page's size, of each Nth event on a CPU.  Four kinds of events tell where a
  * thread's data are.  The first that opens is taken:
  *
  *   misses        reads from local and from remote memory.  With two NUMA nodes, in a package each,
@@ -16,6 +16,8 @@
  *                 the papers' tables
  *   loads         by the processor (Intel's PEBS), where the kernel describes `mem-loads`: with
  *                 those that caches answer, but for any number of nodes
+ *   operations    by the processor (AMD's IBS): loads and stores among them have addresses.  From
+ *                 Linux 6.14 on (`swfilt`): earlier kernels cannot leave out their own
  *   page faults   else: a thread's first touches, which need no counters.  As long as pages stay
  *                 where they are, that is where its data are
  *

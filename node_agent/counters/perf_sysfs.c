@@ -115,10 +115,10 @@ static int set_terms(const char *sysfs, const char *pmu, char *terms,
     return 0;
 }
 
-int perf_sysfs_event(const char *sysfs, const char *pmu, const char *name,
-                     struct perf_pmu_event *event, struct errtext *err)
+static int get_type(const char *sysfs, const char *pmu, struct perf_pmu_event *event,
+                    struct errtext *err)
 {
-    char line[256], *end;
+    char line[32], *end;
 
     *event = (struct perf_pmu_event){0};
     if (pmu_line(sysfs, line, sizeof(line), "%s/type", pmu) < 0)
@@ -126,6 +126,29 @@ int perf_sysfs_event(const char *sysfs, const char *pmu, const char *name,
     event->type = (uint32_t)strtoul(line, &end, 10);
     if (end == line || *end)
         return errtext_set(err, EINVAL, "%s/type: %s: not a number", pmu, line);
+    return 0;
+}
+
+int perf_sysfs_terms(const char *sysfs, const char *pmu, const char *terms,
+                     struct perf_pmu_event *event, struct errtext *err)
+{
+    char line[256];
+
+    if (get_type(sysfs, pmu, event, err) < 0)
+        return -1;
+    snprintf(line, sizeof(line), "%s", terms);
+    if (set_terms(sysfs, pmu, line, event) < 0)
+        return errtext_set(err, EINVAL, "%s: %s: not as its format describes", pmu, terms);
+    return 0;
+}
+
+int perf_sysfs_event(const char *sysfs, const char *pmu, const char *name,
+                     struct perf_pmu_event *event, struct errtext *err)
+{
+    char line[256];
+
+    if (get_type(sysfs, pmu, event, err) < 0)
+        return -1;
     if (pmu_line(sysfs, line, sizeof(line), "%s/events/%s", pmu, name) < 0)
         return errtext_set(err, ENOENT, "%s: no event %s", pmu, name);
     if (set_terms(sysfs, pmu, line, event) < 0)

@@ -31,6 +31,11 @@ struct perf_pmu_event {
 int perf_sysfs_event(const char *sysfs, const char *pmu, const char *name,
                      struct perf_pmu_event *event, struct errtext *err);
 
+/* The event of PMU with TERMS, "umask=0x03,inv", for a PMU that names no events.  As
+ * perf_sysfs_event(); EINVAL: its format does not have them. */
+int perf_sysfs_terms(const char *sysfs, const char *pmu, const char *terms,
+                     struct perf_pmu_event *event, struct errtext *err);
+
 /* The CPUs to count PMU on.  -1 with errno where it has none. */
 int perf_sysfs_cpus(const char *sysfs, const char *pmu,
                     struct cosched_cpuset *cpus);

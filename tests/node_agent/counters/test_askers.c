@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Sampled misses, loads and faults from a kernel of the test's own, and from this one. */
+/* Sampled misses, accesses and faults from a kernel of the test's own, and from this one. */
 
 #include "tests/support/unit.h"
 
@@ -266,6 +266,37 @@ static void test_loads(void **state)
     assert_non_null(strstr(why(k), "addresses of loads"));
 }
 
+#define IBS_OP "bus/event_source/devices/ibs_op/"
+
+/* AMD's; each in so many operations that the last four bits are 0.  Most have no address. */
+static void test_operations(void **state)
+{
+    struct kernel *k = *state;
+
+    tree_write(k->node.tree, IBS_OP "type", "11\n");
+    tree_write(k->node.tree, IBS_OP "format/cnt_ctl", "config:19\n");
+    open_it(k); /* before Linux 6.14 */
+    assert_int_equal(k->attr.type, PERF_TYPE_SOFTWARE);
+    assert_non_null(strstr(why(k), "no operations: not described"));
+    askers_close(k->node.state);
+    tree_write(k->node.tree, IBS_OP "format/swfilt", "config2:0\n");
+    open_it(k);
+    assert_int_equal(k->open, CPUS);
+    assert_int_equal(k->attr.type, 11);
+    assert_int_equal(k->attr.config, 1 << 19);
+    assert_int_equal(k->attr.config2, 1);
+    assert_int_equal(k->attr.sample_period % 16, 0);
+    assert_int_equal(k->attr.precise_ip, 0);
+    assert_true(k->attr.exclude_kernel && k->attr.sample_type & PERF_SAMPLE_PHYS_ADDR);
+    touch(k, 0, 71, 300, 2 << 20);
+    touch(k, 3, 71, 600, 4096);
+    touch(k, 1, 72, 0, 0); /* an addition */
+    const struct sample *s = look(k);
+    assert_int_equal(s->threads, 1);
+    assert_true(of(s, 71, 0) == 1 && of(s, 71, 1) == 1);
+    assert_non_null(strstr(why(k), "addresses of loads and stores"));
+}
+
 /* Two packages with a NUMA node each, of Skylake servers. */
 static void use_servers(struct kernel *k)
 {
@@ -280,6 +311,7 @@ static void test_misses(void **state)
     struct kernel *k = *state;
 
     use_servers(k);
+    tree_write(k->node.tree, "zoneinfo", "");
     open_it(k);
     assert_string_equal(why(k), "local and remote misses");
     assert_int_equal(k->open, 2 * CPUS);
@@ -333,7 +365,8 @@ static void test_no_misses(void **state)
 {
     struct kernel *k = *state;
 
-    falls_back(k, "no misses: both NUMA nodes in one package; no loads: not described");
+    falls_back(k, "no misses: both NUMA nodes in one package; no loads: not described; "
+                 "no operations: not described");
     use_servers(k);
     k->node.setup.cpu_model = "6-62-4"; /* whose node-loads are all */
     falls_back(k, "no misses: unknown for this CPU");
@@ -410,8 +443,9 @@ static void test_real(void **state)
 UNIT(test_askers)
 {
     const struct CMUnitTest tests[] = {T(test_faults), T(test_stacks), T(test_ring), T(test_many),
-                                       T(test_loads),  T(test_misses), T(test_misses_amd),
-                                       T(test_no_misses), T(test_refused), T(test_real)};
+                                       T(test_loads), T(test_operations), T(test_misses),
+                                       T(test_misses_amd), T(test_no_misses), T(test_refused),
+                                       T(test_real)};
 
     return cmocka_run_group_tests_name("test_askers", tests, NULL, NULL);
 }

@@ -59,6 +59,10 @@ static void test_events(void **state)
     assert_int_equal(e.config[0], 0xff);
     assert_int_equal(e.config[1], UINT64_C(0xa00000005));
     assert_true(e.config[2] == UINT64_C(1) << 63);
+    assert_int_equal(perf_sysfs_terms(t->root, "uncore_imc_0", "event=0x04,flag", &e, NULL), 0);
+    assert_int_equal(e.type, 24);
+    assert_int_equal(e.config[0], 4);
+    assert_true(e.config[2] == UINT64_C(1) << 63);
 }
 
 static void test_refusals(void **state)
@@ -78,6 +82,8 @@ static void test_refusals(void **state)
 
     assert_int_equal(perf_sysfs_event(t->root, "nothing", "x", &e, &err), -1);
     assert_int_equal(errno, ENOENT);
+    assert_int_equal(perf_sysfs_terms(t->root, "uncore_imc_0", "event=4,colour", &e, &err), -1);
+    assert_int_equal(errno, EINVAL);
     assert_int_equal(perf_sysfs_event(t->root, "uncore_imc_0", "x", &e, &err),
                      -1);
     assert_int_equal(errno, ENOENT);
