@@ -79,14 +79,11 @@ int calibrate_power(const struct counters_setup *setup, const struct power_rig *
     struct meter meter = {.sample = sample_new(machine->cpus, machine->llc_domains,
                                                machine->numa_nodes, setup->packages)};
     struct measured measured;
-    double cores = 0;
     int rc = -1;
 
     *power = (struct machine_power){0};
     if (!meter.sample)
         return errtext_set(err, ENOMEM, "power: out of memory");
-    for (size_t c = 0; c < machine->cpus; c++)
-        cores += machine->llc_domain[c] >= 0;
     if (counters_powercap.open(setup, &meter.state, err) == 0) {
         rc = measure(&meter, rig, &measured, err);
         counters_powercap.close(meter.state);
@@ -94,7 +91,7 @@ int calibrate_power(const struct counters_setup *setup, const struct power_rig *
     sample_free(meter.sample);
     if (rc < 0)
         return -1;
-    solve(&measured, cores, (double)machine->llc_domains, power);
+    solve(&measured, (double)machine_all_cpus(machine), (double)machine->llc_domains, power);
     if (power->core_w > 0)
         return 0;
     *power = (struct machine_power){0};

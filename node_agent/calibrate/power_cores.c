@@ -120,12 +120,10 @@ static void *worker_main(void *arg)
 static int gather(struct crew *crew, const struct power_cores *cores)
 {
     const struct machine *m = cores->setup->machine;
-    size_t in_domain[m->llc_domains], all = 0;
+    size_t in_domain[m->llc_domains];
 
     memset(in_domain, 0, sizeof(in_domain));
-    for (size_t c = 0; c < m->cpus; c++)
-        all += m->llc_domain[c] >= 0;
-    crew->lines = cores->bytes * m->llc_domains / all / sizeof(union line);
+    crew->lines = cores->bytes * m->llc_domains / machine_all_cpus(m) / sizeof(union line);
     crew->lines = crew->lines > STEPS ? crew->lines : STEPS;
     for (size_t c = 0; crew->load != POWER_IDLE && c < m->cpus; c++) {
         int domain = m->llc_domain[c];

@@ -342,15 +342,6 @@ static int check_kernels(const struct kernel_arrays *arrays, size_t passes,
     return 0;
 }
 
-static size_t cores_of(const struct machine *m, size_t domain)
-{
-    size_t count = 0;
-
-    for (size_t c = 0; c < m->cpus; c++)
-        count += m->llc_domain[c] == (int)domain;
-    return count;
-}
-
 /* A stream on each core of DOMAIN, or of all domains, each domain's arrays together as large as
  * those asked for. */
 static int new_group(struct group *g, const struct topology *t,
@@ -369,7 +360,7 @@ static int new_group(struct group *g, const struct topology *t,
         if (of < 0 || (domain < m->llc_domains && of != (int)domain))
             continue;
         struct stream *s = &g->stream[g->count];
-        size_t bytes = o->array_bytes / cores_of(m, (size_t)of) / PAGE;
+        size_t bytes = o->array_bytes / machine_node_cpus(m, (size_t)of) / PAGE;
         s->cpu = (int)c;
         if (new_memory(&s->memory, t, memory, (bytes ? bytes : 1) * PAGE, err) < 0)
             return -1;
