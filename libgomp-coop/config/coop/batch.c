@@ -120,11 +120,10 @@ coop_batch_undock (gomp_barrier_t *bar)
   coop_unpark ((int *) &b->generation, INT_MAX);
 }
 
-/* All tasks of BATCHES arrive at the dock of their pool.  */
+/* All tasks of BATCHES arrive at BAR, the dock of their pool.  */
 static void
-dock (struct coop_ult *batches)
+dock (struct coop_ult *batches, gomp_barrier_t *bar)
 {
-  gomp_barrier_t *bar = &batches->thread->thread_pool->threads_dock.bar;
   struct coop_barrier *b = coop_barrier (bar);
   unsigned count = 0;
 
@@ -184,8 +183,9 @@ release (struct coop_ult *batches)
       make_ready (batches);
       return;
     }
+  gomp_barrier_t *bar = &coop_batch_leader->thread_pool->threads_dock.bar;
   make_ready (take_root (&batches));
-  dock (batches);
+  dock (batches, bar);
 }
 
 void
@@ -665,16 +665,25 @@ coop_batch_wait (gomp_barrier_t *bar)
   gomp_team_barrier_wait_end (bar, state);
 }
 
+/* Is U's thread THR in the pool of coop_batch_leader?  A task that runs a target
+   region on the host leads another one meanwhile.  */
+static inline bool
+is_led (const struct coop_ult *u, const struct gomp_thread *thr)
+{
+  if (u && u->pool == thr->thread_pool)
+    return true;
+  struct gomp_thread **pool = thr->thread_pool->threads; /* NULL: a team of one */
+  return pool && pool[0] == coop_batch_leader;
+}
+
 gomp_barrier_state_t
 coop_batch_arrive_final (gomp_barrier_t *bar)
 {
   struct gomp_thread *thr = gomp_thread ();
-  struct gomp_thread **pool = thr->thread_pool->threads; /* NULL: a team of one */
-  /* A thread with a table of dependences has to free it in the region.  A task
-     that runs a target region on the host leads a pool, and is in none's dock:
-     only the initial thread can lead a batch there.  */
+  /* A thread with a table of dependences has to free it in the region.  Only the
+     initial thread can lead a batch to a dock.  */
   bool docking = thr->ts.level == 1 && thr->task->depend_hash == NULL
-		 && pool && pool[0] == coop_batch_leader;
+		 && is_led (coop_tls_ult (), thr);
   if (thr->ts.level == 1 && !docking)
     {
       struct coop_worker *w = coop_tls_worker ();

@@ -58,29 +58,31 @@ enum coop_kind
 
 struct coop_ult
 {
-  void *sp;		      /* stack pointer while not running, else NULL */
-  void *tp;		      /* thread pointer of its own, NULL: worker's */
-  struct coop_tls *tls;	      /* that of tp, NULL: worker's */
-  struct gomp_thread *thread; /* for a task without TLS of its own */
-  struct kmp_thread *kmp;     /* likewise */
+  /* What other workers see of a batch is in one cache line.  */
   struct coop_ult *next;      /* in a queue, a bucket or a batch */
-  int *addr;		      /* word it is parked on */
   /* First task of a batch (batch.h): its last, its size, the next batch.  */
   struct coop_ult *batch_tail, *batch_next;
   unsigned batch_count;
   unsigned home;	      /* worker whose queue and table it uses */
+  enum coop_kind kind;
+  bool root;	 /* the initial thread */
+  bool elected;	 /* to act as the last one at the barrier it waits for */
+  bool docked;	 /* waits beyond the barrier, in the dock */
+  bool pooled;	 /* has been in a pool's dock before */
+  struct gomp_thread *thread; /* for a task without TLS of its own */
+  void *sp;		      /* stack pointer while not running, else NULL */
+  struct coop_tls *tls;	      /* that of tp, NULL: worker's */
+
+  void *tp;		      /* thread pointer of its own, NULL: worker's */
+  struct kmp_thread *kmp;     /* as thread */
+  int *addr;		      /* word it is parked on */
   unsigned node;	      /* LLC domain where it began first, or its home */
   /* Its home in some regions, LLC domain and one, or 0.  */
   uint16_t home_in[COOP_HINT_SETS];
   int trimming;		      /* futex, 1: its stack is being trimmed */
   unsigned long runs;	      /* times begun or continued */
   unsigned id;		      /* never reused; stands for the kernel's tid */
-  enum coop_kind kind;
-  bool root;	 /* the initial thread */
   bool detached; /* nobody joins it */
-  bool elected;	 /* to act as the last one at the barrier it waits for */
-  bool pooled;	 /* has been in a pool's dock before */
-  bool docked;	 /* waits beyond the barrier, in the dock */
   int ready;	 /* KTHREAD, FOREIGN: futex, 1: may run */
   int done;	 /* futex, 1: it has ended */
   int finish;	 /* futex, 1: the donor may end */
@@ -96,6 +98,10 @@ struct coop_ult
   /* Its implicit task in launched regions (launch.h).  On its stack: in memory that
      neighbours use, processors would fetch it ahead of time for those.  */
   struct gomp_task *implicit;
+  /* The pool that it is in and coop_batch_leader leads, or NULL; what launches
+     regions there (launch.h), NULL: not known yet.  */
+  struct gomp_thread_pool *pool;
+  struct coop_launch *launch;
   void *alternate; /* KTHREAD: stack for signals, see overflow.h */
   unsigned stint_ns; /* it worked so long before it spun (preempt.c) */
   bool in_vain;	     /* it was continued while it still had to wait */

@@ -230,18 +230,24 @@ coop_launch_dock (gomp_simple_barrier_t *dock)
       gomp_simple_barrier_wait (dock);
       return;
     }
-  struct coop_launch *l = coop_barrier (&dock->bar)->launch;
-  if (thr->thread_pool->threads[0] == thr)
+  u = coop_tls_ult ();
+  /* The initial thread writes in the lines of pool and dock: a task that has been
+     told all before leaves them alone.  */
+  if (u->docked)
     {
-      open_dock (thr->thread_pool, l);
+      u->docked = false;
+      u->pool = thr->thread_pool;
+    }
+  else if (thr->thread_pool->threads[0] == thr)
+    {
+      open_dock (thr->thread_pool, coop_barrier (&dock->bar)->launch);
       return;
     }
-  u = coop_tls_ult ();
-  if (u->docked)
-    u->docked = false;
   else
     gomp_simple_barrier_wait (dock);
-  l = coop_load (&coop_barrier (&dock->bar)->launch);
+  struct coop_launch *l = u->launch;
+  if (!l)
+    l = u->launch = coop_load (&coop_barrier (&dock->bar)->launch);
   if (l && l->armed)
     take_part (thr, u, l);
   else if (l && !thr->fn && u->pooled)
