@@ -13,12 +13,6 @@
 
 #define MAX_LOOPS 1024
 
-/* Best-F: service times from an eighth to eight times as long on the first grid, which has
- * twice so many steps; then ever finer ones around the best. */
-#define FIT_STEPS 4
-#define FIT_MOST 8.0
-#define FIT_ROUNDS 6
-
 /* Where the prediction of one loop comes from and goes to. */
 struct prediction {
     struct machine_description *description;
@@ -244,62 +238,44 @@ static int all_loops(struct json_reader *reader, const json_t *input, struct pre
 
 /* ---- Best-F ---------------------------------------------------------------- */
 
-/* One service time for all controllers, one for all links, whatever is asked. */
-static void set_services(struct machine *m, const double *us)
+struct trial {
+    struct json_reader *reader;
+    const json_t *input;
+    struct prediction *p;
+    int rc;
+};
+
+/* loopperf_error_f: the mean error. */
+static double try_services(void *arg, const double us[2])
 {
-    free(m->controller_service);
-    free(m->link_service);
-    m->controller_service = m->link_service = NULL;
-    for (size_t k = 0; k < m->numa_nodes; k++)
-        m->controller_service_us[k] = us[0];
-    for (size_t k = 0; k < m->links; k++)
-        m->link_service_us[k] = us[1];
+    struct trial *t = arg;
+
+    loopperf_set_services(t->p->description->machine, us);
+    json_array_clear(t->p->rows);
+    t->p->senseless = false;
+    t->rc = all_loops(t->reader, t->input, t->p);
+    if (t->rc != EXIT_DONE)
+        return NAN;
+    double error = t->p->senseless ? INFINITY : mape(t->p->rows);
+    if (isnan(error))
+        t->rc = fail(EXIT_REFUSED, "%s: loops: none has \"measured\" speedups to fit",
+                     t->reader->file);
+    return error;
 }
 
-/* The mean error with the service times US into *ERROR. */
-static int try_services(struct json_reader *reader, const json_t *input,
-                        struct prediction *p, const double *us, double *error)
-{
-    set_services(p->description->machine, us);
-    json_array_clear(p->rows);
-    p->senseless = false;
-    int rc = all_loops(reader, input, p);
-    *error = p->senseless ? INFINITY : mape(p->rows);
-    if (rc == EXIT_DONE && isnan(*error))
-        rc = fail(EXIT_REFUSED, "%s: loops: none has \"measured\" speedups to fit",
-                  reader->file);
-    return rc;
-}
-
-/* Find the service times with which the measured speedups are predicted best (thesis 3.5.1). */
 static int best_services(struct json_reader *reader, const json_t *input,
                          struct prediction *p)
 {
-    const struct machine *m = p->description->machine;
-    double best[2] = {m->controller_service_us[0], m->links ? m->link_service_us[0] : 0};
-    double step = pow(FIT_MOST, 1.0 / FIT_STEPS), least = INFINITY, error;
-    int rc = EXIT_DONE;
+    struct machine *m = p->description->machine;
+    double us[2] = {m->controller_service_us[0], m->links ? m->link_service_us[0] : 0};
+    struct trial trial = {reader, input, p, EXIT_DONE};
 
     p->trial = true;
-    for (int round = 0; round < FIT_ROUNDS && rc == EXIT_DONE; round++) {
-        double centre[2] = {best[0], best[1]};
-        int across = m->links ? FIT_STEPS : 0;
-        for (int i = -FIT_STEPS; i <= FIT_STEPS; i++)
-            for (int k = -across; k <= across && rc == EXIT_DONE; k++) {
-                double us[2] = {centre[0] * pow(step, i), centre[1] * pow(step, k)};
-                rc = try_services(reader, input, p, us, &error);
-                if (rc == EXIT_DONE && error < least) {
-                    least = error;
-                    best[0] = us[0];
-                    best[1] = us[1];
-                }
-            }
-        step = sqrt(step);
-    }
+    loopperf_best_f(try_services, &trial, m->links > 0, us);
     p->trial = false;
-    set_services(p->description->machine, best);
+    loopperf_set_services(m, us);
     json_array_clear(p->rows);
-    return rc;
+    return trial.rc;
 }
 
 int command_speedup(const struct arguments *arguments)

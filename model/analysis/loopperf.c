@@ -232,3 +232,44 @@ enum model_status loopperf_curve(struct loopperf *p, size_t count,
     free(cores);
     return status;
 }
+
+/* ---- Best-F ---------------------------------------------------------------- */
+
+/* The first grid has twice so many steps to the greatest factor in each direction. */
+#define BEST_STEPS 4
+#define BEST_MOST 8.0
+#define BEST_ROUNDS 6
+
+bool loopperf_best_f(loopperf_error_f error, void *arg, bool links, double us[2])
+{
+    double step = pow(BEST_MOST, 1.0 / BEST_STEPS), least = INFINITY;
+    int across = links ? BEST_STEPS : 0;
+
+    for (int round = 0; round < BEST_ROUNDS; round++, step = sqrt(step)) {
+        const double centre[2] = {us[0], us[1]};
+        for (int i = -BEST_STEPS; i <= BEST_STEPS; i++)
+            for (int k = -across; k <= across; k++) {
+                double tried[2] = {centre[0] * pow(step, i), centre[1] * pow(step, k)};
+                double found = error(arg, tried);
+                if (isnan(found))
+                    return false;
+                if (found < least) {
+                    least = found;
+                    us[0] = tried[0];
+                    us[1] = tried[1];
+                }
+            }
+    }
+    return true;
+}
+
+void loopperf_set_services(struct machine *machine, const double us[2])
+{
+    free(machine->controller_service);
+    free(machine->link_service);
+    machine->controller_service = machine->link_service = NULL;
+    for (size_t k = 0; k < machine->numa_nodes; k++)
+        machine->controller_service_us[k] = us[0];
+    for (size_t k = 0; k < machine->links; k++)
+        machine->link_service_us[k] = us[1];
+}

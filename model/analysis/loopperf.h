@@ -66,4 +66,18 @@ enum model_status loopperf_curve(struct loopperf *loop, size_t count,
 /* Takes NULL. */
 void loopperf_free(struct loopperf *loop);
 
+/* ---- Best-F (thesis 3.5.1) ------------------------------------------------ */
+
+/* How far predictions are off with the service times US of all controllers and of all links;
+ * INFINITY where they make no sense of a run, NAN to end the search. */
+typedef double (*loopperf_error_f)(void *arg, const double us[2]);
+
+/* Find the service times with the least ERROR: from an eighth to eight times those in US, then on
+ * ever finer grids around the best, which US is in the end.  Without LINKS US[1] stays.  False: the
+ * search was ended. */
+bool loopperf_best_f(loopperf_error_f error, void *arg, bool links, double us[2]);
+
+/* MACHINE serves requests of all kinds in US[0] and passes them on in US[1]. */
+void loopperf_set_services(struct machine *machine, const double us[2]);
+
 #endif /* COSCHED_MODEL_LOOPPERF_H */

@@ -257,12 +257,43 @@ static void test_bad(void **state)
     machine_free(machine);
 }
 
+/* ---- Best-F ---------------------------------------------------------------- */
+
+/* Least for a controller of 0.013 us and a link of 0.2 us; *ARG calls are left. */
+static double distance(void *arg, const double us[2])
+{
+    int *left = arg;
+
+    if ((*left)-- == 0)
+        return NAN;
+    return fabs(log(us[0] / 0.013)) + fabs(log(us[1] / 0.2));
+}
+
+static void test_best_f(void **state)
+{
+    double us[2] = {0.02, 0.1};
+    int left = 6 * 81;
+
+    (void)state;
+    assert_true(loopperf_best_f(distance, &left, true, us));
+    assert_int_equal(left, 0);
+    assert_true(fabs(us[0] / 0.013 - 1) < 0.05);
+    assert_true(fabs(us[1] / 0.2 - 1) < 0.05);
+    us[1] = 7;
+    left = -1;
+    assert_true(loopperf_best_f(distance, &left, false, us));
+    assert_true(us[1] == 7); /* no links */
+    left = 10;
+    assert_false(loopperf_best_f(distance, &left, true, us));
+}
+
 UNIT(test_loopperf)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_linear),        cmocka_unit_test(test_equations),
         cmocka_unit_test(test_single),        cmocka_unit_test(test_twice),
         cmocka_unit_test(test_sync),          cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_best_f),
     };
 
     return cmocka_run_group_tests_name("test_loopperf", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include "tests/validate/predict.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "model/analysis/loopperf.h"
@@ -78,7 +79,7 @@ void predict_speedups(const struct world *world, struct speedup_case *c)
             by_kind(machine->link_service_us, machine->links);
         c->failed = !machine->controller_service || !machine->link_service;
     }
-    for (size_t k = 0; k < SPEEDUP_METHODS && !c->failed; k++) {
+    for (size_t k = 0; k < SPEEDUP_BEST_F && !c->failed; k++) {
         bool closed = k == SPEEDUP_CLOSED_S || k == SPEEDUP_CLOSED_T;
         bool twice = k == SPEEDUP_T || k == SPEEDUP_CLOSED_T;
         struct loopperf_input input = {
@@ -92,4 +93,59 @@ void predict_speedups(const struct world *world, struct speedup_case *c)
     loop_free(one);
     loop_free(all);
     machine_free(machine);
+}
+
+/* ---- Best-F ---------------------------------------------------------------- */
+
+struct fitted {
+    const struct world *world; /* whose machine gets the service times */
+    struct speedup_case *member[LOOPS];
+    struct loop *profile[LOOPS];
+    size_t members;
+};
+
+/* loopperf_error_f: the mean error; fills the members' predictions. */
+static double best_f_error(void *arg, const double us[2])
+{
+    struct fitted *f = arg;
+    double sum = 0, points = 0;
+
+    loopperf_set_services(f->world->machine, us);
+    for (size_t i = 0; i < f->members; i++) {
+        struct speedup_case *c = f->member[i];
+        struct loopperf_input input = {.machine = f->world->machine,
+                                       .method = HIERARCHY_STATIONS,
+                                       .first = f->profile[i]};
+
+        if (!predict(f->world, &input, c->predicted[SPEEDUP_BEST_F]))
+            return INFINITY;
+        for (size_t s = 1; s < f->world->steps; s++, points++)
+            sum += fabs(c->predicted[SPEEDUP_BEST_F][s] / c->truth[s] - 1);
+    }
+    return sum / points;
+}
+
+void predict_best_f(const struct world *world, struct speedup_case *cases, size_t count, size_t w)
+{
+    struct world own = world_new(w);
+    struct fitted f = {.world = &own};
+    bool ready = own.machine && own.machine->llc_domains > 1;
+
+    for (size_t i = 0; i < count && ready; i++) {
+        if (cases[i].world != w || cases[i].failed)
+            continue;
+        f.member[f.members] = &cases[i];
+        f.profile[f.members] = loop_of(world, &cases[i].profile[0]);
+        ready = f.profile[f.members++];
+    }
+    if (ready && f.members) {
+        double us[2] = {own.machine->controller_service_us[0], own.machine->link_service_us[0]};
+        bool good = loopperf_best_f(best_f_error, &f, true, us) &&
+                    isfinite(best_f_error(&f, us));
+        for (size_t i = 0; i < f.members; i++)
+            f.member[i]->known[SPEEDUP_BEST_F] = good;
+    }
+    for (size_t i = 0; i < f.members; i++)
+        loop_free(f.profile[i]);
+    machine_free(own.machine);
 }

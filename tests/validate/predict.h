@@ -10,4 +10,7 @@
 /* Fill the predictions of C, whose truth and profiles are known. */
 void predict_speedups(const struct world *world, struct speedup_case *c);
 
+/* Best-F's of the COUNT CASES that are on WORLD, number W. */
+void predict_best_f(const struct world *world, struct speedup_case *cases, size_t count, size_t w);
+
 #endif /* COSCHED_VALIDATE_PREDICT_H */

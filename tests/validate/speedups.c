@@ -18,6 +18,7 @@ const char *const speedup_method_names[SPEEDUP_METHODS] = {
     [SPEEDUP_T] = "LoopPerf-T, stations one by one (papers)",
     [SPEEDUP_CLOSED_S] = "LoopPerf-S, closed network",
     [SPEEDUP_CLOSED_T] = "LoopPerf-T, closed network",
+    [SPEEDUP_BEST_F] = "Best-F (papers)",
 };
 
 /* The run's counters, as if the loop had WORK_US of computing to do: each run
@@ -93,6 +94,8 @@ size_t speedups_run(const struct world *worlds, struct speedup_case *cases)
         for (size_t l = 0; l < LOOPS && worlds[w].machine->llc_domains > 1; l++)
             cases[count++] = (struct speedup_case){.world = w, .loop = l};
     truth_parallel("speedups of loops", count, run_case, &run);
+    for (size_t w = 0; w < WORLDS; w++)
+        predict_best_f(&worlds[w], cases, count, w);
     return count;
 }
 

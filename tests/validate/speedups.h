@@ -13,6 +13,9 @@
  * more on all (LoopPerf-T): requests by LLC domain, NUMA node and kind, and how
  * long it took.  What it predicts for the other numbers of nodes is compared
  * with the simulated speedups.  Machines of one LLC domain have no such loop.
+ *
+ * Best-F sees the profiles of LoopPerf-S and the simulated speedups, too: it has the service times
+ * of a machine with which all its loops are predicted best.
  */
 
 #include "tests/validate/truth.h"
@@ -34,6 +37,8 @@ enum speedup_method {
     SPEEDUP_T,        /* LoopPerf-T, likewise */
     SPEEDUP_CLOSED_S, /* LoopPerf-S by the closed network */
     SPEEDUP_CLOSED_T,
+    SPEEDUP_BEST_F, /* S by stations, with one service time for all controllers and one for all
+                       links */
     SPEEDUP_METHODS,
 };
 
