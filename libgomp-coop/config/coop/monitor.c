@@ -28,7 +28,7 @@
 #define TICK_CALM_NS (50 * MS) /* serial code: only the lease is watched */
 #define RETRY_NS (200 * MS)    /* agent absent */
 #define REFUSED_NS (1000 * MS) /* agent does not want us (yet) */
-#define FIRST_WAIT_NS (20 * MS)
+#define FIRST_WAIT_NS (5 * MS) /* one that lives answers in a tenth of it */
 #define SILENCES 2 /* a busy agent may be late once */
 #define SLICE_NS 100000ull /* the shortest that the kernel gives */
 

@@ -18,7 +18,7 @@
 /* Creates the monitor.  Returns 0 or an error number.  */
 extern int coop_monitor_start (void);
 
-/* If there is an agent, waits up to 20 ms for its first allotment, once: threads
+/* If there is an agent, waits up to 5 ms for its first allotment, once: threads
    of the team would be in the monitor's way.  */
 extern void coop_monitor_wait (void);
 extern bool coop_monitor_awaited;
