@@ -64,6 +64,22 @@ $(jobs_programs): %D%/program.c $(jobs_headers)
 	$(AM_V_JOBS)$(JOBS_COMPILE) $(filter %.c %.o,$^) -o $@ \
 	    $(if $(filter %.o,$^),-lgfortran) -lm
 
+# Programs whose static loops are made dynamic, for bench-figures.  Not is: it needs the same
+# iterations on the same threads.
+jobs_dynamic = $(addprefix %D%/dynamic/,bt cg ft lu sp) $(jobs_fortran:%D%/%=%D%/dynamic/%)
+%D%/dynamic/cg: %D%/matrix.c
+%D%/dynamic/mg: %D%/mg_grids.f90
+%D%/dynamic/bt %D%/dynamic/lu %D%/dynamic/sp: %D%/cfd.c
+$(jobs_dynamic): %D%/dynamic/%: %D%/%.c %D%/program.c $(jobs_headers)
+	@$(MKDIR_P) $@.src
+	@for f in $(filter %.c %.f90,$^); do \
+	    sed 's/schedule(static)/schedule(dynamic)/' $$f >$@.src/$${f##*/} || exit; \
+	done
+	$(if $(filter %.f90,$^),$(AM_V_at)$(JOBS_FC) -Wall -O3 -g $(OPENMP_CFLAGS) -J$@.src \
+	    -c $@.src/mg_grids.f90 -o $@.src/mg_grids.o)
+	$(AM_V_JOBS)$(JOBS_COMPILE) $@.src/*.c \
+	    $(if $(filter %.f90,$^),$@.src/mg_grids.o -lgfortran) -o $@ -lm
+
 # The module file is of no use to anybody else.
 %D%/mg_grids.o: %D%/mg_grids.f90
 	@$(MKDIR_P) %D%

@@ -28,9 +28,9 @@ EXTRA_DIST += \
 	%D%/fetch-gcc-source \
 	%D%/gdb/coschedule.py \
 	%D%/hooks-check \
+	tests/libgomp-coop/bench-figures \
 	tests/libgomp-coop/bench-runtime \
 	tests/libgomp-coop/bench-standalone \
-	tests/libgomp-coop/bench-varying \
 	tests/libgomp-coop/bench_constructs.c \
 	tests/libgomp-coop/bench_moves.c \
 	tests/libgomp-coop/bench_spin.c \
@@ -117,9 +117,9 @@ bench-standalone: $(libgomp_coop_libraries) $(jobs_programs) \
 	    --jobs "$$(echo $(notdir $(jobs_programs)) | tr ' ' ,)" \
 	    $(BENCH_OPTIONS) --json bench/bench-standalone.json
 
-# Cores that come and go, two minutes; BENCH_OPTIONS="--rounds 3 bt:W" is an example.
-bench-varying: $(libgomp_coop_libraries) $(jobs_programs)
-	abs_top_srcdir=$(abs_top_srcdir) $(srcdir)/tests/libgomp-coop/bench-varying \
+# The thesis's figures of its runtime, five minutes; BENCH_OPTIONS="--rounds 3 2.8" is an example.
+bench-figures: $(libgomp_coop_libraries) $(jobs_programs) $(jobs_dynamic)
+	abs_top_srcdir=$(abs_top_srcdir) $(srcdir)/tests/libgomp-coop/bench-figures \
 	    $(BENCH_OPTIONS)
 
 # About three minutes; a part of it with BENCH_OPTIONS="--quick --only barrier".
@@ -145,7 +145,7 @@ include libgomp-coop/audit/local.mk
 clean-local:
 	rm -rf $(addprefix %D%/,src src.new conf stock coop lib-stock lib-coop \
 	    conformance.work conformance-llvm.work mkl stress.work settings sources.sha256 build.log \
-	    .unpacked .configured .hooks .lock) gcc-releases
+	    .unpacked .configured .hooks .lock) gcc-releases jobs/dynamic
 
-.PHONY: bench-runtime bench-standalone bench-varying check-gcc-releases conformance \
+.PHONY: bench-figures bench-runtime bench-standalone check-gcc-releases conformance \
 	conformance-llvm stress
