@@ -120,10 +120,12 @@ coop_batch_undock (gomp_barrier_t *bar)
   coop_unpark ((int *) &b->generation, INT_MAX);
 }
 
-/* All tasks of BATCHES arrive at BAR, the dock of their pool.  */
+/* All tasks of BATCHES arrive at the dock of their pool, which they know: its
+   leader may be in another one already (is_led).  */
 static void
-dock (struct coop_ult *batches, gomp_barrier_t *bar)
+dock (struct coop_ult *batches)
 {
+  gomp_barrier_t *bar = &batches->thread->thread_pool->threads_dock.bar;
   struct coop_barrier *b = coop_barrier (bar);
   unsigned count = 0;
 
@@ -183,9 +185,8 @@ release (struct coop_ult *batches)
       make_ready (batches);
       return;
     }
-  gomp_barrier_t *bar = &coop_batch_leader->thread_pool->threads_dock.bar;
   make_ready (take_root (&batches));
-  dock (batches, bar);
+  dock (batches);
 }
 
 void
