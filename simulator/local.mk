@@ -91,7 +91,8 @@ fit-workloads: %D%/workloads/fit_workloads$(EXEEXT)
 
 # The papers' scenarios under every policy: evaluation/evaluation.{md,json,svg}
 # in the build tree.  What is committed under docs/ is a copy.
-EXTRA_DIST += %D%/reproduce.py %D%/runs.py %D%/evaluation.py %D%/placement_day.py
+EXTRA_DIST += %D%/reproduce.py %D%/runs.py %D%/evaluation.py %D%/placement_day.py \
+	%D%/hindsight.py
 reproduce: %D%/coschedsim$(EXEEXT)
 	$(AM_V_at)PYTHONDONTWRITEBYTECODE=1 $(srcdir)/%D%/reproduce.py . \
 	  $(srcdir) evaluation $(REPRODUCE)
@@ -99,3 +100,10 @@ clean-local: clean-evaluation
 clean-evaluation:
 	-rm -rf evaluation
 .PHONY: reproduce clean-evaluation
+
+# How much better the papers' sets could be divided: hours, but goes on where it was.
+hindsight: %D%/coschedsim$(EXEEXT)
+	$(AM_V_at)$(MKDIR_P) evaluation
+	$(AM_V_at)PYTHONDONTWRITEBYTECODE=1 $(srcdir)/%D%/hindsight.py . \
+	  $(srcdir) evaluation/hindsight.json $(HINDSIGHT)
+.PHONY: hindsight

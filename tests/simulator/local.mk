@@ -3,6 +3,7 @@
 
 simulator_scripts = \
 	%D%/test_coschedsim.py \
+	%D%/test_hindsight.py \
 	%D%/test_history.py \
 	%D%/test_mixes.py \
 	%D%/test_order.py \
