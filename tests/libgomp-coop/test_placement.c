@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
 /* Placement of tasks by itself (placement.h): dealt out, as many on each worker,
- * back in their own LLC domain where there is room. */
+ * back in their own LLC domain where there is room; when another may steal them. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "libgomp-coop/config/coop/placement.h"
+#include "libgomp-coop/config/coop/runq.h"
 #include "libgomp-coop/config/coop/worker.h"
 
 enum { MAX_TASKS = 2048 };
@@ -176,6 +177,16 @@ static void a_busy_cpu_gets_none(void **state)
     assert_int_equal(most(40), 8);
 }
 
+/* Else a worker of another domain takes tasks that are being handed out. */
+static void what_was_queued_after_the_look_has_not_waited(void **state)
+{
+    (void) state;
+    assert_false(coop_runq_has_waited(1000, 1001, 500));
+    assert_false(coop_runq_has_waited(1000, 501, 500));
+    assert_true(coop_runq_has_waited(1000, 500, 500));
+    assert_true(coop_runq_has_waited(1000, 0, 500));
+}
+
 static void nobody_usable_changes_nothing(void **state)
 {
     (void) state;
@@ -234,6 +245,7 @@ int main(void)
         cmocka_unit_test(domains_need_not_follow_numbers),
         cmocka_unit_test(without_its_domain_a_task_goes_where_room_is),
         cmocka_unit_test(a_busy_cpu_gets_none),
+        cmocka_unit_test(what_was_queued_after_the_look_has_not_waited),
         cmocka_unit_test(nobody_usable_changes_nothing),
         cmocka_unit_test(shares_are_even),
         cmocka_unit_test(many_domains_and_tasks),

@@ -139,8 +139,10 @@ is_left_alone (struct coop_worker *w, struct coop_worker *victim)
 {
   if (victim->node == w->node || !victim->started || coop_is_spare (w))
     return false;
-  return coop_now_ns () - coop_peek (&victim->queue.since_ns)
-	 < (coop_peek (&coop_runq_begun) ? FAR_NS : FIRST_NS);
+  return !coop_runq_has_waited (coop_now_ns (),
+				coop_peek (&victim->queue.since_ns),
+				coop_peek (&coop_runq_begun) ? FAR_NS
+							     : FIRST_NS);
 }
 
 static bool

@@ -65,6 +65,14 @@ extern struct coop_ult *coop_runq_steal (struct coop_worker *w);
    have a queue of their own do not steal.  */
 extern void coop_runq_adopt (struct coop_worker *w);
 
+/* Has what is queued since SINCE waited for NS by NOW?  NOW may be earlier: another
+   worker queues it after the look at the clock, or has a clock that is ahead.  */
+static inline bool
+coop_runq_has_waited (uint64_t now, uint64_t since, uint64_t ns)
+{
+  return now > since && now - since >= ns;
+}
+
 /* Is there a task in any queue?  Tasks in all queues.  */
 extern bool coop_runq_any (void);
 extern unsigned coop_runq_total (void);
