@@ -113,7 +113,10 @@ void fairness_apply(const struct policy_input *input,
     else
         predict_cores(input, proposal->cores, ws->speed);
     fairness_bounds(input, b.bound);
-    while (step(&b, moved, job))
+    /* A third job may fall when all are placed anew, and the same divisions come again: no core
+     * has to move more than once. */
+    size_t steps = divide_pool(input) / b.unit;
+    while (steps-- && step(&b, moved, job))
         ;
     if (*moved)
         proposal->placed = false;

@@ -47,6 +47,14 @@ def results(*words):
     return out
 
 
+def check_fairness_ends():
+    """One core more for the worst off made a third job the worst off, and so on for ever."""
+    (one,) = results("run", "--policy", "moca", "--scenario", "bt-sp-pr",
+                     "--machine", "amd-opteron-6380-8x8",
+                     os.path.join(SOURCE, "simulator", "scenarios", "moca.json"))
+    assert one["makespan_s"] > 0, one
+
+
 def check_max_cores(directory):
     """A job that may have two cores has two under the kernel, too."""
     file = os.path.join(directory, "bounded.json")
@@ -217,6 +225,7 @@ def main():
         with open(file, "w", encoding="utf-8") as out:
             json.dump(SCENARIO, out)
         check_run(file)
+        check_fairness_ends()
         check_max_cores(directory)
         check_compare(file)
         check_sweep(file)
