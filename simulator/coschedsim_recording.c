@@ -5,8 +5,10 @@
 
 /* What the agent learned of a region while it recorded is learned again from
  * the recording, so that the region asks of memory what the agent thought it
- * asks.  Its work is the time of its cores less what they were stalled: as
- * counted, or else as the region's effective load says. */
+ * asks.  Its work is the time of its cores less what they were stalled, as
+ * counted, or else as the region's effective load says, and less what they spun
+ * for.  Its barriers are those that the runtime reported: without them no thread
+ * would wait under time sharing for one that has lost its core. */
 
 #include <errno.h>
 #include <math.h>
@@ -23,6 +25,7 @@
 #include "simulator/coschedsim.h"
 
 #define MOST_REGIONS 250 /* of a job's program; more are put together */
+#define MOST_SYNC 0.95 /* of a region's time; less than 1 */
 #define UNEVEN 1.5 /* times the mean: the data lies on that NUMA node */
 
 /* Time that a job spent in one region, or in a serial one. */
@@ -33,6 +36,8 @@ struct stretch {
     double counted_s;   /* of core_s: in which stalls were counted, */
     double computing_s; /* and they computed */
     double misses;      /* of reads in that time; 0: not counted */
+    double idle_s;      /* of core_s: workers spun, as at barriers */
+    double barriers;    /* completed by the team */
 };
 
 /* What a region asks of memory per us of computing. */
@@ -43,7 +48,7 @@ struct demand {
 struct recorded_job {
     uint32_t id;
     double arrival_s;
-    bool cooperative; /* it reported regions */
+    bool cooperative; /* it reported work */
     size_t min_cores, max_cores; /* 0: none was wished */
     struct stretch *stretch;
     size_t stretches;
@@ -52,6 +57,7 @@ struct recorded_job {
 struct reader {
     struct recorded_job job[SCENARIO_MAX_JOBS];
     size_t jobs;
+    size_t cores; /* of the machine */
     double time_s;
     double writes, prefetches; /* of all jobs, at the controllers */
     const char *trouble; /* or NULL */
@@ -80,6 +86,8 @@ static void add(struct stretch *to, const struct stretch *more)
     to->counted_s += more->counted_s;
     to->computing_s += more->computing_s;
     to->misses += more->misses;
+    to->idle_s += more->idle_s;
+    to->barriers += more->barriers;
 }
 
 /* Add NEXT to what JOB did, to its last stretch if it is of the same. */
@@ -106,7 +114,8 @@ static bool append(struct recorded_job *job, const struct stretch *next)
     return true;
 }
 
-/* What was counted on CPUS while NEXT's time passed, if anything was. */
+/* What was counted on CPUS while NEXT's time passed, if anything was.  Who spins
+ * computes, as counters see it. */
 static void count_in(struct stretch *next, const struct sample *sample,
                      const struct cosched_cpuset *cpus)
 {
@@ -122,8 +131,19 @@ static void count_in(struct stretch *next, const struct sample *sample,
     if (!(cycles > 0) || !(stalled <= cycles))
         return;
     next->counted_s = next->core_s;
-    next->computing_s = next->core_s * (1 - stalled / cycles);
+    next->computing_s = fmax(0, next->core_s * (1 - stalled / cycles) - next->idle_s);
     next->misses = misses > 0 ? misses : 0;
+}
+
+/* Also a region of which nobody knows the name, when it belongs to an
+ * OpenMP program that follows. */
+static bool reported(const struct observer_reading *look)
+{
+    double work = 0;
+
+    for (size_t u = 0; u < COUNTERS_UNITS; u++)
+        work += look->work[u];
+    return work > 0;
 }
 
 static void on_sample(void *arg, const struct sample *sample,
@@ -146,9 +166,13 @@ static void on_sample(void *arg, const struct sample *sample,
                                .offset = s ? s->offset : 0,
                                .time_s = dt,
                                .core_s = cores * dt};
+        if (s) {
+            next.idle_s = fmin(look->idle_ns * 1e-9, next.core_s);
+            next.barriers = look->work[COUNTERS_BARRIERS];
+        }
         if (parallel)
             count_in(&next, sample, &look->job->cpus);
-        job->cooperative |= s && !s->folded;
+        job->cooperative |= reported(look);
         if (look->job->options.min_cores > 0)
             job->min_cores = (size_t)look->job->options.min_cores;
         if (look->job->options.max_cores > 0)
@@ -179,7 +203,14 @@ static const struct region *find_region(const struct job_table *jobs,
     return NULL;
 }
 
-/* Work of STRETCH, a job's core-seconds without its stalls. */
+/* Part of STRETCH's time in which its cores spun. */
+static double idle_share(const struct stretch *t)
+{
+    return t->idle_s / t->core_s;
+}
+
+/* Work of STRETCH, a job's core-seconds without its stalls and without what it
+ * spun for, which counts as computing. */
 static double work_of(const struct stretch *t, const struct region *s)
 {
     double cores = t->core_s / t->time_s, share = 1;
@@ -190,7 +221,7 @@ static double work_of(const struct stretch *t, const struct region *s)
     else if (s && s->fit.rho > 0 &&
              station_solve((size_t)lround(cores), s->fit.rho, 1, &station) ==
                  MODEL_OK)
-        share = 1 / (1 + s->fit.rho * station.response);
+        share = (1 - idle_share(t)) / (1 + s->fit.rho * station.response);
     return t->core_s * share;
 }
 
@@ -234,9 +265,28 @@ static struct demand demand_of(const struct stretch *t, const struct region *s)
     return d;
 }
 
+/* What a team of T's program waits for: barriers, and its share of time on all
+ * CORES of the machine, as scenarios have it. */
+static void add_waiting(json_t *json, const struct stretch *t, size_t cores)
+{
+    double share = idle_share(t) * (double)cores * t->time_s / t->core_s;
+
+    if (t->barriers >= 1)
+        json_object_set_new(json, "barriers", json_integer(llround(t->barriers)));
+    if (share > 0)
+        json_object_set_new(json, "sync_share", json_real(fmin(share, MOST_SYNC)));
+}
+
+static const char *placement_of(const struct region *s)
+{
+    if (s && s->profile->locality > 0.5)
+        return "local";
+    return memory_of(s) < 0 ? "interleaved" : "first-touch";
+}
+
 /* WRITES: part of what does not stall. */
 static json_t *region_json(const struct stretch *t, const struct region *s,
-                            double writes)
+                            double writes, size_t cores)
 {
     struct demand d = demand_of(t, s);
     char object[24];
@@ -257,10 +307,10 @@ static json_t *region_json(const struct stretch *t, const struct region *s,
         json_object_set_new(json, "prefetch_per_us",
                             json_real(d.others * (1 - writes)));
         json_object_set_new(json, "llc_per_us", json_real(d.llc));
-        json_object_set_new(json, "placement",
-                            json_string(memory_of(s) < 0 ? "interleaved"
-                                                         : "first-touch"));
+        json_object_set_new(json, "placement", json_string(placement_of(s)));
     }
+    if (t->parallel)
+        add_waiting(json, t, cores);
     return json;
 }
 
@@ -290,7 +340,7 @@ static void put_together(struct recorded_job *job, size_t together)
 }
 
 static json_t *job_json(struct recorded_job *job, const struct job_table *jobs,
-                        double writes)
+                        double writes, size_t cores)
 {
     json_t *regions = json_array();
     char name[32];
@@ -301,7 +351,7 @@ static json_t *job_json(struct recorded_job *job, const struct job_table *jobs,
     for (size_t i = 0; i < job->stretches; i++) {
         const struct region *s = find_region(jobs, job->id, &job->stretch[i]);
         if (work_of(&job->stretch[i], s) > 1e-6)
-            json_array_append_new(regions, region_json(&job->stretch[i], s, writes));
+            json_array_append_new(regions, region_json(&job->stretch[i], s, writes, cores));
         memory = memory < 0 ? memory_of(s) : memory;
     }
     if (!json_array_size(regions)) {
@@ -332,7 +382,7 @@ static void on_end(void *arg, const struct job_table *table)
     double writes = posted > 0 ? r->writes / posted : 1;
 
     for (size_t j = 0; j < r->jobs; j++) {
-        json_t *job = job_json(&r->job[j], table, writes);
+        json_t *job = job_json(&r->job[j], table, writes, r->cores);
         if (job)
             json_array_append_new(jobs, job);
     }
@@ -373,7 +423,9 @@ static int read_recording(struct world *w, const char *dir, struct errtext *err)
 
     if (!r)
         return errtext_set(err, ENOMEM, "%s: out of memory", dir);
-    if (open_machine(w, dir, err) == 0 && journal_read(dir, &walk, err) == 0) {
+    if (open_machine(w, dir, err) == 0)
+        r->cores = machine_all_cpus(w->own);
+    if (r->cores && journal_read(dir, &walk, err) == 0) {
         if (!r->trouble && !json_array_size(json_object_get(r->scenario,
                                                             "jobs")))
             r->trouble = "has no job that ran";

@@ -108,6 +108,28 @@ def check_what_if(work):
     assert other["makespan_s"] < again["equal"]["makespan_s"] / 2
 
 
+def check_waiting(work):
+    """A program that meets at many barriers waits under time sharing in the replay as it did,
+    and spinning at them is not its work."""
+    file = os.path.join(work, "waiting.json")
+    with open(file, "w", encoding="utf-8") as out:
+        json.dump({"name": "waiting", "jobs": [
+            {"name": "often", "phases": [{"repeat": 50, "regions": [
+                {"name": "o", "work_s": 1.2, "object": "often", "barriers": 200,
+                 "sync_share": 0.2}]}]},
+            {"name": "once", "phases": [{"regions": [
+                {"name": "c", "work_s": 60, "object": "once"}]}]}]}, out)
+    directory = os.path.join(work, "waiting")
+    words = ("--machine", "uma-1x8", "--policy")
+    simulate("run", file, *words, "equal", "--record", directory)
+    first = results("run", file, *words, "native,equal")
+    again = results("replay", directory, "--policy", "native,equal")
+    assert first["native"]["makespan_s"] > 1.2 * first["equal"]["makespan_s"], first
+    for policy, one in first.items():
+        error = again[policy]["makespan_s"] / one["makespan_s"] - 1
+        assert abs(error) < 0.1, (policy, error)
+
+
 def known(agent, job):
     region = agent.job(job)["region"]
     return region and region["state"] == "known"
@@ -167,6 +189,7 @@ def main():
         check_same(work, "nupoco", "virtual")
         check_same(work, "moca", "progress")
         check_what_if(work)
+        check_waiting(work)
         check_old()
         check_refusals(work)
         check_real(work)
