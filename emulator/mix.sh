@@ -81,12 +81,14 @@ run_way() {
         echo "repeat $n"
         jobs[0]+=" --repeat $n"
         one 0 env ;;
-    curve) # a job under the agent on the first 1/4, 2/4, 3/4 and all of the CPUs, recorded
+    curve) # a job under the agent on the first 1/4, 2/4, 3/4 and all of the CPUs, recorded; its
+        # pages on all nodes, so that the same is asked of memory on each number of CPUs
         start_agent policy=equal
         jobs=("${jobs[0]}" "${jobs[0]}" "${jobs[0]}" "${jobs[0]}")
         for quarter in 0 1 2 3; do
             record $quarter
-            one $quarter "$build/coschedctl" run --cpus "0-$(($(nproc) * (quarter + 1) / 4 - 1))" \
+            one $quarter "$build/emulator/validate/probe" interleave \
+                "$build/coschedctl" run --cpus "0-$(($(nproc) * (quarter + 1) / 4 - 1))" \
                 --libgomp "$build/libgomp-coop/lib-coop" --
             "$build/coschedctl" record --stop >/dev/null
         done

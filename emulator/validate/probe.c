@@ -2,14 +2,17 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Measures an emulated machine from inside: programs of known cost.
  *
- * usage: probe loop ITERATIONS            one loop, divided among 1, 2, 4, ...
- * threads probe barrier COUNT ITERATIONS   barriers of all threads, a loop
- * before each probe sleep SECONDS probe triad CPUS NODE KIB COUNT  on each CPU
- * of the list, memory on NODE (-1: its own) probe count CPU NODE loops and
- * loads of known number against the counters probe clock COUNT the clock never
- * goes back on one CPU
+ * usage:
+ *   probe loop ITERATIONS            one loop, divided among 1, 2, 4, ... threads
+ *   probe barrier COUNT ITERATIONS   barriers of all threads, a loop before each
+ *   probe sleep SECONDS
+ *   probe triad CPUS NODE KIB COUNT  on each CPU of the list, memory on NODE (-1: its own)
+ *   probe count CPU NODE             loops and loads of known number against the counters
+ *   probe latency CPU NODE LOOPS     of a load that depends on the one before; loops between
+ *   probe clock COUNT                the clock never goes back on one CPU
+ *   probe interleave COMMAND...      becomes COMMAND, whose pages are dealt to all nodes in turn
  *
- * Each prints lines `NAME key value ...`. */
+ * Each but the last prints lines `NAME key value ...`. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,6 +33,7 @@
 #include "protocol/emulated_counters.h"
 
 #define MPOL_BIND  2
+#define MPOL_INTERLEAVE 3
 #define LINE_BYTES 64
 
 static _Atomic uint64_t sink;
@@ -315,6 +319,20 @@ static void measure_clock(long count)
     printf("clock count %ld back %ld most_us %.3f\n", count, back, most * 1e6);
 }
 
+/* As the papers' programs ran: numactl --interleave=all. */
+static void interleave(char **command)
+{
+    unsigned long nodes = ~0ul; /* those that are there count */
+
+    if (syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &nodes, 8 * sizeof(nodes)) < 0) {
+        perror("probe: set_mempolicy");
+        exit(1);
+    }
+    execvp(command[0], command);
+    perror(command[0]);
+    exit(1);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -334,6 +352,8 @@ int main(int argc, char **argv)
         measure_latency(atoi(argv[2]), atoi(argv[3]), atol(argv[4]));
     else if (!strcmp(what, "clock") && argc == 3)
         measure_clock(atol(argv[2]));
+    else if (!strcmp(what, "interleave") && argc >= 3)
+        interleave(argv + 2);
     else {
         fprintf(stderr, "probe: wrong use\n");
         return 2;
