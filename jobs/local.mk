@@ -80,6 +80,11 @@ $(jobs_dynamic): %D%/dynamic/%: %D%/%.c %D%/program.c $(jobs_headers)
 	$(AM_V_JOBS)$(JOBS_COMPILE) $@.src/*.c \
 	    $(if $(filter %.f90,$^),$@.src/mg_grids.o -lgfortran) -o $@ -lm
 
+clean-local: clean-dynamic
+clean-dynamic:
+	-rm -rf %D%/dynamic
+.PHONY: clean-dynamic
+
 # The module file is of no use to anybody else.
 %D%/mg_grids.o: %D%/mg_grids.f90
 	@$(MKDIR_P) %D%

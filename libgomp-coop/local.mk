@@ -145,7 +145,7 @@ include libgomp-coop/audit/local.mk
 clean-local:
 	rm -rf $(addprefix %D%/,src src.new conf stock coop lib-stock lib-coop \
 	    conformance.work conformance-llvm.work mkl stress.work settings sources.sha256 build.log \
-	    .unpacked .configured .hooks .lock) gcc-releases jobs/dynamic
+	    .unpacked .configured .hooks .lock) gcc-releases
 
 .PHONY: bench-figures bench-runtime bench-standalone check-gcc-releases conformance \
 	conformance-llvm stress
