@@ -213,7 +213,7 @@ static double idle_share(const struct stretch *t)
  * spun for, which counts as computing. */
 static double work_of(const struct stretch *t, const struct region *s)
 {
-    double cores = t->core_s / t->time_s, share = 1;
+    double cores = t->core_s / t->time_s, share = 1 - idle_share(t);
     struct station station;
 
     if (t->counted_s > 0)
@@ -221,7 +221,7 @@ static double work_of(const struct stretch *t, const struct region *s)
     else if (s && s->fit.rho > 0 &&
              station_solve((size_t)lround(cores), s->fit.rho, 1, &station) ==
                  MODEL_OK)
-        share = (1 - idle_share(t)) / (1 + s->fit.rho * station.response);
+        share /= 1 + s->fit.rho * station.response;
     return t->core_s * share;
 }
 

@@ -108,20 +108,20 @@ def check_what_if(work):
     assert other["makespan_s"] < again["equal"]["makespan_s"] / 2
 
 
-def check_waiting(work):
+def check_waiting(work, counters, size, sync):
     """A program that meets at many barriers waits under time sharing in the replay as it did,
     and spinning at them is not its work."""
     file = os.path.join(work, "waiting.json")
     with open(file, "w", encoding="utf-8") as out:
         json.dump({"name": "waiting", "jobs": [
-            {"name": "often", "phases": [{"repeat": 50, "regions": [
+            {"name": "often", "phases": [{"repeat": size, "regions": [
                 {"name": "o", "work_s": 1.2, "object": "often", "barriers": 200,
-                 "sync_share": 0.2}]}]},
+                 "sync_share": sync}]}]},
             {"name": "once", "phases": [{"regions": [
-                {"name": "c", "work_s": 60, "object": "once"}]}]}]}, out)
-    directory = os.path.join(work, "waiting")
+                {"name": "c", "work_s": 1.2 * size, "object": "once"}]}]}]}, out)
+    directory = os.path.join(work, f"waiting-{counters}")
     words = ("--machine", "uma-1x8", "--policy")
-    simulate("run", file, *words, "equal", "--record", directory)
+    simulate("run", file, *words, "equal", "--counters", counters, "--record", directory)
     first = results("run", file, *words, "native,equal")
     again = results("replay", directory, "--policy", "native,equal")
     assert first["native"]["makespan_s"] > 1.2 * first["equal"]["makespan_s"], first
@@ -189,7 +189,8 @@ def main():
         check_same(work, "nupoco", "virtual")
         check_same(work, "moca", "progress")
         check_what_if(work)
-        check_waiting(work)
+        check_waiting(work, "virtual", 50, 0.2)
+        check_waiting(work, "progress", 1, 0.6) # nothing is known of its regions yet
         check_old()
         check_refusals(work)
         check_real(work)
