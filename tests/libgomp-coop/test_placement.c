@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
 /* Placement of tasks by itself (placement.h): dealt out, as many on each worker,
- * back in their own LLC domain where there is room; when another may steal them. */
+ * back in their own LLC domain where there is room; when another may steal them;
+ * when a region has other homes for them than the one before (hint.h). */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libgomp-coop/config/coop/hint.h"
 #include "libgomp-coop/config/coop/placement.h"
 #include "libgomp-coop/config/coop/runq.h"
+#include "libgomp-coop/config/coop/stack.h"
+#include "libgomp-coop/config/coop/stray.h"
 #include "libgomp-coop/config/coop/worker.h"
 
 enum { MAX_TASKS = 2048 };
@@ -24,6 +28,28 @@ unsigned coop_nworkers;
 
 static struct coop_ult ult[MAX_TASKS], *task[MAX_TASKS];
 static unsigned char scratch[MAX_TASKS];
+
+/* Stacks of the tasks that have one. */
+enum { STACK = 4096, STACKS = 3 };
+static char stacks[STACKS][STACK];
+int coop_strayed;
+
+void coop_stack_lock(void)
+{
+}
+
+void coop_stack_unlock(void)
+{
+}
+
+void coop_stack_visit(void (*see)(struct coop_ult *u, void *arg), void *arg)
+{
+    for (int i = 0; i < STACKS; i++) {
+        ult[i].stack = stacks[i];
+        ult[i].stack_size = STACK;
+        see(&ult[i], arg);
+    }
+}
 
 unsigned coop_worker_usable(void)
 {
@@ -237,6 +263,79 @@ static void many_domains_and_tasks(void **state)
     assert_int_equal(at_home(MAX_TASKS), MAX_TASKS - 1);
 }
 
+static struct cosched_homes homes = {
+    .magic = COSCHED_HOMES_MAGIC, .version = COSCHED_LAYOUT_VERSION, .size = sizeof homes,
+};
+
+/* Homes of all tasks in REGION, behind those that there are. */
+static void put_homes(unsigned region, const unsigned *domain)
+{
+    for (int i = 0; i < STACKS; i++)
+        homes.home[homes.count++] = (struct cosched_home) {
+            .stack = (uintptr_t) &stacks[i][STACK / 2],
+            .region = (uint16_t) region,
+            .domain = (uint16_t) domain[i],
+        };
+}
+
+static void take_homes(void)
+{
+    const uint32_t generation = 2;
+
+    coop_hint_take(&homes, &generation, generation);
+}
+
+/* Are tasks to be placed anew when REGION begins? */
+static bool moves(unsigned region)
+{
+    coop_strayed = 0;
+    coop_hint_choose(region);
+    return coop_strayed;
+}
+
+/* Else kernel threads sleep before each region. */
+static void regions_with_equal_homes_move_nobody(void **state)
+{
+    static const unsigned here[STACKS] = { 0, 1, 1 }, there[STACKS] = { 1, 1, 0 };
+
+    (void) state;
+    have_team(STACKS);
+    homes.count = 0;
+    put_homes(5, here);
+    put_homes(6, here);
+    put_homes(COSCHED_HOME_ANY, here);
+    take_homes();
+    assert_int_equal(coop_hint_known, 1);
+    assert_true(moves(5));
+    assert_false(moves(6));
+    assert_false(moves(7));
+    put_homes(7, there);
+    take_homes();
+    assert_int_equal(coop_hint_known, 2);
+    assert_true(moves(6));
+    assert_false(moves(8));
+    assert_true(moves(7));
+    coop_hint_apply((struct coop_ult *[]) { &ult[0], &ult[2] }, 2);
+    assert_int_equal(ult[0].node, 1);
+    assert_int_equal(ult[2].node, 0);
+    coop_hint_reset();
+}
+
+static void a_region_without_homes_moves_nobody(void **state)
+{
+    static const unsigned here[STACKS] = { 0, 1, 1 };
+
+    (void) state;
+    have_team(STACKS);
+    homes.count = 0;
+    put_homes(5, here);
+    take_homes();
+    assert_true(moves(5));
+    assert_false(moves(6));
+    assert_false(moves(5));
+    coop_hint_reset();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +348,8 @@ int main(void)
         cmocka_unit_test(nobody_usable_changes_nothing),
         cmocka_unit_test(shares_are_even),
         cmocka_unit_test(many_domains_and_tasks),
+        cmocka_unit_test(regions_with_equal_homes_move_nobody),
+        cmocka_unit_test(a_region_without_homes_moves_nobody),
     };
     return cmocka_run_group_tests_name("placement", tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static unsigned home_count;
 
 static unsigned char set_of[COSCHED_MAX_REGIONS]; /* NO_SET: see set_of_any */
 static unsigned char set_of_any;
-static unsigned chosen; /* set of the region that began last */
+static unsigned chosen; /* set of the last region that has one */
 
 /* A task, by where its stack ends.  */
 struct top
@@ -94,8 +94,38 @@ forget_sets (void)
   __atomic_store_n (&chosen, NO_SET, __ATOMIC_RELAXED);
 }
 
-/* Notes in the tasks what HOMES say; returns how many sets there are.  With the
-   lock of stacks.  */
+static bool
+are_equal (const struct tops *t, unsigned a, unsigned b)
+{
+  for (unsigned i = 0; i < t->count; i++)
+    if (t->top[i].ult->home_in[a - 1] != t->top[i].ult->home_in[b - 1])
+      return false;
+  return true;
+}
+
+/* Of sets that are equal the first stands for all: from one to the other no task
+   moves.  Returns how many of SETS are left.  */
+static unsigned
+join_equal (const struct tops *t, unsigned sets)
+{
+  unsigned char first[COOP_HINT_SETS + 1] = { NO_SET };
+  unsigned different = 0;
+
+  for (unsigned set = 1; set <= sets; set++)
+    {
+      first[set] = 1;
+      while (!are_equal (t, first[set], set))
+	first[set]++;
+      different += first[set] == set;
+    }
+  for (unsigned i = 0; i < COSCHED_MAX_REGIONS; i++)
+    __atomic_store_n (&set_of[i], first[set_of[i]], __ATOMIC_RELAXED);
+  __atomic_store_n (&set_of_any, first[set_of_any], __ATOMIC_RELAXED);
+  return different;
+}
+
+/* Notes in the tasks what HOMES say; returns how many different sets there are.
+   With the lock of stacks.  */
 static unsigned
 note (struct tops *t)
 {
@@ -115,7 +145,7 @@ note (struct tops *t)
 	__atomic_store_n (&u->home_in[set - 1], h->domain + 1,
 			  __ATOMIC_RELAXED);
     }
-  return sets;
+  return join_equal (t, sets);
 }
 
 static void
@@ -177,8 +207,8 @@ coop_hint_choose (unsigned index)
 					     : NO_SET;
   if (set == NO_SET)
     set = coop_peek (&set_of_any);
-  if (set == coop_peek (&chosen))
-    return;
+  if (set == NO_SET || set == coop_peek (&chosen))
+    return; /* tasks stay in the homes that they have */
   __atomic_store_n (&chosen, set, __ATOMIC_RELAXED);
   __atomic_store_n (&coop_strayed, 1, __ATOMIC_RELAXED);
 }

@@ -6,8 +6,8 @@
    elsewhere: another task has touched them first, or it began while the job had
    few CPUs.  An agent that counts who asks which memory says so behind the
    allotment (protocol/layout.h), of each task by an address in its stack.  The
-   monitor finds the tasks; when a region begins that has other homes than the one
-   before, its tasks are due to be placed anew (stray.h), each in its home there.
+   monitor finds the tasks; when a region begins that has other homes than the last
+   one that had any, its tasks are due to be placed anew (stray.h), each in its home there.
 
    The agent is believed in no more than this: a home where no worker is changes
    nothing.  */
@@ -19,7 +19,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* For so many regions there are homes; a hint itself.  */
+/* There are so many different sets of homes; a hint itself.  */
 extern unsigned coop_hint_known;
 
 /* Tasks have been created since they were found.  */
