@@ -6,9 +6,10 @@
 /* What the agent learned of a region while it recorded is learned again from
  * the recording, so that the region asks of memory what the agent thought it
  * asks.  Its work is the time of its cores less what they were stalled, as
- * counted, or else as the region's effective load says, and less what they spun
- * for.  Its barriers are those that the runtime reported: without them no thread
- * would wait under time sharing for one that has lost its core. */
+ * counted, and less what they spun for, or else as the region's effective load
+ * says, which has both where it was fitted to work.  Its barriers are those that
+ * the runtime reported: without them no thread would wait under time sharing for
+ * one that has lost its core. */
 
 #include <errno.h>
 #include <math.h>
@@ -32,7 +33,8 @@
 struct stretch {
     uint64_t object_id, offset;
     bool parallel, known; /* known: a region of its own */
-    double time_s, core_s;
+    double core_s;
+    double weighted_s;  /* core_s, each by the cores that there were */
     double counted_s;   /* of core_s: in which stalls were counted, */
     double computing_s; /* and they computed */
     double misses;      /* of reads in that time; 0: not counted */
@@ -81,8 +83,8 @@ static struct recorded_job *job_of(struct reader *r, uint32_t id)
 
 static void add(struct stretch *to, const struct stretch *more)
 {
-    to->time_s += more->time_s;
     to->core_s += more->core_s;
+    to->weighted_s += more->weighted_s;
     to->counted_s += more->counted_s;
     to->computing_s += more->computing_s;
     to->misses += more->misses;
@@ -164,8 +166,8 @@ static void on_sample(void *arg, const struct sample *sample,
                                .known = s,
                                .object_id = s ? s->object_id : 0,
                                .offset = s ? s->offset : 0,
-                               .time_s = dt,
-                               .core_s = cores * dt};
+                               .core_s = cores * dt,
+                               .weighted_s = cores * cores * dt};
         if (s) {
             next.idle_s = fmin(look->idle_ns * 1e-9, next.core_s);
             next.barriers = look->work[COUNTERS_BARRIERS];
@@ -209,11 +211,19 @@ static double idle_share(const struct stretch *t)
     return t->idle_s / t->core_s;
 }
 
+/* The effective load of S was fitted to the work that it reported on several numbers of cores: what
+ * its cores waited for is in it. */
+static bool waits_in_load(const struct stretch *t, const struct region *s)
+{
+    return !(t->counted_s > 0) && s && s->fit.from == FIT_OF_WORK && s->fit.rho > 0;
+}
+
 /* Work of STRETCH, a job's core-seconds without its stalls and without what it
  * spun for, which counts as computing. */
 static double work_of(const struct stretch *t, const struct region *s)
 {
-    double cores = t->core_s / t->time_s, share = 1 - idle_share(t);
+    double cores = t->weighted_s / t->core_s; /* of the mean core */
+    double share = waits_in_load(t, s) ? 1 : 1 - idle_share(t);
     struct station station;
 
     if (t->counted_s > 0)
@@ -266,10 +276,10 @@ static struct demand demand_of(const struct stretch *t, const struct region *s)
 }
 
 /* What a team of T's program waits for: barriers, and its share of time on all
- * CORES of the machine, as scenarios have it. */
-static void add_waiting(json_t *json, const struct stretch *t, size_t cores)
+ * CORES of the machine, as scenarios have it, unless the load of S has that. */
+static void add_waiting(json_t *json, const struct stretch *t, const struct region *s, size_t cores)
 {
-    double share = idle_share(t) * (double)cores * t->time_s / t->core_s;
+    double share = waits_in_load(t, s) ? 0 : t->idle_s * (double)cores / t->weighted_s;
 
     if (t->barriers >= 1)
         json_object_set_new(json, "barriers", json_integer(llround(t->barriers)));
@@ -310,7 +320,7 @@ static json_t *region_json(const struct stretch *t, const struct region *s,
         json_object_set_new(json, "placement", json_string(placement_of(s)));
     }
     if (t->parallel)
-        add_waiting(json, t, cores);
+        add_waiting(json, t, s, cores);
     return json;
 }
 
