@@ -7,7 +7,7 @@ EXTRA_PROGRAMS += %D%/validate_model
 CLEANFILES += %D%/validate_model$(EXEEXT) $(validation).json \
 	$(validation).md $(validation)-speed.svg \
 	$(validation)-loopperf.svg docs/model/nupoco-figures.svg
-EXTRA_DIST += %D%/report.py %D%/memory_nodes.py
+EXTRA_DIST += %D%/report.py %D%/memory_nodes.py %D%/schedules.py
 
 %C%_validate_model_SOURCES = \
 	%D%/figures.c \
@@ -35,6 +35,8 @@ validate-model: %D%/validate_model$(EXEEXT) coschedmodel/coschedmodel$(EXEEXT)
 	$(AM_V_at)$(srcdir)/%D%/report.py \
 	  $(validation).json docs/model
 	$(AM_V_at)$(srcdir)/%D%/memory_nodes.py coschedmodel/coschedmodel$(EXEEXT) \
+	  $(abs_srcdir)/machines/amd-opteron-6380-8x8.json >>$(validation).md
+	$(AM_V_at)$(srcdir)/%D%/schedules.py coschedmodel/coschedmodel$(EXEEXT) \
 	  $(abs_srcdir)/machines/amd-opteron-6380-8x8.json >>$(validation).md
 
 .PHONY: validate-model

@@ -32,7 +32,8 @@ NODES = 8
 READS = 0.4  # share of the requests that stall, as of the loops in loops.c
 ROUNDS = 12  # of halving an interval: 0.1 % of the rate
 
-TEXT = """## Fewer memory nodes
+TEXT = """
+## Fewer memory nodes
 
 Thesis table A.5 out of sample: the request rate of each of its {count} kernels is fitted to the
 speedup that was measured on 8 CPU nodes with data on all memory nodes (table A.4, guided), and
@@ -54,19 +55,25 @@ class Model:
     def __init__(self, program, machine):
         self.program, self.machine = program, machine
 
-    def speeds(self, rate, memories, domains):
-        """Of a kernel of RATE requests per us on the first of DOMAINS LLC domains each."""
-        jobs = {"name": "kernel", "rates": [
+    def ask(self, rate, memories, cores):
+        """Speed of a kernel of RATE requests per us on each of CORES, which are of jobs apart."""
+        kernel = {"name": "kernel", "weight": 1, "sync_share": 0, "rates": [
             {"mrr_per_us": part, "read_per_us": READS * part}
             for part in [rate / memories] * memories + [0] * (NODES - memories)]}
+        given = {"machine": self.machine, "method": "closed",
+                 "jobs": [{**kernel, "cores": part} for part in cores]}
+        done = subprocess.run([self.program, "utilisation"], check=True, input=json.dumps(given),
+                              capture_output=True, text=True)
+        return [job["speed"] for job in json.loads(done.stdout)["jobs"]]
+
+    def speeds(self, rate, memories, domains):
+        """Of a kernel on the first of DOMAINS LLC domains each."""
         for count in domains:
-            given = {"machine": self.machine, "method": "closed", "jobs": [
-                {**jobs, "weight": 1, "sync_share": 0,
-                 "cores": [8] * count + [0] * (NODES - count)}]}
-            done = subprocess.run([self.program, "utilisation"], check=True,
-                                  input=json.dumps(given), capture_output=True,
-                                  text=True)
-            yield json.loads(done.stdout)["jobs"][0]["speed"]
+            yield self.ask(rate, memories, [[8] * count + [0] * (NODES - count)])[0]
+
+    def apart(self, rate):
+        """Of each LLC domain of a kernel on all of them, its data everywhere."""
+        return self.ask(rate, NODES, [[8 * (i == k) for i in range(NODES)] for k in range(NODES)])
 
     def speedup(self, rate, memories):
         one, every = self.speeds(rate, memories, (1, NODES))
