@@ -3,13 +3,14 @@
 /* OpenMP programs that try donors of thread-local storage; this one has no
  * thread-local variables, so that its tasks may also do without donors.
  *
- * usage: test_donor ids|mixed|nested
+ * usage: test_donor ids|mixed|nested|births
  *
  * Prints "ready" once its threads exist, and at the end PASS or FAIL; "ids"
  * goes on until a line comes on stdin. */
 
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <dlfcn.h>
 #include <grp.h>
 #include <omp.h>
 #include <pthread.h>
@@ -233,6 +234,38 @@ static bool run_nested(void)
     return sum == 50 * 8;
 }
 
+static struct {
+    pthread_mutex_t lock;
+    int tid[64], count;
+} creators = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* In place of glibc's: counts the kernel threads that create some. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int me = (int)syscall(SYS_gettid), i = 0;
+
+    *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+    pthread_mutex_lock(&creators.lock);
+    while (i < creators.count && creators.tid[i] != me)
+        i++;
+    if (i == creators.count && i < 64)
+        creators.tid[creators.count++] = me;
+    pthread_mutex_unlock(&creators.lock);
+    return create(thread, attr, fn, arg);
+}
+
+/* A large team: says how many threads have created its threads. */
+static bool run_births(void)
+{
+    int sum = 0;
+
+#pragma omp parallel reduction(+ : sum)
+    sum++;
+    printf("creators %d\n", creators.count);
+    return sum == omp_get_max_threads();
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc == 2 ? argv[1] : "";
@@ -252,8 +285,10 @@ int main(int argc, char **argv)
         good = run_mixed();
     } else if (strcmp(name, "nested") == 0) {
         good = run_nested();
+    } else if (strcmp(name, "births") == 0) {
+        good = run_births();
     } else {
-        fprintf(stderr, "usage: test_donor ids|mixed|nested\n");
+        fprintf(stderr, "usage: test_donor ids|mixed|nested|births\n");
         return 2;
     }
     puts(good ? "PASS" : "FAIL");

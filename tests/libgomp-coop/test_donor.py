@@ -176,6 +176,16 @@ def check_cgroup(path, cpus):
         assert err.count(TOLD) == 1, err
 
 
+def check_births(path, cpus):
+    """The second worker creates donors, too, unless it came too late."""
+    for _ in range(20):
+        status, out, err = run(path, cpus, "births", OMP_NUM_THREADS="80")
+        assert status == 0 and "PASS" in out, (status, out, err)
+        if int(re.search(r"creators (\d+)", out)[1]) > 1:
+            return
+    assert False, "one thread creates all donors"
+
+
 def check_reuse(path, cpus):
     """Fifty nested teams need no more kernel threads than the first did."""
     status, out, err = run(path, cpus, "nested")
@@ -218,6 +228,7 @@ def main():
         check_refused(path, cpus)
         check_limits(path, cpus)
         check_cgroup(path, cpus)
+        check_births(path, cpus)
         check_reuse(path, cpus)
         check_old_glibc(path, cpus)
 

@@ -83,7 +83,7 @@ struct coop_ult
   unsigned long runs;	      /* times begun or continued */
   unsigned id;		      /* never reused; stands for the kernel's tid */
   bool detached; /* nobody joins it */
-  int ready;	 /* KTHREAD, FOREIGN: futex, 1: may run */
+  int ready;	 /* futex, 1: KTHREAD, FOREIGN: may run; donor: lends its storage */
   int done;	 /* futex, 1: it has ended */
   int finish;	 /* futex, 1: the donor may end */
   struct coop_worker *slot; /* KTHREAD: held, NULL: none */
@@ -112,6 +112,11 @@ struct coop_ult
   unsigned listed; /* place in the list of stacks and one */
   struct coop_fiber *fiber; /* for debugging tools, mostly NULL */
   pthread_t pthread; /* donor or kernel thread */
+  /* Who created it, until it is born (birth.h); how many tasks it has created that
+     are not, futex; why one of them cannot be, or 0.  */
+  struct coop_ult *mother;
+  int unborn;
+  int birth_error;
 };
 
 /* What a context leaves to the one that runs next on its worker.  */
@@ -128,6 +133,8 @@ struct coop_runq
   int lock;
   unsigned length; /* read without the lock as a hint */
   struct coop_ult *head, *tail;
+  struct coop_ult *unborn; /* first of them (birth.h), */
+  struct coop_ult *last_unborn;
   uint64_t since_ns; /* when it was empty last; only with several LLC domains */
 };
 

@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include "batch.h"
+#include "birth.h"
 #include "fiber.h"
 #include "kthread.h"
 #include "region.h"
@@ -242,6 +243,8 @@ coop_dispatch_loop (struct coop_worker *w)
 	  continue;
 	}
       struct coop_ult *u = find_own (w);
+      if (!u)
+	u = coop_birth_next (w);
       if (!u)
 	{
 	  coop_worker_idle (w);

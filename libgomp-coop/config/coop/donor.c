@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "dispatch.h"
 #include "fiber.h"
 #include "foreign.h"
 #include "runq.h"
@@ -92,7 +91,9 @@ donor_main (void *arg)
   u->stack_top = top_of (u);
   u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
   coop_fiber_create (u);
-  coop_dispatch_first (u);
+  coop_worker_pin_any (); /* as its creator may be bound */
+  coop_store (&u->ready, 1);
+  coop_futex_wake (&u->ready, 1);
   while (!coop_load (&u->finish))
     coop_syscall (SYS_futex, (long) &u->finish, FUTEX_WAIT_PRIVATE, 0, 0);
   coop_stack_remove (u);
@@ -150,13 +151,6 @@ create_masked (pthread_t *thread, const pthread_attr_t *attr,
   return err;
 }
 
-static size_t
-stack_size_of (const pthread_attr_t *attr)
-{
-  size_t size;
-  return pthread_attr_getstacksize (attr, &size) ? 0 : size;
-}
-
 /* Donors whose tasks have ended, for tasks with stacks of the same size.  */
 static struct coop_ult *pool;
 static int pool_lock;
@@ -179,9 +173,9 @@ take_from_pool (size_t stack_size)
 }
 
 struct coop_ult *
-coop_donor_reuse (const pthread_attr_t *attr)
+coop_donor_reuse (size_t stack_size)
 {
-  struct coop_ult *u = take_from_pool (stack_size_of (attr));
+  struct coop_ult *u = take_from_pool (stack_size);
   if (!u)
     return NULL;
   coop_stack_lock ();
@@ -191,6 +185,7 @@ coop_donor_reuse (const pthread_attr_t *attr)
   u->tls = old.tls;
   u->stack_top = old.stack_top;
   u->stack_size = old.stack_size;
+  u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
   u->pthread = old.pthread;
   u->runs = old.runs;
   u->listed = old.listed;
@@ -200,33 +195,24 @@ coop_donor_reuse (const pthread_attr_t *attr)
 }
 
 int
-coop_donor_create (struct coop_ult *u, const pthread_attr_t *given)
+coop_donor_create (struct coop_ult *u)
 {
   static unsigned turn;
   pthread_attr_t attr;
   int err;
 
-  if (u->tp)
-    {
-      u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
-      coop_dispatch_first (u);
-      return 0;
-    }
   if (__builtin_expect (coop_settings.test & COOP_TEST_NO_DONORS, 0)
       && __atomic_add_fetch (&turn, 1, __ATOMIC_RELAXED) % 2)
     return EAGAIN;
   if ((err = pthread_attr_init (&attr)))
     return err;
-  u->stack_size = stack_size_of (given);
   if (u->stack_size)
     pthread_attr_setstacksize (&attr, u->stack_size + 2 * GAP);
   pthread_attr_setguardsize (&attr, COOP_STACK_GUARD);
-  /* Here, where one does it for many: they would wait for each other.  */
-  coop_stack_add (u);
   err = create_masked (&u->pthread, &attr, donor_main, u);
-  if (err)
-    coop_stack_remove (u);
   pthread_attr_destroy (&attr);
+  while (!err && !coop_load (&u->ready))
+    coop_futex_sleep (&u->ready, 0);
   return err;
 }
 

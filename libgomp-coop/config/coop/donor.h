@@ -8,7 +8,7 @@
    frame below its own, and sleeps until the task has ended.  Then it returns
    as an ordinary pthread, so that destructors of thread-local objects run.
 
-   Donors are created when tasks need them.  One whose task is joined ends with
+   Donors are created when tasks need them (birth.h).  One whose task is joined ends with
    it; one whose task was detached, as those of nested teams are, is kept for
    the next task if the program has nothing that would show the difference
    (needs.h).
@@ -24,13 +24,14 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A task, all zero, with the donor of one that has ended; NULL: there is
-   none with the stack size of ATTR.  */
-extern struct coop_ult *coop_donor_reuse (const pthread_attr_t *attr);
+/* A task, ready to begin and else all zero, with the donor of one that has
+   ended; NULL: there is none with that size of the stack.  */
+extern struct coop_ult *coop_donor_reuse (size_t stack_size);
 
-/* Creates the donor of U, if it has none, with the stack size of ATTR, and
-   makes U ready.  Returns 0 or an error number.  */
-extern int coop_donor_create (struct coop_ult *u, const pthread_attr_t *attr);
+/* Creates the donor of U with a stack of U->stack_size bytes, 0: as usual, and
+   sleeps until it has made U's context: it begins on the CPU of its creator.
+   Returns 0 or an error number.  */
+extern int coop_donor_create (struct coop_ult *u);
 
 /* Creates a donor for the scheduler of worker W, whose own stack and storage
    belong to the initial thread; it will begin with ENTRY.  Returns 0 or an

@@ -198,8 +198,6 @@ kthread_main (void *arg)
 int
 coop_kthread_create (struct coop_ult *u, const pthread_attr_t *attr)
 {
-  if (pthread_attr_getstacksize (attr, &u->stack_size))
-    u->stack_size = 0;
   coop_stack_add (u);
   int err = pthread_create (&u->pthread, attr, kthread_main, u);
   if (err)

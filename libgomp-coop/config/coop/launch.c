@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "batch.h"
+#include "birth.h"
 #include "blocking.h"
 #include "monitor.h"
 #include "park.h"
@@ -190,6 +191,7 @@ coop_launch_ready (void)
 {
   coop_monitor_await ();
   coop_worker_sit ();
+  coop_birth_await ();
 }
 
 /* The initial thread of POOL has told each thread what to do, or, for those it

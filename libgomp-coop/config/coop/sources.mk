@@ -7,6 +7,7 @@ COOP_SOURCES = \
 	attach.c \
 	base.c \
 	batch.c \
+	birth.c \
 	blocking.c \
 	dispatch.c \
 	donor.c \

@@ -15,6 +15,7 @@
 #include "libgomp.h"
 #include "../kmp/kmp.h"
 
+#include "birth.h"
 #include "dispatch.h"
 #include "donor.h"
 #include "fiber.h"
@@ -22,7 +23,6 @@
 #include "kthread.h"
 #include "park.h"
 #include "placement.h"
-#include "runq.h"
 #include "settings.h"
 #include "stack.h"
 #include "start.h"
@@ -166,11 +166,9 @@ coop_ult_main (void)
 /* A task on a stack of its own, with the thread-local storage of whatever
    worker runs it.  */
 static int
-create_plain (struct coop_ult *u, const pthread_attr_t *attr)
+create_plain (struct coop_ult *u)
 {
-  size_t size = 0;
-  if (pthread_attr_getstacksize (attr, &size) || size == 0)
-    size = DEFAULT_STACK;
+  size_t size = u->stack_size ? u->stack_size : DEFAULT_STACK;
   size = ((size + PAGE - 1) & -PAGE) + COOP_STACK_GUARD;
   char *p = mmap (NULL, size, PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1,
@@ -182,8 +180,6 @@ create_plain (struct coop_ult *u, const pthread_attr_t *attr)
   u->stack_size = size;
   u->sp = coop_first_frame ((uintptr_t) p + size, coop_ult_main);
   coop_fiber_create (u);
-  coop_stack_add (u);
-  coop_dispatch_first (u);
   return 0;
 }
 
@@ -202,33 +198,42 @@ may_share_storage (int err)
   return true;
 }
 
-static int
-create_task (struct coop_ult *u, const pthread_attr_t *attr)
+int
+coop_ult_bear (struct coop_ult *u)
 {
-  if (coop_mode == COSCHED_MODE_KTHREAD)
-    return coop_kthread_create (u, attr);
   if (coop_mode == COSCHED_MODE_ULT)
-    return create_plain (u, attr);
-  int err = coop_donor_create (u, attr);
+    return create_plain (u);
+  int err = coop_donor_create (u);
   if (err && may_share_storage (err))
-    err = create_plain (u, attr);
+    err = create_plain (u);
   return err;
 }
 
+static size_t
+stack_size_of (const pthread_attr_t *attr)
+{
+  size_t size;
+  return pthread_attr_getstacksize (attr, &size) ? 0 : size;
+}
+
 /* Workers write to their tasks at each switch, and neighbours in memory are most
-   often another worker's: no two tasks share a cache line.  */
+   often another worker's: no two tasks share a cache line, and as much as one needs is
+   left free, since processors fetch neighbours of lines.  */
 static struct coop_ult *
 allocate (const pthread_attr_t *attr)
 {
-  size_t size = (sizeof (struct coop_ult) + COOP_LINE - 1) & -COOP_LINE;
+  size_t size = (2 * sizeof (struct coop_ult) + COOP_LINE - 1) & -COOP_LINE;
+  size_t stack_size = stack_size_of (attr);
   struct coop_ult *u = NULL;
   void *p;
 
   if (coop_mode == COSCHED_MODE_DONOR)
-    u = coop_donor_reuse (attr);
-  if (u)
+    u = coop_donor_reuse (stack_size);
+  if (u || posix_memalign (&p, COOP_LINE, size))
     return u;
-  return posix_memalign (&p, COOP_LINE, size) ? NULL : memset (p, 0, size);
+  u = memset (p, 0, size);
+  u->stack_size = stack_size;
+  return u;
 }
 
 int
@@ -249,17 +254,15 @@ coop_ult_create (pthread_t *handle, const pthread_attr_t *attr,
   if (__builtin_expect (coop_peek (&coop_hint_known), 0))
     __atomic_store_n (&coop_hint_stale, 1, __ATOMIC_RELAXED);
   *handle = (pthread_t) u;
-  if (!u->tp && u->kind == COOP_ULT)
-    coop_worker_roam ();
-  coop_worker_demand (__atomic_add_fetch (&coop_ult_live, 1,
-					  __ATOMIC_RELAXED));
-  int err = create_task (u, attr);
-  if (err)
-    {
-      __atomic_sub_fetch (&coop_ult_live, 1, __ATOMIC_RELAXED);
-      free (u);
-    }
-  return err;
+  coop_worker_demand (__atomic_add_fetch (&coop_ult_live, 1, __ATOMIC_RELAXED)
+		      + team - 1 - id);
+  if (u->kind == COOP_KTHREAD)
+    return coop_kthread_create (u, attr);
+  if (u->tp)
+    coop_dispatch_first (u);
+  else
+    coop_birth_expect (u);
+  return 0;
 }
 
 pthread_t

@@ -39,6 +39,10 @@ extern int coop_ult_id (void);
 /* Tasks that have not ended, the initial thread included.  */
 extern unsigned coop_ult_live;
 
+/* Gives U, which has none, storage and a stack, so that it is ready to begin.
+   Returns 0 or an error number.  */
+extern int coop_ult_bear (struct coop_ult *u);
+
 /* Body of a task (called by the donor's or plain task's first frame).  */
 extern void coop_ult_main (void);
 

@@ -102,7 +102,8 @@ coop_worker_sleep (struct coop_worker *w)
   coop_fence ();
   if (!coop_may_run (w))
     coop_worker_kick (coop_runq_total ()); /* queued for W meanwhile */
-  else if (coop_load (&w->home_ready) || coop_runq_any ())
+  else if (coop_load (&w->home_ready) || coop_peek (&w->queue.unborn)
+	   || coop_runq_any ())
     coop_store (&w->sleeping, 0);
   while (coop_load (&w->sleeping))
     coop_futex_sleep (&w->sleeping, 1);
@@ -167,6 +168,7 @@ coop_worker_spin (struct coop_worker *w, const int *addr, int value)
 	}
       if (i % 16 == 0
 	  && (coop_must_leave (w) || coop_peek (&w->queue.length)
+	      || coop_peek (&w->queue.unborn)
 	      || coop_peek (&coop_crowded) || coop_home_wants (w)
 	      || (i >= patience && coop_runq_look (w, i / 16))))
 	return COOP_SPIN_WORK;
@@ -352,6 +354,9 @@ coop_worker_demand (unsigned tasks)
 {
   if (tasks <= coop_peek (&demand))
     return;
+  if (coop_mode != COSCHED_MODE_KTHREAD
+      && coop_peek (&started) < coop_peek (&coop_nworkers))
+    coop_worker_roam ();
   pthread_mutex_lock (&assign_lock);
   if (tasks > demand)
     {

@@ -31,7 +31,7 @@ extern unsigned coop_worker_running (void);
 /* Workers that have a CPU, spares not counted.  */
 extern unsigned coop_worker_usable (void);
 
-/* There are TASKS tasks: start workers that have a CPU and no thread yet.  */
+/* There are TASKS tasks, or will be: start workers that have a CPU and no thread yet.  */
 extern void coop_worker_demand (unsigned tasks);
 
 /* Wakes W if it sleeps.  */
