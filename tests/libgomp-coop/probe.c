@@ -209,13 +209,16 @@ static bool run_fork(void)
 {
     int threads = omp_get_max_threads(), expected = threads * (threads - 1) / 2;
     bool good = team_sum() == expected;
-    int status;
-    pid_t child = fork();
+    int status, parent[2], unused;
+    pid_t child = pipe(parent) == 0 ? fork() : -1;
 
     if (child == 0) {
         alarm(240);
+        close(parent[1]);
         for (int i = 0; i < 200; i++)
             good &= team_sum() == expected;
+        /* It can be seen until the parent has finished. */
+        good &= read(parent[0], &unused, sizeof unused) == 0 && team_sum() == expected;
         _exit(good ? 0 : 1);
     }
     if (child < 0)
@@ -223,6 +226,7 @@ static bool run_fork(void)
     ready();
     while (!stopping)
         good &= team_sum() == expected;
+    close(parent[1]);
     return waitpid(child, &status, 0) == child && status == 0 && good;
 }
 
