@@ -74,8 +74,17 @@ void
 gomp_barrier_wait_last (gomp_barrier_t *bar)
 {
   gomp_barrier_state_t state = upstream_barrier_wait_start (bar);
-  if (gomp_barrier_last_thread (state))
-    gomp_barrier_wait_end (bar, state);
+  if (!gomp_barrier_last_thread (state))
+    return;
+  if (!__builtin_expect (coop_managed, 0))
+    {
+      upstream_barrier_wait_end (bar, state);
+      return;
+    }
+  /* Nobody is in a batch here, and who waits may destroy the barrier at once.  */
+  bar->awaited = bar->total;
+  coop_store (&bar->generation, bar->generation + BAR_INCR);
+  coop_unpark ((int *) &bar->generation, INT_MAX);
 }
 
 /* ---- Barriers of teams.  ---- */

@@ -52,10 +52,10 @@ coop_barrier (gomp_barrier_t *bar)
   return (struct coop_barrier *) bar;
 }
 
-/* Batch.h and launch.h include libgomp.h, which includes this file.  */
+/* Batch.h, hold.h and launch.h include libgomp.h, which includes this file.  */
 extern gomp_barrier_state_t coop_batch_arrive (gomp_barrier_t *bar);
-extern int coop_batch_seized;
-extern void coop_batch_await_watchers (gomp_barrier_t *bar);
+extern int coop_hold_seized;
+extern void coop_hold_await_watchers (gomp_barrier_t *bar);
 extern void coop_launch_free (struct coop_launch *launch);
 extern void kmp_team_free (struct kmp_team *team);
 
@@ -78,8 +78,8 @@ gomp_barrier_destroy (gomp_barrier_t *bar)
     coop_launch_free (coop_barrier (bar)->launch);
   if (__builtin_expect (coop_barrier (bar)->kmp != NULL, 0))
     kmp_team_free (coop_barrier (bar)->kmp);
-  if (__builtin_expect (coop_peek (&coop_batch_seized) != 0, 0))
-    coop_batch_await_watchers (bar);
+  if (__builtin_expect (coop_peek (&coop_hold_seized) != 0, 0))
+    coop_hold_await_watchers (bar);
   upstream_barrier_destroy (bar);
 }
 

@@ -6,44 +6,18 @@
 
 #include <limits.h>
 
-#include <sched.h>
-
+#include "batchlist.h"
 #include "dispatch.h"
 #include "fiber.h"
+#include "hold.h"
 #include "order.h"
 #include "park.h"
 #include "runq.h"
 #include "stray.h"
 #include "worker.h"
 
-static struct gomp_team *
-team_of (struct coop_barrier *b)
-{
-  return (struct gomp_team *) ((char *) b
-			       - offsetof (struct gomp_team, barrier));
-}
-
-/* The list for tasks that arrive, or arrived, in generation GEN.  Tasks of the
-   one before are long released: without them GEN could not be.  */
-static struct coop_ult **
-slot (struct coop_barrier *b, unsigned gen)
-{
-  return &b->batches[gen / BAR_INCR % 2];
-}
-
-/* ---- The barrier's lists.  With its lock held.  ---- */
-
-static void
-push (struct coop_ult **list, struct coop_ult *head, struct coop_ult *tail,
-      unsigned count)
-{
-  head->batch_tail = tail;
-  head->batch_count = count;
-  head->batch_next = *list;
-  *list = head;
-}
-
-/* Takes the first task of the first batch, or NULL.  */
+/* Takes the first task of the first batch of LIST, whose barrier's lock is held, or
+   NULL.  */
 static struct coop_ult *
 take_one (struct coop_ult **list)
 {
@@ -52,7 +26,7 @@ take_one (struct coop_ult **list)
     return NULL;
   *list = u->batch_next;
   if (u->batch_count > 1)
-    push (list, u->next, u->batch_tail, u->batch_count - 1);
+    coop_batch_push (list, u->next, u->batch_tail, u->batch_count - 1);
   u->docked = false;
   return u;
 }
@@ -65,7 +39,9 @@ make_ready (struct coop_ult *batch)
   unsigned others = 0;
   if (!batch)
     return;
-  coop_runq_hand_out (1);
+  bool several = batch->batch_next != NULL;
+  if (several)
+    coop_runq_hand_out (1);
   while (batch)
     {
       struct coop_ult *next = batch->batch_next;
@@ -73,7 +49,8 @@ make_ready (struct coop_ult *batch)
 				    batch->batch_tail, batch->batch_count);
       batch = next;
     }
-  coop_runq_hand_out (-1);
+  if (several)
+    coop_runq_hand_out (-1);
   if (others)
     coop_dispatch_ready (others);
 }
@@ -81,7 +58,7 @@ make_ready (struct coop_ult *batch)
 static struct coop_ult *
 take_all (struct coop_barrier *b, unsigned gen)
 {
-  struct coop_ult **list = slot (b, gen);
+  struct coop_ult **list = coop_batch_slot (b, gen);
   coop_lock (&b->lock);
   struct coop_ult *batches = *list;
   *list = NULL;
@@ -107,12 +84,15 @@ void
 coop_batch_undock (gomp_barrier_t *bar)
 {
   struct coop_barrier *b = coop_barrier (bar);
-  unsigned gen = coop_load (&b->generation);
-  struct coop_ult *batches = coop_peek (&b->batched) ? take_all (b, gen) : NULL;
-  unsigned total = b->awaited = b->total;
+  unsigned gen = coop_load (&b->generation), total = b->awaited = b->total;
+
   coop_store (&b->generation, gen + BAR_INCR);
   if (!coop_peek (&coop_runq_begun))
     coop_store (&coop_runq_begun, 1);
+  /* Who holds a batch sees the new generation, or its batch is on the list now
+     (coop_hold_publish).  */
+  coop_fence ();
+  struct coop_ult *batches = coop_peek (&b->batched) ? take_all (b, gen) : NULL;
   if (!batches || !coop_stray_are_due () || !coop_stray_hand_out (batches, total))
     make_ready (batches);
   if (__builtin_expect (coop_stray_should_sleep (), 0) && coop_stray_are_due ())
@@ -120,10 +100,9 @@ coop_batch_undock (gomp_barrier_t *bar)
   coop_unpark ((int *) &b->generation, INT_MAX);
 }
 
-/* All tasks of BATCHES arrive at the dock of their pool, which they know: its
-   leader may be in another one already (is_led).  */
-static void
-dock (struct coop_ult *batches)
+/* The pool is that of its tasks: its leader may be in another one already (is_led).  */
+void
+coop_batch_dock (struct coop_ult *batches)
 {
   gomp_barrier_t *bar = &batches->thread->thread_pool->threads_dock.bar;
   struct coop_barrier *b = coop_barrier (bar);
@@ -136,7 +115,8 @@ dock (struct coop_ult *batches)
     {
       struct coop_ult *next = batches->batch_next;
       count += batches->batch_count;
-      push (slot (b, gen), batches, batches->batch_tail, batches->batch_count);
+      coop_batch_push (coop_batch_slot (b, gen), batches, batches->batch_tail,
+		       batches->batch_count);
       batches = next;
     }
   coop_store (&b->batched, 1);
@@ -167,7 +147,7 @@ take_root (struct coop_ult **batches)
     return NULL;
   *batches = root->batch_next;
   if (root->batch_count > 1)
-    push (batches, root->next, root->batch_tail, root->batch_count - 1);
+    coop_batch_push (batches, root->next, root->batch_tail, root->batch_count - 1);
   root->batch_next = NULL;
   root->batch_tail = root;
   root->batch_count = 1;
@@ -186,7 +166,7 @@ release (struct coop_ult *batches)
       return;
     }
   make_ready (take_root (&batches));
-  dock (batches);
+  coop_batch_dock (batches);
 }
 
 void
@@ -202,7 +182,7 @@ coop_batch_wake (gomp_barrier_t *bar, int count)
       w->closing.count = 0;
     }
   /* Contains a fence: a batch is on the list now, or its worker will see the
-     new generation (coop_batch_hold).  */
+     new generation (coop_hold_publish).  */
   int woken = (int) coop_unpark ((int *) &b->generation, count);
   if (coop_load (&b->batched))
     release (take_all (b, gen - BAR_INCR));
@@ -212,7 +192,7 @@ coop_batch_wake (gomp_barrier_t *bar, int count)
   for (; woken < count; woken++)
     {
       coop_lock (&b->lock);
-      struct coop_ult *u = take_one (slot (b, gen));
+      struct coop_ult *u = take_one (coop_batch_slot (b, gen));
       coop_unlock (&b->lock);
       if (!u)
 	return;
@@ -233,10 +213,18 @@ complete_final (struct coop_barrier *b, unsigned gen)
   struct coop_ult *batches = take_all (b, gen);
   b->awaited_final = b->total;
   b->awaited = b->total;
-  team_of (b)->work_share_cancelled = 0;
+  if (coop_batch_team (b)->work_share_cancelled)
+    coop_batch_team (b)->work_share_cancelled = 0;
   coop_store (&b->generation, gen + BAR_INCR);
   release (batches);
   coop_unpark ((int *) &b->generation, INT_MAX);
+}
+
+/* The last one has arrived at the end of a region in generation GEN: is that all?  */
+static bool
+is_simple (struct coop_barrier *b, unsigned gen)
+{
+  return gen % BAR_INCR == 0 && coop_batch_team (b)->task_count == 0;
 }
 
 void
@@ -253,12 +241,12 @@ coop_batch_flush (struct coop_worker *w)
   coop_store (&b->batched, 1);
   bool last = __atomic_sub_fetch (batch.awaited, batch.count, __ATOMIC_ACQ_REL)
 	      == 0;
-  bool simple = last && batch.awaited == &b->awaited_final
-		&& gen % BAR_INCR == 0 && team_of (b)->task_count == 0;
+  bool simple
+      = last && batch.awaited == &b->awaited_final && is_simple (b, gen);
   if (!last || simple)
-    push (slot (b, gen), leader, batch.tail, batch.count);
+    coop_batch_push (coop_batch_slot (b, gen), leader, batch.tail, batch.count);
   else if (batch.count > 1)
-    push (slot (b, gen), leader->next, batch.tail, batch.count - 1);
+    coop_batch_push (coop_batch_slot (b, gen), leader->next, batch.tail, batch.count - 1);
   coop_unlock (&b->lock);
   if (simple)
     complete_final (b, gen);
@@ -271,48 +259,16 @@ coop_batch_flush (struct coop_worker *w)
     }
 }
 
-/* U, a task of W, is the last of BATCH, which has others; or has none.  */
-static inline void
-add_last (struct coop_batch *batch, struct coop_ult *u, struct coop_worker *w)
-{
-  u->next = NULL;
-  u->home = w->index;
-  batch->count++;
-  batch->tail->next = u;
-  batch->tail = u;
-}
-
-static void
-add (struct coop_batch *batch, struct coop_ult *u, struct coop_worker *w)
-{
-  if (batch->count == 0)
-    batch->head = batch->tail = u;
-  add_last (batch, u, w);
-  u->next = NULL; /* not itself */
-}
-
-/* U, on W, joins W's batch, if DOCKING on its way to the dock: there the
-   initial thread does not go, and so it comes first (take_root).  */
+/* U, on W, joins W's batch, if DOCKING on its way to the dock.  */
 static void
 join (struct coop_worker *w, struct coop_barrier *b, unsigned *awaited,
       struct coop_ult *u, bool docking)
 {
-  struct coop_batch *batch = &w->batch;
-
-  batch->bar = b;
-  batch->awaited = awaited;
+  w->batch.bar = b;
+  w->batch.awaited = awaited;
+  w->batch.docking = docking;
   w->passing = coop_fibers ? NULL : awaited;
-  if (docking)
-    u->docked = !u->root;
-  if (docking && u->root && batch->count)
-    {
-      u->home = w->index;
-      u->next = batch->head;
-      batch->head = u;
-      batch->count++;
-    }
-  else
-    add (batch, u, w);
+  coop_batch_add (&w->batch, u, w);
 }
 
 static bool
@@ -338,6 +294,14 @@ was_elected (struct coop_ult *u)
   return elected;
 }
 
+/* The state of a task that continues after it arrived in generation GEN.  */
+static inline unsigned
+state_after (unsigned gen)
+{
+  gen = state_of (gen);
+  return was_elected (coop_tls_ult ()) ? gen | BAR_WAS_LAST : gen;
+}
+
 static inline bool
 may_batch (struct coop_ult *u, struct coop_worker *w, unsigned gen)
 {
@@ -345,143 +309,29 @@ may_batch (struct coop_ult *u, struct coop_worker *w, unsigned gen)
 	 && !(gen & BAR_TASK_PENDING) && !gomp_cancel_var;
 }
 
-/* Puts BATCH, which arrived in STATE and is counted, on its barrier's list;
-   returns false if the barrier is completed already.  */
-static bool
-publish (struct coop_batch *batch, unsigned state)
-{
-  struct coop_barrier *b = batch->bar;
-  bool waiting;
-
-  coop_lock (&b->lock);
-  coop_store (&b->batched, 1);
-  coop_fence (); /* see coop_batch_wake */
-  waiting = !((coop_load (&b->generation) ^ state) & -BAR_INCR);
-  if (waiting)
-    push (slot (b, state), batch->head, batch->tail, batch->count);
-  coop_unlock (&b->lock);
-  return waiting;
-}
-
 /* As wait_with_batch, when W has no other task at all.  */
 static bool
 hold (struct coop_worker *w, struct coop_ult *u, unsigned state,
       struct coop_batch *batch)
 {
+  struct coop_barrier *b = batch->bar;
+
   if (__atomic_sub_fetch (batch->awaited, batch->count + 1, __ATOMIC_ACQ_REL)
       == 0)
     {
       /* Without explicit tasks nothing comes between this and the wake-up, in
 	 which U, still on W, releases the others.  */
-      if (coop_peek (&team_of (batch->bar)->task_count) == 0)
+      if (coop_peek (&coop_batch_team (b)->task_count) == 0)
 	w->closing = *batch;
       else
-	publish (batch, state);
+	coop_hold_publish (batch, state);
       return true;
     }
-  add (batch, u, w);
-  w->held = *batch;
-  w->held_state = state;
-  coop_dispatch_switch (u, NULL, NULL);
+  if (coop_hold_look (w, b, state))
+    coop_hold_go_on (w, u, batch);
+  else
+    coop_hold_leave (w, u, batch, b, state);
   return false;
-}
-
-/* Workers whose batch has been seized and that may still watch its barrier.  Who
-   destroys that has waited for the tasks of the batch, and so sees them.  */
-int coop_batch_seized;
-
-void
-coop_batch_await_watchers (gomp_barrier_t *bar)
-{
-  unsigned n = coop_peek (&coop_nworkers);
-  for (unsigned i = 0; i < n; i++)
-    while (coop_load (&coop_workers[i].watched) == coop_barrier (bar))
-      sched_yield ();
-}
-
-/* Takes the batch that W holds, by whoever holds its lock.  */
-static struct coop_batch
-take_held (struct coop_worker *w)
-{
-  struct coop_batch batch = w->held;
-  w->held.count = 0;
-  __atomic_store_n (&w->held_offered, 0, __ATOMIC_RELAXED);
-  return batch;
-}
-
-/* With the lock of what W holds: the team waits for its tasks, so its barrier
-   exists.  */
-static bool
-is_overdue (const struct coop_worker *w)
-{
-  return coop_load (&w->held_offered)
-	 && ((coop_load (&w->held.bar->generation) ^ w->held_state) & -BAR_INCR);
-}
-
-bool
-coop_batch_is_overdue (struct coop_worker *w)
-{
-  if (!coop_peek (&w->held_offered))
-    return false;
-  coop_lock (&w->held_lock);
-  bool overdue = is_overdue (w);
-  coop_unlock (&w->held_lock);
-  return overdue;
-}
-
-void
-coop_batch_seize (struct coop_worker *w)
-{
-  struct coop_batch batch = { 0 };
-
-  if (!coop_peek (&w->held_offered))
-    return;
-  coop_lock (&w->held_lock);
-  if (is_overdue (w))
-    {
-      batch = take_held (w);
-      __atomic_add_fetch (&coop_batch_seized, 1, __ATOMIC_RELAXED);
-    }
-  coop_unlock (&w->held_lock);
-  if (batch.count)
-    coop_runq_append (w, batch.head, batch.tail, batch.count);
-}
-
-/* In W's scheduler the contexts of all tasks of the batch are saved: from now on
-   others may continue them.  */
-void
-coop_batch_hold (struct coop_worker *w)
-{
-  struct coop_barrier *b = w->held.bar;
-  unsigned state = w->held_state;
-
-  w->watched = b;
-  coop_store (&w->held_offered, 1);
-  coop_worker_spin (w, (int *) &b->generation, (int) state);
-  coop_lock (&w->held_lock);
-  struct coop_batch batch = take_held (w);
-  coop_unlock (&w->held_lock);
-  coop_store (&w->watched, NULL);
-  if (batch.count == 0)
-    {
-      __atomic_sub_fetch (&coop_batch_seized, 1, __ATOMIC_RELAXED);
-      return;
-    }
-  unsigned gen = coop_load (&b->generation);
-  if (!((gen ^ state) & -BAR_INCR))
-    {
-      if (gen & BAR_TASK_PENDING)
-	{
-	  /* One task to execute explicit ones.  */
-	  struct coop_ult *u = batch.head;
-	  batch.head = u->next;
-	  batch.count--;
-	  coop_runq_append (w, u, u, 1);
-	}
-      if (batch.count == 0 || publish (&batch, state))
-	return;
-    }
-  coop_runq_append (w, batch.head, batch.tail, batch.count);
 }
 
 /* Gives W back the task NEXT that it took, if any.  Workers may have looked for
@@ -511,7 +361,7 @@ wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
     return hold (w, u, state, &batch);
   coop_lock (&b->lock);
   coop_store (&b->batched, 1);
-  push (slot (b, state), batch.head, batch.tail, batch.count);
+  coop_batch_push (coop_batch_slot (b, state), batch.head, batch.tail, batch.count);
   if (__atomic_sub_fetch (batch.awaited, batch.count + 1, __ATOMIC_ACQ_REL)
       == 0)
     {
@@ -553,6 +403,37 @@ arrive_last (struct coop_barrier *b, unsigned *awaited, unsigned gen,
   return state;
 }
 
+/* The last task U of W's batch arrives in generation GEN at the end of a region, and W
+   has no other one.  */
+static unsigned
+end_region (struct coop_worker *w, struct coop_barrier *b, struct coop_ult *u,
+	    unsigned gen)
+{
+  struct coop_batch batch = w->batch;
+
+  w->batch.count = 0;
+  w->passing = NULL;
+  u->docked = !u->root;
+  __builtin_prefetch (&coop_batch_team (b)->task_count);
+  if (__atomic_sub_fetch (batch.awaited, batch.count + 1, __ATOMIC_ACQ_REL) == 0)
+    {
+      if (!is_simple (b, coop_load (&b->generation)))
+	{
+	  u->docked = false;
+	  coop_hold_publish (&batch, gen);
+	  return state_of (gen) | BAR_WAS_LAST;
+	}
+      complete_final (b, gen);
+    }
+  else if (!coop_hold_look (w, b, gen))
+    {
+      coop_hold_leave (w, u, &batch, b, gen);
+      return state_after (gen);
+    }
+  coop_hold_dock (w, u, &batch);
+  return state_of (gen);
+}
+
 /* Arrives in generation GEN, in whatever way is possible.  */
 static __attribute__ ((noinline)) unsigned
 arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
@@ -566,7 +447,9 @@ arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
   if (may_batch (u, w, gen))
     {
       next = coop_dispatch_next (w);
-      bool follows = is_member (next, team_of (b));
+      bool follows = is_member (next, coop_batch_team (b));
+      if (!next && docking && w->batch.count && gen % BAR_INCR == 0 && coop_hold_may (w))
+	return end_region (w, b, u, gen);
       if (!follows && docking && w->batch.count)
 	{
 	  put_back (w, next);
@@ -577,8 +460,7 @@ arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
 	{
 	  join (w, b, awaited, u, docking);
 	  coop_dispatch_switch (u, next, NULL);
-	  gen = state_of (gen);
-	  return was_elected (u) ? gen | BAR_WAS_LAST : gen;
+	  return state_after (gen);
 	}
     }
   return arrive_last (b, awaited, gen, docking, next);
@@ -618,20 +500,13 @@ follow (struct coop_barrier *b, unsigned *awaited, unsigned gen, bool docking)
 
   if (!w || w->passing != awaited || (docking && u->root)
       || (gen & BAR_TASK_PENDING) || coop_must_leave (w)
-      || !(next = take_member (w, team_of (b))))
+      || !(next = take_member (w, coop_batch_team (b))))
     return false;
   if (docking)
     u->docked = true;
-  add_last (&w->batch, u, w);
+  coop_batch_add_last (&w->batch, u, w);
   coop_dispatch_pass (w, u, next);
   return true;
-}
-
-static inline unsigned
-state_after (unsigned gen)
-{
-  gen = state_of (gen);
-  return was_elected (coop_tls_ult ()) ? gen | BAR_WAS_LAST : gen;
 }
 
 static inline __attribute__ ((always_inline)) unsigned

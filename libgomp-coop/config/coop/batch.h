@@ -18,13 +18,10 @@
    other work, a task blocks) it counts.  If this completes the barrier, one
    task of the batch is elected to do what libgomp has the last thread do.
 
-   A worker without other work keeps its batch to itself and watches the
-   barrier: then completing it is one store, as with one task per worker.  Only
-   a worker that turns to something else puts its batch on the list.  From one
-   that has lost its CPU (runq.h) another takes it when the barrier is over.
+   A worker without other work holds its batch until the barrier is over (hold.h).
 
    At the end of a region the tasks of a pool's threads would wake up from the
-   barrier just to wait in the pool's dock.  Their batches are moved from one to
+   barrier just to wait in the pool's dock.  Their batches go from one to
    the other, and they wake up in the next region.  The initial thread, which has
    no place in the dock, leads its batch there and is taken out.
 
@@ -55,21 +52,12 @@ extern void coop_batch_wait (gomp_barrier_t *bar);
 /* Counts the tasks in W's batch, which has some.  */
 extern void coop_batch_flush (struct coop_worker *w);
 
-/* W's scheduler waits for the barrier of the batch it holds, if it has nothing
-   better to do; else the batch goes where others find it.  */
-extern void coop_batch_hold (struct coop_worker *w);
-
-/* Does W hold a batch whose barrier is over?  For other workers; W's look at
-   the barrier ends what is true here.  */
-extern bool coop_batch_is_overdue (struct coop_worker *w);
-
-/* Moves such a batch to the queue of W.  By another worker.  W may still look at
-   the barrier: while any does, who destroys one waits (bar.h).  */
-extern void coop_batch_seize (struct coop_worker *w);
-
 /* Wakes up to COUNT tasks that wait for BAR; releases its batches if its
    generation is over.  */
 extern void coop_batch_wake (gomp_barrier_t *bar, int count);
+
+/* All tasks of BATCHES, without the initial thread, arrive at their pool's dock.  */
+extern void coop_batch_dock (struct coop_ult *batches);
 
 /* The last one has arrived at BAR, which is a dock or no team's barrier: lets
    all go on.  */

@@ -145,6 +145,7 @@ struct coop_batch
   unsigned *awaited; /* the counter of BAR that is meant */
   struct coop_ult *head, *tail;
   unsigned count;
+  bool docking; /* goes on to the dock; the initial thread, if there, is the first */
 };
 
 struct coop_worker

@@ -9,6 +9,7 @@
 #include "batch.h"
 #include "birth.h"
 #include "fiber.h"
+#include "hold.h"
 #include "kthread.h"
 #include "region.h"
 #include "runq.h"
@@ -121,7 +122,7 @@ yield_ult (struct coop_ult *u)
 	return;
     }
   home = coop_is_spare (w) || u->root ? &coop_workers[coop_ult_settle (u)] : w;
-  coop_runq_append_locked (home, u);
+  coop_runq_append_locked (home, u, u, 1);
   leave_lock (w, &home->queue.lock);
   switch_to (w, next, &u->sp);
 }
@@ -232,8 +233,8 @@ coop_dispatch_loop (struct coop_worker *w)
     {
       if (w->batch.count)
 	coop_batch_flush (w);
-      if (w->held.count)
-	coop_batch_hold (w);
+      while (w->held.count)
+	coop_hold_watch (w);
       coop_worker_back (w);
       if (!coop_may_run (w))
 	{

@@ -17,7 +17,10 @@ coop_order_begin (struct gomp_team *team, void (*fn) (void *))
   struct coop_barrier *b = coop_barrier (&team->barrier);
   uint64_t hash = (uintptr_t)fn * 0x9e3779b97f4a7c15ull;
 
-  b->place = (unsigned)(hash >> 32) - b->generation / BAR_INCR;
+  /* Who was the last at the barrier has this line.  What is learned before it is set
+     is learned for another place, and once only.  */
+  if (coop_peek (&coop_order_known))
+    b->place = (unsigned)(hash >> 32) - b->generation / BAR_INCR;
 }
 
 /* Of the team of the current task, or NULL.  */

@@ -4,7 +4,7 @@
 
 #include "runq.h"
 
-#include "batch.h"
+#include "hold.h"
 #include "stray.h"
 
 /* An idle worker with something to do that has not begun for so long has lost
@@ -39,11 +39,18 @@ append (struct coop_runq *q, struct coop_ult *head, struct coop_ult *tail,
 }
 
 void
-coop_runq_append (struct coop_worker *w, struct coop_ult *head,
-		  struct coop_ult *tail, unsigned count)
+coop_runq_append_locked (struct coop_worker *w, struct coop_ult *head,
+			 struct coop_ult *tail, unsigned count)
 {
   coop_lock (&w->queue.lock);
   append (&w->queue, head, tail, count);
+}
+
+void
+coop_runq_append (struct coop_worker *w, struct coop_ult *head,
+		  struct coop_ult *tail, unsigned count)
+{
+  coop_runq_append_locked (w, head, tail, count);
   coop_unlock (&w->queue.lock);
 }
 
@@ -58,13 +65,6 @@ coop_runq_prepend (struct coop_worker *w, struct coop_ult *u)
     q->tail = u;
   __atomic_store_n (&q->length, q->length + 1, __ATOMIC_RELAXED);
   coop_unlock (&q->lock);
-}
-
-void
-coop_runq_append_locked (struct coop_worker *w, struct coop_ult *u)
-{
-  coop_lock (&w->queue.lock);
-  append (&w->queue, u, u, 1);
 }
 
 /* Removes the first COUNT tasks of Q, which has as many; returns the first and
@@ -91,7 +91,7 @@ is_late (struct coop_worker *victim)
 {
   return !coop_peek (&victim->running)
 	 && (coop_peek (&victim->queue.length)
-	     || coop_batch_is_overdue (victim));
+	     || coop_hold_is_overdue (victim));
 }
 
 /* Has VICTIM, which is late, been so for too long?  W has one suspect at a time,
@@ -209,7 +209,7 @@ coop_runq_steal (struct coop_worker *w)
 	if (victim == w || near != (pass == 0) || !worth (w, victim))
 	  continue;
 	if (coop_peek (&victim->lost))
-	  coop_batch_seize (victim);
+	  coop_hold_seize (victim);
 	struct coop_ult *u = steal_from (w, victim);
 	if (u)
 	  return u;

@@ -8,7 +8,7 @@
    by the others.
 
    A worker that is awake, idle and allowed is about to take its only task
-   itself, and to release the batch that it holds (batch.h); taking that away
+   itself, and to release the batch that it holds (hold.h); taking that away
    would only move it from one cache to another.  If it does nothing for a few
    microseconds though there is something to do, the kernel has given its CPU to
    something else, perhaps for several milliseconds: then it is lost, and others
@@ -28,10 +28,10 @@ extern void coop_runq_append (struct coop_worker *w, struct coop_ult *head,
 /* Puts U before all others in the queue of W.  */
 extern void coop_runq_prepend (struct coop_worker *w, struct coop_ult *u);
 
-/* Appends U to the queue of W and returns with the queue locked; the caller
-   releases coop_runq_lock (W) once U's context is saved.  */
-extern void coop_runq_append_locked (struct coop_worker *w,
-				     struct coop_ult *u);
+/* As coop_runq_append, but returns with the queue locked; the caller releases it once
+   the contexts of all are saved.  */
+extern void coop_runq_append_locked (struct coop_worker *w, struct coop_ult *head,
+				     struct coop_ult *tail, unsigned count);
 
 /* Removes the first task U of Q, whose lock is held.  */
 static inline void

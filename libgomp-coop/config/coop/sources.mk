@@ -15,6 +15,7 @@ COOP_SOURCES = \
 	fiber.c \
 	foreign.c \
 	hint.c \
+	hold.c \
 	home.c \
 	host.c \
 	inherit.c \

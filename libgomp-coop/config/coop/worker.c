@@ -12,11 +12,11 @@
 
 #include "libgomp.h"
 
-#include "batch.h"
 #include "cpuset.h"
 #include "dispatch.h"
 #include "donor.h"
 #include "foreign.h"
+#include "hold.h"
 #include "home.h"
 #include "kthread.h"
 #include "overflow.h"
@@ -631,7 +631,7 @@ coop_worker_reset (void)
   coop_share_reset ();
   coop_nworkers = coop_nspares = 0;
   asked_spares = lent_spares = started = demand = 0;
-  coop_crowded = coop_runq_lost = coop_batch_seized = nsleeping = 0;
+  coop_crowded = coop_runq_lost = coop_hold_seized = nsleeping = 0;
   coop_runq_handing = coop_runq_begun = 0;
   cpus_missing = false;
   if (cpuset_first (&coop_initial_cpus) >= 0)
