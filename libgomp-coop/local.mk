@@ -125,6 +125,7 @@ bench-figures: $(libgomp_coop_libraries) $(jobs_programs) $(jobs_dynamic)
 # About three minutes; a part of it with BENCH_OPTIONS="--quick --only barrier".
 bench-runtime: $(libgomp_coop_libraries) $(runtime_benches) \
 	    tests/libgomp-coop/toggler tests/libgomp-coop/bench_donors \
+	    tests/libgomp-coop/test_switch \
 	    tests/libgomp-coop/probe tests/libgomp-coop/clang/bench_constructs
 	@$(MKDIR_P) bench
 	$(srcdir)/tests/libgomp-coop/bench-runtime $(BENCH_OPTIONS) \
