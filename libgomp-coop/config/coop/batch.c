@@ -210,13 +210,13 @@ struct gomp_thread *coop_batch_leader;
 static void
 complete_final (struct coop_barrier *b, unsigned gen)
 {
-  struct coop_ult *batches = take_all (b, gen);
   b->awaited_final = b->total;
   b->awaited = b->total;
   if (coop_batch_team (b)->work_share_cancelled)
     coop_batch_team (b)->work_share_cancelled = 0;
   coop_store (&b->generation, gen + BAR_INCR);
-  release (batches);
+  coop_fence (); /* as in coop_batch_undock */
+  release (coop_peek (&b->batched) ? take_all (b, gen) : NULL);
   coop_unpark ((int *) &b->generation, INT_MAX);
 }
 
