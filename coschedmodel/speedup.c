@@ -81,9 +81,9 @@ static int from_profiles(struct json_reader *reader, struct prediction *p,
     if (rc == EXIT_DONE)
         status = predict(p, profile);
     if (status == MODEL_ENODATA)
-        rc = fail(EXIT_REFUSED, "%s: %s.profiles[0]: the machine is too slow "
-                  "for what the run did in its time", reader->file,
-                  reader->path);
+        rc = fail(EXIT_REFUSED, "%s: %s.profiles[0]: the machine is too slow for what the run "
+                  "did in its time, if a core waits for one request at a time (3.11)",
+                  reader->file, reader->path);
     else if (status == MODEL_EINVAL && profile[1] &&
              loop_active_nodes(profile[0]) == loop_active_nodes(profile[1]))
         rc = fail(EXIT_REFUSED, "%s: %s.profiles[1]: is on as many LLC domains "
