@@ -12,4 +12,4 @@ dist_machines_DATA = \
 	%D%/intel-e7-8870v3-4x18.json \
 	%D%/intel-e7-8870v3-4x2.json \
 	%D%/intel-e7-8870v3-4x4.json \
-	%D%/uma-1x8.json
+	%D%/uma-1x2.json %D%/uma-1x8.json
