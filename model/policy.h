@@ -71,8 +71,9 @@ struct policy_facts {
      * one unit; points with different cores. */
     const struct station_sample *points; /* [point_count] */
     size_t point_count;
-    /* Share of time in which its cores compute: 0..1, since the last
-     * decision, on the cores that it has. */
+    /* Share of its cores' busy time in which they compute, 0..1: since its
+     * loop has as many cores in the same LLC domains as now, without what
+     * threads waited for each other; NAN: not known. */
     double cpu_share;
     /* Work that is left, in core-seconds: of computing, as profiles count it,
      * so that a job of predicted speed S needs remaining / S seconds. */
