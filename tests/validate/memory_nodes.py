@@ -106,13 +106,21 @@ def section(program, machine):
     worse = [f"{geometric_mean(column):.1f}" for column in zip(*errors)]
     lines.append(["of the error, %", "", "", worse[0], "", worse[1]])
     head = ["kernel", "8 nodes", "4, measured", "predicted", "2, measured", "predicted"]
-    rows = [head, ["---"] + ["--:"] * (len(head) - 1)] + lines
-    return (TEXT.format(count=len(KERNELS)) + "\n" +
-            "".join("| " + " | ".join(row) + " |\n" for row in rows) +
+    return (TEXT.format(count=len(KERNELS)) + "\n" + table(head, lines) +
             AFTER.format(paper=PAPER_ERRORS))
 
 
-if __name__ == "__main__":
+def table(head, lines):
+    """A name and numbers in each of LINES."""
+    rows = [head, ["---"] + ["--:"] * (len(head) - 1)] + lines
+    return "".join("| " + " | ".join(row) + " |\n" for row in rows)
+
+
+def main(make, usage):
     if len(sys.argv) != 3:
-        sys.exit(__doc__.strip())
-    print(section(*sys.argv[1:]), end="")
+        sys.exit(usage.strip())
+    print(make(*sys.argv[1:]), end="")
+
+
+if __name__ == "__main__":
+    main(section, __doc__)

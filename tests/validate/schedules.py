@@ -9,10 +9,9 @@ usage: schedules.py COSCHEDMODEL MACHINE.json
 Each kernel's request rate is fitted to its measured speedup with guided loops.  Dynamic loops of
 one iteration should do as well; with static ones all wait for the LLC domain that is slowest."""
 
-import sys
 from statistics import geometric_mean
 
-from memory_nodes import KERNELS, NODES, Model
+from memory_nodes import KERNELS, NODES, Model, main, table
 
 # Kernel: speedup and the thesis' error in % with loops that are self-scheduled, and static.
 OTHERS = {
@@ -56,7 +55,7 @@ which are dynamic, are above 0.9, and rprj3, psinv and interp1 of MG lower.
 
 def static(model, rate):
     """(Speedup, load balance) of a kernel whose LLC domains have equal parts of the work."""
-    alone = next(iter(model.speeds(rate, NODES, (1,))))
+    alone = next(model.speeds(rate, NODES, (1,)))
     each = model.apart(rate)
     return NODES * min(each) / alone, min(each) / max(each)
 
@@ -72,19 +71,16 @@ def section(program, machine):
     names, *columns = zip(*rows)
     means = [geometric_mean([max(0.1, v) for v in column]) for column in columns]
     rows.append(("geometric mean", *means))
-    shown = [[r[0], f"{r[1]:.2f}", f"{r[2]:.2f}", f"{r[3]:.1f}", f"{r[4]:.1f}", f"{r[5]:.2f}",
+    lines = [[r[0], f"{r[1]:.2f}", f"{r[2]:.2f}", f"{r[3]:.1f}", f"{r[4]:.1f}", f"{r[5]:.2f}",
               f"{r[6]:.2f}", f"{r[7]:.1f}", f"{r[8]:.1f}", f"{r[9]:.2f}"] for r in rows]
     head = ["kernel", "self, measured", "predicted", "error, %", "thesis' error",
             "static, measured", "predicted", "error, %", "thesis' error", "balance"]
-    lines = [head, ["---"] + ["--:"] * (len(head) - 1)] + shown
     guided, fixed, found = means[1], means[4], means[5]
     assert set(names) == set(OTHERS)
     return (TEXT.format(count=len(names), guided=guided) + "\n" +
-            "".join("| " + " | ".join(line) + " |\n" for line in lines) +
+            table(head, lines) +
             AFTER.format(routes=100 * (1 - found / guided), loss=100 * (1 - fixed / guided)))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__.strip())
-    print(section(*sys.argv[1:]), end="")
+    main(section, __doc__)
