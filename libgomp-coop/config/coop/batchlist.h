@@ -24,7 +24,7 @@ coop_batch_slot (struct coop_barrier *b, unsigned gen)
   return &b->batches[gen / BAR_INCR % 2];
 }
 
-/* With the lock of LIST's barrier.  */
+/* With its lock, if LIST is a barrier's.  */
 static inline void
 coop_batch_push (struct coop_ult **list, struct coop_ult *head,
 		 struct coop_ult *tail, unsigned count)

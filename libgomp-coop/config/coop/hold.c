@@ -130,14 +130,12 @@ static void
 go_to_dock (struct coop_worker *w, struct coop_batch *batch)
 {
   struct coop_ult *root = batch->head->root ? batch->head : NULL;
-  struct coop_ult *head = root ? root->next : batch->head;
+  struct coop_ult *head = root ? root->next : batch->head, *list = NULL;
 
   if (head)
     {
-      head->batch_tail = batch->tail;
-      head->batch_count = batch->count - (root != NULL);
-      head->batch_next = NULL;
-      coop_batch_dock (head);
+      coop_batch_push (&list, head, batch->tail, batch->count - (root != NULL));
+      coop_batch_dock (list);
     }
   if (root)
     coop_runq_append (w, root, root, 1);
