@@ -16,7 +16,7 @@ from coschedtest import (Agent, BUILD, allowed_cpus, cpu_list, skip, threads,
 from coschedcluster import Cluster, need_cluster
 
 EP, CG, PINNED = (f"{BUILD}/jobs/{name}" for name in ("ep", "cg", "pinned"))
-SAMPLES = 50        # of all threads of both jobs, at least
+SAMPLES = 20        # of all threads of both jobs, at least
 SETTLED_S = 0.02    # samples this soon after a change are left out
 SHARE_ON_OWN = 0.99
 
