@@ -6,7 +6,8 @@
 A candidate says which policy divides, whether it knows how long jobs take alone, how many cores
 each job has at least (all of them: a fixed division until a job ends), its weight, and when it
 starts.  Each is one simulation.  The search climbs from the best of all policies, one of these at
-a time, until a round over all of them gains less than 0.1 %.  OUT keeps what was found."""
+a time, until a round over all of them gains less than 0.1 %.  Beside it stands a lower bound of the
+makespan (bound.c).  OUT keeps what was found."""
 
 import argparse
 import concurrent.futures
@@ -32,23 +33,28 @@ class Search:
     def __init__(self, args, s, scenario):
         self.jobs, self.best = scenario["jobs"], None
         self.cores = int(ev.TITLE[s.machine].split("-")[1])
-        self.command = [
-            os.path.join(args.build, "simulator", "coschedsim"), "run", "--json",
-            "--machine", os.path.join(args.source, "machines", s.machine + ".json"),
-            "--library", os.path.join(args.source, "simulator", "workloads",
-                                      s.library + ".json")]
+        machine = os.path.join(args.source, "machines", s.machine + ".json")
+        library = os.path.join(args.source, "simulator", "workloads", s.library + ".json")
+        program = os.path.join(args.build, "simulator", "")
+        self.simulate = [program + "coschedsim", "run", "--json", "--machine", machine,
+                         "--library", library]
+        self.bound = [program + "bound", machine, library]
 
-    def ask(self, policies, scenarios):
-        """Results of SCENARIOS under POLICIES, those of a scenario together."""
+    @staticmethod
+    def ask(command, scenarios):
+        """What COMMAND prints about SCENARIOS."""
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump({"scenarios": scenarios}, file)
             file.flush()
-            done = subprocess.run(
-                self.command + ["--policy", ",".join(policies), file.name], check=False,
-                capture_output=True, text=True)
+            done = subprocess.run([*command, file.name], check=False, capture_output=True,
+                                  text=True)
         if done.returncode != 0:
             raise runs.Failed(done.stderr.strip())
         return json.loads(done.stdout)
+
+    def run(self, policies, scenarios):
+        """Results of SCENARIOS under POLICIES, those of a scenario together."""
+        return self.ask([*self.simulate, "--policy", ",".join(policies)], scenarios)
 
     def scenario(self, name, candidate):
         jobs = [{**job, "min_cores": least, "weight": weight, "arrival_s": start}
@@ -61,7 +67,7 @@ class Search:
         """The best of CANDIDATES, which have one policy or else one scenario."""
         policies = list(dict.fromkeys(c["policy"] for c in candidates))
         apart = candidates if len(policies) == 1 else candidates[:1]
-        found = self.ask(policies, [self.scenario(str(i), c) for i, c in enumerate(apart)])
+        found = self.run(policies, [self.scenario(str(i), c) for i, c in enumerate(apart)])
         for candidate, result in zip(candidates, found):
             candidate["makespan"] = result["makespan_s"]
             candidate["ends"] = [job["end_s"] for job in result["jobs"]]
@@ -89,9 +95,9 @@ class Search:
             for step in STEPS if step < best["least"][b]]
 
     def climb(self, rounds):
-        """{"native", "best policy's", "found": makespans, "how": candidate}."""
+        """{"native", "corun", "policy", "found", "bound": makespans, "how": candidate}."""
         plain = {"name": "plain", "source": "hindsight.py", "jobs": self.jobs}
-        known = {r["policy"]: r["makespan_s"] for r in self.ask(ev.POLICIES, [plain])}
+        known = {r["policy"]: r["makespan_s"] for r in self.run(ev.POLICIES, [plain])}
         count = len(self.jobs)
         self.best = self.try_all([{"policy": policy, "history": False, "least": [1] * count,
                                    "weight": [1.0] * count, "start": [0.0] * count}
@@ -107,7 +113,8 @@ class Search:
                 break
         policy = min(known.values())
         return {"native": known["native"], "corun": known["corun"], "policy": policy,
-                "found": min(policy, self.best["makespan"]), "how": self.best}
+                "found": min(policy, self.best["makespan"]),
+                "bound": self.ask(self.bound, [plain])["bound_s"], "how": self.best}
 
 
 def main():
@@ -123,7 +130,7 @@ def main():
     found, places, waiting = {}, {}, {}
     if os.path.exists(args.out):
         with open(args.out, encoding="utf-8") as file:
-            found = json.load(file)
+            found = {key: result for key, result in json.load(file).items() if "bound" in result}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for s in ev.sets(0, 0):
             if not s.paper or s.name == "case-study" or (args.only and s.name not in args.only):
@@ -142,8 +149,8 @@ def main():
             os.replace(args.out + ".new", args.out)
     rows = [[s.title, ev.TITLE[s.machine]] + [
         f"{ev.geomean([found[k][way] / found[k]['native'] for k in keys]):.3f}"
-        for way in ("corun", "policy", "found")] for s, keys in places.items()]
-    print(ev.table(["set", "machine", "`corun`", "best policy", "found"], rows), end="")
+        for way in ("corun", "policy", "found", "bound")] for s, keys in places.items()]
+    print(ev.table(["set", "machine", "`corun`", "best policy", "found", "bound"], rows), end="")
 
 
 if __name__ == "__main__":

@@ -68,6 +68,15 @@ dist_workloads_DATA = \
 	%D%/workloads/intel-e7-8870v3.json
 EXTRA_DIST += %D%/workloads/programs.json %D%/scenarios/make_scenarios.py
 
+# The least makespan that any division of cores could have, for hindsight.py.
+noinst_PROGRAMS += %D%/bound
+%C%_bound_SOURCES = \
+	%D%/bound.c \
+	%D%/covering.c \
+	%D%/covering.h
+%C%_bound_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+%C%_bound_LDADD = %D%/libvnode.la
+
 # Programs of the papers, fitted to their published scalings: the libraries in
 # the tree are what `make fit-workloads` puts into simulator/workloads/.
 EXTRA_PROGRAMS += %D%/workloads/fit_workloads
@@ -102,7 +111,7 @@ clean-evaluation:
 .PHONY: reproduce clean-evaluation
 
 # How much better the papers' sets could be divided: hours, but goes on where it was.
-hindsight: %D%/coschedsim$(EXEEXT)
+hindsight: %D%/coschedsim$(EXEEXT) %D%/bound$(EXEEXT)
 	$(AM_V_at)$(MKDIR_P) evaluation
 	$(AM_V_at)PYTHONDONTWRITEBYTECODE=1 $(srcdir)/%D%/hindsight.py . \
 	  $(srcdir) evaluation/hindsight.json $(HINDSIGHT)

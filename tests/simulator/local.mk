@@ -2,6 +2,7 @@
 # The simulators against what is known of queues by other means.
 
 simulator_scripts = \
+	%D%/test_bound.py \
 	%D%/test_coschedsim.py \
 	%D%/test_hindsight.py \
 	%D%/test_history.py \

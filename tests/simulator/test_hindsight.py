@@ -30,6 +30,9 @@ for scenario in scenarios:
                       "jobs": [{{"end_s": 60}} for _ in scenario["jobs"]]}})
 print(json.dumps(found))
 """
+BOUND = """#!{python}
+print('{{"bound_s": 90}}')
+"""
 
 
 class Hindsight(unittest.TestCase):
@@ -39,10 +42,11 @@ class Hindsight(unittest.TestCase):
         self.build = directory.name
         self.out = os.path.join(self.build, "hindsight.json")
         os.mkdir(os.path.join(self.build, "simulator"))
-        program = os.path.join(self.build, "simulator", "coschedsim")
-        with open(program, "w", encoding="utf-8") as file:
-            file.write(STANDIN.format(python=sys.executable))
-        os.chmod(program, 0o755)
+        for name, text in (("coschedsim", STANDIN), ("bound", BOUND)):
+            program = os.path.join(self.build, "simulator", name)
+            with open(program, "w", encoding="utf-8") as file:
+                file.write(text.format(python=sys.executable))
+            os.chmod(program, 0o755)
 
     def search(self):
         return subprocess.run(
@@ -62,7 +66,8 @@ class Hindsight(unittest.TestCase):
             self.assertEqual(result["how"]["least"][0], 17)
             self.assertEqual(result["how"]["start"][-1], 60)
         # Without hindsight: one core at least, nobody waits.
-        self.assertIn(f"| {131 / 181:.3f} | {121 / 181:.3f} | {100 / 181:.3f} |", page)
+        self.assertIn(f"| {131 / 181:.3f} | {121 / 181:.3f} | {100 / 181:.3f} | "
+                      f"{90 / 181:.3f} |", page)
         # What was found is not searched for again.
         os.remove(os.path.join(self.build, "simulator", "coschedsim"))
         self.assertEqual(self.search(), page)
