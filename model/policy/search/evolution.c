@@ -16,12 +16,14 @@
 
 struct evolution {
     struct chromosome_judge *judge;
-    const struct evolution_input *in;
+    struct evolution_input in;
     uint64_t dice; /* not 0 */
-    uint8_t *genes; /* [ALL * cpus] */
+    uint8_t *genes; /* [(ALL + 1) * cpus] */
     struct chromosome one[ALL]; /* the population, best first; children */
     size_t count;  /* of the population */
     size_t judged;
+    struct chromosome spare;
+    struct chromosome *asked; /* evolution_next(): one of ONE, or NULL */
 };
 
 struct evolution *evolution_new(const struct machine *machine)
@@ -31,13 +33,14 @@ struct evolution *evolution_new(const struct machine *machine)
     if (!e)
         return NULL;
     e->judge = chromosome_judge_new(machine);
-    e->genes = calloc(ALL, machine->cpus);
+    e->genes = calloc(ALL + 1, machine->cpus);
     if (!e->judge || !e->genes) {
         evolution_free(e);
         return NULL;
     }
     for (size_t k = 0; k < ALL; k++)
         e->one[k].gene = &e->genes[k * machine->cpus];
+    e->spare.gene = &e->genes[ALL * machine->cpus];
     return e;
 }
 
@@ -80,7 +83,7 @@ static uint64_t mix(uint64_t seed)
 
 static bool in_set1(const struct evolution *e, const struct chromosome *c)
 {
-    return c->cpu > e->in->cpu_threshold && c->bw > e->in->bw_threshold;
+    return c->cpu > e->in.cpu_threshold && c->bw > e->in.bw_threshold;
 }
 
 static bool better(const struct evolution *e, const struct chromosome *a,
@@ -102,21 +105,20 @@ static bool known(const struct evolution *e, const struct chromosome *c)
     return false;
 }
 
-/* Judge one[AT] and sort it in; it is worse than all others or known: its room
+/* Sort one[AT], which has been judged, in; it is worse than all others or known: its room
  * is free again. */
-static enum model_status admit(struct evolution *e, size_t at)
+static void admit(struct evolution *e, size_t at)
 {
-    enum model_status status = chromosome_evaluate(e->judge, &e->one[at]);
     struct chromosome c = e->one[at];
 
     e->judged++;
-    if (status != MODEL_OK || known(e, &c))
-        return status;
+    if (known(e, &c))
+        return;
     size_t rank = e->count;
     while (rank && better(e, &c, &e->one[rank - 1]))
         rank--;
     if (rank == EVOLUTION_POPULATION)
-        return MODEL_OK;
+        return;
     /* The last one, or the unused room behind it, makes place. */
     size_t last = e->count < EVOLUTION_POPULATION ? e->count
                                                   : EVOLUTION_POPULATION - 1;
@@ -126,7 +128,6 @@ static enum model_status admit(struct evolution *e, size_t at)
     e->one[rank] = c;
     if (e->count < EVOLUTION_POPULATION)
         e->count++;
-    return MODEL_OK;
 }
 
 /* ---- generations -------------------------------------------------------- */
@@ -136,7 +137,7 @@ static void randomise(struct evolution *e, uint8_t *gene)
     size_t genes = chromosome_genes(e->judge);
 
     for (size_t g = 0; g < genes; g++)
-        gene[g] = (uint8_t)below(e, e->in->space->jobs);
+        gene[g] = (uint8_t)below(e, e->in.space->jobs);
     chromosome_repair(e->judge, gene, throw_dice(e));
 }
 
@@ -158,7 +159,7 @@ static void cross(struct evolution *e, const struct chromosome *a,
 static void mutate(struct evolution *e, uint8_t *gene)
 {
     size_t genes = chromosome_genes(e->judge);
-    double p = e->in->mutation, step = p < 1 ? 1 / log1p(-p) : 0;
+    double p = e->in.mutation, step = p < 1 ? 1 / log1p(-p) : 0;
 
     if (!(p > 0))
         return;
@@ -168,11 +169,12 @@ static void mutate(struct evolution *e, uint8_t *gene)
         if (skip >= (double)(genes - g))
             return;
         g += (size_t)skip;
-        gene[g] = (uint8_t)below(e, e->in->space->jobs);
+        gene[g] = (uint8_t)below(e, e->in.space->jobs);
     }
 }
 
-static enum model_status next_generation(struct evolution *e)
+/* Both children of a generation. */
+static void breed(struct evolution *e)
 {
     size_t a = below(e, e->count);
     size_t b = below(e, e->count > 1 ? e->count - 1 : 1);
@@ -182,62 +184,120 @@ static enum model_status next_generation(struct evolution *e)
     for (size_t k = EVOLUTION_POPULATION; k < ALL; k++) {
         mutate(e, e->one[k].gene);
         chromosome_repair(e->judge, e->one[k].gene, throw_dice(e));
-        enum model_status status = admit(e, k);
-        if (status != MODEL_OK)
-            return status;
     }
-    return MODEL_OK;
 }
 
-static enum model_status first_generation(struct evolution *e)
+/* The next one to be judged, of ONE; NULL: that was the last generation. */
+static struct chromosome *next(struct evolution *e)
 {
-    e->count = e->judged = 0;
-    for (size_t k = 0; k < EVOLUTION_POPULATION; k++) {
-        uint8_t *gene = e->one[EVOLUTION_POPULATION].gene;
+    struct chromosome *c = &e->one[EVOLUTION_POPULATION];
+    size_t born = e->judged - EVOLUTION_POPULATION; /* before it */
 
-        if (k == 0 && e->in->start) {
-            chromosome_from_layout(e->judge, e->in->start, gene);
-            chromosome_repair(e->judge, gene, 0);
-        } else {
-            randomise(e, gene);
-        }
-        enum model_status status = admit(e, EVOLUTION_POPULATION);
-        if (status != MODEL_OK)
-            return status;
+    if (e->judged >= EVOLUTION_POPULATION) {
+        if (born >= CHILDREN * e->in.generations)
+            return NULL;
+        if (born % CHILDREN == 0)
+            breed(e);
+        return c + born % CHILDREN;
     }
-    return MODEL_OK;
+    if (e->judged || !e->in.start) {
+        randomise(e, c->gene);
+    } else {
+        chromosome_from_layout(e->judge, e->in.start, c->gene);
+        chromosome_repair(e->judge, c->gene, 0);
+    }
+    return c;
+}
+
+enum model_status evolution_resume(struct evolution *e,
+                                   const struct evolution_input *in)
+{
+    e->in = *in;
+    return chromosome_judge_set(e->judge, in->space);
+}
+
+enum model_status evolution_begin(struct evolution *e,
+                                  const struct evolution_input *in)
+{
+    e->dice = mix(in->seed + 1);
+    e->count = e->judged = 0;
+    return evolution_resume(e, in);
+}
+
+void evolution_best(const struct evolution *e, struct evolution_result *result)
+{
+    chromosome_to_layout(e->judge, e->one[0].gene, result->layout);
+    result->cpu = e->one[0].cpu;
+    result->bw = e->one[0].bw;
+    result->reached = in_set1(e, &e->one[0]);
+    result->judged = e->judged;
 }
 
 enum model_status evolution_run(struct evolution *e,
                                 const struct evolution_input *in,
                                 struct evolution_result *result)
 {
-    enum model_status status = chromosome_judge_set(e->judge, in->space);
+    enum model_status status = evolution_begin(e, in);
+    struct chromosome *c;
 
-    e->in = in;
-    e->dice = mix(in->seed + 1);
+    while (status == MODEL_OK && (c = next(e))) {
+        status = chromosome_evaluate(e->judge, c);
+        if (status == MODEL_OK)
+            admit(e, (size_t)(c - e->one));
+    }
     if (status == MODEL_OK)
-        status = first_generation(e);
-    for (size_t g = 0; g < in->generations && status == MODEL_OK; g++)
-        status = next_generation(e);
-    if (status != MODEL_OK)
-        return status;
-    chromosome_to_layout(e->judge, e->one[0].gene, result->layout);
-    result->cpu = e->one[0].cpu;
-    result->bw = e->one[0].bw;
-    result->reached = in_set1(e, &e->one[0]);
-    result->judged = e->judged;
-    return MODEL_OK;
+        evolution_best(e, result);
+    return status;
+}
+
+/* ---- judged by others --------------------------------------------------- */
+
+static bool has_twin(const struct evolution *e, const uint8_t *gene)
+{
+    for (size_t k = 0; k < e->count; k++)
+        if (!memcmp(e->one[k].gene, gene, chromosome_genes(e->judge)))
+            return true;
+    return false;
+}
+
+bool evolution_next(struct evolution *e, size_t *layout)
+{
+    for (; (e->asked = next(e)); e->judged++) {
+        chromosome_to_layout(e->judge, e->asked->gene, layout);
+        /* In the order in which the others have come back. */
+        chromosome_from_layout(e->judge, layout, e->asked->gene);
+        if (!has_twin(e, e->asked->gene))
+            return true;
+    }
+    return false;
+}
+
+void evolution_admit(struct evolution *e, const size_t *layout, double cpu, double bw)
+{
+    struct chromosome *c = e->asked;
+
+    chromosome_from_layout(e->judge, layout, c->gene);
+    c->cpu = cpu;
+    c->bw = bw;
+    if (has_twin(e, c->gene))
+        e->judged++;
+    else
+        admit(e, (size_t)(c - e->one));
+}
+
+void evolution_fit(struct evolution *e, size_t *layout)
+{
+    chromosome_from_layout(e->judge, layout, e->spare.gene);
+    chromosome_repair(e->judge, e->spare.gene, 0);
+    chromosome_to_layout(e->judge, e->spare.gene, layout);
 }
 
 enum model_status evolution_judge(struct evolution *e, const size_t *layout,
                                   struct chromosome *worth)
 {
-    struct chromosome *spare = &e->one[EVOLUTION_POPULATION];
-
-    chromosome_from_layout(e->judge, layout, spare->gene);
-    enum model_status status = chromosome_evaluate(e->judge, spare);
-    *worth = *spare;
+    chromosome_from_layout(e->judge, layout, e->spare.gene);
+    enum model_status status = chromosome_evaluate(e->judge, &e->spare);
+    *worth = e->spare;
     worth->gene = NULL;
     return status;
 }

@@ -64,6 +64,27 @@ enum model_status evolution_run(struct evolution *evolution,
                                 const struct evolution_input *input,
                                 struct evolution_result *result);
 
+/* The same one by one, for who judges otherwise than by the model: begin, then ask and admit until
+ * there is no next.  resume() says IN anew, which may differ in pointers, bounds and profiles. */
+enum model_status evolution_begin(struct evolution *evolution,
+                                  const struct evolution_input *input);
+enum model_status evolution_resume(struct evolution *evolution,
+                                   const struct evolution_input *input);
+
+/* The next allocation to be judged, into LAYOUT [llc_domains * jobs]; those that have been are
+ * passed over.  False: that was the last generation. */
+bool evolution_next(struct evolution *evolution, size_t *layout);
+
+/* What evolution_next() asked for, or rather LAYOUT, is worth CPU and BW. */
+void evolution_admit(struct evolution *evolution, const size_t *layout, double cpu,
+                     double bw);
+
+/* The best so far; something has been admitted. */
+void evolution_best(const struct evolution *evolution, struct evolution_result *result);
+
+/* Make LAYOUT keep to the jobs' bounds. */
+void evolution_fit(struct evolution *evolution, size_t *layout);
+
 /* Judge LAYOUT in the space of the last evolution, which must still be there;
  * *WORTH gets no genes. */
 enum model_status evolution_judge(struct evolution *evolution,
