@@ -80,6 +80,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/policy/search/placement.h \
 	%D%/policy/search/predict.c \
 	%D%/policy/search/predict.h \
+	%D%/policy/search/sampling.c \
+	%D%/policy/search/sampling.h \
 	%D%/policy/search/workspace.c \
 	%D%/policy/search/workspace.h
 %C%_libmodel_la_LIBADD = -lm

@@ -64,6 +64,14 @@ enum policy_mode {
 
 /* ---- what goes in ------------------------------------------------------ */
 
+/* What was counted of a job while it ran in one parallel region at a time: sums that only grow,
+ * so that two decisions differ by what it did in between. */
+struct policy_counted {
+    double us;           /* time */
+    double computing_us; /* of all its cores in which they computed */
+    double serving_us;   /* of all controllers that its requests take */
+};
+
 /* What was measured of a job, beside its profile.  Unknown numbers are NAN,
  * unknown arrays NULL; policy_facts_init() sets all so. */
 struct policy_facts {
@@ -91,6 +99,7 @@ struct policy_facts {
      * last decision; an entry is NAN where it is not known. */
     const double *llc_access; /* [llc_domains] */
     const double *llc_miss;   /* [llc_domains] */
+    struct policy_counted counted; /* all 0: nothing */
 };
 
 /* Nothing is known. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/hash.h"
+#include "model/cputime.h"
 #include "node_agent/core/enforcer.h"
 #include "node_agent/core/journal.h"
 #include "node_agent/core/mapper.h"
@@ -297,6 +298,23 @@ static void advance_region(const struct counters *counters,
             s->fit.high, s->fit.compute_bound ? ", compute-bound" : "", local, sync);
 }
 
+/* Add LOOP to what was counted of its job. */
+static void add_counted(struct policy_counted *sum, const struct machine *machine,
+                        const struct loop *loop)
+{
+    struct cputime time;
+
+    if (cputime_measured(loop, &time) != MODEL_OK)
+        return;
+    sum->us += loop->total_us;
+    sum->computing_us += time.cpu_us * (double)loop_cores(loop);
+    for (size_t m = 0; m < loop->numa_nodes; m++) {
+        struct loop_requests r = loop_requests_to(loop, m);
+        sum->serving_us +=
+            (r.read + r.write + r.prefetch) * machine->controller_service_us[m];
+    }
+}
+
 void observer_learn(const struct counters *counters,
                     const struct sample *sample,
                     const struct observer_reading *readings,
@@ -323,6 +341,8 @@ void observer_learn(const struct counters *counters,
                           look->dop);
             if (share->loop) {
                 measure_idle(share->loop, look->idle_ns * 1e-3 / cpuset_count(&share->cpus));
+                add_counted(&look->job->regions.counted, counters_setup(counters)->machine,
+                            share->loop);
                 measure_add_loop(&look->region->measure, look->dop,
                                  share->loop);
             }

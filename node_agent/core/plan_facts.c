@@ -87,6 +87,7 @@ void plan_facts_fill(struct plan_facts *f, const struct job *job, size_t dop,
         f->llc_access[i] = f->llc_miss[i] = NAN;
     f->facts.llc_access = f->llc_access;
     f->facts.llc_miss = f->llc_miss;
+    f->facts.counted = job->regions.counted;
     if (!measure)
         return;
     fill_points(f, measure);

@@ -375,6 +375,5 @@ void region_list_clear(struct region_list *list)
         free(s->label);
         free(s);
     }
-    list->folded = NULL;
-    list->count = 0;
+    *list = (struct region_list){0};
 }

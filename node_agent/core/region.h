@@ -32,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/policy.h"
 #include "model/workload.h"
 #include "node_agent/core/useful.h"
 #include "node_agent/counters/counters.h"
@@ -67,6 +68,7 @@ struct region_list {
     struct region *first;
     struct region *folded;
     size_t count; /* without the folded one */
+    struct policy_counted counted; /* observer: of all of them */
 };
 
 /* "known", "probed" (while it is not known) or "unknown". */

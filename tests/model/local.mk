@@ -34,6 +34,7 @@ units += %D%/unit
 	%D%/test_policy_nupoco.c \
 	%D%/test_policy_power.c \
 	%D%/test_policy_rules.c \
+	%D%/test_sampling.c \
 	%D%/test_system_laws.c \
 	%D%/test_station.c \
 	%D%/test_system.c \

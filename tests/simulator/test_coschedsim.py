@@ -55,6 +55,33 @@ def check_fairness_ends():
     assert one["makespan_s"] > 0, one
 
 
+def check_sampling(directory):
+    """moca's sampling runs end with a division, not far from the model's, and measure what the
+    node really does."""
+    for scenario in ("02-bt-sp", "05-bt-ft-ep", "10-sp-km"):
+        text = call("run", "--scenario", scenario, "--machine", "amd-opteron-6380-8x8",
+                    os.path.join(SOURCE, "simulator", "scenarios", "nupoco.json"),
+                    "--policy", "moca,moca:evaluate:sample", "--explain")
+        model, sample = map(float, re.findall(" under moca.*: makespan ([0-9.]+) s", text))
+        assert 0.8 < sample / model < 1.25, text
+        before, after = text.split(" under moca:evaluate:sample: ")
+        assert "tried out" not in before, before
+        first = after.index("an allocation is tried out, 1 have been")
+        assert first < after.index("best of 12 allocations tried out"), after
+    file = os.path.join(directory, "alike.json")
+    with open(file, "w", encoding="utf-8") as out:
+        json.dump({"name": "alike", "jobs": [{"name": name, "phases": [{"regions": [
+            {"name": name, "work_s": 60, "read_per_us": 20, "llc_per_us": 80}]}]}
+            for name in "ab"]}, out)
+    words = ("run", file, "--machine", "uma-1x8", "--policy", "moca:evaluate:sample")
+    cores, controllers = map(float, re.search(
+        "tried out: cores used ([0-9.]+), controllers ([0-9.]+)",
+        call(*words, "--explain")).groups())
+    (one,) = results(*words)
+    assert abs(cores - one["compute_util"]) < 0.02, (cores, one)
+    assert abs(controllers - one["controller_util"][0]) < 0.02, (controllers, one)
+
+
 def check_max_cores(directory):
     """A job that may have two cores has two under the kernel, too."""
     file = os.path.join(directory, "bounded.json")
@@ -189,6 +216,9 @@ def check_refusals(file, directory):
             (("run", file, "--machine", "nowhere"), 1, "nowhere"),
             (("run", file, *machine, "--policy", "best"), 2, "best"),
             (("run", file, *machine, "--policy", "equal,"), 2, "equal,"),
+            (("run", file, *machine, "--policy", "moca:evaluate:guess"), 2,
+             "evaluate:guess: not an option of policy moca"),
+            (("run", file, *machine, "--policy", "moca:generations:-1"), 2, "generations:-1"),
             (("run", file, *machine, "--scenario", "three"), 1, "three"),
             (("run", file, *machine, "--counters", "pmu"), 1, "pmu"),
             (("run", file, *machine, "--noise", "x"), 2, "--noise x"),
@@ -226,6 +256,7 @@ def main():
             json.dump(SCENARIO, out)
         check_run(file)
         check_fairness_ends()
+        check_sampling(directory)
         check_max_cores(directory)
         check_compare(file)
         check_sweep(file)

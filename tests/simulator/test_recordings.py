@@ -207,6 +207,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="recordings.") as work:
         check_same(work, "nupoco", "virtual")
         check_same(work, "moca", "progress")
+        check_same(work, "moca:evaluate:sample", "virtual")
         check_what_if(work)
         check_waiting(work, "virtual", 50, 0.2)
         check_waiting(work, "virtual", 50, 0.6)
