@@ -10,6 +10,7 @@
 
 #define EARNS_MORE 1e-6 /* than 1: worth another step */
 #define PIVOT_LEAST 1e-9
+#define SAME_TIME 1e-9
 #define STEPS_MOST 10000 /* far more than are needed; prices are good at any time */
 
 struct way {
@@ -24,12 +25,13 @@ struct covering {
 };
 
 /* The simplex method's state: of as many ways as rows, the basis, the inverse of their speeds,
- * and the time spent in each. */
+ * and the time spent in each.  Doing more than is asked of a row is a way that costs no time. */
 struct basis {
     size_t rows;
     double *inverse; /* [rows * rows]: way by row */
     double *time;    /* [rows] */
-    double *change;  /* [rows] of these per unit of time in the way that enters */
+    double *cost;    /* [rows]: 1, or 0 where more is done than is asked */
+    double *change;  /* [rows] of time per unit of what enters */
 };
 
 struct covering *covering_new(size_t rows, const double *work)
@@ -99,17 +101,18 @@ static bool begin(const struct covering *c, struct basis *b)
             return false;
         b->inverse[r * c->rows + r] = 1 / fastest[r];
         b->time[r] = c->work[r] / fastest[r];
+        b->cost[r] = 1;
     }
     return true;
 }
 
-/* Prices at which each way of the basis earns 1. */
+/* Prices at which each way of the basis earns its cost. */
 static void set_prices(const struct basis *b, double *price)
 {
     memset(price, 0, b->rows * sizeof(*price));
     for (size_t i = 0; i < b->rows; i++)
         for (size_t r = 0; r < b->rows; r++)
-            price[r] += b->inverse[i * b->rows + r];
+            price[r] += b->cost[i] * b->inverse[i * b->rows + r];
 }
 
 /* The way that earns most, *EARNED; the first of equals. */
@@ -141,19 +144,25 @@ static void set_change(struct basis *b, const struct way *w, size_t row)
     }
 }
 
-/* What b->change says enters the basis, for the way whose time is used up first.  False: none. */
-static bool exchange(struct basis *b)
+/* What b->change says enters the basis at COST, for the way whose time is used up first; of
+ * several, that which changes most, for the sake of precision.  False: none. */
+static bool exchange(struct basis *b, double cost)
 {
     size_t rows = b->rows, out = rows;
-    double time = INFINITY;
+    double time = INFINITY, greatest = 0;
 
     for (size_t i = 0; i < rows; i++)
-        if (b->change[i] > PIVOT_LEAST && b->time[i] / b->change[i] < time) {
-            time = b->time[i] / b->change[i];
+        if (b->change[i] > PIVOT_LEAST)
+            time = fmin(time, b->time[i] / b->change[i]);
+    for (size_t i = 0; i < rows; i++)
+        if (b->change[i] > fmax(PIVOT_LEAST, greatest) &&
+            b->time[i] / b->change[i] <= time + SAME_TIME) {
+            greatest = b->change[i];
             out = i;
         }
     if (out == rows)
         return false;
+    time = b->time[out] / greatest;
     double *row = b->inverse + out * rows, pivot = b->change[out];
     for (size_t r = 0; r < rows; r++)
         row[r] /= pivot;
@@ -165,6 +174,7 @@ static bool exchange(struct basis *b)
             b->inverse[i * rows + r] -= b->change[i] * row[r];
     }
     b->time[out] = time;
+    b->cost[out] = cost;
     return true;
 }
 
@@ -178,13 +188,11 @@ static void climb(const struct covering *c, struct basis *b, double *price)
         for (size_t r = 1; r < c->rows; r++)
             if (price[r] < price[cheapest])
                 cheapest = r;
-        if (earned > 1 + EARNS_MORE)
-            set_change(b, &c->way[way], 0);
-        else if (price[cheapest] < -PIVOT_LEAST)
-            set_change(b, NULL, cheapest);
-        else
+        bool more = earned > 1 + EARNS_MORE;
+        if (!more && price[cheapest] >= -PIVOT_LEAST)
             break;
-        if (!exchange(b))
+        set_change(b, more ? &c->way[way] : NULL, cheapest);
+        if (!exchange(b, more))
             break;
     }
 }
@@ -192,12 +200,13 @@ static void climb(const struct covering *c, struct basis *b, double *price)
 double covering_solve(const struct covering *c, double *price)
 {
     size_t rows = c->rows;
-    double *numbers = calloc(rows * rows + 2 * rows, sizeof(*numbers));
+    double *numbers = calloc(rows * (rows + 3), sizeof(*numbers));
     double earned, bound = NAN;
 
     if (!numbers)
         return NAN;
-    struct basis b = {rows, numbers, numbers + rows * rows, numbers + rows * rows + rows};
+    struct basis b = {rows, numbers, numbers + rows * rows, numbers + rows * (rows + 1),
+                      numbers + rows * (rows + 2)};
     if (!begin(c, &b)) {
         bound = INFINITY;
     } else {

@@ -30,6 +30,7 @@ check_LTLIBRARIES += %D%/libmemsys.la
 if HAVE_CMOCKA
 units += %D%/unit
 %C%_unit_SOURCES = \
+	%D%/test_covering.c \
 	%D%/test_draw.c \
 	%D%/test_memsys.c \
 	%D%/test_progress.c \
@@ -37,7 +38,8 @@ units += %D%/unit
 	%D%/test_timeshare.c \
 	%D%/test_vnode.c \
 	%D%/timeslices.c \
-	%D%/timeslices.h
+	%D%/timeslices.h \
+	simulator/covering.c
 %C%_unit_CPPFLAGS = $(unit_flags)
 %C%_unit_LDADD = %D%/libmemsys.la simulator/libscenario.la \
 	simulator/libvnode.la model/analysis/libanalysis.la $(unit_libs)
