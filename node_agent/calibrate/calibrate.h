@@ -24,6 +24,11 @@
  * Requests are counted at the controllers; without counters they follow from the kernels (a
  * store reads its line, too) for strides of a line or more, and prefetches cannot be told from
  * reads.  Where a regression is not possible, the mean time stands for all kinds, with a note.
+ *
+ * Are service times exponential, as the model has them?  Then a station that is never idle serves
+ * a Poisson distributed number of requests per unit of time.  So after a run of an LLC domain with
+ * its own NUMA node, requests are counted in CALIBRATE_LOOKS short intervals more, while the
+ * streams go on (thesis A.1.2, table A.3).
  */
 
 #include <stdbool.h>
@@ -36,10 +41,19 @@
 #define CALIBRATE_STRIDES 5
 extern const size_t calibrate_strides[CALIBRATE_STRIDES]; /* bytes */
 
+/* As many make the critical value of table A.3: 1.36 / sqrt(51) = 0.19 at the level of 0.05. */
+#define CALIBRATE_LOOKS 51
+
+struct calibrate_look {
+    double us, requests;
+};
+
 struct calibrate_run {
     double us;     /* while all streams ran; of the best of its repetitions; 0: not run */
     double reads, writes, prefetches; /* requests in that time */
     bool counted;  /* they are counters' */
+    size_t looks;  /* 0: none were taken */
+    struct calibrate_look look[CALIBRATE_LOOKS];
 };
 
 struct calibration {

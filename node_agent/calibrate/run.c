@@ -23,6 +23,7 @@
 #define LEAST_US 25000 /* that a run takes: counters are read at two times that are not sharp */
 #define SHARP_US 250   /* so sharp should they be */
 #define TRIES    8
+#define LOOK_US  1000 /* between looks */
 
 static double now_us(void)
 {
@@ -127,6 +128,7 @@ struct group {
     enum kernel kernel;
     size_t stride; /* bytes */
     size_t least;  /* passes of each, before they may stop */
+    bool at_home;  /* it loads its own controller: worth more looks */
     pthread_mutex_t mutex;
     pthread_cond_t moved;
     size_t begun, done; /* streams that have begun, that have made their least passes */
@@ -237,6 +239,26 @@ static double count(const struct calibrate_options *o, size_t memory, struct cal
     return (before + after) / 2;
 }
 
+static double requests(const struct calibrate_run *run)
+{
+    return run->reads + run->writes + run->prefetches;
+}
+
+/* What is counted in short intervals from LAST_US on. */
+static void look_often(const struct calibrate_options *o, size_t memory, double last_us,
+                       struct calibrate_run *run)
+{
+    while (run->looks < CALIBRATE_LOOKS) {
+        struct calibrate_run one = {0};
+        usleep(LOOK_US);
+        double us = count(o, memory, &one);
+        if (!one.counted)
+            break;
+        run->look[run->looks++] = (struct calibrate_look){us - last_us, requests(&one)};
+        last_us = us;
+    }
+}
+
 /* While all streams run: a time, and what was counted in it. */
 static void look(const struct calibrate_options *o, struct group *g, size_t memory,
                  struct calibrate_run *run)
@@ -249,9 +271,12 @@ static void look(const struct calibrate_options *o, struct group *g, size_t memo
     double left = LEAST_US - (now_us() - start);
     if (left > 0)
         usleep((useconds_t)left);
-    run->us = count(o, memory, run) - start;
-    set(g, &g->stop);
+    double end = count(o, memory, run);
+    run->us = end - start;
     run->counted = ignored.counted && run->counted && run->reads + run->writes > 0;
+    if (run->counted && g->at_home)
+        look_often(o, memory, end, run);
+    set(g, &g->stop);
     if (!run->counted)
         run->reads = run->writes = run->prefetches = 0;
 }
@@ -304,11 +329,6 @@ static int run_together(const struct calibrate_options *o, struct group *g, size
     return 0;
 }
 
-static double requests(const struct calibrate_run *run)
-{
-    return run->reads + run->writes + run->prefetches;
-}
-
 /* The best of the repetitions. */
 static int run_best(const struct calibrate_options *o, struct group *g, size_t memory,
                     struct calibrate_run *best, struct errtext *err)
@@ -351,6 +371,8 @@ static int new_group(struct group *g, const struct topology *t,
     const struct machine *m = topology_machine(t);
 
     *g = (struct group){.stream = calloc(m->cpus, sizeof(*g->stream)),
+                        .at_home = domain < m->llc_domains &&
+                                   m->local_node[domain] == (int)memory,
                         .mutex = PTHREAD_MUTEX_INITIALIZER,
                         .moved = PTHREAD_COND_INITIALIZER};
     if (!g->stream)

@@ -91,6 +91,16 @@ static json_t *domain_json(const struct calibration *c, size_t domain)
     return domain < c->llc_domains ? json_integer((json_int_t)domain) : NULL;
 }
 
+/* [us, requests] of each, or NULL. */
+static json_t *looks_json(const struct calibrate_run *r)
+{
+    json_t *looks = r->looks ? json_array() : NULL;
+
+    for (size_t i = 0; i < r->looks; i++)
+        json_array_append_new(looks, json_pack("[f, f]", r->look[i].us, r->look[i].requests));
+    return looks;
+}
+
 static json_t *runs_json(const struct calibration *c)
 {
     json_t *runs = json_array();
@@ -105,12 +115,13 @@ static json_t *runs_json(const struct calibration *c)
                         continue;
                     json_array_append_new(
                         runs,
-                        json_pack("{s:o*, s:I, s:s, s:I, s:f, s:f, s:f, s:f}",
+                        json_pack("{s:o*, s:I, s:s, s:I, s:f, s:f, s:f, s:f, s:o*}",
                                   "llc_domain", domain_json(c, i), "memory",
                                   (json_int_t)j, "kernel", kernel_names[k],
                                   "stride", (json_int_t)calibrate_strides[s],
                                   "us", r->us, "reads", r->reads, "writes",
-                                  r->writes, "prefetches", r->prefetches));
+                                  r->writes, "prefetches", r->prefetches,
+                                  "looks", looks_json(r)));
                 }
     return runs;
 }

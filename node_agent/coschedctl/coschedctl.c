@@ -79,7 +79,8 @@ static const struct cli_command commands[] = {
             FILE_OPERAND),
     COMMAND(requests, "metric per", "DIR|FILE",
             "the memory requests of a recording, for coschedmodel ks",
-            .details = "FILE may have numbers, one a line, as well.\n",
+            .details = "FILE may have numbers, one a line, as well, or be what\n"
+                       "calibrate wrote.\n",
             FILE_OPERAND),
     COMMAND(machine, "json", "[FILE]",
             "what the model knows of this node, or FILE", FILE_OPERAND),

@@ -24,6 +24,7 @@ const char *const request_metric_names[REQUEST_METRICS] = {
     [REQUEST_JOB_TRAFFIC] = "job-traffic",
     [REQUEST_READ_MISSES] = "read-misses",
     [REQUEST_NUMBERS] = "numbers",
+    [REQUEST_SERVED] = "served",
 };
 
 void request_counts_free(struct request_counts *c)
@@ -286,12 +287,61 @@ static int read_numbers(struct request_counts *counts, const char *path,
     return rc;
 }
 
-/* A recording is a directory, or a file that begins with an object. */
+/* The looks of run number I of a calibration. */
+static int read_run(struct request_counts *counts, const char *path, json_t *run, size_t i,
+                    struct errtext *err)
+{
+    const char *kernel;
+    json_int_t domain, memory, stride;
+    json_t *looks = NULL, *look;
+    char name[NAME_ROOM];
+    size_t l;
+
+    if (!json_object_get(run, "looks"))
+        return 0;
+    if (json_unpack(run, "{s:I, s:I, s:s, s:I, s:o}", "llc_domain", &domain, "memory", &memory,
+                    "kernel", &kernel, "stride", &stride, "looks", &looks) < 0 ||
+        !json_is_array(looks))
+        return errtext_set(err, EINVAL, "%.120s: calibration: runs[%zu]: no run with looks", path,
+                           i);
+    snprintf(name, sizeof(name), "LLC domain %lld, NUMA node %lld: %.40s, stride %lld",
+             (long long)domain, (long long)memory, kernel, (long long)stride);
+    json_array_foreach(looks, l, look) {
+        double us, requests;
+        if (json_unpack(look, "[F, F!]", &us, &requests) < 0 || !(us > 0) || !(requests >= 0))
+            return errtext_set(err, EINVAL, "%.120s: calibration: runs[%zu]: looks[%zu]: not us "
+                               "and requests", path, i, l);
+        if (add(counts, REQUEST_SERVED, name, &requests, 1, (uint64_t)(us * 1e3), 1) < 0)
+            return errtext_set(err, ENOMEM, "%.120s: out of memory", path);
+        counts->intervals++;
+    }
+    return 0;
+}
+
+/* CALIBRATION of a machine's description. */
+static int read_calibration(struct request_counts *counts, const char *path,
+                            const json_t *calibration, struct errtext *err)
+{
+    json_t *run;
+    size_t i;
+    int rc = 0;
+
+    json_array_foreach(json_object_get(calibration, "runs"), i, run)
+        if (rc == 0)
+            rc = read_run(counts, path, run, i, err);
+    if (rc == 0 && !counts->regions)
+        rc = errtext_set(err, EINVAL, "%.120s: its calibration has no looks: requests were not "
+                         "counted, or by an older version", path);
+    return rc;
+}
+
+/* A recording is a directory, or a file that begins with an object; a machine's description is one
+ * object with a calibration. */
 static int read_any(struct request_counts *counts, const char *path,
                     struct errtext *err)
 {
     struct stat st;
-    int first = EOF;
+    int first = EOF, rc;
 
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return read_recording(counts, path, err);
@@ -301,8 +351,14 @@ static int read_any(struct request_counts *counts, const char *path,
     while ((first = getc(file)) != EOF && isspace(first))
         ;
     rewind(file);
-    int rc = first == '{' ? read_recording(counts, path, err)
+    json_t *object = first == '{' ? json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+    const json_t *calibration = json_object_get(object, "calibration");
+    if (calibration)
+        rc = read_calibration(counts, path, calibration, err);
+    else
+        rc = first == '{' ? read_recording(counts, path, err)
                           : read_numbers(counts, path, file, err);
+    json_decref(object);
     fclose(file);
     return rc;
 }

@@ -16,7 +16,10 @@
  *   job-traffic  of each job, where the kernel counts by job (resctrl)
  *   read-misses  of each job's CPUs, the reads that missed the last-level cache
  *
- * Or the numbers come from a user's file, one a line ("#" begins a comment).
+ * Or the numbers come from a user's file, one a line ("#" begins a comment); or from a calibration
+ * (calibrate.h): what a NUMA node `served` while a kernel kept it busy, which is Poisson
+ * distributed if its service times are exponential (table A.3).  A "region" is then a kernel with
+ * its stride.
  */
 
 #include <stddef.h>
@@ -29,10 +32,11 @@ enum request_metric {
     REQUEST_JOB_TRAFFIC,
     REQUEST_READ_MISSES,
     REQUEST_NUMBERS, /* a file's own */
+    REQUEST_SERVED,  /* of a calibration */
     REQUEST_METRICS
 };
 
-/* As above; "numbers" for the last. */
+/* As above; "numbers" of a file. */
 extern const char *const request_metric_names[REQUEST_METRICS];
 
 struct request_region {
@@ -48,12 +52,12 @@ struct request_region {
 struct request_counts {
     struct request_region *region;
     size_t regions;
-    size_t intervals; /* of the recording */
+    size_t intervals; /* of the recording, or calibration */
     size_t mixed;     /* of them left out: no region, or several, or serial */
 };
 
-/* Read PATH: a recording's directory, its record.jsonl, or a file of numbers.
- * NULL with errno as from recording_open(), EINVAL or ENOMEM, and ERR. */
+/* Read PATH: a recording's directory, its record.jsonl, a calibrated machine's description, or a
+ * file of numbers.  NULL with errno as from recording_open(), EINVAL or ENOMEM, and ERR. */
 struct request_counts *request_counts_read(const char *path,
                                            struct errtext *err);
 

@@ -54,6 +54,8 @@ def check_end_to_end(folder):
     assert len(made["runs"]) == groups * memories * 4 * 5, len(made["runs"])
     assert len(made["peak_gb_per_s"]) == memories
     assert all(r["us"] > 0 for r in made["runs"])
+    served = run("requests", stored)
+    assert served.returncode == 1 and "its calibration has no looks" in served.stderr, served
     # Power, or why there is none.
     if "power" in machine:
         assert machine["power"]["core_w"] > 0 and "W idle" in done.stderr, done.stderr

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """coschedctl requests | coschedmodel ks: recordings of requests that are Poisson
-distributed, and of some that are not."""
+distributed, and of some that are not; and what a calibration saw a controller serve."""
 
 import json
 import math
@@ -201,6 +201,45 @@ def check_numbers(work):
         assert f"{path}:2: not a whole number" in said, said
 
 
+def described(work, *runs):
+    """A machine's description with these runs of its calibration."""
+    path = os.path.join(work, "machine.json")
+    with open(path, "w", encoding="ascii") as out:
+        json.dump({"name": "of a test", "calibration": {"runs": runs}}, out, indent=1)
+        out.write("\n")
+    return path
+
+
+def served(kernel, looks):
+    return {"llc_domain": 0, "memory": 0, "kernel": kernel, "stride": 64, "us": 1, "reads": 1,
+            "writes": 0, "prefetches": 0, "looks": looks}
+
+
+def check_calibration(work):
+    """Exponential service times: Poisson numbers served in each unit of time; not so equal ones.
+    Looks are a little too long or too short."""
+    lengths = [1000 + dice.randint(-50, 50) for _ in range(51)]
+    path = described(
+        work, served("write", [[us, poisson(us / 10)] for us in lengths]),
+        served("load", [[us, us // 10] for us in lengths]),
+        {"memory": 0, "kernel": "add", "stride": 8, "us": 1, "reads": 1})
+    found = results(path)
+    assert (found["metric"], found["intervals"]) == ("served", 102), found
+    write, load = found["regions"]
+    assert write["region"] == "LLC domain 0, NUMA node 0: write, stride 64", write
+    assert write["poisson"] and not load["poisson"], found
+    assert abs(write["nodes"][0]["mean"] - 100) < 5, write
+    assert abs(write["nodes"][0]["critical"] - 0.19) < 0.001, write
+    assert load["nodes"][0]["dispersion"] < 0.1, load
+    for runs, words in (
+            ([], "its calibration has no looks"),
+            ([served("load", 7)], "runs[0]: no run with looks"),
+            ([served("load", []), served("load", [[1, 2], [3]])],
+             "runs[1]: looks[1]: not us and requests")):
+        said = requests(described(work, *runs), status=1).stderr
+        assert words in said and said.count("\n") == 1, said
+
+
 def check_histograms(recorded):
     """Parts of the samples, and of the distribution, in each category."""
     for bins, shown in (("10", 10), ("0", 20), ("7", 7), ("100", 60)):
@@ -277,6 +316,7 @@ def main():
         check_mixes(work)
         check_intervals(work)
         check_numbers(work)
+        check_calibration(work)
         check_histograms(recorded)
         check_refusals(work, recorded)
     finally:
