@@ -426,6 +426,7 @@ static int run_kernels(const struct calibrate_options *o, struct calibration *c,
     g->kernel = KERNEL_LOAD;
     g->stride = KERNEL_LINE;
     g->count = count / 2;
+    g->at_home = false; /* nobody asks for these looks */
     if (rc == 0 && g->count)
         rc = run_best(o, g, memory, calibration_half(c, domain, memory), err);
     g->count = count;

@@ -232,6 +232,75 @@ static void test_without_gsl(void **state)
 }
 #endif
 
+/* ---- looks --------------------------------------------------------------- */
+
+#ifdef HAVE_NUMA
+#define SERVED 7 /* reads, each time that somebody looks */
+
+static int open_fake(const struct counters_setup *setup, void **state, struct errtext *err)
+{
+    (void)err;
+    *state = (void *)setup->machine;
+    return 0;
+}
+
+static int sample_fake(void *state, struct sample *sample, struct errtext *err)
+{
+    (void)err;
+    for (size_t i = 0; i < ((const struct machine *)state)->numa_nodes; i++)
+        sample->memory[i] = (struct sample_memory){SERVED, 0, NAN};
+    return 0;
+}
+
+static void describe_fake(const void *state, struct counters_ability *ability)
+{
+    (void)state;
+    ability[COUNTERS_MEMORY_READS].can = ability[COUNTERS_MEMORY_WRITES].can = true;
+}
+
+static void close_fake(void *state)
+{
+    (void)state;
+}
+
+/* What a domain's own memory serves is counted often enough for a test of its distribution. */
+static void test_looks(void **state)
+{
+    static const struct counters_backend fake = {
+        .name = "fake", .help = "", .flags = COUNTERS_STILL, .open = open_fake,
+        .sample = sample_fake, .describe = describe_fake, .close = close_fake};
+    const struct counters_backend *const backends[] = {&fake, NULL};
+    struct errtext err = {""};
+    struct topology *t = topology_new(NULL, &err);
+    const struct machine *m = topology_machine(t);
+    struct counters_setup setup;
+
+    (void)state;
+    counters_setup_init(&setup, m, topology_cpus(t));
+    setup.backends = backends;
+    struct calibrate_options options = {.array_bytes = 1 << 18, .repetitions = 1, .passes = 1};
+    if (!(options.counters = counters_open("fake", &setup, NULL, 0, &err)))
+        fail_msg("%s", err.text);
+    struct calibration *c = calibrate(t, &options, &err);
+    if (!c)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < m->llc_domains; i++)
+        for (size_t j = 0; j < m->numa_nodes; j++) {
+            const struct calibrate_run *run = calibration_run(c, i, j, KERNEL_COPY, 3);
+            bool home = m->local_node[i] == (int)j;
+            assert_int_equal(run->looks, home ? CALIBRATE_LOOKS : 0);
+            for (size_t l = 0; l < run->looks; l++) {
+                assert_true(run->look[l].us > 0 && run->look[l].requests >= SERVED);
+                assert_true(fmod(run->look[l].requests, SERVED) == 0);
+            }
+            assert_int_equal(calibration_half(c, i, j)->looks, 0);
+        }
+    calibration_free(c);
+    counters_close(options.counters);
+    topology_free(t);
+}
+#endif
+
 /* ---- load ---------------------------------------------------------------- */
 
 static void work_a_while(void *arg)
@@ -272,6 +341,9 @@ UNIT(test_calibrate)
         cmocka_unit_test(test_not_loaded_fully),
 #else
         cmocka_unit_test(test_without_gsl),
+#endif
+#ifdef HAVE_NUMA
+        cmocka_unit_test(test_looks),
 #endif
         cmocka_unit_test(test_busy),
     };
