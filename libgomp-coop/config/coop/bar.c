@@ -96,6 +96,15 @@ note_barrier (gomp_barrier_state_t state)
     coop_region_count_barrier ();
 }
 
+/* Without tasks the last one leaves the team's lines alone, which are with other CPUs.  */
+static inline void
+team_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
+{
+  if (!__builtin_expect (coop_managed, 0) || !gomp_barrier_last_thread (state)
+      || !coop_batch_complete (bar))
+    upstream_team_barrier_wait_end (bar, state);
+}
+
 void
 gomp_team_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
 {
@@ -103,7 +112,7 @@ gomp_team_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
   /* A task that has waited in a batch finds the barrier completed.  */
   if (gomp_barrier_last_thread (state)
       || coop_load (&bar->generation) != (state & -BAR_INCR) + BAR_INCR)
-    upstream_team_barrier_wait_end (bar, state);
+    team_barrier_wait_end (bar, state);
   if (__builtin_expect (coop_peek (&coop_order_known), 0))
     coop_order_follow ();
 }
@@ -132,7 +141,7 @@ gomp_team_barrier_wait_final (gomp_barrier_t *bar)
     return;
   if (gomp_barrier_last_thread (state))
     bar->awaited_final = bar->total;
-  upstream_team_barrier_wait_end (bar, state);
+  team_barrier_wait_end (bar, state);
 }
 
 bool

@@ -201,31 +201,43 @@ coop_batch_wake (gomp_barrier_t *bar, int count)
     }
 }
 
-/* ---- Arrival.  ---- */
-
-struct gomp_thread *coop_batch_leader;
-
-/* Nothing but waiting is left to do at the end of the region, and no task
-   needs a thread.  Called by a scheduler in the place of the last thread.  */
-static void
-complete_final (struct coop_barrier *b, unsigned gen)
-{
-  b->awaited_final = b->total;
-  b->awaited = b->total;
-  if (coop_batch_team (b)->work_share_cancelled)
-    coop_batch_team (b)->work_share_cancelled = 0;
-  coop_store (&b->generation, gen + BAR_INCR);
-  coop_fence (); /* as in coop_batch_undock */
-  release (coop_peek (&b->batched) ? take_all (b, gen) : NULL);
-  coop_unpark ((int *) &b->generation, INT_MAX);
-}
-
-/* The last one has arrived at the end of a region in generation GEN: is that all?  */
+/* The last one has arrived at B in generation GEN: have all just to go on?  The number of
+   tasks is in a line that the initial thread writes in each region: a look at it takes
+   two transfers between CPUs.  */
 static bool
 is_simple (struct coop_barrier *b, unsigned gen)
 {
-  return gen % BAR_INCR == 0 && coop_batch_team (b)->task_count == 0;
+  if (gomp_cancel_var || gen % BAR_INCR || (b->tasked && coop_batch_team (b)->task_count))
+    return false;
+  b->tasked = 0;
+  return true;
 }
+
+/* Lets all go on.  By the last one, or by a scheduler in its place.  */
+static void
+complete (struct coop_barrier *b, unsigned gen)
+{
+  b->awaited_final = b->total;
+  b->awaited = b->total;
+  coop_store (&b->generation, gen + BAR_INCR);
+  coop_batch_wake ((gomp_barrier_t *) b, INT_MAX);
+}
+
+bool
+coop_batch_complete (gomp_barrier_t *bar)
+{
+  struct coop_barrier *b = coop_barrier (bar);
+  unsigned gen = coop_load (&b->generation);
+  bool simple = is_simple (b, gen);
+
+  if (simple)
+    complete (b, gen);
+  return simple;
+}
+
+/* ---- Arrival.  ---- */
+
+struct gomp_thread *coop_batch_leader;
 
 void
 coop_batch_flush (struct coop_worker *w)
@@ -249,7 +261,7 @@ coop_batch_flush (struct coop_worker *w)
     coop_batch_push (coop_batch_slot (b, gen), leader->next, batch.tail, batch.count - 1);
   coop_unlock (&b->lock);
   if (simple)
-    complete_final (b, gen);
+    complete (b, gen);
   else if (last)
     {
       leader->elected = true;
@@ -321,7 +333,7 @@ hold (struct coop_worker *w, struct coop_ult *u, unsigned state,
     {
       /* Without explicit tasks nothing comes between this and the wake-up, in
 	 which U, still on W, releases the others.  */
-      if (coop_peek (&coop_batch_team (b)->task_count) == 0)
+      if (is_simple (b, coop_load (&b->generation)))
 	w->closing = *batch;
       else
 	coop_hold_publish (batch, state);
@@ -414,16 +426,14 @@ end_region (struct coop_worker *w, struct coop_barrier *b, struct coop_ult *u,
   w->batch.count = 0;
   w->passing = NULL;
   u->docked = !u->root;
-  __builtin_prefetch (&coop_batch_team (b)->task_count);
   if (__atomic_sub_fetch (batch.awaited, batch.count + 1, __ATOMIC_ACQ_REL) == 0)
     {
-      if (!is_simple (b, coop_load (&b->generation)))
+      if (!coop_batch_complete ((gomp_barrier_t *) b))
 	{
 	  u->docked = false;
 	  coop_hold_publish (&batch, gen);
 	  return state_of (gen) | BAR_WAS_LAST;
 	}
-      complete_final (b, gen);
     }
   else if (!coop_hold_look (w, b, gen))
     {

@@ -49,6 +49,10 @@ extern struct gomp_thread *coop_batch_leader;
 /* As gomp_team_barrier_wait.  */
 extern void coop_batch_wait (gomp_barrier_t *bar);
 
+/* The last one has arrived at BAR, a team's: lets all go on and returns true, or
+   returns false if there is more to do than that.  */
+extern bool coop_batch_complete (gomp_barrier_t *bar);
+
 /* Counts the tasks in W's batch, which has some.  */
 extern void coop_batch_flush (struct coop_worker *w);
 

@@ -8,10 +8,15 @@
 #include "task.h"
 
 /* All locks there protect the team's tasks, and after releasing one none is
-   held.  */
+   held.  The barrier is told that there are tasks: who comes last has its line anyway.  */
 static inline void
 coop_task_unlock (gomp_mutex_t *mutex)
 {
+  struct gomp_team *team
+      = (struct gomp_team *) ((char *) mutex
+			      - offsetof (struct gomp_team, task_lock));
+  if (team->task_count)
+    coop_barrier (&team->barrier)->tasked = 1;
   gomp_mutex_unlock (mutex);
   coop_dispatch_point ();
 }
