@@ -14,7 +14,6 @@
 #include "park.h"
 #include "runq.h"
 #include "stray.h"
-#include "worker.h"
 
 /* Takes the first task of the first batch of LIST, whose barrier's lock is held, or
    NULL.  */

@@ -11,10 +11,10 @@
 
 #include "blocking.h"
 #include "dispatch.h"
+#include "idle.h"
 #include "park.h"
 #include "stack.h"
 #include "ult.h"
-#include "worker.h"
 
 void
 coop_birth_expect (struct coop_ult *u)
@@ -35,7 +35,7 @@ coop_birth_expect (struct coop_ult *u)
   coop_unlock (&q->lock);
   coop_fence ();
   if (coop_may_run (w))
-    coop_worker_wake (w);
+    coop_idle_wake (w);
 }
 
 static struct coop_ult *

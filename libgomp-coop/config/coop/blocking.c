@@ -11,8 +11,8 @@
 #include "batch.h"
 #include "dispatch.h"
 #include "home.h"
+#include "idle.h"
 #include "ult.h"
-#include "worker.h"
 
 #define FOREIGN_SPINS 1000 /* a foreign thread owns no CPU */
 #define RELAX_TURNS 16	   /* pauses between two looks at the queues */
@@ -27,7 +27,7 @@ coop_spin (int *addr, int value)
   if (w && __builtin_expect (w->batch.count != 0, 0))
     coop_batch_flush (w);
   if (__builtin_expect (w != NULL, 1))
-    return coop_worker_spin (w, addr, value) != COOP_SPIN_CHANGED;
+    return coop_idle_spin (w, addr, value) != COOP_SPIN_CHANGED;
   if (coop_home_is_here ())
     return coop_home_spin (addr, value);
   if (coop_peek (&coop_crowded) == 0)

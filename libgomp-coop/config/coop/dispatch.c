@@ -10,12 +10,12 @@
 #include "birth.h"
 #include "fiber.h"
 #include "hold.h"
+#include "idle.h"
 #include "kthread.h"
 #include "region.h"
 #include "runq.h"
 #include "settings.h"
 #include "ult.h"
-#include "worker.h"
 
 #define ADOPT_SWITCHES 16 /* a worker looks after others so often */
 
@@ -33,7 +33,7 @@ coop_dispatch_finish (struct coop_worker *w)
     {
       coop_store (&coop_workers[0].home_ready, w->post_for);
       coop_fence ();
-      coop_worker_wake (&coop_workers[0]);
+      coop_idle_wake (&coop_workers[0]);
     }
 }
 
@@ -187,8 +187,8 @@ coop_dispatch_hand (struct coop_worker *w, struct coop_ult *head,
     return count;
   coop_fence ();
   if (coop_load (&w->sleeping))
-    coop_worker_wake (w);
-  else if (!coop_worker_any_asleep ())
+    coop_idle_wake (w);
+  else if (!coop_idle_any_asleep ())
     return 0;
   else if (coop_peek (&w->running) || coop_peek (&w->lost))
     return count;
@@ -202,7 +202,7 @@ coop_dispatch_ready (unsigned count)
   if (coop_mode == COSCHED_MODE_KTHREAD)
     coop_kthread_fill ();
   else
-    coop_worker_kick (count);
+    coop_idle_kick (count);
 }
 
 void
@@ -220,7 +220,7 @@ find_own (struct coop_worker *w)
   if (__builtin_expect (u != NULL, 0))
     {
       coop_store (&w->home_ready, NULL);
-      coop_worker_kick (coop_peek (&w->queue.length));
+      coop_idle_kick (coop_peek (&w->queue.length));
       return u;
     }
   return coop_is_spare (w) ? NULL : coop_runq_take (w);
@@ -235,12 +235,12 @@ coop_dispatch_loop (struct coop_worker *w)
 	coop_batch_flush (w);
       while (w->held.count)
 	coop_hold_watch (w);
-      coop_worker_back (w);
+      coop_idle_back (w);
       if (!coop_may_run (w))
 	{
 	  /* What it leaves behind is for the others.  */
-	  coop_worker_kick (coop_runq_total ());
-	  coop_worker_sleep (w);
+	  coop_idle_kick (coop_runq_total ());
+	  coop_idle_sleep (w);
 	  continue;
 	}
       struct coop_ult *u = find_own (w);
@@ -248,7 +248,7 @@ coop_dispatch_loop (struct coop_worker *w)
 	u = coop_birth_next (w);
       if (!u)
 	{
-	  coop_worker_idle (w);
+	  coop_idle_wait (w);
 	  if (coop_may_run (w) && !(u = find_own (w)))
 	    u = coop_runq_steal (w);
 	  if (!u)

@@ -10,9 +10,9 @@
 #include "batchlist.h"
 #include "dispatch.h"
 #include "home.h"
+#include "idle.h"
 #include "runq.h"
 #include "stray.h"
-#include "worker.h"
 
 #define LOOKS 64 /* of a task at a barrier: about a microsecond */
 
@@ -71,7 +71,7 @@ coop_hold_go_on (struct coop_worker *w, struct coop_ult *u,
 {
   struct coop_ult *first = batch->head;
 
-  coop_worker_back (w); /* W's scheduler may have nothing to do for long */
+  coop_idle_back (w); /* W's scheduler may have nothing to do for long */
   coop_batch_add_last (batch, u, w);
   if (coop_must_leave (w))
     {
@@ -260,7 +260,7 @@ coop_hold_watch (struct coop_worker *w)
 
   w->watched = b;
   coop_store (&w->held_offered, 1);
-  coop_worker_spin (w, (int *) &b->generation, (int) state);
+  coop_idle_spin (w, (int *) &b->generation, (int) state);
   coop_lock (&w->held_lock);
   struct coop_batch batch = take_held (w);
   coop_unlock (&w->held_lock);

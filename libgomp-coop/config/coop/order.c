@@ -5,7 +5,6 @@
 #include "order.h"
 
 #include "dispatch.h"
-#include "worker.h"
 
 #define PATIENCE_MAX 31 /* then the task begins anew: order is relative */
 

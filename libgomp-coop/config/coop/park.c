@@ -13,7 +13,6 @@
 #include "runq.h"
 #include "settings.h"
 #include "ult.h"
-#include "worker.h"
 
 #define BUCKETS 128
 #define WORDS (COOP_MAX_CPUS / 64)

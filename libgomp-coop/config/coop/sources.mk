@@ -18,6 +18,7 @@ COOP_SOURCES = \
 	hold.c \
 	home.c \
 	host.c \
+	idle.c \
 	inherit.c \
 	kthread.c \
 	launch.c \

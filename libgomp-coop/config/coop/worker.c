@@ -18,6 +18,7 @@
 #include "foreign.h"
 #include "hold.h"
 #include "home.h"
+#include "idle.h"
 #include "kthread.h"
 #include "overflow.h"
 #include "park.h"
@@ -27,11 +28,6 @@
 #include "share.h"
 #include "stray.h"
 #include "ult.h"
-
-/* Pauses before an idle worker looks into others' queues: about a microsecond.
-   Whoever runs through a queue of short tasks is done sooner, and finds them in
-   its cache the next time.  */
-#define STEAL_PAUSES 64
 
 struct cosched_cpuset coop_initial_cpus;
 sigset_t coop_worker_signals;
@@ -43,75 +39,8 @@ static pthread_mutex_t assign_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cosched_cpuset allotted; /* last one that was not empty */
 static unsigned demand;		       /* tasks, at most */
 static unsigned started;	       /* workers with a kernel thread */
-static int nsleeping;
 static unsigned asked_spares; /* by the watchdog */
 static unsigned lent_spares;  /* to kernel threads that have a lease (share.h) */
-
-void
-coop_worker_wake (struct coop_worker *w)
-{
-  if (w->started && coop_load (&w->sleeping)
-      && __atomic_exchange_n (&w->sleeping, 0, __ATOMIC_ACQ_REL))
-    coop_futex_wake (&w->sleeping, 1);
-}
-
-static bool
-wake_if_asleep (struct coop_worker *w)
-{
-  if (!coop_load (&w->sleeping) || !coop_may_run (w) || !w->started)
-    return false;
-  coop_worker_wake (w);
-  return true;
-}
-
-bool
-coop_worker_any_asleep (void)
-{
-  return coop_load (&nsleeping) != 0;
-}
-
-void
-coop_worker_kick (unsigned count)
-{
-  coop_fence ();
-  if (count == 0 || !coop_worker_any_asleep ())
-    return;
-  unsigned n = coop_peek (&coop_nworkers);
-  for (unsigned i = 0; i < n && count > 0; i++)
-    count -= wake_if_asleep (&coop_workers[i]);
-  n = coop_peek (&coop_nspares);
-  for (unsigned i = 0; i < n && count > 0; i++)
-    count -= wake_if_asleep (&coop_workers[COOP_SPARE_FIRST + i]);
-}
-
-void
-coop_worker_settled (struct coop_worker *w)
-{
-  if (__atomic_exchange_n (&w->straggling, 0, __ATOMIC_SEQ_CST))
-    __atomic_sub_fetch (&coop_crowded, 1, __ATOMIC_SEQ_CST);
-}
-
-void
-coop_worker_sleep (struct coop_worker *w)
-{
-  if (w->idle_since_ns)
-    coop_region_count_idle (w, coop_now_ns ());
-  __atomic_add_fetch (&nsleeping, 1, __ATOMIC_SEQ_CST);
-  __atomic_store_n (&w->sleeping, 1, __ATOMIC_SEQ_CST);
-  coop_worker_settled (w);
-  coop_fence ();
-  if (!coop_may_run (w))
-    coop_worker_kick (coop_runq_total ()); /* queued for W meanwhile */
-  else if (coop_load (&w->home_ready) || coop_peek (&w->queue.unborn)
-	   || coop_runq_any ())
-    coop_store (&w->sleeping, 0);
-  while (coop_load (&w->sleeping))
-    coop_futex_sleep (&w->sleeping, 1);
-  w->spun_ns = 0;
-  if (w->idle_since_ns)
-    w->idle_told_ns = coop_now_ns (); /* asleep it did not spin */
-  __atomic_sub_fetch (&nsleeping, 1, __ATOMIC_SEQ_CST);
-}
 
 void
 coop_worker_begun (struct coop_worker *w)
@@ -122,74 +51,19 @@ coop_worker_begun (struct coop_worker *w)
     coop_worker_lend (now);
 }
 
+void
+coop_worker_settled (struct coop_worker *w)
+{
+  if (__atomic_exchange_n (&w->straggling, 0, __ATOMIC_SEQ_CST))
+    __atomic_sub_fetch (&coop_crowded, 1, __ATOMIC_SEQ_CST);
+}
+
 int
 coop_worker_seat (const struct coop_worker *w)
 {
   bool anywhere = coop_mode == COSCHED_MODE_KTHREAD
 		  && (coop_peek (&w->shared) || coop_peek (&lent_spares));
   return anywhere && w->cpu >= 0 ? COOP_CPU_ANY : w->cpu;
-}
-
-void
-coop_worker_back (struct coop_worker *w)
-{
-  if (coop_runq_found (w))
-    coop_share_watch (w, coop_now_ns ());
-}
-
-/* W has been spinning for a while: has it done so for too long?  */
-static bool
-is_tired (struct coop_worker *w)
-{
-  uint64_t now = coop_now_ns ();
-
-  coop_runq_found (w);
-  coop_share_watch (w, now);
-  coop_share_expire (w, now);
-  if (w->idle_since_ns == 0)
-    w->idle_since_ns = now;
-  return now - w->idle_since_ns > coop_share_spin_ns (w);
-}
-
-enum coop_spin
-coop_worker_spin (struct coop_worker *w, const int *addr, int value)
-{
-  unsigned long limit = gomp_spin_count_var;
-  unsigned patience = coop_peek (&coop_runq_lost) ? 0 : STEAL_PAUSES;
-
-  w->spun_ns = 0;
-  for (unsigned i = 0;; i++)
-    {
-      if (coop_load (addr) != value)
-	{
-	  if (w->idle_since_ns)
-	    coop_region_found (w);
-	  return COOP_SPIN_CHANGED;
-	}
-      if (i % 16 == 0
-	  && (coop_must_leave (w) || coop_peek (&w->queue.length)
-	      || coop_peek (&w->queue.unborn)
-	      || coop_peek (&coop_crowded) || coop_home_wants (w)
-	      || (i >= patience && coop_runq_look (w, i / 16))))
-	return COOP_SPIN_WORK;
-      if (i >= limit)
-	return COOP_SPIN_TIMEOUT;
-      if (i % 256 == 255 && is_tired (w))
-	return COOP_SPIN_TIMEOUT;
-      coop_pause ();
-    }
-}
-
-void
-coop_worker_idle (struct coop_worker *w)
-{
-  enum coop_spin r
-      = coop_is_spare (w)
-	    ? COOP_SPIN_TIMEOUT
-	    : coop_worker_spin (w, (int *) &w->queue.length, 0);
-  if (r == COOP_SPIN_TIMEOUT || coop_peek (&coop_crowded)
-      || coop_home_wants (w))
-    coop_worker_sleep (w);
 }
 
 /* ---- Affinity.  All of these with assign_lock held.  ---- */
@@ -521,7 +395,7 @@ give_cpu (struct coop_worker *w, int cpu)
     pin_tid (w->tid, cpu);
   coop_worker_settled (w);
   if (coop_mode != COSCHED_MODE_KTHREAD)
-    coop_worker_wake (w);
+    coop_idle_wake (w);
 }
 
 /* Kernel threads that wait for a slot do not look again later: nothing is far.  */
@@ -631,7 +505,8 @@ coop_worker_reset (void)
   coop_share_reset ();
   coop_nworkers = coop_nspares = 0;
   asked_spares = lent_spares = started = demand = 0;
-  coop_crowded = coop_runq_lost = coop_hold_seized = nsleeping = 0;
+  coop_crowded = coop_runq_lost = coop_hold_seized = 0;
+  coop_idle_reset ();
   coop_runq_handing = coop_runq_begun = 0;
   cpus_missing = false;
   if (cpuset_first (&coop_initial_cpus) >= 0)

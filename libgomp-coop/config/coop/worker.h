@@ -34,35 +34,6 @@ extern unsigned coop_worker_usable (void);
 /* There are TASKS tasks, or will be: start workers that have a CPU and no thread yet.  */
 extern void coop_worker_demand (unsigned tasks);
 
-/* Wakes W if it sleeps.  */
-extern void coop_worker_wake (struct coop_worker *w);
-
-/* Does any worker sleep?  One that is about to looks at all queues.  */
-extern bool coop_worker_any_asleep (void);
-
-/* Wakes up to COUNT sleeping workers that may run.  */
-extern void coop_worker_kick (unsigned count);
-
-/* W sleeps until woken, unless there is work that it may do.  */
-extern void coop_worker_sleep (struct coop_worker *w);
-
-/* W has nothing to do: spins a while for work, then sleeps.  */
-extern void coop_worker_idle (struct coop_worker *w);
-
-/* Spins until *ADDR is not VALUE.  COOP_SPIN_CHANGED; COOP_SPIN_WORK: W has
-   something better to do, or its CPU is wanted; COOP_SPIN_TIMEOUT.  */
-enum coop_spin
-{
-  COOP_SPIN_CHANGED,
-  COOP_SPIN_WORK,
-  COOP_SPIN_TIMEOUT
-};
-extern enum coop_spin coop_worker_spin (struct coop_worker *w,
-					const int *addr, int value);
-
-/* W's scheduler runs: it is not lost (runq.h).  */
-extern void coop_worker_back (struct coop_worker *w);
-
 /* W no longer runs anything: it is no straggler any more.  */
 extern void coop_worker_settled (struct coop_worker *w);
 
