@@ -182,6 +182,8 @@ wait_in_dock (struct coop_worker *w, struct coop_ult *u, struct coop_batch *batc
       coop_hold_leave (w, u, batch, b, gen);
       return;
     }
+  /* Most often they meet there again, and another CPU had the line last.  */
+  __builtin_prefetch (&u->thread->ts.team->barrier.generation);
   coop_hold_go_on (w, u, batch);
 }
 
