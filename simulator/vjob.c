@@ -18,8 +18,7 @@
 
 /* Threads per core that libgomp-coop starts when nobody says how many: the
  * fewest with which no number of cores up to N is idle for more than this. */
-#define IDLE_MOST 0.05
-#define ULTS_MOST 20
+#define IDLE_PERCENT_MAX 10
 
 /* Work of less than a nanosecond is rounding. */
 #define DONE_S 1e-9
@@ -31,17 +30,23 @@ static double rounds_stretch(size_t threads, size_t cores)
     return (double)(rounds * cores) / (double)threads;
 }
 
+static bool folds(size_t threads, size_t cores)
+{
+    for (size_t c = 1; c <= cores; c++) {
+        size_t room = (threads + c - 1) / c * c;
+        if ((room - threads) * 100 > room * IDLE_PERCENT_MAX)
+            return false;
+    }
+    return true;
+}
+
 static size_t ults_per_core(size_t cores)
 {
-    for (size_t m = 1; m < ULTS_MOST; m++) {
-        size_t c = 1;
-        while (c <= cores &&
-               1 - 1 / rounds_stretch(m * cores, c) <= IDLE_MOST)
-            c++;
-        if (c > cores)
-            return m;
-    }
-    return ULTS_MOST;
+    size_t m = 1;
+
+    while (!folds(m * cores, cores))
+        m++;
+    return m;
 }
 
 static bool malleable(const struct vjob *v)

@@ -16,8 +16,9 @@
 #include "host.h"
 #include "switch.h"
 
-#define AUTO_ULTS_MAX 20     /* beyond, a barrier costs more than it saves */
-#define IDLE_PERCENT_MAX 5   /* of the core time, waiting at a barrier */
+/* Of the CPUs' time, waiting at a barrier.  With less, there would be more tasks, which
+   cost more than that (docs/evaluation.md, "Tasks for each CPU").  */
+#define IDLE_PERCENT_MAX 10
 
 struct coop_settings coop_settings;
 enum cosched_mode coop_mode;
@@ -303,7 +304,8 @@ coop_settings_ults (unsigned cpus)
   /* A switch between kernel threads is too dear to have more than one.  */
   if (!*coop_settings.socket || coop_mode == COSCHED_MODE_KTHREAD)
     return 1;
-  while (m < AUTO_ULTS_MAX && !folds (cpus * m, cpus))
+  /* At most 1 / (m + 1) is lost with m or more tasks for each CPU.  */
+  while (!folds (cpus * m, cpus))
     m++;
   return m;
 }
