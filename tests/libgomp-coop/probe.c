@@ -335,6 +335,39 @@ static bool run_homes(void)
     return true;
 }
 
+/* Waits for another thread's word in the program's own code, so that its CPU is busy. */
+static void await(const volatile int *word)
+{
+    while (!*word && !stopping)
+        ;
+}
+
+/* In their first region threads end elsewhere than they were to begin: 2 is taken from
+ * the CPU of 0, then 3 from that of 1. */
+static bool run_first(void)
+{
+    static volatile int second, third;
+    int cpu[HOME_THREADS];
+
+#pragma omp parallel num_threads(HOME_THREADS)
+    {
+        int me = omp_get_thread_num();
+        if (me == 0)
+            await(&second);
+        else if (me == 2)
+            second = 1;
+#pragma omp barrier
+        if (me == 1)
+            await(&third);
+        else if (me == 3)
+            third = 1;
+        cpu[me] = sched_getcpu();
+    }
+    printf("first %d %d %d %d\n", cpu[0], cpu[1], cpu[2], cpu[3]);
+    show_homes();
+    return true;
+}
+
 /* Each thread first touches its data, which are on NUMA node 0 for threads 0 and 2,
  * on 1 for threads 1 and 3. */
 static bool run_data(void)
@@ -373,6 +406,7 @@ static const struct {
     {"serial", run_serial},
     {"team", run_team},
     {"homes", run_homes},
+    {"first", run_first},
     {"data", run_data},
 };
 

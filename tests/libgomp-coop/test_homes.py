@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """Threads begin each region in the LLC domain that the agent says, others where
-they did before, and garbage in its table changes nothing."""
+they did before, and garbage in its table changes nothing.  Where nobody says anything,
+that is where they were at the end of their first region, when they touched their data."""
 
 import random
 
@@ -12,6 +13,7 @@ from fake_agent import (HOME_ANY, FakeAgent, Program, directory, needs_probe,
 # By thread; thread 0 stays on its worker.  Alone they begin at 0 0 1 1.
 FIRST = (1, 0, 1)
 SECOND = (1, 1, 0)
+TRIES = 30
 LINES = 400  # of some 100 ms: a busy machine has tasks begin where CPUs are free
 
 
@@ -80,10 +82,30 @@ def check(path, mode, cpus, **environment):
         program.stop()
 
 
+def check_first(path, cpus):
+    for _ in range(TRIES):
+        with FakeAgent(f"{path}/sock", cpus,
+                       spoil=lambda c: c.put_domains({cpus[0]: 0, cpus[1]: 1})), \
+                Program("first", socket_path=f"{path}/sock", COSCHED_MODE="donor",
+                        OMP_NUM_THREADS="4") as program:
+            word, *first = program.process.stdout.readline().split()
+            assert word == "first", word
+            first = [cpus.index(int(cpu)) for cpu in first]
+            # As it is meant to be; on a busy machine others may be taken.
+            if first == [0, 1, 1, 0]:
+                assert program.process.stdout.readline() == "ready\n"
+                wait_for_begin(program, cpus, first[1:], first[1:])
+                program.stop()
+                return
+            program.stop()
+    raise AssertionError(f"never taken from each other in {TRIES} runs: {first}")
+
+
 def main():
     needs_probe()
     cpus = two_cpus()
     with directory() as path:
+        check_first(path, cpus)
         for mode in ("donor", "ult"):
             check(path, mode, cpus)
         # On a busy machine they would run where the kernel wants.

@@ -69,6 +69,7 @@ struct coop_ult
   bool elected;	 /* to act as the last one at the barrier it waits for */
   bool docked;	 /* waits beyond the barrier, in the dock */
   bool pooled;	 /* has been in a pool's dock before */
+  bool settled;	 /* node is where it was at the end of its first region */
   struct gomp_thread *thread; /* for a task without TLS of its own */
   void *sp;		      /* stack pointer while not running, else NULL */
   struct coop_tls *tls;	      /* that of tp, NULL: worker's */
@@ -76,7 +77,7 @@ struct coop_ult
   void *tp;		      /* thread pointer of its own, NULL: worker's */
   struct kmp_thread *kmp;     /* as thread */
   int *addr;		      /* word it is parked on */
-  unsigned node;	      /* LLC domain where it began first, or its home */
+  unsigned node;	      /* LLC domain of its first region, or its home */
   /* Its home in some regions, LLC domain and one, or 0.  */
   uint16_t home_in[COOP_HINT_SETS];
   int trimming;		      /* futex, 1: its stack is being trimmed */

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Hints: in which LLC domain the data of tasks lie, by region.
 
-   A task's LLC domain is where it began first (placement.h).  Its data may lie
+   A task's LLC domain is where it was in its first region (placement.h).  Its data may lie
    elsewhere: another task has touched them first, or it began while the job had
    few CPUs.  An agent that counts who asks which memory says so behind the
    allotment (protocol/layout.h), of each task by an address in its stack.  The

@@ -250,6 +250,7 @@ coop_ult_create (pthread_t *handle, const pthread_attr_t *attr,
   u->id = __atomic_add_fetch (&next_id, 1, __ATOMIC_RELAXED);
   u->kind = coop_mode == COSCHED_MODE_KTHREAD ? COOP_KTHREAD : COOP_ULT;
   coop_placement_first (u, id, team);
+  u->settled = false;
   u->pinned = COOP_CPU_NONE;
   if (__builtin_expect (coop_peek (&coop_hint_known), 0))
     __atomic_store_n (&coop_hint_stale, 1, __ATOMIC_RELAXED);
