@@ -47,7 +47,8 @@ struct aggregated_mva {
     /* of a prediction */
     size_t *places;  /* [max_jobs] LLC domains where a job has cores, */
     size_t *place;   /* [max_jobs * llc_domains] which ones, */
-    double *misses;  /* likewise: how many times as often it misses there */
+    size_t *threads; /* [max_jobs] equal parts of its work; 0: it can be divided at will */
+    double *misses;  /* how many times as often it misses there */
     double *members; /* [room] how many stations it stands for */
     double *service; /* [room] us */
     double *read;    /* [max_jobs * stations] visits per us of computing */
@@ -95,6 +96,7 @@ static void take_room(struct aggregated_mva *l)
     l->group = l->member + machine->numa_nodes;
     l->places = l->group + machine->numa_nodes;
     l->place = l->places + l->max_jobs;
+    l->threads = l->place + l->max_jobs * machine->llc_domains;
     l->known = l->waits + l->max_jobs;
     l->link_posted = l->link_service + machine->links;
     l->link_delay = l->link_posted + machine->links;
@@ -133,7 +135,7 @@ struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs
     l->links = machine->links > MANY_LINKS ? 0 : machine->links;
     l->scratch = memories + l->links;
     l->cpus = (double)machine_all_cpus(machine);
-    l->member = calloc(2 * memories + jobs + jobs * nodes, sizeof(*l->member));
+    l->member = calloc(2 * memories + 2 * jobs + jobs * nodes, sizeof(*l->member));
     l->waits = calloc(jobs + jobs * nodes, sizeof(*l->waits));
     l->link_service =
         calloc(2 * machine->links + 4 * jobs * nodes + 3 * memories +
@@ -215,12 +217,18 @@ void aggregated_prepare(struct aggregated_mva *l, const struct workload *const *
         l->service[l->groups + k] = l->link_service[k];
     }
     memset(l->waits, 0, count * sizeof(*l->waits));
+    memset(l->threads, 0, count * sizeof(*l->threads));
     memset(l->known, 0, count * l->machine->llc_domains * sizeof(*l->known));
 }
 
 void aggregated_waits(struct aggregated_mva *l, size_t job)
 {
     l->waits[job] = true;
+}
+
+void aggregated_rounds(struct aggregated_mva *l, size_t job, size_t threads)
+{
+    l->threads[job] = threads;
 }
 
 /* True when what a core of job J asks depends on where the others are. */
@@ -351,7 +359,8 @@ static void take_counts(struct aggregated_mva *l, const size_t *counts)
             l->part[j * nodes + i] = (double)counts[i * l->count + j] / l->cores[j];
             l->misses[j * nodes + i] = misses_more(l, counts, i, j);
         }
-        l->waits_for[j] = 1 / (1 - workload_sync(l->profile[j], l->cores[j] / l->cpus));
+        l->waits_for[j] = 1 / (1 - workload_sync(l->profile[j], l->cores[j] / l->cpus)) /
+                          workload_rounds(l->threads[j], (size_t)l->cores[j]);
         if (is_local(l, j) && l->cores[j] > 0)
             find_near(l, counts, j);
         take_job(l, j);

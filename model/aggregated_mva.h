@@ -52,6 +52,10 @@ void aggregated_prepare(struct aggregated_mva *aggregated,
  * is to do. */
 void aggregated_waits(struct aggregated_mva *aggregated, size_t job);
 
+/* The work of job number JOB of those prepared goes to its cores in THREADS equal parts
+ * (workload_rounds()). */
+void aggregated_rounds(struct aggregated_mva *aggregated, size_t job, size_t threads);
+
 /* Speed of each job in cores' worth of computing into SPEED[count], for
  * COUNTS[llc_domains * count], cores of job j on LLC domain i at i * count + j; to
  * the last bit the same whatever was asked before.  Allocates nothing. */

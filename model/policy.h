@@ -120,6 +120,8 @@ struct policy_job {
     const struct policy_facts *facts; /* NULL: none */
     bool pinned; /* its threads have fixed parts of the work: the slowest of its
                    cores sets the pace */
+    size_t threads; /* equal parts of its work, which go to its cores in rounds
+                       (workload_rounds()); 0: it can be divided at will */
     enum policy_objective objective; /* POLICY_AS_SITE: option "cost" */
 };
 

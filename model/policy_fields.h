@@ -32,6 +32,7 @@ static const struct field policy_job_fields[] = {
     POLICY_JOB(region, POLICY_SITUATION),
     POLICY_JOB(objective, POLICY_SITUATION),
     POLICY_JOB(pinned, POLICY_SITUATION | POLICY_PREDICTION),
+    POLICY_JOB(threads, POLICY_SITUATION | POLICY_PREDICTION),
     {0}};
 
 #endif /* COSCHED_MODEL_POLICY_FIELDS_H */

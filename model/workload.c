@@ -41,6 +41,13 @@ double workload_sync(const struct workload *w, double part)
     return fmin(w->sync_share * part, SYNC_MOST);
 }
 
+double workload_rounds(size_t threads, size_t cores)
+{
+    size_t rounds = cores ? (threads + cores - 1) / cores : 0;
+
+    return rounds ? (double)threads / (double)(rounds * cores) : 1;
+}
+
 enum model_status workload_check(const struct workload *w)
 {
     if (!w->numa_nodes || !(w->sync_share >= 0 && w->sync_share <= 1) ||

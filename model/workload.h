@@ -56,6 +56,11 @@ struct workload *workload_new_rho(size_t numa_nodes, double rho,
  * (thesis 4.11), below 1. */
 double workload_sync(const struct workload *workload, double part);
 
+/* Part of their time for which CORES have something to do, (0, 1], where THREADS equal parts of the
+ * work go to them in rounds: THREADS / (CORES ceil(THREADS / CORES)).  1 where THREADS is 0: the
+ * work can be divided at will. */
+double workload_rounds(size_t threads, size_t cores);
+
 enum model_status workload_check(const struct workload *workload);
 void workload_free(struct workload *workload);
 

@@ -159,7 +159,6 @@ static void report_end(struct vjob *v, uint64_t now_ns)
         return;
     struct cosched_region *s = &v->report->regions[v->entry];
     s->time_ns += now_ns - v->begin_ns;
-    s->ults += v->team;
 }
 
 /* Steps of SIZE that were taken on the way from BEFORE to NOW, which are parts
@@ -175,7 +174,9 @@ static void report_work(struct vjob *v, double before_s, double now_s)
     if (!v->report || v->region->kind == REGION_SERIAL)
         return;
     struct cosched_region *s = &v->report->regions[v->entry];
-    s->iterations += steps_between(before_s, now_s, VJOB_GRAIN_S);
+    if (v->node->dynamic)
+        s->iterations += steps_between(before_s, now_s, VJOB_GRAIN_S);
+    s->ults += steps_between(before_s, now_s, v->region->work_s / (double)v->team);
     s->barriers += steps_between(
         before_s, now_s, v->region->work_s / (double)v->region->barriers);
 }

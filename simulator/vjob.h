@@ -55,6 +55,7 @@ struct vjob_node {
     size_t jobs;
     size_t cores; /* of the machine */
     uint64_t lease_ns;
+    bool dynamic; /* iterations are handed out, and so reported; else loops are static */
     struct random random;
 };
 

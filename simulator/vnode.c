@@ -498,6 +498,7 @@ static int build_agent(struct vnode *n, struct errtext *err)
     n->node.topology = n->topology;
     n->node.cores = (size_t)cpuset_count(topology_cpus(n->topology));
     n->node.lease_ns = n->options.lease_ns;
+    n->node.dynamic = strcmp(c->counters, "progress") == 0; /* or it would see no work */
     random_seed(&n->node.random, c->seed);
     if (!(n->pmu = virtual_counters_new(c->machine, c->noise,
                                         &n->node.random)))

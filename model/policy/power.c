@@ -132,6 +132,7 @@ static size_t bound_of(const struct policy_input *input, size_t job)
     hash_word(&key, j->min_cores);
     hash_word(&key, j->max_cores);
     hash_word(&key, j->pinned);
+    hash_word(&key, j->threads);
     hash_bytes(&key, input->workspace->pool,
                input->machine->llc_domains * sizeof(*input->workspace->pool));
     hash_bytes(&key, j->profile->rate, j->profile->numa_nodes * sizeof(*j->profile->rate));

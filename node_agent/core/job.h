@@ -126,6 +126,8 @@ struct job {
     double expected_s; /* from begin to end when it has all that it was granted
                           to itself, as earlier runs of the program say (done_s
                           at their end); 0: not known */
+    size_t threads; /* its team's, to which the present region's work is given in equal parts; 0:
+                       not known, or the work is given out as they come for it */
     bool pauses;           /* is in a serial stretch, perhaps a short one */
     bool counted;          /* hardware counted for it in the last interval */
     size_t regions_ended; /* seen in processes that detached */

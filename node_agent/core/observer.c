@@ -127,6 +127,18 @@ static bool is_region(const struct region *s,
            s->offset == named->offset;
 }
 
+/* Threads of JOB's team, each of which gets an equal part of the region's work: of static loops.
+ * 0 where iterations are handed out to those who come for them, and where not one team does all. */
+static size_t equal_parts(const struct job *job)
+{
+    const struct process *p = job->processes;
+    const struct region *r = job->region;
+
+    if (!p || p->next || p->bad || !r)
+        return 0;
+    return process_hands_out(p, r->folded, r->object_id, r->offset) ? 0 : p->team;
+}
+
 /* Parallel as soon as one process is; serial once all have been for long. */
 static void classify_attached(struct job *job,
                               const struct node_options *options,
@@ -165,6 +177,7 @@ static void classify_attached(struct job *job,
                                         named->offset);
     }
     /* Else it is in a serial stretch that is short so far: nothing changes. */
+    job->threads = equal_parts(job);
 }
 
 static bool any_good_process(const struct job *job)
@@ -340,7 +353,8 @@ void observer_learn(const struct counters *counters,
                           (unsigned long long)look->region->offset,
                           look->dop);
             if (share->loop) {
-                measure_idle(share->loop, look->idle_ns * 1e-3 / cpuset_count(&share->cpus));
+                measure_idle(share->loop, look->idle_ns * 1e-3 / cpuset_count(&share->cpus),
+                             workload_rounds(look->job->threads, look->dop));
                 add_counted(&look->job->regions.counted, counters_setup(counters)->machine,
                             share->loop);
                 measure_add_loop(&look->region->measure, look->dop,

@@ -220,6 +220,7 @@ static void select_jobs(struct planner *p, struct plan *plan)
             .profile = profile_of(p, job),
             .weight = plan_weight(job),
             .pinned = job->doing == JOB_PINNED,
+            .threads = job->threads,
             .objective = (enum policy_objective)job->options.objective,
             .region = job->region
                            ? job->region->object_id ^ job->region->offset

@@ -36,6 +36,7 @@ const struct field plan_job_fields[] = {
     JOB(options.objective, "objective", PLAN_SIGNED),
     JOB(granted, "granted", BOTH),
     JOB(weight, "weight", BOTH | MAY),
+    JOB(threads, "threads", ALL | MAY), /* since 0.2 */
     JOB(history.known, "history", PLAN_SIGNED),
     JOB(history.dropped, "history_dropped", PLAN_SIGNED),
     JOB(expected_s, "expected_s", PLAN_WRITTEN | MAY),

@@ -152,6 +152,17 @@ void process_add_work(const struct process *p, bool all, uint64_t object_id,
     }
 }
 
+bool process_hands_out(const struct process *p, bool all, uint64_t object_id, uint64_t offset)
+{
+    const struct report_view *v = p->view;
+
+    for (uint32_t i = 0; i < v->used; i++)
+        if (v->regions[i].iterations &&
+            (all || (v->regions[i].object_id == object_id && v->regions[i].offset == offset)))
+            return true;
+    return false;
+}
+
 double process_take_cpu(struct process *p, uint64_t now_ns)
 {
     uint64_t cpu_ns = host_process_cpu_ns(p->pid);

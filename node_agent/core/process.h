@@ -57,6 +57,11 @@ struct process *process_attach(struct job *job, pid_t pid,
 int process_observe(struct process *process, uint64_t now_ns,
                     struct errtext *err);
 
+/* True when the process ever handed out iterations, one after the other, of dynamic loops in the
+ * region of that name, or with ALL in any region. */
+bool process_hands_out(const struct process *process, bool all, uint64_t object_id,
+                       uint64_t offset);
+
 /* How long the process has been in its present serial region, 0 if it is in a
  * parallel one. */
 uint64_t process_serial_ns(const struct process *process, uint64_t now_ns);

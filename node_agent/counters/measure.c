@@ -182,14 +182,15 @@ static struct loop *copy(const struct loop *from)
 }
 
 /* A process may say what it likes. */
-void measure_idle(struct loop *l, double idle_us)
+void measure_idle(struct loop *l, double idle_us, double rounds)
 {
     if (!(idle_us > 0) || !(l->total_us > 0))
         return;
-    l->sync_share = fmin(idle_us / l->total_us, SYNC_MOST);
+    double idle = fmin(idle_us / l->total_us, SYNC_MOST);
+    l->sync_share = fmax(0, 1 - (1 - idle) / rounds);
     for (size_t n = 0; n < l->llc_domains; n++) {
         double all = l->useful_cycles[n] + l->stalled_cycles[n];
-        l->useful_cycles[n] = fmax(l->useful_cycles[n] - l->sync_share * all,
+        l->useful_cycles[n] = fmax(l->useful_cycles[n] - idle * all,
                                    (1 - SYNC_MOST) * l->useful_cycles[n]);
     }
 }

@@ -66,8 +66,9 @@ enum counters_unit measure_unit(const struct measure_point *point,
                                 struct throughput_rate *rate);
 
 /* Each CPU of LOOP spun for IDLE_US of it in the mean and counted that as
- * computing: make it the loop's share of synchronisation. */
-void measure_idle(struct loop *loop, double idle_us);
+ * computing: make what is more than ROUNDS leave idle (workload_rounds()) the loop's share of
+ * synchronisation. */
+void measure_idle(struct loop *loop, double idle_us, double rounds);
 
 /* Add what was counted, LOOP, at DOP, for which measure_add() was called
  * before (else nothing happens).  LOOP stays the caller's; without memory the

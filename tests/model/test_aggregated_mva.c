@@ -222,6 +222,38 @@ static void test_waits(void **state)
     machine_free(m);
 }
 
+/* Sixteen threads on nine cores take two rounds, as on eight. */
+static void test_rounds(void **state)
+{
+    struct machine *m = machine_new_uniform(2, 16, 2);
+    struct workload *w = workload_new(2);
+    const struct workload *profile[1] = {w};
+    const struct {
+        size_t cores;
+        double speed;
+    } table[] = {{1, 1}, {8, 8}, {9, 8}, {15, 8}, {16, 16}, {24, 16}, {32, 16}};
+    double speed;
+
+    (void)state;
+    assert_near(workload_rounds(0, 9), 1, 1e-12);
+    assert_near(workload_rounds(16, 0), 1, 1e-12);
+    assert_near(workload_rounds(SIZE_MAX / 4, 3), 1, 1e-9);
+    struct aggregated_mva *aggregated = aggregated_new(m, 1);
+    aggregated_prepare(aggregated, profile, 1);
+    aggregated_rounds(aggregated, 0, 16);
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        size_t c = table[i].cores, counts[2] = {c < 16 ? c : 16, c < 16 ? 0 : c - 16};
+        aggregated_predict(aggregated, counts, &speed);
+        assert_near(speed, table[i].speed, 1e-9);
+    }
+    aggregated_prepare(aggregated, profile, 1); /* until the next mix */
+    aggregated_predict(aggregated, (size_t[]){15, 0}, &speed);
+    assert_near(speed, 15, 1e-9);
+    aggregated_free(aggregated);
+    workload_free(w);
+    machine_free(m);
+}
+
 /* What was asked before does not matter, to the last bit. */
 static void test_same(void **state)
 {
@@ -263,6 +295,7 @@ UNIT(test_aggregated_mva)
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_synchronisation),
     };
 

@@ -119,6 +119,25 @@ static void test_unknown_profile(void **state)
     mix_free(&mix);
 }
 
+/* Twelve cores each would be as slow as eight. */
+static void test_rounds(void **state)
+{
+    struct mix mix;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    mix_init(&mix, 1, 24, 2);
+    set_rho(&mix, 0, 0);
+    set_rho(&mix, 1, 0);
+    decided("corun", &mix, owner);
+    assert_in_range(count_of(&mix, owner, 0), 11, 13);
+    mix.jobs[0].threads = mix.jobs[1].threads = 16;
+    decided("corun", &mix, owner);
+    size_t first = count_of(&mix, owner, 0);
+    assert_true(first == 8 || first == 16);
+    mix_free(&mix);
+}
+
 static void test_weights(void **state)
 {
     struct mix mix;
@@ -562,6 +581,7 @@ UNIT(test_policy)
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_golden_pair),
         cmocka_unit_test(test_unknown_profile),
+        cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_unit_is_a_node),
         cmocka_unit_test(test_unit_is_a_core),

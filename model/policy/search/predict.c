@@ -35,6 +35,8 @@ bool predict_begin(const struct policy_input *input)
     for (size_t j = 0; j < input->job_count; j++)
         if (input->jobs[j].pinned)
             aggregated_waits(ws->aggregated, j);
+        else
+            aggregated_rounds(ws->aggregated, j, input->jobs[j].threads);
     return true;
 }
 

@@ -381,7 +381,7 @@ static void test_profile_of_spinning(void **state)
     struct loop *l = counted(4, 200e3, (1 - idle) * share + idle);
 
     l->stalled_cycles[0] = 1e6 * (1 - idle) * (1 - share);
-    measure_idle(l, idle * l->total_us);
+    measure_idle(l, idle * l->total_us, 1);
     assert_true(fabs(l->sync_share - idle) < 1e-12);
     assert_true(fabs(l->useful_cycles[0] - 1e6 * (1 - idle) * share) < 1);
     assert_true(begin(f, "good"));
@@ -396,10 +396,15 @@ static void test_profile_of_spinning(void **state)
     assert_true(fabs(w->sync_share - fmin(1, idle * all / 4)) < 1e-9);
     workload_free(w);
     measure_clear(&m);
-    measure_idle(l, -1); /* as before */
+    measure_idle(l, -1, 1); /* as before */
     assert_true(fabs(l->sync_share - idle) < 1e-12);
-    measure_idle(l, 1e300);
+    measure_idle(l, 1e300, 1);
     assert_true(l->sync_share < 1 && l->useful_cycles[0] > 0);
+    /* What rounds leave idle is no synchronisation. */
+    measure_idle(l, 0.4 * l->total_us, 0.75);
+    assert_true(fabs(l->sync_share - 0.2) < 1e-12);
+    measure_idle(l, 0.1 * l->total_us, 0.75);
+    assert_true(l->sync_share == 0);
     loop_free(l);
 }
 
