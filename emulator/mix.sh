@@ -30,6 +30,13 @@ all() {
     wait "${pids[@]}"
 }
 
+# taken COMMAND...: the seconds that it takes.
+taken() {
+    local begin=$EPOCHREALTIME
+    "$@" >"${TMPDIR:-/tmp}/once" || return
+    awk "BEGIN { print $EPOCHREALTIME - $begin }"
+}
+
 # start_agent SETTINGS
 start_agent() {
     "$build/coschedd" --foreground --no-slurm --auth peer --socket $COSCHED_SOCKET \
@@ -77,13 +84,14 @@ run_way() {
             pids+=($!)
         done
         wait "${pids[@]}" ;;
-    size) # what a job does once, then so often that it takes SECONDS: `repeat N`
-        seconds=${jobs[1]} jobs=("${jobs[0]}") begin=$EPOCHREALTIME
-        ${jobs[0]} >"${TMPDIR:-/tmp}/once" || exit
-        n=$(awk "BEGIN { n = $seconds / ($EPOCHREALTIME - $begin)
+    size) # a job so often that it takes SECONDS: `repeat N`; its start is no part of what it repeats
+        seconds=${jobs[1]} program=${jobs[0]}
+        once=$(taken $program --repeat 1) && thrice=$(taken $program --repeat 3) || exit
+        n=$(awk "BEGIN { each = ($thrice - $once) / 2
+            n = each > 0 ? 1 + ($seconds - $once) / each : 1
             print n < 1 ? 1 : int(n + 0.5) }")
         echo "repeat $n"
-        jobs[0]+=" --repeat $n"
+        jobs=("$program --repeat $n")
         one 0 env ;;
     curve) # a job under the agent on the first 1/4, 2/4, 3/4 and all of the CPUs, recorded; its
         # pages on all nodes, so that the same is asked of memory on each number of CPUs
