@@ -70,6 +70,9 @@ def check_same(work, policy, counters):
              "--counters", counters, "--record", directory)
     again = decide_again(directory)
     recorded, made = decisions(directory)
+    # Static loops give each thread a part; where progress is reported iterations are handed out.
+    told = [job["threads"] for job in made[-1]["jobs"]]
+    assert (max(told) > 1) == (counters == "virtual"), told
     assert again.returncode == 0, again
     assert again.stdout.endswith(" 0 of them differ\n"), again.stdout
     assert len(made) > 10 and f" {len(made)} decisions" in again.stdout

@@ -354,6 +354,12 @@ static void test_task_bounds(void **state)
     is_in(p, 2);
     assert_int_equal(process_region(p), COSCHED_REGION_SERIAL);
     is_in(p, 1);
+    p->view->regions[1].offset = 16;
+    assert_false(process_hands_out(p, true, 0, 0));
+    p->view->regions[1].iterations = 1;
+    assert_true(process_hands_out(p, true, 0, 0));
+    assert_true(process_hands_out(p, false, 0, 16));
+    assert_false(process_hands_out(p, false, 0, 17));
     p->bad = true;
     assert_int_equal(process_region(p), COSCHED_REGION_SERIAL);
     process_detach(p);
