@@ -110,6 +110,12 @@ static double load_at(const struct demand *demands, unsigned count, double wait)
     return load;
 }
 
+/* The longest wait: for a read and a write-back of each of COUNT CPUs. */
+static double longest(const struct station *at, unsigned count, double service, double capacity)
+{
+    return count * (at->read_ns + at->write_ns) / capacity + service;
+}
+
 /* The load at which a queue makes a request wait for WAIT. */
 static double load_of_wait(double wait, double service, double capacity)
 {
@@ -118,14 +124,14 @@ static double load_of_wait(double wait, double service, double capacity)
     return capacity * x / (1 + x);
 }
 
-static double solve(const struct demand *demands, unsigned count, double service, double capacity)
+static double solve(const struct station *at, const struct demand *demands, unsigned count,
+                    double service)
 {
-    double low = 0, high = service;
+    double capacity = 1 - DEBT_SHARE * at->debt;
+    double low = 0, high = longest(at, count, service, capacity);
 
     if (load_at(demands, count, 0) < NEGLIGIBLE)
         return 0;
-    while (load_at(demands, count, high) > load_of_wait(high, service, capacity) && high < 1e9)
-        high *= 2;
     for (unsigned i = 0; i < 24; i++) {
         double middle = (low + high) / 2;
         if (load_at(demands, count, middle) > load_of_wait(middle, service, capacity))
@@ -158,7 +164,7 @@ void stations_solve(struct stations *s, const struct station_use *use)
         at->debt = at->debt < 0 ? 0 : at->debt > MOST_DEBT ? MOST_DEBT : at->debt;
         unsigned count = collect(s, i, demands);
         double service = at->read_ns / s->settings->overlap;
-        double wait = count ? solve(demands, count, service, 1 - DEBT_SHARE * at->debt) : 0;
+        double wait = count ? solve(at, demands, count, service) : 0;
         add_wait(s, i, wait - at->wait_ns);
     }
 }

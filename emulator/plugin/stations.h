@@ -32,7 +32,13 @@
  * for beyond its capacity since is its debt, and lessens its capacity until it is paid: over a
  * longer time it never serves more than it can.
  *
- * Writes do not stop a CPU; they take service time.
+ * Writes do not stop a CPU; they take service time.  So what CPUs write need not fall with W: when
+ * write-backs alone fill a station (of lines of this node, evicted by reads of others), no W fits.
+ * A read waits no longer than for one read and one write-back of each CPU that asks:
+ *
+ *   W <= CPUs * (read_us + write_us) / capacity
+ *
+ * As long as a CPU writes back no more than it reads here, the W that fits is below that.
  */
 
 #include "emulator/plugin/settings.h"

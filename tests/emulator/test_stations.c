@@ -139,6 +139,30 @@ static void bursts_are_paid_back(void **state)
     assert_int_equal((int)(stations.at[0].busy_ns / 1e3), (int)(reads / 16));
 }
 
+/* Four CPUs read one node and write lines of the other one back, three times what it and the link
+ * can take; a fifth reads a line there now and then: not for seconds. */
+static void writes_alone_stop_nobody(void **state)
+{
+    double longest = 5 * (1e3 / 16 + 1e3 / 32) / 0.25, link = 5 * (1e3 / 8 + 1e3 / 8) / 0.25;
+
+    (void)state;
+    machine();
+    for (int i = 0; i < 1000; i++) {
+        struct station_use all[8] = {0};
+        for (unsigned c = 0; c < 5; c++)
+            all[c].active_ns = QUANTUM_NS;
+        for (unsigned c = 0; c < 4; c++) {
+            all[c].reads[0] = 40;
+            all[c].writes[1] = 480;
+        }
+        all[4].reads[1] = i % 100 == 0;
+        stations_solve(&stations, all);
+        assert_true(stations.at[1].wait_ns < longest * 1.01);
+        assert_true(stations.at[2].wait_ns < link * 1.01);
+    }
+    assert_true(stations.at[1].wait_ns > longest / 5); /* but for its turn */
+}
+
 UNIT(test_stations)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +172,7 @@ UNIT(test_stations)
         cmocka_unit_test(a_link_saturates),
         cmocka_unit_test(the_fast_wait_as_long_as_the_slow),
         cmocka_unit_test(bursts_are_paid_back),
+        cmocka_unit_test(writes_alone_stop_nobody),
     };
 
     return cmocka_run_group_tests_name("test_stations", tests, NULL, NULL);
