@@ -74,6 +74,11 @@ int main(int count, char **names)
                   getenv("LD_AUDIT")) < 0;
 }
 """
+# A library that the user preloads: it puts itself before one of the C library's.
+PRELOAD = """
+#include <unistd.h>
+int puts(const char *line) { return write(1, "mine\\n", 5) + (line == 0); }
+"""
 # An audit library of the user's.
 OTHER_AUDIT = """
 #define _GNU_SOURCE
@@ -92,6 +97,22 @@ def write(path, text):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     return path
+
+
+def llvm():
+    """The directory of clang's libomp, or None."""
+    if not shutil.which("clang"):
+        return None
+    found = os.path.realpath(subprocess.run(
+        ["clang", "-print-file-name=libomp.so.5"], capture_output=True, text=True,
+        check=True).stdout.strip())
+    return os.path.dirname(found) if os.path.exists(found) else None
+
+
+def by_clang(target, *arguments):
+    subprocess.run(["clang", "-O1", "-w", "-fopenmp", *arguments, "-o", target],
+                   check=True, stdin=subprocess.DEVNULL)
+    return target
 
 
 def shapes(path):
@@ -120,6 +141,10 @@ def shapes(path):
                           "-Dmain=probe_main", f"-L{renamed}",
                           f"-Wl,-rpath,{renamed}")
     yield "a library opened by Python", python_calls(library), {}
+    if llvm():
+        yield "libomp by DT_RPATH", [by_clang(
+            f"{path}/by-clang", old, f"-Wl,-rpath,{llvm()}", f"{HERE}/probe.c"),
+            "dynamic"], {}
 
 
 def check_shapes(path, cpus):
@@ -132,7 +157,8 @@ def check_shapes(path, cpus):
 
 
 def check_two(path):
-    """A program and a plugin, each with a libgomp of its own: they share one."""
+    """A program and a plugin, each with a libgomp of its own: they share one.  So do
+    those of two compilers."""
     stock, renamed = f"{path}/stock", f"{path}/wheel.libs"
     source = write(f"{path}/two.c", TWO)
     team = write(f"{path}/team.c", TEAM)
@@ -140,11 +166,18 @@ def check_two(path):
                         "-Wl,--disable-new-dtags", f"-Wl,-rpath,{stock}")
     module = compile_c(f"{path}/team.so", "-fopenmp", "-fPIC", "-shared", team,
                        f"-L{renamed}", f"-Wl,-rpath,{renamed}")
-    with Running([program, module]) as running:
-        running.wait_line("3 3")
-        assert runtimes(running.pid) == {OURS}, mapped(running.pid)
-        assert running.process.communicate("x\n") == ("", "")
-        assert running.process.returncode == 0
+    pairs = [(program, module)]
+    if llvm():
+        rpath = ["-Wl,--disable-new-dtags", f"-Wl,-rpath,{llvm()}"]
+        pairs += [(by_clang(f"{path}/two-clang", source, *rpath), module),
+                  (program, by_clang(f"{path}/team-clang.so", "-fPIC", "-shared",
+                                     team, *rpath))]
+    for pair in pairs:
+        with Running(pair) as running:
+            running.wait_line("3 3")
+            assert runtimes(running.pid) == {OURS}, (pair, mapped(running.pid))
+            assert running.process.communicate("x\n") == ("", ""), pair
+            assert running.process.returncode == 0, pair
     # By path, as threadpoolctl looks for what is loaded: the same one.
     known = (f"import ctypes, os; ctypes.CDLL({module!r}); "
              f"a = ctypes.CDLL({renamed + '/' + RENAMED!r}, os.RTLD_NOLOAD); "
@@ -175,6 +208,15 @@ def check_others(path):
     stored = compile_c(f"{path}/stored", write(f"{path}/stored.c", STORED),
                        storage)
     assert run([stored, "a b"]) == (0, "2 2 a b (null)\n", "")
+    # With a library that the user preloads.
+    mine = compile_c(f"{path}/mine.so", "-fPIC", "-shared", "-w",
+                     write(f"{path}/mine.c", PRELOAD))
+    assert run([lazy], LD_PRELOAD=mine) == (3, "mine\n", "")
+    with Running([f"{path}/rpath", "dynamic"], LD_PRELOAD=mine) as running:
+        running.wait_line("mine")
+        assert runtimes(running.pid) == {OURS}, mapped(running.pid)
+        running.process.communicate("stop\n")
+        assert running.process.returncode == 0
     # With an audit library of the user's, before ours and behind it.
     other = compile_c(f"{path}/other.so", "-fPIC", "-shared",
                       write(f"{path}/other.c", OTHER_AUDIT))
