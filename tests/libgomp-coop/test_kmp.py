@@ -22,7 +22,7 @@ last 999 999
 doacross 490661 274704
 reductions 10109000 10000 1 1000 1048575 1 1.2475e+06 497000
 threadprivate 60 kept 5 copied 405
-locks 1000 1000 2000
+locks 1000 1000 2000 1000
 cancellation 1 after 50 past 0 done 50
 teams 12 999000 0
 memory 1 1 100

@@ -247,7 +247,7 @@ static void locks(void)
 {
     omp_lock_t lock, *hinted = malloc(sizeof *hinted);
     omp_nest_lock_t nest;
-    int n = 0, m = 0, depth = 0;
+    int n = 0, m = 0, depth = 0, guarded = 0;
     omp_init_lock(&lock);
     omp_init_lock_with_hint(hinted, omp_lock_hint_contended);
     omp_init_nest_lock(&nest);
@@ -265,12 +265,14 @@ static void locks(void)
         depth += omp_test_nest_lock(&nest);
         omp_unset_nest_lock(&nest);
         omp_unset_nest_lock(&nest);
+#pragma omp critical(hinted) hint(omp_sync_hint_contended)
+        guarded++;
     }
     omp_destroy_lock(&lock);
     omp_destroy_lock(hinted);
     omp_destroy_nest_lock(&nest);
     free(hinted);
-    printf("locks %d %d %d\n", n, m, depth);
+    printf("locks %d %d %d %d\n", n, m, depth, guarded);
 }
 
 static void cancellation(void)
