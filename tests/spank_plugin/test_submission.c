@@ -139,6 +139,8 @@ static void option__defaults(void **state)
         {"batch", "equal", NULL, "defaults=greedy", "batch"},
         {"ults=3", "equal", "4", "defaults=min_cores=2",
          "ults=3,policy=equal,max_cores=4,min_cores=2"},
+        {NULL, NULL, NULL, "defaults=libgomp=stock", "libgomp=stock"},
+        {"libgomp=coop", NULL, NULL, "defaults=libgomp=stock", "libgomp=coop"},
         /* The site's contradict what the user says. */
         {"max_cores=1", NULL, NULL, "defaults=min_cores=2,ults=2",
          "max_cores=1"},
