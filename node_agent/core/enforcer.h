@@ -103,8 +103,8 @@ void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,
 double enforcer_use(const struct job *job, uint64_t *since_ns);
 
 /* CPU time that the unattached processes of JOB have used so far, and for how long the newest of
- * their threads have waited for a CPU.  STRETCH_UNKNOWN: nobody can tell (usage.h).  The first takes
- * a microsecond for each process, the second three for each thread. */
+ * their threads have waited for a CPU.  STRETCH_UNKNOWN: nobody can tell (usage.h).  The first
+ * takes a microsecond for each process, the second three for each thread. */
 uint64_t enforcer_cpu_ns(const struct job *job);
 uint64_t enforcer_waited_ns(const struct job *job);
 

@@ -80,11 +80,12 @@ static bool uses_one_core(const struct observer *o, struct job *job,
 {
     uint64_t since_ns;
     bool wide = enforcer_use(job, &since_ns) > STRETCH_ONE_CORE || job->stretch.several;
-    bool lends = job->stretch.lends, pinned = job->doing == JOB_PINNED || lends;
+    bool pinned = job->doing == JOB_PINNED || job->stretch.lends;
+    struct cosched_cpuset may = job->cpus;
 
-    if (wide ||
-        (pinned && (job->parked || job->suspended ||
-                        (!lends && topology_count_cores(o->topology, &job->cpus) < 2))))
+    cpuset_or(&may, &job->lent);
+    if (wide || (pinned && (job->parked || job->suspended ||
+                            topology_count_cores(o->topology, &may) < 2)))
         job->wide_ns = now_ns;
     if (!pinned)
         return !wide;

@@ -7,11 +7,11 @@
 
 /* Concept
  *
- * A job is in a serial stretch while all its attached processes are between parallel regions; of
- * a pinned job, while its threads want no more than one core: CPU time, and time for which they
- * waited for a CPU, over a window of STRETCH_WINDOW_NS.  When that has gone on for its patience, the
- * job is serial: it keeps one core, and lends the others.  It has them back as soon as it is seen to
- * use more (scheduler.h looks every GLANCE_NS).
+ * A job is in a serial stretch while all its attached processes are between parallel regions; a
+ * pinned job, while its threads want no more than one core: CPU time, and time for which they
+ * waited for a CPU, over a window of STRETCH_WINDOW_NS.  When that has gone on for its patience,
+ * the job is serial: it keeps one core, and lends the others.  It has them back as soon as it is
+ * seen to use more: the scheduler looks every 10 ms.
  *
  * To lend cores costs moves, at the begin and at the end.  So a job whose stretches end soon after
  * its cores were lent is given twice the patience the next time, STRETCH_PATIENCE_MOST_NS at most.

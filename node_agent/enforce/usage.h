@@ -21,9 +21,9 @@
  *
  * Between scans the CPU clocks of the processes tell the same sooner (core/stretch.h), if they are
  * all that there are: no process came or went for USAGE_STEADY_NS, as those of `make -j` do, there
- * are USAGE_CLOCKS at most, and none has more threads than USAGE_LISTED, of which the kernel adds up
- * the time.  Where CPUs run without a tick (nohz_full) it does so once in a second, and clocks are
- * not read.
+ * are USAGE_CLOCKS at most, and none has more threads than USAGE_LISTED, of which the kernel adds
+ * up the time.  Where CPUs run without a tick (nohz_full) it does so once in a second, and clocks
+ * are not read.
  */
 
 #include "node_agent/core/enforcer.h"

@@ -49,6 +49,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_hold.py \
 	%D%/daemon/test_agent_injected.py \
 	%D%/daemon/test_agent_killed.py \
+	%D%/daemon/test_agent_lends.py \
 	%D%/daemon/test_agent_unpinned.py \
 	%D%/daemon/test_agent_many.py \
 	%D%/daemon/test_agent_munge.py \
