@@ -41,6 +41,9 @@
  * come or go do not wait. */
 #define DECISION_REST 100
 
+/* Who wants the cores back that it lends waits less, but then each job may. */
+#define RETURN_REST 10
+
 /* While several jobs live it is seen between epochs whether serial stretches begin or end.  Those
  * looks, too, take at most one part in so many of a core. */
 #define GLANCE_NS (10 * NS_PER_MS)
@@ -76,7 +79,8 @@ struct scheduler {
     bool periodic;  /* there is a decision in each epoch */
     uint64_t epoch; /* number of the present one */
     struct scheduler_totals totals;
-    uint64_t rest_until_ns; /* no decision because of regions before */
+    uint64_t rest_until_ns; /* no decision because of regions before, */
+    uint64_t return_at_ns;  /* nor because of who lends its cores before */
     enum mapper_rule mapping; /* of the last plan */
     uint64_t curves_ns; /* when speeds and loads are next traced */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
@@ -619,7 +623,9 @@ static void look_for_suspended(struct scheduler *s)
 static void decide_regions(struct scheduler *s, const char *why, uint64_t begin_ns)
 {
     decide(s, why);
-    s->rest_until_ns = begin_ns + DECISION_REST * (host_now_ns(s->p.host) - begin_ns);
+    uint64_t cost_ns = host_now_ns(s->p.host) - begin_ns;
+    s->rest_until_ns = begin_ns + DECISION_REST * cost_ns;
+    s->return_at_ns = begin_ns + RETURN_REST * cost_ns;
 }
 
 static void on_glance(void *arg);
@@ -639,8 +645,12 @@ static void start_glances(struct scheduler *s, uint64_t cost_ns)
                          on_glance, s);
 }
 
-/* Who lends its cores and wants to have them back waits for no rest: a decision that lent them was
- * before. */
+/* True when a decision because of FOUND has rested for long enough. */
+static bool rested(const struct scheduler *s, enum observer_glance found, uint64_t now_ns)
+{
+    return now_ns >= (found == OBSERVER_PARALLEL ? s->return_at_ns : s->rest_until_ns);
+}
+
 static void on_glance(void *arg)
 {
     struct scheduler *s = arg;
@@ -649,8 +659,7 @@ static void on_glance(void *arg)
         s->moving || drained(s) ? OBSERVER_NOTHING : observer_glance(s->p.jobs, begin_ns);
     uint64_t cost_ns = host_now_ns(s->p.host) - begin_ns;
 
-    if (found == OBSERVER_PARALLEL ||
-        (found == OBSERVER_SERIAL && begin_ns >= s->rest_until_ns)) {
+    if (found != OBSERVER_NOTHING && rested(s, found, begin_ns)) {
         observer_update(s->p.observer, s->p.jobs, s->p.options, begin_ns);
         decide_regions(s, found == OBSERVER_PARALLEL ? "the end of a serial stretch"
                                                      : "a serial stretch", begin_ns);
@@ -661,7 +670,7 @@ static void on_glance(void *arg)
 void scheduler_epoch(struct scheduler *s)
 {
     uint64_t now_ns = host_now_ns(s->p.host);
-    bool wanted = observer_glance(s->p.jobs, now_ns) == OBSERVER_PARALLEL;
+    enum observer_glance found = observer_glance(s->p.jobs, now_ns);
 
     for (struct job *j = s->p.jobs->first; j; j = j->next)
         for (struct process *p = j->processes; p; p = p->next)
@@ -673,7 +682,7 @@ void scheduler_epoch(struct scheduler *s)
         s->epoch++;
     divide_changing(s, now_ns);
     uint64_t begin_ns = host_now_ns(s->p.host);
-    if (wanted || begin_ns >= s->rest_until_ns)
+    if (rested(s, found, begin_ns))
         decide_regions(s, s->periodic ? "the next epoch" : "a region that changed", begin_ns);
     if (!s->glance_timer)
         start_glances(s, 0);

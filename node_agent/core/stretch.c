@@ -57,8 +57,8 @@ uint64_t stretch_look(struct job *job, uint64_t now_ns)
     uint64_t waited_ns = enforcer_waited_ns(job);
     /* Who has ended takes its count with it. */
     double kept_ns = waited_ns > s->waited_ns ? (double)(waited_ns - s->waited_ns) : 0;
-    s->several = used_ns + kept_ns > most_ns;
-    if (s->several)
+    /* On a node with other work this may be threads that seldom wake up: no proof of several. */
+    if (used_ns + kept_ns > most_ns)
         s->since_ns = 0;
     else if (!s->since_ns)
         s->since_ns = s->at_ns;

@@ -41,7 +41,7 @@ struct serial_stretch {
     uint64_t lends_ns;    /* then */
     uint64_t patience_ns; /* 0: STRETCH_PATIENCE_NS */
     /* of a job without attached processes */
-    bool several;         /* it used several cores when last looked at */
+    bool several;         /* it used several cores when last looked at, for sure */
     uint64_t since_ns;    /* begin of the first of the windows in which it wanted one; 0: the last
                              was none */
     uint64_t looked_ns;   /* last */

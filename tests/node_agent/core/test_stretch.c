@@ -149,6 +149,7 @@ static void test_waiting(void **state)
 
     look(s, NS_PER_S, 1, 7);
     assert_int_equal(s->since_ns, 0);
+    assert_false(s->job.stretch.several);
     assert_true(asked > 0);
     asked = 0;
     look(s, NS_PER_S, 8, 0);
