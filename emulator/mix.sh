@@ -84,7 +84,7 @@ run_way() {
             pids+=($!)
         done
         wait "${pids[@]}" ;;
-    size) # a job so often that it takes SECONDS: `repeat N`; its start is no part of what it repeats
+    size) # a job so often that it takes SECONDS, its start included: `repeat N`
         seconds=${jobs[1]} program=${jobs[0]}
         once=$(taken $program --repeat 1) && thrice=$(taken $program --repeat 3) || exit
         n=$(awk "BEGIN { each = ($thrice - $once) / 2
