@@ -335,35 +335,30 @@ static bool run_homes(void)
     return true;
 }
 
-/* Waits for another thread's word in the program's own code, so that its CPU is busy. */
-static void await(const volatile int *word)
-{
-    while (!*word && !stopping)
-        ;
-}
-
-/* In their first region threads end elsewhere than they were to begin: 2 is taken from
- * the CPU of 0, then 3 from that of 1. */
+/* Begins on one CPU; when there are two, goes on until two threads are on the other one. */
 static bool run_first(void)
 {
-    static volatile int second, third;
+    static volatile int root = -1, away;
     int cpu[HOME_THREADS];
 
 #pragma omp parallel num_threads(HOME_THREADS)
     {
         int me = omp_get_thread_num();
-        if (me == 0)
-            await(&second);
-        else if (me == 2)
-            second = 1;
-#pragma omp barrier
-        if (me == 1)
-            await(&third);
-        else if (me == 3)
-            third = 1;
+        bool counted = false;
+        if (me == 0) {
+            root = sched_getcpu();
+            puts("begun");
+            fflush(stdout);
+        }
+        while (away < 2 && !stopping)
+            if (me && !counted && root >= 0 && sched_getcpu() != root) {
+                counted = true;
+#pragma omp atomic
+                away++;
+            }
         cpu[me] = sched_getcpu();
     }
-    printf("first %d %d %d %d\n", cpu[0], cpu[1], cpu[2], cpu[3]);
+    printf("first %d %d %d %d\n", root, cpu[1], cpu[2], cpu[3]);
     show_homes();
     return true;
 }

@@ -382,6 +382,7 @@ wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
     }
   u->next = NULL;
   u->home = w->index;
+  coop_batch_settle (u, w);
   batch.tail->next = u;
   batch.head->batch_tail = u;
   batch.head->batch_count++;

@@ -35,6 +35,17 @@ coop_batch_push (struct coop_ult **list, struct coop_ult *head,
   *list = head;
 }
 
+/* U, on W, has come to a barrier or the dock: if for the first time, it has touched
+   data here, wherever it was to begin (placement.h).  */
+static inline void
+coop_batch_settle (struct coop_ult *u, struct coop_worker *w)
+{
+  if (__builtin_expect (u->settled, 1))
+    return;
+  u->node = coop_peek (&w->node);
+  u->settled = true;
+}
+
 /* U, a task of W, is the last of BATCH, which has others.  */
 static inline void
 coop_batch_add_last (struct coop_batch *batch, struct coop_ult *u,
@@ -42,6 +53,7 @@ coop_batch_add_last (struct coop_batch *batch, struct coop_ult *u,
 {
   u->next = NULL;
   u->home = w->index;
+  coop_batch_settle (u, w);
   batch->count++;
   batch->tail->next = u;
   batch->tail = u;
@@ -61,6 +73,7 @@ coop_batch_add (struct coop_batch *batch, struct coop_ult *u,
       return;
     }
   u->home = w->index;
+  coop_batch_settle (u, w);
   u->next = batch->count ? batch->head : NULL;
   if (!batch->count)
     batch->tail = u;

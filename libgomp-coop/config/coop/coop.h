@@ -69,7 +69,7 @@ struct coop_ult
   bool elected;	 /* to act as the last one at the barrier it waits for */
   bool docked;	 /* waits beyond the barrier, in the dock */
   bool pooled;	 /* has been in a pool's dock before */
-  bool settled;	 /* node is where it was at the end of its first region */
+  bool settled;	 /* node is where it was at its first barrier */
   struct gomp_thread *thread; /* for a task without TLS of its own */
   void *sp;		      /* stack pointer while not running, else NULL */
   struct coop_tls *tls;	      /* that of tp, NULL: worker's */

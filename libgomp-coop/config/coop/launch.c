@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "batch.h"
+#include "batchlist.h"
 #include "birth.h"
 #include "blocking.h"
 #include "monitor.h"
@@ -233,6 +234,9 @@ coop_launch_dock (gomp_simple_barrier_t *dock)
       return;
     }
   u = coop_tls_ult ();
+  /* Who came last in its first region has waited nowhere.  */
+  if (u->pooled && !u->settled && coop_tls_worker ())
+    coop_batch_settle (u, coop_tls_worker ());
   /* The initial thread writes in the lines of pool and dock: a task that has been
      told all before leaves them alone.  */
   if (u->docked)

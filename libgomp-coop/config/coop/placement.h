@@ -5,9 +5,9 @@
    Tasks are dealt out to the workers in turn.  A static loop gives what it has too
    many, or all if it has few iterations, to the first tasks: these are on as many
    workers as there are.  Neighbours, whose data lie next to each other, begin on
-   neighbours of the CPUs.  Where a task works in its first region, its data are touched
-   first: the LLC domain of the worker that it ends this region on is the task's own from
-   then on, wherever it was to begin.  Wherever stealing or another allotment has
+   neighbours of the CPUs.  What a task works on before its first barrier, it touches
+   first: the LLC domain of the worker that it is on then is the task's own from then on,
+   wherever it was to begin.  Wherever stealing or another allotment has
    brought it meanwhile, it goes back there when it can: no worker gets more tasks for it
    than its share.  */
 

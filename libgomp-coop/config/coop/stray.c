@@ -59,8 +59,7 @@ sort_by_number (struct coop_ult *batch, unsigned size, struct coop_ult **task,
 	  while (task[i])
 	    i = (i + 1) % count;
 	  task[i] = u;
-	  /* It touched its data there, wherever it was to begin.  */
-	  if (!u->settled)
+	  if (!u->settled) /* it waited by itself */
 	    u->node = coop_peek (&coop_workers[u->home].node);
 	  u->settled = true;
 	  if (u->root)

@@ -87,13 +87,13 @@ coop_ult_self (void)
   return &foreign_ult;
 }
 
-/* Is U's home in its LLC domain, and W is not?  */
+/* Is U's home in its LLC domain, and W is not?  Not before that is settled.  */
 static bool
 is_visitor (struct coop_ult *u, struct coop_worker *w)
 {
   struct coop_worker *home = &coop_workers[u->home];
-  return u->kind == COOP_ULT && w->node != u->node && home->node == u->node
-	 && coop_may_run (home);
+  return u->kind == COOP_ULT && u->settled && w->node != u->node
+	 && home->node == u->node && coop_may_run (home);
 }
 
 unsigned
