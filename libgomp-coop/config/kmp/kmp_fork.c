@@ -161,6 +161,16 @@ __kmpc_push_num_threads_list (ident_t *loc, kmp_int32 gtid, kmp_uint32 length,
   __kmpc_push_num_threads (loc, gtid, length ? num_threads[0] : 0);
 }
 
+void
+__kmpc_push_num_threads_list_strict (ident_t *loc, kmp_int32 gtid,
+				     kmp_uint32 length,
+				     const kmp_int32 *num_threads,
+				     int severity, const char *message)
+{
+  (void) severity, (void) message;
+  __kmpc_push_num_threads_list (loc, gtid, length, num_threads);
+}
+
 /* For the current task.  */
 void
 __kmpc_set_thread_limit (ident_t *loc, kmp_int32 gtid, kmp_int32 limit)
