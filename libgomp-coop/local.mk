@@ -26,6 +26,7 @@ EXTRA_DIST += \
 	%D%/PORTING.md \
 	%D%/coop.mk \
 	%D%/fetch-gcc-source \
+	%D%/fetch-llvm \
 	%D%/gdb/coschedule.py \
 	%D%/hooks-check \
 	tests/libgomp-coop/bench-figures \
@@ -37,6 +38,8 @@ EXTRA_DIST += \
 	tests/libgomp-coop/bench_start.c \
 	tests/libgomp-coop/bench_overhead.c \
 	tests/libgomp-coop/gcc_releases \
+	tests/libgomp-coop/llvm_releases \
+	tests/libgomp-coop/test_flang.f90 \
 	tests/libgomp-coop/libgomp_conformance \
 	tests/libgomp-coop/libgomp_symbols \
 	tests/libgomp-coop/stress/program.py \
@@ -103,10 +106,15 @@ check-gcc-releases: tests/libgomp-coop/gcc_releases
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/libgomp-coop/gcc_releases \
 	    --cc '$(JOBS_CC)' $(GCC)
 
-# LLVM's own tests of its runtime, with libomp and ours: about 15 minutes.
+# Each release of LLVM in this Debian, or those named by LLVM="16 19": five minutes.
+check-llvm-releases: $(libgomp_coop_libraries) $(libgomp_coop_aliases)
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/libgomp-coop/llvm_releases $(LLVM)
+
+# LLVM's own tests of its runtime, with libomp and ours: about 15 minutes.  With
+# LLVM=N: that release's.
 conformance-llvm: $(libgomp_coop_libraries) tests/libgomp-coop/toggler
 	$(srcdir)/%D%/conformance-llvm --build %D% --allotment all \
-	    --json conformance-llvm.json
+	    --json conformance-llvm.json $(if $(LLVM),--llvm $(LLVM))
 
 # All constructs and all programs of jobs/; a part of it, or less exactly, with
 # BENCH_OPTIONS="--jobs lu,cg --rounds 5".
@@ -146,7 +154,7 @@ include libgomp-coop/audit/local.mk
 clean-local:
 	rm -rf $(addprefix %D%/,src src.new conf stock coop lib-stock lib-coop \
 	    conformance.work conformance-llvm.work mkl stress.work settings sources.sha256 build.log \
-	    .unpacked .configured .hooks .lock) gcc-releases
+	    .unpacked .configured .hooks .lock) gcc-releases llvm-releases
 
-.PHONY: bench-figures bench-runtime bench-standalone check-gcc-releases conformance \
-	conformance-llvm stress
+.PHONY: bench-figures bench-runtime bench-standalone check-gcc-releases \
+	check-llvm-releases conformance conformance-llvm stress

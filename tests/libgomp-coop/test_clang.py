@@ -60,6 +60,9 @@ def main():
             ends_well(path, cpus, name, ("--class", size), f"PASS {name} ")
             ends_well(path, cpus, name, ("--class", size), f"PASS {name} ",
                       OMP_NUM_THREADS="5")
+        if os.path.exists(program("flang")): # by make check-llvm-releases
+            for threads in "2", "9":
+                ends_well(path, cpus, "flang", (), "PASS", OMP_NUM_THREADS=threads)
         for shape in SHAPES:
             changes = run(path, cpus, program("test_shapes"), shape,
                           {"OMP_NUM_THREADS": "9"})
