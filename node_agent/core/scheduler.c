@@ -593,6 +593,8 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         job->ended_ns = now_ns;
         job->doing = JOB_ANNOUNCED;
         job->unpinned = false;
+        job->stretch = (struct serial_stretch){0};
+        cpuset_zero(&job->lent);
         job->region = NULL;
         job->unattached_since_ns = job->wide_ns = 0;
         enforcer_release(s->p.enforcer, job);
