@@ -92,11 +92,17 @@ static bool uses_one_core(const struct observer *o, struct job *job,
     return now_ns - job->wide_ns >= settle_ns && since_ns >= job->wide_ns;
 }
 
+/* One core cannot be lent: who has no other stays pinned to it. */
+static bool may_lend(const struct job *job)
+{
+    return job->stretch.lends || (job->doing == JOB_PINNED && cpuset_count(&job->cpus) > 1);
+}
+
 /* JOB, which is PINNED or not, has wanted one core since SINCE_NS, or wants more (0).  True when
  * others have its cores. */
 static bool pinned_lends(struct job *job, bool pinned, uint64_t since_ns, uint64_t now_ns)
 {
-    if (!pinned || (job->doing != JOB_PINNED && !job->stretch.lends))
+    if (!pinned || !may_lend(job))
         since_ns = 0;
     if (!stretch_note(job, since_ns, now_ns))
         return false;
@@ -220,7 +226,8 @@ static enum observer_glance glance_at(struct job *job, uint64_t now_ns)
         bool several = job->unpinned ? job->stretch.several : !since_ns;
         return several ? OBSERVER_PARALLEL : OBSERVER_NOTHING;
     }
-    return stretch_due(job, since_ns, now_ns) ? OBSERVER_SERIAL : OBSERVER_NOTHING;
+    return (attached || may_lend(job)) && stretch_due(job, since_ns, now_ns) ? OBSERVER_SERIAL
+                                                                             : OBSERVER_NOTHING;
 }
 
 enum observer_glance observer_glance(struct job_table *jobs, uint64_t now_ns)

@@ -295,6 +295,23 @@ static void test_lends(void **state)
     }
 }
 
+/* Who has one core has none to lend, however little it uses. */
+static void test_lends_none(void **state)
+{
+    struct stage *s = *state;
+
+    clocks = true;
+    epochs(s, 2 * SECOND, 4);
+    assert_int_equal(cpulist_parse("2", &s->job->cpus, NULL), 0);
+    clock_epochs(s, 1, 4);
+    for (size_t i = 0; i < SECOND; i++) {
+        clock_epochs(s, 1, 0.5);
+        assert_pinned(s);
+        assert_int_equal(observer_glance(&s->jobs, s->now_ns), OBSERVER_NOTHING);
+        assert_true(cpuset_empty(&s->job->lent));
+    }
+}
+
 /* A look between epochs says so, and changes nothing. */
 static void test_glance(void **state)
 {
@@ -365,6 +382,7 @@ UNIT(test_unattached)
         cmocka_unit_test_setup_teardown(test_held_to_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lends, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lends_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_glance, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lends_for_long, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lends_later, set_up, tear_down),
