@@ -26,13 +26,13 @@ WIDTH, LEFT = 900, 150
 
 
 def record(build, folder, name, jobs):
-    """The directory of a recording of JOBS."""
+    """The directory of a recording of JOBS, whose loops report what they do."""
     scenario = os.path.join(folder, name + ".json")
     with open(scenario, "w", encoding="utf-8") as file:
         json.dump({"name": name, "library": LIBRARY, "scenarios": [
             {"name": name, "jobs": jobs}]}, file)
     subprocess.run([os.path.join(build, "simulator/coschedsim"), "run", "--machine", MACHINE,
-                    "--policy", "corun", "--record", os.path.join(folder, name), "--limit", "60",
+                    "--policy", "corun", "--counters", "progress", "--record", os.path.join(folder, name), "--limit", "60",
                     scenario], stdout=subprocess.DEVNULL, check=False)
     return os.path.join(folder, name)
 

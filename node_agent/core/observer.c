@@ -92,10 +92,16 @@ static bool uses_one_core(const struct observer *o, struct job *job,
     return now_ns - job->wide_ns >= settle_ns && since_ns >= job->wide_ns;
 }
 
-/* One core cannot be lent: who has no other stays pinned to it. */
+/* Who lends goes on running on lent CPUs: that disturbs others more than one CPU gives them, so
+ * who has no more than that to lend, or will have, or has not been decided about since the agent
+ * began, stays pinned. */
+#define LENDS_LEAST 3
+
 static bool may_lend(const struct job *job)
 {
-    return job->stretch.lends || (job->doing == JOB_PINNED && cpuset_count(&job->cpus) > 1);
+    return job->stretch.lends ||
+           (job->doing == JOB_PINNED && cpuset_count(&job->cpus) >= LENDS_LEAST &&
+            cpuset_count(&job->target) >= LENDS_LEAST);
 }
 
 /* JOB, which is PINNED or not, has wanted one core since SINCE_NS, or wants more (0).  True when

@@ -81,7 +81,7 @@ static int set_up(void **state)
     s->job = job_add(&s->jobs, 7);
     assert_non_null(job_add_task(s->job, 0, getpid()));
     s->job->live_since_ns = s->now_ns = 1000 * NS_PER_S;
-    s->job->cpus = cpus;
+    s->job->cpus = s->job->target = cpus;
     use = 0;
     since_ns = 0;
     clocks = false;
@@ -295,14 +295,14 @@ static void test_lends(void **state)
     }
 }
 
-/* Who has one core has none to lend, however little it uses. */
+/* Who has two cores has too little to lend, however little it uses. */
 static void test_lends_none(void **state)
 {
     struct stage *s = *state;
 
     clocks = true;
     epochs(s, 2 * SECOND, 4);
-    assert_int_equal(cpulist_parse("2", &s->job->cpus, NULL), 0);
+    assert_int_equal(cpulist_parse("2-3", &s->job->cpus, NULL), 0);
     clock_epochs(s, 1, 4);
     for (size_t i = 0; i < SECOND; i++) {
         clock_epochs(s, 1, 0.5);

@@ -57,8 +57,8 @@ def check_stretches(agent, script, other, go):
 
 def main():
     need("coschedd", "tests/node_agent/daemon/fake_job")
-    if len(ALL) < 4:
-        skip("each of two jobs needs a core that it can lend")
+    if len(ALL) < 6:
+        skip("each of two jobs needs two cores that it can lend")
     with Agent("--set", "policy=equal") as agent, fake(agent, 1) as other:
         wait_for("attach", lambda: agent.attached(1))
         go = os.path.join(agent.directory, "go")
