@@ -32,7 +32,8 @@ def record(build, folder, name, jobs):
         json.dump({"name": name, "library": LIBRARY, "scenarios": [
             {"name": name, "jobs": jobs}]}, file)
     subprocess.run([os.path.join(build, "simulator/coschedsim"), "run", "--machine", MACHINE,
-                    "--policy", "corun", "--counters", "progress", "--record", os.path.join(folder, name), "--limit", "60",
+                    "--policy", "corun", "--counters", "progress", "--limit", "60",
+                    "--record", os.path.join(folder, name),
                     scenario], stdout=subprocess.DEVNULL, check=False)
     return os.path.join(folder, name)
 
