@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "model/workload.h"
 #include "node_agent/core/allotment.h"
 #include "node_agent/core/report.h"
 #include "node_agent/core/thread_map.h"
@@ -22,13 +23,6 @@
 
 /* Work of less than a nanosecond is rounding. */
 #define DONE_S 1e-9
-
-static double rounds_stretch(size_t threads, size_t cores)
-{
-    size_t rounds = (threads + cores - 1) / cores;
-
-    return (double)(rounds * cores) / (double)threads;
-}
 
 static bool folds(size_t threads, size_t cores)
 {
@@ -348,8 +342,8 @@ double vjob_efficiency(const struct vjob *v, size_t cores)
 {
     const struct scenario_region *s = v->region;
     size_t rounds = (v->team + cores - 1) / cores;
-    double stretch = malleable(v) ? rounds_stretch(v->team, cores) *
-                                        (1 + s->imbalance / (double)rounds)
+    double stretch = malleable(v) ? (1 + s->imbalance / (double)rounds) /
+                                        workload_rounds(v->team, cores)
                                   : 1 + s->imbalance;
 
     if (s->kind == REGION_SERIAL)

@@ -3,7 +3,7 @@
 # Copyright (C) 2026 The coschedule developers
 """Threads begin each region in the LLC domain that the agent says, others where
 they did before, and garbage in its table changes nothing.  Where nobody says anything,
-that is where they were at the end of their first region, when they touched their data."""
+that is where they were at their first barrier, when they had touched their data."""
 
 import random
 

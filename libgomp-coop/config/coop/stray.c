@@ -8,6 +8,7 @@
 
 #include "libgomp.h"
 
+#include "batchlist.h"
 #include "dispatch.h"
 #include "hint.h"
 #include "placement.h"
@@ -59,9 +60,7 @@ sort_by_number (struct coop_ult *batch, unsigned size, struct coop_ult **task,
 	  while (task[i])
 	    i = (i + 1) % count;
 	  task[i] = u;
-	  if (!u->settled) /* it waited by itself */
-	    u->node = coop_peek (&coop_workers[u->home].node);
-	  u->settled = true;
+	  coop_batch_settle (u, &coop_workers[u->home]); /* who waited by itself */
 	  if (u->root)
 	    u->node = coop_peek (&coop_workers[0].node);
 	}
