@@ -51,6 +51,26 @@ double enforcer_use(const struct job *job, uint64_t *since_ns)
     return use;
 }
 
+uint64_t enforcer_cpu_ns(const struct job *job)
+{
+    double cpu_s = 0;
+
+    for (struct tracked *t = job->tracked; t; t = t->next)
+        if (!vjob_of(t)->process)
+            cpu_s += vjob_of(t)->cpu_s;
+    return (uint64_t)(cpu_s * 1e9);
+}
+
+uint64_t enforcer_waited_ns(const struct job *job)
+{
+    double waited_s = 0;
+
+    for (struct tracked *t = job->tracked; t; t = t->next)
+        if (!vjob_of(t)->process)
+            waited_s += vjob_of(t)->waited_s;
+    return (uint64_t)(waited_s * 1e9);
+}
+
 void enforcer_hold(struct enforcer *e, struct job *job,
                    const struct cosched_cpuset *cpus)
 {

@@ -492,6 +492,8 @@ void vjob_advance(struct vjob *v, uint64_t from_ns, uint64_t now_ns)
 
     if (!v->region || !(v->speed > 0))
         return;
+    v->cpu_s += (v->busy + v->spinning) * dt;
+    v->waited_s += v->waiting * dt;
     double before = v->region->work_s - v->left_s;
     double done = fmin(v->left_s, v->speed * dt);
     v->left_s -= done;

@@ -88,6 +88,8 @@ struct vjob {
     /* the node's: at what speed it runs now */
     double speed;      /* computing, in cores' worth; 0: it does not */
     double busy;       /* cores on which it computes or is stalled */
+    double spinning;   /* cores on which it waits, and does not sleep */
+    double waiting;    /* threads that wait for a core */
 
     /* shared with the agent */
     struct job *job;         /* NULL: not known to it */
@@ -102,6 +104,8 @@ struct vjob {
     /* counted over its life */
     double core_s;   /* cores it had, times time */
     double busy_s;   /* of them computing or stalled */
+    double cpu_s;    /* computing, stalled or spinning */
+    double waited_s; /* of its threads, for a core */
     double work_s;   /* of them computing */
     uint64_t changes; /* of the CPUs it runs on */
 };

@@ -106,7 +106,7 @@ static size_t find_groups(struct vnode *n, struct group *groups)
     for (size_t j = 0; j < n->jobs; j++) {
         struct vjob *v = &n->job[j];
         size_t load = n->rates.loads;
-        v->speed = v->busy = 0;
+        v->speed = v->busy = v->spinning = v->waiting = 0;
         vjob_cpus(v, &cpus[load]);
         if (cpuset_empty(&cpus[load]))
             continue;
@@ -266,6 +266,10 @@ static enum model_status share_time(struct vnode *n, const struct group *g)
         struct vjob *v = n->rates.who[g->member[k]];
         v->speed = rate[k].speed;
         v->busy = rate[k].computing;
+        v->spinning = rate[k].spinning;
+        double runnable = v->region->kind == REGION_SERIAL
+                              ? 1 : rate[k].runnable * (double)jobs[k].threads;
+        v->waiting = fmax(0, runnable - v->busy - v->spinning);
         struct cosched_cpuset cpus = cpus_of(n, g->member[k]);
         spread(n, g->member[k], &cpus, rate[k].computing);
     }
@@ -273,6 +277,17 @@ static enum model_status share_time(struct vnode *n, const struct group *g)
 }
 
 /* ---- all together ------------------------------------------------------- */
+
+/* Cores of V's own on which its threads wait, and do not sleep. */
+static double spinning_alone(const struct vnode *n, struct vjob *v)
+{
+    struct cosched_cpuset cpus;
+
+    if (v->what->sleeps || (v->region->kind == REGION_SERIAL && n->params.spin_s < INFINITY))
+        return 0;
+    vjob_cpus(v, &cpus);
+    return fmax(0, fmin((double)cpuset_count(&cpus), (double)v->team) - v->busy);
+}
 
 /* Speeds of those who have cores of their own. */
 static void take_speed(struct vnode *n, size_t load)
@@ -284,6 +299,7 @@ static void take_speed(struct vnode *n, size_t load)
     for (size_t i = 0; i < n->config->machine->llc_domains; i++)
         v->busy += cores[i];
     v->speed = v->busy * unstalled(n, load, 0);
+    v->spinning = spinning_alone(n, v);
 }
 
 int vnode_rates_update(struct vnode *n, struct errtext *err)

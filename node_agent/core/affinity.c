@@ -23,10 +23,13 @@ size_t affinity_move_strays(struct enforcer *enforcer, struct job *job)
 
 void affinity_hold(struct enforcer *enforcer, struct job *job)
 {
+    struct cosched_cpuset cpus = job->cpus;
+
+    cpuset_or(&cpus, &job->lent);
     if (job->unpinned)
         enforcer_let_go(enforcer, job);
     else
-        enforcer_hold(enforcer, job, &job->cpus);
+        enforcer_hold(enforcer, job, &cpus);
 }
 
 static bool any_held(const struct job *job)

@@ -102,6 +102,12 @@ void enforcer_scan(struct enforcer *enforcer, struct job_table *jobs,
  * two scans that were far enough apart (usage.h); *SINCE_NS: time of the first, 0: none. */
 double enforcer_use(const struct job *job, uint64_t *since_ns);
 
+/* CPU time that the unattached processes of JOB have used so far, and for how long the newest of
+ * their threads have waited for a CPU.  STRETCH_UNKNOWN: nobody can tell (usage.h).  The first
+ * takes a microsecond for each process, the second three for each thread. */
+uint64_t enforcer_cpu_ns(const struct job *job);
+uint64_t enforcer_waited_ns(const struct job *job);
+
 /* A task has begun: scan soon, and as often as while processes come and go. */
 void enforcer_expect(struct enforcer *enforcer, uint64_t now_ns);
 

@@ -23,6 +23,7 @@
 #include "node_agent/core/history.h"
 #include "node_agent/core/record.h"
 #include "node_agent/core/region.h"
+#include "node_agent/core/stretch.h"
 #include "protocol/layout.h"
 #include "protocol/message.h"
 #include "protocol/options.h"
@@ -120,6 +121,9 @@ struct job {
                                 about to start counts the CPUs it may use, once
                                 and for ever */
     uint64_t wide_ns;        /* when it last did not, or could not show it */
+    struct serial_stretch stretch;  /* serial, and others have its cores */
+    struct cosched_cpuset lent; /* pinned: what it had when it began to lend, where its
+                                   threads may still run; scheduler: it is no more */
     struct region *region; /* present parallel region; NULL: none */
     struct region_list regions;
     uint64_t unattached_since_ns; /* 0: not live, or attached */
@@ -171,6 +175,7 @@ struct job {
     uint64_t use_from_ns;  /* from here; 0: not known */
     uint64_t use_until_ns; /* until here; 0: from the next scan on */
     uint64_t use_ticks;    /* the same as time since boot */
+    uint64_t joined_ns;    /* when a process of it last came or went */
 
     struct record record;
     struct job *next, *previous;

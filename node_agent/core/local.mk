@@ -44,6 +44,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/scheduler.h \
 	%D%/standing.c \
 	%D%/standing.h \
+	%D%/stretch.c \
+	%D%/stretch.h \
 	%D%/region.c \
 	%D%/region.h \
 	%D%/task_maps.c \

@@ -22,11 +22,6 @@
 /* Shorter intervals than this measure the clock, not the job. */
 #define MIN_INTERVAL_NS (2 * UINT64_C(1000000))
 
-/* Who uses no more cores than this uses one: in a window of a fifth of a second
- * (usage.h) user and system time of two processes, one of which takes over from
- * the other, may each be a tick of 10 ms too long. */
-#define ONE_CORE 1.25
-
 struct observer {
     struct counters *counters;
     const struct topology *topology;
@@ -84,21 +79,47 @@ static bool uses_one_core(const struct observer *o, struct job *job,
                           uint64_t settle_ns, uint64_t now_ns)
 {
     uint64_t since_ns;
-    bool wide = enforcer_use(job, &since_ns) > ONE_CORE;
-    bool pinned = job->doing == JOB_PINNED;
+    bool wide = enforcer_use(job, &since_ns) > STRETCH_ONE_CORE || job->stretch.several;
+    bool pinned = job->doing == JOB_PINNED || job->stretch.lends;
+    struct cosched_cpuset may = job->cpus;
 
-    if (wide ||
-        (pinned && (job->parked || job->suspended ||
-                        topology_count_cores(o->topology, &job->cpus) < 2)))
+    cpuset_or(&may, &job->lent);
+    if (wide || (pinned && (job->parked || job->suspended ||
+                            topology_count_cores(o->topology, &may) < 2)))
         job->wide_ns = now_ns;
     if (!pinned)
         return !wide;
     return now_ns - job->wide_ns >= settle_ns && since_ns >= job->wide_ns;
 }
 
+/* Who lends goes on running on lent CPUs: that disturbs others more than one CPU gives them, so
+ * who has no more than that to lend, or will have, or has not been decided about since the agent
+ * began, stays pinned. */
+#define LENDS_LEAST 3
+
+static bool may_lend(const struct job *job)
+{
+    return job->stretch.lends ||
+           (job->doing == JOB_PINNED && cpuset_count(&job->cpus) >= LENDS_LEAST &&
+            cpuset_count(&job->target) >= LENDS_LEAST);
+}
+
+/* JOB, which is PINNED or not, has wanted one core since SINCE_NS, or wants more (0).  True when
+ * others have its cores. */
+static bool pinned_lends(struct job *job, bool pinned, uint64_t since_ns, uint64_t now_ns)
+{
+    if (!pinned || !may_lend(job))
+        since_ns = 0;
+    if (!stretch_note(job, since_ns, now_ns))
+        return false;
+    if (job->doing == JOB_PINNED)
+        job->lent = job->cpus;
+    return true;
+}
+
 /* A job without attached processes is serial while it may still attach, and then
  * as long as it uses one core: a script, or a program that reads its input.  Else
- * it is pinned, which counts as parallel because nobody knows. */
+ * it is pinned, which counts as parallel but in its serial stretches. */
 static void classify_unattached(const struct observer *o, struct job *job,
                                 const struct node_options *options,
                                 uint64_t now_ns)
@@ -108,10 +129,12 @@ static void classify_unattached(const struct observer *o, struct job *job,
     if (!job->unattached_since_ns)
         job->unattached_since_ns = now_ns;
     bool may_attach = now_ns - job->unattached_since_ns < options->attach_ns;
+    uint64_t since_ns = stretch_look(job, now_ns);
     job->unpinned = uses_one_core(o, job, options->attach_ns, now_ns);
     bool pinned = !may_attach && !job->unpinned;
-    job->doing = pinned ? JOB_PINNED : may_attach ? JOB_STARTING : JOB_SERIAL;
     job->held |= pinned;
+    pinned &= !pinned_lends(job, pinned, since_ns, now_ns);
+    job->doing = pinned ? JOB_PINNED : may_attach ? JOB_STARTING : JOB_SERIAL;
     job->unsettled |= job->unpinned != unpinned;
     /* Counters need no reports: what it does as a whole is one region. */
     job->region = pinned && job->counted && counters_points(o->counters) == 1
@@ -139,13 +162,29 @@ static size_t equal_parts(const struct job *job)
     return process_hands_out(p, r->folded, r->object_id, r->offset) ? 0 : p->team;
 }
 
+/* Since when all processes of JOB, some of which are good, have been serial; 0: one is not. */
+static uint64_t serial_since(const struct job *job)
+{
+    uint64_t since_ns = 0;
+
+    for (const struct process *p = job->processes; p; p = p->next) {
+        if (p->bad)
+            continue;
+        if (!p->serial)
+            return 0;
+        if (p->serial_since_ns > since_ns)
+            since_ns = p->serial_since_ns;
+    }
+    return since_ns;
+}
+
 /* Parallel as soon as one process is; serial once all have been for long. */
 static void classify_attached(struct job *job,
                               const struct node_options *options,
                               uint64_t now_ns)
 {
     const struct cosched_region *named = NULL;
-    bool parallel = false, all_serial = true;
+    uint64_t since_ns = serial_since(job);
 
     /* What was counted while nobody knew what it did is not its short ones. */
     if (job->doing == JOB_PINNED && job->regions.folded)
@@ -153,22 +192,13 @@ static void classify_attached(struct job *job,
     job->doing = job_kind(job) == REGION_PARALLEL ? JOB_MALLEABLE : JOB_SERIAL;
     job->unpinned = false;
     job->unattached_since_ns = job->wide_ns = 0;
-    for (struct process *p = job->processes; p; p = p->next) {
-        if (p->bad)
-            continue;
-        if (process_serial_ns(p, now_ns) < options->min_region_ns ||
-            !p->serial)
-            all_serial = false;
-        if (!p->serial)
-            parallel = true;
-        if (!named)
-            named = process_long_region(p, now_ns, options->min_region_ns);
-    }
-    job->pauses = !parallel;
-    if (all_serial) {
+    for (struct process *p = job->processes; p && !named; p = p->next)
+        named = process_long_region(p, now_ns, options->min_region_ns);
+    job->pauses = since_ns != 0;
+    if (stretch_note(job, since_ns, now_ns)) {
         job->doing = JOB_SERIAL;
         job->region = NULL;
-    } else if (parallel) {
+    } else if (!since_ns) {
         job->doing = JOB_MALLEABLE;
         if (!named)
             job->region = region_folded(&job->regions);
@@ -186,6 +216,38 @@ static bool any_good_process(const struct job *job)
         if (!p->bad)
             return true;
     return false;
+}
+
+/* What JOB would be found to do now: as it does, or something else. */
+static enum observer_glance glance_at(struct job *job, uint64_t now_ns)
+{
+    for (struct process *p = job->processes; p; p = p->next)
+        process_glance(p, now_ns);
+    bool attached = any_good_process(job);
+    bool serial = job->doing == JOB_SERIAL;
+    if (attached ? !serial && job->doing != JOB_MALLEABLE : !serial && job->doing != JOB_PINNED)
+        return OBSERVER_NOTHING;
+    uint64_t since_ns = attached ? serial_since(job) : stretch_look(job, now_ns);
+    if (serial) {
+        bool several = job->unpinned ? job->stretch.several : !since_ns;
+        return several ? OBSERVER_PARALLEL : OBSERVER_NOTHING;
+    }
+    return (attached || may_lend(job)) && stretch_due(job, since_ns, now_ns) ? OBSERVER_SERIAL
+                                                                             : OBSERVER_NOTHING;
+}
+
+enum observer_glance observer_glance(struct job_table *jobs, uint64_t now_ns)
+{
+    enum observer_glance found = OBSERVER_NOTHING;
+
+    for (struct job *j = jobs->first; j; j = j->next) {
+        if (!job_live(j) || j->parked || j->suspended)
+            continue;
+        enum observer_glance one = glance_at(j, now_ns);
+        if (one > found)
+            found = one;
+    }
+    return found;
 }
 
 static void observe_job(const struct observer *o, struct job *job,

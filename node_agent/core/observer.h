@@ -48,6 +48,16 @@ void observer_learn(const struct counters *counters,
 void observer_update(struct observer *observer, struct job_table *jobs,
                      const struct node_options *options, uint64_t now_ns);
 
+/* What an update would find now. */
+enum observer_glance {
+    OBSERVER_NOTHING,
+    OBSERVER_SERIAL,   /* a job whose serial stretch has lasted for its patience, */
+    OBSERVER_PARALLEL, /* or one that lends its cores and wants to have them back */
+};
+
+/* A few system calls for each process. */
+enum observer_glance observer_glance(struct job_table *jobs, uint64_t now_ns);
+
 /* From now on predict by MODEL, which must outlive the observer, how many cores are of use. */
 void observer_predict(struct observer *observer, const struct concurrency_model *model);
 

@@ -230,6 +230,9 @@ static void select_jobs(struct planner *p, struct plan *plan)
                     &p->jobs[p->count].max_cores);
         p->index[p->count++] = i;
     }
+    /* Nobody wants the cores that it would lend, and would be late to give them back. */
+    if (in->count == 1)
+        p->jobs[0].kind = REGION_PARALLEL;
 }
 
 /* Nobody's minimum takes from the others what is theirs: of a fair share of the pool, by

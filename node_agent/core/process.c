@@ -67,6 +67,19 @@ static uint64_t total_entries(const struct report_view *view)
     return sum;
 }
 
+/* Serial since the agent first saw it so, with no region begun since: the
+ * process' own time stamp only tells two regions apart. */
+static void note_serial(struct process *p, bool ready, uint32_t region, uint64_t begun_ns,
+                        uint64_t now_ns)
+{
+    bool serial = ready && region == COSCHED_REGION_SERIAL;
+
+    if (serial && (!p->serial || begun_ns != p->begun_ns))
+        p->serial_since_ns = now_ns;
+    p->serial = serial;
+    p->begun_ns = begun_ns;
+}
+
 int process_observe(struct process *p, uint64_t now_ns, struct errtext *err)
 {
     struct report_view *fresh = p->previous;
@@ -83,14 +96,17 @@ int process_observe(struct process *p, uint64_t now_ns, struct errtext *err)
     p->view = fresh;
     if (fresh->team > p->team)
         p->team = fresh->team;
-    /* Serial since the agent first saw it so, with no region begun since: the
-     * process' own time stamp is not needed. */
-    bool serial = fresh->ready && fresh->region == COSCHED_REGION_SERIAL;
-    if (serial && (!p->serial || total_entries(fresh) !=
-                                     total_entries(p->previous)))
-        p->serial_since_ns = now_ns;
-    p->serial = serial;
+    note_serial(p, fresh->ready, fresh->region, fresh->region_begin_ns, now_ns);
     return 0;
+}
+
+void process_glance(struct process *p, uint64_t now_ns)
+{
+    uint32_t region;
+    uint64_t begun_ns;
+
+    if (!p->bad && report_glance(p->report, &region, &begun_ns))
+        note_serial(p, true, region, begun_ns, now_ns);
 }
 
 uint64_t process_serial_ns(const struct process *p, uint64_t now_ns)

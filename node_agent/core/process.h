@@ -41,6 +41,7 @@ struct process {
     bool must_ack;     /* a shrink waits for its applied generation */
     bool serial;       /* in a serial region now */
     uint64_t serial_since_ns;
+    uint64_t begun_ns; /* its last parallel region, as it says */
     struct follow_finding follow; /* how, as it said with its attach */
     char program[RECORD_PROGRAM_MAX];
     struct process *next;
@@ -61,6 +62,9 @@ int process_observe(struct process *process, uint64_t now_ns,
  * region of that name, or with ALL in any region. */
 bool process_hands_out(const struct process *process, bool all, uint64_t object_id,
                        uint64_t offset);
+
+/* Only see whether it is in a serial region. */
+void process_glance(struct process *process, uint64_t now_ns);
 
 /* How long the process has been in its present serial region, 0 if it is in a
  * parallel one. */

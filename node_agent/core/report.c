@@ -125,6 +125,18 @@ int report_read(struct report *r, pid_t pid, struct report_view *view,
     return 0;
 }
 
+bool report_glance(const struct report *r, uint32_t *region, uint64_t *begin_ns)
+{
+    struct cosched_report head;
+
+    if (!r->filled)
+        return false;
+    copy(r, 0, &head, offsetof(struct cosched_report, applied_generation));
+    *region = head.region;
+    *begin_ns = head.region_begin_ns;
+    return head.magic == COSCHED_REPORT_MAGIC;
+}
+
 uint32_t report_applied(const struct report *r)
 {
     return copy32(r, offsetof(struct cosched_report, applied_generation));

@@ -53,6 +53,11 @@ int report_fd(const struct report *report);
 int report_read(struct report *report, pid_t pid, struct report_view *view,
                 struct errtext *err);
 
+/* Only in which region the process is, COSCHED_REGION_SERIAL or another number, and when its last
+ * parallel one began, unchecked: two equal answers say that none was between.  False: the process
+ * has not filled in the page so far. */
+bool report_glance(const struct report *report, uint32_t *region, uint64_t *begin_ns);
+
 /* Only the applied generation, for a busy wait. */
 uint32_t report_applied(const struct report *report);
 

@@ -41,6 +41,14 @@
  * come or go do not wait. */
 #define DECISION_REST 100
 
+/* Who wants the cores back that it lends waits less, but then each job may. */
+#define RETURN_REST 10
+
+/* While several jobs live it is seen between epochs whether serial stretches begin or end.  Those
+ * looks, too, take at most one part in so many of a core. */
+#define GLANCE_NS (10 * NS_PER_MS)
+#define GLANCE_REST 100
+
 /* What the trace has of speeds and loads comes at most so often, and takes at most one part in so
  * many of a core. */
 #define CURVES_NS NS_PER_S
@@ -57,6 +65,7 @@ struct scheduler {
     int rechecks; /* left */
     struct host_timer *ack_timer; /* runs while a shrink waits */
     struct host_timer *turn_timer;
+    struct host_timer *glance_timer; /* NULL: there are not several jobs */
     uint64_t turn; /* of affinity_epoch() */
     bool moving; /* between the phases */
     bool applied; /* any allotment, since the jobs were last looked at */
@@ -70,7 +79,8 @@ struct scheduler {
     bool periodic;  /* there is a decision in each epoch */
     uint64_t epoch; /* number of the present one */
     struct scheduler_totals totals;
-    uint64_t rest_until_ns; /* no decision because of regions before */
+    uint64_t rest_until_ns; /* no decision because of regions before, */
+    uint64_t return_at_ns;  /* nor because of who lends its cores before */
     enum mapper_rule mapping; /* of the last plan */
     uint64_t curves_ns; /* when speeds and loads are next traced */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
@@ -97,6 +107,7 @@ void scheduler_free(struct scheduler *s)
         return;
     host_timer_stop(&s->ack_timer);
     host_timer_stop(&s->turn_timer);
+    host_timer_stop(&s->glance_timer);
     host_timer_stop(&s->recheck_timer);
     planner_free(s->planner);
     free(s);
@@ -414,6 +425,10 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         struct job *j = jobs[i];
         parked[i] = plan->share[i].parked;
         j->target = plan->share[i].cpus;
+        if (!j->stretch.lends && !cpuset_empty(&j->lent)) {
+            cpuset_zero(&j->lent);
+            j->unsettled = true;
+        }
         j->turns = plan->turns;
         j->profiling = plan->share[i].profile_dop > 0;
         j->shared = plan->native && count > 1;
@@ -529,10 +544,10 @@ static void decide(struct scheduler *s, const char *why)
         s->periodic = plan.periodic;
         s->mapping = plan.mapping;
         /* A new reason for the same shares is worth knowing, too, unless
-         * there is one in each epoch. */
+         * there is one in each epoch, or for each serial stretch of a job alone. */
         bool moves = plan_differs(&input, &plan);
-        if (taken_over || moves ||
-            (!s->periodic && strcmp(plan.reason, s->reason)))
+        bool again = s->periodic || (count == 1 && job_kind(jobs[0]) == REGION_SERIAL);
+        if (taken_over || moves || (!again && strcmp(plan.reason, s->reason)))
             write_down(s, jobs, &plan, count, why);
         journal_decision(s->p.recorder, &input, &plan, why);
         carry_out(s, jobs, &plan, count, moves);
@@ -578,6 +593,8 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         job->ended_ns = now_ns;
         job->doing = JOB_ANNOUNCED;
         job->unpinned = false;
+        job->stretch = (struct serial_stretch){0};
+        cpuset_zero(&job->lent);
         job->region = NULL;
         job->unattached_since_ns = job->wide_ns = 0;
         enforcer_release(s->p.enforcer, job);
@@ -604,9 +621,58 @@ static void look_for_suspended(struct scheduler *s)
             j->suspended = job_stopped(j, s->p.enforcer);
 }
 
+/* Decide because of WHY; the time since BEGIN_NS went into that. */
+static void decide_regions(struct scheduler *s, const char *why, uint64_t begin_ns)
+{
+    decide(s, why);
+    uint64_t cost_ns = host_now_ns(s->p.host) - begin_ns;
+    s->rest_until_ns = begin_ns + DECISION_REST * cost_ns;
+    s->return_at_ns = begin_ns + RETURN_REST * cost_ns;
+}
+
+static void on_glance(void *arg);
+
+/* The next glance; the last one took COST_NS. */
+static void start_glances(struct scheduler *s, uint64_t cost_ns)
+{
+    size_t live = 0;
+
+    for (const struct job *j = s->p.jobs->first; j && live < 2; j = j->next)
+        live += job_live(j);
+    if (live < 2)
+        host_timer_stop(&s->glance_timer);
+    else
+        host_timer_start(s->p.host, &s->glance_timer,
+                         cost_ns * GLANCE_REST > GLANCE_NS ? cost_ns * GLANCE_REST : GLANCE_NS,
+                         on_glance, s);
+}
+
+/* True when a decision because of FOUND has rested for long enough. */
+static bool rested(const struct scheduler *s, enum observer_glance found, uint64_t now_ns)
+{
+    return now_ns >= (found == OBSERVER_PARALLEL ? s->return_at_ns : s->rest_until_ns);
+}
+
+static void on_glance(void *arg)
+{
+    struct scheduler *s = arg;
+    uint64_t begin_ns = host_now_ns(s->p.host);
+    enum observer_glance found =
+        s->moving || drained(s) ? OBSERVER_NOTHING : observer_glance(s->p.jobs, begin_ns);
+    uint64_t cost_ns = host_now_ns(s->p.host) - begin_ns;
+
+    if (found != OBSERVER_NOTHING && rested(s, found, begin_ns)) {
+        observer_update(s->p.observer, s->p.jobs, s->p.options, begin_ns);
+        decide_regions(s, found == OBSERVER_PARALLEL ? "the end of a serial stretch"
+                                                     : "a serial stretch", begin_ns);
+    }
+    start_glances(s, cost_ns);
+}
+
 void scheduler_epoch(struct scheduler *s)
 {
     uint64_t now_ns = host_now_ns(s->p.host);
+    enum observer_glance found = observer_glance(s->p.jobs, now_ns);
 
     for (struct job *j = s->p.jobs->first; j; j = j->next)
         for (struct process *p = j->processes; p; p = p->next)
@@ -618,11 +684,10 @@ void scheduler_epoch(struct scheduler *s)
         s->epoch++;
     divide_changing(s, now_ns);
     uint64_t begin_ns = host_now_ns(s->p.host);
-    if (begin_ns >= s->rest_until_ns) {
-        decide(s, s->periodic ? "the next epoch" : "a region that changed");
-        s->rest_until_ns =
-            begin_ns + DECISION_REST * (host_now_ns(s->p.host) - begin_ns);
-    }
+    if (rested(s, found, begin_ns))
+        decide_regions(s, s->periodic ? "the next epoch" : "a region that changed", begin_ns);
+    if (!s->glance_timer)
+        start_glances(s, 0);
     if (now_ns >= s->curves_ns)
         trace_curves(s, host_now_ns(s->p.host));
     if (!s->moving)

@@ -113,12 +113,7 @@ void host_process_release(int handle, struct sd_event_source *watch)
 
 uint64_t host_process_cpu_ns(pid_t pid)
 {
-    struct timespec used;
-    clockid_t clock;
-
-    return clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &used) == 0
-               ? (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec
-               : UINT64_MAX;
+    return proc_cpu_ns(pid);
 }
 
 int host_process_stopped(pid_t pid)

@@ -237,6 +237,16 @@ double enforcer_use(const struct job *job, uint64_t *since_ns)
     return job->use;
 }
 
+uint64_t enforcer_cpu_ns(const struct job *job)
+{
+    return usage_cpu_ns(job, clock_ns());
+}
+
+uint64_t enforcer_waited_ns(const struct job *job)
+{
+    return usage_waited_ns(job);
+}
+
 /* ---- affinity ----------------------------------------------------------- */
 
 /* Put all threads of T on CPUS (threads.h). */

@@ -187,6 +187,7 @@ static void begin(struct members *m, struct job *job, struct tracked *t,
         .first_ns = now_ns,
         .round = job->hold.number, /* who is there comes first */
         .next = next};
+    job->joined_ns = now_ns;
     t->inherits = job->taken_over || inherits(job, t, members_find(job, stat->parent));
     m->change_ns = now_ns;
     job->unsettled = true;
@@ -210,7 +211,7 @@ static bool track(struct members *m, const struct proc_entry *e,
 
 /* A dead leader matters while its group or session has members.  True when
  * there were any that do not. */
-static bool forget_dead(struct job *job, const struct owners *owners)
+static bool forget_dead(struct job *job, const struct owners *owners, uint64_t now_ns)
 {
     bool any = false;
 
@@ -223,6 +224,7 @@ static bool forget_dead(struct job *job, const struct owners *owners)
         *p = t->next;
         number_map_remove(&job->tracked_by_pid, (uint64_t)t->pid);
         tracked_free(t);
+        job->joined_ns = now_ns;
         any = true;
     }
     return any;
@@ -277,7 +279,7 @@ static void scan_all(struct members *m, struct job_table *jobs, bool all,
             proc_table_watch(&m->procs, entry, false);
     }
     for (struct job *j = jobs->first; j; j = j->next)
-        if (forget_dead(j, &owners))
+        if (forget_dead(j, &owners, now_ns))
             m->change_ns = now_ns;
     m->steps += owners.steps;
     m->places += owners.places;

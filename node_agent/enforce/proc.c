@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 /* The kernel's PF_EXITING and PF_FORKNOEXEC, of the process' flags (proc(5)). */
 #define FLAG_EXITING 0x4
@@ -227,6 +230,16 @@ int proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns, uint64_t *waited_ns)
     *ran_ns = (uint64_t)ran;
     *waited_ns = (uint64_t)waited;
     return 0;
+}
+
+uint64_t proc_cpu_ns(pid_t pid)
+{
+    struct timespec used;
+    clockid_t clock;
+
+    return clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &used) == 0
+               ? (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec
+               : UINT64_MAX;
 }
 
 int proc_program(pid_t pid, char *path, size_t size)

@@ -62,6 +62,10 @@ int proc_cgroups(pid_t pid, char *text, size_t size);
  * errno ESRCH: no such thread, or not counted by the kernel. */
 int proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns, uint64_t *waited_ns);
 
+/* CPU time that process PID has used, all its threads together, those that have ended, too; of a
+ * running one perhaps up to the last tick of its CPU.  UINT64_MAX: not known. */
+uint64_t proc_cpu_ns(pid_t pid);
+
 /* Path of the program of process PID, or the process' name where that is hidden.  0, or -1 with
  * errno. */
 int proc_program(pid_t pid, char *path, size_t size);

@@ -5,6 +5,7 @@
 #include "node_agent/enforce/usage.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -146,4 +147,69 @@ void usage_measure(struct job *job, uint64_t begin_ns, uint64_t end_ns,
     job->use_from_ns = from_ns;
     job->use_until_ns = begin_ns;
     job->use_ticks = scan_ticks;
+}
+
+bool usage_tickless(const char *file)
+{
+    FILE *list = fopen(file, "re");
+    int first = list ? fgetc(list) : EOF;
+
+    if (list)
+        fclose(list);
+    return first >= '0' && first <= '9';
+}
+
+static bool clocks_lag(void)
+{
+    static int lag = -1;
+
+    if (lag < 0)
+        lag = usage_tickless("/sys/devices/system/cpu/nohz_full");
+    return lag;
+}
+
+uint64_t usage_cpu_ns(const struct job *job, uint64_t now_ns)
+{
+    uint64_t sum_ns = 0;
+    size_t count = 0;
+
+    if (now_ns - job->joined_ns < USAGE_STEADY_NS || clocks_lag())
+        return STRETCH_UNKNOWN;
+    for (const struct tracked *t = job->tracked; t; t = t->next) {
+        if (t->dead || t->attached)
+            continue;
+        uint64_t cpu_ns = ++count <= USAGE_CLOCKS && t->threads_noted <= USAGE_LISTED
+                              ? proc_cpu_ns(t->pid)
+                              : UINT64_MAX;
+        if (cpu_ns == UINT64_MAX)
+            return STRETCH_UNKNOWN;
+        sum_ns += cpu_ns;
+    }
+    return count ? sum_ns : STRETCH_UNKNOWN;
+}
+
+/* Of the newest threads of T, as far as *LOOKS go. */
+static uint64_t threads_waited_ns(const struct tracked *t, size_t *looks)
+{
+    pid_t *tids = NULL, only = t->pid;
+    ssize_t n = t->threads_noted > 1 ? proc_threads(t->pid, &tids) : 1;
+    const pid_t *tid = tids ? tids : &only;
+    uint64_t sum_ns = 0, ran_ns, waited_ns;
+
+    for (ssize_t i = n > USAGE_THREADS ? n - USAGE_THREADS : 0; i < n && *looks; i++, --*looks)
+        if (proc_waits(t->pid, tid[i], &ran_ns, &waited_ns) == 0)
+            sum_ns += waited_ns;
+    free(tids);
+    return sum_ns;
+}
+
+uint64_t usage_waited_ns(const struct job *job)
+{
+    uint64_t sum_ns = 0;
+    size_t looks = USAGE_LOOKS;
+
+    for (const struct tracked *t = job->tracked; t && looks; t = t->next)
+        if (!t->dead && !t->attached)
+            sum_ns += threads_waited_ns(t, &looks);
+    return sum_ns;
 }

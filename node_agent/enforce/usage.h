@@ -18,6 +18,12 @@
  * threads that never sleep waited for a CPU counts, too, for the USAGE_THREADS
  * newest threads of a process, and USAGE_LOOKS of a job.  A thread counts for
  * one core at most, so nothing serial looks parallel.
+ *
+ * Between scans the CPU clocks of the processes tell the same sooner (core/stretch.h), if they are
+ * all that there are: no process came or went for USAGE_STEADY_NS, as those of `make -j` do, there
+ * are USAGE_CLOCKS at most, and none has more threads than USAGE_LISTED, of which the kernel adds
+ * up the time.  Where CPUs run without a tick (nohz_full) it does so once in a second, and clocks
+ * are not read.
  */
 
 #include "node_agent/core/enforcer.h"
@@ -28,6 +34,8 @@
 #define USAGE_LOOKS     256 /* at threads of one job in a scan */
 #define USAGE_LISTED                                                           \
     4096 /* threads; one that has more is seen by its CPU time alone */
+#define USAGE_CLOCKS    128 /* processes of one job whose CPU clocks are read */
+#define USAGE_STEADY_NS UINT64_C(1000000000)
 
 /* The present time as struct proc_stat has the start of processes. */
 uint64_t usage_boot_ticks(void);
@@ -43,5 +51,14 @@ void usage_forget(struct tracked *t);
  * usage_boot_ticks() at its begin. */
 void usage_measure(struct job *job, uint64_t begin_ns, uint64_t end_ns,
                    uint64_t scan_ticks);
+
+/* CPU time that the unattached processes of JOB have used at NOW_NS; STRETCH_UNKNOWN: see above. */
+uint64_t usage_cpu_ns(const struct job *job, uint64_t now_ns);
+
+/* For how long the newest of their threads, as many as above, have waited for a CPU so far. */
+uint64_t usage_waited_ns(const struct job *job);
+
+/* True when FILE, as the kernel's list nohz_full, names any CPU. */
+bool usage_tickless(const char *file);
 
 #endif /* COSCHED_USAGE_H */

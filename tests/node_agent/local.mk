@@ -49,6 +49,7 @@ agent_scripts = \
 	%D%/daemon/test_agent_hold.py \
 	%D%/daemon/test_agent_injected.py \
 	%D%/daemon/test_agent_killed.py \
+	%D%/daemon/test_agent_lends.py \
 	%D%/daemon/test_agent_unpinned.py \
 	%D%/daemon/test_agent_many.py \
 	%D%/daemon/test_agent_munge.py \
@@ -187,6 +188,7 @@ units += %D%/unit
 units += \
 	%D%/core/test_allotment \
 	%D%/core/test_affinity \
+	%D%/core/test_stretch \
 	%D%/core/test_unattached \
 	%D%/daemon/test_server \
 	%D%/enforce/test_usage
@@ -209,14 +211,21 @@ units += \
 	-Wl,--wrap=enforcer_let_go
 %C%_core_test_affinity_LDADD = $(agent_unit_libs)
 
+%C%_core_test_stretch_SOURCES = %D%/core/test_stretch.c
+%C%_core_test_stretch_CPPFLAGS = $(agent_unit_flags)
+%C%_core_test_stretch_LDFLAGS = -Wl,--wrap=enforcer_cpu_ns,--wrap=enforcer_waited_ns
+%C%_core_test_stretch_LDADD = $(agent_unit_libs)
+
 %C%_core_test_unattached_SOURCES = %D%/core/test_unattached.c
 %C%_core_test_unattached_CPPFLAGS = $(agent_unit_flags)
-%C%_core_test_unattached_LDFLAGS = -Wl,--wrap=enforcer_use
+%C%_core_test_unattached_LDFLAGS = -Wl,--wrap=enforcer_use \
+	-Wl,--wrap=enforcer_cpu_ns,--wrap=enforcer_waited_ns
 %C%_core_test_unattached_LDADD = $(agent_unit_libs)
 
 %C%_enforce_test_usage_SOURCES = %D%/enforce/test_usage.c
 %C%_enforce_test_usage_CPPFLAGS = $(agent_unit_flags)
-%C%_enforce_test_usage_LDFLAGS = -Wl,--wrap=proc_waits,--wrap=proc_threads
+%C%_enforce_test_usage_LDFLAGS = -Wl,--wrap=proc_waits,--wrap=proc_threads \
+	-Wl,--wrap=proc_cpu_ns
 %C%_enforce_test_usage_LDADD = $(agent_unit_libs)
 endif
 endif
@@ -241,7 +250,10 @@ bench-agent: %D%/daemon/bench_agent$(EXEEXT)
 	$(AM_V_at)$(MKDIR_P) bench
 	$(AM_V_at)%D%/daemon/bench_agent$(EXEEXT) bench/bench-agent.json
 endif
-.PHONY: bench-agent faults
+EXTRA_DIST += %D%/enforce/bench_lender.py
+bench-lender:
+	$(AM_V_at)$(srcdir)/%D%/enforce/bench_lender.py
+.PHONY: bench-agent bench-lender faults
 
 # What users can cost, counted: with as many attached processes as a job may have, and so many
 # threads of one process (of 32,768 that most kernels allow in all).

@@ -27,7 +27,8 @@ PINNED = ["ft-lr"]
 # search may go another way where a compiler rounds otherwise: so much more.
 MIXES = {1: ["random-1-025"], 2: ["random-2-002"]}
 ROUNDING = 1.02
-TIE = 1.005
+# Since serial stretches lend cores, nupoco gains more than ours in 09-ft-km.
+TIE = 1.01
 
 
 def simulate(name, chosen, policies):

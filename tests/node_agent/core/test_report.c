@@ -62,6 +62,29 @@ static void test_empty(void **state)
     assert_int_equal(f->view.region, COSCHED_REGION_SERIAL);
 }
 
+/* A glance tells whether it is serial, and whether a region was between; never before the page is
+ * filled in, nor of a page that is none any more. */
+static void test_glance(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t region = 7;
+    uint64_t begin_ns = 7;
+
+    assert_false(report_glance(f->report, &region, &begin_ns));
+    make_honest(f->page);
+    assert_false(report_glance(f->report, &region, &begin_ns)); /* not read so far */
+    assert_int_equal(report_read(f->report, 1, &f->view, NULL), 0);
+    f->page->region_begin_ns = 12345;
+    assert_true(report_glance(f->report, &region, &begin_ns));
+    assert_int_equal(region, 1);
+    assert_int_equal(begin_ns, 12345);
+    f->page->region = COSCHED_REGION_SERIAL;
+    assert_true(report_glance(f->report, &region, &begin_ns));
+    assert_int_equal(region, COSCHED_REGION_SERIAL);
+    f->page->magic++;
+    assert_false(report_glance(f->report, &region, &begin_ns));
+}
+
 static void test_honest(void **state)
 {
     struct fixture *f = *state;
@@ -258,6 +281,7 @@ UNIT(test_report)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_glance, setup, teardown),
         cmocka_unit_test_setup_teardown(test_honest, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
         cmocka_unit_test_setup_teardown(test_random_bytes, setup, teardown),

@@ -29,6 +29,25 @@ double __wrap_enforcer_use(const struct job *job, uint64_t *from_ns)
     return use;
 }
 
+/* What the processes' CPU clocks say, if they say anything. */
+static bool clocks;
+static uint64_t cpu_ns;
+
+uint64_t __wrap_enforcer_cpu_ns(const struct job *job);
+uint64_t __wrap_enforcer_waited_ns(const struct job *job);
+
+uint64_t __wrap_enforcer_cpu_ns(const struct job *job)
+{
+    (void)job;
+    return clocks ? cpu_ns : STRETCH_UNKNOWN;
+}
+
+uint64_t __wrap_enforcer_waited_ns(const struct job *job)
+{
+    (void)job;
+    return 0;
+}
+
 struct stage {
     struct machine *machine;
     struct topology *topology;
@@ -62,9 +81,10 @@ static int set_up(void **state)
     s->job = job_add(&s->jobs, 7);
     assert_non_null(job_add_task(s->job, 0, getpid()));
     s->job->live_since_ns = s->now_ns = 1000 * NS_PER_S;
-    s->job->cpus = cpus;
+    s->job->cpus = s->job->target = cpus;
     use = 0;
     since_ns = 0;
+    clocks = false;
     *state = s;
     return 0;
 }
@@ -90,6 +110,7 @@ static void epochs(struct stage *s, size_t count, double cores)
     for (size_t i = 0; i < count; i++) {
         s->now_ns += EPOCH_NS;
         since_ns = s->now_ns - 100 * NS_PER_MS;
+        cpu_ns += (uint64_t)(cores * (double)EPOCH_NS);
         observer_update(s->observer, &s->jobs, &s->options, s->now_ns);
     }
 }
@@ -223,6 +244,133 @@ static void test_stopped(void **state)
     }
 }
 
+/* ---- by CPU clocks -------------------------------------------------------- */
+
+/* So many epochs in which the clocks say that the job uses CORES; scans have not seen it since it
+ * used several. */
+static void clock_epochs(struct stage *s, size_t count, double cores)
+{
+    for (size_t i = 0; i < count; i++) {
+        s->now_ns += EPOCH_NS;
+        cpu_ns += (uint64_t)(cores * (double)EPOCH_NS);
+        observer_update(s->observer, &s->jobs, &s->options, s->now_ns);
+    }
+}
+
+static void assert_lends(const struct stage *s)
+{
+    assert_serial(s);
+    assert_int_equal(s->job->doing, JOB_SERIAL);
+    assert_true(s->job->held);
+    assert_false(s->job->unpinned);
+    assert_int_equal(cpuset_count(&s->job->lent), 4);
+}
+
+/* A pinned job is serial while it uses one core, and pinned as soon as it uses more.  It may go on
+ * where it was. */
+static void test_lends(void **state)
+{
+    struct stage *s = *state;
+    struct cosched_cpuset all = s->job->cpus;
+
+    clocks = true;
+    epochs(s, 2 * SECOND, 4);
+    assert_pinned(s);
+    for (size_t i = 0; i < 3; i++) {
+        clock_epochs(s, 3, 1);
+        assert_pinned(s);
+        clock_epochs(s, 5, 1);
+        assert_lends(s);
+        assert_null(s->job->region);
+        /* The scheduler has given the others to others. */
+        assert_int_equal(cpulist_parse("2", &s->job->cpus, NULL), 0);
+        clock_epochs(s, SECOND / 2, 1);
+        assert_lends(s);
+        assert_int_equal(observer_glance(&s->jobs, s->now_ns), OBSERVER_NOTHING);
+        clock_epochs(s, 1, 4);
+        assert_pinned(s);
+        s->job->cpus = all;
+        clock_epochs(s, 10, 4);
+        assert_pinned(s);
+    }
+}
+
+/* Who has two cores has too little to lend, however little it uses. */
+static void test_lends_none(void **state)
+{
+    struct stage *s = *state;
+
+    clocks = true;
+    epochs(s, 2 * SECOND, 4);
+    assert_int_equal(cpulist_parse("2-3", &s->job->cpus, NULL), 0);
+    clock_epochs(s, 1, 4);
+    for (size_t i = 0; i < SECOND; i++) {
+        clock_epochs(s, 1, 0.5);
+        assert_pinned(s);
+        assert_int_equal(observer_glance(&s->jobs, s->now_ns), OBSERVER_NOTHING);
+        assert_true(cpuset_empty(&s->job->lent));
+    }
+}
+
+/* A look between epochs says so, and changes nothing. */
+static void test_glance(void **state)
+{
+    struct stage *s = *state;
+    enum observer_glance found = OBSERVER_NOTHING;
+
+    clocks = true;
+    assert_int_equal(observer_glance(&s->jobs, s->now_ns), OBSERVER_NOTHING);
+    epochs(s, 2 * SECOND, 4);
+    for (size_t i = 0; i < SECOND && !found; i++) {
+        s->now_ns += EPOCH_NS;
+        cpu_ns += EPOCH_NS;
+        found = observer_glance(&s->jobs, s->now_ns);
+        assert_pinned(s);
+    }
+    assert_int_equal(found, OBSERVER_SERIAL);
+    observer_update(s->observer, &s->jobs, &s->options, s->now_ns);
+    assert_lends(s);
+    s->now_ns += EPOCH_NS;
+    cpu_ns += 4 * EPOCH_NS;
+    assert_int_equal(observer_glance(&s->jobs, s->now_ns), OBSERVER_PARALLEL);
+    assert_lends(s);
+    observer_update(s->observer, &s->jobs, &s->options, s->now_ns);
+    assert_pinned(s);
+    s->job->parked = true;
+    for (size_t i = 0; i < SECOND; i++) {
+        s->now_ns += EPOCH_NS;
+        assert_int_equal(observer_glance(&s->jobs, s->now_ns), OBSERVER_NOTHING);
+    }
+}
+
+/* After a stretch as long as it may take to attach it is let go. */
+static void test_lends_for_long(void **state)
+{
+    struct stage *s = *state;
+
+    clocks = true;
+    epochs(s, 2 * SECOND, 4);
+    epochs(s, SECOND / 2, 1);
+    assert_lends(s);
+    epochs(s, SECOND, 1);
+    assert_unpinned(s);
+    assert_false(s->job->stretch.lends);
+    clock_epochs(s, 1, 4); /* no scan has seen that so far */
+    assert_pinned(s);
+}
+
+/* Who has not been pinned so far lends nothing. */
+static void test_lends_later(void **state)
+{
+    struct stage *s = *state;
+
+    clocks = true;
+    epochs(s, 10 * SECOND, 1);
+    assert_unpinned(s);
+    assert_false(s->job->held);
+    assert_true(cpuset_empty(&s->job->lent));
+}
+
 UNIT(test_unattached)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +381,11 @@ UNIT(test_unattached)
         cmocka_unit_test_setup_teardown(test_old_measurement, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_held_to_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lends, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lends_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_glance, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lends_for_long, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lends_later, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("test_unattached", tests, NULL, NULL);

@@ -80,6 +80,35 @@ static void test_forced(void **state)
     assert_true(found(s, program));
 }
 
+/* When a process last came or went is known: until a while later CPU clocks are not of all. */
+static void test_joined(void **state)
+{
+    struct stage *s = *state;
+    uint64_t now_ns = NOW_NS;
+
+    enforcer_scan(s->enforcer, &s->table, true, now_ns);
+    assert_int_equal(s->job->joined_ns, now_ns);
+    enforcer_scan(s->enforcer, &s->table, true, now_ns + NS_PER_S);
+    assert_int_equal(s->job->joined_ns, now_ns);
+    pid_t program = start_program(s);
+    now_ns += 2 * NS_PER_S;
+    enforcer_scan(s->enforcer, &s->table, true, now_ns);
+    assert_int_equal(s->job->joined_ns, now_ns);
+    kill(program, SIGKILL);
+    do {
+        now_ns += NS_PER_S;
+        enforcer_scan(s->enforcer, &s->table, true, now_ns);
+    } while (found(s, program));
+    assert_int_equal(s->job->joined_ns, now_ns);
+    s->job->joined_ns = clock_ns();
+    assert_int_equal(enforcer_cpu_ns(s->job), STRETCH_UNKNOWN);
+    s->job->joined_ns = 0;
+    uint64_t used_ns = enforcer_cpu_ns(s->job);
+    assert_int_not_equal(used_ns, STRETCH_UNKNOWN);
+    assert_true(enforcer_cpu_ns(s->job) >= used_ns);
+    assert_int_not_equal(enforcer_waited_ns(s->job), STRETCH_UNKNOWN);
+}
+
 /* ---- who is held --------------------------------------------------------- */
 
 static void on_order(int signal)
@@ -529,6 +558,7 @@ UNIT(test_enforcer)
         cmocka_unit_test_setup_teardown(test_scan_comes_again, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_forced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_joined, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_executed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_called_stepd, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_cpuset, set_up, tear_down),

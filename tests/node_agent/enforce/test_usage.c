@@ -20,6 +20,16 @@ static struct {
 static bool waits_known;
 static size_t threads;
 static size_t looks, lists; /* at threads, and of processes */
+static uint64_t clocks[MANY + USAGE_CLOCKS]; /* by process number */
+static size_t clocks_read;
+
+uint64_t __wrap_proc_cpu_ns(pid_t pid);
+
+uint64_t __wrap_proc_cpu_ns(pid_t pid)
+{
+    clocks_read++;
+    return clocks[pid];
+}
 
 int __wrap_proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns,
                       uint64_t *waited_ns);
@@ -352,6 +362,97 @@ static void test_looks(void **state)
         usage_forget(&process[i]);
 }
 
+/* ---- CPU clocks ----------------------------------------------------------- */
+
+/* They are of all processes, or say nothing. */
+static void test_clocks_unknown(void **state)
+{
+    struct stage *s = *state;
+    struct tracked many[USAGE_CLOCKS + 1] = {0};
+
+    clocks[1] = 5;
+    clocks[2] = 70;
+    scan(s, 0);
+    assert_int_equal(usage_cpu_ns(&s->job, s->now_ns), 75);
+    s->job.joined_ns = s->now_ns - USAGE_STEADY_NS + 1;
+    assert_int_equal(usage_cpu_ns(&s->job, s->now_ns), STRETCH_UNKNOWN);
+    assert_int_equal(usage_cpu_ns(&s->job, s->now_ns + 1), 75);
+    clocks[2] = UINT64_MAX; /* it has ended, and no scan has seen that */
+    assert_int_equal(usage_cpu_ns(&s->job, s->now_ns + 1), STRETCH_UNKNOWN);
+    s->process[1].dead = true;
+    assert_int_equal(usage_cpu_ns(&s->job, s->now_ns + 1), 5);
+    s->process[0].threads_noted = USAGE_LISTED + 1;
+    assert_int_equal(usage_cpu_ns(&s->job, s->now_ns + 1), STRETCH_UNKNOWN);
+    s->process[0].attached = true; /* and nobody else is there */
+    assert_int_equal(usage_cpu_ns(&s->job, s->now_ns + 1), STRETCH_UNKNOWN);
+
+    for (size_t i = 0; i <= USAGE_CLOCKS; i++) {
+        many[i].pid = (pid_t)i + 3;
+        clocks[i + 3] = 1;
+        many[i].next = i ? &many[i - 1] : NULL;
+    }
+    s->job.tracked = &many[USAGE_CLOCKS - 1];
+    assert_int_equal(usage_cpu_ns(&s->job, s->now_ns + 1), USAGE_CLOCKS);
+    clocks_read = 0;
+    s->job.tracked = &many[USAGE_CLOCKS];
+    assert_int_equal(usage_cpu_ns(&s->job, s->now_ns + 1), STRETCH_UNKNOWN);
+    assert_int_equal(clocks_read, USAGE_CLOCKS);
+    s->job.tracked = s->process;
+}
+
+/* Waits of the newest threads, of so many in all. */
+static void test_clocks_waits(void **state)
+{
+    struct stage *s = *state;
+    struct tracked many[USAGE_LOOKS] = {0};
+
+    assert_int_equal(usage_waited_ns(&s->job), 0); /* the kernel does not count */
+    waits_known = true;
+    threads = s->stat[1].threads = MANY - 1;
+    scan(s, 0);
+    for (size_t i = 0; i < MANY; i++)
+        waits[i].waited_ns = 1;
+    waits[0].waited_ns = 1000;
+    assert_int_equal(usage_waited_ns(&s->job), 1000 + USAGE_THREADS);
+    s->process[0].attached = true;
+    assert_int_equal(usage_waited_ns(&s->job), USAGE_THREADS);
+    s->process[1].dead = true;
+    assert_int_equal(usage_waited_ns(&s->job), 0);
+    for (size_t i = 0; i < USAGE_LOOKS; i++)
+        many[i] = (struct tracked){
+            .pid = 2, .threads_noted = 2, .next = i ? &many[i - 1] : NULL};
+    s->job.tracked = &many[USAGE_LOOKS - 1];
+    looks = lists = 0;
+    assert_int_equal(usage_waited_ns(&s->job), USAGE_LOOKS);
+    assert_int_equal(looks, USAGE_LOOKS);
+    assert_in_range(lists, 1, USAGE_LOOKS / USAGE_THREADS);
+    s->job.tracked = s->process;
+}
+
+/* Where CPUs have no tick, clocks of running threads stand still. */
+static void test_tickless(void **state)
+{
+    char file[] = "/tmp/test_usage.XXXXXX";
+    static const struct {
+        const char *text;
+        bool tickless;
+    } texts[] = {{"", false}, {"\n", false}, {"(null)\n", false}, {"1-63\n", true},
+                 {"0\n", true}};
+    int fd = mkstemp(file);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_false(usage_tickless("/nowhere/nohz_full"));
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, texts[i].text, strlen(texts[i].text), 0),
+                         strlen(texts[i].text));
+        assert_int_equal(usage_tickless(file), texts[i].tickless);
+    }
+    close(fd);
+    unlink(file);
+}
+
 UNIT(test_usage)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +466,9 @@ UNIT(test_usage)
         cmocka_unit_test_setup_teardown(test_threads_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
         cmocka_unit_test(test_looks),
+        cmocka_unit_test_setup_teardown(test_clocks_unknown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clocks_waits, set_up, tear_down),
+        cmocka_unit_test(test_tickless),
     };
 
     return cmocka_run_group_tests_name("test_usage", tests, NULL, NULL);
