@@ -147,6 +147,13 @@ static double forward(uint64_t now, uint64_t before)
     return now > before ? (double)(now - before) : 0.0;
 }
 
+/* True when R is wanted: ALL regions, or the one at OFFSET of object OBJECT_ID. */
+static bool is_wanted(const struct cosched_region *r, bool all, uint64_t object_id,
+                      uint64_t offset)
+{
+    return all || (r->object_id == object_id && r->offset == offset);
+}
+
 void process_add_work(const struct process *p, bool all, uint64_t object_id,
                       uint64_t offset, double work[COUNTERS_UNITS], double *idle_ns)
 {
@@ -158,7 +165,7 @@ void process_add_work(const struct process *p, bool all, uint64_t object_id,
         const struct cosched_region *s = &p->view->regions[i];
         const struct cosched_region *b =
             i < p->previous->used ? &p->previous->regions[i] : &nothing;
-        if (!all && (s->object_id != object_id || s->offset != offset))
+        if (!is_wanted(s, all, object_id, offset))
             continue;
         work[COUNTERS_ITERATIONS] += forward(s->iterations, b->iterations);
         work[COUNTERS_BARRIERS] += forward(s->barriers, b->barriers);
@@ -173,8 +180,7 @@ bool process_hands_out(const struct process *p, bool all, uint64_t object_id, ui
     const struct report_view *v = p->view;
 
     for (uint32_t i = 0; i < v->used; i++)
-        if (v->regions[i].iterations &&
-            (all || (v->regions[i].object_id == object_id && v->regions[i].offset == offset)))
+        if (v->regions[i].iterations && is_wanted(&v->regions[i], all, object_id, offset))
             return true;
     return false;
 }
