@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
 """A pinned job all of whose threads but one sleep is serial: others have its cores,
-and it has them back when its threads wake up.  Decisions say so."""
+and it has them back when its threads wake up.  Decisions say so.  `make check-lends` runs
+this on eight emulated CPUs."""
 
 import os
 import sys
@@ -51,14 +52,12 @@ def check_stretches(agent, script, other, go):
         wait_for("the others' cores", lambda: has_cores(agent, script, other, True))
     decisions = agent.call({"op": "explain"})["decisions"]
     assert any("job 2: 1 core (serial)" in d["text"] for d in decisions), decisions
-    assert any(d["trigger"] == "the end of a serial stretch" for d in decisions) or \
-        any(d["trigger"] == "a serial stretch" for d in decisions), decisions
 
 
 def main():
     need("coschedd", "tests/node_agent/daemon/fake_job")
     if len(ALL) < 6:
-        skip("each of two jobs needs two cores that it can lend")
+        skip("each of two jobs needs two cores that it can lend: make check-lends")
     with Agent("--set", "policy=equal") as agent, fake(agent, 1) as other:
         wait_for("attach", lambda: agent.attached(1))
         go = os.path.join(agent.directory, "go")
