@@ -73,12 +73,15 @@ run_way() {
     passive) all env OMP_WAIT_POLICY=passive ;;
     batch)
         for i in "${!jobs[@]}"; do one "$i" $stock; done ;;
-    static|spread) # the same number of CPUs for each: side by side, or of each NUMA node as many
+    static|spread*) # the same number of CPUs for each: side by side, or of each NUMA node as many;
+        # spreadN: two jobs, N of four CPUs for the first
         cpus=$(nproc) count=${#jobs[@]} pids=()
         for i in "${!jobs[@]}"; do
             case $way in
             static) list=$((cpus * i / count))-$((cpus * (i + 1) / count - 1)) ;;
             spread) list=$i-$((cpus - 1)):$count ;;
+            *) list=$(awk "BEGIN { for (c = 0; c < $cpus; c++)
+                if ((c % 4 < ${way#spread}) == !$i) printf \"%d,\", c }")$((i ? cpus - 1 : 0)) ;;
             esac
             one "$i" $stock taskset -c "$list" & # OpenMP takes as many threads
             pids+=($!)
