@@ -180,10 +180,11 @@ static size_t find_site(const struct making *m, size_t j, size_t need)
 {
     const size_t *open = m->scratch->open, *free = m->scratch->free;
     bool alike = !m->in->distance && !m->in->noise;
+    bool only = m->in->cores[j] == 1; /* it has none yet: what it touches will be here */
     size_t best = 0, best_fit = 0;
 
     for (size_t n = 0; n < m->open; n++) {
-        size_t here = fit(*cell(m, open[n], j) > 0, free[open[n]], need);
+        size_t here = only ? free[open[n]] : fit(*cell(m, open[n], j) > 0, free[open[n]], need);
         if (here < best_fit ||
             (here == best_fit && (alike || !is_better(m, j, open[n], open[best]))))
             continue;

@@ -17,6 +17,9 @@
  *   3. distance   a job's cores are near its memory
  *   4. noise      when joining a domain, the one whose last-level cache is used least
  *
+ * A job that has no core and gets only one begins where most are free: what it touches will be
+ * there, and others' data are elsewhere.
+ *
  * Wish 1 is always fulfilled: exactly as many cores join jobs as these grow by.  The others are a
  * bin packing problem, solved by greedy choices and then by exchanges of cores between two jobs
  * and two domains while that helps; the tests compare with exhaustive search.

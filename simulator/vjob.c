@@ -291,9 +291,19 @@ static bool taken(const struct vjob *v, int cpu)
     return false;
 }
 
+/* An idle CPU of CPUS; -1: there is none. */
+static int idle_cpu(const struct vjob *v, const struct cosched_cpuset *cpus)
+{
+    int cpu = -1;
+
+    while ((cpu = cpuset_next(cpus, cpu)) >= 0 && taken(v, cpu))
+        ;
+    return cpu;
+}
+
 /* Where the kernel has V, which roams, beside jobs that have their CPUs to
- * themselves: where it is while nobody else is there, else on the idle core, which
- * is that which the agent keeps for it. */
+ * themselves: where it is while nobody else is there, else on an idle core, that
+ * which the agent keeps for it or that of another who roams. */
 static void find_room(const struct vjob *v, struct cosched_cpuset *cpus)
 {
     struct cosched_cpuset kept = *cpus;
@@ -302,7 +312,11 @@ static void find_room(const struct vjob *v, struct cosched_cpuset *cpus)
     cpuset_and(&kept, &v->job->cpus);
     if (cpuset_empty(&kept) || cpuset_equal(&kept, cpus))
         return;
-    if (cpu < 0 || taken(v, cpu)) {
+    if (cpu < 0 || taken(v, cpu))
+        cpu = idle_cpu(v, &kept);
+    if (cpu < 0)
+        cpu = idle_cpu(v, cpus);
+    if (cpu < 0) {
         *cpus = kept;
     } else {
         cpuset_zero(cpus);

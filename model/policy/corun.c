@@ -23,6 +23,7 @@
 
 #include "model/policy/search/divide.h"
 #include "model/policy/search/arrange.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
 #include "model/policy/shares.h"
@@ -296,28 +297,43 @@ static bool turns_win(const struct policy_input *input, const double *figure)
     return (measured ? figure[MEASURED] : figure[TURNS] / figure[SHARED]) < least;
 }
 
-/* Each job's cores on all NUMA nodes: by first touch its data will lie there. */
+/* Cores of LLC domain I that serial jobs have in LAYOUT. */
+static size_t serial_cores(const struct policy_input *input, const size_t *layout, size_t i)
+{
+    size_t sum = 0;
+
+    for (size_t j = 0; j < input->job_count; j++)
+        sum += input->jobs[j].kind == REGION_SERIAL ? layout[i * input->job_count + j] : 0;
+    return sum;
+}
+
+/* Each parallel job's cores on all NUMA nodes: by first touch its data will lie there.  A serial
+ * one stays where its data lie already. */
 static void spread(const struct policy_input *input, const size_t *cores, size_t *layout)
 {
     const size_t *pool = input->workspace->pool;
     size_t nodes = input->machine->llc_domains, jobs = input->job_count;
-    size_t job = 0, given = 0, left = divide_pool(input);
+    size_t job = 0, left[POLICY_MAX_JOBS], serial[POLICY_MAX_JOBS];
 
-    memset(layout, 0, nodes * jobs * sizeof(*layout));
-    for (size_t slot = 0; left; slot++)
+    for (size_t j = 0; j < jobs; j++) {
+        serial[j] = input->jobs[j].kind == REGION_SERIAL ? cores[j] : 0;
+        left[j] = cores[j] - serial[j];
+    }
+    placement_counts(input, serial, layout);
+    for (size_t slot = 0, given = 1; given; slot++) {
+        given = 0;
         for (size_t i = 0; i < nodes; i++) {
-            if (pool[i] <= slot)
+            if (pool[i] <= slot + serial_cores(input, layout, i))
                 continue;
-            left--;
-            while (job < jobs && given == cores[job]) {
+            while (job < jobs && !left[job])
                 job++;
-                given = 0;
-            }
             if (job == jobs)
                 return;
             layout[i * jobs + job]++;
+            left[job]--;
             given++;
         }
+    }
 }
 
 /* Nothing is known but perhaps throughputs. */

@@ -167,8 +167,10 @@ static void test_examples(void **state)
          "3---", {4}, "aaaa .... .... ...."},
         {"whole LLC domains before home", "bbb. .... .... ....", "-0--",
          {4, 3}, "bbb. aaaa .... ...."},
-        {"one core goes where it breaks nothing", "aaa. .... .... ....",
-         "----", {3, 1}, "aaab .... .... ...."},
+        {"an only core goes where most are free", "aaa. .... .... ....",
+         "----", {3, 1, 1, 1}, "aaa. b... c... d..."},
+        {"where one is free", "aaaa bbb. cccc ----", "----", {4, 3, 4, 1},
+         "aaaa bbbd cccc ----"},
         {"a large one before a small one", ".... --.. .... ....", "----",
          {2, 4, 4, 4}, "bbbb --aa cccc dddd"},
         {"outside the pool stays so", "---- ---- .... ....", "0---",
@@ -287,6 +289,23 @@ static void test_fresh(void **state)
             assert_memory_equal(fresh, w.layout, 8 * 5 * sizeof(*fresh));
         }
     }
+    teardown(&w);
+}
+
+/* A serial job stays on its LLC domain, where its data are. */
+static void test_fresh_keeps_serial(void **state)
+{
+    static size_t fresh[4 * 3];
+    struct world w;
+
+    (void)state;
+    setup(&w, 4, 4, 3);
+    parse("aa.. abbb b... ..c.", w.before);
+    w.jobs[2].kind = REGION_SERIAL;
+    placement_begin(&w.in);
+    placement_fresh(&w.in, (const size_t[]){8, 4, 1}, fresh);
+    placement_layout(&w.in, fresh, w.owner);
+    assert_owners(&w, "aaaa aaaa bbbb ..c.");
     teardown(&w);
 }
 
@@ -505,6 +524,7 @@ UNIT(test_placement)
         cmocka_unit_test(test_who_asks_more),
         cmocka_unit_test(test_noise),
         cmocka_unit_test(test_fresh),
+        cmocka_unit_test(test_fresh_keeps_serial),
         cmocka_unit_test(test_regroup),
         cmocka_unit_test(test_laws),
         cmocka_unit_test(test_exhaustive),

@@ -387,6 +387,33 @@ static void test_corun_spreads(void **state)
     mix_free(&mix);
 }
 
+/* A serial job, whose data are where it is, stays on its LLC domain, though the other's data are
+ * there, too, and whatever is known of that one. */
+static void test_corun_keeps_serial(void **state)
+{
+    (void)state;
+    for (int known = 0; known < 2; known++) {
+        struct mix mix;
+        int owner[MAX_CPUS];
+        size_t cores[2];
+        mix_init(&mix, 2, 4, 2);
+        assert_int_equal(machine_connect_all(mix.machine, 0.01), MODEL_OK);
+        mix.profile[0]->rate[1] = (struct workload_rate){10, 5};
+        if (!known)
+            mix.jobs[0].profile = NULL;
+        mix.jobs[1].kind = REGION_SERIAL;
+        mix.jobs[1].profile = NULL;
+        mix.jobs[1].max_cores = 1;
+        mix.owner[6] = 1;
+        decided("corun", &mix, owner);
+        two_domains(owner, 1, cores);
+        assert_int_equal(cores[0], 0);
+        assert_int_equal(cores[1], 1);
+        assert_int_equal(count_of(&mix, owner, 0), 7);
+        mix_free(&mix);
+    }
+}
+
 /* All CPUs of the pool are dealt, however many there are on each LLC domain. */
 static void test_corun_spreads_all(void **state)
 {
@@ -636,6 +663,7 @@ UNIT(test_policy_each)
         cmocka_unit_test(test_corun_golden),
         cmocka_unit_test(test_corun_spreads),
         cmocka_unit_test(test_corun_spreads_all),
+        cmocka_unit_test(test_corun_keeps_serial),
         cmocka_unit_test(test_corun_turns),
         cmocka_unit_test(test_corun_measured_turns),
         cmocka_unit_test(test_corun_serial),

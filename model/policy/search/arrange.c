@@ -21,6 +21,7 @@ struct arrange {
     struct local_search_kind *look; /* [llc_domains] */
     size_t *kind;            /* [llc_domains] */
     size_t *start;           /* [llc_domains * POLICY_MAX_JOBS] */
+    size_t *have;            /* [llc_domains * POLICY_MAX_JOBS] cores now, while arranging */
     struct completion *completion; /* while arranging */
     const double *fair;
 };
@@ -33,12 +34,13 @@ struct arrange *arrange_new(const struct machine *machine)
     if (!a)
         return NULL;
     a->look = calloc(nodes, sizeof(*a->look));
-    a->kind = calloc(nodes * (1 + POLICY_MAX_JOBS), sizeof(*a->kind));
+    a->kind = calloc(nodes * (1 + 2 * POLICY_MAX_JOBS), sizeof(*a->kind));
     if (!a->look || !a->kind) {
         arrange_free(a);
         return NULL;
     }
     a->start = a->kind + nodes;
+    a->have = a->start + nodes * POLICY_MAX_JOBS;
     return a;
 }
 
@@ -89,10 +91,31 @@ static bool present(const struct policy_input *in, size_t *layout)
     return !(unused && room);
 }
 
+/* True when LAYOUT takes a serial job away from where it is. */
+static bool uproots(const struct policy_input *in, const size_t *have, const size_t *layout)
+{
+    size_t jobs = in->job_count;
+
+    for (size_t j = 0; j < jobs; j++) {
+        size_t had = 0, kept = 0;
+        if (in->jobs[j].kind != REGION_SERIAL)
+            continue;
+        for (size_t c = j; c < in->machine->llc_domains * jobs; c += jobs) {
+            had += have[c];
+            kept += layout[c] && have[c];
+        }
+        if (had && !kept)
+            return true;
+    }
+    return false;
+}
+
 static double worth_of(void *arg, const size_t *layout)
 {
     struct arrange *a = arg;
 
+    if (uproots(a->completion->in, a->have, layout))
+        return -INFINITY;
     if (isnan(completion_layout(a->completion, layout)))
         return NAN;
     return -completion_cost(a->completion, a->fair);
@@ -131,6 +154,7 @@ void arrange(struct arrange *a, struct completion *completion, const double *fai
 
     a->completion = completion;
     a->fair = fair;
+    placement_present(in, a->have);
     double value = begin(a, cores, layout);
     find_kinds(in, a->kind);
     for (size_t j = 0; j < jobs; j++) {

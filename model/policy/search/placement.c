@@ -103,7 +103,13 @@ void placement_counts(const struct policy_input *in, const size_t *cores,
 void placement_fresh(const struct policy_input *in, const size_t *cores,
                      size_t *layout)
 {
-    lay_out(in, NULL, cores, THOROUGH, layout);
+    size_t *have = in->workspace->have, cells = in->machine->llc_domains * in->job_count;
+
+    placement_present(in, have);
+    for (size_t c = 0; c < cells; c++)
+        if (in->jobs[c % in->job_count].kind != REGION_SERIAL)
+            have[c] = 0;
+    lay_out(in, have, cores, THOROUGH, layout);
 }
 
 void placement_rough(const struct policy_input *in, const size_t *cores,

@@ -39,7 +39,8 @@ void placement(const struct policy_input *input, const size_t *cores,
 void placement_counts(const struct policy_input *input, const size_t *cores,
                       size_t *layout);
 
-/* The same as if no job had a CPU: whole LLC domains near the memory, however many move. */
+/* The same as if no job had a CPU but serial ones, which stay where their data are: whole LLC
+ * domains near the memory, however many move.  LAYOUT is not the workspace's `have`. */
 void placement_fresh(const struct policy_input *input, const size_t *cores,
                      size_t *layout);
 
