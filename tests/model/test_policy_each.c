@@ -345,7 +345,6 @@ static void test_corun_golden(void **state)
     }
 }
 
-/* Two that saturate memory gain nothing by sharing it. */
 /* Cores of JOB on each LLC domain of a machine of 2 with 4 cores each. */
 static void two_domains(const int *owner, int job, size_t *cores)
 {
@@ -439,6 +438,7 @@ static void test_corun_spreads_all(void **state)
     }
 }
 
+/* Two that saturate memory gain nothing by sharing it. */
 static void test_corun_turns(void **state)
 {
     struct known k;
