@@ -21,6 +21,7 @@ runtime_tests = \
 	%D%/test_runtime_garbage.py \
 	%D%/test_runtime_modes.py \
 	%D%/test_runtime_revoke.py \
+	%D%/test_starve.py \
 	%D%/test_tls.py
 
 EXTRA_DIST += %D%/fake_agent.py %D%/driven.h %D%/probe.c $(runtime_tests)

@@ -20,6 +20,7 @@
 #include "region.h"
 #include "settings.h"
 #include "stack.h"
+#include "starve.h"
 #include "watchdog.h"
 #include "worker.h"
 
@@ -46,7 +47,26 @@ static struct
 bool coop_monitor_awaited = true;
 static int first_try_done; /* futex: the first region need not wait longer */
 
+/* Puts CPUS into effect but for those that are left out (starve.h); NODE as of
+   coop_worker_assign.  */
+static void
+assign (struct cosched_cpuset cpus, const uint16_t *node)
+{
+  coop_starve_leave_out (&cpus);
+  coop_worker_assign (&cpus, node);
+  coop_foreign_follow ();
+}
+
 /* Without an agent the process has what it was granted.  */
+static void
+assign_granted (void)
+{
+  assign (cpuset_first (&monitor.granted) >= 0 ? monitor.granted
+						: coop_initial_cpus,
+	  NULL);
+  coop_worker_pin_any ();
+}
+
 static void
 detach (const char *why)
 {
@@ -57,12 +77,7 @@ detach (const char *why)
   monitor.page = NULL;
   monitor.applied_any = false;
   monitor.retry_at_ns = 0;
-  coop_worker_assign (cpuset_first (&monitor.granted) >= 0
-			  ? &monitor.granted
-			  : &coop_initial_cpus,
-		      NULL);
-  coop_foreign_follow ();
-  coop_worker_pin_any ();
+  assign_granted ();
 }
 
 /* Reads the page and obeys it.  */
@@ -88,12 +103,11 @@ obey (uint64_t now)
   monitor.granted = copy.granted;
   if (monitor.applied_any && monitor.applied == copy.generation)
     return;
-  coop_worker_assign (&copy.cpus, copy.llc_domain);
+  assign (copy.cpus, copy.llc_domain);
   coop_hint_take (coop_allot_homes (monitor.page), &monitor.page->generation,
 		  copy.generation);
   monitor.applied = copy.generation;
   monitor.applied_any = true;
-  coop_foreign_follow ();
   coop_region_applied (copy.generation);
   /* Last: this thread may have to wait for its turn where it goes.  */
   coop_worker_pin_any ();
@@ -150,6 +164,17 @@ try_attach (uint64_t now)
       monitor.retry_at_ns = now + REFUSED_NS;
       return;
     }
+}
+
+/* Others of the CPUs are left out from now on (starve.h).  */
+static void
+assign_again (uint64_t now)
+{
+  monitor.applied_any = false;
+  if (monitor.page)
+    obey (now);
+  else
+    assign_granted ();
 }
 
 static void
@@ -218,6 +243,8 @@ monitor_main (void *arg)
 	  coop_futex_wake (&first_try_done, 1);
 	}
       coop_foreign_tick (now);
+      if (coop_starve_tick (now))
+	assign_again (now);
       bool busy = coop_watchdog_tick (now) || coop_region_active ();
       coop_region_tick ();
       coop_hint_tick ();

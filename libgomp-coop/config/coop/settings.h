@@ -47,7 +47,7 @@ enum coop_test
   COOP_TEST_NO_RSEQ = 8,
   COOP_TEST_NO_SETXID = 16,
   COOP_TEST_NO_PREEMPT = 32, /* tasks that spin */
-  COOP_TEST_NO_LEASE = 64    /* CPUs of kernel threads never count as shared */
+  COOP_TEST_NO_LEASE = 64    /* CPUs never count as others', too */
 };
 
 extern struct coop_settings coop_settings;

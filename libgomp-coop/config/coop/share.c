@@ -21,20 +21,14 @@
 #define SHARED_MAX_NS 320000000
 #define CALM_NS 40000000
 
-/* So long after a kernel thread had to wait for its CPU all of them may run; twice
-   as long each time that this happens soon again: whether other processes still
-   have CPUs does not show until then, and to find out costs milliseconds.  */
+/* Whether other processes still have CPUs does not show before a lease is over, and
+   to find out costs milliseconds.  */
 #define LEASE_MIN_NS 320000000
 #define LEASE_MAX_NS 10240000000
 #define LEASE_CALM_NS 1000000000
 
 static int nshared; /* workers whose CPU is shared */
-static struct
-{
-  int lock;
-  uint64_t until_ns;
-  uint64_t ns; /* so long after the last one had to wait */
-} lease;
+static struct coop_lease lease;
 
 /* W's CPU is shared for W's shared_ns, or no longer.  */
 static void
@@ -81,16 +75,16 @@ coop_share_spin_ns (struct coop_worker *w)
   return coop_peek (shared) ? SHARED_SPIN_NS : IDLE_SPIN_NS;
 }
 
-static void
-extend_lease (uint64_t now)
+void
+coop_lease_extend (struct coop_lease *l, uint64_t now)
 {
-  coop_lock (&lease.lock);
-  if (now > lease.until_ns + LEASE_CALM_NS)
-    lease.ns = LEASE_MIN_NS;
-  else if (now > lease.until_ns && lease.ns < LEASE_MAX_NS)
-    lease.ns *= 2;
-  __atomic_store_n (&lease.until_ns, now + lease.ns, __ATOMIC_RELAXED);
-  coop_unlock (&lease.lock);
+  coop_lock (&l->lock);
+  if (now > l->until_ns + LEASE_CALM_NS)
+    l->ns = LEASE_MIN_NS;
+  else if (now > l->until_ns && l->ns < LEASE_MAX_NS)
+    l->ns *= 2;
+  __atomic_store_n (&l->until_ns, now + l->ns, __ATOMIC_RELAXED);
+  coop_unlock (&l->lock);
 }
 
 bool
@@ -105,7 +99,7 @@ coop_share_begun (struct coop_worker *w, uint64_t now)
   /* To run anywhere costs little: no need to begin with less.  */
   w->shared_ns = SHARED_MAX_NS;
   set_shared (w, now);
-  extend_lease (now);
+  coop_lease_extend (&lease, now);
   return true;
 }
 

@@ -18,6 +18,17 @@
 
 #pragma GCC visibility push(hidden)
 
+/* For how long something counts as so: longer each time that it shows soon again.  */
+struct coop_lease
+{
+  int lock;
+  uint64_t until_ns; /* read without the lock */
+  uint64_t ns;	     /* so long after it has shown last */
+};
+
+/* It shows NOW.  */
+extern void coop_lease_extend (struct coop_lease *l, uint64_t now);
+
 /* W, which spins, looks at the clock.  */
 extern void coop_share_watch (struct coop_worker *w, uint64_t now);
 

@@ -37,6 +37,7 @@ COOP_SOURCES = \
 	share.c \
 	stack.c \
 	start.c \
+	starve.c \
 	stray.c \
 	switch-aarch64.S \
 	switch-x86_64.S \

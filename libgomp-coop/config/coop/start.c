@@ -25,6 +25,7 @@
 #include "region.h"
 #include "settings.h"
 #include "stack.h"
+#include "starve.h"
 #include "ult.h"
 #include "watchdog.h"
 #include "worker.h"
@@ -125,6 +126,7 @@ reset (void)
   coop_stack_reset ();
   coop_region_reset ();
   coop_watchdog_reset ();
+  coop_starve_reset ();
 }
 
 /* Upstream's libgomp waits in the child's first region for the threads of the

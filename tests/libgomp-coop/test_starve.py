@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The coschedule developers
+"""Something of higher priority has a CPU of the allotment: the program leaves it,
+in the middle of a task, and comes back later.  Where there is no other CPU it
+stays."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+
+from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus, wait_for
+
+BUSY = [sys.executable, "-c", "while True: pass"]
+
+
+@contextlib.contextmanager
+def stopped_process(cpu):
+    """A process that would never sleep on CPU if it were not stopped."""
+    with subprocess.Popen(BUSY, preexec_fn=lambda: os.sched_setaffinity(0, {cpu})) as process:
+        process.send_signal(signal.SIGSTOP)
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def run(path, mode, cpus, neighbour):
+    with FakeAgent(path, cpus) as agent, \
+            Program("static", socket_path=path, COSCHED_MODE=mode,
+                    OMP_NUM_THREADS="2") as program:
+        client = agent.client()
+        program.wait_line("ready")
+        wait_for("a thread on each CPU", lambda: program.on_each(cpus))
+        neighbour.send_signal(signal.SIGCONT)
+        wait_for(f"{mode}: CPU {cpus[1]} left", lambda: program.on_only(cpus[:1]))
+        client.allot(cpus[1:])
+        wait_for(f"{mode}: the only CPU kept", lambda: program.on_only(cpus[1:]))
+        neighbour.send_signal(signal.SIGSTOP)
+        client.allot(cpus)
+        wait_for(f"{mode}: CPU {cpus[1]} used again", lambda: program.on_each(cpus))
+        _, err = program.stop()
+    assert f"CPU {cpus[1]} is kept busy by something else" in err, err
+
+
+def main():
+    needs_probe()
+    cpus = two_cpus()
+    with directory() as path, stopped_process(cpus[1]) as neighbour:
+        os.nice(15)
+        for mode in ("donor", "ult"):
+            run(f"{path}/sock", mode, cpus, neighbour)
+
+
+main()
