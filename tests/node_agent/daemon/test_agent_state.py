@@ -8,6 +8,7 @@ import json
 import os
 import stat
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from fakes import Agent, BATCH, announce, fake, need, wait_for
