@@ -25,6 +25,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/journal.h \
 	%D%/mapper.c \
 	%D%/mapper.h \
+	%D%/mover.c \
+	%D%/mover.h \
 	%D%/observer.c \
 	%D%/observer.h \
 	%D%/plan.c \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Decides when CPUs change hands, and moves them. */
+/* Decides when CPUs change hands. */
 
 #include "node_agent/core/scheduler.h"
 
@@ -9,32 +9,16 @@
 
 #include "common/clock.h"
 #include "common/hash.h"
-#include "node_agent/core/division.h"
 #include "node_agent/core/journal.h"
 #include "node_agent/core/affinity.h"
 #include "common/log.h"
 #include "node_agent/core/mapper.h"
+#include "node_agent/core/mover.h"
 #include "node_agent/core/plan.h"
 #include "node_agent/core/plan_fields.h"
 #include "node_agent/core/process.h"
 #include "node_agent/core/standing.h"
 #include "protocol/cpulist.h"
-
-/* How long runtimes have to obey by themselves: a revoked worker leaves at its
- * next scheduling point, about 30 us away; 5 ms are half of what a job may have
- * to wait for cores that became free. */
-#define ACK_LIMIT_NS (5 * NS_PER_MS)
-#define ACK_POLL_NS (200 * NS_PER_US)
-
-/* One runtime in fifty is late, because the kernel lets a busy thread end its
- * time slice before the thread that is to obey.  A CPU has to be free within a
- * millisecond: its threads are then moved from here, which needs no answer. */
-#define FORCE_NS (NS_PER_MS / 2)
-
-/* A runtime may wake a thread on its old CPU just after it has acknowledged:
- * look again this often before the next epoch does. */
-#define RECHECKS 3
-#define RECHECK_NS (3 * NS_PER_MS)
 
 /* Regions come and go many times a second, and decisions for many jobs take
  * milliseconds: all together at most one part in so many of a core.  Jobs that
@@ -60,17 +44,11 @@
 
 struct scheduler {
     struct scheduler_parts p;
+    struct mover mover;
     unsigned epochs; /* counts up to SUSPEND_EPOCHS */
-    struct host_timer *recheck_timer;
-    int rechecks; /* left */
-    struct host_timer *ack_timer; /* runs while a shrink waits */
     struct host_timer *turn_timer;
     struct host_timer *glance_timer; /* NULL: there are not several jobs */
     uint64_t turn; /* of affinity_epoch() */
-    bool moving; /* between the phases */
-    bool applied; /* any allotment, since the jobs were last looked at */
-    bool forced; /* threads of the late were moved in this transition */
-    uint64_t ack_deadline_ns;
     uint64_t signature; /* of what the last plan was made from */
     uint64_t turn_base_ns;
     bool turns;
@@ -87,6 +65,14 @@ struct scheduler {
     struct log_limit plan_errors;
 };
 
+/* Measurements begin here, with the new CPUs. */
+static void on_moved(void *arg)
+{
+    struct scheduler *s = arg;
+
+    observer_update(s->p.observer, s->p.jobs, s->p.options, host_now_ns(s->p.host));
+}
+
 struct scheduler *scheduler_new(const struct scheduler_parts *parts)
 {
     struct scheduler *s = calloc(1, sizeof(*s));
@@ -94,6 +80,13 @@ struct scheduler *scheduler_new(const struct scheduler_parts *parts)
     if (!s)
         return NULL;
     s->p = *parts;
+    mover_init(&s->mover, &(struct mover_parts){.host = parts->host,
+                                                .jobs = parts->jobs,
+                                                .topology = parts->topology,
+                                                .enforcer = parts->enforcer,
+                                                .trace = parts->trace,
+                                                .moved = on_moved,
+                                                .arg = s});
     if (!(s->planner = planner_new(parts->topology))) {
         free(s);
         return NULL;
@@ -105,200 +98,12 @@ void scheduler_free(struct scheduler *s)
 {
     if (!s)
         return;
-    host_timer_stop(&s->ack_timer);
     host_timer_stop(&s->turn_timer);
     host_timer_stop(&s->glance_timer);
-    host_timer_stop(&s->recheck_timer);
+    mover_stop(&s->mover);
     planner_free(s->planner);
     free(s);
 }
-
-/* ---- putting allotments into effect ------------------------------------- */
-
-/* Tell JOB's processes which of its CPUs are theirs. */
-static void write_parts(const struct scheduler *s, struct job *job, bool parked,
-                        uint64_t now_ns)
-{
-    division_make(s->p.topology, job, now_ns);
-    for (struct process *p = job->processes; p; p = p->next)
-        allotment_write(p->allotment, &p->part, parked, now_ns);
-}
-
-/* Put CPUS into effect for JOB: pages, held processes, trace. */
-static void apply(struct scheduler *s, struct job *job,
-                  const struct cosched_cpuset *cpus, bool parked,
-                  uint64_t now_ns)
-{
-    job->cpus = *cpus;
-    job->changed_ns = now_ns;
-    job->unsettled = true;
-    s->applied = true;
-    write_parts(s, job, parked, now_ns);
-    if (!cpuset_empty(cpus) && job_kept(job))
-        affinity_hold(s->p.enforcer, job);
-    trace_allotment(s->p.trace, now_ns, job->id, cpus,
-                    topology_count_cores(s->p.topology, cpus));
-}
-
-/* Divide JOB's CPUs anew among its processes, where they are several.  That one
- * of them grows before another has left is the job's own affair. */
-static void divide_again(struct scheduler *s, struct job *job, uint64_t now_ns)
-{
-    job->undivided = s->moving;
-    if (!s->moving)
-        write_parts(s, job, job->parked, now_ns);
-}
-
-/* In each epoch: processes that begin and end to compute change what several of
- * one job have, not what a single one has. */
-static void divide_changing(struct scheduler *s, uint64_t now_ns)
-{
-    for (struct job *j = s->p.jobs->first; j; j = j->next)
-        if (j->undivided || (j->processes && j->processes->next))
-            divide_again(s, j, now_ns);
-}
-
-/* First phase for one job: keep only what it has now and may have next. */
-static void shrink(struct scheduler *s, struct job *job, bool parked,
-                   uint64_t now_ns)
-{
-    struct cosched_cpuset keep = job->cpus;
-
-    cpuset_and(&keep, &job->target);
-    if (parked && !job->parked) {
-        job->parked = true;
-        apply(s, job, &keep, true, now_ns);
-        enforcer_park(s->p.enforcer, job);
-        return;
-    }
-    if (cpuset_equal(&keep, &job->cpus))
-        return;
-    apply(s, job, &keep, false, now_ns);
-    job->shrunk = true;
-    for (struct process *p = job->processes; p; p = p->next)
-        p->must_ack = true;
-}
-
-/* True when every process of JOB that lost CPUs has said so. */
-static bool job_acked(const struct job *job)
-{
-    for (const struct process *p = job->processes; p; p = p->next)
-        if (p->must_ack && !process_acked(p))
-            return false;
-    return true;
-}
-
-static bool all_acked(const struct scheduler *s)
-{
-    for (struct job *j = s->p.jobs->first; j; j = j->next)
-        if (!job_acked(j))
-            return false;
-    return true;
-}
-
-static void on_recheck(void *arg)
-{
-    struct scheduler *s = arg;
-
-    s->rechecks--;
-    for (struct job *j = s->p.jobs->first; j; j = j->next) {
-        if (j->recheck && job_live(j) && !s->moving)
-            affinity_move_strays(s->p.enforcer, j);
-        j->recheck = j->recheck && s->rechecks > 0;
-    }
-    if (s->rechecks > 0)
-        host_timer_start(s->p.host, &s->recheck_timer, RECHECK_NS, on_recheck,
-                         s);
-}
-
-static void recheck_later(struct scheduler *s)
-{
-    s->rechecks = RECHECKS;
-    host_timer_start(s->p.host, &s->recheck_timer, RECHECK_NS, on_recheck, s);
-}
-
-/* Second phase: everybody who lost is out; now the others get theirs. */
-static void grow_all(struct scheduler *s)
-{
-    uint64_t now_ns = host_now_ns(s->p.host);
-
-    for (struct job *j = s->p.jobs->first; j; j = j->next) {
-        if (j->shrunk) {
-            affinity_move_strays(s->p.enforcer, j);
-            j->recheck = true;
-            recheck_later(s);
-        }
-        j->shrunk = false;
-        for (struct process *p = j->processes; p; p = p->next)
-            p->must_ack = false;
-    }
-    for (struct job *j = s->p.jobs->first; j; j = j->next) {
-        bool parked = job_live(j) && cpuset_empty(&j->target) && j->parked;
-        if (!parked && (j->parked || !cpuset_equal(&j->cpus, &j->target))) {
-            apply(s, j, &j->target, false, now_ns);
-            if (j->parked)
-                enforcer_unpark(s->p.enforcer, j);
-            j->parked = false;
-        }
-    }
-    s->moving = false;
-    host_timer_stop(&s->ack_timer);
-    if (!s->applied)
-        return;
-    /* Measurements begin here, with the new CPUs. */
-    observer_update(s->p.observer, s->p.jobs, s->p.options, host_now_ns(s->p.host));
-    s->applied = false;
-}
-
-static void on_ack_timer(void *arg)
-{
-    struct scheduler *s = arg;
-    uint64_t now_ns = host_now_ns(s->p.host);
-
-    if (all_acked(s) || now_ns >= s->ack_deadline_ns) {
-        grow_all(s);
-        return;
-    }
-    if (!s->forced && now_ns + ACK_LIMIT_NS - FORCE_NS >= s->ack_deadline_ns) {
-        s->forced = true;
-        for (struct job *j = s->p.jobs->first; j; j = j->next)
-            if (!job_acked(j))
-                affinity_move_strays(s->p.enforcer, j);
-    }
-    if (host_timer_start(s->p.host, &s->ack_timer, ACK_POLL_NS, on_ack_timer,
-                         s) < 0)
-        grow_all(s); /* nobody would come back */
-}
-
-static void move_cpus(struct scheduler *s, const bool *parked,
-                      struct job **jobs, size_t count)
-{
-    uint64_t now_ns = host_now_ns(s->p.host);
-
-    for (struct job *j = s->p.jobs->first; j; j = j->next)
-        if (!job_live(j) || j->suspended) {
-            cpuset_zero(&j->target);
-            if (!cpuset_empty(&j->cpus))
-                apply(s, j, &j->target, j->suspended, now_ns);
-            j->parked = j->turns = false;
-        }
-    for (size_t i = 0; i < count; i++)
-        shrink(s, jobs[i], parked[i], now_ns);
-    if (all_acked(s)) {
-        grow_all(s);
-        return;
-    }
-    if (!s->moving) {
-        s->ack_deadline_ns = now_ns + ACK_LIMIT_NS;
-        s->forced = false;
-    }
-    s->moving = true;
-    if (host_timer_start(s->p.host, &s->ack_timer, ACK_POLL_NS, on_ack_timer,
-                         s) < 0)
-        grow_all(s); /* nobody would come back */
-}
-
-/* ---- deciding ----------------------------------------------------------- */
 
 /* Why CPUs are not divided, or NULL. */
 static const char *drained(const struct scheduler *s)
@@ -437,8 +242,8 @@ static void carry_out(struct scheduler *s, struct job **jobs,
             region_grant(j->region, plan->share[i].profile_dop,
                          plan->share[i].alone, &budget);
     }
-    if (moves || s->moving || others_have_cpus(s, count))
-        move_cpus(s, parked, jobs, count);
+    if (moves || s->mover.moving || others_have_cpus(s, count))
+        mover_move(&s->mover, parked, jobs, count);
 }
 
 /* Write down what JOB does, "serial" or "malleable OBJECT+1f40 known", if that has
@@ -532,7 +337,7 @@ static void decide(struct scheduler *s, const char *why)
     struct errtext err = {""};
     if (!count) {
         arm_turns(s, false, now_ns);
-        move_cpus(s, NULL, NULL, 0);
+        mover_move(&s->mover, NULL, NULL, 0);
     } else if (plan_make(s->planner, &input, &plan, &err) < 0) {
         if (log_limit_allows(&s->plan_errors, 0, now_ns))
             log_error("%s; allotments stay as they are", err.text);
@@ -599,7 +404,7 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         job->unattached_since_ns = job->wide_ns = 0;
         enforcer_release(s->p.enforcer, job);
     }
-    divide_again(s, job, now_ns);
+    mover_divide_again(&s->mover, job, now_ns);
     scheduler_trigger(s, why);
 }
 
@@ -617,7 +422,7 @@ static void look_for_suspended(struct scheduler *s)
         return;
     s->epochs = 0;
     for (struct job *j = s->p.jobs->first; j; j = j->next)
-        if (!j->parked && !s->moving && !enforcer_owes(s->p.enforcer, j))
+        if (!j->parked && !s->mover.moving && !enforcer_owes(s->p.enforcer, j))
             j->suspended = job_stopped(j, s->p.enforcer);
 }
 
@@ -658,7 +463,7 @@ static void on_glance(void *arg)
     struct scheduler *s = arg;
     uint64_t begin_ns = host_now_ns(s->p.host);
     enum observer_glance found =
-        s->moving || drained(s) ? OBSERVER_NOTHING : observer_glance(s->p.jobs, begin_ns);
+        s->mover.moving || drained(s) ? OBSERVER_NOTHING : observer_glance(s->p.jobs, begin_ns);
     uint64_t cost_ns = host_now_ns(s->p.host) - begin_ns;
 
     if (found != OBSERVER_NOTHING && rested(s, found, begin_ns)) {
@@ -680,9 +485,9 @@ void scheduler_epoch(struct scheduler *s)
     observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
     enforcer_look(s->p.enforcer);
     look_for_suspended(s);
-    if (!s->moving)
+    if (!s->mover.moving)
         s->epoch++;
-    divide_changing(s, now_ns);
+    mover_divide_changing(&s->mover, now_ns);
     uint64_t begin_ns = host_now_ns(s->p.host);
     if (rested(s, found, begin_ns))
         decide_regions(s, s->periodic ? "the next epoch" : "a region that changed", begin_ns);
@@ -690,11 +495,11 @@ void scheduler_epoch(struct scheduler *s)
         start_glances(s, 0);
     if (now_ns >= s->curves_ns)
         trace_curves(s, host_now_ns(s->p.host));
-    if (!s->moving)
+    if (!s->mover.moving)
         mapper_epoch(s->p.jobs, drained(s) ? MAPPER_NONE : s->mapping,
                      s->policy ? s->policy->name : "", s->p.topology, s->p.decisions,
                      host_wall_ns(s->p.host), host_now_ns(s->p.host));
-    if (!s->moving && !drained(s))
+    if (!s->mover.moving && !drained(s))
         affinity_epoch(&s->turn, s->p.enforcer, s->p.jobs,
                      host_now_ns(s->p.host));
 }

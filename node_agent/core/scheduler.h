@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Decides when CPUs change hands, and moves them. */
+/* Decides when CPUs change hands. */
 
 #ifndef COSCHED_SCHEDULER_H
 #define COSCHED_SCHEDULER_H
@@ -8,12 +8,8 @@
 /* Concept
  *
  * The scheduler checks at each epoch, and at once when something happened.  It plans
- * anew only if something that a plan depends on has changed.
- *
- * CPU sets of jobs are disjoint at every instant, so CPUs move in two phases.  First
- * the jobs that lose CPUs shrink.  When their runtimes have acknowledged, or after a
- * few milliseconds when their threads were moved by force, the others grow.  The
- * event loop runs on in between.
+ * anew only if something that a plan depends on has changed, and has the CPUs moved
+ * (mover.h).
  */
 
 #include "node_agent/core/decisions.h"
