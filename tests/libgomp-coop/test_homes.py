@@ -11,8 +11,8 @@ from fake_agent import (HOME_ANY, FakeAgent, Program, directory, needs_probe,
                         two_cpus)
 
 # By thread; thread 0 stays on its worker.  Alone they begin at 0 0 1 1.
-FIRST = (1, 0, 1)
-SECOND = (1, 1, 0)
+FIRST = [1, 0, 1]
+SECOND = [1, 1, 0]
 TRIES, FEW = 30, 20
 LINES = 400  # of some 100 ms: a busy machine has tasks begin where CPUs are free
 
@@ -28,18 +28,19 @@ def stacks(program):
     raise AssertionError(program.process.stderr.read())
 
 
-def begins_so(program, cpus, first, second, lines):
-    """Whether threads 1 to 3 usually begin both regions in these domains, by one of LINES lines."""
-    wanted = [cpus[d] for d in first], [cpus[d] for d in second]
+def begin(program, cpus, first, second, lines):
+    """Where threads 1 to 3 usually begin both regions, domains, by the first of LINES lines
+    that says FIRST and SECOND, or the last line."""
     for _ in range(lines):
-        began = [int(w) for w in program.process.stdout.readline().split()]
-        if (began[1:4], began[5:8]) == wanted:
-            return True
-    return False
+        began = [cpus.index(int(w)) for w in program.process.stdout.readline().split()]
+        if (began[1:4], began[5:8]) == (first, second):
+            break
+    return began[1:4], began[5:8]
 
 
 def wait_for_begin(program, cpus, first, second):
-    assert begins_so(program, cpus, first, second, LINES), (first, second)
+    began = begin(program, cpus, first, second, LINES)
+    assert began == (first, second), (began, first, second)
 
 
 def regions(client):
@@ -88,12 +89,12 @@ def check(path, mode, cpus, **environment):
 
 def check_first(path, cpus):
     """Two of three threads are taken to a CPU that was not there when they began."""
-    def begin(client):
+    def one_cpu(client):
         client.put_domains({cpus[0]: 0, cpus[1]: 1})
         client.allot(cpus[:1])
 
     for _ in range(TRIES):
-        with FakeAgent(f"{path}/sock", cpus, spoil=begin) as agent, \
+        with FakeAgent(f"{path}/sock", cpus, spoil=one_cpu) as agent, \
                 Program("first", socket_path=f"{path}/sock", COSCHED_MODE="donor",
                         OMP_NUM_THREADS="4") as program:
             assert program.process.stdout.readline() == "begun\n"
@@ -104,7 +105,7 @@ def check_first(path, cpus):
             # If it is the last two, they would be there in any case.  On a busy machine they
             # may be taken elsewhere before they have waited for the first time.
             good = first.count(0) == 2 and first != [0, 0, 1, 1] and \
-                begins_so(program, cpus, first[1:], first[1:], FEW)
+                begin(program, cpus, first[1:], first[1:], FEW) == (first[1:], first[1:])
             program.stop()
             if good:
                 return
