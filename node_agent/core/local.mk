@@ -11,6 +11,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/division.c \
 	%D%/division.h \
 	%D%/enforcer.h \
+	%D%/grants.c \
+	%D%/grants.h \
 	%D%/history.c \
 	%D%/history.h \
 	%D%/host.h \

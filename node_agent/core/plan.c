@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node_agent/core/grants.h"
 #include "node_agent/core/plan_facts.h"
 #include "protocol/cpulist.h"
 
@@ -310,82 +311,6 @@ static void plan_profiling(struct planner *p, struct plan *plan)
             p->jobs[j].min_cores = 1;
 }
 
-static size_t count_owned(const int *owner, size_t cpus, size_t job)
-{
-    size_t n = 0;
-
-    for (size_t c = 0; c < cpus; c++)
-        n += owner[c] == (int)job;
-    return n;
-}
-
-/* The job with the fewest cores that may have CPU, or POLICY_NOBODY. */
-static int poorest(const struct cosched_cpuset *granted, size_t jobs,
-                   const int *owner, size_t cpus, int cpu)
-{
-    int best = POLICY_NOBODY;
-    size_t least = SIZE_MAX;
-
-    for (size_t j = 0; j < jobs; j++) {
-        size_t n = count_owned(owner, cpus, j);
-        if (cpuset_has(&granted[j], cpu) && n < least) {
-            least = n;
-            best = (int)j;
-        }
-    }
-    return best;
-}
-
-void plan_repair(const struct cosched_cpuset *granted, size_t jobs, int *owner,
-                 size_t cpus)
-{
-    for (size_t c = 0; c < cpus; c++)
-        if (owner[c] >= 0 && !cpuset_has(&granted[owner[c]], (int)c)) {
-            owner[c] = POLICY_NOBODY;
-            owner[c] = poorest(granted, jobs, owner, cpus, (int)c);
-        }
-    for (size_t j = 0; j < jobs; j++) {
-        int from = -1;
-        size_t most = 1;
-        if (count_owned(owner, cpus, j))
-            continue;
-        for (int c = -1; (c = cpuset_next(&granted[j], c)) >= 0;) {
-            if ((size_t)c >= cpus || owner[c] == POLICY_NO_CPU)
-                continue;
-            size_t n = owner[c] == POLICY_NOBODY
-                           ? SIZE_MAX
-                           : count_owned(owner, cpus, (size_t)owner[c]);
-            if (n > most) {
-                most = n;
-                from = c;
-            }
-        }
-        if (from >= 0)
-            owner[from] = (int)j;
-    }
-}
-
-/* As plan_repair() where jobs without a CPU wait for their turn: who runs has
- * as many CPUs as the policy gave it, from what it was granted. */
-static void repair_turns(struct planner *p)
-{
-    size_t cpus = p->machine->cpus;
-
-    for (size_t j = 0; j < p->count; j++) {
-        size_t cores = count_owned(p->owner, cpus, j);
-        for (size_t c = 0; c < cpus; c++)
-            if (p->owner[c] == (int)j && !cpuset_has(&p->granted[j], (int)c))
-                p->owner[c] = POLICY_NOBODY;
-        size_t now = count_owned(p->owner, cpus, j);
-        for (int c = -1; (c = cpuset_next(&p->granted[j], c)) >= 0;)
-            if (now < cores && (size_t)c < cpus &&
-                p->owner[c] == POLICY_NOBODY) {
-                p->owner[c] = (int)j;
-                now++;
-            }
-    }
-}
-
 /* Cores that running job number J would have if the others waited; serial jobs keep one each.
  * 0: it is serial, or no other has to wait for it. */
 static size_t cores_alone(const struct planner *p, size_t j)
@@ -443,7 +368,7 @@ static void measure_alone(struct planner *p, struct plan *plan, size_t chosen, c
     p->mode = POLICY_TURNS;
     plan->periodic = false;
     struct plan_share *share = &plan->share[p->index[chosen]];
-    share->profile_dop = count_owned(p->owner, p->machine->cpus, chosen);
+    share->profile_dop = grants_owned(p->owner, p->machine->cpus, chosen);
     share->alone = true;
     snprintf(plan->reason, sizeof(plan->reason), "job %u %s", p->jobs[chosen].id, why);
 }
@@ -515,9 +440,9 @@ static int decide(struct planner *p, struct plan *plan, struct errtext *err)
     plan->native = decision.mode == POLICY_NATIVE;
     plan->periodic = decision.periodic;
     if (p->mode == POLICY_SPACE)
-        plan_repair(p->granted, p->count, p->owner, p->machine->cpus);
+        grants_repair(p->granted, p->count, p->owner, p->machine->cpus);
     else if (p->mode == POLICY_TURNS)
-        repair_turns(p);
+        grants_repair_turns(p->granted, p->count, p->owner, p->machine->cpus);
     return 0;
 }
 

@@ -116,10 +116,4 @@ const struct policy *plan_policy(const struct plan_input *input);
  * nobody has checked that. */
 double plan_weight(const struct job *job);
 
-/* Take from jobs the CPUs that Slurm did not give them (the policy knows one pool only): each
- * goes to the job with the fewest cores that may have it, and a job left without any gets one.
- * OWNER has CPUS entries. */
-void plan_repair(const struct cosched_cpuset *granted, size_t jobs, int *owner,
-                 size_t cpus);
-
 #endif /* COSCHED_PLAN_H */

@@ -130,6 +130,7 @@ units += %D%/unit
 	%D%/calibrate/test_power.c \
 	%D%/core/test_caps.c \
 	%D%/core/test_division.c \
+	%D%/core/test_grants.c \
 	%D%/core/test_history.c \
 	%D%/core/test_hot.c \
 	%D%/core/test_plan.c \

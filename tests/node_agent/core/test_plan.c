@@ -323,19 +323,6 @@ static void test_different_grants(void **state)
     assert_int_equal(f->share[2].cpus.word[0], 0x08);
 }
 
-static void test_repair(void **state)
-{
-    struct cosched_cpuset granted[] = {{{0x3}}, {{0xc}}};
-    int owner[] = {1, 1, 0, POLICY_NO_CPU};
-
-    (void)state;
-    plan_repair(granted, 2, owner, 4);
-    assert_int_equal(owner[0], 0);
-    assert_int_equal(owner[1], 0);
-    assert_int_equal(owner[2], 1);
-    assert_int_equal(owner[3], POLICY_NO_CPU);
-}
-
 static void test_policy_of_jobs(void **state)
 {
     struct fixture *f = *state;
@@ -682,7 +669,7 @@ UNIT(test_plan)
     const struct CMUnitTest tests[] = {
         T(test_profiling),         T(test_one_is_profiled_at_a_time),
         T(test_serial_and_limits), T(test_greedy), T(test_turns),
-        T(test_different_grants),  T(test_repair),
+        T(test_different_grants),
         T(test_policy_of_jobs),    T(test_switching),
         T(test_modes),             T(test_batch_grants),
         T(test_policy_options),    T(test_check_options),

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* CPUs that Slurm did not give a job are taken from it. */
+
+#include "node_agent/core/grants.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/policy.h"
+#include "protocol/cpulist.h"
+
+size_t grants_owned(const int *owner, size_t cpus, size_t job)
+{
+    size_t n = 0;
+
+    for (size_t c = 0; c < cpus; c++)
+        n += owner[c] == (int)job;
+    return n;
+}
+
+/* The job with the fewest cores that may have CPU, or POLICY_NOBODY. */
+static int poorest(const struct cosched_cpuset *granted, size_t jobs,
+                   const int *owner, size_t cpus, int cpu)
+{
+    int best = POLICY_NOBODY;
+    size_t least = SIZE_MAX;
+
+    for (size_t j = 0; j < jobs; j++) {
+        size_t n = grants_owned(owner, cpus, j);
+        if (cpuset_has(&granted[j], cpu) && n < least) {
+            least = n;
+            best = (int)j;
+        }
+    }
+    return best;
+}
+
+void grants_repair(const struct cosched_cpuset *granted, size_t jobs, int *owner, size_t cpus)
+{
+    for (size_t c = 0; c < cpus; c++)
+        if (owner[c] >= 0 && !cpuset_has(&granted[owner[c]], (int)c)) {
+            owner[c] = POLICY_NOBODY;
+            owner[c] = poorest(granted, jobs, owner, cpus, (int)c);
+        }
+    for (size_t j = 0; j < jobs; j++) {
+        int from = -1;
+        size_t most = 1;
+        if (grants_owned(owner, cpus, j))
+            continue;
+        for (int c = -1; (c = cpuset_next(&granted[j], c)) >= 0;) {
+            if ((size_t)c >= cpus || owner[c] == POLICY_NO_CPU)
+                continue;
+            size_t n = owner[c] == POLICY_NOBODY
+                           ? SIZE_MAX
+                           : grants_owned(owner, cpus, (size_t)owner[c]);
+            if (n > most) {
+                most = n;
+                from = c;
+            }
+        }
+        if (from >= 0)
+            owner[from] = (int)j;
+    }
+}
+
+void grants_repair_turns(const struct cosched_cpuset *granted, size_t jobs, int *owner,
+                         size_t cpus)
+{
+    for (size_t j = 0; j < jobs; j++) {
+        size_t cores = grants_owned(owner, cpus, j);
+        for (size_t c = 0; c < cpus; c++)
+            if (owner[c] == (int)j && !cpuset_has(&granted[j], (int)c))
+                owner[c] = POLICY_NOBODY;
+        size_t now = grants_owned(owner, cpus, j);
+        for (int c = -1; (c = cpuset_next(&granted[j], c)) >= 0;)
+            if (now < cores && (size_t)c < cpus && owner[c] == POLICY_NOBODY) {
+                owner[c] = (int)j;
+                now++;
+            }
+    }
+}
