@@ -122,6 +122,7 @@ struct policy_job {
                    cores sets the pace */
     size_t threads; /* equal parts of its work, which go to its cores in rounds
                        (workload_rounds()); 0: it can be divided at will */
+    bool grows; /* it touches new memory, which will stay where its cores are now */
     enum policy_objective objective; /* POLICY_AS_SITE: option "cost" */
 };
 

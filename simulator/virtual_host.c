@@ -134,6 +134,12 @@ uint64_t host_process_cpu_ns(pid_t pid)
     return UINT64_MAX;
 }
 
+uint64_t host_process_resident(pid_t pid)
+{
+    (void)pid; /* simulated jobs have no memory */
+    return 0;
+}
+
 int host_process_stopped(pid_t pid)
 {
     (void)pid; /* the scheduler alone stops simulated jobs */

@@ -336,6 +336,14 @@ static void spread(const struct policy_input *input, const size_t *cores, size_t
     }
 }
 
+static bool any_grows(const struct policy_input *input)
+{
+    for (size_t j = 0; j < input->job_count; j++)
+        if (input->jobs[j].grows && input->jobs[j].kind == REGION_PARALLEL)
+            return true;
+    return false;
+}
+
 /* Nothing is known but perhaps throughputs. */
 static void decide_blind(struct corun *c, const struct policy_input *input,
                          struct policy_proposal *proposal)
@@ -371,6 +379,8 @@ static void decide_known(struct corun *c, const struct policy_input *input,
     arrange(c->arrange, &c->completion, c->fair,
             completion_evaluations(input, input->options[EFFORT]), proposal->cores,
             proposal->layout);
+    if (any_grows(input))
+        spread(input, proposal->cores, proposal->layout);
     proposal->placed = true;
     figure[SHARED] = c->completion.time;
     figure[TURNS] = completion_turns(&c->completion, c->order);

@@ -48,6 +48,9 @@ void host_process_release(int handle, struct sd_event_source *watch);
 /* CPU time that process PID has used, all its threads together; UINT64_MAX: not known. */
 uint64_t host_process_cpu_ns(pid_t pid);
 
+/* Bytes of memory that process PID has touched; 0: not known. */
+uint64_t host_process_resident(pid_t pid);
+
 /* 1: process PID is stopped, by whomever; 0: it is not; -1: there is none. */
 int host_process_stopped(pid_t pid);
 

@@ -20,6 +20,7 @@
 #include "common/log.h"
 #include "common/number_map.h"
 #include "model/workload.h"
+#include "node_agent/core/growth.h"
 #include "node_agent/core/history.h"
 #include "node_agent/core/record.h"
 #include "node_agent/core/region.h"
@@ -122,6 +123,7 @@ struct job {
                                 and for ever */
     uint64_t wide_ns;        /* when it last did not, or could not show it */
     struct serial_stretch stretch;  /* serial, and others have its cores */
+    struct growth growth;           /* it touches new memory */
     struct cosched_cpuset lent; /* pinned: what it had when it began to lend, where its
                                    threads may still run; scheduler: it is no more */
     struct region *region; /* present parallel region; NULL: none */

@@ -13,6 +13,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/enforcer.h \
 	%D%/grants.c \
 	%D%/grants.h \
+	%D%/growth.c \
+	%D%/growth.h \
 	%D%/history.c \
 	%D%/history.h \
 	%D%/host.h \

@@ -265,6 +265,7 @@ static void observe_job(const struct observer *o, struct job *job,
         regions += p->view->used;
         process_add_totals(p, &steps, &barriers, &waited_s);
     }
+    growth_look(job, now_ns);
     if (any_good_process(job))
         classify_attached(job, options, now_ns);
     else

@@ -222,6 +222,7 @@ static void select_jobs(struct planner *p, struct plan *plan)
             .weight = plan_weight(job),
             .pinned = job->doing == JOB_PINNED,
             .threads = job->threads,
+            .grows = job->growth.grows,
             .objective = (enum policy_objective)job->options.objective,
             .region = job->region
                            ? job->region->object_id ^ job->region->offset

@@ -37,6 +37,7 @@ const struct field plan_job_fields[] = {
     JOB(granted, "granted", BOTH),
     JOB(weight, "weight", BOTH | MAY),
     JOB(threads, "threads", ALL | MAY), /* since 0.2 */
+    JOB(growth.grows, "grows", BOTH | MAY), /* since 0.2 */
     JOB(history.known, "history", PLAN_SIGNED),
     JOB(history.dropped, "history_dropped", PLAN_SIGNED),
     JOB(expected_s, "expected_s", PLAN_WRITTEN | MAY),

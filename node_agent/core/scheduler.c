@@ -399,6 +399,7 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         job->doing = JOB_ANNOUNCED;
         job->unpinned = false;
         job->stretch = (struct serial_stretch){0};
+        job->growth = (struct growth){0};
         cpuset_zero(&job->lent);
         job->region = NULL;
         job->unattached_since_ns = job->wide_ns = 0;

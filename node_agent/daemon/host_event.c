@@ -116,6 +116,11 @@ uint64_t host_process_cpu_ns(pid_t pid)
     return proc_cpu_ns(pid);
 }
 
+uint64_t host_process_resident(pid_t pid)
+{
+    return proc_resident(pid);
+}
+
 int host_process_stopped(pid_t pid)
 {
     struct proc_stat stat;

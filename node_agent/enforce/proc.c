@@ -242,6 +242,17 @@ uint64_t proc_cpu_ns(pid_t pid)
                : UINT64_MAX;
 }
 
+uint64_t proc_resident(pid_t pid)
+{
+    char text[128];
+    const char *p = text;
+    long long pages;
+
+    if (!read_file(pid, "statm", text, sizeof(text)) || !number(&p, 1, &pages) || pages < 0)
+        return 0;
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 int proc_program(pid_t pid, char *path, size_t size)
 {
     char link[64];

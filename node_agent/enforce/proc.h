@@ -66,6 +66,9 @@ int proc_waits(pid_t pid, pid_t tid, uint64_t *ran_ns, uint64_t *waited_ns);
  * running one perhaps up to the last tick of its CPU.  UINT64_MAX: not known. */
 uint64_t proc_cpu_ns(pid_t pid);
 
+/* Bytes of PID's resident memory, that of files included; 0: not known. */
+uint64_t proc_resident(pid_t pid);
+
 /* Path of the program of process PID, or the process' name where that is hidden.  0, or -1 with
  * errno. */
 int proc_program(pid_t pid, char *path, size_t size);

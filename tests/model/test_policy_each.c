@@ -413,6 +413,30 @@ static void test_corun_keeps_serial(void **state)
     }
 }
 
+/* While one touches new memory, whatever is known of it. */
+static void test_corun_spreads_growth(void **state)
+{
+    struct mix mix;
+    int owner[MAX_CPUS];
+    size_t cores[2];
+
+    (void)state;
+    mix_init(&mix, 2, 4, 2);
+    assert_int_equal(machine_connect_all(mix.machine, 0.01), MODEL_OK);
+    set_rho(&mix, 0, 0.01);
+    set_rho(&mix, 1, 0.01);
+    for (int grows = 0; grows < 2; grows++) {
+        mix.jobs[1].grows = grows;
+        for (int cpu = 0; cpu < 8; cpu++)
+            mix.owner[cpu] = cpu / 4;
+        decided("corun", &mix, owner);
+        two_domains(owner, 0, cores);
+        assert_int_equal(cores[0], grows ? 2 : 4);
+        assert_int_equal(cores[1], grows ? 2 : 0);
+    }
+    mix_free(&mix);
+}
+
 /* All CPUs of the pool are dealt, however many there are on each LLC domain. */
 static void test_corun_spreads_all(void **state)
 {
@@ -662,6 +686,7 @@ UNIT(test_policy_each)
         cmocka_unit_test(test_best_simple),
         cmocka_unit_test(test_corun_golden),
         cmocka_unit_test(test_corun_spreads),
+        cmocka_unit_test(test_corun_spreads_growth),
         cmocka_unit_test(test_corun_spreads_all),
         cmocka_unit_test(test_corun_keeps_serial),
         cmocka_unit_test(test_corun_turns),

@@ -131,6 +131,7 @@ units += %D%/unit
 	%D%/core/test_caps.c \
 	%D%/core/test_division.c \
 	%D%/core/test_grants.c \
+	%D%/core/test_growth.c \
 	%D%/core/test_history.c \
 	%D%/core/test_hot.c \
 	%D%/core/test_plan.c \

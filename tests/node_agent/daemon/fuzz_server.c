@@ -31,15 +31,18 @@ static uint64_t said_cpu_ns(void);
 #define host_process_release kernels_process_release
 #define host_process_cpu_ns  kernels_process_cpu_ns
 #define host_process_stopped kernels_process_stopped
+#define host_process_resident kernels_process_resident
 #include "node_agent/daemon/host_event.c"
 #undef host_process_hold
 #undef host_process_release
 #undef host_process_cpu_ns
 #undef host_process_stopped
+#undef host_process_resident
 int host_process_hold(pid_t pid, uint64_t *start);
 void host_process_release(int handle, struct sd_event_source *watch);
 uint64_t host_process_cpu_ns(pid_t pid);
 int host_process_stopped(pid_t pid);
+uint64_t host_process_resident(pid_t pid);
 
 #include "simulator/virtual_enforcer.c"
 
@@ -164,6 +167,11 @@ void host_process_release(int handle, struct sd_event_source *watch)
 uint64_t host_process_cpu_ns(pid_t pid)
 {
     return life_of(pid) < 0 ? UINT64_MAX : 1000000;
+}
+
+uint64_t host_process_resident(pid_t pid)
+{
+    return life_of(pid) < 0 ? 0 : 1000000;
 }
 
 int host_process_stopped(pid_t pid)
