@@ -446,6 +446,8 @@ static void explain(const struct policy_input *input,
                              "unknown",
                  predict_unknown(input) ? predict_unknown(input)->id : 0);
     }
+    if (figure[KIND] != BLIND && proposal->mode == POLICY_SPACE && any_grows(input))
+        policy_append(text, size, "; on all NUMA nodes while memory grows");
 }
 
 const struct policy policy_corun = {
