@@ -22,7 +22,7 @@ void growth_look(struct job *job, uint64_t now_ns)
         return;
     for (const struct process *p = job->processes; p; p = p->next)
         bytes += host_process_resident(p->pid);
-    /* What it had touched when it attached it touched just before. */
+    /* What they had touched when one attached counts as touched just then. */
     g->grows = bytes > g->bytes && (!g->at_ns || is_growth(bytes - g->bytes, elapsed_ns, g->bytes));
     g->look_ns = g->grows || !g->at_ns ? GROWTH_LOOK_NS : 2 * g->look_ns;
     if (g->look_ns > GROWTH_LOOK_MOST_NS)

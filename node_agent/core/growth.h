@@ -34,7 +34,8 @@ struct growth {
     uint64_t look_ns; /* until the next one */
 };
 
-/* Look at JOB's attached processes, if it is time. */
+/* Look at JOB's attached processes, if it is time: also when one has attached, which begins the
+ * struct anew. */
 void growth_look(struct job *job, uint64_t now_ns);
 
 #endif /* COSCHED_GROWTH_H */

@@ -52,6 +52,7 @@ struct process *process_attach(struct job *job, pid_t pid,
     p->next = job->processes;
     job->processes = p;
     job->process_count++;
+    job->growth = (struct growth){0}; /* look now, whatever those before it did */
     return p;
 fail:
     process_detach(p);
