@@ -27,6 +27,6 @@ void growth_look(struct job *job, uint64_t now_ns)
     g->look_ns = g->grows || !g->at_ns ? GROWTH_LOOK_NS : 2 * g->look_ns;
     if (g->look_ns > GROWTH_LOOK_MOST_NS)
         g->look_ns = GROWTH_LOOK_MOST_NS;
-    g->bytes = bytes;
+    g->bytes = bytes > g->bytes ? bytes : g->bytes;
     g->at_ns = now_ns;
 }

@@ -29,8 +29,9 @@ struct job;
 /* All zero: nothing is known. */
 struct growth {
     bool grows;
-    uint64_t bytes;   /* resident, all attached processes, at the last look, */
-    uint64_t at_ns;   /* then; 0: not looked at yet */
+    uint64_t bytes;   /* resident, all attached processes, at most: who frees and touches again and
+                         again has others moved once only */
+    uint64_t at_ns;   /* of the last look; 0: none yet */
     uint64_t look_ns; /* until the next one */
 };
 

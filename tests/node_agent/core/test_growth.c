@@ -32,9 +32,14 @@ static void test_growth(void **state)
     assert_false(job.growth.grows); /* too early to look */
     growth_look(&job, now_ns += 2 * GROWTH_LOOK_NS);
     assert_true(job.growth.grows);
-    munmap(more, BYTES); /* to shrink is not to grow */
+    /* To shrink is not to grow, nor is it to touch as much once more. */
+    assert_int_equal(madvise(more, BYTES, MADV_DONTNEED), 0);
     growth_look(&job, now_ns += 2 * GROWTH_LOOK_NS);
     assert_false(job.growth.grows);
+    memset(more, 1, BYTES);
+    growth_look(&job, now_ns += 4 * GROWTH_LOOK_NS);
+    assert_false(job.growth.grows);
+    munmap(more, BYTES);
     uint64_t look_ns = job.growth.look_ns;
     for (int i = 0; i < 10; i++)
         growth_look(&job, now_ns += GROWTH_LOOK_MOST_NS);
