@@ -4,7 +4,6 @@
 
 #include "node_agent/core/grants.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "model/policy.h"

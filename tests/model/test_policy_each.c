@@ -345,12 +345,22 @@ static void test_corun_golden(void **state)
     }
 }
 
-/* Cores of JOB on each LLC domain of a machine of 2 with 4 cores each. */
-static void two_domains(const int *owner, int job, size_t *cores)
+/* Two jobs on two LLC domains of 4 cores, with memory of their own and a link. */
+static void two_domains(struct mix *mix)
 {
-    cores[0] = cores[1] = 0;
+    mix_init(mix, 2, 4, 2);
+    assert_int_equal(machine_connect_all(mix->machine, 0.01), MODEL_OK);
+}
+
+/* JOB has FIRST and SECOND cores of them. */
+static void assert_on(const int *owner, int job, size_t first, size_t second)
+{
+    size_t cores[2] = {0, 0};
+
     for (size_t cpu = 0; cpu < 8; cpu++)
         cores[cpu / 4] += owner[cpu] == job;
+    assert_int_equal(cores[0], first);
+    assert_int_equal(cores[1], second);
 }
 
 /* A job of which nothing is known gets cores on all NUMA nodes, for its data to be there; one whose
@@ -359,18 +369,13 @@ static void test_corun_spreads(void **state)
 {
     struct mix mix;
     int owner[MAX_CPUS];
-    size_t cores[2];
 
     (void)state;
-    mix_init(&mix, 2, 4, 2);
-    assert_int_equal(machine_connect_all(mix.machine, 0.01), MODEL_OK);
+    two_domains(&mix);
     mix.jobs[0].profile = NULL;
     decided("corun", &mix, owner);
-    for (int job = 0; job < 2; job++) {
-        two_domains(owner, job, cores);
-        assert_int_equal(cores[0], 2);
-        assert_int_equal(cores[1], 2);
-    }
+    for (int job = 0; job < 2; job++)
+        assert_on(owner, job, 2, 2);
     mix.jobs[0].profile = mix.profile[0];
     mix.jobs[0].max_cores = mix.jobs[1].max_cores = 4;
     set_rho(&mix, 0, 0.5);
@@ -379,9 +384,7 @@ static void test_corun_spreads(void **state)
         for (int cpu = 0; cpu < 8; cpu++)
             mix.owner[cpu] = gathered ? cpu / 4 : owner[cpu];
         decided("corun", &mix, owner);
-        two_domains(owner, 0, cores);
-        assert_int_equal(cores[0], 2);
-        assert_int_equal(cores[1], 2);
+        assert_on(owner, 0, 2, 2);
     }
     mix_free(&mix);
 }
@@ -394,9 +397,7 @@ static void test_corun_keeps_serial(void **state)
     for (int known = 0; known < 2; known++) {
         struct mix mix;
         int owner[MAX_CPUS];
-        size_t cores[2];
-        mix_init(&mix, 2, 4, 2);
-        assert_int_equal(machine_connect_all(mix.machine, 0.01), MODEL_OK);
+        two_domains(&mix);
         mix.profile[0]->rate[1] = (struct workload_rate){10, 5};
         if (!known)
             mix.jobs[0].profile = NULL;
@@ -405,9 +406,7 @@ static void test_corun_keeps_serial(void **state)
         mix.jobs[1].max_cores = 1;
         mix.owner[6] = 1;
         decided("corun", &mix, owner);
-        two_domains(owner, 1, cores);
-        assert_int_equal(cores[0], 0);
-        assert_int_equal(cores[1], 1);
+        assert_on(owner, 1, 0, 1);
         assert_int_equal(count_of(&mix, owner, 0), 7);
         mix_free(&mix);
     }
@@ -418,11 +417,9 @@ static void test_corun_spreads_growth(void **state)
 {
     struct mix mix;
     int owner[MAX_CPUS];
-    size_t cores[2];
 
     (void)state;
-    mix_init(&mix, 2, 4, 2);
-    assert_int_equal(machine_connect_all(mix.machine, 0.01), MODEL_OK);
+    two_domains(&mix);
     set_rho(&mix, 0, 0.01);
     set_rho(&mix, 1, 0.01);
     for (int grows = 0; grows < 2; grows++) {
@@ -430,9 +427,7 @@ static void test_corun_spreads_growth(void **state)
         for (int cpu = 0; cpu < 8; cpu++)
             mix.owner[cpu] = cpu / 4;
         decided("corun", &mix, owner);
-        two_domains(owner, 0, cores);
-        assert_int_equal(cores[0], grows ? 2 : 4);
-        assert_int_equal(cores[1], grows ? 2 : 0);
+        assert_on(owner, 0, grows ? 2 : 4, grows ? 2 : 0);
     }
     mix_free(&mix);
 }

@@ -25,7 +25,7 @@
 #include "runq.h"
 #include "settings.h"
 #include "setxid.h"
-#include "watchdog.h"
+#include "threadstat.h"
 #include "worker.h"
 
 /* Until the first look at a task that may have nothing to do yet, and between
@@ -548,7 +548,7 @@ static bool
 is_suspect (struct timer *t, struct coop_worker *w, uint64_t now)
 {
   unsigned long switches = coop_peek (&w->switches);
-  uint64_t used = coop_watchdog_used (w->tid);
+  uint64_t used = coop_threadstat_used (w->tid);
   bool same = t->seen == switches && coop_peek (&w->running);
   bool busy = used - t->used_ns > BUSY_NS;
 

@@ -41,6 +41,7 @@ COOP_SOURCES = \
 	stray.c \
 	switch-aarch64.S \
 	switch-x86_64.S \
+	threadstat.c \
 	ult.c \
 	watchdog.c \
 	worker.c

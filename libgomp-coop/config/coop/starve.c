@@ -4,16 +4,12 @@
 
 #include "starve.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cpuset.h"
 #include "settings.h"
 #include "share.h"
-#include "watchdog.h"
+#include "threadstat.h"
 
 /* CPU time is compared over so long: several time slices of neighbours of equal
    priority.  Longer where a task computes for long and all is well.  */
@@ -36,26 +32,6 @@ struct look
 static struct look looks[COOP_MAX_CPUS];
 static struct cosched_cpuset left_out;
 static struct coop_lease lease; /* until its end */
-
-/* Can the kernel thread TID run?  Sets *SLEPT to how often it has slept.  */
-static bool
-can_run (pid_t tid, unsigned long *slept)
-{
-  char path[48], text[4096];
-  snprintf (path, sizeof path, "/proc/self/task/%ld/status", (long) tid);
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return false;
-  ssize_t n = read (fd, text, sizeof text - 1);
-  close (fd);
-  text[n < 0 ? 0 : n] = '\0';
-  const char *state = strstr (text, "\nState:\t");
-  const char *count = strstr (text, "\nvoluntary_ctxt_switches:\t");
-  if (!state || !count)
-    return false;
-  *slept = strtoul (strchr (count, '\t'), NULL, 10);
-  return state[8] == 'R';
-}
 
 static void
 begin (struct look *l, uint64_t now, uint64_t used, uint64_t window)
@@ -80,14 +56,14 @@ starves (struct coop_worker *w, struct look *l, uint64_t now)
     }
   if (now - l->since_ns < l->window_ns)
     return false;
-  uint64_t used = coop_watchdog_used (w->tid);
+  uint64_t used = coop_threadstat_used (w->tid);
   if (l->since_ns == 0)
     {
       begin (l, now, used, WINDOW_MIN_NS);
       return false;
     }
   bool little = (used - l->used_ns) * SHARE_LEAST < now - l->since_ns
-		&& can_run (w->tid, &slept);
+		&& coop_threadstat_state (w->tid, &slept) == 'R';
   bool starved = little && l->little && slept == l->slept;
   l->little = little;
   l->slept = slept;

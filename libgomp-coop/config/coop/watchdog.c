@@ -4,17 +4,14 @@
 
 #include "watchdog.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "dispatch.h"
 #include "preempt.h"
 #include "runq.h"
 #include "region.h"
 #include "settings.h"
+#include "threadstat.h"
 #include "worker.h"
 
 /* A task may use a worker so long while others wait before it is suspected.
@@ -63,32 +60,6 @@ struct counts
   unsigned blocked;  /* and that are */
 };
 
-/* Does the kernel thread TID sleep?  */
-static bool
-is_asleep (pid_t tid)
-{
-  char path[48], text[128], *state;
-  snprintf (path, sizeof path, "/proc/self/task/%ld/stat", (long) tid);
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return false;
-  ssize_t n = read (fd, text, sizeof text - 1);
-  close (fd);
-  text[n < 0 ? 0 : n] = '\0';
-  state = strrchr (text, ')');
-  return state && (state[2] == 'S' || state[2] == 'D');
-}
-
-/* By the clock that Linux has for each kernel thread.  */
-uint64_t
-coop_watchdog_used (pid_t tid)
-{
-  struct timespec t;
-  if (tid == 0 || clock_gettime (~(clockid_t) tid * 8 + 6, &t))
-    return 0;
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
-}
-
 /* The longer a task has been running, the less often /proc is asked.  */
 static void
 look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
@@ -106,16 +77,19 @@ look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
       seen[i].looks = 0;
       w->seen = switches;
       w->seen_ns = now;
-      seen[i].used = coop_watchdog_used (w->tid);
+      seen[i].used = coop_threadstat_used (w->tid);
       return;
     }
   uint64_t since = now - w->seen_ns;
   unsigned looks = seen[i].looks++;
   if (since >= BLOCKED_NS && w->tid && (looks & (looks - 1)) == 0)
-    seen[i].blocked = is_asleep (w->tid);
+    {
+      char state = coop_threadstat_state (w->tid, NULL);
+      seen[i].blocked = state == 'S' || state == 'D';
+    }
   if (seen[i].blocked || since < patience)
     return;
-  uint64_t used = coop_watchdog_used (w->tid) - seen[i].used;
+  uint64_t used = coop_threadstat_used (w->tid) - seen[i].used;
   if (used < patience)
     return;
   seen[i].suspect = true;

@@ -30,9 +30,6 @@
 /* One look at all workers.  Returns true if it should look again soon.  */
 extern bool coop_watchdog_tick (uint64_t now_ns);
 
-/* CPU time of the kernel thread TID in ns.  */
-extern uint64_t coop_watchdog_used (pid_t tid);
-
 /* Forgets the spares (child of a fork).  */
 extern void coop_watchdog_reset (void);
 

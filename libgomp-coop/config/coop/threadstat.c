@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* What the kernel says of a kernel thread (threadstat.h).  */
+
+#include "coop.h"
+#include "threadstat.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* By the clock that Linux has for each kernel thread.  */
+uint64_t
+coop_threadstat_used (pid_t tid)
+{
+  struct timespec t;
+  if (tid == 0 || clock_gettime (~(clockid_t) tid * 8 + 6, &t))
+    return 0;
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+char
+coop_threadstat_state (pid_t tid, unsigned long *slept)
+{
+  static const char state[] = "\nState:\t", count[] = "\nvoluntary_ctxt_switches:\t";
+  char path[48], text[4096];
+  snprintf (path, sizeof path, "/proc/self/task/%ld/status", (long) tid);
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return '\0';
+  ssize_t n = read (fd, text, sizeof text - 1);
+  close (fd);
+  text[n < 0 ? 0 : n] = '\0';
+  const char *s = strstr (text, state), *c = strstr (text, count);
+  if (!s || !c)
+    return '\0';
+  if (slept)
+    *slept = strtoul (c + sizeof count - 1, NULL, 10);
+  return s[sizeof state - 1];
+}
