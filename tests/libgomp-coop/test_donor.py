@@ -38,7 +38,7 @@ def check_ids(path, cpus):
 
 def check_begin(path, cpus):
     """Threads that the initial one creates do not begin behind it, on its CPU, where they
-    would wait until its time slice is over: only workers are bound to one."""
+    would wait until its time slice is over: nobody else is bound to that."""
     with FakeAgent(path, cpus) as agent, \
             Program("team", socket_path=path, OMP_NUM_THREADS="6",
                     COSCHED_MODE="donor") as program:
@@ -48,9 +48,10 @@ def check_begin(path, cpus):
             masks = {int(tid): os.sched_getaffinity(int(tid))
                      for tid in os.listdir(f"/proc/{program.pid}/task")}
             assert len(masks) >= 8, masks # five donors, a scheduler's, monitor, worker
-            return [tid for tid, mask in masks.items() if len(mask) == 1]
-        wait_for("two bound threads", lambda: len(bound()) == 2)
-        assert program.pid in bound()
+            return {tid: mask.pop() for tid, mask in masks.items() if len(mask) == 1}
+        wait_for("workers on both CPUs", lambda: sorted(set(bound().values())) == cpus)
+        at = bound()
+        assert [tid for tid in at if at[tid] == at[program.pid]] == [program.pid], at
         program.stop()
 
 

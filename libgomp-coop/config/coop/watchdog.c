@@ -19,7 +19,14 @@
    a busy machine, in a process that was stopped, or among many spares, a task
    may make no progress because its worker does not run.  */
 #define PATIENCE_NS 60000000ull
+#define PATIENCE_MAX_NS 240000000ull
 #define PATIENCE_KNOWN_NS 5000000ull
+
+/* Spares that were there for so long are taken away, to see whether they are
+   needed: tasks that just compute go on without.  If they are, the next time is
+   later: it costs the patience.  */
+#define TRIAL_NS 200000000ull
+#define TRIAL_MAX_NS 60000000000ull
 
 /* After so many times the patience a task is suspected even though others make
    progress.  */
@@ -39,7 +46,16 @@ static unsigned spares;			     /* that may run now */
 static unsigned calm, quiet;		     /* ticks */
 static unsigned streak;			     /* ticks with more blocked ones */
 static uint64_t progress_ns;		     /* a suspect went on, last */
-static uint16_t needed[COSCHED_MAX_REGIONS]; /* spares, by region */
+static uint64_t spares_ns;		     /* there have been spares since */
+
+/* What is known of each region, and of all others together.  */
+static struct memory
+{
+  unsigned needed;	/* spares */
+  bool doubted;		/* it was tried without */
+  uint64_t patience_ns; /* when none are known to be needed */
+  uint64_t trial_ns;	/* how long until it is tried without */
+} memories[COSCHED_MAX_REGIONS + 1];
 
 /* What the last looks at each worker have shown.  */
 static struct
@@ -60,10 +76,33 @@ struct counts
   unsigned blocked;  /* and that are */
 };
 
+static struct memory *
+memory_of (unsigned region)
+{
+  struct memory *m
+      = &memories[region < COSCHED_MAX_REGIONS ? region : COSCHED_MAX_REGIONS];
+  if (m->patience_ns == 0)
+    {
+      m->patience_ns = PATIENCE_NS;
+      m->trial_ns = TRIAL_NS;
+    }
+  return m;
+}
+
+/* A task has gone on without spares after it had USED its worker for so long: so
+   others may do.  */
+static void
+learn_patience (struct memory *m, uint64_t used)
+{
+  if (spares || 2 * used <= m->patience_ns)
+    return;
+  m->patience_ns = 2 * used < PATIENCE_MAX_NS ? 2 * used : PATIENCE_MAX_NS;
+}
+
 /* The longer a task has been running, the less often /proc is asked.  */
 static void
-look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
-	 struct counts *t)
+look_at (struct coop_worker *w, uint64_t now, struct memory *m,
+	 uint64_t patience, struct counts *t)
 {
   unsigned i = w->index;
   unsigned long switches = coop_peek (&w->switches);
@@ -71,13 +110,16 @@ look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
   if (coop_peek (&w->running) == NULL || switches != w->seen
       || w->seen_ns == 0)
     {
+      uint64_t used = coop_threadstat_used (w->tid);
       if (seen[i].suspect)
 	progress_ns = now;
+      if (w->seen_ns && seen[i].looks > 0)
+	learn_patience (m, used - seen[i].used);
       seen[i].suspect = seen[i].blocked = false;
       seen[i].looks = 0;
       w->seen = switches;
       w->seen_ns = now;
-      seen[i].used = coop_threadstat_used (w->tid);
+      seen[i].used = used;
       return;
     }
   uint64_t since = now - w->seen_ns;
@@ -98,7 +140,7 @@ look_at (struct coop_worker *w, uint64_t now, uint64_t patience,
 }
 
 static struct counts
-look_at_all (uint64_t now, uint64_t patience)
+look_at_all (uint64_t now, struct memory *m, uint64_t patience)
 {
   static uint64_t last;
   struct counts t = { 0 };
@@ -113,7 +155,7 @@ look_at_all (uint64_t now, uint64_t patience)
 	  = &coop_workers[regular ? i : COOP_SPARE_FIRST + i - coop_nworkers];
       if (stopped)
 	w->seen_ns = 0;
-      look_at (w, now, patience, &t);
+      look_at (w, now, m, patience, &t);
       if (!coop_may_run (w))
 	continue;
       t.wanted += regular;
@@ -125,15 +167,26 @@ look_at_all (uint64_t now, uint64_t patience)
 
 /* Nobody has been suspect or blocked for a while, but tasks are queued, as they
    are most of the time where regions follow each other: it was a false alarm,
-   for example because other processes had the CPUs.  Next time be patient.  */
+   for example because other processes had the CPUs.  Or it is time to see
+   whether it was.  Next time be patient.  */
 static void
-dismiss (unsigned region)
+dismiss (struct memory *m)
 {
   coop_worker_spares (0);
   coop_dispatch_ready (coop_runq_total ());
-  if (region < COSCHED_MAX_REGIONS)
-    needed[region] = 0;
+  m->needed = 0;
+  m->doubted = true;
   spares = quiet = 0;
+}
+
+/* Spares were needed after all.  */
+static void
+believe (struct memory *m)
+{
+  m->doubted = false;
+  m->trial_ns *= 4;
+  if (m->trial_ns > TRIAL_MAX_NS)
+    m->trial_ns = TRIAL_MAX_NS;
 }
 
 /* Retires spares that sleep, from the last one down.  */
@@ -151,7 +204,7 @@ retire (void)
 }
 
 static void
-add (unsigned more, unsigned queued, unsigned region)
+add (unsigned more, unsigned queued, struct memory *m, uint64_t now)
 {
   if (more > queued)
     more = queued;
@@ -159,11 +212,15 @@ add (unsigned more, unsigned queued, unsigned region)
     more = COOP_MAX_SPARES - spares;
   if (more == 0)
     return;
+  if (spares == 0)
+    spares_ns = now;
+  if (m->doubted)
+    believe (m);
   spares += more;
   coop_worker_spares (spares);
   coop_dispatch_ready (more);
-  if (region < COSCHED_MAX_REGIONS && needed[region] < spares)
-    needed[region] = (uint16_t) spares;
+  if (m->needed < spares)
+    m->needed = spares;
 }
 
 /* How many spares more T asks for.  Each tick without progress doubles them,
@@ -190,10 +247,9 @@ ask (const struct counts *t, unsigned known, uint64_t now, uint64_t patience)
 bool
 coop_watchdog_tick (uint64_t now)
 {
-  unsigned region = coop_region_current ();
-  unsigned known = region < COSCHED_MAX_REGIONS ? needed[region] : 0;
-  unsigned queued = coop_runq_total ();
-  uint64_t patience = known ? PATIENCE_KNOWN_NS : PATIENCE_NS;
+  struct memory *m = memory_of (coop_region_current ());
+  unsigned queued = coop_runq_total (), known = m->needed;
+  uint64_t patience = known ? PATIENCE_KNOWN_NS : m->patience_ns;
 
   if (coop_mode == COSCHED_MODE_KTHREAD)
     coop_worker_lend (now);
@@ -207,11 +263,13 @@ coop_watchdog_tick (uint64_t now)
       return spares > 0;
     }
   calm = 0;
-  struct counts t = look_at_all (now, patience);
+  struct counts t = look_at_all (now, m, patience);
   quiet = spares && t.suspects + t.blocked == 0 ? quiet + 1 : 0;
-  if (quiet >= QUIET_TICKS)
-    dismiss (region);
-  add (ask (&t, known, now, patience), queued, region);
+  bool doubtful = spares && !t.blocked && now - spares_ns >= m->trial_ns;
+  if (quiet >= QUIET_TICKS || doubtful)
+    dismiss (m);
+  else
+    add (ask (&t, known, now, patience), queued, m, now);
   /* A worker queues tasks for itself without telling anybody, and may then be
      blocked by the one that it runs, or lose its CPU: those that sleep and may
      run, spares as well, are to take them.  */
@@ -225,4 +283,5 @@ coop_watchdog_reset (void)
   spares = calm = streak = 0;
   progress_ns = 0;
   memset (seen, 0, sizeof seen);
+  memset (memories, 0, sizeof memories);
 }

@@ -18,7 +18,10 @@
    after a tick there is a spare for each worker that sleeps so.
 
    Spares retire soon after the queues are empty.  How many a region needed is
-   remembered, so that its next run gets them at the first tick.  */
+   remembered, so that its next run gets them at the first tick.  That may be
+   wrong: where tasks just compute, spares take them from their CPUs and their data
+   for nothing.  So now and then, less often each time that it shows a need, a
+   region is tried without.  */
 
 #ifndef COOP_WATCHDOG_H
 #define COOP_WATCHDOG_H 1
