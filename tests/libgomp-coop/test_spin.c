@@ -2,18 +2,22 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Threads that wait for each other in ways the runtime does not see.
  *
- * usage: test_spin pipeline ROUNDS | regions ROUNDS | pipe ROUNDS | sleep MS
+ * usage: test_spin pipeline ROUNDS | regions ROUNDS | pipe ROUNDS | sleep MS | compute TRIES
  *
  *   pipeline  each thread spins until its right neighbour has done the round
  *   regions   the same, a region for each round
  *   pipe      odd threads read from a pipe what even ones write later
  *   sleep     one thread sleeps, the others compute
+ *   compute   all just compute, once for long; then no more kernel threads do so than there
+ *             are CPUs, in one of TRIES regions
  * Prints PASS and how many milliseconds it took. */
 
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { THREADS_MAX = 4096 };
@@ -97,6 +101,45 @@ static double sleeper(int ms)
     return last - begin;
 }
 
+static double cpu_time(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* By how many kernel threads the team's tasks, each of which computes for MS, are run. */
+static int kernel_threads(int ms)
+{
+    static long tid[THREADS_MAX];
+    int team = omp_get_max_threads(), count = 0;
+
+#pragma omp parallel
+    {
+        double end = cpu_time() + 1e-3 * ms;
+
+        while (cpu_time() < end) {
+        }
+        tid[omp_get_thread_num()] = syscall(SYS_gettid);
+    }
+    for (int i = 0; i < team; i++) {
+        int j = 0;
+
+        while (tid[j] != tid[i])
+            j++;
+        count += j == i;
+    }
+    return count;
+}
+
+static void compute(int tries)
+{
+    wrong = kernel_threads(200) <= omp_get_num_procs();
+    while (!wrong && kernel_threads(20) > omp_get_num_procs())
+        wrong = tries-- == 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -110,6 +153,8 @@ int main(int argc, char **argv)
         regions(n);
     else if (strcmp(argv[1], "pipe") == 0)
         pipes(n);
+    else if (strcmp(argv[1], "compute") == 0)
+        compute(n);
     else
         took = sleeper(n);
     if (took < 0)

@@ -3,7 +3,8 @@
 # Copyright (C) 2026 The coschedule developers
 """Tasks that spin on each other's flags, or block in the kernel until a task
 behind them in the queue has run: all end, with all CPUs, with one, and while
-CPUs are taken and given; the runtime says that it used more workers to end the spinning."""
+CPUs are taken and given; the runtime says that it used more workers to end the spinning.
+Tasks that look the same but compute do not keep those."""
 
 from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus
 
@@ -35,6 +36,8 @@ def main():
                                     (40, ["pipe", "3"])):
                 for sets in ([cpus], [cpus[:1]], [cpus, cpus[:1], cpus[1:]]):
                     run(f"{path}/sock", cpus, mode, team, arguments, sets)
+        for mode in ("donor", "ult"):
+            run(f"{path}/sock", cpus, mode, 8, ["compute", "300"], [cpus])
 
 
 main()
