@@ -12,11 +12,11 @@
  *             are CPUs, in one of TRIES regions
  * Prints PASS and how many milliseconds it took. */
 
+#define _GNU_SOURCE
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,7 +112,7 @@ static double cpu_time(void)
 /* By how many kernel threads the team's tasks, each of which computes for MS, are run. */
 static int kernel_threads(int ms)
 {
-    static long tid[THREADS_MAX];
+    static pid_t tid[THREADS_MAX];
     int team = omp_get_max_threads(), count = 0;
 
 #pragma omp parallel
@@ -121,7 +121,7 @@ static int kernel_threads(int ms)
 
         while (cpu_time() < end) {
         }
-        tid[omp_get_thread_num()] = syscall(SYS_gettid);
+        tid[omp_get_thread_num()] = gettid();
     }
     for (int i = 0; i < team; i++) {
         int j = 0;
