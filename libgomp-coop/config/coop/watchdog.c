@@ -15,7 +15,8 @@
 #include "worker.h"
 
 /* A task may use a worker so long while others wait before it is suspected.
-   Shorter in regions where spares were needed before.  Counted is CPU time: on
+   Shorter in regions where spares were needed before, longer where tasks have gone
+   on by themselves after half as long.  Counted is CPU time: on
    a busy machine, in a process that was stopped, or among many spares, a task
    may make no progress because its worker does not run.  */
 #define PATIENCE_NS 60000000ull
@@ -248,8 +249,8 @@ bool
 coop_watchdog_tick (uint64_t now)
 {
   struct memory *m = memory_of (coop_region_current ());
-  unsigned queued = coop_runq_total (), known = m->needed;
-  uint64_t patience = known ? PATIENCE_KNOWN_NS : m->patience_ns;
+  unsigned queued = coop_runq_total ();
+  uint64_t patience = m->needed ? PATIENCE_KNOWN_NS : m->patience_ns;
 
   if (coop_mode == COSCHED_MODE_KTHREAD)
     coop_worker_lend (now);
@@ -269,7 +270,7 @@ coop_watchdog_tick (uint64_t now)
   if (quiet >= QUIET_TICKS || doubtful)
     dismiss (m);
   else
-    add (ask (&t, known, now, patience), queued, m, now);
+    add (ask (&t, m->needed, now, patience), queued, m, now);
   /* A worker queues tasks for itself without telling anybody, and may then be
      blocked by the one that it runs, or lose its CPU: those that sleep and may
      run, spares as well, are to take them.  */
