@@ -49,7 +49,7 @@ tests/libgomp-coop/bench_dynamic: tests/libgomp-coop/bench_dynamic.c
 tests/libgomp-coop/test_preempt: tests/libgomp-coop/test_preempt.c
 	$(probe_compile) -o $@ $(srcdir)/tests/libgomp-coop/test_preempt.c -lm
 
-tests/libgomp-coop/test_spin: tests/libgomp-coop/test_spin.c
+tests/libgomp-coop/test_spin: tests/libgomp-coop/test_spin.c common/clock.h
 	$(probe_compile) -o $@ $(srcdir)/tests/libgomp-coop/test_spin.c
 
 CLEANFILES += tests/libgomp-coop/test_dynamic \

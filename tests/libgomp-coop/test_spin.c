@@ -17,8 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../../common/clock.h"
 
 enum { THREADS_MAX = 4096 };
 
@@ -101,25 +102,17 @@ static double sleeper(int ms)
     return last - begin;
 }
 
-static double cpu_time(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* By how many kernel threads the team's tasks, each of which computes for MS, are run. */
-static int kernel_threads(int ms)
+static int kernel_threads(unsigned ms)
 {
     static pid_t tid[THREADS_MAX];
     int team = omp_get_max_threads(), count = 0;
 
 #pragma omp parallel
     {
-        double end = cpu_time() + 1e-3 * ms;
+        uint64_t end = clock_cpu_ns() + ms * NS_PER_MS;
 
-        while (cpu_time() < end) {
+        while (clock_cpu_ns() < end) {
         }
         tid[omp_get_thread_num()] = gettid();
     }
