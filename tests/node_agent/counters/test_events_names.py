@@ -171,7 +171,8 @@ def main():
     if not os.path.exists(MSR):
         print("SKIP: built without LIKWID")
         sys.exit(77)
-    if not likwid_lists(6, 63):
+    # Without a PMU it leaves out what the counters of a core count.
+    if "UOPS_ISSUED_ANY" not in likwid_lists(6, 63):
         print("SKIP: the installed LIKWID does not tell its lists here")
         sys.exit(77)
     checked = [check(path) for path in files]
