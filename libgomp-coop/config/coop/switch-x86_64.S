@@ -35,7 +35,8 @@ coop_switch:
 	.cfi_remember_state
 	/* The control parts of both floating-point units are callee-saved.
 	   What has just been stored is compared only after wrfsbase, which
-	   waits for it anyway.  */
+	   waits for it on some processors, and by what was stored at once: only
+	   that is forwarded.  */
 	stmxcsr	(%rsp)
 	fnstcw	4(%rsp)
 	movq	%rsp, %r8
@@ -45,8 +46,11 @@ coop_switch:
 	jne	2f
 	wrfsbase %rdx
 	/* Loading them is slow, and most often they are the same.  */
-1:	movq	(%r8), %r9
-	cmpq	(%rsp), %r9
+1:	movl	(%r8), %r9d
+	movzwl	4(%r8), %eax
+	cmpl	(%rsp), %r9d
+	jne	3f
+	cmpw	4(%rsp), %ax
 	jne	3f
 4:	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
