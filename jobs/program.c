@@ -23,12 +23,12 @@ static void usage(const struct program *p)
     printf("usage: %s [--class S|W|A|B|C] [--repeat N] [--min-time SECONDS]"
            " [--json]\n\n%s\n\n"
            "  --class C           size of the problem: S (smallest), W, A"
-           " (default), B, C\n"
+           " (default), B, C%s%s\n"
            "  --repeat N          compute N times (default: 1)\n"
            "  --min-time SECONDS  go on computing for at least so long"
            " (default: 0)\n"
            "  --json              print the result as JSON\n",
-           p->name, p->summary);
+           p->name, p->summary, p->own_class ? ", " : "", p->own_class ? p->own_class : "");
     for (const struct program_option *o = p->options; o && o->name; o++)
         printf("  %s %-*s  %s\n", o->name, 17 - (int)strlen(o->name), "N",
                o->help);
@@ -85,7 +85,7 @@ static int parse_class(struct program *p, const char *s)
 {
     if (!s)
         return complain(p, "--class needs a value");
-    if (strlen(s) != 1 || !strchr("SWABC", *s))
+    if (strlen(s) != 1 || (!strchr("SWABC", *s) && !(p->own_class && *s == *p->own_class)))
         return complain(p, "--class: %s is not one of S, W, A, B, C", s);
     p->size_class = *s;
     return 0;

@@ -39,7 +39,8 @@ struct program {
     const char *name;               /* as printed in the result line */
     const char *summary;            /* one sentence for --help */
     struct program_option *options; /* own options, or NULL */
-    char size_class;                /* S, W, A (default), B or C */
+    const char *own_class;          /* that only it has: letter and what it is; or NULL */
+    char size_class;                /* S, W, A (default), B, C or its own */
     long steps;                     /* of one computation; 0: it has none */
     long repeat;                    /* --repeat: times to compute, at least */
     double min_time;                /* --min-time: seconds to go on, at least */
@@ -50,8 +51,8 @@ struct program {
     char reason[160];               /* why it failed; empty: it did not */
 };
 
-/* Read the command line into P, whose name, summary and options are set and
- * the rest zero.  Returns 0 to go on, 1 when there is nothing more to do: help
+/* Read the command line into P, whose name, summary, options and own class are set
+ * and the rest zero.  Returns 0 to go on, 1 when there is nothing more to do: help
  * was printed, or an error that names the argument; P->status is then set. */
 int program_parse(struct program *p, int argc, char **argv);
 

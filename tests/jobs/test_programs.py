@@ -51,6 +51,13 @@ class Programs(unittest.TestCase):
                                    OMP_NUM_THREADS=str(threads))
                         self.assert_passes(done, program, size, threads)
 
+    def test_own_classes_verify(self):
+        for program in ("bt", "sp"):
+            done = run(program, "--class", "w", OMP_NUM_THREADS="2")
+            self.assert_passes(done, program, "w", 2)
+        self.assertIn("lu: --class: w is not one of S, W, A, B, C",
+                      run("lu", "--class", "w").stderr)
+
     def test_pinned_verifies(self):
         for threads in (1, 2, 3):
             with self.subTest(threads=threads):
