@@ -30,14 +30,6 @@ take_one (struct coop_ult **list)
   return u;
 }
 
-/* Is U's team that of a pool, not of a nested region?  Only those are placed anew:
-   others begin anywhere and soon end.  */
-static bool
-is_outer (const struct coop_ult *u)
-{
-  return u->thread->ts.level == 1;
-}
-
 /* ---- Release.  ---- */
 
 static void
@@ -73,22 +65,18 @@ take_all (struct coop_barrier *b, unsigned gen)
   return batches;
 }
 
-/* BATCHES of a team of TOTAL go on, where they belong if it is time for that.  */
-static void
-go_on (struct coop_ult *batches, unsigned total)
-{
-  if (!batches || !coop_stray_take_due () || !coop_stray_hand_out (batches, total))
-    make_ready (batches);
-}
-
-/* As go_on, for the kernel threads that sleep at ADDR.  */
+/* Kernel threads that wait for ADDR, those of a dock in which TOTAL have been, go
+   where they belong, if all sleep; else the others shall the next time.  */
 static void
 hand_out_threads (int *addr, unsigned total)
 {
-  struct coop_ult *batches = coop_park_take (addr);
+  struct coop_ult *batches;
+  unsigned count = coop_park_take (addr, &batches);
 
-  if (!coop_stray_hand_out (batches, total))
-    make_ready (batches);
+  if (count + 1 == total && coop_stray_hand_out (batches, total))
+    return;
+  make_ready (batches);
+  __atomic_store_n (&coop_strayed, 1, __ATOMIC_RELAXED);
 }
 
 void
@@ -104,8 +92,9 @@ coop_batch_undock (gomp_barrier_t *bar)
      (coop_hold_publish).  */
   coop_fence ();
   struct coop_ult *batches = coop_peek (&b->batched) ? take_all (b, gen) : NULL;
-  go_on (batches, total);
-  if (__builtin_expect (coop_stray_should_sleep (), 0) && coop_stray_take_due ())
+  if (!batches || !coop_stray_are_due () || !coop_stray_hand_out (batches, total))
+    make_ready (batches);
+  if (__builtin_expect (coop_stray_should_sleep (), 0) && coop_stray_are_due ())
     hand_out_threads ((int *) &b->generation, total);
   coop_unpark ((int *) &b->generation, INT_MAX);
 }
@@ -164,18 +153,15 @@ take_root (struct coop_ult **batches)
   return root;
 }
 
-/* The barrier of BATCHES, of a team of TOTAL, is over.  The initial thread goes first:
-   it has most to do before the next region, and waits at the dock for those that go
-   there.  It may end the team, so that nobody must look at the barrier afterwards.  */
+/* The barrier of BATCHES is over.  The initial thread goes first: it has most
+   to do before the next region, and waits at the dock for those that go there.
+   It may end the team, so that nobody must look at the barrier afterwards.  */
 static void
-release (struct coop_ult *batches, unsigned total)
+release (struct coop_ult *batches)
 {
   if (!is_docking (batches))
     {
-      if (batches && is_outer (batches))
-	go_on (batches, total);
-      else
-	make_ready (batches);
+      make_ready (batches);
       return;
     }
   make_ready (take_root (&batches));
@@ -198,10 +184,7 @@ coop_batch_wake (gomp_barrier_t *bar, int count)
      new generation (coop_hold_publish).  */
   int woken = (int) coop_unpark ((int *) &b->generation, count);
   if (coop_load (&b->batched))
-    {
-      unsigned total = coop_peek (&b->total);
-      release (take_all (b, gen - BAR_INCR), total);
-    }
+    release (take_all (b, gen - BAR_INCR));
   if (count == INT_MAX || woken >= count || !coop_load (&b->batched))
     return;
   /* For explicit tasks.  */
@@ -385,8 +368,7 @@ wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
 
   w->batch.count = 0;
   w->passing = NULL;
-  if (!next && batch.awaited == &b->awaited
-      && !(coop_stray_are_due () && is_outer (u)))
+  if (!next && batch.awaited == &b->awaited)
     return hold (w, u, state, &batch);
   coop_lock (&b->lock);
   coop_store (&b->batched, 1);

@@ -20,7 +20,7 @@ bool
 coop_hold_may (struct coop_worker *w)
 {
   return !coop_must_leave (w) && coop_peek (&w->queue.length) == 0
-	 && coop_peek (&coop_crowded) == 0 && coop_stray_may_hold ();
+	 && coop_peek (&coop_crowded) == 0 && !coop_peek (&coop_strayed);
 }
 
 bool

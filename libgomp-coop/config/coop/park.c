@@ -236,13 +236,13 @@ is_deserted (unsigned h, unsigned words)
   return any == 0;
 }
 
-struct coop_ult *
-coop_park_take (int *addr)
+unsigned
+coop_park_take (int *addr, struct coop_ult **batches)
 {
-  struct coop_ult *batches = NULL;
-  unsigned h = hash (addr);
+  unsigned h = hash (addr), total = 0;
   int count = INT_MAX;
 
+  *batches = NULL;
   coop_fence ();
   unsigned n = coop_peek (&coop_nworkers);
   for (unsigned i = 0; i < n; i++)
@@ -256,10 +256,11 @@ coop_park_take (int *addr)
 	continue;
       u->batch_tail = last;
       u->batch_count = taken;
-      u->batch_next = batches;
-      batches = u;
+      u->batch_next = *batches;
+      *batches = u;
+      total += taken;
     }
-  return batches;
+  return total;
 }
 
 unsigned

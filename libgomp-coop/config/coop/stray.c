@@ -27,22 +27,10 @@ static uint64_t place_ns; /* when next, at the earliest */
 bool
 coop_stray_are_due (void)
 {
-  return coop_peek (&coop_strayed) && coop_now_ns () >= coop_peek (&place_ns);
-}
-
-bool
-coop_stray_take_due (void)
-{
-  if (!coop_stray_are_due ())
+  if (!coop_peek (&coop_strayed) || coop_now_ns () < coop_peek (&place_ns))
     return false;
   __atomic_store_n (&coop_strayed, 0, __ATOMIC_RELAXED);
   return true;
-}
-
-bool
-coop_stray_may_hold (void)
-{
-  return !coop_peek (&coop_strayed) && coop_peek (&coop_hint_known) <= 1;
 }
 
 /* When a region begins that has other homes than the one before it is too late
@@ -111,16 +99,6 @@ hand_out (struct coop_ult *const *task, unsigned count, struct chain *chain)
   return others;
 }
 
-/* The caller, if it is a task of TEAM that has no other place to wait: it completes
-   the barrier, and goes on where it is.  Not the initial thread.  */
-static struct coop_ult *
-who_completes (const struct gomp_team *team)
-{
-  struct coop_ult *u = coop_tls_ult ();
-  bool member = u && u->kind == COOP_ULT && !u->root && u->thread->ts.team == team;
-  return member ? u : NULL;
-}
-
 bool
 coop_stray_hand_out (struct coop_ult *batch, unsigned size)
 {
@@ -128,11 +106,6 @@ coop_stray_hand_out (struct coop_ult *batch, unsigned size)
   unsigned count = 0;
   for (struct coop_ult *u = batch; u; u = u->batch_next)
     count += u->batch_count;
-  if (!batch || count + 1 < size)
-    {
-      __atomic_store_n (&coop_strayed, 1, __ATOMIC_RELAXED);
-      return false;
-    }
   if (count < size)
     count = size;
   struct chain *chain = calloc (1, COOP_MAX_CPUS * sizeof *chain
@@ -140,15 +113,9 @@ coop_stray_hand_out (struct coop_ult *batch, unsigned size)
   if (!chain)
     return false;
   struct coop_ult **task = (struct coop_ult **) (chain + COOP_MAX_CPUS);
-  struct coop_ult *self = who_completes (batch->thread->ts.team);
   sort_by_number (batch, size, task, count);
-  struct coop_ult **own = self ? &task[self->thread->ts.team_id % size] : NULL;
-  if (own && !*own)
-    *own = self;
   coop_hint_apply (task, count);
   coop_placement_again (task, count, (unsigned char *) (task + count));
-  if (own && *own == self)
-    *own = NULL;
   coop_runq_hand_out (1);
   unsigned others = hand_out (task, count, chain);
   coop_runq_hand_out (-1);
