@@ -205,10 +205,8 @@ coop_donor_create (struct coop_ult *u)
     return EAGAIN;
   if ((err = pthread_attr_init (&attr)))
     return err;
-  size_t size = u->stack_size;
-  if (!size)
-    pthread_attr_getstacksize (&attr, &size);
-  pthread_attr_setstacksize (&attr, size + 2 * GAP + color_of (u));
+  if (u->stack_size)
+    pthread_attr_setstacksize (&attr, u->stack_size + 2 * GAP + color_of (u));
   pthread_attr_setguardsize (&attr, COOP_STACK_GUARD);
   err = create_masked (&u->pthread, &attr, donor_main, u);
   pthread_attr_destroy (&attr);
