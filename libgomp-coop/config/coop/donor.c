@@ -66,13 +66,14 @@ below_here (void)
   return (uintptr_t) __builtin_frame_address (0) - GAP;
 }
 
-/* Bytes by which U's stack is larger.  Storage and first frames lie at its end, at the
-   same place in a page if sizes are the same, and caches tell lines apart by that
-   place: a worker's tasks would drive each other's lines out.  */
-static size_t
-color_of (const struct coop_ult *u)
+/* Where U's goes.  Stacks are alike in the lower bits of their addresses, and
+   caches tell lines apart by these: the same frames of a worker's tasks would
+   drive each other out.  */
+static inline __attribute__ ((always_inline)) char *
+top_of (const struct coop_ult *u)
 {
-  return (size_t) (u->id * 0x9e3779b1u >> (32 - COLOR_BITS)) * COOP_LINE;
+  uint32_t color = (u->id * 0x9e3779b1u) >> (32 - COLOR_BITS);
+  return (char *) (below_here () - color * COOP_LINE);
 }
 
 /* The donor of a task.  */
@@ -87,7 +88,7 @@ donor_main (void *arg)
   coop_tls.ult = u;
   u->tls = &coop_tls;
   u->tp = __builtin_thread_pointer ();
-  u->stack_top = (char *) below_here ();
+  u->stack_top = top_of (u);
   u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
   coop_fiber_create (u);
   coop_worker_pin_any (); /* as its creator may be bound */
@@ -206,7 +207,7 @@ coop_donor_create (struct coop_ult *u)
   if ((err = pthread_attr_init (&attr)))
     return err;
   if (u->stack_size)
-    pthread_attr_setstacksize (&attr, u->stack_size + 2 * GAP + color_of (u));
+    pthread_attr_setstacksize (&attr, u->stack_size + 2 * GAP);
   pthread_attr_setguardsize (&attr, COOP_STACK_GUARD);
   err = create_masked (&u->pthread, &attr, donor_main, u);
   pthread_attr_destroy (&attr);
