@@ -19,7 +19,7 @@ MIX = os.path.join(SOURCE, "emulator/mix.sh")
 RUNNER = r"""#!/bin/bash
 cd "$(dirname "$0")"
 echo guest >>guests
-while [ "$1" != -- ]; do shift; done
+while [ "$1" != -- ]; do [ "$1" != --seed ] || seed=$2; shift; done
 shift 3
 for ((number = 0; $#; number++)); do
     shift
@@ -30,7 +30,8 @@ for ((number = 0; $#; number++)); do
     case $way in
     size) echo repeat 3; echo job 0 10 12 0 ;;
     native) echo job 0 100.5 104.5 0; echo job 1 100.5 108.5 0 ;;
-    corun* | nupoco) echo job 0 100 102 0; echo job 1 100 104 0; echo agent 0.06
+    corun* | nupoco) echo job 0 100 $((100 + 2 * seed)) 0
+        echo job 1 100 $((100 + 4 * seed)) 0; echo agent 0.06
         echo cosched/1 x ;;
     batch) echo job 0 100 102 0; echo job 1 102 104 1 ;;
     moca*) echo "emulate: the limit" >&2; exit 124 ;;
@@ -86,6 +87,11 @@ def check_evaluate(e):
     assert len(ran()[0]) == 10
     evaluate(e, runner, "--seed", "2")
     assert len(ran()[0]) == 16
+    done = evaluate(e, runner, "--seeds", "2", "--ways", "native corun")
+    assert "| ep, cg | 1.00 1.00 (0.33) | 0.75 0.75 (0.50) |" in done.stdout, done.stdout
+    assert len(ran()[0]) == 16
+    done = evaluate(e, runner, "--mix", "ep sc")
+    assert done.returncode == 2 and "--mix 'ep sc': no program 'sc'" in done.stderr, done
 
 
 def check_mix(e):
