@@ -63,9 +63,11 @@ static void *copy_in_steps(void *to, const void *from, size_t size)
 #include "libgomp-coop/config/coop/hint.c"
 #include "libgomp-coop/config/coop/region.c"
 
-int coop_strayed;
-
 static struct coop_ult task[3];
+
+void coop_stray_note(void)
+{
+}
 
 void coop_stack_lock(void)
 {

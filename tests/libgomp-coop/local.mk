@@ -28,7 +28,7 @@ EXTRA_DIST += %D%/fake_agent.py %D%/driven.h %D%/probe.c $(runtime_tests)
 
 if HAVE_GCC_SOURCE
 TESTS += $(runtime_tests)
-check_DATA += %D%/probe %D%/probe_kill %D%/test_lost
+check_DATA += %D%/probe %D%/probe_kill %D%/probe_data %D%/test_lost
 endif
 
 # Ordinary OpenMP programs, whatever compiles the rest.
@@ -42,7 +42,11 @@ probe_compile = $(AM_V_CC)$(MKDIR_P) %D% && $(JOBS_CC) -std=gnu17 -O2 \
 %D%/probe_kill: %D%/probe.c
 	$(probe_compile) -DPROBE_KILL -o $@ $(srcdir)/%D%/probe.c
 
-CLEANFILES += %D%/probe %D%/probe_kill
+# The same, but calling syscall(): in such a program no task is preempted.
+%D%/probe_data: %D%/probe.c
+	$(probe_compile) -DPROBE_DATA -o $@ $(srcdir)/%D%/probe.c
+
+CLEANFILES += %D%/probe %D%/probe_kill %D%/probe_data
 
 %D%/test_lost: %D%/test_lost.c
 	$(probe_compile) -o $@ $(srcdir)/%D%/test_lost.c

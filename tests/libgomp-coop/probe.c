@@ -281,9 +281,9 @@ static bool run_team(void)
     return size == omp_get_max_threads();
 }
 
-enum { HOME_THREADS = 4, HOME_RUNS = 50, HOME_CPUS = 1024 };
+enum { HOME_THREADS = 4, MOST_HOMES = 8, HOME_RUNS = 50, HOME_CPUS = 1024 };
 
-static unsigned short home_runs[2][HOME_THREADS][HOME_CPUS]; /* begun on each CPU */
+static unsigned short home_runs[2][MOST_HOMES][HOME_CPUS]; /* begun on each CPU */
 
 static void begin_at(int region, int thread, int cpu)
 {
@@ -302,6 +302,12 @@ static int usual_cpu(int region, int thread)
     return usual;
 }
 
+static void say_usual(int region, int threads)
+{
+    for (int i = 0; i < threads; i++)
+        printf("%d ", usual_cpu(region, i));
+}
+
 /* Two regions of four threads in turn; says again and again on which CPU each
  * thread usually begins them. */
 static void show_homes(void)
@@ -315,8 +321,8 @@ static void show_homes(void)
 #pragma omp parallel num_threads(HOME_THREADS)
             begin_at(1, omp_get_thread_num(), sched_getcpu());
         }
-        for (int i = 0; i < 2 * HOME_THREADS; i++)
-            printf("%d ", usual_cpu(i / HOME_THREADS, i % HOME_THREADS));
+        say_usual(0, HOME_THREADS);
+        say_usual(1, HOME_THREADS);
         puts("");
         fflush(stdout);
     }
@@ -363,6 +369,47 @@ static bool run_first(void)
     return true;
 }
 
+/* One region of eight threads with barriers; says where each thread was before the first
+ * one, and again and again where it usually is after the others. */
+static bool run_phases(void)
+{
+    bool more = true;
+
+#pragma omp parallel num_threads(MOST_HOMES)
+    {
+        int me = omp_get_thread_num();
+
+        begin_at(0, me, sched_getcpu());
+#pragma omp barrier
+#pragma omp master
+        {
+            say_usual(0, MOST_HOMES);
+            puts("");
+            ready();
+        }
+        while (more) {
+#pragma omp barrier
+#pragma omp master
+            memset(home_runs, 0, sizeof home_runs);
+            for (int n = 0; n < HOME_RUNS; n++) {
+#pragma omp barrier
+                begin_at(0, me, sched_getcpu());
+            }
+#pragma omp barrier
+#pragma omp master
+            {
+                say_usual(0, MOST_HOMES);
+                puts("");
+                fflush(stdout);
+                more = !stopping;
+            }
+#pragma omp barrier
+        }
+    }
+    return true;
+}
+
+#ifdef PROBE_DATA
 /* Each thread first touches its data, which are on NUMA node 0 for threads 0 and 2,
  * on 1 for threads 1 and 3. */
 static bool run_data(void)
@@ -385,6 +432,7 @@ static bool run_data(void)
         show_homes();
     return bad == 0;
 }
+#endif
 
 static const struct {
     const char *name;
@@ -402,7 +450,10 @@ static const struct {
     {"team", run_team},
     {"homes", run_homes},
     {"first", run_first},
+    {"phases", run_phases},
+#ifdef PROBE_DATA
     {"data", run_data},
+#endif
 };
 
 int main(int argc, char **argv)

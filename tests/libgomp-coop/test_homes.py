@@ -3,7 +3,8 @@
 # Copyright (C) 2026 The coschedule developers
 """Threads begin each region in the LLC domain that the agent says, others where
 they did before, and garbage in its table changes nothing.  Where nobody says anything,
-that is where they were at their first barrier, when they had touched their data."""
+that is where they were at their first barrier, when they had touched their data; there
+they go back after barriers, too."""
 
 import random
 
@@ -112,11 +113,41 @@ def check_first(path, cpus):
     raise AssertionError(f"they never begin where they were first, in {TRIES} runs: {first}")
 
 
+def wait_for_phase(program, cpus, where):
+    for _ in range(LINES):
+        at = [cpus.index(int(cpu)) for cpu in program.process.stdout.readline().split()]
+        if at == where:
+            return
+    raise AssertionError(f"never at {where}: {at}")
+
+
+def check_phases(path, cpus):
+    """A CPU is taken and given back within a region."""
+    for _ in range(TRIES):
+        with FakeAgent(f"{path}/sock", cpus,
+                       spoil=lambda c: c.put_domains({cpus[0]: 0, cpus[1]: 1})) as agent, \
+                Program("phases", socket_path=f"{path}/sock", COSCHED_MODE="donor",
+                        COSCHED_TEST="no_lease") as program:
+            first = program.process.stdout.readline().split()
+            first = [cpus.index(int(cpu)) for cpu in first]
+            program.wait_line("ready")
+            if first.count(0) == len(first) / 2:    # all have room where they were
+                agent.client().allot(cpus[:1])
+                wait_for_phase(program, cpus, [0] * len(first))
+                agent.client().allot(cpus)
+                wait_for_phase(program, cpus, first)
+                program.stop()
+                return
+            program.stop()
+    raise AssertionError(f"never as many on each CPU, in {TRIES} runs: {first}")
+
+
 def main():
     needs_probe()
     cpus = two_cpus()
     with directory() as path:
         check_first(path, cpus)
+        check_phases(path, cpus)
         # On a busy machine they would run elsewhere.
         for mode in ("donor", "ult", "kthread"):
             check(path, mode, cpus, COSCHED_TEST="no_lease")

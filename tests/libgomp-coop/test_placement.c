@@ -32,7 +32,12 @@ static unsigned char scratch[MAX_TASKS];
 /* Stacks of the tasks that have one. */
 enum { STACK = 4096, STACKS = 3 };
 static char stacks[STACKS][STACK];
-int coop_strayed;
+static bool noted;
+
+void coop_stray_note(void)
+{
+    noted = true;
+}
 
 void coop_stack_lock(void)
 {
@@ -189,6 +194,24 @@ static void without_its_domain_a_task_goes_where_room_is(void **state)
     assert_int_equal(at_home(64), 63);
 }
 
+/* All want to be in domain 0.  Number 0 is there; each of the others is on its worker. */
+static void without_room_at_home_a_task_stays(void **state)
+{
+    static const unsigned expected[] = { 0, 0, 0, 1, 1, 2, 1, 2, 2 };
+
+    (void) state;
+    have_workers(3, 1);
+    have_team(9);
+    for (unsigned i = 0; i < 9; i++)
+        ult[i].node = 0;
+    coop_placement_again(task, 9, scratch);
+    for (unsigned i = 1; i < 9; i++)
+        assert_int_equal(ult[i].home, expected[i]);
+    coop_placement_again(task, 9, scratch);
+    for (unsigned i = 1; i < 9; i++)
+        assert_int_equal(ult[i].home, expected[i]);
+}
+
 static void a_busy_cpu_gets_none(void **state)
 {
     (void) state;
@@ -288,9 +311,9 @@ static void take_homes(void)
 /* Are tasks to be placed anew when REGION begins? */
 static bool moves(unsigned region)
 {
-    coop_strayed = 0;
+    noted = false;
     coop_hint_choose(region);
-    return coop_strayed;
+    return noted;
 }
 
 /* Else kernel threads sleep before each region. */
@@ -343,6 +366,7 @@ int main(void)
         cmocka_unit_test(stolen_tasks_come_back),
         cmocka_unit_test(domains_need_not_follow_numbers),
         cmocka_unit_test(without_its_domain_a_task_goes_where_room_is),
+        cmocka_unit_test(without_room_at_home_a_task_stays),
         cmocka_unit_test(a_busy_cpu_gets_none),
         cmocka_unit_test(what_was_queued_after_the_look_has_not_waited),
         cmocka_unit_test(nobody_usable_changes_nothing),

@@ -69,7 +69,7 @@ exec 9<>"$work/never"
 for mode in donor kthread; do
     OMP_NUM_THREADS=4 COSCHED_MODE=$mode COSCHED_TEST=no_lease "$BUILD/coschedctl" run --job 3 \
         --libgomp "$BUILD/libgomp-coop/lib-coop" -- \
-        "$BUILD/tests/libgomp-coop/probe" data <&9 >"$work/job.3" 2>&1 &
+        "$BUILD/tests/libgomp-coop/probe_data" data <&9 >"$work/job.3" 2>&1 &
     runner[3]=$!
     until_is "$mode: threads of a cooperative job begin where their data are" "1 0 1" begin_at
     start 4 0 0

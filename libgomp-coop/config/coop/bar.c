@@ -5,6 +5,7 @@
 
 #include "wait.h"
 #include "batch.h"
+#include "hold.h"
 #include "order.h"
 #include "region.h"
 #include "stray.h"
@@ -60,6 +61,8 @@ gomp_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
 	}
       if (__builtin_expect (coop_stray_should_sleep (), 0))
 	coop_block ((int *) &bar->generation, state);
+      else if (coop_stray_are_expected ())
+	coop_hold_alone (bar, state);
     }
   upstream_barrier_wait_end (bar, state);
 }
@@ -112,7 +115,12 @@ gomp_team_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
   /* A task that has waited in a batch finds the barrier completed.  */
   if (gomp_barrier_last_thread (state)
       || coop_load (&bar->generation) != (state & -BAR_INCR) + BAR_INCR)
-    team_barrier_wait_end (bar, state);
+    {
+      if (!gomp_barrier_last_thread (state)
+	  && coop_stray_are_overdue ())
+	coop_hold_alone (bar, state);
+      team_barrier_wait_end (bar, state);
+    }
   if (__builtin_expect (coop_peek (&coop_order_known), 0))
     coop_order_follow ();
 }

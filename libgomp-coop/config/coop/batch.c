@@ -65,18 +65,12 @@ take_all (struct coop_barrier *b, unsigned gen)
   return batches;
 }
 
-/* Kernel threads that wait for ADDR, those of a dock in which TOTAL have been, go
-   where they belong, if all sleep; else the others shall the next time.  */
+/* BATCHES of a team of TOTAL go on, where they belong if it is time for that.  */
 static void
-hand_out_threads (int *addr, unsigned total)
+go_on (struct coop_ult *batches, unsigned total)
 {
-  struct coop_ult *batches;
-  unsigned count = coop_park_take (addr, &batches);
-
-  if (count + 1 == total && coop_stray_hand_out (batches, total))
-    return;
-  make_ready (batches);
-  __atomic_store_n (&coop_strayed, 1, __ATOMIC_RELAXED);
+  if (!batches || !coop_stray_are_due () || !coop_stray_hand_out (batches, total))
+    make_ready (batches);
 }
 
 void
@@ -92,10 +86,10 @@ coop_batch_undock (gomp_barrier_t *bar)
      (coop_hold_publish).  */
   coop_fence ();
   struct coop_ult *batches = coop_peek (&b->batched) ? take_all (b, gen) : NULL;
-  if (!batches || !coop_stray_are_due () || !coop_stray_hand_out (batches, total))
-    make_ready (batches);
+  go_on (batches, total);
+  /* Kernel threads that sleep.  */
   if (__builtin_expect (coop_stray_should_sleep (), 0) && coop_stray_are_due ())
-    hand_out_threads ((int *) &b->generation, total);
+    go_on (coop_park_take ((int *) &b->generation), total);
   coop_unpark ((int *) &b->generation, INT_MAX);
 }
 
@@ -155,23 +149,27 @@ take_root (struct coop_ult **batches)
 
 /* The barrier of BATCHES is over.  The initial thread goes first: it has most
    to do before the next region, and waits at the dock for those that go there.
-   It may end the team, so that nobody must look at the barrier afterwards.  */
+   It may end the team, so that nobody must look at the barrier afterwards.  TOTAL have
+   waited, or 0: they stay where they are.  */
 static void
-release (struct coop_ult *batches)
+release (struct coop_ult *batches, unsigned total)
 {
   if (!is_docking (batches))
     {
-      make_ready (batches);
+      if (total)
+	go_on (batches, total);
+      else
+	make_ready (batches);
       return;
     }
   make_ready (take_root (&batches));
   coop_batch_dock (batches);
 }
 
-void
-coop_batch_wake (gomp_barrier_t *bar, int count)
+/* As coop_batch_wake and release.  */
+static void
+wake (struct coop_barrier *b, int count, unsigned total)
 {
-  struct coop_barrier *b = coop_barrier (bar);
   unsigned gen = coop_load (&b->generation);
   struct coop_worker *w = coop_tls_worker ();
   if (w && w->closing.count && w->closing.bar == b)
@@ -184,7 +182,7 @@ coop_batch_wake (gomp_barrier_t *bar, int count)
      new generation (coop_hold_publish).  */
   int woken = (int) coop_unpark ((int *) &b->generation, count);
   if (coop_load (&b->batched))
-    release (take_all (b, gen - BAR_INCR));
+    release (take_all (b, gen - BAR_INCR), total);
   if (count == INT_MAX || woken >= count || !coop_load (&b->batched))
     return;
   /* For explicit tasks.  */
@@ -198,6 +196,12 @@ coop_batch_wake (gomp_barrier_t *bar, int count)
       if (coop_dispatch_hand (&coop_workers[u->home], u, u, 1))
 	coop_dispatch_ready (1);
     }
+}
+
+void
+coop_batch_wake (gomp_barrier_t *bar, int count)
+{
+  wake (coop_barrier (bar), count, 0);
 }
 
 /* The last one has arrived at B in generation GEN: have all just to go on?  The number of
@@ -216,10 +220,15 @@ is_simple (struct coop_barrier *b, unsigned gen)
 static void
 complete (struct coop_barrier *b, unsigned gen)
 {
-  b->awaited_final = b->total;
-  b->awaited = b->total;
+  unsigned total = b->total;
+  const struct coop_ult *first
+      = coop_stray_are_overdue () ? coop_peek (coop_batch_slot (b, gen)) : NULL;
+  bool again = first && coop_hold_places (first, b);
+
+  b->awaited_final = total;
+  b->awaited = total;
   coop_store (&b->generation, gen + BAR_INCR);
-  coop_batch_wake ((gomp_barrier_t *) b, INT_MAX);
+  wake (b, INT_MAX, again ? total : 0);
 }
 
 bool
@@ -326,19 +335,20 @@ hold (struct coop_worker *w, struct coop_ult *u, unsigned state,
       struct coop_batch *batch)
 {
   struct coop_barrier *b = batch->bar;
+  bool due = coop_stray_are_overdue ();
 
   if (__atomic_sub_fetch (batch->awaited, batch->count + 1, __ATOMIC_ACQ_REL)
       == 0)
     {
       /* Without explicit tasks nothing comes between this and the wake-up, in
 	 which U, still on W, releases the others.  */
-      if (is_simple (b, coop_load (&b->generation)))
+      if (!due && is_simple (b, coop_load (&b->generation)))
 	w->closing = *batch;
       else
 	coop_hold_publish (batch, state);
       return true;
     }
-  if (coop_hold_look (w, b, state))
+  if (!due && coop_hold_look (w, b, state))
     coop_hold_go_on (w, u, batch);
   else
     coop_hold_leave (w, u, batch, b, state);

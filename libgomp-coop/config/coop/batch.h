@@ -11,7 +11,7 @@
    appends each to the run queue of its worker at once.
 
    Workers steal, for whatever reason is then.  Now and then, when a pool opens
-   its dock, all tasks are placed anew (placement.h).
+   its dock or a barrier of its team is over, all tasks are placed anew (stray.h).
 
    A worker whose batch is not counted yet runs a task that has not arrived
    either, so nobody waits for the count; before anything else (it looks for

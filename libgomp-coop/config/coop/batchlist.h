@@ -36,11 +36,11 @@ coop_batch_push (struct coop_ult **list, struct coop_ult *head,
 }
 
 /* U, on W, has come to a barrier or the dock: if for the first time, it has touched
-   data here, wherever it was to begin (placement.h).  */
+   data here, wherever it was to begin (placement.h).  Spares are on no CPU for long.  */
 static inline void
 coop_batch_settle (struct coop_ult *u, struct coop_worker *w)
 {
-  if (__builtin_expect (u->settled, 1))
+  if (__builtin_expect (u->settled, 1) || coop_is_spare (w))
     return;
   u->node = coop_peek (&w->node);
   u->settled = true;

@@ -210,7 +210,7 @@ coop_hint_choose (unsigned index)
   if (set == NO_SET || set == coop_peek (&chosen))
     return; /* tasks stay in the homes that they have */
   __atomic_store_n (&chosen, set, __ATOMIC_RELAXED);
-  __atomic_store_n (&coop_strayed, 1, __ATOMIC_RELAXED);
+  coop_stray_note ();
 }
 
 void

@@ -20,7 +20,7 @@ bool
 coop_hold_may (struct coop_worker *w)
 {
   return !coop_must_leave (w) && coop_peek (&w->queue.length) == 0
-	 && coop_peek (&coop_crowded) == 0 && !coop_peek (&coop_strayed);
+	 && coop_peek (&coop_crowded) == 0 && !coop_stray_are_expected ();
 }
 
 bool
@@ -252,6 +252,48 @@ coop_hold_dock (struct coop_worker *w, struct coop_ult *u, struct coop_batch *ba
     wait_in_dock (w, u, batch);
 }
 
+bool
+coop_hold_places (const struct coop_ult *u, const struct coop_barrier *b)
+{
+  const struct gomp_thread *thr = u->thread;
+  const struct gomp_thread_pool *pool = thr->thread_pool;
+
+  if (!pool || !pool->threads || (!u->pooled && !u->root))
+    return false;
+  if (b == coop_barrier ((gomp_barrier_t *) &pool->threads_dock.bar))
+    return pool->threads[0] != thr && coop_stray_are_expected ();
+  return thr->ts.level == 1 && b == coop_barrier (&thr->ts.team->barrier)
+	 && coop_stray_are_overdue ();
+}
+
+void
+coop_hold_alone (gomp_barrier_t *bar, unsigned state)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  struct coop_worker *w = coop_tls_worker ();
+  struct coop_batch batch = { 0 };
+
+  if (u && u->kind == COOP_ULT && w && !coop_is_spare (w) && w->batch.count == 0
+      && coop_hold_places (u, coop_barrier (bar))
+      && coop_load (&bar->generation) == state)
+    coop_hold_leave (w, u, &batch, coop_barrier (bar), state);
+}
+
+/* W holds a batch that should be placed anew: it goes on the list, if it still
+   waits.  */
+static bool
+give_up (struct coop_worker *w)
+{
+  struct coop_batch *batch = &w->held;
+  if (coop_load (&batch->bar->generation) != w->held_state
+      || !coop_stray_are_expected () || batch->docking
+      || !coop_hold_places (batch->head, batch->bar)
+      || !coop_hold_publish (batch, w->held_state))
+    return false;
+  batch->count = 0;
+  return true;
+}
+
 /* The contexts of all tasks of the batch are saved: from now on others may continue
    them.  */
 void
@@ -260,6 +302,8 @@ coop_hold_watch (struct coop_worker *w)
   struct coop_barrier *b = w->held.bar;
   unsigned state = w->held_state;
 
+  if (give_up (w))
+    return;
   w->watched = b;
   coop_store (&w->held_offered, 1);
   coop_idle_spin (w, (int *) &b->generation, (int) state);

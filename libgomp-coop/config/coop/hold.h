@@ -16,8 +16,8 @@
    batches are counted, and so the team, which it may end after that, exists as long
    as a worker looks at its barrier.
 
-   While tasks should be placed anew (stray.h) batches are not held in docks: who
-   opens one places those on its list.  */
+   While tasks may be placed anew (stray.h) batches are not held: who opens the dock, or
+   completes the barrier, places those on its list.  */
 
 #ifndef COOP_HOLD_H
 #define COOP_HOLD_H 1
@@ -55,6 +55,15 @@ extern void coop_hold_go_on (struct coop_worker *w, struct coop_ult *u,
    if U is the initial thread.  */
 extern void coop_hold_dock (struct coop_worker *w, struct coop_ult *u,
 			    struct coop_batch *batch);
+
+/* May U, which waits at B, be placed anew behind it?  If that is the dock of its pool,
+   which it does not lead, or the barrier of the pool's team, and it is time.  */
+extern bool coop_hold_places (const struct coop_ult *u,
+			      const struct coop_barrier *b);
+
+/* The caller waits at BAR, in STATE, and has been counted: as a batch, if it may be
+   placed anew.  Returns when it goes on, or at once.  */
+extern void coop_hold_alone (gomp_barrier_t *bar, unsigned state);
 
 /* W's scheduler waits for the barrier of the batch it holds, if it has nothing
    better to do; else the batch goes where others find it.  */

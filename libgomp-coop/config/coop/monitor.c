@@ -20,6 +20,7 @@
 #include "region.h"
 #include "settings.h"
 #include "stack.h"
+#include "stray.h"
 #include "starve.h"
 #include "watchdog.h"
 #include "worker.h"
@@ -248,6 +249,7 @@ monitor_main (void *arg)
       bool busy = coop_watchdog_tick (now) || coop_region_active ();
       coop_region_tick ();
       coop_hint_tick ();
+      coop_stray_tick (now);
       coop_stack_tick (now);
       wait_for_tick (busy ? TICK_BUSY_NS : TICK_CALM_NS);
     }

@@ -236,13 +236,13 @@ is_deserted (unsigned h, unsigned words)
   return any == 0;
 }
 
-unsigned
-coop_park_take (int *addr, struct coop_ult **batches)
+struct coop_ult *
+coop_park_take (int *addr)
 {
-  unsigned h = hash (addr), total = 0;
+  struct coop_ult *batches = NULL;
+  unsigned h = hash (addr);
   int count = INT_MAX;
 
-  *batches = NULL;
   coop_fence ();
   unsigned n = coop_peek (&coop_nworkers);
   for (unsigned i = 0; i < n; i++)
@@ -256,11 +256,10 @@ coop_park_take (int *addr, struct coop_ult **batches)
 	continue;
       u->batch_tail = last;
       u->batch_count = taken;
-      u->batch_next = *batches;
-      *batches = u;
-      total += taken;
+      u->batch_next = batches;
+      batches = u;
     }
-  return total;
+  return batches;
 }
 
 unsigned

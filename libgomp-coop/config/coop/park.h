@@ -29,9 +29,8 @@ extern void coop_park_reset (void);
 /* Waits until *ADDR is not VALUE or somebody wakes ADDR; may return early.  */
 extern void coop_park (int *addr, int value);
 
-/* Takes all tasks that wait for ADDR, a batch of each table (batch.h); returns
-   their number.  */
-extern unsigned coop_park_take (int *addr, struct coop_ult **batches);
+/* Takes all tasks that wait for ADDR, a batch of each table (batch.h).  */
+extern struct coop_ult *coop_park_take (int *addr);
 
 /* Makes up to COUNT waiters for ADDR ready.  Returns how many there were.  */
 extern unsigned coop_unpark (int *addr, int count);

@@ -82,9 +82,8 @@ sort_workers (uint16_t *worker, struct domain *domain)
   return total;
 }
 
-/* Chooses a domain for each task: its own, if that has room.  A place without
-   a task, such as the initial thread's, counts as a neighbour of the one before
-   it.  */
+/* Chooses a domain for each task: its own, if that has room, else that of the worker
+   that it has, or any.  The place of the initial thread counts as worker 0's.  */
 static void
 choose_domains (struct coop_ult *const *task, unsigned size,
 		struct domain *domain, unsigned char *chosen)
@@ -104,8 +103,9 @@ choose_domains (struct coop_ult *const *task, unsigned size,
       {
 	while (domain[other].tasks >= domain[other].room)
 	  other++;
-	chosen[i] = other;
-	domain[other].tasks++;
+	unsigned here = task[i] ? domain_of (coop_workers[task[i]->home].node) : other;
+	chosen[i] = domain[here].tasks < domain[here].room ? here : other;
+	domain[chosen[i]].tasks++;
       }
 }
 

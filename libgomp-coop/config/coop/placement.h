@@ -9,7 +9,7 @@
    first: the LLC domain of the worker that it is on then is the task's own from then on,
    wherever it was to begin.  Wherever stealing or another allotment has
    brought it meanwhile, it goes back there when it can: no worker gets more tasks for it
-   than its share.  */
+   than its share, and who finds no room there stays where it is.  */
 
 #ifndef COOP_PLACEMENT_H
 #define COOP_PLACEMENT_H 1

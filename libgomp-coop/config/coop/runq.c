@@ -183,10 +183,11 @@ steal_from (struct coop_worker *w, struct coop_worker *victim)
   coop_unlock (&q->lock);
   if (count > 1)
     coop_runq_append (w, first->next, last, count - 1);
-  if (first && !coop_peek (&coop_strayed))
-    __atomic_store_n (&coop_strayed, 1, __ATOMIC_RELAXED);
   if (first)
-    __atomic_store_n (&w->steals, w->steals + 1, __ATOMIC_RELAXED);
+    {
+      coop_stray_note ();
+      __atomic_store_n (&w->steals, w->steals + 1, __ATOMIC_RELAXED);
+    }
   return first;
 }
 

@@ -15,33 +15,50 @@
 #include "runq.h"
 #include "settings.h"
 
-/* They are placed anew so often, and not before PLACE_SHARE times as long has passed
-   as it took: each task is some cache lines of other CPUs.  */
+/* They are placed anew so long after the last time, and not before PLACE_SHARE times as
+   long has passed as it took: each task is some cache lines of other CPUs.  */
 #define PLACE_NS 500000
 #define PLACE_SHARE 64
 
-int coop_strayed;
+int coop_stray_time;
 
+static int strayed;
 static uint64_t place_ns; /* when next, at the earliest */
 
-bool
-coop_stray_are_due (void)
+static void
+set_time (enum coop_stray now)
 {
-  if (!coop_peek (&coop_strayed) || coop_now_ns () < coop_peek (&place_ns))
-    return false;
-  __atomic_store_n (&coop_strayed, 0, __ATOMIC_RELAXED);
-  return true;
+  if (coop_peek (&coop_stray_time) < (int) now)
+    __atomic_store_n (&coop_stray_time, now, __ATOMIC_RELAXED);
 }
 
-/* When a region begins that has other homes than the one before it is too late
-   for threads that spin.  */
+void
+coop_stray_note (void)
+{
+  if (!coop_peek (&strayed))
+    __atomic_store_n (&strayed, 1, __ATOMIC_RELAXED);
+  if (!coop_stray_are_due () && coop_now_ns () >= coop_peek (&place_ns))
+    set_time (COOP_STRAY_DUE);
+}
+
+void
+coop_stray_tick (uint64_t now)
+{
+  if (coop_peek (&strayed) && now >= coop_peek (&place_ns))
+    set_time (COOP_STRAY_OVERDUE);
+}
+
+bool
+coop_stray_are_expected (void)
+{
+  return coop_peek (&coop_hint_known) > 1 || coop_stray_are_due ();
+}
+
 bool
 coop_stray_should_sleep (void)
 {
-  if (coop_mode != COSCHED_MODE_KTHREAD)
-    return false;
-  unsigned sets = coop_peek (&coop_hint_known);
-  return sets > 1 || (sets && coop_peek (&coop_strayed));
+  return coop_mode == COSCHED_MODE_KTHREAD && coop_peek (&coop_hint_known)
+	 && coop_stray_are_expected ();
 }
 
 /* Stores in TASK, by its number in a team of SIZE, each task of BATCH; there are
@@ -99,6 +116,17 @@ hand_out (struct coop_ult *const *task, unsigned count, struct chain *chain)
   return others;
 }
 
+/* The caller, if it is a task of those that have waited, with WAITING: it came last, and
+   goes on where it is.  NULL: it is a scheduler, or the initial thread, number 0.  */
+static struct coop_ult *
+who_came_last (const struct coop_ult *waiting)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  bool member = u && u->kind == COOP_ULT && !u->root && u->pooled
+		&& u->thread->thread_pool == waiting->thread->thread_pool;
+  return member ? u : NULL;
+}
+
 bool
 coop_stray_hand_out (struct coop_ult *batch, unsigned size)
 {
@@ -106,6 +134,9 @@ coop_stray_hand_out (struct coop_ult *batch, unsigned size)
   unsigned count = 0;
   for (struct coop_ult *u = batch; u; u = u->batch_next)
     count += u->batch_count;
+  struct coop_ult *self = who_came_last (batch);
+  if (count + 1 + (self != NULL) < size)
+    return false;
   if (count < size)
     count = size;
   struct chain *chain = calloc (1, COOP_MAX_CPUS * sizeof *chain
@@ -113,9 +144,18 @@ coop_stray_hand_out (struct coop_ult *batch, unsigned size)
   if (!chain)
     return false;
   struct coop_ult **task = (struct coop_ult **) (chain + COOP_MAX_CPUS);
+  __atomic_store_n (&strayed, 0, __ATOMIC_RELAXED);
+  __atomic_store_n (&coop_stray_time, COOP_STRAY_NOT_DUE, __ATOMIC_RELAXED);
   sort_by_number (batch, size, task, count);
+  struct coop_ult **own = self ? &task[self->thread->ts.team_id % size] : NULL;
+  if (own && !*own)
+    *own = self;
   coop_hint_apply (task, count);
   coop_placement_again (task, count, (unsigned char *) (task + count));
+  if (own && *own == self)
+    *own = NULL;
+  if (task[0] && task[0]->root)
+    task[0]->home = 0;
   coop_runq_hand_out (1);
   unsigned others = hand_out (task, count, chain);
   coop_runq_hand_out (-1);

@@ -486,7 +486,7 @@ coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
 	  give_cpu (&coop_workers[i], cpu[i]);
       }
   __atomic_store_n (&coop_has_far, has_far (), __ATOMIC_RELAXED);
-  __atomic_store_n (&coop_strayed, 1, __ATOMIC_RELAXED);
+  coop_stray_note ();
   move_spares (cpu, n);
   if (coop_home_tid)
     pin_tid (coop_home_tid, coop_workers[0].cpu);
