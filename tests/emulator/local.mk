@@ -3,7 +3,7 @@
 
 TESTS += %D%/test_emulate_refuses.py %D%/test_emulate.py %D%/test_evaluate.py
 EXTRA_DIST += %D%/test_emulate_refuses.py %D%/test_emulate.py %D%/test_evaluate.py \
-	%D%/check-emulator %D%/check-lends %D%/check-many %D%/emulation.py %D%/many.sh
+	%D%/bench-homes %D%/check-emulator %D%/check-lends %D%/check-many %D%/emulation.py %D%/many.sh
 
 # Guests that hang, panic or are killed: some minutes.
 check-emulator: all
@@ -15,6 +15,11 @@ check-emulator: all
 check-many: all tests/libgomp-coop/toggler
 	$(AM_V_at)abs_top_builddir='$(abs_top_builddir)' $(srcdir)/%D%/check-many $(MANY)
 .PHONY: check-many
+
+# Tasks that run away from their data, on 16 emulated CPUs: HOMES="SEED TASKS...".
+bench-homes: all tests/libgomp-coop/toggler
+	$(AM_V_at)$(srcdir)/%D%/bench-homes . $(HOMES)
+.PHONY: bench-homes
 
 # A test of the agent that needs more CPUs than two.
 check-lends: all tests/node_agent/daemon/fake_job

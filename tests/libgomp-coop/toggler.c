@@ -2,7 +2,8 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Fake agent: gives each process that attaches a new random allotment every
  * few milliseconds, to disturb the runtime library as much as an agent can; with
- * --fixed it only renews the lease, as an agent with a single job.
+ * --fixed it only renews the lease, as an agent with a single job.  With --domain N,
+ * each N CPUs that follow each other are an LLC domain, else all are one.
  *
  * Speaks just enough of protocol/message.h to answer "attach", and writes the
  * allotment page as protocol/layout.h demands.  On SIGTERM it prints one line,
@@ -44,6 +45,7 @@ struct toggler {
     struct client clients[CLIENTS_MAX];
     struct cosched_cpuset granted; /* CPUs this program itself may use */
     int fixed;                     /* the allotment stays what was granted */
+    unsigned int domain;           /* CPUs of an LLC domain */
     unsigned long attached;
     unsigned long toggles;
     unsigned long followed;
@@ -120,8 +122,10 @@ static void attach(struct toggler *t, struct client *c)
     c->report = make_page("report", sizeof *c->report, &fds[1]);
     *c->allotment = (struct cosched_allotment){
         .magic = COSCHED_ALLOTMENT_MAGIC, .version = COSCHED_LAYOUT_VERSION,
-        .size = sizeof *c->allotment, .lease_ns = 1000000000u, .llc_domains = 1,
-        .granted = t->granted};
+        .size = sizeof *c->allotment, .lease_ns = 1000000000u,
+        .llc_domains = COSCHED_MAX_CPUS / t->domain, .granted = t->granted};
+    for (unsigned int i = 0; i < COSCHED_MAX_CPUS; i++)
+        c->allotment->llc_domain[i] = (uint16_t)(i / t->domain);
     publish(c->allotment, &t->granted);
     if (fcntl(fds[0], F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0)
         fatal("allotment: seal");
@@ -272,8 +276,9 @@ int main(int argc, char **argv)
                                             {"period-us", required_argument, NULL, 'p'},
                                             {"fixed", no_argument, NULL, 'f'},
                                             {"seed", required_argument, NULL, 'r'},
+                                            {"domain", required_argument, NULL, 'd'},
                                             {NULL, 0, NULL, 0}};
-    static struct toggler t;
+    static struct toggler t = {.domain = COSCHED_MAX_CPUS};
     const char *socket_path = NULL;
     uint64_t period_us = 3000;
     int option, signals;
@@ -283,12 +288,14 @@ int main(int argc, char **argv)
         case 's': socket_path = optarg; break;
         case 'p': period_us = strtoul(optarg, NULL, 10); break;
         case 'f': t.fixed = 1; break;
+        case 'd': t.domain = (unsigned int)strtoul(optarg, NULL, 10); break;
         case 'r': srandom((unsigned int)strtoul(optarg, NULL, 10)); break;
         default: return 2;
         }
     }
-    if (!socket_path || !period_us) {
-        fprintf(stderr, "usage: toggler --socket PATH [--period-us N] [--seed N] [--fixed]\n");
+    if (!socket_path || !period_us || t.domain - 1 >= COSCHED_MAX_CPUS) {
+        fprintf(stderr, "usage: toggler --socket PATH [--period-us N] [--seed N] [--fixed]"
+                        " [--domain N]\n");
         return 2;
     }
     for (int i = 0; i < CLIENTS_MAX; i++)
