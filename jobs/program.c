@@ -86,7 +86,8 @@ static int parse_class(struct program *p, const char *s)
     if (!s)
         return complain(p, "--class needs a value");
     if (strlen(s) != 1 || (!strchr("SWABC", *s) && !(p->own_class && *s == *p->own_class)))
-        return complain(p, "--class: %s is not one of S, W, A, B, C", s);
+        return complain(p, "--class: %s is not one of S, W, A, B, C%s%.1s", s,
+                        p->own_class ? ", " : "", p->own_class ? p->own_class : "");
     p->size_class = *s;
     return 0;
 }
