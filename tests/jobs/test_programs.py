@@ -56,6 +56,8 @@ class Programs(unittest.TestCase):
         for program in OWN_CLASS:
             done = run(program, "--class", "w", OMP_NUM_THREADS="2")
             self.assert_passes(done, program, "w", 2)
+        self.assertIn("lu: --class: w is not one of S, W, A, B, C",
+                      run("lu", "--class", "w").stderr)
 
     def test_pinned_verifies(self):
         for threads in (1, 2, 3):

@@ -17,20 +17,13 @@ BUSY = [sys.executable, "-c", "while True: pass"]
 HIGH = -13  # about 18 times what the program has
 
 
-def have_priority():
-    """The calling process is above the program, if it may be."""
-    try:
-        os.nice(HIGH)
-    except PermissionError:
-        pass
-
-
 @contextlib.contextmanager
 def stopped_process(cpu):
     """A process that would never sleep on CPU if it were not stopped."""
     def prepare():
         os.sched_setaffinity(0, {cpu})
-        have_priority()
+        with contextlib.suppress(PermissionError):
+            os.nice(HIGH)
 
     with subprocess.Popen(BUSY, preexec_fn=prepare) as process:
         process.send_signal(signal.SIGSTOP)

@@ -285,8 +285,8 @@ static bool
 give_up (struct coop_worker *w)
 {
   struct coop_batch *batch = &w->held;
-  if (coop_load (&batch->bar->generation) != w->held_state
-      || !coop_stray_are_expected () || batch->docking
+  if (!coop_stray_are_expected () || batch->docking
+      || coop_load (&batch->bar->generation) != w->held_state
       || !coop_hold_places (batch->head, batch->bar)
       || !coop_hold_publish (batch, w->held_state))
     return false;

@@ -20,8 +20,8 @@
 #include "region.h"
 #include "settings.h"
 #include "stack.h"
-#include "stray.h"
 #include "starve.h"
+#include "stray.h"
 #include "watchdog.h"
 #include "worker.h"
 
