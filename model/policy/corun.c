@@ -412,11 +412,24 @@ static double value(const struct policy_input *input, void *memory,
     return -completion_cost(&c->completion, c->fair);
 }
 
+/* Cores that PROPOSAL leaves idle though a job may have them. */
+static size_t idle_cores(const struct policy_input *input, const struct policy_proposal *proposal)
+{
+    size_t idle = divide_pool(input), room = 0;
+
+    for (size_t j = 0; j < input->job_count; j++) {
+        idle -= proposal->cores[j];
+        room += input->jobs[j].max_cores - proposal->cores[j];
+    }
+    return proposal->mode == POLICY_SPACE ? (idle < room ? idle : room) : 0;
+}
+
 static void explain(const struct policy_input *input,
                     const struct policy_proposal *proposal, char *text,
                     size_t size)
 {
     const double *figure = proposal->figure;
+    size_t idle = idle_cores(input, proposal);
     const char *what = input->options[OBJECTIVE] > 0 ? "average turnaround"
                                                      : "makespan";
 
@@ -448,6 +461,9 @@ static void explain(const struct policy_input *input,
     }
     if (figure[KIND] != BLIND && proposal->mode == POLICY_SPACE && any_grows(input))
         policy_append(text, size, "; on all NUMA nodes while memory grows");
+    if (idle)
+        policy_append(text, size, "; %zu core%s idle, with %s the jobs would be slower", idle,
+                      idle == 1 ? "" : "s", idle == 1 ? "it" : "them");
 }
 
 const struct policy policy_corun = {

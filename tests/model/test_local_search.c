@@ -123,6 +123,25 @@ static void test_moves(void **state)
     assert_layout(&w, (size_t[]){0, 4, 0, 3, 0, 0, 1, 0, 4});
 }
 
+/* Cores that do harm are left to nobody and idle ones that help are taken, if that gains enough. */
+static void test_idle(void **state)
+{
+    static const double weight[CELLS] = {-1, -2, -2, -3, 1, -3, -3, -3, 1};
+    static const size_t pool[NODES] = {4, 4, 6};
+    struct world w;
+
+    (void)state;
+    for (size_t dear = 0; dear < 2; dear++) {
+        setup(&w);
+        w.weight = weight;
+        w.min[0] = 2;
+        w.in.pool = pool;
+        w.in.gain = dear ? 2 : 0;
+        assert_true(local_search(&w.in, w.layout).converged);
+        assert_layout(&w, (size_t[]){dear ? 4 : 2, 0, 0, 0, 4, 0, 0, 0, dear ? 4 : 6});
+    }
+}
+
 /* Cores at home count, but not one at a time. */
 static double at_home(void *arg, const size_t *layout)
 {
@@ -222,7 +241,8 @@ UNIT(test_local_search)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gifts), cmocka_unit_test(test_swaps),
-        cmocka_unit_test(test_moves), cmocka_unit_test(test_trades),
+        cmocka_unit_test(test_moves), cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_trades),
         cmocka_unit_test(test_alike), cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_ends),
     };

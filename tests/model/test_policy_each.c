@@ -544,12 +544,18 @@ static void test_corun_serial(void **state)
     (void)state;
     known_init(&k, "corun", 16, 3);
     for (size_t j = 0; j < 3; j++)
-        set_rho(&k.mix, j, 0.5);
+        set_rho(&k.mix, j, j == 1 ? 0.5 : 0);
     k.mix.jobs[0].kind = REGION_SERIAL;
     k.mix.jobs[2].kind = REGION_SERIAL;
     struct policy_decision out = decided("corun", &k.mix, owner);
     assert_int_equal(out.mode, POLICY_SPACE);
     assert_int_equal(count_of(&k.mix, owner, 1), 14);
+    /* With fewer cores it would slow down a serial one less that asks for memory, too. */
+    set_rho(&k.mix, 0, 0.5);
+    out = decided("corun", &k.mix, owner);
+    assert_int_equal(count_of(&k.mix, owner, 1), 12);
+    assert_non_null(strstr(out.reason, "; 2 cores idle, with them the jobs would be slower"));
+    set_rho(&k.mix, 2, 0.5);
     k.mix.jobs[2].kind = REGION_PARALLEL;
     out = decided("corun", &k.mix, owner);
     assert_int_equal(out.mode, POLICY_TURNS);

@@ -71,24 +71,17 @@ static void find_kinds(const struct policy_input *in, size_t *kind)
     }
 }
 
-/* The present layout into LAYOUT; false when it is out of bounds or leaves
- * cores unused that somebody may have. */
+/* The present layout into LAYOUT; false when it is out of bounds. */
 static bool present(const struct policy_input *in, size_t *layout)
 {
     size_t total[POLICY_MAX_JOBS], jobs = in->job_count;
-    bool unused = false, room = false;
 
     placement_present(in, layout);
     layout_cores(layout, in->machine->llc_domains, jobs, total);
-    for (size_t cpu = 0; cpu < in->machine->cpus; cpu++)
-        unused |= in->owner[cpu] == POLICY_NOBODY;
-    for (size_t j = 0; j < jobs; j++) {
-        if (total[j] < in->jobs[j].min_cores ||
-            total[j] > in->jobs[j].max_cores)
+    for (size_t j = 0; j < jobs; j++)
+        if (total[j] < in->jobs[j].min_cores || total[j] > in->jobs[j].max_cores)
             return false;
-        room |= total[j] < in->jobs[j].max_cores;
-    }
-    return !(unused && room);
+    return true;
 }
 
 /* True when LAYOUT takes a serial job away from where it is. */

@@ -5,6 +5,7 @@
 #include "model/policy/search/local_search.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 struct local_searcher {
@@ -14,9 +15,10 @@ struct local_searcher {
     bool stop; /* no looks left, or no value */
 };
 
+/* Cores of job J on LLC domain I; of nobody, as a job after the last. */
 static size_t *cell(const struct local_searcher *c, size_t i, size_t j)
 {
-    return &c->layout[i * c->in->jobs + j];
+    return j < c->in->jobs ? &c->layout[i * c->in->jobs + j] : &c->in->scratch[i].free;
 }
 
 static size_t total(const struct local_searcher *c, size_t j)
@@ -42,13 +44,14 @@ static bool alike(const struct local_searcher *c, size_t i, size_t k)
 
 /* Find the looks of all LLC domains.  Steps make them stale, but the sweep that
  * ends the search takes none. */
-static void find_evaluations(struct local_searcher *c)
+static void find_kinds(struct local_searcher *c)
 {
     for (size_t i = 0; i < c->in->llc_domains; i++) {
         size_t k = 0;
         while (k < i && (c->in->scratch[k].copies || !alike(c, i, k)))
             k++;
-        c->in->scratch[i] = (struct local_search_kind){.first = k};
+        c->in->scratch[i].first = k;
+        c->in->scratch[i].copies = 0;
         for (size_t n = k; n < i; n++)
             c->in->scratch[i].copies += c->in->scratch[n].first == k;
     }
@@ -86,12 +89,22 @@ static void carry(struct local_searcher *c, size_t i, size_t from, size_t to,
     *cell(c, i, to) += count;
 }
 
+/* Bounds of job A's cores; nobody has any number. */
+static size_t min_of(const struct local_searcher *c, size_t a)
+{
+    return a < c->in->jobs ? c->in->min[a] : 0;
+}
+
+static size_t max_of(const struct local_searcher *c, size_t a)
+{
+    return a < c->in->jobs ? c->in->max[a] : SIZE_MAX;
+}
+
 /* Job A hands cores on LLC domain I to B. */
 static bool give(struct local_searcher *c, size_t i, size_t a, size_t b)
 {
-    size_t spare = total(c, a) - c->in->min[a];
-    size_t most = least(*cell(c, i, a),
-                        least(spare, c->in->max[b] - total(c, b)));
+    size_t spare = total(c, a) - min_of(c, a);
+    size_t most = least(*cell(c, i, a), least(spare, max_of(c, b) - total(c, b)));
 
     for (size_t n = most; n && !c->stop; n = smaller(n, most)) {
         carry(c, i, a, b, n);
@@ -125,8 +138,8 @@ static bool give_all(struct local_searcher *c)
     for (size_t i = 0; i < c->in->llc_domains; i++) {
         if (c->in->scratch[i].copies)
             continue;
-        for (size_t a = 0; a < c->in->jobs; a++)
-            for (size_t b = 0; b < c->in->jobs && *cell(c, i, a); b++)
+        for (size_t a = 0; a <= c->in->jobs; a++)
+            for (size_t b = 0; b <= c->in->jobs && *cell(c, i, a); b++)
                 better |= a != b && give(c, i, a, b);
     }
     return better;
@@ -137,8 +150,8 @@ static bool swap_nodes(struct local_searcher *c, size_t i, size_t k)
 {
     bool better = false;
 
-    for (size_t a = 0; a < c->in->jobs; a++)
-        for (size_t b = 0; b < c->in->jobs && *cell(c, i, a); b++)
+    for (size_t a = 0; a <= c->in->jobs; a++)
+        for (size_t b = 0; b <= c->in->jobs && *cell(c, i, a); b++)
             better |= a != b && *cell(c, k, b) && swap(c, i, a, k, b);
     return better;
 }
@@ -155,47 +168,6 @@ static bool swap_all(struct local_searcher *c)
                 (!look[k].copies ||
                  (look[k].copies == 1 && look[k].first == i)))
                 better |= swap_nodes(c, i, k);
-    return better;
-}
-
-/* Cores of LLC domain I that are nobody's. */
-static size_t spare(const struct local_searcher *c, size_t i)
-{
-    size_t sum = c->in->pool ? c->in->pool[i] : 0;
-
-    for (size_t j = 0; j < c->in->jobs && c->in->pool; j++)
-        sum -= *cell(c, i, j);
-    return sum;
-}
-
-/* Job A leaves cores on LLC domain I for nobody's on K. */
-static bool move(struct local_searcher *c, size_t i, size_t a, size_t k)
-{
-    size_t most = least(*cell(c, i, a), spare(c, k));
-
-    for (size_t n = most; n && !c->stop; n = smaller(n, most)) {
-        *cell(c, i, a) -= n;
-        *cell(c, k, a) += n;
-        if (gains(c))
-            return true;
-        *cell(c, i, a) += n;
-        *cell(c, k, a) -= n;
-    }
-    return false;
-}
-
-static bool move_all(struct local_searcher *c)
-{
-    const struct local_search_kind *look = c->in->scratch;
-    bool better = false;
-
-    for (size_t k = 0; k < c->in->llc_domains && !c->stop; k++) {
-        if (look[k].copies || !spare(c, k))
-            continue;
-        for (size_t i = 0; i < c->in->llc_domains; i++)
-            for (size_t a = 0; a < c->in->jobs; a++)
-                better |= i != k && !look[i].copies && move(c, i, a, k);
-    }
     return better;
 }
 
@@ -227,19 +199,30 @@ static bool trade_all(struct local_searcher *c)
     return better;
 }
 
+/* Cores that nobody has, of the pool or of none. */
+static void find_free(struct local_searcher *c)
+{
+    for (size_t i = 0; i < c->in->llc_domains; i++) {
+        size_t *free = &c->in->scratch[i].free;
+        *free = c->in->pool ? c->in->pool[i] : 0;
+        for (size_t j = 0; j < c->in->jobs && c->in->pool; j++)
+            *free -= *cell(c, i, j);
+    }
+}
+
 struct local_search_result local_search(const struct local_search_input *in, size_t *layout)
 {
     struct local_searcher c = {.in = in, .layout = layout};
     bool better = true;
 
+    find_free(&c);
     c.result.value = in->value(in->arg, layout);
     c.result.evaluations = 1;
     c.stop = isnan(c.result.value);
     while (better && !c.stop) {
-        find_evaluations(&c);
+        find_kinds(&c);
         better = trade_all(&c);
         better |= give_all(&c);
-        better |= move_all(&c);
         better |= swap_all(&c);
     }
     c.result.converged = !c.stop;

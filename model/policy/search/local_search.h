@@ -12,11 +12,13 @@
  *
  *   a gift      a job hands cores of one LLC domain to another job
  *   a swap      two jobs exchange cores of two LLC domains
- *   a move      a job leaves cores of one LLC domain for free ones in another
  *
  * of all cores that there are, of half of them, or of one; or
  *
  *   a trade     two jobs exchange all their cores
+ *
+ * In gifts and swaps nobody is one more job: cores are left idle where they slow others down, taken
+ * again, and exchanged for idle ones elsewhere.
  *
  * A step that gains is taken at once.  Of LLC domains of one kind with the same cores of each job
  * only one is tried.
@@ -27,6 +29,7 @@
 
 /* The search's room. */
 struct local_search_kind {
+    size_t free;   /* cores that nobody has */
     size_t first;  /* LLC domain that looks so */
     size_t copies; /* between that and this one, that one included */
 };
