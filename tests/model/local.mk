@@ -29,6 +29,7 @@ units += %D%/unit
 	%D%/test_prediction_cache.c \
 	%D%/test_placement.c \
 	%D%/test_policy.c \
+	%D%/test_policy_corun.c \
 	%D%/test_policy_each.c \
 	%D%/test_policy_moca.c \
 	%D%/test_policy_nupoco.c \
@@ -39,6 +40,7 @@ units += %D%/unit
 	%D%/test_station.c \
 	%D%/test_system.c \
 	%D%/test_throughput.c \
+	%D%/known.h \
 	%D%/mix.h \
 	%D%/near.h \
 	%D%/parts.h

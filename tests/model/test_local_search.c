@@ -136,9 +136,9 @@ static void test_idle(void **state)
         w.weight = weight;
         w.min[0] = 2;
         w.in.pool = pool;
-        w.in.gain = dear ? 2 : 0;
+        w.in.idle_gain = dear ? 2 : 1;
         assert_true(local_search(&w.in, w.layout).converged);
-        assert_layout(&w, (size_t[]){dear ? 4 : 2, 0, 0, 0, 4, 0, 0, 0, dear ? 4 : 6});
+        assert_layout(&w, (size_t[]){dear ? 4 : 2, 0, 0, 0, 4, 0, 0, 0, 6});
     }
 }
 

@@ -65,8 +65,8 @@ static size_t smaller(size_t size, size_t most)
     return size > half ? half : size > 1 ? 1 : 0;
 }
 
-/* Judge the layout; true when it is better than what was. */
-static bool gains(struct local_searcher *c)
+/* Judge the layout; true when it is better by more than GAIN than what was. */
+static bool gains(struct local_searcher *c, double gain)
 {
     if (c->result.evaluations == c->in->evaluations) {
         c->stop = true;
@@ -75,7 +75,7 @@ static bool gains(struct local_searcher *c)
     double value = c->in->value(c->in->arg, c->layout);
     c->result.evaluations++;
     c->stop |= isnan(value);
-    if (!(value > c->result.value + c->in->gain))
+    if (!(value > c->result.value + gain))
         return false;
     c->result.value = value;
     c->result.steps++;
@@ -105,10 +105,11 @@ static bool give(struct local_searcher *c, size_t i, size_t a, size_t b)
 {
     size_t spare = total(c, a) - min_of(c, a);
     size_t most = least(*cell(c, i, a), least(spare, max_of(c, b) - total(c, b)));
+    double gain = b < c->in->jobs ? c->in->gain : c->in->idle_gain;
 
     for (size_t n = most; n && !c->stop; n = smaller(n, most)) {
         carry(c, i, a, b, n);
-        if (gains(c))
+        if (gains(c, gain))
             return true;
         carry(c, i, b, a, n);
     }
@@ -123,7 +124,7 @@ static bool swap(struct local_searcher *c, size_t i, size_t a, size_t k, size_t 
     for (size_t n = most; n && !c->stop; n = smaller(n, most)) {
         carry(c, i, a, b, n);
         carry(c, k, b, a, n);
-        if (gains(c))
+        if (gains(c, c->in->gain))
             return true;
         carry(c, k, a, b, n);
         carry(c, i, b, a, n);
@@ -191,7 +192,7 @@ static bool trade_all(struct local_searcher *c)
                 of_a < c->in->min[b] || of_a > c->in->max[b])
                 continue;
             trade(c, a, b);
-            if (gains(c))
+            if (gains(c, c->in->gain))
                 better = true;
             else
                 trade(c, a, b);

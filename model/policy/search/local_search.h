@@ -42,7 +42,8 @@ struct local_search_input {
     /* What is to grow; NAN ends the search.  ARG is the caller's. */
     double (*value)(void *arg, const size_t *layout);
     void *arg;
-    double gain;  /* a step must gain more than this, absolute, >= 0 */
+    /* A step must gain more than this, one that leaves cores idle more than that; >= 0. */
+    double gain, idle_gain;
     size_t evaluations; /* values that are asked for, at most; >= 1 */
     struct local_search_kind *scratch; /* [llc_domains] */
 };
