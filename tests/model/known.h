@@ -14,8 +14,7 @@ struct known {
     double values[POLICY_OPTIONS_MAX];
 };
 
-static inline void known_init(struct known *k, const char *policy, size_t cores,
-                       size_t jobs)
+static inline void known_init(struct known *k, const char *policy, size_t cores, size_t jobs)
 {
     mix_init(&k->mix, 1, cores, jobs);
     for (size_t j = 0; j < jobs; j++) {
