@@ -73,9 +73,7 @@ enum job_state job_state(const struct job *job)
 
 enum region_kind job_kind(const struct job *job)
 {
-    return job->doing == JOB_MALLEABLE || job->doing == JOB_PINNED
-               ? REGION_PARALLEL
-               : REGION_SERIAL;
+    return job->doing == JOB_SERIAL ? REGION_SERIAL : REGION_PARALLEL;
 }
 
 bool job_kept(const struct job *job)

@@ -213,7 +213,9 @@ enum job_state job_state(const struct job *job);
 extern const char *const job_state_names[];
 const char *job_state_name(enum job_state state);
 
-/* What policies take JOB for: as nobody knows, one that is pinned is parallel. */
+/* What policies take JOB for: as nobody knows, one that is pinned is parallel, and so is one that
+ * starts.  The cores that it is about to want would be lent, and who attaches meanwhile would deal
+ * its data out to more workers than it has a moment later. */
 enum region_kind job_kind(const struct job *job);
 
 /* True while one of its tasks or attached processes lives. */
