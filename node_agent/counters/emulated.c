@@ -246,7 +246,7 @@ static int emulated_sample(void *state, struct sample *s, struct errtext *err)
         if (c < s->cpus && cpuset_has(e->setup->cpus, (int)c))
             add_core(e, c, s, &fell);
     }
-    memcpy(e->before, e->now, sizeof(e->before));
+    memcpy(e->before, e->now, e->cpus * sizeof(*e->now));
     if (fell)
         return lost(e, "counts have fallen: a damaged page", err);
     e->lost = false;

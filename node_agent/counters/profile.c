@@ -146,15 +146,14 @@ struct workload *attribute_profile(const struct machine *machine,
                                   .method = HIERARCHY_CLOSED,
                                   .loop = loop};
     struct cputime cpu, measured;
+    /* What is computed from the loop's own requests knows nothing of those that
+     * others make at the same time, and takes long; stalled cycles do. */
     bool stalls = cputime_measured(loop, &measured) == MODEL_OK;
-    bool solved = calibrated && cputime_solve(&input, &cpu) == MODEL_OK;
 
-    if (!solved && !stalls) {
+    if (!stalls && !(calibrated && cputime_solve(&input, &cpu) == MODEL_OK)) {
         errno = ENODATA;
         return NULL;
     }
-    /* What is computed from the loop's own requests knows nothing of those that
-     * others make at the same time; stalled cycles do. */
     struct workload *w = rates(machine, loop, stalls ? measured.cpu_us : cpu.cpu_us);
     if (!w) {
         errno = ENOMEM;
