@@ -424,12 +424,10 @@ static size_t idle_cores(const struct policy_input *input, const struct policy_p
     return proposal->mode == POLICY_SPACE ? (idle < room ? idle : room) : 0;
 }
 
-static void explain(const struct policy_input *input,
-                    const struct policy_proposal *proposal, char *text,
-                    size_t size)
+/* What was compared to decide between sharing and turns. */
+static void tell_figures(const struct policy_input *input, const double *figure, char *text,
+                         size_t size)
 {
-    const double *figure = proposal->figure;
-    size_t idle = idle_cores(input, proposal);
     const char *what = input->options[OBJECTIVE] > 0 ? "average turnaround"
                                                      : "makespan";
 
@@ -459,7 +457,16 @@ static void explain(const struct policy_input *input,
                              "unknown",
                  predict_unknown(input) ? predict_unknown(input)->id : 0);
     }
-    if (figure[KIND] != BLIND && proposal->mode == POLICY_SPACE && any_grows(input))
+}
+
+static void explain(const struct policy_input *input,
+                    const struct policy_proposal *proposal, char *text,
+                    size_t size)
+{
+    size_t idle = idle_cores(input, proposal);
+
+    tell_figures(input, proposal->figure, text, size);
+    if (proposal->figure[KIND] != BLIND && proposal->mode == POLICY_SPACE && any_grows(input))
         policy_append(text, size, "; on all NUMA nodes while memory grows");
     if (idle)
         policy_append(text, size, "; %zu core%s idle, with %s the jobs would be slower", idle,

@@ -255,6 +255,31 @@ static void test_corun_idle(void **state)
     mix_free(&mix);
 }
 
+/* Where turns were measured, too, idle cores are said. */
+static void test_corun_idle_measured(void **state)
+{
+    struct mix mix;
+    struct policy_facts facts[2];
+    int owner[MAX_CPUS];
+
+    (void)state;
+    mix_init(&mix, 2, 4, 2);
+    assert_int_equal(machine_connect_all(mix.machine, 1), MODEL_OK);
+    for (size_t j = 0; j < 2; j++) {
+        policy_facts_init(&facts[j]);
+        facts[j].shared_cores = 4 - j;
+        facts[j].alone_need = 0.6;
+        mix.profile[j]->rate[0].mrr_per_us = mix.profile[j]->rate[0].read_per_us = 2;
+        mix.jobs[j].pinned = true;
+        mix.jobs[j].facts = &facts[j];
+    }
+    struct policy_decision out = decided("corun", &mix, owner);
+    assert_int_equal(count_of(&mix, owner, 0) + count_of(&mix, owner, 1), 7);
+    assert_non_null(strstr(out.reason, "measured to need 1.20"));
+    assert_non_null(strstr(out.reason, "; 1 core idle, with it the jobs would be slower"));
+    mix_free(&mix);
+}
+
 /* Serial regions run along; there is nothing to take turns with. */
 static void test_corun_serial(void **state)
 {
@@ -399,6 +424,7 @@ UNIT(test_policy_corun)
         cmocka_unit_test(test_corun_turns),
         cmocka_unit_test(test_corun_measured_turns),
         cmocka_unit_test(test_corun_idle),
+        cmocka_unit_test(test_corun_idle_measured),
         cmocka_unit_test(test_corun_serial),
         cmocka_unit_test(test_corun_does_not_flip),
         cmocka_unit_test(test_corun_beats_the_simple),
