@@ -69,7 +69,7 @@ struct round {
 /* What a job is and does, as far as the agent can tell. */
 enum job_state {
     JOB_ANNOUNCED, /* no process yet */
-    JOB_STARTING,  /* its processes may still attach */
+    JOB_STARTING,  /* its processes will probably attach soon */
     JOB_SERIAL,    /* uses one core, attached or not */
     JOB_MALLEABLE, /* in a parallel region: runs on as many cores as it is given */
     JOB_PINNED,    /* did not attach in time, and uses several cores */
