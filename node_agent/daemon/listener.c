@@ -9,6 +9,7 @@
 #include <libgen.h>
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -123,6 +124,17 @@ static int make_directory(const char *path, struct errtext *err)
     return 0;
 }
 
+/* Does who listens at the other end of FD live?  A helper that an agent was about to execute when
+ * it was killed has its socket a moment longer. */
+static bool listener_lives(int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0 ||
+           kill(peer.pid, 0) == 0 || errno != ESRCH;
+}
+
 /* Remove a socket at ADDRESS that nobody listens on. */
 static int remove_stale(const struct sockaddr_un *address, struct errtext *err)
 {
@@ -137,7 +149,7 @@ static int remove_stale(const struct sockaddr_un *address, struct errtext *err)
     if (fd < 0)
         return errtext_set(err, errno, "socket: %s", strerror(errno));
     int rc = connect(fd, (const struct sockaddr *)address, sizeof(*address));
-    bool stale = rc < 0 && (errno == ECONNREFUSED || errno == ENOENT);
+    bool stale = rc < 0 ? errno == ECONNREFUSED || errno == ENOENT : !listener_lives(fd);
     close(fd);
     if (!stale)
         return errtext_set(err, EADDRINUSE, "%s: another agent listens there",

@@ -77,6 +77,20 @@ def check_daemon(folder):
     assert not os.path.exists(f"{folder}/sock")
 
 
+def check_heir(folder):
+    """A child of a killed agent that has not executed its program yet."""
+    heir = ("import os, socket, sys\n"
+            "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+            "s.bind(sys.argv[1]); s.listen()\n"
+            "if os.fork() == 0: sys.stdin.read()\n")
+    with subprocess.Popen([sys.executable, "-c", heir, f"{folder}/sock"],
+                          stdin=subprocess.PIPE) as parent:
+        assert parent.wait() == 0
+        assert is_listening(f"{folder}/sock")
+        check_daemon(folder)
+        parent.stdin.close()
+
+
 def check_failures(folder):
     for name, arguments, message in (
             ("socket", ["--socket", f"{folder}/no/where/sock"], "no/where"),
@@ -142,6 +156,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cosched-test.") as folder:
         check_command_line()
         check_daemon(folder)
+        check_heir(folder)
         check_failures(folder)
         check_journal(folder)
 
