@@ -69,7 +69,7 @@ struct round {
 /* What a job is and does, as far as the agent can tell. */
 enum job_state {
     JOB_ANNOUNCED, /* no process yet */
-    JOB_STARTING,  /* its processes will probably attach soon */
+    JOB_STARTING,  /* its processes may still attach */
     JOB_SERIAL,    /* uses one core, attached or not */
     JOB_MALLEABLE, /* in a parallel region: runs on as many cores as it is given */
     JOB_PINNED,    /* did not attach in time, and uses several cores */
@@ -116,6 +116,7 @@ struct job {
 
     /* observer: what it does now */
     enum job_state doing;    /* JOB_STARTING to JOB_PINNED; job_state() */
+    bool soon;               /* starting: it will probably attach in a moment */
     bool held;               /* was pinned at some time of this run */
     bool unpinned;              /* nothing of it is attached, and it uses one core:
                                 runs wherever Slurm granted, as what it may be
@@ -214,8 +215,8 @@ extern const char *const job_state_names[];
 const char *job_state_name(enum job_state state);
 
 /* What policies take JOB for: as nobody knows, one that is pinned is parallel, and so is one that
- * starts.  The cores that it is about to want would be lent, and who attaches meanwhile would deal
- * its data out to more workers than it has a moment later. */
+ * will attach soon.  The cores that it is about to want would be lent, and who attaches meanwhile
+ * would deal its data out to more workers than it has a moment later. */
 enum region_kind job_kind(const struct job *job);
 
 /* True while one of its tasks or attached processes lives. */

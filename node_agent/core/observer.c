@@ -117,13 +117,12 @@ static bool pinned_lends(struct job *job, bool pinned, uint64_t since_ns, uint64
     return true;
 }
 
-/* A job without attached processes starts for this part of the time that it may take to attach,
- * as most do that attach. */
-#define STARTS_PART 4
+/* Most jobs that attach do so in this part of the time that they may take. */
+#define SOON_PART 4
 
-/* Then it is serial while it may still attach, and as long as it uses one core: a script, or a
- * program that reads its input.  Else it is pinned, which counts as parallel but in its serial
- * stretches. */
+/* A job without attached processes is serial while it may still attach, but at first, and then
+ * as long as it uses one core: a script, or a program that reads its input.  Else
+ * it is pinned, which counts as parallel but in its serial stretches. */
 static void classify_unattached(const struct observer *o, struct job *job,
                                 const struct node_options *options,
                                 uint64_t now_ns)
@@ -134,13 +133,13 @@ static void classify_unattached(const struct observer *o, struct job *job,
         job->unattached_since_ns = now_ns;
     uint64_t unattached_ns = now_ns - job->unattached_since_ns;
     bool may_attach = unattached_ns < options->attach_ns;
-    bool starts = unattached_ns < options->attach_ns / STARTS_PART;
     uint64_t since_ns = stretch_look(job, now_ns);
     job->unpinned = uses_one_core(o, job, options->attach_ns, now_ns);
     bool pinned = !may_attach && !job->unpinned;
     job->held |= pinned;
     pinned &= !pinned_lends(job, pinned, since_ns, now_ns);
-    job->doing = pinned ? JOB_PINNED : starts ? JOB_STARTING : JOB_SERIAL;
+    job->doing = pinned ? JOB_PINNED : may_attach ? JOB_STARTING : JOB_SERIAL;
+    job->soon = unattached_ns < options->attach_ns / SOON_PART;
     job->unsettled |= job->unpinned != unpinned;
     /* Counters need no reports: what it does as a whole is one region. */
     job->region = pinned && job->counted && counters_points(o->counters) == 1

@@ -28,6 +28,7 @@ const struct field plan_job_fields[] = {
     JOB(id, "job", ALL),
     JOB(restarts, "run", ALL),
     FIELD_ENUM(struct job, doing, "state", BOTH, job_state_names),
+    JOB(soon, "soon", BOTH | MAY), /* since 0.2 */
     JOB(options_text, "options", PLAN_WRITTEN),
     JOB(options.policy, "policy", PLAN_SIGNED), /* what plans take from it */
     JOB(options.min_cores, "min_cores", PLAN_SIGNED),

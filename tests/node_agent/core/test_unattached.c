@@ -150,6 +150,7 @@ static void test_one_core(void **state)
     epochs(s, SECOND / 4, 1);
     assert_starts(s);
     epochs(s, 1, 1);
+    assert_int_equal(job_state(s->job), JOB_STARTING);
     assert_unpinned(s);
     epochs(s, 99 * SECOND, 1);
     assert_unpinned(s);
