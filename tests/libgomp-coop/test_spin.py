@@ -33,7 +33,7 @@ def main():
             for team, arguments in ((8, ["pipeline", "2"]),
                                     (8, ["regions", "3"]),
                                     (40, ["pipeline", "1"]),
-                                    (40, ["pipe", "100"])):
+                                    (40, ["pipe", "400"])):
                 for sets in ([cpus], [cpus[:1]], [cpus, cpus[:1], cpus[1:]]):
                     run(f"{path}/sock", cpus, mode, team, arguments, sets)
         for mode in ("donor", "ult"):
