@@ -13,6 +13,8 @@
  * opens what else goes by the number, and then asks whether the caller still
  * lives: if so, all of that was of this process.
  *
+ * Seen from a client, the other end is the process that began to listen.
+ *
  * Before Linux 6.5 (SO_PEERPIDFD) the caller is whoever has the number when it
  * is opened.
  */
@@ -20,7 +22,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* A pidfd of the process that connected to SOCKET and had number PID then.  -1
+/* A pidfd of the process at the other end of SOCKET, which had number PID then.  -1
  * with errno ESRCH: it has ended. */
 int caller_open(int socket, pid_t pid);
 

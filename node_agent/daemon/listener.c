@@ -9,7 +9,6 @@
 #include <libgen.h>
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -21,6 +20,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "node_agent/daemon/caller.h"
 
 /* The socket's file is looked for this often: somebody may clean up. */
 #define LOOK_US (2 * 1000000)
@@ -131,8 +131,13 @@ static bool listener_lives(int fd)
     struct ucred peer;
     socklen_t size = sizeof(peer);
 
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0 ||
-           kill(peer.pid, 0) == 0 || errno != ESRCH;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0)
+        return true; /* of another PID namespace, perhaps */
+    int pidfd = caller_open(fd, peer.pid);
+    if (pidfd < 0)
+        return errno != ESRCH;
+    close(pidfd);
+    return true;
 }
 
 /* Remove a socket at ADDRESS that nobody listens on. */
