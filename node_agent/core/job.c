@@ -73,9 +73,9 @@ enum job_state job_state(const struct job *job)
 
 enum region_kind job_kind(const struct job *job)
 {
-    return job->doing == JOB_SERIAL || (job->doing == JOB_STARTING && !job->soon)
-               ? REGION_SERIAL
-               : REGION_PARALLEL;
+    return job->doing == JOB_MALLEABLE || job->doing == JOB_PINNED
+               ? REGION_PARALLEL
+               : REGION_SERIAL;
 }
 
 bool job_kept(const struct job *job)

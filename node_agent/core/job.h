@@ -116,7 +116,7 @@ struct job {
 
     /* observer: what it does now */
     enum job_state doing;    /* JOB_STARTING to JOB_PINNED; job_state() */
-    bool soon;               /* starting: it will probably attach in a moment */
+    bool soon;               /* while it starts: it will probably attach in a moment */
     bool held;               /* was pinned at some time of this run */
     bool unpinned;              /* nothing of it is attached, and it uses one core:
                                 runs wherever Slurm granted, as what it may be
@@ -214,9 +214,7 @@ enum job_state job_state(const struct job *job);
 extern const char *const job_state_names[];
 const char *job_state_name(enum job_state state);
 
-/* What policies take JOB for: as nobody knows, one that is pinned is parallel, and so is one that
- * will attach soon.  The cores that it is about to want would be lent, and who attaches meanwhile
- * would deal its data out to more workers than it has a moment later. */
+/* What policies take JOB for: as nobody knows, one that is pinned is parallel. */
 enum region_kind job_kind(const struct job *job);
 
 /* True while one of its tasks or attached processes lives. */

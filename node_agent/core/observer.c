@@ -120,9 +120,9 @@ static bool pinned_lends(struct job *job, bool pinned, uint64_t since_ns, uint64
 /* Most jobs that attach do so in this part of the time that they may take. */
 #define SOON_PART 4
 
-/* A job without attached processes is serial while it may still attach, but at first, and then
- * as long as it uses one core: a script, or a program that reads its input.  Else
- * it is pinned, which counts as parallel but in its serial stretches. */
+/* A job without attached processes is serial while it may still attach, and as long as it uses
+ * one core: a script, or a program that reads its input.  Else it is pinned, which counts as
+ * parallel but in its serial stretches. */
 static void classify_unattached(const struct observer *o, struct job *job,
                                 const struct node_options *options,
                                 uint64_t now_ns)

@@ -237,6 +237,30 @@ static void select_jobs(struct planner *p, struct plan *plan)
         p->jobs[0].kind = REGION_PARALLEL;
 }
 
+/* Who has just attached has no more than its share while others are about to: with their cores,
+ * too, it would deal its data out to more workers than it has a moment later. */
+static void leave_room(struct planner *p)
+{
+    double weights = 0;
+    bool due = false;
+
+    for (size_t j = 0; j < p->count; j++) {
+        const struct job *job = p->input->jobs[p->index[j]];
+        bool soon = job->doing == JOB_STARTING && job->soon;
+        if (soon || p->jobs[j].kind == REGION_PARALLEL)
+            weights += p->jobs[j].weight;
+        due |= soon;
+    }
+    for (size_t j = 0; due && j < p->count; j++) {
+        struct policy_job *job = &p->jobs[j];
+        size_t share = (size_t)((double)p->pool * job->weight / weights);
+        if (job->kind == REGION_PARALLEL && !job->profile && share && share < job->max_cores)
+            job->max_cores = share;
+        if (job->min_cores > job->max_cores)
+            job->min_cores = job->max_cores;
+    }
+}
+
 /* Nobody's minimum takes from the others what is theirs: of a fair share of the pool, by
  * weight, as much as each can use. */
 static void bound_minima(struct planner *p)
@@ -577,6 +601,7 @@ int plan_make(struct planner *p, const struct plan_input *in, struct plan *plan,
     select_jobs(p, plan);
     if (!p->pool)
         return errtext_set(err, ENODEV, "no CPU of this node is in the pool");
+    leave_room(p);
     bound_minima(p);
     if (!plan_clean(p, plan)) {
         plan_profiling(p, plan);

@@ -208,12 +208,45 @@ static void test_terse(void **state)
     planner_free(terse);
 }
 
+/* Who has attached leaves those who will soon their shares, until it is known: when they attach it
+ * stays where it is. */
+static void test_room(void **state)
+{
+    struct fixture *f = *state;
+    struct job *due = f->jobs[1];
+
+    f->input.policy = "corun";
+    due->doing = JOB_STARTING;
+    due->soon = true;
+    make(f, 0);
+    assert_int_equal(cpuset_count(&f->jobs[0]->cpus), 4);
+    assert_int_equal(cpuset_count(&due->cpus), 1);
+    struct cosched_cpuset share = f->jobs[0]->cpus;
+    due->soon = false; /* perhaps it reads */
+    make(f, 0);
+    assert_int_equal(cpuset_count(&f->jobs[0]->cpus), CORES - 1);
+    f->jobs[0]->cpus = share;
+    due->doing = JOB_MALLEABLE;
+    make(f, 0);
+    assert_true(cpuset_equal(&f->jobs[0]->cpus, &share));
+    assert_int_equal(divided(f), NODES);
+    due->doing = JOB_STARTING;
+    due->soon = true;
+    due->weight = 3;
+    make(f, 0);
+    assert_int_equal(cpuset_count(&f->jobs[0]->cpus), 2);
+    f->jobs[0]->region = region_find(&f->jobs[0]->regions, 1, 1);
+    f->jobs[0]->region->profile = workload_new_rho(NODES, 0.5, MACHINE_DEFAULT_SERVICE_US);
+    make(f, 0);
+    assert_int_equal(cpuset_count(&f->jobs[0]->cpus), CORES - 1);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, fake_plan_free)
 
 UNIT(test_plan_nodes)
 {
     const struct CMUnitTest tests[] = {T(test_measured), T(test_moves),
-                                       T(test_scattered), T(test_terse)};
+                                       T(test_scattered), T(test_terse), T(test_room)};
 
     return cmocka_run_group_tests_name("test_plan_nodes", tests, NULL, NULL);
 }
