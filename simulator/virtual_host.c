@@ -47,6 +47,12 @@ uint64_t host_wall_ns(struct host *h)
     return h->now_ns;
 }
 
+/* Decisions take no time. */
+uint64_t host_cpu_ns(struct host *h)
+{
+    return h->now_ns;
+}
+
 static struct host_timer *first(const struct host *h)
 {
     struct host_timer *best = NULL;

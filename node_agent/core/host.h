@@ -28,6 +28,9 @@ struct host;
 uint64_t host_now_ns(struct host *host);
 uint64_t host_wall_ns(struct host *host);
 
+/* CPU time of the caller: what work costs, however busy the node is. */
+uint64_t host_cpu_ns(struct host *host);
+
 struct host_timer;
 
 /* Call CALL once, DELAY_NS from now.  *TIMER is NULL, or restarted.  -1 with errno: there will

@@ -281,6 +281,7 @@ static void trace_curves(struct scheduler *s, uint64_t now_ns)
 {
     const struct machine *m = topology_machine(s->p.topology);
     double load[CURVES_STATIONS], computing;
+    uint64_t begin_cpu_ns = host_cpu_ns(s->p.host);
 
     for (const struct job *j = s->p.jobs->first; j; j = j->next)
         if (job_live(j))
@@ -289,7 +290,7 @@ static void trace_curves(struct scheduler *s, uint64_t now_ns)
     if (m->numa_nodes + m->links <= CURVES_STATIONS &&
         standing_load(s->p.jobs, s->p.topology, load, &computing))
         trace_use(s->p.trace, now_ns, computing, load, m->numa_nodes, m->links);
-    uint64_t rest_ns = CURVES_REST * (host_now_ns(s->p.host) - now_ns);
+    uint64_t rest_ns = CURVES_REST * (host_cpu_ns(s->p.host) - begin_cpu_ns);
     s->curves_ns = now_ns + (rest_ns > CURVES_NS ? rest_ns : CURVES_NS);
 }
 
@@ -427,13 +428,13 @@ static void look_for_suspended(struct scheduler *s)
             j->suspended = job_stopped(j, s->p.enforcer);
 }
 
-/* Decide because of WHY; the time since BEGIN_NS went into that. */
-static void decide_regions(struct scheduler *s, const char *why, uint64_t begin_ns)
+/* Decide because of WHY at NOW_NS; the CPU time since CPU_NS went into that. */
+static void decide_regions(struct scheduler *s, const char *why, uint64_t now_ns, uint64_t cpu_ns)
 {
     decide(s, why);
-    uint64_t cost_ns = host_now_ns(s->p.host) - begin_ns;
-    s->rest_until_ns = begin_ns + DECISION_REST * cost_ns;
-    s->return_at_ns = begin_ns + RETURN_REST * cost_ns;
+    uint64_t cost_ns = host_cpu_ns(s->p.host) - cpu_ns;
+    s->rest_until_ns = now_ns + DECISION_REST * cost_ns;
+    s->return_at_ns = now_ns + RETURN_REST * cost_ns;
 }
 
 static void on_glance(void *arg);
@@ -462,15 +463,15 @@ static bool rested(const struct scheduler *s, enum observer_glance found, uint64
 static void on_glance(void *arg)
 {
     struct scheduler *s = arg;
-    uint64_t begin_ns = host_now_ns(s->p.host);
+    uint64_t now_ns = host_now_ns(s->p.host), cpu_ns = host_cpu_ns(s->p.host);
     enum observer_glance found =
-        s->mover.moving || drained(s) ? OBSERVER_NOTHING : observer_glance(s->p.jobs, begin_ns);
-    uint64_t cost_ns = host_now_ns(s->p.host) - begin_ns;
+        s->mover.moving || drained(s) ? OBSERVER_NOTHING : observer_glance(s->p.jobs, now_ns);
+    uint64_t cost_ns = host_cpu_ns(s->p.host) - cpu_ns;
 
-    if (found != OBSERVER_NOTHING && rested(s, found, begin_ns)) {
-        observer_update(s->p.observer, s->p.jobs, s->p.options, begin_ns);
+    if (found != OBSERVER_NOTHING && rested(s, found, now_ns)) {
+        observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
         decide_regions(s, found == OBSERVER_PARALLEL ? "the end of a serial stretch"
-                                                     : "a serial stretch", begin_ns);
+                                                     : "a serial stretch", now_ns, cpu_ns);
     }
     start_glances(s, cost_ns);
 }
@@ -491,7 +492,8 @@ void scheduler_epoch(struct scheduler *s)
     mover_divide_changing(&s->mover, now_ns);
     uint64_t begin_ns = host_now_ns(s->p.host);
     if (rested(s, found, begin_ns))
-        decide_regions(s, s->periodic ? "the next epoch" : "a region that changed", begin_ns);
+        decide_regions(s, s->periodic ? "the next epoch" : "a region that changed", begin_ns,
+                       host_cpu_ns(s->p.host));
     if (!s->glance_timer)
         start_glances(s, 0);
     if (now_ns >= s->curves_ns)

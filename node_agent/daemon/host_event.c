@@ -55,6 +55,12 @@ uint64_t host_wall_ns(struct host *h)
     return clock_wall_ns();
 }
 
+uint64_t host_cpu_ns(struct host *h)
+{
+    (void)h;
+    return clock_cpu_ns();
+}
+
 static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct host_timer *t = arg;
