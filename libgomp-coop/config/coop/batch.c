@@ -80,8 +80,6 @@ coop_batch_undock (gomp_barrier_t *bar)
   unsigned gen = coop_load (&b->generation), total = b->awaited = b->total;
 
   coop_store (&b->generation, gen + BAR_INCR);
-  if (!coop_peek (&coop_runq_begun))
-    coop_store (&coop_runq_begun, 1);
   /* Who holds a batch sees the new generation, or its batch is on the list now
      (coop_hold_publish).  */
   coop_fence ();
@@ -172,6 +170,8 @@ wake (struct coop_barrier *b, int count, unsigned total)
 {
   unsigned gen = coop_load (&b->generation);
   struct coop_worker *w = coop_tls_worker ();
+  if (count == INT_MAX && !coop_peek (&coop_runq_begun))
+    coop_store (&coop_runq_begun, 1);
   if (w && w->closing.count && w->closing.bar == b)
     {
       /* Those that arrived on W before the caller, see hold.  */

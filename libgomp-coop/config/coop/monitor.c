@@ -30,7 +30,7 @@
 #define TICK_CALM_NS (50 * MS) /* serial code: only the lease is watched */
 #define RETRY_NS (200 * MS)    /* agent absent */
 #define REFUSED_NS (1000 * MS) /* agent does not want us (yet) */
-#define FIRST_WAIT_NS (5 * MS) /* one that lives answers in a tenth of it */
+#define FIRST_WAIT_NS (100 * MS) /* one that lives answers in 0.5 on an idle node */
 #define SILENCES 2 /* a busy agent may be late once */
 #define SLICE_NS 100000ull /* the shortest that the kernel gives */
 
@@ -238,7 +238,9 @@ monitor_main (void *arg)
 	obey (now);
       else if (*coop_settings.socket && now >= monitor.retry_at_ns)
 	try_attach (now);
-      if (!coop_load (&first_try_done))
+      /* The agent has not answered yet.  */
+      bool asked = !monitor.page && *coop_settings.socket && now >= monitor.retry_at_ns;
+      if (!asked && !coop_load (&first_try_done))
 	{
 	  coop_store (&first_try_done, 1);
 	  coop_futex_wake (&first_try_done, 1);
@@ -251,7 +253,8 @@ monitor_main (void *arg)
       coop_hint_tick ();
       coop_stray_tick (now);
       coop_stack_tick (now);
-      wait_for_tick (busy ? TICK_BUSY_NS : TICK_CALM_NS);
+      if (!asked || coop_load (&first_try_done)) /* else the next look waits */
+	wait_for_tick (busy ? TICK_BUSY_NS : TICK_CALM_NS);
     }
   return NULL;
 }

@@ -18,8 +18,9 @@
 /* Creates the monitor.  Returns 0 or an error number.  */
 extern int coop_monitor_start (void);
 
-/* If there is an agent, waits up to 5 ms for its first allotment, once: threads
-   of the team would be in the monitor's way.  */
+/* If there is an agent, waits up to 100 ms for its first allotment, once: threads
+   of the team would be in the monitor's way, and be dealt out to CPUs that the
+   process does not have a moment later.  */
 extern void coop_monitor_wait (void);
 extern bool coop_monitor_awaited;
 

@@ -13,8 +13,8 @@
 #define LOST_NS 5000
 
 /* From workers of other LLC domains, far from where a task's data are, nothing is
-   taken before it has waited for so long.  While the first team is created, when
-   kernel threads begin late and in any order, longer: what touches its data first
+   taken before it has waited for so long.  Until the first team has come to a barrier
+   longer: kernel threads begin late and in any order, and what touches its data first
    should do so where it runs later.  */
 #define FAR_NS 500000
 #define FIRST_NS 100000000

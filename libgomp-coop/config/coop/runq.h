@@ -91,7 +91,7 @@ coop_runq_hand_out (int begin)
   __atomic_add_fetch (&coop_runq_handing, begin, __ATOMIC_RELAXED);
 }
 
-/* The first region of the process has begun.  */
+/* A team of the process has come to a barrier: what its first region touches is touched.  */
 extern int coop_runq_begun;
 
 /* Workers that are lost.  */
