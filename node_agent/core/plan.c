@@ -254,8 +254,8 @@ static void leave_room(struct planner *p)
     for (size_t j = 0; due && j < p->count; j++) {
         struct policy_job *job = &p->jobs[j];
         size_t share = (size_t)((double)p->pool * job->weight / weights);
-        if (job->kind == REGION_PARALLEL && !job->profile && share && share < job->max_cores)
-            job->max_cores = share;
+        if (job->kind == REGION_PARALLEL && !job->profile && share < job->max_cores)
+            job->max_cores = share ? share : 1;
         if (job->min_cores > job->max_cores)
             job->min_cores = job->max_cores;
     }

@@ -235,6 +235,9 @@ static void test_room(void **state)
     due->weight = 3;
     make(f, 0);
     assert_int_equal(cpuset_count(&f->jobs[0]->cpus), 2);
+    due->weight = 100; /* less than a core is left */
+    make(f, 0);
+    assert_int_equal(cpuset_count(&f->jobs[0]->cpus), 1);
     f->jobs[0]->region = region_find(&f->jobs[0]->regions, 1, 1);
     f->jobs[0]->region->profile = workload_new_rho(NODES, 0.5, MACHINE_DEFAULT_SERVICE_US);
     make(f, 0);
