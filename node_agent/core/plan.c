@@ -237,6 +237,14 @@ static void select_jobs(struct planner *p, struct plan *plan)
         p->jobs[0].kind = REGION_PARALLEL;
 }
 
+/* Of the pool, by weight; one core at least. */
+static size_t fair_share(const struct planner *p, const struct policy_job *job, double weights)
+{
+    size_t share = (size_t)((double)p->pool * job->weight / weights);
+
+    return share ? share : 1;
+}
+
 /* Who has just attached has no more than its share while others are about to: with their cores,
  * too, it would deal its data out to more workers than it has a moment later. */
 static void leave_room(struct planner *p)
@@ -253,9 +261,9 @@ static void leave_room(struct planner *p)
     }
     for (size_t j = 0; due && j < p->count; j++) {
         struct policy_job *job = &p->jobs[j];
-        size_t share = (size_t)((double)p->pool * job->weight / weights);
+        size_t share = fair_share(p, job, weights);
         if (job->kind == REGION_PARALLEL && !job->profile && share < job->max_cores)
-            job->max_cores = share ? share : 1;
+            job->max_cores = share;
         if (job->min_cores > job->max_cores)
             job->min_cores = job->max_cores;
     }
@@ -272,11 +280,10 @@ static void bound_minima(struct planner *p)
         weights += p->jobs[j].weight;
     for (size_t j = 0; j < p->count; j++) {
         const struct policy_job *job = &p->jobs[j];
-        size_t share = (size_t)((double)p->pool * job->weight / weights);
+        size_t share = fair_share(p, job, weights);
         theirs[j] = job->kind == REGION_SERIAL ? 1
                     : share < job->max_cores   ? share
                                                : job->max_cores;
-        theirs[j] += theirs[j] == 0;
         sum += theirs[j];
     }
     for (size_t j = 0; j < p->count; j++) {
