@@ -130,7 +130,8 @@ note_silence (void)
 		 coop_settings.socket);
 }
 
-static void
+/* Returns true if the agent has been asked and has not answered yet.  */
+static bool
 try_attach (uint64_t now)
 {
   char text[160];
@@ -144,27 +145,28 @@ try_attach (uint64_t now)
 		coop_settings.job);
       monitor.applied_any = false;
       obey (coop_now_ns ());
-      return;
+      break;
     case COOP_ATTACH_SILENT:
       note_silence ();
       monitor.retry_at_ns = now + RETRY_NS;
-      return;
+      break;
     case COOP_ATTACH_ABSENT:
       if (!monitor.told_absent)
 	coop_say ("no agent at %s", coop_settings.socket);
       monitor.told_absent = true;
       monitor.retry_at_ns = now + RETRY_NS;
-      return;
+      break;
     case COOP_ATTACH_ASKED:
-      return;
+      return true;
     case COOP_ATTACH_REFUSED:
       if (!monitor.told_refused)
 	coop_say ("refused by the agent at %s: %s", coop_settings.socket,
 		  text);
       monitor.told_refused = true;
       monitor.retry_at_ns = now + REFUSED_NS;
-      return;
+      break;
     }
+  return false;
 }
 
 /* Others of the CPUs are left out from now on (starve.h).  */
@@ -232,15 +234,15 @@ monitor_main (void *arg)
   for (;;)
     {
       uint64_t now = coop_now_ns ();
+      bool asked = false;
       if (monitor.page && coop_attach_lost ())
 	detach ("hang-up");
       if (monitor.page)
 	obey (now);
       else if (*coop_settings.socket && now >= monitor.retry_at_ns)
-	try_attach (now);
-      /* The agent has not answered yet.  */
-      bool asked = !monitor.page && *coop_settings.socket && now >= monitor.retry_at_ns;
-      if (!asked && !coop_load (&first_try_done))
+	asked = try_attach (now);
+      bool first = !coop_load (&first_try_done);
+      if (first && !asked)
 	{
 	  coop_store (&first_try_done, 1);
 	  coop_futex_wake (&first_try_done, 1);
@@ -253,7 +255,7 @@ monitor_main (void *arg)
       coop_hint_tick ();
       coop_stray_tick (now);
       coop_stack_tick (now);
-      if (!asked || coop_load (&first_try_done)) /* else the next look waits */
+      if (!first || !asked) /* else the next look waits */
 	wait_for_tick (busy ? TICK_BUSY_NS : TICK_CALM_NS);
     }
   return NULL;
