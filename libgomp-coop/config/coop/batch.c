@@ -170,8 +170,8 @@ wake (struct coop_barrier *b, int count, unsigned total)
 {
   unsigned gen = coop_load (&b->generation);
   struct coop_worker *w = coop_tls_worker ();
-  if (count == INT_MAX && !coop_peek (&coop_runq_begun))
-    coop_store (&coop_runq_begun, 1);
+  if (count == INT_MAX && !coop_peek (&coop_runq_touched))
+    coop_store (&coop_runq_touched, 1);
   if (w && w->closing.count && w->closing.bar == b)
     {
       /* Those that arrived on W before the caller, see hold.  */

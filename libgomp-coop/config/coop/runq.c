@@ -19,7 +19,7 @@
 #define FAR_NS 500000
 #define FIRST_NS 100000000
 
-int coop_runq_lost, coop_runq_handing, coop_runq_begun;
+int coop_runq_lost, coop_runq_handing, coop_runq_touched;
 
 static void
 append (struct coop_runq *q, struct coop_ult *head, struct coop_ult *tail,
@@ -141,7 +141,7 @@ is_left_alone (struct coop_worker *w, struct coop_worker *victim)
     return false;
   return !coop_runq_has_waited (coop_now_ns (),
 				coop_peek (&victim->queue.since_ns),
-				coop_peek (&coop_runq_begun) ? FAR_NS
+				coop_peek (&coop_runq_touched) ? FAR_NS
 							     : FIRST_NS);
 }
 

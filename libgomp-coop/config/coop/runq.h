@@ -92,7 +92,7 @@ coop_runq_hand_out (int begin)
 }
 
 /* A team of the process has come to a barrier: what its first region touches is touched.  */
-extern int coop_runq_begun;
+extern int coop_runq_touched;
 
 /* Workers that are lost.  */
 extern int coop_runq_lost;

@@ -507,7 +507,7 @@ coop_worker_reset (void)
   asked_spares = lent_spares = started = demand = 0;
   coop_crowded = coop_runq_lost = coop_hold_seized = 0;
   coop_idle_reset ();
-  coop_runq_handing = coop_runq_begun = 0;
+  coop_runq_handing = coop_runq_touched = 0;
   cpus_missing = false;
   if (cpuset_first (&coop_initial_cpus) >= 0)
     cpuset_apply (0, &coop_initial_cpus);
