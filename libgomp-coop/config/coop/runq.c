@@ -142,7 +142,7 @@ is_left_alone (struct coop_worker *w, struct coop_worker *victim)
   return !coop_runq_has_waited (coop_now_ns (),
 				coop_peek (&victim->queue.since_ns),
 				coop_peek (&coop_runq_touched) ? FAR_NS
-							     : FIRST_NS);
+							       : FIRST_NS);
 }
 
 static bool
