@@ -4,10 +4,12 @@
  * pointer, in errno and in its floating-point environment survives when others
  * run in between, while signals, changes of group ids and forks go on.
  *
- * usage: test_preempt ROUNDS [sweeps]
+ * usage: test_preempt ROUNDS [sweeps | count | compute]
  *
- *   sweeps  pipelines there and back again, with barriers in between: on one
- *           CPU the threads soon begin in an order in which none has to wait
+ *   sweeps   pipelines there and back again, with barriers in between: on one
+ *            CPU the threads soon begin in an order in which none has to wait
+ *   count    threads that wait count, which looks like computing
+ *   compute  all just compute, for 30 ms ROUNDS times
  *
  * Prints PASS.  Imports nothing that a signal ends early. */
 
@@ -21,6 +23,8 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "../../common/clock.h"
 
 enum { THREADS_MAX = 256 };
 
@@ -211,6 +215,36 @@ static int sweeps(int rounds)
     return waits;
 }
 
+/* Each thread after its right neighbour, which begins later. */
+static void count_and_wait(int rounds)
+{
+#pragma omp parallel
+    {
+        int me = omp_get_thread_num(), team = omp_get_num_threads();
+        const int *right = &done[(me + 1) % team].round;
+
+        for (int i = 1; i <= rounds; i++) {
+            long n = 0;
+
+            while (__atomic_load_n(right, __ATOMIC_ACQUIRE) < i - (me == team - 1))
+                __asm__ volatile("inc %0" : "+r"(n));
+            __atomic_store_n(&done[me].round, i, __ATOMIC_RELEASE);
+        }
+    }
+}
+
+static void compute(int rounds)
+{
+#pragma omp parallel
+    for (int i = 0; i < rounds; i++) {
+        uint64_t end = clock_cpu_ns() + 30 * NS_PER_MS;
+
+        while (clock_cpu_ns() < end)
+            for (long n = 0; n < 100000; n++)
+                __asm__ volatile("" : "+r"(n));
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = count, .sa_flags = SA_RESTART};
@@ -220,6 +254,11 @@ int main(int argc, char **argv)
 
     if (rounds <= 0 || omp_get_max_threads() > THREADS_MAX)
         return 2;
+    if (argc == 3 && strcmp(argv[2], "sweeps") != 0) {
+        (strcmp(argv[2], "count") == 0 ? count_and_wait : compute)(rounds);
+        puts("PASS");
+        return 0;
+    }
     if (argc == 3) {
         int waits = sweeps(rounds);
 

@@ -3,7 +3,8 @@
 # Copyright (C) 2026 The coschedule developers
 """Tasks that spin for each other are preempted, and nothing of theirs is lost,
 on one CPU, on two and while these are taken and given.  They learn who goes
-first after a barrier.  Programs that must not be interrupted, and those that say
+first after a barrier.  Tasks that cannot be told from ones that compute take turns, and
+need no further workers.  Programs that must not be interrupted, and those that say
 so, are left alone."""
 
 import os
@@ -19,13 +20,13 @@ def run(path, cpus, team, arguments, sets, **environment):
     with FakeAgent(path, cpus) as agent, \
             Program(*arguments, socket_path=path, OMP_NUM_THREADS=str(team),
                     COSCHED_MODE="donor", **environment) as program:
-        agent.client()
+        client = agent.client()
         out, err, _ = program.end_under(agent, sets, 0.003)
         assert program.process.returncode == 0 and out.startswith("PASS"), (
             team, arguments, sets, program.process.returncode, out, err)
         print(f"{team} tasks, {' '.join(arguments)}, {len(sets)} allotments, "
               f"{environment}: {out.strip()}")
-        return err
+        return err, client.header_of_report()["extra_workers"]
 
 
 def main():
@@ -36,20 +37,26 @@ def main():
         for team, rounds, sets in ((2, "600", [cpus[:1]]), (5, "100", [cpus[:1]]),
                                    (7, "60", [cpus]),
                                    (9, "60", [cpus, cpus[:1], cpus[1:]])):
-            err = run(f"{path}/sock", cpus, team, [rounds], sets,
+            err, _ = run(f"{path}/sock", cpus, team, [rounds], sets,
                       program="test_preempt")
             # With two CPUs somebody else may look on a busy machine.
             assert TURNS in err or sets != [cpus[:1]], err
         for team in (2, 5):
             run(f"{path}/sock", cpus[:1], team, ["4000", "sweeps"], [cpus[:1]],
                 program="test_preempt")
-        err = run(f"{path}/sock", cpus, 3, ["60"], [cpus[:1]],
+        for team, rounds, what, sets in ((5, "6", "count", [cpus[:1]]), (9, "4", "count", [cpus]),
+                                         (9, "4", "count", [cpus, cpus[:1], cpus[1:]]),
+                                         (6, "8", "compute", [cpus])):
+            _, extra = run(f"{path}/sock", cpus, team, [rounds, what], sets,
+                           program="test_preempt")
+            assert extra == 0, (team, rounds, what, sets, extra)
+        err, _ = run(f"{path}/sock", cpus, 3, ["60"], [cpus[:1]],
                   program="test_preempt", COSCHED_TEST="by_kernel")
         assert TURNS in err, err
-        err = run(f"{path}/sock", cpus, 3, ["5"], [cpus[:1]],
+        err, _ = run(f"{path}/sock", cpus, 3, ["5"], [cpus[:1]],
                   program="test_preempt", COSCHED_TEST="no_preempt")
         assert TURNS not in err, err
-        err = run(f"{path}/sock", cpus, 8, ["pipeline", "3"], [cpus[:1]],
+        err, _ = run(f"{path}/sock", cpus, 8, ["pipeline", "3"], [cpus[:1]],
                   program="test_spin")
         assert TURNS not in err and "the program uses usleep" in err, err
 

@@ -58,8 +58,13 @@ static bool
 bear (struct coop_ult *u)
 {
   struct coop_ult *mother = u->mother;
-  int *unborn = &mother->unborn, err = coop_ult_bear (u);
+  struct coop_worker *w = coop_tls_worker ();
 
+  if (w)
+    coop_store (&w->bearing, true);
+  int *unborn = &mother->unborn, err = coop_ult_bear (u);
+  if (w)
+    coop_store (&w->bearing, false);
   if (err)
     coop_store (&mother->birth_error, err);
   /* She may go on and end as soon as she sees this.  */

@@ -185,6 +185,7 @@ struct coop_worker
   unsigned long adopted; /* switches when it looked after other queues */
   uint64_t idle_since_ns; /* 0: not idle */
   uint64_t idle_told_ns;  /* until when that has been counted (region.h) */
+  bool bearing;		  /* is about to make a task's kernel thread (birth.h) */
   uint64_t spun_ns;	  /* when it looked last in this turn of spinning */
   uint64_t shared_until_ns; /* its CPU seems not to be its own until then, */
   uint64_t shared_ns;	    /* for so long the last time */

@@ -25,6 +25,7 @@
 #include "runq.h"
 #include "settings.h"
 #include "setxid.h"
+#include "spinloop.h"
 #include "threadstat.h"
 #include "worker.h"
 
@@ -41,9 +42,14 @@
 #define BURST 32      /* looks in quick succession, to find that out */
 #define FRUITLESS 64  /* looks in a row when no task could be preempted */
 #define PERSIST 400   /* looks since the last time that a task did spin */
-#define LOOPS 32
-#define LOOP_BYTES 64 /* the longest loop */
-#define CREDIT 16     /* doubts until a loop is taken for one that computes */
+
+/* Turns.  Who waits in a loop that looks like computing does so for a turn of each of the
+   others, so the longer nobody goes on by itself the shorter they are.  Who computes
+   finds its caches cold after a turn of each of the others.  */
+#define SLICE_NS 30000000
+#define SLICE_MIN_NS 5000000
+#define SLICES_CALM 4 /* without end of a turn, until there are none */
+#define TURN_TRIES 3  /* series of looks until a turn cannot be ended */
 
 #define BUSY_NS 2000000 /* CPU time between two ticks */
 
@@ -72,6 +78,11 @@ static struct timer
   /* Of the monitor.  */
   unsigned long seen;
   uint64_t used_ns, again_ns, pause_ns;
+  unsigned tries; /* series of looks to end a turn */
+  /* Of both: tasks take turns, set by the monitor, cleared by the handler, and the present
+     turn is that of the task of these switches.  */
+  int turns;
+  unsigned long turn_switches;
   /* Of the handler.  */
   unsigned burst, looks, fruitless;
   unsigned long switches; /* to which these belong: */
@@ -80,19 +91,11 @@ static struct timer
   uint64_t due_ns;	  /* the next look, which comes somewhat later */
   unsigned samples;
   struct sample sample[SAMPLES];
+  uint64_t slice_ns; /* of each turn, 0 before the first */
+  unsigned calm;     /* slices in which none ended */
   bool resumed, progress; /* its task was continued there: */
   struct sample resume_at;
 } timers[COOP_MAX_CPUS];
-
-/* Where tasks wait; first and last instruction.  Entries are never removed:
-   what is not executed any longer matches nothing.  */
-static struct loop
-{
-  uintptr_t first, last;
-  int credit;
-} loops[LOOPS];
-static unsigned loop_count;
-static int loop_lock;
 
 static unsigned long preempted; /* tasks; counted, but not exactly */
 
@@ -190,22 +193,12 @@ is_program (uintptr_t pc)
   return false;
 }
 
-static struct loop *
-find_loop (uintptr_t pc)
-{
-  unsigned n = coop_load (&loop_count);
-  for (unsigned i = 0; i < n; i++)
-    if (pc >= coop_peek (&loops[i].first) && pc <= coop_peek (&loops[i].last))
-      return &loops[i];
-  return NULL;
-}
-
 /* The task is in the loop L, soon after it was continued or looked at.  If it
    waits it is as it was; one that computes has gone on, and both are possible
    if it waits for the next thing already.  Does it wait, as far as one can
    tell now?  */
 static bool
-is_waiting (struct timer *t, struct loop *l, struct sample now)
+is_waiting (struct timer *t, struct coop_spinloop *l, struct sample now)
 {
   int credit = coop_peek (&l->credit);
   bool same = now.registers == t->resume_at.registers;
@@ -214,37 +207,11 @@ is_waiting (struct timer *t, struct loop *l, struct sample now)
     return true;
   if (!same)
     credit--;
-  else if ((credit += 2) > CREDIT)
-    credit = CREDIT;
+  else if ((credit += 2) > COOP_SPINLOOP_CREDIT)
+    credit = COOP_SPINLOOP_CREDIT;
   __atomic_store_n (&l->credit, credit, __ATOMIC_RELAXED);
   t->resume_at = now;
   return same;
-}
-
-/* PC belongs to a loop: one that is known, near it, or a new one.  */
-static void
-note_loop (uintptr_t pc)
-{
-  if (__atomic_exchange_n (&loop_lock, 1, __ATOMIC_ACQUIRE))
-    return; /* it will be met again */
-  unsigned i = 0;
-  while (i < loop_count
-	 && (pc + LOOP_BYTES < loops[i].last || pc > loops[i].first + LOOP_BYTES))
-    i++;
-  if (i < loop_count)
-    {
-      if (pc < loops[i].first)
-	__atomic_store_n (&loops[i].first, pc, __ATOMIC_RELAXED);
-      if (pc > loops[i].last)
-	__atomic_store_n (&loops[i].last, pc, __ATOMIC_RELAXED);
-    }
-  else if (i < LOOPS)
-    {
-      loops[i].first = loops[i].last = pc;
-      loops[i].credit = CREDIT;
-      coop_store (&loop_count, i + 1);
-    }
-  coop_store (&loop_lock, 0);
 }
 
 /* Does the task that is at NOW spin, as far as the last looks tell?  */
@@ -259,7 +226,7 @@ is_spinning (struct timer *t, struct sample now)
   t->sample[t->samples++ % SAMPLES] = now;
   if (alike < ALIKE)
     return false;
-  note_loop (now.pc);
+  coop_spinloop_note (now.pc);
   return true;
 }
 
@@ -342,7 +309,7 @@ resume (struct coop_ult *u, struct sample before)
   struct coop_worker *w = coop_tls_worker ();
   struct timer *t = &timers[w->index];
 
-  if (coop_is_spare (w) || !coop_load (&t->running))
+  if (coop_is_spare (w) || !coop_load (&t->running) || coop_load (&t->turns))
     return;
   t->resumed = true;
   t->progress = false;
@@ -354,8 +321,10 @@ resume (struct coop_ult *u, struct sample before)
   set (t, !u->in_vain && u->stint_ns > AGAIN_NS ? u->stint_ns : AGAIN_NS);
 }
 
+/* Lets others go on before the task of W, which spins at LOOP or, if that is NULL, has
+   had its turn.  */
 static void
-preempt (struct coop_worker *w, ucontext_t *context, struct sample now)
+preempt (struct coop_worker *w, ucontext_t *context, const struct sample *loop)
 {
   int *where = &errno, old = *where; /* of the task, wherever it runs */
   struct coop_ult *u = coop_tls_ult ();
@@ -365,10 +334,12 @@ preempt (struct coop_worker *w, ucontext_t *context, struct sample now)
 		sizeof (uint64_t));
   if (coop_may_run (w))
     coop_runq_adopt (w);
-  coop_order_learn (w, u);
+  if (loop)
+    coop_order_learn (w, u);
   coop_dispatch_yield ();
   move_context (context);
-  resume (u, now);
+  if (loop)
+    resume (u, *loop);
   *where = old;
 }
 
@@ -377,6 +348,65 @@ static bool
 has_reason (struct coop_worker *w)
 {
   return !coop_may_run (w) || coop_peek (&w->queue.length) || coop_runq_any ();
+}
+
+/* Does anybody wait for W in particular?  */
+static bool
+is_waited_for (struct coop_worker *w)
+{
+  return coop_peek (&w->queue.length) || !coop_may_run (w) || coop_runq_orphans ();
+}
+
+/* Tasks on W take no turns any longer.  */
+static void
+end_turns (struct timer *t)
+{
+  t->slice_ns = 0;
+  coop_store (&t->turns, 0);
+  stop (t);
+}
+
+/* The task of W, interrupted in CONTEXT, has had its turn, and could be preempted if
+   FRUITFUL.  */
+static void
+end_turn (struct timer *t, struct coop_worker *w, ucontext_t *context,
+	  bool fruitful)
+{
+  if (!fruitful)
+    {
+      if (++t->fruitless > FRUITLESS)
+	end_turns (t);
+      else
+	set (t, LOOK_MIN_NS);
+      return;
+    }
+  uint64_t slice = t->slice_ns ? t->slice_ns - t->slice_ns / 4 : SLICE_NS;
+  t->slice_ns = slice > SLICE_MIN_NS ? slice : SLICE_MIN_NS;
+  t->fruitless = t->calm = 0;
+  __atomic_store_n (&t->turn_switches, w->switches + 1, __ATOMIC_RELAXED);
+  set (t, t->slice_ns);
+  preempt (w, context, NULL);
+}
+
+/* If tasks take turns on W, interrupted in CONTEXT, serves that and returns true.  */
+static bool
+serve_turns (struct timer *t, struct coop_worker *w, ucontext_t *context,
+	     bool fruitful)
+{
+  if (!coop_load (&t->turns))
+    return false;
+  if (!is_waited_for (w) || coop_load (&w->sleeping))
+    end_turns (t);
+  else if (coop_peek (&t->turn_switches) == w->switches)
+    end_turn (t, w, context, fruitful);
+  else if (t->slice_ns == 0 || ++t->calm > SLICES_CALM)
+    end_turns (t);
+  else
+    {
+      __atomic_store_n (&t->turn_switches, w->switches, __ATOMIC_RELAXED);
+      set (t, t->slice_ns);
+    }
+  return true;
 }
 
 /* Has the time come to leave W alone?  */
@@ -389,14 +419,12 @@ is_enough (struct timer *t, struct coop_worker *w, bool fruitful)
 	 || t->fruitless > FRUITLESS || coop_load (&w->sleeping);
 }
 
-/* Looks at W, interrupted in CONTEXT; should its task be preempted, which is at
-   NOW?  */
+/* Looks at W, interrupted in CONTEXT, where its task could be preempted if FRUITFUL:
+   does it spin, at NOW?  */
 static bool
 look (struct timer *t, struct coop_worker *w, const ucontext_t *context,
-      struct sample *now)
+      bool fruitful, struct sample *now)
 {
-  bool fruitful = is_program (COOP_PC (context)) && has_reason (w)
-		  && may_preempt (w, context);
   struct coop_ult *u = fruitful ? coop_tls_ult () : NULL;
   uint64_t time = coop_now_ns ();
 
@@ -416,7 +444,7 @@ look (struct timer *t, struct coop_worker *w, const ucontext_t *context,
   if (fruitful && has_moved (context))
     {
       *now = (struct sample){ COOP_PC (context), hash_registers (context) };
-      struct loop *loop = find_loop (now->pc);
+      struct coop_spinloop *loop = coop_spinloop_find (now->pc);
       uint64_t elapsed = time - t->since_ns;
       bool soon = t->resumed && elapsed < SOON_NS;
       t->progress |= !soon || !loop || now->pc != t->resume_at.pc
@@ -444,15 +472,19 @@ coop_preempt_serve (const siginfo_t *info, ucontext_t *context)
       || (uintptr_t) t - (uintptr_t) timers >= sizeof timers)
     return false;
   struct coop_worker *w = &coop_workers[t - timers];
-  bool wanted = look (t, w, context, &now);
+  bool fruitful = is_program (COOP_PC (context)) && has_reason (w)
+		  && may_preempt (w, context);
+  if (serve_turns (t, w, context, fruitful))
+    return true;
+  bool spins = look (t, w, context, fruitful, &now);
   mark (context);
-  if (wanted)
+  if (spins)
     {
       t->looks = 0;
       /* For whoever is next, unless it knows better.  */
       set (t, LOOK_MIN_NS);
       __atomic_store_n (&preempted, preempted + 1, __ATOMIC_RELAXED);
-      preempt (w, context, now);
+      preempt (w, context, &now);
     }
   return true;
 }
@@ -503,14 +535,21 @@ is_traced (void)
   return !at || at[11] != '0';
 }
 
+/* May tasks be preempted in this mode?  */
+static bool
+is_allowed (void)
+{
+  return coop_mode == COSCHED_MODE_DONOR && !coop_fibers && !coop_fiber_valgrind ()
+	 && !(coop_settings.test & COOP_TEST_NO_PREEMPT);
+}
+
 /* May tasks of this program be preempted at all?  */
 static bool
 is_possible (void)
 {
   static bool told;
 
-  if (coop_mode != COSCHED_MODE_DONOR || coop_fibers || coop_fiber_valgrind ()
-      || coop_settings.test & COOP_TEST_NO_PREEMPT || is_traced ())
+  if (!is_allowed () || is_traced ())
     return false;
   coop_settings_look_again ();
   find_initial_stack ();
@@ -522,6 +561,18 @@ is_possible (void)
 		coop_needs.early);
     }
   return coop_needs.early == NULL;
+}
+
+/* Begins to look at W.  */
+static bool
+start (struct timer *t, const struct coop_worker *w)
+{
+  if (!is_possible () || !coop_setxid_leave_alternate () || !create (t, w->tid))
+    return false;
+  t->burst = t->looks = t->fruitless = t->samples = 0;
+  coop_store (&t->running, 1);
+  set (t, LOOK_MIN_NS);
+  return true;
 }
 
 /* Has loops that were met lately; says so the first time.  */
@@ -580,18 +631,31 @@ coop_preempt_tick (uint64_t now)
       if (!w->tid || coop_load (&w->sleeping) || coop_load (&t->running)
 	  || !has_reason (w) || !(met || is_suspect (t, w, now)))
 	continue;
-      if (!is_possible () || !coop_setxid_leave_alternate ()
-	  || !create (t, w->tid))
+      if (!start (t, w))
 	return;
-      t->burst = t->looks = t->fruitless = t->samples = 0;
-      coop_store (&t->running, 1);
-      set (t, LOOK_MIN_NS);
     }
+}
+
+bool
+coop_preempt_turn (struct coop_worker *w)
+{
+  struct timer *t = &timers[w->index];
+  unsigned long switches = coop_peek (&w->switches);
+
+  if (coop_is_spare (w) || !is_allowed () || coop_peek (&coop_needs.early))
+    return false;
+  if (!is_waited_for (w))
+    return true;
+  if (coop_peek (&t->turn_switches) != switches)
+    t->tries = 0;
+  __atomic_store_n (&t->turn_switches, switches, __ATOMIC_RELAXED);
+  coop_store (&t->turns, 1);
+  return coop_load (&t->running) || (t->tries++ < TURN_TRIES && start (t, w));
 }
 
 void
 coop_preempt_reset (void)
 {
   memset (timers, 0, sizeof timers);
-  loop_lock = 0;
+  coop_spinloop_reset ();
 }

@@ -15,6 +15,10 @@
    It may happen that code which computes is taken for a loop that waits; then
    tasks take turns that need not, until it is found out.
 
+   Other loops that wait cannot be told from code that computes: they count, say.
+   So tasks that keep their worker for long, whatever they do, take turns when the
+   watchdog says so, until they go on by themselves.
+
    The signal is glibc's SIGSETXID, which no program can handle or block, and
    whose handler the runtime has wrapped (setxid.h); the kernel drops a timer's
    signals in exec.  A task is preempted only where
@@ -44,6 +48,10 @@
 /* Looks which workers should be interrupted for a while.  By the watchdog, when
    tasks are queued or workers have lost their CPUs.  */
 extern void coop_preempt_tick (uint64_t now_ns);
+
+/* The tasks of W are to take turns, if any waits for W.  Returns false if they cannot, or
+   were to before and it has not come about.  By the watchdog.  */
+extern bool coop_preempt_turn (struct coop_worker *w);
 
 /* Serves SIGSETXID if it comes from one of the timers; else returns false.  */
 extern bool coop_preempt_serve (const siginfo_t *info, ucontext_t *context);

@@ -235,6 +235,16 @@ coop_runq_adopt (struct coop_worker *w)
 }
 
 bool
+coop_runq_orphans (void)
+{
+  unsigned n = coop_peek (&coop_nworkers);
+  for (unsigned i = 0; i < n; i++)
+    if (!coop_may_run (&coop_workers[i]) && coop_peek (&coop_workers[i].queue.length))
+      return true;
+  return false;
+}
+
+bool
 coop_runq_any (void)
 {
   unsigned n = coop_peek (&coop_nworkers);

@@ -73,8 +73,10 @@ coop_runq_has_waited (uint64_t now, uint64_t since, uint64_t ns)
   return now > since && now - since >= ns;
 }
 
-/* Is there a task in any queue?  Tasks in all queues.  */
+/* Is there a task in any queue?  In one of a worker that may not run?  Tasks in all
+   queues.  */
 extern bool coop_runq_any (void);
+extern bool coop_runq_orphans (void);
 extern unsigned coop_runq_total (void);
 
 /* W runs: it is not lost.  Returns true if it was.  */

@@ -34,6 +34,7 @@ COOP_SOURCES = \
 	region.c \
 	settings.c \
 	setxid.c \
+	spinloop.c \
 	share.c \
 	stack.c \
 	start.c \

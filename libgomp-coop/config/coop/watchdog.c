@@ -14,11 +14,11 @@
 #include "threadstat.h"
 #include "worker.h"
 
-/* A task may use a worker so long while others wait before it is suspected.
-   Shorter in regions where spares were needed before, longer where tasks have gone
-   on by themselves after half as long.  Counted is CPU time: on
-   a busy machine, in a process that was stopped, or among many spares, a task
-   may make no progress because its worker does not run.  */
+/* A task may use a worker so long while others wait before its turn is over or, where it
+   cannot be preempted, it is suspected.  Shorter in regions where spares were needed
+   before, longer where tasks have gone on by themselves after half as long.  Counted is
+   CPU time: on a busy machine, in a process that was stopped, or among many spares, a
+   task may make no progress because its worker does not run.  */
 #define PATIENCE_NS 60000000ull
 #define PATIENCE_MAX_NS 240000000ull
 #define PATIENCE_KNOWN_NS 5000000ull
@@ -109,7 +109,7 @@ look_at (struct coop_worker *w, uint64_t now, struct memory *m,
   unsigned long switches = coop_peek (&w->switches);
 
   if (coop_peek (&w->running) == NULL || switches != w->seen
-      || w->seen_ns == 0)
+      || w->seen_ns == 0 || coop_peek (&w->bearing))
     {
       uint64_t used = coop_threadstat_used (w->tid);
       if (seen[i].suspect)
@@ -133,7 +133,7 @@ look_at (struct coop_worker *w, uint64_t now, struct memory *m,
   if (seen[i].blocked || since < patience)
     return;
   uint64_t used = coop_threadstat_used (w->tid) - seen[i].used;
-  if (used < patience)
+  if (used < patience || coop_preempt_turn (w))
     return;
   seen[i].suspect = true;
   t->suspects++;

@@ -2,8 +2,9 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Watchdog: tasks that keep a worker although others wait for one.
 
-   Where tasks can be preempted while they spin, they are (preempt.h).  This is
-   about the others.
+   Where tasks can be preempted, those that spin are, and those that keep their worker for
+   long take turns (preempt.h), as in a kernel's queue, but on their own CPU and at
+   intervals that cost nothing.  Spares are for the others.
 
    A task that waits in a loop of the program's own never reaches a scheduling
    point; if the task it waits for is queued behind it, both wait for ever.
