@@ -7,9 +7,12 @@ import contextlib
 import errno
 import socket
 import subprocess
+import time
 
 from fake_agent import (BUILD, MODES, SERIAL, FakeAgent, Program, directory,
                         needs_probe, two_cpus, wait_for)
+
+TRIES = 20
 
 
 def symbols():
@@ -95,6 +98,24 @@ def check_team(path, cpus):
             program.stop()
 
 
+def check_late(path, cpus):
+    """An agent that answers late: the first region, in which programs touch their data, waits
+    for what it allots.  Not for ever, so on a busy machine that may take some tries."""
+    def answer(client):
+        client.allot(cpus[:1])
+        time.sleep(0.03)
+
+    for _ in range(TRIES):
+        with FakeAgent(path, cpus, spoil=answer), \
+                Program("phases", socket_path=path, COSCHED_MODE="donor") as program:
+            first = program.process.stdout.readline().split()
+            program.wait_line("ready")
+            program.stop()
+            if set(map(int, first)) == {cpus[0]}:
+                return
+    raise AssertionError(f"begun on CPUs that are not allotted, in {TRIES} runs: {first}")
+
+
 def check_own_socket(path, cpus):
     """Nobody answers at the socket for all, whose queue is full: the job has its own."""
     with contextlib.ExitStack() as stack:
@@ -122,6 +143,7 @@ def main():
         check_barriers(f"{path}/sock", cpus)
         check_idle(f"{path}/sock", cpus)
         check_team(f"{path}/sock", cpus)
+        check_late(f"{path}/sock", cpus)
         check_own_socket(f"{path}/full", cpus)
 
 
