@@ -147,6 +147,7 @@ struct job {
     bool parked;                  /* waits for its turn */
     bool suspended;               /* stopped, but not by us */
     bool profiling;               /* has its cores to be measured */
+    bool serial;                  /* it was when that was decided */
     bool shared;                  /* others run on its CPUs, too */
     bool shrunk;                  /* lost CPUs in the transition under way */
     bool recheck;                 /* shrunk a few milliseconds ago */

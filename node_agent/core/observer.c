@@ -223,15 +223,16 @@ static bool any_good_process(const struct job *job)
     return false;
 }
 
-/* What JOB would be found to do now: as it does, or something else. */
+/* What JOB would be found to do now: as it does, or something else.  Who was serial when that was
+ * last decided has one core until the next decision, which may rest. */
 static enum observer_glance glance_at(struct job *job, uint64_t now_ns)
 {
     for (struct process *p = job->processes; p; p = p->next)
         process_glance(p, now_ns);
     bool attached = any_good_process(job);
-    bool serial = job->doing == JOB_SERIAL;
-    if (attached ? !serial && job->doing != JOB_MALLEABLE : !serial && job->doing != JOB_PINNED)
+    if (job->doing != JOB_SERIAL && job->doing != (attached ? JOB_MALLEABLE : JOB_PINNED))
         return OBSERVER_NOTHING;
+    bool serial = job->serial || job->doing == JOB_SERIAL;
     uint64_t since_ns = attached ? serial_since(job) : stretch_look(job, now_ns);
     if (serial) {
         bool several = job->unpinned ? job->stretch.several : !since_ns;

@@ -230,6 +230,7 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         struct job *j = jobs[i];
         parked[i] = plan->share[i].parked;
         j->target = plan->share[i].cpus;
+        j->serial = job_kind(j) == REGION_SERIAL;
         if (!j->stretch.lends && !cpuset_empty(&j->lent)) {
             cpuset_zero(&j->lent);
             j->unsettled = true;
@@ -398,7 +399,7 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         job->ended_wall_ns = host_wall_ns(s->p.host);
         job->ended_ns = now_ns;
         job->doing = JOB_ANNOUNCED;
-        job->unpinned = false;
+        job->unpinned = job->serial = false;
         job->stretch = (struct serial_stretch){0};
         job->growth = (struct growth){0};
         cpuset_zero(&job->lent);

@@ -352,6 +352,14 @@ static void test_glance(void **state)
     assert_lends(s);
     observer_update(s->observer, &s->jobs, &s->options, s->now_ns);
     assert_pinned(s);
+    s->now_ns += EPOCH_NS;
+    cpu_ns += 4 * EPOCH_NS;
+    assert_int_equal(observer_glance(&s->jobs, s->now_ns), OBSERVER_NOTHING);
+    /* Nothing has been decided since it was serial: it still has one core. */
+    s->job->serial = true;
+    s->now_ns += EPOCH_NS;
+    cpu_ns += 4 * EPOCH_NS;
+    assert_int_equal(observer_glance(&s->jobs, s->now_ns), OBSERVER_PARALLEL);
     s->job->parked = true;
     for (size_t i = 0; i < SECOND; i++) {
         s->now_ns += EPOCH_NS;
