@@ -108,8 +108,15 @@ run_way() {
             "$build/coschedctl" record --stop >/dev/null
         done
         end_agent ;;
-    *) # a policy of the agent, and settings: corun,clean=150ms
-        start_agent "policy=${way//,/ --set }"
+    *) # a policy of the agent, settings, variables for its jobs: corun,clean=150ms,COSCHED_ULTS=2
+        local word settings=
+        for word in ${way//,/ }; do
+            case $word in
+            [A-Z]*) export "${word?}" ;;
+            *) settings+=" --set $word" ;;
+            esac
+        done
+        start_agent "${settings/ --set /policy=}"
         [ -z "$RECORD" ] || record shared # way `recorded`
         all "$build/coschedctl" run --libgomp "$build/libgomp-coop/lib-coop" --
         end_agent
