@@ -38,26 +38,27 @@ def main():
                                    (7, "60", [cpus]),
                                    (9, "60", [cpus, cpus[:1], cpus[1:]])):
             err, _ = run(f"{path}/sock", cpus, team, [rounds], sets,
-                      program="test_preempt")
+                         program="test_preempt")
             # With two CPUs somebody else may look on a busy machine.
             assert TURNS in err or sets != [cpus[:1]], err
         for team in (2, 5):
             run(f"{path}/sock", cpus[:1], team, ["4000", "sweeps"], [cpus[:1]],
                 program="test_preempt")
-        for team, rounds, what, sets in ((5, "6", "count", [cpus[:1]]), (9, "4", "count", [cpus]),
+        for team, rounds, what, sets in ((5, "6", "count", [cpus[:1]]),
+                                         (9, "4", "count", [cpus]),
                                          (9, "4", "count", [cpus, cpus[:1], cpus[1:]]),
                                          (6, "8", "compute", [cpus])):
             _, extra = run(f"{path}/sock", cpus, team, [rounds, what], sets,
                            program="test_preempt")
             assert extra == 0, (team, rounds, what, sets, extra)
         err, _ = run(f"{path}/sock", cpus, 3, ["60"], [cpus[:1]],
-                  program="test_preempt", COSCHED_TEST="by_kernel")
+                     program="test_preempt", COSCHED_TEST="by_kernel")
         assert TURNS in err, err
         err, _ = run(f"{path}/sock", cpus, 3, ["5"], [cpus[:1]],
-                  program="test_preempt", COSCHED_TEST="no_preempt")
+                     program="test_preempt", COSCHED_TEST="no_preempt")
         assert TURNS not in err, err
         err, _ = run(f"{path}/sock", cpus, 8, ["pipeline", "3"], [cpus[:1]],
-                  program="test_spin")
+                     program="test_spin")
         assert TURNS not in err and "the program uses usleep" in err, err
 
 
