@@ -99,11 +99,13 @@ def check_team(path, cpus):
 
 
 def check_late(path, cpus):
-    """An agent that answers late: the first region, in which programs touch their data, waits
-    for what it allots.  Not for ever, so on a busy machine that may take some tries."""
+    """An agent at work that answers late: the first region, in which programs touch their data,
+    waits for what it allots.  Not for ever, so on a busy machine that may take some tries."""
     def answer(client):
         client.allot(cpus[:1])
-        time.sleep(0.03)
+        end = time.monotonic() + 0.03
+        while time.monotonic() < end:
+            pass
 
     for _ in range(TRIES):
         with FakeAgent(path, cpus, spoil=answer), \

@@ -17,9 +17,11 @@
 #include "allot.h"
 #include "region.h"
 #include "settings.h"
+#include "threadstat.h"
 
 #define REPLY_NS 1000000000ull /* an agent that lives answers within an epoch */
-#define LOOK_MS 20     /* most often at once */
+#define LOOK_MS 5      /* most often at once */
+#define WORK_NS 500000ull /* CPU time between two looks: more than to accept takes */
 #define REPLY_MAX 4096 /* bytes; the reply to attach is short */
 #define DESCRIPTORS 2
 
@@ -28,6 +30,8 @@ static int connection = -1;
 /* A connection on which the reply has not come yet.  */
 static int asked = -1;
 static uint64_t asked_ns;
+static pid_t agent;	    /* who listens, 0 if it is in another PID namespace */
+static uint64_t agent_used; /* CPU time of it at the last look */
 
 void
 coop_attach_close (void)
@@ -157,6 +161,23 @@ take_reply (int fd, const char *reply, int fds[DESCRIPTORS], int count,
   return COOP_ATTACH_OK;
 }
 
+/* To whom FD leads.  */
+static pid_t
+find_agent (int fd)
+{
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  return getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ? 0 : peer.pid;
+}
+
+bool
+coop_attach_awaited (void)
+{
+  uint64_t used = coop_threadstat_process_used (agent), before = agent_used;
+  agent_used = used;
+  return used - before > WORK_NS || coop_threadstat_process_runs (agent);
+}
+
 enum coop_attach_result
 coop_attach (const struct cosched_allotment **page, char *text, size_t size)
 {
@@ -173,6 +194,8 @@ coop_attach (const struct cosched_allotment **page, char *text, size_t size)
 	  coop_attach_close ();
 	  return COOP_ATTACH_ABSENT;
 	}
+      agent = find_agent (asked);
+      agent_used = coop_threadstat_process_used (agent);
     }
   struct pollfd p = { asked, POLLIN, 0 };
   if (poll (&p, 1, LOOK_MS) <= 0)

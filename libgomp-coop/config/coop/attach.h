@@ -27,6 +27,10 @@ enum coop_attach_result
 extern enum coop_attach_result
 coop_attach (const struct cosched_allotment **page, char *text, size_t size);
 
+/* After COOP_ATTACH_ASKED: has the agent been at work since, or does it wait for a CPU?  Then
+   it will answer; one that sleeps although it was asked will not.  */
+extern bool coop_attach_awaited (void);
+
 /* Has the agent hung up?  */
 extern bool coop_attach_lost (void);
 

@@ -30,7 +30,7 @@
 #define TICK_CALM_NS (50 * MS) /* serial code: only the lease is watched */
 #define RETRY_NS (200 * MS)    /* agent absent */
 #define REFUSED_NS (1000 * MS) /* agent does not want us (yet) */
-#define FIRST_WAIT_NS (100 * MS) /* one that lives answers in 0.5 on an idle node */
+#define FIRST_WAIT_NS (100 * MS) /* for one at work; it answers in 0.5 if idle */
 #define SILENCES 2 /* a busy agent may be late once */
 #define SLICE_NS 100000ull /* the shortest that the kernel gives */
 
@@ -242,7 +242,7 @@ monitor_main (void *arg)
       else if (*coop_settings.socket && now >= monitor.retry_at_ns)
 	asked = try_attach (now);
       bool first = !coop_load (&first_try_done);
-      if (first && !asked)
+      if (first && !(asked && coop_attach_awaited ()))
 	{
 	  coop_store (&first_try_done, 1);
 	  coop_futex_wake (&first_try_done, 1);

@@ -22,6 +22,30 @@ coop_threadstat_used (pid_t tid)
   return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
+uint64_t
+coop_threadstat_process_used (pid_t pid)
+{
+  struct timespec t;
+  if (pid <= 0 || clock_gettime (~(clockid_t) pid * 8 + 2, &t))
+    return 0;
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+bool
+coop_threadstat_process_runs (pid_t pid)
+{
+  char path[32], text[256];
+  snprintf (path, sizeof path, "/proc/%ld/stat", (long) pid);
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  ssize_t n = read (fd, text, sizeof text - 1);
+  close (fd);
+  text[n < 0 ? 0 : n] = '\0';
+  const char *s = strrchr (text, ')'); /* the end of its name */
+  return s && strncmp (s, ") R", 3) == 0;
+}
+
 char
 coop_threadstat_state (pid_t tid, unsigned long *slept)
 {

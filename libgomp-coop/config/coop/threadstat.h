@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
 /* Copyright (C) 2026 The coschedule developers */
-/* What the kernel says of a kernel thread of this process.  */
+/* What the kernel says of a kernel thread of this process, and of other processes.  */
 
 #ifndef COOP_THREADSTAT_H
 #define COOP_THREADSTAT_H 1
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,6 +17,11 @@ extern uint64_t coop_threadstat_used (pid_t tid);
 /* State of TID as in proc(5): 'R' runs or can run, 'S' or 'D' sleeps, '\0' is
    not known.  Sets *SLEPT, which may be NULL, to how often it has slept.  */
 extern char coop_threadstat_state (pid_t tid, unsigned long *slept);
+
+/* CPU time of process PID in ns; 0: not known.  Does its first kernel thread run, or wait
+   for a CPU?  False if that is not known.  */
+extern uint64_t coop_threadstat_process_used (pid_t pid);
+extern bool coop_threadstat_process_runs (pid_t pid);
 
 #pragma GCC visibility pop
 
