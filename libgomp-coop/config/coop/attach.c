@@ -175,7 +175,7 @@ coop_attach_awaited (void)
 {
   uint64_t used = coop_threadstat_process_used (agent), before = agent_used;
   agent_used = used;
-  return used - before > WORK_NS || coop_threadstat_process_runs (agent);
+  return used > before + WORK_NS || coop_threadstat_process_runs (agent);
 }
 
 enum coop_attach_result

@@ -18,9 +18,10 @@
 /* Creates the monitor.  Returns 0 or an error number.  */
 extern int coop_monitor_start (void);
 
-/* If there is an agent, waits up to 100 ms for its first allotment, once: threads
-   of the team would be in the monitor's way, and be dealt out to CPUs that the
-   process does not have a moment later.  */
+/* If there is an agent, waits for its first allotment, once, up to 100 ms while the
+   agent is at work, 5 if it sleeps all the same: threads of the team would be in the
+   monitor's way, and be dealt out to CPUs that the process does not have a moment
+   later.  */
 extern void coop_monitor_wait (void);
 extern bool coop_monitor_awaited;
 

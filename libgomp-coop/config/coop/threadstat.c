@@ -12,23 +12,39 @@
 #include <time.h>
 #include <unistd.h>
 
-/* By the clock that Linux has for each kernel thread.  */
+static uint64_t
+read_clock (clockid_t clock)
+{
+  struct timespec t;
+  if (clock_gettime (clock, &t))
+    return 0;
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+/* By the clocks that Linux has for each kernel thread and each process.  */
 uint64_t
 coop_threadstat_used (pid_t tid)
 {
-  struct timespec t;
-  if (tid == 0 || clock_gettime (~(clockid_t) tid * 8 + 6, &t))
-    return 0;
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+  return tid == 0 ? 0 : read_clock (~(clockid_t) tid * 8 + 6);
 }
 
 uint64_t
 coop_threadstat_process_used (pid_t pid)
 {
-  struct timespec t;
-  if (pid <= 0 || clock_gettime (~(clockid_t) pid * 8 + 2, &t))
-    return 0;
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+  return pid == 0 ? 0 : read_clock (~(clockid_t) pid * 8 + 2);
+}
+
+/* What file PATH begins with, into TEXT[SIZE].  */
+static bool
+read_text (const char *path, char *text, size_t size)
+{
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  ssize_t n = read (fd, text, size - 1);
+  close (fd);
+  text[n < 0 ? 0 : n] = '\0';
+  return true;
 }
 
 bool
@@ -36,12 +52,8 @@ coop_threadstat_process_runs (pid_t pid)
 {
   char path[32], text[256];
   snprintf (path, sizeof path, "/proc/%ld/stat", (long) pid);
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
+  if (!read_text (path, text, sizeof text))
     return false;
-  ssize_t n = read (fd, text, sizeof text - 1);
-  close (fd);
-  text[n < 0 ? 0 : n] = '\0';
   const char *s = strrchr (text, ')'); /* the end of its name */
   return s && strncmp (s, ") R", 3) == 0;
 }
@@ -52,12 +64,8 @@ coop_threadstat_state (pid_t tid, unsigned long *slept)
   static const char state[] = "\nState:\t", count[] = "\nvoluntary_ctxt_switches:\t";
   char path[48], text[4096];
   snprintf (path, sizeof path, "/proc/self/task/%ld/status", (long) tid);
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
+  if (!read_text (path, text, sizeof text))
     return '\0';
-  ssize_t n = read (fd, text, sizeof text - 1);
-  close (fd);
-  text[n < 0 ? 0 : n] = '\0';
   const char *s = strstr (text, state), *c = strstr (text, count);
   if (!s || !c)
     return '\0';
