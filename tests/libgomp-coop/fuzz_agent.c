@@ -19,7 +19,7 @@ static unsigned until_next;
 static unsigned char *agents; /* as the agent has it mapped */
 
 /* The agent's turn, between two steps of the reader. */
-static void agent(void)
+static void agent_turn(void)
 {
     uint8_t how[2];
     uint16_t place;
@@ -39,7 +39,7 @@ static void agent(void)
 static void *copy_in_steps(void *to, const void *from, size_t size)
 {
     for (size_t at = 0; at < size; at += 64) {
-        agent();
+        agent_turn();
         memcpy((char *)to + at, (const char *)from + at,
                size - at < 64 ? size - at : 64);
     }
@@ -48,8 +48,8 @@ static void *copy_in_steps(void *to, const void *from, size_t size)
 
 #undef coop_load
 #undef coop_peek
-#define coop_load(p) (agent(), __atomic_load_n(p, __ATOMIC_ACQUIRE))
-#define coop_peek(p) (agent(), __atomic_load_n(p, __ATOMIC_RELAXED))
+#define coop_load(p) (agent_turn(), __atomic_load_n(p, __ATOMIC_ACQUIRE))
+#define coop_peek(p) (agent_turn(), __atomic_load_n(p, __ATOMIC_RELAXED))
 #define memcpy       copy_in_steps
 #include "libgomp-coop/config/coop/allot.c"
 #undef memcpy
@@ -62,6 +62,7 @@ static void *copy_in_steps(void *to, const void *from, size_t size)
 #include "libgomp-coop/config/coop/base.c"
 #include "libgomp-coop/config/coop/hint.c"
 #include "libgomp-coop/config/coop/region.c"
+#include "libgomp-coop/config/coop/threadstat.c"
 
 static struct coop_ult task[3];
 
