@@ -4,24 +4,15 @@
 
 #include "preempt.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "libgomp.h"
-#include "libgomp_g.h"
-
 #include "dispatch.h"
-#include "fiber.h"
-#include "needs.h"
 #include "order.h"
+#include "preemptible.h"
 #include "runq.h"
 #include "settings.h"
 #include "setxid.h"
@@ -59,8 +50,6 @@
 
 /* Loops were met not longer ago: look at all workers that have queues.  */
 #define RECENT_NS 1000000000ull
-
-#define INITIAL_STACK_MAX ((size_t) 1 << 30)
 
 struct sample
 {
@@ -175,24 +164,6 @@ stop (struct timer *t)
 
 /* ---- The handler.  ---- */
 
-/* Functions of libgomp that programs call again and again while they wait, and
-   that hold no lock anywhere.  */
-#define POLLED 5
-static struct coop_code polled[POLLED];
-
-static bool
-is_program (uintptr_t pc)
-{
-  for (unsigned i = 0; i < POLLED; i++)
-    if (pc - polled[i].begin < polled[i].size)
-      return true;
-  unsigned n = coop_load (&coop_needs.code_count);
-  for (unsigned i = 0; i < n; i++)
-    if (pc - coop_needs.code[i].begin < coop_needs.code[i].size)
-      return true;
-  return false;
-}
-
 /* The task is in the loop L, soon after it was continued or looked at.  If it
    waits it is as it was; one that computes has gone on, and both are possible
    if it waits for the next thing already.  Does it wait, as far as one can
@@ -228,32 +199,6 @@ is_spinning (struct timer *t, struct sample now)
     return false;
   coop_spinloop_note (now.pc);
   return true;
-}
-
-/* That of the initial thread.  */
-static uintptr_t initial_top;
-static size_t initial_size;
-
-/* Is SP in the stack of U?  */
-static bool
-is_own_stack (const struct coop_ult *u, uintptr_t sp)
-{
-  return u->root ? initial_top - sp < initial_size
-		 : (uintptr_t) u->stack_top - sp < u->stack_size;
-}
-
-/* May the task of W be preempted in CONTEXT?  */
-static bool
-may_preempt (struct coop_worker *w, const ucontext_t *context)
-{
-  struct coop_ult *u = coop_tls_ult ();
-
-  return u && u->kind == COOP_ULT && u->tls == &coop_tls && w->running == u
-	 && coop_tls_worker () == w && is_own_stack (u, COOP_SP (context))
-	 && memcmp (&context->uc_sigmask, &coop_worker_signals,
-		    sizeof (uint64_t))
-		== 0
-	 && !(u->root && coop_tls_thread ()->ts.level == 0);
 }
 
 /* What the kernel will take from CONTEXT for this kernel thread, which may be
@@ -472,8 +417,7 @@ coop_preempt_serve (const siginfo_t *info, ucontext_t *context)
       || (uintptr_t) t - (uintptr_t) timers >= sizeof timers)
     return false;
   struct coop_worker *w = &coop_workers[t - timers];
-  bool fruitful = is_program (COOP_PC (context)) && has_reason (w)
-		  && may_preempt (w, context);
+  bool fruitful = has_reason (w) && coop_preemptible_now (w, context);
   if (serve_turns (t, w, context, fruitful))
     return true;
   bool spins = look (t, w, context, fruitful, &now);
@@ -491,83 +435,11 @@ coop_preempt_serve (const siginfo_t *info, ucontext_t *context)
 
 /* ---- The monitor.  ---- */
 
-static void
-find_polled (void)
-{
-  const void *const functions[POLLED]
-      = { omp_test_lock, omp_unset_lock, GOMP_cancellation_point,
-	  omp_get_thread_num, omp_get_num_threads };
-  Dl_info info;
-  void *symbol;
-
-  for (unsigned i = 0; i < POLLED && !polled[i].begin; i++)
-    if (dladdr1 (functions[i], &info, &symbol, RTLD_DL_SYMENT) && symbol)
-      {
-	polled[i].size = ((const ElfW (Sym) *) symbol)->st_size;
-	polled[i].begin = (uintptr_t) info.dli_saddr;
-      }
-}
-
-/* The kernel puts the program's name above everything.  */
-static void
-find_initial_stack (void)
-{
-  struct rlimit limit;
-
-  if (initial_size || getrlimit (RLIMIT_STACK, &limit))
-    return;
-  initial_top = getauxval (AT_EXECFN);
-  if (limit.rlim_cur > INITIAL_STACK_MAX)
-    limit.rlim_cur = INITIAL_STACK_MAX;
-  coop_store (&initial_size, limit.rlim_cur);
-}
-
-static bool
-is_traced (void)
-{
-  char text[1024], *at;
-  FILE *f = fopen ("/proc/self/status", "re");
-  size_t n = f ? fread (text, 1, sizeof text - 1, f) : 0;
-  if (f)
-    fclose (f);
-  text[n] = '\0';
-  at = strstr (text, "TracerPid:\t");
-  return !at || at[11] != '0';
-}
-
-/* May tasks be preempted in this mode?  */
-static bool
-is_allowed (void)
-{
-  return coop_mode == COSCHED_MODE_DONOR && !coop_fibers && !coop_fiber_valgrind ()
-	 && !(coop_settings.test & COOP_TEST_NO_PREEMPT);
-}
-
-/* May tasks of this program be preempted at all?  */
-static bool
-is_possible (void)
-{
-  static bool told;
-
-  if (!is_allowed () || is_traced ())
-    return false;
-  coop_settings_look_again ();
-  find_initial_stack ();
-  find_polled ();
-  if (coop_needs.early && !told)
-    {
-      told = true;
-      coop_say ("tasks that spin are not preempted: the program uses %s",
-		coop_needs.early);
-    }
-  return coop_needs.early == NULL;
-}
-
 /* Begins to look at W.  */
 static bool
 start (struct timer *t, const struct coop_worker *w)
 {
-  if (!is_possible () || !coop_setxid_leave_alternate () || !create (t, w->tid))
+  if (!coop_preemptible_program () || !coop_setxid_leave_alternate () || !create (t, w->tid))
     return false;
   t->burst = t->looks = t->fruitless = t->samples = 0;
   coop_store (&t->running, 1);
@@ -642,7 +514,7 @@ coop_preempt_turn (struct coop_worker *w)
   struct timer *t = &timers[w->index];
   unsigned long switches = coop_peek (&w->switches);
 
-  if (coop_is_spare (w) || !is_allowed () || coop_peek (&coop_needs.early))
+  if (coop_is_spare (w) || !coop_preemptible_mode ())
     return false;
   if (!is_waited_for (w))
     return true;

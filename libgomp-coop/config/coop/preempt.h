@@ -21,19 +21,7 @@
 
    The signal is glibc's SIGSETXID, which no program can handle or block, and
    whose handler the runtime has wrapped (setxid.h); the kernel drops a timer's
-   signals in exec.  A task is preempted only where
-
-   - the program counter is in the code of the program itself or of a library
-     with parallel regions, which is where no lock of the C library, the loader
-     or the runtime is held;
-   - the task has a thread control block of its own and uses its own stack;
-   - signals are blocked as everywhere: it is in no handler;
-   - it is not serial code of the initial thread.
-
-   A program that imports calls which end early by any signal (needs.h), as well
-   as one under a debugger, valgrind or a sanitizer, is left alone; there, in
-   kernel-thread mode and with tasks that share storage the watchdog's spares
-   must do.  */
+   signals in exec.  Where a task may be preempted is in preemptible.h.  */
 
 #ifndef COOP_PREEMPT_H
 #define COOP_PREEMPT_H 1

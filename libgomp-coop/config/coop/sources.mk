@@ -30,6 +30,7 @@ COOP_SOURCES = \
 	park.c \
 	placement.c \
 	preempt.c \
+	preemptible.c \
 	runq.c \
 	region.c \
 	settings.c \
