@@ -417,7 +417,7 @@ coop_preempt_serve (const siginfo_t *info, ucontext_t *context)
       || (uintptr_t) t - (uintptr_t) timers >= sizeof timers)
     return false;
   struct coop_worker *w = &coop_workers[t - timers];
-  bool fruitful = has_reason (w) && coop_preemptible_now (w, context);
+  bool fruitful = coop_preemptible_now (w, context) && has_reason (w);
   if (serve_turns (t, w, context, fruitful))
     return true;
   bool spins = look (t, w, context, fruitful, &now);

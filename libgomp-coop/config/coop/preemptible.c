@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -17,6 +16,7 @@
 #include "fiber.h"
 #include "needs.h"
 #include "settings.h"
+#include "threadstat.h"
 #include "worker.h"
 
 #define INITIAL_STACK_MAX ((size_t) 1 << 30)
@@ -39,7 +39,7 @@ is_program (uintptr_t pc)
   return false;
 }
 
-/* That of the initial thread.  */
+/* The stack of the initial thread.  */
 static uintptr_t initial_top;
 static size_t initial_size;
 
@@ -96,19 +96,6 @@ find_initial_stack (void)
   coop_store (&initial_size, limit.rlim_cur);
 }
 
-static bool
-is_traced (void)
-{
-  char text[1024], *at;
-  FILE *f = fopen ("/proc/self/status", "re");
-  size_t n = f ? fread (text, 1, sizeof text - 1, f) : 0;
-  if (f)
-    fclose (f);
-  text[n] = '\0';
-  at = strstr (text, "TracerPid:\t");
-  return !at || at[11] != '0';
-}
-
 /* May tasks be preempted in this mode?  */
 static bool
 is_allowed (void)
@@ -128,7 +115,7 @@ coop_preemptible_program (void)
 {
   static bool told;
 
-  if (!is_allowed () || is_traced ())
+  if (!is_allowed () || coop_threadstat_traced ())
     return false;
   coop_settings_look_again ();
   find_initial_stack ();

@@ -73,3 +73,13 @@ coop_threadstat_state (pid_t tid, unsigned long *slept)
     *slept = strtoul (c + sizeof count - 1, NULL, 10);
   return s[sizeof state - 1];
 }
+
+bool
+coop_threadstat_traced (void)
+{
+  char text[1024];
+  if (!read_text ("/proc/self/status", text, sizeof text))
+    return true;
+  const char *s = strstr (text, "TracerPid:\t");
+  return !s || s[11] != '0';
+}

@@ -23,6 +23,9 @@ extern char coop_threadstat_state (pid_t tid, unsigned long *slept);
 extern uint64_t coop_threadstat_process_used (pid_t pid);
 extern bool coop_threadstat_process_runs (pid_t pid);
 
+/* Is this process traced, by a debugger say?  True if that is not known.  */
+extern bool coop_threadstat_traced (void);
+
 #pragma GCC visibility pop
 
 #endif /* COOP_THREADSTAT_H */
