@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Threads that wait for each other in ways the runtime does not see.
+/* Threads that wait for each other in ways the runtime does not see, or hardly.
  *
- * usage: test_spin pipeline ROUNDS | regions ROUNDS | pipe ROUNDS | sleep MS | compute TRIES
+ * usage: test_spin pipeline ROUNDS | regions ROUNDS | asked ROUNDS | yielded ROUNDS |
+ *                  locked ROUNDS | pipe ROUNDS | sleep MS | compute TRIES
  *
  *   pipeline  each thread spins until its right neighbour has done the round
  *   regions   the same, a region for each round
+ *   asked     as pipeline, with a cancellation point in the loop
+ *   yielded   as pipeline, with taskyield in the loop
+ *   locked    two threads, each of which has a lock that the other wants; one blocks, the
+ *             other asks again and again
  *   pipe      odd threads read from a pipe what even ones write later
  *   sleep     one thread sleeps, the others compute
  *   compute   all just compute, once for long; then no more kernel threads do so than there
@@ -14,6 +19,7 @@
 
 #define _GNU_SOURCE
 #include <omp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +35,28 @@ static struct {
 } done[THREADS_MAX];
 
 static int wrong;
+static bool asks, yields;
+static omp_lock_t first, second;
+
+static bool has_done(int thread, int round)
+{
+    return __atomic_load_n(&done[thread].round, __ATOMIC_ACQUIRE) >= round;
+}
 
 static void spin_until(int thread, int round)
 {
-    while (__atomic_load_n(&done[thread].round, __ATOMIC_ACQUIRE) < round) {
-    }
+    if (!asks)
+        while (!has_done(thread, round)) {
+            if (yields) {
+#pragma omp taskyield
+            }
+        }
+    else
+#pragma omp taskgroup
+#pragma omp task if (0)
+        while (!has_done(thread, round)) {
+#pragma omp cancellation point taskgroup
+        }
 }
 
 /* Round ROUND of the current thread, after its right neighbour's, which begins
@@ -60,6 +83,32 @@ static void regions(int rounds)
     for (int i = 1; i <= rounds; i++) {
 #pragma omp parallel
         step(i);
+    }
+}
+
+/* Thread 1 waits for SECOND, which thread 0 gives back before it asks for FIRST. */
+static void locked(int rounds)
+{
+    omp_init_lock(&first);
+    omp_init_lock(&second);
+#pragma omp parallel
+    for (int i = 0; i < rounds; i++) {
+        int me = omp_get_thread_num();
+
+        if (me < 2)
+            omp_set_lock(me ? &first : &second);
+#pragma omp barrier
+        if (me == 1) {
+            omp_set_lock(&second);
+            omp_unset_lock(&second);
+            omp_unset_lock(&first);
+        } else if (me == 0) {
+            omp_unset_lock(&second);
+            while (!omp_test_lock(&first)) {
+            }
+            omp_unset_lock(&first);
+        }
+#pragma omp barrier
     }
 }
 
@@ -140,8 +189,12 @@ int main(int argc, char **argv)
     int n = atoi(argv[2]);
     double begin = omp_get_wtime(), took = -1;
 
-    if (strcmp(argv[1], "pipeline") == 0)
+    asks = strcmp(argv[1], "asked") == 0;
+    yields = strcmp(argv[1], "yielded") == 0;
+    if (asks || yields || strcmp(argv[1], "pipeline") == 0)
         pipeline(n);
+    else if (strcmp(argv[1], "locked") == 0)
+        locked(n);
     else if (strcmp(argv[1], "regions") == 0)
         regions(n);
     else if (strcmp(argv[1], "pipe") == 0)

@@ -4,9 +4,23 @@
 """Tasks that spin on each other's flags, or block in the kernel until a task
 behind them in the queue has run: all end, with all CPUs, with one, and while
 CPUs are taken and given; the runtime says that it used more workers to end the spinning.
-Tasks that look the same but compute do not keep those."""
+Tasks that look the same but compute do not keep those, and tasks that ask the
+runtime for something again and again need none."""
 
 from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus
+
+
+def asks(path, cpus, mode, arguments):
+    with FakeAgent(path, cpus) as agent, \
+            Program(*arguments, program="test_spin", socket_path=path,
+                    COSCHED_MODE=mode, OMP_NUM_THREADS="8",
+                    COSCHED_TEST="no_preempt") as program:
+        client = agent.client()
+        out, err, _ = program.end_under(agent, [cpus], 0.003)
+        extra = client.header_of_report()["extra_workers"]
+        assert program.process.returncode == 0 and out.startswith("PASS"), (
+            mode, arguments, out, err)
+        assert extra == 0, (mode, arguments, extra)
 
 
 def run(path, cpus, mode, team, arguments, sets):
@@ -38,6 +52,9 @@ def main():
                     run(f"{path}/sock", cpus, mode, team, arguments, sets)
         for mode in ("donor", "ult"):
             run(f"{path}/sock", cpus, mode, 8, ["compute", "300"], [cpus])
+            for arguments in (["asked", "300"], ["yielded", "300"],
+                              ["locked", "300"]):
+                asks(f"{path}/sock", cpus[:1], mode, arguments)
 
 
 main()

@@ -17,6 +17,10 @@
 #define FOREIGN_SPINS 1000 /* a foreign thread owns no CPU */
 #define RELAX_TURNS 16	   /* pauses between two looks at the queues */
 
+/* Who asks so often in a row, and has less than so much to do in between, waits.  */
+#define POLLS 256
+#define POLL_NS 50
+
 int
 coop_spin (int *addr, int value)
 {
@@ -65,4 +69,19 @@ coop_relax (void)
     sched_yield (); /* what it waits for may need worker 0 */
   else if (++turns % RELAX_TURNS == 0)
     coop_dispatch_yield ();
+}
+
+void
+coop_poll (void)
+{
+  struct coop_ult *u = coop_tls_ult ();
+  struct coop_worker *w = coop_tls_worker ();
+
+  if (!u || u->kind != COOP_ULT || !w || ++u->polls % POLLS
+      || gomp_thread ()->ts.level == 0)
+    return;
+  if ((coop_peek (&w->queue.length) || coop_must_leave (w))
+      && coop_now_ns () - u->polled_ns < POLLS * POLL_NS)
+    coop_dispatch_yield ();
+  u->polled_ns = coop_now_ns ();
 }

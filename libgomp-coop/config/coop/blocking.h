@@ -20,6 +20,10 @@ extern void coop_block (int *addr, int value);
 /* One turn of a loop that waits for another task.  */
 extern void coop_relax (void);
 
+/* The program asks for something that it may wait for in a loop.  Where it does little else,
+   other tasks of the worker go on.  */
+extern void coop_poll (void);
+
 #pragma GCC visibility pop
 
 #endif /* COOP_BLOCKING_H */

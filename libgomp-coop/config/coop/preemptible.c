@@ -21,17 +21,9 @@
 
 #define INITIAL_STACK_MAX ((size_t) 1 << 30)
 
-/* Functions of libgomp that programs call again and again while they wait, and
-   that hold no lock anywhere.  */
-#define POLLED 5
-static struct coop_code polled[POLLED];
-
 static bool
 is_program (uintptr_t pc)
 {
-  for (unsigned i = 0; i < POLLED; i++)
-    if (pc - polled[i].begin < polled[i].size)
-      return true;
   unsigned n = coop_load (&coop_needs.code_count);
   for (unsigned i = 0; i < n; i++)
     if (pc - coop_needs.code[i].begin < coop_needs.code[i].size)
@@ -63,23 +55,6 @@ coop_preemptible_now (const struct coop_worker *w, const ucontext_t *context)
 		    sizeof (uint64_t))
 		== 0
 	 && !(u->root && coop_tls_thread ()->ts.level == 0);
-}
-
-static void
-find_polled (void)
-{
-  const void *const functions[POLLED]
-      = { omp_test_lock, omp_unset_lock, GOMP_cancellation_point,
-	  omp_get_thread_num, omp_get_num_threads };
-  Dl_info info;
-  void *symbol;
-
-  for (unsigned i = 0; i < POLLED && !polled[i].begin; i++)
-    if (dladdr1 (functions[i], &info, &symbol, RTLD_DL_SYMENT) && symbol)
-      {
-	polled[i].size = ((const ElfW (Sym) *) symbol)->st_size;
-	polled[i].begin = (uintptr_t) info.dli_saddr;
-      }
 }
 
 /* The kernel puts the program's name above everything.  */
@@ -119,7 +94,6 @@ coop_preemptible_program (void)
     return false;
   coop_settings_look_again ();
   find_initial_stack ();
-  find_polled ();
   if (coop_needs.early && !told)
     {
       told = true;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
 /* Copyright (C) 2026 The coschedule developers */
-/* Upstream's task.c; a worker may leave its CPU between two tasks.  Its parts
-   also serve task.h.  */
+/* Upstream's task.c; a worker may leave its CPU between two tasks, and tasks that wait
+   in a loop with taskyield make room.  Its parts also serve task.h.  */
 
 #include "libgomp.h"
+#include "blocking.h"
 #include "dispatch.h"
 #include "task.h"
 
@@ -40,7 +41,18 @@ coop_task_barrier_waits (gomp_barrier_t *bar)
 
 #define gomp_mutex_unlock(mutex) coop_task_unlock (mutex)
 #define gomp_team_barrier_waiting_for_tasks(bar) coop_task_barrier_waits (bar)
+#define GOMP_taskyield upstream_taskyield
+static void upstream_taskyield (void);
 #include "../../task.c"
+#undef GOMP_taskyield
+
+void
+GOMP_taskyield (void)
+{
+  if (__builtin_expect (coop_managed, 0))
+    coop_poll ();
+  upstream_taskyield ();
+}
 
 static void
 init_task (struct gomp_task *task, struct gomp_task *parent,

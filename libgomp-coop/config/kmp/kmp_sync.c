@@ -4,6 +4,7 @@
 
 #include "kmp.h"
 
+#include "blocking.h"
 #include "kmp_dispatch.h"
 #include "libgomp_g.h"
 
@@ -64,6 +65,8 @@ __kmpc_flush (ident_t *loc)
 {
   (void) loc;
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
+  if (__builtin_expect (coop_managed, 0))
+    coop_poll ();
 }
 
 /* ---- Regions for one thread.  ---- */
@@ -180,8 +183,10 @@ __kmpc_end_ordered (ident_t *loc, kmp_int32 gtid)
 static kmp_int32
 cancel (kmp_int32 kind, bool do_it)
 {
-  /* Libgomp has a bit for each kind, in the same order.  */
-  if (kind < 1 || kind > 4 || !GOMP_cancel (1 << (kind - 1), do_it))
+  if (kind < 1 || kind > 4)
+    return 0;
+  int bit = 1 << (kind - 1); /* libgomp's kinds are in the same order */
+  if (!(do_it ? GOMP_cancel (bit, true) : GOMP_cancellation_point (bit)))
     return 0;
   if (kind == KIND_LOOP || kind == KIND_SECTIONS)
     kmp_dispatch_leave ();
