@@ -2,13 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Threads that wait for each other in ways the runtime does not see, or hardly.
  *
- * usage: test_spin pipeline ROUNDS | regions ROUNDS | asked ROUNDS | yielded ROUNDS |
- *                  locked ROUNDS | pipe ROUNDS | sleep MS | compute TRIES
+ * usage: test_spin WAY ROUNDS | sleep MS | compute TRIES
  *
  *   pipeline  each thread spins until its right neighbour has done the round
  *   regions   the same, a region for each round
- *   asked     as pipeline, with a cancellation point in the loop
- *   yielded   as pipeline, with taskyield in the loop
+ *   cancellation-point, taskyield, critical
+ *             as pipeline, with that in the loop
  *   locked    two threads, each of which has a lock that the other wants; one blocks, the
  *             other asks again and again
  *   pipe      odd threads read from a pipe what even ones write later
@@ -35,7 +34,8 @@ static struct {
 } done[THREADS_MAX];
 
 static int wrong;
-static bool asks, yields;
+static enum { SPINNING, BY_CANCELLATION_POINT, BY_TASKYIELD, BY_CRITICAL } waits;
+static long looks;
 static omp_lock_t first, second;
 
 static bool has_done(int thread, int round)
@@ -45,18 +45,21 @@ static bool has_done(int thread, int round)
 
 static void spin_until(int thread, int round)
 {
-    if (!asks)
-        while (!has_done(thread, round)) {
-            if (yields) {
-#pragma omp taskyield
-            }
-        }
-    else
+    if (waits == BY_CANCELLATION_POINT) {
 #pragma omp taskgroup
 #pragma omp task if (0)
         while (!has_done(thread, round)) {
 #pragma omp cancellation point taskgroup
         }
+    }
+    while (!has_done(thread, round)) {
+        if (waits == BY_TASKYIELD) {
+#pragma omp taskyield
+        } else if (waits == BY_CRITICAL) {
+#pragma omp critical
+            looks++;
+        }
+    }
 }
 
 /* Round ROUND of the current thread, after its right neighbour's, which begins
@@ -182,6 +185,20 @@ static void compute(int tries)
         wrong = tries-- == 0;
 }
 
+/* Is WAY one of those, each in its way? */
+static bool is_pipeline(const char *way)
+{
+    static const char *const ways[] = {"pipeline", "cancellation-point", "taskyield",
+                                       "critical"};
+
+    for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+        if (strcmp(way, ways[i]) == 0) {
+            waits = i;
+            return true;
+        }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -189,9 +206,7 @@ int main(int argc, char **argv)
     int n = atoi(argv[2]);
     double begin = omp_get_wtime(), took = -1;
 
-    asks = strcmp(argv[1], "asked") == 0;
-    yields = strcmp(argv[1], "yielded") == 0;
-    if (asks || yields || strcmp(argv[1], "pipeline") == 0)
+    if (is_pipeline(argv[1]))
         pipeline(n);
     else if (strcmp(argv[1], "locked") == 0)
         locked(n);

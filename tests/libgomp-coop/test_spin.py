@@ -52,9 +52,9 @@ def main():
                     run(f"{path}/sock", cpus, mode, team, arguments, sets)
         for mode in ("donor", "ult"):
             run(f"{path}/sock", cpus, mode, 8, ["compute", "300"], [cpus])
-            for arguments in (["asked", "300"], ["yielded", "300"],
-                              ["locked", "300"]):
-                asks(f"{path}/sock", cpus[:1], mode, arguments)
+            for way in ("cancellation-point", "taskyield", "critical",
+                        "locked"):
+                asks(f"{path}/sock", cpus[:1], mode, [way, "300"])
 
 
 main()

@@ -72,7 +72,7 @@ coop_relax (void)
 }
 
 void
-coop_poll (void)
+coop_polled (void)
 {
   struct coop_ult *u = coop_tls_ult ();
   struct coop_worker *w = coop_tls_worker ();

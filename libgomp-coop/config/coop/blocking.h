@@ -20,9 +20,16 @@ extern void coop_block (int *addr, int value);
 /* One turn of a loop that waits for another task.  */
 extern void coop_relax (void);
 
-/* The program asks for something that it may wait for in a loop.  Where it does little else,
-   other tasks of the worker go on.  */
-extern void coop_poll (void);
+/* The program asks for something, as it may do in a loop in which it waits.  Where it does
+   little else, other tasks of the worker go on.  */
+extern void coop_polled (void);
+
+static inline void
+coop_poll (void)
+{
+  if (__builtin_expect (coop_managed, 0))
+    coop_polled ();
+}
 
 #pragma GCC visibility pop
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
 /* Copyright (C) 2026 The coschedule developers */
-/* Upstream's parallel.c; tasks that wait at a cancellation point make room.  */
+/* Upstream's parallel.c; a task that waits in a loop may do so at a
+   cancellation point.  */
 
 #include "libgomp.h"
 
@@ -14,7 +15,6 @@ static bool upstream_cancellation_point (int);
 bool
 GOMP_cancellation_point (int which)
 {
-  if (__builtin_expect (coop_managed, 0))
-    coop_poll ();
+  coop_poll ();
   return upstream_cancellation_point (which);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
 /* Copyright (C) 2026 The coschedule developers */
-/* Upstream's task.c; a worker may leave its CPU between two tasks, and tasks that wait
-   in a loop with taskyield make room.  Its parts also serve task.h.  */
+/* Upstream's task.c; a worker may leave its CPU between two tasks, and a task that waits
+   in a loop may do so with taskyield.  Its parts also serve task.h.  */
 
 #include "libgomp.h"
 #include "blocking.h"
@@ -49,8 +49,7 @@ static void upstream_taskyield (void);
 void
 GOMP_taskyield (void)
 {
-  if (__builtin_expect (coop_managed, 0))
-    coop_poll ();
+  coop_poll ();
   upstream_taskyield ();
 }
 

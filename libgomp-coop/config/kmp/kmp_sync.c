@@ -65,8 +65,7 @@ __kmpc_flush (ident_t *loc)
 {
   (void) loc;
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
-  if (__builtin_expect (coop_managed, 0))
-    coop_poll ();
+  coop_poll ();
 }
 
 /* ---- Regions for one thread.  ---- */
