@@ -17,9 +17,7 @@
 #define FOREIGN_SPINS 1000 /* a foreign thread owns no CPU */
 #define RELAX_TURNS 16	   /* pauses between two looks at the queues */
 
-/* Who asks so often in a row, and has less than so much to do in between, waits.  */
-#define POLLS 256
-#define POLL_NS 50
+#define POLL_NS 50 /* who has less to do between two polls of a row waits */
 
 int
 coop_spin (int *addr, int value)
@@ -72,16 +70,14 @@ coop_relax (void)
 }
 
 void
-coop_polled (void)
+coop_polled (struct coop_ult *u)
 {
-  struct coop_ult *u = coop_tls_ult ();
   struct coop_worker *w = coop_tls_worker ();
 
-  if (!u || u->kind != COOP_ULT || !w || ++u->polls % POLLS
-      || gomp_thread ()->ts.level == 0)
+  if (u->kind != COOP_ULT || !w || gomp_thread ()->ts.level == 0)
     return;
   if ((coop_peek (&w->queue.length) || coop_must_leave (w))
-      && coop_now_ns () - u->polled_ns < POLLS * POLL_NS)
+      && coop_now_ns () - u->polled_ns < COOP_POLLS * POLL_NS)
     coop_dispatch_yield ();
   u->polled_ns = coop_now_ns ();
 }

@@ -20,15 +20,20 @@ extern void coop_block (int *addr, int value);
 /* One turn of a loop that waits for another task.  */
 extern void coop_relax (void);
 
+/* U has asked COOP_POLLS times.  */
+#define COOP_POLLS 256
+extern void coop_polled (struct coop_ult *u);
+
 /* The program asks for something, as it may do in a loop in which it waits.  Where it does
    little else, other tasks of the worker go on.  */
-extern void coop_polled (void);
-
 static inline void
 coop_poll (void)
 {
-  if (__builtin_expect (coop_managed, 0))
-    coop_polled ();
+  struct coop_ult *u;
+
+  if (__builtin_expect (coop_managed, 0) && (u = coop_tls_ult ())
+      && __builtin_expect (++u->polls % COOP_POLLS == 0, 0))
+    coop_polled (u);
 }
 
 #pragma GCC visibility pop

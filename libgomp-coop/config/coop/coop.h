@@ -110,7 +110,7 @@ struct coop_ult
      last, and how often.  */
   unsigned char patience[COOP_PLACES];
   unsigned spun_at, spins;
-  unsigned polls; /* calls of coop_polled; the last one that looked at the clock */
+  unsigned polls; /* calls of coop_poll; the last one that looked at the clock */
   uint64_t polled_ns;
   unsigned listed; /* place in the list of stacks and one */
   struct coop_fiber *fiber; /* for debugging tools, mostly NULL */
