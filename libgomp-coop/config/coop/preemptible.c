@@ -4,14 +4,11 @@
 
 #include "preemptible.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
 #include "libgomp.h"
-#include "libgomp_g.h"
 
 #include "fiber.h"
 #include "needs.h"
