@@ -148,6 +148,8 @@ struct job {
     bool suspended;               /* stopped, but not by us */
     bool profiling;               /* has its cores to be measured */
     bool serial;                  /* it was when that was decided */
+    struct cosched_cpuset loan;   /* serial: what others got when that began, and no job has come
+                                     or gone since; its own again when it returns */
     bool shared;                  /* others run on its CPUs, too */
     bool shrunk;                  /* lost CPUs in the transition under way */
     bool recheck;                 /* shrunk a few milliseconds ago */

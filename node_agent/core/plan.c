@@ -181,6 +181,23 @@ static const struct workload *profile_of(struct planner *p,
                                         : NULL;
 }
 
+/* Who lends no more owns again what others got when it began to: they come back to where they were
+ * before, to their data.  Otherwise all of them would be placed as if they had never been there. */
+static void call_loans(struct planner *p)
+{
+    for (size_t j = 0; j < p->count; j++) {
+        const struct job *job = p->input->jobs[p->index[j]];
+        struct cosched_cpuset cores;
+        if (job->stretch.lends)
+            continue;
+        topology_cores(p->topology, &job->loan, &cores);
+        cpuset_and(&cores, &p->granted[j]);
+        for (int c = -1; (c = cpuset_next(&cores, c)) >= 0;)
+            if (p->before[c] != POLICY_NO_CPU)
+                p->before[c] = (int)j;
+    }
+}
+
 /* Who runs in this turn, and the pool with its present owners. */
 static void select_jobs(struct planner *p, struct plan *plan)
 {
@@ -232,6 +249,7 @@ static void select_jobs(struct planner *p, struct plan *plan)
                     &p->jobs[p->count].max_cores);
         p->index[p->count++] = i;
     }
+    call_loans(p);
     /* Nobody wants the cores that it would lend, and would be late to give them back. */
     if (in->count == 1)
         p->jobs[0].kind = REGION_PARALLEL;

@@ -219,6 +219,17 @@ static bool others_have_cpus(const struct scheduler *s, size_t count)
     return false;
 }
 
+/* What JOB begins to lend is on loan, until it lends no more. */
+static void note_loan(struct job *job)
+{
+    if (!job->stretch.lends) {
+        cpuset_zero(&job->loan);
+    } else if (!job->serial) {
+        job->loan = job->cpus;
+        cpuset_andnot(&job->loan, &job->target);
+    }
+}
+
 /* Record the plan in the jobs, then move the CPUs if it MOVES any. */
 static void carry_out(struct scheduler *s, struct job **jobs,
                       const struct plan *plan, size_t count, bool moves)
@@ -230,6 +241,7 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         struct job *j = jobs[i];
         parked[i] = plan->share[i].parked;
         j->target = plan->share[i].cpus;
+        note_loan(j);
         j->serial = job_kind(j) == REGION_SERIAL;
         if (!j->stretch.lends && !cpuset_empty(&j->lent)) {
             cpuset_zero(&j->lent);
@@ -407,6 +419,9 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         job->unattached_since_ns = job->wide_ns = 0;
         enforcer_release(s->p.enforcer, job);
     }
+    /* Who has come may have begun on them, and where others were is no matter now. */
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
+        cpuset_zero(&j->loan);
     mover_divide_again(&s->mover, job, now_ns);
     scheduler_trigger(s, why);
 }

@@ -101,6 +101,39 @@ static void test_moves(void **state)
     assert_cpus(f->jobs[1], "2-3,6-7");
 }
 
+/* Who lent its cores for a while has the same ones back, and so have all others: their data are
+ * there. */
+static void test_loan(void **state)
+{
+    struct fixture *f = *state;
+    struct job *job = f->jobs[1];
+
+    set_cpus(f->jobs[0], "0-1,4-5");
+    set_cpus(job, "2-3,6-7");
+    struct cosched_cpuset had = job->cpus;
+    job->doing = JOB_SERIAL;
+    job->stretch.lends = true;
+    make(f, 0);
+    assert_int_equal(cpuset_count(&job->cpus), 1);
+    assert_int_equal(cpuset_count(&f->jobs[0]->cpus), CORES - 1);
+    job->loan = had;
+    cpuset_andnot(&job->loan, &job->cpus);
+    make(f, 0);
+    assert_int_equal(cpuset_count(&job->cpus), 1);
+    job->doing = JOB_MALLEABLE;
+    job->stretch.lends = false;
+    make(f, 0);
+    assert_cpus(f->jobs[0], "0-1,4-5");
+    assert_cpus(job, "2-3,6-7");
+    /* It was granted less meanwhile. */
+    assert_int_equal(cpulist_parse("2-7", &job->granted, NULL), 0);
+    assert_int_equal(cpulist_parse("0-7", &job->loan, NULL), 0);
+    make(f, 0);
+    assert_false(cpuset_intersects(&f->jobs[0]->cpus, &job->cpus));
+    assert_int_equal(cpuset_count(&f->jobs[0]->cpus), CORES / 2);
+    assert_int_equal(cpuset_count(&job->cpus), CORES / 2);
+}
+
 /* Two of four have ended: the others are not left scattered. */
 static void test_scattered(void **state)
 {
@@ -248,7 +281,7 @@ static void test_room(void **state)
 
 UNIT(test_plan_nodes)
 {
-    const struct CMUnitTest tests[] = {T(test_measured), T(test_moves),
+    const struct CMUnitTest tests[] = {T(test_measured), T(test_moves), T(test_loan),
                                        T(test_scattered), T(test_terse), T(test_room)};
 
     return cmocka_run_group_tests_name("test_plan_nodes", tests, NULL, NULL);
