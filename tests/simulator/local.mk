@@ -6,6 +6,7 @@ simulator_scripts = \
 	%D%/test_coschedsim.py \
 	%D%/test_hindsight.py \
 	%D%/test_history.py \
+	%D%/test_loans.py \
 	%D%/test_mixes.py \
 	%D%/test_order.py \
 	%D%/test_recordings.py \
