@@ -181,10 +181,24 @@ static const struct workload *profile_of(struct planner *p,
                                         : NULL;
 }
 
-/* Who lends no more owns again what others got when it began to: they come back to where they were
- * before, to their data.  Otherwise all of them would be placed as if they had never been there. */
+/* Of whose requests more go to their own threads' data than this, have their data where their
+ * cores were. */
+#define LOCAL 0.5
+
+static bool some_are_local(const struct planner *p)
+{
+    for (size_t j = 0; j < p->count; j++)
+        if (p->jobs[j].profile && p->jobs[j].profile->locality > LOCAL)
+            return true;
+    return false;
+}
+
+/* Who lends no more owns again what others got when it began to, so that all come back to their
+ * data.  Where these are anywhere, all are placed anew, as more is known than at first. */
 static void call_loans(struct planner *p)
 {
+    if (!some_are_local(p))
+        return;
     for (size_t j = 0; j < p->count; j++) {
         const struct job *job = p->input->jobs[p->index[j]];
         struct cosched_cpuset cores;

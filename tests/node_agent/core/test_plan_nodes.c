@@ -101,16 +101,19 @@ static void test_moves(void **state)
     assert_cpus(f->jobs[1], "2-3,6-7");
 }
 
-/* Who lent its cores for a while has the same ones back, and so have all others: their data are
- * there. */
+/* Who lent its cores for a while has the same ones back, and so have all others, where the data of
+ * one are where its cores are. */
 static void test_loan(void **state)
 {
     struct fixture *f = *state;
     struct job *job = f->jobs[1];
+    struct region *region = region_find(&f->jobs[0]->regions, 1, 1);
 
+    region->profile = workload_new(NODES);
+    f->jobs[0]->region = region;
     set_cpus(f->jobs[0], "0-1,4-5");
     set_cpus(job, "2-3,6-7");
-    struct cosched_cpuset had = job->cpus;
+    struct cosched_cpuset had = job->cpus, borrowed;
     job->doing = JOB_SERIAL;
     job->stretch.lends = true;
     make(f, 0);
@@ -120,8 +123,17 @@ static void test_loan(void **state)
     cpuset_andnot(&job->loan, &job->cpus);
     make(f, 0);
     assert_int_equal(cpuset_count(&job->cpus), 1);
+    borrowed = f->jobs[0]->cpus;
+    had = job->cpus;
     job->doing = JOB_MALLEABLE;
     job->stretch.lends = false;
+    make(f, 0); /* nobody knows where data are */
+    assert_int_equal(cpuset_count(&job->cpus), CORES / 2);
+    assert_int_not_equal(cpuset_has(&f->jobs[0]->cpus, 0) + cpuset_has(&f->jobs[0]->cpus, 1) +
+                         cpuset_has(&f->jobs[0]->cpus, 4) + cpuset_has(&f->jobs[0]->cpus, 5), 4);
+    f->jobs[0]->cpus = borrowed;
+    job->cpus = had;
+    region->profile->locality = 0.8;
     make(f, 0);
     assert_cpus(f->jobs[0], "0-1,4-5");
     assert_cpus(job, "2-3,6-7");
