@@ -394,6 +394,13 @@ void scheduler_trigger(struct scheduler *s, const char *why)
     decide(s, why);
 }
 
+/* A job has come, and may have begun on what others lend, or has gone, and made room. */
+static void forget_loans(struct scheduler *s)
+{
+    for (struct job *j = s->p.jobs->first; j; j = j->next)
+        cpuset_zero(&j->loan);
+}
+
 void scheduler_job_changed(struct scheduler *s, struct job *job,
                            const char *why)
 {
@@ -404,6 +411,7 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         job->unattached_since_ns = 0;
         job->ended_wall_ns = job->ended_ns = 0;
         job->started = true;
+        forget_loans(s);
     } else if (!job_live(job) && job->live_since_ns) {
         /* What it had until now still counts for its record. */
         observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
@@ -418,10 +426,8 @@ void scheduler_job_changed(struct scheduler *s, struct job *job,
         job->region = NULL;
         job->unattached_since_ns = job->wide_ns = 0;
         enforcer_release(s->p.enforcer, job);
+        forget_loans(s);
     }
-    /* Who has come may have begun on them, and where others were is no matter now. */
-    for (struct job *j = s->p.jobs->first; j; j = j->next)
-        cpuset_zero(&j->loan);
     mover_divide_again(&s->mover, job, now_ns);
     scheduler_trigger(s, why);
 }
