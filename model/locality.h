@@ -25,6 +25,9 @@
 #include "model/machine.h"
 #include "model/workload.h"
 
+/* A workload of more than this asks mostly for its threads' own data. */
+#define LOCALITY_HIGH 0.5
+
 /* Parts of what a core of NUMA node HOME asks into PART[numa_nodes], sum 1.  DATA[numa_nodes] and
  * CORES[numa_nodes] are the parts d and c of above, each of sum 1, CORES[HOME] > 0; LOCALITY is in
  * 0..1. */

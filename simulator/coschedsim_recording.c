@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/locality.h"
 #include "model/station.h"
 #include "node_agent/recording/journal_replay.h"
 #include "node_agent/recording/recording.h"
@@ -289,7 +290,7 @@ static void add_waiting(json_t *json, const struct stretch *t, const struct regi
 
 static const char *placement_of(const struct region *s)
 {
-    if (s && s->profile->locality > 0.5)
+    if (s && s->profile->locality > LOCALITY_HIGH)
         return "local";
     return memory_of(s) < 0 ? "interleaved" : "first-touch";
 }

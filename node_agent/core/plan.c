@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/locality.h"
 #include "node_agent/core/grants.h"
 #include "node_agent/core/plan_facts.h"
 #include "protocol/cpulist.h"
@@ -181,14 +182,23 @@ static const struct workload *profile_of(struct planner *p,
                                         : NULL;
 }
 
-/* Of whose requests more go to their own threads' data than this, have their data where their
- * cores were. */
-#define LOCAL 0.5
+/* Running job number J owns those of CPUS that it may have. */
+static void set_owner(struct planner *p, const struct cosched_cpuset *cpus,
+                      const struct cosched_cpuset *may, size_t j)
+{
+    struct cosched_cpuset cores;
 
+    topology_cores(p->topology, cpus, &cores);
+    cpuset_and(&cores, may);
+    for (int c = -1; (c = cpuset_next(&cores, c)) >= 0;)
+        p->before[c] = (int)j;
+}
+
+/* Whether data of one lie where its cores were. */
 static bool some_are_local(const struct planner *p)
 {
     for (size_t j = 0; j < p->count; j++)
-        if (p->jobs[j].profile && p->jobs[j].profile->locality > LOCAL)
+        if (p->jobs[j].profile && p->jobs[j].profile->locality > LOCALITY_HIGH)
             return true;
     return false;
 }
@@ -201,14 +211,8 @@ static void call_loans(struct planner *p)
         return;
     for (size_t j = 0; j < p->count; j++) {
         const struct job *job = p->input->jobs[p->index[j]];
-        struct cosched_cpuset cores;
-        if (job->stretch.lends)
-            continue;
-        topology_cores(p->topology, &job->loan, &cores);
-        cpuset_and(&cores, &p->granted[j]);
-        for (int c = -1; (c = cpuset_next(&cores, c)) >= 0;)
-            if (p->before[c] != POLICY_NO_CPU)
-                p->before[c] = (int)j;
+        if (!job->stretch.lends)
+            set_owner(p, &job->loan, &p->granted[j], j);
     }
 }
 
@@ -233,14 +237,10 @@ static void select_jobs(struct planner *p, struct plan *plan)
             cpuset_has(&cores, (int)c) ? POLICY_NOBODY : POLICY_NO_CPU;
     for (size_t i = 0; i < in->count; i++) {
         struct job *job = in->jobs[i];
-        struct cosched_cpuset has;
         plan->share[i].parked = plan->turns && !p->runs[i];
         if (plan->share[i].parked)
             continue;
-        topology_cores(in->topology, &job->cpus, &has);
-        cpuset_and(&has, &cores);
-        for (int c = -1; (c = cpuset_next(&has, c)) >= 0;)
-            p->before[c] = (int)p->count;
+        set_owner(p, &job->cpus, &cores, p->count);
         topology_cores(in->topology, &job->granted, &p->granted[p->count]);
         plan_facts_fill(&p->facts[p->count], job,
                         topology_count_cores(in->topology, &job->cpus),
