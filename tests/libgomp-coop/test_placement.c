@@ -194,14 +194,34 @@ static void without_its_domain_a_task_goes_where_room_is(void **state)
     assert_int_equal(at_home(64), 63);
 }
 
+/* The first tasks have the work of a loop with few iterations. */
+static void without_their_domain_tasks_are_dealt_out_evenly(void **state)
+{
+    unsigned count[16] = { 0 };
+
+    (void) state;
+    have_workers(16, 4);
+    have_team(96);
+    for (unsigned i = 9; i < 16; i++)
+        coop_workers[i].cpu = COOP_CPU_NONE; /* domains have 4, 4, 1 and 0 workers */
+    coop_placement_again(task, 96, scratch);
+    assert_in_range(most(96), 10, 12);
+    for (unsigned i = 0; i < 36; i++)
+        count[ult[i].home]++;
+    for (unsigned i = 0; i < 9; i++)
+        assert_in_range(count[i], 3, 6);
+}
+
 /* All want to be in domain 0.  Number 0 is there; each of the others is on its worker. */
 static void without_room_at_home_a_task_stays(void **state)
 {
-    static const unsigned expected[] = { 0, 0, 0, 1, 1, 2, 1, 2, 2 };
+    static const unsigned expected[] = { 0, 2, 1, 0, 2, 1, 0, 2, 1 };
 
     (void) state;
     have_workers(3, 1);
     have_team(9);
+    for (unsigned i = 1; i < 9; i++)
+        ult[i].home = expected[i];
     for (unsigned i = 0; i < 9; i++)
         ult[i].node = 0;
     coop_placement_again(task, 9, scratch);
@@ -366,6 +386,7 @@ int main(void)
         cmocka_unit_test(stolen_tasks_come_back),
         cmocka_unit_test(domains_need_not_follow_numbers),
         cmocka_unit_test(without_its_domain_a_task_goes_where_room_is),
+        cmocka_unit_test(without_their_domain_tasks_are_dealt_out_evenly),
         cmocka_unit_test(without_room_at_home_a_task_stays),
         cmocka_unit_test(a_busy_cpu_gets_none),
         cmocka_unit_test(what_was_queued_after_the_look_has_not_waited),

@@ -36,7 +36,9 @@ struct domain
 {
   unsigned first, workers; /* in the array of all of them */
   unsigned room;	   /* tasks that it may have */
+  unsigned own, seen;	   /* tasks that are its own, and those looked at */
   unsigned tasks, placed;  /* that it has, and that have their worker */
+  unsigned before;	   /* that it has of lower numbers than the one looked at */
 };
 
 /* Is W as good as others for tasks that begin?  */
@@ -82,31 +84,67 @@ sort_workers (uint16_t *worker, struct domain *domain)
   return total;
 }
 
+/* The domain with room that has the fewest tasks of lower number for each worker: these
+   have what work there is in a loop of few iterations.  The rooms of all domains together
+   are enough for the team, so there is one.  */
+static unsigned
+emptiest (const struct domain *domain)
+{
+  unsigned best = DOMAINS;
+
+  for (unsigned d = 0; d < DOMAINS; d++)
+    if (domain[d].tasks < domain[d].room
+	&& (best == DOMAINS
+	    || domain[d].before * domain[best].workers
+		   < domain[best].before * domain[d].workers))
+      best = d;
+  return best;
+}
+
+/* Keeps each domain's own tasks in it, as many as it has room for, of low numbers and of
+   high ones.  Stores DOMAINS for those that are too many.  The place of the initial thread
+   counts as worker 0's.  */
+static void
+keep_own (struct coop_ult *const *task, unsigned size, struct domain *domain,
+	  unsigned char *chosen)
+{
+  unsigned node = coop_peek (&coop_workers[0].node);
+
+  for (unsigned i = 0; i < size; i++)
+    {
+      chosen[i] = domain_of (task[i] ? task[i]->node : node);
+      domain[chosen[i]].own++;
+    }
+  for (unsigned i = 0; i < size; i++)
+    {
+      struct domain *d = &domain[chosen[i]];
+      /* True for ROOM of OWN numbers in a row.  */
+      if ((uint64_t) d->seen++ * d->room % d->own < d->room)
+	d->tasks++;
+      else
+	chosen[i] = DOMAINS;
+    }
+}
+
 /* Chooses a domain for each task: its own, if that has room, else that of the worker
-   that it has, or any.  The place of the initial thread counts as worker 0's.  */
+   that it has, else the emptiest.  */
 static void
 choose_domains (struct coop_ult *const *task, unsigned size,
 		struct domain *domain, unsigned char *chosen)
 {
-  unsigned node = coop_peek (&coop_workers[0].node), other = 0;
-
+  keep_own (task, size, domain, chosen);
   for (unsigned i = 0; i < size; i++)
     {
-      if (task[i])
-	node = task[i]->node;
-      struct domain *d = &domain[domain_of (node)];
-      chosen[i] = d->tasks < d->room ? domain_of (node) : DOMAINS;
-      d->tasks += chosen[i] < DOMAINS;
+      if (chosen[i] == DOMAINS)
+	{
+	  unsigned here
+	      = domain_of (coop_workers[task[i] ? task[i]->home : 0].node);
+	  chosen[i] = domain[here].tasks < domain[here].room ? here
+							     : emptiest (domain);
+	  domain[chosen[i]].tasks++;
+	}
+      domain[chosen[i]].before++;
     }
-  for (unsigned i = 0; i < size; i++)
-    if (chosen[i] == DOMAINS)
-      {
-	while (domain[other].tasks >= domain[other].room)
-	  other++;
-	unsigned here = task[i] ? domain_of (coop_workers[task[i]->home].node) : other;
-	chosen[i] = domain[here].tasks < domain[here].room ? here : other;
-	domain[chosen[i]].tasks++;
-      }
 }
 
 void

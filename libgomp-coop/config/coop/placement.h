@@ -9,7 +9,9 @@
    first: the LLC domain of the worker that it is on then is the task's own from then on,
    wherever it was to begin.  Wherever stealing or another allotment has
    brought it meanwhile, it goes back there when it can: no worker gets more tasks for it
-   than its share, and who finds no room there stays where it is.  */
+   than its share.  Who finds no room there stays where it is, and if there is none either,
+   it is dealt out with regard to the tasks of lower number, so that these are on as many
+   workers as there are again.  */
 
 #ifndef COOP_PLACEMENT_H
 #define COOP_PLACEMENT_H 1
@@ -25,7 +27,8 @@ extern void coop_placement_first (struct coop_ult *u, unsigned id,
 
 /* Decides anew for tasks of a team of SIZE that wait: TASK[i] is number i, or
    NULL.  SCRATCH has SIZE bytes.  Nothing changes if no worker can be used.  Takes
-   a time of SIZE plus the number of workers.  */
+   a time of SIZE plus the number of workers, and of the LLC domains for each task that
+   finds no room.  */
 extern void coop_placement_again (struct coop_ult *const *task, unsigned size,
 				  unsigned char *scratch);
 
