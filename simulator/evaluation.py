@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""What `make reproduce` runs, and the tables of docs/evaluation.md."""
+"""What `make reproduce` runs, and the tables of docs/evaluation-simulated.md."""
 
 import json
 import math

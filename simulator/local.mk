@@ -98,7 +98,8 @@ fit-workloads: %D%/workloads/fit_workloads$(EXEEXT)
 	  $(workloads_xeon) 3 0.9 >%D%/workloads/intel-e7-8870v3.json
 .PHONY: fit-workloads
 
-# The papers' scenarios under every policy: evaluation/evaluation.{md,json,svg}
+# The papers' scenarios under every policy: evaluation-simulated.md and evaluation.{json,svg}
+# below evaluation/
 # in the build tree.  What is committed under docs/ is a copy.
 EXTRA_DIST += %D%/reproduce.py %D%/runs.py %D%/evaluation.py %D%/placement_day.py \
 	%D%/hindsight.py

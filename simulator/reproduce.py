@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""Run the papers' scenarios under every policy and bring docs/evaluation.md up
-to date.
+"""Run the papers' scenarios under every policy and bring
+docs/evaluation-simulated.md up to date.
 
-Writes OUT/evaluation.json, .md and .svg.  The page is SOURCE's, whose text
-between `<!-- begin NAME -->` and `<!-- end NAME -->` is replaced; the rest of it
-is written by people.  Results are kept in OUT/runs: what was interrupted goes on
-where it was."""
+Writes OUT/evaluation.json and .svg, and OUT/evaluation-simulated.md.  The page
+is SOURCE's, whose text between `<!-- begin NAME -->` and `<!-- end NAME -->` is
+replaced; the rest of it is written by people.  Results are kept in OUT/runs:
+what was interrupted goes on where it was."""
 
 import argparse
 import json
@@ -22,6 +22,7 @@ import runs
 
 QUICK = ["nupoco-amd", "nupoco-intel", "case-study", "random-amd"]
 QUICK_RANDOM = 10
+PAGE = "evaluation-simulated.md"
 
 
 def replace_blocks(page, blocks):
@@ -81,10 +82,10 @@ def main():
     blocks, data = ev.report(args, sets, results)
     blocks["time"] = (f"The last run simulated {made} scenarios in "
                       f"{time.monotonic() - begin:.0f} s.\n")
-    with open(os.path.join(args.source, "docs", "evaluation.md"),
+    with open(os.path.join(args.source, "docs", PAGE),
               encoding="utf-8") as file:
         page = replace_blocks(file.read(), blocks)
-    with open(os.path.join(args.out, "evaluation.md"), "w",
+    with open(os.path.join(args.out, PAGE), "w",
               encoding="utf-8") as file:
         file.write(page)
     with open(os.path.join(args.out, "evaluation.json"), "w",

@@ -45,7 +45,7 @@
  *
  * closes the fixed point.  Workers of a job in a serial region wait in the same way.
  *
- * Assumptions (docs/evaluation.md lists them):
+ * Assumptions (docs/evaluation-simulated.md lists them):
  *   - All threads have equal priority and may run on any core; queue lengths differ by one
  *     thread at most.
  *   - A queue that is longer by one moves on after balance_s; an idle core pulls at once.

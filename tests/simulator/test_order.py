@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""Policies come in the order that docs/evaluation.md promises, on a few of the
+"""Policies come in the order that docs/evaluation-simulated.md promises, on a few of the
 papers' scenarios.  (All of them: make reproduce.)"""
 
 import json

@@ -39,7 +39,7 @@ class Reproduce(unittest.TestCase):
         self.assertIn("1 scenarios, 0 of them known", first)
         self.assertNotIn("ep-ft-bs", first, "progress is for terminals")
         data = json.loads(self.content("evaluation.json"))
-        page = self.content("evaluation.md")
+        page = self.content("evaluation-simulated.md")
         self.assertIn("1 scenarios, 1 of them known",
                       self.reproduce("--only", "case-study"))
         self.assertEqual(json.loads(self.content("evaluation.json")), data)

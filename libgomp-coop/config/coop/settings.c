@@ -17,7 +17,7 @@
 #include "switch.h"
 
 /* Of the CPUs' time, waiting at a barrier.  With less, there would be more tasks, which
-   cost more than that (docs/evaluation.md, "Tasks for each CPU").  */
+   cost more than that (docs/evaluation-emulated.md, "Tasks for each CPU").  */
 #define IDLE_PERCENT_MAX 10
 
 struct coop_settings coop_settings;
