@@ -99,8 +99,7 @@ fit-workloads: %D%/workloads/fit_workloads$(EXEEXT)
 .PHONY: fit-workloads
 
 # The papers' scenarios under every policy: evaluation-simulated.md and evaluation.{json,svg}
-# below evaluation/
-# in the build tree.  What is committed under docs/ is a copy.
+# below evaluation/ in the build tree.  What is committed under docs/ is a copy.
 EXTRA_DIST += %D%/reproduce.py %D%/runs.py %D%/evaluation.py %D%/placement_day.py \
 	%D%/hindsight.py
 reproduce: %D%/coschedsim$(EXEEXT)

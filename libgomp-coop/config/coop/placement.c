@@ -36,7 +36,6 @@ struct domain
 {
   unsigned first, workers; /* in the array of all of them */
   unsigned room;	   /* tasks that it may have */
-  unsigned own, seen;	   /* tasks that are its own, and those looked at */
   unsigned tasks, placed;  /* that it has, and that have their worker */
   unsigned before;	   /* that it has of lower numbers than the one looked at */
 };
@@ -101,38 +100,23 @@ emptiest (const struct domain *domain)
   return best;
 }
 
-/* Keeps each domain's own tasks in it, as many as it has room for, of low numbers and of
-   high ones.  Stores DOMAINS for those that are too many.  The place of the initial thread
-   counts as worker 0's.  */
+/* Chooses a domain for each task: its own, if that has room, else that of the worker
+   that it has, else the emptiest.  Those of low number come first, so what has work stays
+   with its data.  The place of the initial thread counts as worker 0's.  */
 static void
-keep_own (struct coop_ult *const *task, unsigned size, struct domain *domain,
-	  unsigned char *chosen)
+choose_domains (struct coop_ult *const *task, unsigned size,
+		struct domain *domain, unsigned char *chosen)
 {
   unsigned node = coop_peek (&coop_workers[0].node);
 
   for (unsigned i = 0; i < size; i++)
     {
-      chosen[i] = domain_of (task[i] ? task[i]->node : node);
-      domain[chosen[i]].own++;
+      if (task[i])
+	node = task[i]->node;
+      struct domain *d = &domain[domain_of (node)];
+      chosen[i] = d->tasks < d->room ? domain_of (node) : DOMAINS;
+      d->tasks += chosen[i] < DOMAINS;
     }
-  for (unsigned i = 0; i < size; i++)
-    {
-      struct domain *d = &domain[chosen[i]];
-      /* True for ROOM of OWN numbers in a row.  */
-      if ((uint64_t) d->seen++ * d->room % d->own < d->room)
-	d->tasks++;
-      else
-	chosen[i] = DOMAINS;
-    }
-}
-
-/* Chooses a domain for each task: its own, if that has room, else that of the worker
-   that it has, else the emptiest.  */
-static void
-choose_domains (struct coop_ult *const *task, unsigned size,
-		struct domain *domain, unsigned char *chosen)
-{
-  keep_own (task, size, domain, chosen);
   for (unsigned i = 0; i < size; i++)
     {
       if (chosen[i] == DOMAINS)
