@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* CPUs that Slurm did not give a job are taken from it. */
+/* What jobs may have of what Slurm granted them. */
 
 #include "node_agent/core/grants.h"
 
@@ -77,5 +77,62 @@ void grants_repair_turns(const struct cosched_cpuset *granted, size_t jobs, int 
                 owner[c] = (int)j;
                 now++;
             }
+    }
+}
+
+/* Of GRANTED, what can be given. */
+static struct cosched_cpuset may_have(const struct cosched_cpuset *granted, const int *owner)
+{
+    struct cosched_cpuset may = *granted;
+
+    for (int c = -1; (c = cpuset_next(&may, c)) >= 0;)
+        if (owner[c] == POLICY_NO_CPU)
+            cpuset_remove(&may, c);
+    return may;
+}
+
+static void hold(const struct cosched_cpuset *cpus, uint16_t *held)
+{
+    for (int c = -1; (c = cpuset_next(cpus, c)) >= 0;)
+        held[c]++;
+}
+
+/* The CPU of CANDIDATES that is HELD by the fewest jobs, the first of such. */
+static int least_held(const struct cosched_cpuset *candidates, const uint16_t *held)
+{
+    int best = -1;
+
+    for (int c = -1; (c = cpuset_next(candidates, c)) >= 0;)
+        if (best < 0 || held[c] < held[best])
+            best = c;
+    return best;
+}
+
+void grants_overlap(const struct cosched_cpuset *granted, const size_t *most, size_t jobs,
+                    const int *owner, struct cosched_cpuset *share)
+{
+    uint16_t held[COSCHED_MAX_CPUS] = {0}; /* limited jobs that have a CPU */
+
+    for (size_t j = 0; j < jobs; j++) {
+        struct cosched_cpuset may = may_have(&granted[j], owner);
+        cpuset_and(&share[j], &may);
+        if ((size_t)cpuset_count(&may) <= most[j])
+            share[j] = may;
+        else if ((size_t)cpuset_count(&share[j]) <= most[j])
+            hold(&share[j], held);
+        else
+            cpuset_zero(&share[j]);
+    }
+    for (size_t j = 0; j < jobs; j++) {
+        struct cosched_cpuset may = may_have(&granted[j], owner), fresh = {{0}};
+        cpuset_andnot(&may, &share[j]);
+        for (size_t n = (size_t)cpuset_count(&share[j]); n < most[j] && !cpuset_empty(&may);
+             n++) {
+            int c = least_held(&may, held);
+            cpuset_add(&fresh, c);
+            cpuset_remove(&may, c);
+        }
+        hold(&fresh, held);
+        cpuset_or(&share[j], &fresh);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* CPUs that Slurm did not give a job are taken from it. */
+/* What jobs may have of what Slurm granted them. */
 
 #ifndef COSCHED_GRANTS_H
 #define COSCHED_GRANTS_H
@@ -8,7 +8,8 @@
 /* Concept
  *
  * A policy divides one pool, as if each job might have any CPU of it.  Jobs may have been
- * granted parts of the pool only: what a policy decided is repaired here.
+ * granted parts of the pool only: what a policy decided is repaired here.  Where the kernel
+ * shares the time no policy decides; then jobs have their grants, at most as many as they use.
  *
  * GRANTED[JOBS]: CPUs that each job may have.  OWNER[CPUS]: a job, POLICY_NOBODY or POLICY_NO_CPU,
  * changed in place.
@@ -29,5 +30,12 @@ void grants_repair(const struct cosched_cpuset *granted, size_t jobs, int *owner
  * of those that it may have. */
 void grants_repair_turns(const struct cosched_cpuset *granted, size_t jobs, int *owner,
                          size_t cpus);
+
+/* Where the kernel shares the time: SHARE[JOBS], what each job has now, becomes what it may use,
+ * which is all of its grant that is not POLICY_NO_CPU, but at most MOST[JOBS].  Who is
+ * limited so keeps what it has, and else shuns the CPUs of others that are, so that none lies
+ * idle. */
+void grants_overlap(const struct cosched_cpuset *granted, const size_t *most, size_t jobs,
+                    const int *owner, struct cosched_cpuset *share);
 
 #endif /* COSCHED_GRANTS_H */

@@ -25,8 +25,6 @@ struct planner {
     int *before;  /* [machine->cpus] */
     int *owner;   /* [machine->cpus] */
     double *llc;  /* [2 * MOST * machine->llc_domains] for the facts */
-    size_t *held; /* [machine->cpus] jobs limited to fewer than they were
-                     granted that have a CPU, when the kernel shares the time */
     bool *runs;   /* [room] */
     size_t room;
     /* of the plan in the making */
@@ -93,8 +91,7 @@ struct planner *planner_new(const struct topology *topology)
     p->before = calloc(machine->cpus, sizeof(*p->before));
     p->owner = calloc(machine->cpus, sizeof(*p->owner));
     p->llc = calloc(2 * MOST * nodes, sizeof(*p->llc));
-    p->held = calloc(machine->cpus, sizeof(*p->held));
-    if (!p->workspace || !p->before || !p->owner || !p->llc || !p->held) {
+    if (!p->workspace || !p->before || !p->owner || !p->llc) {
         planner_free(p);
         return NULL;
     }
@@ -121,7 +118,6 @@ void planner_free(struct planner *p)
     free(p->before);
     free(p->owner);
     free(p->llc);
-    free(p->held);
     free(p->runs);
     free(p);
     errno = saved;
@@ -510,70 +506,16 @@ static int decide(struct planner *p, struct plan *plan, struct errtext *err)
     return 0;
 }
 
-static void hold(struct planner *p, const struct cosched_cpuset *cores)
-{
-    for (int c = -1; (c = cpuset_next(cores, c)) >= 0;)
-        p->held[c]++;
-}
-
-/* The CPU of CANDIDATES that the fewest limited jobs have, the first of such. */
-static int least_held(const struct planner *p,
-                      const struct cosched_cpuset *candidates)
-{
-    int best = -1;
-
-    for (int c = -1; (c = cpuset_next(candidates, c)) >= 0;)
-        if (best < 0 || p->held[c] < p->held[best])
-            best = c;
-    return best;
-}
-
-/* MAY: what job J was granted of the pool.  Whether its maximum is less: then
- * CORES are those that it keeps. */
-static bool is_limited(const struct planner *p, size_t j,
-                       struct cosched_cpuset *may, struct cosched_cpuset *cores)
-{
-    size_t most = p->jobs[j].max_cores;
-
-    *may = p->granted[j];
-    for (int c = -1; (c = cpuset_next(may, c)) >= 0;)
-        if (p->owner[c] == POLICY_NO_CPU)
-            cpuset_remove(may, c);
-    topology_cores(p->input->topology, &p->input->jobs[p->index[j]]->cpus,
-                   cores);
-    cpuset_and(cores, may);
-    if ((size_t)cpuset_count(cores) > most)
-        cpuset_zero(cores);
-    return (size_t)cpuset_count(may) > most;
-}
-
-/* What each job may use when the kernel shares the time: all that it was
- * granted of the pool, its maximum at most.  A limited job keeps what it has
- * and else shuns the CPUs of other limited ones, so that none lies idle. */
+/* What each job may use when the kernel shares the time. */
 static void native_cores(struct planner *p)
 {
-    struct cosched_cpuset may;
+    size_t most[MOST];
 
-    memset(p->held, 0, p->machine->cpus * sizeof(*p->held));
-    for (size_t j = 0; j < p->count; j++)
-        if (is_limited(p, j, &may, &p->native[j]))
-            hold(p, &p->native[j]);
     for (size_t j = 0; j < p->count; j++) {
-        struct cosched_cpuset fresh = {{0}};
-        if (!is_limited(p, j, &may, &p->native[j])) {
-            p->native[j] = may;
-            continue;
-        }
-        cpuset_andnot(&may, &p->native[j]);
-        for (size_t n = (size_t)cpuset_count(&p->native[j]);
-             n < p->jobs[j].max_cores; n++) {
-            int c = least_held(p, &may);
-            cpuset_add(&fresh, c);
-            cpuset_remove(&may, c);
-        }
-        hold(p, &fresh);
-        cpuset_or(&p->native[j], &fresh);
+        most[j] = p->jobs[j].max_cores;
+        topology_cores(p->topology, &p->input->jobs[p->index[j]]->cpus, &p->native[j]);
     }
+    grants_overlap(p->granted, most, p->count, p->owner, p->native);
 }
 
 static void fill_shares(struct planner *p, struct plan *plan)

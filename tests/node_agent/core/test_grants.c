@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* CPUs that Slurm did not give a job are taken from it. */
+/* What jobs may have of what Slurm granted them. */
 
 #include "tests/support/unit.h"
 
@@ -39,11 +39,29 @@ static void test_turns(void **state)
     assert_int_equal(grants_owned(wide, 4, 1), 0);
 }
 
+/* Jobs 1 to 3 may have two CPUs each.  1 keeps what it has, 2 takes those that no limited job
+ * has, 3 has more than it may and begins anew. */
+static void test_overlap(void **state)
+{
+    struct cosched_cpuset granted[] = {{{0xf}}, {{0x1f}}, {{0xf}}, {{0xe}}};
+    struct cosched_cpuset share[] = {{{0x1}}, {{0x11}}, {{0}}, {{0xe}}};
+    const size_t most[] = {4, 2, 2, 2};
+    int owner[] = {POLICY_NOBODY, POLICY_NOBODY, POLICY_NOBODY, POLICY_NOBODY, POLICY_NO_CPU};
+
+    (void)state;
+    grants_overlap(granted, most, 4, owner, share);
+    assert_int_equal(share[0].word[0], 0xf);
+    assert_int_equal(share[1].word[0], 0x3); /* CPU 4 is nobody's to give */
+    assert_int_equal(share[2].word[0], 0xc);
+    assert_int_equal(share[3].word[0], 0x6);
+}
+
 UNIT(test_grants)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_space),
         cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_overlap),
     };
 
     return cmocka_run_group_tests_name("test_grants", tests, NULL, NULL);
