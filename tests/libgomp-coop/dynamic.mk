@@ -18,6 +18,8 @@ TESTS += tests/libgomp-coop/test_dynamic_claims \
 endif
 tests_libgomp_coop_test_placement_SOURCES = \
 	tests/libgomp-coop/test_placement.c \
+	libgomp-coop/config/coop/domain.c \
+	libgomp-coop/config/coop/domain.h \
 	libgomp-coop/config/coop/hint.c \
 	libgomp-coop/config/coop/hint.h \
 	libgomp-coop/config/coop/placement.c \

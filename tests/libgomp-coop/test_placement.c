@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
 /* Placement of tasks by itself (placement.h): dealt out, as many on each worker,
- * back in their own LLC domain where there is room; when another may steal them;
+ * back in their own LLC domain where there is room; which CPUs are near each other without an
+ * agent (domain.h); when another may steal them;
  * when a region has other homes for them than the one before (hint.h). */
 
 #include <setjmp.h>
@@ -12,8 +13,11 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "libgomp-coop/config/coop/domain.h"
 #include "libgomp-coop/config/coop/hint.h"
 #include "libgomp-coop/config/coop/placement.h"
 #include "libgomp-coop/config/coop/runq.h"
@@ -254,6 +258,60 @@ static void what_was_queued_after_the_look_has_not_waited(void **state)
     assert_true(coop_runq_has_waited(1000, 0, 500));
 }
 
+/* Node 0 has CPUs 0 and 1, node 2 has 2 and 3. */
+static void have_nodes(char *directory)
+{
+    static const struct {
+        const char *file, *text;
+    } files[] = {
+        {"has_cpu", "0,2\n"}, {"node0/cpulist", "0-1\n"},
+        {"node1/cpulist", "\n"}, {"node2/cpulist", "2-3\n"},
+    };
+    char path[256];
+
+    assert_non_null(mkdtemp(directory));
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/node%zu", directory, i);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", directory, files[i].file);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_true(fputs(files[i].text, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+    }
+}
+
+/* Numbers of an agent mean other domains than the kernel's: who has settled under these is at
+ * home where it is. */
+static void without_an_agent_the_kernel_says_what_is_near(void **state)
+{
+    char directory[] = "/tmp/coop-domains.XXXXXX", command[64];
+    uint16_t domain[COSCHED_MAX_CPUS] = { [0] = 2, [1] = 2, [2] = 7, [3] = 7 };
+    struct coop_ult u = { .settled = COOP_DOMAINS_KERNEL, .node = 2, .home = 3 };
+
+    (void) state;
+    have_nodes(directory);
+    have_workers(4, 2);
+    assert_true(coop_domain_ask_kernel(directory));
+    assert_false(coop_domain_ask_kernel(directory));
+    assert_int_equal(coop_domain_source, COOP_DOMAINS_KERNEL);
+    assert_int_equal(coop_domains[1], 0);
+    assert_int_equal(coop_domains[2], 2);
+    assert_int_equal(coop_domain_of_task(&u), 2);
+    coop_domain_take(domain);
+    coop_workers[3].node = coop_domains[3];
+    assert_int_equal(coop_domain_of_task(&u), 7);
+    u.settled = COOP_DOMAINS_AGENT;
+    assert_int_equal(coop_domain_of_task(&u), 2);
+    assert_false(coop_domain_ask_kernel(directory));
+    assert_int_equal(coop_domains[0], 2);
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    assert_int_equal(system(command), 0);
+    coop_domain_source = COOP_DOMAINS_UNKNOWN;
+}
+
 static void nobody_usable_changes_nothing(void **state)
 {
     (void) state;
@@ -388,6 +446,7 @@ int main(void)
         cmocka_unit_test(without_room_at_home_a_task_stays),
         cmocka_unit_test(a_busy_cpu_gets_none),
         cmocka_unit_test(what_was_queued_after_the_look_has_not_waited),
+        cmocka_unit_test(without_an_agent_the_kernel_says_what_is_near),
         cmocka_unit_test(nobody_usable_changes_nothing),
         cmocka_unit_test(shares_are_even),
         cmocka_unit_test(many_domains_and_tasks),

@@ -14,16 +14,22 @@ import sys
 from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus, wait_for
 
 BUSY = [sys.executable, "-c", "while True: pass"]
-HIGH = -13  # about 18 times what the program has
+RAISED = -7  # of the program: whatever else runs leaves it a good part of its CPUs
+HIGH = -13  # more than that: about 18 times what the program has
 
 
 @contextlib.contextmanager
 def stopped_process(cpu):
-    """A process that would never sleep on CPU if it were not stopped."""
+    """A process that would never sleep on CPU if it were not stopped.  Where the kernel
+    divides CPUs between sessions, it must not be of ours: on the other CPU our program
+    would have next to nothing of our part, too."""
     def prepare():
         os.sched_setaffinity(0, {cpu})
-        with contextlib.suppress(PermissionError):
+        with contextlib.suppress(OSError):
             os.nice(HIGH)
+            os.setsid()
+            with open("/proc/self/autogroup", "w", encoding="ascii") as group:
+                group.write(str(RAISED + HIGH))
 
     with subprocess.Popen(BUSY, preexec_fn=prepare) as process:
         process.send_signal(signal.SIGSTOP)
@@ -54,6 +60,8 @@ def run(path, mode, cpus, neighbour):
 def main():
     needs_probe()
     cpus = two_cpus()
+    with contextlib.suppress(PermissionError):
+        os.nice(RAISED)
     with directory() as path, stopped_process(cpus[1]) as neighbour:
         if os.getpriority(os.PRIO_PROCESS, neighbour.pid) == 0:
             os.nice(15)  # beside much else the other CPU is kept busy then, too

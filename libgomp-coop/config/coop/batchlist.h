@@ -8,6 +8,7 @@
 #include "libgomp.h"
 
 #include "coop.h"
+#include "domain.h"
 
 static inline struct gomp_team *
 coop_batch_team (struct coop_barrier *b)
@@ -40,10 +41,12 @@ coop_batch_push (struct coop_ult **list, struct coop_ult *head,
 static inline void
 coop_batch_settle (struct coop_ult *u, struct coop_worker *w)
 {
-  if (__builtin_expect (u->settled, 1) || coop_is_spare (w))
+  unsigned char source = coop_peek (&coop_domain_source);
+
+  if (__builtin_expect (u->settled == source, 1) || coop_is_spare (w))
     return;
   u->node = coop_peek (&w->node);
-  u->settled = true;
+  u->settled = source;
 }
 
 /* U, a task of W, is the last of BATCH, which has others.  */

@@ -69,7 +69,8 @@ struct coop_ult
   bool elected;	 /* to act as the last one at the barrier it waits for */
   bool docked;	 /* waits beyond the barrier, in the dock */
   bool pooled;	 /* has been in a pool's dock before */
-  bool settled;	 /* node is where it was at its first barrier */
+  unsigned char settled; /* domain.h: whose number node is, where it was at its first
+			    barrier under it; 0: has been at none */
   struct gomp_thread *thread; /* for a task without TLS of its own */
   void *sp;		      /* stack pointer while not running, else NULL */
   struct coop_tls *tls;	      /* that of tp, NULL: worker's */
@@ -77,7 +78,7 @@ struct coop_ult
   void *tp;		      /* thread pointer of its own, NULL: worker's */
   struct kmp_thread *kmp;     /* as thread */
   int *addr;		      /* word it is parked on */
-  unsigned node;	      /* LLC domain of its first region, or its home */
+  unsigned node;	      /* LLC domain of its first region, or its home (domain.h) */
   /* Its home in some regions, LLC domain and one, or 0.  */
   uint16_t home_in[COOP_HINT_SETS];
   int trimming;		      /* futex, 1: its stack is being trimmed */

@@ -7,6 +7,8 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "protocol/layout.h"
 
@@ -48,6 +50,32 @@ cpuset_first (const struct cosched_cpuset *s)
     if (s->word[i])
       return i * 64 + __builtin_ctzll (s->word[i]);
   return -1;
+}
+
+/* Reads a list as "0-3,5"; false if it is none, or has other CPUs than there can be.
+   CPUS is not to be used then.  */
+static inline bool
+cpuset_parse (const char *text, struct cosched_cpuset *cpus)
+{
+  memset (cpus, 0, sizeof *cpus);
+  for (;;)
+    {
+      char *end;
+      if (*text < '0' || *text > '9')
+	return false;
+      unsigned long first = strtoul (text, &end, 10), last = first;
+      if (*end == '-')
+	last = strtoul (end + 1, &end, 10);
+      if (last < first || last >= COSCHED_MAX_CPUS)
+	return false;
+      for (unsigned long cpu = first; cpu <= last; cpu++)
+	cpuset_add (cpus, (int) cpu);
+      if (*end == '\0')
+	return true;
+      if (*end != ',')
+	return false;
+      text = end + 1;
+    }
 }
 
 /* The kernel's form: the same bits.  */

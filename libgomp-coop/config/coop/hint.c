@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "domain.h"
 #include "stack.h"
 #include "stray.h"
 
@@ -220,7 +221,11 @@ coop_hint_apply (struct coop_ult *const *task, unsigned count)
 
   for (unsigned i = 0; set != NO_SET && i < count; i++)
     if (task[i] && coop_peek (&task[i]->home_in[set - 1]))
-      task[i]->node = coop_peek (&task[i]->home_in[set - 1]) - 1u;
+      {
+	task[i]->node = coop_peek (&task[i]->home_in[set - 1]) - 1u;
+	if (task[i]->settled)
+	  task[i]->settled = COOP_DOMAINS_AGENT;
+      }
 }
 
 void

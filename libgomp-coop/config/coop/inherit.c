@@ -17,31 +17,6 @@
 #define NUMBER_MAX 5 /* characters of "1023," */
 #define STEP_MAX 48  /* and of a job and its step */
 
-/* Reads a list as "0-3,5"; false if it is none.  */
-static bool
-parse (const char *text, struct cosched_cpuset *cpus)
-{
-  memset (cpus, 0, sizeof *cpus);
-  for (;;)
-    {
-      char *end;
-      if (*text < '0' || *text > '9')
-	return false;
-      unsigned long first = strtoul (text, &end, 10), last = first;
-      if (*end == '-')
-	last = strtoul (end + 1, &end, 10);
-      if (last < first || last >= COOP_MAX_CPUS)
-	return false;
-      for (unsigned long cpu = first; cpu <= last; cpu++)
-	cpuset_add (cpus, (int) cpu);
-      if (*end == '\0')
-	return true;
-      if (*end != ',')
-	return false;
-      text = end + 1;
-    }
-}
-
 /* A note is of use only in the job step in which it was left: TEXT gets what
    it begins with there.  Returns the length.  */
 static size_t
@@ -81,7 +56,7 @@ coop_inherit_cpus (struct cosched_cpuset *cpus)
   size_t length = begin_note (here, sizeof here);
 
   if (note && cpuset_count (cpus) == 1 && !strncmp (note, here, length)
-      && parse (note + length, &noted)
+      && cpuset_parse (note + length, &noted)
       && cpuset_has (&noted, cpuset_first (cpus))
       && cpuset_apply (0, &noted) == 0)
     {

@@ -14,6 +14,7 @@
 #include "allot.h"
 #include "attach.h"
 #include "cpuset.h"
+#include "domain.h"
 #include "foreign.h"
 #include "hint.h"
 #include "runq.h"
@@ -48,13 +49,12 @@ static struct
 bool coop_monitor_awaited = true;
 static int first_try_done; /* futex: the first region need not wait longer */
 
-/* Puts CPUS into effect but for those that are left out (starve.h); NODE as of
-   coop_worker_assign.  */
+/* Puts CPUS into effect but for those that are left out (starve.h).  */
 static void
-assign (struct cosched_cpuset cpus, const uint16_t *node)
+assign (struct cosched_cpuset cpus)
 {
   coop_starve_leave_out (&cpus);
-  coop_worker_assign (&cpus, node);
+  coop_worker_assign (&cpus);
   coop_foreign_follow ();
 }
 
@@ -63,8 +63,7 @@ static void
 assign_granted (void)
 {
   assign (cpuset_first (&monitor.granted) >= 0 ? monitor.granted
-						: coop_initial_cpus,
-	  NULL);
+						: coop_initial_cpus);
   coop_worker_pin_any ();
 }
 
@@ -104,7 +103,8 @@ obey (uint64_t now)
   monitor.granted = copy.granted;
   if (monitor.applied_any && monitor.applied == copy.generation)
     return;
-  assign (copy.cpus, copy.llc_domain);
+  coop_domain_take (copy.llc_domain);
+  assign (copy.cpus);
   coop_hint_take (coop_allot_homes (monitor.page), &monitor.page->generation,
 		  copy.generation);
   monitor.applied = copy.generation;
@@ -240,7 +240,11 @@ monitor_main (void *arg)
       if (monitor.page)
 	obey (now);
       else if (*coop_settings.socket && now >= monitor.retry_at_ns)
-	asked = try_attach (now);
+	{
+	  asked = try_attach (now);
+	  if (!asked && !monitor.page && coop_domain_ask_kernel (COOP_DOMAIN_NODES))
+	    assign_granted ();
+	}
       bool first = !coop_load (&first_try_done);
       if (first && !(asked && coop_attach_awaited ()))
 	{

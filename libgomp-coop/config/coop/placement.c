@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "domain.h"
 #include "worker.h"
 
 /* LLC domains of which the numbers differ by this count as one.  */
@@ -112,7 +113,7 @@ choose_domains (struct coop_ult *const *task, unsigned size,
   for (unsigned i = 0; i < size; i++)
     {
       if (task[i])
-	node = task[i]->node;
+	node = coop_domain_of_task (task[i]);
       struct domain *d = &domain[domain_of (node)];
       chosen[i] = d->tasks < d->room ? domain_of (node) : DOMAINS;
       d->tasks += chosen[i] < DOMAINS;

@@ -11,6 +11,7 @@ COOP_SOURCES = \
 	blocking.c \
 	dispatch.c \
 	donor.c \
+	domain.c \
 	dynloop.c \
 	fiber.c \
 	foreign.c \

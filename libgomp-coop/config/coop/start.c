@@ -162,7 +162,7 @@ start (void)
   if (coop_park_table (0) || settle_mode (initial))
     goto fail;
   coop_region_start ();
-  coop_worker_assign (&coop_initial_cpus, NULL);
+  coop_worker_assign (&coop_initial_cpus);
   if (coop_nworkers == 0)
     goto fail;
   if (initial)

@@ -17,6 +17,7 @@
 
 #include "birth.h"
 #include "dispatch.h"
+#include "domain.h"
 #include "donor.h"
 #include "fiber.h"
 #include "hint.h"
@@ -92,8 +93,8 @@ static bool
 is_visitor (struct coop_ult *u, struct coop_worker *w)
 {
   struct coop_worker *home = &coop_workers[u->home];
-  return u->kind == COOP_ULT && u->settled && w->node != u->node
-	 && home->node == u->node && coop_may_run (home);
+  return u->kind == COOP_ULT && u->settled == coop_peek (&coop_domain_source)
+	 && w->node != u->node && home->node == u->node && coop_may_run (home);
 }
 
 unsigned
@@ -250,7 +251,7 @@ coop_ult_create (pthread_t *handle, const pthread_attr_t *attr,
   u->id = __atomic_add_fetch (&next_id, 1, __ATOMIC_RELAXED);
   u->kind = coop_mode == COSCHED_MODE_KTHREAD ? COOP_KTHREAD : COOP_ULT;
   coop_placement_first (u, id, team);
-  u->settled = false;
+  u->settled = COOP_DOMAINS_UNSETTLED;
   u->pinned = COOP_CPU_NONE;
   if (__builtin_expect (coop_peek (&coop_hint_known), 0))
     __atomic_store_n (&coop_hint_stale, 1, __ATOMIC_RELAXED);

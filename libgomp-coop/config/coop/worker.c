@@ -14,6 +14,7 @@
 
 #include "cpuset.h"
 #include "dispatch.h"
+#include "domain.h"
 #include "donor.h"
 #include "foreign.h"
 #include "hold.h"
@@ -460,7 +461,7 @@ move_spares (const int *cpu, unsigned n)
 }
 
 void
-coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
+coop_worker_assign (const struct cosched_cpuset *cpus)
 {
   int cpu[COOP_MAX_CPUS];
 
@@ -481,7 +482,7 @@ coop_worker_assign (const struct cosched_cpuset *cpus, const uint16_t *node)
   for (unsigned i = 0; i < n; i++)
     if (cpu[i] >= 0)
       {
-	coop_workers[i].node = node ? node[cpu[i]] : 0;
+	coop_workers[i].node = coop_domains[cpu[i]];
 	if (cpu[i] != coop_workers[i].cpu)
 	  give_cpu (&coop_workers[i], cpu[i]);
       }

@@ -20,10 +20,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Puts CPUS into effect; NODE is the LLC domain of each CPU, or NULL.  No worker
-   may run afterwards if CPUS is empty.  */
-extern void coop_worker_assign (const struct cosched_cpuset *cpus,
-				const uint16_t *node);
+/* Puts CPUS into effect, with their LLC domains (domain.h).  No worker may run afterwards
+   if CPUS is empty.  */
+extern void coop_worker_assign (const struct cosched_cpuset *cpus);
 
 /* Kernel threads that run tasks or look for some.  */
 extern unsigned coop_worker_running (void);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Which CPUs are near each other (domain.h).  */
+
+#include "domain.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cpuset.h"
+
+#define LIST_MAX (COSCHED_MAX_CPUS * 5) /* characters of "1023," */
+
+uint16_t coop_domains[COSCHED_MAX_CPUS];
+unsigned char coop_domain_source = COOP_DOMAINS_UNKNOWN;
+
+static void
+take (const uint16_t *domain, enum coop_domain_source source)
+{
+  memcpy (coop_domains, domain, sizeof coop_domains);
+  __atomic_store_n (&coop_domain_source, (unsigned char) source,
+		    __ATOMIC_RELAXED);
+}
+
+void
+coop_domain_take (const uint16_t *domain)
+{
+  take (domain, COOP_DOMAINS_AGENT);
+}
+
+/* Reads the list in FILE of DIRECTORY; false if it is none.  */
+static bool
+read_list (const char *directory, const char *file, struct cosched_cpuset *list)
+{
+  char path[256], text[LIST_MAX + 1];
+
+  snprintf (path, sizeof path, "%s/%s", directory, file);
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  ssize_t length = read (fd, text, LIST_MAX);
+  close (fd);
+  if (length <= 0)
+    return false;
+  text[length - (text[length - 1] == '\n')] = '\0';
+  return cpuset_parse (text, list);
+}
+
+bool
+coop_domain_ask_kernel (const char *directory)
+{
+  static bool asked;
+  uint16_t domain[COSCHED_MAX_CPUS] = { 0 };
+  struct cosched_cpuset nodes, cpus;
+
+  if (asked || coop_domain_source != COOP_DOMAINS_UNKNOWN)
+    return false;
+  asked = true;
+  if (!read_list (directory, "has_cpu", &nodes) || cpuset_count (&nodes) < 2)
+    return false;
+  for (int node = 0; node < COSCHED_MAX_CPUS; node++)
+    {
+      char file[32];
+      snprintf (file, sizeof file, "node%d/cpulist", node);
+      if (!cpuset_has (&nodes, node) || !read_list (directory, file, &cpus))
+	continue;
+      for (int cpu = 0; cpu < COSCHED_MAX_CPUS; cpu++)
+	if (cpuset_has (&cpus, cpu))
+	  domain[cpu] = (uint16_t) node;
+    }
+  take (domain, COOP_DOMAINS_KERNEL);
+  return true;
+}

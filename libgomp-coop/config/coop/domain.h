@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Which CPUs are near each other.
+
+   The agent says which LLC domain each CPU is in.  As long as it has not, as there is none
+   or it does not answer, NUMA nodes as the kernel has them do: tasks and their data
+   then stay on their nodes without an agent, too.  What an agent that is lost has said
+   stays true.  The two number domains differently, so that a task's domain is one only
+   together with its source.
+
+   The monitor writes, before it assigns CPUs (worker.h); a worker's domain is then in
+   coop_workers[].node.  */
+
+#ifndef COOP_DOMAIN_H
+#define COOP_DOMAIN_H 1
+
+#include "coop.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Who numbered the domains.  */
+enum coop_domain_source
+{
+  COOP_DOMAINS_UNSETTLED, /* of a task that has not been at a barrier */
+  COOP_DOMAINS_UNKNOWN,	  /* all CPUs count as of one, number 0 */
+  COOP_DOMAINS_KERNEL,
+  COOP_DOMAINS_AGENT
+};
+
+/* By CPU, and their source.  */
+extern uint16_t coop_domains[COSCHED_MAX_CPUS];
+extern unsigned char coop_domain_source;
+
+/* DOMAIN[COSCHED_MAX_CPUS] is what the agent says.  */
+extern void coop_domain_take (const uint16_t *domain);
+
+/* Nobody says: take NUMA nodes from DIRECTORY, which the kernel has as /sys/devices/system/node,
+   if there are several.  Looks once in a process, and not where an agent has said
+   anything.  True when coop_domains has changed.  */
+#define COOP_DOMAIN_NODES "/sys/devices/system/node"
+extern bool coop_domain_ask_kernel (const char *directory);
+
+/* The domain of U: where its data are, as long as the numbers are those; else that of its
+   worker.  */
+static inline unsigned
+coop_domain_of_task (const struct coop_ult *u)
+{
+  return u->settled == COOP_DOMAINS_UNSETTLED
+		 || u->settled == coop_peek (&coop_domain_source)
+	     ? u->node
+	     : coop_peek (&coop_workers[u->home].node);
+}
+
+#pragma GCC visibility pop
+
+#endif /* COOP_DOMAIN_H */
