@@ -12,6 +12,16 @@
 /* LLC domains of which the numbers differ by this count as one.  */
 #define DOMAINS 64
 
+/* Task or rank N's among WORKERS that are dealt to in turn: there and back, so that
+   neighbours are on neighbours where a round ends, too.  */
+static unsigned
+turn (unsigned n, unsigned workers)
+{
+  unsigned place = n % workers;
+
+  return n / workers % 2 ? workers - 1 - place : place;
+}
+
 void
 coop_placement_first (struct coop_ult *u, unsigned id, unsigned size)
 {
@@ -20,7 +30,7 @@ coop_placement_first (struct coop_ult *u, unsigned id, unsigned size)
   /* Not more workers than there are tasks: the others are not started.  */
   if (usable > size)
     usable = size;
-  unsigned wanted = usable ? id % usable : 0;
+  unsigned wanted = usable ? turn (id, usable) : 0;
   for (unsigned i = 0; i < n; i++)
     if (coop_may_run (&coop_workers[i]))
       {
@@ -151,7 +161,6 @@ coop_placement_again (struct coop_ult *const *task, unsigned size,
       struct domain *d = &domain[scratch[i]];
       unsigned rank = d->placed++;
       if (task[i])
-	task[i]->home
-	    = worker[d->first + rank % d->workers];
+	task[i]->home = worker[d->first + turn (rank, d->workers)];
     }
 }

@@ -2,16 +2,16 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Placement: on which worker a task begins.
 
-   Tasks are dealt out to the workers in turn.  A static loop gives what it has too
-   many, or all if it has few iterations, to the first tasks: these are on as many
+   Tasks are dealt out to the workers in turn, there and back.  A static loop gives what it
+   has too many, or all if it has few iterations, to the first tasks: these are on as many
    workers as there are.  Neighbours, whose data lie next to each other, begin on
-   neighbours of the CPUs.  What a task works on before its first barrier, it touches
-   first: the LLC domain of the worker that it is on then is the task's own from then on,
-   wherever it was to begin.  Wherever stealing or another allotment has
-   brought it meanwhile, it goes back there when it can: no worker gets more tasks for it
-   than its share.  Who finds no room there stays where it is, and if there is none either,
-   it is dealt out with regard to the tasks of lower number, so that these are on as many
-   workers as there are again.  */
+   neighbours of the CPUs, or on the same where a turn ends.  What a task works on before
+   its first barrier, it touches first: the LLC domain of the worker that it is on then is
+   the task's own from then on, wherever it was to begin.  Wherever stealing or another
+   allotment has brought it meanwhile, it goes back there when it can: no worker gets more
+   tasks for it than its share.  Who finds no room there stays where it is, and if there is
+   none either, it is dealt out with regard to the tasks of lower number, so that these are
+   on as many workers as there are again.  */
 
 #ifndef COOP_PLACEMENT_H
 #define COOP_PLACEMENT_H 1
