@@ -127,14 +127,14 @@ coop_worker_roam (void)
   struct coop_worker *w = coop_tls_worker ();
   if (!w || w->roaming)
     return;
-  w->roaming = true;
+  __atomic_store_n (&w->roaming, true, __ATOMIC_RELAXED);
   coop_worker_pin_any ();
 }
 
 void
 coop_worker_sit_down (struct coop_worker *w)
 {
-  w->roaming = false;
+  __atomic_store_n (&w->roaming, false, __ATOMIC_RELAXED);
   coop_worker_pin (w);
 }
 
@@ -392,7 +392,8 @@ give_cpu (struct coop_worker *w, int cpu)
   __atomic_store_n (&w->cpu, cpu, __ATOMIC_SEQ_CST);
   if (!w->started)
     return;
-  if (w->tid)
+  /* Who creates kernel threads binds itself when it has: they begin where it may run.  */
+  if (w->tid && !coop_peek (&w->roaming))
     pin_tid (w->tid, cpu);
   coop_worker_settled (w);
   if (coop_mode != COSCHED_MODE_KTHREAD)
