@@ -187,14 +187,20 @@ static void domains_need_not_follow_numbers(void **state)
     assert_int_equal(most(40), 5);
 }
 
+/* Worker number FIRST and all after it have no CPU. */
+static void place_without(unsigned first, unsigned size)
+{
+    for (unsigned i = first; i < coop_nworkers; i++)
+        coop_workers[i].cpu = COOP_CPU_NONE;
+    coop_placement_again(task, size, scratch);
+}
+
 static void without_its_domain_a_task_goes_where_room_is(void **state)
 {
     (void) state;
     have_workers(16, 4);
     have_team(64);
-    for (unsigned i = 8; i < 16; i++)
-        coop_workers[i].cpu = COOP_CPU_NONE;
-    coop_placement_again(task, 64, scratch);
+    place_without(8, 64);
     assert_int_equal(most(64), 8);
     assert_int_equal(at_home(64), 31);
     for (unsigned i = 8; i < 16; i++)
@@ -212,9 +218,7 @@ static void without_their_domain_tasks_are_dealt_out_evenly(void **state)
     (void) state;
     have_workers(16, 4);
     have_team(96);
-    for (unsigned i = 12; i < 16; i++)
-        coop_workers[i].cpu = COOP_CPU_NONE;
-    coop_placement_again(task, 96, scratch);
+    place_without(12, 96);
     assert_int_equal(most(96), 8);
     for (unsigned i = 0; i < 36; i++)
         count[ult[i].home]++;
