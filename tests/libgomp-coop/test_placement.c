@@ -306,12 +306,16 @@ static void without_an_agent_the_kernel_says_what_is_near(void **state)
     have_workers(4, 2);
     assert_true(coop_domain_ask_kernel(directory));
     assert_false(coop_domain_ask_kernel(directory));
+    assert_int_equal(coop_domain_source, COOP_DOMAINS_UNKNOWN);
+    coop_domain_in_effect();
     assert_int_equal(coop_domain_source, COOP_DOMAINS_KERNEL);
     assert_int_equal(coop_domains[1], 0);
     assert_int_equal(coop_domains[2], 2);
     assert_int_equal(coop_domain_of_task(&u), 2);
     coop_domain_take(domain);
     coop_workers[3].node = coop_domains[3];
+    assert_int_equal(coop_domain_of_task(&u), 2);
+    coop_domain_in_effect();
     assert_int_equal(coop_domain_of_task(&u), 7);
     u.settled = COOP_DOMAINS_AGENT;
     assert_int_equal(coop_domain_of_task(&u), 2);

@@ -41,7 +41,7 @@ coop_batch_push (struct coop_ult **list, struct coop_ult *head,
 static inline void
 coop_batch_settle (struct coop_ult *u, struct coop_worker *w)
 {
-  unsigned char source = coop_peek (&coop_domain_source);
+  unsigned char source = coop_load (&coop_domain_source);
 
   if (__builtin_expect (u->settled == source, 1) || coop_is_spare (w))
     return;

@@ -15,13 +15,19 @@
 
 uint16_t coop_domains[COSCHED_MAX_CPUS];
 unsigned char coop_domain_source = COOP_DOMAINS_UNKNOWN;
+static unsigned char source = COOP_DOMAINS_UNKNOWN; /* of coop_domains */
 
 static void
-take (const uint16_t *domain, enum coop_domain_source source)
+take (const uint16_t *domain, enum coop_domain_source whose)
 {
   memcpy (coop_domains, domain, sizeof coop_domains);
-  __atomic_store_n (&coop_domain_source, (unsigned char) source,
-		    __ATOMIC_RELAXED);
+  source = (unsigned char) whose;
+}
+
+void
+coop_domain_in_effect (void)
+{
+  coop_store (&coop_domain_source, source);
 }
 
 void
@@ -55,7 +61,7 @@ coop_domain_ask_kernel (const char *directory)
   uint16_t domain[COSCHED_MAX_CPUS] = { 0 };
   struct cosched_cpuset nodes, cpus;
 
-  if (asked || coop_domain_source != COOP_DOMAINS_UNKNOWN)
+  if (asked || source != COOP_DOMAINS_UNKNOWN)
     return false;
   asked = true;
   if (!read_list (directory, "has_cpu", &nodes) || cpuset_count (&nodes) < 2)

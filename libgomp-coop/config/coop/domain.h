@@ -8,8 +8,9 @@
    stays true.  The two number domains differently, so that a task's domain is one only
    together with its source.
 
-   The monitor writes, before it assigns CPUs (worker.h); a worker's domain is then in
-   coop_workers[].node.  */
+   The monitor writes coop_domains before it assigns CPUs (worker.h), which brings them into
+   coop_workers[].node.  Invariant: coop_domain_source changes last, so that a task that has
+   settled under it has a number of it; one that settles too early does so again.  */
 
 #ifndef COOP_DOMAIN_H
 #define COOP_DOMAIN_H 1
@@ -30,9 +31,12 @@ enum coop_domain_source
   COOP_DOMAINS_AGENT
 };
 
-/* By CPU, and their source.  */
+/* By CPU; the source of those that workers have.  */
 extern uint16_t coop_domains[COSCHED_MAX_CPUS];
 extern unsigned char coop_domain_source;
+
+/* The workers have coop_domains now.  */
+extern void coop_domain_in_effect (void);
 
 /* DOMAIN[COSCHED_MAX_CPUS] is what the agent says.  */
 extern void coop_domain_take (const uint16_t *domain);

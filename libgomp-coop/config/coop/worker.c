@@ -487,6 +487,7 @@ coop_worker_assign (const struct cosched_cpuset *cpus)
 	if (cpu[i] != coop_workers[i].cpu)
 	  give_cpu (&coop_workers[i], cpu[i]);
       }
+  coop_domain_in_effect ();
   __atomic_store_n (&coop_has_far, has_far (), __ATOMIC_RELAXED);
   coop_stray_note ();
   move_spares (cpu, n);
