@@ -41,10 +41,11 @@ coop_batch_push (struct coop_ult **list, struct coop_ult *head,
 static inline void
 coop_batch_settle (struct coop_ult *u, struct coop_worker *w)
 {
-  unsigned char source = coop_load (&coop_domain_source);
-
-  if (__builtin_expect (u->settled == source, 1) || coop_is_spare (w))
+  if (__builtin_expect (coop_domain_is_settled (u), 1) || coop_is_spare (w))
     return;
+  /* Read before the number, which may be of the next source already: it is asked for again
+     then, and a number of the last one never counts as of the next.  */
+  unsigned char source = coop_load (&coop_domain_source);
   u->node = coop_peek (&w->node);
   u->settled = source;
 }

@@ -47,13 +47,19 @@ extern void coop_domain_take (const uint16_t *domain);
 #define COOP_DOMAIN_NODES "/sys/devices/system/node"
 extern bool coop_domain_ask_kernel (const char *directory);
 
+/* Has U been at a barrier since domains have had the numbers of now?  */
+static inline bool
+coop_domain_is_settled (const struct coop_ult *u)
+{
+  return u->settled == coop_peek (&coop_domain_source);
+}
+
 /* The domain of U: where its data are, as long as the numbers are those; else that of its
    worker.  */
 static inline unsigned
 coop_domain_of_task (const struct coop_ult *u)
 {
-  return u->settled == COOP_DOMAINS_UNSETTLED
-		 || u->settled == coop_peek (&coop_domain_source)
+  return u->settled == COOP_DOMAINS_UNSETTLED || coop_domain_is_settled (u)
 	     ? u->node
 	     : coop_peek (&coop_workers[u->home].node);
 }

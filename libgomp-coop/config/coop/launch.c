@@ -235,8 +235,7 @@ coop_launch_dock (gomp_simple_barrier_t *dock)
     }
   u = coop_tls_ult ();
   /* Who came last in its first region has waited nowhere.  */
-  if (u->pooled && u->settled != coop_peek (&coop_domain_source)
-      && coop_tls_worker ())
+  if (u->pooled && !coop_domain_is_settled (u) && coop_tls_worker ())
     coop_batch_settle (u, coop_tls_worker ());
   /* The initial thread writes in the lines of pool and dock: a task that has been
      told all before leaves them alone.  */

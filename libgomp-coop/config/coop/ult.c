@@ -93,8 +93,8 @@ static bool
 is_visitor (struct coop_ult *u, struct coop_worker *w)
 {
   struct coop_worker *home = &coop_workers[u->home];
-  return u->kind == COOP_ULT && u->settled == coop_peek (&coop_domain_source)
-	 && w->node != u->node && home->node == u->node && coop_may_run (home);
+  return u->kind == COOP_ULT && coop_domain_is_settled (u) && w->node != u->node
+	 && home->node == u->node && coop_may_run (home);
 }
 
 unsigned
