@@ -124,15 +124,14 @@ void grants_overlap(const struct cosched_cpuset *granted, const size_t *most, si
             cpuset_zero(&share[j]);
     }
     for (size_t j = 0; j < jobs; j++) {
-        struct cosched_cpuset may = may_have(&granted[j], owner), fresh = {{0}};
+        struct cosched_cpuset may = may_have(&granted[j], owner);
         cpuset_andnot(&may, &share[j]);
         for (size_t n = (size_t)cpuset_count(&share[j]); n < most[j] && !cpuset_empty(&may);
              n++) {
             int c = least_held(&may, held);
-            cpuset_add(&fresh, c);
+            cpuset_add(&share[j], c);
             cpuset_remove(&may, c);
+            held[c]++;
         }
-        hold(&fresh, held);
-        cpuset_or(&share[j], &fresh);
     }
 }
