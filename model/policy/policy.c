@@ -189,7 +189,7 @@ static enum model_status decide_fitted(const struct policy *policy,
     if (!input->terse || !out->periodic || out->moved)
         explain(policy, input, &proposal, &ruling, out);
     if (out->relative_speed)
-        relative_speed_fill(input, &proposal, out->relative_speed);
+        relative_speed_fill(input, out);
     if (input->state)
         state_remember(input->state, input, out);
     return MODEL_OK;

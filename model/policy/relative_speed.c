@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/layout.h"
+#include "model/policy/search/placement.h"
 #include "model/policy/search/predict.h"
 #include "model/policy/rules.h"
 #include "model/policy/search/workspace.h"
@@ -23,29 +25,32 @@ static void in_common(const struct policy_input *input, double *relative)
 }
 
 void relative_speed_fill(const struct policy_input *input,
-               const struct policy_proposal *proposal, double *relative)
+                         const struct policy_decision *out)
 {
     const struct policy_workspace *ws = input->workspace;
-    bool known = proposal->mode != POLICY_NATIVE &&
-                 predict_begin(input);
+    struct policy_input after = *input;
+    double *relative = out->relative_speed;
 
-    if (proposal->mode == POLICY_NATIVE) {
+    if (out->mode == POLICY_NATIVE) {
         in_common(input, relative);
         return;
     }
-    if (known) {
+    bool known = predict_begin(input);
+    if (known)
         predict_alone(input, ws->alone);
-        predict_cores(input, proposal->cores, ws->speed);
-    }
+    after.owner = out->owner;
+    placement_present(&after, ws->have);
+    layout_cores(ws->have, input->machine->llc_domains, input->job_count, ws->trial);
+    if (known)
+        predict_layout(input, ws->have, ws->speed);
     for (size_t j = 0; j < input->job_count; j++) {
-        if (!proposal->cores[j])
+        if (!ws->trial[j])
             relative[j] = 0;
         else if (input->jobs[j].kind == REGION_SERIAL)
             relative[j] = 1;
         else if (known)
             relative[j] = fmin(1, ws->speed[j] / ws->alone[j]);
         else
-            relative[j] = (double)proposal->cores[j] /
-                      (double)input->jobs[j].max_cores;
+            relative[j] = (double)ws->trial[j] / (double)input->jobs[j].max_cores;
     }
 }

@@ -34,11 +34,10 @@ bool hysteresis_apply(const struct policy *policy,
                       const struct policy_input *input,
                       struct policy_proposal *proposal, double *gain);
 
-/* PACE[job_count]: predicted speeds relative to those alone, under PROPOSAL; where
- * nothing can be predicted, the part of its cores that a job has.  Called after
- * the policy's value() and explain(). */
-void relative_speed_fill(const struct policy_input *input,
-               const struct policy_proposal *proposal, double *relative);
+/* OUT->relative_speed: predicted speeds relative to those alone where OUT puts the jobs; where
+ * nothing can be predicted, the part of its cores that a job has.  Called after the policy's
+ * value() and explain(); uses the workspace's `have`, `trial`, `alone` and `speed`. */
+void relative_speed_fill(const struct policy_input *input, const struct policy_decision *out);
 
 /* "job 12: 11 cores, job 13: 5 cores", or when there are many "16 jobs: 3 to 12
  * cores", into TEXT; returns its length. */

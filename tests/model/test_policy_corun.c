@@ -236,13 +236,16 @@ static void test_corun_idle(void **state)
 {
     struct mix mix;
     int owner[MAX_CPUS];
+    double relative_speed;
+    struct policy_decision out = {.owner = owner, .relative_speed = &relative_speed};
 
     (void)state;
     mix_init(&mix, 2, 4, 1);
     assert_int_equal(machine_connect_all(mix.machine, 1), MODEL_OK);
     mix.profile[0]->rate[0].mrr_per_us = mix.profile[0]->rate[0].read_per_us = 2;
     mix.jobs[0].pinned = true;
-    struct policy_decision out = decided("corun", &mix, owner);
+    assert_int_equal(policy_decide(policy_find("corun"), &mix.input, &out), MODEL_OK);
+    assert_true(relative_speed == 1); /* as it is placed; on any four cores it is slower */
     for (int cpu = 0; cpu < 8; cpu++)
         assert_int_equal(owner[cpu], cpu < 4 ? 0 : POLICY_NOBODY);
     assert_non_null(strstr(out.reason, "; 4 cores idle, with them the jobs would be slower"));
