@@ -72,7 +72,7 @@ int world_open_recording(struct world *world, const struct arguments *arguments)
 /* A run of a scenario under a policy, and what it means. */
 struct outcome {
     char policy[64]; /* as typed */
-    bool history;    /* the agent knew alone_s */
+    bool history;    /* the agent had records of earlier runs, alone under the same policy */
     struct vnode_result *result;
     double alone_s[SCENARIO_MAX_JOBS]; /* turnaround of each job that has the
                                           node to itself, under the kernel */

@@ -11,10 +11,12 @@
 #include "node_agent/core/plan.h"
 #include "simulator/coschedsim.h"
 
-/* How long a job takes alone; jobs with equal programs take as long. */
+/* A job alone under a policy; jobs with equal programs take as long. */
 struct standalone {
     const struct scenario_job *job;
+    char policy[64];
     double time_s;
+    double done_s; /* as its record has it */
     struct standalone *next;
 };
 
@@ -155,8 +157,9 @@ static bool same_job(const struct scenario_job *a, const struct scenario_job *b)
     return true;
 }
 
-/* Turnaround of JOB alone under the kernel; NAN with the reason printed. */
-static double alone(struct world *w, const struct scenario_job *job)
+/* JOB alone under POLICY; NULL with the reason printed. */
+static const struct standalone *alone(struct world *w, const struct scenario_job *job,
+                                      const char *policy)
 {
     struct scenario_job copy = *job;
     struct scenario scenario = {.name = job->name, .job = &copy, .jobs = 1};
@@ -164,23 +167,25 @@ static double alone(struct world *w, const struct scenario_job *job)
     struct errtext err = {""};
 
     for (const struct standalone *s = w->alone; s; s = s->next)
-        if (same_job(s->job, job))
-            return s->time_s;
+        if (!strcmp(s->policy, policy) && same_job(s->job, job))
+            return s;
     copy.arrival_s = 0;
-    if (configure(w, &scenario, "native", "", &c) != EXIT_DONE)
-        return NAN;
+    if (configure(w, &scenario, policy, "", &c) != EXIT_DONE)
+        return NULL;
     struct vnode_result *r = vnode_run(&c, &err);
     struct standalone *s = malloc(sizeof(*s));
     if (!r || !s) {
         fail(EXIT_REFUSED, "%s", r ? "out of memory" : err.text);
         vnode_result_free(r);
         free(s);
-        return NAN;
+        return NULL;
     }
-    *s = (struct standalone){job, r->makespan_s, w->alone};
+    *s = (struct standalone){.job = job, .time_s = r->makespan_s, .done_s = r->job->done_s,
+                             .next = w->alone};
+    snprintf(s->policy, sizeof(s->policy), "%s", policy);
     w->alone = s;
     vnode_result_free(r);
-    return s->time_s;
+    return s;
 }
 
 double outcome_slowdown(const struct outcome *o, size_t job)
@@ -203,16 +208,21 @@ int world_simulate(struct world *w, const struct scenario *scenario,
     if (status != EXIT_DONE)
         return status;
     c.record = w->arguments->record;
-    for (size_t j = 0; o->history && j < scenario->jobs; j++)
-        if (isnan(o->alone_s[j] = alone(w, &scenario->job[j])))
+    double done_s[SCENARIO_MAX_JOBS];
+    for (size_t j = 0; o->history && j < scenario->jobs; j++) {
+        const struct standalone *s = alone(w, &scenario->job[j], policy);
+        if (!s)
             return EXIT_REFUSED;
-    c.alone_s = o->history ? o->alone_s : NULL;
+        done_s[j] = s->done_s;
+    }
+    c.done_s = o->history ? done_s : NULL;
     if (!(o->result = vnode_run(&c, &err)))
         return fail(EXIT_REFUSED, "policy %s: %s", policy, err.text);
     for (size_t j = 0; j < scenario->jobs; j++) {
-        o->alone_s[j] = alone(w, &scenario->job[j]);
-        if (isnan(o->alone_s[j]))
+        const struct standalone *s = alone(w, &scenario->job[j], "native");
+        if (!s)
             return EXIT_REFUSED;
+        o->alone_s[j] = s->time_s;
         slowdown += outcome_slowdown(o, j);
         o->worst = fmax(o->worst, outcome_slowdown(o, j));
         o->mean_s += o->result->job[j].turnaround_s / (double)scenario->jobs;
@@ -281,12 +291,12 @@ static json_t *job_json(const struct outcome *o, size_t j)
 {
     const struct vnode_job *job = &o->result->job[j];
 
-    return json_pack("{s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:I}", "name",
+    return json_pack("{s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:I}", "name",
                      job->name, "arrival_s", job->arrival_s, "end_s",
                      job->end_s, "turnaround_s", job->turnaround_s, "alone_s",
                      o->alone_s[j], "slowdown", outcome_slowdown(o, j),
                      "core_s", job->core_s, "busy_s", job->busy_s, "work_s",
-                     job->work_s, "moves", (json_int_t)job->moves);
+                     job->work_s, "done_s", job->done_s, "moves", (json_int_t)job->moves);
 }
 
 /* Which CPUs each job had from when on. */

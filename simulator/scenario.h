@@ -140,8 +140,8 @@ struct scenario_figure {
 struct scenario {
     char *name;
     char *source; /* or NULL */
-    bool history; /* the agent is told of each job how long it takes alone, as
-                     if it had been run before */
+    bool history; /* the agent has the record of each job alone, as if it had been
+                     run before */
     struct scenario_job *job;
     size_t jobs; /* 1..SCENARIO_MAX_JOBS, in the file's order */
     struct scenario_figure *figure;

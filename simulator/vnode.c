@@ -131,6 +131,7 @@ static int result_finish(struct vnode *n, struct errtext *err)
             .core_s = v->core_s,
             .busy_s = v->busy_s,
             .work_s = v->work_s,
+            .done_s = v->done_s,
             .moves = v->changes,
         };
         first = fmin(first, r->job[j].arrival_s);
@@ -217,13 +218,13 @@ static void job_changed(struct vnode *n, struct job *job, const char *why)
     note_time(n, begin_us, count);
 }
 
-/* What job_submit.lua says of a job whose earlier runs took ALONE_S each.  Where
+/* What job_submit.lua says of a job whose earlier runs had DONE_S each.  Where
  * that is too short for a history the agent goes on without, as always. */
-static void tell_history(struct job *job, double alone_s)
+static void tell_history(struct job *job, double done_s)
 {
     snprintf(job->history_text, sizeof(job->history_text),
              HISTORY_TAG " runs=%d done_s=%.6f done_spread=0", HISTORY_MIN_RUNS,
-             alone_s);
+             done_s);
     history_parse(&job->history, job->history_text, NULL);
 }
 
@@ -242,8 +243,8 @@ static int announce(struct vnode *n, struct vjob *v, struct errtext *err)
     if (v->what->max_cores != SCENARIO_ALL)
         job->options.max_cores = (int)v->what->max_cores;
     job->weight = v->what->weight;
-    if (n->config->alone_s)
-        tell_history(job, n->config->alone_s[v->id - 1]);
+    if (n->config->done_s)
+        tell_history(job, n->config->done_s[v->id - 1]);
     job->tracked = &v->tracked;
     if (number_map_put(&job->tracked_by_pid, (uint64_t)v->tracked.pid, &v->tracked) < 0 ||
         !job_add_task(job, 0, v->tracked.pid))
@@ -295,6 +296,7 @@ static void end_job(struct vnode *n, struct vjob *v)
              (int)v->tracked.pid, v->id);
     job_changed(n, job, why);
     v->job = NULL;
+    v->done_s = job->record.done_s;
     job_remove(&n->table, job);
     cpuset_zero(&v->mask);
 }

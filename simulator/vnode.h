@@ -47,8 +47,8 @@ struct vnode_config {
     enum network_method network; /* of virtual_memory.h */
     enum timeshare_wait wait; /* of stock runtimes */
     bool stock; /* all runtimes are; else those under `native` */
-    const double *alone_s; /* [scenario->jobs] what earlier runs tell the agent
-                              of each job: its time alone; NULL: nothing */
+    const double *done_s; /* [scenario->jobs] what the records of earlier runs tell the
+                             agent of each job; NULL: nothing */
     uint64_t seed;
     const char *record; /* directory for a recording, or NULL */
     double limit_s; /* of virtual time; beyond it the run is given up */
@@ -67,6 +67,7 @@ struct vnode_job {
     double core_s;       /* cores it had */
     double busy_s;       /* of them computing or stalled on memory */
     double work_s;       /* of them computing */
+    double done_s;       /* of its record: time alone for what it has done */
     uint64_t moves;      /* times that its CPUs changed */
 };
 

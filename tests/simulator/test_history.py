@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The coschedule developers
-"""What earlier runs tell the agent of a job: how long it takes alone."""
+"""What the records of earlier runs tell the agent of a job: how long it takes alone."""
 
 import json
 import math
@@ -81,15 +81,17 @@ class History(unittest.TestCase):
                   encoding="utf-8") as lines:
             for share in shares(map(json.loads, lines)):
                 found.setdefault(share["job"], set()).add(share["expected_s"])
-        return [found[j] for j in sorted(found)], [
-            job["alone_s"] for job in result["jobs"]]
+        return [found[j] for j in sorted(found)], [job["done_s"] for job in result["jobs"]]
 
-    def test_the_agent_has_the_time_alone(self):
-        expected, alone = self.expected("--history")
-        self.assertEqual(len(expected), len(alone))
-        for seen, time in zip(expected, alone):
-            self.assertEqual(len(seen), 1)
-            self.assertTrue(math.isclose(seen.pop(), time, abs_tol=1e-5))
+    def test_the_agent_has_the_record_alone(self):
+        expected, beside = self.expected("--history")
+        self.assertEqual(len(expected), len(MIX["jobs"]))
+        for job, seen, done in zip(MIX["jobs"], expected, beside):
+            alone = self.run_mix(jobs=[job])[0]["jobs"][0]
+            self.assertTrue(math.isclose(alone["done_s"], alone["turnaround_s"], rel_tol=0.01))
+            self.assertTrue(math.isclose(seen.pop(), alone["done_s"], abs_tol=1e-5))
+            self.assertFalse(seen)
+            self.assertTrue(math.isclose(done, alone["done_s"], rel_tol=0.15))
         self.assertEqual(self.expected()[0], [{0}, {0}])
 
 
