@@ -2,6 +2,7 @@
 # Copyright (C) 2026 The coschedule developers
 """What `make reproduce` runs, and the tables of docs/evaluation-simulated.md."""
 
+import copy
 import json
 import math
 import os
@@ -49,6 +50,14 @@ def jobs_of(scenario):
     return scenario.split("-")
 
 
+def with_records(s):
+    """Set S where each job has been run before."""
+    other = copy.copy(s)
+    other.name, other.paper = s.name + "-records", {}
+    other.policies, other.options = ["native", "corun"], ["--history"]
+    return other
+
+
 def sets(random_mixes, wide):
     """RANDOM_MIXES of each machine under all policies, WIDE of each machine and
     seed under a few."""
@@ -61,7 +70,7 @@ def sets(random_mixes, wide):
         short, figure = TITLE[machine].split("-")[0].lower(), papers[machine]
         spark = (lambda s: True) if machine == INTEL else (
             lambda s: "svm" not in jobs_of(s))
-        out += [
+        own = [
             Set(f"nupoco-{short}", "NuPoCo's ten scenarios", "nupoco", machine,
                 {"nupoco": figure["nupoco"]}),
             Set(f"thesis-{short}", "the thesis' eighteen", "thesis", machine,
@@ -72,6 +81,7 @@ def sets(random_mixes, wide):
             Set(f"triples-{short}", "MOCA's triples", "moca", machine,
                 {"moca": figure["triples"]},
                 lambda s, ok=spark: ok(s) and len(jobs_of(s)) == 3)]
+        out += own + [with_records(s) for s in own]
         out.append(Set(f"random-{short}", f"{random_mixes} random mixes",
                        None, machine))
         out[-1].random = random_mixes
@@ -252,6 +262,26 @@ def program_table(source):
                  rows)
 
 
+def records(results, by_name):
+    """NTT of corun where jobs have been run before, and where not."""
+    pairs = [(s, by_name[s.name + "-records"]) for s in by_name.values()
+             if s.name + "-records" in by_name]
+    titles = list(dict.fromkeys(s.title for s, _ in pairs))
+    machines = list(dict.fromkeys(s.machine for s, _ in pairs))
+    rows = []
+    for title in titles + ["all"]:
+        row = [title]
+        for machine in machines:
+            for i in range(2):
+                values = [v for pair in pairs if pair[0].machine == machine
+                          and title in (pair[0].title, "all")
+                          for v in ntt(results, pair[i], "corun").values()]
+                row.append(f"{geomean(values):.3f}" if values else "")
+        rows.append(row)
+    return table(["set"] + [head for machine in machines
+                            for head in (f"{TITLE[machine]}: `corun`", "with records")], rows)
+
+
 def waiting(results):
     """The ten scenarios with other waiting policies, relative to default."""
     base = results["nupoco-amd"]["native"]
@@ -357,6 +387,8 @@ def report(args, chosen, results):
         blocks["case-study"] = single(results, by_name["case-study"])
     if "big" in by_name:
         blocks["big"] = big(results, by_name["big"])
+    if any(name.endswith("-records") for name in by_name):
+        blocks["records"] = records(results, by_name)
     many = [s for s in chosen if s.policies is WIDE]
     if many:
         blocks["wide"] = wide(results, many)
