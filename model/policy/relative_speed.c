@@ -37,7 +37,7 @@ void relative_speed_fill(const struct policy_input *input,
     }
     bool known = predict_begin(input);
     if (known)
-        predict_alone(input, ws->alone);
+        predict_begun_alone(input, ws->alone);
     after.owner = out->owner;
     placement_present(&after, ws->have);
     layout_cores(ws->have, input->machine->llc_domains, input->job_count, ws->trial);

@@ -522,6 +522,31 @@ static void test_weight_never_harms(void **state)
         }
 }
 
+/* Two jobs, each with a NUMA node's cores and all its threads' own data there: each is half as fast
+ * as if it had begun on both, where half of its data would be on the other. */
+static void test_relative_speed_of_own_data(void **state)
+{
+    struct mix mix;
+    int owner[MAX_CPUS];
+    double relative_speed[2];
+    struct policy_decision out = {.owner = owner, .relative_speed = relative_speed};
+
+    (void)state;
+    mix_init(&mix, 2, 4, 2);
+    for (size_t j = 0; j < 2; j++) {
+        mix.profile[j]->rate[j] = (struct workload_rate){1 / MACHINE_DEFAULT_SERVICE_US,
+                                                         1 / MACHINE_DEFAULT_SERVICE_US};
+        mix.profile[j]->locality = 1;
+    }
+    for (size_t cpu = 0; cpu < 8; cpu++)
+        mix.owner[cpu] = cpu / 4;
+    assert_int_equal(policy_decide(policy_find("equal"), &mix.input, &out), MODEL_OK);
+    assert_memory_equal(owner, mix.owner, 8 * sizeof(*owner));
+    for (size_t j = 0; j < 2; j++)
+        assert_near(relative_speed[j], 0.5, 0.1); /* requests meet more often where all ask all */
+    mix_free(&mix);
+}
+
 UNIT(test_policy_rules)
 {
     const struct CMUnitTest tests[] = {
@@ -540,6 +565,7 @@ UNIT(test_policy_rules)
         cmocka_unit_test(test_state_is_all),
         cmocka_unit_test(test_order_of_jobs),
         cmocka_unit_test(test_weight_never_harms),
+        cmocka_unit_test(test_relative_speed_of_own_data),
     };
 
     return cmocka_run_group_tests_name("test_policy_rules", tests, NULL, NULL);

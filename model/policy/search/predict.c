@@ -20,6 +20,19 @@ const struct policy_job *predict_unknown(const struct policy_input *input)
     return NULL;
 }
 
+/* Predictions are of PROFILE[job_count] from now on. */
+static void prepare(const struct policy_input *input, const struct workload *const *profile)
+{
+    struct aggregated_mva *a = input->workspace->aggregated;
+
+    aggregated_prepare(a, profile, input->job_count);
+    for (size_t j = 0; j < input->job_count; j++)
+        if (input->jobs[j].pinned)
+            aggregated_waits(a, j);
+        else
+            aggregated_rounds(a, j, input->jobs[j].threads);
+}
+
 bool predict_begin(const struct policy_input *input)
 {
     struct policy_workspace *ws = input->workspace;
@@ -29,14 +42,8 @@ bool predict_begin(const struct policy_input *input)
     for (size_t j = 0; j < input->job_count; j++)
         ws->profile[j] = input->jobs[j].profile ? input->jobs[j].profile
                                                 : ws->compute;
-    if (prediction_cache_begin(ws->predictions, input, ws->pool, ws->profile))
-        return true;
-    aggregated_prepare(ws->aggregated, ws->profile, input->job_count);
-    for (size_t j = 0; j < input->job_count; j++)
-        if (input->jobs[j].pinned)
-            aggregated_waits(ws->aggregated, j);
-        else
-            aggregated_rounds(ws->aggregated, j, input->jobs[j].threads);
+    if (!prediction_cache_begin(ws->predictions, input, ws->pool, ws->profile))
+        prepare(input, ws->profile);
     return true;
 }
 
@@ -58,17 +65,82 @@ void predict_cores(const struct policy_input *input, const size_t *cores,
     predict_layout(input, input->workspace->fresh, speed);
 }
 
-void predict_alone(const struct policy_input *input, double *speed)
+/* W as it would be had its job begun alone, into LONE: what threads touched themselves lies as
+ * the pool's cores do. */
+static void begin_alone(const struct policy_workspace *ws, const struct workload *w,
+                        struct workload *lone)
+{
+    double own = w->locality > 0 ? w->locality : 0, all = 0, read = 0;
+    struct workload_rate *rate = lone->rate;
+
+    *lone = *w;
+    lone->rate = rate;
+    for (size_t m = 0; m < w->numa_nodes; m++) {
+        all += w->rate[m].mrr_per_us;
+        read += w->rate[m].read_per_us;
+    }
+    for (size_t m = 0; m < w->numa_nodes; m++) {
+        double here = own * ws->node_cores[m];
+        rate[m].mrr_per_us = (1 - own) * w->rate[m].mrr_per_us + here * all;
+        rate[m].read_per_us = (1 - own) * w->rate[m].read_per_us + here * read;
+    }
+}
+
+/* Predictions are of jobs that began alone, until prepare(). */
+static void prepare_alone(const struct policy_input *input)
+{
+    const struct machine *machine = input->machine;
+    struct policy_workspace *ws = input->workspace;
+    double pool = 0;
+
+    memset(ws->node_cores, 0, machine->numa_nodes * sizeof(*ws->node_cores));
+    for (size_t i = 0; i < machine->llc_domains; i++)
+        pool += (double)ws->pool[i];
+    for (size_t i = 0; i < machine->llc_domains; i++)
+        ws->node_cores[machine->local_node[i]] += (double)ws->pool[i] / pool;
+    for (size_t j = 0; j < input->job_count; j++)
+        begin_alone(ws, ws->profile[j], ws->lone[j]);
+    prepare(input, (const struct workload *const *)ws->lone);
+}
+
+/* As those prepared, into SPEED. */
+static void each_alone(const struct policy_input *input, double *speed)
 {
     struct policy_workspace *ws = input->workspace;
-    bool known;
-    double *kept = prediction_cache_alone(ws->predictions, &known);
 
-    for (size_t j = 0; j < input->job_count && !known; j++) {
+    for (size_t j = 0; j < input->job_count; j++) {
         memset(ws->trial, 0, input->job_count * sizeof(*ws->trial));
         ws->trial[j] = input->jobs[j].max_cores;
-        predict_cores(input, ws->trial, ws->speed);
-        kept[j] = ws->speed[j];
+        placement_rough(input, ws->trial, ws->fresh);
+        aggregated_predict(ws->aggregated, ws->fresh, ws->speed);
+        speed[j] = ws->speed[j];
+    }
+}
+
+void predict_alone(const struct policy_input *input, double *speed)
+{
+    bool known;
+    double *kept = prediction_cache_alone(input->workspace->predictions, ALONE_NOW, &known);
+
+    if (!known)
+        each_alone(input, kept);
+    memcpy(speed, kept, input->job_count * sizeof(*speed));
+}
+
+void predict_begun_alone(const struct policy_input *input, double *speed)
+{
+    struct policy_workspace *ws = input->workspace;
+    bool known, local = false;
+    double *kept = prediction_cache_alone(ws->predictions, ALONE_BEGUN, &known);
+
+    for (size_t j = 0; j < input->job_count; j++)
+        local |= ws->profile[j]->locality > 0;
+    if (!known && !local)
+        predict_alone(input, kept);
+    if (!known && local) {
+        prepare_alone(input);
+        each_alone(input, kept);
+        prepare(input, ws->profile);
     }
     memcpy(speed, kept, input->job_count * sizeof(*speed));
 }

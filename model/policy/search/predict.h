@@ -34,9 +34,13 @@ void predict_layout(const struct policy_input *input, const size_t *counts,
 void predict_cores(const struct policy_input *input, const size_t *cores,
                    double *speed);
 
-/* The same for each job when it has its maximum of the pool to itself; uses the
- * workspace's `trial`, too. */
+/* The same for each job when it has its maximum of the pool to itself, its memory where it is;
+ * uses the workspace's `trial`, too. */
 void predict_alone(const struct policy_input *input, double *speed);
+
+/* The same had it begun so: its threads' own data (model/locality.h) lies as the pool's cores
+ * do. */
+void predict_begun_alone(const struct policy_input *input, double *speed);
 
 /* How well the machine is used (thesis 4.6, 4.7). */
 struct utilisation {

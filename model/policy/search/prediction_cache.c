@@ -5,6 +5,7 @@
 #include "model/policy/search/prediction_cache.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/policy/search/memo.h"
 #include "model/policy_fields.h"
@@ -16,9 +17,8 @@ struct prediction_cache {
     size_t nodes, max_jobs;
     uint64_t situation; /* hash of it; 0: none */
     struct memo *memo;
-    double *speeds; /* [LAYOUTS * max_jobs] */
-    double *alone;  /* [max_jobs] */
-    bool alone_known;
+    double *speeds; /* [(LAYOUTS + ALONE_KINDS) * max_jobs] */
+    bool alone_known[ALONE_KINDS];
 };
 
 struct prediction_cache *prediction_cache_new(const struct machine *machine, size_t jobs)
@@ -30,12 +30,11 @@ struct prediction_cache *prediction_cache_new(const struct machine *machine, siz
     p->nodes = machine->llc_domains;
     p->max_jobs = jobs;
     p->memo = memo_new(p->nodes * jobs, LAYOUTS);
-    p->speeds = calloc((LAYOUTS + 1) * jobs, sizeof(*p->speeds));
+    p->speeds = calloc((LAYOUTS + ALONE_KINDS) * jobs, sizeof(*p->speeds));
     if (!p->memo || !p->speeds) {
         prediction_cache_free(p);
         return NULL;
     }
-    p->alone = p->speeds + LAYOUTS * jobs;
     return p;
 }
 
@@ -68,7 +67,7 @@ bool prediction_cache_begin(struct prediction_cache *p,
     if (h == p->situation)
         return true;
     p->situation = h;
-    p->alone_known = false;
+    memset(p->alone_known, 0, sizeof(p->alone_known));
     memo_forget(p->memo, p->nodes * input->job_count);
     return false;
 }
@@ -78,9 +77,9 @@ double *prediction_cache_speeds(struct prediction_cache *p, const size_t *counts
     return &p->speeds[memo_number(p->memo, counts, known) * p->max_jobs];
 }
 
-double *prediction_cache_alone(struct prediction_cache *p, bool *known)
+double *prediction_cache_alone(struct prediction_cache *p, size_t kind, bool *known)
 {
-    *known = p->alone_known;
-    p->alone_known = true;
-    return p->alone;
+    *known = p->alone_known[kind];
+    p->alone_known[kind] = true;
+    return &p->speeds[(LAYOUTS + kind) * p->max_jobs];
 }

@@ -33,7 +33,8 @@ bool prediction_cache_begin(struct prediction_cache *cache, const struct policy_
  * [job_count], until the next call.  Not KNOWN: the caller fills them. */
 double *prediction_cache_speeds(struct prediction_cache *cache, const size_t *counts, bool *known);
 
-/* The same for the speeds of each job alone. */
-double *prediction_cache_alone(struct prediction_cache *cache, bool *known);
+/* The same for the speeds of each job alone: now, and had it begun so. */
+enum { ALONE_NOW, ALONE_BEGUN, ALONE_KINDS };
+double *prediction_cache_alone(struct prediction_cache *cache, size_t kind, bool *known);
 
 #endif /* COSCHED_MODEL_POLICY_PREDICTION_CACHE_H */

@@ -8,6 +8,18 @@
 
 #include "model/policy/search/prediction_cache.h"
 
+static bool allocate_lone(struct policy_workspace *ws)
+{
+    size_t nodes = ws->machine->numa_nodes;
+
+    ws->lone = calloc(ws->max_jobs, sizeof(*ws->lone));
+    ws->node_cores = calloc(nodes, sizeof(*ws->node_cores));
+    for (size_t j = 0; ws->lone && j < ws->max_jobs; j++)
+        if (!(ws->lone[j] = workload_new(nodes)))
+            return false;
+    return ws->lone && ws->node_cores;
+}
+
 static bool allocate(struct policy_workspace *ws)
 {
     size_t nodes = ws->machine->llc_domains, jobs = ws->max_jobs;
@@ -25,7 +37,8 @@ static bool allocate(struct policy_workspace *ws)
                        sizeof(*ws->delay));
     ws->scratch = layout_scratch_new(nodes, jobs);
     if (!ws->size || !ws->jobs || !ws->profile || !ws->speed ||
-        !ws->compute || !ws->aggregated || !ws->predictions || !ws->delay || !ws->scratch)
+        !ws->compute || !ws->aggregated || !ws->predictions || !ws->delay || !ws->scratch ||
+        !allocate_lone(ws))
         return false;
     layout_delays(ws->machine, ws->delay);
     ws->distance = ws->delay + nodes * ws->machine->numa_nodes;
@@ -87,6 +100,10 @@ void policy_workspace_free(struct policy_workspace *ws)
     aggregated_free(ws->aggregated);
     prediction_cache_free(ws->predictions);
     workload_free(ws->compute);
+    for (size_t j = 0; ws->lone && j < ws->max_jobs; j++)
+        workload_free(ws->lone[j]);
+    free(ws->lone);
+    free(ws->node_cores);
     layout_scratch_free(ws->scratch);
     free(ws->delay);
     free(ws->speed);
