@@ -155,8 +155,9 @@ struct policy_decision {
     bool rotates; /* turns: others run in the next slice */
     bool kept;    /* hysteresis held the division that there was */
     bool periodic; /* decide again in the next epoch, whatever happens */
-    double *relative_speed; /* [job_count] predicted speed relative to that with all
-                     cores alone; NULL: not wanted.  The caller's array */
+    double *relative_speed; /* [job_count] predicted speed relative to that had the job
+                               begun alone on all cores; NULL: not wanted.  The
+                               caller's array */
     size_t moved; /* CPUs that get another owner (nobody included) */
     double system_util;             /* predicted NuUtil (thesis 4.7), or 0 */
     char reason[POLICY_REASON_MAX]; /* one sentence with its numbers; "" where

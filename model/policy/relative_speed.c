@@ -3,7 +3,6 @@
 /* How fast jobs are under a decision, relative to having the node alone. */
 
 #include <math.h>
-#include <string.h>
 
 #include "model/layout.h"
 #include "model/policy/search/placement.h"
