@@ -38,11 +38,11 @@ struct aggregated_mva {
     double cpus;
     double *link_service; /* [links] of a read, us */
     double *link_posted;  /* [links] what a posted request takes of that */
-    /* of the mix: what a core of a job on an LLC domain asks of links */
+    /* of the mix: what a core of a job on an LLC domain asks of links, were all cores alike */
     double *link_read;  /* [max_jobs * llc_domains * links] */
     double *link_other; /* likewise */
     double *link_delay; /* [max_jobs * llc_domains] on links without a queue */
-    double *link_plain; /* likewise, of a job that asks alike from everywhere */
+    double *asked;   /* [max_jobs] requests to all NUMA nodes */
     double *group_posted; /* [groups] what a posted request takes of a read's time */
     /* of a prediction */
     size_t *places;  /* [max_jobs] LLC domains where a job has cores, */
@@ -59,8 +59,8 @@ struct aggregated_mva {
     double *wait;    /* [room] service, stretched by what is posted */
     double *uses;    /* [llc_domains] accesses to the LLC of all jobs */
     double *cores;   /* [max_jobs] */
-    double *near;    /* [numa_nodes] part of a job's cores */
-    double *factor;  /* [numa_nodes] how much more than the mean a core asks */
+    double *near;    /* [max_jobs * numa_nodes] part of a job's cores, if it is local */
+    double *spare;   /* [max_jobs] data of such a job where it has no cores for it */
     double *part;    /* [max_jobs * llc_domains] of a job's work done there */
     double *own;     /* [max_jobs] one of these */
     double *time;    /* [max_jobs] per unit of computing */
@@ -100,11 +100,11 @@ static void take_room(struct aggregated_mva *l)
     l->known = l->waits + l->max_jobs;
     l->link_posted = l->link_service + machine->links;
     l->link_delay = l->link_posted + machine->links;
-    l->link_plain = l->link_delay + pairs;
-    l->misses = l->link_plain + pairs;
+    l->misses = l->link_delay + pairs;
     l->near = l->misses + pairs;
-    l->factor = l->near + machine->numa_nodes;
-    l->group_posted = l->factor + machine->numa_nodes;
+    l->spare = l->near + l->max_jobs * machine->numa_nodes;
+    l->asked = l->spare + l->max_jobs;
+    l->group_posted = l->asked + l->max_jobs;
     l->members = l->group_posted + machine->numa_nodes;
     l->service = l->members + l->scratch;
     l->total = l->service + l->scratch;
@@ -138,8 +138,8 @@ struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs
     l->member = calloc(2 * memories + 2 * jobs + jobs * nodes, sizeof(*l->member));
     l->waits = calloc(jobs + jobs * nodes, sizeof(*l->waits));
     l->link_service =
-        calloc(2 * machine->links + 4 * jobs * nodes + 3 * memories +
-                   5 * l->scratch + 3 * jobs * l->scratch + nodes + 6 * jobs,
+        calloc(2 * machine->links + 3 * jobs * nodes + (jobs + 1) * memories +
+                   5 * l->scratch + 3 * jobs * l->scratch + nodes + 8 * jobs,
                sizeof(*l->link_service));
     l->link_read = calloc(2 * jobs * nodes * l->links + 1,
                           sizeof(*l->link_read));
@@ -219,6 +219,10 @@ void aggregated_prepare(struct aggregated_mva *l, const struct workload *const *
     memset(l->waits, 0, count * sizeof(*l->waits));
     memset(l->threads, 0, count * sizeof(*l->threads));
     memset(l->known, 0, count * l->machine->llc_domains * sizeof(*l->known));
+    memset(l->asked, 0, count * sizeof(*l->asked));
+    for (size_t j = 0; j < count; j++)
+        for (size_t m = 0; m < l->machine->numa_nodes; m++)
+            l->asked[j] += profile[j]->rate[m].mrr_per_us;
 }
 
 void aggregated_waits(struct aggregated_mva *l, size_t job)
@@ -234,52 +238,89 @@ void aggregated_rounds(struct aggregated_mva *l, size_t job, size_t threads)
 /* True when what a core of job J asks depends on where the others are. */
 static bool is_local(const struct aggregated_mva *l, size_t j)
 {
-    return l->profile[j]->locality > 0; /* not where it is unknown */
+    return l->profile[j]->locality > 0 && l->asked[j] > 0; /* not where it is unknown */
 }
 
-/* The part of job J's cores on each NUMA node; rows that go by it are not known. */
+/* The part of job J's data on NUMA node M. */
+static double data_at(const struct aggregated_mva *l, size_t j, size_t m)
+{
+    return l->profile[j]->rate[m].mrr_per_us / l->asked[j];
+}
+
+/* The part of job J's cores on each NUMA node, and what data of it is elsewhere. */
 static void find_near(struct aggregated_mva *l, const size_t *counts, size_t j)
 {
-    size_t nodes = l->machine->llc_domains;
+    size_t nodes = l->machine->llc_domains, memories = l->machine->numa_nodes;
     const size_t *place = &l->place[j * nodes];
+    double *near = &l->near[j * memories];
 
-    memset(l->near, 0, l->machine->numa_nodes * sizeof(*l->near));
-    memset(&l->known[j * nodes], 0, nodes * sizeof(*l->known));
+    memset(near, 0, memories * sizeof(*near));
     for (size_t n = 0; n < l->places[j]; n++)
-        l->near[l->machine->local_node[place[n]]] +=
+        near[l->machine->local_node[place[n]]] +=
             (double)counts[place[n] * l->count + j] / l->cores[j];
+    l->spare[j] = 0;
+    for (size_t m = 0; m < memories; m++)
+        l->spare[j] += greater(0, data_at(l, j, m) - near[m]);
+}
+
+/* On the way of a core of job J on LLC domain I: onto READ[links] and OTHER[links], and onto
+ * DELAY of links without a queue. */
+struct way {
+    size_t j, i;
+    double *read, *other, *delay;
+};
+
+/* WEIGHT times what the job's cores would ask of NUMA node M, were all alike. */
+static void add_way(const struct aggregated_mva *l, const struct way *w, size_t m, double weight)
+{
+    const struct machine_route *route = &l->machine->route[w->i * l->machine->numa_nodes + m];
+    const struct workload_rate *rate = &l->profile[w->j]->rate[m];
+    double reads = weight * rate->read_per_us;
+    double posted = weight * greater(0, rate->mrr_per_us - rate->read_per_us);
+
+    for (size_t n = 0; n < route->links; n++) {
+        size_t k = route->link[n];
+        if (!l->links) {
+            *w->delay += reads * l->link_service[k];
+            continue;
+        }
+        w->read[k] += reads;
+        w->other[k] += posted * l->link_posted[k] * l->link_service[k];
+    }
 }
 
 /* What a core of job J on LLC domain I asks of the links, into its row. */
 static void ask_links(struct aggregated_mva *l, size_t j, size_t i)
 {
-    const struct machine *machine = l->machine;
-    size_t row = j * machine->llc_domains + i;
-    double *read = &l->link_read[row * l->links];
-    double *other = &l->link_other[row * l->links];
+    size_t row = j * l->machine->llc_domains + i;
+    struct way way = {j, i, &l->link_read[row * l->links], &l->link_other[row * l->links],
+                      &l->link_delay[row]};
 
     l->known[row] = true;
-    l->link_delay[row] = l->link_plain[row] = 0;
-    memset(read, 0, l->links * sizeof(*read));
-    memset(other, 0, l->links * sizeof(*other));
-    locality_factors(l->profile[j], l->near, (size_t)machine->local_node[i], l->factor);
-    for (size_t m = 0; m < machine->numa_nodes; m++) {
-        const struct machine_route *route =
-            &machine->route[i * machine->numa_nodes + m];
-        const struct workload_rate *rate = &l->profile[j]->rate[m];
-        double reads = l->factor[m] * rate->read_per_us;
-        double posted = greater(0, l->factor[m] * rate->mrr_per_us - reads);
-        for (size_t n = 0; n < route->links; n++) {
-            size_t k = route->link[n];
-            if (!l->links) {
-                l->link_delay[row] += reads * l->link_service[k];
-                l->link_plain[row] += rate->read_per_us * l->link_service[k];
-                continue;
-            }
-            read[k] += reads;
-            other[k] += posted * l->link_posted[k] * l->link_service[k];
-        }
-    }
+    l->link_delay[row] = 0;
+    memset(way.read, 0, l->links * sizeof(*way.read));
+    memset(way.other, 0, l->links * sizeof(*way.other));
+    for (size_t m = 0; m < l->machine->numa_nodes; m++)
+        add_way(l, &way, m, 1);
+}
+
+/* A local job (model/locality.h) asks for max(0, d_m - c_m) of its own data elsewhere, which is d_m
+ * less min(d_m, c_m): as if all cores were alike, but for the few NUMA nodes where it has some.
+ * Returns what the row counts by, and adds PART times the rest to WAY. */
+static double add_own(const struct aggregated_mva *l, const struct way *way, double part)
+{
+    size_t j = way->j, memories = l->machine->numa_nodes;
+    size_t home = (size_t)l->machine->local_node[way->i];
+    const double *near = &l->near[j * memories];
+    double locality = l->profile[j]->locality, data = data_at(l, j, home);
+    struct locality_own own = locality_own(data, near[home], l->spare[j], locality);
+
+    for (size_t m = 0; m < memories && own.away > 0; m++)
+        if (near[m] > 0 && data_at(l, j, m) > 0)
+            add_way(l, way, m, -part * own.away * lesser(1, near[m] / data_at(l, j, m)));
+    if (data > 0)
+        add_way(l, way, home, part * own.here / data);
+    return 1 - locality + own.away;
 }
 
 /* How many times as often job J misses on LLC domain I for those who use the
@@ -298,6 +339,8 @@ static void take_job(struct aggregated_mva *l, size_t j)
 {
     size_t nodes = l->machine->llc_domains;
     double *read = &l->read[j * l->stations], *load = &l->load[j * l->stations];
+    struct way way = {.j = j, .read = read + l->groups, .other = load + l->groups,
+                      .delay = &l->delay[j]};
     double more = 0;
 
     l->delay[j] = 0;
@@ -314,11 +357,18 @@ static void take_job(struct aggregated_mva *l, size_t j)
             ask_links(l, j, i);
         part *= l->misses[row];
         more += part;
+        way.i = i;
+        if (is_local(l, j))
+            part *= add_own(l, &way, part);
         l->delay[j] += part * l->link_delay[row];
         for (size_t k = 0; k < l->links; k++) {
-            read[l->groups + k] += part * link_read[k];
-            load[l->groups + k] += part * link_other[k];
+            way.read[k] += part * link_read[k];
+            way.other[k] += part * link_other[k];
         }
+    }
+    for (size_t s = l->groups; s < l->stations; s++) { /* what add_own() took away is rounded */
+        read[s] = greater(0, read[s]);
+        load[s] = greater(0, load[s]);
     }
     for (size_t g = 0; g < l->groups; g++) {
         const struct workload_rate *rate = &l->profile[j]->rate[l->member[g]];
@@ -438,7 +488,7 @@ static double link_time(const struct aggregated_mva *l, size_t j, size_t i)
     double sum = 0;
 
     if (!l->links)
-        return l->link_plain[j * machine->llc_domains + i];
+        return l->link_delay[j * machine->llc_domains + i];
     for (size_t m = 0; m < machine->numa_nodes; m++) {
         const struct machine_route *route =
             &machine->route[i * machine->numa_nodes + m];

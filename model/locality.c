@@ -15,19 +15,25 @@
 /* Parts below are rounding. */
 #define NOTHING 1e-12
 
+struct locality_own locality_own(double data, double cores, double spare, double locality)
+{
+    double here = spare > NOTHING ? fmin(1, data / cores) : 1;
+
+    return (struct locality_own){locality * here,
+                                 here < 1 ? locality * (1 - here) / spare : 0};
+}
+
 void locality_parts(const double *data, const double *cores, size_t numa_nodes, size_t home,
                     double locality, double *part)
 {
-    double spare = 0, here = 1;
+    double spare = 0;
 
     for (size_t m = 0; m < numa_nodes; m++)
         spare += fmax(0, data[m] - cores[m]);
-    if (spare > NOTHING)
-        here = fmin(1, data[home] / cores[home]);
-    double away = here < 1 ? locality * (1 - here) / spare : 0;
+    struct locality_own own = locality_own(data[home], cores[home], spare, locality);
     for (size_t m = 0; m < numa_nodes; m++)
-        part[m] = (1 - locality) * data[m] + away * fmax(0, data[m] - cores[m]);
-    part[home] += locality * here;
+        part[m] = (1 - locality) * data[m] + own.away * fmax(0, data[m] - cores[m]);
+    part[home] += own.here;
 }
 
 void locality_factors(const struct workload *w, const double *cores, size_t home, double *factor)

@@ -28,6 +28,16 @@
 /* A workload of more than this asks mostly for its threads' own data. */
 #define LOCALITY_HIGH 0.5
 
+/* What a core asks for own data: HERE at home, and AWAY for each unit of the spare data elsewhere,
+ * where there is more data than cores. */
+struct locality_own {
+    double here, away;
+};
+
+/* Of a core whose NUMA node has DATA and CORES, both as parts of all, CORES > 0; SPARE is the
+ * sum of max(0, d_m - c_m).  LOCALITY is in 0..1. */
+struct locality_own locality_own(double data, double cores, double spare, double locality);
+
 /* Parts of what a core of NUMA node HOME asks into PART[numa_nodes], sum 1.  DATA[numa_nodes] and
  * CORES[numa_nodes] are the parts d and c of above, each of sum 1, CORES[HOME] > 0; LOCALITY is in
  * 0..1. */

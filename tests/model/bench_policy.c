@@ -92,10 +92,10 @@ static double decision_us(const struct policy *policy,
 {
     static int owner[256];
     struct policy_input in = *input;
-    double times[25];
+    double times[25], relative_speed[16];
 
     for (size_t i = 0; i < 25; i++) {
-        struct policy_decision out = {.owner = owner};
+        struct policy_decision out = {.owner = owner, .relative_speed = relative_speed};
         change(profile[1 + i % (in.job_count - 1)], in.machine->numa_nodes,
                i % 2 ? 1.01 : 1 / 1.01);
         in.state = policy_state_new(policy, in.machine);
@@ -145,6 +145,8 @@ static void bench_decisions(FILE *file)
             if (all && policy_options_parse(*p, ALL_ON, options, &bad) != MODEL_OK)
                 abort();
             input.options = options;
+            for (size_t j = 0; j < 16; j += 2)
+                profile[j]->locality = all ? 0.8 : NAN;
             machine->power = (struct machine_power){100, 5, 4, 2.5, 10};
             snprintf(name, sizeof(name), "decision of %s, 256 cores, 16 jobs%s", (*p)->name,
                      all ? ", all on" : "");
