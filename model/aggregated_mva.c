@@ -263,14 +263,14 @@ static void find_near(struct aggregated_mva *l, const size_t *counts, size_t j)
         l->spare[j] += greater(0, data_at(l, j, m) - near[m]);
 }
 
-/* On the way of a core of job J on LLC domain I: onto READ[links] and OTHER[links], and onto
- * DELAY of links without a queue. */
+/* What a core of job J on LLC domain I asks of links is added up here: in READ[links] and
+ * OTHER[links], or in DELAY where links have no queue. */
 struct way {
     size_t j, i;
     double *read, *other, *delay;
 };
 
-/* WEIGHT times what the job's cores would ask of NUMA node M, were all alike. */
+/* Add WEIGHT times what such a core asks of NUMA node M, were all cores alike. */
 static void add_way(const struct aggregated_mva *l, const struct way *w, size_t m, double weight)
 {
     const struct machine_route *route = &l->machine->route[w->i * l->machine->numa_nodes + m];
