@@ -139,6 +139,25 @@ static void test_cannot_tell(void **state)
     machine_free(machine);
 }
 
+/* All data on the first NUMA node; of another job's requests, on the LLC domain that both share, a
+ * part is taken for this one's.  That is not own data at home. */
+static void test_neighbour(void **state)
+{
+    struct machine *machine = machine_new_uniform(NODES, 4, NODES);
+    const double other[NODES] = {90, 80, 80, 80}; /* of 1000 requests */
+    struct loop *loop = loop_new(NODES, NODES);
+
+    (void)state;
+    loop->cores[0] = 4;
+    loop->cores[1] = 2;
+    loop->requests[0].read = 670;
+    for (size_t m = 0; m < NODES; m++)
+        loop->requests[NODES + m].read = other[m];
+    assert_true(isnan(locality_measured(machine, loop)));
+    loop_free(loop);
+    machine_free(machine);
+}
+
 /* Speed of a job of 4 cores, LEFT of them on the first of two NUMA nodes with a slow link between
  * them, where its data is evenly spread, beside one that only computes. */
 static double speed_with(double locality, size_t left)
@@ -183,6 +202,7 @@ UNIT(test_locality)
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_measured),
         cmocka_unit_test(test_cannot_tell),
+        cmocka_unit_test(test_neighbour),
         cmocka_unit_test(test_layouts),
     };
 
