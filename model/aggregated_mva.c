@@ -366,7 +366,7 @@ static void take_job(struct aggregated_mva *l, size_t j)
             way.other[k] += part * link_other[k];
         }
     }
-    for (size_t s = l->groups; s < l->stations; s++) { /* what add_own() took away is rounded */
+    for (size_t s = l->groups; is_local(l, j) && s < l->stations; s++) { /* add_own() rounds */
         read[s] = greater(0, read[s]);
         load[s] = greater(0, load[s]);
     }

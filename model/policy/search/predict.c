@@ -66,9 +66,8 @@ void predict_cores(const struct policy_input *input, const size_t *cores,
 }
 
 /* W as it would be had its job begun alone, into LONE: what threads touched themselves lies as
- * the pool's cores do. */
-static void begin_alone(const struct policy_workspace *ws, const struct workload *w,
-                        struct workload *lone)
+ * the pool's cores do, of which CORES[numa_nodes] are the parts. */
+static void begin_alone(const double *cores, const struct workload *w, struct workload *lone)
 {
     double own = w->locality > 0 ? w->locality : 0, all = 0, read = 0;
     struct workload_rate *rate = lone->rate;
@@ -80,7 +79,7 @@ static void begin_alone(const struct policy_workspace *ws, const struct workload
         read += w->rate[m].read_per_us;
     }
     for (size_t m = 0; m < w->numa_nodes; m++) {
-        double here = own * ws->node_cores[m];
+        double here = own * cores[m];
         rate[m].mrr_per_us = (1 - own) * w->rate[m].mrr_per_us + here * all;
         rate[m].read_per_us = (1 - own) * w->rate[m].read_per_us + here * read;
     }
@@ -91,15 +90,15 @@ static void prepare_alone(const struct policy_input *input)
 {
     const struct machine *machine = input->machine;
     struct policy_workspace *ws = input->workspace;
-    double pool = 0;
+    double cores[machine->numa_nodes], pool = 0;
 
-    memset(ws->node_cores, 0, machine->numa_nodes * sizeof(*ws->node_cores));
+    memset(cores, 0, sizeof(cores));
     for (size_t i = 0; i < machine->llc_domains; i++)
         pool += (double)ws->pool[i];
     for (size_t i = 0; i < machine->llc_domains; i++)
-        ws->node_cores[machine->local_node[i]] += (double)ws->pool[i] / pool;
+        cores[machine->local_node[i]] += (double)ws->pool[i] / pool;
     for (size_t j = 0; j < input->job_count; j++)
-        begin_alone(ws, ws->profile[j], ws->lone[j]);
+        begin_alone(cores, ws->profile[j], ws->lone[j]);
     prepare(input, (const struct workload *const *)ws->lone);
 }
 
@@ -133,14 +132,14 @@ void predict_begun_alone(const struct policy_input *input, double *speed)
     bool known, local = false;
     double *kept = prediction_cache_alone(ws->predictions, ALONE_BEGUN, &known);
 
-    for (size_t j = 0; j < input->job_count; j++)
+    for (size_t j = 0; j < input->job_count && !known; j++)
         local |= ws->profile[j]->locality > 0;
-    if (!known && !local)
-        predict_alone(input, kept);
-    if (!known && local) {
+    if (local) {
         prepare_alone(input);
         each_alone(input, kept);
         prepare(input, ws->profile);
+    } else if (!known) {
+        predict_alone(input, kept);
     }
     memcpy(speed, kept, input->job_count * sizeof(*speed));
 }

@@ -10,14 +10,11 @@
 
 static bool allocate_lone(struct policy_workspace *ws)
 {
-    size_t nodes = ws->machine->numa_nodes;
-
     ws->lone = calloc(ws->max_jobs, sizeof(*ws->lone));
-    ws->node_cores = calloc(nodes, sizeof(*ws->node_cores));
     for (size_t j = 0; ws->lone && j < ws->max_jobs; j++)
-        if (!(ws->lone[j] = workload_new(nodes)))
+        if (!(ws->lone[j] = workload_new(ws->machine->numa_nodes)))
             return false;
-    return ws->lone && ws->node_cores;
+    return ws->lone;
 }
 
 static bool allocate(struct policy_workspace *ws)
@@ -103,7 +100,6 @@ void policy_workspace_free(struct policy_workspace *ws)
     for (size_t j = 0; ws->lone && j < ws->max_jobs; j++)
         workload_free(ws->lone[j]);
     free(ws->lone);
-    free(ws->node_cores);
     layout_scratch_free(ws->scratch);
     free(ws->delay);
     free(ws->speed);

@@ -45,7 +45,6 @@ struct policy_workspace {
     } bound[POLICY_MAX_JOBS]; /* power.c's */
     struct workload *compute; /* for serial jobs without a profile */
     struct workload **lone;   /* [max_jobs] as profile[], had the job begun alone */
-    double *node_cores;       /* [numa_nodes] part of the pool's cores */
     struct aggregated_mva *aggregated;
     struct prediction_cache *predictions; /* predictions of this and earlier decisions */
 };
