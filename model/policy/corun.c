@@ -2,13 +2,12 @@
 /* Copyright (C) 2026 The coschedule developers */
 /* Policy "corun": whether to share at all, then the division that ends first.
  *
- * Candidates are the divisions of the simple policies (equal, greedy) and one
- * of its own, in which each next unit goes to the job that would end last.  The
- * best of them by the completion (completion.h) is improved by moving single units
- * while that helps.  Sharing must beat running the parallel jobs one after the
- * other by a margin; else they take turns: the shortest first where all
- * remaining work is known, in slices of time where it is not and the makespan
- * counts, in order of arrival where the average does.
+ * Candidates are equal shares and a division in which each next unit goes to the
+ * job that would end last.  The better one by the completion (completion.h) is
+ * improved by moving single units while that helps.  Sharing must beat running the
+ * parallel jobs one after the other by a margin; else they take turns: the
+ * shortest first where all remaining work is known, in slices of time where it
+ * is not and the makespan counts, in order of arrival where the average does.
  *
  * Where it was measured how fast each job is with its share and how fast with the
  * whole pool, this decides instead of the prediction: what all do together in
@@ -33,7 +32,7 @@
 enum { OBJECTIVE = POLICY_OWN, GAIN, EFFORT, LOSS, REGRET };
 
 /* Of policy_proposal.figure. */
-enum { SHARED, TURNS, SIMPLE, KIND, MEASURED };
+enum { SHARED, TURNS, EQUAL, KIND, MEASURED };
 enum { BLIND, ALONE, RELATIVE, SECONDS };
 
 static const struct policy_option options[] = {
@@ -118,24 +117,20 @@ static double time_needed(void *arg, const size_t *cores, size_t job)
     return o->work[job] / o->speed[job];
 }
 
-/* The best of the simple divisions and of that in which each next unit goes to
- * the job that would end last.  Returns the time of the best simple one. */
+/* The better of equal shares and of the division in which each next unit goes to
+ * the job that would end last.  Returns the time with equal shares. */
 static double candidates(struct corun *c, const struct policy_input *input,
                          size_t *layout)
 {
-    struct policy_proposal greedy = {.cores = c->trial};
-
     c->time = c->cost = INFINITY;
     equal_shares(input, c->trial);
     completion_floor(&c->completion, c->trial, input->options[LOSS],
                      input->options[REGRET], layout);
     consider(c);
-    greedy_dop(input, &greedy);
-    consider(c);
-    double simple = c->time;
+    double equal = c->time;
     divide_from(input, speeds_now, time_needed, c, c->trial);
     consider(c);
-    return simple;
+    return equal;
 }
 
 /* Try the best division with a unit moved from job FROM to job TO. */
@@ -372,7 +367,7 @@ static void decide_known(struct corun *c, const struct policy_input *input,
     memcpy(c->fair, c->completion.alone, input->job_count * sizeof(*c->fair));
     fairness_bounds(input, c->fair);
     proposal->fair = true;
-    figure[SIMPLE] = candidates(c, input, proposal->layout);
+    figure[EQUAL] = candidates(c, input, proposal->layout);
     improve(c, input);
     completion_order(&c->completion, c->order);
     memcpy(proposal->cores, c->best, input->job_count * sizeof(*c->best));
@@ -441,16 +436,16 @@ static void tell_figures(const struct policy_input *input, const double *figure,
         snprintf(text, size, "no other parallel job to share with");
         break;
     case SECONDS:
-        snprintf(text, size, "predicted %s %.1f s sharing (simple divisions "
+        snprintf(text, size, "predicted %s %.1f s sharing (equal shares "
                              "%.1f s), %.1f s in turn", what,
-                 figure[SHARED], figure[SIMPLE], figure[TURNS]);
+                 figure[SHARED], figure[EQUAL], figure[TURNS]);
         break;
     case RELATIVE:
         snprintf(text, size, "for equal times alone the %s in turn is "
-                             "predicted to be %.2f of that sharing (simple "
-                             "divisions %.2f)", what,
+                             "predicted to be %.2f of that sharing (equal "
+                             "shares %.2f)", what,
                  figure[TURNS] / figure[SHARED],
-                 figure[TURNS] / figure[SIMPLE]);
+                 figure[TURNS] / figure[EQUAL]);
         break;
     default:
         snprintf(text, size, "equal shares while the profile of job %u is "

@@ -32,8 +32,8 @@ static void test_corun_golden(void **state)
         assert_int_equal(count_of(&k.mix, owner, 0), golden[i].cores);
         const char *number = strstr(out.reason, "makespan ");
         assert_non_null(number);
-        assert_int_equal(sscanf(number, "makespan %lf s sharing (simple "
-                                        "divisions %*f s), %lf s in turn",
+        assert_int_equal(sscanf(number, "makespan %lf s sharing (equal "
+                                        "shares %*f s), %lf s in turn",
                                 &shared, &turns), 2);
         /* Schweitzer is up to 3 % off where the thesis is exact. */
         assert_near(shared / turns, golden[i].makespan, 0.025);
