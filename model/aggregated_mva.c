@@ -9,14 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/locality.h"
+#include "model/link_demand.h"
 
 #define ROUNDS 500
 #define SETTLED 1e-6 /* less exactly, searches take noise for gains */
+#define NEARLY 1e-3 /* is enough to weigh LLC domains by */
 #define LLC_LOSS 0.25 /* so much more is missed by who has next to no cache:
                          assumed, as no profile tells it */
-#define MANY_LINKS 64 /* beyond, links are delays without queues: where all
-                         nodes are connected each has next to no load */
 #define FULL 0.999 /* most that posted requests leave to reads */
 #define WEIGHINGS 2 /* by then what all LLC domains compute is settled well enough */
 #define WORST 3     /* and by then the pace of the worst one */
@@ -33,17 +32,9 @@ struct aggregated_mva {
     size_t *member;  /* [groups] a NUMA node of each */
     size_t *group;   /* [numa_nodes] */
     bool *waits;     /* [max_jobs] */
-    bool *known;     /* [max_jobs * llc_domains] row of link_read */
-    /* of the machine */
-    double cpus;
-    double *link_service; /* [links] of a read, us */
-    double *link_posted;  /* [links] what a posted request takes of that */
-    /* of the mix: what a core of a job on an LLC domain asks of links, were all cores alike */
-    double *link_read;  /* [max_jobs * llc_domains * links] */
-    double *link_other; /* likewise */
-    double *link_delay; /* [max_jobs * llc_domains] on links without a queue */
-    double *asked;   /* [max_jobs] requests to all NUMA nodes */
-    double *group_posted; /* [groups] what a posted request takes of a read's time */
+    struct link_demands *demands;
+    double cpus;     /* of the machine */
+    double *group_posted; /* [groups] us of a posted request */
     /* of a prediction */
     size_t *places;  /* [max_jobs] LLC domains where a job has cores, */
     size_t *place;   /* [max_jobs * llc_domains] which ones, */
@@ -59,8 +50,7 @@ struct aggregated_mva {
     double *wait;    /* [room] service, stretched by what is posted */
     double *uses;    /* [llc_domains] accesses to the LLC of all jobs */
     double *cores;   /* [max_jobs] */
-    double *near;    /* [max_jobs * numa_nodes] part of a job's cores, if it is local */
-    double *spare;   /* [max_jobs] data of such a job where it has no cores for it */
+    double *response; /* [links] of the job that is weighed: us of a visit */
     double *part;    /* [max_jobs * llc_domains] of a job's work done there */
     double *own;     /* [max_jobs] one of these */
     double *time;    /* [max_jobs] per unit of computing */
@@ -80,12 +70,6 @@ static inline double lesser(double a, double b)
     return a < b ? a : b;
 }
 
-/* A posted request takes so much of the time of a read. */
-static double posted_cost(const struct machine_service *service)
-{
-    return (service->write_us + service->prefetch_us) / 2 / service->read_us;
-}
-
 /* Divide up the memory, of which there are two pieces. */
 static void take_room(struct aggregated_mva *l)
 {
@@ -96,21 +80,16 @@ static void take_room(struct aggregated_mva *l)
     l->group = l->member + machine->numa_nodes;
     l->places = l->group + machine->numa_nodes;
     l->place = l->places + l->max_jobs;
-    l->threads = l->place + l->max_jobs * machine->llc_domains;
-    l->known = l->waits + l->max_jobs;
-    l->link_posted = l->link_service + machine->links;
-    l->link_delay = l->link_posted + machine->links;
-    l->misses = l->link_delay + pairs;
-    l->near = l->misses + pairs;
-    l->spare = l->near + l->max_jobs * machine->numa_nodes;
-    l->asked = l->spare + l->max_jobs;
-    l->group_posted = l->asked + l->max_jobs;
+    l->threads = l->place + pairs;
+    l->part = l->misses + pairs;
+    l->group_posted = l->part + pairs;
     l->members = l->group_posted + machine->numa_nodes;
     l->service = l->members + l->scratch;
     l->total = l->service + l->scratch;
     l->posted = l->total + l->scratch;
     l->wait = l->posted + l->scratch;
-    l->read = l->wait + l->scratch;
+    l->response = l->wait + l->scratch;
+    l->read = l->response + l->scratch;
     l->load = l->read + table;
     l->queue = l->load + table;
     l->uses = l->queue + table;
@@ -120,7 +99,6 @@ static void take_room(struct aggregated_mva *l)
     l->speed = l->time + l->max_jobs;
     l->delay = l->speed + l->max_jobs;
     l->waits_for = l->delay + l->max_jobs;
-    l->part = l->waits_for + l->max_jobs;
 }
 
 struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs)
@@ -132,28 +110,23 @@ struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs
         return NULL;
     l->machine = machine;
     l->max_jobs = jobs;
-    l->links = machine->links > MANY_LINKS ? 0 : machine->links;
-    l->scratch = memories + l->links;
     l->cpus = (double)machine_all_cpus(machine);
+    if (!(l->demands = link_demands_new(machine, jobs))) {
+        aggregated_free(l);
+        return NULL;
+    }
+    l->links = link_demands_queues(l->demands);
+    l->scratch = memories + l->links;
     l->member = calloc(2 * memories + 2 * jobs + jobs * nodes, sizeof(*l->member));
-    l->waits = calloc(jobs + jobs * nodes, sizeof(*l->waits));
-    l->link_service =
-        calloc(2 * machine->links + 3 * jobs * nodes + (jobs + 1) * memories +
-                   5 * l->scratch + 3 * jobs * l->scratch + nodes + 8 * jobs,
-               sizeof(*l->link_service));
-    l->link_read = calloc(2 * jobs * nodes * l->links + 1,
-                          sizeof(*l->link_read));
-    if (!l->member || !l->waits || !l->link_service || !l->link_read) {
+    l->waits = calloc(jobs, sizeof(*l->waits));
+    l->misses = calloc(2 * jobs * nodes + memories + 6 * l->scratch + 3 * jobs * l->scratch +
+                           nodes + 6 * jobs,
+                       sizeof(*l->misses));
+    if (!l->member || !l->waits || !l->misses) {
         aggregated_free(l);
         return NULL;
     }
     take_room(l);
-    l->link_other = l->link_read + jobs * nodes * l->links;
-    for (size_t k = 0; k < machine->links; k++) {
-        struct machine_service service = machine_link_service(machine, k);
-        l->link_service[k] = service.read_us;
-        l->link_posted[k] = posted_cost(&service);
-    }
     return l;
 }
 
@@ -161,10 +134,10 @@ void aggregated_free(struct aggregated_mva *l)
 {
     if (!l)
         return;
+    link_demands_free(l->demands);
     free(l->member);
     free(l->waits);
-    free(l->link_service);
-    free(l->link_read);
+    free(l->misses);
     free(l);
 }
 
@@ -206,23 +179,19 @@ void aggregated_prepare(struct aggregated_mva *l, const struct workload *const *
     l->profile = profile;
     l->count = count;
     find_groups(l);
+    link_demands_prepare(l->demands, profile, count);
     l->stations = l->groups + l->links;
     for (size_t g = 0; g < l->groups; g++) {
         struct machine_service service = machine_controller_service(l->machine, l->member[g]);
         l->service[g] = service.read_us;
-        l->group_posted[g] = posted_cost(&service);
+        l->group_posted[g] = machine_service_mix(&service, 0, 1, 1);
     }
     for (size_t k = 0; k < l->links; k++) {
         l->members[l->groups + k] = 1;
-        l->service[l->groups + k] = l->link_service[k];
+        l->service[l->groups + k] = machine_link_service(l->machine, k).read_us;
     }
     memset(l->waits, 0, count * sizeof(*l->waits));
     memset(l->threads, 0, count * sizeof(*l->threads));
-    memset(l->known, 0, count * l->machine->llc_domains * sizeof(*l->known));
-    memset(l->asked, 0, count * sizeof(*l->asked));
-    for (size_t j = 0; j < count; j++)
-        for (size_t m = 0; m < l->machine->numa_nodes; m++)
-            l->asked[j] += profile[j]->rate[m].mrr_per_us;
 }
 
 void aggregated_waits(struct aggregated_mva *l, size_t job)
@@ -233,94 +202,6 @@ void aggregated_waits(struct aggregated_mva *l, size_t job)
 void aggregated_rounds(struct aggregated_mva *l, size_t job, size_t threads)
 {
     l->threads[job] = threads;
-}
-
-/* True when what a core of job J asks depends on where the others are. */
-static bool is_local(const struct aggregated_mva *l, size_t j)
-{
-    return l->profile[j]->locality > 0 && l->asked[j] > 0; /* not where it is unknown */
-}
-
-/* The part of job J's data on NUMA node M. */
-static double data_at(const struct aggregated_mva *l, size_t j, size_t m)
-{
-    return l->profile[j]->rate[m].mrr_per_us / l->asked[j];
-}
-
-/* The part of job J's cores on each NUMA node, and what data of it is elsewhere. */
-static void find_near(struct aggregated_mva *l, const size_t *counts, size_t j)
-{
-    size_t nodes = l->machine->llc_domains, memories = l->machine->numa_nodes;
-    const size_t *place = &l->place[j * nodes];
-    double *near = &l->near[j * memories];
-
-    memset(near, 0, memories * sizeof(*near));
-    for (size_t n = 0; n < l->places[j]; n++)
-        near[l->machine->local_node[place[n]]] +=
-            (double)counts[place[n] * l->count + j] / l->cores[j];
-    l->spare[j] = 0;
-    for (size_t m = 0; m < memories; m++)
-        l->spare[j] += greater(0, data_at(l, j, m) - near[m]);
-}
-
-/* What a core of job J on LLC domain I asks of links is added up here: in READ[links] and
- * OTHER[links], or in DELAY where links have no queue. */
-struct way {
-    size_t j, i;
-    double *read, *other, *delay;
-};
-
-/* Add WEIGHT times what such a core asks of NUMA node M, were all cores alike. */
-static void add_way(const struct aggregated_mva *l, const struct way *w, size_t m, double weight)
-{
-    const struct machine_route *route = &l->machine->route[w->i * l->machine->numa_nodes + m];
-    const struct workload_rate *rate = &l->profile[w->j]->rate[m];
-    double reads = weight * rate->read_per_us;
-    double posted = weight * greater(0, rate->mrr_per_us - rate->read_per_us);
-
-    for (size_t n = 0; n < route->links; n++) {
-        size_t k = route->link[n];
-        if (!l->links) {
-            *w->delay += reads * l->link_service[k];
-            continue;
-        }
-        w->read[k] += reads;
-        w->other[k] += posted * l->link_posted[k] * l->link_service[k];
-    }
-}
-
-/* What a core of job J on LLC domain I asks of the links, into its row. */
-static void ask_links(struct aggregated_mva *l, size_t j, size_t i)
-{
-    size_t row = j * l->machine->llc_domains + i;
-    struct way way = {j, i, &l->link_read[row * l->links], &l->link_other[row * l->links],
-                      &l->link_delay[row]};
-
-    l->known[row] = true;
-    l->link_delay[row] = 0;
-    memset(way.read, 0, l->links * sizeof(*way.read));
-    memset(way.other, 0, l->links * sizeof(*way.other));
-    for (size_t m = 0; m < l->machine->numa_nodes; m++)
-        add_way(l, &way, m, 1);
-}
-
-/* A local job (model/locality.h) asks for max(0, d_m - c_m) of its own data elsewhere, which is d_m
- * less min(d_m, c_m): as if all cores were alike, but for the few NUMA nodes where it has some.
- * Returns what the row counts by, and adds PART times the rest to WAY. */
-static double add_own(const struct aggregated_mva *l, const struct way *way, double part)
-{
-    size_t j = way->j, memories = l->machine->numa_nodes;
-    size_t home = (size_t)l->machine->local_node[way->i];
-    const double *near = &l->near[j * memories];
-    double locality = l->profile[j]->locality, data = data_at(l, j, home);
-    struct locality_own own = locality_own(data, near[home], l->spare[j], locality);
-
-    for (size_t m = 0; m < memories && own.away > 0; m++)
-        if (near[m] > 0 && data_at(l, j, m) > 0)
-            add_way(l, way, m, -part * own.away * lesser(1, near[m] / data_at(l, j, m)));
-    if (data > 0)
-        add_way(l, way, home, part * own.here / data);
-    return 1 - locality + own.away;
 }
 
 /* How many times as often job J misses on LLC domain I for those who use the
@@ -339,42 +220,28 @@ static void take_job(struct aggregated_mva *l, size_t j)
 {
     size_t nodes = l->machine->llc_domains;
     double *read = &l->read[j * l->stations], *load = &l->load[j * l->stations];
-    struct way way = {.j = j, .read = read + l->groups, .other = load + l->groups,
-                      .delay = &l->delay[j]};
     double more = 0;
 
     l->delay[j] = 0;
     for (size_t s = l->groups; s < l->stations; s++)
         read[s] = load[s] = 0;
     for (size_t n = 0; n < l->places[j]; n++) {
-        size_t i = l->place[j * nodes + n], row = j * nodes + i;
-        const double *link_read = &l->link_read[row * l->links];
-        const double *link_other = &l->link_other[row * l->links];
-        double part = l->part[row];
+        size_t i = l->place[j * nodes + n];
+        double part = l->part[j * nodes + i] * l->misses[j * nodes + i];
         if (!(part > 0))
             continue;
-        if (!l->known[row])
-            ask_links(l, j, i);
-        part *= l->misses[row];
+        struct link_demand demand = link_demands_of(l->demands, j, i);
         more += part;
-        way.i = i;
-        if (is_local(l, j))
-            part *= add_own(l, &way, part);
-        l->delay[j] += part * l->link_delay[row];
+        l->delay[j] += part * demand.delay;
         for (size_t k = 0; k < l->links; k++) {
-            way.read[k] += part * link_read[k];
-            way.other[k] += part * link_other[k];
+            read[l->groups + k] += part * demand.read[k];
+            load[l->groups + k] += part * demand.posted[k];
         }
-    }
-    for (size_t s = l->groups; is_local(l, j) && s < l->stations; s++) { /* add_own() rounds */
-        read[s] = greater(0, read[s]);
-        load[s] = greater(0, load[s]);
     }
     for (size_t g = 0; g < l->groups; g++) {
         const struct workload_rate *rate = &l->profile[j]->rate[l->member[g]];
         read[g] = more * rate->read_per_us;
-        load[g] = more * greater(0, rate->mrr_per_us - rate->read_per_us) *
-                  l->group_posted[g] * l->service[g];
+        load[g] = more * greater(0, rate->mrr_per_us - rate->read_per_us) * l->group_posted[g];
     }
 }
 
@@ -411,8 +278,8 @@ static void take_counts(struct aggregated_mva *l, const size_t *counts)
         }
         l->waits_for[j] = 1 / (1 - workload_sync(l->profile[j], l->cores[j] / l->cpus)) /
                           workload_rounds(l->threads[j], (size_t)l->cores[j]);
-        if (is_local(l, j) && l->cores[j] > 0)
-            find_near(l, counts, j);
+        if (l->cores[j] > 0)
+            link_demands_place(l->demands, j, counts);
         take_job(l, j);
     }
 }
@@ -481,39 +348,39 @@ static double renew(struct aggregated_mva *l, size_t j, double posted)
     return fabs(time - before) / time;
 }
 
-/* Time that a unit of computing of job J spends on links from LLC domain I. */
+/* How long a visit of job J to each link takes. */
+static void find_responses(struct aggregated_mva *l, size_t j)
+{
+    const double *read = &l->read[j * l->stations + l->groups];
+    const double *queue = &l->queue[j * l->stations + l->groups];
+    double each = l->time[j] / l->cores[j];
+
+    for (size_t k = 0; k < l->links; k++)
+        l->response[k] = read[k] > 0 ? queue[k] / read[k] * each : 0;
+}
+
+/* Time that a unit of computing of that job spends on links from LLC domain I. */
 static double link_time(const struct aggregated_mva *l, size_t j, size_t i)
 {
-    const struct machine *machine = l->machine;
-    double sum = 0;
+    struct link_demand demand = link_demands_of(l->demands, j, i);
+    double sum = demand.delay;
 
-    if (!l->links)
-        return l->link_delay[j * machine->llc_domains + i];
-    for (size_t m = 0; m < machine->numa_nodes; m++) {
-        const struct machine_route *route =
-            &machine->route[i * machine->numa_nodes + m];
-        double read = l->profile[j]->rate[m].read_per_us;
-        for (size_t n = 0; n < route->links && read > 0; n++) {
-            size_t s = l->groups + route->link[n];
-            double visits = l->read[j * l->stations + s];
-            if (visits > 0)
-                sum += read / visits * l->queue[j * l->stations + s] *
-                       l->time[j] / l->cores[j];
-        }
-    }
-    return sum;
+    for (size_t k = 0; k < l->links; k++)
+        sum += demand.read[k] * l->response[k];
+    return sum * l->misses[j * l->machine->llc_domains + i];
 }
 
 /* How many times as long as on average a unit of computing of job J takes on the
  * worst of its LLC domains. */
-static double worst_node(const struct aggregated_mva *l, size_t j)
+static double worst_node(struct aggregated_mva *l, size_t j)
 {
     size_t nodes = l->machine->llc_domains;
     double worst = 0, mean = 0;
 
+    find_responses(l, j);
     for (size_t n = 0; n < l->places[j]; n++) {
         size_t i = l->place[j * nodes + n];
-        double time = link_time(l, j, i) * l->misses[j * nodes + i];
+        double time = link_time(l, j, i);
         worst = fmax(worst, time);
         mean += l->part[j * nodes + i] * time;
     }
@@ -529,10 +396,10 @@ static void weigh_nodes(struct aggregated_mva *l, const size_t *counts, size_t j
     double *part = &l->part[j * nodes], mean = 0, sum = 0;
     double time[nodes];
 
+    find_responses(l, j);
     for (size_t n = 0; n < places; n++) {
-        size_t i = place[n];
-        time[n] = link_time(l, j, i) * l->misses[j * nodes + i];
-        mean += part[i] * time[n];
+        time[n] = link_time(l, j, place[n]);
+        mean += part[place[n]] * time[n];
     }
     for (size_t n = 0; n < places; n++) {
         size_t i = place[n];
@@ -546,12 +413,12 @@ static void weigh_nodes(struct aggregated_mva *l, const size_t *counts, size_t j
         part[place[n]] /= sum;
 }
 
-/* Speeds with the parts of work that there are. */
-static void settle(struct aggregated_mva *l)
+/* Speeds with the parts of work that there are, until they change by less than LEAST. */
+static void settle(struct aggregated_mva *l, double least)
 {
     double change = 1; /* what is there is the first guess */
 
-    for (int round = 0; round < ROUNDS && change > SETTLED; round++) {
+    for (int round = 0; round < ROUNDS && change > least; round++) {
         double posted = add_up(l);
         change = 0;
         for (size_t j = 0; j < l->count; j++)
@@ -584,14 +451,14 @@ void aggregated_predict(struct aggregated_mva *l, const size_t *counts, double *
 {
     take_counts(l, counts);
     first_guess(l);
-    settle(l);
+    settle(l, NEARLY);
     for (int round = weighings(l); round > 0; round--) {
         for (size_t j = 0; j < l->count; j++)
             if (l->places[j] > 1) {
                 weigh_nodes(l, counts, j);
                 take_job(l, j);
             }
-        settle(l);
+        settle(l, round > 1 ? NEARLY : SETTLED);
     }
     for (size_t j = 0; j < l->count; j++)
         speed[j] = l->cores[j] > 0 ? l->cores[j] / l->time[j] : 0;

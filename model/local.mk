@@ -14,6 +14,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/hierarchy.h \
 	%D%/layout.c \
 	%D%/layout.h \
+	%D%/link_demand.c \
+	%D%/link_demand.h \
 	%D%/locality.c \
 	%D%/locality.h \
 	%D%/loop.c \
