@@ -20,7 +20,7 @@
  *     R_jg = v_jg s_g (1 + Q_g - Q_jg / n_j) / (1 - U_g)
  *     T_j  = 1 + sum_g members_g R_jg,  Q_jg = n_j R_jg / T_j
  *
- * Of more than 64 links each is a delay without a queue, which is cheaper.  On a
+ * Of many links each is a delay without a queue (link_demand.h), which is cheaper.  On a
  * LLC domain that jobs share each has that part of the last-level cache that its
  * accesses have, and misses more often the less that is.
  *

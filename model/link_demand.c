@@ -67,7 +67,7 @@ struct link_demands *link_demands_new(const struct machine *machine, size_t jobs
     if (!d)
         return NULL;
     d->machine = machine;
-    d->links = links > LINKS_MOST ? 0 : links;
+    d->links = links > LINK_DEMAND_QUEUES ? 0 : links;
     d->service = calloc(2 * links + jobs * (2 + machine->numa_nodes), sizeof(*d->service));
     if (!d->service || !rows_init(&d->alike, rows, d->links) ||
         !rows_init(&d->local, rows, d->links)) {

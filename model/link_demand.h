@@ -26,11 +26,13 @@ struct link_demand {
     double delay;         /* us on links without queues */
 };
 
-/* For up to JOBS jobs on MACHINE, which must outlive it and not change.  Links beyond LINKS_MOST are
- * delays without queues: where all nodes are connected each has next to no load.  NULL when out of
+/* Of more links than these each is a delay without a queue: where all nodes are connected it has
+ * next to no load. */
+#define LINK_DEMAND_QUEUES 64
+
+/* For up to JOBS jobs on MACHINE, which must outlive it and not change.  NULL when out of
  * memory. */
 struct link_demands *link_demands_new(const struct machine *machine, size_t jobs);
-#define LINKS_MOST 64
 
 /* Takes NULL. */
 void link_demands_free(struct link_demands *demands);
@@ -46,8 +48,8 @@ void link_demands_prepare(struct link_demands *demands, const struct workload *c
  * one. */
 void link_demands_place(struct link_demands *demands, size_t job, const size_t *counts);
 
-/* Of a core of job number JOB, as it was placed, on LLC domain I, where it has one.  Holds until the
- * next link_demands_place() of it. */
+/* Of a core of job number JOB, as it was placed, on LLC domain I, where it has one.  Holds until
+ * the next link_demands_place() of it. */
 struct link_demand link_demands_of(struct link_demands *demands, size_t job, size_t i);
 
 #endif /* COSCHED_MODEL_LINK_DEMAND_H */

@@ -83,25 +83,27 @@ void completion_begin(struct completion *o, const struct policy_input *input,
     guess_work(o);
 }
 
-/* The next job to end, and in which time. */
+/* The next job to end, of which there is one, and in which time. */
 static size_t next_end(const struct completion *o, double *time)
 {
-    size_t first = o->in->job_count;
+    size_t first = o->living[0];
 
-    *time = INFINITY;
-    for (size_t j = 0; j < o->in->job_count; j++)
-        if (o->alive[j] && (first == o->in->job_count ||
-                            o->left[j] / o->speed[j] < *time)) {
+    *time = o->left[first] / o->speed[first];
+    for (size_t n = 1; n < o->count; n++) {
+        size_t j = o->living[n];
+        double end = o->left[j] / o->speed[j];
+        if (end < *time) {
             first = j;
-            *time = o->left[j] / o->speed[j];
+            *time = end;
         }
+    }
     return first;
 }
 
-/* When job J would end, or -1 where it cannot have more cores. */
+/* When job J, which lives, would end, or -1 where it cannot have more cores. */
 static double time_at_end(const struct completion *o, size_t j)
 {
-    return o->alive[j] && o->cores[j] < o->in->jobs[j].max_cores
+    return o->cores[j] < o->in->jobs[j].max_cores
                ? o->left[j] / (o->speed[j] * (double)o->cores[j])
                : -1;
 }
@@ -110,42 +112,42 @@ static double time_at_end(const struct completion *o, size_t j)
  * grew with cores. */
 static void hand_over(struct completion *o, size_t gone)
 {
-    size_t none = o->in->job_count, spare = o->cores[gone];
-    size_t part = spare / 8 ? spare / 8 : 1;
+    size_t spare = o->cores[gone], part = spare / 8 ? spare / 8 : 1;
     double time[POLICY_MAX_JOBS];
 
     o->cores[gone] = 0;
-    for (size_t j = 0; j < none; j++)
-        time[j] = time_at_end(o, j);
+    for (size_t n = 0; n < o->count; n++)
+        time[n] = time_at_end(o, o->living[n]);
     while (spare) {
-        size_t last = none;
-        double latest = -1;
-        for (size_t j = 0; j < none; j++) {
-            last = time[j] > latest ? j : last;
-            latest = time[j] > latest ? time[j] : latest;
-        }
-        if (last == none)
+        size_t last = 0;
+        for (size_t n = 1; n < o->count; n++)
+            last = time[n] > time[last] ? n : last;
+        if (time[last] < 0)
             return;
-        size_t more = o->in->jobs[last].max_cores - o->cores[last];
+        size_t j = o->living[last], more = o->in->jobs[j].max_cores - o->cores[j];
         more = more < part ? more : part;
         more = more < spare ? more : spare;
-        o->cores[last] += more;
+        o->cores[j] += more;
         spare -= more;
-        time[last] = time_at_end(o, last);
+        time[last] = time_at_end(o, j);
     }
 }
 
 /* Advance until GONE ends. */
 static void advance(struct completion *o, size_t gone, double time)
 {
-    for (size_t j = 0; j < o->in->job_count; j++)
-        if (o->alive[j])
-            o->left[j] = fmax(0, o->left[j] - time * o->speed[j]);
-    o->alive[gone] = false;
-    /* From here on "speed" is that of one core, for hand_over(). */
-    for (size_t j = 0; j < o->in->job_count; j++)
-        if (o->alive[j])
-            o->speed[j] /= (double)o->cores[j];
+    size_t count = 0;
+
+    for (size_t n = 0; n < o->count; n++) {
+        size_t j = o->living[n];
+        o->left[j] = fmax(0, o->left[j] - time * o->speed[j]);
+        if (j == gone)
+            continue;
+        /* From here on "speed" is that of one core, for hand_over(). */
+        o->speed[j] /= (double)o->cores[j];
+        o->living[count++] = j;
+    }
+    o->count = count;
 }
 
 /* For the makespan the work is scaled by the weight already (guess_work()), so
@@ -162,8 +164,8 @@ static double mean_weight(const struct completion *o, size_t j)
 static void foresee(struct completion *o, const size_t *layout, size_t ends)
 {
     if (ends >= FORESIGHT) {
-        for (size_t j = 0; j < o->in->job_count; j++)
-            o->speed[j] *= (double)o->cores[j];
+        for (size_t n = 0; n < o->count; n++)
+            o->speed[o->living[n]] *= (double)o->cores[o->living[n]];
         return;
     }
     if (layout)
@@ -181,12 +183,12 @@ static double look_ahead(struct completion *o, const size_t *layout)
 
     memcpy(o->left, o->work, count * sizeof(*o->left));
     memcpy(o->start, o->cores, count * sizeof(*o->start));
-    for (size_t j = 0; j < count; j++)
-        o->alive[j] = true;
-    for (size_t rest = count; rest; rest--) {
+    for (o->count = 0; o->count < count; o->count++)
+        o->living[o->count] = o->count;
+    while (o->count) {
         double step;
-        foresee(o, rest == count ? layout : NULL, count - rest);
-        if (rest == count)
+        foresee(o, o->count == count ? layout : NULL, count - o->count);
+        if (o->count == count)
             memcpy(o->first, o->speed, count * sizeof(*o->first));
         size_t gone = next_end(o, &step);
         now += step;
@@ -194,7 +196,7 @@ static double look_ahead(struct completion *o, const size_t *layout)
         sum += now * mean_weight(o, gone);
         weights += mean_weight(o, gone);
         advance(o, gone, step);
-        if (rest > 1)
+        if (o->count)
             hand_over(o, gone);
     }
     o->mean = sum / weights;
@@ -285,19 +287,20 @@ static double interpolate(const struct completion *o, size_t j, bool others)
 static double loses(struct completion *o)
 {
     double now = 0, step;
-    size_t rest = 0;
 
     memcpy(o->left, o->equal, o->in->job_count * sizeof(*o->left));
     memcpy(o->cores, o->start, o->in->job_count * sizeof(*o->cores));
+    o->count = 0;
     for (size_t j = 0; j < o->in->job_count; j++)
-        rest += o->alive[j] = o->in->jobs[j].kind == REGION_PARALLEL;
-    for (; rest; rest--) {
-        for (size_t j = 0; j < o->in->job_count; j++)
-            o->speed[j] = interpolate(o, j, rest > 1);
+        if (o->in->jobs[j].kind == REGION_PARALLEL)
+            o->living[o->count++] = j;
+    while (o->count) {
+        for (size_t n = 0; n < o->count; n++)
+            o->speed[o->living[n]] = interpolate(o, o->living[n], o->count > 1);
         size_t gone = next_end(o, &step);
         now += step;
         advance(o, gone, step);
-        if (rest > 1)
+        if (o->count)
             hand_over(o, gone);
     }
     return now - 1;

@@ -42,7 +42,7 @@ struct completion {
     /* scratch */
     double left[POLICY_MAX_JOBS], speed[POLICY_MAX_JOBS];
     size_t cores[POLICY_MAX_JOBS];
-    bool alive[POLICY_MAX_JOBS];
+    size_t living[POLICY_MAX_JOBS], count; /* jobs that have not ended, in order */
 };
 
 /* EVALUATIONS, or less with more than three jobs, whose predictions take longer. */
