@@ -8,6 +8,7 @@ import re
 
 from emulation import PLUGIN, Emulation
 
+PAGES = os.path.join(os.environ["abs_top_builddir"], "tests/libgomp-coop/pages")
 COMMAND = r"""
 echo out; echo err >&2
 echo cpus $(nproc) nodes $(ls -d /sys/devices/system/node/node[0-9]* | wc -l)
@@ -17,22 +18,36 @@ grep -o '\[.*\]' /sys/kernel/mm/transparent_hugepage/enabled
 grep -c service_us /etc/emulated-machine.json
 mkdir -p "$0/deep"; head -c 3000000 /dev/zero >"$0/deep/zeros"; echo text >"$0/text"
 ln -s /etc/passwd "$0/link"
+export COSCHED_MODE=ult LD_LIBRARY_PATH=libgomp-coop/lib-coop
+[ -e "$1" ] && "$1" && COSCHED_INTERLEAVE=off "$1"
 exit 7
 """
+
+
+def check_pages(lines):
+    """What one thread touches before the first region lies on both nodes, and later on its own."""
+    assert [line[0] for line in lines] == ["before", "in", "after"] * 2, lines
+    nodes = [sorted(map(int, line[1:])) for line in lines]
+    assert nodes[0] == [0, 0, 32, 32], lines
+    assert all(n == [0, 0, 0, 64] for n in nodes[1:]), lines
 
 
 def main():
     e = Emulation()
     e.need_machine()
     output = os.path.join(e.path, "mine", "output")
+    pages = ["--with", PAGES] if os.path.exists(PAGES) else []  # where there is libgomp's source
     status, out, err = e.run("--cpus", "4", "--memory", "256", "--output", output,
-                             *([] if PLUGIN else ["--untimed"]), "bash", "-c", COMMAND, output)
+                             *([] if PLUGIN else ["--untimed"]), *pages,
+                             "bash", "-c", COMMAND, output, PAGES)
     print(err)
     assert status == 7, (status, out)
     lines = out.splitlines()
     assert lines[:3] == ["out", "cpus 4 nodes 2", "PASS"], out
     assert lines[3].startswith("emulated: works" if PLUGIN else "emulated: no"), out
     assert lines[4] == "[never]" and int(lines[5]) == 3, out
+    if pages:
+        check_pages([line.split() for line in lines[6:]])
     assert "err" in err.splitlines(), err
     assert re.search(r"^emulate: .* s of this host.* to boot\)$", err, re.M), err
     if PLUGIN:

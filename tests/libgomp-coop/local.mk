@@ -28,7 +28,7 @@ EXTRA_DIST += %D%/fake_agent.py %D%/driven.h %D%/probe.c $(runtime_tests)
 
 if HAVE_GCC_SOURCE
 TESTS += $(runtime_tests)
-check_DATA += %D%/probe %D%/probe_kill %D%/probe_data %D%/test_lost
+check_DATA += %D%/pages %D%/probe %D%/probe_kill %D%/probe_data %D%/test_lost
 endif
 
 # Ordinary OpenMP programs, whatever compiles the rest.
@@ -47,6 +47,13 @@ probe_compile = $(AM_V_CC)$(MKDIR_P) %D% && $(JOBS_CC) -std=gnu17 -O2 \
 	$(probe_compile) -DPROBE_DATA -o $@ $(srcdir)/%D%/probe.c
 
 CLEANFILES += %D%/probe %D%/probe_kill %D%/probe_data
+
+# For machines of several NUMA nodes.
+%D%/pages: %D%/pages.c
+	$(probe_compile) -o $@ $(srcdir)/%D%/pages.c
+
+EXTRA_DIST += %D%/pages.c
+CLEANFILES += %D%/pages
 
 %D%/test_lost: %D%/test_lost.c
 	$(probe_compile) -o $@ $(srcdir)/%D%/test_lost.c

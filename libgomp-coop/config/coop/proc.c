@@ -10,6 +10,7 @@
 #include <string.h>
 #include "cpuset.h"
 #include "inherit.h"
+#include "interleave.h"
 #include "settings.h"
 #include "start.h"
 #include "worker.h"
@@ -49,7 +50,10 @@ gomp_init_num_threads (void)
 	     < 0)
     coop_managed = false; /* more CPUs than the page has room for */
   if (coop_managed)
-    coop_inherit_cpus (&coop_initial_cpus);
+    {
+      coop_inherit_cpus (&coop_initial_cpus);
+      coop_interleave_begin (&coop_initial_cpus);
+    }
   upstream_init_num_threads ();
   cpus_at_start = gomp_global_icv.nthreads_var;
   gomp_global_icv.nthreads_var

@@ -139,6 +139,15 @@ read_stay_home (void)
   return coop_needs.home != NULL;
 }
 
+static bool
+read_interleave (void)
+{
+  const char *text = secure_getenv ("COSCHED_INTERLEAVE");
+  if (text && *text && strcmp (text, "serial") && strcmp (text, "off"))
+    complain ("COSCHED_INTERLEAVE", text);
+  return !text || strcmp (text, "off");
+}
+
 static void
 read_socket (void)
 {
@@ -194,6 +203,7 @@ coop_settings_read (void)
     {
       coop_settings_look ();
       coop_settings.stay_home = read_stay_home ();
+      coop_settings.interleave = read_interleave ();
     }
 }
 

@@ -7,6 +7,7 @@
      COSCHED_ULTS     tasks per CPU when OMP_NUM_THREADS is unset: 1..64, auto
      COSCHED_MODE     auto, donor, ult, kthread
      COSCHED_VERBOSE  1: a line to stderr when the agent is found or lost
+     COSCHED_INTERLEAVE  serial, off: memory before the first region (interleave.h)
      COSCHED_CPUS     set for the program's children (inherit.h)
      COSCHED_STAY_HOME  1, 0, auto: the initial thread keeps its kernel thread
      COSCHED_TEST     for the runtime's own tests (enum coop_test)
@@ -33,6 +34,7 @@ struct coop_settings
   unsigned ults;   /* 0: auto */
   unsigned test;   /* of enum coop_test */
   bool mode_given; /* COSCHED_MODE is something else than auto */
+  bool interleave; /* what is touched before the first region */
   bool stay_home;  /* the initial thread, on its kernel thread */
   bool verbose;
   bool warned; /* of an absent agent, at the start of the job */

@@ -21,6 +21,7 @@ COOP_SOURCES = \
 	host.c \
 	idle.c \
 	inherit.c \
+	interleave.c \
 	kthread.c \
 	launch.c \
 	looprun.c \

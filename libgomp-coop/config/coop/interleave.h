@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Where memory lies that is touched before the first parallel region.
+
+   A page lies on the NUMA node of the thread that touches it first.  What a program reads or sets
+   up with one thread so lies on one node, and its parallel regions never get more than the
+   bandwidth of that node's memory, with whatever cores (NuPoCo evaluates with interleaved pages
+   for this reason).  So until its first region a managed program's initial thread touches pages on
+   the nodes of its CPUs in turn, as numactl --interleave would have it.  From then on, first touch
+   is what it was.
+
+   A policy of the user's own stays.  Ours is known by a flag that numactl does not set, and is
+   passed on to children, which end it in their first region in turn.  */
+
+#ifndef COOP_INTERLEAVE_H
+#define COOP_INTERLEAVE_H 1
+
+#include "protocol/layout.h"
+
+#pragma GCC visibility push(hidden)
+
+/* As the program is loaded, by its initial thread, which may use CPUS.  Does nothing where these
+   are of one NUMA node, where COSCHED_INTERLEAVE is "off", or where the kernel refuses.  */
+extern void coop_interleave_begin (const struct cosched_cpuset *cpus);
+
+/* Before the first region, by the thread that begins it.  */
+extern void coop_interleave_end (void);
+
+#pragma GCC visibility pop
+
+#endif /* COOP_INTERLEAVE_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* Where pages lie that one thread touches before, in and after the first parallel region. */
+
+/* Usage: pages.  Prints a line for each: the word, then how many of PAGES pages are on each NUMA
+ * node.  On machines of more than LISTED nodes those beyond count as the last. */
+
+#include <linux/mempolicy.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGES 64
+#define LISTED 4
+
+static int node_of(void *page)
+{
+    int node = 0;
+
+    if (syscall(SYS_get_mempolicy, &node, NULL, 0, page, MPOL_F_NODE | MPOL_F_ADDR) != 0) {
+        perror("pages: get_mempolicy");
+        exit(1);
+    }
+    return node < LISTED ? node : LISTED - 1;
+}
+
+static void touch(const char *word)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned count[LISTED] = {0};
+    char *memory = aligned_alloc(size, PAGES * size);
+
+    if (!memory)
+        abort();
+    memset(memory, 1, PAGES * size);
+    for (size_t n = 0; n < PAGES; n++)
+        count[node_of(memory + n * size)]++;
+    printf("%s", word);
+    for (size_t m = 0; m < LISTED; m++)
+        printf(" %u", count[m]);
+    printf("\n");
+}
+
+int main(void)
+{
+    touch("before");
+#pragma omp parallel
+#pragma omp master
+    touch("in");
+    touch("after");
+    return 0;
+}
