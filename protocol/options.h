@@ -60,6 +60,8 @@ struct job_options {
     int libgomp; /* 1: programs keep their own; 0: ours, also where unset */
     int objective; /* what it wants least of; 0: as the site says (unset), 1: time, 2: energy,
                       3: energy-delay product */
+    int interleave; /* memory that is touched before the first region: 0: on all NUMA nodes in turn,
+                       also where unset, 1: where it is touched */
 };
 
 /* What is written into AdminComment. */

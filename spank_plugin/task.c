@@ -290,6 +290,8 @@ static int set_environment(spank_t spank, const char *socket, size_t cpus,
         if (set_variable(spank, "COSCHED_ULTS", number, err) < 0)
             return -1;
     }
+    if (options.interleave && set_variable(spank, "COSCHED_INTERLEAVE", "off", err) < 0)
+        return -1;
     if (!options.libgomp && find_libgomp(err) < 0)
         return -1;
     return lead_to_libgomp(spank, !options.libgomp, err);

@@ -94,9 +94,12 @@ static int set_library(const struct run *run)
     char path[PATH_MAX];
     int rc = 0;
 
-    if (job_options_parse(&options, run->announce.options, NULL) == 0 &&
-        options.libgomp)
+    if (job_options_parse(&options, run->announce.options, NULL) < 0)
+        job_options_init(&options);
+    if (options.libgomp)
         return setenv("COSCHED_LIBGOMP", "stock", 1);
+    if (options.interleave)
+        rc = setenv("COSCHED_INTERLEAVE", "off", 1);
     for (size_t i = 0; (name = job_library_files[i]); i++) {
         snprintf(path, sizeof(path), "%s/%s", run->a->libgomp, name);
         if (access(path, R_OK) < 0)

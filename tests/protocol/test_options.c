@@ -64,7 +64,7 @@ static void test_job_bad(void **state)
     } table[] = {
         {"bogus", "bogus", "nupoco, greedy, equal"},
         {"bogus", "bogus",
-         "policy, ults, min_cores, max_cores, weight, report, libgomp, objective"},
+         "policy, ults, min_cores, max_cores, weight, report, libgomp, objective, interleave"},
         {"Nupoco", "Nupoco", "nupoco"},
         {"policy=", "policy=", "nupoco, greedy, equal"},
         {"policy=bogus", "policy=bogus", "nupoco, greedy, equal"},
@@ -95,6 +95,7 @@ static void test_job_bad(void **state)
         {"report", "report", "key=value"},
         {"libgomp=gnu", "libgomp=gnu", "not one of coop|stock"},
         {"objective=power", "objective=power", "not one of site|time|energy|edp"},
+        {"interleave=on", "interleave=on", "not one of serial|off"},
         {"ults=2,ults=3", "ults=3", "twice"},
         {"nupoco,greedy", "greedy", "twice"},
         {"nupoco,policy=equal", "policy=equal", "twice"},
@@ -166,6 +167,7 @@ static void test_job(void **state)
         {"libgomp=stock", {.libgomp = 1}},
         {"libgomp=coop", {.libgomp = 0}},
         {"objective=edp", {.objective = 3}},
+        {"interleave=off", {.interleave = 1}},
     };
 
     (void)state;
@@ -183,6 +185,7 @@ static void test_job(void **state)
         check(got.report == table[i].want.report, text);
         check(got.libgomp == table[i].want.libgomp, text);
         check(got.objective == table[i].want.objective, text);
+        check(got.interleave == table[i].want.interleave, text);
     }
 }
 

@@ -366,6 +366,11 @@ static void task__sets_the_environment(void **state)
     host_reset(NULL);
     start_task("ults=3");
     assert_string_equal(host_getenv("COSCHED_ULTS"), "3");
+    assert_null(host_getenv("COSCHED_INTERLEAVE"));
+
+    host_reset(NULL);
+    start_task("interleave=off");
+    assert_string_equal(host_getenv("COSCHED_INTERLEAVE"), "off");
 }
 
 static void task__leads_to_our_libgomp_once(void **state)
