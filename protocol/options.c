@@ -39,7 +39,8 @@ static const struct option job_table[] = {
     {"objective", OPTION_WORD, offsetof(struct job_options, objective), 0, 0, NULL,
      "what the job wants least of", "site|time|energy|edp"},
     {"interleave", OPTION_WORD, offsetof(struct job_options, interleave), 0, 0, NULL,
-     "serial: what one thread touches before the first region lies on all NUMA nodes", "serial|off"},
+     "serial: what one thread touches before the first region lies on all NUMA nodes",
+     "serial|off"},
     {0},
 };
 

@@ -10,7 +10,7 @@
  * and layouts that are not looked at, which are all but
  *   - the grid: parts of PARTS of the cores that are not for serial regions, on LLC domains one
  *     after the other, in groups of 2, 4, ..., or spread over all, each job first once, with what
- *     was touched first on any NUMA node;
+ *     a pinned job touched first on any NUMA node;
  *   - what a climb finds from the best of these for CLIMBS combinations of regions, by TRIES
  *     moves of cores (also to nobody), domains or memory each time, until it finds no more than
  *     CLIMBED.
@@ -227,9 +227,10 @@ static bool is_parallel(const struct search *s, size_t row)
     return row != COVERING_NONE && s->region[row]->kind != REGION_SERIAL;
 }
 
-static bool is_touched(const struct search *s, size_t row)
+static bool is_touched(const struct search *s, size_t job, size_t row)
 {
-    return is_parallel(s, row) && s->region[row]->placement == SCENARIO_FIRST_TOUCH;
+    return is_parallel(s, row) && s->region[row]->placement == SCENARIO_FIRST_TOUCH &&
+           !vjob_interleaves(&s->node.job[job]);
 }
 
 /* The ways to divide PARTS among COUNT, at least one for each; their number. */
@@ -282,7 +283,7 @@ static bool grid(const struct search *s, const struct combination *c, size_t ind
     size_t begin = index % s->jobs;
     index /= s->jobs;
     for (size_t j = 0; j < s->jobs; j++) {
-        if (is_touched(s, c->row[j])) {
+        if (is_touched(s, j, c->row[j])) {
             layout->touched[j] = index % s->memories;
             index /= s->memories;
         }

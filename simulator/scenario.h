@@ -60,9 +60,10 @@
 
 /* Where the memory lies that a region asks for. */
 enum scenario_placement {
-    SCENARIO_FIRST_TOUCH, /* all at the job's NUMA node: numa_node, else
-                             the home of the CPU on which its initial thread
-                             starts */
+    SCENARIO_FIRST_TOUCH, /* touched by its initial thread before the first parallel region: all at
+                             numa_node, if that is given.  Else a cooperative job's lies evenly on
+                             all NUMA nodes (libgomp-coop/config/coop/interleave.h), another's at
+                             the home of the CPU on which that thread starts */
     SCENARIO_INTERLEAVED, /* evenly over all NUMA nodes */
     SCENARIO_LOCAL, /* at the home of the LLC domain of each thread, if the
                        threads are where they were when they touched it: spread

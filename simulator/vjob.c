@@ -367,11 +367,16 @@ double vjob_efficiency(const struct vjob *v, size_t cores)
     return (1 - sync) / fmax(1, stretch);
 }
 
+bool vjob_interleaves(const struct vjob *v)
+{
+    return malleable(v) && v->what->numa_node == SCENARIO_NO_NODE;
+}
+
 const double *vjob_data(const struct vjob *v)
 {
     switch (v->region->placement) {
     case SCENARIO_FIRST_TOUCH:
-        return v->touched;
+        return vjob_interleaves(v) ? v->even : v->touched;
     case SCENARIO_LOCAL:
         return v->local_fixed ? v->local : NULL;
     case SCENARIO_INTERLEAVED:

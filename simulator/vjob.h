@@ -138,6 +138,9 @@ void vjob_cpus(struct vjob *job, struct cosched_cpuset *cpus);
  * on CORES of its own; the rest is waiting at barriers. */
 double vjob_efficiency(const struct vjob *job, size_t cores);
 
+/* What its initial thread touches before the first region lies on all NUMA nodes in turn. */
+bool vjob_interleaves(const struct vjob *job);
+
 /* Where the data lies of the region it is in: [numa_nodes], sum 1; NULL: where
  * it is touched. */
 const double *vjob_data(const struct vjob *job);
