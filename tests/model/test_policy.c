@@ -264,7 +264,8 @@ static void bounds(const struct mix *mix, size_t job, size_t *low, size_t *high)
                                                : pool;
 }
 
-static void check_counts(const struct mix *mix, const int *owner)
+/* Cores are left idle where nobody may have them, or where REASON says that they would harm. */
+static void check_counts(const struct mix *mix, const int *owner, const char *reason)
 {
     bool all_full = true;
 
@@ -275,7 +276,7 @@ static void check_counts(const struct mix *mix, const int *owner)
         all_full &= count == high;
     }
     if (count_of(mix, owner, POLICY_NOBODY))
-        assert_true(all_full);
+        assert_true(all_full || strstr(reason, "idle, with"));
 }
 
 /* Turns and native: nobody beyond its maximum, somebody runs, or nobody owns
@@ -362,7 +363,7 @@ static void test_rules(void **state)
         struct policy_decision same = decided(policy->name, &mix, again);
         size_t size = mix.machine->cpus * sizeof(int);
         if (out.mode == POLICY_SPACE)
-            check_counts(&mix, owner);
+            check_counts(&mix, owner, out.reason);
         else
             check_others(&mix, owner, out.mode);
         if (out.mode != POLICY_NATIVE && !places_cores(policy))

@@ -17,7 +17,7 @@
  * are missed. */
 #define STAY 5e-3
 #define STEP 1e-3
-#define IDLE 1e-2
+#define IDLE 3e-3
 
 struct arrange {
     struct local_search_kind *look; /* [llc_domains] */
