@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* Where pages lie that one thread touches before, in and after the first parallel region. */
+/* Where pages lie that a thread touches before, in and after its first parallel region: first one
+ * that was created before, then the initial one. */
 
 /* Usage: pages.  Prints a line for each: the word, then how many of PAGES pages are on each NUMA
  * node.  On machines of more than LISTED nodes those beyond count as the last. */
 
 #include <linux/mempolicy.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,12 +45,22 @@ static void touch(const char *word)
     printf("\n");
 }
 
-int main(void)
+static void *touch_all(void *arg)
 {
     touch("before");
 #pragma omp parallel
 #pragma omp master
     touch("in");
     touch("after");
+    return arg;
+}
+
+int main(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, touch_all, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        abort();
+    touch_all(NULL);
     return 0;
 }

@@ -21,7 +21,7 @@
 
 typedef unsigned long node_mask[MOST_NODES / (8 * sizeof (unsigned long))];
 
-/* Begun, and perhaps not ended.  */
+/* Some threads may have our policy.  Set once, before there are others.  */
 static bool interleaves;
 
 /* Reads a list of numbers, which end with a newline, from a file of NODES.  */
@@ -94,5 +94,4 @@ coop_interleave_end (void)
 {
   if (interleaves && policy () == OURS)
     syscall (SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0);
-  interleaves = false;
 }

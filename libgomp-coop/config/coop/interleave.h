@@ -9,8 +9,8 @@
    the nodes of its CPUs in turn, as numactl --interleave would have it.  From then on, first touch
    is what it was.
 
-   A policy of the user's own stays.  Ours is known by a flag that numactl does not set, and is
-   passed on to children, which end it in their first region in turn.  */
+   A policy of the user's own stays.  Ours is known by a flag that numactl does not set.  The kernel
+   passes it on to threads and children, each of which ends it in its own first region.  */
 
 #ifndef COOP_INTERLEAVE_H
 #define COOP_INTERLEAVE_H 1
@@ -23,7 +23,8 @@
    are of one NUMA node, where COSCHED_INTERLEAVE is "off", or where the kernel refuses.  */
 extern void coop_interleave_begin (const struct cosched_cpuset *cpus);
 
-/* Before the first region, by the thread that begins it.  */
+/* Before the first region of the calling thread, which may have the policy from the one that created
+   it.  */
 extern void coop_interleave_end (void);
 
 #pragma GCC visibility pop

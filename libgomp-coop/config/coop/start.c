@@ -17,7 +17,6 @@
 #include "foreign.h"
 #include "home.h"
 #include "host.h"
-#include "interleave.h"
 #include "kthread.h"
 #include "monitor.h"
 #include "overflow.h"
@@ -157,7 +156,6 @@ start (void)
 {
   bool initial = syscall (SYS_gettid) == getpid ();
 
-  coop_interleave_end ();
   coop_fiber_start ();
   coop_ult_live = 1;
   pthread_sigmask (SIG_SETMASK, NULL, &coop_worker_signals);

@@ -21,6 +21,7 @@
 #include "donor.h"
 #include "fiber.h"
 #include "hint.h"
+#include "interleave.h"
 #include "kthread.h"
 #include "park.h"
 #include "placement.h"
@@ -78,6 +79,7 @@ coop_ult_self (void)
   struct coop_ult *u = coop_tls_ult ();
   if (__builtin_expect (u != NULL, 1))
     return u;
+  coop_interleave_end ();
   coop_start ();
   u = coop_tls_ult ();
   if (u)
