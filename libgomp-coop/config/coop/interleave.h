@@ -23,8 +23,8 @@
    are of one NUMA node, where COSCHED_INTERLEAVE is "off", or where the kernel refuses.  */
 extern void coop_interleave_begin (const struct cosched_cpuset *cpus);
 
-/* Before the first region of the calling thread, which may have the policy from the one that created
-   it.  */
+/* Before the first region of the calling thread, which may have the policy from the one that
+   created it.  */
 extern void coop_interleave_end (void);
 
 #pragma GCC visibility pop
