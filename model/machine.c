@@ -6,6 +6,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Jobs that share a machine, at least. */
+#define SHARED_BY 2
 
 struct machine *machine_new(size_t cpus, size_t llc_domains, size_t numa_nodes)
 {
@@ -117,6 +121,33 @@ struct machine_service machine_link_service(const struct machine *m,
 
     return m->link_service ? m->link_service[link]
                            : (struct machine_service){plain, plain, plain};
+}
+
+double machine_interleaved_gain(const struct machine *m)
+{
+    double link[m->links + 1], each = 1 / (double)m->numa_nodes, busiest = 0, mean = 0;
+
+    memset(link, 0, sizeof(link));
+    for (size_t i = 0; i < m->llc_domains; i++) {
+        double part = each * (double)machine_node_cpus(m, i) / (double)machine_all_cpus(m);
+        for (size_t k = 0; k < m->numa_nodes; k++) {
+            const struct machine_route *route = &m->route[i * m->numa_nodes + k];
+            for (size_t n = 0; n < route->links; n++)
+                link[route->link[n]] += part * m->link_service_us[route->link[n]];
+        }
+    }
+    for (size_t k = 0; k < m->links; k++)
+        busiest = fmax(busiest, link[k]);
+    for (size_t k = 0; k < m->numa_nodes; k++) {
+        busiest = fmax(busiest, each * m->controller_service_us[k]);
+        mean += each * m->controller_service_us[k];
+    }
+    return mean / busiest;
+}
+
+bool machine_interleaves(const struct machine *m)
+{
+    return machine_interleaved_gain(m) > SHARED_BY;
 }
 
 size_t machine_node_cpus(const struct machine *m, size_t node)

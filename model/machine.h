@@ -89,6 +89,14 @@ struct machine_service machine_controller_service(
 struct machine_service machine_link_service(const struct machine *machine,
                                             size_t link);
 
+/* How many times the requests that one NUMA node serves, in the mean, all of them serve when all
+ * cores ask all of them alike: as many as the busiest controller or link lets pass. */
+double machine_interleaved_gain(const struct machine *machine);
+
+/* Data that one thread touches first should lie on all NUMA nodes in turn: jobs that share the
+ * machine are two at least, and each could have a node for itself. */
+bool machine_interleaves(const struct machine *machine);
+
 /* A new machine without links: all CPUs are holes, routes empty, local_node of LLC
  * domain i is i * numa_nodes / llc_domains, default service times.  NULL when out
  * of memory or a size is 0.  Free with machine_free(). */

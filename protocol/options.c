@@ -40,7 +40,7 @@ static const struct option job_table[] = {
      "what the job wants least of", "site|time|energy|edp"},
     {"interleave", OPTION_WORD, offsetof(struct job_options, interleave), 0, 0, NULL,
      "serial: what one thread touches before the first region lies on all NUMA nodes",
-     "serial|off"},
+     "auto|serial|off"},
     {0},
 };
 

@@ -60,9 +60,13 @@ struct job_options {
     int libgomp; /* 1: programs keep their own; 0: ours, also where unset */
     int objective; /* what it wants least of; 0: as the site says (unset), 1: time, 2: energy,
                       3: energy-delay product */
-    int interleave; /* memory that is touched before the first region: 0: on all NUMA nodes in turn,
-                       also where unset, 1: where it is touched */
+    int interleave; /* memory that is touched before the first region: 0: as is better on this
+                       machine, also where unset, 1: on all NUMA nodes in turn, 2: where it is
+                       touched */
 };
+
+/* Of job_options.interleave. */
+enum { OPTION_INTERLEAVE_AUTO, OPTION_INTERLEAVE_SERIAL, OPTION_INTERLEAVE_OFF };
 
 /* What is written into AdminComment. */
 enum report_level {

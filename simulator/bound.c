@@ -230,7 +230,7 @@ static bool is_parallel(const struct search *s, size_t row)
 static bool is_touched(const struct search *s, size_t job, size_t row)
 {
     return is_parallel(s, row) && s->region[row]->placement == SCENARIO_FIRST_TOUCH &&
-           !vjob_interleaves(&s->node.job[job]);
+           !s->node.job[job].interleaves;
 }
 
 /* The ways to divide PARTS among COUNT, at least one for each; their number. */

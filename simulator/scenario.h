@@ -62,7 +62,7 @@
 enum scenario_placement {
     SCENARIO_FIRST_TOUCH, /* touched by its initial thread before the first parallel region: all at
                              numa_node, if that is given.  Else a cooperative job's lies evenly on
-                             all NUMA nodes (libgomp-coop/config/coop/interleave.h), another's at
+                             all NUMA nodes where machine_interleaves(), another's at
                              the home of the CPU on which that thread starts */
     SCENARIO_INTERLEAVED, /* evenly over all NUMA nodes */
     SCENARIO_LOCAL, /* at the home of the LLC domain of each thread, if the

@@ -77,6 +77,8 @@ bool vjob_init(struct vjob *v, struct vjob_node *node,
     v->even = calloc(3 * memories, sizeof(double));
     if (!v->even)
         return false;
+    v->interleaves = malleable(v) && what->numa_node == SCENARIO_NO_NODE &&
+                     machine_interleaves(topology_machine(node->topology));
     v->touched = v->even + memories;
     v->local = v->touched + memories;
     for (size_t m = 0; m < memories; m++)
@@ -367,16 +369,11 @@ double vjob_efficiency(const struct vjob *v, size_t cores)
     return (1 - sync) / fmax(1, stretch);
 }
 
-bool vjob_interleaves(const struct vjob *v)
-{
-    return malleable(v) && v->what->numa_node == SCENARIO_NO_NODE;
-}
-
 const double *vjob_data(const struct vjob *v)
 {
     switch (v->region->placement) {
     case SCENARIO_FIRST_TOUCH:
-        return vjob_interleaves(v) ? v->even : v->touched;
+        return v->interleaves ? v->even : v->touched;
     case SCENARIO_LOCAL:
         return v->local_fixed ? v->local : NULL;
     case SCENARIO_INTERLEAVED:

@@ -82,6 +82,7 @@ struct vjob {
     /* where its data lies: [numa_nodes] each, sum 1 */
     double *even;
     double *touched;   /* by its initial thread */
+    bool interleaves;  /* what its initial thread touches before the first region */
     double *local;     /* by its threads, where they were */
     bool local_fixed;  /* they have touched all of it */
 
@@ -138,8 +139,6 @@ void vjob_cpus(struct vjob *job, struct cosched_cpuset *cpus);
  * on CORES of its own; the rest is waiting at barriers. */
 double vjob_efficiency(const struct vjob *job, size_t cores);
 
-/* What its initial thread touches before the first region lies on all NUMA nodes in turn. */
-bool vjob_interleaves(const struct vjob *job);
 
 /* Where the data lies of the region it is in: [numa_nodes], sum 1; NULL: where
  * it is touched. */

@@ -123,10 +123,15 @@ static int describe(spank_t spank, struct message_request *request,
     return 0;
 }
 
-/* Announce the job and this process as a task of it.  *CPUS is the number of
- * CPUs that Slurm gave the job here. */
+/* What the agent says of the job. */
+struct admission {
+    size_t cpus;     /* that Slurm gave it here; 0: not known */
+    bool interleave; /* what one thread touches before the first region */
+};
+
+/* Announce the job and this process as a task of it. */
 static int admit(spank_t spank, const char *socket, int timeout_ms,
-                 size_t *cpus, struct errtext *err)
+                 struct admission *admitted, struct errtext *err)
 {
     static struct message_request request; /* too large for some stacks */
     struct client *client = client_open(socket, timeout_ms, err);
@@ -134,7 +139,7 @@ static int admit(spank_t spank, const char *socket, int timeout_ms,
     json_t *reply = NULL;
     int rc;
 
-    *cpus = 0;
+    *admitted = (struct admission){0};
     if (!client)
         return -1;
     client_bound_in_all(client);
@@ -145,7 +150,8 @@ static int admit(spank_t spank, const char *socket, int timeout_ms,
     if (rc == 0) {
         const char *list = json_string_value(json_object_get(reply, "cpus"));
         if (list && cpulist_parse(list, &granted, NULL) == 0)
-            *cpus = (size_t)cpuset_count(&granted);
+            admitted->cpus = (size_t)cpuset_count(&granted);
+        admitted->interleave = json_is_true(json_object_get(reply, "interleave"));
         json_decref(reply);
         request.op = MESSAGE_TASK;
         request.pid = getpid();
@@ -158,14 +164,14 @@ static int admit(spank_t spank, const char *socket, int timeout_ms,
 /* As admit().  An agent that died a moment ago, or while it was asked, is
  * restarted within milliseconds: its socket is still there.  What was announced
  * to it before is announced again, which is no news. */
-static int admit_in_time(spank_t spank, const char *socket, size_t *cpus,
+static int admit_in_time(spank_t spank, const char *socket, struct admission *admitted,
                          struct errtext *err)
 {
     const int64_t until_ms = clock_ms() + plugin.timeout_ms;
     int left_ms = plugin.timeout_ms;
 
     for (;;) {
-        int rc = admit(spank, socket, left_ms, cpus, err);
+        int rc = admit(spank, socket, left_ms, admitted, err);
         int saved = errno;
         left_ms = (int)(until_ms - clock_ms()) - PAUSE_MS;
         if (rc == 0 || left_ms <= 0 ||
@@ -267,13 +273,13 @@ static enum origin origin(spank_t spank)
 }
 
 /* The environment of docs/architecture.md. */
-static int set_environment(spank_t spank, const char *socket, size_t cpus,
+static int set_environment(spank_t spank, const char *socket, const struct admission *admitted,
                            struct errtext *err)
 {
     struct job_options options;
     char number[16];
 
-    set_cpus_per_task(spank, cpus);
+    set_cpus_per_task(spank, admitted->cpus);
     if (job_options_parse(&options, plugin.value, NULL) < 0)
         job_options_init(&options);
     /* Within the job, a script may refuse it for one program. */
@@ -290,7 +296,7 @@ static int set_environment(spank_t spank, const char *socket, size_t cpus,
         if (set_variable(spank, "COSCHED_ULTS", number, err) < 0)
             return -1;
     }
-    if (options.interleave && set_variable(spank, "COSCHED_INTERLEAVE", "off", err) < 0)
+    if (admitted->interleave && set_variable(spank, "COSCHED_MEMORY", "interleave", err) < 0)
         return -1;
     if (!options.libgomp && find_libgomp(err) < 0)
         return -1;
@@ -325,7 +331,7 @@ void plugin_task(spank_t spank)
 {
     char socket[108]; /* sun_path of a Unix socket's address */
     struct errtext err = {""};
-    size_t cpus;
+    struct admission admitted;
 
     if (!plugin_is_ours(spank)) {
         if (origin(spank) == OTHER_JOB)
@@ -335,12 +341,12 @@ void plugin_task(spank_t spank)
     /* %n is taken from this process's environment, which slurmd made.  The
      * job's has the same variable, but by the user's word only. */
     if (client_socket_path(plugin.socket, socket, sizeof(socket), &err) < 0 ||
-        admit_in_time(spank, socket, &cpus, &err) < 0) {
+        admit_in_time(spank, socket, &admitted, &err) < 0) {
         /* A step of an admitted job attaches when the agent is back. */
         if (origin(spank) != THIS_JOB)
             disinherit(spank);
         warn(spank, &err, "the job runs without co-scheduling");
-    } else if (set_environment(spank, socket, cpus, &err) < 0) {
+    } else if (set_environment(spank, socket, &admitted, &err) < 0) {
         warn(spank, &err,
              "OpenMP programs of the job cannot change their "
              "number of threads");

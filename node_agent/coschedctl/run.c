@@ -24,7 +24,8 @@
 struct run {
     const struct arguments *a;
     char socket[108];
-    bool admitted; /* the agent knows the job */
+    bool admitted; /* the agent knows the job, */
+    bool interleave; /* and wants what one thread touches first on all NUMA nodes */
     struct message_request announce;
 };
 
@@ -86,6 +87,18 @@ static int ask(const struct run *run, const struct message_request *request,
                : -1;
 }
 
+/* Announce the job. */
+static bool announce(struct run *run, struct errtext *err)
+{
+    json_t *reply = NULL;
+
+    if (ctl_call(run->socket, run->a->munge, TIMEOUT_MS, &run->announce, &reply, NULL, err) != 0)
+        return false;
+    run->interleave = json_is_true(json_object_get(reply, "interleave"));
+    json_decref(reply);
+    return true;
+}
+
 /* Lead the program to our libgomp, unless the job refuses it. */
 static int set_library(const struct run *run)
 {
@@ -94,12 +107,9 @@ static int set_library(const struct run *run)
     char path[PATH_MAX];
     int rc = 0;
 
-    if (job_options_parse(&options, run->announce.options, NULL) < 0)
-        job_options_init(&options);
-    if (options.libgomp)
+    if (job_options_parse(&options, run->announce.options, NULL) == 0 &&
+        options.libgomp)
         return setenv("COSCHED_LIBGOMP", "stock", 1);
-    if (options.interleave)
-        rc = setenv("COSCHED_INTERLEAVE", "off", 1);
     for (size_t i = 0; (name = job_library_files[i]); i++) {
         snprintf(path, sizeof(path), "%s/%s", run->a->libgomp, name);
         if (access(path, R_OK) < 0)
@@ -129,7 +139,8 @@ static int set_environment(const struct run *run)
 
     snprintf(job, sizeof(job), "%u", run->announce.job);
     return setenv("COSCHED_SOCKET", run->socket, 1) < 0 ||
-                   setenv("COSCHED_JOB", job, 1) < 0
+                   setenv("COSCHED_JOB", job, 1) < 0 ||
+                   (run->interleave && setenv("COSCHED_MEMORY", "interleave", 1) < 0)
                ? -1
                : set_library(run);
 }
@@ -209,7 +220,7 @@ int ctl_run(const struct arguments *a)
 
     if (rc)
         return rc;
-    run.admitted = ask(&run, &run.announce, &err) == 0;
+    run.admitted = announce(&run, &err);
     if (!run.admitted)
         fail(0, "run: %s; the program runs without co-scheduling", err.text);
     pid_t child = start(&run);

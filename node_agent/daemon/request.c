@@ -106,7 +106,10 @@ static int announce(struct agent *a, const struct peer *peer,
     job->record.granted = topology_count_cores(a->topology, &granted);
     agent_keep_job(a, job);
     reply->body = json_pack(
-        "{s:s}", "cpus", cpulist_format(&job->granted, cpus, sizeof(cpus)));
+        "{s:s, s:b}", "cpus", cpulist_format(&job->granted, cpus, sizeof(cpus)), "interleave",
+        job->options.interleave == OPTION_INTERLEAVE_AUTO
+            ? machine_interleaves(topology_machine(a->topology))
+            : job->options.interleave == OPTION_INTERLEAVE_SERIAL);
     return 0;
 }
 

@@ -19,7 +19,7 @@ grep -c service_us /etc/emulated-machine.json
 mkdir -p "$0/deep"; head -c 3000000 /dev/zero >"$0/deep/zeros"; echo text >"$0/text"
 ln -s /etc/passwd "$0/link"
 export COSCHED_MODE=ult LD_LIBRARY_PATH=libgomp-coop/lib-coop
-[ -e "$1" ] && "$1" && COSCHED_INTERLEAVE=off "$1"
+[ -e "$1" ] && COSCHED_MEMORY=interleave "$1" && "$1"
 exit 7
 """
 

@@ -27,7 +27,7 @@ int main(void)
 # What each would bring about.
 VARIABLES = {"COSCHED_ULTS": "bogus", "COSCHED_MODE": "bogus", "COSCHED_JOB": "7",
              "COSCHED_TEST": "bogus", "COSCHED_STAY_HOME": "bogus",
-             "COSCHED_INTERLEAVE": "bogus",
+             "COSCHED_MEMORY": "bogus",
              "COSCHED_VERBOSE": "1", "KMP_STACKSIZE": "bogus"}
 
 
@@ -63,7 +63,7 @@ def main():
             agent.settimeout(30)
             said = run(program, f"{path}/agent")
             for name in ("COSCHED_ULTS", "COSCHED_MODE", "COSCHED_TEST",
-                         "COSCHED_STAY_HOME", "COSCHED_INTERLEAVE"):
+                         "COSCHED_STAY_HOME", "COSCHED_MEMORY"):
                 assert name in said, (name, said)
             agent.accept()[0].close()
             os.chmod(program, 0o4755)

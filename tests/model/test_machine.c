@@ -125,6 +125,30 @@ static void test_connect_all(void **state)
     }
 }
 
+/* All nodes serve N times what one does, unless the links between N nodes, each of which has one of
+ * N^2 requests, let pass less. */
+static void test_interleaved(void **state)
+{
+    static const struct {
+        size_t nodes;
+        double link; /* its service time by a controller's */
+        double gain;
+    } table[] = {{1, 1, 1}, {2, 4, 1},    {2, 8, 0.5}, {4, 1, 4},
+                 {4, 5, 3.2}, {4, 10, 1.6}, {8, 16, 4}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        struct machine *m = machine_new_uniform(table[i].nodes, 4, table[i].nodes);
+        assert_non_null(m);
+        assert_near(machine_interleaved_gain(m), (double)table[i].nodes, 1e-9);
+        assert_int_equal(machine_connect_all(m, table[i].link * MACHINE_DEFAULT_SERVICE_US),
+                         MODEL_OK);
+        assert_near(machine_interleaved_gain(m), table[i].gain, 1e-9);
+        assert_int_equal(machine_interleaves(m), table[i].gain > 2);
+        machine_free(m);
+    }
+}
+
 static void test_workload_bad(void **state)
 {
     static const struct {
@@ -178,6 +202,7 @@ UNIT(test_machine)
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_uniform_and_holes),
         cmocka_unit_test(test_connect_all),
+        cmocka_unit_test(test_interleaved),
         cmocka_unit_test(test_workload_bad),
         cmocka_unit_test(test_workload_rho),
     };

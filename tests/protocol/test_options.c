@@ -95,7 +95,7 @@ static void test_job_bad(void **state)
         {"report", "report", "key=value"},
         {"libgomp=gnu", "libgomp=gnu", "not one of coop|stock"},
         {"objective=power", "objective=power", "not one of site|time|energy|edp"},
-        {"interleave=on", "interleave=on", "not one of serial|off"},
+        {"interleave=on", "interleave=on", "not one of auto|serial|off"},
         {"ults=2,ults=3", "ults=3", "twice"},
         {"nupoco,greedy", "greedy", "twice"},
         {"nupoco,policy=equal", "policy=equal", "twice"},
@@ -167,7 +167,7 @@ static void test_job(void **state)
         {"libgomp=stock", {.libgomp = 1}},
         {"libgomp=coop", {.libgomp = 0}},
         {"objective=edp", {.objective = 3}},
-        {"interleave=off", {.interleave = 1}},
+        {"interleave=off", {.interleave = 2}},
     };
 
     (void)state;

@@ -201,6 +201,31 @@ static void task__knows_its_cpus(void **state)
     }
 }
 
+/* Where memory shall lie, as the agent says. */
+static void task__interleaves_if_told_to(void **state)
+{
+    static const struct {
+        const char *reply;
+        bool after;
+    } table[] = {
+        {"{\"interleave\": true}", true},
+        {"{\"interleave\": false}", false},
+        {"{\"interleave\": \"serial\"}", false},
+        {"{}", false},
+        {NULL, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        host_reset(NULL);
+        host.reply = table[i].reply;
+        start_task("");
+        const char *word = host_getenv("COSCHED_MEMORY");
+        assert_int_equal(word != NULL, table[i].after);
+        assert_true(!word || strcmp(word, "interleave") == 0);
+    }
+}
+
 /* One line for batch scripts of ours that ask for it. */
 static void task_exit__summary(void **state)
 {
@@ -366,11 +391,6 @@ static void task__sets_the_environment(void **state)
     host_reset(NULL);
     start_task("ults=3");
     assert_string_equal(host_getenv("COSCHED_ULTS"), "3");
-    assert_null(host_getenv("COSCHED_INTERLEAVE"));
-
-    host_reset(NULL);
-    start_task("interleave=off");
-    assert_string_equal(host_getenv("COSCHED_INTERLEAVE"), "off");
 }
 
 static void task__leads_to_our_libgomp_once(void **state)
@@ -639,6 +659,7 @@ UNIT(test_plugin)
         HOST_TEST(task__announces_job_and_task),
         HOST_TEST(task__tells_the_first_node),
         HOST_TEST(task__knows_its_cpus),
+        HOST_TEST(task__interleaves_if_told_to),
         HOST_TEST(task_exit__summary),
         HOST_TEST(task_exit__summary_contents),
         HOST_TEST(task_exit__summary_by_option),

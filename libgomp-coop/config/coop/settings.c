@@ -142,10 +142,10 @@ read_stay_home (void)
 static bool
 read_interleave (void)
 {
-  const char *text = secure_getenv ("COSCHED_INTERLEAVE");
-  if (text && *text && strcmp (text, "serial") && strcmp (text, "off"))
-    complain ("COSCHED_INTERLEAVE", text);
-  return !text || strcmp (text, "off");
+  const char *text = secure_getenv ("COSCHED_MEMORY");
+  if (text && *text && strcmp (text, "interleave") && strcmp (text, "touch"))
+    complain ("COSCHED_MEMORY", text);
+  return text && !strcmp (text, "interleave");
 }
 
 static void

@@ -7,7 +7,7 @@
      COSCHED_ULTS     tasks per CPU when OMP_NUM_THREADS is unset: 1..64, auto
      COSCHED_MODE     auto, donor, ult, kthread
      COSCHED_VERBOSE  1: a line to stderr when the agent is found or lost
-     COSCHED_INTERLEAVE  serial, off: memory before the first region (interleave.h)
+     COSCHED_MEMORY   touch, interleave: before the first region (interleave.h)
      COSCHED_CPUS     set for the program's children (inherit.h)
      COSCHED_STAY_HOME  1, 0, auto: the initial thread keeps its kernel thread
      COSCHED_TEST     for the runtime's own tests (enum coop_test)

@@ -239,6 +239,15 @@ def check_run(agent):
         assert agent.ops()[-3:] == ["announce", "task", "withdraw"]
 
 
+def check_run_memory(agent):
+    """Where the program's memory shall lie, as the agent says."""
+    show = ["run", "--options", "libgomp=stock", "--", "sh", "-c", "echo ${COSCHED_MEMORY-none}"]
+    for reply, word in ({"interleave": True}, "interleave"), ({"interleave": False}, "none"):
+        agent.replies["announce"] = reply
+        assert ctl(agent, *show) == word + "\n", reply
+    agent.replies["announce"] = {}
+
+
 def check_run_refused(agent):
     plain = ["run", "--", "sh", "-c", "echo ${COSCHED_JOB-none}"]
     agent.asked.clear()
@@ -321,6 +330,7 @@ def main():
         check_others(agent)
         check_trace(agent)
         check_run(agent)
+        check_run_memory(agent)
         check_run_refused(agent)
         check_run_ended(agent)
 

@@ -67,6 +67,13 @@ def main():
         assert agent.call({"op": "withdraw", "job": 2})["ok"]
         assert agent.job(2) is None
         assert agent.call({"op": "withdraw", "job": 77})["ok"], "unknown job"
+
+        # Where memory shall lie: as the job says, else as the machine's links allow.
+        several = len(os.listdir("/sys/bus/node/devices")) > 1
+        for options, wanted in ("interleave=serial", [True]), ("interleave=off", [False]), (
+                "", [False, several]):
+            assert announce(agent, 3, options=options)["interleave"] in wanted, options
+            assert agent.call({"op": "withdraw", "job": 3})["ok"]
         trace = agent.trace()
         names = {event["name"] for event in trace["traceEvents"]}
         assert {"job 1", "cores of job 1", "cores of job 2"} <= names, names
