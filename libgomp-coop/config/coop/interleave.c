@@ -82,10 +82,10 @@ void
 coop_interleave_begin (const struct cosched_cpuset *cpus)
 {
   node_mask mask;
-  int mode = coop_settings.interleave ? policy () : -1;
+  int mode = policy ();
 
-  interleaves = mode == OURS;
-  if (mode == MPOL_DEFAULT && find_nodes (cpus, mask) > 1)
+  interleaves = mode == OURS; /* of whoever started the program */
+  if (coop_settings.interleave && mode == MPOL_DEFAULT && find_nodes (cpus, mask) > 1)
     interleaves = syscall (SYS_set_mempolicy, OURS, mask, MOST_NODES) == 0;
 }
 
