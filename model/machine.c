@@ -145,9 +145,18 @@ double machine_interleaved_gain(const struct machine *m)
     return mean / busiest;
 }
 
+/* Links by default are as fast as controllers, which real ones seldom are. */
+static bool is_described(const struct machine *m)
+{
+    for (size_t k = 0; k < m->numa_nodes; k++)
+        if (m->controller_service_us[k] != MACHINE_DEFAULT_SERVICE_US)
+            return true;
+    return false;
+}
+
 bool machine_interleaves(const struct machine *m)
 {
-    return machine_interleaved_gain(m) > SHARED_BY;
+    return is_described(m) && machine_interleaved_gain(m) > SHARED_BY;
 }
 
 size_t machine_node_cpus(const struct machine *m, size_t node)

@@ -94,7 +94,8 @@ struct machine_service machine_link_service(const struct machine *machine,
 double machine_interleaved_gain(const struct machine *machine);
 
 /* Data that one thread touches first should lie on all NUMA nodes in turn: jobs that share the
- * machine are two at least, and each could have a node for itself. */
+ * machine are two at least, and each could have a node for itself.  Not where service times
+ * are the default: nothing is known of the links then. */
 bool machine_interleaves(const struct machine *machine);
 
 /* A new machine without links: all CPUs are holes, routes empty, local_node of LLC
