@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/greater.h"
 #include "model/link_demand.h"
 
 #define ROUNDS 500
@@ -30,7 +31,6 @@ struct aggregated_mva {
     size_t links;    /* that are stations, after the groups */
     size_t stations; /* groups and links */
     size_t *member;  /* [groups] a NUMA node of each */
-    size_t *group;   /* [numa_nodes] */
     bool *waits;     /* [max_jobs] */
     struct link_demands *demands;
     double cpus;     /* of the machine */
@@ -59,17 +59,6 @@ struct aggregated_mva {
     double *delay;   /* [max_jobs] of that on links without a queue */
 };
 
-/* fmax() and fmin() take care of NaN, which inner loops pay for. */
-static inline double greater(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static inline double lesser(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 /* Divide up the memory, of which there are two pieces. */
 static void take_room(struct aggregated_mva *l)
 {
@@ -77,8 +66,7 @@ static void take_room(struct aggregated_mva *l)
     size_t pairs = l->max_jobs * machine->llc_domains;
     size_t table = l->max_jobs * l->scratch;
 
-    l->group = l->member + machine->numa_nodes;
-    l->places = l->group + machine->numa_nodes;
+    l->places = l->member + machine->numa_nodes;
     l->place = l->places + l->max_jobs;
     l->threads = l->place + pairs;
     l->part = l->misses + pairs;
@@ -117,7 +105,7 @@ struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs
     }
     l->links = link_demands_queues(l->demands);
     l->scratch = memories + l->links;
-    l->member = calloc(2 * memories + 2 * jobs + jobs * nodes, sizeof(*l->member));
+    l->member = calloc(memories + 2 * jobs + jobs * nodes, sizeof(*l->member));
     l->waits = calloc(jobs, sizeof(*l->waits));
     l->misses = calloc(2 * jobs * nodes + memories + 6 * l->scratch + 3 * jobs * l->scratch +
                            nodes + 6 * jobs,
@@ -169,7 +157,6 @@ static void find_groups(struct aggregated_mva *l)
             l->groups++;
         }
         l->members[g] += 1;
-        l->group[m] = g;
     }
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/greater.h"
 #include "model/locality.h"
 
 /* A row for each job and LLC domain. */
@@ -31,16 +32,6 @@ struct link_demands {
     double *near;    /* [jobs * numa_nodes] part of a local job's cores */
     double *spare;   /* [jobs] data of such a job where it has no cores for it */
 };
-
-static double greater(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double lesser(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 static bool rows_init(struct rows *r, size_t count, size_t links)
 {

@@ -10,6 +10,7 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/concurrency.h \
 	%D%/cputime.c \
 	%D%/cputime.h \
+	%D%/greater.h \
 	%D%/hierarchy.c \
 	%D%/hierarchy.h \
 	%D%/layout.c \

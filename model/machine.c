@@ -126,10 +126,11 @@ struct machine_service machine_link_service(const struct machine *m,
 double machine_interleaved_gain(const struct machine *m)
 {
     double link[m->links + 1], each = 1 / (double)m->numa_nodes, busiest = 0, mean = 0;
+    double of_cpu = each / (double)machine_all_cpus(m);
 
     memset(link, 0, sizeof(link));
     for (size_t i = 0; i < m->llc_domains; i++) {
-        double part = each * (double)machine_node_cpus(m, i) / (double)machine_all_cpus(m);
+        double part = of_cpu * (double)machine_node_cpus(m, i);
         for (size_t k = 0; k < m->numa_nodes; k++) {
             const struct machine_route *route = &m->route[i * m->numa_nodes + k];
             for (size_t n = 0; n < route->links; n++)

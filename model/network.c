@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/greater.h"
+
 #define ROUNDS 20000
 #define TOLERANCE 1e-8
 #define DRAFT_TOLERANCE 1e-6 /* of what Linearizer makes anew */
@@ -66,17 +68,6 @@ static inline double *fractions(const struct solver *s, size_t less)
 static inline double *shares(const struct solver *s, size_t less)
 {
     return fractions(s, less) + s->asks;
-}
-
-/* fmax() and fmin() take care of NaN, which inner loops pay for. */
-static inline double greater(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static inline double lesser(double a, double b)
-{
-    return a < b ? a : b;
 }
 
 static double customers(const struct solver *s, size_t less, size_t k)

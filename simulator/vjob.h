@@ -82,9 +82,9 @@ struct vjob {
     /* where its data lies: [numa_nodes] each, sum 1 */
     double *even;
     double *touched;   /* by its initial thread */
-    bool interleaves;  /* what its initial thread touches before the first region */
     double *local;     /* by its threads, where they were */
     bool local_fixed;  /* they have touched all of it */
+    bool interleaves;  /* what its initial thread touches lies as "even" says */
 
     /* the node's: at what speed it runs now */
     double speed;      /* computing, in cores' worth; 0: it does not */
@@ -138,7 +138,6 @@ void vjob_cpus(struct vjob *job, struct cosched_cpuset *cpus);
 /* Part of its cores' time in which they compute or are stalled, when it runs
  * on CORES of its own; the rest is waiting at barriers. */
 double vjob_efficiency(const struct vjob *job, size_t cores);
-
 
 /* Where the data lies of the region it is in: [numa_nodes], sum 1; NULL: where
  * it is touched. */

@@ -77,11 +77,11 @@ static int describe(struct run *run, const struct arguments *a)
     return CTL_OK;
 }
 
-/* Send REQUEST, signed if the agent wants that. */
-static int ask(const struct run *run, const struct message_request *request,
+/* Send REQUEST, signed if the agent wants that.  REPLY as of ctl_call(). */
+static int ask(const struct run *run, const struct message_request *request, json_t **reply,
                struct errtext *err)
 {
-    return ctl_call(run->socket, run->a->munge, TIMEOUT_MS, request, NULL, NULL,
+    return ctl_call(run->socket, run->a->munge, TIMEOUT_MS, request, reply, NULL,
                     err) == 0
                ? 0
                : -1;
@@ -92,7 +92,7 @@ static bool announce(struct run *run, struct errtext *err)
 {
     json_t *reply = NULL;
 
-    if (ctl_call(run->socket, run->a->munge, TIMEOUT_MS, &run->announce, &reply, NULL, err) != 0)
+    if (ask(run, &run->announce, &reply, err) < 0)
         return false;
     run->interleave = json_is_true(json_object_get(reply, "interleave"));
     json_decref(reply);
@@ -176,7 +176,7 @@ static pid_t start(const struct run *run)
         become_program(run, go[0]);
     }
     task.pid = child;
-    if (child > 0 && run->admitted && ask(run, &task, &err) < 0)
+    if (child > 0 && run->admitted && ask(run, &task, NULL, &err) < 0)
         fail(0, "run: task: %s", err.text);
     int saved = errno;
     close(go[0]);
@@ -228,7 +228,7 @@ int ctl_run(const struct arguments *a)
              ? fail(CTL_FAILED, "run: %s: %s", a->program[0], strerror(errno))
              : wait_for(child);
     withdraw.job = run.announce.job;
-    if (run.admitted && ask(&run, &withdraw, &err) < 0)
+    if (run.admitted && ask(&run, &withdraw, NULL, &err) < 0)
         fail(0, "run: withdraw: %s", err.text);
     return rc;
 }

@@ -55,15 +55,11 @@ read_list (const char *directory, const char *file, struct cosched_cpuset *list)
 }
 
 bool
-coop_domain_ask_kernel (const char *directory)
+coop_domain_read_nodes (const char *directory, uint16_t *domain)
 {
-  static bool asked;
-  uint16_t domain[COSCHED_MAX_CPUS] = { 0 };
   struct cosched_cpuset nodes, cpus;
 
-  if (asked || source != COOP_DOMAINS_UNKNOWN)
-    return false;
-  asked = true;
+  memset (domain, 0, COSCHED_MAX_CPUS * sizeof *domain);
   if (!read_list (directory, "has_cpu", &nodes) || cpuset_count (&nodes) < 2)
     return false;
   for (int node = 0; node < COSCHED_MAX_CPUS; node++)
@@ -76,6 +72,20 @@ coop_domain_ask_kernel (const char *directory)
 	if (cpuset_has (&cpus, cpu))
 	  domain[cpu] = (uint16_t) node;
     }
+  return true;
+}
+
+bool
+coop_domain_ask_kernel (const char *directory)
+{
+  static bool asked;
+  uint16_t domain[COSCHED_MAX_CPUS];
+
+  if (asked || source != COOP_DOMAINS_UNKNOWN)
+    return false;
+  asked = true;
+  if (!coop_domain_read_nodes (directory, domain))
+    return false;
   take (domain, COOP_DOMAINS_KERNEL);
   return true;
 }

@@ -41,10 +41,14 @@ extern void coop_domain_in_effect (void);
 /* DOMAIN[COSCHED_MAX_CPUS] is what the agent says.  */
 extern void coop_domain_take (const uint16_t *domain);
 
-/* Nobody says: take NUMA nodes from DIRECTORY, which the kernel has as /sys/devices/system/node,
-   if there are several.  Looks once in a process, and not where an agent has said
-   anything.  True when coop_domains has changed.  */
 #define COOP_DOMAIN_NODES "/sys/devices/system/node"
+
+/* The NUMA nodes of all CPUs into DOMAIN[COSCHED_MAX_CPUS], from DIRECTORY, which the kernel has as
+   COOP_DOMAIN_NODES.  False where fewer than two have CPUs.  */
+extern bool coop_domain_read_nodes (const char *directory, uint16_t *domain);
+
+/* Nobody says: take NUMA nodes from DIRECTORY, if there are several.  Looks once in a process,
+   and not where an agent has said anything.  True when coop_domains has changed.  */
 extern bool coop_domain_ask_kernel (const char *directory);
 
 /* Has U been at a barrier since domains have had the numbers of now?  */

@@ -5,66 +5,43 @@
 #include "coop.h"
 #include "interleave.h"
 
-#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cpuset.h"
+#include "domain.h"
 #include "settings.h"
 
-#define NODES "/sys/devices/system/node/"
-#define MOST_NODES 1024
+#define MOST_NODES COSCHED_MAX_CPUS /* that domain.h knows */
+#define WORD_BITS (8 * sizeof (unsigned long))
 #define OURS (MPOL_INTERLEAVE | MPOL_F_STATIC_NODES)
 
-typedef unsigned long node_mask[MOST_NODES / (8 * sizeof (unsigned long))];
+typedef unsigned long node_mask[MOST_NODES / WORD_BITS];
 
 /* Some threads may have our policy.  Set once, before there are others.  */
 static bool interleaves;
-
-/* Reads a list of numbers, which end with a newline, from a file of NODES.  */
-static bool
-read_list (const char *name, struct cosched_cpuset *list)
-{
-  char text[4096];
-  int fd = open (name, O_RDONLY | O_CLOEXEC);
-  ssize_t size = fd < 0 ? -1 : read (fd, text, sizeof text - 1);
-
-  if (fd >= 0)
-    close (fd);
-  if (size < 1)
-    return false;
-  text[text[size - 1] == '\n' ? size - 1 : size] = '\0';
-  return cpuset_parse (text, list);
-}
 
 /* The nodes that have some of CPUS: those with memory only are not meant for all data.  Returns how
    many.  */
 static unsigned
 find_nodes (const struct cosched_cpuset *cpus, node_mask mask)
 {
-  struct cosched_cpuset nodes, own;
+  uint16_t node[COSCHED_MAX_CPUS];
   unsigned count = 0;
 
-  if (!read_list (NODES "has_cpu", &nodes) || cpuset_count (&nodes) < 2)
+  if (!coop_domain_read_nodes (COOP_DOMAIN_NODES, node))
     return 0;
   memset (mask, 0, sizeof (node_mask));
-  for (int node = 0; node < COSCHED_MAX_CPUS && node < MOST_NODES; node++)
+  for (int cpu = 0; cpu < COSCHED_MAX_CPUS; cpu++)
     {
-      char name[sizeof NODES + 32];
-      if (!cpuset_has (&nodes, node))
+      unsigned long *word = &mask[node[cpu] / WORD_BITS];
+      unsigned long bit = 1ul << node[cpu] % WORD_BITS;
+      if (!cpuset_has (cpus, cpu))
 	continue;
-      snprintf (name, sizeof name, NODES "node%d/cpulist", node);
-      if (!read_list (name, &own))
-	continue;
-      for (int i = 0; i < COOP_CPUSET_WORDS; i++)
-	own.word[i] &= cpus->word[i];
-      if (cpuset_first (&own) < 0)
-	continue;
-      mask[node / (8 * sizeof *mask)] |= 1ul << node % (8 * sizeof *mask);
-      count++;
+      count += !(*word & bit);
+      *word |= bit;
     }
   return count;
 }
