@@ -98,10 +98,8 @@ void link_demands_prepare(struct link_demands *d, const struct workload *const *
     d->profile = profile;
     d->count = count;
     memset(d->alike.known, 0, count * d->machine->llc_domains * sizeof(*d->alike.known));
-    memset(d->asked, 0, count * sizeof(*d->asked));
     for (size_t j = 0; j < count; j++)
-        for (size_t m = 0; m < d->machine->numa_nodes; m++)
-            d->asked[j] += profile[j]->rate[m].mrr_per_us;
+        d->asked[j] = workload_total(profile[j]).mrr_per_us;
 }
 
 /* True when what a core of job J asks depends on where the others are. */

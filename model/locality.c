@@ -38,16 +38,14 @@ void locality_parts(const double *data, const double *cores, size_t numa_nodes, 
 
 void locality_factors(const struct workload *w, const double *cores, size_t home, double *factor)
 {
-    double data[w->numa_nodes], sum = 0;
+    double data[w->numa_nodes], sum = workload_total(w).mrr_per_us;
 
-    for (size_t m = 0; m < w->numa_nodes; m++) {
-        sum += data[m] = w->rate[m].mrr_per_us;
+    for (size_t m = 0; m < w->numa_nodes; m++)
         factor[m] = 1;
-    }
     if (!(w->locality > 0) || !(sum > 0) || !(cores[home] > 0))
         return;
     for (size_t m = 0; m < w->numa_nodes; m++)
-        data[m] /= sum;
+        data[m] = w->rate[m].mrr_per_us / sum;
     locality_parts(data, cores, w->numa_nodes, home, w->locality, factor);
     for (size_t m = 0; m < w->numa_nodes; m++)
         factor[m] = data[m] > 0 ? factor[m] / data[m] : 1;

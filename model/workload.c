@@ -48,6 +48,17 @@ double workload_rounds(size_t threads, size_t cores)
     return rounds ? (double)threads / (double)(rounds * cores) : 1;
 }
 
+struct workload_rate workload_total(const struct workload *w)
+{
+    struct workload_rate total = {0, 0};
+
+    for (size_t m = 0; m < w->numa_nodes; m++) {
+        total.mrr_per_us += w->rate[m].mrr_per_us;
+        total.read_per_us += w->rate[m].read_per_us;
+    }
+    return total;
+}
+
 enum model_status workload_check(const struct workload *w)
 {
     if (!w->numa_nodes || !(w->sync_share >= 0 && w->sync_share <= 1) ||

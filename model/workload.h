@@ -61,6 +61,9 @@ double workload_sync(const struct workload *workload, double part);
  * work can be divided at will. */
 double workload_rounds(size_t threads, size_t cores);
 
+/* The rates of WORKLOAD's requests to all NUMA nodes together. */
+struct workload_rate workload_total(const struct workload *workload);
+
 enum model_status workload_check(const struct workload *workload);
 void workload_free(struct workload *workload);
 

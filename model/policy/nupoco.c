@@ -86,11 +86,7 @@ static void *nupoco_init(const struct machine *machine)
 
 static double rate_of(const struct policy_job *job)
 {
-    double sum = 0;
-
-    for (size_t m = 0; job->profile && m < job->profile->numa_nodes; m++)
-        sum += job->profile->rate[m].mrr_per_us;
-    return sum;
+    return job->profile ? workload_total(job->profile).mrr_per_us : 0;
 }
 
 static void remember(struct nupoco *n, const struct policy_input *in)

@@ -223,6 +223,17 @@ static void test_waits(void **state)
 }
 
 /* Sixteen threads on nine cores take two rounds, as on eight. */
+static void test_total(void **state)
+{
+    struct workload_rate rate[] = {{5, 2}, {0, 0}, {1.5, 1}};
+    struct workload w = {.numa_nodes = 3, .rate = rate};
+    struct workload_rate total = workload_total(&w);
+    (void)state;
+
+    assert_near(total.mrr_per_us, 6.5, 1e-12);
+    assert_near(total.read_per_us, 3, 1e-12);
+}
+
 static void test_rounds(void **state)
 {
     struct machine *m = machine_new_uniform(2, 16, 2);
@@ -296,6 +307,7 @@ UNIT(test_aggregated_mva)
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_total),
         cmocka_unit_test(test_synchronisation),
     };
 

@@ -69,19 +69,15 @@ void predict_cores(const struct policy_input *input, const size_t *cores,
  * the pool's cores do, of which CORES[numa_nodes] are the parts. */
 static void begin_alone(const double *cores, const struct workload *w, struct workload *lone)
 {
-    double own = w->locality > 0 ? w->locality : 0, all = 0, read = 0;
-    struct workload_rate *rate = lone->rate;
+    double own = w->locality > 0 ? w->locality : 0;
+    struct workload_rate *rate = lone->rate, all = workload_total(w);
 
     *lone = *w;
     lone->rate = rate;
     for (size_t m = 0; m < w->numa_nodes; m++) {
-        all += w->rate[m].mrr_per_us;
-        read += w->rate[m].read_per_us;
-    }
-    for (size_t m = 0; m < w->numa_nodes; m++) {
         double here = own * cores[m];
-        rate[m].mrr_per_us = (1 - own) * w->rate[m].mrr_per_us + here * all;
-        rate[m].read_per_us = (1 - own) * w->rate[m].read_per_us + here * read;
+        rate[m].mrr_per_us = (1 - own) * w->rate[m].mrr_per_us + here * all.mrr_per_us;
+        rate[m].read_per_us = (1 - own) * w->rate[m].read_per_us + here * all.read_per_us;
     }
 }
 
