@@ -112,7 +112,11 @@ def check_heir(agent, epochs):
             wait_for("epochs", lambda: agent.call({"op": "ping"})["epochs"] >= end)
         kill_agent = agent.stop if epochs else agent.kill
         kill_agent()
-        wait_for("all CPUs", lambda: free(script.process.pid) and free(heir))
+        try:
+            wait_for("all CPUs", lambda: free(script.process.pid) and free(heir))
+        except AssertionError as error:
+            sets = affinities(script.process.pid), affinities(heir)
+            raise AssertionError(f"{error}: parent's and heir's threads: {sets}") from error
         os.kill(heir, signal.SIGKILL)
         other.kill()
     agent.start()
