@@ -142,13 +142,13 @@ bool plan_facts_mean(const struct job *job, struct workload *mean)
         time += s->profile ? (double)s->run_ns : 0;
     for (const struct region *s = job->regions.first; s && time > 0;
          s = s->next) {
-        double part = (double)s->run_ns / time, requests = 0;
+        double part = (double)s->run_ns / time;
         if (!s->profile)
             continue;
+        double requests = part * workload_total(s->profile).mrr_per_us;
         for (size_t m = 0; m < mean->numa_nodes; m++) {
             mean->rate[m].mrr_per_us += part * s->profile->rate[m].mrr_per_us;
             mean->rate[m].read_per_us += part * s->profile->rate[m].read_per_us;
-            requests += part * s->profile->rate[m].mrr_per_us;
         }
         if (!isnan(s->profile->locality)) {
             known += requests;

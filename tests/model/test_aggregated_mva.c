@@ -222,7 +222,6 @@ static void test_waits(void **state)
     machine_free(m);
 }
 
-/* Sixteen threads on nine cores take two rounds, as on eight. */
 static void test_total(void **state)
 {
     struct workload_rate rate[] = {{5, 2}, {0, 0}, {1.5, 1}};
@@ -234,6 +233,7 @@ static void test_total(void **state)
     assert_near(total.read_per_us, 3, 1e-12);
 }
 
+/* Sixteen threads on nine cores take two rounds, as on eight. */
 static void test_rounds(void **state)
 {
     struct machine *m = machine_new_uniform(2, 16, 2);
