@@ -577,6 +577,7 @@ struct agent *agent_new(const struct settings *settings, struct supervisor *supe
         agent_free(a);
         return NULL;
     }
+    agent_open_slow_counters(a); /* a thread, which the supervisor must not be forked beside */
     if (settings->slurm &&
         (!(a->slurm = slurm_link_new(event, settings->helper, settings->node, NULL,
                                      &slurm_handler, a)) ||

@@ -67,14 +67,18 @@ void agent_switch_counters(struct agent *a)
 
 int agent_open_counters(struct agent *a, struct errtext *err)
 {
-    bool slow = opening_is_slow(wanted(a));
+    const char *first = opening_is_slow(wanted(a)) ? "progress" : wanted(a);
     char why[1024];
 
-    a->counters = counters_open(slow ? "progress" : wanted(a), &a->setup, why, sizeof(why), err);
+    a->counters = counters_open(first, &a->setup, why, sizeof(why), err);
     if (!a->counters)
         return -1;
     log_info("counters: %s", why);
-    if (slow)
-        agent_switch_counters(a);
     return 0;
+}
+
+void agent_open_slow_counters(struct agent *a)
+{
+    if (opening_is_slow(wanted(a)))
+        agent_switch_counters(a);
 }

@@ -11,6 +11,9 @@
  * there until they are.  -1 with errno and ERR. */
 int agent_open_counters(struct agent *agent, struct errtext *err);
 
+/* Change to those that take long, in a thread, if the settings say such. */
+void agent_open_slow_counters(struct agent *agent);
+
 /* Change to what the settings say, once that is open. */
 void agent_switch_counters(struct agent *agent);
 

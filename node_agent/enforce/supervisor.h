@@ -39,7 +39,9 @@ struct supervisor *supervisor_new(void);
 /* Keep the ledger at PATH (NULL: in memory), after undoing what an earlier
  * agent has left in it, and start the process.  -1 with errno: nothing can be
  * noted; supervisor_ready() tries again to start the process if only that
- * failed. */
+ * failed.
+ * Before the caller has other threads: the process is forked and allocates memory, and only
+ * glibc's allocator, not a sanitizer's, lets go of a lock that one of them held. */
 int supervisor_start(struct supervisor *supervisor, const char *path,
                      struct errtext *err);
 
