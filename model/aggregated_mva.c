@@ -25,6 +25,7 @@
 struct aggregated_mva {
     const struct machine *machine;
     size_t max_jobs, scratch; /* room: most stations */
+    size_t widest;            /* CPUs of an LLC domain */
     const struct workload *const *profile;
     size_t count;
     size_t groups;
@@ -48,6 +49,7 @@ struct aggregated_mva {
     double *total;   /* [room] queue of all */
     double *posted;  /* [room] utilisation */
     double *wait;    /* [room] service, stretched by what is posted */
+    double *crowd;   /* [max_jobs * widest] what 1, 2... of its cores do to its misses */
     double *uses;    /* [llc_domains] accesses to the LLC of all jobs */
     double *cores;   /* [max_jobs] */
     double *response; /* [links] of the job that is weighed: us of a visit */
@@ -80,7 +82,8 @@ static void take_room(struct aggregated_mva *l)
     l->read = l->response + l->scratch;
     l->load = l->read + table;
     l->queue = l->load + table;
-    l->uses = l->queue + table;
+    l->crowd = l->queue + table;
+    l->uses = l->crowd + l->max_jobs * l->widest;
     l->cores = l->uses + machine->llc_domains;
     l->own = l->cores + l->max_jobs;
     l->time = l->own + l->max_jobs;
@@ -103,12 +106,15 @@ struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs
         aggregated_free(l);
         return NULL;
     }
+    for (size_t i = 0; i < nodes; i++)
+        if (machine_node_cpus(machine, i) > l->widest)
+            l->widest = machine_node_cpus(machine, i);
     l->links = link_demands_queues(l->demands);
     l->scratch = memories + l->links;
     l->member = calloc(memories + 2 * jobs + jobs * nodes, sizeof(*l->member));
     l->waits = calloc(jobs, sizeof(*l->waits));
     l->misses = calloc(2 * jobs * nodes + memories + 6 * l->scratch + 3 * jobs * l->scratch +
-                           nodes + 6 * jobs,
+                           jobs * l->widest + nodes + 6 * jobs,
                        sizeof(*l->misses));
     if (!l->member || !l->waits || !l->misses) {
         aggregated_free(l);
@@ -177,6 +183,9 @@ void aggregated_prepare(struct aggregated_mva *l, const struct workload *const *
         l->members[l->groups + k] = 1;
         l->service[l->groups + k] = machine_link_service(l->machine, k).read_us;
     }
+    for (size_t j = 0; j < count; j++)
+        for (size_t n = 0; n < l->widest; n++)
+            l->crowd[j * l->widest + n] = workload_crowd(profile[j], n + 1);
     memset(l->waits, 0, count * sizeof(*l->waits));
     memset(l->threads, 0, count * sizeof(*l->threads));
 }
@@ -191,15 +200,16 @@ void aggregated_rounds(struct aggregated_mva *l, size_t job, size_t threads)
     l->threads[job] = threads;
 }
 
-/* How many times as often job J misses on LLC domain I for those who use the
- * last-level cache there, too: it has the part of it that its accesses have. */
+/* How many times as often job J misses on LLC domain I for its cores there, and for others who use
+ * the last-level cache, too: it has the part of it that its accesses have. */
 static double misses_more(const struct aggregated_mva *l, const size_t *counts,
                           size_t i, size_t j)
 {
-    double mine =
-        (double)counts[i * l->count + j] * l->profile[j]->llc_per_us;
+    size_t cores = counts[i * l->count + j];
+    double mine = (double)cores * l->profile[j]->llc_per_us;
+    double crowd = l->crowd[j * l->widest + cores - 1];
 
-    return mine > 0 ? 1 + LLC_LOSS * (1 - mine / l->uses[i]) : 1;
+    return mine > 0 ? crowd * (1 + LLC_LOSS * (1 - mine / l->uses[i])) : crowd;
 }
 
 /* What the cores of job J ask of every station in the mean. */

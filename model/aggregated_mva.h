@@ -22,7 +22,8 @@
  *
  * Of many links each is a delay without a queue (link_demand.h), which is cheaper.  On a
  * LLC domain that jobs share each has that part of the last-level cache that its
- * accesses have, and misses more often the less that is.
+ * accesses have, and misses more often the less that is.  So it does the more of its own cores
+ * are there, where its profile knows that (workload_crowd()).
  *
  * Here v are the reads and U the utilisation by requests that do not stall
  * (posted), half of them writes and half prefetches.  A station that these alone

@@ -6,6 +6,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 %C%_libmodel_la_SOURCES = \
 	%D%/adaptive.c \
 	%D%/adaptive.h \
+	%D%/cache_power.c \
+	%D%/cache_power.h \
 	%D%/concurrency.c \
 	%D%/concurrency.h \
 	%D%/cputime.c \

@@ -178,6 +178,19 @@ struct loop_requests loop_requests_to(const struct loop *loop, size_t memory)
     return sum;
 }
 
+double loop_intensity(const struct loop *loop)
+{
+    double requests = 0, cycles = 0;
+
+    for (size_t m = 0; m < loop->numa_nodes; m++) {
+        struct loop_requests r = loop_requests_to(loop, m);
+        requests += r.read + r.write + r.prefetch;
+    }
+    for (size_t i = 0; i < loop->llc_domains; i++)
+        cycles += loop->useful_cycles[i];
+    return cycles > 0 ? requests / cycles : NAN;
+}
+
 double loop_misses_to(const struct loop *loop, size_t memory)
 {
     double sum = 0;

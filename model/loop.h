@@ -99,6 +99,9 @@ size_t loop_cores(const struct loop *loop);
 /* Number of LLC domains with cores. */
 size_t loop_active_nodes(const struct loop *loop);
 
+/* All requests per cycle of computing; NAN where none of these were counted. */
+double loop_intensity(const struct loop *loop);
+
 /* Sum of a table [llc_domains * numa_nodes] of requests over the LLC domains, for
  * one NUMA node. */
 struct loop_requests loop_requests_to(const struct loop *loop, size_t memory);

@@ -213,7 +213,8 @@ struct policy {
     const char *help; /* one line */
     const struct policy_option *options; /* ended by a NULL name; NULL: none */
     bool profiles; /* decides better once regions have been measured, */
-    bool turns;    /* and once it is known what each does on the whole pool */
+    bool turns;    /* and once it is known what each does on the whole pool, */
+    bool caches;   /* and how many of its cores should share a cache */
     bool periodic; /* decides anew in each epoch, not only when the situation
                       has changed */
 

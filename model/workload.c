@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/hash.h"
+
 #define SYNC_MOST 0.99 /* some of the time is for work, whatever a line says */
 
 struct workload *workload_new(size_t numa_nodes)
@@ -59,10 +61,25 @@ struct workload_rate workload_total(const struct workload *w)
     return total;
 }
 
+double workload_crowd(const struct workload *w, size_t cores)
+{
+    return w->llc_power > 0 ? pow((double)cores / w->llc_cores, w->llc_power) : 1;
+}
+
+void workload_hash(const struct workload *w, uint64_t *hash)
+{
+    double one[] = {w->sync_share, w->llc_per_us, w->llc_power, w->llc_cores, w->locality};
+
+    hash_bytes(hash, w->rate, w->numa_nodes * sizeof(*w->rate));
+    hash_bytes(hash, one, sizeof(one));
+}
+
 enum model_status workload_check(const struct workload *w)
 {
     if (!w->numa_nodes || !(w->sync_share >= 0 && w->sync_share <= 1) ||
         !(w->llc_per_us >= 0) || !isfinite(w->llc_per_us) ||
+        !(w->llc_power >= 0 && w->llc_power <= 1) || !isfinite(w->llc_cores) ||
+        (w->llc_power > 0 && !(w->llc_cores >= 1)) ||
         w->locality < 0 || w->locality > 1)
         return MODEL_EINVAL;
     for (size_t j = 0; j < w->numa_nodes; j++)

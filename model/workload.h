@@ -17,9 +17,16 @@
  * `progress` counters) cannot tell reads from other requests: then read rate
  * equals MRR, and MRR is such that MRR x service time is the effective rho
  * that explains the measured speedup (station_fit_rho()).
+ *
+ * A thread that has less of a last-level cache misses more often: as (part of it)^-a, the power
+ * law of cache misses (Hartstein et al., "Cache miss behavior: is it sqrt(2)?", 2006; a is 0.3 to
+ * 0.7 there, 0 where all data fit or none are used again).  So the rates of a profile hold for
+ * the number of the job's cores on an LLC domain with which it was measured, and are
+ * (n / llc_cores)^llc_power times as high with n.
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "model/status.h"
 
@@ -39,6 +46,8 @@ struct workload {
     struct workload_rate *rate; /* [numa_nodes] */
     double sync_share; /* share of time in synchronisation at full DoP, 0..1 */
     double llc_per_us; /* LLC accesses per us of CPU time; 0: unknown */
+    double llc_power;  /* 0..1; 0: unknown, or the job's own cores do not matter */
+    double llc_cores;  /* that share an LLC where the rates hold, >= 1; 0 only without a power */
     double locality;   /* share of the requests that go to a thread's own data,
                           0..1 (model/locality.h); NAN: unknown, taken for 0 */
 };
@@ -63,6 +72,13 @@ double workload_rounds(size_t threads, size_t cores);
 
 /* The rates of WORKLOAD's requests to all NUMA nodes together. */
 struct workload_rate workload_total(const struct workload *workload);
+
+/* How many times as often as the rates of WORKLOAD say it asks for memory with CORES on an LLC
+ * domain. */
+double workload_crowd(const struct workload *workload, size_t cores);
+
+/* Add all that WORKLOAD says to HASH (common/hash.h). */
+void workload_hash(const struct workload *workload, uint64_t *hash);
 
 enum model_status workload_check(const struct workload *workload);
 void workload_free(struct workload *workload);

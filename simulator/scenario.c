@@ -78,12 +78,11 @@ scenario_step(const struct scenario_job *job, size_t step)
     return &job->region[phase->first + step % phase->count];
 }
 
-double scenario_llc_factor(const struct scenario_region *region,
-                           double llc_share)
+double scenario_llc_factor(const struct scenario_region *region, double llc_share, double cores)
 {
     double requests = region->read_per_us + region->write_per_us +
                       region->prefetch_per_us;
-    double factor = 1 + region->llc_loss * (1 - llc_share);
+    double factor = (1 + region->llc_loss * (1 - llc_share)) * pow(cores, region->llc_power);
 
     /* An access that misses is still one access. */
     return requests > 0 ? fmin(factor, region->llc_per_us / requests) : 1;

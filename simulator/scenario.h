@@ -94,6 +94,8 @@ struct scenario_region {
     double llc_loss;   /* >= 0: with the part s of the LLC, requests are as many
                           as alone times 1 + llc_loss (1 - s), at most
                           llc_per_us */
+    double llc_power;  /* 0..1: with the part c of an LLC domain's cores, c^llc_power times as
+                          many requests as with all (model/workload.h) */
     double imbalance;  /* >= 0: with one thread per core and a static schedule
                           the last thread needs 1 + imbalance of the mean */
     double sync_share; /* 0 <= share < 1 of time in synchronisation on all
@@ -179,10 +181,9 @@ size_t scenario_steps(const struct scenario_job *job);
 const struct scenario_region *
 scenario_step(const struct scenario_job *job, size_t step);
 
-/* Requests per us of computing that REGION makes with the part LLC_SHARE
- * (0..1) of the LLC, all kinds multiplied alike (see llc_loss). */
-double scenario_llc_factor(const struct scenario_region *region,
-                           double llc_share);
+/* How many times as many requests per us of computing REGION makes with the part LLC_SHARE (0..1)
+ * of the LLC and the part CORES of the cores there (see llc_loss, llc_power), all kinds alike. */
+double scenario_llc_factor(const struct scenario_region *region, double llc_share, double cores);
 
 /* Takes NULL. */
 void scenario_set_free(struct scenario_set *set);

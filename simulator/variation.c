@@ -26,6 +26,7 @@ static const struct change changes[] = {
     {"imbalance", 0, 100, MEMBER(imbalance), 0},
     {"sync_share", 0, 0.99, MEMBER(sync_share), 0},
     {"llc_loss", 0, 1e6, MEMBER(llc_loss), 0},
+    {"llc_power", 0, 1, MEMBER(llc_power), 0},
     {"barriers", 1, 1e9, 0, MEMBER(barriers)},
     {0},
 };

@@ -14,10 +14,10 @@
  *   arrival     seconds between arrivals
  *   scale       factor of the work
  *   rates       factor of the requests to memory and of the LLC accesses
- *   imbalance, sync_share, llc_loss, barriers
+ *   imbalance, sync_share, llc_loss, llc_power, barriers
  *               these of all parallel regions
  *
- * The last six may be of one job only: JOB.KEY.
+ * The last seven may be of one job only: JOB.KEY.
  */
 
 #include "model/machine.h"

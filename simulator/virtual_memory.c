@@ -161,9 +161,10 @@ static void ask(struct virtual_memory *m, const struct virtual_load *loads,
             memset(to, 0, memories * sizeof(*to));
             if (!(loads[j].cores[i] > 0))
                 continue;
+            double cores = fmax(1, loads[j].cores[i]) / (double)machine_node_cpus(m->machine, i);
             double rate =
                 (s->read_per_us + s->write_per_us + s->prefetch_per_us) *
-                scenario_llc_factor(s, llc_share(loads, count, j, i));
+                scenario_llc_factor(s, llc_share(loads, count, j, i), cores);
             destinations(m, &loads[j], base, i, to);
             for (size_t k = 0; k < memories; k++)
                 to[k] *= rate;

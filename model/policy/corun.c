@@ -474,6 +474,7 @@ const struct policy policy_corun = {
     .options = options,
     .profiles = true,
     .turns = true,
+    .caches = true,
     .init = corun_new,
     .free = corun_free,
     .decide = decide,

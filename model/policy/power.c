@@ -135,9 +135,7 @@ static size_t bound_of(const struct policy_input *input, size_t job)
     hash_word(&key, j->threads);
     hash_bytes(&key, input->workspace->pool,
                input->machine->llc_domains * sizeof(*input->workspace->pool));
-    hash_bytes(&key, j->profile->rate, j->profile->numa_nodes * sizeof(*j->profile->rate));
-    hash_bytes(&key, &j->profile->llc_per_us, sizeof(j->profile->llc_per_us));
-    hash_bytes(&key, &j->profile->locality, sizeof(j->profile->locality));
+    workload_hash(j->profile, &key);
     key += key == 0;
     if (input->workspace->bound[job].key != key) {
         input->workspace->bound[job].cores = best_cores(input, job);

@@ -40,6 +40,9 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/plan_fields.c \
 	%D%/plan_fields.h \
 	%D%/plan_options.c \
+	%D%/plan_probes.c \
+	%D%/plan_probes.h \
+	%D%/planner.h \
 	%D%/process.c \
 	%D%/process.h \
 	%D%/record.c \

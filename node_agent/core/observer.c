@@ -365,19 +365,22 @@ static void advance_region(const struct counters *counters,
 {
     struct region *s = look->region;
 
-    if (!region_advance(s, counters, profile_ns) || !s->profile)
+    if (!region_advance(s, &look->job->regions, counters, profile_ns) || !s->profile)
         return;
-    char local[32] = "", sync[32] = "";
+    char local[32] = "", sync[32] = "", power[64] = "";
     if (s->profile->locality >= 0)
         snprintf(local, sizeof(local), ", locality %.2f", s->profile->locality);
     if (s->profile->sync_share > 0)
         snprintf(sync, sizeof(sync), ", sync share %.2f", s->profile->sync_share);
+    if (s->profile->llc_power > 0)
+        snprintf(power, sizeof(power), ", misses as (cores of an LLC / %.1f)^%.2f",
+                 s->profile->llc_cores, s->profile->llc_power);
     job_log(look->job, LOG_INFO,
-            "region %016llx+%llx%s known from %s: effective rho %.3f (%.3f to %.3f)%s%s%s",
+            "region %016llx+%llx%s known from %s: effective rho %.3f (%.3f to %.3f)%s%s%s%s",
             (unsigned long long)s->object_id, (unsigned long long)s->offset,
             s->folded ? " (short ones)" : "",
             s->fit.from == FIT_OF_REQUESTS ? "counters" : "work", s->fit.rho, s->fit.low,
-            s->fit.high, s->fit.compute_bound ? ", compute-bound" : "", local, sync);
+            s->fit.high, s->fit.compute_bound ? ", compute-bound" : "", local, sync, power);
 }
 
 /* Add LOOP to what was counted of its job. */
@@ -412,6 +415,8 @@ void observer_learn(const struct counters *counters,
         look->job->counted = share->loop != NULL;
         if (share->energy_j > 0)
             look->job->record.energy_j += share->energy_j;
+        if (look->job->regions.cache_left_ns)
+            region_list_probed_cache(&look->job->regions, sample->time_ns);
         if (look->region) {
             if (region_measure(look->region, look->dop, sample->time_ns,
                                 look->work, look->job->profiling))

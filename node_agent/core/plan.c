@@ -9,37 +9,8 @@
 
 #include "model/locality.h"
 #include "node_agent/core/grants.h"
-#include "node_agent/core/plan_facts.h"
+#include "node_agent/core/plan_probes.h"
 #include "protocol/cpulist.h"
-
-/* Jobs that one decision can be about; beyond that they take turns. */
-#define MOST POLICY_MAX_JOBS
-
-struct planner {
-    const struct topology *topology;
-    const struct machine *machine;
-    struct policy_workspace *workspace;
-    struct policy_state *state; /* of the policy that decided last, or NULL */
-    const struct policy *state_of;
-    double options[POLICY_OPTIONS_MAX];
-    int *before;  /* [machine->cpus] */
-    int *owner;   /* [machine->cpus] */
-    double *llc;  /* [2 * MOST * machine->llc_domains] for the facts */
-    bool *runs;   /* [room] */
-    size_t room;
-    /* of the plan in the making */
-    const struct plan_input *input;
-    size_t pool;  /* cores */
-    size_t count; /* jobs that run */
-    size_t index[MOST]; /* into input->jobs */
-    struct policy_job jobs[MOST];
-    struct plan_facts facts[MOST];
-    struct workload *mean[MOST]; /* of a job's regions, for unknown ones */
-    struct cosched_cpuset granted[MOST];
-    struct cosched_cpuset native[MOST]; /* when the kernel shares the time */
-    double relative_speed[MOST];
-    enum policy_mode mode; /* of the decision */
-};
 
 const struct policy *plan_policy(const struct plan_input *in)
 {
@@ -90,8 +61,9 @@ struct planner *planner_new(const struct topology *topology)
     p->workspace = policy_workspace_new(machine, MOST);
     p->before = calloc(machine->cpus, sizeof(*p->before));
     p->owner = calloc(machine->cpus, sizeof(*p->owner));
+    p->whole = calloc(machine->cpus, sizeof(*p->whole));
     p->llc = calloc(2 * MOST * nodes, sizeof(*p->llc));
-    if (!p->workspace || !p->before || !p->owner || !p->llc) {
+    if (!p->workspace || !p->before || !p->owner || !p->whole || !p->llc) {
         planner_free(p);
         return NULL;
     }
@@ -117,6 +89,7 @@ void planner_free(struct planner *p)
         workload_free(p->mean[j]);
     free(p->before);
     free(p->owner);
+    free(p->whole);
     free(p->llc);
     free(p->runs);
     free(p);
@@ -322,159 +295,6 @@ static void bound_minima(struct planner *p)
     }
 }
 
-/* DoP at which running job number J should be measured, 0: none. */
-static size_t wanted_dop(const struct planner *p, size_t j)
-{
-    const struct job *job = p->input->jobs[p->index[j]];
-    size_t most = p->pool - (p->count - 1);
-
-    if (job_kind(job) != REGION_PARALLEL || !job->region)
-        return 0;
-    if (most > p->jobs[j].max_cores)
-        most = p->jobs[j].max_cores;
-    size_t dop = region_wants(job->region, most, &p->input->budget);
-    if (dop < p->jobs[j].min_cores)
-        return 0;
-    /* Alone it has the whole pool anyway, unless fewer cores may cost less: nobody else needs the
-     * second point yet. */
-    bool may_save = machine_has_power(p->machine) &&
-                    plan_objective(job, p->options) != OBJECTIVE_TIME;
-    return p->count == 1 && dop < most && !may_save ? 0 : dop;
-}
-
-/* Choose whom to profile and bind its DoP by minimum and maximum.  The job
- * that is being profiled goes on, so that two never take turns at it. */
-static void plan_profiling(struct planner *p, struct plan *plan)
-{
-    size_t chosen = p->count, dop = 0;
-
-    if (!p->input->budget.profile_ns || plan->turns)
-        return;
-    if (!plan->policy->profiles) /* measuring would only disturb */
-        return;
-    for (size_t j = 0; j < p->count; j++) {
-        const struct job *job = p->input->jobs[p->index[j]];
-        size_t d = wanted_dop(p, j);
-        if (d && (chosen == p->count || job->profiling)) {
-            chosen = j;
-            dop = d;
-        }
-    }
-    if (chosen == p->count)
-        return;
-    plan->share[p->index[chosen]].profile_dop = dop;
-    p->jobs[chosen].min_cores = p->jobs[chosen].max_cores = dop;
-    /* A minimum that others asked for would take what the measurement needs;
-     * it is given back in a fraction of a second. */
-    for (size_t j = 0; j < p->count; j++)
-        if (j != chosen)
-            p->jobs[j].min_cores = 1;
-}
-
-/* Cores that running job number J would have if the others waited; serial jobs keep one each.
- * 0: it is serial, or no other has to wait for it. */
-static size_t cores_alone(const struct planner *p, size_t j)
-{
-    size_t serial = 0;
-
-    for (size_t i = 0; i < p->count; i++)
-        serial += p->jobs[i].kind == REGION_SERIAL;
-    if (p->jobs[j].kind == REGION_SERIAL || p->count - serial < 2)
-        return 0;
-    size_t pool = p->pool - serial;
-    return pool < p->jobs[j].max_cores ? pool : p->jobs[j].max_cores;
-}
-
-/* The job that should be measured alone, or p->count.  One that is being measured so goes on. */
-static size_t wanted_alone(const struct planner *p)
-{
-    size_t chosen = p->count;
-
-    for (size_t j = 0; j < p->count; j++) {
-        const struct job *job = p->input->jobs[p->index[j]];
-        size_t whole = cores_alone(p, j);
-        if (whole && job->region && region_wants_alone(job->region, whole, &p->input->budget) &&
-            (chosen == p->count || job->profiling))
-            chosen = j;
-    }
-    return chosen;
-}
-
-static void take_core(struct planner *p, size_t job)
-{
-    int free = -1;
-
-    for (int c = -1; (c = cpuset_next(&p->granted[job], c)) >= 0;)
-        if ((size_t)c < p->machine->cpus && p->owner[c] == POLICY_NOBODY &&
-            (free < 0 || p->before[c] == (int)job))
-            free = c;
-    if (free >= 0)
-        p->owner[free] = (int)job;
-}
-
-/* A plan without the policy: job number CHOSEN is alone, as WHY says of it. */
-static void measure_alone(struct planner *p, struct plan *plan, size_t chosen, const char *why)
-{
-    for (size_t c = 0; c < p->machine->cpus; c++)
-        p->owner[c] = p->before[c] == POLICY_NO_CPU ? POLICY_NO_CPU
-                                                    : POLICY_NOBODY;
-    for (size_t j = 0; j < p->count; j++) {
-        p->relative_speed[j] = j == chosen;
-        if (p->jobs[j].kind == REGION_SERIAL)
-            take_core(p, j);
-    }
-    for (size_t whole = cores_alone(p, chosen); whole-- > 0;)
-        take_core(p, chosen);
-    p->mode = POLICY_TURNS;
-    plan->periodic = false;
-    struct plan_share *share = &plan->share[p->index[chosen]];
-    share->profile_dop = grants_owned(p->owner, p->machine->cpus, chosen);
-    share->alone = true;
-    snprintf(plan->reason, sizeof(plan->reason), "job %u %s", p->jobs[chosen].id, why);
-}
-
-/* For a policy of turns: what is known of each job alone.  Measure one alone if one is to be:
- * true.  It is done when nothing else is to be measured, as the model's numbers come first. */
-static bool plan_alone(struct planner *p, struct plan *plan)
-{
-    bool profiling = false;
-
-    if (!plan->policy->turns)
-        return false;
-    for (size_t j = 0; j < p->count; j++) {
-        size_t whole = cores_alone(p, j);
-        const struct job *job = p->input->jobs[p->index[j]];
-        profiling |= plan->share[p->index[j]].profile_dop > 0;
-        if (whole && job->region)
-            plan_facts_alone(&p->facts[j], job, whole);
-    }
-    size_t chosen = profiling ? p->count : wanted_alone(p);
-    if (chosen == p->count)
-        return false;
-    measure_alone(p, plan, chosen, "with all cores tells whether turns pay");
-    return true;
-}
-
-bool plan_is_new(const struct plan_input *in, const struct job *job)
-{
-    return in->clean_ns && job->region &&
-           region_list_run_ns(&job->regions) < in->clean_ns;
-}
-
-/* Let a new job run alone, if there is one: true.  Where jobs wait for a place anyway, no
- * others wait for that. */
-static bool plan_clean(struct planner *p, struct plan *plan)
-{
-    if (!plan->policy->profiles || plan->turns)
-        return false;
-    for (size_t j = 0; j < p->count; j++)
-        if (cores_alone(p, j) && plan_is_new(p->input, p->input->jobs[p->index[j]])) {
-            measure_alone(p, plan, j, "is new and runs alone at first");
-            return true;
-        }
-    return false;
-}
-
 static int decide(struct planner *p, struct plan *plan, struct errtext *err)
 {
     struct policy_input input = {.machine = p->machine,
@@ -584,10 +404,13 @@ int plan_make(struct planner *p, const struct plan_input *in, struct plan *plan,
         return errtext_set(err, ENODEV, "no CPU of this node is in the pool");
     leave_room(p);
     bound_minima(p);
-    if (!plan_clean(p, plan)) {
+    if (!plan_before_policy(p, plan)) {
         plan_profiling(p, plan);
-        if (!plan_alone(p, plan) && decide(p, plan, err) < 0)
-            return -1;
+        if (!plan_alone(p, plan)) {
+            if (decide(p, plan, err) < 0)
+                return -1;
+            plan_caches(p, plan);
+        }
     }
     fill_shares(p, plan);
     /* What the policy does not see: threads of cores, CPUs no longer granted. */

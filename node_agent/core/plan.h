@@ -54,7 +54,8 @@ struct plan_share {
     struct cosched_cpuset cpus; /* empty when parked */
     bool parked;
     size_t profile_dop; /* > 0: measured at this DoP, */
-    bool alone;         /* while the other jobs wait */
+    bool alone;         /* while the other jobs wait; */
+    bool halved;        /* or with every second core of its own idle */
     double relative_speed;        /* predicted speed relative to that alone */
 };
 
@@ -82,6 +83,10 @@ void planner_free(struct planner *planner);
  * CPU to give) or EINVAL (the policy or its options are refused) and ERR. */
 int plan_make(struct planner *planner, const struct plan_input *input,
               struct plan *plan, struct errtext *err);
+
+/* What SHARE is given to JOB for begins: a probe, if it is one. */
+void plan_grant(const struct plan_share *share, struct job *job,
+                const struct region_budget *budget);
 
 /* Is JOB of INPUT to have the pool to itself, as it is new? */
 bool plan_is_new(const struct plan_input *input, const struct job *job);

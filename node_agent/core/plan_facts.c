@@ -133,11 +133,12 @@ void plan_facts_alone(struct plan_facts *f, const struct job *job, size_t whole)
 
 bool plan_facts_mean(const struct job *job, struct workload *mean)
 {
-    double time = 0, known = 0; /* requests of known locality */
+    double time = 0, asked = 0, known = 0; /* requests: all, and those of known locality */
 
     for (size_t m = 0; m < mean->numa_nodes; m++)
         mean->rate[m] = (struct workload_rate){0};
     mean->sync_share = mean->llc_per_us = mean->locality = 0;
+    mean->llc_power = mean->llc_cores = 0;
     for (const struct region *s = job->regions.first; s; s = s->next)
         time += s->profile ? (double)s->run_ns : 0;
     for (const struct region *s = job->regions.first; s && time > 0;
@@ -156,6 +157,13 @@ bool plan_facts_mean(const struct job *job, struct workload *mean)
         }
         mean->sync_share += part * s->profile->sync_share;
         mean->llc_per_us += part * s->profile->llc_per_us;
+        asked += requests;
+        mean->llc_power += requests * s->profile->llc_power;
+        mean->llc_cores += requests * s->profile->llc_cores;
+    }
+    if (asked > 0) {
+        mean->llc_power /= asked;
+        mean->llc_cores = fmax(1, mean->llc_cores / asked);
     }
     mean->locality = known > 0 ? fmin(1, mean->locality / known) : NAN;
     /* Rounding must not make more reads than requests. */

@@ -56,6 +56,7 @@ const struct field plan_share_fields[] = {
     SHARE(parked, "parked", 0),
     SHARE(profile_dop, "measured_at", 0),
     SHARE(alone, "measured_alone", MAY),
+    SHARE(halved, "measured_halved", MAY), /* since 0.2 */
     SHARE(relative_speed, "speed", MAY), /* since 0.2 */
     {0}};
 
@@ -84,6 +85,8 @@ uint64_t plan_signature(const struct plan_input *in, uint64_t epoch)
         fields_hash(&h, plan_job_fields, in->jobs[i], PLAN_SIGNED);
         add_region(&h, in->jobs[i]->region, &in->budget);
         hash_word(&h, plan_is_new(in, in->jobs[i]));
+        hash_word(&h, (uint64_t)region_list_wants_cache(&in->jobs[i]->regions, &in->budget) << 1 |
+                          region_list_probes_cache(&in->jobs[i]->regions, &in->budget));
     }
     return h;
 }

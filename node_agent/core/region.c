@@ -17,12 +17,16 @@
  * double, and as much again for each further doubling. */
 #define ALONE_COST 0.1
 
+#define CACHE_COST 0.5 /* and of one with half of its cores, */
+#define CACHE_MOST 10  /* of which a job gets no more than this times cosched_profile */
+
 /* A profile is replaced when a controller's load by all cores changes by this
  * part of it, and of what the controller can do. */
 #define LOAD_PART 0.1
 #define LOAD_LEAST 0.05
 #define LOCALITY_PART 0.25 /* and by so much of its requests that go to threads' own data */
 #define SYNC_PART 0.05 /* and of the time that it waits on all cores */
+#define POWER_PART 0.1 /* and of the power law of its misses */
 
 /* Counted requests, which are cheap to look at, are looked at so often. */
 #define RENEW_NS 1000000000u
@@ -133,15 +137,21 @@ static bool goes_on(const struct region *s, const struct region_budget *budget)
     return s->probe_left_ns > probe_rest(budget);
 }
 
-/* True when another probe of COST, of its time, fits the budget. */
-static bool affords(const struct region *s, double cost,
-                    const struct region_budget *budget)
+/* True when another probe of COST, of its time, fits the budget of who ran for RUN_NS and has spent
+ * SPENT_NS. */
+static bool fits(uint64_t run_ns, uint64_t spent_ns, double cost,
+                 const struct region_budget *budget)
 {
     /* It ends with an epoch: up to one more than its length. */
     uint64_t longest = 2 * region_probe_ns(budget) - probe_rest(budget);
 
-    return (double)s->probe_ns + cost * (double)longest <=
-           budget->share * (double)s->run_ns;
+    return (double)spent_ns + cost * (double)longest <= budget->share * (double)run_ns;
+}
+
+static bool affords(const struct region *s, double cost,
+                    const struct region_budget *budget)
+{
+    return fits(s->run_ns, s->probe_ns, cost, budget);
 }
 
 bool region_may_probe(const struct region *s,
@@ -254,6 +264,45 @@ void region_grant(struct region *s, size_t dop, bool alone,
     s->probe_cost = alone && usual ? alone_cost(usual->dop, dop) : 1;
 }
 
+/* How the job of LIST misses, from all its regions. */
+static struct cache_power_line all_power(const struct region_list *list)
+{
+    struct cache_power_line sum = {.noise = CACHE_POWER_NOISE};
+
+    for (const struct region *s = list->first; s; s = s->next) {
+        struct cache_power_line line = cache_power_line(&s->measure.power);
+        cache_power_join(&sum, &line);
+    }
+    return sum;
+}
+
+bool region_list_probes_cache(const struct region_list *list, const struct region_budget *budget)
+{
+    return list->cache_left_ns > probe_rest(budget);
+}
+
+bool region_list_wants_cache(const struct region_list *list, const struct region_budget *budget)
+{
+    struct cache_power_line line = all_power(list);
+
+    return budget->profile_ns && list->cache_ns < CACHE_MOST * budget->profile_ns &&
+           !cache_power_known(&line) &&
+           fits(region_list_run_ns(list), (uint64_t)(CACHE_COST * (double)list->cache_ns),
+                CACHE_COST, budget);
+}
+
+void region_list_grant_cache(struct region_list *list, const struct region_budget *budget)
+{
+    if (!region_list_probes_cache(list, budget))
+        list->cache_left_ns = region_probe_ns(budget);
+}
+
+void region_list_probed_cache(struct region_list *list, uint64_t time_ns)
+{
+    list->cache_ns += time_ns;
+    list->cache_left_ns -= time_ns < list->cache_left_ns ? time_ns : list->cache_left_ns;
+}
+
 /* ---- profiles ----------------------------------------------------------- */
 
 static uint64_t measured_time(const struct measure *m)
@@ -308,13 +357,14 @@ static bool differs(const struct region *s, const struct workload *w,
     /* Counted requests are exact; what comes from work alone is not. */
     if (fit->from == FIT_OF_REQUESTS &&
         (loads_differ(s, w, machine) || locality_differs(s, w) ||
-         fabs(w->sync_share - s->profile->sync_share) > SYNC_PART))
+         fabs(w->sync_share - s->profile->sync_share) > SYNC_PART ||
+         fabs(w->llc_power - s->profile->llc_power) > POWER_PART))
         return true;
     return throughput_matters(&both, machine_all_cpus(machine));
 }
 
-bool region_advance(struct region *s, const struct counters *counters,
-                     uint64_t profile_ns)
+bool region_advance(struct region *s, const struct region_list *list,
+                    const struct counters *counters, uint64_t profile_ns)
 {
     uint64_t enough_ns = profile_ns ? profile_ns : 1;
     uint64_t time_ns = measured_time(&s->measure);
@@ -333,6 +383,9 @@ bool region_advance(struct region *s, const struct counters *counters,
     s->seen = fit;
     if (!w && errno == EAGAIN)
         return false;
+    struct cache_power_line power = cache_power_line(&s->measure.power), usual = all_power(list);
+    if (w && w->llc_cores > 0)
+        w->llc_power = cache_power_slope(&power, cache_power_slope(&usual, 0));
     bool before = s->known;
     s->known = true;
     /* Cores gathered on one NUMA node no longer tell what they did on several. */

@@ -68,6 +68,8 @@ struct region_list {
     struct region *first;
     struct region *folded;
     size_t count; /* without the folded one */
+    uint64_t cache_ns;      /* of all probes of how it uses caches, */
+    uint64_t cache_left_ns; /* of the present one; 0: none */
     struct policy_counted counted; /* observer: of all of them */
 };
 
@@ -126,14 +128,25 @@ bool region_may_probe_alone(const struct region *region,
 bool region_wants_alone(const struct region *region, size_t whole,
                         const struct region_budget *budget);
 
+/* Should the job of LIST have fewer cores on each LLC, so that it is seen how often it misses
+ * (model/cache_power.h)?  Until that is known, or has been tried for long, as the budget allows. */
+bool region_list_wants_cache(const struct region_list *list, const struct region_budget *budget);
+
+/* And that goes on. */
+bool region_list_probes_cache(const struct region_list *list, const struct region_budget *budget);
+
+/* It begins, or did for TIME_NS. */
+void region_list_grant_cache(struct region_list *list, const struct region_budget *budget);
+void region_list_probed_cache(struct region_list *list, uint64_t time_ns);
+
 /* REGION is given DOP cores to be probed; ALONE: while the others wait. */
 void region_grant(struct region *region, size_t dop, bool alone,
                    const struct region_budget *budget);
 
-/* After a sample: move on if enough was measured.  Returns true when it became
+/* After a sample of REGION of LIST: move on if enough was measured.  Returns true when it became
  * known or the profile changed. */
-bool region_advance(struct region *region,
-                     const struct counters *counters, uint64_t profile_ns);
+bool region_advance(struct region *region, const struct region_list *list,
+                    const struct counters *counters, uint64_t profile_ns);
 
 /* Time that all of LIST were seen to run. */
 uint64_t region_list_run_ns(const struct region_list *list);

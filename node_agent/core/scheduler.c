@@ -59,6 +59,7 @@ struct scheduler {
     struct scheduler_totals totals;
     uint64_t rest_until_ns; /* no decision because of regions before, */
     uint64_t return_at_ns;  /* nor because of who lends its cores before */
+    bool halved;            /* a job has half of its cores, for a moment */
     enum mapper_rule mapping; /* of the last plan */
     uint64_t curves_ns; /* when speeds and loads are next traced */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
@@ -237,8 +238,10 @@ static void carry_out(struct scheduler *s, struct job **jobs,
     struct region_budget budget = budget_of(s);
     bool parked[count];
 
+    s->halved = false;
     for (size_t i = 0; i < count; i++) {
         struct job *j = jobs[i];
+        s->halved |= plan->share[i].halved;
         parked[i] = plan->share[i].parked;
         j->target = plan->share[i].cpus;
         note_loan(j);
@@ -251,9 +254,7 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         j->profiling = plan->share[i].profile_dop > 0;
         j->shared = plan->native && count > 1;
         j->relative_speed = plan->share[i].relative_speed;
-        if (j->profiling && j->region)
-            region_grant(j->region, plan->share[i].profile_dop,
-                         plan->share[i].alone, &budget);
+        plan_grant(&plan->share[i], j, &budget);
     }
     if (moves || s->mover.moving || others_have_cpus(s, count))
         mover_move(&s->mover, parked, jobs, count);
@@ -482,6 +483,17 @@ static bool rested(const struct scheduler *s, enum observer_glance found, uint64
     return now_ns >= (found == OBSERVER_PARALLEL ? s->return_at_ns : s->rest_until_ns);
 }
 
+/* True when cores are idle for a probe that has ended: no rest is worth that. */
+static bool probed(const struct scheduler *s)
+{
+    struct region_budget budget = budget_of(s);
+
+    for (const struct job *j = s->p.jobs->first; j && s->halved; j = j->next)
+        if (region_list_probes_cache(&j->regions, &budget))
+            return false;
+    return s->halved;
+}
+
 static void on_glance(void *arg)
 {
     struct scheduler *s = arg;
@@ -513,7 +525,7 @@ void scheduler_epoch(struct scheduler *s)
         s->epoch++;
     mover_divide_changing(&s->mover, now_ns);
     uint64_t begin_ns = host_now_ns(s->p.host);
-    if (rested(s, found, begin_ns))
+    if (rested(s, found, begin_ns) || probed(s))
         decide_regions(s, s->periodic ? "the next epoch" : "a region that changed", begin_ns,
                        host_cpu_ns(s->p.host));
     if (!s->glance_timer)

@@ -113,23 +113,6 @@ static void add(struct loop *to, const struct loop *more)
     }
 }
 
-/* Requests per cycle of computing, which neither cores nor other jobs change by
- * much; NAN: not known. */
-static double intensity(const struct loop *l)
-{
-    double requests = 0, cycles = 0;
-
-    for (size_t n = 0; n < l->llc_domains; n++) {
-        if (!l->cores[n])
-            continue;
-        for (size_t i = n * l->numa_nodes; i < (n + 1) * l->numa_nodes; i++)
-            requests += l->requests[i].read + l->requests[i].write +
-                        l->requests[i].prefetch;
-        cycles += l->useful_cycles[n];
-    }
-    return cycles > 0 ? requests / cycles : NAN;
-}
-
 static const struct loop *longest(const struct measure *m)
 {
     const struct loop *best = NULL;
@@ -142,11 +125,20 @@ static const struct loop *longest(const struct measure *m)
     return best;
 }
 
+/* What LOOP would ask if it were as BEFORE, with as many cores on each LLC as it has. */
+static double expected(const struct measure *m, const struct loop *before, const struct loop *loop)
+{
+    struct cache_power_line line = cache_power_line(&m->power);
+    double crowd = cache_power_cores(loop) / cache_power_cores(before);
+
+    return loop_intensity(before) * pow(crowd, cache_power_slope(&line, 0));
+}
+
 /* Has the region become another one?  What was counted is of the old one. */
 static bool has_changed(struct measure *m, const struct loop *loop)
 {
     const struct loop *before = longest(m);
-    double old = before ? intensity(before) : NAN, now = intensity(loop);
+    double old = before ? expected(m, before, loop) : NAN, now = loop_intensity(loop);
     bool odd = now > CHANGED * old || now * CHANGED < old;
 
     m->odd_us = odd ? m->odd_us + loop->total_us : 0;
@@ -159,6 +151,7 @@ static void forget_loops(struct measure *m)
         loop_free(m->point[i].loop);
         m->point[i].loop = NULL;
     }
+    m->power = (struct cache_power){0};
     m->odd_us = 0;
 }
 
@@ -203,6 +196,7 @@ void measure_add_loop(struct measure *m, size_t dop, const struct loop *loop)
         return;
     if (has_changed(m, loop))
         forget_loops(m);
+    cache_power_add(&m->power, loop);
     if (p->loop && same_cores(p->loop, loop)) {
         add(p->loop, loop);
         return;
@@ -215,5 +209,6 @@ void measure_clear(struct measure *m)
 {
     for (size_t i = 0; i < MEASURE_POINTS; i++)
         clear_point(&m->point[i]);
+    m->power = (struct cache_power){0};
     m->odd_us = 0;
 }

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/cache_power.h"
 #include "model/loop.h"
 #include "model/throughput.h"
 
@@ -47,6 +48,7 @@ struct measure_point {
 
 struct measure {
     struct measure_point point[MEASURE_POINTS];
+    struct cache_power power; /* of all loops */
     double odd_us; /* for which it has been otherwise than its loops */
 };
 

@@ -278,9 +278,7 @@ static int on_decision(struct replay *r, const json_t *line,
         decide_again(r, line, &input, then, now);
     /* What was measured next was measured of the recorded shares. */
     for (size_t i = 0; rc == 0 && i < count; i++)
-        if (then[i].profile_dop && jobs[i]->region)
-            region_grant(jobs[i]->region, then[i].profile_dop, then[i].alone,
-                         &input.budget);
+        plan_grant(&then[i], jobs[i], &input.budget);
     free(jobs);
     free(then);
     free(now);

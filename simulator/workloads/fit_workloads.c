@@ -173,7 +173,7 @@ static json_t *fit_region(const struct context *c, const json_t *json,
                            double repeat)
 {
     static const char *const kept[] = {"name", "kind", "placement", "llc_loss",
-                                       "imbalance", "sync_share", "barriers",
+                                       "llc_power", "imbalance", "sync_share", "barriers",
                                        "source"};
     struct region s = take(json);
     double rate = fit_rate(c->fit, &s) * c->factor;

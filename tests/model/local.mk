@@ -6,6 +6,7 @@ units += %D%/unit
 %C%_unit_SOURCES = \
 	%D%/test_adaptive.c \
 	%D%/test_local_search.c \
+	%D%/test_cache_power.c \
 	%D%/test_closed.c \
 	%D%/test_concurrency.c \
 	%D%/test_cputime.c \

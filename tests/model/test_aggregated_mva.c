@@ -296,6 +296,41 @@ static void test_same(void **state)
     machine_free(m);
 }
 
+/* With a power law of misses it is as fast as one with that many without. */
+static void test_crowd(void **state)
+{
+    struct machine *m = machine_new_uniform(4, 6, 4);
+    struct workload *law = workload_new_rho(4, 0.2, MACHINE_DEFAULT_SERVICE_US);
+    struct workload *plain = workload_new(4), *other = workload_new_rho(4, 0.1, 0.01);
+    struct aggregated_mva *aggregated = aggregated_new(m, 2);
+    double speed[2], expected[2];
+
+    (void)state;
+    law->llc_power = 0.7;
+    law->llc_cores = 3;
+    law->llc_per_us = plain->llc_per_us = other->llc_per_us = 20;
+    for (size_t n = 1; n <= 6; n++) {
+        size_t counts[4 * 2] = {0};
+        for (size_t i = 0; i < 4; i++) {
+            counts[2 * i] = n;
+            counts[2 * i + 1] = 6 - n;
+            plain->rate[i].read_per_us = law->rate[i].read_per_us * pow((double)n / 3, 0.7);
+            plain->rate[i].mrr_per_us = plain->rate[i].read_per_us;
+        }
+        aggregated_prepare(aggregated, (const struct workload *[]){law, other}, 2);
+        aggregated_predict(aggregated, counts, speed);
+        aggregated_prepare(aggregated, (const struct workload *[]){plain, other}, 2);
+        aggregated_predict(aggregated, counts, expected);
+        assert_near(speed[0], expected[0], 1e-9);
+        assert_near(speed[1], expected[1], 1e-9);
+    }
+    aggregated_free(aggregated);
+    workload_free(law);
+    workload_free(plain);
+    workload_free(other);
+    machine_free(m);
+}
+
 UNIT(test_aggregated_mva)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +344,7 @@ UNIT(test_aggregated_mva)
         cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_total),
         cmocka_unit_test(test_synchronisation),
+        cmocka_unit_test(test_crowd),
     };
 
     return cmocka_run_group_tests_name("test_aggregated_mva", tests, NULL, NULL);

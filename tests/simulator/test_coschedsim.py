@@ -82,6 +82,33 @@ def check_sampling(directory):
     assert abs(controllers - one["controller_util"][0]) < 0.02, (controllers, one)
 
 
+def check_caches(directory):
+    """What a job's threads take of each other's cache shows in 50 ms on half of its cores."""
+    file = os.path.join(directory, "caches.json")
+    ends = []
+    for power in (0, 0.8):
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump({"name": "caches", "jobs": [
+                {"name": "cpu", "phases": [{"regions": [{"name": "c", "work_s": 160}]}]},
+                {"name": "cache", "phases": [{"regions": [
+                    {"name": "m", "work_s": 70, "read_per_us": 40, "llc_per_us": 100,
+                     "llc_power": power}]}]}]}, out)
+        words = ("run", file, "--machine", "amd-opteron-6380-4x4")
+        text = call(*words, "--policy", "corun", "--explain")
+        decisions = re.findall(r"^ +([0-9.]+) s, [^:]*: (.*)$", text, re.M)
+        (probe,) = [i for i, (_, why) in enumerate(decisions) if "half of its cores" in why]
+        assert "job 2 gets 4 cores for 50 ms" in decisions[probe][1], text
+        assert abs(float(decisions[probe + 1][0]) - float(decisions[probe][0]) - 0.05) < 0.02, text
+        cores = re.search("job 2: ([0-9]+) cores", decisions[probe + 1][1]).group(1)
+        assert cores == ("4" if power else "8"), text
+        ends.append([[job["turnaround_s"] for job in one["jobs"]]
+                     for one in results(*words, "--policy", "corun,equal")])
+    # Who knows it gives the other job cores that are not missed.
+    for corun, equal in zip(*ends[1]):
+        assert corun < equal, ends
+    assert ends[1][0][0] < 0.8 * ends[1][1][0], ends
+
+
 def check_max_cores(directory):
     """A job that may have two cores has two under the kernel, too."""
     file = os.path.join(directory, "bounded.json")
@@ -257,6 +284,7 @@ def main():
         check_run(file)
         check_fairness_ends()
         check_sampling(directory)
+        check_caches(directory)
         check_max_cores(directory)
         check_compare(file)
         check_sweep(file)

@@ -269,12 +269,17 @@ static void test_llc_factor(void **state)
         .kind = REGION_PARALLEL, .work_s = 1, .read_per_us = 20,
         .write_per_us = 6, .prefetch_per_us = 4, .llc_per_us = 36,
         .llc_loss = 0.5, .sync_share = 0.1};
+    struct scenario_region crowded = s;
 
     (void)state;
-    assert_float_equal(scenario_llc_factor(&s, 1), 1, 1e-12);
-    assert_float_equal(scenario_llc_factor(&s, 0.8), 1.1, 1e-12);
+    assert_float_equal(scenario_llc_factor(&s, 1, 1), 1, 1e-12);
+    assert_float_equal(scenario_llc_factor(&s, 0.8, 1), 1.1, 1e-12);
     /* No more misses than accesses. */
-    assert_float_equal(scenario_llc_factor(&s, 0), 1.2, 1e-12);
+    assert_float_equal(scenario_llc_factor(&s, 0, 1), 1.2, 1e-12);
+    assert_float_equal(scenario_llc_factor(&s, 0.8, 0.25), 1.1, 1e-12);
+    crowded.llc_power = 0.5;
+    assert_float_equal(scenario_llc_factor(&crowded, 1, 1), 1, 1e-12);
+    assert_float_equal(scenario_llc_factor(&crowded, 0.8, 0.25), 0.55, 1e-12);
 }
 
 static void expect_refusal(const char *file, const char *library, int errnum,

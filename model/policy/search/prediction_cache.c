@@ -57,12 +57,8 @@ bool prediction_cache_begin(struct prediction_cache *p,
     hash_word(&h, input->job_count);
     hash_bytes(&h, pool, p->nodes * sizeof(*pool));
     for (size_t j = 0; j < input->job_count; j++) {
-        const struct workload *w = profile[j];
         fields_hash(&h, policy_job_fields, &input->jobs[j], POLICY_PREDICTION);
-        hash_bytes(&h, w->rate, w->numa_nodes * sizeof(*w->rate));
-        hash_bytes(&h, &w->llc_per_us, sizeof(w->llc_per_us));
-        hash_bytes(&h, &w->locality, sizeof(w->locality));
-        hash_bytes(&h, &w->sync_share, sizeof(w->sync_share));
+        workload_hash(profile[j], &h);
     }
     if (h == p->situation)
         return true;

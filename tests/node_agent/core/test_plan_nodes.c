@@ -4,6 +4,7 @@
 
 #include "tests/support/unit.h"
 
+#include "node_agent/core/plan_fields.h"
 #include "protocol/cpulist.h"
 #include "tests/node_agent/core/fake_plan.h"
 
@@ -289,12 +290,107 @@ static void test_room(void **state)
     assert_int_equal(cpuset_count(&f->jobs[0]->cpus), CORES - 1);
 }
 
+/* JOB ran for MS on its CPUs, stalled for half of the time. */
+static void ran(const struct fixture *f, struct job *job, double ms)
+{
+    const struct machine *machine = topology_machine(f->topology);
+    struct loop *loop = loop_new(machine->llc_domains, machine->numa_nodes);
+    const double work[COUNTERS_UNITS] = {0};
+    size_t dop = topology_count_cores(f->topology, &job->cpus);
+
+    loop->total_us = ms * 1e3;
+    for (int c = -1; (c = cpuset_next(&job->cpus, c)) >= 0;) {
+        size_t i = (size_t)machine->llc_domain[c];
+        loop->cores[i]++;
+        loop->useful_cycles[i] += ms * 1e6;
+        loop->stalled_cycles[i] += ms * 1e6;
+        loop->requests[i * machine->numa_nodes].read += ms * 1e4;
+    }
+    region_measure(job->region, dop, (uint64_t)(ms * 1e6), work, false);
+    measure_add_loop(&job->region->measure, dop, loop);
+    loop_free(loop);
+}
+
+static void know(struct job *job, double rho)
+{
+    job->region = region_find(&job->regions, 1, 1);
+    job->region->known = true;
+    job->region->profile = workload_new_rho(NODES, rho, MACHINE_DEFAULT_SERVICE_US);
+    job->region->profile->llc_cores = 2;
+    job->region->seen.from = FIT_OF_REQUESTS;
+}
+
+/* Who waits for memory has half of its cores on each LLC domain for a moment, and nobody else has
+ * the others; then all is as before. */
+static void test_halved(void **state)
+{
+    struct fixture *f = *state;
+    struct job *job = f->jobs[0];
+
+    f->input.policy = "corun";
+    know(job, 0.3);
+    know(f->jobs[1], 0);
+    make(f, 0);
+    struct cosched_cpuset whole = job->cpus, other = f->jobs[1]->cpus;
+    size_t cores = (size_t)cpuset_count(&whole);
+    ran(f, job, 5000);
+    make(f, 0); /* no budget */
+    assert_false(f->share[0].halved);
+    f->input.budget = (struct region_budget){150000000, 0.02};
+    for (int times = 0; times < 2; times++) { /* the first tells nothing */
+        uint64_t before = plan_signature(&f->input, 0);
+        make(f, 0);
+        assert_true(f->share[0].halved && !f->share[1].halved);
+        assert_int_equal(f->share[0].profile_dop, cores / 2);
+        assert_int_equal(cpuset_count(&job->cpus), cores / 2);
+        assert_true(cpuset_subset(&job->cpus, &whole));
+        assert_true(cpuset_equal(&f->jobs[1]->cpus, &other));
+        plan_grant(&f->share[0], job, &f->input.budget);
+        assert_true(plan_signature(&f->input, 0) != before);
+        make(f, 0);
+        assert_int_equal(cpuset_count(&job->cpus), cores / 2);
+        if (times)
+            ran(f, job, 50);
+        region_list_probed_cache(&job->regions, 50000000);
+        make(f, 0);
+        assert_false(f->share[0].halved);
+        assert_true(cpuset_equal(&job->cpus, &whole));
+        assert_true(cpuset_equal(&f->jobs[1]->cpus, &other));
+    }
+    make(f, 0);
+    assert_false(f->share[0].halved);
+}
+
+/* Nor one that computes, one that has one core of each, or under a policy that would not use it. */
+static void test_not_halved(void **state)
+{
+    struct fixture *f = *state;
+    struct job *job = f->jobs[0];
+
+    f->input.budget = (struct region_budget){150000000, 0.02};
+    know(job, 0.3);
+    know(f->jobs[1], 0);
+    f->input.policy = "nupoco";
+    make(f, 0);
+    ran(f, job, 5000);
+    make(f, 0);
+    assert_false(f->share[0].halved);
+    f->input.policy = "corun";
+    set_cpus(job, "0,2,4,6");
+    set_cpus(f->jobs[1], "1,3,5,7");
+    ran(f, job, 5000);
+    job->region->profile->locality = 1; /* it stays there */
+    make(f, 0);
+    assert_false(f->share[0].halved);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, fake_plan_free)
 
 UNIT(test_plan_nodes)
 {
     const struct CMUnitTest tests[] = {T(test_measured), T(test_moves), T(test_loan),
-                                       T(test_scattered), T(test_terse), T(test_room)};
+                                       T(test_scattered), T(test_terse), T(test_room),
+                                       T(test_halved), T(test_not_halved)};
 
     return cmocka_run_group_tests_name("test_plan_nodes", tests, NULL, NULL);
 }

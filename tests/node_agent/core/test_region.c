@@ -67,7 +67,7 @@ static bool epoch(struct fixture *f, size_t dop, double rho, double rate,
     };
 
     f->drifts += region_measure(f->region, dop, EPOCH, work, probed);
-    return region_advance(f->region, f->counters, PROFILE);
+    return region_advance(f->region, &f->list, f->counters, PROFILE);
 }
 
 /* SECONDS of a job that has OWN of MOST cores, probed as the scheduler does. */
@@ -258,23 +258,23 @@ static void test_points(void **state)
     measure_clear(&m);
 }
 
-/* SECONDS on 8 cores of LLC domain 0, with so many reads per us of computing, for
+/* SECONDS on CORES of LLC domain 0, with so many reads per us of computing, for
  * which a core waits 0.01 us each. */
-static void count(struct fixture *f, double reads_per_us, double seconds)
+static void count(struct fixture *f, size_t cores, double reads_per_us, double seconds)
 {
     const double work[COUNTERS_UNITS] = {0};
     struct loop *loop = loop_new(2, 1);
-    double wait = 0.01 * reads_per_us, computing = 8 * 5e4 / (1 + wait);
+    double wait = 0.01 * reads_per_us, computing = (double)cores * 5e4 / (1 + wait);
 
-    loop->cores[0] = 8;
+    loop->cores[0] = cores;
     loop->total_us = 5e4;
     loop->requests[0].read = loop->read_misses[0] = computing * reads_per_us;
     loop->useful_cycles[0] = 1000 * computing;
-    loop->stalled_cycles[0] = 1000 * (8 * 5e4 - computing);
+    loop->stalled_cycles[0] = 1000 * ((double)cores * 5e4 - computing);
     for (long n = lround(seconds / 0.05); n > 0; n--) {
-        region_measure(f->region, 8, EPOCH, work, false);
-        measure_add_loop(&f->region->measure, 8, loop);
-        region_advance(f->region, f->counters, PROFILE);
+        region_measure(f->region, cores, EPOCH, work, false);
+        measure_add_loop(&f->region->measure, cores, loop);
+        region_advance(f->region, &f->list, f->counters, PROFILE);
     }
     loop_free(loop);
 }
@@ -293,20 +293,43 @@ static void test_changed_for_good(void **state)
     f->setup.calibrated = true;
     counters_close(f->counters);
     f->counters = counters_open("progress", &f->setup, NULL, 0, NULL);
-    count(f, 0.01, 5);
+    count(f, 8, 0.01, 5);
     assert_true(known_reads(f) < 0.02);
-    count(f, 20, 2.5);
+    count(f, 8, 20, 2.5);
     assert_true(fabs(known_reads(f) - 20) < 1);
     /* A serial stretch now and then is part of it. */
     for (int i = 0; i < 10; i++) {
-        count(f, 0.01, 0.3);
+        count(f, 8, 0.01, 0.3);
         assert_true(known_reads(f) > 15);
-        count(f, 20, 2.7);
+        count(f, 8, 20, 2.7);
     }
     /* So is what differs by less than a decision would. */
     double before = known_reads(f);
-    count(f, 20.2, 20);
+    count(f, 8, 20.2, 20);
     assert_true(fabs(known_reads(f) - before) <= 0.1 * before);
+}
+
+/* Nor is it another program where fewer of its threads share a cache: that is what is known of it
+ * then. */
+static void test_fewer_in_a_cache(void **state)
+{
+    struct fixture *f = *state;
+    struct region *other = region_find(&f->list, 1, 0x80);
+
+    f->setup.calibrated = true;
+    counters_close(f->counters);
+    f->counters = counters_open("progress", &f->setup, NULL, 0, NULL);
+    count(f, 8, 20, 2);
+    assert_true(f->region->profile->llc_power == 0 && f->region->profile->llc_cores == 8);
+    count(f, 2, 20 * pow(2. / 8, 0.8), 5);
+    assert_non_null(measure_find(&f->region->measure, 8)->loop);
+    assert_true(fabs(f->region->profile->llc_power - 0.8) < 0.05);
+    double rate = known_reads(f) * workload_crowd(f->region->profile, 8);
+    assert_true(fabs(rate - 20) < 1);
+    /* Of what the job does elsewhere the same is expected. */
+    f->region = other;
+    count(f, 8, 5, 2);
+    assert_true(fabs(other->profile->llc_power - 0.8) < 0.05);
 }
 
 /* A load that one controller takes easily is not that of every link. */
@@ -318,9 +341,9 @@ static void test_profile_follows_loads(void **state)
     counters_close(f->counters);
     f->counters = counters_open("progress", &f->setup, NULL, 0, NULL);
     f->machine->controller_service_us[0] = 0.001;
-    count(f, 6, 2);
+    count(f, 8, 6, 2);
     assert_true(fabs(known_reads(f) - 6) < 0.1);
-    count(f, 11, 30);
+    count(f, 8, 11, 30);
     assert_true(known_reads(f) > 9);
 }
 
@@ -346,7 +369,7 @@ static void count_local(struct fixture *f, struct machine *machine, size_t here)
     for (int n = 0; n < 100; n++) {
         region_measure(f->region, 8, EPOCH, work, false);
         measure_add_loop(&f->region->measure, 8, loop);
-        region_advance(f->region, f->counters, PROFILE);
+        region_advance(f->region, &f->list, f->counters, PROFILE);
     }
     loop_free(loop);
 }
@@ -437,7 +460,7 @@ UNIT(test_region)
         T(test_points),           T(test_backends),
         T(test_alone),            T(test_probe_of_another),
         T(test_changed_for_good), T(test_profile_follows_loads),
-        T(test_locality_stays),
+        T(test_locality_stays),        T(test_fewer_in_a_cache),
     };
 
     return cmocka_run_group_tests_name("test_region", tests, NULL, NULL);
