@@ -154,8 +154,9 @@ static void test_crowd(void **state)
 UNIT(test_cache_power)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_law),    cmocka_unit_test(test_phases), cmocka_unit_test(test_regions),
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_cores),  cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_law),     cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_regions), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_cores),   cmocka_unit_test(test_crowd),
     };
 
     return cmocka_run_group_tests_name("test_cache_power", tests, NULL, NULL);
