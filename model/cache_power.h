@@ -15,8 +15,8 @@
  * What it tells depends on how much intervals with as many cores differ, as programs go through
  * phases: with v the variance of log r about the line times an interval's length, the slope's
  * standard error is sqrt(v / sum of t (n - mean n)^2).  Regions of a job are more alike than jobs:
- * the slope is drawn to that of all the job's regions, and that to 0, as if those were known within
- * CACHE_POWER_PRIOR (the posterior mean of a normal prior).
+ * the slope is drawn to that of all the job's regions, and that to CACHE_POWER_USUAL, as if those
+ * were known within CACHE_POWER_PRIOR (the posterior mean of a normal prior).
  *
  * That others use the same caches is not taken out of what was measured: who has fewer cores there
  * leaves theirs to others in the decision, too.
@@ -26,6 +26,7 @@
 
 #include "model/loop.h"
 
+#define CACHE_POWER_USUAL 0.15
 #define CACHE_POWER_PRIOR 0.3
 #define CACHE_POWER_KNOWN 0.15 /* standard error */
 #define CACHE_POWER_NOISE 500. /* us, v at least: 50 ms tell r within 10 % */

@@ -359,6 +359,9 @@ static void add_look(struct observer *o, size_t i, struct job *job,
                          look->work, &look->idle_ns);
 }
 
+/* A power law of misses that differs by less from the usual one is not worth a word. */
+#define TOLD_POWER 0.05
+
 static void advance_region(const struct counters *counters,
                             const struct observer_reading *look,
                             uint64_t profile_ns)
@@ -372,7 +375,8 @@ static void advance_region(const struct counters *counters,
         snprintf(local, sizeof(local), ", locality %.2f", s->profile->locality);
     if (s->profile->sync_share > 0)
         snprintf(sync, sizeof(sync), ", sync share %.2f", s->profile->sync_share);
-    if (s->profile->llc_power > 0)
+    if (s->profile->llc_cores > 0 &&
+        fabs(s->profile->llc_power - CACHE_POWER_USUAL) > TOLD_POWER)
         snprintf(power, sizeof(power), ", misses as (cores of an LLC / %.1f)^%.2f",
                  s->profile->llc_cores, s->profile->llc_power);
     job_log(look->job, LOG_INFO,

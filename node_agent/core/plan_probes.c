@@ -11,7 +11,7 @@
 #include "protocol/cpulist.h"
 
 /* A job that computes for more of its time is not asked how it uses caches. */
-#define CACHES_COMPUTING 0.9
+#define CACHES_COMPUTING 0.8
 
 /* DoP at which running job number J should be measured, 0: none. */
 static size_t wanted_dop(const struct planner *p, size_t j)

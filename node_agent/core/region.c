@@ -385,7 +385,7 @@ bool region_advance(struct region *s, const struct region_list *list,
         return false;
     struct cache_power_line power = cache_power_line(&s->measure.power), usual = all_power(list);
     if (w && w->llc_cores > 0)
-        w->llc_power = cache_power_slope(&power, cache_power_slope(&usual, 0));
+        w->llc_power = cache_power_slope(&power, cache_power_slope(&usual, CACHE_POWER_USUAL));
     bool before = s->known;
     s->known = true;
     /* Cores gathered on one NUMA node no longer tell what they did on several. */

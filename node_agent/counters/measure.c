@@ -131,7 +131,7 @@ static double expected(const struct measure *m, const struct loop *before, const
     struct cache_power_line line = cache_power_line(&m->power);
     double crowd = cache_power_cores(loop) / cache_power_cores(before);
 
-    return loop_intensity(before) * pow(crowd, cache_power_slope(&line, 0));
+    return loop_intensity(before) * pow(crowd, cache_power_slope(&line, CACHE_POWER_USUAL));
 }
 
 /* Has the region become another one?  What was counted is of the old one. */

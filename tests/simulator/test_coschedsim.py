@@ -96,11 +96,13 @@ def check_caches(directory):
         words = ("run", file, "--machine", "amd-opteron-6380-4x4")
         text = call(*words, "--policy", "corun", "--explain")
         decisions = re.findall(r"^ +([0-9.]+) s, [^:]*: (.*)$", text, re.M)
-        (probe,) = [i for i, (_, why) in enumerate(decisions) if "half of its cores" in why]
-        assert "job 2 gets 4 cores for 50 ms" in decisions[probe][1], text
-        assert abs(float(decisions[probe + 1][0]) - float(decisions[probe][0]) - 0.05) < 0.02, text
-        cores = re.search("job 2: ([0-9]+) cores", decisions[probe + 1][1]).group(1)
-        assert cores == ("4" if power else "8"), text
+        probes = [i for i, (_, why) in enumerate(decisions) if "half of its cores" in why]
+        assert 0 < len(probes) < 5, text
+        for i in probes:
+            assert re.match("job 2 gets [46] cores for 50 ms", decisions[i][1]), text
+            assert abs(float(decisions[i + 1][0]) - float(decisions[i][0]) - 0.05) < 0.02, text
+            cores = re.search("job 2: ([0-9]+) cores", decisions[i + 1][1]).group(1)
+            assert cores == ("4" if power else "8"), text
         ends.append([[job["turnaround_s"] for job in one["jobs"]]
                      for one in results(*words, "--policy", "corun,equal")])
     # Who knows it gives the other job cores that are not missed.
