@@ -13,6 +13,9 @@
 /* A job that computes for more of its time is not asked how it uses caches. */
 #define CACHES_COMPUTING 0.8
 
+/* Half of the cores tell little unless so many times as many share an LLC with the others. */
+#define CACHES_CROWD 1.4
+
 /* DoP at which running job number J should be measured, 0: none. */
 static size_t wanted_dop(const struct planner *p, size_t j)
 {
@@ -156,17 +159,6 @@ static uint64_t cast(const struct planner *p)
     return h ? h : 1;
 }
 
-/* Should job number J be probed on fewer cores of each LLC?  Not if it hardly waits for memory. */
-static bool wants_cache(const struct planner *p, size_t j)
-{
-    const struct job *job = p->input->jobs[p->index[j]];
-
-    return p->jobs[j].kind == REGION_PARALLEL && job->region && job->region->profile &&
-           job->region->profile->llc_cores > 0 &&
-           p->facts[j].facts.cpu_share <= CACHES_COMPUTING &&
-           region_list_wants_cache(&job->regions, &p->input->budget);
-}
-
 /* And who of them can use more than one. */
 static uint64_t kinds(const struct planner *p)
 {
@@ -177,21 +169,42 @@ static uint64_t kinds(const struct planner *p)
     return h;
 }
 
-/* Leave job number J every second core of each LLC domain, the first one included; the others are
- * SPARE[cpus].  How many these are. */
-static size_t find_spare(const struct planner *p, size_t j, bool *spare)
+/* Without SPARE[cpus], every second core of each LLC domain, job number J has how many of those
+ * that it has by OWNER, and how many times as many share an LLC with these? */
+static size_t find_spare(const struct planner *p, size_t j, bool *spare, double *crowd)
 {
-    bool odd[p->machine->llc_domains];
-    size_t count = 0;
+    size_t domains = p->machine->llc_domains, here[domains], kept = 0;
+    double all = 0, shared = 0, left = 0;
 
-    memset(odd, 0, sizeof(odd));
+    memset(here, 0, sizeof(here));
     for (size_t c = 0; c < p->machine->cpus; c++) {
-        spare[c] = p->owner[c] == (int)j && odd[p->machine->llc_domain[c]];
-        if (p->owner[c] == (int)j)
-            odd[p->machine->llc_domain[c]] ^= true;
-        count += spare[c];
+        bool own = p->owner[c] == (int)j;
+        spare[c] = own && here[p->machine->llc_domain[c]]++ % 2;
+        kept += own && !spare[c];
     }
-    return count;
+    for (size_t i = 0; i < domains; i++) {
+        double whole = (double)here[i], half = (double)(here[i] - here[i] / 2);
+        all += whole;
+        shared += whole * whole;
+        left += half * half;
+    }
+    *crowd = kept ? shared / all / (left / (double)kept) : 1;
+    return kept;
+}
+
+/* Should job number J be probed on half of its cores of each LLC?  Not if it hardly waits for
+ * memory, if its threads cannot leave the others, or if few of them share a cache anyway. */
+static bool wants_cache(const struct planner *p, size_t j)
+{
+    const struct job *job = p->input->jobs[p->index[j]];
+    bool spare[p->machine->cpus];
+    double crowd;
+
+    return p->jobs[j].kind == REGION_PARALLEL && !p->jobs[j].pinned && job->region &&
+           job->region->profile && job->region->profile->llc_cores > 0 &&
+           p->facts[j].facts.cpu_share <= CACHES_COMPUTING &&
+           region_list_wants_cache(&job->regions, &p->input->budget) &&
+           find_spare(p, j, spare, &crowd) >= p->jobs[j].min_cores && crowd >= CACHES_CROWD;
 }
 
 /* Job number J is probed with the cores that it has by OWNER now. */
@@ -234,6 +247,7 @@ static bool goes_on_halved(struct planner *p, struct plan *plan)
 void plan_caches(struct planner *p, struct plan *plan)
 {
     bool spare[p->machine->cpus];
+    double crowd;
 
     if (!plan->policy->caches || p->mode != POLICY_SPACE || plan->turns || p->count < 2)
         return;
@@ -243,13 +257,13 @@ void plan_caches(struct planner *p, struct plan *plan)
     memcpy(p->whole, p->owner, p->machine->cpus * sizeof(*p->whole));
     size_t chosen = p->count; /* who waits for memory most */
     for (size_t j = 0; j < p->count; j++)
-        if (wants_cache(p, j) && find_spare(p, j, spare) &&
+        if (wants_cache(p, j) &&
             (chosen == p->count ||
              p->facts[j].facts.cpu_share < p->facts[chosen].facts.cpu_share))
             chosen = j;
     if (chosen == p->count)
         return;
-    find_spare(p, chosen, spare);
+    find_spare(p, chosen, spare, &crowd);
     for (size_t c = 0; c < p->machine->cpus; c++)
         if (spare[c])
             p->owner[c] = POLICY_NOBODY;

@@ -361,7 +361,8 @@ static void test_halved(void **state)
     assert_false(f->share[0].halved);
 }
 
-/* Nor one that computes, one that has one core of each, or under a policy that would not use it. */
+/* Nor one that has one core of each, needs them or is pinned, or under a policy that would not use
+ * it. */
 static void test_not_halved(void **state)
 {
     struct fixture *f = *state;
@@ -382,6 +383,22 @@ static void test_not_halved(void **state)
     job->region->profile->locality = 1; /* it stays there */
     make(f, 0);
     assert_false(f->share[0].halved);
+    measure_clear(&job->region->measure); /* that tells enough */
+    job->region->profile->locality = NAN;
+    set_cpus(job, "0-3");
+    set_cpus(f->jobs[1], "4-7");
+    ran(f, job, 5000);
+    job->options.min_cores = 3; /* half would be less */
+    f->jobs[0]->options.max_cores = 4;
+    assert_int_equal(plan_make(f->planner, &f->input, &f->plan, NULL), 0);
+    assert_false(f->share[0].halved);
+    job->options.min_cores = 0;
+    job->doing = JOB_PINNED;
+    assert_int_equal(plan_make(f->planner, &f->input, &f->plan, NULL), 0);
+    assert_false(f->share[0].halved);
+    job->doing = JOB_MALLEABLE;
+    assert_int_equal(plan_make(f->planner, &f->input, &f->plan, NULL), 0);
+    assert_true(f->share[0].halved);
 }
 
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, fake_plan_free)
