@@ -46,6 +46,12 @@ def announce(agent, job, uid=None, options="", cores=None, restarts=0, step=None
         "cores": cores or f"0-{os.cpu_count() - 1}", "restarts": restarts})
 
 
+def state_of(pid):
+    """State letter of process PID."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        return stat.read().rpartition(")")[2].split()[0]
+
+
 # Slurm's tasks begin when the agent knows them: a line on standard input.
 GATE = ["sh", "-c", 'read go; exec "$0" "$@" </dev/null']
 
@@ -85,8 +91,7 @@ class Program:
 
     def state(self):
         """State letter of the process."""
-        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
-            return stat.read().rpartition(")")[2].split()[0]
+        return state_of(self.process.pid)
 
     def kill(self):
         self.process.kill()

@@ -16,6 +16,7 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"))
 from coschedtest import (Agent, BUILD, Job, LIBGOMP_COOP, LIBGOMP_STOCK, SOURCE,
                          need, wait_for)
+from fakes import state_of
 
 PROGRAM = os.path.join(SOURCE, "tests/node_agent/daemon/following.c")
 CTL = os.path.join(BUILD, "coschedctl")
@@ -287,6 +288,14 @@ def child_that_looks(agent):
     return None
 
 
+def is_stopped(pid):
+    """PID, to which SIGSTOP was sent, has stopped, and had not ended just before."""
+    try:
+        return wait_for("stop or end", lambda: (s := state_of(pid)) in "TZX" and s) == "T"
+    except OSError:
+        return False
+
+
 def check_endless(agent, number):
     """A look that does not end: the agent goes on, and ends it."""
     def stopped():
@@ -296,7 +305,7 @@ def check_endless(agent, number):
             os.kill(child or 0, signal.SIGSTOP if child else 0)
         except ProcessLookupError:
             return None
-        return child
+        return child if child and is_stopped(child) else None
     child = wait_for("look to stop", stopped, 60, 0.01)
     epochs = agent.call({"op": "ping"})["epochs"]
     wait_for("epochs meanwhile", lambda: agent.call(
