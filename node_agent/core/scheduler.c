@@ -28,6 +28,9 @@
 /* Who wants the cores back that it lends waits less, but then each job may. */
 #define RETURN_REST 10
 
+/* Half of a job's cores are idle for so many lengths of a probe at most. */
+#define HALVED_MOST 10
+
 /* While several jobs live it is seen between epochs whether serial stretches begin or end.  Those
  * looks, too, take at most one part in so many of a core. */
 #define GLANCE_NS (10 * NS_PER_MS)
@@ -59,7 +62,7 @@ struct scheduler {
     struct scheduler_totals totals;
     uint64_t rest_until_ns; /* no decision because of regions before, */
     uint64_t return_at_ns;  /* nor because of who lends its cores before */
-    bool halved;            /* a job has half of its cores, for a moment */
+    uint64_t halved_ns;     /* since when a job has half of its cores; 0: none has */
     enum mapper_rule mapping; /* of the last plan */
     uint64_t curves_ns; /* when speeds and loads are next traced */
     char reason[sizeof(((struct plan *)0)->reason)]; /* last written down */
@@ -238,10 +241,11 @@ static void carry_out(struct scheduler *s, struct job **jobs,
     struct region_budget budget = budget_of(s);
     bool parked[count];
 
-    s->halved = false;
+    bool halved = false;
+
     for (size_t i = 0; i < count; i++) {
         struct job *j = jobs[i];
-        s->halved |= plan->share[i].halved;
+        halved |= plan->share[i].halved;
         parked[i] = plan->share[i].parked;
         j->target = plan->share[i].cpus;
         note_loan(j);
@@ -256,6 +260,8 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         j->relative_speed = plan->share[i].relative_speed;
         plan_grant(&plan->share[i], j, &budget);
     }
+    if (!halved || moves || !s->halved_ns)
+        s->halved_ns = halved ? host_now_ns(s->p.host) : 0;
     if (moves || s->mover.moving || others_have_cpus(s, count))
         mover_move(&s->mover, parked, jobs, count);
 }
@@ -483,15 +489,20 @@ static bool rested(const struct scheduler *s, enum observer_glance found, uint64
     return now_ns >= (found == OBSERVER_PARALLEL ? s->return_at_ns : s->rest_until_ns);
 }
 
-/* True when cores are idle for a probe that has ended: no rest is worth that. */
-static bool probed(const struct scheduler *s)
+/* True when cores are idle for a probe that has ended: no rest is worth that.  One in which nothing
+ * is counted ends, too. */
+static bool probed(const struct scheduler *s, uint64_t now_ns)
 {
     struct region_budget budget = budget_of(s);
+    bool late = now_ns - s->halved_ns >= HALVED_MOST * region_probe_ns(&budget);
 
-    for (const struct job *j = s->p.jobs->first; j && s->halved; j = j->next)
+    for (struct job *j = s->p.jobs->first; j && s->halved_ns; j = j->next) {
+        if (late && j->regions.cache_left_ns)
+            region_list_probed_cache(&j->regions, now_ns - s->halved_ns);
         if (region_list_probes_cache(&j->regions, &budget))
             return false;
-    return s->halved;
+    }
+    return s->halved_ns;
 }
 
 static void on_glance(void *arg)
@@ -525,7 +536,7 @@ void scheduler_epoch(struct scheduler *s)
         s->epoch++;
     mover_divide_changing(&s->mover, now_ns);
     uint64_t begin_ns = host_now_ns(s->p.host);
-    if (rested(s, found, begin_ns) || probed(s))
+    if (probed(s, begin_ns) || rested(s, found, begin_ns))
         decide_regions(s, s->periodic ? "the next epoch" : "a region that changed", begin_ns,
                        host_cpu_ns(s->p.host));
     if (!s->glance_timer)
