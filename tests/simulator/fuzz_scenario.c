@@ -17,8 +17,8 @@ static void check_region(const struct scenario_region *r)
             r->prefetch_per_us >= 0);
     REQUIRE(r->sync_share >= 0 && r->sync_share < 1 && r->imbalance >= 0);
     for (int part = 0; part <= 4; part++) {
-        double factor = scenario_llc_factor(r, part / 4.0);
-        REQUIRE(factor >= 0);
+        double factor = scenario_llc_factor(r, part / 4.0, 1);
+        REQUIRE(factor >= 0 && scenario_llc_factor(r, part / 4.0, 0.25) <= factor);
     }
 }
 
