@@ -6,21 +6,22 @@
 
 #include <math.h>
 
-double cache_power_cores(const struct loop *loop)
+double cache_power_cores(const size_t *cores, size_t llc_domains)
 {
-    double cores = 0, shared = 0;
+    double all = 0, shared = 0;
 
-    for (size_t i = 0; i < loop->llc_domains; i++) {
-        double here = (double)loop->cores[i];
-        cores += here;
+    for (size_t i = 0; i < llc_domains; i++) {
+        double here = (double)cores[i];
+        all += here;
         shared += here * here;
     }
-    return cores > 0 ? shared / cores : 0;
+    return all > 0 ? shared / all : 0;
 }
 
 void cache_power_add(struct cache_power *p, const struct loop *loop)
 {
-    double n = log(cache_power_cores(loop)), r = log(loop_intensity(loop)), t = loop->total_us;
+    double n = log(cache_power_cores(loop->cores, loop->llc_domains));
+    double r = log(loop_intensity(loop)), t = loop->total_us;
 
     if (!isfinite(n) || !isfinite(r))
         return;

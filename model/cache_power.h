@@ -42,8 +42,8 @@ struct cache_power_line {
     double noise; /* v */
 };
 
-/* Mean number of the loop's cores that share an LLC, over its cores. */
-double cache_power_cores(const struct loop *loop);
+/* Mean number of a job's CORES[llc_domains] that share an LLC, over its cores; 0: it has none. */
+double cache_power_cores(const size_t *cores, size_t llc_domains);
 
 /* Add an interval; nothing where requests or cycles were not counted. */
 void cache_power_add(struct cache_power *power, const struct loop *loop);

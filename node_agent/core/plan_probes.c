@@ -173,22 +173,19 @@ static uint64_t kinds(const struct planner *p)
  * that it has by OWNER, and how many times as many share an LLC with these? */
 static size_t find_spare(const struct planner *p, size_t j, bool *spare, double *crowd)
 {
-    size_t domains = p->machine->llc_domains, here[domains], kept = 0;
-    double all = 0, shared = 0, left = 0;
+    size_t domains = p->machine->llc_domains, whole[domains], half[domains], kept = 0;
 
-    memset(here, 0, sizeof(here));
+    memset(whole, 0, sizeof(whole));
+    memset(half, 0, sizeof(half));
     for (size_t c = 0; c < p->machine->cpus; c++) {
         bool own = p->owner[c] == (int)j;
-        spare[c] = own && here[p->machine->llc_domain[c]]++ % 2;
-        kept += own && !spare[c];
+        spare[c] = own && whole[p->machine->llc_domain[c]]++ % 2;
+        if (own && !spare[c]) {
+            half[p->machine->llc_domain[c]]++;
+            kept++;
+        }
     }
-    for (size_t i = 0; i < domains; i++) {
-        double whole = (double)here[i], half = (double)(here[i] - here[i] / 2);
-        all += whole;
-        shared += whole * whole;
-        left += half * half;
-    }
-    *crowd = kept ? shared / all / (left / (double)kept) : 1;
+    *crowd = kept ? cache_power_cores(whole, domains) / cache_power_cores(half, domains) : 1;
     return kept;
 }
 

@@ -283,12 +283,13 @@ bool region_list_probes_cache(const struct region_list *list, const struct regio
 
 bool region_list_wants_cache(const struct region_list *list, const struct region_budget *budget)
 {
-    struct cache_power_line line = all_power(list);
+    uint64_t spent_ns = (uint64_t)(CACHE_COST * (double)list->cache_ns);
 
-    return budget->profile_ns && list->cache_ns < CACHE_MOST * budget->profile_ns &&
-           !cache_power_known(&line) &&
-           fits(region_list_run_ns(list), (uint64_t)(CACHE_COST * (double)list->cache_ns),
-                CACHE_COST, budget);
+    if (list->cache_ns >= CACHE_MOST * budget->profile_ns ||
+        !fits(region_list_run_ns(list), spent_ns, CACHE_COST, budget))
+        return false;
+    struct cache_power_line line = all_power(list);
+    return !cache_power_known(&line);
 }
 
 void region_list_grant_cache(struct region_list *list, const struct region_budget *budget)
@@ -383,9 +384,10 @@ bool region_advance(struct region *s, const struct region_list *list,
     s->seen = fit;
     if (!w && errno == EAGAIN)
         return false;
-    struct cache_power_line power = cache_power_line(&s->measure.power), usual = all_power(list);
-    if (w && w->llc_cores > 0)
-        w->llc_power = cache_power_slope(&power, cache_power_slope(&usual, CACHE_POWER_USUAL));
+    if (w && w->llc_cores > 0) {
+        struct cache_power_line own = cache_power_line(&s->measure.power), all = all_power(list);
+        w->llc_power = cache_power_slope(&own, cache_power_slope(&all, CACHE_POWER_USUAL));
+    }
     bool before = s->known;
     s->known = true;
     /* Cores gathered on one NUMA node no longer tell what they did on several. */

@@ -239,9 +239,7 @@ static void carry_out(struct scheduler *s, struct job **jobs,
                       const struct plan *plan, size_t count, bool moves)
 {
     struct region_budget budget = budget_of(s);
-    bool parked[count];
-
-    bool halved = false;
+    bool parked[count], halved = false;
 
     for (size_t i = 0; i < count; i++) {
         struct job *j = jobs[i];
@@ -494,15 +492,17 @@ static bool rested(const struct scheduler *s, enum observer_glance found, uint64
 static bool probed(const struct scheduler *s, uint64_t now_ns)
 {
     struct region_budget budget = budget_of(s);
-    bool late = now_ns - s->halved_ns >= HALVED_MOST * region_probe_ns(&budget);
 
-    for (struct job *j = s->p.jobs->first; j && s->halved_ns; j = j->next) {
+    if (!s->halved_ns)
+        return false;
+    bool late = now_ns - s->halved_ns >= HALVED_MOST * region_probe_ns(&budget);
+    for (struct job *j = s->p.jobs->first; j; j = j->next) {
         if (late && j->regions.cache_left_ns)
             region_list_probed_cache(&j->regions, now_ns - s->halved_ns);
         if (region_list_probes_cache(&j->regions, &budget))
             return false;
     }
-    return s->halved_ns;
+    return true;
 }
 
 static void on_glance(void *arg)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "node_agent/counters/askers.h"
-#include "model/cache_power.h"
 #include "node_agent/counters/attribute.h"
 #include "node_agent/counters/emulated.h"
 #include "node_agent/counters/energy.h"
@@ -422,7 +421,6 @@ struct workload *counters_profile(const struct counters *c,
         struct workload *w = attribute_profile(
             c->setup.machine, c->setup.calibrated, loop, &fit->rho);
         if (w) {
-            w->llc_cores = cache_power_cores(loop);
             fit->low = fit->high = fit->rho;
             return w;
         }

@@ -129,7 +129,8 @@ static const struct loop *longest(const struct measure *m)
 static double expected(const struct measure *m, const struct loop *before, const struct loop *loop)
 {
     struct cache_power_line line = cache_power_line(&m->power);
-    double crowd = cache_power_cores(loop) / cache_power_cores(before);
+    double crowd = cache_power_cores(loop->cores, loop->llc_domains) /
+                   cache_power_cores(before->cores, before->llc_domains);
 
     return loop_intensity(before) * pow(crowd, cache_power_slope(&line, CACHE_POWER_USUAL));
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "model/cache_power.h"
 #include "model/cputime.h"
 #include "model/locality.h"
 #include "node_agent/counters/attribute.h"
@@ -110,6 +111,7 @@ static struct workload *rates(const struct machine *machine, const struct loop *
         }
         w->llc_per_us += loop->llc_accesses[n] / time;
     }
+    w->llc_cores = cache_power_cores(loop->cores, loop->llc_domains);
     w->locality = locality_measured(machine, loop);
     w->sync_share = fmin(1, loop->sync_share * (double)machine_all_cpus(machine) /
                                 (double)loop_cores(loop)); /* 4.11 */
