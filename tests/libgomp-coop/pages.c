@@ -6,8 +6,10 @@
 /* Usage: pages.  Prints a line for each: the word, then how many of PAGES pages are on each NUMA
  * node.  On machines of more than LISTED nodes those beyond count as the last. */
 
+#define _GNU_SOURCE /* CPU_SET */
 #include <linux/mempolicy.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,24 @@ static int node_of(void *page)
     return node < LISTED ? node : LISTED - 1;
 }
 
+/* Write to all of MEMORY on one CPU: the kernel may move a thread to another node at any time.  By
+ * the kernel's own calls, which no library replaces. */
+static void fill(char *memory, size_t size)
+{
+    cpu_set_t before, here;
+    long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(before), &before);
+    int cpu = sched_getcpu();
+
+    if (bytes <= 0 || cpu < 0)
+        abort();
+    CPU_ZERO(&here);
+    CPU_SET(cpu, &here);
+    if (syscall(SYS_sched_setaffinity, 0, sizeof(here), &here) != 0)
+        abort();
+    memset(memory, 1, size);
+    syscall(SYS_sched_setaffinity, 0, bytes, &before);
+}
+
 static void touch(const char *word)
 {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -36,7 +56,7 @@ static void touch(const char *word)
 
     if (!memory)
         abort();
-    memset(memory, 1, PAGES * size);
+    fill(memory, PAGES * size);
     for (size_t n = 0; n < PAGES; n++)
         count[node_of(memory + n * size)]++;
     printf("%s", word);
