@@ -34,6 +34,7 @@ struct coop_barrier
   int lock;			/* of batches; held for a few instructions */
   int batched;			/* there have been batches */
   int tasked;			/* of a team: there may be explicit tasks */
+  unsigned strayed;		/* times it was over since tasks have strayed (stray.h) */
   struct coop_ult *batches[2];	/* by the lowest bit of the generation */
   struct coop_launch *launch;	/* of a pool's dock (launch.h), or NULL */
   struct kmp_team *kmp;		/* of a team (../kmp/kmp.h), or NULL */
@@ -65,7 +66,7 @@ gomp_barrier_init (gomp_barrier_t *bar, unsigned count)
 {
   struct coop_barrier *b = coop_barrier (bar);
   upstream_barrier_init (bar, count);
-  b->lock = b->batched = b->tasked = 0;
+  b->lock = b->batched = b->tasked = b->strayed = 0;
   b->batches[0] = b->batches[1] = NULL;
   b->launch = NULL;
   b->kmp = NULL;

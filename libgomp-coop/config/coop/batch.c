@@ -221,6 +221,7 @@ static void
 complete (struct coop_barrier *b, unsigned gen)
 {
   unsigned total = b->total;
+  coop_stray_pass (&b->strayed);
   const struct coop_ult *first
       = coop_stray_are_overdue () ? coop_peek (coop_batch_slot (b, gen)) : NULL;
   bool again = first && coop_hold_places (first, b);

@@ -20,7 +20,7 @@
 /* Tasks have strayed: stolen, or workers have got other CPUs, or tasks other homes.  */
 extern void coop_stray_note (void);
 
-/* Of the monitor, now and then.  */
+/* It is NOW.  By the monitor now and then, and by coop_stray_pass.  */
 extern void coop_stray_tick (uint64_t now);
 
 /* Is it time to place a team anew?  Hints.  */
@@ -31,6 +31,23 @@ enum coop_stray
   COOP_STRAY_OVERDUE /* and at barriers, which cost less and are more */
 };
 extern int coop_stray_time;
+
+extern int coop_stray_any; /* 1: tasks have strayed */
+
+/* Barriers that are over soon would wait for the monitor for thousands of times: a task that was
+   stolen while the CPU of its worker had an interrupt is at the wrong worker at each of them.  */
+#define COOP_STRAY_PASSES 64
+
+/* A team's barrier is over, for the *PASSES-th time since tasks have strayed.  */
+static inline void
+coop_stray_pass (unsigned *passes)
+{
+  if (__builtin_expect (!coop_peek (&coop_stray_any), 1)
+      || ++*passes < COOP_STRAY_PASSES)
+    return;
+  *passes = 0;
+  coop_stray_tick (coop_now_ns ());
+}
 
 static inline bool
 coop_stray_are_due (void)
