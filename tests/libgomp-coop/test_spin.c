@@ -6,7 +6,7 @@
  *
  *   pipeline  each thread spins until its right neighbour has done the round
  *   regions   the same, a region for each round
- *   cancellation-point, taskyield, critical
+ *   cancellation-point, taskyield, critical, clock
  *             as pipeline, with that in the loop
  *   locked    two threads, each of which has a lock that the other wants; one blocks, the
  *             other asks again and again
@@ -34,7 +34,7 @@ static struct {
 } done[THREADS_MAX];
 
 static int wrong;
-static enum { SPINNING, BY_CANCELLATION_POINT, BY_TASKYIELD, BY_CRITICAL } waits;
+static enum { SPINNING, BY_CANCELLATION_POINT, BY_TASKYIELD, BY_CRITICAL, BY_CLOCK } waits;
 static long looks;
 static omp_lock_t first, second;
 
@@ -58,6 +58,8 @@ static void spin_until(int thread, int round)
         } else if (waits == BY_CRITICAL) {
 #pragma omp critical
             looks++;
+        } else if (waits == BY_CLOCK && omp_get_wtime() < 0) {
+            wrong = 1;
         }
     }
 }
@@ -189,7 +191,7 @@ static void compute(int tries)
 static bool is_pipeline(const char *way)
 {
     static const char *const ways[] = {"pipeline", "cancellation-point", "taskyield",
-                                       "critical"};
+                                       "critical", "clock"};
 
     for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++)
         if (strcmp(way, ways[i]) == 0) {

@@ -52,7 +52,7 @@ def main():
                     run(f"{path}/sock", cpus, mode, team, arguments, sets)
         for mode in ("donor", "ult"):
             run(f"{path}/sock", cpus, mode, 8, ["compute", "300"], [cpus])
-            for way in ("cancellation-point", "taskyield", "critical",
+            for way in ("cancellation-point", "taskyield", "critical", "clock",
                         "locked"):
                 asks(f"{path}/sock", cpus[:1], mode, [way, "300"])
 

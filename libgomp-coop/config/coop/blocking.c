@@ -17,7 +17,9 @@
 #define FOREIGN_SPINS 1000 /* a foreign thread owns no CPU */
 #define RELAX_TURNS 16	   /* pauses between two looks at the queues */
 
-#define POLL_NS 50 /* who has less to do between two polls of a row waits */
+/* Who has less to do between two polls of a row waits.  Beside a look at the clock, which it may
+   poll, too.  */
+#define POLL_NS 50
 
 int
 coop_spin (int *addr, int value)
@@ -76,8 +78,11 @@ coop_polled (struct coop_ult *u)
 
   if (u->kind != COOP_ULT || !w || gomp_thread ()->ts.level == 0)
     return;
-  if ((coop_peek (&w->queue.length) || coop_must_leave (w))
-      && coop_now_ns () - u->polled_ns < COOP_POLLS * POLL_NS)
-    coop_dispatch_yield ();
+  if (coop_peek (&w->queue.length) || coop_must_leave (w))
+    {
+      uint64_t before = coop_now_ns (), now = coop_now_ns ();
+      if (now - u->polled_ns < COOP_POLLS * (POLL_NS + now - before))
+	coop_dispatch_yield ();
+    }
   u->polled_ns = coop_now_ns ();
 }
