@@ -15,7 +15,7 @@
 #define NOTES_INTERVAL_NS (2 * NS_PER_S)
 
 /* After whatever root asks for, before users. */
-#define PRIORITY (SERVER_USERS_PRIORITY - 1)
+#define PRIORITY (EVENT_USERS_PRIORITY - 1)
 
 void ending_dead(struct agent *a, struct job *job)
 {

@@ -9,6 +9,9 @@
 
 #include "config.h"
 
+/* The events that users cause, among all others of the loop. */
+#define EVENT_USERS_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
+
 /* What came with 243 and 247 (EL 8 has 239), by what was there before. */
 #if !defined(HAVE_SD_EVENT_ADD_TIME_RELATIVE)
 

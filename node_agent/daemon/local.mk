@@ -4,32 +4,34 @@
 noinst_LTLIBRARIES += %D%/libagent.la
 %C%_libagent_la_SOURCES = \
 	%D%/agent.c \
-	%D%/agent_counters.c \
 	%D%/agent.h \
+	%D%/agent_counters.c \
 	%D%/agent_counters.h \
 	%D%/answer.c \
 	%D%/answer.h \
-	%D%/delivery.c \
-	%D%/ending.c \
-	%D%/ending.h \
-	%D%/delivery.h \
 	%D%/caller.c \
 	%D%/caller.h \
+	%D%/connections.c \
+	%D%/connections.h \
+	%D%/delivery.c \
+	%D%/delivery.h \
+	%D%/ending.c \
+	%D%/ending.h \
 	%D%/event.h \
 	%D%/host_event.c \
 	%D%/host_event.h \
 	%D%/listener.c \
 	%D%/listener.h \
 	%D%/looks.c \
-	%D%/opening.c \
 	%D%/looks.h \
 	%D%/munge_decoder.c \
+	%D%/munge_decoder.h \
 	%D%/namer.c \
 	%D%/namer.h \
-	%D%/munge_decoder.h \
-	%D%/opening.h \
 	%D%/node_config.c \
 	%D%/node_config.h \
+	%D%/opening.c \
+	%D%/opening.h \
 	%D%/pending.c \
 	%D%/pending.h \
 	%D%/replies.c \
@@ -44,6 +46,8 @@ noinst_LTLIBRARIES += %D%/libagent.la
 	%D%/slurm_link.h \
 	%D%/state.c \
 	%D%/state.h \
+	%D%/turns.c \
+	%D%/turns.h \
 	%D%/users.c \
 	%D%/users.h
 %C%_libagent_la_CPPFLAGS = $(AM_CPPFLAGS) \

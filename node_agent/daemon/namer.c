@@ -182,7 +182,7 @@ static int send_question(struct question *q, pid_t pid)
         send(q->fd, text, used, MSG_NOSIGNAL) != (ssize_t)used)
         return -1;
     return sd_event_add_io(q->namer->event, &q->read_source, q->fd, EPOLLIN, on_answer, q) < 0 ||
-                   sd_event_source_set_priority(q->read_source, SERVER_USERS_PRIORITY) < 0 ||
+                   sd_event_source_set_priority(q->read_source, EVENT_USERS_PRIORITY) < 0 ||
                    sd_event_add_time_relative(q->namer->event, &q->late_source, CLOCK_MONOTONIC,
                                               NAMER_WAIT_NS / NS_PER_US, 0, on_late, q) < 0
                ? -1

@@ -4,13 +4,10 @@
 
 #include "node_agent/daemon/server.h"
 
-#include <linux/sockios.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -20,30 +17,14 @@
 #include "node_agent/daemon/answer.h"
 #include "node_agent/daemon/listener.h"
 #include "node_agent/daemon/munge_decoder.h"
-#include "node_agent/daemon/users.h"
+#include "node_agent/daemon/turns.h"
 
-/* Between two looks for silent connections, and at those that wait. */
+/* Between two looks for silent connections. */
 #define SWEEP_US 2000000
-#define WAIT_US  20000
 
 #define SOCKET_PATH_MAX sizeof(((struct sockaddr_un *)0)->sun_path)
 
 static const char munge_prefix[] = "MUNGE:";
-
-struct connection {
-    struct server *server;
-    uint64_t number;
-    int fd;
-    struct ucred cred;
-    struct user *user;
-    struct munge_ticket *ticket; /* its request is being checked by munged */
-    sd_event_source *source;
-    uint32_t job;      /* that a process has attached to over it; 0: none */
-    uint64_t heard_ns; /* accepted, or last packet */
-    size_t unread;     /* bytes of its reply that were not read, as last seen */
-    bool waiting;      /* for its user's time, or until he has read */
-    TAILQ_ENTRY(connection) next_waiting;
-};
 
 struct server {
     sd_event *event;
@@ -55,19 +36,11 @@ struct server {
     const struct server_handler *handler;
     void *arg;
     sd_event_source *sweep_source; /* runs while there is a silent one */
-    sd_event_source *wait_source;  /* runs while one waits */
-    sd_event_source *turn_source;  /* likewise, for its user's turn */
-    uint64_t turn;
-    struct connection *slot[SERVER_CONNECTIONS];
-    uint16_t empty[SERVER_CONNECTIONS]; /* a stack of slots */
-    size_t count;
-    uint64_t made; /* connections so far */
-    TAILQ_HEAD(, connection) waiting;
-    struct users users;
+    struct connections connections;
+    struct turns turns;
     size_t refused_count; /* since window_ns */
     uint64_t window_ns;
     struct log_limit refused;
-    struct log_limit flood;
     struct log_limit garbage;
     struct log_limit crowd;
     struct log_limit munge_silent;
@@ -75,62 +48,6 @@ struct server {
 };
 
 /* ---- connections --------------------------------------------------------- */
-
-/* The connection called NUMBER, or NULL. */
-static struct connection *connection_find(const struct server *s,
-                                          uint64_t number)
-{
-    struct connection *c = s->slot[number % SERVER_CONNECTIONS];
-
-    return c && c->number == number ? c : NULL;
-}
-
-/* NULL when out of memory or room. */
-static struct connection *connection_new(struct server *s, int fd,
-                                         const struct ucred *cred,
-                                         struct user *user)
-{
-    struct connection *c = s->count < SERVER_CONNECTIONS ? calloc(1, sizeof(*c))
-                                                         : NULL;
-
-    if (!c)
-        return NULL;
-    c->server = s;
-    c->fd = fd;
-    c->cred = *cred;
-    c->user = user;
-    c->heard_ns = clock_ns();
-    c->number = ++s->made * SERVER_CONNECTIONS + s->empty[s->count++];
-    s->slot[c->number % SERVER_CONNECTIONS] = c;
-    users_connect(&s->users, user);
-    return c;
-}
-
-/* Take what C has unread, now N bytes, into its user's account. */
-static void count_unread(struct connection *c, size_t n)
-{
-    users_unread(&c->server->users, c->user, (ssize_t)(n - c->unread));
-    c->unread = n;
-}
-
-/* Close and forget C, without a word to the handler. */
-static void connection_free(struct connection *c)
-{
-    struct server *s = c->server;
-    size_t slot = c->number % SERVER_CONNECTIONS;
-
-    count_unread(c, 0);
-    c->user->attached -= c->job != 0;
-    users_disconnect(&s->users, c->user);
-    if (c->waiting)
-        TAILQ_REMOVE(&s->waiting, c, next_waiting);
-    s->slot[slot] = NULL;
-    s->empty[--s->count] = (uint16_t)slot;
-    munge_decoder_cancel(c->ticket);
-    sd_event_source_disable_unref(c->source);
-    close(c->fd);
-    free(c);
-}
 
 static void connection_end(struct connection *c)
 {
@@ -145,85 +62,44 @@ static void connection_end(struct connection *c)
 
 void server_attached(struct server *s, uint64_t number, uint32_t job)
 {
-    struct connection *c = connection_find(s, number);
+    struct connection *c = connections_find(&s->connections, number);
 
-    if (c && !c->job) {
-        c->job = job;
-        c->user->attached++;
-    }
+    if (c && !c->job)
+        connection_attach(c, job);
 }
 
 void server_drop(struct server *s, uint64_t number)
 {
-    struct connection *c = connection_find(s, number);
+    struct connection *c = connections_find(&s->connections, number);
 
     if (!c)
         return;
     /* Freed when the loop sees the end: the caller may be answering on it. */
-    c->user->attached -= c->job != 0;
-    c->job = 0;
+    connection_attach(c, 0);
     shutdown(c->fd, SHUT_RDWR);
 }
 
-/* ---- no user keeps the server from others -------------------------------- */
+/* ---- who pays ------------------------------------------------------------ */
 
 /* Root and the agent's own user, who could do worse. */
-static bool guard_exempt(uid_t uid)
+static bool is_exempt(uid_t uid)
 {
     return uid == 0 || uid == geteuid();
 }
 
 static void charge(struct server *s, struct user *user, uint64_t begin_ns)
 {
-    users_charge(&s->users, user, clock_cpu_ns() - begin_ns + USERS_EVENT_NS,
+    users_charge(&s->connections.users, user, clock_cpu_ns() - begin_ns + USERS_EVENT_NS,
                  clock_ns());
 }
 
 void server_charge(struct server *s, uid_t uid, uint64_t begin_ns)
 {
-    struct user *user = users_find(&s->users, uid, guard_exempt(uid), true,
+    struct user *user = users_find(&s->connections.users, uid, is_exempt(uid), true,
                                    clock_ns());
 
     if (user)
         charge(s, user, begin_ns);
-}
-
-/* Bytes that the peer of C has not read yet. */
-static size_t unread(const struct connection *c)
-{
-    int n = 0;
-
-    return ioctl(c->fd, SIOCOUTQ, &n) == 0 && n > 0 ? (size_t)n : 0;
-}
-
-static bool reads(const struct server *s, const struct user *user)
-{
-    return user->unread <= SERVER_UNREAD_UID &&
-           (user->resident ||
-            s->users.strangers.unread <= SERVER_UNREAD_STRANGERS);
-}
-
-/* Has USER read enough to be told more?  Looked at once in a while. */
-static bool guard_reads(struct server *s, struct user *user, uint64_t now_ns)
-{
-    if (user->exempt || reads(s, user))
-        return true;
-    if (now_ns - user->seen_ns < WAIT_US * NS_PER_US)
-        return false;
-    user->seen_ns = now_ns;
-    for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
-        if (s->slot[i] && s->slot[i]->user == user && s->slot[i]->unread)
-            count_unread(s->slot[i], unread(s->slot[i]));
-    return reads(s, user);
-}
-
-/* May C be served at NOW_NS?  FLOOD: its user has no time left. */
-static bool guard_ready(struct connection *c, uint64_t now_ns, bool *flood)
-{
-    struct server *s = c->server;
-
-    *flood = !users_solvent(&s->users, c->user, now_ns);
-    return !*flood && guard_reads(s, c->user, now_ns);
 }
 
 static bool take_packet(struct connection *c);
@@ -237,109 +113,8 @@ static void serve(struct connection *c)
 
     c->heard_ns = clock_ns();
     if (take_packet(c) && !user->exempt)
-        count_unread(c, unread(c));
+        connection_count_unread(c, connection_unread(c));
     charge(s, user, begin_ns);
-}
-
-/* The first that may be served of those whose users have not had this turn. */
-static struct connection *next_in_turn(struct server *s)
-{
-    uint64_t now_ns = clock_ns();
-    struct connection *c;
-    bool flood;
-
-    TAILQ_FOREACH(c, &s->waiting, next_waiting)
-    if (c->user->turn != s->turn && guard_ready(c, now_ns, &flood))
-        break;
-    return c;
-}
-
-/* Serve one of those that wait, each user in turn.  False when none may be. */
-static bool serve_waiting(struct server *s)
-{
-    struct connection *c = next_in_turn(s);
-
-    if (!c) {
-        s->turn++;
-        c = next_in_turn(s);
-    }
-    if (!c)
-        return false;
-    TAILQ_REMOVE(&s->waiting, c, next_waiting);
-    c->waiting = false;
-    c->user->turn = s->turn;
-    sd_event_source_set_enabled(c->source, SD_EVENT_ON);
-    serve(c);
-    return true;
-}
-
-/* Serve one, then let other events have their turn: what waits all the time
- * would be served before connections and packets that sd-event has still to
- * see. */
-static int on_turn(sd_event_source *source, uint64_t usec, void *arg)
-{
-    struct server *s = arg;
-
-    if (!serve_waiting(s) || TAILQ_EMPTY(&s->waiting))
-        return 0;
-    sd_event_source_set_time(source, usec);
-    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-}
-
-/* The same, some time later. */
-static int on_wait_over(sd_event_source *source, uint64_t usec, void *arg)
-{
-    struct server *s = arg;
-
-    (void)usec;
-    bool served = serve_waiting(s);
-    if (TAILQ_EMPTY(&s->waiting)) {
-        s->wait_source = sd_event_source_disable_unref(s->wait_source);
-        return 0;
-    }
-    sd_event_source_set_time_relative(source, served ? 0 : WAIT_US);
-    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-}
-
-/* Read nothing from C until it is its user's turn, and he has time again, or
- * has read. */
-static void guard_let_wait(struct connection *c, bool flood)
-{
-    struct server *s = c->server;
-
-    if (flood && log_limit_allows(&s->flood, c->cred.uid, clock_ns()))
-        log_warn("uid %u asks too much: its requests wait for their share",
-                 c->cred.uid);
-    c->waiting = true;
-    TAILQ_INSERT_TAIL(&s->waiting, c, next_waiting);
-    sd_event_source_set_enabled(c->source, SD_EVENT_OFF);
-    if (!s->wait_source &&
-        sd_event_add_time_relative(s->event, &s->wait_source, CLOCK_MONOTONIC,
-                                   WAIT_US, 0, on_wait_over, s) >= 0)
-        sd_event_source_set_priority(s->wait_source, SERVER_USERS_PRIORITY);
-    if (flood)
-        return;
-    if (s->turn_source)
-        sd_event_source_set_enabled(s->turn_source, SD_EVENT_ONESHOT);
-    else if (sd_event_add_time_relative(s->event, &s->turn_source,
-                                        CLOCK_MONOTONIC, 0, 1, on_turn, s) >= 0)
-        sd_event_source_set_priority(s->turn_source, SERVER_USERS_PRIORITY);
-}
-
-/* May USER have one more connection? */
-static bool guard_admits(const struct server *s, const struct user *user)
-{
-    if (user->uid == 0)
-        return s->count < SERVER_CONNECTIONS;
-    if (s->count >= SERVER_CONNECTIONS - SERVER_CONNECTIONS_ROOT)
-        return false;
-    size_t most = SERVER_CONNECTIONS - SERVER_CONNECTIONS_ROOT - s->count;
-    if (most > SERVER_CONNECTIONS_UID)
-        most = SERVER_CONNECTIONS_UID;
-    return user->connections < most &&
-           (user->resident ||
-            (user->connections - user->attached < SERVER_SILENT_UID &&
-             s->users.strangers.connections < most));
 }
 
 static int on_sweep(sd_event_source *source, uint64_t usec, void *arg)
@@ -349,8 +124,8 @@ static int on_sweep(sd_event_source *source, uint64_t usec, void *arg)
     bool more = false;
 
     (void)usec;
-    for (size_t i = 0; i < SERVER_CONNECTIONS; i++) {
-        struct connection *c = s->slot[i];
+    for (size_t i = 0; i < CONNECTIONS_MOST; i++) {
+        struct connection *c = s->connections.slot[i];
         if (!c || c->job || c->user->exempt)
             continue;
         if (!c->waiting && now_ns - c->heard_ns > SERVER_SILENT_NS &&
@@ -439,7 +214,7 @@ static bool take_request(struct connection *c, const char *text, size_t size,
                         .socket = c->fd,
                         .pid = c->cred.pid,
                         .uid = c->cred.uid,
-                        .privileged = proved && guard_exempt(trusted) &&
+                        .privileged = proved && is_exempt(trusted) &&
                                       c->user->exempt};
 
     if (message_decode(text, size, &request, &err) < 0)
@@ -509,7 +284,7 @@ static bool take_packet(struct connection *c)
     } else if (packet->nfds) {
         message_packet_close(packet);
         refuse_garbage(c, EINVAL, "descriptors that nobody asked for");
-    } else if (!c->user->exempt && unread(c)) {
+    } else if (!c->user->exempt && connection_unread(c)) {
         message_packet_close(packet); /* it does not read what it asked for */
         connection_end(c);
     } else if (!strncmp(packet->text, munge_prefix, sizeof(munge_prefix) - 1)) {
@@ -525,19 +300,11 @@ static int on_packet(sd_event_source *source, int fd, uint32_t events,
                      void *arg)
 {
     struct connection *c = arg;
-    struct user *user = c->user;
-    bool flood = false;
 
     (void)source;
     (void)fd;
     (void)events;
-    if ((user->exempt || user->turn != c->server->turn) &&
-        guard_ready(c, clock_ns(), &flood)) {
-        user->turn = c->server->turn;
-        serve(c);
-    } else {
-        guard_let_wait(c, flood);
-    }
+    turns_take(&c->server->turns, c);
     return 0;
 }
 
@@ -550,7 +317,7 @@ static int connection_watch(struct connection *c)
         return -1;
     if (c->user->exempt)
         return 0;
-    sd_event_source_set_priority(c->source, SERVER_USERS_PRIORITY);
+    sd_event_source_set_priority(c->source, EVENT_USERS_PRIORITY);
     if (!s->sweep_source)
         sd_event_add_time_relative(s->event, &s->sweep_source, CLOCK_MONOTONIC,
                                    SWEEP_US, 0, on_sweep, s);
@@ -568,10 +335,10 @@ static struct user *accept_one(struct server *s, int fd, bool *welcome)
     socklen_t size = sizeof(cred);
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) == 0)
-        user = users_find(&s->users, cred.uid, guard_exempt(cred.uid),
+        user = users_find(&s->connections.users, cred.uid, is_exempt(cred.uid),
                           s->handler->resident(s->arg, cred.uid), now_ns);
-    if (user && guard_admits(s, user))
-        c = connection_new(s, fd, &cred, user);
+    if (user && connections_admit(&s->connections, user))
+        c = connections_add(&s->connections, s, fd, &cred, user);
     else if (user && log_limit_allows(&s->crowd, cred.uid, now_ns))
         log_warn("too many connections: refused one from uid %u", cred.uid);
     *welcome = c && connection_watch(c) == 0;
@@ -614,7 +381,7 @@ static uint64_t on_accepted_of_job(void *arg, int fd)
     bool welcome;
     struct user *user = accept_one(s, fd, &welcome);
 
-    return user ? users_wait_ns(&s->users, user, clock_ns()) : SERVER_PAUSE_NS;
+    return user ? users_wait_ns(&s->connections.users, user, clock_ns()) : SERVER_PAUSE_NS;
 }
 
 /* ---- the server ---------------------------------------------------------- */
@@ -626,7 +393,7 @@ static int listen_for_all(struct server *s, const char *path,
 
     s->path = path;
     if (!(s->listener = listener_new(s->event, path, 0666, LISTENER_NOBODY,
-                                     SERVER_USERS_PRIORITY, on_accepted, s,
+                                     EVENT_USERS_PRIORITY, on_accepted, s,
                                      err)))
         return -1;
     listener_remove_left(path);
@@ -649,7 +416,7 @@ struct listener *server_listen_for(struct server *s, uint32_t job, uid_t uid,
                     s->path, job);
         return NULL;
     }
-    return listener_new(s->event, path, 0600, uid, SERVER_USERS_PRIORITY,
+    return listener_new(s->event, path, 0600, uid, EVENT_USERS_PRIORITY,
                         on_accepted_of_job, s, err);
 }
 
@@ -668,10 +435,8 @@ struct server *server_new(sd_event *event, const char *path,
     s->auth = auth;
     s->handler = handler;
     s->arg = arg;
-    s->turn = 1;
-    TAILQ_INIT(&s->waiting);
-    for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
-        s->empty[i] = (uint16_t)i;
+    connections_init(&s->connections);
+    turns_begin(&s->turns, event, &s->connections, serve);
     if (!(s->munge = munge_decoder_new(event, munge_socket, err)) ||
         listen_for_all(s, path, err) < 0) {
         server_free(s);
@@ -685,12 +450,11 @@ void server_free(struct server *s)
     if (!s)
         return;
     int saved = errno;
-    for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
-        if (s->slot[i])
-            connection_free(s->slot[i]);
+    for (size_t i = 0; i < CONNECTIONS_MOST; i++)
+        if (s->connections.slot[i])
+            connection_free(s->connections.slot[i]);
     sd_event_source_disable_unref(s->sweep_source);
-    sd_event_source_disable_unref(s->wait_source);
-    sd_event_source_disable_unref(s->turn_source);
+    turns_end(&s->turns);
     listener_free(s->root);
     listener_free(s->listener);
     munge_decoder_free(s->munge);

@@ -12,8 +12,7 @@
  * read its reply is disconnected, and a thread asks munged (munge_decoder.h).
  * Garbage is answered, logged once per uid and minute, and ends the connection.
  *
- * Connections have numbers, which are never used again.  Nobody but the server
- * holds a pointer to one: a number that outlives its connection finds nothing.
+ * Connections are known by their numbers (connections.h).
  *
  * No user can keep the agent from serving others:
  *   - There are several sockets, each with a queue of its own in the kernel:
@@ -29,14 +28,11 @@
  * (users.h), which pays for all that it causes, refusals and hang-ups too.
  * While it owes, its requests wait in their sockets; then they are served one
  * by one.
- *   - One request of a user is served in each turn, so that others are next
- * however many of his connections ask at once.
- *   - Of free connections a uid gets one only while it has fewer than are left,
- * so that there are always some for others.  Silent ones without an attached
- * process are dropped after a while, and have a lower limit for users without a
- * job.  Some are kept for root.
+ *   - One request of a user is served in each turn (turns.h).
+ *   - A uid gets a part of the free connections (connections.h).  Silent ones
+ * without an attached process are dropped after a while.
  *   - A connection has one reply that is not read; who asks again before is
- * disconnected.  A uid has SERVER_UNREAD_UID bytes of them, more of its
+ * disconnected.  A uid has TURNS_UNREAD_UID bytes of them, more of its
  * requests wait until it reads.
  */
 
@@ -47,20 +43,10 @@
 #include "node_agent/daemon/event.h"
 #include "protocol/message.h"
 
-#define SERVER_CONNECTIONS 8192 /* in all; a power of 2 */
-#define SERVER_CONNECTIONS_UID                                                 \
-    1024 /* of one user other than root, and of all strangers */
-#define SERVER_CONNECTIONS_ROOT 256 /* of all, kept for root */
-#define SERVER_SILENT_UID       128 /* of one stranger, nobody attached */
-#define SERVER_SILENT_NS        UINT64_C(5000000000) /* so long without a packet */
-#define SERVER_UNREAD_UID       1048576              /* bytes; of one user */
-#define SERVER_UNREAD_STRANGERS 4194304              /* of all strangers */
-#define SERVER_LONGEST_NS       UINT64_C(20000000)
-#define SERVER_REFUSED          16
-#define SERVER_PAUSE_NS         UINT64_C(4000000)
-
-/* The events that users cause, among all others of the loop. */
-#define SERVER_USERS_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
+#define SERVER_SILENT_NS  UINT64_C(5000000000) /* so long without a packet */
+#define SERVER_LONGEST_NS UINT64_C(20000000)
+#define SERVER_REFUSED    16
+#define SERVER_PAUSE_NS   UINT64_C(4000000)
 
 struct listener;
 struct server;

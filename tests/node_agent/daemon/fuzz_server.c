@@ -326,25 +326,26 @@ QUIET static void check_accounts(const struct server *s)
     size_t count = 0, strangers = 0;
 
     memset(found, 0, sizeof(found));
-    for (size_t k = 0; k < SERVER_CONNECTIONS; k++) {
-        const struct connection *c = s->slot[k];
+    for (size_t k = 0; k < CONNECTIONS_MOST; k++) {
+        const struct connection *c = s->connections.slot[k];
         if (!c)
             continue;
-        size_t i = (size_t)(c->user - s->users.user);
+        size_t i = (size_t)(c->user - s->connections.users.user);
         REQUIRE(i < USERS_MOST);
         found[i].connections++;
         found[i].attached += c->job != 0;
         found[i].unread += c->unread;
     }
     for (size_t i = 0; i < USERS_MOST; i++) {
-        const struct user *u = &s->users.user[i];
+        const struct user *u = &s->connections.users.user[i];
         REQUIRE(u->connections == found[i].connections &&
                 u->attached == found[i].attached &&
                 u->unread == found[i].unread);
         count += u->connections;
         strangers += u->resident ? 0 : u->connections;
     }
-    REQUIRE(s->count == count && s->users.strangers.connections == strangers);
+    REQUIRE(s->connections.count == count &&
+            s->connections.users.strangers.connections == strangers);
 }
 
 /* Each process has its connection, and no two have the same. */
@@ -494,24 +495,26 @@ QUIET static void end(void)
 
     next_cost_ns = 0;
     for (size_t i = 0; i < USERS_MOST; i++)
-        s->users.user[i].left_ns = USERS_BURST_NS;
-    s->users.strangers.left_ns = USERS_BURST_NS;
+        s->connections.users.user[i].left_ns = USERS_BURST_NS;
+    s->connections.users.strangers.left_ns = USERS_BURST_NS;
     check_witness();
     check_accounts(s);
     check_processes();
     for (size_t i = 0; i < CLIENTS; i++)
         close_client(&clients[i]);
     settle();
-    for (size_t i = 0; i < SERVER_CONNECTIONS;
-         i++) /* they would take their time */
-        if (s->slot[i] && (s->slot[i]->waiting || s->slot[i]->ticket))
-            connection_end(s->slot[i]);
+    /* Those that wait would take their time. */
+    for (size_t i = 0; i < CONNECTIONS_MOST; i++) {
+        struct connection *c = s->connections.slot[i];
+        if (c && (c->waiting || c->ticket))
+            connection_end(c);
+    }
     settle();
     while (agent->jobs.first)
         ending_finish(agent, agent->jobs.first);
     settle();
     check_accounts(s);
-    REQUIRE(s->count == 1 && TAILQ_EMPTY(&s->waiting));
+    REQUIRE(s->connections.count == 1 && TAILQ_EMPTY(&s->connections.waiting));
     check_witness();
 }
 

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.environ["abs_top_srcdir"], "tests", "support"
 from fakes import Agent, fake, need, skip, wait_for
 
 NOBODY = 65534
-SILENT = 128  # SERVER_SILENT_UID
+SILENT = 128  # CONNECTIONS_SILENT_UID
 
 # What the enemy does: one command a line on standard input, one answer a line.
 ENEMY = """

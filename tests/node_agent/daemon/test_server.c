@@ -20,8 +20,10 @@ static uint64_t said_ns(void);
 #define getsockopt   said_getsockopt
 #define clock_cpu_ns said_cpu_ns
 #define clock_ns     said_ns
+#include "node_agent/daemon/connections.c"
 #include "node_agent/daemon/listener.c"
 #include "node_agent/daemon/server.c"
+#include "node_agent/daemon/turns.c"
 #undef getsockopt
 #undef clock_cpu_ns
 #undef clock_ns
@@ -356,7 +358,7 @@ static void test_all_is_paid(void **state)
         close(fd);
         settle();
     }
-    const struct user *u = users_find(&w.server->users, 1001, false, true,
+    const struct user *u = users_find(&w.server->connections.users, 1001, false, true,
                                       w.now_ns);
     assert_int_equal(u->left_ns, USERS_BURST_NS - 200 * 2 * USERS_EVENT_NS);
     assert_int_equal(u->connections, 0);
@@ -382,14 +384,14 @@ static void test_connections(void **state)
     }
     for (size_t i = 0; i < 1200; i++)
         of_user += hear(fd[i]) < 0;
-    assert_int_equal(of_user, SERVER_CONNECTIONS_UID);
+    assert_int_equal(of_user, CONNECTIONS_UID);
     for (size_t i = 1200; i < MOST; i++) {
         fd[i] = client(STRANGERS + (uid_t)(i % 1000));
         w.now_ns += SERVER_PAUSE_NS;
     }
     for (size_t i = 1200; i < MOST; i++)
         of_strangers += hear(fd[i]) < 0;
-    assert_true(of_strangers <= SERVER_CONNECTIONS_UID);
+    assert_true(of_strangers <= CONNECTIONS_UID);
     for (size_t i = 0; i < MOST; i++)
         close(fd[i]);
 }
@@ -404,17 +406,17 @@ static void test_refused(void **state)
     size_t lines = 0;
 
     (void)state;
-    for (size_t i = 0; i < SERVER_SILENT_UID; i++)
+    for (size_t i = 0; i < CONNECTIONS_SILENT_UID; i++)
         fd[i] = client(STRANGERS);
-    assert_int_equal(w.accepted, SERVER_SILENT_UID);
+    assert_int_equal(w.accepted, CONNECTIONS_SILENT_UID);
     dup2(log, STDERR_FILENO);
-    for (size_t i = SERVER_SILENT_UID; i < 500; i++)
+    for (size_t i = CONNECTIONS_SILENT_UID; i < 500; i++)
         fd[i] = dial(STRANGERS);
     settle();
     /* One more after each pause, should this take so long: time stands still.
      */
-    assert_in_range(w.accepted, SERVER_SILENT_UID + SERVER_REFUSED,
-                    SERVER_SILENT_UID + SERVER_REFUSED + 100);
+    assert_in_range(w.accepted, CONNECTIONS_SILENT_UID + SERVER_REFUSED,
+                    CONNECTIONS_SILENT_UID + SERVER_REFUSED + 100);
     dup2(before, STDERR_FILENO);
     close(before);
     assert_true(pread(log, line, sizeof(line) - 1, 0) > 0);
@@ -438,15 +440,15 @@ static void test_own_socket(void **state)
     (void)state;
     assert_non_null(listener);
     assert_non_null(another);
-    for (size_t i = 0; i < SERVER_SILENT_UID; i++)
+    for (size_t i = 0; i < CONNECTIONS_SILENT_UID; i++)
         fd[i] = client(STRANGERS);
-    for (size_t i = SERVER_SILENT_UID; i < 500; i++)
+    for (size_t i = CONNECTIONS_SILENT_UID; i < 500; i++)
         fd[i] = dial(STRANGERS);
     own[0] = dial_by(1001, 7);
     ask(own[0]);
     RUN_UNTIL(w.served[1001])
-    assert_in_range(w.accepted, SERVER_SILENT_UID + 1,
-                    SERVER_SILENT_UID + 2 * ACCEPT_MOST + 1);
+    assert_in_range(w.accepted, CONNECTIONS_SILENT_UID + 1,
+                    CONNECTIONS_SILENT_UID + 2 * ACCEPT_MOST + 1);
     assert_int_equal(hear(own[0]), 1);
     while (w.accepted < w.connected) {
         w.now_ns += SERVER_PAUSE_NS;
@@ -496,14 +498,14 @@ static void test_unread(void **state)
         ask(fd[i]);
     }
     settle();
-    assert_in_range(w.served[1001], 1, SERVER_UNREAD_UID / w.reply_bytes + 1);
-    for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
-        if (w.server->slot[i]) {
-            bytes += unread(w.server->slot[i]);
-            users_bytes += w.server->slot[i]->unread;
+    assert_in_range(w.served[1001], 1, TURNS_UNREAD_UID / w.reply_bytes + 1);
+    for (size_t i = 0; i < CONNECTIONS_MOST; i++)
+        if (w.server->connections.slot[i]) {
+            bytes += connection_unread(w.server->connections.slot[i]);
+            users_bytes += w.server->connections.slot[i]->unread;
         }
     assert_int_equal(bytes, users_bytes);
-    assert_true(bytes < SERVER_UNREAD_UID + 2 * MESSAGE_MAX);
+    assert_true(bytes < TURNS_UNREAD_UID + 2 * MESSAGE_MAX);
     /* Others do not notice. */
     int other = client(1002);
     ask(other);
@@ -538,9 +540,9 @@ static void test_deaf(void **state)
     ask(silent);
     settle();
     w.now_ns += 2 * SERVER_SILENT_NS;
-    for (int i = 0; i < 1000 && w.server->count; i++)
+    for (int i = 0; i < 1000 && w.server->connections.count; i++)
         sd_event_run(w.event, 10000);
-    assert_int_equal(w.server->count, 0);
+    assert_int_equal(w.server->connections.count, 0);
     close(fd);
     close(silent);
 }
@@ -568,7 +570,7 @@ static void test_numbers(void **state)
     int next = client(1002);
     ask(next);
     settle();
-    assert_int_equal(w.last % SERVER_CONNECTIONS, old % SERVER_CONNECTIONS);
+    assert_int_equal(w.last % CONNECTIONS_MOST, old % CONNECTIONS_MOST);
     assert_true(w.last != old);
     server_drop(w.server, old);
     server_attached(w.server, old, 7);
@@ -581,7 +583,7 @@ static void test_numbers(void **state)
     settle();
     assert_int_equal(hear(next), 0);
     assert_int_equal(w.hangups, 1);
-    assert_int_equal(w.server->count, 0);
+    assert_int_equal(w.server->connections.count, 0);
     close(next);
 }
 
