@@ -21,7 +21,7 @@ cat "$FAKE_SLURM/sacct.fails" 2>/dev/null && exit 1
 cat "$FAKE_SLURM/rows" 2>/dev/null
 exit 0
 """
-SECONDS = 90
+SECONDS = 240 # on a busy machine
 
 TEXT = "cosched/1 state=final partners=1,2"
 END = 1_700_000_000
