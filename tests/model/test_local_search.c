@@ -104,6 +104,36 @@ static void test_swaps(void **state)
     assert_layout(&w, (size_t[]){0, 0, 4, 4, 0, 0, 0, 4, 0});
 }
 
+/* Cores of job 0 are worth something where it has as many on each LLC domain. */
+static double even(void *arg, const size_t *layout)
+{
+    (void)arg;
+    for (size_t i = 1; i < NODES; i++)
+        if (layout[i * JOBS] != layout[0])
+            return 0;
+    return (double)layout[0];
+}
+
+/* Each gift alone loses, one on each LLC domain gains; not beyond the bounds. */
+static void test_levy(void **state)
+{
+    struct world w;
+
+    (void)state;
+    for (size_t max = 8; max < 10; max++) {
+        setup(&w);
+        memcpy(w.layout, (size_t[]){2, 2, 0, 2, 2, 0, 2, 2, 0}, sizeof(w.layout));
+        w.in.value = even;
+        w.min[2] = w.max[2] = 0;
+        w.max[0] = max;
+        assert_true(local_search(&w.in, w.layout).converged);
+        if (max < 9)
+            assert_layout(&w, (size_t[]){2, 2, 0, 2, 2, 0, 2, 2, 0});
+        else
+            assert_layout(&w, (size_t[]){3, 1, 0, 3, 1, 0, 3, 1, 0});
+    }
+}
+
 /* Cores that are nobody's are as good as others. */
 static void test_moves(void **state)
 {
@@ -241,6 +271,7 @@ UNIT(test_local_search)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gifts), cmocka_unit_test(test_swaps),
+        cmocka_unit_test(test_levy),
         cmocka_unit_test(test_moves), cmocka_unit_test(test_idle),
         cmocka_unit_test(test_trades),
         cmocka_unit_test(test_alike), cmocka_unit_test(test_kinds),

@@ -132,6 +132,48 @@ static bool swap(struct local_searcher *c, size_t i, size_t a, size_t k, size_t 
     return false;
 }
 
+/* Up to COUNT cores of job A on each LLC domain go to B. */
+static void carry_everywhere(struct local_searcher *c, size_t a, size_t b, size_t count)
+{
+    for (size_t i = 0; i < c->in->llc_domains; i++) {
+        c->in->scratch[i].levied = least(*cell(c, i, a), count);
+        carry(c, i, a, b, c->in->scratch[i].levied);
+    }
+}
+
+static void return_levy(struct local_searcher *c, size_t a, size_t b)
+{
+    for (size_t i = 0; i < c->in->llc_domains; i++)
+        carry(c, i, b, a, c->in->scratch[i].levied);
+}
+
+/* Job A hands cores on all its LLC domains to B. */
+static bool levy(struct local_searcher *c, size_t a, size_t b)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < c->in->llc_domains; i++)
+        most = *cell(c, i, a) > most ? *cell(c, i, a) : most;
+    for (size_t n = smaller(most, most); n && !c->stop; n = smaller(n, most)) {
+        carry_everywhere(c, a, b, n);
+        if (total(c, a) >= c->in->min[a] && total(c, b) <= c->in->max[b] &&
+            gains(c, c->in->gain))
+            return true;
+        return_levy(c, a, b);
+    }
+    return false;
+}
+
+static bool levy_all(struct local_searcher *c)
+{
+    bool better = false;
+
+    for (size_t a = 0; a < c->in->jobs; a++)
+        for (size_t b = 0; b < c->in->jobs; b++)
+            better |= a != b && levy(c, a, b);
+    return better;
+}
+
 static bool give_all(struct local_searcher *c)
 {
     bool better = false;
@@ -225,6 +267,7 @@ struct local_search_result local_search(const struct local_search_input *in, siz
         better = trade_all(&c);
         better |= give_all(&c);
         better |= swap_all(&c);
+        better = better || levy_all(&c);
     }
     c.result.converged = !c.stop;
     return c.result;

@@ -12,10 +12,14 @@
  *
  *   a gift      a job hands cores of one LLC domain to another job
  *   a swap      two jobs exchange cores of two LLC domains
+ *   a levy      a job hands cores of each of its LLC domains to another job
  *
- * of all cores that there are, of half of them, or of one; or
+ * of all cores that there are, of half of them, or of one (a levy: of half or of one); or
  *
  *   a trade     two jobs exchange all their cores
+ *
+ * A levy gains where each of its gifts alone loses, as while jobs share their domains evenly and few
+ * cores of a job are enough to load memory: the first gifts only make it the last one to end.
  *
  * In gifts and swaps nobody is one more job: cores are left idle where they slow others down, taken
  * again, and exchanged for idle ones elsewhere.
@@ -32,6 +36,7 @@ struct local_search_kind {
     size_t free;   /* cores that nobody has */
     size_t first;  /* LLC domain that looks so */
     size_t copies; /* between that and this one, that one included */
+    size_t levied; /* cores of a levy that is tried */
 };
 
 struct local_search_input {
