@@ -14,12 +14,12 @@
  *   a swap      two jobs exchange cores of two LLC domains
  *   a levy      a job hands cores of each of its LLC domains to another job
  *
- * of all cores that there are, of half of them, or of one (a levy: of half or of one); or
+ * of all cores that there are, of half of them, or of one; of a levy not of all; or
  *
  *   a trade     two jobs exchange all their cores
  *
- * A levy gains where each of its gifts alone loses, as while jobs share their domains evenly and few
- * cores of a job are enough to load memory: the first gifts only make it the last one to end.
+ * A levy gains where each of its gifts alone loses: where jobs share their domains evenly and few
+ * cores of a job are enough to load memory, the first gifts only make it the last one to end.
  *
  * In gifts and swaps nobody is one more job: cores are left idle where they slow others down, taken
  * again, and exchanged for idle ones elsewhere.
