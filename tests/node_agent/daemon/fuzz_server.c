@@ -353,8 +353,8 @@ static void check_processes(void)
 {
     for (const struct job *j = agent->jobs.first; j; j = j->next)
         for (const struct process *p = j->processes; p; p = p->next) {
-            const struct connection *c = connection_find(agent->server,
-                                                         p->connection);
+            const struct connection *c = connections_find(&agent->server->connections,
+                                                          p->connection);
             REQUIRE(c && c->job == j->id && c->cred.pid == p->pid);
             for (const struct process *q = p->next; q; q = q->next)
                 REQUIRE(q->connection != p->connection && q->pid != p->pid);
