@@ -20,7 +20,7 @@
 #define PLACE_NS 500000
 #define PLACE_SHARE 64
 
-int coop_stray_time, coop_stray_any;
+int coop_stray_time;
 
 static uint64_t place_ns; /* when next, at the earliest */
 
@@ -34,8 +34,7 @@ set_time (enum coop_stray now)
 void
 coop_stray_note (void)
 {
-  if (!coop_peek (&coop_stray_any))
-    __atomic_store_n (&coop_stray_any, 1, __ATOMIC_RELAXED);
+  set_time (COOP_STRAY_SOME);
   if (!coop_stray_are_due () && coop_now_ns () >= coop_peek (&place_ns))
     set_time (COOP_STRAY_DUE);
 }
@@ -43,7 +42,7 @@ coop_stray_note (void)
 void
 coop_stray_tick (uint64_t now)
 {
-  if (coop_peek (&coop_stray_any) && now >= coop_peek (&place_ns))
+  if (coop_peek (&coop_stray_time) != COOP_STRAY_NONE && now >= coop_peek (&place_ns))
     set_time (COOP_STRAY_OVERDUE);
 }
 
@@ -143,8 +142,7 @@ coop_stray_hand_out (struct coop_ult *batch, unsigned size)
   if (!chain)
     return false;
   struct coop_ult **task = (struct coop_ult **) (chain + COOP_MAX_CPUS);
-  __atomic_store_n (&coop_stray_any, 0, __ATOMIC_RELAXED);
-  __atomic_store_n (&coop_stray_time, COOP_STRAY_NOT_DUE, __ATOMIC_RELAXED);
+  __atomic_store_n (&coop_stray_time, COOP_STRAY_NONE, __ATOMIC_RELAXED);
   sort_by_number (batch, size, task, count);
   struct coop_ult **own = self ? &task[self->thread->ts.team_id % size] : NULL;
   if (own && !*own)

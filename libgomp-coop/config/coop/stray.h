@@ -26,23 +26,22 @@ extern void coop_stray_tick (uint64_t now);
 /* Is it time to place a team anew?  Hints.  */
 enum coop_stray
 {
-  COOP_STRAY_NOT_DUE,
+  COOP_STRAY_NONE,   /* no task has strayed since the last time */
+  COOP_STRAY_SOME,   /* some have, but it is not time yet */
   COOP_STRAY_DUE,    /* in its dock, */
   COOP_STRAY_OVERDUE /* and at barriers, which cost less and are more */
 };
 extern int coop_stray_time;
 
-extern int coop_stray_any; /* 1: tasks have strayed */
-
-/* Barriers that are over soon would wait for the monitor for thousands of times: a task that was
-   stolen while the CPU of its worker had an interrupt is at the wrong worker at each of them.  */
+/* Barriers do not wait for a tick of the monitor: a task that was stolen while its worker's CPU had
+   an interrupt would be at the wrong worker at thousands of short ones.  */
 #define COOP_STRAY_PASSES 64
 
 /* A team's barrier is over, for the *PASSES-th time since tasks have strayed.  */
 static inline void
 coop_stray_pass (unsigned *passes)
 {
-  if (__builtin_expect (!coop_peek (&coop_stray_any), 1)
+  if (__builtin_expect (coop_peek (&coop_stray_time) == COOP_STRAY_NONE, 1)
       || ++*passes < COOP_STRAY_PASSES)
     return;
   *passes = 0;
