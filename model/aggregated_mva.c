@@ -59,6 +59,8 @@ struct aggregated_mva {
     double *speed;   /* [max_jobs] cores / time */
     double *waits_for; /* [max_jobs] how much longer it takes for synchronisation */
     double *delay;   /* [max_jobs] of that on links without a queue */
+    double *overlap; /* [max_jobs] part of a response that stalls */
+    double *latency; /* [max_jobs] services more that a read takes */
 };
 
 /* Divide up the memory, of which there are two pieces. */
@@ -90,6 +92,8 @@ static void take_room(struct aggregated_mva *l)
     l->speed = l->time + l->max_jobs;
     l->delay = l->speed + l->max_jobs;
     l->waits_for = l->delay + l->max_jobs;
+    l->overlap = l->waits_for + l->max_jobs;
+    l->latency = l->overlap + l->max_jobs;
 }
 
 struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs)
@@ -114,7 +118,7 @@ struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs
     l->member = calloc(memories + 2 * jobs + jobs * nodes, sizeof(*l->member));
     l->waits = calloc(jobs, sizeof(*l->waits));
     l->misses = calloc(2 * jobs * nodes + memories + 6 * l->scratch + 3 * jobs * l->scratch +
-                           jobs * l->widest + nodes + 6 * jobs,
+                           jobs * l->widest + nodes + 8 * jobs,
                        sizeof(*l->misses));
     if (!l->member || !l->waits || !l->misses) {
         aggregated_free(l);
@@ -186,6 +190,8 @@ void aggregated_prepare(struct aggregated_mva *l, const struct workload *const *
     for (size_t j = 0; j < count; j++)
         for (size_t n = 0; n < l->widest; n++)
             l->crowd[j * l->widest + n] = workload_crowd(profile[j], n + 1);
+    for (size_t j = 0; j < count; j++)
+        aggregated_set_stalls(l, j, profile[j]->stall_factor);
     memset(l->waits, 0, count * sizeof(*l->waits));
     memset(l->threads, 0, count * sizeof(*l->threads));
 }
@@ -198,6 +204,12 @@ void aggregated_waits(struct aggregated_mva *l, size_t job)
 void aggregated_rounds(struct aggregated_mva *l, size_t job, size_t threads)
 {
     l->threads[job] = threads;
+}
+
+void aggregated_set_stalls(struct aggregated_mva *l, size_t job, double factor)
+{
+    l->overlap[job] = lesser(1, factor);
+    l->latency[job] = greater(0, factor - 1);
 }
 
 /* How many times as often job J misses on LLC domain I for its cores there, and for others who use
@@ -320,14 +332,15 @@ static double fullest(const struct aggregated_mva *l, size_t j)
  * returns the relative change of its time. */
 static double renew(struct aggregated_mva *l, size_t j, double posted)
 {
-    double time = 1 + l->delay[j], before = l->time[j];
+    double overlap = l->overlap[j], latency = l->latency[j];
+    double time = 1 + l->delay[j] * (overlap + latency), before = l->time[j];
     const double *read = &l->read[j * l->stations];
     double *queue = &l->queue[j * l->stations];
 
     for (size_t s = 0; s < l->stations; s++) {
-        double seen = l->total[s] - queue[s] * l->own[j];
+        double seen = l->total[s] - queue[s] * l->own[j] * overlap;
         double response = read[s] * l->wait[s] * (1 + seen);
-        time += l->members[s] * response;
+        time += l->members[s] * (overlap * response + latency * read[s] * l->service[s]);
         l->total[s] -= queue[s];
         queue[s] = response; /* so far per unit of computing */
     }
@@ -356,14 +369,16 @@ static void find_responses(struct aggregated_mva *l, size_t j)
         l->response[k] = read[k] > 0 ? queue[k] / read[k] * each : 0;
 }
 
-/* Time that a unit of computing of that job spends on links from LLC domain I. */
+/* Time that a unit of computing of that job stalls for links from LLC domain I. */
 static double link_time(const struct aggregated_mva *l, size_t j, size_t i)
 {
     struct link_demand demand = link_demands_of(l->demands, j, i);
-    double sum = demand.delay;
+    double overlap = l->overlap[j], latency = l->latency[j];
+    double sum = demand.delay * (overlap + latency);
 
     for (size_t k = 0; k < l->links; k++)
-        sum += demand.read[k] * l->response[k];
+        sum += demand.read[k] *
+               (overlap * l->response[k] + latency * l->service[l->groups + k]);
     return sum * l->misses[j * l->machine->llc_domains + i];
 }
 
@@ -462,4 +477,9 @@ void aggregated_predict(struct aggregated_mva *l, const size_t *counts, double *
     for (size_t j = 0; j < l->count; j++)
         if (l->waits[j] && l->cores[j] > 0)
             speed[j] /= worst_node(l, j);
+}
+
+double aggregated_stalls(const struct aggregated_mva *l, size_t job)
+{
+    return l->time[job] / l->waits_for[job] - 1;
 }

@@ -25,6 +25,9 @@
  * accesses have, and misses more often the less that is.  So it does the more of its own cores
  * are there, where its profile knows that (workload_crowd()).
  *
+ * A job with a stall factor f below 1 has 1 / f requests of a core under way at once: it stalls
+ * for f R_jg, and sees itself as f Q_jg / n_j; above 1 it stalls for (f - 1) v_jg s_g more.
+ *
  * Here v are the reads and U the utilisation by requests that do not stall
  * (posted), half of them writes and half prefetches.  A station that these alone
  * would saturate slows the jobs that make them down to its pace.
@@ -57,10 +60,17 @@ void aggregated_waits(struct aggregated_mva *aggregated, size_t job);
  * (workload_rounds()). */
 void aggregated_rounds(struct aggregated_mva *aggregated, size_t job, size_t threads);
 
+/* Job number JOB of those prepared has the stall factor FACTOR > 0 instead of its profile's. */
+void aggregated_set_stalls(struct aggregated_mva *aggregated, size_t job, double factor);
+
 /* Speed of each job in cores' worth of computing into SPEED[count], for
  * COUNTS[llc_domains * count], cores of job j on LLC domain i at i * count + j; to
  * the last bit the same whatever was asked before.  Allocates nothing. */
 void aggregated_predict(struct aggregated_mva *aggregated, const size_t *counts,
                     double *speed);
+
+/* How long a core of job number JOB, which had one in the last prediction, stalls there in each us
+ * of computing: without synchronisation, and as on the mean of its cores. */
+double aggregated_stalls(const struct aggregated_mva *aggregated, size_t job);
 
 #endif /* COSCHED_MODEL_AGGREGATED_MVA_H */

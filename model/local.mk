@@ -35,6 +35,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/network.h \
 	%D%/policy.h \
 	%D%/policy_fields.h \
+	%D%/stall_factor.c \
+	%D%/stall_factor.h \
 	%D%/station.c \
 	%D%/station.h \
 	%D%/status.h \

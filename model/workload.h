@@ -23,6 +23,10 @@
  * 0.7 there, 0 where all data fit or none are used again).  So the rates of a profile hold for
  * the number of the job's cores on an LLC domain with which it was measured, and are
  * (n / llc_cores)^llc_power times as high with n.
+ *
+ * The papers' core waits for each read by itself, for as long as the stations take.  A real one
+ * overlaps some of its waits, which stall it for a part of that only, and reads take time on their
+ * way that occupies no station.  Both are in stall_factor, which model/stall_factor.h learns.
  */
 
 #include <stddef.h>
@@ -48,11 +52,13 @@ struct workload {
     double llc_per_us; /* LLC accesses per us of CPU time; 0: unknown */
     double llc_power;  /* 0..1; 0: unknown, or the job's own cores do not matter */
     double llc_cores;  /* that share an LLC where the rates hold, >= 1; 0 only without a power */
+    double stall_factor; /* > 0: of the time that reads take, below 1 the part that stalls; above,
+                            how many times its service a read takes where nobody else asks */
     double locality;   /* share of the requests that go to a thread's own data,
                           0..1 (model/locality.h); NAN: unknown, taken for 0 */
 };
 
-/* All rates 0 (compute-bound), locality unknown.  NULL when out of memory or NUMA_NODES is 0. */
+/* All rates 0 (compute-bound), stalls as in the papers, locality unknown.  NULL when out of memory or NUMA_NODES is 0. */
 struct workload *workload_new(size_t numa_nodes);
 
 /* A compute-bound or memory-bound region with effective RHO (>= 0, finite) at

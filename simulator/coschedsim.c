@@ -39,8 +39,9 @@ static const struct cli_command commands[] = {
          "  jobs             of the scenario; more than it has: the same again\n"
          "  arrival          seconds from one job's arrival to the next one's\n"
          "  scale, rates     factor of work, of requests to memory\n"
-         "  imbalance, sync_share, llc_loss, llc_power, barriers    of parallel regions\n"
-         "  JOB.KEY          one of the last seven of one job only\n"
+         "  imbalance, sync_share, llc_loss, llc_power, overlap, latency, barriers\n"
+         "                   of parallel regions\n"
+         "  JOB.KEY          one of the last nine of one job only\n"
          "  seed, noise      as the options\n"
          "  POLICY:OPTION    of a policy\n"
          "  anything else    option of slurm.conf without its prefix: epoch, ...\n",

@@ -137,6 +137,7 @@ static bool same_region(const struct scenario_region *a,
            (!a->thread_nodes || !memcmp(a->thread_node, b->thread_node,
                                         a->thread_nodes * sizeof(*a->thread_node))) &&
            a->llc_per_us == b->llc_per_us && a->llc_power == b->llc_power &&
+           a->overlap == b->overlap && a->latency == b->latency &&
            a->imbalance == b->imbalance && a->sync_share == b->sync_share &&
            a->barriers == b->barriers && a->llc_loss == b->llc_loss;
 }

@@ -96,6 +96,8 @@ struct scenario_region {
                           llc_per_us */
     double llc_power;  /* 0..1: with the part c of an LLC domain's cores, c^llc_power times as
                           many requests as with all (model/workload.h) */
+    double overlap;    /* 0..1: part of the reads that do not stall, as others are waited for */
+    double latency;    /* >= 0: so many times its service a read takes more, on its way */
     double imbalance;  /* >= 0: with one thread per core and a static schedule
                           the last thread needs 1 + imbalance of the mean */
     double sync_share; /* 0 <= share < 1 of time in synchronisation on all

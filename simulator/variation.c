@@ -27,6 +27,8 @@ static const struct change changes[] = {
     {"sync_share", 0, 0.99, MEMBER(sync_share), 0},
     {"llc_loss", 0, 1e6, MEMBER(llc_loss), 0},
     {"llc_power", 0, 1, MEMBER(llc_power), 0},
+    {"overlap", 0, 1, MEMBER(overlap), 0},
+    {"latency", 0, 1e3, MEMBER(latency), 0},
     {"barriers", 1, 1e9, 0, MEMBER(barriers)},
     {0},
 };

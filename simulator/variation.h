@@ -14,7 +14,7 @@
  *   arrival     seconds between arrivals
  *   scale       factor of the work
  *   rates       factor of the requests to memory and of the LLC accesses
- *   imbalance, sync_share, llc_loss, llc_power, barriers
+ *   imbalance, sync_share, llc_loss, llc_power, overlap, latency, barriers
  *               these of all parallel regions
  *
  * The last seven may be of one job only: JOB.KEY.

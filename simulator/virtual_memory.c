@@ -36,7 +36,8 @@ struct virtual_memory {
     size_t classes;
     struct customers *who;  /* [jobs * llc_domains] */
     size_t *count;          /* likewise */
-    double *think;          /* [classes] time away per unit of computing */
+    double *think;          /* [classes] time away per unit of computing, */
+    double *latency;        /* [classes] and that reads take on their way */
     double *share, *utilisation;
     double *visits, *posted, *service, *posted_service, *response;
     double *scaled, *scaled_posted; /* [classes * stations] */
@@ -62,7 +63,7 @@ struct virtual_memory *virtual_memory_new(const struct machine *machine,
     size_t table = classes * m->stations;
     m->who = calloc(classes, sizeof(*m->who));
     m->count = calloc(classes, sizeof(*m->count));
-    m->think = calloc(2 * classes + m->stations + 7 * table +
+    m->think = calloc(3 * classes + m->stations + 7 * table +
                           classes * machine->numa_nodes +
                           jobs * machine->numa_nodes,
                       sizeof(double));
@@ -70,7 +71,8 @@ struct virtual_memory *virtual_memory_new(const struct machine *machine,
         virtual_memory_free(m);
         return NULL;
     }
-    m->share = m->think + classes;
+    m->latency = m->think + classes;
+    m->share = m->latency + classes;
     m->utilisation = m->share + classes;
     m->visits = m->utilisation + m->stations;
     m->posted = m->visits + table;
@@ -199,6 +201,7 @@ static void add_class(struct virtual_memory *m, const struct virtual_load *load,
     size_t c = m->classes++, memories = machine->numa_nodes;
     double all = s->read_per_us + s->write_per_us + s->prefetch_per_us;
 
+    m->latency[c] = 0;
     m->count[c] = (size_t)fmax(1, ceil(load->cores[node] - 1e-9));
     m->who[c] = (struct customers){
         j, node, fmin(1, load->cores[node] / (double)m->count[c])};
@@ -208,17 +211,19 @@ static void add_class(struct virtual_memory *m, const struct virtual_load *load,
     }
     for (size_t k = 0; k < memories && all > 0; k++) {
         double rate = m->requests[(j * machine->llc_domains + node) * memories + k];
-        double read = rate * s->read_per_us / all;
+        double reads = rate * s->read_per_us / all, read = reads * (1 - s->overlap);
         double write = rate * s->write_per_us / all;
-        double prefetch = rate * s->prefetch_per_us / all;
+        double prefetch = rate * s->prefetch_per_us / all + reads - read;
         struct machine_service service = machine_controller_service(machine, k);
         const struct machine_route *route =
             &machine->route[node * memories + k];
         visit(m, c, k, &service, read, write, prefetch);
+        m->latency[c] += read * service.read_us * s->latency;
         for (size_t l = 0; l < route->links; l++) {
             service = machine_link_service(machine, route->link[l]);
             visit(m, c, memories + route->link[l], &service, read, write,
                   prefetch);
+            m->latency[c] += read * service.read_us * s->latency;
         }
     }
 }
@@ -233,11 +238,13 @@ static enum model_status solve_once(struct virtual_memory *m)
     struct network_result result = {m->share, m->response, m->utilisation};
 
     /* A unit of the network is one of computing and what goes with it. */
-    for (size_t c = 0; c < m->classes; c++)
+    for (size_t c = 0; c < m->classes; c++) {
+        double unit = 1 + m->latency[c] + m->think[c];
         for (size_t e = c * m->stations; e < (c + 1) * m->stations; e++) {
-            m->scaled[e] = m->visits[e] / (1 + m->think[c]);
-            m->scaled_posted[e] = m->posted[e] / (1 + m->think[c]);
+            m->scaled[e] = m->visits[e] / unit;
+            m->scaled_posted[e] = m->posted[e] / unit;
         }
+    }
     enum model_status rc = network_solve(m->method, &network, &result);
     if (rc == MODEL_ENOCONV && m->method == NETWORK_LINEARIZER)
         rc = network_solve(NETWORK_SCHWEITZER, &network, &result);
@@ -257,7 +264,7 @@ static enum model_status solve(struct virtual_memory *m)
         if (rc != MODEL_OK)
             return rc;
         for (size_t c = 0; c < m->classes; c++) {
-            double cycle = (1 + m->think[c]) / m->share[c];
+            double cycle = (1 + m->latency[c] + m->think[c]) / m->share[c];
             double busy = cycle - m->think[c]; /* 1 + R */
             double think = busy * (1 / m->who[c].duty - 1);
             change = fmax(change, fabs(think - m->think[c]) / cycle);

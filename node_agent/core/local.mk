@@ -51,6 +51,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 	%D%/report.h \
 	%D%/scheduler.c \
 	%D%/scheduler.h \
+	%D%/stall_watch.c \
+	%D%/stall_watch.h \
 	%D%/standing.c \
 	%D%/standing.h \
 	%D%/stretch.c \

@@ -17,6 +17,7 @@
 #include "node_agent/core/mapper.h"
 #include "common/log.h"
 #include "node_agent/core/process.h"
+#include "node_agent/core/stall_watch.h"
 #include "protocol/cpulist.h"
 
 /* Shorter intervals than this measure the clock, not the job. */
@@ -27,6 +28,7 @@ struct observer {
     const struct topology *topology;
     struct recorder *recorder;
     struct mapper *mapper;
+    struct stall_watch *stalls;
     const struct concurrency_model *model; /* NULL: there is none */
     uint64_t last_ns;
     uint64_t assigned; /* hash of what the counters were told */
@@ -41,8 +43,12 @@ struct observer *observer_new(struct counters *counters,
 {
     struct observer *o = calloc(1, sizeof(*o));
 
-    if (!o || !(o->mapper = mapper_new(topology_machine(topology)->numa_nodes))) {
-        free(o);
+    if (!o)
+        return NULL;
+    o->mapper = mapper_new(topology_machine(topology)->numa_nodes);
+    o->stalls = stall_watch_new(topology_machine(topology));
+    if (!o->mapper || !o->stalls) {
+        observer_free(o);
         return NULL;
     }
     o->counters = counters;
@@ -69,6 +75,7 @@ void observer_free(struct observer *o)
     free(o->look);
     free(o->share);
     mapper_free(o->mapper);
+    stall_watch_free(o->stalls);
     free(o);
 }
 
@@ -404,7 +411,7 @@ static void add_counted(struct policy_counted *sum, const struct machine *machin
     }
 }
 
-void observer_learn(const struct counters *counters,
+void observer_learn(const struct counters *counters, struct stall_watch *stalls,
                     const struct sample *sample,
                     const struct observer_reading *readings,
                     struct attribute_job *shares, size_t count,
@@ -440,8 +447,12 @@ void observer_learn(const struct counters *counters,
             }
             advance_region(counters, look, profile_ns);
         }
-        loop_free(share->loop);
-        share->loop = NULL;
+    }
+    if (counters_setup(counters)->calibrated)
+        stall_watch_add(stalls, readings, shares, count, (double)sample->time_ns * 1e-3);
+    for (size_t i = 0; i < count; i++) {
+        loop_free(shares[i].loop);
+        shares[i].loop = NULL;
     }
 }
 
@@ -471,7 +482,7 @@ static void measure(struct observer *o, struct job_table *jobs,
         return;
     add_signatures(o, sample, count);
     journal_sample(o->recorder, sample, o->look, count, options);
-    observer_learn(o->counters, sample, o->look, o->share, count,
+    observer_learn(o->counters, o->stalls, sample, o->look, o->share, count,
                    options->profile_ns);
 }
 

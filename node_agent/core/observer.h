@@ -14,6 +14,7 @@
 #include "protocol/options.h"
 
 struct observer;
+struct stall_watch;
 struct recorder;
 
 /* A job in an interval in which its CPUs were the same. */
@@ -34,9 +35,9 @@ struct observer *observer_new(struct counters *counters,
 /* Count with COUNTERS from now on; all regions must have been cleared. */
 void observer_use(struct observer *observer, struct counters *counters);
 
-/* Give each of COUNT jobs its part of SAMPLE and advance regions that were measured for
- * PROFILE_NS.  SHARES has ids and CPUs of the same jobs.  For observer_update() and replays. */
-void observer_learn(const struct counters *counters,
+/* Give each of COUNT jobs its part of SAMPLE, advance regions that were measured for PROFILE_NS,
+ * and let STALLS learn.  SHARES has ids and CPUs of the same jobs.  For observer_update() and replays. */
+void observer_learn(const struct counters *counters, struct stall_watch *stalls,
                     const struct sample *sample,
                     const struct observer_reading *readings,
                     struct attribute_job *shares, size_t count,

@@ -138,7 +138,7 @@ bool plan_facts_mean(const struct job *job, struct workload *mean)
     for (size_t m = 0; m < mean->numa_nodes; m++)
         mean->rate[m] = (struct workload_rate){0};
     mean->sync_share = mean->llc_per_us = mean->locality = 0;
-    mean->llc_power = mean->llc_cores = 0;
+    mean->llc_power = mean->llc_cores = mean->stall_factor = 0;
     for (const struct region *s = job->regions.first; s; s = s->next)
         time += s->profile ? (double)s->run_ns : 0;
     for (const struct region *s = job->regions.first; s && time > 0;
@@ -160,10 +160,14 @@ bool plan_facts_mean(const struct job *job, struct workload *mean)
         asked += requests;
         mean->llc_power += requests * s->profile->llc_power;
         mean->llc_cores += requests * s->profile->llc_cores;
+        mean->stall_factor += requests * s->profile->stall_factor;
     }
     if (asked > 0) {
         mean->llc_power /= asked;
         mean->llc_cores = fmax(1, mean->llc_cores / asked);
+        mean->stall_factor /= asked;
+    } else {
+        mean->stall_factor = 1;
     }
     mean->locality = known > 0 ? fmin(1, mean->locality / known) : NAN;
     /* Rounding must not make more reads than requests. */

@@ -26,6 +26,7 @@
 #define LOAD_LEAST 0.05
 #define LOCALITY_PART 0.25 /* and by so much of its requests that go to threads' own data */
 #define SYNC_PART 0.05 /* and of the time that it waits on all cores */
+#define STALLS_PART 0.15 /* of the logarithm of their factor */
 #define POWER_PART 0.1 /* and of the power law of its misses */
 
 /* Counted requests, which are cheap to look at, are looked at so often. */
@@ -119,6 +120,7 @@ void region_forget(struct region *s)
     s->known = false;
     s->seen = s->fit = (struct counters_fit){0};
     s->fit_time_ns = 0;
+    s->stalls = (struct stall_factor){0};
 }
 
 uint64_t region_probe_ns(const struct region_budget *budget)
@@ -364,6 +366,12 @@ static bool differs(const struct region *s, const struct workload *w,
     return throughput_matters(&both, machine_all_cpus(machine));
 }
 
+void region_take_stalls(struct region *s)
+{
+    if (fabs(s->stalls.log - log(s->profile->stall_factor)) > STALLS_PART)
+        s->profile->stall_factor = stall_factor(&s->stalls);
+}
+
 bool region_advance(struct region *s, const struct region_list *list,
                     const struct counters *counters, uint64_t profile_ns)
 {
@@ -388,6 +396,8 @@ bool region_advance(struct region *s, const struct region_list *list,
         struct cache_power_line own = cache_power_line(&s->measure.power), all = all_power(list);
         w->llc_power = cache_power_slope(&own, cache_power_slope(&all, CACHE_POWER_USUAL));
     }
+    if (w)
+        w->stall_factor = stall_factor(&s->stalls);
     bool before = s->known;
     s->known = true;
     /* Cores gathered on one NUMA node no longer tell what they did on several. */

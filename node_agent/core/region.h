@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 #include "model/policy.h"
+#include "model/stall_factor.h"
 #include "model/workload.h"
 #include "node_agent/core/useful.h"
 #include "node_agent/counters/counters.h"
@@ -46,6 +47,7 @@ struct region {
     bool known; /* measured for long enough: the profile will hardly change */
     struct measure measure;
     struct workload *profile; /* NULL: not known */
+    struct stall_factor stalls; /* of it, as learnt so far */
     struct useful *useful; /* cores, as predicted; NULL: not known */
     struct counters_fit fit;  /* of the profile; only with it */
     struct counters_fit seen; /* as of the last try; points 0: nothing yet */
@@ -147,6 +149,9 @@ void region_grant(struct region *region, size_t dop, bool alone,
  * known or the profile changed. */
 bool region_advance(struct region *region, const struct region_list *list,
                     const struct counters *counters, uint64_t profile_ns);
+
+/* Its profile takes what was learnt of REGION's stalls, if that could change a decision. */
+void region_take_stalls(struct region *region);
 
 /* Time that all of LIST were seen to run. */
 uint64_t region_list_run_ns(const struct region_list *list);

@@ -12,6 +12,7 @@
 #include "node_agent/recording/journal_machine.h"
 #include "node_agent/core/observer.h"
 #include "node_agent/core/plan_fields.h"
+#include "node_agent/core/stall_watch.h"
 #include "node_agent/counters/sample_json.h"
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
@@ -23,6 +24,7 @@ struct replay {
     struct recording *recording;
     struct topology *topology;
     struct planner *planner;
+    struct stall_watch *stalls;
     struct cosched_cpuset cpus;
     struct counters_setup setup;
     struct counters *counters;
@@ -76,9 +78,10 @@ static int open_counters(struct replay *r, struct errtext *err)
     r->counters = counters_open("progress", &r->setup, NULL, 0, err);
     r->sample = sample_new(r->setup.machine->cpus, r->setup.machine->llc_domains,
                            r->setup.machine->numa_nodes, r->setup.packages);
-    if (r->counters && !r->sample)
+    r->stalls = stall_watch_new(r->setup.machine);
+    if (r->counters && (!r->sample || !r->stalls))
         errtext_set(err, ENOMEM, "replay: out of memory");
-    return r->counters && r->sample ? 0 : -1;
+    return r->counters && r->sample && r->stalls ? 0 : -1;
 }
 
 /* ---- lines -------------------------------------------------------------- */
@@ -156,7 +159,7 @@ static int on_sample(struct replay *r, const json_t *line, struct errtext *err)
             readings[i].work[u] = json_number_value(json_array_get(work, u));
     }
     if (rc == 0)
-        observer_learn(r->counters, r->sample, readings, shares, count,
+        observer_learn(r->counters, r->stalls, r->sample, readings, shares, count,
                        number(line, "profile_ns"));
     if (rc == 0 && r->walk)
         r->walk->sample(r->walk->arg, r->sample, readings, count);
@@ -323,6 +326,7 @@ static int replay(struct replay *r, const char *dir, struct errtext *err)
         job_remove(&r->jobs, r->jobs.first);
     sample_free(r->sample);
     counters_close(r->counters);
+    stall_watch_free(r->stalls);
     planner_free(r->planner);
     topology_free(r->topology);
     recording_close(r->recording);

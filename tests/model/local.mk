@@ -38,6 +38,7 @@ units += %D%/unit
 	%D%/test_policy_rules.c \
 	%D%/test_sampling.c \
 	%D%/test_system_laws.c \
+	%D%/test_stall_factor.c \
 	%D%/test_station.c \
 	%D%/test_system.c \
 	%D%/test_throughput.c \

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copyright (C) 2026 The coschedule developers */
+/* How long the jobs' reads stall them, relative to what the model says. */
+
+#include "node_agent/core/stall_watch.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hash.h"
+#include "model/aggregated_mva.h"
+#include "model/stall_factor.h"
+#include "node_agent/core/observer.h"
+#include "node_agent/core/region.h"
+
+/* Of one job. */
+struct watched {
+    struct stall_factor *factor;
+    const struct workload *profile;
+    double computing, stalled; /* cycles */
+};
+
+struct stall_watch {
+    const struct machine *machine;
+    struct workload *compute; /* profile of who computes */
+    struct aggregated_mva *aggregated; /* for `room` jobs; NULL: for none */
+    struct watched *job; /* [room] */
+    size_t *counts;      /* [llc_domains * room] */
+    size_t room;
+    uint64_t situation; /* hash of who ran what where */
+    double us;          /* for which that was so */
+};
+
+struct stall_watch *stall_watch_new(const struct machine *machine)
+{
+    struct stall_watch *w = calloc(1, sizeof(*w));
+
+    if (w && !(w->compute = workload_new(machine->numa_nodes))) {
+        free(w);
+        return NULL;
+    }
+    if (w)
+        w->machine = machine;
+    return w;
+}
+
+/* Release what there is for `room` jobs. */
+static void clear(struct stall_watch *w)
+{
+    aggregated_free(w->aggregated);
+    free(w->job);
+    free(w->counts);
+    w->aggregated = NULL;
+    w->job = NULL;
+    w->counts = NULL;
+    w->room = 0;
+}
+
+void stall_watch_free(struct stall_watch *w)
+{
+    if (!w)
+        return;
+    clear(w);
+    workload_free(w->compute);
+    free(w);
+}
+
+static bool make_room(struct stall_watch *w, size_t count)
+{
+    if (count <= w->room)
+        return true;
+    clear(w);
+    w->situation = 0;
+    w->aggregated = aggregated_new(w->machine, count);
+    w->job = calloc(count, sizeof(*w->job));
+    w->counts = calloc(count * w->machine->llc_domains, sizeof(*w->counts));
+    if (!w->aggregated || !w->job || !w->counts) {
+        clear(w);
+        return false;
+    }
+    w->room = count;
+    return true;
+}
+
+/* What READING's job runs, of which SHARE was counted, into JOB; false when that is not known. */
+static bool look(const struct stall_watch *w, const struct observer_reading *reading,
+                 const struct attribute_job *share, struct watched *job)
+{
+    struct region *region = reading->region;
+
+    job->profile = w->compute;
+    job->factor = NULL;
+    if (!share->loop || reading->dop < 2)
+        return share->loop != NULL;
+    if (!region || !region->profile)
+        return false;
+    job->profile = region->profile;
+    job->factor = &region->stalls;
+    return true;
+}
+
+/* True when all jobs are known; is it still the same that they do, and where? */
+static bool look_at_all(struct stall_watch *w, const struct observer_reading *readings,
+                        const struct attribute_job *shares, size_t count, bool *same)
+{
+    size_t domains = w->machine->llc_domains;
+    uint64_t situation = HASH_START;
+
+    for (size_t j = 0; j < count; j++) {
+        if (!look(w, &readings[j], &shares[j], &w->job[j]))
+            return false;
+        hash_word(&situation, (uintptr_t)w->job[j].profile);
+        hash_bytes(&situation, shares[j].loop->cores, domains * sizeof(*shares[j].loop->cores));
+        for (size_t i = 0; i < domains; i++)
+            w->counts[i * count + j] = shares[j].loop->cores[i];
+    }
+    *same = situation == w->situation;
+    w->situation = situation;
+    return true;
+}
+
+static void add(struct watched *job, const struct loop *loop)
+{
+    for (size_t i = 0; i < loop->llc_domains; i++) {
+        job->computing += loop->useful_cycles[i];
+        job->stalled += loop->stalled_cycles[i];
+    }
+}
+
+static void learn(struct stall_watch *w, const struct observer_reading *readings, size_t count)
+{
+    struct stall_factor *factor[count];
+    const struct workload *profile[count];
+    double seen[count];
+
+    for (size_t j = 0; j < count; j++) {
+        factor[j] = w->job[j].factor;
+        profile[j] = w->job[j].profile;
+        seen[j] = w->job[j].computing > 0 ? w->job[j].stalled / w->job[j].computing : NAN;
+    }
+    stall_factors_learn(factor, w->aggregated, profile, w->counts, seen, count, w->us);
+    for (size_t j = 0; j < count; j++)
+        if (factor[j])
+            region_take_stalls(readings[j].region);
+}
+
+void stall_watch_add(struct stall_watch *w, const struct observer_reading *readings,
+                     const struct attribute_job *shares, size_t count, double us)
+{
+    bool same;
+
+    if (!count || !make_room(w, count) || !look_at_all(w, readings, shares, count, &same)) {
+        w->situation = 0;
+        return;
+    }
+    if (!same)
+        w->us = 0;
+    for (size_t j = 0; j < count; j++) {
+        if (!(w->us > 0))
+            w->job[j].computing = w->job[j].stalled = 0;
+        add(&w->job[j], shares[j].loop);
+    }
+    w->us += us;
+    if (w->us < STALL_WATCH_US)
+        return;
+    learn(w, readings, count);
+    w->us = 0;
+}
