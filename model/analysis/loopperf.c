@@ -11,10 +11,15 @@
 /* Synchronisation never eats all of the time, whatever a line says. */
 #define SYNC_MOST 0.99
 
+/* Stalls in CPU time below which their quotient tells nothing. */
+#define STALLS_LEAST 1e-3
+
 /* What a profile says, per core and us of CPU time. */
 struct rates {
     double nodes;               /* LLC domains that it is of */
     double sync;                /* share of time */
+    double cpu_us;              /* CPU time of one unit of work, all cores together */
+    double stalls;              /* counted ones relative to predicted ones, logarithm */
     struct loop_requests *rate; /* [numa_nodes] */
     double *misses;             /* [numa_nodes] */
 };
@@ -22,7 +27,6 @@ struct rates {
 struct loopperf {
     const struct machine *machine;
     enum hierarchy_method method;
-    double cpu_us;      /* CPU time of one unit of work, all cores together */
     double cores;       /* of the first profile */
     size_t profiles;    /* 1 or 2 */
     struct rates profile[2];
@@ -69,6 +73,7 @@ static void take_rates(struct rates *r, const struct loop *loop, double cpu_us)
 {
     r->nodes = (double)loop_active_nodes(loop);
     r->sync = loop->sync_share;
+    r->cpu_us = cpu_us / loop->work;
     for (size_t j = 0; j < loop->numa_nodes; j++) {
         struct loop_requests sum = loop_requests_to(loop, j);
         r->rate[j] = (struct loop_requests){
@@ -87,47 +92,6 @@ static bool input_valid(const struct loopperf_input *in)
                         second->llc_domains == in->machine->llc_domains &&
                         second->numa_nodes == in->machine->numa_nodes &&
                         loop_active_nodes(second) != loop_active_nodes(first)));
-}
-
-static enum model_status learn(struct loopperf *p,
-                               const struct loopperf_input *in)
-{
-    struct cputime_input cputime = {in->machine, in->method, in->first};
-    struct cputime time;
-    enum model_status status = cputime_solve(&cputime, &time);
-
-    if (status != MODEL_OK)
-        return status;
-    p->cores = (double)loop_cores(in->first);
-    p->cpu_us = time.cpu_us * p->cores / in->first->work;
-    take_rates(&p->profile[0], in->first, p->cpu_us * in->first->work);
-    if (in->second)
-        take_rates(&p->profile[1], in->second, p->cpu_us * in->second->work);
-    return MODEL_OK;
-}
-
-enum model_status loopperf_learn(const struct loopperf_input *in,
-                                 struct loopperf **out)
-{
-    struct loopperf *p;
-    enum model_status status = MODEL_ENOMEM;
-
-    *out = NULL;
-    if (!input_valid(in))
-        return MODEL_EINVAL;
-    p = calloc(1, sizeof(*p));
-    if (!p)
-        return MODEL_ENOMEM;
-    p->machine = in->machine;
-    p->method = in->method;
-    p->profiles = in->second ? 2 : 1;
-    if (allocate(p))
-        status = learn(p, in);
-    if (status == MODEL_OK)
-        *out = p;
-    else
-        loopperf_free(p);
-    return status;
 }
 
 /* On the line through both profiles at X (0: the first), not below 0. */
@@ -171,19 +135,12 @@ static double sync_at(const struct loopperf *p, double cores, double x)
     return fmin(share, SYNC_MOST);
 }
 
-enum model_status loopperf_predict(struct loopperf *p, const size_t *cores,
-                                   struct loopperf_time *time)
+/* Mean stalls (3.15) of a us of CPU time on CORES, on X of the way, into *STALL. */
+static enum model_status stall_at(struct loopperf *p, const size_t *cores, double x, double *stall)
 {
     const struct machine *m = p->machine;
-    double nodes = 0, sum = 0, stall = 0;
+    double sum = 0, all = 0;
 
-    for (size_t i = 0; i < m->llc_domains; i++) {
-        nodes += cores[i] > 0;
-        sum += (double)cores[i];
-    }
-    if (!(sum > 0))
-        return MODEL_EINVAL;
-    double x = place(p, nodes);
     for (size_t i = 0; i < m->llc_domains; i++)
         for (size_t j = 0; j < m->numa_nodes; j++) {
             size_t pair = i * m->numa_nodes + j;
@@ -194,11 +151,105 @@ enum model_status loopperf_predict(struct loopperf *p, const size_t *cores,
     enum model_status status = hierarchy_solve(&in, &result);
     if (status != MODEL_OK)
         return status;
-    /* 3.15, by cores where LLC domains have different numbers of them. */
-    for (size_t i = 0; i < m->llc_domains; i++)
-        stall += p->stall[i] * (double)cores[i] / sum;
-    time->cpu_us = p->cpu_us / sum;
-    time->stall_us = time->cpu_us * stall;
+    /* By cores where LLC domains have different numbers of them. */
+    for (size_t i = 0; i < m->llc_domains; i++) {
+        all += p->stall[i] * (double)cores[i];
+        sum += (double)cores[i];
+    }
+    *stall = all / sum;
+    return MODEL_OK;
+}
+
+/* Profile number K is of LOOP, whose cores were found to have taken TIME. */
+static enum model_status correct(struct loopperf *p, size_t k, const struct loop *loop,
+                                 const struct cputime *time)
+{
+    double predicted, counted = time->stall_us / time->cpu_us;
+    enum model_status status = stall_at(p, loop->cores, (double)k, &predicted);
+
+    if (status == MODEL_OK && fmin(predicted, counted) > STALLS_LEAST)
+        p->profile[k].stalls = log(counted / predicted);
+    return status;
+}
+
+/* From counted cycles, if all profiles have them. */
+static enum model_status learn_counted(struct loopperf *p, const struct loopperf_input *in)
+{
+    const struct loop *loop[2] = {in->first, in->second};
+    struct cputime time[2];
+    enum model_status status = MODEL_OK;
+
+    for (size_t k = 0; k < p->profiles && status == MODEL_OK; k++)
+        status = cputime_measured(loop[k], &time[k]);
+    for (size_t k = 0; k < p->profiles && status == MODEL_OK; k++)
+        take_rates(&p->profile[k], loop[k], time[k].cpu_us * (double)loop_cores(loop[k]));
+    for (size_t k = 0; k < p->profiles && status == MODEL_OK; k++)
+        status = correct(p, k, loop[k], &time[k]);
+    return status;
+}
+
+static enum model_status learn(struct loopperf *p,
+                               const struct loopperf_input *in)
+{
+    struct cputime_input cputime = {in->machine, in->method, in->first};
+    struct cputime time;
+    enum model_status status = learn_counted(p, in);
+
+    p->cores = (double)loop_cores(in->first);
+    if (status != MODEL_ENODATA)
+        return status;
+    status = cputime_solve(&cputime, &time);
+    if (status != MODEL_OK)
+        return status;
+    double cpu_us = time.cpu_us * p->cores / in->first->work;
+    take_rates(&p->profile[0], in->first, cpu_us * in->first->work);
+    if (in->second)
+        take_rates(&p->profile[1], in->second, cpu_us * in->second->work);
+    return MODEL_OK;
+}
+
+enum model_status loopperf_learn(const struct loopperf_input *in,
+                                 struct loopperf **out)
+{
+    struct loopperf *p;
+    enum model_status status = MODEL_ENOMEM;
+
+    *out = NULL;
+    if (!input_valid(in))
+        return MODEL_EINVAL;
+    p = calloc(1, sizeof(*p));
+    if (!p)
+        return MODEL_ENOMEM;
+    p->machine = in->machine;
+    p->method = in->method;
+    p->profiles = in->second ? 2 : 1;
+    if (allocate(p))
+        status = learn(p, in);
+    if (status == MODEL_OK)
+        *out = p;
+    else
+        loopperf_free(p);
+    return status;
+}
+
+enum model_status loopperf_predict(struct loopperf *p, const size_t *cores,
+                                   struct loopperf_time *time)
+{
+    const struct rates *a = &p->profile[0], *b = &p->profile[p->profiles - 1];
+    double nodes = 0, sum = 0, stall;
+
+    for (size_t i = 0; i < p->machine->llc_domains; i++) {
+        nodes += cores[i] > 0;
+        sum += (double)cores[i];
+    }
+    if (!(sum > 0))
+        return MODEL_EINVAL;
+    double x = place(p, nodes);
+    enum model_status status = stall_at(p, cores, x, &stall);
+    if (status != MODEL_OK)
+        return status;
+    time->cpu_us = line(a->cpu_us, b->cpu_us, x) / sum;
+    time->stall_us = time->cpu_us * stall * exp(a->stalls + (b->stalls - a->stalls) * x);
     double share = sync_at(p, sum, x);
     time->sync_us = (time->cpu_us + time->stall_us) * share / (1 - share);
     time->total_us = time->cpu_us + time->stall_us + time->sync_us;

@@ -16,7 +16,13 @@
  *   T        two profiles, usually on one and on all LLC domains; the rates in
  *            between are on the straight line over the number of LLC domains
  *
- * CPU time comes from the first profile alone (3.11).  That it is the same for
+ * Where stalled cycles were counted in all profiles (cputime_measured()), each has its own CPU time
+ * and stalls, whatever its time says; what is predicted is multiplied by the factor by which the
+ * stalls counted in it differ from those predicted for it, as waits overlap and requests have other
+ * latencies than service times.  With two profiles both are on lines between them, so that their
+ * own times are what they were.
+ *
+ * Else CPU time comes from the first profile alone (3.11).  That it is the same for
  * the same work on any number of cores is 3.14's assumption; so the second
  * profile's requests are per CPU time of the first, by the work done.
  *

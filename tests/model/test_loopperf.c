@@ -201,6 +201,65 @@ static void test_twice(void **state)
     machine_free(machine);
 }
 
+/* RUN stalls FACTOR times as long as the model says, and cycles were counted. */
+static struct loop *counted(struct loop *run, double factor)
+{
+    double cpu_us = run->work * WORK_US / (double)loop_cores(run);
+    double stall_us = factor * (run->total_us - cpu_us);
+
+    run->total_us = cpu_us + stall_us;
+    for (size_t i = 0; i < NODES; i++) {
+        run->useful_cycles[i] = 1000 * cpu_us * (double)run->cores[i];
+        run->stalled_cycles[i] = 1000 * stall_us * (double)run->cores[i];
+    }
+    return run;
+}
+
+/* Stalls that are longer or shorter than the model says are found where cycles were counted in all
+ * profiles, even where memory is full. */
+static void test_counted(void **state)
+{
+    static const double factor[] = {0.3, 1, 2.5}, rates[] = {10, 60};
+    struct machine *machine = new_machine();
+    struct loopperf_time time;
+    const size_t all[NODES] = {CORES, CORES, CORES, CORES};
+    double s[NODES], t[NODES];
+
+    (void)state;
+    for (size_t k = 0; k < 6; k++) {
+        struct traits traits = {rates[k / 3], 1.5};
+        struct loopperf_input in = {.machine = machine, .method = HIERARCHY_CLOSED};
+        struct loop *run[NODES];
+        double f = factor[k % 3];
+        for (size_t n = 0; n < NODES; n++)
+            run[n] = counted(new_run(machine, HIERARCHY_CLOSED, &traits, n + 1, 0.7), f);
+        in.first = run[0];
+        in.second = run[NODES - 1];
+        struct loopperf *p = learnt(&in);
+        assert_int_equal(loopperf_curve(p, NODES, t), MODEL_OK);
+        for (size_t n = 1; n < NODES; n++)
+            assert_near(t[n] / (run[0]->total_us / run[n]->total_us), 1,
+                        n + 1 == NODES ? 1e-6 : 0.03);
+        assert_int_equal(loopperf_predict(p, all, &time), MODEL_OK);
+        assert_near(time.total_us, run[NODES - 1]->total_us / 0.7, 1e-3);
+        assert_near(time.cpu_us, WORK_US / NODES / CORES, 1e-6);
+        loopperf_free(p);
+        /* Not if only one has them: as from times alone, which may make no sense. */
+        for (size_t i = 0; i < NODES; i++)
+            run[NODES - 1]->useful_cycles[i] = 0;
+        if (loopperf_learn(&in, &p) == MODEL_OK) {
+            assert_int_equal(loopperf_curve(p, NODES, s), MODEL_OK);
+            assert_true(f == 1 || fabs(s[NODES - 1] / t[NODES - 1] - 1) > 0.01);
+            loopperf_free(p);
+        } else {
+            assert_true(f < 1);
+        }
+        for (size_t n = 0; n < NODES; n++)
+            loop_free(run[n]);
+    }
+    machine_free(machine);
+}
+
 static void test_sync(void **state)
 {
     (void)state;
@@ -292,6 +351,7 @@ UNIT(test_loopperf)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_linear),        cmocka_unit_test(test_equations),
         cmocka_unit_test(test_single),        cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_counted),
         cmocka_unit_test(test_sync),          cmocka_unit_test(test_bad),
         cmocka_unit_test(test_best_f),
     };
