@@ -27,20 +27,21 @@ static void predict(struct stall_factor *const *factor, struct aggregated_mva *a
         stalls[j] = speed[j] > 0 ? aggregated_stalls(aggregated, j) : 0;
 }
 
-static void update(struct stall_factor *s, double seen, double predicted, double slope, double us)
+static void update(struct stall_factor *s, double seen, double predicted, double slope, double us,
+                   double usual)
 {
     s->us = fmin(s->us + us, STALL_MEMORY);
     double part = STALL_LEAST / seen;
     double error = STALL_ERROR * STALL_ERROR + STALL_NOISE / s->us + part * part;
     double prior = STALL_PRIOR * STALL_PRIOR;
-    double down = slope * log(seen / predicted) / error - s->log / prior;
+    double down = slope * log(seen / predicted) / error - (s->log - usual) / prior;
 
     s->log += down / (slope * slope / error + 1 / prior) * fmin(us / s->us, 1);
 }
 
 void stall_factors_learn(struct stall_factor *const *stalls, struct aggregated_mva *aggregated,
                          const struct workload *const *profile, const size_t *counts,
-                         const double *seen, size_t count, double us)
+                         const double *seen, size_t count, double us, double usual)
 {
     double now[count ? count : 1], more[count ? count : 1];
 
@@ -49,5 +50,6 @@ void stall_factors_learn(struct stall_factor *const *stalls, struct aggregated_m
     predict(stalls, aggregated, counts, count, STEP, more);
     for (size_t j = 0; j < count; j++)
         if (stalls[j] && seen[j] > STALL_LEAST && now[j] > STALL_LEAST)
-            update(stalls[j], seen[j], now[j], fmax(0, log(more[j] / now[j]) / STEP), us);
+            update(stalls[j], seen[j], now[j], fmax(0, log(more[j] / now[j]) / STEP), us,
+                   usual);
 }

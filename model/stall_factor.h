@@ -13,12 +13,12 @@
  * all of that is differs by program.  Stalled cycles tell it: while jobs run side by side, the
  * model says how long each stalls where it is, the counters how long it did.
  *
- * The factor f (model/workload.h) is what makes both the same.  x = log f is known within
- * STALL_PRIOR of 0 before anything was counted.  Each interval moves it towards the most probable
+ * The factor f (model/workload.h) is what makes both the same.  Before anything was counted x = log
+ * f is known within STALL_PRIOR of what is usual on the machine.  Each interval moves it towards the most probable
  * value (one step of Gauss and Newton):
  *
  *     y = log(counted / predicted stalls)     h = d log predicted / d x, by difference
- *     x += (h y / s^2 - x / prior^2) / (h^2 / s^2 + 1 / prior^2)      times t / T
+ *     x += (h y / s^2 - (x - usual) / prior^2) / (h^2 / s^2 + 1 / prior^2)      times t / T
  *
  * where t is its length and T all that was counted, STALL_MEMORY at most.  s is the error of y: of
  * the calibration, which does not fall with time; of programs that go through phases while their
@@ -34,21 +34,21 @@
 #define STALL_LEAST 0.02  /* us of stalls in one of computing: error of all, and too few to tell */
 #define STALL_MEMORY 2e6  /* us */
 
-/* All 0: nothing was counted. */
+/* All 0: nothing was counted, and 1 is usual. */
 struct stall_factor {
     double log; /* x */
-    double us;  /* T */
+    double us;  /* T; 0: x is what is usual */
 };
 
-/* f; 1 where nothing was counted. */
+/* f */
 double stall_factor(const struct stall_factor *stalls);
 
 /* COUNT jobs of PROFILE ran on COUNTS (as of aggregated_predict()) for US, and their cores stalled
- * for SEEN[count] us in each us of computing; NAN: not known.  Learn their STALLS from that.  A job
- * whose entry is NULL counts with its profile's factor and learns nothing.  AGGREGATED is prepared
- * for these jobs afterwards. */
+ * for SEEN[count] us in each us of computing; NAN: not known.  Learn their STALLS from that, where
+ * USUAL is the mean of x.  A job whose entry is NULL counts with its profile's factor and learns
+ * nothing.  AGGREGATED is prepared for these jobs afterwards. */
 void stall_factors_learn(struct stall_factor *const *stalls, struct aggregated_mva *aggregated,
                          const struct workload *const *profile, const size_t *counts,
-                         const double *seen, size_t count, double us);
+                         const double *seen, size_t count, double us, double usual);
 
 #endif /* COSCHED_MODEL_STALL_FACTOR_H */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/hash.h"
+#include "common/log.h"
 #include "model/aggregated_mva.h"
 #include "model/stall_factor.h"
 #include "node_agent/core/observer.h"
@@ -31,6 +32,7 @@ struct stall_watch {
     size_t room;
     uint64_t situation; /* hash of who ran what where */
     double us;          /* for which that was so */
+    double sum, learnt_us; /* of logarithms of factors times us, and these */
 };
 
 struct stall_watch *stall_watch_new(const struct machine *machine)
@@ -84,6 +86,22 @@ static bool make_room(struct stall_watch *w, size_t count)
     return true;
 }
 
+/* The mean of the logarithms of all factors, 0 before there are any. */
+static double usual(const struct stall_watch *w)
+{
+    return w->sum / (w->learnt_us + STALL_WATCH_SOME_US);
+}
+
+static void add_to_usual(struct stall_watch *w, const struct stall_factor *factor)
+{
+    w->sum += factor->log * w->us;
+    w->learnt_us += w->us;
+    if (w->learnt_us > STALL_WATCH_MOST_US) {
+        w->sum *= STALL_WATCH_MOST_US / w->learnt_us;
+        w->learnt_us = STALL_WATCH_MOST_US;
+    }
+}
+
 /* What READING's job runs, of which SHARE was counted, into JOB; false when that is not known. */
 static bool look(const struct stall_watch *w, const struct observer_reading *reading,
                  const struct attribute_job *share, struct watched *job)
@@ -98,6 +116,10 @@ static bool look(const struct stall_watch *w, const struct observer_reading *rea
         return false;
     job->profile = region->profile;
     job->factor = &region->stalls;
+    if (!(region->stalls.us > 0)) {
+        region->stalls.log = usual(w);
+        region_take_stalls(region);
+    }
     return true;
 }
 
@@ -140,10 +162,14 @@ static void learn(struct stall_watch *w, const struct observer_reading *readings
         profile[j] = w->job[j].profile;
         seen[j] = w->job[j].computing > 0 ? w->job[j].stalled / w->job[j].computing : NAN;
     }
-    stall_factors_learn(factor, w->aggregated, profile, w->counts, seen, count, w->us);
+    stall_factors_learn(factor, w->aggregated, profile, w->counts, seen, count, w->us, usual(w));
     for (size_t j = 0; j < count; j++)
-        if (factor[j])
+        if (factor[j] && factor[j]->us > 0) {
+            add_to_usual(w, factor[j]);
             region_take_stalls(readings[j].region);
+            log_debug("job %u: reads stall %.2f times as long as the papers' model says, %.2f in a "
+                      "us of computing now", readings[j].job->id, stall_factor(factor[j]), seen[j]);
+        }
 }
 
 void stall_watch_add(struct stall_watch *w, const struct observer_reading *readings,

@@ -9,7 +9,8 @@
  *
  * As long as the same regions run on the same cores of each LLC domain, stalled cycles of the jobs
  * are added up; of each STALL_WATCH_US of that the regions' stall factors learn
- * (model/stall_factor.h), and their profiles take what they have learnt.  What jobs stall depends
+ * (model/stall_factor.h), and their profiles take what they have learnt.  A region of which nothing
+ * was counted has the mean of what all others have learnt since the agent began.  What jobs stall depends
  * on what all of them do: nothing is learnt while there is one of several cores whose region, or
  * the region's profile, is not known.  One core counts as one that computes.
  */
@@ -20,6 +21,8 @@
 struct observer_reading;
 
 #define STALL_WATCH_US 200e3
+#define STALL_WATCH_SOME_US 2e6  /* after which their mean counts for half, */
+#define STALL_WATCH_MOST_US 60e6 /* and for which it remembers them */
 
 struct stall_watch;
 

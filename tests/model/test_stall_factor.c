@@ -65,7 +65,7 @@ static void learn(struct world *w, const double seen[JOBS], int times, double us
     struct stall_factor *each[JOBS] = {&w->factor[0], &w->factor[1]};
 
     for (int i = 0; i < times; i++)
-        stall_factors_learn(each, w->aggregated, w->profile, w->counts, seen, JOBS, us);
+        stall_factors_learn(each, w->aggregated, w->profile, w->counts, seen, JOBS, us, 0);
 }
 
 /* What a factor does: a lone core's stalls are in proportion, whatever it is; memory that is full
@@ -168,7 +168,7 @@ static void test_weights(void **state)
     assert_true(stall_factor(&w.factor[0]) > 3 && stall_factor(&w.factor[0]) < 4);
     double before = w.factor[0].log;
     stall_factors_learn((struct stall_factor *[]){NULL, NULL}, w.aggregated, w.profile, w.counts,
-                        one, JOBS, 1e6);
+                        one, JOBS, 1e6, 0);
     assert_true(w.factor[0].log == before);
     end(&w);
 }

@@ -19,6 +19,7 @@ struct world {
     struct machine *machine;
     struct stall_watch *watch;
     struct region region[JOBS];
+    struct job job[JOBS];
     struct observer_reading reading[JOBS];
     struct attribute_job share[JOBS];
 };
@@ -31,6 +32,7 @@ static void begin(struct world *w)
     for (size_t j = 0; j < JOBS; j++) {
         w->region[j].profile = workload_new_rho(DOMAINS, RHO, MACHINE_DEFAULT_SERVICE_US);
         w->reading[j].region = &w->region[j];
+        w->reading[j].job = &w->job[j];
         w->share[j].loop = loop_new(DOMAINS, DOMAINS);
     }
 }
