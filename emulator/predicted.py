@@ -31,9 +31,12 @@ class Region:
         self.cores = [0] * domains
         self.requests = [[[0.0] * 3 for _ in range(nodes)] for _ in range(domains)]
         self.cycles, self.stalled = [0.0] * domains, [0.0] * domains
+        self.spun_us = 0.0  # of all CPUs, without work
 
-    def add(self, sample, cpus, work):
+    def add(self, sample, cpus, job):
+        work = job["work"]
         self.us += sample["ns"] * 1e-3
+        self.spun_us += job.get("idle_ns", 0) * 1e-3
         self.work = [a + b for a, b in zip(self.work, work)]
         self.cores = [sum(self.domain_of[c] == d for c in cpus) for d in range(len(self.cores))]
         for mine, row in zip(self.requests, sample["traffic"]):
@@ -55,7 +58,9 @@ class Region:
     def profile(self, unit):
         """As coschedmodel speedup wants it."""
         kinds = ("read", "write", "prefetch")
-        busy = sum(self.cycles) / (self.mhz * self.us * sum(self.cores))
+        whole = self.mhz * self.us * sum(self.cores)
+        spun = self.mhz * self.spun_us / sum(self.cycles)   # of what counts as computing
+        busy = sum(self.cycles) * (1 - spun) / whole
         here = list(zip(self.cores, self.requests))
         return {"cores": self.cores, "total_us": self.us, "work": self.work[unit],
                 "sync_share": max(0, 1 - busy),
@@ -63,7 +68,7 @@ class Region:
                              for cores, row in here],
                 "read_misses": [[counts[0] for counts in row] if cores else None
                                 for cores, row in here],
-                "useful_cycles": [a - b for a, b in zip(self.cycles, self.stalled)],
+                "useful_cycles": [a * (1 - spun) - b for a, b in zip(self.cycles, self.stalled)],
                 "stalled_cycles": self.stalled}
 
 
@@ -90,7 +95,7 @@ def regions(directory, count):
         job, = line["jobs"]
         cpus = cpu_list(job["cpus"]) if job["cpus"] else []
         if job["region"] and len(cpus) == count and not job["profiling"]:
-            found.setdefault(job["region"], Region(begin["machine"])).add(line, cpus, job["work"])
+            found.setdefault(job["region"], Region(begin["machine"])).add(line, cpus, job)
     return found
 
 
