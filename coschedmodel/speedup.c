@@ -82,7 +82,8 @@ static int from_profiles(struct json_reader *reader, struct prediction *p,
         status = predict(p, profile);
     if (status == MODEL_ENODATA)
         rc = fail(EXIT_REFUSED, "%s: %s.profiles[0]: the machine is too slow for what the run "
-                  "did in its time, if a core waits for one request at a time (3.11)",
+                  "did in its time, if a core waits for one request at a time (3.11); with "
+                  "\"useful_cycles\" and \"stalled_cycles\" it need not",
                   reader->file, reader->path);
     else if (status == MODEL_EINVAL && profile[1] &&
              loop_active_nodes(profile[0]) == loop_active_nodes(profile[1]))

@@ -131,7 +131,8 @@ INPUT_CASES = [
      "loops[0].profiles[0].total_us: 0 is not a positive number"),
     ("speedup", LOOPS, "loops.0.profiles.0.total_us", 1e-3,
      "loops[0].profiles[0]: the machine is too slow for what the run did in its "
-     "time, if a core waits for one request at a time (3.11)"),
+     "time, if a core waits for one request at a time (3.11); with \"useful_cycles\" and "
+     "\"stalled_cycles\" it need not"),
     ("speedup", LOOPS, "loops.0.profiles.0.requests.0", [{"read": 1}],
      "loops[0].profiles[0].requests[0]: must be an array of 2"),
     ("speedup", LOOPS, "loops.0.profiles.0.requests.0.1.read", -1,
