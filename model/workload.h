@@ -58,7 +58,8 @@ struct workload {
                           0..1 (model/locality.h); NAN: unknown, taken for 0 */
 };
 
-/* All rates 0 (compute-bound), stalls as in the papers, locality unknown.  NULL when out of memory or NUMA_NODES is 0. */
+/* All rates 0 (compute-bound), stalls as in the papers, locality unknown.  NULL when out of
+ * memory or NUMA_NODES is 0. */
 struct workload *workload_new(size_t numa_nodes);
 
 /* A compute-bound or memory-bound region with effective RHO (>= 0, finite) at

@@ -36,7 +36,8 @@ struct observer *observer_new(struct counters *counters,
 void observer_use(struct observer *observer, struct counters *counters);
 
 /* Give each of COUNT jobs its part of SAMPLE, advance regions that were measured for PROFILE_NS,
- * and let STALLS learn.  SHARES has ids and CPUs of the same jobs.  For observer_update() and replays. */
+ * and let STALLS learn.  SHARES has ids and CPUs of the same jobs.  For observer_update() and
+ * replays. */
 void observer_learn(const struct counters *counters, struct stall_watch *stalls,
                     const struct sample *sample,
                     const struct observer_reading *readings,

@@ -10,9 +10,9 @@
  * As long as the same regions run on the same cores of each LLC domain, stalled cycles of the jobs
  * are added up; of each STALL_WATCH_US of that the regions' stall factors learn
  * (model/stall_factor.h), and their profiles take what they have learnt.  A region of which nothing
- * was counted has the mean of what all others have learnt since the agent began.  What jobs stall depends
- * on what all of them do: nothing is learnt while there is one of several cores whose region, or
- * the region's profile, is not known.  One core counts as one that computes.
+ * was counted has the mean of what all others have learnt since the agent began.  What jobs stall
+ * depends on what all of them do: nothing is learnt while there is one of several cores whose
+ * region, or the region's profile, is not known.  One core counts as one that computes.
  */
 
 #include "model/machine.h"
