@@ -14,8 +14,8 @@
  * model says how long each stalls where it is, the counters how long it did.
  *
  * The factor f (model/workload.h) is what makes both the same.  Before anything was counted x = log
- * f is known within STALL_PRIOR of what is usual on the machine.  Each interval moves it towards the
- * most probable value (one step of Gauss and Newton):
+ * f is known within STALL_PRIOR of what is usual on the machine.  Each interval moves it towards
+ * the most probable value (one step of Gauss and Newton):
  *
  *     y = log(counted / predicted stalls)     h = d log predicted / d x, by difference
  *     x += (h y / s^2 - (x - usual) / prior^2) / (h^2 / s^2 + 1 / prior^2)      times t / T
