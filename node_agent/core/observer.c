@@ -411,6 +411,34 @@ static void add_counted(struct policy_counted *sum, const struct machine *machin
     }
 }
 
+/* What SAMPLE says of LOOK's job, which had SHARE of it. */
+static void learn_one(const struct counters *counters, const struct sample *sample,
+                      const struct observer_reading *look, const struct attribute_job *share,
+                      uint64_t profile_ns)
+{
+    struct job *job = look->job;
+    struct region *region = look->region;
+
+    job->counted = share->loop != NULL;
+    if (share->energy_j > 0)
+        job->record.energy_j += share->energy_j;
+    if (job->regions.cache_left_ns)
+        region_list_probed_cache(&job->regions, sample->time_ns);
+    if (!region)
+        return;
+    if (region_measure(region, look->dop, sample->time_ns, look->work, job->profiling))
+        log_debug("job %u: region %016llx+%llx behaves otherwise than before on %zu cores",
+                  job->id, (unsigned long long)region->object_id,
+                  (unsigned long long)region->offset, look->dop);
+    if (share->loop) {
+        measure_idle(share->loop, look->idle_ns * 1e-3 / cpuset_count(&share->cpus),
+                     workload_rounds(job->threads, look->dop));
+        add_counted(&job->regions.counted, counters_setup(counters)->machine, share->loop);
+        measure_add_loop(&region->measure, look->dop, share->loop);
+    }
+    advance_region(counters, look, profile_ns);
+}
+
 void observer_learn(const struct counters *counters, struct stall_watch *stalls,
                     const struct sample *sample,
                     const struct observer_reading *readings,
@@ -420,34 +448,8 @@ void observer_learn(const struct counters *counters, struct stall_watch *stalls,
     if (!count ||
         attribute(counters_setup(counters), sample, shares, count) < 0)
         return;
-    for (size_t i = 0; i < count; i++) {
-        const struct observer_reading *look = &readings[i];
-        struct attribute_job *share = &shares[i];
-        look->job->counted = share->loop != NULL;
-        if (share->energy_j > 0)
-            look->job->record.energy_j += share->energy_j;
-        if (look->job->regions.cache_left_ns)
-            region_list_probed_cache(&look->job->regions, sample->time_ns);
-        if (look->region) {
-            if (region_measure(look->region, look->dop, sample->time_ns,
-                                look->work, look->job->profiling))
-                log_debug("job %u: region %016llx+%llx behaves otherwise than "
-                          "before on %zu cores",
-                          look->job->id,
-                          (unsigned long long)look->region->object_id,
-                          (unsigned long long)look->region->offset,
-                          look->dop);
-            if (share->loop) {
-                measure_idle(share->loop, look->idle_ns * 1e-3 / cpuset_count(&share->cpus),
-                             workload_rounds(look->job->threads, look->dop));
-                add_counted(&look->job->regions.counted, counters_setup(counters)->machine,
-                            share->loop);
-                measure_add_loop(&look->region->measure, look->dop,
-                                 share->loop);
-            }
-            advance_region(counters, look, profile_ns);
-        }
-    }
+    for (size_t i = 0; i < count; i++)
+        learn_one(counters, sample, &readings[i], &shares[i], profile_ns);
     if (counters_setup(counters)->calibrated)
         stall_watch_add(stalls, readings, shares, count, (double)sample->time_ns * 1e-3);
     for (size_t i = 0; i < count; i++) {
