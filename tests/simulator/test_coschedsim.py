@@ -111,6 +111,21 @@ def check_caches(directory):
     assert ends[1][0][0] < 0.8 * ends[1][1][0], ends
 
 
+def check_latency(directory):
+    """Reads that take ten services load memory no more than others: who has seen how long they
+    stall knows that it gains nothing to let jobs take turns, and who has not thinks it does."""
+    file = os.path.join(directory, "latency.json")
+    with open(file, "w", encoding="utf-8") as out:
+        json.dump({"name": "latency", "jobs": [
+            {"name": "cpu", "phases": [{"regions": [{"name": "c", "work_s": 80}]}]},
+            {"name": "far", "phases": [{"regions": [
+                {"name": "m", "work_s": 40, "read_per_us": 30, "llc_per_us": 200,
+                 "latency": 9}]}]}]}, out)
+    text = call("run", file, "--machine", "amd-opteron-6380-4x4", "--policy", "corun", "--explain")
+    turns = [float(x) for x in re.findall(r"in turn is predicted to be ([0-9.]+) of", text)]
+    assert turns[0] > 1.15 and turns[-1] < 1.05, text
+
+
 def check_max_cores(directory):
     """A job that may have two cores has two under the kernel, too."""
     file = os.path.join(directory, "bounded.json")
@@ -287,6 +302,7 @@ def main():
         check_fairness_ends()
         check_sampling(directory)
         check_caches(directory)
+        check_latency(directory)
         check_max_cores(directory)
         check_compare(file)
         check_sweep(file)
