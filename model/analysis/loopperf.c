@@ -100,6 +100,18 @@ static double line(double first, double second, double x)
     return fmax(0, first + (second - first) * x);
 }
 
+/* The same of a rate: on the power law of the number of LLC domains, each of which adds its cache,
+ * through both profiles; on the line where one has none. */
+static double power(const struct loopperf *p, double first, double second, double x)
+{
+    const struct rates *a = &p->profile[0], *b = &p->profile[1];
+
+    if (p->profiles == 1 || !(first > 0 && second > 0))
+        return line(first, second, x);
+    double nodes = a->nodes + (b->nodes - a->nodes) * x;
+    return first * pow(second / first, log(nodes / a->nodes) / log(b->nodes / a->nodes));
+}
+
 /* What each core asks memory J for on X of the way to the second profile. */
 static struct loop_requests rate_at(const struct loopperf *p, size_t j,
                                     double x, double *misses)
@@ -107,12 +119,12 @@ static struct loop_requests rate_at(const struct loopperf *p, size_t j,
     const struct rates *a = &p->profile[0];
     const struct rates *b = &p->profile[p->profiles - 1];
     struct loop_requests r = {
-        line(a->rate[j].read, b->rate[j].read, x),
-        line(a->rate[j].write, b->rate[j].write, x),
-        line(a->rate[j].prefetch, b->rate[j].prefetch, x)};
+        power(p, a->rate[j].read, b->rate[j].read, x),
+        power(p, a->rate[j].write, b->rate[j].write, x),
+        power(p, a->rate[j].prefetch, b->rate[j].prefetch, x)};
 
-    /* Beyond both profiles lines may cross. */
-    *misses = fmin(line(a->misses[j], b->misses[j], x),
+    /* Beyond both profiles they may cross. */
+    *misses = fmin(power(p, a->misses[j], b->misses[j], x),
                    r.read + r.write + r.prefetch);
     return r;
 }

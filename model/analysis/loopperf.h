@@ -14,7 +14,8 @@
  *
  *   S        one profile; rates are the same on any number of LLC domains
  *   T        two profiles, usually on one and on all LLC domains; the rates in
- *            between are on the straight line over the number of LLC domains
+ *            between are on the power law of the number of LLC domains (the
+ *            papers: on the straight line), as each adds its cache
  *
  * Where stalled cycles were counted in all profiles (cputime_measured()), each has its own CPU time
  * and stalls, whatever its time says; what is predicted is multiplied by the factor by which the

@@ -11,8 +11,8 @@
  * over all NUMA nodes, as in the thesis (3.2.2).  What it asks changes with
  * the degree of parallelism (3.2.3, figures 3.4 and 3.5): the rate grows or
  * falls by a factor, and prefetches get fewer.  Between one and all nodes it
- * moves with the logarithm of their number, so that LoopPerf-T's straight line
- * through both ends is not the truth.
+ * moves with the logarithm of their number, so that neither the papers' straight
+ * line through both ends nor LoopPerf-T's power law is the truth.
  *
  * The speedup from one to all LLC domains on the Opteron is known for 16 loops
  * (thesis table A.4, column guided); the rates are such that the simulation

@@ -61,8 +61,8 @@ LOOPPERF_TEXT = """## Speedups of loops
 LoopPerf (thesis 3.4) gets what counters would see of a simulated loop, on one LLC domain (S),
 and on all of them too (T). It finds the CPU time by 3.11, service times by 3.13, and predicts
 the speedup (3.14) on every number of domains. In the simulation, request rates and prefetch
-shares change with the logarithm of the number of domains (figures 3.4, 3.5), so T's straight
-line is not the truth. Rates are fitted to the measured speedups of thesis table A.4 (guided),
+shares change with the logarithm of the number of domains (figures 3.4, 3.5), so T's power
+law is not quite the truth. Rates are fitted to the measured speedups of thesis table A.4 (guided),
 or are those of a similar loop (loops.h). Best-F (thesis 3.5.1, `coschedmodel speedup --best-f`)
 has S's profiles and, by exhaustive search, the one service time for all controllers and the one
 for all links with which the loops of a machine are predicted best: it has seen what it predicts.
