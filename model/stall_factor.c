@@ -33,10 +33,11 @@ static void update(struct stall_factor *s, double seen, double predicted, double
     s->us = fmin(s->us + us, STALL_MEMORY);
     double part = STALL_LEAST / seen;
     double error = STALL_ERROR * STALL_ERROR + STALL_NOISE / s->us + part * part;
-    double prior = STALL_PRIOR * STALL_PRIOR;
+    double prior = STALL_PRIOR * STALL_PRIOR, most = log(STALL_MOST);
     double down = slope * log(seen / predicted) / error - (s->log - usual) / prior;
 
     s->log += down / (slope * slope / error + 1 / prior) * fmin(us / s->us, 1);
+    s->log = fmax(-most, fmin(s->log, most));
 }
 
 void stall_factors_learn(struct stall_factor *const *stalls, struct aggregated_mva *aggregated,

@@ -33,6 +33,7 @@
 #define STALL_NOISE 5000. /* us, y's variance times what was counted: 50 ms tell it within 30 % */
 #define STALL_LEAST 0.02  /* us of stalls in one of computing: error of all, and too few to tell */
 #define STALL_MEMORY 2e6  /* us */
+#define STALL_MOST 16.    /* times, f either way: what counters say may be nonsense */
 
 /* All 0: nothing was counted, and 1 is usual. */
 struct stall_factor {

@@ -166,6 +166,9 @@ static void test_weights(void **state)
     assert_true(stall_factor(&w.factor[1]) == 1 && !(w.factor[1].us > 0));
     learn(&w, (double[]){one[0] * 3, NAN}, 200, 5e4);
     assert_true(stall_factor(&w.factor[0]) > 3 && stall_factor(&w.factor[0]) < 4);
+    learn(&w, (double[]){1e9, 1e-3}, 200, 1e6);
+    assert_near(stall_factor(&w.factor[0]), STALL_MOST, 1e-9);
+    assert_true(stall_factor(&w.factor[1]) == 1);
     double before = w.factor[0].log;
     stall_factors_learn((struct stall_factor *[]){NULL, NULL}, w.aggregated, w.profile, w.counts,
                         one, JOBS, 1e6, 0);
