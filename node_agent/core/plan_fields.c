@@ -43,6 +43,8 @@ const struct field plan_job_fields[] = {
     JOB(history.dropped, "history_dropped", PLAN_SIGNED),
     JOB(expected_s, "expected_s", PLAN_WRITTEN | MAY),
     JOB(done_s, "done_s", PLAN_WRITTEN | MAY),
+    JOB(stretch.lends, "lends", PLAN_WRITTEN | MAY), /* since 0.2 */
+    JOB(loan, "loan", PLAN_WRITTEN | MAY),           /* since 0.2 */
     JOB(profiling, "profiling", PLAN_WRITTEN | PLAN_SAMPLED),
     JOB(cpus, "had", PLAN_WRITTEN),
     JOB(cpus, "cpus", PLAN_SAMPLED),

@@ -179,6 +179,27 @@ def check_real(work):
         assert 0 < one["makespan_s"] < 3 * recorded_s + 1, (one, recorded_s)
 
 
+def check_loans(work):
+    """Who lent its cores in a serial stretch has them back in the replay, too."""
+    file, directory = os.path.join(work, "loans.json"), os.path.join(work, "loans")
+
+    def lends(name, repeat, serial, parallel, reads):
+        return {"name": name, "phases": [{"repeat": repeat, "regions": [
+            {"name": "s", "kind": "serial", "work_s": serial},
+            {"name": "c", "work_s": parallel, "read_per_us": reads, "placement": "local"}]}]}
+    with open(file, "w", encoding="utf-8") as out:
+        json.dump({"name": "loans", "jobs": [
+            lends("a", 4, 0.4, 4, 10), lends("b", 5, 0.1, 11, 20),
+            {"name": "c", "phases": [{"regions": [
+                {"name": "m", "work_s": 70, "read_per_us": 20, "placement": "local"}]}]}]}, out)
+    simulate("run", file, "--machine", "amd-opteron-6380-4x4", "--policy", "corun",
+             "--record", directory)
+    _, made = decisions(directory)
+    assert any(job.get("loan") for one in made for job in one["jobs"]), made
+    again = decide_again(directory)
+    assert again.returncode == 0 and ", 0 of them differ" in again.stdout, again
+
+
 def check_old():
     """A recording of version 0.1, whose members have other names."""
     directory = os.path.join(SOURCE, "tests/simulator/recording-0.1")
@@ -221,6 +242,7 @@ def main():
         # The load that explains its speeds has its waiting, but under time sharing another effect.
         check_waiting(work, "progress", 50, 0.6, ["equal"])
         check_local(work)
+        check_loans(work)
         check_old()
         check_refusals(work)
         check_real(work)
