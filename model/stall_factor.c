@@ -7,6 +7,7 @@
 #include <math.h>
 
 #define STEP 0.1 /* of x, for the difference */
+#define SLOPE_LEAST 1e-3
 
 double stall_factor(const struct stall_factor *s)
 {
@@ -32,7 +33,8 @@ static void update(struct stall_factor *s, double seen, double predicted, double
 {
     s->us = fmin(s->us + us, STALL_MEMORY);
     double part = STALL_LEAST / seen;
-    double error = STALL_ERROR * STALL_ERROR + STALL_NOISE / s->us + part * part;
+    double model = STALL_ERROR / fmax(slope, SLOPE_LEAST);
+    double error = model * model + STALL_NOISE / s->us + part * part;
     double prior = STALL_PRIOR * STALL_PRIOR, most = log(STALL_MOST);
     double down = slope * log(seen / predicted) / error - (s->log - usual) / prior;
 

@@ -21,15 +21,16 @@
  *     x += (h y / s^2 - (x - usual) / prior^2) / (h^2 / s^2 + 1 / prior^2)      times t / T
  *
  * where t is its length and T all that was counted, STALL_MEMORY at most.  s is the error of y: of
- * the calibration, which does not fall with time; of programs that go through phases while their
- * profile has the mean of these, which does; and of stalls that are next to none.  Where memory is
- * saturated, stalls are what its throughput makes them, and f means little: h is near 0 there.
+ * model and calibration, which does not fall with time; of programs that go through phases while
+ * their profile has the mean of these, which does; and of stalls that are next to none.  Where
+ * memory is saturated, stalls are what its throughput makes them, and f means little: h is near 0
+ * there, and what is off is the model, so that its error is STALL_ERROR / h.
  */
 
 #include "model/aggregated_mva.h"
 
 #define STALL_PRIOR 0.5   /* of x */
-#define STALL_ERROR 0.1   /* of y at least */
+#define STALL_ERROR 0.1   /* of y at least, where h is 1 */
 #define STALL_NOISE 5000. /* us, y's variance times what was counted: 50 ms tell it within 30 % */
 #define STALL_LEAST 0.02  /* us of stalls in one of computing: error of all, and too few to tell */
 #define STALL_MEMORY 2e6  /* us */
