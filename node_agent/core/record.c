@@ -169,9 +169,11 @@ size_t record_best_cores(const struct record *r)
 
 size_t record_ults(const struct record *r)
 {
-    if (!(r->barriers >= 100) || !(r->parallel_s > 0))
+    double barriers = r->barriers + r->steps; /* the end of a region is one, too */
+
+    if (!(barriers >= 100) || !(r->parallel_s > 0))
         return 0;
-    double interval_s = r->parallel_s / r->barriers;
+    double interval_s = r->parallel_s / barriers;
     double most = ULT_COST * interval_s / ULT_BARRIER_S;
     return most >= ULTS_MOST ? 0 : most < 1 ? 1 : (size_t)most;
 }

@@ -114,8 +114,8 @@ const char *record_class(const struct record *record);
  * ones; 0 when nothing is known. */
 size_t record_best_cores(const struct record *record);
 
-/* Threads per core for a later run if barriers are so frequent that more would cost over 2 % of
- * its time; 0: as the runtime chooses.  (A thread more per core adds 0.15 us to a barrier: make
+/* Threads per core for a later run if barriers, which regions end with, are so frequent that more
+ * would cost over 2 % of its time; 0: as the runtime chooses.  (A thread more per core adds 0.15 us to a barrier: make
  * bench-runtime.) */
 size_t record_ults(const struct record *record);
 

@@ -192,6 +192,9 @@ static void test_ults(void **state)
     assert_int_equal(record_ults(&r), 8);
     r.barriers = 10 / 1e-6;
     assert_int_equal(record_ults(&r), 1);
+    r.barriers = 0;
+    r.steps = 10 / 60e-6; /* short regions are as bad */
+    assert_int_equal(record_ults(&r), 8);
 }
 
 static void test_program(void **state)
