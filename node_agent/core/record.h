@@ -115,8 +115,8 @@ const char *record_class(const struct record *record);
 size_t record_best_cores(const struct record *record);
 
 /* Threads per core for a later run if barriers, which regions end with, are so frequent that more
- * would cost over 2 % of its time; 0: as the runtime chooses.  (A thread more per core adds 0.15 us to a barrier: make
- * bench-runtime.) */
+ * would cost over 2 % of its time; 0: as the runtime chooses.  (A thread more per core adds 0.15 us
+ * to a barrier: make bench-runtime.) */
 size_t record_ults(const struct record *record);
 
 /* Its time alone on all granted cores, in seconds, from its speed while it was alone; NAN when
