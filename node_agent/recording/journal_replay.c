@@ -309,6 +309,18 @@ static int run(struct replay *r, struct errtext *err)
     return rc;
 }
 
+/* All but the topology, which serves other recordings of its machine, too. */
+static void release(struct replay *r)
+{
+    while (r->jobs.first)
+        job_remove(&r->jobs, r->jobs.first);
+    sample_free(r->sample);
+    counters_close(r->counters);
+    stall_watch_free(r->stalls);
+    planner_free(r->planner);
+    recording_close(r->recording);
+}
+
 static int replay(struct replay *r, const char *dir, struct errtext *err)
 {
     int rc = -1;
@@ -322,14 +334,8 @@ static int replay(struct replay *r, const char *dir, struct errtext *err)
     if (rc == 0 && r->walk)
         r->walk->end(r->walk->arg, &r->jobs);
     int saved = errno;
-    while (r->jobs.first)
-        job_remove(&r->jobs, r->jobs.first);
-    sample_free(r->sample);
-    counters_close(r->counters);
-    stall_watch_free(r->stalls);
-    planner_free(r->planner);
+    release(r);
     topology_free(r->topology);
-    recording_close(r->recording);
     errno = saved;
     return rc;
 }

@@ -48,11 +48,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (run(&r, &err) < 0)
         fuzz_refused(&err);
     check(&r);
-    while (r.jobs.first)
-        job_remove(&r.jobs, r.jobs.first);
-    sample_free(r.sample);
-    counters_close(r.counters);
-    planner_free(r.planner);
-    recording_close(r.recording);
+    release(&r);
     return 0;
 }
