@@ -150,19 +150,14 @@ enum model_status cputime_solve(const struct cputime_input *input,
 enum model_status cputime_measured(const struct loop *loop,
                                    struct cputime *result)
 {
-    double useful = 0, stalled = 0, total_us;
-
     if (loop_check(loop, NULL) != MODEL_OK)
         return MODEL_EINVAL;
-    for (size_t i = 0; i < loop->llc_domains; i++) {
-        useful += loop->useful_cycles[i];
-        stalled += loop->stalled_cycles[i];
-    }
-    if (!(useful > 0))
+    struct loop_cycles c = loop_cycles(loop);
+    if (!(c.useful > 0))
         return MODEL_ENODATA;
-    total_us = loop->total_us * (1 - loop->sync_share);
+    double total_us = loop->total_us * (1 - loop->sync_share);
     *result = (struct cputime){
-        .cpu_us = total_us * (useful / (useful + stalled)),
-        .stall_us = total_us * (stalled / (useful + stalled))};
+        .cpu_us = total_us * (c.useful / (c.useful + c.stalled)),
+        .stall_us = total_us * (c.stalled / (c.useful + c.stalled))};
     return MODEL_OK;
 }

@@ -178,16 +178,25 @@ struct loop_requests loop_requests_to(const struct loop *loop, size_t memory)
     return sum;
 }
 
+struct loop_cycles loop_cycles(const struct loop *loop)
+{
+    struct loop_cycles sum = {0, 0};
+
+    for (size_t i = 0; i < loop->llc_domains; i++) {
+        sum.useful += loop->useful_cycles[i];
+        sum.stalled += loop->stalled_cycles[i];
+    }
+    return sum;
+}
+
 double loop_intensity(const struct loop *loop)
 {
-    double requests = 0, cycles = 0;
+    double requests = 0, cycles = loop_cycles(loop).useful;
 
     for (size_t m = 0; m < loop->numa_nodes; m++) {
         struct loop_requests r = loop_requests_to(loop, m);
         requests += r.read + r.write + r.prefetch;
     }
-    for (size_t i = 0; i < loop->llc_domains; i++)
-        cycles += loop->useful_cycles[i];
     return cycles > 0 ? requests / cycles : NAN;
 }
 

@@ -99,6 +99,12 @@ size_t loop_cores(const struct loop *loop);
 /* Number of LLC domains with cores. */
 size_t loop_active_nodes(const struct loop *loop);
 
+/* Cycles of all cores of LOOP. */
+struct loop_cycles {
+    double useful, stalled;
+};
+struct loop_cycles loop_cycles(const struct loop *loop);
+
 /* All requests per cycle of computing; NAN where none of these were counted. */
 double loop_intensity(const struct loop *loop);
 

@@ -49,14 +49,12 @@ static void fill_points(struct plan_facts *f, const struct measure *m)
 static void fill_counted(struct plan_facts *f, const struct loop *loop,
                          size_t llc_domains)
 {
-    double useful = 0, stalled = 0;
+    struct loop_cycles c = loop_cycles(loop);
 
     if (loop->llc_domains != llc_domains || !(loop->total_us > 0))
         return;
     for (size_t i = 0; i < llc_domains; i++) {
         double misses = 0;
-        useful += loop->useful_cycles[i];
-        stalled += loop->stalled_cycles[i];
         for (size_t m = 0; m < loop->numa_nodes; m++)
             misses += loop->read_misses[i * loop->numa_nodes + m];
         if (!loop->cores[i] || !(loop->llc_accesses[i] > 0))
@@ -64,8 +62,8 @@ static void fill_counted(struct plan_facts *f, const struct loop *loop,
         f->llc_access[i] = loop->llc_accesses[i] / loop->total_us;
         f->llc_miss[i] = misses / loop->total_us;
     }
-    if (useful > 0)
-        f->facts.cpu_share = useful / (useful + stalled);
+    if (c.useful > 0)
+        f->facts.cpu_share = c.useful / (c.useful + c.stalled);
 }
 
 /* Earlier runs may have been shorter: what is left is never less than a part of

@@ -20,7 +20,7 @@
 struct watched {
     struct stall_factor *factor;
     const struct workload *profile;
-    double computing, stalled; /* cycles */
+    struct loop_cycles cycles;
 };
 
 struct stall_watch {
@@ -135,23 +135,14 @@ static bool look_at_all(struct stall_watch *w, const struct observer_reading *re
             return false;
         hash_word(&situation, (uintptr_t)w->job[j].profile);
         hash_bytes(&situation, shares[j].loop->cores, domains * sizeof(*shares[j].loop->cores));
-        for (size_t i = 0; i < domains; i++)
-            w->counts[i * count + j] = shares[j].loop->cores[i];
     }
     *same = situation == w->situation;
     w->situation = situation;
     return true;
 }
 
-static void add(struct watched *job, const struct loop *loop)
-{
-    for (size_t i = 0; i < loop->llc_domains; i++) {
-        job->computing += loop->useful_cycles[i];
-        job->stalled += loop->stalled_cycles[i];
-    }
-}
-
-static void learn(struct stall_watch *w, const struct observer_reading *readings, size_t count)
+static void learn(struct stall_watch *w, const struct observer_reading *readings,
+                  const struct attribute_job *shares, size_t count)
 {
     struct stall_factor *factor[count];
     const struct workload *profile[count];
@@ -160,7 +151,10 @@ static void learn(struct stall_watch *w, const struct observer_reading *readings
     for (size_t j = 0; j < count; j++) {
         factor[j] = w->job[j].factor;
         profile[j] = w->job[j].profile;
-        seen[j] = w->job[j].computing > 0 ? w->job[j].stalled / w->job[j].computing : NAN;
+        struct loop_cycles c = w->job[j].cycles;
+        seen[j] = c.useful > 0 ? c.stalled / c.useful : NAN;
+        for (size_t i = 0; i < w->machine->llc_domains; i++)
+            w->counts[i * count + j] = shares[j].loop->cores[i];
     }
     stall_factors_learn(factor, w->aggregated, profile, w->counts, seen, count, w->us, usual(w));
     for (size_t j = 0; j < count; j++)
@@ -184,13 +178,15 @@ void stall_watch_add(struct stall_watch *w, const struct observer_reading *readi
     if (!same)
         w->us = 0;
     for (size_t j = 0; j < count; j++) {
+        struct loop_cycles *sum = &w->job[j].cycles, more = loop_cycles(shares[j].loop);
         if (!(w->us > 0))
-            w->job[j].computing = w->job[j].stalled = 0;
-        add(&w->job[j], shares[j].loop);
+            *sum = (struct loop_cycles){0, 0};
+        sum->useful += more.useful;
+        sum->stalled += more.stalled;
     }
     w->us += us;
     if (w->us < STALL_WATCH_US)
         return;
-    learn(w, readings, count);
+    learn(w, readings, shares, count);
     w->us = 0;
 }
