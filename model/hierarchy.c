@@ -247,6 +247,20 @@ static enum model_status solve_closed(struct solution *s)
     return status;
 }
 
+/* How long the server that has most to do is busy. */
+static double busiest(const struct solution *s)
+{
+    double most = 0;
+
+    for (size_t v = 0; v < s->servers; v++) {
+        double requests = 0;
+        for (size_t i = 0; i < s->nodes; i++)
+            requests += s->rate[v * s->nodes + i];
+        most = fmax(most, requests * s->service[v]);
+    }
+    return most;
+}
+
 static void copy(double *to, const double *from, size_t count)
 {
     if (to)
@@ -272,6 +286,8 @@ enum model_status hierarchy_solve(const struct hierarchy_input *in,
         copy(result->link_us, s.response + s.memories, in->machine->links);
         copy(result->total_us, s.total, s.pairs);
         copy(result->miss_us, s.miss, s.pairs);
+        if (result->busy)
+            *result->busy = busiest(&s);
         for (size_t i = 0; result->stall && i < s.nodes; i++) {
             result->stall[i] = 0;
             for (size_t j = 0; in->cores[i] && j < s.memories; j++)

@@ -58,6 +58,9 @@ struct hierarchy_result {
     double *miss_us;       /* [llc_domains * numa_nodes] LRT */
     double *stall;         /* [llc_domains] stall of a core per us of CPU time:
                               sum over NUMA nodes of misses times LRT */
+    double *busy;          /* one number: how long the server that has most to do is busy, per us
+                              of CPU time; no time is shorter (asymptotic bound: Denning and
+                              Buzen, 1978) */
 };
 
 /* Solve INPUT.  MODEL_EINVAL for values out of range, MODEL_ENOMEM, or what

@@ -20,6 +20,8 @@ struct rates {
     double sync;                /* share of time */
     double cpu_us;              /* CPU time of one unit of work, all cores together */
     double stalls;              /* counted ones relative to predicted ones, logarithm */
+    double busy;                /* time relative to that for which a server is busy by prediction,
+                                   if shorter, logarithm */
     struct loop_requests *rate; /* [numa_nodes] */
     double *misses;             /* [numa_nodes] */
 };
@@ -147,8 +149,10 @@ static double sync_at(const struct loopperf *p, double cores, double x)
     return fmin(share, SYNC_MOST);
 }
 
-/* Mean stalls (3.15) of a us of CPU time on CORES, on X of the way, into *STALL. */
-static enum model_status stall_at(struct loopperf *p, const size_t *cores, double x, double *stall)
+/* Mean stalls (3.15) of a us of CPU time on CORES, on X of the way, into *STALL; for how long the
+ * server that has most to do is busy into *BUSY. */
+static enum model_status stall_at(struct loopperf *p, const size_t *cores, double x, double *stall,
+                                  double *busy)
 {
     const struct machine *m = p->machine;
     double sum = 0, all = 0;
@@ -159,7 +163,7 @@ static enum model_status stall_at(struct loopperf *p, const size_t *cores, doubl
             p->rate[pair] = rate_at(p, j, x, &p->misses[pair]);
         }
     struct hierarchy_input in = {m, p->method, cores, p->rate, p->misses};
-    struct hierarchy_result result = {.stall = p->stall};
+    struct hierarchy_result result = {.stall = p->stall, .busy = busy};
     enum model_status status = hierarchy_solve(&in, &result);
     if (status != MODEL_OK)
         return status;
@@ -176,12 +180,16 @@ static enum model_status stall_at(struct loopperf *p, const size_t *cores, doubl
 static enum model_status correct(struct loopperf *p, size_t k, const struct loop *loop,
                                  const struct cputime *time)
 {
-    double predicted, counted = time->stall_us / time->cpu_us;
-    enum model_status status = stall_at(p, loop->cores, (double)k, &predicted);
+    double predicted, busy, counted = time->stall_us / time->cpu_us;
+    enum model_status status = stall_at(p, loop->cores, (double)k, &predicted, &busy);
 
-    if (status == MODEL_OK && fmin(predicted, counted) > STALLS_LEAST)
+    if (status != MODEL_OK)
+        return status;
+    if (fmin(predicted, counted) > STALLS_LEAST)
         p->profile[k].stalls = log(counted / predicted);
-    return status;
+    if (busy > 0)
+        p->profile[k].busy = fmin(0, log(loop->total_us / time->cpu_us / busy));
+    return MODEL_OK;
 }
 
 /* From counted cycles, if all profiles have them. */
@@ -248,7 +256,7 @@ enum model_status loopperf_predict(struct loopperf *p, const size_t *cores,
                                    struct loopperf_time *time)
 {
     const struct rates *a = &p->profile[0], *b = &p->profile[p->profiles - 1];
-    double nodes = 0, sum = 0, stall;
+    double nodes = 0, sum = 0, stall, busy;
 
     for (size_t i = 0; i < p->machine->llc_domains; i++) {
         nodes += cores[i] > 0;
@@ -257,7 +265,7 @@ enum model_status loopperf_predict(struct loopperf *p, const size_t *cores,
     if (!(sum > 0))
         return MODEL_EINVAL;
     double x = place(p, nodes);
-    enum model_status status = stall_at(p, cores, x, &stall);
+    enum model_status status = stall_at(p, cores, x, &stall, &busy);
     if (status != MODEL_OK)
         return status;
     time->cpu_us = line(a->cpu_us, b->cpu_us, x) / sum;
@@ -265,6 +273,11 @@ enum model_status loopperf_predict(struct loopperf *p, const size_t *cores,
     double share = sync_at(p, sum, x);
     time->sync_us = (time->cpu_us + time->stall_us) * share / (1 - share);
     time->total_us = time->cpu_us + time->stall_us + time->sync_us;
+    double least = time->cpu_us * busy * exp(a->busy + (b->busy - a->busy) * x);
+    if (p->method == HIERARCHY_CLOSED && least > time->total_us) {
+        time->stall_us += least - time->total_us;
+        time->total_us = least;
+    }
     return MODEL_OK;
 }
 

@@ -23,6 +23,11 @@
  * latencies than service times.  With two profiles both are on lines between them, so that their
  * own times are what they were.
  *
+ * With HIERARCHY_CLOSED no time is shorter than the busiest controller or link needs for what is
+ * asked of it (the papers have no such bound).  Waits that overlap, and threads that wait for each
+ * other, make no difference where that is all of the time.  Where a profile was faster than that
+ * (its requests were not spread as is assumed), predictions may be as much faster.
+ *
  * Else CPU time comes from the first profile alone (3.11).  That it is the same for
  * the same work on any number of cores is 3.14's assumption; so the second
  * profile's requests are per CPU time of the first, by the work done.

@@ -26,7 +26,7 @@ struct world {
     double misses[PAIRS];
     struct hierarchy_input in;
     double controller_us[MEMORIES], link_us[LINKS];
-    double total_us[PAIRS], miss_us[PAIRS], stall[NODES];
+    double total_us[PAIRS], miss_us[PAIRS], stall[NODES], busy;
     struct hierarchy_result out;
 };
 
@@ -51,7 +51,8 @@ static void setup(struct world *w, enum hierarchy_method method, double rate)
                                      .rate = w->rate,
                                      .misses = w->misses};
     w->out = (struct hierarchy_result){w->controller_us, w->link_us,
-                                       w->total_us, w->miss_us, w->stall};
+                                       w->total_us, w->miss_us, w->stall,
+                                       &w->busy};
 }
 
 static void solve(struct world *w)
@@ -83,6 +84,8 @@ static void test_equations(void **state)
     assert_near(w.miss_us[1], miss.response, 1e-12);
     assert_near(w.stall[0], w.miss_us[0] + w.miss_us[1] + w.miss_us[2], 1e-12);
     assert_near(w.stall[3], 0, 0);
+    /* 24 cores ask each controller twice a us, 16 or 8 cross a link. */
+    assert_near(w.busy, fmax(24 * 2 * SERVICE, 16 * 2 * LINK), 1e-12);
     /* Nobody crosses the links from NUMA node 2. */
     assert_near(w.link_us[4], LINK, 1e-15);
     machine_free(w.machine);

@@ -260,6 +260,52 @@ static void test_counted(void **state)
     machine_free(machine);
 }
 
+/* The run of a loop on ACTIVE LLC domains, of whose TIME, in times of computing, the part SYNC is
+ * synchronisation, and each us of computing has one read of the only memory. */
+static struct loop *full_run(size_t active, double time, double sync)
+{
+    struct loop *run = loop_new(NODES, 1);
+    double cpu_us = WORK_US / CORES / (double)active;
+
+    assert_non_null(run);
+    run->work = 1;
+    run->total_us = time * cpu_us;
+    run->sync_share = sync;
+    for (size_t i = 0; i < active; i++) {
+        run->cores[i] = CORES;
+        run->requests[i].read = run->read_misses[i] = cpu_us * CORES;
+        run->useful_cycles[i] = 1000 * cpu_us * CORES;
+        run->stalled_cycles[i] = (time * (1 - sync) - 1) * run->useful_cycles[i];
+    }
+    return run;
+}
+
+/* Where memory is full its service says how long a loop takes, whatever the stalls of a run where
+ * it was not: at 0.6 of its load they overlap, and on all cores a fifth of the time that memory
+ * needs is synchronisation. */
+static void test_full(void **state)
+{
+    struct machine *machine = machine_new_uniform(NODES, CORES, 1);
+    double busy = 0.72, s[NODES]; /* of memory, for the cores of one LLC domain */
+
+    (void)state;
+    assert_non_null(machine);
+    machine->controller_service_us[0] = busy / CORES;
+    for (int twice = 0; twice < 2; twice++) {
+        struct loop *first = full_run(1, 1.05, 0), *last = full_run(NODES, NODES * busy, 0.2);
+        struct loopperf *p = learnt(&(struct loopperf_input){
+            .machine = machine, .method = HIERARCHY_CLOSED, .first = first,
+            .second = twice ? last : NULL});
+        assert_int_equal(loopperf_curve(p, NODES, s), MODEL_OK);
+        for (size_t n = 2; n <= NODES; n++)
+            assert_near(s[n - 1], 1.05 / busy, 1e-6);
+        loopperf_free(p);
+        loop_free(first);
+        loop_free(last);
+    }
+    machine_free(machine);
+}
+
 static void test_sync(void **state)
 {
     (void)state;
@@ -351,7 +397,7 @@ UNIT(test_loopperf)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_linear),        cmocka_unit_test(test_equations),
         cmocka_unit_test(test_single),        cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_counted),       cmocka_unit_test(test_full),
         cmocka_unit_test(test_sync),          cmocka_unit_test(test_bad),
         cmocka_unit_test(test_best_f),
     };
