@@ -19,7 +19,7 @@ FIGURES = {"ep": "mops", "pinned": "mops", "cg": "solves_per_s",
            "streamcluster": "mpoints_per_s", "ua": "steps_per_s"}
 if not os.path.exists("jobs/mg"):  # no Fortran compiler
     del FIGURES["mg"]
-OWN_CLASS = "bt", "sp"
+OWN_CLASS = "bt", "lu", "sp"
 OPENMP = [program for program in FIGURES if program != "pinned"]
 
 
@@ -56,8 +56,8 @@ class Programs(unittest.TestCase):
         for program in OWN_CLASS:
             done = run(program, "--class", "w", OMP_NUM_THREADS="2")
             self.assert_passes(done, program, "w", 2)
-        self.assertIn("lu: --class: w is not one of S, W, A, B, C",
-                      run("lu", "--class", "w").stderr)
+        self.assertIn("cg: --class: w is not one of S, W, A, B, C",
+                      run("cg", "--class", "w").stderr)
 
     def test_pinned_verifies(self):
         for threads in (1, 2, 3):
