@@ -55,7 +55,9 @@
  *   - A thread that wakes gets its core at once if it has had less than its part (CFS, EEVDF).
  *   - A switch costs switch_s and the refill of the core's caches, at most refill_s, which 50
  *     LLC accesses per us or more pay in full.
- *   - Memory is as busy as the cores that compute make it (callback).
+ *   - Memory is as busy as the cores that compute make it (callback), and threads that have been
+ *     moved ask as all cores do in the mean, wherever they touched their data
+ *     (virtual_load.wanders).
  *
  * The same serves for a pinned job with more threads than cores: one job on its own.
  */

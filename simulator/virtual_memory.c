@@ -142,6 +142,23 @@ static void destinations(const struct virtual_memory *m,
     locality_parts(load->data, base, memories, home, load->local ? 1 : 0, part);
 }
 
+/* All cores of LOAD ask, TO [llc_domains * numa_nodes], as they do in the mean. */
+static void mix(const struct virtual_memory *m, const struct virtual_load *load, double *to)
+{
+    size_t nodes = m->machine->llc_domains, memories = m->machine->numa_nodes;
+    double cores = 0;
+
+    for (size_t i = 0; i < nodes; i++)
+        cores += load->cores[i];
+    for (size_t k = 0; k < memories && cores > 0; k++) {
+        double mean = 0;
+        for (size_t i = 0; i < nodes; i++)
+            mean += load->cores[i] / cores * to[i * memories + k];
+        for (size_t i = 0; i < nodes; i++)
+            to[i * memories + k] = load->cores[i] > 0 ? mean : 0;
+    }
+}
+
 /* Fill requests[] of all loads. */
 static void ask(struct virtual_memory *m, const struct virtual_load *loads,
                 size_t count)
@@ -158,16 +175,19 @@ static void ask(struct virtual_memory *m, const struct virtual_load *loads,
         }
         for (size_t k = 0; k < memories && sum > 0; k++)
             base[k] /= sum;
+        double *asked = &m->requests[j * nodes * memories];
+        memset(asked, 0, nodes * memories * sizeof(*asked));
+        for (size_t i = 0; i < nodes; i++)
+            if (loads[j].cores[i] > 0)
+                destinations(m, &loads[j], base, i, asked + i * memories);
+        if (loads[j].wanders)
+            mix(m, &loads[j], asked);
         for (size_t i = 0; i < nodes; i++) {
-            double *to = &m->requests[(j * nodes + i) * memories];
-            memset(to, 0, memories * sizeof(*to));
-            if (!(loads[j].cores[i] > 0))
-                continue;
+            double *to = asked + i * memories;
             double cores = fmax(1, loads[j].cores[i]) / (double)machine_node_cpus(m->machine, i);
             double rate =
                 (s->read_per_us + s->write_per_us + s->prefetch_per_us) *
                 scenario_llc_factor(s, llc_share(loads, count, j, i), cores);
-            destinations(m, &loads[j], base, i, to);
             for (size_t k = 0; k < memories; k++)
                 to[k] *= rate;
         }

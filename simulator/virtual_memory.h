@@ -17,7 +17,8 @@
  *   - as often per unit of computing as the region does with the job's part of the LLC, which is
  *     its part of the accesses of all jobs in the domain (scenario_llc_factor());
  *   - the NUMA nodes as the job's data is spread, its own one first for data local to its threads
- *     (model/locality.h).
+ *     (model/locality.h), unless the kernel moves these from core to core: then all cores ask as
+ *     they do in the mean.
  *
  * Cores may be fractions: n customers, each there for a part of the time.  Solutions are kept,
  * because jobs come back to the same situations.
@@ -40,6 +41,7 @@ struct virtual_load {
     bool local;          /* each thread's data is in `data` as its cores were */
     const double *asked; /* [llc_domains * numa_nodes] parts of what a core of each domain asks;
                             NULL: as `data` says */
+    bool wanders;        /* its threads do, over all of `cores` */
 };
 
 /* What comes of it; arrays of virtual_memory_solve()'s caller. */

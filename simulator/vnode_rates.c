@@ -260,6 +260,7 @@ static enum model_status share_time(struct vnode *n, const struct group *g)
             threads = own;
         jobs[k] = (struct timeshare_job){v->region, threads,
                                          v->what->sleeps};
+        n->rates.load[g->member[k]].wanders = true;
     }
     enum model_status rc = timeshare_solve(&in, rate);
     for (size_t k = 0; k < g->members && rc == MODEL_OK; k++) {

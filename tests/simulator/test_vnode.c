@@ -89,8 +89,8 @@ static void test_memory_closed(void **state)
     struct machine *m = two_nodes();
     struct scenario_region s[2] = {reads(10), reads(30)};
     double cores[2][2] = {{4, 1}, {0, 3}}, even[2] = {0.5, 0.5};
-    struct virtual_load loads[2] = {{&s[0], cores[0], even, false, NULL},
-                                    {&s[1], cores[1], even, false, NULL}};
+    struct virtual_load loads[2] = {{&s[0], cores[0], even, false, NULL, false},
+                                    {&s[1], cores[1], even, false, NULL, false}};
     double speed[4], requests[8], part[2], utilisation[8];
     struct virtual_rates rates = {speed, requests, part, utilisation};
     struct workload *w[2] = {workload_new(2), workload_new(2)};
@@ -133,8 +133,8 @@ static void test_memory_places(void **state)
     double even[2] = {0.5, 0.5}, some[2] = {1, 0};
     double speed[4], requests[8], part[2], utilisation[8];
     struct virtual_rates rates = {speed, requests, part, utilisation};
-    struct virtual_load load[2] = {{&s, here, data, true, NULL},
-                                   {&other, some, even, false, NULL}};
+    struct virtual_load load[2] = {{&s, here, data, true, NULL, false},
+                                   {&other, some, even, false, NULL, false}};
     struct virtual_memory *memory =
         virtual_memory_new(m, NETWORK_LINEARIZER, 2);
 
@@ -147,7 +147,7 @@ static void test_memory_places(void **state)
     assert_true(near(requests[2], 10, CLOSE)); /* node 1 asks memory 0 */
     double remote = speed[1];
     assert_true(remote < local);
-    load[0] = (struct virtual_load){&s, here, even, false, NULL};
+    load[0] = (struct virtual_load){&s, here, even, false, NULL, false};
     assert_int_equal(virtual_memory_solve(memory, load, 1, &rates), MODEL_OK);
     assert_true(speed[0] > remote);
 
@@ -155,6 +155,36 @@ static void test_memory_places(void **state)
     assert_int_equal(virtual_memory_solve(memory, load, 2, &rates), MODEL_OK);
     double share = 4.0 * 40 / (4 * 40 + 1 * 4);
     assert_true(near(requests[0] + requests[1], 10 * (1 + (1 - share)), CLOSE));
+    virtual_memory_free(memory);
+    machine_free(m);
+}
+
+/* Threads that wander ask as they do in the mean, wherever their data lie. */
+static void test_memory_wanders(void **state)
+{
+    struct machine *m = two_nodes();
+    struct scenario_region s = reads(10);
+    double cores[2] = {3, 1}, data[2] = {0.75, 0.25}, asked[4] = {1, 0, 0.5, 0.5};
+    double speed[4], requests[4], part[1], utilisation[8];
+    struct virtual_rates rates = {speed, requests, part, utilisation};
+    struct virtual_memory *memory = virtual_memory_new(m, NETWORK_LINEARIZER, 1);
+
+    (void)state;
+    for (size_t k = 0; k < 3; k++) { /* at home, first touched so, or as each core asks */
+        struct virtual_load load = {&s, cores, k == 1 ? data : NULL, true,
+                                    k == 2 ? asked : NULL, false};
+        assert_int_equal(virtual_memory_solve(memory, &load, 1, &rates), MODEL_OK);
+        double own = speed[0] + speed[1];
+        assert_true(near(requests[0], 10, CLOSE));
+        assert_true(near(requests[3], k == 2 ? 5 : 10, CLOSE));
+        load.wanders = true;
+        assert_int_equal(virtual_memory_solve(memory, &load, 1, &rates), MODEL_OK);
+        for (size_t i = 0; i < 2; i++) {
+            assert_true(near(requests[2 * i], k == 2 ? 8.75 : 7.5, CLOSE));
+            assert_true(near(requests[2 * i + 1], k == 2 ? 1.25 : 2.5, CLOSE));
+        }
+        assert_true(speed[0] + speed[1] < own);
+    }
     virtual_memory_free(memory);
     machine_free(m);
 }
@@ -556,7 +586,7 @@ UNIT(test_vnode)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timers),
         cmocka_unit_test(test_memory_closed),
-        cmocka_unit_test(test_memory_places),
+        cmocka_unit_test(test_memory_places), cmocka_unit_test(test_memory_wanders),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_policies),
         cmocka_unit_test(test_seed),
