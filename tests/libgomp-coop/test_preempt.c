@@ -4,11 +4,12 @@
  * pointer, in errno and in its floating-point environment survives when others
  * run in between, while signals, changes of group ids and forks go on.
  *
- * usage: test_preempt ROUNDS [sweeps | count | compute]
+ * usage: test_preempt ROUNDS [sweeps | count | doubt | compute]
  *
  *   sweeps   pipelines there and back again, with barriers in between: on one
  *            CPU the threads soon begin in an order in which none has to wait
  *   count    threads that wait count, which looks like computing
+ *   doubt    threads that wait in a loop in which they first waited and then computed
  *   compute  all just compute, for 30 ms ROUNDS times
  *
  * Prints PASS.  Imports nothing that a signal ends early. */
@@ -233,6 +234,33 @@ static void count_and_wait(int rounds)
     }
 }
 
+/* Until *WORD is ROUND at least, or STEP has been taken from N down to 0. */
+__attribute__((noinline)) static void look_often(const int *word, int round, long n, long step)
+{
+    while (n > 0 && __atomic_load_n(word, __ATOMIC_ACQUIRE) < round)
+        n -= step;
+}
+
+/* The loop is known to wait, then it is found to compute, and then it waits again. */
+static void doubt(int rounds)
+{
+    enum { WAITS = 200 };
+    static const int never = 0;
+
+#pragma omp parallel
+    {
+        int me = omp_get_thread_num(), last = omp_get_num_threads() - 1;
+        const int *right = &done[(me + 1) % (last + 1)].round;
+
+        for (int i = 1; i <= WAITS + rounds; i++) {
+            look_often(right, i - (me == last), 1, 0);
+            __atomic_store_n(&done[me].round, i, __ATOMIC_RELEASE);
+            if (i == WAITS)
+                look_often(&never, 1, 300000000, 1);
+        }
+    }
+}
+
 static void compute(int rounds)
 {
 #pragma omp parallel
@@ -255,7 +283,9 @@ int main(int argc, char **argv)
     if (rounds <= 0 || omp_get_max_threads() > THREADS_MAX)
         return 2;
     if (argc == 3 && strcmp(argv[2], "sweeps") != 0) {
-        (strcmp(argv[2], "count") == 0 ? count_and_wait : compute)(rounds);
+        (strcmp(argv[2], "count") == 0   ? count_and_wait
+         : strcmp(argv[2], "doubt") == 0 ? doubt
+                                         : compute)(rounds);
         puts("PASS");
         return 0;
     }

@@ -3,7 +3,7 @@
 # Copyright (C) 2026 The coschedule developers
 """Tasks that spin for each other are preempted, and nothing of theirs is lost,
 on one CPU, on two and while these are taken and given.  They learn who goes
-first after a barrier.  Tasks that cannot be told from ones that compute take turns, and
+first after a barrier.  A loop that was once taken for one that computes is found to wait.  Tasks that cannot be told from ones that compute take turns, and
 need no further workers.  Programs that must not be interrupted, and those that say
 so, are left alone."""
 
@@ -44,6 +44,8 @@ def main():
         for team in (2, 5):
             run(f"{path}/sock", cpus[:1], team, ["4000", "sweeps"], [cpus[:1]],
                 program="test_preempt")
+        # Each of the waits would take a turn of all others, for minutes in all.
+        run(f"{path}/sock", cpus[:1], 5, ["5000", "doubt"], [cpus[:1]], program="test_preempt")
         for team, rounds, what, sets in ((5, "6", "count", [cpus[:1]]),
                                          (9, "4", "count", [cpus]),
                                          (9, "4", "count", [cpus, cpus[:1], cpus[1:]]),

@@ -40,6 +40,7 @@
 #define SLICE_NS 30000000
 #define SLICE_MIN_NS 5000000
 #define SLICES_CALM 4 /* without end of a turn, until there are none */
+#define TURNS_SPUN 16 /* in a row, at the beginning of which tasks spun, until there are none */
 #define TURN_TRIES 3  /* series of looks until a turn cannot be ended */
 
 #define BUSY_NS 2000000 /* CPU time between two ticks */
@@ -82,6 +83,7 @@ static struct timer
   struct sample sample[SAMPLES];
   uint64_t slice_ns; /* of each turn, 0 before the first */
   unsigned calm;     /* slices in which none ended */
+  unsigned spun;     /* turns in a row whose tasks spun */
   bool resumed, progress; /* its task was continued there: */
   struct sample resume_at;
 } timers[COOP_MAX_CPUS];
@@ -121,6 +123,12 @@ hash_registers (const ucontext_t *context)
   for (int i = 0; i < COOP_REGISTERS; i++)
     h = (h ^ COOP_REGISTER (context, i)) * 0x9e3779b97f4a7c15ull + (h >> 29);
   return h;
+}
+
+static struct sample
+sample_of (const ucontext_t *context)
+{
+  return (struct sample){ COOP_PC (context), hash_registers (context) };
 }
 
 /* ---- Timers.  ---- */
@@ -311,12 +319,28 @@ end_turns (struct timer *t)
   stop (t);
 }
 
-/* The task of W, interrupted in CONTEXT, has had its turn, and could be preempted if
-   FRUITFUL.  */
+/* The task of W spins at NOW, in CONTEXT: it goes on when others have.  */
 static void
-end_turn (struct timer *t, struct coop_worker *w, ucontext_t *context,
-	  bool fruitful)
+end_spinning (struct timer *t, struct coop_worker *w, ucontext_t *context, struct sample now)
 {
+  t->looks = 0;
+  /* For whoever is next, unless it knows better.  */
+  set (t, LOOK_MIN_NS);
+  __atomic_store_n (&preempted, preempted + 1, __ATOMIC_RELAXED);
+  preempt (w, context, &now);
+}
+
+/* The task of W, interrupted in CONTEXT, has its turn, and could be preempted if FRUITFUL.
+   Some looks come first: who spins needs no turn.  Where that is all that tasks do for
+   a while there are none, as they would be looked at in each.  */
+static void
+serve_turn (struct timer *t, struct coop_worker *w, ucontext_t *context,
+	    bool fruitful)
+{
+  struct sample now = sample_of (context);
+  bool moved = has_moved (context);
+  uint64_t slice = t->slice_ns ? t->slice_ns : SLICE_NS;
+
   if (!fruitful)
     {
       if (++t->fruitless > FRUITLESS)
@@ -325,11 +349,28 @@ end_turn (struct timer *t, struct coop_worker *w, ucontext_t *context,
 	set (t, LOOK_MIN_NS);
       return;
     }
-  uint64_t slice = t->slice_ns ? t->slice_ns - t->slice_ns / 4 : SLICE_NS;
+  mark (context);
+  if (t->samples >= SAMPLES)
+    {
+      t->spun = 0;
+      slice = t->slice_ns ? slice - slice / 4 : slice;
+    }
+  else if (!moved || !is_spinning (t, now))
+    {
+      set (t, t->samples < SAMPLES ? LOOK_MIN_NS : slice);
+      return;
+    }
+  else if (++t->spun > TURNS_SPUN)
+    {
+      t->slice_ns = t->spun = 0;
+      coop_store (&t->turns, 0);
+      end_spinning (t, w, context, now);
+      return;
+    }
   t->slice_ns = slice > SLICE_MIN_NS ? slice : SLICE_MIN_NS;
-  t->fruitless = t->calm = 0;
+  t->fruitless = t->calm = t->samples = 0;
   __atomic_store_n (&t->turn_switches, w->switches + 1, __ATOMIC_RELAXED);
-  set (t, t->slice_ns);
+  set (t, LOOK_MIN_NS);
   preempt (w, context, NULL);
 }
 
@@ -343,12 +384,13 @@ serve_turns (struct timer *t, struct coop_worker *w, ucontext_t *context,
   if (!is_waited_for (w) || coop_load (&w->sleeping))
     end_turns (t);
   else if (coop_peek (&t->turn_switches) == w->switches)
-    end_turn (t, w, context, fruitful);
+    serve_turn (t, w, context, fruitful);
   else if (t->slice_ns == 0 || ++t->calm > SLICES_CALM)
     end_turns (t);
   else
     {
       __atomic_store_n (&t->turn_switches, w->switches, __ATOMIC_RELAXED);
+      t->samples = SAMPLES; /* it does not spin for ever */
       set (t, t->slice_ns);
     }
   return true;
@@ -388,15 +430,14 @@ look (struct timer *t, struct coop_worker *w, const ucontext_t *context,
     }
   if (fruitful && has_moved (context))
     {
-      *now = (struct sample){ COOP_PC (context), hash_registers (context) };
+      *now = sample_of (context);
       struct coop_spinloop *loop = coop_spinloop_find (now->pc);
       uint64_t elapsed = time - t->since_ns;
       bool soon = t->resumed && elapsed < SOON_NS;
       t->progress |= !soon || !loop || now->pc != t->resume_at.pc
 		     || now->registers != t->resume_at.registers;
-      if (!loop ? is_spinning (t, *now)
-		: coop_peek (&loop->credit) > 0
-		      && (!soon || is_waiting (t, loop, *now)))
+      bool known = loop && coop_peek (&loop->credit) > 0;
+      if (known ? !soon || is_waiting (t, loop, *now) : is_spinning (t, *now))
 	{
 	  learn_stint (t, u, time);
 	  return true;
@@ -423,13 +464,7 @@ coop_preempt_serve (const siginfo_t *info, ucontext_t *context)
   bool spins = look (t, w, context, fruitful, &now);
   mark (context);
   if (spins)
-    {
-      t->looks = 0;
-      /* For whoever is next, unless it knows better.  */
-      set (t, LOOK_MIN_NS);
-      __atomic_store_n (&preempted, preempted + 1, __ATOMIC_RELAXED);
-      preempt (w, context, &now);
-    }
+    end_spinning (t, w, context, now);
   return true;
 }
 

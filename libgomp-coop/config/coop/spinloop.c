@@ -36,6 +36,8 @@ coop_spinloop_note (uintptr_t pc)
 	__atomic_store_n (&loops[i].first, pc, __ATOMIC_RELAXED);
       if (pc > loops[i].last)
 	__atomic_store_n (&loops[i].last, pc, __ATOMIC_RELAXED);
+      if (coop_peek (&loops[i].credit) < COOP_SPINLOOP_AGAIN)
+	__atomic_store_n (&loops[i].credit, COOP_SPINLOOP_AGAIN, __ATOMIC_RELAXED);
     }
   else if (i < LOOPS)
     {

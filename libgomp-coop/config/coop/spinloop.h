@@ -4,7 +4,9 @@
 
    Known by their addresses.  Entries are never removed: what is not executed any longer
    matches nothing.  Each has credit, which is lost where code that computes is taken
-   for it.  May be used in a handler of signals.  */
+   for it; and where a thread goes from one wait to the next without work in between, as the
+   threads of a pipeline do that have no rows.  So a loop without credit is looked at as code that
+   nobody knows, and has some again where it waits by that.  May be used in a handler of signals.  */
 
 #ifndef COOP_SPINLOOP_H
 #define COOP_SPINLOOP_H 1
@@ -14,6 +16,7 @@
 #pragma GCC visibility push(hidden)
 
 #define COOP_SPINLOOP_CREDIT 16 /* doubts until a loop is taken for one that computes */
+#define COOP_SPINLOOP_AGAIN 2 /* when it has been found to wait after all */
 
 struct coop_spinloop
 {
@@ -24,7 +27,7 @@ struct coop_spinloop
 /* The loop with the instruction at PC, or NULL.  */
 extern struct coop_spinloop *coop_spinloop_find (uintptr_t pc);
 
-/* PC belongs to a loop: one that is known, near it, or a new one.  */
+/* PC belongs to a loop that waits: one that is known, near it, or a new one.  */
 extern void coop_spinloop_note (uintptr_t pc);
 
 /* Nobody is noting any (child of a fork).  */
