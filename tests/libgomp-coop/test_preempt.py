@@ -3,9 +3,10 @@
 # Copyright (C) 2026 The coschedule developers
 """Tasks that spin for each other are preempted, and nothing of theirs is lost,
 on one CPU, on two and while these are taken and given.  They learn who goes
-first after a barrier.  A loop that was once taken for one that computes is found to wait.  Tasks that cannot be told from ones that compute take turns, and
-need no further workers.  Programs that must not be interrupted, and those that say
-so, are left alone."""
+first after a barrier.  A loop that was once taken for one that computes is found to wait.
+Tasks that cannot be told from ones that compute take turns, and need no further workers.
+Programs that must not be interrupted, and those that
+say so, are left alone."""
 
 import os
 

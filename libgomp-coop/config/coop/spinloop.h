@@ -3,10 +3,11 @@
 /* Loops of the program in which tasks were seen to wait (preempt.h).
 
    Known by their addresses.  Entries are never removed: what is not executed any longer
-   matches nothing.  Each has credit, which is lost where code that computes is taken
-   for it; and where a thread goes from one wait to the next without work in between, as the
-   threads of a pipeline do that have no rows.  So a loop without credit is looked at as code that
-   nobody knows, and has some again where it waits by that.  May be used in a handler of signals.  */
+   matches nothing.  Each has credit, which is lost where code that computes is taken for it;
+   and where a thread goes from one wait to the next without work in between, as the threads
+   of a pipeline do that have no rows.  So a loop without credit is looked at as code that
+   nobody knows, and has some again where it waits by that.
+   May be used in a handler of signals.  */
 
 #ifndef COOP_SPINLOOP_H
 #define COOP_SPINLOOP_H 1
