@@ -13,11 +13,13 @@
    last time, or after a moment if it had been continued in vain.
 
    It may happen that code which computes is taken for a loop that waits; then
-   tasks take turns that need not, until it is found out.
+   tasks take turns that need not, until it is found out.  After that the loop is looked
+   at as one that nobody knows.
 
    Other loops that wait cannot be told from code that computes: they count, say.
    So tasks that keep their worker for long, whatever they do, take turns when the
-   watchdog says so, until they go on by themselves.
+   watchdog says so, until they go on by themselves.  A turn begins with some looks, as who
+   spins needs none.
 
    The signal is glibc's SIGSETXID, which no program can handle or block, and
    whose handler the runtime has wrapped (setxid.h); the kernel drops a timer's
