@@ -89,12 +89,7 @@ static void *need(void *memory)
 /* Is a core as fast in A as in B? */
 static bool alike(const struct scenario_region *a, const struct scenario_region *b)
 {
-    return a->kind == b->kind && a->read_per_us == b->read_per_us &&
-           a->write_per_us == b->write_per_us && a->prefetch_per_us == b->prefetch_per_us &&
-           a->placement == b->placement && !a->thread_nodes && !b->thread_nodes &&
-           a->llc_per_us == b->llc_per_us && a->llc_loss == b->llc_loss &&
-           a->llc_power == b->llc_power && a->overlap == b->overlap &&
-           a->latency == b->latency &&
+    return scenario_asks_alike(a, b) && !a->thread_nodes &&
            (a->kind == REGION_SERIAL ||
             (a->work_s == b->work_s && a->barriers == b->barriers &&
              a->imbalance == b->imbalance && a->sync_share == b->sync_share));

@@ -128,18 +128,8 @@ static int configure(const struct world *w, const struct scenario *scenario,
 static bool same_region(const struct scenario_region *a,
                          const struct scenario_region *b)
 {
-    return a->kind == b->kind && a->work_s == b->work_s &&
-           a->read_per_us == b->read_per_us &&
-           a->write_per_us == b->write_per_us &&
-           a->prefetch_per_us == b->prefetch_per_us &&
-           a->placement == b->placement && a->thread_share == b->thread_share &&
-           a->thread_nodes == b->thread_nodes &&
-           (!a->thread_nodes || !memcmp(a->thread_node, b->thread_node,
-                                        a->thread_nodes * sizeof(*a->thread_node))) &&
-           a->llc_per_us == b->llc_per_us && a->llc_power == b->llc_power &&
-           a->overlap == b->overlap && a->latency == b->latency &&
-           a->imbalance == b->imbalance && a->sync_share == b->sync_share &&
-           a->barriers == b->barriers && a->llc_loss == b->llc_loss;
+    return scenario_asks_alike(a, b) && a->work_s == b->work_s && a->imbalance == b->imbalance &&
+           a->sync_share == b->sync_share && a->barriers == b->barriers;
 }
 
 /* Does A take as long as B when it is alone? */

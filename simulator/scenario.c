@@ -87,3 +87,15 @@ double scenario_llc_factor(const struct scenario_region *region, double llc_shar
     /* An access that misses is still one access. */
     return requests > 0 ? fmin(factor, region->llc_per_us / requests) : 1;
 }
+
+bool scenario_asks_alike(const struct scenario_region *a, const struct scenario_region *b)
+{
+    return a->kind == b->kind && a->read_per_us == b->read_per_us &&
+           a->write_per_us == b->write_per_us && a->prefetch_per_us == b->prefetch_per_us &&
+           a->placement == b->placement && a->thread_share == b->thread_share &&
+           a->thread_nodes == b->thread_nodes &&
+           (!a->thread_nodes || !memcmp(a->thread_node, b->thread_node,
+                                        a->thread_nodes * sizeof(*a->thread_node))) &&
+           a->llc_per_us == b->llc_per_us && a->llc_loss == b->llc_loss &&
+           a->llc_power == b->llc_power && a->overlap == b->overlap && a->latency == b->latency;
+}

@@ -187,6 +187,9 @@ scenario_step(const struct scenario_job *job, size_t step);
  * of the LLC and the part CORES of the cores there (see llc_loss, llc_power), all kinds alike. */
 double scenario_llc_factor(const struct scenario_region *region, double llc_share, double cores);
 
+/* Do A and B ask the same of memory in a unit of computing, whatever there is to do? */
+bool scenario_asks_alike(const struct scenario_region *a, const struct scenario_region *b);
+
 /* Takes NULL. */
 void scenario_set_free(struct scenario_set *set);
 
