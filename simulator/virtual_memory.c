@@ -142,14 +142,12 @@ static void destinations(const struct virtual_memory *m,
     locality_parts(load->data, base, memories, home, load->local ? 1 : 0, part);
 }
 
-/* All cores of LOAD ask, TO [llc_domains * numa_nodes], as they do in the mean. */
-static void mix(const struct virtual_memory *m, const struct virtual_load *load, double *to)
+/* All CORES of LOAD ask, TO [llc_domains * numa_nodes], as they do in the mean. */
+static void mix(const struct virtual_memory *m, const struct virtual_load *load, double cores,
+                double *to)
 {
     size_t nodes = m->machine->llc_domains, memories = m->machine->numa_nodes;
-    double cores = 0;
 
-    for (size_t i = 0; i < nodes; i++)
-        cores += load->cores[i];
     for (size_t k = 0; k < memories && cores > 0; k++) {
         double mean = 0;
         for (size_t i = 0; i < nodes; i++)
@@ -181,7 +179,7 @@ static void ask(struct virtual_memory *m, const struct virtual_load *loads,
             if (loads[j].cores[i] > 0)
                 destinations(m, &loads[j], base, i, asked + i * memories);
         if (loads[j].wanders)
-            mix(m, &loads[j], asked);
+            mix(m, &loads[j], sum, asked);
         for (size_t i = 0; i < nodes; i++) {
             double *to = asked + i * memories;
             double cores = fmax(1, loads[j].cores[i]) / (double)machine_node_cpus(m->machine, i);

@@ -5,8 +5,7 @@
 on one CPU, on two and while these are taken and given.  They learn who goes
 first after a barrier.  A loop that was once taken for one that computes is found to wait.
 Tasks that cannot be told from ones that compute take turns, and need no further workers.
-Programs that must not be interrupted, and those that
-say so, are left alone."""
+Programs that must not be interrupted, and those that say so, are left alone."""
 
 import os
 

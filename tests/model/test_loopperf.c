@@ -281,7 +281,7 @@ static struct loop *full_run(size_t active, double time, double sync)
 }
 
 /* Where memory is full its service says how long a loop takes, whatever the stalls of a run where
- * it was not: at 0.6 of its load they overlap, and on all cores a fifth of the time that memory
+ * it was not: at 0.69 of its load they overlap, and on all cores a fifth of the time that memory
  * needs is synchronisation. */
 static void test_full(void **state)
 {

@@ -310,12 +310,19 @@ is_waited_for (struct coop_worker *w)
   return coop_peek (&w->queue.length) || !coop_may_run (w) || coop_runq_orphans ();
 }
 
-/* Tasks on W take no turns any longer.  */
+/* Tasks take no turns any longer.  */
+static void
+forget_turns (struct timer *t)
+{
+  t->slice_ns = t->spun = 0;
+  coop_store (&t->turns, 0);
+}
+
+/* Neither do they, nor are they looked at.  */
 static void
 end_turns (struct timer *t)
 {
-  t->slice_ns = 0;
-  coop_store (&t->turns, 0);
+  forget_turns (t);
   stop (t);
 }
 
@@ -362,8 +369,7 @@ serve_turn (struct timer *t, struct coop_worker *w, ucontext_t *context,
     }
   else if (++t->spun > TURNS_SPUN)
     {
-      t->slice_ns = t->spun = 0;
-      coop_store (&t->turns, 0);
+      forget_turns (t);
       end_spinning (t, w, context, now);
       return;
     }
