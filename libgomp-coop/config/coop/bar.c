@@ -56,7 +56,7 @@ gomp_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
     {
       if (gomp_barrier_last_thread (state))
 	{
-	  coop_batch_undock (bar);
+	  coop_batch_undock (bar, NULL);
 	  return;
 	}
       if (__builtin_expect (coop_stray_should_sleep (), 0))
@@ -70,7 +70,8 @@ gomp_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
 void
 gomp_barrier_wait (gomp_barrier_t *bar)
 {
-  gomp_barrier_wait_end (bar, upstream_barrier_wait_start (bar));
+  if (!__builtin_expect (coop_managed, 0) || !coop_hold_open (bar))
+    gomp_barrier_wait_end (bar, upstream_barrier_wait_start (bar));
 }
 
 void

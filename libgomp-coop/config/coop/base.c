@@ -40,15 +40,18 @@ coop_futex_wake (int *word, int count)
   coop_syscall (SYS_futex, (long) word, FUTEX_WAKE_PRIVATE, count, 0);
 }
 
-void
+int
 coop_lock_slow (int *lock)
 {
   unsigned spins = 0;
-  while (__atomic_exchange_n (lock, 1, __ATOMIC_ACQUIRE))
-    while (coop_peek (lock))
+  int was;
+  while ((was = __atomic_exchange_n (lock, COOP_LOCK_HELD, __ATOMIC_ACQUIRE))
+	 == COOP_LOCK_HELD)
+    while (coop_peek (lock) == COOP_LOCK_HELD)
       {
 	coop_pause ();
 	if (++spins % 1024 == 0 || coop_peek (&coop_crowded))
 	  sched_yield ();
       }
+  return was;
 }

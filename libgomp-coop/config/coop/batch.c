@@ -74,7 +74,7 @@ go_on (struct coop_ult *batches, unsigned total)
 }
 
 void
-coop_batch_undock (gomp_barrier_t *bar)
+coop_batch_undock (gomp_barrier_t *bar, struct coop_ult *led)
 {
   struct coop_barrier *b = coop_barrier (bar);
   unsigned gen = coop_load (&b->generation), total = b->awaited = b->total;
@@ -84,6 +84,8 @@ coop_batch_undock (gomp_barrier_t *bar)
      (coop_hold_publish).  */
   coop_fence ();
   struct coop_ult *batches = coop_peek (&b->batched) ? take_all (b, gen) : NULL;
+  if (led)
+    coop_batch_push (&batches, led, led->batch_tail, led->batch_count);
   go_on (batches, total);
   /* Kernel threads that sleep.  */
   if (__builtin_expect (coop_stray_should_sleep (), 0) && coop_stray_are_due ())
@@ -114,7 +116,7 @@ coop_batch_dock (struct coop_ult *batches)
   bool last = __atomic_sub_fetch (&b->awaited, count, __ATOMIC_ACQ_REL) == 0;
   coop_unlock (&b->lock);
   if (last)
-    coop_batch_undock (bar);
+    coop_batch_undock (bar, NULL);
 }
 
 /* Are BATCHES on their way to the dock?  */
@@ -492,12 +494,14 @@ arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
 static inline struct coop_ult *
 take_member (struct coop_worker *w, struct gomp_team *team)
 {
-  if (__atomic_exchange_n (&w->queue.lock, 1, __ATOMIC_ACQUIRE))
+  struct coop_runq *q = &w->queue;
+  bool biased = coop_runq_enter (q);
+  if (!biased && __atomic_exchange_n (&q->lock, COOP_LOCK_HELD, __ATOMIC_ACQUIRE))
     return NULL;
-  struct coop_ult *u = w->queue.head;
+  struct coop_ult *u = q->head;
   if (is_member (u, team))
     {
-      coop_runq_pop (&w->queue, u);
+      coop_runq_pop (q, u);
       /* For the next switch: all storages are alike in the lower bits of their
 	 addresses, so that the first-level cache has few of them.  */
       if (u->next)
@@ -505,7 +509,10 @@ take_member (struct coop_worker *w, struct gomp_team *team)
     }
   else
     u = NULL;
-  coop_unlock (&w->queue.lock);
+  if (biased)
+    coop_runq_leave (q);
+  else
+    coop_unlock (&q->lock);
   return u;
 }
 

@@ -64,8 +64,8 @@ extern void coop_batch_wake (gomp_barrier_t *bar, int count);
 extern void coop_batch_dock (struct coop_ult *batches);
 
 /* The last one has arrived at BAR, which is a dock or no team's barrier: lets
-   all go on.  */
-extern void coop_batch_undock (gomp_barrier_t *bar);
+   all go on, and the batch LED, unless NULL.  */
+extern void coop_batch_undock (gomp_barrier_t *bar, struct coop_ult *led);
 
 /* After coop_batch_arrive_final: has the caller, which is over and done with
    the region, been in the dock and left it again?  If so, its team may no

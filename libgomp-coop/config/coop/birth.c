@@ -13,6 +13,7 @@
 #include "dispatch.h"
 #include "idle.h"
 #include "park.h"
+#include "runq.h"
 #include "stack.h"
 #include "ult.h"
 
@@ -25,7 +26,7 @@ coop_birth_expect (struct coop_ult *u)
   u->mother = coop_tls_ult ();
   __atomic_add_fetch (&u->mother->unborn, 1, __ATOMIC_RELAXED);
   coop_stack_add (u); /* here: workers would wait for each other */
-  coop_lock (&q->lock);
+  coop_runq_lock (w);
   u->next = NULL;
   if (q->unborn)
     q->last_unborn->next = u;
@@ -45,7 +46,7 @@ take (struct coop_worker *w)
 
   if (!coop_peek (&q->unborn))
     return NULL;
-  coop_lock (&q->lock);
+  coop_runq_lock (w);
   struct coop_ult *u = q->unborn;
   if (u)
     __atomic_store_n (&q->unborn, u->next, __ATOMIC_RELAXED);

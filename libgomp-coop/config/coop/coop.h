@@ -104,6 +104,7 @@ struct coop_ult
      regions there (launch.h), NULL: not known yet.  */
   struct gomp_thread_pool *pool;
   struct coop_launch *launch;
+  struct coop_ult *led; /* the initial thread: batch that it has left at its dock (hold.h) */
   void *alternate; /* KTHREAD: stack for signals, see overflow.h */
   unsigned stint_ns; /* it worked so long before it spun (preempt.c) */
   bool in_vain;	     /* it was continued while it still had to wait */
@@ -134,7 +135,10 @@ enum coop_post
 
 struct coop_runq
 {
-  int lock;
+  int lock; /* biased towards its worker, which is taking a task without it (runq.h) */
+  int taking;
+  unsigned rest, last_rest; /* so often it will be unlocked without a bias, and was, */
+  unsigned grants;	    /* and with one since then */
   unsigned length; /* read without the lock as a hint */
   struct coop_ult *head, *tail;
   struct coop_ult *unborn; /* first of them (birth.h), */
@@ -235,19 +239,27 @@ extern void coop_futex_wake (int *word, int count);
 
 /* Spin lock for sections of a few instructions; yields the CPU when its holder
    must have lost it.  */
-extern void coop_lock_slow (int *lock);
+enum coop_lock
+{
+  COOP_LOCK_FREE,
+  COOP_LOCK_HELD,
+  COOP_LOCK_BIASED /* free; of run queues only (runq.h) */
+};
+
+/* Returns what the lock was before the caller got it.  */
+extern int coop_lock_slow (int *lock);
 
 static inline void
 coop_lock (int *lock)
 {
-  if (__atomic_exchange_n (lock, 1, __ATOMIC_ACQUIRE))
+  if (__atomic_exchange_n (lock, COOP_LOCK_HELD, __ATOMIC_ACQUIRE))
     coop_lock_slow (lock);
 }
 
 static inline void
 coop_unlock (int *lock)
 {
-  coop_store (lock, 0);
+  coop_store (lock, COOP_LOCK_FREE);
 }
 
 /* May W run now, and has it nothing more urgent to do than its task?  */

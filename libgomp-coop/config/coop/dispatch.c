@@ -25,7 +25,9 @@ coop_dispatch_finish (struct coop_worker *w)
   enum coop_post post = w->post;
 
   w->post = COOP_POST_NOTHING;
-  if (post == COOP_POST_UNLOCK)
+  if (post == COOP_POST_UNLOCK && w->post_for == &w->queue.lock)
+    coop_runq_unlock (w);
+  else if (post == COOP_POST_UNLOCK)
     coop_unlock (w->post_for);
   else if (post == COOP_POST_RECLAIM)
     coop_ult_reclaim (w->post_for);

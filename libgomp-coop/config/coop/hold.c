@@ -148,22 +148,36 @@ dock_of (const struct coop_ult *u)
   return &u->thread->thread_pool->threads_dock.bar;
 }
 
-/* As go_to_dock, when BATCH has the initial thread, which goes on, and U, still
-   running, is the last one.  */
+/* The initial thread ROOT goes on, and leads the COUNT tasks from HEAD to TAIL, whose
+   contexts are saved when it does.  */
 static void
-leave_to_root (struct coop_worker *w, struct coop_ult *u, struct coop_batch *batch)
+lead (struct coop_ult *root, struct coop_ult *head, struct coop_ult *tail, unsigned count)
 {
-  struct coop_barrier *b = coop_barrier (dock_of (u));
-  struct coop_ult *root = batch->head;
+  struct coop_ult *before = root->led;
 
-  coop_batch_add_last (batch, u, w);
-  coop_lock (&b->lock);
-  coop_store (&b->batched, 1);
-  coop_batch_push (coop_batch_slot (b, coop_load (&b->generation)), root->next, u,
-		   batch->count - 1);
-  /* The initial thread is not there yet.  */
-  __atomic_sub_fetch (&b->awaited, batch->count - 1, __ATOMIC_ACQ_REL);
-  coop_dispatch_switch (u, root, &b->lock);
+  root->led = NULL;
+  coop_batch_push (&root->led, head, tail, count);
+  if (__builtin_expect (before != NULL, 0)) /* at another pool's dock */
+    coop_batch_dock (before);
+}
+
+bool
+coop_hold_open (gomp_barrier_t *bar)
+{
+  struct coop_ult *u = coop_tls_ult (), *led = u ? u->led : NULL;
+  struct coop_barrier *b = coop_barrier (bar);
+
+  if (!led || dock_of (led) != bar)
+    return false;
+  unsigned missing = led->batch_count + 1;
+  u->led = NULL;
+  bool last = __atomic_compare_exchange_n (&b->awaited, &missing, b->total, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  if (last)
+    coop_batch_undock (bar, led);
+  else
+    coop_batch_dock (led);
+  return last;
 }
 
 /* BATCH and U, which came last and is still running, arrive in the dock on W, without
@@ -176,7 +190,7 @@ wait_in_dock (struct coop_worker *w, struct coop_ult *u, struct coop_batch *batc
 
   batch->docking = false;
   if (__atomic_sub_fetch (&b->awaited, batch->count + 1, __ATOMIC_ACQ_REL) == 0)
-    coop_batch_undock (dock_of (u));
+    coop_batch_undock (dock_of (u), NULL);
   else if (!coop_hold_look (w, b, gen))
     {
       coop_hold_leave (w, u, batch, b, gen);
@@ -199,7 +213,7 @@ hold_in_dock (struct coop_worker *w, struct coop_batch *batch)
 
   if (__atomic_sub_fetch (&b->awaited, batch->count, __ATOMIC_ACQ_REL) == 0)
     {
-      coop_batch_undock (bar);
+      coop_batch_undock (bar, NULL);
       coop_runq_append (w, batch->head, batch->tail, batch->count);
       return;
     }
@@ -244,10 +258,16 @@ coop_hold_seize (struct coop_worker *w)
 void
 coop_hold_dock (struct coop_worker *w, struct coop_ult *u, struct coop_batch *batch)
 {
+  struct coop_ult *root = batch->head;
+
   if (u->root)
-    go_to_dock (w, batch);
-  else if (batch->head->root)
-    leave_to_root (w, u, batch);
+    lead (u, batch->head, batch->tail, batch->count);
+  else if (root->root)
+    {
+      coop_batch_add_last (batch, u, w);
+      lead (root, root->next, u, batch->count - 1);
+      coop_dispatch_switch (u, root, NULL);
+    }
   else
     wait_in_dock (w, u, batch);
 }

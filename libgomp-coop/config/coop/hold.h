@@ -11,10 +11,11 @@
 
    A batch at the end of a region goes from there to the dock, counted there as soon
    as its worker has seen that the region is over, and held there, too: from region
-   to region nobody touches the tasks of another worker.  The batch that the initial
-   thread leads, which opens the dock, goes on its list.  It does not open before all
-   batches are counted, and so the team, which it may end after that, exists as long
-   as a worker looks at its barrier.
+   to region nobody touches the tasks of another worker.  The initial thread, which opens
+   the dock, keeps the batch that it leads to itself and counts it as it comes there: most
+   often it is the last one, and takes the batch along.  The dock does not open before all
+   batches are counted, and so the team, which the initial thread may end after that,
+   exists as long as a worker looks at its barrier.
 
    While tasks may be placed anew (stray.h) batches are not held: who opens the dock, or
    completes the barrier, places those on its list.  */
@@ -55,6 +56,10 @@ extern void coop_hold_go_on (struct coop_worker *w, struct coop_ult *u,
    if U is the initial thread.  */
 extern void coop_hold_dock (struct coop_worker *w, struct coop_ult *u,
 			    struct coop_batch *batch);
+
+/* The caller comes to BAR.  If that is the dock of the batch that it leads, and all others
+   are there: opens it and returns true.  Else the batch, if any, waits there.  */
+extern bool coop_hold_open (gomp_barrier_t *bar);
 
 /* May U, which waits at B, be placed anew behind it?  If that is the dock of its pool,
    which it does not lead, or the barrier of the pool's team, and it is time.  */

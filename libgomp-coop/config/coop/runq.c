@@ -4,6 +4,8 @@
 
 #include "runq.h"
 
+#include <sched.h>
+
 #include "hold.h"
 #include "stray.h"
 
@@ -20,6 +22,44 @@
 #define FIRST_NS 100000000
 
 int coop_runq_lost, coop_runq_handing, coop_runq_touched;
+
+/* ---- Locks.  ---- */
+
+/* How often a queue without a bias is unlocked after it was ended, and how many
+   biases show that it pays again.  */
+#define REST_MIN 16
+#define REST_MAX 65536
+#define GRANTS 256
+
+/* The queue Q was locked by another worker than its own.  */
+static void
+end_bias (struct coop_runq *q)
+{
+  while (!coop_membarrier ())
+    sched_yield ();
+  for (unsigned spins = 1; coop_load (&q->taking); spins++)
+    if (spins % 1024)
+      coop_pause ();
+    else
+      sched_yield ();
+  if (q->grants >= GRANTS || q->last_rest == 0)
+    q->last_rest = REST_MIN;
+  else if (q->last_rest < REST_MAX)
+    q->last_rest *= 2;
+  q->rest = q->last_rest;
+  q->grants = 0;
+}
+
+void
+coop_runq_lock_slow (struct coop_worker *w, int was)
+{
+  if (was == COOP_LOCK_HELD)
+    was = coop_lock_slow (&w->queue.lock);
+  if (was == COOP_LOCK_BIASED && w != coop_tls_worker ())
+    end_bias (&w->queue);
+}
+
+/* ---- Queues.  ---- */
 
 static void
 append (struct coop_runq *q, struct coop_ult *head, struct coop_ult *tail,
@@ -42,7 +82,7 @@ void
 coop_runq_append_locked (struct coop_worker *w, struct coop_ult *head,
 			 struct coop_ult *tail, unsigned count)
 {
-  coop_lock (&w->queue.lock);
+  coop_runq_lock (w);
   append (&w->queue, head, tail, count);
 }
 
@@ -51,20 +91,20 @@ coop_runq_append (struct coop_worker *w, struct coop_ult *head,
 		  struct coop_ult *tail, unsigned count)
 {
   coop_runq_append_locked (w, head, tail, count);
-  coop_unlock (&w->queue.lock);
+  coop_runq_unlock (w);
 }
 
 void
 coop_runq_prepend (struct coop_worker *w, struct coop_ult *u)
 {
   struct coop_runq *q = &w->queue;
-  coop_lock (&q->lock);
+  coop_runq_lock (w);
   u->next = q->head;
   q->head = u;
   if (!q->tail)
     q->tail = u;
   __atomic_store_n (&q->length, q->length + 1, __ATOMIC_RELAXED);
-  coop_unlock (&q->lock);
+  coop_runq_unlock (w);
 }
 
 /* Removes the first COUNT tasks of Q, which has as many; returns the first and
@@ -168,7 +208,7 @@ steal_from (struct coop_worker *w, struct coop_worker *victim)
   struct coop_ult *first = NULL, *last;
   unsigned count = 0;
 
-  coop_lock (&q->lock);
+  coop_runq_lock (victim);
   if (q->length)
     {
       /* A spare must not keep a queue: it may be put back to sleep.  */

@@ -25,6 +25,7 @@ COOP_SOURCES = \
 	kthread.c \
 	launch.c \
 	looprun.c \
+	membarrier.c \
 	monitor.c \
 	needs.c \
 	order.c \

@@ -4,12 +4,12 @@
 
 #include "stack.h"
 
-#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "membarrier.h"
 
 #define IDLE_NS 1000000000ull /* not run for so long */
 #define KEEP 65536	      /* bytes below the stack pointer that stay */
@@ -32,8 +32,7 @@ unsigned coop_stack_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned room;
 static unsigned position; /* of the next look */
-static bool trimming_works;
-static bool asked;
+static bool never; /* the kernel cannot do what trimming takes */
 
 void
 coop_stack_add (struct coop_ult *u)
@@ -122,20 +121,6 @@ coop_stack_bounds (struct coop_ult *u, char **low, char **high)
   return good;
 }
 
-/* May the kernel be asked for a barrier on all processors that run us?  The
-   first question takes it 10 ms, in which the process cannot end.  */
-static bool
-can_trim (void)
-{
-  if (!asked)
-    trimming_works
-	= syscall (SYS_membarrier,
-		   MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0)
-	  == 0;
-  asked = true;
-  return trimming_works;
-}
-
 /* The task of E has not run for long.  */
 static void
 trim (struct entry *e)
@@ -146,7 +131,7 @@ trim (struct entry *e)
   if (!e->low && !coop_stack_bounds (u, &e->low, &high))
     return;
   __atomic_store_n (&u->trimming, 1, __ATOMIC_SEQ_CST);
-  if (syscall (SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+  if (coop_membarrier ())
     {
       uintptr_t page = (uintptr_t) sysconf (_SC_PAGESIZE);
       uintptr_t low = (uintptr_t) e->low;
@@ -173,7 +158,10 @@ look_at (struct entry *e, uint64_t now)
       return false;
     }
   if (e->trimmed || now - e->since_ns < IDLE_NS || e->ult->root
-      || !coop_peek (&e->ult->sp) || !can_trim ())
+      || !coop_peek (&e->ult->sp))
+    return false;
+  never = !coop_membarrier_prepare ();
+  if (never)
     return false;
   e->trimmed = true;
   trim (e);
@@ -185,7 +173,7 @@ coop_stack_tick (uint64_t now)
 {
   unsigned trims = 0;
 
-  if (coop_peek (&coop_stack_count) == 0 || (asked && !trimming_works))
+  if (coop_peek (&coop_stack_count) == 0 || never)
     return;
   /* Who creates or ends tasks now is more important.  */
   if (pthread_mutex_trylock (&lock))
@@ -207,5 +195,5 @@ coop_stack_reset (void)
   pthread_mutex_init (&lock, NULL);
   coop_stack_count = 0;
   position = 0;
-  asked = false;
+  never = false;
 }

@@ -18,6 +18,7 @@
 #include "home.h"
 #include "host.h"
 #include "kthread.h"
+#include "membarrier.h"
 #include "monitor.h"
 #include "overflow.h"
 #include "park.h"
@@ -124,6 +125,7 @@ reset (void)
   coop_monitor_reset ();
   coop_preempt_reset ();
   coop_stack_reset ();
+  coop_membarrier_reset ();
   coop_region_reset ();
   coop_watchdog_reset ();
   coop_starve_reset ();
@@ -159,6 +161,7 @@ start (void)
   coop_fiber_start ();
   coop_ult_live = 1;
   pthread_sigmask (SIG_SETMASK, NULL, &coop_worker_signals);
+  coop_membarrier_start ();
   if (coop_park_table (0) || settle_mode (initial))
     goto fail;
   coop_region_start ();
