@@ -160,7 +160,9 @@ struct cosched_report {
     uint64_t applied_ns; /* CLOCK_MONOTONIC of that */
     uint64_t extra_workers; /* times the watchdog added a worker */
     uint64_t steals;        /* tasks taken from another worker's queue */
-    uint8_t pad[56];        /* zero; header is two cache lines */
+    uint64_t preempted;     /* times that a task spun in a loop of the program's own, and made
+                               room for another one */
+    uint8_t pad[48];        /* zero; header is two cache lines */
     struct cosched_region regions[COSCHED_MAX_REGIONS];
 };
 

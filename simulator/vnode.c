@@ -286,7 +286,7 @@ static void end_job(struct vnode *n, struct vjob *v)
     if (v->process) {
         struct process *p = v->process;
         process_observe(p, v->end_ns, NULL);
-        job->regions_ended += p->view->used;
+        job->ended.regions += p->view->used;
         vjob_detach(v);
         process_detach(p);
     }

@@ -92,6 +92,7 @@ KEYS = {
     "work_s": _number,
     "done_s": _number,
     "steps": _number,
+    "threads": _whole,          # in the largest team
     "ults": _whole,
     "alone_s": _number,         # had it been alone, mostly an estimate
     "alone_share": _number,

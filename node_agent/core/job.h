@@ -137,8 +137,7 @@ struct job {
                        not known, or the work is given out as they come for it */
     bool pauses;           /* is in a serial stretch, perhaps a short one */
     bool counted;          /* hardware counted for it in the last interval */
-    size_t regions_ended; /* seen in processes that detached */
-    double steps_ended, barriers_ended, waited_ended_s; /* likewise */
+    struct record_totals ended; /* of processes that detached */
 
     /* scheduler: what it has */
     struct cosched_cpuset cpus;   /* in effect */

@@ -266,29 +266,21 @@ enum observer_glance observer_glance(struct job_table *jobs, uint64_t now_ns)
 static void observe_job(const struct observer *o, struct job *job,
                         const struct node_options *options, uint64_t now_ns)
 {
-    size_t regions = job->regions_ended;
-    double steps = job->steps_ended, barriers = job->barriers_ended;
-    double waited_s = job->waited_ended_s;
+    struct record_totals totals = job->ended;
 
     for (struct process *p = job->processes; p; p = p->next) {
         struct errtext err;
         if (process_observe(p, now_ns, &err) < 0)
             job_log(job, LOG_WARNING, "%s; the process is pinned by affinity from now on",
                     err.text);
-        regions += p->view->used;
-        process_add_totals(p, &steps, &barriers, &waited_s);
+        process_add_totals(p, &totals);
     }
     growth_look(job, now_ns);
     if (any_good_process(job))
         classify_attached(job, options, now_ns);
     else
         classify_unattached(o, job, options, now_ns);
-    /* After a restart the count begins again with the reports. */
-    if (regions > job->record.regions)
-        job->record.regions = regions;
-    job->record.steps = fmax(job->record.steps, steps);
-    job->record.barriers = fmax(job->record.barriers, barriers);
-    job->record.waited_s = fmax(job->record.waited_s, waited_s);
+    record_set_totals(&job->record, &totals);
     history_check(&job->history, &job->record);
     job->expected_s = history_expected(&job->history, &job->record);
 }

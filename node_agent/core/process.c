@@ -202,14 +202,19 @@ double process_take_cpu(struct process *p, uint64_t now_ns)
     return used_ns * 1e-9;
 }
 
-void process_add_totals(const struct process *p, double *steps, double *barriers,
-                        double *waited_s)
+void process_add_totals(const struct process *p, struct record_totals *totals)
 {
-    for (uint32_t i = 0; !p->bad && i < p->view->used; i++) {
-        *steps += (double)p->view->regions[i].entries;
-        *barriers += (double)p->view->regions[i].barriers;
-        *waited_s += (double)p->view->regions[i].idle_ns * 1e-9;
+    totals->regions += p->view->used;
+    if (p->bad)
+        return;
+    for (uint32_t i = 0; i < p->view->used; i++) {
+        totals->steps += (double)p->view->regions[i].entries;
+        totals->barriers += (double)p->view->regions[i].barriers;
+        totals->waited_s += (double)p->view->regions[i].idle_ns * 1e-9;
     }
+    totals->preempted += (double)p->view->preempted;
+    if (p->team > totals->threads)
+        totals->threads = p->team;
 }
 
 bool process_got_on(const struct process *p)

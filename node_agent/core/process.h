@@ -90,10 +90,8 @@ void process_add_work(const struct process *process, bool all,
  * ended, as many as before. */
 double process_take_cpu(struct process *process, uint64_t now_ns);
 
-/* Add the parallel regions that the process has begun so far, the barriers that it has completed,
- * and the core-seconds for which its workers spun, as at barriers. */
-void process_add_totals(const struct process *process, double *steps, double *barriers,
-                        double *waited_s);
+/* Add what the process has done so far. */
+void process_add_totals(const struct process *process, struct record_totals *totals);
 
 /* True when the last two readings differ in work: it runs.  False says nothing. */
 bool process_got_on(const struct process *process);

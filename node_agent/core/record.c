@@ -18,7 +18,8 @@
 #define MEMORY_EFFICIENCY 0.6   /* at most */
 #define BEST_SPEED 0.95         /* of the speed on all granted cores */
 #define ULT_BARRIER_S 0.15e-6   /* a barrier, per thread and core more */
-#define ULT_COST 0.02           /* that barriers may take for threads */
+#define ULT_COST 0.02           /* that barriers, or spinning, may take for threads */
+#define SPUN_S 20e-6            /* before a thread that spins makes room */
 #define ULTS_MOST 20            /* the runtime's own bound */
 #define ALONE_WORK 0.1          /* of all work, at least */
 #define ALONE_MIN_S 1.0
@@ -36,6 +37,7 @@ const struct field record_fields[] = {
     LATER(alone_s),      LATER(alone_work_s),
     LATER(profiled),     LATER(rho),     LATER(profiled_share),
     LATER(follow),       LATER(cpu_s),   LATER(hot),     LATER(waited_s),
+    LATER(preempted),    LATER(threads),
     {0}};
 
 double record_speed(size_t cores, double rho)
@@ -76,6 +78,16 @@ void record_add_time(struct record *r, const struct record_time *time)
     }
     if (time->parallel)
         add_profile(r, seconds, time->rho);
+}
+
+void record_set_totals(struct record *r, const struct record_totals *t)
+{
+    r->regions = t->regions > r->regions ? t->regions : r->regions;
+    r->threads = t->threads > r->threads ? t->threads : r->threads;
+    r->steps = fmax(r->steps, t->steps);
+    r->barriers = fmax(r->barriers, t->barriers);
+    r->waited_s = fmax(r->waited_s, t->waited_s);
+    r->preempted = fmax(r->preempted, t->preempted);
 }
 
 void record_bound_work(struct record *r)
@@ -171,6 +183,8 @@ size_t record_ults(const struct record *r)
 {
     double barriers = r->barriers + r->steps; /* the end of a region is one, too */
 
+    if (r->preempted * SPUN_S > ULT_COST * r->core_s)
+        return 1;
     if (!(barriers >= 100) || !(r->parallel_s > 0))
         return 0;
     double interval_s = r->parallel_s / barriers;
@@ -228,6 +242,8 @@ static void add_character(const struct record *r, char *text)
         add(text, " done_s=%.2f", r->done_s);
     if (r->steps > 0)
         add(text, " steps=%.0f", r->steps);
+    if (r->threads)
+        add(text, " threads=%zu", r->threads);
     if (record_ults(r))
         add(text, " ults=%zu", record_ults(r));
     if (!isnan(alone_s))

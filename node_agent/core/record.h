@@ -56,9 +56,11 @@ struct record {
     double done_s;        /* time alone for what it has done, by prediction */
     double ahead_s;       /* the same of what jobs announced before it did meanwhile: with the
                              node to itself it would have waited for that */
-    double steps;         /* parallel regions begun */
-    double barriers;      /* completed */
-    double waited_s;      /* core-seconds that its workers spun for, as at them */
+    double steps;         /* record_totals */
+    double barriers;
+    double waited_s;
+    double preempted;
+    size_t threads;
     double alone_s;       /* with all granted cores and no other live job, */
     double alone_work_s;  /* and the computing done then */
     bool profiled;        /* the next two are known */
@@ -67,6 +69,16 @@ struct record {
     char follow[RECORD_FOLLOW_MAX]; /* why it is malleable or not, "static:libgomp"
                                        (protocol/follow.h); "": not known */
     char hot[RECORD_HOT_MAX]; /* regions that took most of its time (hot.h); "": not known */
+};
+
+/* What a job's processes say they have done. */
+struct record_totals {
+    size_t regions;   /* different parallel ones */
+    double steps;     /* parallel regions begun */
+    double barriers;  /* completed */
+    double waited_s;  /* core-seconds that workers spun for, as at barriers */
+    double preempted; /* times that a thread spun in a loop of the program's own and made room */
+    size_t threads;   /* in the largest team */
 };
 
 /* Its numbers and words, as the state file names them (where: 1); the partners
@@ -85,6 +97,10 @@ struct record_time {
 
 /* Account for TIME. */
 void record_add_time(struct record *record, const struct record_time *time);
+
+/* TOTALS are what it has done so far.  What is known to be more, of before a restart of the agent,
+ * when the counts began again with the reports, stays. */
+void record_set_totals(struct record *record, const struct record_totals *totals);
 
 /* What it says of its work is more than its CPU time, perhaps: cut it down to that. */
 void record_bound_work(struct record *record);
@@ -115,8 +131,9 @@ const char *record_class(const struct record *record);
 size_t record_best_cores(const struct record *record);
 
 /* Threads per core for a later run if barriers, which regions end with, are so frequent that more
- * would cost over 2 % of its time; 0: as the runtime chooses.  (A thread more per core adds 0.15 us
- * to a barrier: make bench-runtime.) */
+ * would cost over 2 % of its time, or if to make room while they spin did; 0: as the runtime
+ * chooses.  (A thread more per core adds 0.15 us to a barrier: make bench-runtime.  A look that
+ * finds one spinning comes after 20 us.) */
 size_t record_ults(const struct record *record);
 
 /* Its time alone on all granted cores, in seconds, from its speed while it was alone; NAN when

@@ -119,6 +119,7 @@ int report_read(struct report *r, pid_t pid, struct report_view *view,
     view->region_begin_ns = head.region_begin_ns;
     view->extra_workers = head.extra_workers;
     view->steals = head.steals;
+    view->preempted = head.preempted;
     /* The table after the index into it. */
     copy(r, head_size, view->regions, view->used * sizeof(view->regions[0]));
     view->ready = true;

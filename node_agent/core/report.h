@@ -37,7 +37,7 @@ struct report_view {
     uint32_t workers;
     uint64_t region_begin_ns;
     uint64_t extra_workers;
-    uint64_t steals;
+    uint64_t steals, preempted;
     struct cosched_region regions[COSCHED_MAX_REGIONS]; /* [used] */
 };
 

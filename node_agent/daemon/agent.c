@@ -327,8 +327,7 @@ void agent_detach(struct agent *a, struct process *process, const char *why)
     /* Counts up to now: the page is still there. */
     process_observe(process, clock_ns(), NULL);
     job->record.cpu_s += process_take_cpu(process, clock_ns());
-    job->regions_ended += process->view->used;
-    process_add_totals(process, &job->steps_ended, &job->barriers_ended, &job->waited_ended_s);
+    process_add_totals(process, &job->ended);
     server_drop(a->server, process->connection);
     job_log(job, LOG_INFO, "process %d detached (%s)", (int)process->pid, why);
     snprintf(text, sizeof(text), "%s of process %d of job %u", why,

@@ -130,8 +130,8 @@ class Client:
     def header_of_report(self):
         names = ("magic", "version", "size", "pid", "mode", "team", "region",
                  "regions_used", "region_begin_ns", "applied_generation",
-                 "workers", "applied_ns", "extra_workers", "steals")
-        return dict(zip(names, struct.unpack_from("<8IQIIQQQ",
+                 "workers", "applied_ns", "extra_workers", "steals", "preempted")
+        return dict(zip(names, struct.unpack_from("<8IQIIQQQQ",
                                                   self.report.map, 0)))
 
     def region(self, index):

@@ -70,7 +70,8 @@ static void test_report(void **state)
         MEMBER(cosched_report, applied_ns, 48, 8),
         MEMBER(cosched_report, extra_workers, 56, 8),
         MEMBER(cosched_report, steals, 64, 8),
-        MEMBER(cosched_report, pad, 72, 56),
+        MEMBER(cosched_report, preempted, 72, 8),
+        MEMBER(cosched_report, pad, 80, 48),
         MEMBER(cosched_report, regions, 128, 64 * 256),
     };
 

@@ -70,6 +70,34 @@ def check_disagreement(fake):
     assert machines["done_s"] == 3 and machines["runs"] == 1, machines
 
 
+def check_ults(fake):
+    """A run with one thread on each core does not tell that more would do harm."""
+    quiet = RECORD.replace("ults=4 ", "")
+    spins = RECORD.replace("ults=4", "threads=48 ults=1")
+    runs = {"spins": [spins] + [quiet + " threads=8"] * 4,
+            "blind": [quiet + " threads=8"] * 4,
+            "mended": [spins, quiet + " threads=48"]}
+    fake.says("sacct.says", "".join(
+        row(100 * i + j, name, text) for i, (name, texts) in enumerate(runs.items(), 8)
+        for j, text in enumerate(texts)))
+    fake.call("update")
+    known = shown(fake)
+    assert {name: known[1000, name, "cg"].get("ults") for name in runs} == \
+        {"spins": 1, "blind": None, "mended": None}, known
+
+
+def check_earlier(fake):
+    """The file of an earlier version, which did not know threads."""
+    before = shown(fake)
+    with contextlib.closing(sqlite3.connect(f"{fake.folder}/history.db")) as db:
+        db.execute("ALTER TABLE runs DROP COLUMN threads")
+        db.execute("PRAGMA user_version = 1")
+        db.commit()
+    fake.says("sacct.says", "")
+    fake.call("update")
+    assert set(shown(fake)) == set(before)
+
+
 def check_garbage(fake):
     before = shown(fake)
     rows = [row(60, "g", text) for text in (
@@ -322,7 +350,7 @@ def check_owner(fake):
 
 def main():
     with FakeSlurm() as fake:
-        for check in (check_summary, check_disagreement, check_garbage,
+        for check in (check_summary, check_disagreement, check_ults, check_earlier, check_garbage,
                       check_forged, check_programs, check_partners, check_pairs, check_forget,
                       check_limits, check_concurrent, check_refusals):
             check(fake)

@@ -88,7 +88,7 @@ static struct timer
   struct sample resume_at;
 } timers[COOP_MAX_CPUS];
 
-static unsigned long preempted; /* tasks; counted, but not exactly */
+unsigned long coop_preempted;
 
 /* ---- The processor.  ---- */
 
@@ -333,7 +333,7 @@ end_spinning (struct timer *t, struct coop_worker *w, ucontext_t *context, struc
   t->looks = 0;
   /* For whoever is next, unless it knows better.  */
   set (t, LOOK_MIN_NS);
-  __atomic_store_n (&preempted, preempted + 1, __ATOMIC_RELAXED);
+  __atomic_store_n (&coop_preempted, coop_preempted + 1, __ATOMIC_RELAXED);
   preempt (w, context, &now);
 }
 
@@ -408,7 +408,7 @@ is_enough (struct timer *t, struct coop_worker *w, bool fruitful)
 {
   t->burst += t->burst < BURST;
   t->fruitless = fruitful ? 0 : t->fruitless + 1;
-  return ++t->looks > (coop_peek (&preempted) ? PERSIST : BURST)
+  return ++t->looks > (coop_peek (&coop_preempted) ? PERSIST : BURST)
 	 || t->fruitless > FRUITLESS || coop_load (&w->sleeping);
 }
 
@@ -494,7 +494,7 @@ was_met (uint64_t now)
 {
   static unsigned long seen;
   static uint64_t last;
-  unsigned long count = coop_peek (&preempted);
+  unsigned long count = coop_peek (&coop_preempted);
 
   if (count != seen)
     {
@@ -570,5 +570,6 @@ void
 coop_preempt_reset (void)
 {
   memset (timers, 0, sizeof timers);
+  coop_preempted = 0;
   coop_spinloop_reset ();
 }

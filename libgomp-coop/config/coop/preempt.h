@@ -46,6 +46,9 @@ extern bool coop_preempt_turn (struct coop_worker *w);
 /* Serves SIGSETXID if it comes from one of the timers; else returns false.  */
 extern bool coop_preempt_serve (const siginfo_t *info, ucontext_t *context);
 
+/* Tasks that were found spinning and made room; counted, but not exactly.  */
+extern unsigned long coop_preempted;
+
 /* Forgets the timers (child of a fork).  */
 extern void coop_preempt_reset (void);
 

@@ -14,6 +14,7 @@
 
 #include "allot.h"
 #include "hint.h"
+#include "preempt.h"
 #include "settings.h"
 #include "worker.h"
 
@@ -457,5 +458,6 @@ coop_region_tick (void)
     }
   mirror_current ();
   coop_report->steals = steals;
+  coop_report->preempted = coop_peek (&coop_preempted);
   coop_report->workers = coop_worker_running ();
 }

@@ -60,7 +60,8 @@ static void check_view(const struct report_view *v)
 /* All that the agent asks of what it has read. */
 static void ask(struct process *p, uint64_t now_ns)
 {
-    double work[COUNTERS_UNITS] = {0}, steps = 0, barriers = 0, idle_ns = 0, waited_s = 0;
+    double work[COUNTERS_UNITS] = {0}, idle_ns = 0;
+    struct record_totals totals = {0};
     const struct cosched_region *region = process_long_region(p, now_ns,
                                                               100000000);
 
@@ -70,8 +71,8 @@ static void ask(struct process *p, uint64_t now_ns)
     process_add_work(p, false, 1, 2, work, &idle_ns);
     for (int i = 0; i < COUNTERS_UNITS; i++)
         REQUIRE(work[i] >= 0);
-    process_add_totals(p, &steps, &barriers, &waited_s);
-    REQUIRE(steps >= 0 && barriers >= 0);
+    process_add_totals(p, &totals);
+    REQUIRE(totals.steps >= 0 && totals.barriers >= 0 && totals.preempted >= 0);
     process_got_on(p);
     process_serial_ns(p, now_ns);
 }

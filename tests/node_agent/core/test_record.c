@@ -195,6 +195,29 @@ static void test_ults(void **state)
     r.barriers = 0;
     r.steps = 10 / 60e-6; /* short regions are as bad */
     assert_int_equal(record_ults(&r), 8);
+    r = job(0, 10, 0);
+    r.preempted = 1000; /* 20 ms in spinning */
+    assert_int_equal(record_ults(&r), 0);
+    r.preempted = 1e6;
+    assert_int_equal(record_ults(&r), 1);
+}
+
+/* Reports begin anew with another agent: what was known stays. */
+static void test_totals(void **state)
+{
+    struct record r = {.granted = 2};
+    struct record_totals t = {.regions = 2, .steps = 30, .barriers = 50, .waited_s = 1,
+                              .preempted = 7, .threads = 12};
+    char text[RECORD_TEXT_MAX];
+
+    (void)state;
+    record_set_totals(&r, &t);
+    t = (struct record_totals){.regions = 1, .steps = 40, .threads = 2};
+    record_set_totals(&r, &t);
+    assert_true(r.regions == 2 && r.threads == 12);
+    assert_true(r.steps == 40 && r.barriers == 50 && r.waited_s == 1 && r.preempted == 7);
+    record_format(&r, "final", text);
+    assert_non_null(strstr(text, " steps=40 threads=12"));
 }
 
 static void test_program(void **state)
@@ -255,6 +278,7 @@ UNIT(test_record)
         cmocka_unit_test(test_work),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_ults),
+        cmocka_unit_test(test_totals),
         cmocka_unit_test(test_program),
         cmocka_unit_test(test_decisions),
     };
