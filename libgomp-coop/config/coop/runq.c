@@ -31,7 +31,7 @@ int coop_runq_lost, coop_runq_handing, coop_runq_touched;
 #define REST_MAX 65536
 #define GRANTS 256
 
-/* The queue Q was locked by another worker than its own.  */
+/* The queue Q, which was biased, is locked by another worker than its own.  */
 static void
 end_bias (struct coop_runq *q)
 {

@@ -29,7 +29,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* W's queue is locked, and was in the state WAS.  */
+/* The caller has set the lock of W's queue, which was in the state WAS, not free.  Returns
+   when the queue is its own.  */
 extern void coop_runq_lock_slow (struct coop_worker *w, int was);
 
 static inline void
@@ -40,7 +41,7 @@ coop_runq_lock (struct coop_worker *w)
     coop_runq_lock_slow (w, was);
 }
 
-/* W unlocks its own queue; or anybody does.  */
+/* With a bias if the caller is W and has several tasks to take.  */
 static inline void
 coop_runq_unlock (struct coop_worker *w)
 {
@@ -60,9 +61,9 @@ coop_runq_unlock (struct coop_worker *w)
   coop_store (&q->lock, state);
 }
 
-/* W is to take from its own queue Q: it need not lock it?  If so, until
-   coop_runq_leave.  Who locks Q has either stored that, and this sees it, or sees
-   `taking' after its fence.  */
+/* Begins to take from Q, the queue of the caller, without its lock; until coop_runq_leave.
+   Returns false if it must be locked.  Invariant: who locks Q has either stored that
+   before this looks, or sees `taking' after its fence.  */
 static inline bool
 coop_runq_enter (struct coop_runq *q)
 {
