@@ -89,6 +89,7 @@ void coop_stack_visit(void (*look)(struct coop_ult *u, void *arg), void *arg)
 
 struct gomp_task_icv gomp_global_icv = {4};
 struct coop_settings coop_settings = {.socket = "socket", .job = 7};
+unsigned long coop_preempted;
 enum cosched_mode coop_mode = COSCHED_MODE_ULT;
 
 struct gomp_thread *gomp_thread(void)

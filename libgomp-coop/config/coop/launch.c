@@ -234,23 +234,25 @@ coop_launch_dock (gomp_simple_barrier_t *dock)
       return;
     }
   u = coop_tls_ult ();
-  /* Who came last in its first region has waited nowhere.  */
-  if (u->pooled && !coop_domain_is_settled (u) && coop_tls_worker ())
-    coop_batch_settle (u, coop_tls_worker ());
   /* The initial thread writes in the lines of pool and dock: a task that has been
      told all before leaves them alone.  */
-  if (u->docked)
+  if (__builtin_expect (u->docked, 1))
     {
       u->docked = false;
       u->pool = thr->thread_pool;
     }
-  else if (thr->thread_pool->threads[0] == thr)
-    {
-      open_dock (thr->thread_pool, coop_barrier (&dock->bar)->launch);
-      return;
-    }
   else
-    gomp_simple_barrier_wait (dock);
+    {
+      /* Who came last in its first region has waited nowhere.  */
+      if (u->pooled && !coop_domain_is_settled (u) && coop_tls_worker ())
+	coop_batch_settle (u, coop_tls_worker ());
+      if (thr->thread_pool->threads[0] == thr)
+	{
+	  open_dock (thr->thread_pool, coop_barrier (&dock->bar)->launch);
+	  return;
+	}
+      gomp_simple_barrier_wait (dock);
+    }
   struct coop_launch *l = u->launch;
   if (!l)
     l = u->launch = coop_load (&coop_barrier (&dock->bar)->launch);
