@@ -76,14 +76,16 @@ def check_ults(fake):
     spins = RECORD.replace("ults=4", "threads=48 ults=1")
     runs = {"spins": [spins] + [quiet + " threads=8"] * 4,
             "blind": [quiet + " threads=8"] * 4,
-            "mended": [spins, quiet + " threads=48"]}
+            "mended": [spins, quiet + " threads=48"],
+            "odd": [text.replace("granted=8", "granted=")
+                    for text in (spins, quiet + " threads=8")]}
     fake.says("sacct.says", "".join(
         row(100 * i + j, name, text) for i, (name, texts) in enumerate(runs.items(), 8)
         for j, text in enumerate(texts)))
     fake.call("update")
     known = shown(fake)
     assert {name: known[1000, name, "cg"].get("ults") for name in runs} == \
-        {"spins": 1, "blind": None, "mended": None}, known
+        {"spins": 1, "blind": None, "mended": None, "odd": None}, known
 
 
 def check_earlier(fake):
